@@ -21,7 +21,7 @@ function TestCalls.test_arguments_stand_in_the_order_of_the_call()
 end
 
 function TestCalls.test_a_record_without_an_argument_is_refused()
-  lu.assertErrorMsgContains("a record of operation gate has no x", calls.fill, "cuda",
+  lu.assertErrorMsgContains("a record of operation gate has no field x, which its call needs", calls.fill, "cuda",
     { kind = "gate", call = OVER_ROWS, routine = "swiglu_rows", rows = "rows", out = "y" })
 end
 

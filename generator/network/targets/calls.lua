@@ -1,10 +1,11 @@
 -- The calls in generated code that execute operations of a network: a function and the order of its arguments.
 --
--- Input: the target, "cpu" or "cuda"; records of an operation (cpu_records.lua, cuda_records.lua): a call, such as
--- "routine(rows, x, out)", and by role the text of each argument, or false if the argument is absent; and names for
--- roles that records leave out. Words in quotes and the function's name are literal, except `routine`, whose name is in
--- the record. Output: records with `arguments` and with the template that prints them: parts/call.tpl unless a record
--- has its own. An operation without a call has a template of its kind with its statements.
+-- Input: the target, "cpu" or "cuda"; records of an operation (cpu_records.lua, cuda_records.lua); names for roles that
+-- records leave out. A record has a call, such as "routine(rows, x, out)", whose arguments are roles, and by role the
+-- text of the argument, or false if the argument is absent. Words in single quotes and the function's name are literal,
+-- except `routine`, whose name is the field `routine` of the record. Output: records with `arguments` and with the
+-- template that prints them: parts/call.tpl unless a record has its own. A record without a call has a template of its
+-- kind with its statements.
 
 local lists = require("base.lists")
 local names = require("base.names")
@@ -12,14 +13,16 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- Roles whose texts are gradients of an entry, and values of an operation; other roles are names of the scope.
+-- The roles whose texts are gradients of a backward entry, and those that are values of an operation. Other roles are
+-- names of the scope.
 local GRADIENTS = { from = true, dy = true, to = true, dbranch = true, dq = true, dkv = true, dcontribution = true,
   dhidden = true }
 local VALUES = { out = true, sum = true, x = true, residual = true, branch = true, q = true, kv = true,
   contribution = true, hidden = true }
 
--- Fields common to the records of a list's entry: the scope's names (at), and by role the places of operands and
--- results (from `place`) and of the gradients that the entry reads and writes; false for an absent role.
+-- Names for the records of a list's entry, by role: gradients that the entry reads and writes, operands and results of
+-- its operation, else the scope's names (at); false for an absent gradient or value. place: a function that gives the
+-- text of a value.
 function M.make_names(at, entry, place)
   local op = entry.op or entry
   return setmetatable({}, { __index = function(_, role)
@@ -32,20 +35,23 @@ function M.make_names(at, entry, place)
   end })
 end
 
--- The text of an argument: a word in quotes, the record's field, or the scope's name, which becomes the record's field.
+-- The text of an argument: a word in single quotes, the record's field, or the scope's name, which becomes the record's
+-- field.
 local function find_argument(record, role, at)
-  local word = role:match("^'(.*)'$")
-  if not word and record[role] == nil then
+  local text = role:match("^'(.*)'$")
+  if not text and record[role] == nil then
     record[role] = at[role]
   end
-  word = word or record[role]
-  if word == nil then
-    error(("a record of operation %s has no %s"):format(record.kind, role))
+  text = text or record[role]
+  if text == nil then
+    error(("a record of operation %s has no field %s, which its call needs: %s"):format(record.kind, role,
+      record.call))
   end
-  return word
+  return text
 end
 
--- Completes a record. record.asked: the condition of the call, or false. at: names for absent roles.
+-- Sets a record's routine, arguments and template. record.asked: the condition of the call in C, or false, also set if
+-- absent. at: names for absent roles.
 function M.fill(target, record, at)
   local routine, roles = (record.call or ""):match("^([%w_]+)%((.*)%)$")
   if not routine then
@@ -61,20 +67,20 @@ function M.fill(target, record, at)
   return record
 end
 
--- Appends the records of an operation, or of a backward list's entry: the record of this kind, and others that name
--- their own kind; false records are skipped.
+-- Appends the records ... of an operation, or of a backward list's entry; false records are skipped. kind: the kind of
+-- the records that do not have their own.
 function M.append(target, records, kind, at, ...)
   for _, record in ipairs({ ... }) do
     if record then
       record.kind = record.kind or kind
-      local filled = M.fill(target, record, at) -- may append records for its arguments
+      local filled = M.fill(target, record, at) -- `at` may append records that an argument needs, before this one
       records[#records + 1] = filled
     end
   end
 end
 
--- The set of the names that the texts of records read: p of "p->bias", s of "&s->self", train of "train ? keep : NULL";
--- also the conditions (asked) and the names of rows that are computed alone (part, distinct).
+-- The set of the C variables that the texts of records read: p of "p->bias", s of "&s->self", train of
+-- "train ? keep : NULL"; also conditions of calls (asked) and selections of rows (part, distinct: cpu_rows.lua).
 function M.find_read(records)
   local read = {}
   for _, record in ipairs(records) do
@@ -88,21 +94,21 @@ function M.find_read(records)
   return read
 end
 
--- A set of functions of generated code. A key states what a function is compiled for; each key has one function, which
--- is named after its first use. taken: the names of functions in the file.
+-- An empty set of functions of generated code. A key is the text of all properties of a function, such as its sizes;
+-- each key has one function, which is named after its first use. taken: the set of the names of functions in the file.
 function M.make_functions(taken)
   return { list = {}, by_key = {}, names = taken }
 end
 
--- The name of the function for a key. A new key gets the record `new` and this name, with a number if it is taken.
-function M.find_function(set, key, name, new)
-  local known = set.by_key[key]
-  if not known then
-    known, new.name = new, names.find_unused(name, set.names)
-    set.names[known.name], set.by_key[key] = true, known
-    set.list[#set.list + 1] = known
+-- The name of the function for a key. For a new key, the function `new_function` is added with this name, to which a
+-- number is appended if it is taken.
+function M.find_function(set, key, name, new_function)
+  if not set.by_key[key] then
+    new_function.name = names.find_unused(name, set.names)
+    set.names[new_function.name], set.by_key[key] = true, new_function
+    set.list[#set.list + 1] = new_function
   end
-  return known.name
+  return set.by_key[key].name
 end
 
 -- The suffix of a function's name for its width; empty for the model's width.
@@ -110,47 +116,49 @@ function M.make_suffix(width)
   return width.text == "WIDTH" and "" or "_" .. width.text:lower():gsub("%W+", "_")
 end
 
--- The record of a norm, forward or backward: saved numbers for the backward pass, and the norm's scale.
+-- The record of a norm, forward or backward, with the numbers that the forward pass saves (xhat, the normalised values,
+-- and rstd, the inverse deviation) and the norm's learned scale.
 function M.make_norm(at, op, routine, call)
   return { call = call, routine = routine, scale = at.p .. op.p.name .. "_scale",
     xhat = at.kept .. op.name .. "_xhat", rstd = at.kept .. op.name .. "_rstd" }
 end
 
--- Adds makers of records for operations over the rows of one value to the tables `forward` and `back`. routine(state,
--- op, kernel, ending): the name of the function for rows; with_dropout(state, at, op, record): the record and the
--- records of its dropout.
-function M.add_row_records(forward, back, routine, with_dropout)
-  for kind, about in next, ops.list_row_operations() do
+-- Adds functions that make the records of operations over the rows of one value to the tables `forward` and `backward`.
+-- name_routine(state, op, kernel, ending): returns the name of the function for rows; add_dropout(state, at, op,
+-- record): returns the record and the records of its dropout.
+function M.add_row_records(forward, backward, name_routine, add_dropout)
+  for kind, operation in next, ops.list_row_operations() do
     forward[kind] = function(state, at, op)
-      return with_dropout(state, at, op, { call = "routine(rows, x, out)",
-        routine = routine(state, op, about.kernel(op), "") })
+      return add_dropout(state, at, op, { call = "routine(rows, x, out)",
+        routine = name_routine(state, op, operation.kernel(op), "") })
     end
-    back[kind .. "_grad"] = function(state, _, b)
-      return { call = "routine(rows, x, dy, to)", routine = routine(state, b.op, about.kernel(b.op), "_grad") }
+    backward[kind .. "_grad"] = function(state, _, entry)
+      return { call = "routine(rows, x, dy, to)",
+        routine = name_routine(state, entry.op, operation.kernel(entry.op), "_grad") }
     end
   end
-  function back.relu_grad(state, _, b)
-    return { call = "routine(rows, out, dy, to)", routine = routine(state, b.op, "relu", "_grad") }
+  function backward.relu_grad(state, _, entry)
+    return { call = "routine(rows, out, dy, to)", routine = name_routine(state, entry.op, "relu", "_grad") }
   end
 end
 
--- The name of the kernel for the gradient of a norm, or of a sum and norm.
-function M.name_norm_grad(b)
-  local op, rms = b.op, b.op.norm == "rms"
+-- The name of the kernel for the gradient of a norm, or of a fused sum and norm.
+function M.name_norm_grad(entry)
+  local op, is_rms = entry.op, entry.op.norm == "rms"
   if op.kind == "norm" then
-    return (rms and "rms_norm_grad" or "layer_norm_grad") .. (b.adds and "_added" or "")
+    return (is_rms and "rms_norm_grad" or "layer_norm_grad") .. (entry.adds and "_added" or "")
   end
-  local prefix, drops = rms and "rms_" or "", b.dbranch and "dropout_" or ""
-  return ("%sadd_%snorm%s_grad"):format(prefix, drops, b.adds and "_sum" or "")
+  local prefix, dropout = is_rms and "rms_" or "", entry.dbranch and "dropout_" or ""
+  return ("%sadd_%snorm%s_grad"):format(prefix, dropout, entry.adds and "_sum" or "")
 end
 
--- Members of a struct { type, name, key, about } as lines: neighbours with the same key and meaning share a line, until
--- it has `most` columns.
-function M.write_members(list, most)
+-- The declarations of a struct's members as lines of C. A member is { type, name, key, about }; about: its comment, or
+-- nil. Neighbours with equal keys and comments share a line until the line has max_columns columns.
+function M.write_members(members, max_columns)
   local lines = {}
-  for _, member in ipairs(list) do
+  for _, member in ipairs(members) do
     local last, star = lines[#lines], member.type:match("%*?$")
-    if last and member.key and last.key == member.key and last.about == member.about and #last.text < most then
+    if last and member.key and last.key == member.key and last.about == member.about and #last.text < max_columns then
       last.text = ("%s, %s%s"):format(last.text, star, member.name)
     else
       lines[#lines + 1] = { key = member.key, about = member.about,

@@ -1,22 +1,24 @@
--- Pairs of products in a chain: a product, an operation on each of its channels, and a product that alone reads the
--- result. In device code whose products are cut by warp, the second product takes hidden values from shared memory.
+-- Chains of two products: a product, an activation or a gate of its result (the hidden values), and a product that
+-- alone reads the hidden values. In device code whose products are cut by warp, the second product reads hidden values
+-- from shared memory.
 --
--- Input: the entries of a block's forward and backward lists (cuda_network.lua). Output: lists in which one entry
--- replaces those of a pair:
+-- Input: the entries { kind, one, of_backward } of a block's forward and backward lists (cuda_network.lua), where `one`
+-- is an operation, or an entry of a backward list; stores_operands: whether operands of products are stored in places
+-- of their own, so that hidden values and their gradients need no buffer. Output: lists in which an entry of kind
+-- "chain" or "chain_grad" replaces those of two products, and { values, gradients }, the sets of the names of buffers
+-- that chains make unnecessary. The field `one` of the new entries:
 --
---   chain        first, last: the products; operation: the one between them, nil for a rectifier that is part of the
---                first product; x, hidden, out: their values, hidden after the operation; kernel: the activation,
---                either relu or a name K with K_real and K_slope in kernels/cuda/activations.cu; gated: K is the
---                activation of a gate; sum: values before the operation, or false if its gradient does not read them
---   chain_grad   op: the chain; dy, dhidden, to: gradients of out, of the first product's result, and of x; adds: `to`
---                already has other gradients of x. The first weights' gradient, which reads dhidden, comes later.
+--   chain        first, last: the products; operation: the one between them, nil for relu as a part of the first
+--                product; x: the input, hidden: the values after the operation, out: the result; kernel: the
+--                activation, either relu or a name K with K_real and K_slope in kernels/cuda/activations.cu; gated:
+--                whether K is the activation of a gate; sum: the values before the operation, or false if the
+--                operation's gradient does not read them
+--   chain_grad   op: the chain; dy, dhidden, to: the buffers of the gradients of out, of the first product's result,
+--                and of x; adds: `to` already has other gradients of x. The entry for the gradient of the first
+--                weights, which reads dhidden, follows.
 --
--- and { values, gradients }, the names of buffers that chains make unnecessary, name -> true: values before a
--- rectifier, whose gradient reads the values after it, and gradients of values after an operation. keeps (M.chain):
--- operands of products are stored in places of their own, so hidden values and their gradients have no buffer.
---
--- A pair stays two products if dropout applies to its hidden values, if other operations read these, or if its backward
--- pass has another order.
+-- Two products are not a chain if dropout applies to the hidden values, if other operations read these, or if the
+-- entries of the backward pass have another order.
 
 local buffers = require("network.lists.buffers")
 local fuse = require("network.lists.fuse")
@@ -24,56 +26,62 @@ local lists = require("base.lists")
 
 local M = {}
 
+-- The kinds of operations that may stand between the two products.
 local OPERATIONS = { activation = true, gate = true }
 
--- The activation between two products: its kernel, the operation if it is not part of the first product, and the index
--- of the second product in the list.
+-- The activation after the product at index i: its kernel, its operation if it is not part of the product, and the
+-- index at which the second product would be.
 local function find_operation(list, i)
-  local first, after = list[i].one, list[i + 1] and list[i + 1].one
+  local first, next_op = list[i].one, list[i + 1] and list[i + 1].one
   if first.relu then
     return "relu", nil, i + 1
-  elseif after and OPERATIONS[after.kind] and after.x == first.out and not after.dropout then
-    return after.activation, after, i + 2
+  elseif next_op and OPERATIONS[next_op.kind] and next_op.x == first.out and not next_op.dropout then
+    return next_op.activation, next_op, i + 2
   end
 end
 
--- The chain that begins with entry i of a forward list, and the index of its last entry; nil if none begins there.
+-- The chain that begins at index i of a forward list, and the index of its last entry; nil if none begins there.
 local function find_chain(list, i, readers)
   local first = list[i].one
   if list[i].kind ~= "product" or first.dropout then
     return nil
   end
-  local kernel, operation, n = find_operation(list, i)
-  local last = kernel and list[n] and list[n].kind == "product" and list[n].one
-  local hidden, gated = operation and operation.out or first.out, operation ~= nil and operation.kind == "gate"
+  local kernel, operation, last_index = find_operation(list, i)
+  local last_entry = kernel and list[last_index]
+  local last = last_entry and last_entry.kind == "product" and last_entry.one
+  local hidden, is_gated = operation and operation.out or first.out, operation ~= nil and operation.kind == "gate"
   if last and last.x == hidden and #readers[hidden] == 1 and #readers[first.out] == 1 then
     return { kind = "chain", first = first, operation = operation, last = last, kernel = kernel, x = first.x,
-      hidden = hidden, sum = (kernel ~= "relu" or gated) and first.out, gated = gated, out = last.out }, n
+      hidden = hidden, sum = (kernel ~= "relu" or is_gated) and first.out, gated = is_gated, out = last.out },
+      last_index
   end
 end
 
+-- Whether an entry is of a kind and belongs to an operation.
 local function is_gradient(entry, kind, op)
   return entry ~= nil and entry.kind == kind and entry.one.op == op
 end
 
--- The backward pass of a chain that begins with entry i of a backward list: its record, the entry of the first weights'
--- gradient, and the index of the last entry; nil if none begins there.
+-- The gradient of a chain, if it begins at index i of a backward list: the fields of chain_grad, the entry of the
+-- gradient of the first weights, and the index of the last entry; otherwise nil.
 local function find_gradient(list, i, chain)
-  local second, operation = list[i].one, chain.operation
-  if not is_gradient(list[i], "input_grad", chain.last) or second.adds or not (second.relu or operation) then
+  local hidden_grad, operation = list[i].one, chain.operation
+  if not is_gradient(list[i], "input_grad", chain.last) or hidden_grad.adds
+    or not (hidden_grad.relu or operation) then
     return nil
   end
-  local n = i + (operation and 1 or 0)
-  local weights, inputs = list[n + 1], list[n + 2]
-  if (n == i or is_gradient(list[n], operation.kind .. "_grad", operation))
-    and is_gradient(weights, "weight_grad", chain.first) and is_gradient(inputs, "input_grad", chain.first) then
-    return { kind = "chain_grad", op = chain, dy = second.dy, dhidden = list[n].one.to, to = inputs.one.to,
-      adds = inputs.one.adds }, weights, n + 2
+  local sum_index = i + (operation and 1 or 0) -- the entry that writes the gradient of the first product's result
+  local weight_grad, input_grad = list[sum_index + 1], list[sum_index + 2]
+  if (not operation or is_gradient(list[sum_index], operation.kind .. "_grad", operation))
+    and is_gradient(weight_grad, "weight_grad", chain.first)
+    and is_gradient(input_grad, "input_grad", chain.first) then
+    return { kind = "chain_grad", op = chain, dy = hidden_grad.dy, dhidden = list[sum_index].one.to,
+      to = input_grad.one.to, adds = input_grad.one.adds }, weight_grad, sum_index + 2
   end
 end
 
--- The index of a chain's first entry in a backward list, if the entries form a chain there, too; otherwise nil.
-local function find_index(list, chain)
+-- The index at which the gradient of a chain begins in a backward list; nil if its entries are in another order.
+local function find_gradient_index(list, chain)
   for i in ipairs(list) do
     if find_gradient(list, i, chain) then
       return i
@@ -81,44 +89,46 @@ local function find_index(list, chain)
   end
 end
 
--- The entries of a forward and a backward list with their chains, and the unused buffers.
-function M.chain(forward, backward, keeps)
+-- Returns the new forward list, the new backward list, and the unnecessary buffers.
+function M.chain(forward, backward, stores_operands)
   local readers = fuse.find_readers(lists.map(forward, function(entry)
     return entry.kind ~= "drop" and entry.one or nil
   end))
-  local made, made_back, chain_of, unused, i = {}, {}, {}, { values = {}, gradients = {} }, 1
+  local new_forward, new_backward, chains_by_index, i = {}, {}, {}, 1 -- chains_by_index: indices in `backward`
+  local unused = { values = {}, gradients = {} }
   while i <= #forward do
-    local chain, n = find_chain(forward, i, readers)
-    local place = chain and find_index(backward, chain)
-    if place then
-      chain_of[place] = chain
+    local chain, last_index = find_chain(forward, i, readers)
+    local gradient_index = chain and find_gradient_index(backward, chain)
+    if gradient_index then
+      chains_by_index[gradient_index] = chain
       if chain.operation then
-        unused.gradients[backward[place].one.to.name] = true
+        unused.gradients[backward[gradient_index].one.to.name] = true
         unused.values[chain.first.out.name] = not chain.sum or nil
       end
-      if keeps then
-        unused.gradients[find_gradient(backward, place, chain).dhidden.name] = true
+      if stores_operands then
+        unused.gradients[find_gradient(backward, gradient_index, chain).dhidden.name] = true
         unused.values[chain.hidden.name] = true
       end
     end
-    made[#made + 1] = place and { kind = "chain", one = chain, of_backward = false } or forward[i]
-    i = (place and n or i) + 1
+    new_forward[#new_forward + 1] = gradient_index and { kind = "chain", one = chain, of_backward = false }
+      or forward[i]
+    i = (gradient_index and last_index or i) + 1
   end
   i = 1
   while i <= #backward do
-    if chain_of[i] then
-      local chain, weights, n = find_gradient(backward, i, chain_of[i])
-      lists.append(made_back, { { kind = "chain_grad", one = chain, of_backward = true }, weights })
-      i = n
+    if chains_by_index[i] then
+      local chain_grad, weight_grad, last_index = find_gradient(backward, i, chains_by_index[i])
+      lists.append(new_backward, { { kind = "chain_grad", one = chain_grad, of_backward = true }, weight_grad })
+      i = last_index
     else
-      made_back[#made_back + 1] = backward[i]
+      new_backward[#new_backward + 1] = backward[i]
     end
     i = i + 1
   end
-  for _, buffer in ipairs(lists.collect(made_back, function(entry) return buffers.list_written(entry.one) end)) do
+  for _, buffer in ipairs(lists.collect(new_backward, function(entry) return buffers.list_written(entry.one) end)) do
     unused.gradients[buffer.name] = nil
   end
-  return made, made_back, unused
+  return new_forward, new_backward, unused
 end
 
 return M

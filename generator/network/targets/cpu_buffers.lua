@@ -1,7 +1,8 @@
 -- Memory of the network on the CPU: buffers as members of structs, as requests to lay_out, and as data.
 --
--- Input: a network (builder.lua), a list of buffers (buffers.lua). Output: lines of text; records for
--- templates/cpu/buffer.tpl; { name, form, channels, stream, kept, training, family }, stream: its number.
+-- Input: a network (builder.lua), a list of buffers (buffers.lua). Output: lines of C; records for
+-- templates/cpu/buffer.tpl; or { name, form, channels, stream, kept, training, family }, where stream is a number from
+-- 0.
 
 local calls = require("network.targets.calls")
 local lists = require("base.lists")
@@ -13,7 +14,8 @@ function M.get_prefix(net, stream)
   return net.streams[2] and stream.name .. "." or ""
 end
 
-local MEMBERS = { rows = "real *", row = "real *", keep = "int8_t *", vocabulary = "real *" }
+-- The C types of buffers, by their form.
+local TYPES = { rows = "real *", row = "real *", keep = "int8_t *", vocabulary = "real *" }
 
 local function write_shape(net, buffer)
   local tokens = buffer.form == "vocabulary" and "[VOCABULARY]"
@@ -22,44 +24,47 @@ local function write_shape(net, buffer)
 end
 
 function M.write_members(net, list)
-  return calls.write_members(lists.map(list, function(b)
-    if b.form == "family" then
-      return { type = b.family.name .. "_saved", name = b.family.name }
+  return calls.write_members(lists.map(list, function(buffer)
+    if buffer.form == "family" then
+      return { type = buffer.family.name .. "_saved", name = buffer.family.name }
     end
-    local about = write_shape(net, b) .. (b.about and " " .. b.about or "")
-    return { type = MEMBERS[b.form], name = b.name, key = b.form .. tostring(b.training), about = about }
+    local about = write_shape(net, buffer) .. (buffer.about and " " .. buffer.about or "")
+    return { type = TYPES[buffer.form], name = buffer.name, key = buffer.form .. tostring(buffer.training),
+      about = about }
   end), 59)
 end
 
--- The buffers that lay_out takes: always, and in training alone. by_mode: training takes more. at, used: the texts
--- before a member and for the pointer to the bytes used so far. With several streams, the bytes of a buffer of the
--- form "row" have no variable, so the text contains the multiplication.
+-- The records of the buffers that the generated function lay_out places: `always`, and `training` for training alone.
+-- by_mode: whether training needs more memory. at: the text before a member's name; used: the text of the pointer to
+-- the number of bytes used so far. row: the bytes of a buffer of the form "row", as text: the variable `row`, or a
+-- product if there are several streams.
 function M.list_requests(net, list, at, used)
   local requests = { always = {}, training = {}, by_mode = false }
-  for _, b in ipairs(list) do
-    requests.by_mode = requests.by_mode or b.training or b.form == "family"
-    local family, length = b.family, "w->%slength" -- the lengths of a family's queries and keys
-    local form = family and (family.cross and length .. ", " .. length or length)
-    local rows = b.stream and ("w->%srows"):format(M.get_prefix(net, b.stream)) or false
-    table.insert(b.training and requests.training or requests.always, { form = b.form, at = at, used = used,
-      name = b.name or family.name, width = b.width and b.width.text or false, rows = rows,
+  for _, buffer in ipairs(list) do
+    requests.by_mode = requests.by_mode or buffer.training or buffer.form == "family"
+    local family, length = buffer.family, "w->%slength" -- the lengths of a family's queries and keys
+    local lengths_format = family and (family.cross and length .. ", " .. length or length)
+    local rows = buffer.stream and ("w->%srows"):format(M.get_prefix(net, buffer.stream)) or false
+    table.insert(buffer.training and requests.training or requests.always, { form = buffer.form, at = at, used = used,
+      name = buffer.name or family.name, width = buffer.width and buffer.width.text or false, rows = rows,
       row = net.streams[2] and rows and ("(size_t)%s * sizeof(real)"):format(rows) or "row",
-      lengths = form and form:format(family.queries.at, family.keys.at) })
+      lengths = lengths_format and lengths_format:format(family.queries.at, family.keys.at) })
   end
   return requests
 end
 
 -- The buffers as data, for counts of memory (memory.lua).
 function M.describe(list)
-  return lists.map(list, function(b)
-    return { name = b.name or b.family.name, form = b.form, channels = b.width and b.width.count,
-      stream = b.stream and b.stream.index, kept = b.kept, training = b.training, family = b.family }
+  return lists.map(list, function(buffer)
+    return { name = buffer.name or buffer.family.name, form = buffer.form,
+      channels = buffer.width and buffer.width.count, stream = buffer.stream and buffer.stream.index,
+      kept = buffer.kept, training = buffer.training, family = buffer.family }
   end)
 end
 
 -- The names of the families of attentions in a list of kept buffers.
 function M.list_families(list)
-  return lists.map(list, function(b) return b.family and b.family.name end)
+  return lists.map(list, function(buffer) return buffer.family and buffer.family.name end)
 end
 
 return M

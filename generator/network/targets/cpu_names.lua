@@ -11,57 +11,59 @@ local cpu_buffers = require("network.targets.cpu_buffers")
 local M = {}
 
 -- Functions of kernels/cpu whose names could collide with functions named after values.
-local KERNELS = lists.find_all([[layer_norm rms_norm norm_row rms_row bias dropout class matmul_weight tied_class
+local KERNEL_NAMES = lists.find_all([[layer_norm rms_norm norm_row rms_row bias dropout class matmul_weight tied_class
   add_branch add_row add_norm add_norm_sum add_dropout_norm add_dropout_norm_sum rms_add_norm rms_add_norm_sum
   rms_add_dropout_norm rms_add_dropout_norm_sum]], "%S+")
 
 -- The set of the kernels' names, which functions of a generated file may not have.
 function M.list_taken()
-  local names = lists.join(KERNELS, {})
-  for _, about in next, ops.list_row_operations() do
-    for kind in next, about.kinds do
-      names[#names + 1] = about.kernel({ activation = kind })
+  local names = lists.join(KERNEL_NAMES, {})
+  for _, operation in next, ops.list_row_operations() do
+    for kind in next, operation.kinds do
+      names[#names + 1] = operation.kernel({ activation = kind })
     end
   end
   return lists.to_set(lists.collect(names, function(name) return { name, name .. "_grad" } end))
 end
 
--- Texts with which names begin in a scope's records: w, of the workspace; kept, of the layer's state; p, g and panels,
--- of parameters, gradients and panels; of_part, of the rows that a repetition computes. self: the workspace as an
--- argument; if rows are left out, all (all tokens) and part (the tokens that this repetition computes) as arguments.
+-- Texts of a scope's records. Prefixes of names: w, of the workspace; kept, of the layer's state; p, of parameters; g,
+-- of gradients; panels, of panels of weights; of_part, of the rows that a repetition computes. Arguments: self, the
+-- workspace; if the CPU omits unused rows (cpu_rows.lua), also all (all tokens) and part (the tokens that this
+-- repetition computes), else false.
 function M.make_scope_names(cpu, scope)
-  local of = scope == cpu.net
+  local names = scope == cpu.net
     and { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->",
       panels = ("w.%s->"):format(cpu.panels_of), of_part = "w.read." }
     or { w = "w->", self = "w", kept = "s->", p = "p->", g = "g->", panels = "panels->", of_part = "part->" }
-  of.all = cpu.part and (scope == cpu.net and "&w.all" or "&w->all") or false
-  of.part = cpu.part and (scope == cpu.net and "&w.read" or "part") or false
-  return of
+  names.all = cpu.part and (scope == cpu.net and "&w.all" or "&w->all") or false
+  names.part = cpu.part and (scope == cpu.net and "&w.read" or "part") or false
+  return names
 end
 
--- Fields common to the records of a list's entry (calls.lua), and the numbers of rows and tokens that it computes.
+-- The names for the records of a list's entry (calls.lua), with the numbers of rows and tokens that it computes.
 function M.make_entry_names(cpu, at, entry, place)
   local value = (entry.op or entry).out or entry.to
   local prefix = at.partly and at.of_part or at.w .. cpu_buffers.get_prefix(cpu.net, value.stream)
-  local here = setmetatable({ rows = prefix .. "rows", tokens = prefix .. "tokens" }, { __index = at })
-  return calls.make_names(here, entry, place)
+  local at_rows = setmetatable({ rows = prefix .. "rows", tokens = prefix .. "tokens" }, { __index = at })
+  return calls.make_names(at_rows, entry, place)
 end
 
-local function find_in_block(cpu, scope, at, value, back)
+-- The place of a block's value in the forward or the backward pass, as text.
+local function place_in_block(cpu, scope, at, value, is_backward)
   if value.external then
     return at.w .. value.name
   elseif value == scope.entry then
-    return back and "s->input" or "input"
+    return is_backward and "s->input" or "input"
   elseif value == scope.last then
     return "output"
   end
   return (cpu.buffers.scopes[scope].read[value] and at.kept or at.w) .. value.name
 end
 
--- The place of a network's value. A value that only one block reads, as its input, is in the place that the block's
--- first repetition reads; a block's result that is read once is in the `output` of its width and stream. mode: "train"
--- or "evaluate".
-local function find_in_network(cpu, value, mode)
+-- The place of a value of the network, as text. A value that only one block reads, as its input, is in the place that
+-- the block's first repetition reads; a block's result that is read once is in the `output` of its width and stream.
+-- mode: "train" or "evaluate".
+local function place_in_network(cpu, value, mode)
   if not value.carried then
     return "w." .. value.name
   end
@@ -70,11 +72,12 @@ local function find_in_network(cpu, value, mode)
     and ("w.%s[0].input"):format(block.name) or "w." .. buffers.name_for_stream("output", value)
 end
 
--- Makes a function that gives the place of a scope's value. mode: "back" in a block's backward pass; cpu_records.lua.
+-- Makes a function that gives the place of a scope's value, as text. mode: "train" or "evaluate" for the network,
+-- "back" for a block's backward pass, "forward" for its forward pass.
 function M.make_placer(cpu, scope, at, mode)
   return function(value)
-    return scope == cpu.net and find_in_network(cpu, value, mode)
-      or find_in_block(cpu, scope, at, value, mode == "back")
+    return scope == cpu.net and place_in_network(cpu, value, mode)
+      or place_in_block(cpu, scope, at, value, mode == "back")
   end
 end
 

@@ -1,33 +1,41 @@
 -- The network on the CPU: its lists, with the names that functions and values have in generated code.
 --
--- Input: a network (builder.lua), its lists, structs of parameters, buffer_lists: its buffers. Output, pure data:
---   blocks      { name, comment, count, layers, uses, loops, repetitions, forward, backward, ... } in order; count,
---               uses: as C text; layers, repetitions: their values; own_input: the name of the first repetition's input
---               if it has another buffer than those of later repetitions, else false; panels: whether it has panels of
---               weights; asks: whether `forward` depends on the mode; gradient: the buffer of the stream's gradient
---   pass        the steps of one block of sequences: { train, evaluate, backward, trace }, trace: evaluation that
---               stores values; reads, asks: whether `train` reads parameters and depends on the mode
---   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, x, y };
---               gradients: those of weights, { name, inner, columns, bias }
+-- Input: a network (builder.lua), its lists (scope_lists.lua), its structs of parameters (parameters.lua), its buffers
+-- (buffers.lua). A list of the output consists of records (calls.lua). Output, pure data:
+--   blocks      the blocks in order, each with:
+--     name, comment, parameters_type   texts for generated code
+--     count, uses          the numbers of layers and of repetitions as C text; layers, repetitions: as numbers
+--     forward, backward    the lists of a repetition; asks: whether `forward` depends on the mode
+--     own_input            the name of the first repetition's input if its buffer differs from that of later
+--                          repetitions, else false
+--     panels               whether the block has panels of weights
+--     gradient             the name of the buffer of the stream's gradient
+--     part, vocabulary     { forward, backward }: whether the last repetition omits unused rows, and whether the first
+--                          repetition computes rows of symbols
+--     members, requests, kept   the buffers of its state as lines of a struct, as records of lay_out, and as data
+--   pass        the lists for one block of sequences: { train, evaluate, backward, trace }, trace: evaluation that
+--               stores values; reads: whether `train` reads parameters; asks: whether `train` depends on the mode
+--   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, x, y }
+--   gradients   the functions that compute gradients of weights: { name, inner, columns, bias }
 --   rows        the functions over rows (norms, sums, activations), each compiled once: { template, name, width, ... }
---   part        if unused rows are left out (labelled_rows.lua), the cost of one such row: { per_token, per_pair:
---               as text; pairs: by family }, else false; of blocks: whether the last repetition leaves rows out, by
---               direction
---   vocabulary  if a block's first repetition has rows of symbols for tokens (vocabulary_rows.lua), the cost of a row:
---               { per_token }, else false; of blocks: whether the first repetition does so, by direction
---   members     of the workspace: buffers (buffers.lua), as lines of a struct; requests: the buffers that lay_out
---               places; workspace: the same as data; blocks have all three for their state, with `kept` as data
---   places      dropouts of a layer, at most; masks: whether values have masks; tied: the table of tokens that is the
---               output layer's weight, or false
+--   part        if unused rows are omitted (labelled_rows.lua), the operations that one such row saves: { per_token,
+--               per_pair: as text; pairs: by family }, else false
+--   vocabulary  if rows of symbols replace rows of tokens (vocabulary_rows.lua), the operations that one row saves:
+--               { per_token: as text }, else false
+--   members, requests, workspace   the buffers of the workspace, in the three forms that a block's state has
+--   places      the largest number of dropouts in a layer; masks: whether values have masks of dropout
+--   tied        the table of tokens that is the output layer's weight, or false
 --   attended    name of a family -> { queries, keys, contribution }: the names of these values in a layer's state
 --   embeddings  { routine, vectors, scale, stream, of, drops, keep, place, additive, vocabulary }, one for each
 --               function: embeddings.lua
---   labelled    the prefix of the labelled stream's lengths
---   decoding    if the labelled stream can be decoded token by token (decoding.lua), else false: ahead, the part that
---               runs once; each, the part that runs with every token; ahead_reads, each_reads: whether they read
---               parameters; blocks: the blocks of the stream, { name, uses, caches, cached, ahead, each }, where ahead
---               and each are functions with the names that they read; stream: its number; of: as below
--- `of`, `labelled`: "source." in a workspace with lengths of several streams, else "". Lists are of records: calls.lua.
+--   labelled    the prefix of the labelled stream's lengths: "source." in a workspace with lengths of several streams,
+--               else ""; `of` of an embedding, a cache or `decoding`: the prefix of its stream
+--   decoding    false unless the labelled stream can be decoded token by token (decoding.lua):
+--     ahead, each   the lists that run once, before all tokens, and with every token; ahead_reads, each_reads: whether
+--                   they read parameters
+--     blocks        the blocks of the stream: { name, uses, caches, cached, ahead, each }, where ahead and each are
+--                   functions with the names that they read
+--     stream, of    the stream's number, and its prefix
 
 local buffers = require("network.lists.buffers")
 local builder = require("network.graph.builder")
@@ -62,21 +70,21 @@ end
 
 local function make_block(cpu, block, panels)
   local kept, read = cpu.buffers.scopes[block].kept, cpu.buffers.scopes[block].read
-  local made, back_made = records.list_forward(cpu, block, "forward"), records.list_backward(cpu, block)
-  local forward, backward = calls.find_read(made), calls.find_read(back_made)
-  local function get_both(name)
-    return { forward = forward[name] or false, backward = backward[name] or false }
+  local forward, backward = records.list_forward(cpu, block, "forward"), records.list_backward(cpu, block)
+  local forward_names, backward_names = calls.find_read(forward), calls.find_read(backward)
+  local function find_readers(name)
+    return { forward = forward_names[name] or false, backward = backward_names[name] or false }
   end
   return {
     name = block.name, comment = block.comment, parameters_type = block.parameters_type,
-    part = get_both("part"), vocabulary = get_both("distinct"), uses_parameters = get_both("p"),
+    part = find_readers("part"), vocabulary = find_readers("distinct"), uses_parameters = find_readers("p"),
     count = block.count_name, layers = block.count, loops = block.loops, uses = block.uses,
     repetitions = block.count * block.loops,
     members = cpu_buffers.write_members(cpu.net, kept), kept = cpu_buffers.describe(kept),
     requests = cpu_buffers.list_requests(cpu.net, kept, "s->", "used"),
     own_input = not block.first.carried and read[block.entry] and block.first.name or false,
-    panels = #panels > 0, asks = forward.train or false,
-    forward = made, backward = back_made, gradient = buffers.name_for_stream("gradient", block.last),
+    panels = #panels > 0, asks = forward_names.train or false,
+    forward = forward, backward = backward, gradient = buffers.name_for_stream("gradient", block.last),
   }
 end
 
@@ -97,11 +105,12 @@ local function name_attended(net)
   return by_family
 end
 
--- A block's function that runs before all tokens (ahead) or with every token: its records and the names they read.
-local function make_part(cpu, block, stream, ahead, cached)
-  local list = records.list_decoding(cpu, block, stream, ahead)
+-- A block's function that runs once, before all tokens, or else with every token: its records and the names that they
+-- read.
+local function make_decoding_function(cpu, block, stream, runs_once, cached)
+  local list = records.list_decoding(cpu, block, stream, runs_once)
   local read = calls.find_read(list)
-  return { routine = block.name .. (ahead and "_prepare" or "_decode"), input = not ahead, cached = cached,
+  return { routine = block.name .. (runs_once and "_prepare" or "_decode"), input = not runs_once, cached = cached,
     name = block.name, loops = block.loops, count = block.count_name, parameters_type = block.parameters_type,
     list = list, parameters = read.p or false, panels = read.panels or false, state = read.s or false }
 end
@@ -110,36 +119,40 @@ local function make_decoded_block(cpu, block, stream)
   local caches = {}
   for i, op in ipairs(decoding.list_attentions(block, stream)) do
     local prefix = cpu_buffers.get_prefix(cpu.net, op.kv.stream)
-    local own = op.kv == op.q
-    caches[i] = { name = op.family.name, of = prefix, own = own, width = own and "3 * WIDTH" or "2 * WIDTH",
+    local is_self_attention = op.kv == op.q
+    caches[i] = { name = op.family.name, of = prefix, own = is_self_attention,
+      width = is_self_attention and "3 * WIDTH" or "2 * WIDTH",
       tiles = op.family.tiles, sums = op.family.score.running and true or false }
   end
   local cached = #caches > 0
   return { name = block.name, uses = block.uses, caches = caches, cached = cached,
-    ahead = make_part(cpu, block, stream, true, cached), each = make_part(cpu, block, stream, false, cached) }
+    ahead = make_decoding_function(cpu, block, stream, true, cached),
+    each = make_decoding_function(cpu, block, stream, false, cached) }
 end
 
--- The parts of decoding. Blocks of the decoded stream run with every token; before all tokens only if they have work.
+-- The lists of decoding. Blocks of the decoded stream run with every token. Before all tokens, a block runs only if it
+-- has operations on other streams.
 local function make_decoding(cpu, stream)
   local net = cpu.net
-  local part = { stream = stream.index, of = cpu_buffers.get_prefix(net, stream), blocks = {},
+  local result = { stream = stream.index, of = cpu_buffers.get_prefix(net, stream), blocks = {},
     ahead = records.list_decoding(cpu, net, stream, true), each = records.list_decoding(cpu, net, stream, false) }
-  for _, record in ipairs(part.each) do
+  for _, record in ipairs(result.each) do
     if record.kind == "block" then
       local block = make_decoded_block(cpu, net.scopes[record.name], stream)
-      part.blocks[#part.blocks + 1] = block
+      result.blocks[#result.blocks + 1] = block
       local cache = block.cached and ("&c.%s[l]"):format(block.name)
       record.routine, record.cache = block.name .. "_decode", cache
       calls.fill("cpu", record)
       if block.ahead.list[1] then
-        calls.append("cpu", part.ahead, "block", nil, { call = record.call, template = record.template,
+        calls.append("cpu", result.ahead, "block", nil, { call = record.call, template = record.template,
           routine = block.name .. "_prepare",
           uses = block.uses, self = record.self, cache = cache, input = false, output = false })
       end
     end
   end
-  part.ahead_reads, part.each_reads = calls.find_read(part.ahead).p or false, calls.find_read(part.each).p or false
-  return part
+  result.ahead_reads = calls.find_read(result.ahead).p or false
+  result.each_reads = calls.find_read(result.each).p or false
+  return result
 end
 
 -- A sum of numbers in C, as a factor.
@@ -147,13 +160,14 @@ local function write_sum(texts)
   return texts[2] and "(" .. table.concat(texts, " + ") .. ")" or texts[1] or "0"
 end
 
--- part: the labelled rows (labelled_rows.lua), or nil; vocabulary: the equal rows (vocabulary_rows.lua), or nil.
--- Buffers for both are added. stream: the stream that is decoded token by token, or nil. eval_dropout: evaluation
--- applies dropout. panels_of: the workspace's member with the panels of weights.
+-- part: the output of labelled_rows.lua, or nil; vocabulary: the output of vocabulary_rows.lua, or nil. Buffers for
+-- both are added to buffer_lists. stream: the stream that is decoded token by token, or nil. eval_dropout: whether
+-- evaluation applies dropout. panels_of: the workspace's member with the panels of weights.
 function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream, eval_dropout, panels_of)
   local taken, tied = names.list_taken(), net.classified.op.tied
-  -- part_names, part_taken: names of buffers for copied labelled rows, and those that the network's pass has filled
-  local cpu = { net = net, lists = executed, buffers = buffer_lists, part = part, part_names = {}, part_taken = {},
+  -- value -> the buffer for copies of its labelled rows: part_names of all such buffers, copied_parts of those that the
+  -- network's pass has filled so far
+  local cpu = { net = net, lists = executed, buffers = buffer_lists, part = part, part_names = {}, copied_parts = {},
     vocabulary = vocabulary, eval_dropout = eval_dropout, panels_of = panels_of, products = calls.make_functions(taken),
     gradients = calls.make_functions(taken), rows = calls.make_functions(taken) }
   rows.add_buffers(cpu)

@@ -1,10 +1,11 @@
--- Records for work on some rows alone on the CPU: in the last repetition of a block, on the rows of labelled tokens
+-- Records for work on a selection of rows on the CPU: in the last repetition of a block, on the rows of labelled tokens
 -- (labelled_rows.lua); in the first repetition, on the rows of the vocabulary's symbols (vocabulary_rows.lua).
 --
--- Input: the state of cpu_network.lua, with `part` and `vocabulary` from these modules, or nil; a scope and its names
--- (cpu_names.lua). Output: further records and names. In generated code `part` and `distinct` give the labelled rows
--- and the rows of symbols that a repetition computes alone; in other repetitions they give all tokens, and the
--- functions that copy, spread and sum rows do nothing.
+-- Input: the state of cpu_network.lua (cpu), where `part` is the output of labelled_rows.lua and `vocabulary` that of
+-- vocabulary_rows.lua, or nil; a scope and its names (cpu_names.lua). Output: further records and names. In generated
+-- code, the variable `part` selects the labelled rows and `distinct` the rows of symbols in the repetition that
+-- computes these alone. In other repetitions both select all tokens, and the functions that copy, spread and sum rows
+-- do nothing.
 
 local base_names = require("base.names")
 local buffers = require("network.lists.buffers")
@@ -15,9 +16,10 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
+-- Names of buffers: vectors of the vocabulary's symbols, and copied or summed rows.
 local VECTORS, SCRATCH = "token_vectors", "token_scratch"
 
--- Adds the buffers for rows of the vocabulary, if some are computed, to the workspace.
+-- Adds the buffers for rows of the vocabulary to the workspace, if the network has such rows.
 function M.add_buffers(cpu)
   local vocabulary = cpu.vocabulary
   local function add(name, width, about)
@@ -31,9 +33,9 @@ function M.add_buffers(cpu)
 end
 
 -- The name of the buffer for copies of the labelled rows of a value that has all rows: <value>_read, possibly with a
--- number. In the list of buffers, the buffer's first reader stands for its writer.
+-- number. The field `writer` of this buffer is its first reader.
 local function name_labelled_buffer(cpu, value, reader)
-  local taken = lists.to_set(lists.map(cpu.buffers.workspace, function(b) return b.name end))
+  local taken = lists.to_set(lists.map(cpu.buffers.workspace, function(buffer) return buffer.name end))
   if not cpu.part_names[value] then
     cpu.part_names[value] = base_names.find_unused(value.name .. "_read", taken)
     table.insert(cpu.buffers.workspace, buffers.make_rows(value, reader, { name = cpu.part_names[value],
@@ -42,21 +44,22 @@ local function name_labelled_buffer(cpu, value, reader)
   return cpu.part_names[value]
 end
 
--- Makes a function from a list's entry to the names and places of its records' values. If an entry computes some rows
--- alone, a record before the first reader copies these rows from a value that has all rows: labelled rows once in each
--- list (once for both lists of the network); or it takes the symbols' vectors in place of the block's input.
+-- Makes a function that returns, for a list's entry, the names of the scope and a function that gives the place of a
+-- value. If an entry computes labelled rows alone, a record before its first use of a value that has all rows copies
+-- the labelled rows, once in each list (once for both lists of the network). If an entry computes rows of symbols, a
+-- record replaces the block's input by the vectors of symbols.
 function M.make_naming(cpu, scope, at, place, records, mode)
   local partial = cpu.part and cpu.part.partial or {}
   local done = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.done or {}
-  local taken = scope == cpu.net and mode == "train" and cpu.part_taken or {}
+  local copied = scope == cpu.net and mode == "train" and cpu.copied_parts or {} -- value -> name of its copy
   local part_at = setmetatable({ partly = true }, { __index = at })
   local distinct_at = setmetatable({ partly = true, of_part = "distinct->" }, { __index = at })
-  local taken_input = false
-  local function find_symbols(value)
+  local has_symbol_input = false
+  local function place_symbols(value)
     if value ~= scope.entry then
       return place(value)
-    elseif not taken_input then
-      taken_input = true
+    elseif not has_symbol_input then
+      has_symbol_input = true
       calls.append("cpu", records, "distinct", at, { distinct = "distinct", all = "&" .. at.w .. "all",
         input = mode == "back" and "s->input" or "input", vectors = at.w .. VECTORS })
     end
@@ -64,24 +67,25 @@ function M.make_naming(cpu, scope, at, place, records, mode)
   end
   return function(entry)
     if done[entry] then
-      return distinct_at, find_symbols
+      return distinct_at, place_symbols
     elseif not partial[entry] or entry.kind == "attention" then
       return at, place
     end
     return part_at, function(value)
       if cpu.part.values[value] then
         return place(value)
-      elseif not taken[value] then
-        taken[value] = name_labelled_buffer(cpu, value, entry)
-        calls.append("cpu", records, "part", at, { self = at.self, part = at.part, name = taken[value],
-          width = value.width.text, x = place(value), rows = at.w .. taken[value] })
+      elseif not copied[value] then
+        copied[value] = name_labelled_buffer(cpu, value, entry)
+        calls.append("cpu", records, "part", at, { self = at.self, part = at.part, name = copied[value],
+          width = value.width.text, x = place(value), rows = at.w .. copied[value] })
       end
-      return taken[value]
+      return copied[value]
     end
   end
 end
 
--- Appends records after an operation: rows of its results are copied to all tokens; an embedding makes rows of symbols.
+-- Appends the records that follow an operation: records that copy rows of symbols to all tokens, and, after the
+-- embedding, a record that computes the vectors of symbols.
 function M.append_after(cpu, at, records, place, op)
   local vocabulary = cpu.vocabulary
   for _, value in ipairs(vocabulary and ops.list_results(op) or {}) do
@@ -96,18 +100,18 @@ function M.append_after(cpu, at, records, place, op)
   end
 end
 
--- Appends records before an entry of a backward list, or at the end of a scope's list (key: the entry or the scope):
--- gradients of labelled rows are spread to all rows, and gradients of all tokens are summed by symbol.
+-- Appends the records that precede an entry of a backward list, or that end a scope's list (key: the entry or the
+-- scope): they spread gradients of labelled rows to all rows, and sum gradients of all tokens by symbol.
 function M.append_before(cpu, at, records, key)
-  local symbols = cpu.vocabulary and cpu.vocabulary.summed[key]
-  local function add(kind, call, list, distinct)
-    for _, buffer in ipairs(list or {}) do
+  local function add(kind, call, gradient_buffers, distinct)
+    for _, buffer in ipairs(gradient_buffers or {}) do
       calls.append("cpu", records, kind, at, { call = call, distinct = distinct, width = buffer.width.text,
         gradient = at.w .. buffer.name })
     end
   end
   add("spread", "expand_rows(self, part, width, gradient)", cpu.part and cpu.part.spread[key])
-  add("sum", "sum_by_symbol(self, distinct, width, gradient)", symbols, "distinct")
+  add("sum", "sum_by_symbol(self, distinct, width, gradient)",
+    cpu.vocabulary and cpu.vocabulary.summed[key], "distinct")
 end
 
 return M

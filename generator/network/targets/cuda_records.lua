@@ -1,9 +1,9 @@
--- The operations of a network as records: by role, the text of a call's arguments (calls.lua), or a template of
--- templates/cuda/op.
+-- Records of operations in device code: a record has the texts of a call's arguments by role (calls.lua), or is printed
+-- by a template of templates/cuda/op.
 --
--- Input: the state of cuda_network.lua (device), a scope, an entry of a list. Output: records, or false in place of a
--- record. In device code, within a block of the network w is the workspace and s the layer's state; outside such blocks
--- b is the block of threads. The kernels of norms, sums and copies work on rows of WIDTH channels.
+-- Input: the state of cuda_network.lua (device), a scope (builder.lua), an entry of a list. Output: records, or false
+-- in place of a record. In the texts of a block of the network, w is the workspace and s the layer's state; in other
+-- texts, b is the thread block. The kernels of norms, sums and copies work on rows of WIDTH channels.
 
 local calls = require("network.targets.calls")
 local embeddings = require("network.targets.embeddings")
@@ -13,18 +13,20 @@ local warp_products = require("network.targets.warp_products")
 
 local M = {}
 
--- Names that a scope's records need. decodes: records process one token of each sequence, by functions NAME_one.
+-- The names for the records of a scope: w, kept, p and g, prefixes of the members of the workspace, the state, the
+-- parameters and the gradients; gradients, the gradients as an argument; state, a format for a block's results; one,
+-- the ending of functions. decodes: records process one token of each sequence, by functions NAME_one.
 function M.make_names(device, scope, decodes)
-  local one = decodes and "_one" or ""
+  local ending = decodes and "_one" or ""
   if scope == device.net then
     return { w = "b->work.", kept = "b->work.", p = "b->view.p->", g = "b->gradient->", gradients = "b->gradient",
-      state = "b->%s.output", decodes = decodes, one = one }
+      state = "b->%s.output", decodes = decodes, one = ending }
   end
   return { w = "w->", kept = "s->", p = scope.name .. "_weights()->", g = scope.name .. "_dweights()->",
-    gradients = scope.name .. "_dweights()", decodes = decodes, one = one }
+    gradients = scope.name .. "_dweights()", decodes = decodes, one = ending }
 end
 
--- The place of a value in a block of the network, in C.
+-- The place of a block's value, as text in C.
 local function place_in_block(device, scope, at, value)
   if value.external then
     local op = value.external.op
@@ -41,7 +43,7 @@ local function place_in_block(device, scope, at, value)
   return (device.buffers.scopes[scope].read[value] and at.kept or at.w) .. value.name
 end
 
--- The place of a value of the network; a block's output is where the block's last repetition stored it.
+-- The place of a value of the network, as text in C. A block's output is in the state of its last repetition.
 function M.place_in_network(at, value)
   local block = value.op.kind == "block" and value.op.block
   return block and at.state:format(block.name, block.uses) or at.w .. value.name
@@ -62,35 +64,36 @@ end
 
 local NO_BIAS, NO_ROWS, NO_MASK = "NULL", "NULL", "NULL"
 
--- The name of a function of generated code, which is made once; new: the function's other fields, for the first call.
-local function find_function(device, name, new)
-  return calls.find_function(device.rows, name, name, new)
+-- The name of a function of generated code. The first call with a name adds the function with these fields.
+local function find_function(device, name, fields)
+  return calls.find_function(device.rows, name, name, fields)
 end
 
--- The mask (mask) and the factor of values that are not dropped (rate) of a dropout, as texts. when: "always", "never",
--- or "training" if the function's argument decides; outside blocks the mode is already known.
+-- A dropout as { mask, rate, when }: the mask and the factor of values that are not dropped, as texts; when: "always"
+-- or "never" applied, or "training" if the function's argument decides, which only functions of blocks have.
 local function describe_dropout(device, op, training)
   local scope = op.scope
-  local outside = scope == device.net
-  local on, bits = device.given.evaluates or outside and training, device.operation_bits[op]
-  local index = outside and "0" or "block()->" .. scope.index
+  local is_outside = scope == device.net
+  local is_on, bits = device.given.evaluates or is_outside and training, device.operation_bits[op]
+  local index = is_outside and "0" or "block()->" .. scope.index
   return { rate = op.dropout.name .. "_KEEP_SCALE",
     mask = bits and ("select_bits(block()->work.%s, %s, %s_bytes(block()->view.T))"):format(bits.name, index, bits.name)
-      or ("%s(%d)"):format(outside and "find_mask" or scope.name .. "_mask", device.mask_numbers[op]),
-    when = on and "always" or outside and "never" or "training" }
+      or ("%s(%d)"):format(is_outside and "find_mask" or scope.name .. "_mask", device.mask_numbers[op]),
+    when = is_on and "always" or is_outside and "never" or "training" }
 end
 
--- The masks that a function receives, and the factor of values that are not dropped; false without dropout.
+-- The mask that a function receives, and the factor of values that are not dropped, as texts; both false without
+-- dropout.
 local function name_mask(device, op, training)
   local drop = op.dropout and describe_dropout(device, op, training)
   if not drop then
     return false, false
   end
-  local forms = { always = "%s", training = "training ? %s : " .. NO_MASK, never = NO_MASK }
-  return forms[drop.when]:format(drop.mask), drop.rate
+  local formats = { always = "%s", training = "training ? %s : " .. NO_MASK, never = NO_MASK }
+  return formats[drop.when]:format(drop.mask), drop.rate
 end
 
--- Whether a product adds its bias itself; attention handles the bias of its contribution.
+-- Whether a product adds its bias itself. The bias of a contribution (ops.lua) is added by the attention that reads it.
 function M.adds_bias(device, op)
   return op.p.bias and not device.contributions[op.out]
 end
@@ -122,6 +125,7 @@ function forward.add_bias(_, at, op)
     bias = at.p .. op.weight .. "_bias", rectified = tostring(op.relu or false) }
 end
 
+-- The record of a norm; refuses widths that the kernels do not have.
 local function make_norm(at, op, routine, call)
   check_width(op, op.out)
   return calls.make_norm(at, op, routine, call)
@@ -156,12 +160,13 @@ local function find_kernel_function(device, op, kernel, ending)
     template = ("cuda/rows/activation%s.tpl"):format(ending), kernel = kernel, width = op.out.width.text })
 end
 
+-- The record that applies a dropout (describe_dropout) to the rows `x` in place.
 local function make_drop(at, op, x, drop)
   return { kind = "drop", call = "drop_rows(elements, x, mask, rate)", elements = at.rows .. " * " .. op.out.width.text,
     x = x, mask = drop.mask, rate = drop.rate }
 end
 
--- Applies dropout to the result of an operation in place.
+-- The record that applies dropout to the result of an operation in place; false if the pass has no dropout.
 function forward.drop(device, at, op, training)
   local drop = describe_dropout(device, op, training)
   local record = make_drop(at, op, at.out, drop)
@@ -169,8 +174,8 @@ function forward.drop(device, at, op, training)
   return drop.when ~= "never" and record
 end
 
--- The records of rotation by positions, forward (way 1) or backward (-1): one record for queries together with their
--- keys, or a record of each in cross-attention; false for an absent record.
+-- The records of the rotation of queries and keys by their positions: one record for both in self-attention, one for
+-- each in cross-attention; false for an absent record. way: 1 in the forward pass, -1 in the backward pass.
 local function make_rotations(device, op, way, q, kv, suffix)
   local family = op.family
   local routine = family.prefix .. "rotate" .. (suffix or "")
@@ -179,46 +184,49 @@ local function make_rotations(device, op, way, q, kv, suffix)
   elseif not family.cross then
     return { kind = "rotate", call = "routine(way, x)", routine = routine, way = way, x = q }, false
   end
-  local function make_rotation(value, x, stride, drawn)
+  local function make_rotation(value, x, stride, positions_name)
     local words, kind = device.words[value.stream], family.positions.kind
     return { kind = "rotate", call = "routine(way, positions, T, stride, x)", routine = routine, way = way, x = x,
       T = "block()->view." .. words.T, stride = family.PREFIX .. stride,
       positions = kind == "sequence" and words.sequences .. "()" or kind == "randomized"
-        and ("%sfind_%s(&block()->view, block()->l)"):format(family.prefix, drawn) or false }
+        and ("%sfind_%s(&block()->view, block()->l)"):format(family.prefix, positions_name) or false }
   end
   return make_rotation(op.q, q, "QUERY_STRIDE", "positions"), make_rotation(op.kv, kv, "KEY_STRIDE", "key_positions")
 end
 
 function forward.attention(device, at, op)
-  local first, keys = make_rotations(device, op, 1, at.q, at.kv, at.one)
-  return first, not at.decodes and keys, { call = "routine(training)", routine = op.family.prefix .. "attend" .. at.one,
+  local queries, keys = make_rotations(device, op, 1, at.q, at.kv, at.one)
+  return queries, not at.decodes and keys, { call = "routine(training)",
+    routine = op.family.prefix .. "attend" .. at.one,
     training = op.dropout ~= nil and not device.given.evaluates and (at.decodes and "false" or "training") }
 end
 
 -- The records of an embedding. The network's first operation also samples the masks of the whole pass.
 function forward.embed(device, at, op, training)
-  local always, asked = device.given.evaluates, tostring(training)
-  local draws = (device.masks[1] or device.bits[1]) and op == device.net.ops[1] and (training or always)
-  return draws and { kind = "draw", call = "draw_masks(training)", training = always and asked } or false, {
+  local is_always_on, mode = device.given.evaluates, tostring(training)
+  local samples_masks = (device.masks[1] or device.bits[1]) and op == device.net.ops[1] and (training or is_always_on)
+  local sampling = { kind = "draw", call = "draw_masks(training)", training = is_always_on and mode }
+  return samples_masks and sampling or false, {
     call = "routine(training)", routine = embeddings.name_routine(device.net, op) .. at.one,
-    training = (op.dropout and not always or device.given.noise) and asked or false }
+    training = (op.dropout and not is_always_on or device.given.noise) and mode or false }
 end
 
 local function is_learned(op)
   return op.p ~= nil and not op.p.frozen
 end
 
--- The name of a block's sums of rows of a learned position table, which are added over shards; false without them.
+-- The name of the array that sums gradients of a block's learned position table, which are later added over shards;
+-- false without such sums.
 function M.name_place_sums(op)
   return is_learned(op) and op.encoding.from_tables and op.scope.name .. "_places" or false
 end
 
--- The name of the routine that adds vectors of positions: one for each stream, or one for each block if vectors have
--- the sampled positions of their block's family and there are several families.
+-- The start of the name of the function that adds vectors of positions: one function for each stream, or one for each
+-- block if vectors have the sampled positions of their block's family and there are several families.
 local function name_places_routine(device, op, words)
   local draw = op.encoding.draw
-  local by_block = draw and not draw.apart and device.net.used_families[2]
-  return ("add_%splaces"):format(by_block and op.scope.name .. "_" or words.at)
+  local is_by_block = draw and not draw.apart and device.net.used_families[2]
+  return ("add_%splaces"):format(is_by_block and op.scope.name .. "_" or words.at)
 end
 
 function forward.place(device, at, op, training)
@@ -230,75 +238,76 @@ function forward.place(device, at, op, training)
     vectors = op.p and at.p .. op.p.name or false, mask = name_mask(device, op, training) }
 end
 
--- Functions that make the records of a backward list's entry `b`, by kind.
-local back = {
+-- Functions that make the records of an entry of a backward list, by kind; at: the entry's names (M.make_records).
+local backward = {
   chain_grad = warp_products.make_chain_grad,
   classify_grad = function() return { call = "classify_backward(x, gradients)" } end,
-  block_grad = function(device, _, b)
-    return lists.merge(device.made[b.op.block], { template = "cuda/op/block_backward.tpl" })
+  block_grad = function(device, _, entry)
+    return lists.merge(device.made[entry.op.block], { template = "cuda/op/block_backward.tpl" })
   end,
-  embed_grad = function(device, _, b)
-    return { call = "routine(gradients)", routine = embeddings.name_routine(device.net, b.op) .. "_backward" }
+  embed_grad = function(device, _, entry)
+    return { call = "routine(gradients)", routine = embeddings.name_routine(device.net, entry.op) .. "_backward" }
   end,
-  rectify_grad = function(_, at, b) -- of an input gradient that a library has computed
-    return { call = "rectify_grad(elements, x, to)", elements = at.rows .. " * " .. b.op.x.width.text }
+  rectify_grad = function(_, at, entry) -- of an input gradient that a library has computed
+    return { call = "rectify_grad(elements, x, to)", elements = at.rows .. " * " .. entry.op.x.width.text }
   end,
 }
 
-function back.norm_grad(device, at, b)
-  local op, drop = b.op, b.dbranch and describe_dropout(device, b.op, true) or {}
-  local record = make_norm(at, op, calls.name_norm_grad(b),
+function backward.norm_grad(device, at, entry)
+  local op, drop = entry.op, entry.dbranch and describe_dropout(device, entry.op, true) or {}
+  local record = make_norm(at, op, calls.name_norm_grad(entry),
     "routine(rows, dy, xhat, rstd, scale, mask, rate, to, dbranch, dscale, doffset)")
   record.mask, record.rate = drop.mask or false, drop.rate or false
   record.dscale, record.doffset = at.g .. op.p.name .. "_scale", op.norm == "layer" and at.g .. op.p.name .. "_offset"
   return record
 end
 
-function back.dropout_grad(device, at, b)
-  local drop = describe_dropout(device, b.op, true)
-  if not b.op.branch then
-    return make_drop(at, b.op, at.to, drop)
+function backward.dropout_grad(device, at, entry)
+  local drop = describe_dropout(device, entry.op, true)
+  if not entry.op.branch then
+    return make_drop(at, entry.op, at.to, drop)
   end
-  check_width(b.op, b.op.branch)
+  check_width(entry.op, entry.op.branch)
   return { call = "dropout_grad(rows, dy, mask, rate, to)", mask = drop.mask, rate = drop.rate }
 end
 
-function back.bias_grad(_, at, b)
-  return { kind = "bias_grad", call = "column_sums(rows, columns, columns, dy, dbias)", columns = b.op.out.width.text,
-    dbias = at.g .. b.op.weight .. "_bias" }
+function backward.bias_grad(_, at, entry)
+  return { kind = "bias_grad", call = "column_sums(rows, columns, columns, dy, dbias)",
+    columns = entry.op.out.width.text,
+    dbias = at.g .. entry.op.weight .. "_bias" }
 end
 
-function back.weight_grad(device, at, b)
-  local op = b.op
+function backward.weight_grad(device, at, entry)
+  local op = entry.op
   if device.given.by_team then
     return warp_products.sum_by_team(device, op)
   end
   return { call = "product_gradient(inner, columns, rows, x, dy, dweight)", inner = op.x.width.text,
     columns = op.out.width.text, dweight = at.g .. op.weight },
-    M.adds_bias(device, op) and back.bias_grad(device, at, b)
+    M.adds_bias(device, op) and backward.bias_grad(device, at, entry)
 end
 
-function back.input_grad(device, at, b)
+function backward.input_grad(device, at, entry)
   if device.given.chains then
-    return warp_products.make_input_grad(device, at, b)
+    return warp_products.make_input_grad(device, at, entry)
   end
-  local op = b.op
+  local op = entry.op
   return { call = "product_backward(rows, inner, columns, dy, weight, other, rectified, to)",
-    inner = op.x.width.text, columns = op.out.width.text, weight = at.p .. op.weight, adds = tostring(b.adds),
-    other = b.relu and at.x or b.adds and at.to or NO_ROWS, rectified = tostring(b.relu ~= nil) }
+    inner = op.x.width.text, columns = op.out.width.text, weight = at.p .. op.weight, adds = tostring(entry.adds),
+    other = entry.relu and at.x or entry.adds and at.to or NO_ROWS, rectified = tostring(entry.relu ~= nil) }
 end
 
--- Adds makers for operations over rows; dropout of their results is a separate operation, forward.drop.
-calls.add_row_records(forward, back, find_kernel_function, function(_, _, _, record) return record end)
+-- Adds functions for operations over rows. The dropout of their results is an entry of its own, of kind "drop".
+calls.add_row_records(forward, backward, find_kernel_function, function(_, _, _, record) return record end)
 
-function back.attention_grad(device, at, b)
-  local family = b.op.family
+function backward.attention_grad(device, at, entry)
+  local family = entry.op.family
   return { call = "routine(gradients)", routine = family.prefix .. "attend_backward",
-    gradients = family.attends.layer_gradients and at.gradients }, make_rotations(device, b.op, -1, at.dq, at.dkv)
+    gradients = family.attends.layer_gradients and at.gradients }, make_rotations(device, entry.op, -1, at.dq, at.dkv)
 end
 
-function back.place_grad(device, at, b)
-  local op, words = b.op, device.words[b.op.out.stream]
+function backward.place_grad(device, at, entry)
+  local op, words = entry.op, device.words[entry.op.out.stream]
   local sums = M.name_place_sums(op)
   return { call = "routine(mask, dy, vectors)", routine = find_function(device, op.scope.name .. "_places_grad", {
     template = "cuda/rows/place_grad.tpl", encoding = op.encoding, drops = op.dropout and op.dropout.name or false,
@@ -308,30 +317,32 @@ function back.place_grad(device, at, b)
 end
 
 local function make_row_maker(call)
-  return function(_, at, b)
-    check_width(b, b.to)
+  return function(_, at, entry)
+    check_width(entry, entry.to)
     return { call = call, rows = at.rows, to = at.to }
   end
 end
 
-back.accumulate, back.copy, back.clear = make_row_maker("add_branch(rows, to, from, to)"),
+backward.accumulate, backward.copy, backward.clear = make_row_maker("add_branch(rows, to, from, to)"),
   make_row_maker("copy_rows(rows, from, to)"), make_row_maker()
 
--- The names (calls.lua) and the records of an entry { kind, one, of_backward } (cuda_network.lua). at:
--- make_names(device, scope), or names of the host's list of launches (cuda_network.lua). training: not evaluation.
+-- The names (calls.lua) and the records of an entry { kind, one, of_backward } (cuda_network.lua). at: the result of
+-- make_names, or the names of the host's list of launches (cuda_network.lua). training: whether the records belong to a
+-- training pass.
 function M.make_records(device, scope, training, at, entry)
   local one = entry.one
   local value = (one.op or one).out or one.to
   local rows = at.decodes and "block()->sequences" or device.words[value.stream].all_rows .. "()"
   local with_rows = setmetatable({ rows = rows }, { __index = at })
-  local here = calls.make_names(with_rows, one, function(x)
+  local entry_names = calls.make_names(with_rows, one, function(x)
     return scope == device.net and M.place_in_network(at, x) or place_in_block(device, scope, at, x)
   end)
-  local made = table.pack((entry.of_backward and back or forward)[entry.kind](device, here, one, training))
+  local makers = entry.of_backward and backward or forward
+  local made = table.pack(makers[entry.kind](device, entry_names, one, training))
   if entry.of_backward then
     warp_products.note_rounded(device, one)
   end
-  return here, table.unpack(made, 1, made.n)
+  return entry_names, table.unpack(made, 1, made.n)
 end
 
 return M
