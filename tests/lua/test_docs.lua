@@ -190,6 +190,19 @@ function TestTraining.test_the_page_has_every_field_of_the_optimiser()
   end
 end
 
+TestEncodings = {}
+
+-- The indented tables of the page that stand for the whole field `encoding` and name a preset.
+function TestEncodings.test_encodings_that_use_presets_are_legal()
+  local checked = 0
+  for code in read("docs/encodings.md"):gmatch("\n    encoding = (%b{}),%f[\n]") do
+    support.accept(("return { task = { kind = 'reverse_string' }, model = { kind = 'decoder' }, encoding = %s }")
+      :format(code))
+    checked = checked + 1
+  end
+  lu.assertEquals(checked, 3)
+end
+
 TestPredictions = {}
 
 function TestPredictions.test_rows_of_the_page_follow_from_the_counts()
