@@ -21,8 +21,8 @@ local function add_plan(parser)
     plan:flag("--graph", "draw the network with graphviz; without graphviz, print it as text"),
     plan:flag("--mask", "draw the keys that queries see in every attention, at the longest training lengths, up to 400 "
       .. "tokens; without gnuplot, print them as text"))
-  options.add(plan, { { "--out FILE", "file of the picture, with --mask .svg, .pdf or .png; default: <id>.svg in the "
-    .. "current folder" } })
+  options.add(plan, { { "--out FILE",
+    "file of the picture: .svg, .pdf or .png; default: <id>.svg in the current folder" } })
 end
 
 -- Checks the characters of a list of task lengths; the trainer, which gets the text in its flag --lengths, parses it.

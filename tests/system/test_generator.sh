@@ -36,22 +36,25 @@ ends_with_exit_codes() {
         ends_with 4 'cannot make the directory' ./longhand gen $SPEC --out "$root/Makefile/x"
 }
 
-# Graphviz draws the network if PATH has its program dot; here a replacement prints the graph. Without dot the graph is
+# Graphviz draws the network if PATH has its program dot; here a replacement prints its option and the graph. Without dot the graph is
 # printed as text. Existing files are replaced, links are not followed, and a file that cannot be written is reported.
 draws_the_network() {
     mkdir "$work/with" "$work/without" && for tool in sh lua5.4 env cat sed grep dirname readlink uname mktemp rm; do
         path=$(command -v $tool) && ln -s "$path" "$work/without/$tool"
     done
-    printf '#!/bin/sh\nprintf "<svg>"; cat\n' >"$work/with/dot" && chmod +x "$work/with/dot" &&
+    printf '#!/bin/sh\nprintf "<svg>%%s" "$1"; cat\n' >"$work/with/dot" && chmod +x "$work/with/dot" &&
         ends_with 0 "$work/net/x.svg" env PATH="$work/with:$PATH" ./longhand plan $SPEC --graph \
             --out "$work/net/x.svg" &&
-        grep -q '<svg>digraph network' "$work/net/x.svg" && ln -s "$work/elsewhere" "$work/net/y.svg" &&
+        grep -q '<svg>-Tsvgdigraph network' "$work/net/x.svg" && ln -s "$work/elsewhere" "$work/net/y.svg" &&
         ends_with 0 y.svg env PATH="$work/with:$PATH" ./longhand plan $SPEC --graph --out "$work/net/y.svg" &&
         [ ! -e "$work/elsewhere" ] && [ ! -L "$work/net/y.svg" ] &&
         ends_with 4 'is not a directory' env PATH="$work/with:$PATH" ./longhand plan $SPEC --graph \
             --out "$root/Makefile/x.svg" &&
         ends_with 0 'product with query_key_value' env PATH="$work/without" ./longhand plan $SPEC --graph &&
         grep -q 'graphviz is not installed' "$work/.out" &&
+        ends_with 0 x.pdf env PATH="$work/with:$PATH" ./longhand plan $SPEC --graph --out "$work/net/x.pdf" &&
+        grep -q '<svg>-Tpdf' "$work/net/x.pdf" &&
+        ends_with 2 'ends in .svg, .pdf or .png' ./longhand plan $SPEC --graph --out "$work/z.txt" &&
         ends_with 2 'is for the pictures' ./longhand plan $SPEC --out "$work/z.svg"
 }
 
