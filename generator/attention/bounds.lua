@@ -1,16 +1,17 @@
 -- Names of the bounds of loops over queries and keys, in C.
 --
--- Input: a planned family of attentions with its terms (terms.lua). Output, texts except `cached`:
+-- Input: a planned attention family with its terms (terms.lua). A group is a number of queries that are computed
+-- together. Output, texts except `cached`:
 --
 --   S, K        the number of keys, and the offset from the row of one key to the next, in elements
 --   T_S         the numbers of queries and keys, as arguments; length_words: as parameters
---   from_key, to_key   the keys that a group of queries sees; keys_seen: their number; from_weights, from_values: the
---                      weights and the values of a group, from its first key on
+--   from_key, to_key   the first key that a group sees, and the key after its last one; keys_seen: the number of keys
+--   from_weights, from_values   the weights and the values of a group, from its first key on
 --   from_query, to_query   the queries to compute; first_group: the first query of the group that contains from_query
 --   span        the bounds of keys as arguments of the functions for a group; span_words: as parameters
 --   cached      whether keys of earlier calls may precede those of the queries
 --   row_of_first, row_count   the row of query `first` and the number of rows, which may be those of some queries only
---   asked_from, asked_to, forward_from, forward_to   the queries whose results are used, and those of a forward call
+--   asked_from, asked_to       the queries whose results are used; forward_from, forward_to: those of a forward call
 --   rows_at, keys_at          the rows of queries, and those of keys, in calls with all heads
 --   shown, open_score         functions from logits to scores, of any key and of a key that all queries see, or false
 --   score_start               the function that gives the offset of the score's tables in step->shared
@@ -30,9 +31,9 @@ function M.find(family)
   local bounded, ranged, partial, terms, name = family.bounded, family.ranged, family.partial, family.terms, family.name
   local tables_shape = family.slices and "get_tables_shape(step)" or "&step->shape"
   local of_tables = family.slices and "get_tables_shape(%s)->length" or "%s->shape.length"
-  local function lengths(side)
-    local text = ("%s[%d]"):format(side, family.queries.stream)
-    return cross and ("%s, %s[%d]"):format(text, side, family.keys.stream) or text
+  local function write_lengths(array)
+    local text = ("%s[%d]"):format(array, family.queries.stream)
+    return cross and ("%s, %s[%d]"):format(text, array, family.keys.stream) or text
   end
   return {
     S = S,
@@ -65,11 +66,12 @@ function M.find(family)
     span = spans and "begin, end" or S,
     span_words = spans and "int begin, int end" or "int " .. S,
     of_head = cross and "T = head->T, S = head->S" or "T = head->T",
-    of_step = lengths("step->shape.length"),
-    of_shape = lengths("shape->length"),
-    of_tables = lengths(of_tables:format("step")),
+    of_step = write_lengths("step->shape.length"),
+    of_shape = write_lengths("shape->length"),
+    of_tables = write_lengths(of_tables:format("step")),
     tables_shape = tables_shape,
-    of_head_tables = family.slices and lengths(of_tables:format("w->step")) or cross and "head.T, head.S" or "head.T",
+    of_head_tables = family.slices and write_lengths(of_tables:format("w->step")) or cross and "head.T, head.S"
+      or "head.T",
   }
 end
 

@@ -1,9 +1,10 @@
 -- The terms of an attention in device code: the terms of terms.lua with their device pages, and the passes that sum.
 --
--- Input: a family with its terms and `attends` so far (plan/deriving/cuda_half.lua). Output of M.list_terms: a list
--- like that of terms.lua, with its properties (by_offset and by_pair for the device) and `placed`: positions are
--- sampled. A term may have several pages on a device, or none; each counts as a term. Output of M.list_owners,
--- which needs these terms as family.on_device.terms: the passes in which entries of a table sum gradients of pairs,
+-- Input: an attention family with its terms and the fields of `attends` that cuda_half.lua has set. Output of
+-- M.list_terms: a list like that of terms.lua, with its properties (by_offset and by_pair as they are on the device)
+-- and `placed`: positions are sampled. A term may have several pages on a device, or none; each counts as a term.
+-- Output of M.list_owners, which needs these terms as family.on_device.terms: the passes that sum the gradients of
+-- pairs for each entry of a table. Fields of a pass:
 --
 --   class         the class of an entry: expression/lower.lua; "row": a vector that several pairs share
 --   words         the class in words
@@ -13,7 +14,7 @@
 --   template      its template in templates/attention/cuda
 --   terms         the family's terms, and terms for the sums
 --   first_task, tasks, unroll   for loops: a thread's first task, the step between tasks; the number of unrolled pairs
---   leads         the pass also sums numbers of a head, which one of the threads that share the head stores
+--   leads         the pass also sums numbers of a head, which one thread stores for all threads that share the head
 
 local lists = require("base.lists")
 
@@ -44,8 +45,9 @@ local PAGES = {
 
 function M.list_terms(family)
   local terms = lists.collect(family.terms, function(term)
-    local own = PAGES[term.kind] and PAGES[term.kind](term, family.terms, family)
-    return lists.map(own or term.device_pages or { term.page }, function(page)
+    local list_pages = PAGES[term.kind]
+    local names = list_pages and list_pages(term, family.terms, family) or term.device_pages or { term.page }
+    return lists.map(names, function(page)
       return lists.merge(term, { page = page })
     end)
   end)
@@ -86,19 +88,20 @@ end
 
 local function find_owner(family, class, gathered, rows)
   local attends, terms = family.attends, lists.merge(family.on_device.terms)
-  local kept = class == "distance" and attends.pairs
-  local spread = kept and rows and attends.head_lanes > 1
+  local is_kept = class == "distance" and attends.pairs
+  local is_spread = is_kept and rows and attends.head_lanes > 1
   local function add(page, names)
     terms[#terms + 1] = page and lists.merge(names or {}, { page = page }) or nil
   end
-  add(not kept and "by_" .. class)
+  add(not is_kept and "by_" .. class)
   add(rows and "sum_of_rows")
   add(rows and (family.relative.biases and "sum_of_biased_rows" or "sum_of_shared_rows"))
   add(gathered and "sum_of_tables", { scalar = family.score })
-  add(spread and "spread")
-  return { class = class, words = WORDS[class], kept = kept, rows = rows, gathered = gathered or false, terms = terms,
-    template = kept and "attention/cuda/attend_kept.tpl" or "attention/cuda/attend_owned.tpl",
-    first_task = spread and attends.first_task or "threadIdx.x", tasks = spread and attends.tasks or "THREADS",
+  add(is_spread and "spread")
+  return { class = class, words = WORDS[class], kept = is_kept, rows = rows, gathered = gathered or false,
+    terms = terms,
+    template = is_kept and "attention/cuda/attend_kept.tpl" or "attention/cuda/attend_owned.tpl",
+    first_task = is_spread and attends.first_task or "threadIdx.x", tasks = is_spread and attends.tasks or "THREADS",
     unroll = family.head_width <= 8 and 8 or 4, leads = family.relative.biases or gathered ~= nil }
 end
 

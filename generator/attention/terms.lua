@@ -1,15 +1,16 @@
 -- The terms of an attention: what its facets add to the loops over queries and keys.
 --
--- Input: a planned family of attentions, whose loops are settled (recomputed_weights.lua). Output: its terms in the
--- order of their kinds, and their common properties. A term is
+-- Input: a planned attention family for which recomputed_weights.lua has run. Output: its terms in the order of their
+-- kinds, and their common properties. Fields of a term:
 --
 --   kind         one of KINDS
---   page         the text is in templates/attention/<target>/terms/<page>.tpl, in a section for every slot that it
---                fills; device_pages: on a device, several pages instead
+--   page         the name of a file templates/attention/<target>/terms/<page>.tpl, with a section for every slot that
+--                the term fills; device_pages: several such names, for a device
 --   properties   true for each property of the term
---   other names  names that take precedence over the family's names in the term's text
+--   other fields   names in the term's text, which take precedence over the family's names
 --
--- Skeletons, the templates into whose slots terms insert text, read these properties, false if no term has them:
+-- Skeletons, the templates into whose slots terms insert text, read these properties, which are false if no term has
+-- them:
 --
 --   pair vectors:
 --     pair_vectors     a pair has a vector: the backward pass needs more than weights and their gradients
@@ -97,33 +98,35 @@ local function add_properties(terms, term)
 end
 
 -- Refuses terms that exclude each other. The facets' own checks have already refused the combinations that they know.
-local function check(family, terms)
-  local domains = lists.count(terms, function(term) return term.kind == "domain" end)
-  local what = terms.outwards and (terms.scaled or domains > 0)
+local function check_terms(family, terms)
+  local domain_count = lists.count(terms, function(term) return term.kind == "domain" end)
+  local problem = terms.outwards and (terms.scaled or domain_count > 0)
     and "tries keys outwards, and something changes its scores or hides pairs"
-    or domains > 1 and terms.sees_all and "has queries that see all, lest they see nothing, and something hides pairs"
-  if what then
-    error({ problem = true, field = "encoding", what = ("attention %s %s"):format(family.name, what),
+    or domain_count > 1 and terms.sees_all
+    and "has queries that see all, lest they see nothing, and something hides pairs"
+  if problem then
+    error({ problem = true, field = "encoding", what = ("attention %s %s"):format(family.name, problem),
       expected = "one of the two" })
   end
 end
 
+-- The list of a family's terms, with the properties as fields.
 function M.list(family)
-  local terms, found = { vectors = 2, scalar = family.score }, { make_weight_map(family) or nil }
+  local terms, unordered = { vectors = 2, scalar = family.score }, { make_weight_map(family) or nil }
   for _, name in ipairs(M.PROPERTIES) do
     terms[name] = false
   end
   for _, list in ipairs(pages.collect("make_terms", family)) do
-    lists.append(found, list)
+    lists.append(unordered, list)
   end
   for _, kind in ipairs(KINDS) do
-    for _, term in ipairs(found) do
+    for _, term in ipairs(unordered) do
       if term.kind == kind then
         add_properties(terms, term)
       end
     end
   end
-  check(family, terms)
+  check_terms(family, terms)
   terms.opens_later = terms.opens_later and not terms.tests_all
   terms.opens = terms.opens and not terms.tests_all
   return terms

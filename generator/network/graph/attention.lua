@@ -37,17 +37,18 @@ local function add_relative(list, family, path, C)
 end
 
 -- Appends the parameters of geometric attention. Csordas et al. 2022, "The Neural Data Router": a content bias per
--- head; a scale and an offset for the logits of a layer, and a scale of directions if the family has them. `asked`: the
--- parameter of the product that computes the family's requested value, or nil; it is appended for every normaliser.
-local function add_geometric(list, family, path, asked)
+-- head; a scale and an offset for the logits of a layer, and a scale of directions if the family has them.
+-- requested_weight: the parameter of the product that computes the family's requested value, or nil; it is appended for
+-- every normaliser.
+local function add_geometric(list, family, path, requested_weight)
   local normaliser, prefix = family.normaliser, family.prefix
   if normaliser.kind ~= "geometric" then
-    list[#list + 1] = asked
+    list[#list + 1] = requested_weight
     return
   end
   list[#list + 1] = { kind = "facet", name = prefix .. "content_bias", size = "WIDTH",
     tensors = { { path .. "geometric.content_bias", { family.heads, family.head_width }, initial.ZERO } } }
-  list[#list + 1] = asked
+  list[#list + 1] = requested_weight
   local numbers = {
     { path .. "geometric.scale", { 1 }, { kind = "constant", value = family.logit_scale } },
     { path .. "geometric.offset", { 1 }, initial.ZERO },
@@ -63,13 +64,13 @@ end
 -- Initial values that the spec lists have the kind "values".
 local function list_score_parameters(family, path, per_layer)
   local list = {}
-  for _, q in ipairs(family.score.learned or {}) do
-    if q.per_layer == per_layer then
-      local init = type(q.init) == "table" and { kind = q.init.kind, value = q.init.sigma }
-        or q.values and { kind = "values", parameter = q } or { kind = "constant", value = q.init }
-      list[#list + 1] = { kind = "facet", name = q.member, size = q.room, room = q.room, from_tables = true,
-        about = ("[%s], filled up to whole vectors"):format(q.shape_text),
-        tensors = { { path .. "score." .. q.name, q.shape, init } } }
+  for _, learned in ipairs(family.score.learned or {}) do
+    if learned.per_layer == per_layer then
+      local init = type(learned.init) == "table" and { kind = learned.init.kind, value = learned.init.sigma }
+        or learned.values and { kind = "values", parameter = learned } or { kind = "constant", value = learned.init }
+      list[#list + 1] = { kind = "facet", name = learned.member, size = learned.room, room = learned.room,
+        from_tables = true, about = ("[%s], filled up to whole vectors"):format(learned.shape_text),
+        tensors = { { path .. "score." .. learned.name, learned.shape, init } } }
     end
   end
   return list
@@ -101,14 +102,16 @@ local function find_family(scope, name, options)
   return family
 end
 
--- Names of an attention's values, mask and tensors: cross-attention and second attentions have names of their own.
+-- The names of an attention's values, mask and tensors. Names of cross-attention and of second attentions contain the
+-- attention's name.
 local function choose_names(name, options)
-  local own = options.name or name == "cross" and "cross" or nil
-  if not own then
+  local own_name = options.name or name == "cross" and "cross" or nil
+  if not own_name then
     return { prefix = "", output = "attention_output", keep = "attention", path = "attention.", branch = "branch" }
   end
-  return { prefix = own .. "_", output = own .. "_output", keep = own,
-    path = options.name and own .. "." or own .. "_attention.", branch = options.name and own .. "_branch" or "branch" }
+  return { prefix = own_name .. "_", output = own_name .. "_output", keep = own_name,
+    path = options.name and own_name .. "." or own_name .. "_attention.",
+    branch = options.name and own_name .. "_branch" or "branch" }
 end
 
 -- The dropout rate of the weights: the description's rate, or else the family's.
@@ -154,14 +157,14 @@ function M.attend(scope, name, queries, keys, options)
     local out = scope:product(value, from, width, product_options)
     return out, out.op.p
   end
-  local asks = family.asks -- the value that the family requests
-  local asked, asked_p, q, kv
-  if asks then
-    local width = scope:width((family.PREFIX or "") .. asks.constant, asks.width)
+  local request = family.asks -- a value that the family reads in addition to queries, keys and values, or false
+  local contribution, contribution_weight, q, kv
+  if request then
+    local width = scope:width((family.PREFIX or "") .. request.constant, request.width)
     width.asked = true
-    asked, asked_p = add_product(part_names.prefix .. asks.name, keys, width, { tensors = { path .. asks.name },
-      bias = asks.bias or false, shown = asks.columns, comment = asks.comment,
-      init = asks.init and initial.make_scheme(asks.init) })
+    contribution, contribution_weight = add_product(part_names.prefix .. request.name, keys, width, {
+      tensors = { path .. request.name }, bias = request.bias or false, shown = request.columns,
+      comment = request.comment, init = request.init and initial.make_scheme(request.init) })
   end
   local function project(value, ...)
     local tensors = lists.map({ ... }, function(part) return path .. part end)
@@ -178,11 +181,11 @@ function M.attend(scope, name, queries, keys, options)
   end
   checks.read(scope, q, "queries")
   checks.read(scope, kv, "keys")
-  local op = { kind = "attention", family = family, path = path, q = q, kv = kv, contribution = asked,
+  local op = { kind = "attention", family = family, path = path, q = q, kv = kv, contribution = contribution,
     others = {}, named = options.name ~= nil }
   scope:drop_weights(op, family.name, choose_rate(scope, family, options))
-  if asked then
-    checks.read(scope, asked, asks.name)
+  if contribution then
+    checks.read(scope, contribution, request.name)
   end
   local attended = scope:push(op, part_names.prefix .. "attended", C)
   attended.about = "heads side by side"
@@ -192,7 +195,7 @@ function M.attend(scope, name, queries, keys, options)
       tensors = { path .. "output" }, role = part_names.output, use = not is_plain and "attended" or nil })
   end
   add_relative(order, family, path, C)
-  add_geometric(order, family, path, asked_p)
+  add_geometric(order, family, path, contribution_weight)
   for _, p in ipairs(order) do
     scope:declare(p)
     op.others[#op.others + 1] = p.kind ~= "weight" and p or nil
@@ -201,8 +204,8 @@ function M.attend(scope, name, queries, keys, options)
     table.insert(scope.late, p)
     table.insert(op.others, p)
   end
-  local shared = family.prefix ~= "" and family.name .. "." or "" -- paths of several families differ
-  for _, p in ipairs(list_score_parameters(family, shared, false)) do
+  local shared_path = family.prefix ~= "" and family.name .. "." or "" -- paths of several families differ
+  for _, p in ipairs(list_score_parameters(family, shared_path, false)) do
     table.insert(scope.net.late, p)
   end
   branch.from = part_names.keep

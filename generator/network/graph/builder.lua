@@ -4,15 +4,18 @@
 -- Output: the network `net`, a scope with order (all scopes, the network first), scopes (the blocks), streams, tables,
 -- widths, dropouts, used_families and classified (the logits).
 --
---   width      { count, text }: a number of channels, and its expression in C; of, factor: of a multiple of a width;
---              shown (logits): the columns without those that only fill a whole vector
---   value      rows of channels: name, width, stream; op: the operation that makes it, or nil; scope; of_stream: it is
+--   width      { count, text }: a number of channels, and its expression in C; a multiple of a width also has `of`,
+--              that width, and `factor`; the width of logits has `shown`, the columns without those that only fill a
+--              vector
+--   value      rows of channels: name, width, stream, scope; op: the operation that makes it, or nil; of_stream: it is
 --              on the residual stream; reads: how often it is read; about: words for a comment; from: the part that
---              made a branch; input: it is a block's input; external: of a block's copy, the value of the network;
---              is_external: a copy exists; result_of: the block whose output it is; carried, stays: scope_lists.lua
+--              made a branch; input: it is a block's input; result_of: the block whose output it is. A block's copy of
+--              a value of the network has `external`, that value, which has `is_external`. scope_lists.lua sets
+--              carried and stays.
 --   operation  kind; about, its entry in ops.lua; operands by role; out: its value; p: its parameter, or nil; others:
---              further parameters; line: of the description; with dropout also dropout { name, use, rate }, place
---              (number within the scope) and keep (the name of the stored mask, nil for weights of attention)
+--              further parameters; line: its line of the description. With dropout it also has dropout { name, use,
+--              rate }, place (the number of the dropout within the scope) and keep (the name of the stored mask, nil
+--              for weights of attention).
 --   scope      the network itself, or a block in it: name, ops, parameters (in the order of declaration), late (those
 --              to be declared last), externals, places (number of dropouts), count and loops; a block is repeated
 --              count * loops times, with `count` sets of parameters; entry, last: its input and result as values of a
@@ -41,10 +44,11 @@ local M = {}
 local Scope = {}
 Scope.__index = Scope
 
-M.MOST_PLACES = 256 -- dropouts of a scope, or of a whole network with dropout in evaluation: 8 bits (longhand/rng.h)
-local MOST_OPERATIONS = 500 -- operations of a network; far more than a person writes
-local WIDEST_NORM = 1024 -- channels; WIDEST_ROW of kernels/cpu/vector.h
-local MOST_REPETITIONS = 4096 -- repetitions of all blocks; each repetition stores what its backward pass reads
+-- Limit of dropouts in a scope, or in a whole network with dropout in evaluation: 8 bits (longhand/rng.h).
+M.MOST_PLACES = 256
+local MAX_OPERATIONS = 500 -- operations of a network; far more than a person writes
+local MAX_NORM_WIDTH = 1024 -- WIDEST_ROW of kernels/cpu/vector.h
+local MAX_REPETITIONS = 4096 -- repetitions of all blocks, each of which stores values for its backward pass
 
 -- The width whose constant in C is `name`. Widths of one name must be equal.
 function Scope:width(name, count)
@@ -69,16 +73,20 @@ local function multiply_width(width, factor)
 end
 
 -- The dropout of a use ("value", "branch", "weights", ...) at a rate; nil for rate 0. Equal dropouts are one object.
--- The constants of a dropout are named `first` if no other dropout has this name, else `other`, possibly with a number.
-local function find_dropout(net, rate, use, first, other)
+-- The constants of a dropout are named `name` if no other dropout has this name, else `other_name`, possibly with a
+-- number.
+local function find_dropout(net, rate, use, name, other_name)
   if rate == nil or rate == 0 then
     return nil
   end
   local known = lists.find(net.dropouts, function(d) return d.rate == rate and d.use == use end)
+  if known then
+    return known
+  end
   local taken = lists.to_set(lists.get_names(net.dropouts))
-  local d = known or { name = not taken[first] and first or names.find_unused(other, taken), use = use, rate = rate }
-  net.dropouts[#net.dropouts + 1] = not known and d or nil
-  return d
+  local dropout = { name = not taken[name] and name or names.find_unused(other_name, taken), use = use, rate = rate }
+  net.dropouts[#net.dropouts + 1] = dropout
+  return dropout
 end
 
 -- Numbers an operation's dropout within its scope, from 0 (op.place).
@@ -105,7 +113,7 @@ local function make_value(scope, name, width, stream, of_stream)
   return { name = name, width = width, stream = stream, of_stream = of_stream or false, scope = scope }
 end
 
--- Appends an operation, and returns its output, a new value.
+-- Appends an operation and returns its output, a new value with this name, width and residual stream (of_stream).
 local function push(scope, op, name, width, of_stream)
   local net = scope.net
   if scope.result then
@@ -114,13 +122,13 @@ local function push(scope, op, name, width, of_stream)
   end
   checks.check_name(net, name, "a value")
   net.operations = (net.operations or 0) + 1
-  if net.operations > MOST_OPERATIONS then
-    checks.fail(net, "the network has too many operations", "at most %d", MOST_OPERATIONS)
+  if net.operations > MAX_OPERATIONS then
+    checks.fail(net, "the network has too many operations", "at most %d", MAX_OPERATIONS)
   end
   op.about = ops[op.kind]
   op.scope, op.line = scope, checks.find_line(net)
-  local first = op[op.about.roles[1]]
-  op.out = make_value(scope, name, width, first and first.stream or op.stream, of_stream)
+  local first_operand = op[op.about.roles[1]]
+  op.out = make_value(scope, name, width, first_operand and first_operand.stream or op.stream, of_stream)
   op.out.op = op
   scope.ops[#scope.ops + 1] = op
   return op.out
@@ -169,11 +177,12 @@ function Scope:product(name, x, width, options)
 end
 
 -- Makes the method of an activation or a gate: y = f(x), row by row, with dropout at a rate.
-local function make_row_method(kind, about)
+-- operation: its entry of ops.lua.
+local function make_row_method(kind, operation)
   return function(self, name, x, activation, rate)
     checks.read(self, x, ("the input of %s %s"):format(wording.choose_article(kind), kind))
-    checks.check_kind(self.net, about.kinds, activation, kind)
-    local width = about.width and about.width(x, function(...)
+    checks.check_kind(self.net, operation.kinds, activation, kind)
+    local width = operation.width and operation.width(x, function(...)
       checks.fail(self.net, ...)
     end) or x.width
     local op = { kind = kind, x = x, activation = activation }
@@ -182,8 +191,8 @@ local function make_row_method(kind, about)
   end
 end
 
-for kind, about in next, ops.list_row_operations() do
-  Scope[kind] = make_row_method(kind, about)
+for kind, operation in next, ops.list_row_operations() do
+  Scope[kind] = make_row_method(kind, operation)
 end
 
 -- Appends y = norm(x). path: the name of the norm's tensors in files, by default `name`.
@@ -191,8 +200,9 @@ function Scope:norm(name, x, kind, path)
   checks.read(self, x, "the input of a norm")
   kind = kind or "layer"
   checks.check_kind(self.net, ops.norm.kinds, kind, "norm")
-  if x.width.count > WIDEST_NORM then
-    checks.fail(self.net, ("norm %s of %d channels"):format(name, x.width.count), "at most %d channels", WIDEST_NORM)
+  if x.width.count > MAX_NORM_WIDTH then
+    checks.fail(self.net, ("norm %s of %d channels"):format(name, x.width.count), "at most %d channels",
+      MAX_NORM_WIDTH)
   end
   local p = self:declare({ kind = "norm", name = name, norm = kind, columns = x.width, path = path or name })
   return push(self, { kind = "norm", x = x, p = p, norm = kind, name = name }, name, x.width)
@@ -210,8 +220,8 @@ function Scope:add(residual, branch, rate)
   return push(self, op, ("sum%d"):format(self.sums), residual.width, true)
 end
 
--- Applies dropout to the weights of an attention; each target marks dropped weights, and op.keep is nil. Constants of a
--- network's first such rate are named ATTENTION, others after the attention.
+-- Applies dropout to the weights of an attention. Targets mark dropped weights themselves, so op.keep is nil. The
+-- constants of the first such rate of a network are named ATTENTION, those of others after the attention.
 function Scope:drop_weights(op, name, rate)
   op.dropout = find_dropout(self.net, rate, "weights", "ATTENTION", "ATTENTION_" .. name:upper())
   if op.dropout then
@@ -223,7 +233,8 @@ Scope.push, Scope.attention, Scope.feedforward = push, attention.attend, feedfor
 
 lists.update(Scope, inputs_and_outputs)
 
--- Returns a block's copy of a value of the network, which it reads in addition to its input; gradients are summed.
+-- Returns a block's copy of a value of the network, which the block reads in addition to its input. The gradients of
+-- all its reads are summed.
 function Scope:external(value)
   checks.read(self.net, value, "what comes from outside")
   local inner = make_value(self, value.name, value.width, value.stream, false)
@@ -271,9 +282,9 @@ function Scope:block(name, count, about, options)
   end
   checks.check_parameter(net, { kind = "block", name = name })
   local loops = options.loops or 1
-  if net.layers_before + count * loops > MOST_REPETITIONS then
+  if net.layers_before + count * loops > MAX_REPETITIONS then
     checks.fail(net, ("the network's blocks run %d times"):format(net.layers_before + count * loops),
-      "at most %d times", MOST_REPETITIONS)
+      "at most %d times", MAX_REPETITIONS)
   end
   local block = M.make_scope(net, name, "block " .. name)
   block.count, block.loops, block.line = count, loops, checks.find_line(net)
@@ -296,12 +307,12 @@ function Scope:block(name, count, about, options)
   return block
 end
 
--- The most dropouts of a scope.
+-- The largest number of dropouts in a scope.
 function M.count_places(net)
   return lists.max(net.order, function(scope) return scope.places end)
 end
 
--- net: the network, or nil if the new scope is the network.
+-- Makes an empty scope. net: the network, or nil if the new scope is the network; title: its name in messages.
 function M.make_scope(net, name, title)
   local scope = setmetatable({ name = name, title = title, ops = {}, parameters = {}, externals = {}, sums = 0,
     places = 0, masks = {}, late = {}, taken = {}, count = 1, loops = 1, first_site = 0, uses = "1", index = "l",
@@ -324,7 +335,7 @@ function M.build(describe, given, chunk)
   net.block_place = in_blocks and given.additive or nil
   net.input_place = not in_blocks and given.additive or nil
   net.streams, net.tables, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}, {}
-  net.order = { net } -- all scopes
+  net.order = { net }
   net.layers_before = 0
   net:width("WIDTH", given.model.width)
   describe(net, given.model)

@@ -1,9 +1,9 @@
 -- Checks of a description for mistakes: names, values and shapes that do not fit.
 --
 -- Input: the network that is being built, or a scope of it (builder.lua), and the object to check. A mistake is an
--- error { problem = true, what, expected, line }: the mistake, the expected form, and the line of the description,
--- which is that of an operation, a block or a table, or the line that runs now. Checks record the names that they have
--- seen (scope.taken, `known`), and read() counts reads; nothing else changes.
+-- error { problem = true, what, expected, line }: the mistake, the expected form, and the line of the description that
+-- made an operation, a block or a table, or that runs now. Checks record the names that they have seen (scope.taken,
+-- `known`), and read() counts reads; nothing else changes.
 
 local canonical = require("base.canonical")
 local names = require("base.names")
@@ -13,7 +13,7 @@ local M = {}
 
 -- The line of the description that runs now.
 function M.find_line(net)
-  for level = 2, 40 do
+  for level = 2, 40 do -- levels of the call stack
     local info = debug.getinfo(level, "Sl")
     if not info then
       return nil
@@ -33,9 +33,9 @@ function M.fail(net, what, ...)
   fail_at(M.find_line(net), what, ...)
 end
 
-function M.check_name(net, name, of_what)
+function M.check_name(net, name, noun)
   if not names.is_valid(name) then
-    M.fail(net, ("%q cannot be the name of %s"):format(name, of_what), "%s", names.TEXT)
+    M.fail(net, ("%q cannot be the name of %s"):format(name, noun), "%s", names.TEXT)
   end
 end
 
@@ -46,12 +46,12 @@ function M.check_kind(net, kinds, kind, what)
 end
 
 -- The endings of a parameter's names in structs and files (parameters.lua; transposed: the name of a panel).
-local MEMBERS = { "", "_bias", "_scale", "_offset", "_transposed" }
+local NAME_ENDINGS = { "", "_bias", "_scale", "_offset", "_transposed" }
 
 -- Checks that a parameter's names differ from all other names of its scope.
 function M.check_parameter(scope, parameter)
   local taken = scope.taken
-  for _, ending in ipairs(MEMBERS) do
+  for _, ending in ipairs(NAME_ENDINGS) do
     local other = taken[parameter.name .. ending] or taken[parameter.name:gsub(ending .. "$", "")]
     if other and other ~= parameter then
       M.fail(scope.net, ("%s and %s are parameters of %s"):format(other.name, parameter.name, scope.title),
@@ -60,11 +60,11 @@ function M.check_parameter(scope, parameter)
   end
   taken[parameter.name] = parameter
   for _, tensor in ipairs(parameter.kind == "weight" and parameter.tensors or {}) do
-    local own = tensor .. ".weight"
-    if taken[own] then
+    local weight_name = tensor .. ".weight"
+    if taken[weight_name] then
       M.fail(scope.net, ("two tensors of %s are named %s"):format(scope.title, tensor), "different names")
     end
-    taken[own] = parameter
+    taken[weight_name] = parameter
   end
 end
 
@@ -98,13 +98,13 @@ function M.read(scope, value, role)
   return value
 end
 
--- Checks that two values have equal widths and belong to one stream. doing: what happens to them, for the message.
-function M.check_widths(scope, a, b, doing)
+-- Checks that two values have equal widths and belong to one stream. action: a verb for the message, such as "adding".
+function M.check_widths(scope, a, b, action)
   if a.width.count ~= b.width.count then
-    M.fail(scope.net, ("%s %s of %d channels and %s of %d"):format(doing, a.name, a.width.count, b.name, b.width.count),
-      "equal widths")
+    M.fail(scope.net, ("%s %s of %d channels and %s of %d"):format(action, a.name, a.width.count, b.name,
+      b.width.count), "equal widths")
   elseif a.stream ~= b.stream then
-    M.fail(scope.net, ("%s %s of stream %s and %s of stream %s"):format(doing, a.name, a.stream.name, b.name,
+    M.fail(scope.net, ("%s %s of stream %s and %s of stream %s"):format(action, a.name, a.stream.name, b.name,
       b.stream.name), "values of one stream")
   end
 end
@@ -152,17 +152,17 @@ end
 -- Checks that names differ. Values of one name share a buffer, so each must be a branch that one sum reads before the
 -- next value of the name is made, and that the backward pass does not read.
 local function check_names_differ(scope)
-  local before, reader, gradients = {}, {}, {}
+  local known_values, reader, gradients = {}, {}, {} -- by name; by value; names of gradients -> names of values
   for _, op in ipairs(scope.ops) do
     for _, value in ipairs(ops.list_read(op)) do
       reader[value] = op
     end
-    local earlier = op.kind ~= "block" and before[op.out.name] -- results of blocks are numbered: scope_lists.lua
+    local earlier = op.kind ~= "block" and known_values[op.out.name] -- results of blocks are numbered: scope_lists.lua
     if earlier and not (earlier.reads == 1 and reader[earlier] and reader[earlier].kind == "add") then
       fail_at(op.line, ("%s is the name of two values of %s"):format(op.out.name, scope.title),
         "different names; of feedforward: { name = ... }")
     end
-    before[op.out.name] = op.out
+    known_values[op.out.name] = op.out
     gradients[names.name_gradient(op.out.name)] = op.out.name
   end
   for _, op in ipairs(scope.ops) do

@@ -19,11 +19,11 @@ return function(scope, x, options)
   end
   local hidden = scope:width((prefix .. "feedforward"):upper(), options.hidden)
   local bias = options.bias == nil or options.bias
-  local gated = ops.gate.by_activation[options.activation]
+  local gate_kind = ops.gate.by_activation[options.activation]
   local h
-  if gated then
+  if gate_kind then
     h = scope:gate(prefix .. "hidden", scope:product(prefix .. "gate_up", x, hidden, {
-      weight = prefix .. "gate_up", tensors = { path .. "gate", path .. "up" }, bias = bias }), gated,
+      weight = prefix .. "gate_up", tensors = { path .. "gate", path .. "up" }, bias = bias }), gate_kind,
       options.hidden_dropout)
   else
     local up = scope:product(prefix .. "hidden_sum", x, hidden, {

@@ -1,4 +1,4 @@
--- The builder's public methods for a user's own network, on objects that reveal nothing of themselves.
+-- The builder's public methods for a user's own network, on objects whose content a description cannot read.
 --
 -- Input: a network that is being built (builder.lua), its model's section of the spec, and guard, which wraps every
 -- method (own_network.lua). Output: the two arguments of a description, and the sets of the options and of the fields
@@ -14,9 +14,9 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- Methods with their arguments. of: "network" or "block"; without it both have the method. Arguments are { name, kind
--- }; those after the first `least` are optional, none without `least`. options: the kinds of the fields of a last
--- argument, a table, by name. ops.lua has the methods of operations.
+-- Methods with their arguments. of: "network" or "block", or nil if both have the method. An argument is { name, kind
+-- }; arguments after the first `least` are optional, and all are required without `least`. options: the fields of a
+-- last argument, a table, as name -> kind. ops.lua describes the methods of operations.
 M.METHODS = {
   stream = { of = "network", { "name", "title" } },
   table = { of = "network", { "name", "title" } },
@@ -40,19 +40,19 @@ local NOUNS = { network = "the network", block = "block", value = "the value", s
   table = "the table", readout = "a readout", positions = "net.additive" }
 
 -- Names that values may not have: values name generated code, where a layer and its memory already use these names.
-local TAKEN = lists.split_set([[input output gradient step block shared parameters panels rows tokens position positions
-  layer sums sequences length labels trains draws family families all read part]])
+local RESERVED_NAMES = lists.split_set([[input output gradient step block shared parameters panels rows tokens
+  position positions layer sums sequences length labels trains draws family families all read part]])
 
 -- Names that blocks may not have: in device code a block's name is a member of a struct that has these members already.
 local STATE_MEMBERS = lists.split_set("draws first gradient l labels mask members memory place replica view work")
 
 -- Whether x can be a block's name, which names the block's state and parameters; most networks have a block "layer".
 local function is_block_name(x)
-  return base_names.is_free(x) and (x == "layer" or not TAKEN[x] and not STATE_MEMBERS[x])
+  return base_names.is_free(x) and (x == "layer" or not RESERVED_NAMES[x] and not STATE_MEMBERS[x])
 end
 
 local function is_name(x)
-  return base_names.is_free(x) and not TAKEN[x]
+  return base_names.is_free(x) and not RESERVED_NAMES[x]
 end
 
 local function is_list_of_names(x)
@@ -64,8 +64,8 @@ local function is_text(x)
   return type(x) == "string" and #x <= 100 and not x:find("[^ -~]") and not x:find("[*/][*/]")
 end
 
-local function make_range_check(most)
-  return function(x) return math.type(x) == "integer" and x >= 1 and x <= most end
+local function make_range_check(max)
+  return function(x) return math.type(x) == "integer" and x >= 1 and x <= max end
 end
 
 -- Kinds of arguments: their words, and a predicate for arguments that are no objects. A title, which names a stream or
@@ -89,12 +89,16 @@ M.KINDS = {
   positions = { "net.additive" },
 }
 
--- The objects of one description. made: object -> { kind, real }, real: the builder's object; objects: real ->
--- object; methods, metatables: those made so far, by name and by kind; read, fields: the output; prefixes: the names of
--- blocks and attentions so far (checks.check_prefix).
+-- The objects of one description:
+--   made        object -> { kind, real }; real: the builder's object
+--   objects     the builder's object -> object
+--   methods, metatables   those made so far, by name and by kind
+--   read, fields          the sets of the options and of the fields that the description has read
+--   prefixes    the names of blocks and attentions so far (checks.check_prefix)
 local Handles = {}
 Handles.__index = Handles
 
+-- An argument in words, for messages.
 local function describe(self, x)
   local handle = self.made[x]
   if handle then
@@ -146,18 +150,21 @@ local function describe_call(name, method)
   return ("%s:%s(%s)"):format(method.of == "network" and "net" or "block", name, table.concat(words, ", "))
 end
 
+-- The kinds of objects that methods return; other methods return a value.
 local RESULTS = { stream = "stream", table = "table", block = "block", readout = "readout" }
 
+-- Makes the method of a name, which checks the object and its arguments before it calls the builder's method.
 function Handles:make_method(name)
   local method = M.METHODS[name]
   local call = describe_call(name, method)
-  local most = #method + (method.options and 1 or 0)
+  local max_arguments = #method + (method.options and 1 or 0)
   return self.guard(function(object, ...)
     local scope = object ~= nil and self.made[object] or nil
     if not scope or scope.kind ~= "network" and scope.kind ~= "block" then
       self:fail(("%s is called on %s"):format(call, describe(self, object)), "a colon before the name of a method")
-    elseif select("#", ...) > most then
-      self:fail(("%s is called with %d arguments"):format(call, select("#", ...)), "at most %d", most)
+    elseif select("#", ...) > max_arguments then
+      self:fail(("%s is called with %d arguments"):format(call, select("#", ...)), "at most %d",
+        max_arguments)
     end
     local given, arguments = { ... }, {}
     for i, argument in ipairs(method) do
@@ -173,7 +180,7 @@ function Handles:make_method(name)
     elseif name == "attention" then
       checks.check_prefix(self.net, self.prefixes, arguments[4].name or arguments[1], "attention")
     end
-    local result = scope.real[name](scope.real, table.unpack(arguments, 1, most))
+    local result = scope.real[name](scope.real, table.unpack(arguments, 1, max_arguments))
     return result and self:wrap(RESULTS[name] or "value", result)
   end)
 end

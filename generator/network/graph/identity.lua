@@ -3,8 +3,9 @@
 --
 -- Input: a network (builder.lua), unfused. Output: pure data: for the network and each of its blocks { title, times,
 -- operations }. An operation is { kind, words that distinguish operations of the kind, names of its parameter,
--- operands }. An operand is its role, and the number of the operation of the scope that made the value, "input", or
--- "external" and a number. Dropout, which has no parameters, and names of values, which name buffers, are left out.
+-- operands }. An operand consists of its role and its origin: the number of the operation of the scope that made the
+-- value, "input", or "external" and a number. Dropout, which has no parameters, and names of values, which only name
+-- buffers, are left out.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
@@ -34,10 +35,11 @@ local function identify_scope(scope)
   end
   for i, op in ipairs(scope.ops) do
     numbers[op.out] = tostring(i)
-    local p, operands = op.p, lists.map(ops.list_operands(op), function(operand)
+    local parameter, operands = op.p, lists.map(ops.list_operands(op), function(operand)
       return ("%s %s"):format(operand.role, numbers[operand.value])
     end)
-    list[i] = { op.kind, describe(op), not p and "" or p.kind == "weight" and table.concat(p.tensors, " ") or p.name,
+    list[i] = { op.kind, describe(op), not parameter and ""
+        or parameter.kind == "weight" and table.concat(parameter.tensors, " ") or parameter.name,
       table.concat(operands, ", ") }
   end
   return { scope.title, scope ~= scope.net and ("%d times %d"):format(scope.count, scope.loops) or "once", list }

@@ -1,6 +1,7 @@
 -- The inputs and outputs of a network: streams, tables and vectors of tokens and of positions, the readout.
 --
--- Output: methods of scopes (builder.lua). All are methods of the network, except `place`, which is a method of blocks.
+-- Output: methods that builder.lua adds to scopes, which are the network and its blocks. All are methods of the
+-- network, except `place`, which is a method of blocks.
 
 local checks = require("network.graph.checks")
 local lists = require("base.lists")
@@ -33,6 +34,7 @@ function M:place(x, encoding)
   return self:push(op, "placed", x.width, true)
 end
 
+-- Adds a stream: the sequence of tokens that one side of the model processes.
 function M:stream(name)
   local net = self.net
   if lists.has(lists.get_names(net.streams), name) then
@@ -65,18 +67,18 @@ function M:embed(name, stream, options)
   local width = net.widths.WIDTH
   local p = options.table or self:table("token")
   p.embedded = true
-  local added = options.place
+  local positions = options.place
   if p.kind == "linear" and options.scale and options.scale ~= 1 then
     checks.fail(net, ("vectors of a linear embedding times %s"):format(options.scale),
       "no scale where model.embedding is \"linear\"")
-  elseif added and added.in_blocks then
+  elseif positions and positions.in_blocks then
     checks.fail(net, "vectors of positions are added in blocks", 'block:place(value, net.additive), or '
       .. 'encoding.additive.at = "input" in the spec')
   end
   local op = { kind = "embed", stream = stream, p = p, scale = p.kind ~= "linear" and options.scale or nil,
-    encoding = added, others = {} }
-  if added then
-    net.position_table = net.position_table or declare_positions(self, added, "embed.position.weight")
+    encoding = positions, others = {} }
+  if positions then
+    net.position_table = net.position_table or declare_positions(self, positions, "embed.position.weight")
     op.others[1] = net.position_table
   end
   self:drop(op, "embedding", options.dropout, "embedding", "EMBEDDING", "EMBEDDING_" .. name:upper())
@@ -86,10 +88,10 @@ end
 -- The labelled tokens: the last tokens of the sequence ("last"), or the probe token ("probe") if model.readout says so.
 function M:readout(x, which)
   checks.read(self, x, "what is read out")
-  local wanted = self.net.model.readout == "probe" and "probe" or "last"
-  if which ~= wanted then
-    checks.fail(self.net, ("the readout %q"):format(which), "%q%s", wanted,
-      wanted == "probe" and ", as model.readout has it" or "")
+  local expected = self.net.model.readout == "probe" and "probe" or "last"
+  if which ~= expected then
+    checks.fail(self.net, ("the readout %q"):format(which), "%q%s", expected,
+      expected == "probe" and ", as model.readout has it" or "")
   end
   return { labelled = x, which = which }
 end

@@ -52,13 +52,13 @@ M.product = {
   end,
 }
 
-local function make_row_operation(about)
-  about.roles, about.by_row, about.header = { "x" }, true, "activations"
-  about.method = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, { "dropout", "rate" }, least = 3 }
-  function about.words(op)
-    return about.base_words(op) .. (op.dropout and ", dropped out" or "")
+local function make_row_operation(operation)
+  operation.roles, operation.by_row, operation.header = { "x" }, true, "activations"
+  operation.method = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, { "dropout", "rate" }, least = 3 }
+  function operation.words(op)
+    return operation.base_words(op) .. (op.dropout and ", dropped out" or "")
   end
-  return about
+  return operation
 end
 
 local function get_activation(op)
@@ -130,11 +130,11 @@ M.classify = {
 
 -- The entries of operations that map the rows of one value (those with `kernel`), by kind.
 function M.list_row_operations()
-  local found = {}
-  for kind, about in next, M do
-    found[kind] = type(about) == "table" and about.kernel and about or nil
+  local operations = {}
+  for kind, operation in next, M do
+    operations[kind] = type(operation) == "table" and operation.kernel and operation or nil
   end
-  return found
+  return operations
 end
 
 -- The names of a table of kinds as words: "gelu, relu or silu".
@@ -153,8 +153,8 @@ end
 
 -- The floating-point operations of an operation, in the form of `flops`.
 function M.count_flops(op)
-  local about = M[op.kind]
-  return about.flops and about.flops(op) or {}
+  local count = M[op.kind].flops
+  return count and count(op) or {}
 end
 
 -- The values that an operation makes; the operation of a fused sum and norm (fuse.lua) makes two, a stored sum first.

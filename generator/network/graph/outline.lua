@@ -11,8 +11,9 @@
 --              the operation that made it, or its name in `outside`; rows: "tokens", "labels" or "none"; kept: the
 --              backward pass reads the result, or numbers that a norm saves; false for a block's output; stream: the
 --              number of its tokens' stream; keys: the number of the stream of attention's keys, else that of `stream`
--- per_...: floating-point operations of a forward pass, two for each multiply-add, for every token, pair of tokens,
--- label, and row of distances that a batch shares. M.sum_up: sums over all repetitions, as numbers and text.
+-- The counts per_token, per_pair, per_label and per_distance are floating-point operations of a forward pass, two for
+-- each multiply-add, for every token, pair of tokens, label, and row of distances that a batch shares. M.sum_up returns
+-- sums over all repetitions, as numbers and text.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
@@ -25,17 +26,18 @@ local function get_name(op)
   return op.kind == "product" and op.weight or op.kind == "block" and op.block.name or op.out.name
 end
 
+-- The name of a value in a graph for users: "input", or the name of the operation that makes it.
 local function get_label(value)
   return value.input and "input" or value.external and value.name or value.op and get_name(value.op) or value.name
 end
 
--- How many learned numbers an operation has, with those of its facets; parameters of earlier operations do not count.
--- seen: the set of the parameters of earlier operations, to which those of this one are added.
-function M.count_learned(op, seen)
+-- The number of learned elements of an operation's parameters, with those of its facets. counted: the set of the
+-- parameters that earlier operations have counted, which are left out; this operation's parameters are added to it.
+function M.count_learned(op, counted)
   return lists.sum(lists.join(op.others or {}, { op.p }), function(p)
-    local is_known = seen[p]
-    seen[p] = true
-    return is_known and 0 or parameters.count(p)
+    local is_counted = counted[p]
+    counted[p] = true
+    return is_counted and 0 or parameters.count(p)
   end)
 end
 
@@ -44,16 +46,16 @@ local function count_columns(op)
   return width or op.out.width.count
 end
 
--- seen: as in M.count_learned; numbers: value -> the operation that made it, as in `from`; read: values that the
--- backward pass reads.
-local function describe_operation(op, seen, numbers, read)
+-- counted: see M.count_learned; numbers: value -> the operation that made it, in the form of `from`; read: the set of
+-- the values that the backward pass reads.
+local function describe_operation(op, counted, numbers, read)
   local operands, flops = ops.list_operands(op), ops.count_flops(op)
   return {
     kind = op.kind, name = get_name(op), words = op.about.words(op),
     reads = lists.map(operands, function(operand) return get_label(operand.value) end),
     from = lists.map(operands, function(operand) return numbers[operand.value] end),
     rows = op.kind == "classify" and "labels" or "tokens", columns = count_columns(op),
-    parameters = M.count_learned(op, seen),
+    parameters = M.count_learned(op, counted),
     kept = (read[op.out] or op.norm ~= nil) and not op.out.result_of,
     stream = op.out.stream.index, keys = (op.kv or op.out).stream.index,
     per_token = flops.token or 0, per_pair = flops.pair or 0, per_label = flops.label or 0,
@@ -61,29 +63,29 @@ local function describe_operation(op, seen, numbers, read)
   }
 end
 
-local function describe_scope(scope, seen, read)
+local function describe_scope(scope, counted, read)
   local list, outside, numbers = {}, {}, {}
   for i, value in ipairs({ scope.entry or nil, table.unpack(scope.externals) }) do
     outside[i] = ("%s_%d"):format(get_label(value), i)
     numbers[value] = outside[i]
   end
   for i, op in ipairs(scope.ops) do
-    list[i] = describe_operation(op, seen, numbers, read)
+    list[i] = describe_operation(op, counted, numbers, read)
     numbers[op.out] = tostring(i)
   end
   return { name = scope.name, count = scope.count, times = scope.count * scope.loops, about = scope.comment,
     outside = outside, operations = list }
 end
 
--- How many learned numbers of scores all layers share; they belong to the network.
+-- The number of learned elements of scores that all layers share; they belong to the network.
 function M.count_shared(net)
   return lists.sum(net.late, parameters.count)
 end
 
 function M.derive(net, buffer_lists)
-  local seen = {}
+  local counted = {}
   local list = lists.map(net.order, function(scope)
-    return describe_scope(scope, seen, buffer_lists.scopes[scope].read)
+    return describe_scope(scope, counted, buffer_lists.scopes[scope].read)
   end)
   local shared = M.count_shared(net)
   if shared > 0 then
@@ -94,16 +96,17 @@ function M.derive(net, buffer_lists)
   return list
 end
 
-local COUNTED = { "per_token", "per_pair", "per_label", "per_distance" }
+local COUNT_FIELDS = { "per_token", "per_pair", "per_label", "per_distance" }
 
+-- The entry of `attentions` for a pair of streams, which is added if it is missing.
 local function find_entry(list, queries, keys)
-  local known = lists.find(list, function(entry) return entry.queries == queries and entry.keys == keys end)
-  list[#list + 1] = not known and { queries = queries, keys = keys, count = 0, rows = 0 } or nil
-  return known or list[#list]
+  local entry = lists.find(list, function(other) return other.queries == queries and other.keys == keys end)
+  list[#list + 1] = not entry and { queries = queries, keys = keys, count = 0, rows = 0 } or nil
+  return entry or list[#list]
 end
 
 local function add_operation(sums, times, operation)
-  for _, name in ipairs(COUNTED) do
+  for _, name in ipairs(COUNT_FIELDS) do
     sums[name] = sums[name] + times * operation[name]
   end
   local stream = sums.streams[operation.stream + 1]

@@ -1,14 +1,15 @@
 -- The place of every tensor in the parameter vector, and the C structs with the same layout.
 --
 -- Input: a network (builder.lua) with its parameters in the order of declaration. Output, M.derive:
---   tensors            in the order of the struct `parameters`: name, rank, shape, shape_text, offset, stride, init,
---                      value (or a place in initial_values), learned; offset, stride (of rows): in elements
+--   tensors            in the order of the struct `parameters`: name, rank, shape, shape_text, init, value (or a place
+--                      in initial_values), learned; offset, and stride from row to row, in elements
 --   structs            one for each block, then one for the network:
 --     name (also as struct_name), gradients_type, lines   types and members in C
 --     block, article, count   the block's name, "a" or "an", the constant for its count; all false for the network
 --     repetitions, first_use  as in builder.lua (count, first_use)
---     panels    { name, rows, columns, room, sizes, transposed, elements }: weights as products read them
---     packed    the panels of weights of products, which are packed at the start of a step; maps: the other panels
+--     panels    { name, rows, columns, room, sizes, transposed, elements }: weights in the layout that products read
+--     packed    the panels of weights of products, which are packed at the start of a step
+--     maps      the other panels
 --     small     { lines, members { name, size, type } }: learned members, except weights of products, maps of relative
 --               positions and `from_tables`
 --     from_tables   { name, size }: learned members whose gradients come from gradients of tables (cuda_half.lua)
@@ -23,8 +24,9 @@ local wording = require("base.wording")
 local M = {}
 
 local CHUNK = 4096 -- LH_CHUNK
-local GROUPED = 90 -- columns after which a line of members takes no further member
-local LONGEST = 108 -- a line of several members and their comment has fewer columns
+-- A line of a struct with at least GROUP_COLUMNS columns takes no further member; a line of several members and their
+-- comment has less than LINE_COLUMNS columns.
+local GROUP_COLUMNS, LINE_COLUMNS = 90, 108
 
 local function count_elements(shape)
   return shape[1] * (shape[2] or 1)
@@ -39,9 +41,10 @@ local function make_vector(name, width, shares_line)
   return { name = name, size = width.text, room = width.count, shares_line = shares_line }
 end
 
--- Functions, by the kind of a parameter, that give its parts: in order, members of the struct { name, size, room, type,
--- shares_line } (size: in C; room: elements), and tensors { name, shape, init, stride, column, member, frozen }. The
--- tensors of a member lie side by side, or one after another; column: a tensor's first element in the member.
+-- Functions, by the kind of a parameter, that return two lists: its members of the struct { name, size, room, type,
+-- shares_line }, with size as text in C and room in elements; and its tensors { name, shape, init, stride, column,
+-- member, frozen }. The tensors of a member lie side by side, or one after another; column: the place of a tensor's
+-- first element in the member.
 local forms = {}
 
 -- y = x W + b: weights [in][out], the weights of a packed product side by side; then the biases.
@@ -105,46 +108,44 @@ end
 
 forms.map = forms.facet
 
--- The place of given initial values in the list of all values; equal lists of parameters with one name, such as those
--- of all layers, are stored once. q: the parameter (facets/score.lua).
-local function place_values(state, q)
-  local key = q.name .. " " .. q.values_text
-  local known = state.value_starts[key]
-  if not known then
-    known = state.value_count
-    state.value_starts[key] = known
-    state.value_count = known + q.count
-    state.initial_values = (state.initial_values and state.initial_values .. ", " or "") .. q.values_text
+-- The index of the first of a parameter's given initial values in the list of all values. Equal values of parameters
+-- with one name, such as those of all layers, are stored once. parameter: a learned number of facets/score.lua.
+local function place_values(state, parameter)
+  local key = parameter.name .. " " .. parameter.values_text
+  if not state.value_starts[key] then
+    state.value_starts[key] = state.value_count
+    state.value_count = state.value_count + parameter.count
+    state.initial_values = (state.initial_values and state.initial_values .. ", " or "") .. parameter.values_text
   end
-  return known
+  return state.value_starts[key]
 end
 
--- Adds a tensor. prefix: of its name; starts: member -> its first element in the vector.
-local function add_tensor(state, prefix, t, starts)
+-- Adds a tensor. prefix: the start of its name; starts: member -> its first element in the vector.
+local function add_tensor(state, prefix, tensor, starts)
   state.tensors[#state.tensors + 1] = {
-    name = prefix .. t.name,
-    rank = #t.shape,
-    shape = t.shape,
-    shape_text = table.concat(t.shape, ", "),
-    offset = starts[t.member] + (t.column or 0),
-    stride = t.stride or t.shape[#t.shape],
-    init = "LH_INIT_" .. t.init.kind:upper(),
-    value = t.init.parameter and place_values(state, t.init.parameter) or t.init.value,
-    learned = not t.frozen,
+    name = prefix .. tensor.name,
+    rank = #tensor.shape,
+    shape = tensor.shape,
+    shape_text = table.concat(tensor.shape, ", "),
+    offset = starts[tensor.member] + (tensor.column or 0),
+    stride = tensor.stride or tensor.shape[#tensor.shape],
+    init = "LH_INIT_" .. tensor.init.kind:upper(),
+    value = tensor.init.parameter and place_values(state, tensor.init.parameter) or tensor.init.value,
+    learned = not tensor.frozen,
   }
-  local kind = t.frozen and "frozen" or "count"
-  state[kind] = state[kind] + count_elements(t.shape)
+  local counter = tensor.frozen and "frozen" or "count"
+  state[counter] = state[counter] + count_elements(tensor.shape)
 end
 
 local function add_parameter(state, prefix, p)
   local members, tensors = forms[p.kind](p)
   local starts = {}
-  for _, m in ipairs(members) do
-    starts[m] = state.offset
-    state.offset = state.offset + m.room
+  for _, member in ipairs(members) do
+    starts[member] = state.offset
+    state.offset = state.offset + member.room
   end
-  for _, t in ipairs(tensors) do
-    add_tensor(state, prefix, t, starts)
+  for _, tensor in ipairs(tensors) do
+    add_tensor(state, prefix, tensor, starts)
   end
 end
 
@@ -177,7 +178,8 @@ local function list_members(p)
   return (forms[p.kind](p))
 end
 
--- The members whose gradients a shard sums itself, while products over the batch compute gradients of weights.
+-- The members of `small`: a shard sums their gradients itself, while products over the batch compute gradients of
+-- weights.
 local function list_small_members(p)
   if p.from_tables or p.frozen or p.kind == "map" then
     return {}
@@ -186,26 +188,26 @@ local function list_small_members(p)
   return p.kind == "weight" and { members[2] } or members
 end
 
--- The lines of a struct: `real a[..], b[..]; /* about */`, for list_some(parameter). block_type, times: the names of
--- the fields of a block that hold its type and its count.
-local function write_lines(scope, list_some, block_type, times)
+-- The lines of a struct, `real a[..], b[..]; /* about */`, with the members that a function of a parameter returns.
+-- type_field, count_field: the names of the fields of a block that hold its type and its count.
+local function write_lines(scope, list_selected, type_field, count_field)
   local lines = {}
   for _, p in ipairs(scope.parameters) do
     if p.kind == "block" then
-      local empty = list_some == list_small_members -- a C struct must have members
+      local is_empty = list_selected == list_small_members -- a C struct must have members
         and not lists.any(p.block.parameters, function(inner) return #list_small_members(inner) > 0 end)
-      lines[#lines + 1] = not empty and { text = ("%s %s[%s];"):format(p.block[block_type], p.block.name,
-        p.block[times]) } or nil
+      lines[#lines + 1] = not is_empty and { text = ("%s %s[%s];"):format(p.block[type_field], p.block.name,
+        p.block[count_field]) } or nil
     else
-      for _, m in ipairs(list_some(p)) do
+      for _, member in ipairs(list_selected(p)) do
         local last = lines[#lines]
-        local joined = m.shares_line and last and last.real
-          and ("%s, %s;"):format(last.text:sub(1, -2), write_declaration(m))
-        if joined and #last.text < GROUPED and #joined + #(last.about or "") < LONGEST then
-          last.text = joined
+        local joined_text = member.shares_line and last and last.real
+          and ("%s, %s;"):format(last.text:sub(1, -2), write_declaration(member))
+        if joined_text and #last.text < GROUP_COLUMNS and #joined_text + #(last.about or "") < LINE_COLUMNS then
+          last.text = joined_text
         else
-          lines[#lines + 1] = { text = ("%s%s;"):format(m.type and "" or "real ", write_declaration(m)),
-            real = not m.type }
+          lines[#lines + 1] = { text = ("%s%s;"):format(member.type and "" or "real ",
+            write_declaration(member)), real = not member.type }
         end
         lines[#lines].about = lines[#lines].about or describe(p)
       end
@@ -233,14 +235,16 @@ local function describe_small(scope)
     return p.kind == "block" and {} or list_small_members(p)
   end)
   return { lines = write_lines(scope, list_small_members, "gradients_type", "uses"),
-    members = lists.map(members, function(m) return { name = m.name, size = m.size, type = m.type or false } end) }
+    members = lists.map(members, function(member)
+      return { name = member.name, size = member.size, type = member.type or false }
+    end) }
 end
 
 local function list_table_members(scope)
   local members = lists.collect(scope.parameters, function(p)
     return p.from_tables and not p.frozen and list_members(p) or {}
   end)
-  return lists.map(members, function(m) return { name = m.name, size = m.size } end)
+  return lists.map(members, function(member) return { name = member.name, size = member.size } end)
 end
 
 local function describe_struct(scope, name, gradients_type, block, count)
@@ -253,10 +257,12 @@ local function describe_struct(scope, name, gradients_type, block, count)
     small = describe_small(scope), from_tables = list_table_members(scope), first_use = scope.first_use or false }
 end
 
--- The learned elements of a parameter.
+-- The number of learned elements of a parameter.
 function M.count(p)
   local _, tensors = forms[p.kind](p)
-  return lists.sum(tensors, function(t) return t.frozen and 0 or count_elements(t.shape) end)
+  return lists.sum(tensors, function(tensor)
+    return tensor.frozen and 0 or count_elements(tensor.shape)
+  end)
 end
 
 function M.derive(net)

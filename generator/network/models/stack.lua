@@ -9,7 +9,7 @@
 --   name        the block's name, else "layer"; path: the prefix of its tensors' names, with %d for the repetition
 --   attention   the family of self-attention, by default "self"
 --   memory      a value of another stream to which blocks attend in addition; cross-attention follows self-attention
---   norm        the name of a norm after the last block, whatever the place; norm_path: the name of its tensors
+--   norm        the name of a norm after the last block, for both places of norms; norm_path: the name of its tensors
 --   kind        the stack's kind in comments of generated code, by default model.kind
 
 local SOURCES = { post = "Vaswani et al. 2017", pre = "Xiong et al. 2020" }
@@ -27,24 +27,25 @@ end
 
 return function(net, model, x, options)
   local b = net:block(options.name or "layer", options.layers, describe(model, options), { path = options.path })
-  local kind, pre = model.norm.kind, model.norm.place == "pre"
-  local attends = { bias = model.bias == "all" }
-  local forward = { hidden = model.feedforward, activation = model.activation, bias = model.bias ~= "none",
+  local kind, is_pre = model.norm.kind, model.norm.place == "pre"
+  local attention_options = { bias = model.bias == "all" }
+  local feedforward_options = { hidden = model.feedforward, activation = model.activation, bias = model.bias ~= "none",
     hidden_dropout = model.hidden_dropout,
     branch_activation = model.branch_activation ~= "none" and model.branch_activation or nil }
-  local family, norms = options.attention or "self", 0
+  local family, norm_count = options.attention or "self", 0
+  -- Adds a branch to h, with a norm before the branch or after the sum.
   local function add_branch(h, make_branch)
-    norms = norms + 1
-    local name = "norm" .. norms
-    return pre and b:add(h, make_branch(b:norm(name, h, kind)), model.dropout)
+    norm_count = norm_count + 1
+    local name = "norm" .. norm_count
+    return is_pre and b:add(h, make_branch(b:norm(name, h, kind)), model.dropout)
       or b:norm(name, b:add(h, make_branch(h), model.dropout), kind)
   end
   local h = b:input(x)
   h = net.block_place and b:place(h, net.block_place) or h
   local memory = options.memory and b:external(options.memory)
-  h = add_branch(h, function(n) return b:attention(family, n, n, attends) end)
-  h = memory and add_branch(h, function(n) return b:attention("cross", n, memory, attends) end) or h
-  b:output(add_branch(h, function(n) return b:feedforward(n, forward) end))
-  local last = options.norm or pre and "norm"
-  return last and net:norm(last, b.result, kind, options.norm_path) or b.result
+  h = add_branch(h, function(n) return b:attention(family, n, n, attention_options) end)
+  h = memory and add_branch(h, function(n) return b:attention("cross", n, memory, attention_options) end) or h
+  b:output(add_branch(h, function(n) return b:feedforward(n, feedforward_options) end))
+  local last_norm = options.norm or is_pre and "norm"
+  return last_norm and net:norm(last_norm, b.result, kind, options.norm_path) or b.result
 end

@@ -1,8 +1,8 @@
 -- The vectors of a stream's tokens, plus the vectors of their positions. Rows of a table are multiplied by sqrt(width)
 -- (Vaswani et al. 2017), outputs of a linear map are not.
 --
--- Arguments: the network and the section `model` (builder.lua); name: that of the result, a value of the stream; table:
--- the shared table of the tokens' vectors, or nil: the embedding has a table of its own.
+-- Arguments: the network and the section `model` (builder.lua); name: the name of the result; stream: the stream whose
+-- tokens are embedded; table: a shared table of the tokens' vectors, or nil for a table of this embedding alone.
 
 return function(net, model, name, stream, table)
   return net:embed(name, stream, { table = table, scale = model.embedding == "table" and math.sqrt(model.width) or nil,

@@ -7,7 +7,7 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Compute capability, name, multiprocessors.
+-- The GPUs as { compute capability, name, number of multiprocessors }.
 M.list = {
   { 75, "T4", 40 },
   { 80, "A100", 108 },

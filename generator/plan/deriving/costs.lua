@@ -78,7 +78,7 @@ function M.count_forward(plan, size)
 end
 
 -- Stores the operations of a step at the mean training length in every operation of a list; returns their sum. means:
--- tokens of every stream, and pairs; factor: what the list's counts are multiplied by.
+-- the mean numbers of tokens of every stream, and of pairs; factor: the number of executions of the list.
 local function add_flops(plan, list, means, factor)
   return lists.sum(list, function(operation)
     local s, k = operation.stream + 1, operation.keys + 1
@@ -88,7 +88,8 @@ local function add_flops(plan, list, means, factor)
   end)
 end
 
--- The families whose masks let generated code on the CPU skip pairs: pairs whose key no query of a group can see.
+-- The families with a mask, in the form of `masked`. Generated code on the CPU skips pairs whose key no query of a
+-- group of queries sees.
 local function list_masked(plan, counts)
   return lists.map(plan.attentions, function(family)
     local count = family.mask.kind ~= "none" and counts[family.name]

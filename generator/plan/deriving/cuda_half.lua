@@ -1,12 +1,12 @@
--- The plan's CUDA half: the files of device code, and the choices that fix the order of its sums.
+-- The part of a plan for GPUs: the files of device code, and the choices that fix the order of its sums.
 --
 -- Input: the plan with its dimensions and facets, its network and that network's lists. Output: cuda_files;
 -- least_architecture, a compute capability such as 80; and for templates/cuda the tables cuda and device, the network
 -- in device code (cuda_network.lua). no_device_code is false; for a network without device code, device is false and
 -- no_device_code { what, line }. Fields of cuda:
 --
---   threads            of a block
---   by_team            all blocks of a team sum the gradients of products' weights over the tokens of the whole batch;
+--   threads            the number of threads of a thread block
+--   by_team            the thread blocks of a model sum gradients of products' weights over all tokens of the batch;
 --                      kept_bytes: bytes of the operands that shards would store for these sums, at most, or false
 --   products           "generated": one kernel runs whole steps; "library", from width library_width on: a step is a
 --                      sequence of launches, of a kernel's phases and of a library's products over the whole batch
@@ -16,8 +16,9 @@
 --   chip, replicas     shards of a step of one model that has the GPU alone, and of each of several models; their
 --                      gradients are folded in order
 --   group_tokens       tokens of evaluation that go through the layers together
---   staging, staged    reals of shared memory that operations of a block use in turn; the constant with this number
---   block_state        bytes of shared memory for the state of a block's threads
+--   staging, staged    reals of shared memory that operations of a thread block use in turn; the constant with this
+--                      number
+--   block_state        bytes of shared memory for the state of a thread block
 --   kernels            files of kernels/ in the device text, in order, before the optimiser's
 --   step_draws         random numbers that come with a step, in the order in which they lie: { template, names, prefix
 --                      } for the host, { member, at, count, about } for the device; if every sequence of a stream has
@@ -28,7 +29,7 @@
 --   constants          places of tensors that are not learned: { first, last, stride, columns, name }; nil if all
 --                      tensors are learned
 --
--- Each family of attentions gets `attends`, in addition to the names of its values from cuda_network.lua:
+-- Each attention family gets `attends`, in addition to the names of its values from cuda_network.lua:
 --
 --   template           the template of its attention; in_fragments: attention is cut by warp; fragment_rows: the
 --                      queries or keys that a warp has at a time, half as many if heads are few (then more warps run)
@@ -40,7 +41,7 @@
 --   layer_gradients    attention writes gradients of the layer's parameters
 --   owners             passes that sum the pairs' terms of entries of tables (attention/device.lua)
 --   ends_open          the last of these passes, or the sums of biases after them, end without a barrier
---   asks               the running kernel tests whether dropout applies to weights
+--   asks               the kernel tests at run time whether dropout applies to weights
 --   dscore             the name of the gradient of a pair's score; unroll, keys_at_once: of loops over pairs
 --   keys, key_stride, to_keys   words: the number of keys, their stride, and their offset from the queries
 --   pairs, pair_scores gradients of pairs (pair_scores: of scores, too) are stored for the owners' or keys' pass
@@ -50,7 +51,7 @@
 --                      of S; position_draws, distance_draws: their numbers, a distance draw with distance_rows rows;
 --                      draws_follow: other sampled numbers follow; position_row, distance_row: the row of layer l as a
 --                      factor, false for row 0; reads_positions: layers read drawn positions
---   to_log2            factor of logits, as C text, with which weights are powers of 2; "" if scores get this factor
+--   to_log2            factor of logits, as C text, so that weights are powers of 2; "" if scores get this factor
 --   uniform_count      numbers that each head sums for a score, or false
 --   owners_words       words of a comment about the owners' passes, or ""
 
@@ -79,13 +80,13 @@ local LIBRARY_GROUP_CHANNELS = 65536 * 256 -- tokens times width in evaluation: 
 -- models if the head is wider than WHOLE_HEAD, which one thread can hold.
 local HEAD_PART = { float32 = 16, tf32 = 16, bf16 = 16, float64 = 8 }
 local WHOLE_HEAD = 32
-local NARROW_HEAD = 8 -- most channels of a head of whose rows a warp has 32; wider heads would then spill registers
+local NARROW_HEAD = 8 -- largest width of a head of which a warp takes 32 rows; wider heads would spill registers
 local BLOCK_STATE = 1024 -- bytes of shared memory for the state of all threads of a block: enough for most models
 -- Bytes: the most state outside the network's arrays; larger states than BLOCK_STATE are multiples of STATE_STEP.
 local OTHER_STATE, STATE_STEP = 512, 256
 local SUM_STATE = 14 -- words of 8 bytes for sums over the batch: kernels/cuda/product_weights.cu
 -- Bytes that shards of one model store for sums over the batch, at most; beyond this each shard has its own products.
-local MOST_KEPT = 256 << 20
+local MAX_KEPT_BYTES = 256 << 20
 local FAMILY_STATE = 9 -- addresses of a family's tables, sums and draws; OTHER_STATE includes those of one family
 
 local PRODUCTS = {
@@ -113,8 +114,8 @@ local WARP_ARCHITECTURE = 80
 -- The number of threads that share a head's channels: a power of two. A thread's part consists of whole quads (four
 -- channels); with uneven parts the last threads have fewer channels or none.
 local function count_head_lanes(head_width, precision)
-  local quads, most, lanes = head_width // 4, HEAD_PART[precision] // 4, 1
-  while quads > lanes * most do
+  local quads, max_quads, lanes = head_width // 4, HEAD_PART[precision] // 4, 1
+  while quads > lanes * max_quads do
     lanes = 2 * lanes
   end
   return lanes
@@ -180,10 +181,10 @@ end
 
 -- The number of shards of one model: train.shards, unless it equals the default for CPUs; a spec that writes the
 -- default out is treated as one that leaves it out.
-local function count_chip_shards(plan, most)
+local function count_chip_shards(plan, max_shards)
   local train = plan.resolved.train
   local is_default = train.shards == schema.at["train.shards"].default(plan.resolved)
-  return is_default and math.min(train.batch, most) or train.shards
+  return is_default and math.min(train.batch, max_shards) or train.shards
 end
 
 -- The bytes of a thread block's state: an address for each array of the network, and a part that every model has.
@@ -197,17 +198,17 @@ end
 
 -- The network in device code; or false, and the reason why there is no device code.
 local function derive_network(net, executed, given)
-  local made, why = diagnostics.attempt(network.derive, net, executed, given)
-  for family, names in pairs(made and made.attends or {}) do
+  local device, obstacle = diagnostics.attempt(network.derive, net, executed, given)
+  for family, names in pairs(device and device.attends or {}) do
     lists.update(family.attends, names)
   end
-  if made then
-    made.attends = nil
+  if device then
+    device.attends = nil
   end
-  return made or false, why or false
+  return device or false, obstacle or false
 end
 
--- The setting of training that device code lacks, as no_device_code, or nil.
+-- The setting of training for which there is no device code, in the form of no_device_code, or nil.
 local function find_missing(plan)
   local what = plan.train.mixes and 'train.lengths.per = "sequence"'
     or plan.train.weighs and plan.task.counted and 'train.loss_mean = "sequence" with labels that do not count'
@@ -215,16 +216,17 @@ local function find_missing(plan)
   return what and { what = what } or nil
 end
 
+-- The fields of `attends` about threads that share a head's channels.
 local function name_heads(family, lanes)
-  local spread, prefix = lanes > 1, family.prefix
+  local is_spread, prefix = lanes > 1, family.prefix
   return {
     head_lanes = lanes,
     uneven_heads = family.head_width % (4 * lanes) ~= 0,
-    head_part = family.PREFIX .. (spread and "HEAD_PART" or "HEAD_WIDTH"),
-    channel = spread and (" + %schannel()"):format(prefix) or "",
-    once = spread and ("if (%sleads_head()) "):format(prefix) or "",
-    first_task = spread and ("threadIdx.x / %sHEAD_LANES"):format(family.PREFIX) or "threadIdx.x",
-    tasks = spread and family.PREFIX .. "TASKS" or "THREADS",
+    head_part = family.PREFIX .. (is_spread and "HEAD_PART" or "HEAD_WIDTH"),
+    channel = is_spread and (" + %schannel()"):format(prefix) or "",
+    once = is_spread and ("if (%sleads_head()) "):format(prefix) or "",
+    first_task = is_spread and ("threadIdx.x / %sHEAD_LANES"):format(family.PREFIX) or "threadIdx.x",
+    tasks = is_spread and family.PREFIX .. "TASKS" or "THREADS",
   }
 end
 
@@ -238,16 +240,16 @@ end
 -- are at the drawn positions, too.
 local function count_draws(family, attends, places)
   local positions, distance = family.positions, family.positions.distance
-  local randomized, drawn = positions.kind == "randomized", distance.draws ~= nil
-  attends.draws, attends.draws_follow = randomized or drawn, false
-  attends.position_draws = randomized and positions.draws or 0
-  attends.distance_draws = drawn and distance.draws or 0
+  local has_positions, has_distances = positions.kind == "randomized", distance.draws ~= nil
+  attends.draws, attends.draws_follow = has_positions or has_distances, false
+  attends.position_draws = has_positions and positions.draws or 0
+  attends.distance_draws = has_distances and distance.draws or 0
   attends.distance_rows = distance.independent and 2 or 1
   attends.position_row = positions.layer_index and write_row_factor(0, positions.layer_index) or false
-  attends.distance_row = drawn and write_row_factor(attends.position_draws,
+  attends.distance_row = has_distances and write_row_factor(attends.position_draws,
     distance.independent and ("2 * %s + 1"):format(distance.layer_index) or distance.layer_index) or false
   attends.draw_rows = attends.position_draws + attends.distance_rows * attends.distance_draws
-  attends.reads_positions = randomized and (family.terms.rotates or family.terms.tables or places)
+  attends.reads_positions = has_positions and (family.terms.rotates or family.terms.tables or places)
 end
 
 -- The fields of a family in device code, except the names of the network's values (cuda_network.lua).
@@ -255,8 +257,8 @@ local function derive_attends(plan, family, library)
   local terms, score = family.terms, family.terms.scaled and family.score.cuda
   local keeps = not library and device_terms.keeps_pairs(family)
   local changes = score and score.logit_grad and true or false
-  local spread = library or family.head_width > WHOLE_HEAD
-  local attends = name_heads(family, spread and count_head_lanes(family.head_width, plan.precision) or 1)
+  local is_spread = library or family.head_width > WHOLE_HEAD
+  local attends = name_heads(family, is_spread and count_head_lanes(family.head_width, plan.precision) or 1)
   attends.in_fragments = plan.cuts_by_warp and device_terms.fits_fragments(family, WHOLE_HEAD)
   attends.fragment_rows = family.heads >= WARPS and family.head_width <= NARROW_HEAD and 32 or 16
   attends.template = ("attention/cuda/%s.tpl"):format(
@@ -303,9 +305,9 @@ end
 
 -- The words for a pair of query i and key j in the text of terms; some places have other words.
 local function name_pair(attends)
-  local whole = attends.in_fragments
-  return { a = "a.", head = "&a", h = "h", j = "j", query_count = whole and "T" or "a.T",
-    key_count = whole and "S" or "a." .. attends.keys }
+  local in_fragments = attends.in_fragments
+  return { a = "a.", head = "&a", h = "h", j = "j", query_count = in_fragments and "T" or "a.T",
+    key_count = in_fragments and "S" or "a." .. attends.keys }
 end
 
 -- Sets family.on_device, the names by which device templates read a family: a copy of the family's fields and the words
@@ -328,7 +330,7 @@ local function draw_input(plan, words)
     scratch = { { draw.PREFIX .. "MAX_POSITION", draw.max_position } } } or nil
 end
 
--- The draw of positions for every sequence of a stream. Its names need a prefix only beside other attentions.
+-- The draw of positions for every sequence of a stream. Its names have a prefix only if there are several attentions.
 local function draw_sequences(plan, words)
   local stream = plan.streams[words.index + 1]
   local reader = stream.by_sequence
@@ -354,11 +356,11 @@ end
 
 -- Ints of workspace for sampling, as C text: the largest of all draws' needs (scratch: { C text, number }).
 local function count_scratch(draws)
-  local most = { "0", 0 }
+  local largest = { "0", 0 }
   for _, need in lists.iterate_nested(draws, "scratch") do
-    most = need[2] > most[2] and need or most
+    largest = need[2] > largest[2] and need or largest
   end
-  return most[1]
+  return largest[1]
 end
 
 local function list_step_draws(plan, device)
@@ -369,8 +371,8 @@ local function list_step_draws(plan, device)
     return family.attends.draws and draw_family(family) or nil
   end))
   for i, draw in ipairs(list) do
-    local before = list[i - 1]
-    draw.at = before and ("v->%s + %s"):format(before.member, before.count) or "in->draws"
+    local previous = list[i - 1]
+    draw.at = previous and ("v->%s + %s"):format(previous.member, previous.count) or "in->draws"
     if draw.family then
       draw.family.attends.draws_follow = list[i + 1] ~= nil
     end
@@ -396,7 +398,7 @@ function M.derive(plan, net, executed)
   local tables = has_any(plan, "biases")
   local multiplies = not library or tables
   local kept_bytes = plan.cuts_by_warp and count_operand_bytes(plan, executed)
-  local by_team = kept_bytes and kept_bytes <= MOST_KEPT
+  local by_team = kept_bytes and kept_bytes <= MAX_KEPT_BYTES
   local chip = count_chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
   local cuda = {
     threads = THREADS,
@@ -417,11 +419,12 @@ function M.derive(plan, net, executed)
   cuda.begins = lists.any(plan.attentions, function(family) return family.attends.begins end)
   cuda.sums = learned_places or lists.any(plan.attentions, function(family) return family.attends.sums end)
   cuda.shared = cuda.sums or has_any(plan, "scaled")
-  local device, why = derive_network(net, executed, { wide = library, by_team = by_team, evaluates = plan.eval_dropout,
+  local device, obstacle = derive_network(net, executed, { wide = library, by_team = by_team,
+    evaluates = plan.eval_dropout,
     decoded = decoding.find_stream(net, plan.decoder and not library and not plan.noise, plan.eval_dropout),
     noise = plan.noise, chains = plan.cuts_by_warp, rounds = by_team and STORES_ROUNDED[plan.precision] or false })
   local missing = find_missing(plan)
-  device, why = not missing and device, missing or why
+  device, obstacle = not missing and device, missing or obstacle
   cuda.staged = device and device.chained and "CHAIN_STAGING" or "STAGING"
   cuda.staging = cuda.staged == "STAGING" and cuda.staging or CHAIN_STAGING
   cuda.step_draws = device and list_step_draws(plan, device) or nil
@@ -429,7 +432,7 @@ function M.derive(plan, net, executed)
   cuda.block_state = device and measure_block_state(plan, device) or BLOCK_STATE
   cuda.kernels = device and list_kernels(plan, device, multiplies, by_team) or {}
   name_families(plan)
-  return { cuda = cuda, device = device, no_device_code = why, decodes = false, -- set by templates of decoding
+  return { cuda = cuda, device = device, no_device_code = obstacle, decodes = false, -- set by templates of decoding
     least_architecture = plan.cuts_by_warp and WARP_ARCHITECTURE or LEAST_ARCHITECTURE[plan.precision], cuda_files = {
       { template = "cuda/device.cu.tpl", path = "device.cu", family = plan.first },
       { template = "cuda/cuda.c.tpl", path = "cuda.c", family = plan.first },

@@ -14,7 +14,7 @@ local validation = require("spec.rules.validation")
 local M = {}
 
 local VERSION = 1 -- LH_DEFAULTS_VERSION
-local LEAST_ROOM = 16384
+local MIN_ROOM = 16384 -- bytes
 
 local function format_lengths(lengths)
   if not lengths then
@@ -33,8 +33,8 @@ local function format_by(by)
 end
 
 -- The text of a list, such as the standard deviations of noise "0,0.5,1"; nil without a list.
-local function format_list(list, form)
-  return list and table.concat(lists.map(list, function(each) return (form or "%s"):format(each) end), ",")
+local function format_list(list, format)
+  return list and table.concat(lists.map(list, function(item) return (format or "%s"):format(item) end), ",")
 end
 
 -- The number of examples; 0 stands for all examples.
@@ -105,7 +105,7 @@ end
 
 -- The number of bytes to reserve for a text, one of a few: a text can only replace one with an equal number.
 local function choose_room(bytes)
-  local room = LEAST_ROOM
+  local room = MIN_ROOM
   while room < 2 * bytes do
     room = 2 * room
   end

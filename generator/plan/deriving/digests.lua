@@ -1,4 +1,5 @@
--- The two digests of a plan. One covers all that can change the bits of a run, the other decides if a checkpoint fits.
+-- The two digests of a plan. The plan digest covers all settings that can change the bits of a run; the model digest
+-- decides whether a checkpoint fits a model.
 --
 -- Input: a plan with its tensors. Output: 16 hexadecimal digits. Learning rate, steps, seeds, evaluation and the
 -- intervals of logs and checkpoints are in neither digest: a flag or another spec may change them freely. The plan
@@ -18,9 +19,10 @@ local M = {}
 -- A constant that digests of earlier runs contain. LH_ABI, the interface of generated code and runtime, changes no bit.
 local DIGEST_ABI = 2
 
--- The digest covers the bytes of a user's task file, and of a validation file from which a task makes its examples. For
--- examples in files it covers the numbers of symbols, whether both sides share them, the end symbol, computation, loss,
--- and original_length, which a scaled rotation may take from the lengths; the trainer compares the files' bytes itself.
+-- The part of the plan digest for the task. It covers the bytes of a user's task file, and of a validation file from
+-- which a task makes its examples. For examples in files it covers the numbers of symbols, whether both sides share
+-- them, the end symbol, computation, loss, and original_length, which a scaled rotation may take from the lengths; the
+-- trainer compares the files' bytes itself.
 local function identify_task(plan)
   local task, given, scaling = plan.task, plan.resolved.task, plan.first.rotation.scaling or {}
   return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation,
@@ -31,7 +33,7 @@ local function identify_task(plan)
     or lists.merge(given, { validation = task.data and task.data.validation_digest })
 end
 
--- The digest covers the bytes of the file of a user's own network.
+-- The part of the plan digest for the model. It covers the bytes of the file of a user's own network.
 local function identify_model(plan)
   local model = lists.merge(plan.resolved.model)
   if plan.own_network then
@@ -44,7 +46,8 @@ end
 -- order of sums.
 function M.digest_plan(plan)
   local resolved = plan.resolved
-  local train, drops, noise = resolved.train, resolved.eval.dropout and true or nil, features.get_noise(resolved)
+  local train, noise = resolved.train, features.get_noise(resolved)
+  local applies_dropout = resolved.eval.dropout and true or nil
   return sha256.digest(canonical.format(lists.merge({
     abi = DIGEST_ABI,
     precision = resolved.precision,
@@ -55,7 +58,7 @@ function M.digest_plan(plan)
     train = { batch = train.batch, shards = train.shards, lengths = train.lengths, optimizer = train.optimizer,
       clip = train.clip, schedule = train.schedule, falls_over = features.get_fall(resolved),
       loss_mean = train.loss_mean },
-    eval = (drops or noise) and { dropout = drops, noise = noise } or nil,
+    eval = (applies_dropout or noise) and { dropout = applies_dropout, noise = noise } or nil,
     block_tokens = plan.block_tokens,
     by_symbol = plan.cpu.vocabulary and true or nil, -- the order of sums in gradients of the first layer
     init = plan.init and plan.init.checksum,
@@ -73,9 +76,9 @@ function M.digest_model(plan)
   local resolved = plan.resolved
   local identity = identify_encoding(resolved.encoding)
   for _, name in ipairs(families.NAMES) do
-    local own = resolved.encoding[name] or {}
-    local counts = lists.any(pages, function(page) return page.identify and own[page.name] ~= nil end)
-    identity[name] = counts and identify_encoding(families.make_encoding(resolved.encoding, name)) or nil
+    local section = resolved.encoding[name] or {}
+    local has_facets = lists.any(pages, function(page) return page.identify and section[page.name] ~= nil end)
+    identity[name] = has_facets and identify_encoding(families.make_encoding(resolved.encoding, name)) or nil
   end
   identity.tensors = lists.map(plan.tensors, function(t) return { t.name, t.shape } end)
   identity.task = { plan.task.input_count, plan.task.output_count }

@@ -39,8 +39,9 @@ function M.plan_dropout(name, rate)
   }
 end
 
--- Facts about the computation token, whose number is `token`; false if there is none. `times` computation tokens follow
--- for each token of the input, so `all` tokens in place of one; prefix: C text that multiplies a count by `times`.
+-- Facts about the computation token, whose number is `token`; false if there is none. `times` computation tokens are
+-- added for each token of the input, so that `all` tokens replace it; prefix: C text that multiplies a count by
+-- `times`.
 local function plan_computation(times, token)
   return times and {
     token = token,
@@ -61,6 +62,7 @@ local function write_constants(computed, others)
   return (computed and ("COMPUTATION_TOKEN = %d, "):format(computed.token) or "") .. others
 end
 
+-- Functions, by the kind of a model, that give the fields about the vocabulary.
 local tokens = {}
 
 -- The tokens after the input's tokens: the computation token, else an unused token (unless model.spare_token is false
@@ -72,10 +74,10 @@ function tokens.encoder(plan, inputs, times)
       empty_token = false, decoder = false, reading = READOUTS[model.readout],
       token_constants = model.readout == "probe" and ("PROBE = %s"):format(plan.task.probe) or "" }
   end
-  local spare = times or model.spare_token ~= false and model.embedding ~= "linear"
-  local count = inputs + (spare and 2 or 1)
+  local has_spare = times or model.spare_token ~= false and model.embedding ~= "linear"
+  local count = inputs + (has_spare and 2 or 1)
   local words = times and "input symbols, the computation token, the empty output"
-    or spare and "input symbols, an unused symbol, the empty output" or "input symbols, the empty output"
+    or has_spare and "input symbols, an unused symbol, the empty output" or "input symbols, the empty output"
   local computed = plan_computation(times, inputs)
   return { computation = computed, tokens = count, tokens_words = words, empty_token = count - 1, decoder = false,
     reading = ("The encoder reads the input, %sone empty token per output; the answers are read at the empty tokens.")

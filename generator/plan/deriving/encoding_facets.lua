@@ -38,8 +38,8 @@ local M = {}
 
 local MARKS_PER_LINE = 8
 
--- The value that the network computes because a page of the family asks for it, or false: its columns, rounded up to
--- whole vectors, and the constant with their number.
+-- The value that a page of the family requests from the network, with its number of columns rounded up to whole vectors
+-- and the constant with this number; false if no page requests one.
 local function find_request(family)
   local first, second = table.unpack(pages.collect("request_value", family))
   if second then
@@ -67,36 +67,39 @@ local function derive_family(plan, family, facts)
   family.score_text = encoding.score
 end
 
--- The names of arrays with which the backward pass sums gradients of keys and values together: weights next to the
--- gradients of their logits, and rows that alternate channels of a value and its key. The arrays replace the other
--- buffers, or are added to those for vectors of distances. False with the geometric normaliser, and if even the widest
--- level's vectors cannot hold such a row.
+-- The names of the arrays with which the backward pass sums gradients of keys and values together: `pairs`, weights
+-- next to the gradients of their logits; `rows`, rows that alternate channels of a value and its key. If pairs have
+-- vectors, these arrays exist in addition to the other buffers, which they otherwise replace. False with the geometric
+-- normaliser, and if even the widest level's vectors cannot hold such a row.
 local function name_pairs(plan, family)
-  local row, is_added = 2 * family.head_width * plan.real_bytes, family.terms.pair_vectors
-  return not family.terms.outwards and row <= levels[1].vector
+  local row_bytes, is_added = 2 * family.head_width * plan.real_bytes, family.terms.pair_vectors
+  return not family.terms.outwards and row_bytes <= levels[1].vector
     and { pairs = is_added and "pairs" or "dlogits", rows = is_added and "pair_rows" or "rows" }
 end
 
 -- Sets what depends on the terms of all families. Returns any_sums, whether a family has sums; last_behind, the name of
 -- the family whose tables lie last behind the struct `shared`, or false; and which tables of positions exist.
 function M.derive_shared(plan)
-  local all, added, last = plan.attentions, plan.additive.kind == "sinusoid", false
-  for _, family in ipairs(all) do
+  local has_sinusoids, last = plan.additive.kind == "sinusoid", false
+  for _, family in ipairs(plan.attentions) do
     family.paired, family.sums = name_pairs(plan, family), family.terms.sums
     family.behind_previous = last
     family.behind = family.terms.computes_tables or family.terms.tables
     last = family.behind and family.name or last
   end
   local function has_any(name)
-    return lists.any(all, function(family) return family.terms[name] end)
+    return lists.any(plan.attentions, function(family) return family.terms[name] end)
   end
-  local signed = lists.any(all, function(family) return family.terms.biases and family.terms.by_offset end)
-  local sinusoids = added and plan.additive.member == "sinusoid" or signed or has_any("looks_ahead")
-  return { any_sums = has_any("sums"), last_behind = last, signed_sinusoids = signed, sinusoids = sinusoids,
-    tables = added or sinusoids or has_any("rotates") }
+  local is_signed = lists.any(plan.attentions, function(family)
+    return family.terms.biases and family.terms.by_offset
+  end)
+  local sinusoids = has_sinusoids and plan.additive.member == "sinusoid" or is_signed or has_any("looks_ahead")
+  return { any_sums = has_any("sums"), last_behind = last, signed_sinusoids = is_signed, sinusoids = sinusoids,
+    tables = has_sinusoids or sinusoids or has_any("rotates") }
 end
 
--- In the counter, the draws of each stream begin at the site of the first family that attends to the stream.
+-- Sets first_site of streams: the samples of a stream begin, in the counter of random numbers, at the site of the first
+-- family whose keys are in the stream.
 local function settle_sites(plan)
   for _, stream in ipairs(plan.streams) do
     stream.first_site = 0
@@ -120,16 +123,16 @@ local function settle_sides(plan, family)
   family.distance_site = (positions.distance.site_offset or "")
     .. (family.first_site > 0 and " + " .. family.first_site or "")
   local function add(stream, member, first)
-    local beyond = first > 0 and " + " .. first or ""
-    table.insert(family.sides, { stream = stream, member = member, site = positions.site_offset .. beyond,
+    local first_text = first > 0 and " + " .. first or ""
+    table.insert(family.sides, { stream = stream, member = member, site = positions.site_offset .. first_text,
       count = member == "position" and "T" or "S" })
   end
   if positions.kind == "randomized" and not family.cross then
     add(family.queries.stream, "position", family.first_site)
   elseif positions.kind == "randomized" then
-    local of_keys = plan.streams[family.keys.stream + 1].first_site
+    local key_site = plan.streams[family.keys.stream + 1].first_site
     add(family.queries.stream, "position", plan.streams[family.queries.stream + 1].first_site)
-    add(family.keys.stream, "key_position", positions.per_layer and family.first_site or of_keys)
+    add(family.keys.stream, "key_position", positions.per_layer and family.first_site or key_site)
   end
 end
 
@@ -152,14 +155,14 @@ end
 -- The families that use positions of a stream's tokens: { positions, PREFIX of their constants, field }. With several
 -- streams, the draw of the additive encoding, if there is one, comes first.
 function M.list_readers(plan, stream, drawn)
-  local list, own = {}, plan.resolved.encoding
+  local list, encoding = {}, plan.resolved.encoding
   if plan.streams[2] and drawn and not drawn.by_token then
     list[1] = { positions = drawn, PREFIX = drawn.PREFIX, field = "encoding" }
   end
   for _, family in ipairs(dimensions.list_families(plan)) do
     if not plan.streams[2] or family.queries.stream == stream.index or family.keys.stream == stream.index then
       list[#list + 1] = { positions = family.positions, PREFIX = family.PREFIX,
-        field = own[family.of_spec] and "encoding." .. family.of_spec or "encoding" }
+        field = encoding[family.of_spec] and "encoding." .. family.of_spec or "encoding" }
     end
   end
   return list
@@ -203,22 +206,23 @@ local function find_limit(plan, additive, drawn)
     end
   end
   if drawn and drawn.by_token then
-    local most = drawn.by_token.limit
-    limit = most and not (limit and limit.tokens < most.tokens) and most or limit
+    local token_limit = drawn.by_token.limit
+    limit = token_limit and not (limit and limit.tokens < token_limit.tokens) and token_limit or limit
   elseif additive.kind == "learned" and not drawn then
     add(additive.rows, "encoding.additive.rows", additive.rows)
   end
   return limit
 end
 
+-- Adds the fields of the plan about sampled positions to `part`. drawn: the positions of the additive encoding.
 local function add_draws(part, plan, drawn)
   settle_sites(plan)
   part.sequence_scratch = false
   for _, stream in ipairs(plan.streams) do
     settle_stream(plan, stream, drawn)
-    local own, most = stream.by_sequence, part.sequence_scratch
-    if own and not (most and most.count >= own.positions.max_position) then
-      part.sequence_scratch = { name = own.PREFIX .. "MAX_POSITION", count = own.positions.max_position }
+    local reader, largest = stream.by_sequence, part.sequence_scratch
+    if reader and not (largest and largest.count >= reader.positions.max_position) then
+      part.sequence_scratch = { name = reader.PREFIX .. "MAX_POSITION", count = reader.positions.max_position }
     end
   end
   part.input_draw, part.drawn_text = drawn, {}
@@ -248,8 +252,8 @@ local function has_values_of_lengths(plan, drawn)
     end)
 end
 
--- Whether a part of the tables for the longest sequences serves shorter ones: the tables are rows of sinusoids of fixed
--- distances, alone.
+-- Whether shorter sequences can read a part of the tables for the longest ones: this holds if the only tables are rows
+-- of sinusoids of fixed distances.
 local function has_only_slices(plan, any_draws)
   return not any_draws and not lists.any(dimensions.list_families(plan), function(family)
     local relative = family.relative

@@ -14,7 +14,7 @@ local validation = require("spec.rules.validation")
 
 local M = {}
 
-local function add(arrays, about, type, name, lines)
+local function add_array(arrays, about, type, name, lines)
   arrays[#arrays + 1] = { about = about, type = type, name = name, lines = lines }
 end
 
@@ -23,7 +23,7 @@ local function write_lengths(lengths, arrays)
   if not lengths then
     return "{NULL, 0, 1, 0, 1}" -- no lengths: dataset files determine them
   elseif lengths.list then
-    add(arrays, "Task lengths of training.", "int32_t", "train_lengths", { table.concat(lengths.list, ", ") })
+    add_array(arrays, "Task lengths of training.", "int32_t", "train_lengths", { table.concat(lengths.list, ", ") })
     return string.format("{train_lengths, %d, 0, 0, 0}", #lengths.list)
   end
   return string.format("{NULL, 0, %d, %d, %d}", lengths.first, lengths.last, lengths.step or 1)
@@ -32,7 +32,7 @@ end
 -- Adds the stages of a curriculum; returns their number.
 local function add_curriculum(stages, arrays)
   if stages then
-    add(arrays, "Lengths of the first steps: a step, and the greatest length before it.", "lh_curriculum_stage",
+    add_array(arrays, "Lengths of the first steps: a step, and the greatest length before it.", "lh_curriculum_stage",
       "curriculum", lists.map(stages, function(stage) return ("{%d, %d},"):format(stage.until_step, stage.max) end))
   end
   return #(stages or {})
@@ -44,18 +44,20 @@ local function find_token(symbols, name)
   return tokens[1] or false
 end
 
--- Adds the options as a task's code reads them: numbers unchanged, words by their index from 0. Returns the options in
--- words, or false if the task has none.
-local function add_options(facts, chosen, arrays)
-  if not chosen then
+-- Adds the options in the form that a task's code reads: numbers unchanged, words by their index from 0. Returns the
+-- options in words, or false if the task has none.
+local function add_options(facts, options, arrays)
+  if not options then
     return false
   end
-  local values = lists.map(facts.options, function(option) return formulas.find_number(option, chosen[option.name]) end)
+  local values = lists.map(facts.options, function(option)
+    return formulas.find_number(option, options[option.name])
+  end)
   local words = lists.map(facts.options, function(option)
-    return ("%s = %s"):format(option.name, chosen[option.name])
+    return ("%s = %s"):format(option.name, options[option.name])
   end)
   local about = table.concat(words, ", ")
-  add(arrays, about, "int", "task_options", { table.concat(values, ", ") })
+  add_array(arrays, about, "int", "task_options", { table.concat(values, ", ") })
   return about
 end
 
@@ -64,18 +66,19 @@ local function add_symbols(symbols, about, name, arrays)
   if alphabets.are_unlisted_numbers(symbols) then
     return "lh_number_names"
   end
-  add(arrays, about, "char *const", name, literals.quote(symbols))
+  add_array(arrays, about, "char *const", name, literals.quote(symbols))
   return name
 end
 
--- Adds the names of the task's axes, and the symbol that ends targets; returns whether there is one.
+-- Adds the names of the task's axes, and the symbol that ends targets. Returns whether a symbol ends targets.
 local function add_names(facts, resolved, arrays)
   local token = features.is_causal(resolved) and find_token(facts.output_symbols, facts.end_symbol)
   if facts.axes then
-    add(arrays, "Axes that distinguish examples.", "char *const", "axes", literals.quote(lists.get_names(facts.axes)))
+    add_array(arrays, "Axes that distinguish examples.", "char *const", "axes",
+      literals.quote(lists.get_names(facts.axes)))
   end
   if token then
-    add(arrays, ('"%s" ends targets.'):format(facts.end_symbol), "uint16_t", "end_symbol", { token })
+    add_array(arrays, ('"%s" ends targets.'):format(facts.end_symbol), "uint16_t", "end_symbol", { token })
   end
   return token ~= false
 end

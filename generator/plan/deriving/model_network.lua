@@ -39,7 +39,9 @@ local vocabulary_rows = require("network.lists.vocabulary_rows")
 local M = {}
 
 -- If a block has at least this number of tokens for each symbol, the first layer computes a row for each symbol.
-local LEAST_TOKENS_PER_SYMBOL = 4
+local MIN_TOKENS_PER_SYMBOL = 4
+
+-- The descriptions of networks by the kind of a model.
 
 local DESCRIPTIONS = {
   encoder = require("network.models.encoder"),
@@ -48,16 +50,17 @@ local DESCRIPTIONS = {
 }
 
 -- Defaults for fields of the model's section that a spec leaves out, where a description reads them.
-local LEFT_OUT = { norm = { kind = "layer", place = "post" }, activation = "relu", branch_activation = "none",
+local SECTION_DEFAULTS = { norm = { kind = "layer", place = "post" }, activation = "relu", branch_activation = "none",
   bias = "feedforward", init = "haiku", tied = false, embedding = "table", readout = "outputs", attention_dropout = 0,
   hidden_dropout = 0 }
 
+-- A copy of a section with defaults for missing fields.
 local function complete(given, defaults)
-  local whole = lists.copy(defaults)
+  local section = lists.copy(defaults)
   for name, value in next, given do
-    whole[name] = type(value) == "table" and complete(value, defaults[name] or {}) or value
+    section[name] = type(value) == "table" and complete(value, defaults[name] or {}) or value
   end
-  return whole
+  return section
 end
 
 local function index_by_name(families)
@@ -75,8 +78,8 @@ local function list_trace_sites(net)
   local function add_repetition(block, path)
     for _, op in ipairs(block.ops) do
       if op.kind == "attention" then
-        local own = (op.family.cross or op.named) and path .. "." .. op.family.name or path
-        sites[#sites + 1] = { name = own, channels = 0, heads = op.family.heads, query = op.q.stream.index,
+        local name = (op.family.cross or op.named) and path .. "." .. op.family.name or path
+        sites[#sites + 1] = { name = name, channels = 0, heads = op.family.heads, query = op.q.stream.index,
           key = op.kv.stream.index }
       end
     end
@@ -97,8 +100,8 @@ end
 -- Widths that need a constant, in the order of the description; family_dimensions.tpl defines those of facets' widths.
 local function list_widths(net)
   return lists.map(net.widths, function(width)
-    local own = width.text ~= "WIDTH" and not width.asked
-    return own and { name = width.text, count = width.count } or nil
+    local needs_constant = width.text ~= "WIDTH" and not width.asked
+    return needs_constant and { name = width.text, count = width.count } or nil
   end)
 end
 
@@ -157,10 +160,11 @@ end
 
 -- Refuses rates of hidden values and of embeddings that the network does not read; it may leave model.dropout unread.
 local function check_dropouts(plan, net, file)
-  local taken, model = lists.to_set(lists.map(net.dropouts, function(d) return d.use end)), plan.resolved.model
+  local model = plan.resolved.model
+  local uses = lists.to_set(lists.map(net.dropouts, function(dropout) return dropout.use end))
   for _, entry in ipairs({ { "hidden_dropout", "value", "feedforward(..., { hidden_dropout = model.hidden_dropout })" },
     { "embedding_dropout", "embedding", "net:embed(..., { dropout = net.additive_dropout })" } }) do
-    if (model[entry[1]] or 0) > 0 and not taken[entry[2]] then
+    if (model[entry[1]] or 0) > 0 and not uses[entry[2]] then
       refuse_unread("model." .. entry[1], file, entry[3])
     end
   end
@@ -259,14 +263,14 @@ end
 local function find_identity(plan, net, model)
   local plain = complete({ kind = model.kind, heads = model.heads, layers = model.layers, width = model.width,
     encoder_layers = model.encoder_layers, decoder_layers = model.decoder_layers,
-    feedforward = model.feedforward, dropout = model.dropout }, LEFT_OUT)
+    feedforward = model.feedforward, dropout = model.dropout }, SECTION_DEFAULTS)
   local default = builder.build(DESCRIPTIONS[model.kind], describe_given(plan, plain))
   local own = identity.identify(net)
   return canonical.format(own) ~= canonical.format(identity.identify(default)) and own or nil
 end
 
 local function make_section(plan, file)
-  local model = complete(plan.resolved.model, LEFT_OUT)
+  local model = complete(plan.resolved.model, SECTION_DEFAULTS)
   model.source, model.spare_token = nil, nil
   model.options = file and (model.options or {}) or nil
   return model
@@ -326,9 +330,9 @@ local function derive_constants(plan, net)
   for _, scale in ipairs(scales) do
     scale.text = scale.value == math.sqrt(plan.width) and "sqrt(WIDTH)" or "as the network has it"
   end
-  local drops = dropouts[1] ~= nil
-  return { dropouts = dropouts, has_draws = plan.any_draws or drops,
-    eval_dropout = plan.resolved.eval.dropout and drops or false,
+  local has_dropout = dropouts[1] ~= nil
+  return { dropouts = dropouts, has_draws = plan.any_draws or has_dropout,
+    eval_dropout = plan.resolved.eval.dropout and has_dropout or false,
     noise = features.get_noise(plan.resolved) or false, linear = embedding ~= nil and embedding.kind == "linear",
     inputs = embedding and embedding.rows.count, embedding_scales = scales }
 end
@@ -372,16 +376,17 @@ local function settle_families(plan, net, executed, stream, labelled)
   end
 end
 
+-- The files of kernels/cpu that generated code includes, by name.
 local function list_cpu_headers(plan, noise, of_operations)
-  local wanted = {}
+  local needed = {}
   for _, family in ipairs(plan.attentions) do
     local properties = terms.list(family)
-    wanted.rotated = wanted.rotated or properties.looks_ahead
-    wanted.rotation = wanted.rotation or properties.rotates
-    wanted.score = wanted.score or properties.scaled or properties.hides or properties.gains
-    wanted.geometric = wanted.geometric or properties.outwards
+    needed.rotated = needed.rotated or properties.looks_ahead
+    needed.rotation = needed.rotation or properties.rotates
+    needed.score = needed.score or properties.scaled or properties.hides or properties.gains
+    needed.geometric = needed.geometric or properties.outwards
   end
-  local list = lists.filter({ "rotation", "rotated", "score", "geometric" }, function(header) return wanted[header] end)
+  local list = lists.filter({ "rotation", "rotated", "score", "geometric" }, function(header) return needed[header] end)
   return lists.append(lists.append(list, of_operations), { noise and "noise" or nil })
 end
 
@@ -402,7 +407,7 @@ function M.derive(plan, file)
     decoding.find_stream(net, plan.decoder, part.eval_dropout)
   settle_families(plan, net, executed, stream, labelled)
   -- Noise makes every token different, and with a large vocabulary a block has few tokens of each symbol.
-  local has_equal_rows = LEAST_TOKENS_PER_SYMBOL * plan.tokens <= plan.block_tokens and not part.noise
+  local has_equal_rows = MIN_TOKENS_PER_SYMBOL * plan.tokens <= plan.block_tokens and not part.noise
   part.cpu = cpu.derive(net, executed, derived.structs, buffer_lists, labelled,
     has_equal_rows and vocabulary_rows.derive(net, executed, labelled) or nil, stream, part.eval_dropout,
     plan.panels_of)

@@ -11,7 +11,8 @@ local optimizers = require("spec.optimizers")
 
 local M = {}
 
-local SPARED = {
+-- Tensors that do not decay, in words, by the value of train.optimizer.decays.
+local SPARED_WORDS = {
   all = "tensors that are not learned",
   matrices = "tensors of one dimension, and those that are not learned",
 }
@@ -22,9 +23,9 @@ local function append_tensor(list, t)
   local rows, columns = t.rank == 2 and t.shape[1] or 1, t.shape[t.rank]
   for row = 0, rows - 1 do
     local first = t.offset + row * t.stride
-    local before = list[#list]
-    if before and before.last + 1 == first then
-      before.last = first + columns - 1
+    local previous = list[#list]
+    if previous and previous.last + 1 == first then
+      previous.last = first + columns - 1
     else
       list[#list + 1] = { first = first, last = first + columns - 1 }
     end
@@ -45,14 +46,14 @@ end
 
 function M.derive(plan)
   local train = plan.resolved.train
-  local settings, course = train.optimizer, train.schedule
+  local settings, schedule = train.optimizer, train.schedule
   local page = optimizers.by_name[settings.kind]
   local rule = page.of(settings)
   rule.kind, rule.title = settings.kind, rule.title or page.title
   rule.spared = rule.decay and list_spared(plan, settings.decays)
-  rule.spared_text = SPARED[settings.decays]
-  return { optimizer = rule, schedule = course and { kind = SCHEDULES[course.kind], warmup = course.warmup or 0,
-    final = course.final or 0 } or false }
+  rule.spared_text = SPARED_WORDS[settings.decays]
+  return { optimizer = rule, schedule = schedule and { kind = SCHEDULES[schedule.kind], warmup = schedule.warmup or 0,
+    final = schedule.final or 0 } or false }
 end
 
 return M

@@ -12,9 +12,10 @@ local lists = require("base.lists")
 
 local M = {}
 
-local MOST_KEPT = 4 << 20 -- bytes of one sequence, of all uses of all layers and attentions
-local MOST_OF_HEAD = 512 << 10 -- bytes of one head; the gradients of its logits take as much again
-local QUERIES = 32
+-- Limits of stored weights in bytes: of one sequence, for all uses of all layers and attentions; and of one head, whose
+-- gradients of logits take as many bytes again.
+local MAX_SEQUENCE_BYTES, MAX_HEAD_BYTES = 4 << 20, 512 << 10
+local QUERIES = 32 -- queries whose weights are recomputed together
 
 -- The reason why weights cannot be recomputed, or nil. Dropped-out weights are marked when they are used, two streams
 -- have no common longest length, and the geometric normaliser stores more than weights.
@@ -25,27 +26,27 @@ end
 
 -- The largest number of pairs of tokens of a sequence with stored weights: each pair has one number in every head of
 -- every attention, or two numbers with the geometric normaliser.
-local function count_most_pairs(plan)
+local function count_stored_pairs(plan)
   local real, numbers = plan.real_bytes, lists.sum(plan.attentions, function(family)
     return (family.normaliser.kind == "geometric" and 2 or 1) * family.heads * family.repetitions
   end)
-  return math.min(MOST_KEPT // (real * numbers), MOST_OF_HEAD // real)
+  return math.min(MAX_SEQUENCE_BYTES // (real * numbers), MAX_HEAD_BYTES // real)
 end
 
 function M.settle(plan)
-  local asked, longest = plan.resolved.train.keep_probabilities, plan.longest_training
-  local pairs = plan.attentions[1] and count_most_pairs(plan)
+  local keeps_weights, longest = plan.resolved.train.keep_probabilities, plan.longest_training
+  local pairs = plan.attentions[1] and count_stored_pairs(plan)
   if not pairs then
     plan.first.recomputed, plan.first.bounded = false, false
   end
   for _, family in ipairs(plan.attentions) do
-    local why = find_obstacle(plan, family)
-    if asked == false and why then
-      error({ problem = true, field = "train.keep_probabilities", what = "is false, but " .. why,
+    local obstacle = find_obstacle(plan, family)
+    if keeps_weights == false and obstacle then
+      error({ problem = true, field = "train.keep_probabilities", what = "is false, but " .. obstacle,
         expected = "true, or nothing" }, 0)
     end
-    family.recomputed = not why and (asked == false or asked == nil and longest * longest > pairs)
-      and { pairs = pairs, queries = QUERIES, always = asked == false } or false
+    family.recomputed = not obstacle and (keeps_weights == false or keeps_weights == nil and longest * longest > pairs)
+      and { pairs = pairs, queries = QUERIES, always = keeps_weights == false } or false
     family.bounded = family.partial or family.recomputed ~= false
   end
 end

@@ -20,11 +20,12 @@ M.ANY_MACHINE = { l2 = 512 * 1024 }
 -- cost matters for small tiles alone. UNDER_WAY: the number of sums that must be in flight to hide the latency of an
 -- addition: four cycles on two units.
 local LOAD, UNDER_WAY = 0.3, 8
-local MOST_BLOCKS = 3 -- blocks of training that go through the layers together in an evaluation
-local FILLED = 0.75 -- the part of a cache that a program can rely on
+local MAX_BLOCKS = 3 -- blocks of training that go through the layers together in an evaluation
+local CACHE_SHARE = 0.75 -- the part of a cache that a program can rely on
 
-local function find_widest_divisor(vectors, most)
-  for columns = math.min(vectors, most), 2, -1 do
+-- The largest number of columns up to max_columns that divides a number of vectors.
+local function find_widest_divisor(vectors, max_columns)
+  for columns = math.min(vectors, max_columns), 2, -1 do
     if vectors % columns == 0 then
       return columns
     end
@@ -32,7 +33,7 @@ local function find_widest_divisor(vectors, most)
   return 1
 end
 
--- Rows and columns of a tile as written, "6x4".
+-- The rows and columns of a tile, which is text such as "6x4".
 local function read_tile(tile)
   local rows, columns = tile:match("^(%d+)x(%d+)$")
   return math.tointeger(rows), math.tointeger(columns)
@@ -51,15 +52,15 @@ end
 
 -- The time of all products with a tile, relative to multiply-adds alone. waste: rows computed per requested row.
 local function estimate_cost(plan, level, tile, waste)
-  local rows, most = read_tile(tile)
-  local cost, whole = 0, 0
+  local rows, max_columns = read_tile(tile)
+  local cost, total_work = 0, 0
   for _, product in ipairs(list_products(plan)) do
-    local columns = find_widest_divisor(product.columns * plan.real_bytes // level.vector, most)
+    local columns = find_widest_divisor(product.columns * plan.real_bytes // level.vector, max_columns)
     local sums, work = rows * columns, product.inner * product.columns * product.count
     cost = cost + work * math.max(1, UNDER_WAY / sums) * (1 + LOAD * (rows + columns) / sums)
-    whole = whole + work
+    total_work = total_work + work
   end
-  return whole > 0 and cost / whole * waste or 1
+  return total_work > 0 and cost / total_work * waste or 1
 end
 
 -- The value with the least cost; among values with equal costs the first.
@@ -148,7 +149,7 @@ choices[4] = {
   -- A multiple of the training block, because sums go block by block: the runtime would round other values down.
   values = function(plan)
     local list = {}
-    for i = 1, MOST_BLOCKS do
+    for i = 1, MAX_BLOCKS do
       list[i] = ("%d"):format(i * plan.block_tokens)
     end
     return list
@@ -157,11 +158,11 @@ choices[4] = {
   -- cache or more, each block reads them again, so larger blocks are better. The nearest value is chosen, since the
   -- free part of the cache is not known exactly.
   default = function(plan, _, values, machine)
-    local cache, weights = FILLED * machine.l2, plan.real_bytes * lists.max(plan.structs, function(struct)
+    local cache, weights = CACHE_SHARE * machine.l2, plan.real_bytes * lists.max(plan.structs, function(struct)
       return lists.sum(struct.panels, function(panel) return panel.sizes[1] * panel.sizes[2] end)
     end)
-    local room = (weights < cache / 2 and cache - weights or cache) / (count_reals(plan) * plan.real_bytes)
-    return find_cheapest(values, function(value) return math.abs(tonumber(value) - room) end)
+    local fitting_tokens = (weights < cache / 2 and cache - weights or cache) / (count_reals(plan) * plan.real_bytes)
+    return find_cheapest(values, function(value) return math.abs(tonumber(value) - fitting_tokens) end)
   end,
   why = "activations of a layer, and its weights if they fit, stay in %d KB of second cache",
   of = function(_, machine) return machine.l2 // 1024 end,
