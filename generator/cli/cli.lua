@@ -1,9 +1,11 @@
 -- The command line of ./longhand: verbs, arguments, help.
 --
--- M.make(more), with the command lines of further verbs (command_lines.lua of the lab), returns { help, outline, parse,
--- refusal }. parse(arguments, root) returns { verb = name, ... } with the verb's arguments, and trainer flags (after
--- --) in `flags`; or nil, the problem, and the usage of the verb. argparse itself prints the help of a verb and exits.
--- help() returns the general help; help.txt is a copy of it, which the launcher shows without Lua.
+-- M.make(lab_lines) returns { help, outline, parse, refusal }. lab_lines: the command lines of the lab's verbs, { add,
+-- settle } (command_lines.lua of the lab). parse(arguments, root) returns { verb = name, ... } with the verb's
+-- arguments, and the trainer's flags, which follow --, in `flags`; or nil, the problem, and the usage of the verb.
+-- argparse itself prints the help of a verb and exits. help() returns the general help; help.txt is a copy of it, which
+-- the launcher shows without Lua. outline() returns the command line as data (command_outline.lua), refusal() a message
+-- with usage.
 
 local argparse = require("argparse")
 local converters = require("cli.converters")
@@ -19,10 +21,11 @@ local M = {}
 -- The order of verbs in help.
 local VERBS = { "demo", "test", "check", "plan", "gen", "build", "train", "tune", "report", "runs", "sweep", "bundle",
   "analyze", "calibrate", "export", "list", "fields", "completion", "dev" }
-local PLACES = {}
-for place, name in ipairs(VERBS) do
-  PLACES[name] = place
+local VERB_RANKS = {}
+for rank, name in ipairs(VERBS) do
+  VERB_RANKS[name] = rank
 end
+-- The names of arguments that are folders.
 local FOLDERS = { RUN = true, RUNS = true, DIR = true }
 local EPILOG = [[
 First commands:
@@ -39,11 +42,11 @@ local function read_target(text)
   local read = converters.make_list_reader("cpu or cpu,cuda", function(name)
     return (name == "cpu" or name == "cuda") and name
   end)
-  local wanted, message = read(text)
-  if wanted and not lists.has(wanted, "cpu") then
+  local halves, message = read(text)
+  if halves and not lists.has(halves, "cpu") then
     return nil, ("%s: expected cpu or cpu,cuda; every trainer has a CPU half"):format(text)
   end
-  return wanted and (lists.has(wanted, "cuda") and "cpu,cuda" or "cpu"), message
+  return halves and (lists.has(halves, "cuda") and "cpu,cuda" or "cpu"), message
 end
 
 local function make_target(default)
@@ -110,7 +113,8 @@ local function add_dev(parser)
   dev:command("python"):summary("print python/longhand/fields.py, the fields of specs as Python's keywords")
 end
 
--- Completes a parser: verbs without a description get their summary, and all names of folders the same converter.
+-- Completes a parser: verbs without a description get their summary as description, and all arguments that are folders
+-- get a converter.
 local function finish(parser)
   for _, element in ipairs(lists.join(parser._arguments, parser._options)) do
     if FOLDERS[element._argname or ""] then
@@ -125,7 +129,7 @@ local function finish(parser)
   end
 end
 
-local function make_parser(more)
+local function make_parser(lab_lines)
   local parser = argparse("longhand", "Writes, for one experiment, the transformer trainer that a specialist would "
     .. "write by hand for it.", EPILOG)
   parser:usage("Usage: longhand COMMAND ...   (details: longhand COMMAND --help)")
@@ -139,8 +143,8 @@ local function make_parser(more)
   add_making_verbs(parser)
   add_other_verbs(parser)
   add_dev(parser)
-  more.add(parser)
-  table.sort(parser._commands, function(a, b) return PLACES[a._name] < PLACES[b._name] end)
+  lab_lines.add(parser)
+  table.sort(parser._commands, function(a, b) return VERB_RANKS[a._name] < VERB_RANKS[b._name] end)
   finish(parser)
   parser:add_help_command()
   return parser
@@ -163,9 +167,9 @@ end
 -- spec. names: the verb's flags (list_names). Returns nil if nothing similar is known.
 local function explain_flag(name, names, verb, root)
   local meant = hints.find_meanings(name, root)
-  local own = lists.find(meant.flags, function(flag) return names[flag:match("^%S+")] end) -- without its value
-  if own then
-    return ("Did you mean '%s'?"):format(own)
+  local verb_flag = lists.find(meant.flags, function(flag) return names[flag:match("^%S+")] end) -- without its value
+  if verb_flag then
+    return ("Did you mean '%s'?"):format(verb_flag)
   end
   local flags = trainer_flags.read(root)
   local flag = flags[name] and name or verb == "train" and trainer_flags.find_meant(name, flags, root)
@@ -187,10 +191,10 @@ local function add_hint(parser, message, verb, root)
     return message
   end
   local names = list_names(parser, kind)
-  local near = nearest.find(name, names)
-  local more = near and ("Did you mean '%s'?"):format(near)
+  local similar_name = nearest.find(name, names)
+  local hint = similar_name and ("Did you mean '%s'?"):format(similar_name)
     or kind == "option" and explain_flag(name, names, verb, root)
-  return more and message .. "\n" .. more or message
+  return hint and message .. "\n" .. hint or message
 end
 
 -- Splits the arguments at the first "--".
@@ -203,10 +207,11 @@ local function split(arguments)
   return arguments, {}
 end
 
+-- The problem with options that cannot be used together, or nil.
 local function find_conflict(result)
-  local cuda = result.target == "cpu,cuda"
+  local has_cuda = result.target == "cpu,cuda"
   local serves_jobs = result.slurm or result.action == "resubmit" -- --cuda-root is also the toolkit's place for jobs
-  local name = not cuda and lists.find({ "arch", "jit", not serves_jobs and "cuda_root" or nil }, function(name)
+  local name = not has_cuda and lists.find({ "arch", "jit", not serves_jobs and "cuda_root" or nil }, function(name)
     return result[name]
   end)
   if name then
@@ -214,39 +219,39 @@ local function find_conflict(result)
       or "--target cpu,cuda")
   elseif result.verb == "fields" and result.path and (result.json or result.all) then
     return "fields PATH shows every field below it, as text: leave out PATH, or --all and --json"
-  elseif cuda and result.static then
+  elseif has_cuda and result.static then
     return "--static --target cpu,cuda: a static trainer cannot load the library of the GPU's driver; leave out one of "
       .. "the two"
   end
 end
 
-local function parse(more, arguments, root)
-  local own, flags = split(arguments)
-  local parser = make_parser(more)
+local function parse(lab_lines, arguments, root)
+  local words, flags = split(arguments)
+  local parser = make_parser(lab_lines)
   parser.error = function(command, message)
-    error({ message = add_hint(command, message, own[1], root), usage = command:get_usage() }, 0)
+    error({ message = add_hint(command, message, words[1], root), usage = command:get_usage() }, 0)
   end
-  local ok, result = pcall(parser.parse, parser, own)
+  local ok, result = pcall(parser.parse, parser, words)
   if not ok and type(result) ~= "table" then
     error(result, 0)
   elseif not ok then
     return nil, result.message, result.usage
   elseif #flags > 0 and result.verb ~= "train" then
-    return nil, "flags after -- are for train only", get_usage(parser, own, 1)
+    return nil, "flags after -- are for train only", get_usage(parser, words, 1)
   end
-  local problem = more.settle(result) or find_conflict(result) or trainer_flags.find_problem(flags, root)
+  local problem = lab_lines.settle(result) or find_conflict(result) or trainer_flags.find_problem(flags, root)
   if problem then
-    return nil, problem, get_usage(parser, own, 1)
+    return nil, problem, get_usage(parser, words, 1)
   end
   result.flags = flags
   return result
 end
 
-function M.make(more)
+function M.make(lab_lines)
   return {
-    help = function() return make_parser(more):get_help() end,
-    outline = function() return outline.make(make_parser(more)) end,
-    parse = function(...) return parse(more, ...) end,
+    help = function() return make_parser(lab_lines):get_help() end,
+    outline = function() return outline.make(make_parser(lab_lines)) end,
+    parse = function(...) return parse(lab_lines, ...) end,
     refusal = function(message, usage) return ("longhand: %s\n%s\n"):format(message, usage) end,
   }
 end

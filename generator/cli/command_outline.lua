@@ -7,6 +7,7 @@
 
 local M = {}
 
+-- The kinds of arguments and of values of options, by their names in usages.
 local KINDS = { spec = "runs", SPEC = "runs", study = "studies", STUDY = "studies", SITE = "sites", RUNS = "file",
   RUN = "file", DIR = "file", FILE = "file" }
 
@@ -25,22 +26,23 @@ end
 
 -- The outline of a parser or a command, with its usage in one line.
 function M.make(parser)
-  local list = { name = parser._name, summary = parser._summary or "", text = get_text(parser), options = {},
+  local outline = { name = parser._name, summary = parser._summary or "", text = get_text(parser), options = {},
     arguments = {}, verbs = {}, usage = parser:get_usage():gsub("%s+", " "):gsub("^Usage: ", "") }
   for i, option in ipairs(parser._options) do
-    local takes = option._maxargs > 0
-    local value = takes and (get_argname(option) or option._aliases[#option._aliases]:gsub("^%-+", ""):upper()) or nil
-    list.options[i] = { names = option._aliases, value = value, text = get_text(option),
-      kind = takes and get_kind(option, value) or nil }
+    local has_value = option._maxargs > 0
+    local last_name = option._aliases[#option._aliases]
+    local value = has_value and (get_argname(option) or last_name:gsub("^%-+", ""):upper()) or nil
+    outline.options[i] = { names = option._aliases, value = value, text = get_text(option),
+      kind = has_value and get_kind(option, value) or nil }
   end
   for i, argument in ipairs(parser._arguments) do
     local name = get_argname(argument) or argument._name
-    list.arguments[i] = { name = name, text = get_text(argument), kind = get_kind(argument, name) }
+    outline.arguments[i] = { name = name, text = get_text(argument), kind = get_kind(argument, name) }
   end
   for i, command in ipairs(parser._commands) do
-    list.verbs[i] = M.make(command)
+    outline.verbs[i] = M.make(command)
   end
-  return list
+  return outline
 end
 
 return M

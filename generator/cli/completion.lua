@@ -11,7 +11,7 @@ local function list_names(list)
   return table.concat(lists.collect(list, function(entry) return entry.names or { entry.name } end), " ")
 end
 
--- A line that offers the values of a kind; nil for kinds without known values.
+-- A command of the shell that offers the values of a kind (command_outline.lua); nil for kinds without known values.
 local function write_offer(kind)
   if type(kind) == "table" then
     return ('words="%s"'):format(table.concat(kind, " "))
@@ -22,18 +22,19 @@ local function write_offer(kind)
   end
 end
 
--- Adds the branches of a `case` for a verb: after an option that takes a value, and for all other words.
+-- Adds the branches of a `case` for a verb: a branch after each option that takes a value, and one for all other words.
 local function add_verb(lines, entry, path)
   for _, option in ipairs(entry.options) do
     lists.append(lines, lists.map(option.value and option.names or {}, function(name)
       return ('        "%s %s") %s ;;'):format(path, name, write_offer(option.kind) or ":")
     end))
   end
-  local rest = write_offer(entry.arguments[1] and entry.arguments[1].kind or "any") or ":"
+  local argument_offer = write_offer(entry.arguments[1] and entry.arguments[1].kind or "any") or ":"
   lines[#lines + 1] = ('        "%s "*) if [ "$dash" ]; then words="%s"; else %s; fi ;;'):format(path,
-    list_names(entry.options), rest)
+    list_names(entry.options), argument_offer)
 end
 
+-- The branches of the `case` for all verbs.
 local function write_cases(outline)
   local lines = {}
   for _, verb in ipairs(outline.verbs) do
@@ -120,6 +121,7 @@ _longhand() {
 _longhand "$@"
 ]=]
 
+-- Replaces each @NAME@ of a text by a value.
 local function fill(text, values)
   return (text:gsub("@(%u+)@", values))
 end

@@ -9,12 +9,13 @@ function M.read_positive(text)
   return number and number > 0 and number or nil, ("%s: not a positive integer"):format(text)
 end
 
--- Makes a converter of lists with commas: read(word, list so far) returns a value; nil: the word is not `expected`.
-function M.make_list_reader(expected, read)
+-- Makes a converter of lists with commas. expected: the valid lists in words; read_word(word, list so far) returns the
+-- word's value, or nil if the word is not valid.
+function M.make_list_reader(expected, read_word)
   return function(text)
     local list = {}
     for word in (text .. ","):gmatch("([^,]*),") do
-      local value = read(word, list)
+      local value = read_word(word, list)
       if not value then
         return nil, ("%s: expected %s"):format(text, expected)
       end
@@ -31,10 +32,10 @@ end
 
 -- Checks a list of GPU architectures, "native" or "all", and returns the text unchanged.
 function M.read_architectures(text)
-  local read = M.make_list_reader("a list such as sm_80,sm_90a, or native, or all", function(name)
+  local read_list = M.make_list_reader("a list such as sm_80,sm_90a, or native, or all", function(name)
     return name:match("^sm_%d+[af]?$")
   end)
-  local list, message = read(text)
+  local list, message = read_list(text)
   return (list or text == "native" or text == "all") and text or nil, message
 end
 

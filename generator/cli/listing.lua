@@ -24,10 +24,10 @@ local PAPERS = {
     "lst_1d_clean", "lst_2d", "lst_2d_clean", "lst_relative", "lst_relative_clean", "lst_rope", "lst_learned",
     "lst_random" },
 }
--- The kinds of models that an encoding fits, if not all.
+-- The kinds of models that an encoding fits, if it does not fit all.
 local ENCODER, BOTH_SIDES, PAIR = "encoder", "encoder, encoder_decoder", "encoder_decoder"
-local ONLY = { coupling = "decoder, encoder_decoder", geometric = BOTH_SIDES, abc_b = PAIR, abc_c = PAIR, abc_d = PAIR,
-  lst_2d = ENCODER, lst_2d_clean = ENCODER, lst_learned = ENCODER, lst_random = ENCODER }
+local MODELS = { coupling = "decoder, encoder_decoder", geometric = BOTH_SIDES, abc_b = PAIR, abc_c = PAIR,
+  abc_d = PAIR, lst_2d = ENCODER, lst_2d_clean = ENCODER, lst_learned = ENCODER, lst_random = ENCODER }
 
 local function format_row(name, about)
   return ("%-34s %s"):format(name, about)
@@ -59,9 +59,10 @@ local function list_encodings(project)
   local function add(title, names)
     lists.append(lines, { title .. ":" })
     for _, name in ipairs(names) do
-      local only = ONLY[name] and (" [models: %s]"):format(ONLY[name]) or ""
+      local models = MODELS[name]
       local about = read_first_sentence(project:path(("spec/encodings/%s.lua"):format(name)))
-      lines[#lines + 1] = "  " .. format_row(name, about .. only)
+      lines[#lines + 1] = "  " .. format_row(name, about
+        .. (models and (" [models: %s]"):format(models) or ""))
       listed[name] = true
     end
     lines[#lines + 1] = ""
@@ -95,16 +96,16 @@ local function list_tasks(project)
     format_row('data = "<file>.jsonl"', "examples of your own: docs/own-task.md") })
 end
 
--- The lines of a list, or nil and a message; what: "targets", "tasks" or a name of FOLDERS.
-function M.list(project, what)
-  if what == "targets" then
+-- The lines of a list, or nil and a message; list_name: "targets", "tasks" or a name of FOLDERS.
+function M.list(project, list_name)
+  if list_name == "targets" then
     return TARGETS
-  elseif what == "tasks" then
+  elseif list_name == "tasks" then
     return list_tasks(project)
-  elseif what == "encodings" then
+  elseif list_name == "encodings" then
     return list_encodings(project)
   end
-  return list_files(project, FOLDERS[what])
+  return list_files(project, FOLDERS[list_name])
 end
 
 return M

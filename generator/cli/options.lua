@@ -1,8 +1,8 @@
 -- Options of a command, as rows.
 --
--- Input: a command of argparse; rows { "--name VALUE", help, ... } with settings of an option under their names in
--- argparse: default, convert, choices, count, args, target. Output: none; the options are added to the command. A row
--- with neither VALUE nor choices is a flag, which has no settings.
+-- Input: a command of argparse; rows { "--name VALUE", help, ... }, which may have settings of the option by their
+-- names in argparse: default, convert, choices, count, args, target. Output: none; the options are added to the
+-- command. A row with neither VALUE nor choices is a flag, which has no settings.
 
 local lists = require("base.lists")
 
@@ -38,6 +38,7 @@ M.SET = { "--set FIELD=VALUE", "override a field of the spec, for example --set 
 
 local SPEC = "a spec file, the name of a spec in spec/runs, or STUDY:CELL for a cell of a study"
 
+-- Adds a verb with the argument SPEC and the option --set.
 function M.add_spec_verb(parser, name, summary)
   local command = parser:command(name):summary(summary)
   command:argument("spec", SPEC)

@@ -24,7 +24,7 @@ def _make_section(given):
     return {name: value for name, value in given.items() if value is not None}
 ]]
 
--- Python's types of the values of fields, by the type of the field; other types have values of several types.
+-- Python's types of the values of fields, by the type of the field. Fields of other types take values of several types.
 local TYPES = { table = "dict", integer = "int", number = "float", boolean = "bool", source = "str", network = "str",
   symbol = "str", name = "str", names = "list", options = "dict", settings = "dict", by = "dict", parameters = "dict" }
 
@@ -34,11 +34,11 @@ local function format_type(field)
   local literal = choices and ("Literal[%s]"):format(table.concat(lists.map(choices, function(choice)
     return ('"%s"'):format(choice)
   end), ", "))
-  local plain = field.type == "kind" and "str" or TYPES[field.type]
+  local python_type = field.type == "kind" and "str" or TYPES[field.type]
   if field.word then
-    return plain .. " | " .. literal .. " | None"
+    return python_type .. " | " .. literal .. " | None"
   end
-  return (literal or plain) and (literal or plain) .. " | None" or "Any"
+  return (literal or python_type) and (literal or python_type) .. " | None" or "Any"
 end
 
 -- Adds words to lines of at most WIDTH columns: the first line begins with `first`, the others with `indent`.
@@ -64,8 +64,8 @@ end
 
 -- Adds the documentation of a field. name: its path within the section; fact: an entry of schema.list_facts().
 local function document(lines, name, fact)
-  local chooser = schema.at[fact.path].only and "kind" or "model.kind"
-  local kinds = fact.only and (" (%s %s)"):format(chooser, table.concat(fact.only, ", ")) or ""
+  local kind_field = schema.at[fact.path].only and "kind" or "model.kind"
+  local kinds = fact.only and (" (%s %s)"):format(kind_field, table.concat(fact.only, ", ")) or ""
   local default = fact.default and fact.default ~= "absent" and "; default: " .. fact.default
     or fact.required and "; required" or ""
   local values = fact.type ~= "table" and (" [%s%s]"):format(fact.takes, default) or ""
@@ -74,20 +74,21 @@ end
 
 local function add_section(lines, section, facts)
   local name = section.name:gsub("^%l", string.upper)
-  local words = { "*,", "use: str | None = None," }
+  local parameters = { "*,", "use: str | None = None," }
   for i, field in ipairs(schema.children[section.path]) do
-    words[i + 2] = ("%s: %s = None,"):format(field.name, format_type(field))
+    parameters[i + 2] = ("%s: %s = None,"):format(field.name, format_type(field))
   end
-  words[#words] = words[#words]:gsub(",$", ") -> dict[str, Any]:")
+  parameters[#parameters] = parameters[#parameters]:gsub(",$", ") -> dict[str, Any]:")
   lists.append(lines, { "", "" })
   local first = ("def %s("):format(name)
-  fill(lines, first, (" "):rep(#first), words)
+  fill(lines, first, (" "):rep(#first), parameters)
   lists.append(lines, { ('    """%s. A field that is None is left out.'):format(escape.python(
     (section.doc:gsub("^%l", string.upper)))), "", "    use: the name of a preset, or of a spec with this section" })
   for _, fact in ipairs(facts) do
-    local below = fact.path:match("^" .. section.path .. "%.(.+)$")
-    if below and not (schema.at[fact.path].family and below:find(".", 1, true)) then -- no copies of facets' fields
-      document(lines, below, fact)
+    local inner_path = fact.path:match("^" .. section.path .. "%.(.+)$")
+    local is_copy = schema.at[fact.path].family and inner_path and inner_path:find(".", 1, true) -- of a facet's field
+    if inner_path and not is_copy then
+      document(lines, inner_path, fact)
     end
   end
   lists.append(lines, { '    """', "    return _make_section(locals())" })

@@ -10,7 +10,7 @@ local pages = require("facets.pages")
 local M = {}
 
 -- Functions by the kind of mask: whether query i sees key j of S keys.
-local sees = {
+local is_visible = {
   none = function() return true end,
   causal = function(mask, i, j) return j <= i + mask.right end,
   window = function(mask, i, j) return j >= i - mask.left and j <= i + mask.right end,
@@ -36,15 +36,15 @@ local function find_line_value(mask, head, i, j, S)
   return value
 end
 
--- Makes a row from value(key). A query for which every key is hidden sees all keys; in a causal mask of lines, those up
--- to its own token.
-local function make_row(mask, i, S, value)
-  local row, open = {}, false
+-- Makes a row whose cells get_value(key) returns. A query for which every key is hidden sees all keys; in a causal mask
+-- of lines, those up to its own token.
+local function make_row(mask, i, S, get_value)
+  local row, sees_key = {}, false
   for j = 0, S - 1 do
-    row[j + 1] = value(j)
-    open = open or row[j + 1] ~= false
+    row[j + 1] = get_value(j)
+    sees_key = sees_key or row[j + 1] ~= false
   end
-  for j = 0, open and -1 or S - 1 do
+  for j = 0, sees_key and -1 or S - 1 do
     row[j + 1] = not (mask.kind == "lines" and mask.causal and j > i) and 0
   end
   return row
@@ -61,7 +61,7 @@ function M.list_cells(family, T, S)
         elseif mask.kind == "lines" then
           return find_line_value(mask, mask.heads[h], i, j, S)
         end
-        return sees[mask.kind](mask, i, j, S) and 0
+        return is_visible[mask.kind](mask, i, j, S) and 0
       end)
     end
   end

@@ -139,18 +139,18 @@ function M.list_buffers(plan, size, sequences, level)
   local function add(name, bytes, kept, block)
     list[#list + 1] = { name = name, bytes = bytes, kept = kept, block = block }
   end
-  local function count_bytes(b)
-    if b.family then
-      local T, S = get_sides(b.family, size)
-      return count_kept(b.family, sizes, T, S, sequences)
+  local function count_bytes(buffer)
+    if buffer.family then
+      local T, S = get_sides(buffer.family, size)
+      return count_kept(buffer.family, sizes, T, S, sequences)
     end
-    return count_buffer(b, sizes, sequences * size[b.stream + 1])
+    return count_buffer(buffer, sizes, sequences * size[buffer.stream + 1])
   end
-  for block, b in lists.iterate_nested(plan.cpu.blocks, "kept") do
-    add(b.name, count_bytes(b) * block.repetitions, true, block.name)
+  for block, buffer in lists.iterate_nested(plan.cpu.blocks, "kept") do
+    add(buffer.name, count_bytes(buffer) * block.repetitions, true, block.name)
   end
-  for _, b in ipairs(plan.cpu.workspace) do
-    add(b.name, count_bytes(b), b.kept)
+  for _, buffer in ipairs(plan.cpu.workspace) do
+    add(buffer.name, count_bytes(buffer), buffer.kept)
   end
   for _, family in ipairs(plan.attentions) do
     local T, S = get_sides(family, size)
@@ -190,28 +190,28 @@ end
 
 -- Finds the largest workspace over all sizes of training, ascending: { bytes, size, sequences }. Among sizes with the
 -- same number of sequences, the longest has the largest workspace, unless long ones recompute their weights.
-function M.find_largest_workspace(plan, all, level)
-  local most, longest = { bytes = 0 }, 0
-  local function consider(size, sequences)
+function M.find_largest_workspace(plan, sizes, level)
+  local largest, longest = { bytes = 0 }, 0
+  local function compare_size(size, sequences)
     local bytes = M.count_workspace(plan, size, sequences, level)
-    if bytes > most.bytes then
-      most = { bytes = bytes, size = size, sequences = sequences }
+    if bytes > largest.bytes then
+      largest = { bytes = bytes, size = size, sequences = sequences }
     end
   end
-  for _, group in ipairs(lists.group(all, function(size) return count_block_sequences(plan, size) end)) do
+  for _, group in ipairs(lists.group(sizes, function(size) return count_block_sequences(plan, size) end)) do
     for i, size in ipairs(group) do
       local following = group[i + 1]
       longest = math.max(longest, size[1])
       if not following or following[1] < size[1] or (following[2] or 0) < (size[2] or 0) then
-        consider(size, group.key)
+        compare_size(size, group.key)
       end
     end
   end
   for tokens = 1, find_last_kept(plan, longest) do -- a workspace fits all shorter lengths, too
     local size = { tokens }
-    consider(size, count_block_sequences(plan, size))
+    compare_size(size, count_block_sequences(plan, size))
   end
-  return most
+  return largest
 end
 
 -- Returns the bytes of packed weights (the output's included), of sampled positions, and of tables behind these.
@@ -281,8 +281,8 @@ end
 local function add_bytes(plan, block)
   local kept, scratch = {}, {}
   for _, buffer in ipairs(M.list_buffers(plan, block.size, block.sequences)) do
-    local to, key = buffer.kept and kept or scratch, (buffer.block or "") .. " " .. buffer.name
-    to[key] = (to[key] or 0) + buffer.bytes
+    local bytes, key = buffer.kept and kept or scratch, (buffer.block or "") .. " " .. buffer.name
+    bytes[key] = (bytes[key] or 0) + buffer.bytes
   end
   for _, scope in ipairs(plan.passes) do
     local front = scope.name .. " "

@@ -36,7 +36,7 @@ local function make_row(operation)
 end
 
 local HEADS = { "", "", "parameters", "kept kB", "scratch kB", "GFLOP", "" }
-local TO_THE_LEFT = { true, true, [7] = true } -- columns whose text is aligned on the left
+local LEFT_ALIGNED = { true, true, [7] = true } -- columns
 local ABOUT = "network     operations of a step, with GFLOP. Memory of one thread for %s of %s. kept: stored for\n"
   .. "            the backward pass by all repetitions; scratch: reused, listed where it is first written"
 
@@ -52,7 +52,7 @@ local function align(rows)
   for n, row in ipairs(rows) do
     local cells = lists.map(type(row) == "table" and row or {}, function(cell, i)
       local blank = (" "):rep(widths[i] - #cell)
-      return TO_THE_LEFT[i] and cell .. blank or blank .. cell
+      return LEFT_ALIGNED[i] and cell .. blank or blank .. cell
     end)
     lines[n] = type(row) == "string" and row or "    " .. table.concat(cells, "  "):gsub("%s+$", "")
   end
@@ -90,17 +90,18 @@ function M.list_operations(plan)
   return list
 end
 
-local function format_node(id, label, look)
-  return ('    "%s" [label="%s"%s];'):format(id, label, look and ", " .. look or "")
+local function format_node(id, label, style)
+  return ('    "%s" [label="%s"%s];'):format(id, label, style and ", " .. style or "")
 end
 
-local KEPT = "style=filled, fillcolor=lightgrey" -- `kept` of outline.lua
+-- The style of operations whose results are kept for the backward pass.
+local KEPT_STYLE = "style=filled, fillcolor=lightgrey"
 
 local function draw_scope(lines, scope, prefix)
   for j, operation in ipairs(scope.operations) do
     local label = { operation.name, operation.words,
       operation.rows == "none" and "" or ("[%s][%d]"):format(operation.rows, operation.columns) }
-    lines[#lines + 1] = format_node(prefix .. j, table.concat(label, "\\n"), operation.kept and KEPT)
+    lines[#lines + 1] = format_node(prefix .. j, table.concat(label, "\\n"), operation.kept and KEPT_STYLE)
     for _, from in ipairs(operation.from) do
       lines[#lines + 1] = ('    "%s%s" -> "%s%d";'):format(prefix, from, prefix, j)
     end

@@ -1,5 +1,5 @@
--- How much of a test sequence is new to a model: the shares of its positions, distances and numbers of keys that no
--- training sequence has.
+-- The novelty of a test sequence: the shares of its positions, distances and numbers of keys that no training sequence
+-- has.
 --
 -- Input: a plan. Output: a line of the plan's page, and the shares; nil for several streams, for dataset files, whose
 -- lengths only the trainer knows, for encoding.lines, and for masks other than full, causal ones and windows. Unless
@@ -10,7 +10,7 @@ local tasks = require("spec.task.tasks")
 
 local M = {}
 
-local SHOWN = 4 -- most lengths in the line
+local MAX_LENGTHS = 4 -- in the line of the page
 
 -- Returns how many keys to the left and to the right of its own token i a query sees: keys i - left to i + right; nil
 -- for other masks than the head of this file allows.
@@ -35,30 +35,32 @@ end
 -- (of tokens), distances (of pairs of a query and a visible key), keys (queries with more visible keys than any query
 -- of training).
 function M.compute_shares(tokens, trained, left, right)
-  local most, pairs_seen, far, crowded = 0, 0, 0, 0
+  local max_keys, pair_count, far_pairs, crowded_queries = 0, 0, 0, 0
   for i = 1, trained do
     local first, last = find_keys(i, trained, left, right)
-    most = math.max(most, last - first + 1)
+    max_keys = math.max(max_keys, last - first + 1)
   end
   for i = 1, tokens do
     local first, last = find_keys(i, tokens, left, right)
-    pairs_seen = pairs_seen + last - first + 1
-    far = far + math.max(0, math.min(last, i - trained) - first + 1) + math.max(0, last - math.max(first, i + trained)
-      + 1)
-    crowded = crowded + (last - first + 1 > most and 1 or 0)
+    pair_count = pair_count + last - first + 1
+    far_pairs = far_pairs + math.max(0, math.min(last, i - trained) - first + 1)
+      + math.max(0, last - math.max(first, i + trained) + 1)
+    crowded_queries = crowded_queries + (last - first + 1 > max_keys and 1 or 0)
   end
-  return { positions = math.max(0, tokens - trained) / tokens, distances = far / pairs_seen, keys = crowded / tokens }
+  return { positions = math.max(0, tokens - trained) / tokens, distances = far_pairs / pair_count,
+    keys = crowded_queries / tokens }
 end
 
-local known = {} -- results of compute_shares by its arguments: cells of a study share most of them
+-- Results of compute_shares by its arguments, most of which are equal for the cells of a study.
+local known_shares = {}
 
 local function find_shares(...)
   local key = table.concat({ ... }, " ")
-  known[key] = known[key] or M.compute_shares(...)
-  return known[key]
+  known_shares[key] = known_shares[key] or M.compute_shares(...)
+  return known_shares[key]
 end
 
--- Returns a list of { length, shares } for these task lengths; nil where the line is nil.
+-- Returns a list of { length, shares } for these task lengths; nil for the plans that have no line.
 function M.list(plan, lengths)
   local left, right = find_window(plan)
   if plan.task.data or plan.streams[2] or not left then
@@ -77,11 +79,11 @@ function M.list(plan, lengths)
   end)
 end
 
--- Returns at most SHOWN of the lengths, evenly spread, including the first and the last.
+-- Returns at most MAX_LENGTHS of the lengths, evenly spread, including the first and the last.
 function M.choose_lengths(list)
   local chosen = {}
-  for i = 0, math.min(SHOWN, #list) - 1 do
-    chosen[i + 1] = list[#list <= SHOWN and i + 1 or 1 + math.floor(i * (#list - 1) / (SHOWN - 1) + 0.5)]
+  for i = 0, math.min(MAX_LENGTHS, #list) - 1 do
+    chosen[i + 1] = list[#list <= MAX_LENGTHS and i + 1 or 1 + math.floor(i * (#list - 1) / (MAX_LENGTHS - 1) + 0.5)]
   end
   return chosen
 end
@@ -94,14 +96,14 @@ function M.describe(plan)
     return nil
   end
   local function join(name)
-    return table.concat(lists.map(found, function(one) return ("%.0f%%"):format(100 * one.shares[name]) end), ", ")
+    return table.concat(lists.map(found, function(entry) return ("%.0f%%"):format(100 * entry.shares[name]) end), ", ")
   end
   local texts = { ("queries with more keys %s"):format(join("keys")) }
   if found[1].shares.positions then
     table.insert(texts, 1, ("pairs at farther distances %s"):format(join("distances")))
     table.insert(texts, 1, ("tokens at later positions %s"):format(join("positions")))
   end
-  local shown = lists.map(found, function(one) return tostring(one.length) end)
+  local shown = lists.map(found, function(entry) return tostring(entry.length) end)
   return ("novelty     shares of a test sequence that no training sequence has, at length %s: %s"):format(
     table.concat(shown, ", "), table.concat(texts, "; "))
 end

@@ -22,10 +22,11 @@ local format_count = network_page.format_count
 local function list_tuned_choices(plan)
   local list = {}
   for i, choice in ipairs(plan.tuned[1].choices) do
-    local agreed = lists.group(plan.tuned, function(level) return level.choices[i].value .. level.choices[i].why end)
-    lists.append(list, lists.map(agreed, function(levels)
-      local own, names = levels[1].choices[i], lists.get_names(levels)
-      return { what = choice.name, value = own.value, why = ("%s: %s"):format(table.concat(names, ", "), own.why) }
+    local groups = lists.group(plan.tuned, function(level) return level.choices[i].value .. level.choices[i].why end)
+    lists.append(list, lists.map(groups, function(levels)
+      local shared_choice, names = levels[1].choices[i], lists.get_names(levels)
+      return { what = choice.name, value = shared_choice.value,
+        why = ("%s: %s"):format(table.concat(names, ", "), shared_choice.why) }
     end))
   end
   return list
@@ -103,7 +104,7 @@ end
 -- Returns how often training meets each position or distance of a range on average, for the range where this number is
 -- least; nil without sampled positions, without a number of steps, or if a file determines the lengths.
 local function count_visits(plan)
-  local train, least = plan.resolved.train, nil
+  local train, min_visits = plan.resolved.train, nil
   if not train.steps or plan.task.data then
     return nil
   end
@@ -113,10 +114,10 @@ local function count_visits(plan)
       local range = positions.range or positions.distance and positions.distance.range
       local draws = positions.kind == "sequence" and train.batch or 1
       local visits = range and train.steps * stream.mean_tokens * draws / range
-      least = visits and math.min(visits, least or visits) or least
+      min_visits = visits and math.min(visits, min_visits or visits) or min_visits
     end
   end
-  return least
+  return min_visits
 end
 
 function M.format_page(plan)
@@ -143,19 +144,19 @@ function M.format_page(plan)
   lines[#lines + 1] = plan.validation and describe_validation(plan.validation) or nil
   lines[#lines + 1] = novelty.describe(plan)
   lines[#lines + 1] = plan.decoder and describe_answers(plan) or nil
-  local chosen = list_choices(plan)
+  local rows = list_choices(plan)
   local visits = count_visits(plan)
   if visits then
-    chosen[#chosen + 1] = { what = "visits of a position", value = visits < 10 and string.format("%.2g", visits)
+    rows[#rows + 1] = { what = "visits of a position", value = visits < 10 and string.format("%.2g", visits)
       or format_count(math.floor(visits + 0.5)),
       why = "in training: steps (times the batch, if each sequence has positions of its own) times mean tokens, "
         .. "divided by the range" }
   end
   lists.append(lines, { "", "choices" })
-  local width = math.max(table.unpack(lists.map(chosen, function(c) return #tostring(c.value) end)))
-  local row = ("  %%-24s %%-%ds  %%s"):format(width)
-  lists.append(lines, lists.map(chosen, function(c)
-    return row:format(c.what, c.value, c.why)
+  local width = math.max(table.unpack(lists.map(rows, function(choice) return #tostring(choice.value) end)))
+  local row_format = ("  %%-24s %%-%ds  %%s"):format(width)
+  lists.append(lines, lists.map(rows, function(choice)
+    return row_format:format(choice.what, choice.value, choice.why)
   end))
   lines[#lines + 1] = ""
   lists.append(lines, network_page.format_lines(plan))
