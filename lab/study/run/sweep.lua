@@ -261,9 +261,9 @@ local function conclude(options, study, how, code, failed, begun)
   local rest = { { counts["trained further"], "trained further" }, { failed, "failed" },
     { lost, "without their files" }, { linked, "behind links" },
     { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
-  io.stdout:write(("%s: %d of %s%s done%s, in %s; %s\n"):format(overview.name_study(study), counts.done,
-    wording.count(counts.runs, "run"), overview.format_part(study), overview.format_rest(rest),
-    wording.format_duration(os.time() - begun), options.out))
+  io.stdout:write(("%s: %d of %s%s done%s, in %s; to see them: ./longhand report %s\n"):format(
+    overview.name_study(study), counts.done, wording.count(counts.runs, "run"), overview.format_part(study),
+    overview.format_rest(rest), wording.format_duration(os.time() - begun), options.out))
   if how == "lost" then
     say("the process that holds the trainers has ended; the same command continues")
     return ENVIRONMENT
