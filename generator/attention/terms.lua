@@ -77,7 +77,8 @@ local KINDS = {
 
 -- Dropout belongs to the model, not to a facet.
 local function make_weight_map(family)
-  return family.drops and { kind = "weight_map", page = "dropped", site = family.drops.place, rate = family.drops.name,
+  return family.drops and { kind = "weight_map", page = "dropped", site = family.drops.dropout_number,
+    rate = family.drops.name,
     properties = { drops = true, numbered = true } } or nil
 end
 

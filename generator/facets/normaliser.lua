@@ -166,7 +166,7 @@ function M.make_terms(family)
   return { { kind = "row_function", page = outwards and "outwards" or "exponential",
     properties = { outwards = outwards, normalised = not outwards or normaliser.normalised, sums = outwards } },
     normaliser.directional and { kind = "contribution", page = "directions", properties = { directional = true },
-      wider = family.asks.width > family.asks.columns } or nil }
+      wider = family.request.width > family.request.columns } or nil }
 end
 
 function M.count_bytes(family, sizes)

@@ -33,7 +33,7 @@
 --   request_value(family)    a value that the family needs and that a learned map computes from the keys' input: name,
 --                            in files and in C; columns; bias, whether the map has one; comment of the parameter;
 --                            about, words for its width; init of the map's weights, by default that of all products;
---                            kept: attention keeps what it needs of decoded tokens. family.asks has these fields,
+--                            kept: attention keeps what it needs of decoded tokens. family.request has these fields,
 --                            width (the columns, rounded up to whole vectors) and constant (the name of the width in C)
 --   make_terms(family)       the facet's part of the loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil if the facet is off

@@ -369,7 +369,7 @@ function M.make_terms(family)
         sums = score.trains, first_query = true } },
     score.trains and { kind = "pair_scalar", page = "scalar_trains", scalar = score, properties = {} },
     score.running and { kind = "contribution", page = "running", scalar = score, properties = {},
-      wider = family.asks.width > family.asks.columns },
+      wider = family.request.width > family.request.columns },
   }, function(term) return term or nil end)
 end
 

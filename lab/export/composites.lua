@@ -18,7 +18,7 @@ local M = {}
 local function find_readers(scope)
   local readers = {}
   for _, op in ipairs(scope.ops) do
-    local values = lists.map(op.about.roles, function(role) return op[role] end)
+    local values = lists.map(op.definition.roles, function(role) return op[role] end)
     for _, value in ipairs(lists.join(values, op.externals or {})) do
       lists.append_to(readers, value, op)
     end

@@ -33,7 +33,7 @@ local KNOWN_FIELDS = {
 }
 
 -- Fields that any operation may have: names, and facts that do not change the computation.
-local COMMON_FIELDS = "kind out about scope line role weight name others keep place"
+local COMMON_FIELDS = "kind out definition scope line role weight name others mask dropout_number"
 
 local FUNCTIONS = {
   relu = "F.relu(%s)",
@@ -125,7 +125,7 @@ end
 -- computes gate and product.
 local function is_gated(op)
   local product = op.kind == "gate" and op.x.op
-  return product and product.kind == "product" and #product.p.tensors == 2 and op.x.reads == 1
+  return product and product.kind == "product" and #product.p.tensors == 2 and op.x.read_count == 1
 end
 
 function items.gate(op, class)

@@ -251,7 +251,7 @@ local function write_sizes(net, attentions)
     add("HEADS", attentions[1].family.heads)
   end
   for _, width in ipairs(net.widths) do
-    if not width.asked then -- the width of a product that an attention `asks` for: only generated C has a name for it
+    if not width.is_requested then -- only generated C names the width of a product that an attention requests
       add(width.text, width.count)
     end
   end

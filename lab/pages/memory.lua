@@ -129,7 +129,7 @@ local function count_buffer(buffer, sizes, tokens)
   elseif buffer.form == "vocabulary" then
     return sizes.reals(sizes.vocabulary * buffer.channels)
   end
-  return count_taken(rows * buffer.channels + sizes.vector) -- a mask: form "keep"
+  return count_taken(rows * buffer.channels + sizes.vector) -- the form "mask"
 end
 
 -- All buffers in the workspace of some sequences in training: { name, block, kept, bytes }. block: the name of the

@@ -32,7 +32,7 @@ local function make_row(operation)
   return { operation.name, operation.shape and ("[%s][%s]"):format(operation.shape[1], operation.shape[2]) or "",
     operation.parameters > 0 and M.format_count(operation.parameters) or "", format_measure(operation.kept_bytes, 1e3,
     "%.1f"), format_measure(operation.scratch_bytes, 1e3, "%.1f"), format_measure(operation.flops, 1e9, "%.3f"),
-      operation.words .. reads }
+      operation.description .. reads }
 end
 
 local HEADS = { "", "", "parameters", "kept kB", "scratch kB", "GFLOP", "" }
@@ -81,7 +81,7 @@ function M.list_operations(plan)
     for _, pass in ipairs({ "forward", "backward" }) do
       for _, operation in ipairs(scope[pass]) do
         list[#list + 1] = { block = i > 1 and scope.name or nil, count = scope.count, times = scope.times, pass = pass,
-          name = operation.name, what = operation.words, reads = operation.reads, shape = operation.shape,
+          name = operation.name, what = operation.description, reads = operation.reads, shape = operation.shape,
           parameters = operation.parameters, kept_bytes = operation.kept_bytes,
           scratch_bytes = operation.scratch_bytes, flops = operation.flops }
       end
@@ -99,7 +99,7 @@ local KEPT_STYLE = "style=filled, fillcolor=lightgrey"
 
 local function draw_scope(lines, scope, prefix)
   for j, operation in ipairs(scope.operations) do
-    local label = { operation.name, operation.words,
+    local label = { operation.name, operation.description,
       operation.rows == "none" and "" or ("[%s][%d]"):format(operation.rows, operation.columns) }
     lines[#lines + 1] = format_node(prefix .. j, table.concat(label, "\\n"), operation.kept and KEPT_STYLE)
     for _, from in ipairs(operation.from) do

@@ -2,7 +2,7 @@
 % local stream = streams[decoding.stream + 1]
 % local lengths = has_two_streams and "w->" .. stream.name .. "." or "w->"
 % local of_source = has_two_streams and ", and of the " .. streams[1].name or ""
-% local weight, bias = cpu.tied and "w->" .. panels_of .. "->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
+% local weight, bias = cpu.tied and "w->" .. panels_member .. "->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/decode.inc.tpl", about = about.decode })
 
 /* Decoding calls the functions of evaluation, or others with the same order of sums, so a logit has the same bits as in
@@ -13,12 +13,12 @@
 /* Values that one ${block.name} caches, of the tokens processed so far${of_source}. */
 typedef struct ${block.name}_cache {
 % for _, cache in ipairs(block.caches) do
-    real *${cache.name}; /* [sequences][${cache.of}length][${cache.width}] queries, keys and values */ % if cache.own
-    real *${cache.name}; /* [${cache.of}rows][${cache.width}] keys and values */ % else
+    real *${cache.name}; /* [sequences][${cache.stream_prefix}length][${cache.width}] queries, keys and values */ % if cache.is_self_attention
+    real *${cache.name}; /* [${cache.stream_prefix}rows][${cache.width}] keys and values */ % else
 % if cache.tiles then
-    real *${cache.name}_tiles; /* [sequences][tiled_elements(${cache.of}length)] keys and values in tiles, for single queries */
+    real *${cache.name}_tiles; /* [sequences][tiled_elements(${cache.stream_prefix}length)] keys and values in tiles, for single queries */
 % end
-    real *${cache.name}_sums; /* [sequences][count_${cache.name}_running(${cache.of}length)] running sums */ % if cache.sums
+    real *${cache.name}_sums; /* [sequences][count_${cache.name}_running(${cache.stream_prefix}length)] running sums */ % if cache.sums
 % end
 } ${block.name}_cache;
 
@@ -38,16 +38,16 @@ static size_t lay_out_decoding(workspace *w, caches *c, char *memory, const lh_s
 % if block.cached then
     for (int l = 0; l < ${block.uses}; l++) {
 % for _, cache in ipairs(block.caches) do
-% local rows = cache.own and ("(w->sequences * w->%slength)"):format(cache.of) or ("w->%srows"):format(cache.of)
+% local rows = cache.is_self_attention and ("(w->sequences * w->%slength)"):format(cache.stream_prefix) or ("w->%srows"):format(cache.stream_prefix)
         c->${block.name}[l].${cache.name} =
                 reserve(memory, &used, (size_t)${rows} * ${cache.width} * sizeof(real));
 % if cache.tiles then
         c->${block.name}[l].${cache.name}_tiles = reserve(memory, &used,
-                (size_t)w->sequences * tiled_elements(WIDTH, w->${cache.of}length) * sizeof(real));
+                (size_t)w->sequences * tiled_elements(WIDTH, w->${cache.stream_prefix}length) * sizeof(real));
 % end
 % if cache.sums then
         c->${block.name}[l].${cache.name}_sums = reserve(memory, &used,
-                (size_t)w->sequences * count_${cache.name}_running(w->${cache.of}length) * sizeof(real));
+                (size_t)w->sequences * count_${cache.name}_running(w->${cache.stream_prefix}length) * sizeof(real));
 % end
 % end
     }
@@ -87,37 +87,37 @@ static void read_out(const workspace *w, const real *x) {
         }
 }
 % for _, block in ipairs(decoding.blocks) do
-% if block.ahead.list[1] then
+% if block.before_tokens.list[1] then
 
 /* Computes the values that depend on no decoded token. */
-% include("cpu/decode_part.tpl", block.ahead)
+% include("cpu/decode_part.tpl", block.before_tokens)
 % end
 
 /* Applies one ${block.name} to the current tokens. output may be input. */
-% include("cpu/decode_part.tpl", block.each)
+% include("cpu/decode_part.tpl", block.per_token)
 % end
-% if decoding.ahead[1] then
+% if decoding.before_tokens[1] then
 
 static void decode_begin(const lh_cpu_step *step, const lh_cpu_block *block, void *memory) {
-    const parameters *p = step->parameters; % if decoding.ahead_reads
+    const parameters *p = step->parameters; % if decoding.before_tokens_reads_parameters
     workspace w;
     caches c;
     start_decoding(&w, &c, step, block, memory);
 % for i, other in ipairs(streams) do
     set_part(&w.${other.name}, w.sequences, 0, w.${other.name}.length); % if i ~= decoding.stream + 1
 % end
-    % include(op.template, op) % for _, op in ipairs(decoding.ahead)
+    % include(op.template, op) % for _, op in ipairs(decoding.before_tokens)
 }
 % end
 
 static void decode_step(const lh_cpu_step *step, const lh_cpu_block *block, int from, int to, void *memory) {
-    const parameters *p = step->parameters; % if decoding.each_reads
+    const parameters *p = step->parameters; % if decoding.per_token_reads_parameters
     workspace w;
     caches c;
     start_decoding(&w, &c, step, block, memory);
     set_part(&w.${stream.name}, w.sequences, from, to); % if has_two_streams
     set_part(&w, from, to); % else
-    % include(op.template, op) % for _, op in ipairs(decoding.each)
+    % include(op.template, op) % for _, op in ipairs(decoding.per_token)
 }
 
 /* Copies sequence `from` of x [sequences][size] to sequence `to`. */
@@ -130,19 +130,19 @@ static void decode_move(const lh_cpu_step *step, int to, int from, void *memory)
     caches c;
     lay_out_decoding(&w, &c, memory, &step->shape);
 % if stream.by_sequence then
-    const int length = w.${decoding.of}length;
-    int32_t *position = w.${decoding.of}position;
+    const int length = w.${decoding.stream_prefix}length;
+    int32_t *position = w.${decoding.stream_prefix}position;
     memcpy(position + to * length, position + from * length, (size_t)length * sizeof(int32_t));
 % end
 % for _, block in ipairs(decoding.blocks) do
 % if block.cached then
     for (int l = 0; l < ${block.uses}; l++) {
 % for _, cache in ipairs(block.caches) do
-        copy_sequence(c.${block.name}[l].${cache.name}, to, from, (size_t)w.${cache.of}length * ${cache.width});
+        copy_sequence(c.${block.name}[l].${cache.name}, to, from, (size_t)w.${cache.stream_prefix}length * ${cache.width});
 % if cache.tiles then
-        copy_sequence(c.${block.name}[l].${cache.name}_tiles, to, from, tiled_elements(WIDTH, w.${cache.of}length));
+        copy_sequence(c.${block.name}[l].${cache.name}_tiles, to, from, tiled_elements(WIDTH, w.${cache.stream_prefix}length));
 % end
-        copy_sequence(c.${block.name}[l].${cache.name}_sums, to, from, count_${cache.name}_running(w.${cache.of}length)); % if cache.sums
+        copy_sequence(c.${block.name}[l].${cache.name}_sums, to, from, count_${cache.name}_running(w.${cache.stream_prefix}length)); % if cache.sums
 % end
     }
 % end

@@ -1,10 +1,10 @@
-% local length = "w->" .. cpu.labelled .. "length"
+% local length = "w->" .. cpu.labelled_prefix .. "length"
 % local places = readout == "probe" or cpu.part
 % local row = places and "find_labelled_row(w, s, i)" or ("(s * %s + %s - labels + i)"):format(length, length)
 % local by_sequence = train.weighs and task.counted
 % local factor = by_sequence and "weight" or "(real)block->loss_scale"
 % local tokens = cpu.part and "tokens of w->read" or "tokens"
-% local weight, bias = cpu.tied and "w->" .. panels_of .. "->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
+% local weight, bias = cpu.tied and "w->" .. panels_member .. "->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/loss.inc.tpl", about = about.loss })
 
 /* Counts of one sequence's answers. */
@@ -52,7 +52,7 @@ INLINE int find_labelled_row(const workspace *w, int s, int i) {
     const int count = w->read.count; /* the last tokens have the labels */
     return s * count + count - w->step->shape.labels + i;
 % else
-    return s * w->${cpu.labelled}length + w->block->place[s * w->step->shape.labels + i];
+    return s * w->${cpu.labelled_prefix}length + w->block->place[s * w->step->shape.labels + i];
 % end
 }
 
@@ -65,7 +65,7 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
     const lh_cpu_block *block = w->block;
     const parameters *p = w->parameters;
     int labels = w->step->shape.labels;
-    memset(dx, 0, (size_t)w->${cpu.part and "read." or cpu.labelled}tokens * WIDTH * sizeof(real));
+    memset(dx, 0, (size_t)w->${cpu.part and "read." or cpu.labelled_prefix}tokens * WIDTH * sizeof(real));
     for (int s = 0; s < w->sequences; s++) {
         answer a = {0, 0};
         const real weight = weigh_labels(block, labels, s); % if by_sequence
@@ -83,7 +83,7 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
             tied_class_grad(WIDTH, CLASSES, x + row, logits, p->${cpu.tied} + OUTPUT_TOKEN * WIDTH,
                     g->${cpu.tied} + OUTPUT_TOKEN * WIDTH, dx + row);
 % else
-            class_grad(WIDTH, CLASSES, CLASS_COLUMNS, x + row, logits, w->${panels_of}->output_rows, g->output,
+            class_grad(WIDTH, CLASSES, CLASS_COLUMNS, x + row, logits, w->${panels_member}->output_rows, g->output,
                     g->output_bias, dx + row);
 % end
         }

@@ -114,9 +114,9 @@ static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
 
 static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, void *gradient,
         lh_sums *sums) {
-    const parameters *p = step->parameters; % if cpu.pass.reads
+    const parameters *p = step->parameters; % if cpu.pass.reads_parameters
     parameters *g = gradient;
-    const bool train = step->mode == LH_MODE_TRAIN; % if cpu.pass.asks
+    const bool train = step->mode == LH_MODE_TRAIN; % if cpu.pass.depends_on_mode
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_TRAIN);
     % include(op.template, op) % for _, op in ipairs(cpu.pass.train)
@@ -124,8 +124,8 @@ static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void
 }
 
 static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_sums *sums) {
-    const parameters *p = step->parameters; % if cpu.pass.reads
-    const bool train = step->mode == LH_MODE_TRAIN; % if cpu.pass.asks
+    const parameters *p = step->parameters; % if cpu.pass.reads_parameters
+    const bool train = step->mode == LH_MODE_TRAIN; % if cpu.pass.depends_on_mode
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_EVALUATE);
     % include(op.template, op) % for _, op in ipairs(cpu.pass.evaluate)
@@ -173,7 +173,7 @@ const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
         %   { "forward_block", "forward_block" },
         %   { "trace_block", "trace_block" },
         %   { "decode_bytes", cpu.decoding and "decode_bytes" },
-        %   { "decode_begin", cpu.decoding and cpu.decoding.ahead[1] and "decode_begin" },
+        %   { "decode_begin", cpu.decoding and cpu.decoding.before_tokens[1] and "decode_begin" },
         %   { "decode_step", cpu.decoding and "decode_step" },
         %   { "score_block", cpu.decoding and "score_block" },
         %   { "decode_move", cpu.decoding and "decode_move" },

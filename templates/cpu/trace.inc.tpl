@@ -17,8 +17,8 @@ static void trace_activation(const workspace *w, const real *x, const lh_trace *
 /* to: an element for each site, in the order of `sites` in spec.c. */
 static void trace_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, const lh_trace *to,
         lh_sums *sums) {
-    const parameters *p = step->parameters; % if cpu.pass.reads
-    const bool train = step->mode == LH_MODE_TRAIN; % if cpu.pass.asks
+    const parameters *p = step->parameters; % if cpu.pass.reads_parameters
+    const bool train = step->mode == LH_MODE_TRAIN; % if cpu.pass.depends_on_mode
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_EVALUATE);
     w.read = w.all; /* all queries and outputs are traced */ % if cpu.part

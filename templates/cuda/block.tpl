@@ -1,5 +1,5 @@
-% local asks = forward_reads.training
-% local flag = asks and "const bool training" or "void"
+% local depends_on_mode = forward_reads.training
+% local flag = depends_on_mode and "const bool training" or "void"
 % include("cuda/block_names.tpl")
 
 /* ${comment}
@@ -27,7 +27,7 @@ INLINE void enter_${name}(int ${index}) {
         b->l = ${layer};
         b->use = use; % if loops > 1
         lay_out_${name}(&b->${name}, b->work.${name}s, ${index} * step, b->sequences, b->view.T);
-        b->input = ${index} > 0 ? b->${name}.output - step / sizeof(real) : ${first};
+        b->input = ${index} > 0 ? b->${name}.output - step / sizeof(real) : ${input};
 % for _, stream in ipairs(cuda.by_team and device.streams or {}) do
 % local rows_before = stream.T:gsub("^T", "rows_before")
         b->${rows_before} = (int)count_rows_before(${index}, b->view.${stream.T});
@@ -50,7 +50,7 @@ INLINE void evaluate_${name}s(void) {
     block_state *b = block();
     if (threadIdx.x == 0) {
         lay_out_${name}(&b->${name}, b->work.${name}s, 0, b->sequences, b->view.T);
-        b->input = b->${name}.output = ${first}; % if in_place
+        b->input = b->${name}.output = ${input}; % if in_place
     }
 #pragma unroll 1
     for (int ${index} = 0; ${index} < ${uses}; ${index}++) {
@@ -60,12 +60,12 @@ INLINE void evaluate_${name}s(void) {
         if (threadIdx.x == 0) {
             b->l = ${layer};
             b->use = use; % if loops > 1
-            b->input = ${index} > 0 ? b->${name}.output : ${first}; % if not in_place
+            b->input = ${index} > 0 ? b->${name}.output : ${input}; % if not in_place
             if (b->decodes) find_${name}_caches(b, ${index}); % if decoding
         }
 % end
         __syncthreads();
-        ${name}_forward(${asks and "false" or ""});
+        ${name}_forward(${depends_on_mode and "false" or ""});
     }
 }
 % if decoding then
@@ -87,10 +87,10 @@ INLINE void decode_${name}s(void) {
             lay_out_${name}(&b->${name}, b->work.${name}s, 0, b->sequences, b->view.T);
             b->l = ${layer};
             b->use = use; % if loops > 1
-            b->input = b->${name}.output = ${first}; % if in_place
-            b->input = ${index} > 0 ? b->${name}.output : ${first}; % if not in_place
+            b->input = b->${name}.output = ${input}; % if in_place
+            b->input = ${index} > 0 ? b->${name}.output : ${input}; % if not in_place
 % for _, cache in ipairs(decoding.caches) do
-            b->${name}.${cache.name} = ${name}_${cache.name}_cache(${index}); % if not cache.own
+            b->${name}.${cache.name} = ${name}_${cache.name}_cache(${index}); % if not cache.is_self_attention
 % end
         }
         __syncthreads();

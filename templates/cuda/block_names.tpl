@@ -14,7 +14,7 @@ INLINE ${type} *${name}_dweights(void) {
 INLINE ${type} *${name}_dweights(void) { return block()->gradient->${name} + block()->${index}; }
 % end
 % if mask then
-% local first = (mask.first > 0 and mask.first .. " + " or "") .. (mask.places > 1 and mask.places .. " * " or "")
+% local first = (mask.first > 0 and mask.first .. " + " or "") .. (mask.sites > 1 and mask.sites .. " * " or "")
 
 /* The mask of dropout number `place` of the current ${name}, in the order of operations. */
 INLINE const unsigned char *${name}_mask(int place) { return find_mask(${first}block()->${index} + place); }

@@ -20,7 +20,7 @@
 % end
 % if device.masks[1] then
 
-enum { DROPOUT_SITES = ${device.sites} };
+enum { DROPOUT_SITES = ${device.site_count} };
 % end
 
 typedef real *reals;

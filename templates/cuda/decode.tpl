@@ -11,7 +11,7 @@ INLINE void find_caches(block_state *b) {
 /* Finds the answers that sequences need, and the token from which the group's first answer is predicted. */
 INLINE void begin_decoding(void) {
     block_state *b = block();
-    const int label_count = b->view.label_count, unlabelled = b->view.${device.labelled} - label_count;
+    const int label_count = b->view.label_count, unlabelled = b->view.${device.labelled_length} - label_count;
     for (int sequence = threadIdx.x; sequence < b->sequences; sequence += THREADS) {
         const unsigned char *mask = b->mask + sequence * label_count;
         int first = 0, end = label_count;
@@ -33,7 +33,7 @@ INLINE void begin_decoding(void) {
  * sequence needs more answers. `ending`: a class that ends a sequence unless its label is this class, or -1. */
 INLINE bool record_answers(int ending, real *logits, int *classes) {
     block_state *b = block();
-    const int T = b->view.${device.labelled}, label_count = b->view.label_count, current = b->current;
+    const int T = b->view.${device.labelled_length}, label_count = b->view.label_count, current = b->current;
     const int n = current - (T - label_count);
     double unfinished = 0;
     for (int sequence = threadIdx.x; sequence < b->sequences; sequence += THREADS) {
@@ -60,11 +60,11 @@ INLINE bool record_answers(int ending, real *logits, int *classes) {
 NOINLINE void decode(int ending, real *logits, int *classes) {
     block_state *b = block();
     begin_decoding();
-    if (b->current == b->view.${device.labelled}) return;
+    if (b->current == b->view.${device.labelled_length}) return;
     for (int sequence = threadIdx.x; sequence < b->sequences; sequence += THREADS)
-        b->cached.next[sequence] = b->${device.decoding.tokens}[sequence * b->view.${device.labelled} + b->current];
+        b->cached.next[sequence] = b->${device.decoding.tokens}[sequence * b->view.${device.labelled_length} + b->current];
     do {
         __syncthreads();
-        % include(op.template, op) % for _, op in ipairs(device.decoding.each)
+        % include(op.template, op) % for _, op in ipairs(device.decoding.per_token)
     } while (record_answers(ending, logits, classes));
 }

@@ -21,7 +21,7 @@ typedef int int32_t;
 
 enum {
     THREADS = ${cuda.threads}, /* threads of a block */
-    DROPOUT_SITES = ${device.sites}, /* masks of WIDTH channels for one sequence */ % if device.masks[1]
+    DROPOUT_SITES = ${device.site_count}, /* masks of WIDTH channels for one sequence */ % if device.masks[1]
     PARAMETER_STORAGE = ${parameter_storage}, /* elements of the parameter vector */
     % include("parts/dimensions.tpl")
     % include("attention/cuda/head_constants.tpl", family) % for _, family in ipairs(attentions)

@@ -1,20 +1,20 @@
 % local draw = additive.kind ~= "none" and input_draw
 % local by_sequence, token_index = draw and draw.kind == "sequence", decodes and "block()->current" or "row % v->" .. T
 % local position_text = decodes and "position[row * v->" .. T .. " + block()->current]" or "position[row]"
-% local place = by_sequence and position_text or draw and ("%s[%s]"):format(drawn, token_index) or token_index
+% local place = by_sequence and position_text or draw and ("%s[%s]"):format(sampled_positions, token_index) or token_index
 % local rows = "block()->sequences" .. (decodes and "" or " * v->" .. T)
 % local token = decodes and "block()->cached.next[row]" or "block()->" .. tokens .. "[row]"
 % local table_row = draw and draw.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) or by_sequence and place or "(" .. place .. ")"
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of the position",
 %     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of the position" })[additive.kind]
 % local embedded = linear and "linear map of one-hot tokens" or "scaled token embedding"
-% local keep = mask > 0 and "keep" or "w->keep"
+% local keep = mask_number > 0 and "keep" or "w->keep"
 /* ${about} = ${embedded}${embed_adds}${noise and ", with noise in evaluation" or ""}${drops and ", with dropout" or ""}${drops and not eval_dropout and " in training" or ""}. */
 NOINLINE void ${routine}${decodes and "_one" or ""}(${(drops and not eval_dropout or noise) and "const bool training" or "void"}) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int rows = ${rows};
-    const unsigned char *keep = find_mask(${mask}); % if drops and mask > 0
+    const unsigned char *keep = find_mask(${mask_number}); % if drops and mask_number > 0
     const int *position = ${sequences}(); % if by_sequence
     for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;

@@ -1,10 +1,10 @@
 % local draw = additive.kind ~= "none" and input_draw
 % local by_sequence = draw and draw.kind == "sequence"
 % local rows_T = "row % v->" .. T
-% local place = by_sequence and "position[row]" or draw and ("%s[%s]"):format(drawn, rows_T) or rows_T
+% local place = by_sequence and "position[row]" or draw and ("%s[%s]"):format(sampled_positions, rows_T) or rows_T
 % local table_row = draw and draw.first == 1 and ("(%s - %sFIRST_POSITION)"):format(place, draw.PREFIX) or by_sequence and place or "(" .. place .. ")"
 % local trains = additive.kind == "learned" and not additive.frozen
-% local keep = mask > 0 and "keep" or "w->keep"
+% local keep = mask_number > 0 and "keep" or "w->keep"
 % local store = adds_places and "+=" or "="
 % local column_sums = adds and "add_column_sums(rows, WIDTH" or "column_sums(rows, WIDTH, WIDTH"
 % local scaled = linear and "sum.v[i]" or "sum.v[i] * " .. scale
@@ -15,7 +15,7 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
     const workspace *w = &block()->work;
     const unsigned short *tokens = block()->${tokens};
     const int sequences = block()->sequences, rows = sequences * v->${T};
-    const unsigned char *keep = find_mask(${mask}); % if drops and mask > 0
+    const unsigned char *keep = find_mask(${mask_number}); % if drops and mask_number > 0
 % if drops then
     for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
         const unsigned int bits = mask_bits(${keep}, e);

@@ -89,7 +89,7 @@ static int launches(const lh_shape *shape, lh_mode mode, void *memory, const voi
 % end
     const parameters *p = from;
     parameters *g = to;
-    launch_list all = {first, ${device.row_words.of_host}}, *list = &all;
+    launch_list all = {first, ${device.row_declarations.in_call}}, *list = &all;
     workspace w = {0};
     lay_out(&w, memory, sequences, T, shape->labels, training);
 % for _, block in ipairs(device.blocks) do
@@ -97,7 +97,7 @@ static int launches(const lh_shape *shape, lh_mode mode, void *memory, const voi
     size_t ${block.name}_used = 0;
     for (int l = 0; l < ${block.uses}; l++) {
         ${block.name}_used = lay_out_${block.name}(&${block.name}[l], w.${block.name}s, training ? ${block.name}_used : 0, sequences, T);
-        if (!training) ${block.name}[l].output = ${block.of_host}; % if block.in_place
+        if (!training) ${block.name}[l].output = ${block.host_input}; % if block.in_place
     }
 % end
     list_phase(list, LH_CUDA_BEGIN, 0); % if cuda.begins

@@ -49,7 +49,7 @@ typedef struct workspace {
 % for _, block in ipairs(device.blocks) do
 /* Lays out the state of one ${block.name} after the `used` bytes of memory; returns the bytes used. */
 INLINE size_t lay_out_${block.name}(${block.state} *s, char *memory, size_t used, int sequences, ${device.lengths} T) {
-    size_t ${block.row_words.of_sequences};
+    size_t ${block.row_declarations.all};
     s->${m.name} = reserve_reals(memory, &used, ${m.count}); % for _, m in ipairs(block.members)
     return used;
 }
@@ -62,7 +62,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 % end
 /* Lays out the workspace for `sequences` sequences in memory; returns the bytes used, with the states of layers. */
 % define("INLINE size_t lay_out", "workspace *w", "char *memory", "int sequences", device.lengths .. " T", "int label_count", "const bool training")
-    size_t used = 0, ${device.row_words.of_sequences}, labels = (size_t)sequences * (size_t)label_count;
+    size_t used = 0, ${device.row_declarations.all}, labels = (size_t)sequences * (size_t)label_count;
     w->${m.name} = reserve_reals(memory, &used, ${m.count}); % for _, m in ipairs(device.always)
     w->logits = reserve_reals(memory, &used, labels * CLASS_COLUMNS);
     w->losses = reserve_reals(memory, &used, labels);
@@ -148,7 +148,7 @@ typedef struct operands {
 
 /* Lays out the operands in memory, with one layout for all shards; returns the bytes used. sequences: of the largest shard. */
 INLINE size_t lay_out_operands(operands *o, char *memory, int sequences, ${device.lengths} T) {
-    size_t used = 0, ${device.operands.row_words.of_sequences};
+    size_t used = 0, ${device.operands.row_declarations.all};
 % for _, one in ipairs(device.operands.list) do
     o->${one.name}_x = reserve_reals(memory, &used, ${one.uses} * ((${one.rows} + 1) / 2 * 2) * ${one.inner});
     o->${one.name}_dy = reserve_reals(memory, &used, ${one.uses} * ((${one.rows} + 1) / 2 * 2) * ${one.columns});

@@ -1,11 +1,11 @@
 % local element = device.tied and device.tied .. "[(OUTPUT_TOKEN + c) * WIDTH + k + i]" or "output[(k + i) * CLASS_COLUMNS + c]"
 % if readout == "probe" then
-/* The row of labelled token n; a sequence has v->${device.labelled} rows. */
-INLINE int find_labelled_row(const step_view *v, int n) { return n / v->label_count * v->${device.labelled} + block()->place[n]; }
+/* The row of labelled token n; a sequence has v->${device.labelled_length} rows. */
+INLINE int find_labelled_row(const step_view *v, int n) { return n / v->label_count * v->${device.labelled_length} + block()->place[n]; }
 % else
-/* The row of labelled token n: the last label_count of a sequence's v->${device.labelled} tokens are labelled. */
+/* The row of labelled token n: the last label_count of a sequence's v->${device.labelled_length} tokens are labelled. */
 INLINE int find_labelled_row(const step_view *v, int n) {
-    return n / v->label_count * v->${device.labelled} + v->${device.labelled} - v->label_count + n % v->label_count;
+    return n / v->label_count * v->${device.labelled_length} + v->${device.labelled_length} - v->label_count + n % v->label_count;
 }
 % end
 
@@ -103,7 +103,7 @@ NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
     const workspace *w = &block()->work;
     const int sequences = block()->sequences;
     const int count = sequences * v->label_count; % if readout == "probe"
-    const int count = sequences * v->label_count, unlabelled = v->${device.labelled} - v->label_count; % else
+    const int count = sequences * v->label_count, unlabelled = v->${device.labelled_length} - v->label_count; % else
     for (int c = 0; c < CLASSES; c++) {
         for (int first = 0; first < WIDTH; first += SPAN) {
             const int k = first + threadIdx.x % SPAN;
@@ -116,8 +116,8 @@ NOINLINE void classify_backward(const real *x, ${cuda.gradients} *g) {
         }
     }
     column_sums(count, CLASSES, CLASS_COLUMNS, w->logits, g->output_bias); % if not device.tied
-    for (int e = threadIdx.x; e < sequences * v->${device.labelled} * (WIDTH / 4); e += THREADS) {
-        const int k = e % (WIDTH / 4) * 4, t = e / (WIDTH / 4) % v->${device.labelled}, sequence = e / (WIDTH / 4) / v->${device.labelled};
+    for (int e = threadIdx.x; e < sequences * v->${device.labelled_length} * (WIDTH / 4); e += THREADS) {
+        const int k = e % (WIDTH / 4) * 4, t = e / (WIDTH / 4) % v->${device.labelled_length}, sequence = e / (WIDTH / 4) / v->${device.labelled_length};
         quad sum = {{0, 0, 0, 0}};
 % if readout == "probe" then
         for (int n = sequence * v->label_count; n < (sequence + 1) * v->label_count; n++) {

@@ -1,4 +1,4 @@
-% local draw_place = device.places > 1 and "(" .. device.places .. " * layer + place)" or "layer"
+% local draw_place = device.most_dropouts > 1 and "(" .. device.most_dropouts .. " * layer + place)" or "layer"
 % local longest = streams[2] and "max(block()->view.T.source, block()->view.T.target)" or "block()->view.T"
 /* Draws the masks of all dropouts for the ${eval_dropout and "block" or "shard"}'s sequences. */
 INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
@@ -16,15 +16,15 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
 % end
 % for i, mask in ipairs(device.masks) do
 % local site_of_mask = mask.first > 0 and "(site - " .. mask.first .. ")" or "site"
-% local over_places = mask.places > 1 and " / " .. mask.places or ""
-% local place_of_site = mask.places > 1 and site_of_mask .. " % " .. mask.places or "0"
+% local over_places = mask.sites > 1 and " / " .. mask.sites or ""
+% local place_of_site = mask.sites > 1 and site_of_mask .. " % " .. mask.sites or "0"
 % local layer = mask.layer > 0 and ("%s%s + %d"):format(site_of_mask, over_places, mask.layer) or "0"
 % local place = mask.layer > 0 and place_of_site or site_of_mask
-% if mask.places_of then
+% if mask.dropout_numbers then
 % local number = place
-% place = "" .. mask.places_of[mask.places]
-% for n = mask.places - 1, 1, -1 do
-% place = ("%s == %d ? %d : %s"):format(number, n - 1, mask.places_of[n], place)
+% place = "" .. mask.dropout_numbers[mask.sites]
+% for n = mask.sites - 1, 1, -1 do
+% place = ("%s == %d ? %d : %s"):format(number, n - 1, mask.dropout_numbers[n], place)
 % end
 % end
 % if i == 1 then
@@ -56,7 +56,7 @@ INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {
     }
 % end
 % for _, m in ipairs(device.bits) do
-    % call("draw_bits", "block()->work." .. m.name, m.uses, m.name .. "_bytes(block()->view.T)", m.layer, m.place, m.below, eval_dropout and "training")
+    % call("draw_bits", "block()->work." .. m.name, m.uses, m.name .. "_bytes(block()->view.T)", m.layer, m.dropout_number, m.below, eval_dropout and "training")
 % end
     __syncthreads();
 }

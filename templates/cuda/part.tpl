@@ -1,7 +1,7 @@
 /* Advances the arrays of a state of all sequences to sequence `first`. */
 % for _, block in ipairs(device.blocks) do
 INLINE void shift_${block.name}(${block.state} *s, int first, ${device.lengths} T) {
-    const size_t ${block.row_words.of_first};
+    const size_t ${block.row_declarations.before_first};
     s->${m.name} += ${m.count}; % for _, m in ipairs(block.members)
 }
 
@@ -9,7 +9,7 @@ INLINE void shift_${block.name}(${block.state} *s, int first, ${device.lengths} 
 /* Advances the workspace of all sequences to sequence `first`. Arrays with a dimension before [sequences], and masks,
  * are stored shard after shard, each laid out for its shard alone. */
 INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_count, const bool training) {
-    const size_t ${device.row_words.of_first}, labels = (size_t)first * label_count;
+    const size_t ${device.row_declarations.before_first}, labels = (size_t)first * label_count;
     w->${m.name} += ${m.count}; % for _, m in ipairs(device.always)
     w->logits += labels * CLASS_COLUMNS;
     w->losses += labels;
@@ -30,10 +30,10 @@ INLINE real *enter_${block.name}(block_state *b, int ${block.index}, int first, 
     lay_out_${block.name}(&b->${block.name}, b->work.${block.name}s, training ? ${block.index} * step : 0, all, b->view.T);
     shift_${block.name}(&b->${block.name}, first, b->view.T);
 % if block.in_place then
-    if (!training) return b->${block.name}.output = ${block.first};
-    return ${block.index} > 0 ? b->${block.name}.output - step / sizeof(real) : ${block.first};
+    if (!training) return b->${block.name}.output = ${block.input};
+    return ${block.index} > 0 ? b->${block.name}.output - step / sizeof(real) : ${block.input};
 % else
-    if (${block.index} == 0) return ${block.first};
+    if (${block.index} == 0) return ${block.input};
     return training ? b->${block.name}.output - step / sizeof(real) : b->${block.name}.output;
 % end
 }

@@ -1,6 +1,6 @@
-% for i, one in ipairs(phases) do
-} else if (phase == ${one.name}) { % if i > 1
-if (phase == ${one.name}) { % else
-    % include(op.template, op) % for _, op in ipairs(one.ops)
+% for i, one_phase in ipairs(phases) do
+} else if (phase == ${one_phase.name}) { % if i > 1
+if (phase == ${one_phase.name}) { % else
+    % include(op.template, op) % for _, op in ipairs(one_phase.records)
 % end
 }

@@ -1,10 +1,10 @@
-% local asks = drops and not eval_dropout
+% local depends_on_mode = drops and not eval_dropout
 % include("cuda/block_names.tpl")
 % if forward.phases[1] then
 
 /* ${comment}
  * Runs one phase of the forward pass. */
-% define(("INLINE void %s_forward_phase"):format(name), "int phase", asks and "const bool training")
+% define(("INLINE void %s_forward_phase"):format(name), "int phase", depends_on_mode and "const bool training")
     const workspace *w = &block()->work; % if forward_reads.w
     const ${state} *s = &block()->${name}; % if forward_reads.s
     % include("cuda/phase_choice.tpl", forward)

@@ -1,4 +1,4 @@
 % -- Calls the routine of an operation, or of a line in the host's list of launches; `arguments`
 % -- has the arguments in order.
-% local before = asked == "else" and "else " or asked and "if (" .. asked .. ") " or ""
+% local before = condition == "else" and "else " or condition and "if (" .. condition .. ") " or ""
 % call(before .. routine, arguments)

@@ -145,7 +145,7 @@ end
 -- 0; all ones without dropout.
 function Machine:fill_mask(op, use, count, into)
   local rate = self.drops and op.dropout and op.dropout.rate or 0
-  local key = ("%s %s %d"):format(op.scope.name, op.place, use)
+  local key = ("%s %s %d"):format(op.scope.name, op.dropout_number, use)
   self.masks[key] = self.masks[key] or {}
   for i = 1, count do
     self.masks[key][i] = self.masks[key][i] or self.random:pick_number(1000) / 1000
@@ -156,7 +156,7 @@ end
 
 -- Makes the mask of values with this width, in a buffer; returns the mask.
 function Machine:make_mask(op, use, width, stream)
-  local to = self:get_saved_buffer(op.scope, use, op.keep, width, stream).data
+  local to = self:get_saved_buffer(op.scope, use, op.mask, width, stream).data
   return self:fill_mask(op, use, #to, to)
 end
 

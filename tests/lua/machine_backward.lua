@@ -117,7 +117,7 @@ function back.norm_grad(m, b, use)
   end
   if b.dbranch then
     local dbranch, mask = m:get_gradient_buffer(b.dbranch),
-      m:get_saved_buffer(op.scope, use, op.keep, op.out.width, op.out.stream).data
+      m:get_saved_buffer(op.scope, use, op.mask, op.out.width, op.out.stream).data
     check_apart(b, dbranch, to)
     for i = 1, #mask do
       dbranch.data[i] = to.data[i] * mask[i]
@@ -127,7 +127,7 @@ end
 
 function back.dropout_grad(m, b, use)
   local op, dy, to = b.op, m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to)
-  local mask = m:get_saved_buffer(op.scope, use, op.keep, op.out.width, op.out.stream).data
+  local mask = m:get_saved_buffer(op.scope, use, op.mask, op.out.width, op.out.stream).data
   for i = 1, #mask do
     to.data[i] = dy.data[i] * mask[i]
   end
@@ -200,7 +200,7 @@ end
 -- Dropout is applied to the gradient in place, for the next reader of the gradient.
 function back.place_grad(m, b, use)
   local op, dy = b.op, m:get_gradient_buffer(b.dy)
-  local mask = op.dropout and m:get_saved_buffer(op.scope, use, op.keep, op.out.width, op.out.stream).data
+  local mask = op.dropout and m:get_saved_buffer(op.scope, use, op.mask, op.out.width, op.out.stream).data
   local g = op.p and m:get_gradient(op, use).weight
   for i = 1, #dy.data do
     dy.data[i] = dy.data[i] * (mask and mask[i] or 1)
@@ -213,7 +213,7 @@ end
 function back.embed_grad(m, b, use)
   local op, dy, g = b.op, m:get_gradient_buffer(b.dy), m:get_gradient(b.op, use)
   local blanks = op.p.kind == "linear" and m.net.tokens.count - op.p.rows.count or 0
-  local mask = op.dropout and m:get_saved_buffer(op.scope, use, op.keep, op.out.width, op.out.stream).data
+  local mask = op.dropout and m:get_saved_buffer(op.scope, use, op.mask, op.out.width, op.out.stream).data
   for t = 0, dy.rows - 1 do
     local row = m.tokens[op.stream.index + 1][t + 1] - blanks
     for c = 1, dy.width do

@@ -36,7 +36,8 @@ end
 function TestCalls.test_a_call_leaves_out_what_is_false()
   lu.assertEquals(render_record(calls.fill("cuda", { call = "routine(gradients)", routine = "embed_backward",
     gradients = false })), "embed_backward();\n")
-  lu.assertEquals(render_record(calls.fill("cuda", { call = "drop_rows(elements, x, mask, rate)", asked = "training",
+  lu.assertEquals(render_record(calls.fill("cuda", { call = "drop_rows(elements, x, mask, rate)",
+    condition = "training",
     elements = "n", x = "x", mask = "m", rate = "R" })), "if (training) drop_rows(n, x, m, R);\n")
 end
 

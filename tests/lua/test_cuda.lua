@@ -102,9 +102,9 @@ end
 
 function TestNetwork.test_dropout_sites_are_counted_by_places()
   local plan = plan_encoding("none", NARROW)
-  lu.assertEquals({ plan.device.sites, plan.device.places }, { 4, 2 })
+  lu.assertEquals({ plan.device.site_count, plan.device.most_dropouts }, { 4, 2 })
   plan = plan_encoding("sinusoid", NARROW)
-  lu.assertEquals({ plan.device.sites, plan.device.places, #plan.device.masks }, { 5, 2, 2 })
+  lu.assertEquals({ plan.device.site_count, plan.device.most_dropouts, #plan.device.masks }, { 5, 2, 2 })
 end
 
 function TestNetwork.test_missing_device_code_is_reported_if_requested()
@@ -161,9 +161,9 @@ function TestNetwork.test_masks_of_the_model_s_width_are_contiguous()
       model = { layers = 3, %s } }]]):format(model))
     local result = assert(project:plan(path))
     local device = result.plan.device
-    local list = lists.map(device.bits, function(bits) return ("%s %d"):format(bits.name, bits.place) end)
+    local list = lists.map(device.bits, function(bits) return ("%s %d"):format(bits.name, bits.dropout_number) end)
     local blocks = device.masks[2]
-    return { list, device.sites, device.places, blocks and blocks.places_of or false }, result.plan
+    return { list, device.site_count, device.most_dropouts, blocks and blocks.dropout_numbers or false }, result.plan
   end
   lu.assertEquals(list_masks("embedding_dropout = 0.1"), { {}, 7, 2, false })
   lu.assertEquals(list_masks("dropout = 0, attention_dropout = 0.2"), { { "self_weights_keep 0" }, 0, 1, false })

@@ -66,7 +66,7 @@ function TestOwnNetwork.test_every_method_has_a_row()
   for call in networks:gmatch("\n| `(%l+:%l+%([^`]*%))` |") do
     local object, name = call:match("^(%l+):(%l+)")
     local method = lu.assertNotNil(handles.METHODS[name], call) or handles.METHODS[name]
-    lu.assertTrue(not method.of or method.of == (object == "net" and "network" or object), call)
+    lu.assertTrue(not method.owner or method.owner == (object == "net" and "network" or object), call)
     for i, argument in ipairs(method) do
       lu.assertStrContains(call, argument[2] == "word" and name == "readout" and '"last"' or argument[1], call .. i)
     end

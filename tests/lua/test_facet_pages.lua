@@ -106,7 +106,7 @@ function TestPages.test_a_network_makes_values_that_a_facet_requests()
     names[tensor.name] = table.concat(tensor.shape, " ")
   end
   lu.assertEquals(names["layers.4.attention.gate.weight"], "64 8")
-  lu.assertEquals({ plan.first.asks.width, plan.first.asks.constant }, { 16, "GATE_WIDTH" })
+  lu.assertEquals({ plan.first.request.width, plan.first.request.constant }, { 16, "GATE_WIDTH" })
   lu.assertEquals(plan.parameters, make_plan("").parameters + 5 * 64 * 8)
 end
 

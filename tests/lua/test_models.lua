@@ -156,7 +156,8 @@ function TestFields.test_readouts_that_do_not_fit_the_model_are_refused()
     "model.readout=probe")
   refuse("even_pairs_none", "computation tokens stand behind the input", "model.readout=last", "task.computation=1")
   refuse("latin_square_learned", 'kind "encoder" has it', "model.kind=decoder", "model.readout=last")
-  refuse("latin_square_learned", "logits by the rows of a linear embedding", "model.kind=decoder", "model.tied=true",
+  refuse("latin_square_learned", "the output layer is tied to a linear embedding",
+    "model.kind=decoder", "model.tied=true",
     "model.embedding=linear")
   local file = support.write("read_out.lua", [[return { model = { readout = "last" },
     task = { data = "train.tsv" } }]])

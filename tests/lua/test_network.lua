@@ -235,7 +235,7 @@ local PLANTED = {
   end,
   ["a mask that another site overwrites"] = function(passes)
     for _, op in ipairs(passes.forward) do
-      op.keep = op.keep and "keep"
+      op.mask = op.mask and "keep"
     end
   end,
   ["a gradient in the stream's buffer"] = function(passes)
@@ -282,17 +282,19 @@ end
 -- the others.
 local MISTAKES = {
   { [[local h = b:input(x) b:output(b:add(h, b:attention("self", h, b:external(y))))]], 6,
-    "attention self looks from source to target", 'the attention "cross"' },
+    "attention self has queries of stream source and keys of stream target", 'the attention "cross"' },
   { [[local h = b:input(x)
-b:output(b:add(h, b:external(y)))]], 7, "adding input of stream source and memory of stream target",
+b:output(b:add(h, b:external(y)))]], 7,
+    "the summands belong to different streams: input to source, and memory to target",
     "values of one stream" },
   { [[local h = b:input(x) b:output(b:add(h, y))]], 6, "memory belongs to the network", "block:external(value)" },
   { [[local h = b:input(x) b:output(b:add(h, b:attention("three", h, h)))]], 6,
-    "attention three has 3 heads in a width of 16", "heads that divide the width" },
+    "attention three has 3 heads, which do not divide the width 16", "divides the width" },
   { [[local h = b:input(x)
 local w = b:product("wide", h, 32)
-b:output(b:add(h, b:attention("self", w, w)))]], 8, "attention self of wide, 32 channels", "the model's width, 16" },
-  { [[b:output(b:norm("norm1", b:input(x)))]], 4, "memory of the network is read by nothing", "a use of it" },
+b:output(b:add(h, b:attention("self", w, w)))]], 8, "queries of 32 channels (wide)", "the model's width, 16" },
+  { [[b:output(b:norm("norm1", b:input(x)))]], 4, "no operation reads the value memory of the network",
+    "an operation that reads it" },
 }
 
 function TestMistakes.test_errors_with_two_streams_are_reported_with_their_line()

@@ -22,30 +22,35 @@ local MISTAKES = {
   { [[local later b:norm("a", later)]], 5, "value is nil", "a value that an operation has made" },
   { [[b:norm("a", x)]], 5, "belongs to the network", "block:input(value) and block:external(value)" },
   { [[local p = b:product("p", h, 32)
-b:output(b:add(h, p))]], 6, "adding input of 16 channels and p of 32", "equal widths" },
+b:output(b:add(h, p))]], 6, "the summands differ in width: input has 16 channels, and p has 32", "equal widths" },
   { [[b:norm("a", h) b:norm("a", h)]], 5, "a and a are parameters of block layer", "different names" },
   { [[local f = b:feedforward(h, { hidden = 32, activation = "relu" })
 local a = b:attention("self", h, h)
-b:output(b:add(b:add(h, f), a))]], 6, "branch is the name of two values of block layer", "{ name = ... }" },
+b:output(b:add(b:add(h, f), a))]], 6, "two values of block layer are named branch", "{ name = ... }" },
   { [[local n = b:norm("n", h)
-b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block layer is read by nothing", "a use" },
-  { [[b:output(b:add(b:add(h, b:attention("self", h, h)), b:attention("self", h, h)))]], 5, "a second attention self",
+b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5,
+    "no operation reads the value n of block layer", "remove the line" },
+  { [[b:output(b:add(b:add(h, b:attention("self", h, h)), b:attention("self", h, h)))]], 5,
+    "two attentions are named self",
     "another name: { name = ... }" },
   { [[b:output(b:add(h, b:attention("self", b:norm("n", h), h)))]], 5, "queries of one value and keys of another",
     "the same value twice" },
   { [[b:output(b:add(h, b:attention("self", h, h, { name = "near" })))]], 5,
-    'attention near has a name of its own, and none goes by "self"', "no name for the first one" },
+    'attention near has the option name, and no attention before it is named "self"', "for the first attention" },
   { [[b:attention("cross", h, h)]], 5, 'no attention is named "cross"', "one of self" },
-  { [[b:output(h)]], 5, "block layer gives what it takes", "an operation between" },
+  { [[b:output(h)]], 5, "the output of block layer is its input", "an operation between" },
   { [[b:output(b:add(h, b:product("q", b:norm("n", b:product("p", h, 1040)), 16)))]], 5, "norm n of 1040 channels",
     "at most 1024 channels" },
-  { [[b:output(b:product("same", h, 16))]], 5, "the output of block layer is a product of its input", "behind it" },
-  { [[b:output(b:activation("a", b:product("same", h, 16), "relu"))]], 5, "is a product of its input", "behind it" },
+  { [[b:output(b:product("same", h, 16))]], 5, "the output of block layer is a product of its input",
+    "after the product" },
+  { [[b:output(b:activation("a", b:product("same", h, 16), "relu"))]], 5, "is a product of its input",
+    "after the product" },
   { [[b:output(b:product("up", h, 24))]], 5, "a width of 24", "a multiple of 16" },
   { [[b:output(b:add(h, b:feedforward(h, { activation = "gelu" })))]], 5, "a width of nil", "a multiple of 16" },
   { [[b:output(b:add(h, b:feedforward(h, { hidden = 32 })))]], 5, "the activation nil", "one of gelu" },
-  { [[b:output(b:product("wide", h, 32))]], 5, "handing on input of 16 channels and wide of 32", "equal widths" },
-  { [[b:output(b:gate("g", h, "silu"))]], 5, "the input of the gate is input", "a product of two parts" },
+  { [[b:output(b:product("wide", h, 32))]], 5,
+    "output of block layer differ in width: input has 16 channels, and wide has 32", "equal widths" },
+  { [[b:output(b:gate("g", h, "silu"))]], 5, "the input of the gate, input, has the width", "a product of two parts" },
   { [[b:output(b:activation("a", h, "swish"))]], 5, 'the activation "swish"', "gelu, gelu_tanh, relu or silu" },
   { [[b:output(b:norm("n", h, "batch"))]], 5, 'the norm "batch"', "layer or rms" },
   { [[b:output(b:feedforward(h, { hidden = 32, activation = "tanh" }))]], 5, 'the activation "tanh"', "swiglu" },
@@ -67,8 +72,8 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
   { [[b:output(b:product("n", h, model.wdith))]], 5, 'model has no "wdith"', "width" },
   { [[model.width = 32]], 5, "model.width is set", "cannot be set" },
   { make_description(FULL):gsub("local x = net", "net:table(\"spare\") %0"), 2,
-    "no vectors of table spare are embedded",
-    "or no such line", true },
+    "no embedding uses the table spare",
+    "remove the line", true },
   { make_description(FULL):gsub('"layer"', '"token"'), 3, "token and token are parameters", "different names", true },
   { make_description(FULL):gsub('"layer"', '"view"'), 3, 'name is "view"', "a network's memory", true },
   { [[local c = net:block("layer_backward", 1)]], 5, "block layer and block layer_backward", "begins with the other" },
@@ -76,13 +81,15 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5, "n of block 
     "block layer and attention layer_near",
     "begins with the other" },
   { [[local t = b:product("t", h, 16) b:output(b:add(t, b:product("t_transposed", h, 16)))]], 5,
-    "t and t_transposed are parameters", "_transposed behind them" },
+    "t and t_transposed are parameters", "_transposed follows them" },
   { [[b:output(b:norm("while", h))]], 5, 'name is "while"', "no word of C" },
   { [[b:output(b:add(h, b:attention("self", h, h, { name = "read" })))]], 5, 'name is "read"', "no word of C" },
   { [[local c = net:block("all", 2, "Another.")]], 5, 'name is "all"', "a network's memory" },
   { [[b:output(b:norm("Norm", h))]], 5, 'name is "Norm"', "a letter first" },
   { [[b:output(b:add(h, b:norm("n", h), 1))]], 5, "dropout is 1", "a share from 0 to below 1" },
-  { [[local l = b:norm("n", h) b:output(b:add(h, l)) b:norm("m", h)]], 5, "behind the output of block layer", "last" },
+  { [[local l = b:norm("n", h) b:output(b:add(h, l)) b:norm("m", h)]], 5,
+    "block layer has an operation after its output",
+    "last" },
   { [[local c = net:block("second", 2)
 c:output(c:norm("n", c:input(b.result)))]], 6, "block layer has no result yet", "block:output" },
   { [[local c = b:block("inner", 2)]], 5, 'has no "block"', "product" },
@@ -91,9 +98,10 @@ c:output(c:norm("n", c:input(b.result)))]], 6, "block layer has no result yet", 
   { [[net:block("more", 2, nil, { loops = 1.5 })]], 5, "loops is 1.5", "a whole number from 1 to 64" },
   { [[net:block("more", 2, nil, { times = 2 })]], 5, 'has no option "times"', "loops" },
   { [[net:block("more", 2, { loops = 2 })]], 5, "about is a table", "a sentence" },
-  { [[net:block("more", 64, nil, { loops = 64 })]], 5, "the network's blocks run 4098 times", "at most 4096 times" },
+  { [[net:block("more", 64, nil, { loops = 64 })]], 5, "the blocks of the network have 4098 repetitions",
+    "at most 4096" },
   { [[local v = b:norm("n", h)
-for i = 1, 257 do v = b:add(v, h, 0.1) end]], 6, "block layer drops out at 257 places", "at most 256" },
+for i = 1, 257 do v = b:add(v, h, 0.1) end]], 6, "block layer has 257 dropouts", "at most 256" },
   { [[local function f() return f() + 1 end f()]], 5, "calls itself without end", "calls at most" },
   { [[while true do end]], 5, "still running after", "loop" },
   { [[local s = "x" while true do s = s .. s end]], 5, "memory", "computes little" },
@@ -107,8 +115,9 @@ for i = 1, 257 do v = b:add(v, h, 0.1) end]], 6, "block layer drops out at 257 p
   { "return 5", 1, "the file returns 5", "return function(net, model) ... end", true },
   { "local f = 1", 1, "the file returns nothing", "return function(net, model) ... end at its end", true },
   { "return function(net, model) end end", 1, "not valid Lua", nil, true },
-  { make_description(FULL):gsub("net:classify", "net:norm('n', x)\n  %0"), 6, "n of the network is read by nothing",
-    "a use",
+  { make_description(FULL):gsub("net:classify", "net:norm('n', x)\n  %0"), 6,
+    "no operation reads the value n of the network",
+    "remove the line",
     true },
   { "return function(net, model)\n  local s = net:stream(\"s\")\nend", 3, "the network has no readout", "net:classify",
     true },
@@ -117,7 +126,7 @@ for i = 1, 257 do v = b:add(v, h, 0.1) end]], 6, "block layer drops out at 257 p
   { make_description("b:output(b:norm('n', h))"):gsub("source", "target"), 2, "there is no stream target", '"source"',
     true },
   { [[local d = b:product("n", h, 16)
-b:output(b:norm("m", b:product("dn", d, 16)))]], 6, "dn is what the gradient of n is called", "another name" },
+b:output(b:norm("m", b:product("dn", d, 16)))]], 6, "dn is the name of the gradient of n", "another name" },
   { [[local v = h
 for i = 1, 600 do v = b:norm("n" .. i, v) end]], 6, "too many operations", "at most 500" },
   { make_description("b:output(b:norm('n', h))"):gsub("b:input%(x%)", "b:input(nil)"), 4, "value is nil", "a value",
@@ -126,8 +135,8 @@ for i = 1, 600 do v = b:norm("n" .. i, v) end]], 6, "too many operations", "at m
   { make_description("b:norm('n', h)"):gsub("b.result", "x"), 3, "block layer has no output", "block:output(value)",
     true },
   { make_description("b:output(b:norm('n', b:external(x)))"):gsub("local h = ", ""), 3,
-    "the input of block layer is read by "
-    .. "nothing", "reads it", true },
+    "no operation reads the input of "
+    .. "block layer", "reads it", true },
 }
 
 function TestErrors.test_errors_are_reported_with_their_line()
@@ -145,7 +154,8 @@ end
 function TestErrors.test_unused_options_are_refused()
   local result, message = plan_network(PLAIN, { "model.options.hidden=3" })
   lu.assertTrue(result == nil)
-  lu.assertStrContains(message, "--set model.options.hidden=3: error: model.options.hidden: is read by nothing")
+  lu.assertStrContains(message,
+    "--set model.options.hidden=3: error: model.options.hidden: the network of net.lua does not read this option")
   lu.assertStrContains(message, "an option that the network reads: kind, ratio")
   result, message = plan_network(PLAIN, nil,
     [[return { task = { kind = "bucket_sort" }, model = { options = { a = 1 } } }]])
@@ -166,12 +176,14 @@ function TestErrors.test_unused_encodings_are_reported()
     end
   end
   refuse('none", lines = { { head = 0, direction = 1, line = -1, value = 1 } }, kind = "none', make_description(FULL),
-    "encoding.lines: is read by nothing in net.lua", "an attention")
+    "encoding.lines: the network of net.lua does not read this", "an attention")
   refuse("sinusoid", make_description(FULL):gsub(", place = net.additive", ""),
-    "spec/encodings/sinusoid.lua:", "encoding.additive.kind: is read by nothing in net.lua", "place = net.additive")
-  refuse("rope", make_description(FULL), "encoding.rotation.kind: is read by nothing in net.lua", "an attention")
-  refuse("alibi", make_description(FULL), "encoding.score: is read by nothing in net.lua", "an attention")
-  refuse("window", make_description(FULL), "is read by nothing in net.lua")
+    "spec/encodings/sinusoid.lua:", "encoding.additive.kind: the network of net.lua does not read this",
+    "place = net.additive")
+  refuse("rope", make_description(FULL), "encoding.rotation.kind: the network of net.lua does not read this",
+    "an attention")
+  refuse("alibi", make_description(FULL), "encoding.score: the network of net.lua does not read this", "an attention")
+  refuse("window", make_description(FULL), "the network of net.lua does not read this")
   accept_network(make_description(FULL))
 end
 
@@ -183,14 +195,14 @@ b:output(b:norm("n", b:add(s, b:feedforward(s, { hidden = 32, activation = "relu
     return plan_network(text:format(attention, feedforward), { ... })
   end
   local _, message = plan_with("", "", "model.hidden_dropout=0.2")
-  lu.assertStrContains(message, "model.hidden_dropout: is read by nothing in net.lua")
+  lu.assertStrContains(message, "model.hidden_dropout: the network of net.lua does not read this")
   lu.assertStrContains(message, "hidden_dropout = model.hidden_dropout")
   _, message = plan_with("", "", "model.embedding_dropout=0.2")
-  lu.assertStrContains(message, "model.embedding_dropout: is read by nothing in net.lua")
+  lu.assertStrContains(message, "model.embedding_dropout: the network of net.lua does not read this")
   lu.assertStrContains(message, "dropout = net.additive_dropout")
   _, message = plan_with(", { dropout = 0.2 }", "", "encoding.normaliser.kind=geometric")
   lu.assertStrContains(message, "net.lua:5:")
-  lu.assertStrContains(message, "attention self is geometric, and its weights are dropped out")
+  lu.assertStrContains(message, "attention self is geometric, and its weights have dropout")
   local function list_rates(...) -- arguments as of plan_with
     local texts = {}
     for _, d in ipairs(accept_network(text:format(select(1, ...), select(2, ...)), { select(3, ...) }).dropouts) do
@@ -214,7 +226,7 @@ function TestErrors.test_unused_fields_are_reported()
     local name = set:match("^[^=]+")
     local result, message = plan_network(make_description(FULL), { "model." .. set, "model.kind=decoder" })
     lu.assertTrue(result == nil, set)
-    lu.assertStrContains(message, ("model.%s: is read by nothing in net.lua"):format(name))
+    lu.assertStrContains(message, ("model.%s: the network of net.lua does not read this"):format(name))
     local reading = make_description(FULL):gsub("local x = net", ("assert(model.%s ~= nil, 'x') %%0"):format(name))
     lu.assertStrContains(plan_page.format_page(accept_network(reading, { "model." .. set, "model.kind=decoder" })),
       "network net.lua")
@@ -242,7 +254,7 @@ b:output(b:add(h, b:activation("act", o, "gelu")))]]))
   lu.assertStrContains(plan_page.format_page(plan), " d_ouble ")
   local _, message = plan_network(make_description([[local o = b:product("o", h, 16)
 b:output(b:add(o, b:norm("d_o", o)))]]))
-  lu.assertStrContains(message, "d_o is what the gradient of o is called")
+  lu.assertStrContains(message, "d_o is the name of the gradient of o")
 end
 
 -- Arguments of random descriptions.
@@ -290,7 +302,7 @@ function TestErrors.test_objects_are_opaque()
   local result, message = plan_network("return function(net, model)\n" .. text .. "\nend")
   lu.assertTrue(result == nil)
   lu.assertStrContains(message, 'has no "real"')
-  lu.assertStrContains(message, "nothing; it is handed on as it is")
+  lu.assertStrContains(message, "no field: it is only an argument of methods")
 end
 
 support.run()

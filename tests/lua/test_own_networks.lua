@@ -115,7 +115,7 @@ b:output(b:norm("n", %s))]]):gsub('"layer", model.layers', '"layer", 2, "A block
   accept_network(more, { "model.options.loops=64" })
   local result, message = plan_network(more, { "model.options.loops=64", "eval.dropout=true" })
   lu.assertTrue(result == nil)
-  lu.assertStrContains(message, "eval.dropout: 2 places of 129 layers")
+  lu.assertStrContains(message, "for 2 dropouts in each of 129 layers")
 end
 
 -- The loops of a block share its parameters, which are stored once; each loop is traced.

@@ -225,7 +225,7 @@ function TestNames.test_operations_without_effect_are_not_printed()
   local plan, text = render(describe_attention("layer", function(b, s)
     return b:norm("norm1", b:add(s, b:product("map", s, 16), 0.1))
   end), 'kind = "none", mask = { kind = "causal" }', 16, "dropout = true")
-  lu.assertEquals({ plan.cpu.places, plan.device.places }, { 1, 1 })
+  lu.assertEquals({ plan.cpu.most_dropouts, plan.device.most_dropouts }, { 1, 1 })
   for _, path in ipairs({ "step.c", "layers.inc", "device.cu" }) do
     lu.assertNotStrContains(text[path], "1 * layer")
   end
@@ -301,8 +301,8 @@ end
 -- The random numbers of dropout are a function of the place, in a few bits, so the number of places is limited.
 function TestPlaces.test_too_many_places_are_refused()
   lu.assertNil(find_dropout_problem(4, 63))
-  lu.assertStrContains(find_dropout_problem(4, 64), "eval.dropout: 4 places of 65 layers")
-  lu.assertStrContains(find_dropout_problem(257, 1), "block layer drops out at 257 places")
+  lu.assertStrContains(find_dropout_problem(4, 64), "for 4 dropouts in each of 65 layers")
+  lu.assertStrContains(find_dropout_problem(257, 1), "block layer has 257 dropouts")
 end
 
 support.run()

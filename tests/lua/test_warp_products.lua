@@ -48,7 +48,7 @@ local function list_calls(plan)
   local names = {}
   for _, list in ipairs({ plan.device.blocks[1].forward, plan.device.blocks[1].backward }) do
     for _, record in ipairs(list) do
-      local routine = record.asked ~= "else" and record.routine or ""
+      local routine = record.condition ~= "else" and record.routine or ""
       local name = lists.find(NAMES, function(one) return routine:match(one[1]) end)
       names[#names + 1] = name and name[2] or routine:match("^chain_.*") or routine:match("^product_.*")
     end

@@ -114,7 +114,7 @@ local function describe_operation(state, op, numbers, prefix, first_tensor)
     additive = op.encoding and op.encoding.kind or "none",
     interleaved = to_flag(op.encoding and op.encoding.interleaved), grid = op.encoding and op.encoding.grid or 0,
     period = op.encoding and op.encoding.period or 0, rate = op.dropout and op.dropout.rate or 0,
-    stream = op.out.stream.index, place = op.place or 0, family = NONE, block = NONE }
+    stream = op.out.stream.index, place = op.dropout_number or 0, family = NONE, block = NONE }
   for i = 1, 3 do
     local value = op[(OPERANDS[op.kind] or { "x" })[i]]
     record.x[i] = value and numbers[value] or NONE
@@ -214,7 +214,7 @@ function M.derive(net)
   for i, family in ipairs(state.families) do
     families[i] = describe_family(family)
   end
-  return { classes = net.classes.count, places = builder.count_places(net), tensors = state.tensors,
+  return { classes = net.classes.count, places = builder.find_most_dropouts(net), tensors = state.tensors,
     families = families, scopes = scopes }
 end
 

@@ -82,15 +82,15 @@ local function find_family(scope, name, options)
   local net = scope.net
   local family = net.families[name]
   if not family and options.name and net.families[options.name] then
-    checks.fail(net, ("attention %s has a name of its own, and none goes by %q"):format(options.name, name),
-      "no name for the first one: block:attention(%q, queries, keys); further ones have { name = ... }", name)
+    checks.fail(net, ("attention %s has the option name, and no attention before it is named %q"):format(options.name,
+      name), "block:attention(%q, queries, keys) for the first attention; only further ones have { name = ... }", name)
   elseif not family then
     checks.fail(net, ("no attention is named %q"):format(name), "one of %s",
       table.concat(canonical.sort_keys(net.families), ", "))
   end
   local own_name = options.name or name
   if net.used_families[own_name] then
-    checks.fail(net, ("a second attention %s"):format(own_name), "another name: { name = ... }")
+    checks.fail(net, ("two attentions are named %s"):format(own_name), "another name: { name = ... }")
   end
   if net.families[own_name] then
     family = net.families[own_name]
@@ -107,9 +107,9 @@ end
 local function choose_names(name, options)
   local own_name = options.name or name == "cross" and "cross" or nil
   if not own_name then
-    return { prefix = "", output = "attention_output", keep = "attention", path = "attention.", branch = "branch" }
+    return { prefix = "", output = "attention_output", mask = "attention", path = "attention.", branch = "branch" }
   end
-  return { prefix = own_name .. "_", output = own_name .. "_output", keep = own_name,
+  return { prefix = own_name .. "_", output = own_name .. "_output", mask = own_name,
     path = options.name and own_name .. "." or own_name .. "_attention.",
     branch = options.name and own_name .. "_branch" or "branch" }
 end
@@ -118,7 +118,7 @@ end
 local function choose_rate(scope, family, options)
   local rate = options.dropout or family.dropout_rate or 0
   if rate ~= 0 and family.normaliser.kind == "geometric" then
-    checks.fail(scope.net, ("attention %s is geometric, and its weights are dropped out"):format(family.name),
+    checks.fail(scope.net, ("attention %s is geometric, and its weights have dropout"):format(family.name),
       "no dropout, or weights of a softmax")
   end
   return rate
@@ -135,19 +135,19 @@ function M.attend(scope, name, queries, keys, options)
   local family, part_names = find_family(scope, name, options), choose_names(name, options)
   local C, path = scope.net.widths.WIDTH, part_names.path
   if queries.stream ~= keys.stream and not family.cross then
-    checks.fail(scope.net, ("attention %s looks from %s to %s"):format(name, queries.stream.name, keys.stream.name),
-      "the attention \"cross\" where a stream looks at another")
+    checks.fail(scope.net, ("attention %s has queries of stream %s and keys of stream %s"):format(name,
+      queries.stream.name, keys.stream.name), "the attention \"cross\" for queries and keys of different streams")
   end
   if family.heads * family.head_width ~= C.count then
-    checks.fail(scope.net, ("attention %s has %d heads in a width of %d"):format(name, family.heads, C.count),
-      "heads that divide the width")
+    checks.fail(scope.net, ("attention %s has %d heads, which do not divide the width %d"):format(name, family.heads,
+      C.count), "a number of heads that divides the width")
   elseif queries.width.count ~= C.count or keys.width.count ~= C.count then
-    checks.fail(scope.net, ("attention %s of %s, %d channels, and %s, %d"):format(name, queries.name,
-      queries.width.count, keys.name, keys.width.count), "values of the model's width, %d", C.count)
+    checks.fail(scope.net, ("attention %s has queries of %d channels (%s) and keys of %d channels (%s)"):format(name,
+      queries.width.count, queries.name, keys.width.count, keys.name), "values of the model's width, %d", C.count)
   end
   local projections = family.projections or {}
   local bias = (projections.bias == nil and options or projections).bias or false
-  local order, packed_columns = {}, 3 * C.count -- order: parameters in the order in which they are declared
+  local declared, packed_columns = {}, 3 * C.count -- declared: parameters in the order in which they are declared
   local is_plain = projections.init == "linear" -- initial values are those of other products
   local function add_product(value, from, width, product_options)
     product_options.declared = true
@@ -157,11 +157,11 @@ function M.attend(scope, name, queries, keys, options)
     local out = scope:product(value, from, width, product_options)
     return out, out.op.p
   end
-  local request = family.asks -- a value that the family reads in addition to queries, keys and values, or false
+  local request = family.request -- a value that the family reads in addition to queries, keys and values, or false
   local contribution, contribution_weight, q, kv
   if request then
     local width = scope:width((family.PREFIX or "") .. request.constant, request.width)
-    width.asked = true
+    width.is_requested = true
     contribution, contribution_weight = add_product(part_names.prefix .. request.name, keys, width, {
       tensors = { path .. request.name }, bias = request.bias or false, shown = request.columns,
       comment = request.comment, init = request.init and initial.make_scheme(request.init) })
@@ -169,7 +169,7 @@ function M.attend(scope, name, queries, keys, options)
   local function project(value, ...)
     local tensors = lists.map({ ... }, function(part) return path .. part end)
     local out
-    out, order[#order + 1] = add_product(part_names.prefix .. table.concat({ ... }, "_"), value, C,
+    out, declared[#declared + 1] = add_product(part_names.prefix .. table.concat({ ... }, "_"), value, C,
       { use = not is_plain and "queries" or nil, fan_out = packed_columns, tensors = tensors })
     return out
   end
@@ -182,7 +182,7 @@ function M.attend(scope, name, queries, keys, options)
   checks.read(scope, q, "queries")
   checks.read(scope, kv, "keys")
   local op = { kind = "attention", family = family, path = path, q = q, kv = kv, contribution = contribution,
-    others = {}, named = options.name ~= nil }
+    others = {}, is_named = options.name ~= nil }
   scope:drop_weights(op, family.name, choose_rate(scope, family, options))
   if contribution then
     checks.read(scope, contribution, request.name)
@@ -191,24 +191,24 @@ function M.attend(scope, name, queries, keys, options)
   attended.about = "heads side by side"
   local branch = attended
   if projections.output ~= false then
-    branch, order[#order + 1] = add_product(part_names.branch, attended, C, { weight = part_names.output,
+    branch, declared[#declared + 1] = add_product(part_names.branch, attended, C, { weight = part_names.output,
       tensors = { path .. "output" }, role = part_names.output, use = not is_plain and "attended" or nil })
   end
-  add_relative(order, family, path, C)
-  add_geometric(order, family, path, contribution_weight)
-  for _, p in ipairs(order) do
+  add_relative(declared, family, path, C)
+  add_geometric(declared, family, path, contribution_weight)
+  for _, p in ipairs(declared) do
     scope:declare(p)
     op.others[#op.others + 1] = p.kind ~= "weight" and p or nil
   end
   for _, p in ipairs(list_score_parameters(family, path, true)) do
-    table.insert(scope.late, p)
+    table.insert(scope.declared_last, p)
     table.insert(op.others, p)
   end
   local shared_path = family.prefix ~= "" and family.name .. "." or "" -- paths of several families differ
   for _, p in ipairs(list_score_parameters(family, shared_path, false)) do
-    table.insert(scope.net.late, p)
+    table.insert(scope.net.declared_last, p)
   end
-  branch.from = part_names.keep
+  branch.from = part_names.mask
   branch.about = branch.about or "the branch of a residual connection"
   return branch
 end

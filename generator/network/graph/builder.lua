@@ -4,24 +4,30 @@
 -- Output: the network `net`, a scope with order (all scopes, the network first), scopes (the blocks), streams, tables,
 -- widths, dropouts, used_families and classified (the logits).
 --
---   width      { count, text }: a number of channels, and its expression in C; a multiple of a width also has `of`,
+--   width      { count, text }: a number of channels, and its expression in C; a multiple of a width also has `base`,
 --              that width, and `factor`; the width of logits has `shown`, the columns without those that only fill a
 --              vector
---   value      rows of channels: name, width, stream, scope; op: the operation that makes it, or nil; of_stream: it is
---              on the residual stream; reads: how often it is read; about: words for a comment; from: the part that
---              made a branch; input: it is a block's input; result_of: the block whose output it is. A block's copy of
---              a value of the network has `external`, that value, which has `is_external`. scope_lists.lua sets
---              carried and stays.
---   operation  kind; about, its entry in ops.lua; operands by role; out: its value; p: its parameter, or nil; others:
---              further parameters; line: its line of the description. With dropout it also has dropout { name, use,
---              rate }, place (the number of the dropout within the scope) and keep (the name of the stored mask, nil
---              for weights of attention).
---   scope      the network itself, or a block in it: name, ops, parameters (in the order of declaration), late (those
---              to be declared last), externals, places (number of dropouts), count and loops; a block is repeated
---              count * loops times, with `count` sets of parameters; entry, last: its input and result as values of a
---              repetition; first, result: as values of the network; first_site: the number of its first repetition in
---              the counter of random numbers; uses: the number of repetitions as C text; index: the variable that
---              counts them; first_use: the first of the last `count` uses, as C text, or false without loops
+--   value      rows of channels: name, width, stream, scope; op: the operation that makes it, or nil; of_stream:
+--              whether it is on the residual stream; read_count: the number of its reads; about: text for a comment;
+--              from: the name of the part that made it, if it is a branch; input: whether it is a block's input;
+--              result_of: the block whose output it is. A block's copy of a value of the network has `external`, that
+--              value, which has `is_external`. scope_lists.lua sets `carried` and `stays`.
+--   operation  kind; definition, its entry in ops.lua; operands by role; out: its value; p: its parameter, or nil;
+--              others: further parameters; line: its line of the description. With dropout it also has dropout { name,
+--              use, rate }, dropout_number (from 0, within the scope) and mask (the name of the stored mask, nil for
+--              weights of attention).
+--   scope      the network itself, or a block in it, with the fields
+--     name, title     its name in generated code, and in messages
+--     ops, parameters    in the order of the description and of declaration; declared_last: parameters that are
+--                     declared after all others
+--     externals       a block's copies of values of the network, except its input
+--     dropout_count   the number of its dropouts; masks: name of a mask -> the number of masks with this name so far
+--     count, loops    a block is repeated count * loops times, with `count` sets of parameters
+--     entry, last     its input and result as values of a repetition; first, result: as values of the network
+--     first_site      the number of its first repetition in the counter of random numbers
+--     uses, index     the number of repetitions as C text, and the C variable that counts them
+--     first_use       with loops, the number of the first of the last `count` uses, as C text; else false
+--     used_names      name of a parameter or a tensor -> the parameter (checks.lua)
 --
 -- The order of a description determines the order of sums: contributions to a gradient are added in reverse order. Two
 -- values of one name share a buffer. The results `branch` of attention and feedforward may have one name, because the
@@ -44,8 +50,9 @@ local M = {}
 local Scope = {}
 Scope.__index = Scope
 
--- Limit of dropouts in a scope, or in a whole network with dropout in evaluation: 8 bits (longhand/rng.h).
-M.MOST_PLACES = 256
+-- Limit of dropouts in a scope, or in a whole network with dropout in evaluation: their number has 8 bits
+-- (longhand/rng.h).
+M.MAX_DROPOUTS = 256
 local MAX_OPERATIONS = 500 -- operations of a network; far more than a person writes
 local MAX_NORM_WIDTH = 1024 -- WIDEST_ROW of kernels/cpu/vector.h
 local MAX_REPETITIONS = 4096 -- repetitions of all blocks, each of which stores values for its backward pass
@@ -56,45 +63,47 @@ function Scope:width(name, count)
   if not count or count < vector_width.WIDEST or count % vector_width.WIDEST ~= 0 then
     checks.fail(net, ("a width of %s"):format(count), "a multiple of %d", vector_width.WIDEST)
   end
-  local known = net.widths[name]
-  if known and known.count ~= count then
-    checks.fail(net, ("%s is %d already, and %d here"):format(name:lower(), known.count, count), "another name")
-  elseif not known then
-    known = { count = count, text = name }
-    net.widths[name] = known
-    net.widths[#net.widths + 1] = known
+  local width = net.widths[name]
+  if width and width.count ~= count then
+    checks.fail(net, ("%s is %d already, and %d here"):format(name:lower(), width.count, count), "another name")
+  elseif not width then
+    width = { count = count, text = name }
+    net.widths[name] = width
+    net.widths[#net.widths + 1] = width
   end
-  return known
+  return width
 end
 
 local function multiply_width(width, factor)
   return factor == 1 and width
-    or { count = factor * width.count, text = factor .. " * " .. width.text, of = width, factor = factor }
+    or { count = factor * width.count, text = factor .. " * " .. width.text, base = width, factor = factor }
 end
 
--- The dropout of a use ("value", "branch", "weights", ...) at a rate; nil for rate 0. Equal dropouts are one object.
--- The constants of a dropout are named `name` if no other dropout has this name, else `other_name`, possibly with a
--- number.
+-- The dropout of a use ("value", "branch", "weights", ...) at a rate; nil for rate 0. Dropouts of one use and rate are
+-- one object. The constants of a dropout are named `name` if no other dropout has this name, else `other_name`,
+-- possibly with a number.
 local function find_dropout(net, rate, use, name, other_name)
   if rate == nil or rate == 0 then
     return nil
   end
-  local known = lists.find(net.dropouts, function(d) return d.rate == rate and d.use == use end)
-  if known then
-    return known
+  local equal_dropout = lists.find(net.dropouts, function(d) return d.rate == rate and d.use == use end)
+  if equal_dropout then
+    return equal_dropout
   end
-  local taken = lists.to_set(lists.get_names(net.dropouts))
-  local dropout = { name = not taken[name] and name or names.find_unused(other_name, taken), use = use, rate = rate }
+  local used_names = lists.to_set(lists.get_names(net.dropouts))
+  local dropout = { name = not used_names[name] and name or names.find_unused(other_name, used_names), use = use,
+    rate = rate }
   net.dropouts[#net.dropouts + 1] = dropout
   return dropout
 end
 
--- Numbers an operation's dropout within its scope, from 0 (op.place).
+-- Numbers an operation's dropout within its scope, from 0.
 local function number_dropout(scope, op)
-  op.place = scope.places
-  scope.places = scope.places + 1
-  if scope.places > M.MOST_PLACES then
-    checks.fail(scope.net, ("%s drops out at %d places"):format(scope.title, scope.places), "at most %d", M.MOST_PLACES)
+  op.dropout_number = scope.dropout_count
+  scope.dropout_count = scope.dropout_count + 1
+  if scope.dropout_count > M.MAX_DROPOUTS then
+    checks.fail(scope.net, ("%s has %d dropouts"):format(scope.title, scope.dropout_count), "at most %d",
+      M.MAX_DROPOUTS)
   end
 end
 
@@ -104,7 +113,7 @@ function Scope:drop(op, name, ...)
   if op.dropout then
     local number = (self.masks[name] or 0) + 1
     self.masks[name] = number
-    op.keep = name .. (number > 1 and number or "") .. "_keep"
+    op.mask = name .. (number > 1 and number or "") .. "_keep"
     number_dropout(self, op)
   end
 end
@@ -117,7 +126,7 @@ end
 local function push(scope, op, name, width, of_stream)
   local net = scope.net
   if scope.result then
-    checks.fail(net, ("an operation behind the output of %s"):format(scope.title),
+    checks.fail(net, ("%s has an operation after its output"):format(scope.title),
       "block:output(value) as its last line")
   end
   checks.check_name(net, name, "a value")
@@ -125,9 +134,9 @@ local function push(scope, op, name, width, of_stream)
   if net.operations > MAX_OPERATIONS then
     checks.fail(net, "the network has too many operations", "at most %d", MAX_OPERATIONS)
   end
-  op.about = ops[op.kind]
+  op.definition = ops[op.kind]
   op.scope, op.line = scope, checks.find_line(net)
-  local first_operand = op[op.about.roles[1]]
+  local first_operand = op[op.definition.roles[1]]
   op.out = make_value(scope, name, width, first_operand and first_operand.stream or op.stream, of_stream)
   op.out.op = op
   scope.ops[#scope.ops + 1] = op
@@ -149,8 +158,8 @@ end
 --   options.weight    the parameter's name, by default that of the value
 --   options.tensors   a name in files for each weight, by default the parameter's name for one weight
 --   options.bias      true or false; false unless given
---   options.role      the word in the names of functions, by default the value's name
---   options.use       "queries", "attended": the weight's part in attention (initial.lua)
+--   options.role      the part that it has in the names of functions, by default the value's name
+--   options.use       "queries" or "attended" for a weight of attention (initial.lua), else nil
 --   options.fan_out   for initial values: columns of the matrix that contains the weight, by default the weight's own
 --   options.shown     columns of the tensor in files, if further columns only fill the width
 --   options.comment   the comment of the parameter's member of the C struct
@@ -176,13 +185,13 @@ function Scope:product(name, x, width, options)
   return push(self, op, name, p.columns)
 end
 
--- Makes the method of an activation or a gate: y = f(x), row by row, with dropout at a rate.
--- operation: its entry of ops.lua.
-local function make_row_method(kind, operation)
+-- Makes the method of an activation or a gate: y = f(x), row by row, with dropout at a rate. definition: its entry in
+-- ops.lua.
+local function make_row_method(kind, definition)
   return function(self, name, x, activation, rate)
     checks.read(self, x, ("the input of %s %s"):format(wording.choose_article(kind), kind))
-    checks.check_kind(self.net, operation.kinds, activation, kind)
-    local width = operation.width and operation.width(x, function(...)
+    checks.check_kind(self.net, definition.kinds, activation, kind)
+    local width = definition.choose_width and definition.choose_width(x, function(...)
       checks.fail(self.net, ...)
     end) or x.width
     local op = { kind = kind, x = x, activation = activation }
@@ -191,8 +200,8 @@ local function make_row_method(kind, operation)
   end
 end
 
-for kind, operation in next, ops.list_row_operations() do
-  Scope[kind] = make_row_method(kind, operation)
+for kind, definition in next, ops.list_row_operations() do
+  Scope[kind] = make_row_method(kind, definition)
 end
 
 -- Appends y = norm(x). path: the name of the norm's tensors in files, by default `name`.
@@ -212,7 +221,7 @@ end
 function Scope:add(residual, branch, rate)
   checks.read(self, residual, "the first summand")
   checks.read(self, branch, "the second summand")
-  checks.check_widths(self, residual, branch, "adding")
+  checks.check_widths(self, residual, branch, "the summands")
   self.sums = self.sums + 1
   local op = { kind = "add", residual = residual, branch = branch }
   local from = branch.from or branch.name
@@ -220,7 +229,7 @@ function Scope:add(residual, branch, rate)
   return push(self, op, ("sum%d"):format(self.sums), residual.width, true)
 end
 
--- Applies dropout to the weights of an attention. Targets mark dropped weights themselves, so op.keep is nil. The
+-- Applies dropout to the weights of an attention. Targets mark dropped weights themselves, so op.mask is nil. The
 -- constants of the first such rate of a network are named ATTENTION, those of others after the attention.
 function Scope:drop_weights(op, name, rate)
   op.dropout = find_dropout(self.net, rate, "weights", "ATTENTION", "ATTENTION_" .. name:upper())
@@ -236,7 +245,7 @@ lists.update(Scope, inputs_and_outputs)
 -- Returns a block's copy of a value of the network, which the block reads in addition to its input. The gradients of
 -- all its reads are summed.
 function Scope:external(value)
-  checks.read(self.net, value, "what comes from outside")
+  checks.read(self.net, value, "the external value")
   local inner = make_value(self, value.name, value.width, value.stream, false)
   inner.external, value.is_external = value, true
   self.externals[#self.externals + 1] = inner
@@ -247,8 +256,8 @@ end
 function Scope:input(value)
   local net = self.net
   if self.first then
-    checks.fail(net, ("a second input of %s"):format(self.title),
-      "one input; external() for other values that it reads")
+    checks.fail(net, ("%s has a second input"):format(self.title),
+      "one input, and block:external(value) for other values that it reads")
   end
   checks.read(net, value, "the input of " .. self.title)
   self.first = value
@@ -283,8 +292,8 @@ function Scope:block(name, count, about, options)
   checks.check_parameter(net, { kind = "block", name = name })
   local loops = options.loops or 1
   if net.layers_before + count * loops > MAX_REPETITIONS then
-    checks.fail(net, ("the network's blocks run %d times"):format(net.layers_before + count * loops),
-      "at most %d times", MAX_REPETITIONS)
+    checks.fail(net, ("the blocks of the network have %d repetitions"):format(net.layers_before + count * loops),
+      "at most %d", MAX_REPETITIONS)
   end
   local block = M.make_scope(net, name, "block " .. name)
   block.count, block.loops, block.line = count, loops, checks.find_line(net)
@@ -308,14 +317,15 @@ function Scope:block(name, count, about, options)
 end
 
 -- The largest number of dropouts in a scope.
-function M.count_places(net)
-  return lists.max(net.order, function(scope) return scope.places end)
+function M.find_most_dropouts(net)
+  return lists.max(net.order, function(scope) return scope.dropout_count end)
 end
 
 -- Makes an empty scope. net: the network, or nil if the new scope is the network; title: its name in messages.
 function M.make_scope(net, name, title)
   local scope = setmetatable({ name = name, title = title, ops = {}, parameters = {}, externals = {}, sums = 0,
-    places = 0, masks = {}, late = {}, taken = {}, count = 1, loops = 1, first_site = 0, uses = "1", index = "l",
+    dropout_count = 0, masks = {}, declared_last = {}, used_names = {}, count = 1, loops = 1, first_site = 0,
+    uses = "1", index = "l",
     comment = false }, Scope)
   scope.net = net or scope
   return scope
@@ -340,7 +350,7 @@ function M.build(describe, given, chunk)
   net:width("WIDTH", given.model.width)
   describe(net, given.model)
   checks.check_all(net)
-  for scope, p in lists.iterate_nested(net.order, "late") do
+  for scope, p in lists.iterate_nested(net.order, "declared_last") do
     scope:declare(p)
   end
   return net

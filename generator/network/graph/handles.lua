@@ -14,25 +14,25 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- Methods with their arguments. of: "network" or "block", or nil if both have the method. An argument is { name, kind
--- }; arguments after the first `least` are optional, and all are required without `least`. options: the fields of a
--- last argument, a table, as name -> kind. ops.lua describes the methods of operations.
+-- Methods with their arguments. owner: the object that has the method, "network" or "block", or nil if both have it. An
+-- argument is { name, kind }; the first `required` arguments are required, without this field all. options: the fields
+-- of a last argument, a table, as name -> kind. ops.lua describes the methods of operations.
 M.METHODS = {
-  stream = { of = "network", { "name", "title" } },
-  table = { of = "network", { "name", "title" } },
-  block = { of = "network", { "name", "scope" }, { "count", "times" }, { "about", "text" }, least = 2,
+  stream = { owner = "network", { "name", "title" } },
+  table = { owner = "network", { "name", "title" } },
+  block = { owner = "network", { "name", "scope" }, { "count", "times" }, { "about", "text" }, required = 2,
     options = { loops = "times" } },
-  readout = { of = "network", { "value", "value" }, { "which", "word" } },
-  input = { of = "block", { "value", "value" } },
-  external = { of = "block", { "value", "value" } },
-  output = { of = "block", { "value", "value" } },
+  readout = { owner = "network", { "value", "value" }, { "which", "word" } },
+  input = { owner = "block", { "value", "value" } },
+  external = { owner = "block", { "value", "value" } },
+  output = { owner = "block", { "value", "value" } },
   feedforward = { { "value", "value" },
     options = { hidden = "count", activation = "word", bias = "flag", name = "name", hidden_dropout = "rate",
       branch_activation = "word" } },
 }
 
-for kind, about in next, ops do
-  M.METHODS[kind] = type(about) == "table" and about.method or M.METHODS[kind]
+for kind, definition in next, ops do
+  M.METHODS[kind] = type(definition) == "table" and definition.method or M.METHODS[kind]
 end
 
 -- Names of objects in messages.
@@ -68,12 +68,13 @@ local function make_range_check(max)
   return function(x) return math.type(x) == "integer" and x >= 1 and x <= max end
 end
 
--- Kinds of arguments: their words, and a predicate for arguments that are no objects. A title, which names a stream or
--- a table, may also be a name that a layer's memory has. Limits of numbers are those of a model's fields.
+-- Kinds of arguments: a description for messages, and a predicate for arguments that are no objects. A title, which
+-- names a stream or a table, may also be a name that a layer's memory has. Limits of numbers are those of a model's
+-- fields.
 M.KINDS = {
-  name = { "a name: " .. base_names.FREE .. ", nor one that a layer's memory has", is_name },
+  name = { "a name: " .. base_names.FREE .. ", and no name that a layer's memory has", is_name },
   title = { "a name: " .. base_names.FREE, base_names.is_free },
-  scope = { "a name: " .. base_names.FREE .. ", nor one that a network's memory has", is_block_name },
+  scope = { "a name: " .. base_names.FREE .. ", and no name that a network's memory has", is_block_name },
   names = { "a list of names, such as { \"gate\", \"up\" }", is_list_of_names },
   word = { "a word", function(x) return type(x) == "string" and #x <= 60 end },
   text = { "a sentence of up to 100 printable characters", is_text },
@@ -83,24 +84,24 @@ M.KINDS = {
   times = { "a whole number from 1 to 64", make_range_check(64) },
   flag = { "true or false", function(x) return type(x) == "boolean" end },
   value = { "a value that an operation has made" },
-  stream = { "what net:stream(name) gives" },
-  table = { "what net:table(name) gives" },
-  readout = { "what net:readout(value, \"last\") gives" },
+  stream = { "the result of net:stream(name)" },
+  table = { "the result of net:table(name)" },
+  readout = { "the result of net:readout(value, \"last\")" },
   positions = { "net.additive" },
 }
 
 -- The objects of one description:
---   made        object -> { kind, real }; real: the builder's object
+--   handles     object -> { kind, real }; real: the builder's object
 --   objects     the builder's object -> object
 --   methods, metatables   those made so far, by name and by kind
---   read, fields          the sets of the options and of the fields that the description has read
---   prefixes    the names of blocks and attentions so far (checks.check_prefix)
+--   seen_options, seen_fields   the sets of the options and of the fields that the description has read
+--   used_titles   the names of blocks and attentions so far (checks.check_prefix)
 local Handles = {}
 Handles.__index = Handles
 
--- An argument in words, for messages.
+-- The description of an argument, for messages.
 local function describe(self, x)
-  local handle = self.made[x]
+  local handle = self.handles[x]
   if handle then
     local name = handle.kind ~= "network" and rawget(handle.real, "name")
     return NOUNS[handle.kind] .. (type(name) == "string" and " " .. name or "")
@@ -115,9 +116,9 @@ end
 
 -- The builder's object that an argument stands for, or the argument itself if it is no object; a list is copied.
 function Handles:unwrap(call, name, kind, x)
-  local handle, about, is_good = x ~= nil and self.made[x] or nil, table.unpack(M.KINDS[kind])
-  if handle and handle.kind ~= kind or not handle and not (is_good and is_good(x)) then
-    self:fail(("%s: %s is %s"):format(call, name, describe(self, x)), "%s", about)
+  local handle, expected, is_valid = x ~= nil and self.handles[x] or nil, table.unpack(M.KINDS[kind])
+  if handle and handle.kind ~= kind or not handle and not (is_valid and is_valid(x)) then
+    self:fail(("%s: %s is %s"):format(call, name, describe(self, x)), "%s", expected)
   end
   return handle and handle.real or kind == "names" and table.move(x, 1, #x, 1, {}) or x
 end
@@ -130,7 +131,7 @@ end
 function Handles:read_options(call, method, given)
   if given == nil then
     return {}
-  elseif type(given) ~= "table" or self.made[given] then
+  elseif type(given) ~= "table" or self.handles[given] then
     self:fail(("%s: the options are %s"):format(call, describe(self, given)), "a table { name = value, ... }")
   end
   local options = {}
@@ -145,9 +146,9 @@ function Handles:read_options(call, method, given)
 end
 
 local function describe_call(name, method)
-  local words = lists.map(method, function(argument) return argument[1] end)
-  words[#words + 1] = method.options and "{ ... }"
-  return ("%s:%s(%s)"):format(method.of == "network" and "net" or "block", name, table.concat(words, ", "))
+  local names = lists.map(method, function(argument) return argument[1] end)
+  names[#names + 1] = method.options and "{ ... }"
+  return ("%s:%s(%s)"):format(method.owner == "network" and "net" or "block", name, table.concat(names, ", "))
 end
 
 -- The kinds of objects that methods return; other methods return a value.
@@ -159,7 +160,7 @@ function Handles:make_method(name)
   local call = describe_call(name, method)
   local max_arguments = #method + (method.options and 1 or 0)
   return self.guard(function(object, ...)
-    local scope = object ~= nil and self.made[object] or nil
+    local scope = object ~= nil and self.handles[object] or nil
     if not scope or scope.kind ~= "network" and scope.kind ~= "block" then
       self:fail(("%s is called on %s"):format(call, describe(self, object)), "a colon before the name of a method")
     elseif select("#", ...) > max_arguments then
@@ -168,7 +169,7 @@ function Handles:make_method(name)
     end
     local given, arguments = { ... }, {}
     for i, argument in ipairs(method) do
-      if given[i] ~= nil or i <= (method.least or #method) then
+      if given[i] ~= nil or i <= (method.required or #method) then
         arguments[i] = self:unwrap(call, argument[1], argument[2], given[i])
       end
     end
@@ -176,9 +177,9 @@ function Handles:make_method(name)
       arguments[#method + 1] = self:read_options(call, method, given[#method + 1])
     end
     if name == "block" then
-      checks.check_prefix(self.net, self.prefixes, arguments[1], "block")
+      checks.check_prefix(self.net, self.used_titles, arguments[1], "block")
     elseif name == "attention" then
-      checks.check_prefix(self.net, self.prefixes, arguments[4].name or arguments[1], "attention")
+      checks.check_prefix(self.net, self.used_titles, arguments[4].name or arguments[1], "attention")
     end
     local result = scope.real[name](scope.real, table.unpack(arguments, 1, max_arguments))
     return result and self:wrap(RESULTS[name] or "value", result)
@@ -211,7 +212,7 @@ end
 
 function Handles:get_method(kind, name)
   local method = type(name) == "string" and M.METHODS[name]
-  if not method or method.of and method.of ~= kind then
+  if not method or method.owner and method.owner ~= kind then
     return nil
   end
   self.methods[name] = self.methods[name] or self:make_method(name)
@@ -225,19 +226,19 @@ local function list_fields(kind)
   local names = lists.split_set(PLAIN_FIELDS[kind] or "")
   local has_methods = kind == "network" or kind == "block"
   for name, method in next, has_methods and M.METHODS or {} do
-    names[name] = not method.of or method.of == kind or nil
+    names[name] = not method.owner or method.owner == kind or nil
   end
-  return next(names) and join_names(names) or "nothing; it is handed on as it is"
+  return next(names) and join_names(names) or "no field: it is only an argument of methods"
 end
 
 function Handles:make_metatable(kind)
   local function refuse_sum()
-    self:fail("values have no arithmetic", "block:add(residual, branch), block:gate(...) and the like")
+    self:fail("values have no arithmetic", "a method, such as block:add(residual, branch) or block:gate(...)")
   end
   return {
     __metatable = false,
     __index = self.guard(function(object, name)
-      local result = fields[kind] and fields[kind](self, self.made[object].real, name)
+      local result = fields[kind] and fields[kind](self, self.handles[object].real, name)
       if result == nil then
         self:fail(("%s has no %s"):format(describe(self, object), describe(self, name)), "%s", list_fields(kind))
       end
@@ -259,19 +260,19 @@ function Handles:wrap(kind, real)
   if not self.objects[real] then
     self.metatables[kind] = self.metatables[kind] or self:make_metatable(kind)
     local object = setmetatable({}, self.metatables[kind])
-    self.made[object] = { kind = kind, real = real }
+    self.handles[object] = { kind = kind, real = real }
     self.objects[real] = object
   end
   return self.objects[real]
 end
 
 -- A read-only copy of a section that records its reads. A missing field is a mistake; in the table of the user's
--- options it is nil. read: the set to which the names of read options are added, nil for other tables.
-function Handles:make_section(title, from, read)
-  local inner = {}
-  for name, value in next, from do
-    inner[name] = type(value) == "table" and self:make_section(title .. "." .. name, value,
-      name == "options" and self.read or nil) or value
+-- options it is nil. read_options: the set to which the names of read options are added, nil for other tables.
+function Handles:make_section(title, section, read_options)
+  local fields_by_name = {}
+  for name, value in next, section do
+    fields_by_name[name] = type(value) == "table" and self:make_section(title .. "." .. name, value,
+      name == "options" and self.seen_options or nil) or value
   end
   return setmetatable({}, {
     __metatable = false,
@@ -279,13 +280,13 @@ function Handles:make_section(title, from, read)
       if type(name) ~= "string" then
         self:fail(("%s is indexed with %s"):format(title, describe(self, name)), "a name")
       end
-      self.fields[title .. "." .. name] = true
-      if read then
-        read[name] = true
-      elseif inner[name] == nil then
-        self:fail(("%s has no %s"):format(title, describe(self, name)), "%s", join_names(inner))
+      self.seen_fields[title .. "." .. name] = true
+      if read_options then
+        read_options[name] = true
+      elseif fields_by_name[name] == nil then
+        self:fail(("%s has no %s"):format(title, describe(self, name)), "%s", join_names(fields_by_name))
       end
-      return inner[name]
+      return fields_by_name[name]
     end),
     __newindex = self.guard(function(_, name)
       self:fail(("%s.%s is set"):format(title, tostring(name)),
@@ -297,9 +298,9 @@ end
 -- The arguments of a description, net and model, and two sets that are complete when the description ends: the options
 -- and the fields ("model.norm.kind") that it has read.
 function M.open(net, model, guard)
-  local self = setmetatable({ net = net, guard = guard, made = {}, objects = {}, methods = {}, metatables = {},
-    read = {}, fields = {}, prefixes = {} }, Handles)
-  return self:wrap("network", net), self:make_section("model", model), self.read, self.fields
+  local self = setmetatable({ net = net, guard = guard, handles = {}, objects = {}, methods = {}, metatables = {},
+    seen_options = {}, seen_fields = {}, used_titles = {} }, Handles)
+  return self:wrap("network", net), self:make_section("model", model), self.seen_options, self.seen_fields
 end
 
 return M

@@ -19,13 +19,14 @@ end
 -- repetition. encoding: the output of facets/additive.lua.
 function M:place(x, encoding)
   local net = self.net
-  checks.read(self, x, "what positions are added to")
+  checks.read(self, x, "the value to which positions are added")
   if not encoding.in_blocks then
-    checks.fail(net, "there are no vectors of positions to add in blocks", 'encoding.additive.at = "block" in the spec')
+    checks.fail(net, "a block adds vectors of positions, and the spec adds none in blocks",
+      'encoding.additive.at = "block" in the spec')
   elseif self.placed then
-    checks.fail(net, ("a second place() of %s"):format(self.title), "one, ahead of whatever reads it")
+    checks.fail(net, ("%s has a second place()"):format(self.title), "one place() in a block")
   elseif x.width.count ~= net.widths.WIDTH.count then
-    checks.fail(net, ("positions are added to %s, %d channels"):format(x.name, x.width.count),
+    checks.fail(net, ("positions are added to %s, which has %d channels"):format(x.name, x.width.count),
       "a value of the model's width, %d", net.widths.WIDTH.count)
   end
   self.placed = true
@@ -69,11 +70,11 @@ function M:embed(name, stream, options)
   p.embedded = true
   local positions = options.place
   if p.kind == "linear" and options.scale and options.scale ~= 1 then
-    checks.fail(net, ("vectors of a linear embedding times %s"):format(options.scale),
-      "no scale where model.embedding is \"linear\"")
+    checks.fail(net, ("a linear embedding has the scale %s"):format(options.scale),
+      "no scale if model.embedding is \"linear\"")
   elseif positions and positions.in_blocks then
-    checks.fail(net, "vectors of positions are added in blocks", 'block:place(value, net.additive), or '
-      .. 'encoding.additive.at = "input" in the spec')
+    checks.fail(net, "an embedding adds vectors of positions, and the spec adds them in blocks",
+      'block:place(value, net.additive), or encoding.additive.at = "input" in the spec')
   end
   local op = { kind = "embed", stream = stream, p = p, scale = p.kind ~= "linear" and options.scale or nil,
     encoding = positions, others = {} }
@@ -87,11 +88,11 @@ end
 
 -- The labelled tokens: the last tokens of the sequence ("last"), or the probe token ("probe") if model.readout says so.
 function M:readout(x, which)
-  checks.read(self, x, "what is read out")
+  checks.read(self, x, "the value of the readout")
   local expected = self.net.model.readout == "probe" and "probe" or "last"
   if which ~= expected then
-    checks.fail(self.net, ("the readout %q"):format(which), "%q%s", expected,
-      expected == "probe" and ", as model.readout has it" or "")
+    checks.fail(self.net, ("the readout is %q"):format(which), "%q%s", expected,
+      expected == "probe" and ", the value of model.readout" or "")
   end
   return { labelled = x, which = which }
 end
@@ -101,9 +102,9 @@ function M:classify(readout, options)
   local net = self.net
   options = options or {}
   if net.classified then
-    checks.fail(net, "a second classify()", "one")
+    checks.fail(net, "the network has a second classify()", "one classify()")
   elseif options.tied and options.tied.kind == "linear" then
-    checks.fail(net, "logits by the rows of a linear embedding",
+    checks.fail(net, "the output layer is tied to a linear embedding",
       'model.embedding = "table", or classify() without tied')
   end
   local x = readout.labelled

@@ -1,23 +1,23 @@
--- The operations of a network, an entry for each. A model that needs another operation adds an entry here, with a
--- kernel for each target and a twin of the kernel in kernels/ref. An entry without `kernel` also needs a method of
--- scopes (builder.lua), a rule in backward.lua and records for both targets (see ARCHITECTURE.md).
+-- The kinds of operations of a network, an entry for each. A model that needs another kind adds an entry here, with a
+-- kernel for each target and a twin of the kernel in kernels/ref. An entry without `choose_kernel` also needs a method
+-- of scopes (builder.lua), a rule in backward.lua and records for both targets (see ARCHITECTURE.md). `op` is an
+-- operation of the kind. Fields of an entry:
 --
 --   roles      the operands, in the order in which they are read
 --   by_row     a row of the result depends only on the same row of each operand
---   words      a function of the operation: the words with which `longhand plan` describes it
---   flops      a function of the operation: floating-point operations of a forward pass, two per multiply-add: { token,
---              pair, label, distance }, for every token, pair of tokens, label, and row of distances that a batch
---              shares; text: the number for a token or a pair, as an expression in C
---   kinds      for an operation with several kinds, words on each kind, by the kind's name
---   method     the arguments of the builder's method of that name (handles.lua)
+--   describe(op)      returns the description that `longhand plan` prints
+--   count_flops(op)   returns floating-point operations of a forward pass, two per multiply-add: { token, pair, label,
+--              distance }, for every token, pair of tokens, label, and row of distances that a batch shares; text: the
+--              number for a token or a pair, as an expression in C
+--   kinds      for operations that differ by an activation, a gate or a norm: its name -> its description
+--   method     the arguments of the builder's method with the name of the kind (handles.lua)
 -- Operations that map the rows of one value, drop results out at a rate, and read the value again in the backward pass,
 -- also have these fields:
 --   header     the name of the kernels' file in kernels/cpu and kernels/cuda
---   kernel     a function of the operation: the name K of K(rows, width, x, y) and K_grad(rows, width, x, dy, dx) on
---              each target
---   base_words  a function of the operation: its words without dropout
---   width      a function of (value, fail): the result's width; without it the width of the value
---   by_activation  (gate) the gate's kind, by the value of model.activation
+--   choose_kernel(op)   returns the name K of K(rows, width, x, y) and K_grad(rows, width, x, dy, dx) on each target
+--   describe_without_dropout(op)   returns the description, without the words on dropout
+--   choose_width(value, fail)      returns the result's width; without this function it is the width of the value
+--   by_activation  for gates: the gate's name, by the value of model.activation
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -26,9 +26,9 @@ local M = {}
 
 M.embed = {
   roles = {},
-  method = { of = "network", { "name", "name" }, { "stream", "stream" },
+  method = { owner = "network", { "name", "name" }, { "stream", "stream" },
     options = { table = "table", scale = "number", place = "positions", dropout = "rate" } },
-  words = function(op)
+  describe = function(op)
     return (op.p.kind == "linear" and "linear map of tokens" or "vectors of tokens")
       .. (op.encoding and op.encoding.kind ~= "none" and " and of their positions" or "")
   end,
@@ -36,16 +36,16 @@ M.embed = {
 
 M.place = {
   roles = { "x" },
-  method = { of = "block", { "value", "value" }, { "positions", "positions" } },
-  words = function(op) return "adds vectors of positions" .. (op.dropout and ", the sum dropped out" or "") end,
+  method = { owner = "block", { "value", "value" }, { "positions", "positions" } },
+  describe = function(op) return "adds vectors of positions" .. (op.dropout and ", the sum dropped out" or "") end,
 }
 
 M.product = {
   roles = { "x" }, by_row = true,
   method = { { "name", "name" }, { "value", "value" }, { "width", "count" },
     options = { parts = "names", bias = "flag" } },
-  words = function(op) return op.p.bias and "product and bias" or "product" end,
-  flops = function(op)
+  describe = function(op) return op.p.bias and "product and bias" or "product" end,
+  count_flops = function(op)
     local columns = #op.p.tensors * (op.p.shown or op.p.width.count)
     return { token = 2 * op.x.width.count * columns,
       text = ("2.0 * %s * %s"):format(op.x.width.text, op.p.shown and columns or op.out.width.text) }
@@ -54,9 +54,10 @@ M.product = {
 
 local function make_row_operation(operation)
   operation.roles, operation.by_row, operation.header = { "x" }, true, "activations"
-  operation.method = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, { "dropout", "rate" }, least = 3 }
-  function operation.words(op)
-    return operation.base_words(op) .. (op.dropout and ", dropped out" or "")
+  operation.method = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, { "dropout", "rate" },
+    required = 3 }
+  function operation.describe(op)
+    return operation.describe_without_dropout(op) .. (op.dropout and ", dropped out" or "")
   end
   return operation
 end
@@ -65,7 +66,7 @@ local function get_activation(op)
   return op.activation
 end
 
-M.activation = make_row_operation { kernel = get_activation, base_words = get_activation, kinds = {
+M.activation = make_row_operation { choose_kernel = get_activation, describe_without_dropout = get_activation, kinds = {
   relu = "max(x, 0)",
   gelu = "x Phi(x), Hendrycks and Gimpel 2016",
   gelu_tanh = "its approximation by tanh",
@@ -75,41 +76,41 @@ M.activation = make_row_operation { kernel = get_activation, base_words = get_ac
 -- f(first half) times the second half.
 M.gate = make_row_operation { kinds = { silu = "SwiGLU", gelu = "GEGLU" },
   by_activation = { swiglu = "silu", geglu = "gelu" },
-  kernel = function(op) return op.activation == "silu" and "swiglu" or "geglu" end,
-  base_words = function(op) return ("the %s gate"):format(op.activation) end,
-  width = function(x, fail)
-    return x.width.factor == 2 and x.width.of or fail(("the input of the gate is %s [%s]"):format(x.name,
+  choose_kernel = function(op) return op.activation == "silu" and "swiglu" or "geglu" end,
+  describe_without_dropout = function(op) return ("the %s gate"):format(op.activation) end,
+  choose_width = function(x, fail)
+    return x.width.factor == 2 and x.width.base or fail(("the input of the gate, %s, has the width %s"):format(x.name,
       x.width.text), "a product of two parts: gate and up")
   end }
 
 M.norm = {
   roles = { "x" }, by_row = true,
-  method = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, least = 2 },
-  words = function(op) return op.norm == "rms" and "RMS norm" or "layer norm" end,
+  method = { { "name", "name" }, { "value", "value" }, { "kind", "word" }, required = 2 },
+  describe = function(op) return op.norm == "rms" and "RMS norm" or "layer norm" end,
   kinds = { layer = "Ba et al. 2016", rms = "Zhang and Sennrich 2019" },
 }
 
 M.add = {
   roles = { "residual", "branch" }, by_row = true,
-  method = { { "residual", "value" }, { "branch", "value" }, { "dropout", "rate" }, least = 2 },
-  words = function(op) return op.dropout and "sum, the branch dropped out" or "sum" end,
+  method = { { "residual", "value" }, { "branch", "value" }, { "dropout", "rate" }, required = 2 },
+  describe = function(op) return op.dropout and "sum, the branch dropped out" or "sum" end,
 }
 
 -- A sum and its norm, fused (fuse.lua).
-M.add_norm = { roles = { "residual", "branch" }, by_row = true, words = function(op)
-  return (op.dropout and "sum, the branch dropped out, and its " or "sum and its ") .. M.norm.words(op)
+M.add_norm = { roles = { "residual", "branch" }, by_row = true, describe = function(op)
+  return (op.dropout and "sum, the branch dropped out, and its " or "sum and its ") .. M.norm.describe(op)
 end }
 
 -- Attention: q holds queries, kv keys and values; contribution: the value that the family requests (attention.lua), or
 -- nil. flops counts logits, weighted values, products with vectors of distances, and the map of shared distance rows.
 M.attention = {
   roles = { "q", "kv", "contribution" },
-  method = { of = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
+  method = { owner = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
     options = { bias = "flag", name = "name", dropout = "rate" } },
-  words = function(op)
+  describe = function(op)
     return ("attention %s%s"):format(op.family.name, op.dropout and ", weights dropped out" or "")
   end,
-  flops = function(op)
+  count_flops = function(op)
     local C, relative = op.out.width.count, op.family.relative
     local per_channel = relative.kind == "none" and 4 or 6
     return { pair = per_channel * C, text = ("%d.0 * %s"):format(per_channel, op.out.width.text),
@@ -117,27 +118,27 @@ M.attention = {
   end,
 }
 
-M.block = { roles = { "x" }, words = function(op)
+M.block = { roles = { "x" }, describe = function(op)
   return ("block, %d times"):format(op.block.count * op.block.loops)
 end }
 
 M.classify = {
   roles = { "x" },
-  method = { of = "network", { "readout", "readout" }, options = { tied = "table" } },
-  words = function(op) return op.tied and "logits by the tokens' vectors, loss" or "logits, loss" end,
-  flops = function(op) return { label = 2 * op.x.width.count * op.out.width.shown } end,
+  method = { owner = "network", { "readout", "readout" }, options = { tied = "table" } },
+  describe = function(op) return op.tied and "logits by the tokens' vectors, loss" or "logits, loss" end,
+  count_flops = function(op) return { label = 2 * op.x.width.count * op.out.width.shown } end,
 }
 
--- The entries of operations that map the rows of one value (those with `kernel`), by kind.
+-- The entries of operations that map the rows of one value (those with `choose_kernel`), by kind.
 function M.list_row_operations()
   local operations = {}
   for kind, operation in next, M do
-    operations[kind] = type(operation) == "table" and operation.kernel and operation or nil
+    operations[kind] = type(operation) == "table" and operation.choose_kernel and operation or nil
   end
   return operations
 end
 
--- The names of a table of kinds as words: "gelu, relu or silu".
+-- The names in a table of kinds, as a list in English: "gelu, relu or silu".
 function M.format_names(kinds)
   local list = canonical.sort_keys(kinds)
   local last = table.remove(list)
@@ -151,10 +152,10 @@ function M.find_all(net, kind)
   end)
 end
 
--- The floating-point operations of an operation, in the form of `flops`.
+-- The floating-point operations of an operation, in the form that the entries' count_flops() returns.
 function M.count_flops(op)
-  local count = M[op.kind].flops
-  return count and count(op) or {}
+  local count_flops = M[op.kind].count_flops
+  return count_flops and count_flops(op) or {}
 end
 
 -- The values that an operation makes; the operation of a fused sum and norm (fuse.lua) makes two, a stored sum first.

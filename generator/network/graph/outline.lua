@@ -6,7 +6,7 @@
 --   scope      { name, count, times, about, outside, operations }; count: repetitions with parameters of their own;
 --              times: all repetitions, loops included; about: the block's comment, or false; outside: names of a
 --              block's input and of the values of the network that it reads
---   operation  { kind, name, words, reads, from, rows, columns, parameters, kept, per_token, per_pair, per_label,
+--   operation  { kind, name, description, reads, from, rows, columns, parameters, kept, per_token, per_pair, per_label,
 --              per_distance, stream, keys }; reads: the names of its operands; from: for each operand, the number of
 --              the operation that made it, or its name in `outside`; rows: "tokens", "labels" or "none"; kept: the
 --              backward pass reads the result, or numbers that a norm saves; false for a block's output; stream: the
@@ -51,7 +51,7 @@ end
 local function describe_operation(op, counted, numbers, read)
   local operands, flops = ops.list_operands(op), ops.count_flops(op)
   return {
-    kind = op.kind, name = get_name(op), words = op.about.words(op),
+    kind = op.kind, name = get_name(op), description = op.definition.describe(op),
     reads = lists.map(operands, function(operand) return get_label(operand.value) end),
     from = lists.map(operands, function(operand) return numbers[operand.value] end),
     rows = op.kind == "classify" and "labels" or "tokens", columns = count_columns(op),
@@ -79,7 +79,7 @@ end
 
 -- The number of learned elements of scores that all layers share; they belong to the network.
 function M.count_shared(net)
-  return lists.sum(net.late, parameters.count)
+  return lists.sum(net.declared_last, parameters.count)
 end
 
 function M.derive(net, buffer_lists)
@@ -89,7 +89,7 @@ function M.derive(net, buffer_lists)
   end)
   local shared = M.count_shared(net)
   if shared > 0 then
-    table.insert(list[1].operations, { kind = "score", name = "score", words = "numbers that all layers share",
+    table.insert(list[1].operations, { kind = "score", name = "score", description = "numbers that all layers share",
       reads = {}, from = {}, rows = "none", columns = 0, parameters = shared, stream = 0, keys = 0,
       per_token = 0, per_pair = 0, per_label = 0, per_distance = 0 })
   end

@@ -6,7 +6,7 @@
 -- network; read: the set of the values that the backward list reads. Fields of a buffer:
 --
 --   name, width, stream   as in a value
---   form       "rows": [rows][width]; "row": one number for each row; "keep": a mask of [rows][width]; "family": the
+--   form       "rows": [rows][width]; "row": one number for each row; "mask": a mask of [rows][width]; "family": the
 --              numbers that an attention saves, with `family` instead of the name; "vocabulary": [symbols][width]
 --              (cpu_rows.lua)
 --   training   the buffer exists only in training
@@ -53,7 +53,7 @@ function M.find_read(backward)
       read[entry.relu] = true
     elseif entry.kind == "relu_grad" then
       read[op.out] = true
-    elseif op and entry.kind == op.kind .. "_grad" and op.about.kernel then -- an activation or a gate (ops.lua)
+    elseif op and entry.kind == op.kind .. "_grad" and op.definition.choose_kernel then -- an activation or a gate
       read[op.x] = true
     elseif entry.kind == "attention_grad" then
       lists.update(read, lists.to_set(lists.append(ops.list_read(op), { op.out })))
@@ -98,8 +98,8 @@ local function collect(scope, forward, backward, add_shared, evaluates_dropout)
         writer = op })
       add_kept({ name = op.name .. "_rstd", form = "row", stream = stream, kept = true, writer = op })
     end
-    if op.keep then
-      masks[#masks + 1] = { name = op.keep, form = "keep", width = op.out.width, stream = op.out.stream,
+    if op.mask then
+      masks[#masks + 1] = { name = op.mask, form = "mask", width = op.out.width, stream = op.out.stream,
         training = not evaluates_dropout, about = "0 or -1", kept = true, writer = op }
     end
     for _, value in ipairs(ops.list_results(op)) do

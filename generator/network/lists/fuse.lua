@@ -36,8 +36,8 @@ end
 local function fuse_relu(op, next_op, readers)
   if op.kind == "product" and op.p.bias and next_op.kind == "activation" and next_op.activation == "relu"
     and next_op.x == op.out and is_only_reader(readers, op, next_op) then
-    return lists.merge(op, { relu = true, out = next_op.out, dropout = next_op.dropout, keep = next_op.keep,
-      place = next_op.place })
+    return lists.merge(op, { relu = true, out = next_op.out, dropout = next_op.dropout, mask = next_op.mask,
+      dropout_number = next_op.dropout_number })
   end
 end
 

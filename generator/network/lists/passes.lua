@@ -3,11 +3,11 @@
 -- Input: a network (builder.lua), its lists (scope_lists.lua), which both targets execute, and its buffers
 -- (buffers.lua). Output, pure data: a list of scopes, the network first:
 --   scope      { name, count, times, about, forward, backward }; count and times as in outline.lua
---   operation  { kind, name, words, reads, shape, parameters, per_token, per_pair, stream, keys, buffers }
+--   operation  { kind, name, description, reads, shape, parameters, per_token, per_pair, stream, keys, buffers }
 -- Fields of an operation:
 --   name        the name of the result in generated code: a value, the buffer of a gradient, or a parameter whose
 --               gradient is written
---   words       the text for users
+--   description the text for users
 --   reads       the names of the operands in generated code
 --   shape       { rows, columns }, or nil; rows may also be "tokens", "labels" or "STREAM.tokens"
 --   parameters  the number of learned numbers
@@ -51,13 +51,13 @@ local describers = {
       op.dropout and ", dropped out" or "")
   end,
   add = describe_sum,
-  add_norm = function(op) return describe_sum(op) .. ", " .. ops.norm.words(op) end,
+  add_norm = function(op) return describe_sum(op) .. ", " .. ops.norm.describe(op) end,
   block = function(op) return "all repetitions of " .. op.block.name end,
 }
 
 -- An operation of the output, without learned numbers and floating-point operations.
 local function make_entry(kind, name, text, reads, shape)
-  return { kind = kind, name = name, words = text, reads = reads, shape = shape, parameters = 0, per_token = 0,
+  return { kind = kind, name = name, description = text, reads = reads, shape = shape, parameters = 0, per_token = 0,
     per_pair = 0, stream = 0, keys = 0, buffers = {} }
 end
 
@@ -71,7 +71,7 @@ end
 -- counted_parameters: the set of the parameters that earlier entries have counted; this entry adds its own.
 local function describe_forward(net, op, counted_parameters)
   local name = op.sum and op.sum.name .. ", " .. op.out.name or get_name(op.out)
-  local describe = describers[op.kind] or ops[op.kind].words
+  local describe = describers[op.kind] or ops[op.kind].describe
   local entry = make_entry(op.kind, name, describe(op), list_operands(op), get_shape(net, op.out))
   if op.kind == "classify" then
     entry.shape[1] = "labels"
@@ -88,7 +88,7 @@ local backward_describers = {
   norm_grad = function(item)
     return "gradient of " .. item.op.name .. (item.dbranch and ", dropout" or ""), { item.op.name .. "_xhat" }
   end,
-  dropout_grad = function(item) return "gradient behind dropout", { item.op.keep } end,
+  dropout_grad = function(item) return "gradient behind dropout", { item.op.mask } end,
   weight_grad = function(item)
     return "gradient of the weight" .. (item.op.p.bias and " and its bias" or ""), { get_name(item.x) }, 1
   end,
@@ -110,14 +110,14 @@ local backward_describers = {
   place_grad = function(item)
     local learned = item.op.p and not item.op.p.frozen
     return (item.to and "gradient behind dropout" or "") .. (item.to and learned and ", and " or "")
-      .. (learned and "gradient of the positions' vectors" or ""), { item.op.keep }
+      .. (learned and "gradient of the positions' vectors" or ""), { item.op.mask }
   end,
 }
 
 -- Gradients of operations over the rows of one value read the value again.
 for kind, operation in next, ops.list_row_operations() do
   backward_describers[kind .. "_grad"] = function(item)
-    return "gradient of " .. operation.base_words(item.op), list_operands(item.op)
+    return "gradient of " .. operation.describe_without_dropout(item.op), list_operands(item.op)
   end
 end
 

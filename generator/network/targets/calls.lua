@@ -20,48 +20,48 @@ local GRADIENTS = { from = true, dy = true, to = true, dbranch = true, dq = true
 local VALUES = { out = true, sum = true, x = true, residual = true, branch = true, q = true, kv = true,
   contribution = true, hidden = true }
 
--- Names for the records of a list's entry, by role: gradients that the entry reads and writes, operands and results of
--- its operation, else the scope's names (at); false for an absent gradient or value. place: a function that gives the
+-- Texts for the records of a list's entry, by role: gradients that the entry reads and writes, operands and results of
+-- its operation, else the texts of the scope; false for an absent gradient or value. place: a function that gives the
 -- text of a value.
-function M.make_names(at, entry, place)
+function M.make_text(scope_text, entry, place)
   local op = entry.op or entry
   return setmetatable({}, { __index = function(_, role)
     if GRADIENTS[role] then
-      return entry[role] and at.w .. entry[role].name or false
+      return entry[role] and scope_text.w .. entry[role].name or false
     elseif VALUES[role] then
       return op[role] and place(op[role]) or false
     end
-    return at[role]
+    return scope_text[role]
   end })
 end
 
--- The text of an argument: a word in single quotes, the record's field, or the scope's name, which becomes the record's
--- field.
-local function find_argument(record, role, at)
-  local text = role:match("^'(.*)'$")
-  if not text and record[role] == nil then
-    record[role] = at[role]
+-- The text of an argument: a word in single quotes, the record's field, or the text of the role, which becomes the
+-- record's field. text: texts by role (M.make_text).
+local function find_argument(record, role, text)
+  local literal = role:match("^'(.*)'$")
+  if not literal and record[role] == nil then
+    record[role] = text[role]
   end
-  text = text or record[role]
-  if text == nil then
+  local argument = literal or record[role]
+  if argument == nil then
     error(("a record of operation %s has no field %s, which its call needs: %s"):format(record.kind, role,
       record.call))
   end
-  return text
+  return argument
 end
 
--- Sets a record's routine, arguments and template. record.asked: the condition of the call in C, or false, also set if
--- absent. at: names for absent roles.
-function M.fill(target, record, at)
+-- Sets a record's routine, arguments and template. record.condition: the condition of the call in C, false if absent.
+-- text: texts by role, for the roles that the record does not have.
+function M.fill(target, record, text)
   local routine, roles = (record.call or ""):match("^([%w_]+)%((.*)%)$")
   if not routine then
     record.template = record.template or ("%s/op/%s.tpl"):format(target, record.kind)
     return record
   end
-  record.routine, record.asked, record.arguments = routine == "routine" and record.routine or routine,
-    record.asked or false, {}
+  record.routine, record.condition, record.arguments = routine == "routine" and record.routine or routine,
+    record.condition or false, {}
   for role in roles:gmatch("[^, ]+") do
-    table.insert(record.arguments, find_argument(record, role, at or {}))
+    table.insert(record.arguments, find_argument(record, role, text or {}))
   end
   record.template = record.template or "parts/call.tpl"
   return record
@@ -69,27 +69,27 @@ end
 
 -- Appends the records ... of an operation, or of a backward list's entry; false records are skipped. kind: the kind of
 -- the records that do not have their own.
-function M.append(target, records, kind, at, ...)
+function M.append(target, records, kind, text, ...)
   for _, record in ipairs({ ... }) do
     if record then
       record.kind = record.kind or kind
-      local filled = M.fill(target, record, at) -- `at` may append records that an argument needs, before this one
+      local filled = M.fill(target, record, text) -- `text` may append records that an argument needs, before this one
       records[#records + 1] = filled
     end
   end
 end
 
 -- The set of the C variables that the texts of records read: p of "p->bias", s of "&s->self", train of
--- "train ? keep : NULL"; also conditions of calls (asked) and selections of rows (part, distinct: cpu_rows.lua).
+-- "train ? keep : NULL"; also conditions of calls and selections of rows (part, distinct: cpu_rows.lua).
 function M.find_read(records)
   local read = {}
   for _, record in ipairs(records) do
-    for _, text in next, record do
-      text = type(text) == "string" and text or ""
-      read[text:match("^(%l+) %? ") or ""] = true
-      lists.update(read, lists.to_set(lists.find_all(text, "%f[%w_](%l+)%->")))
+    for _, field in next, record do
+      local field_text = type(field) == "string" and field or ""
+      read[field_text:match("^(%l+) %? ") or ""] = true
+      lists.update(read, lists.to_set(lists.find_all(field_text, "%f[%w_](%l+)%->")))
     end
-    read[record.asked or ""], read[record.part or ""], read[record.distinct or ""] = true, true, true
+    read[record.condition or ""], read[record.part or ""], read[record.distinct or ""] = true, true, true
   end
   return read
 end
@@ -118,23 +118,23 @@ end
 
 -- The record of a norm, forward or backward, with the numbers that the forward pass saves (xhat, the normalised values,
 -- and rstd, the inverse deviation) and the norm's learned scale.
-function M.make_norm(at, op, routine, call)
-  return { call = call, routine = routine, scale = at.p .. op.p.name .. "_scale",
-    xhat = at.kept .. op.name .. "_xhat", rstd = at.kept .. op.name .. "_rstd" }
+function M.make_norm(text, op, routine, call)
+  return { call = call, routine = routine, scale = text.p .. op.p.name .. "_scale",
+    xhat = text.kept .. op.name .. "_xhat", rstd = text.kept .. op.name .. "_rstd" }
 end
 
 -- Adds functions that make the records of operations over the rows of one value to the tables `forward` and `backward`.
--- name_routine(state, op, kernel, ending): returns the name of the function for rows; add_dropout(state, at, op,
+-- name_routine(state, op, kernel, ending): returns the name of the function for rows; add_dropout(state, text, op,
 -- record): returns the record and the records of its dropout.
 function M.add_row_records(forward, backward, name_routine, add_dropout)
   for kind, operation in next, ops.list_row_operations() do
-    forward[kind] = function(state, at, op)
-      return add_dropout(state, at, op, { call = "routine(rows, x, out)",
-        routine = name_routine(state, op, operation.kernel(op), "") })
+    forward[kind] = function(state, text, op)
+      return add_dropout(state, text, op, { call = "routine(rows, x, out)",
+        routine = name_routine(state, op, operation.choose_kernel(op), "") })
     end
     backward[kind .. "_grad"] = function(state, _, entry)
       return { call = "routine(rows, x, dy, to)",
-        routine = name_routine(state, entry.op, operation.kernel(entry.op), "_grad") }
+        routine = name_routine(state, entry.op, operation.choose_kernel(entry.op), "_grad") }
     end
   end
   function backward.relu_grad(state, _, entry)

@@ -2,11 +2,11 @@
 -- alone reads the hidden values. In device code whose products are cut by warp, the second product reads hidden values
 -- from shared memory.
 --
--- Input: the entries { kind, one, of_backward } of a block's forward and backward lists (cuda_network.lua), where `one`
+-- Input: the entries { kind, item, is_backward } of a block's forward and backward lists (cuda_lists.lua), where `item`
 -- is an operation, or an entry of a backward list; stores_operands: whether operands of products are stored in places
 -- of their own, so that hidden values and their gradients need no buffer. Output: lists in which an entry of kind
 -- "chain" or "chain_grad" replaces those of two products, and { values, gradients }, the sets of the names of buffers
--- that chains make unnecessary. The field `one` of the new entries:
+-- that chains make unnecessary. The field `item` of the new entries:
 --
 --   chain        first, last: the products; operation: the one between them, nil for relu as a part of the first
 --                product; x: the input, hidden: the values after the operation, out: the result; kernel: the
@@ -32,7 +32,7 @@ local OPERATIONS = { activation = true, gate = true }
 -- The activation after the product at index i: its kernel, its operation if it is not part of the product, and the
 -- index at which the second product would be.
 local function find_operation(list, i)
-  local first, next_op = list[i].one, list[i + 1] and list[i + 1].one
+  local first, next_op = list[i].item, list[i + 1] and list[i + 1].item
   if first.relu then
     return "relu", nil, i + 1
   elseif next_op and OPERATIONS[next_op.kind] and next_op.x == first.out and not next_op.dropout then
@@ -42,13 +42,13 @@ end
 
 -- The chain that begins at index i of a forward list, and the index of its last entry; nil if none begins there.
 local function find_chain(list, i, readers)
-  local first = list[i].one
+  local first = list[i].item
   if list[i].kind ~= "product" or first.dropout then
     return nil
   end
   local kernel, operation, last_index = find_operation(list, i)
   local last_entry = kernel and list[last_index]
-  local last = last_entry and last_entry.kind == "product" and last_entry.one
+  local last = last_entry and last_entry.kind == "product" and last_entry.item
   local hidden, is_gated = operation and operation.out or first.out, operation ~= nil and operation.kind == "gate"
   if last and last.x == hidden and #readers[hidden] == 1 and #readers[first.out] == 1 then
     return { kind = "chain", first = first, operation = operation, last = last, kernel = kernel, x = first.x,
@@ -59,13 +59,13 @@ end
 
 -- Whether an entry is of a kind and belongs to an operation.
 local function is_gradient(entry, kind, op)
-  return entry ~= nil and entry.kind == kind and entry.one.op == op
+  return entry ~= nil and entry.kind == kind and entry.item.op == op
 end
 
 -- The gradient of a chain, if it begins at index i of a backward list: the fields of chain_grad, the entry of the
 -- gradient of the first weights, and the index of the last entry; otherwise nil.
 local function find_gradient(list, i, chain)
-  local hidden_grad, operation = list[i].one, chain.operation
+  local hidden_grad, operation = list[i].item, chain.operation
   if not is_gradient(list[i], "input_grad", chain.last) or hidden_grad.adds
     or not (hidden_grad.relu or operation) then
     return nil
@@ -75,8 +75,8 @@ local function find_gradient(list, i, chain)
   if (not operation or is_gradient(list[sum_index], operation.kind .. "_grad", operation))
     and is_gradient(weight_grad, "weight_grad", chain.first)
     and is_gradient(input_grad, "input_grad", chain.first) then
-    return { kind = "chain_grad", op = chain, dy = hidden_grad.dy, dhidden = list[sum_index].one.to,
-      to = input_grad.one.to, adds = input_grad.one.adds }, weight_grad, sum_index + 2
+    return { kind = "chain_grad", op = chain, dy = hidden_grad.dy, dhidden = list[sum_index].item.to,
+      to = input_grad.item.to, adds = input_grad.item.adds }, weight_grad, sum_index + 2
   end
 end
 
@@ -92,7 +92,7 @@ end
 -- Returns the new forward list, the new backward list, and the unnecessary buffers.
 function M.chain(forward, backward, stores_operands)
   local readers = fuse.find_readers(lists.map(forward, function(entry)
-    return entry.kind ~= "drop" and entry.one or nil
+    return entry.kind ~= "drop" and entry.item or nil
   end))
   local new_forward, new_backward, chains_by_index, i = {}, {}, {}, 1 -- chains_by_index: indices in `backward`
   local unused = { values = {}, gradients = {} }
@@ -102,7 +102,7 @@ function M.chain(forward, backward, stores_operands)
     if gradient_index then
       chains_by_index[gradient_index] = chain
       if chain.operation then
-        unused.gradients[backward[gradient_index].one.to.name] = true
+        unused.gradients[backward[gradient_index].item.to.name] = true
         unused.values[chain.first.out.name] = not chain.sum or nil
       end
       if stores_operands then
@@ -110,7 +110,7 @@ function M.chain(forward, backward, stores_operands)
         unused.values[chain.hidden.name] = true
       end
     end
-    new_forward[#new_forward + 1] = gradient_index and { kind = "chain", one = chain, of_backward = false }
+    new_forward[#new_forward + 1] = gradient_index and { kind = "chain", item = chain, is_backward = false }
       or forward[i]
     i = (gradient_index and last_index or i) + 1
   end
@@ -118,14 +118,14 @@ function M.chain(forward, backward, stores_operands)
   while i <= #backward do
     if chains_by_index[i] then
       local chain_grad, weight_grad, last_index = find_gradient(backward, i, chains_by_index[i])
-      lists.append(new_backward, { { kind = "chain_grad", one = chain_grad, of_backward = true }, weight_grad })
+      lists.append(new_backward, { { kind = "chain_grad", item = chain_grad, is_backward = true }, weight_grad })
       i = last_index
     else
       new_backward[#new_backward + 1] = backward[i]
     end
     i = i + 1
   end
-  for _, buffer in ipairs(lists.collect(new_backward, function(entry) return buffers.list_written(entry.one) end)) do
+  for _, buffer in ipairs(lists.collect(new_backward, function(entry) return buffers.list_written(entry.item) end)) do
     unused.gradients[buffer.name] = nil
   end
   return new_forward, new_backward, unused

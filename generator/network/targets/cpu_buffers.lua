@@ -15,7 +15,7 @@ function M.get_prefix(net, stream)
 end
 
 -- The C types of buffers, by their form.
-local TYPES = { rows = "real *", row = "real *", keep = "int8_t *", vocabulary = "real *" }
+local TYPES = { rows = "real *", row = "real *", mask = "int8_t *", vocabulary = "real *" }
 
 local function write_shape(net, buffer)
   local tokens = buffer.form == "vocabulary" and "[VOCABULARY]"

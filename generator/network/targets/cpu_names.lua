@@ -15,49 +15,50 @@ local KERNEL_NAMES = lists.find_all([[layer_norm rms_norm norm_row rms_row bias 
   add_branch add_row add_norm add_norm_sum add_dropout_norm add_dropout_norm_sum rms_add_norm rms_add_norm_sum
   rms_add_dropout_norm rms_add_dropout_norm_sum]], "%S+")
 
--- The set of the kernels' names, which functions of a generated file may not have.
-function M.list_taken()
+-- The set of the names of kernels, which functions of a generated file may not have.
+function M.list_kernel_names()
   local names = lists.join(KERNEL_NAMES, {})
   for _, operation in next, ops.list_row_operations() do
     for kind in next, operation.kinds do
-      names[#names + 1] = operation.kernel({ activation = kind })
+      names[#names + 1] = operation.choose_kernel({ activation = kind })
     end
   end
   return lists.to_set(lists.collect(names, function(name) return { name, name .. "_grad" } end))
 end
 
--- Texts of a scope's records. Prefixes of names: w, of the workspace; kept, of the layer's state; p, of parameters; g,
--- of gradients; panels, of panels of weights; of_part, of the rows that a repetition computes. Arguments: self, the
+-- Texts for a scope's records. Prefixes of names: w, of the workspace; kept, of the layer's state; p, of parameters; g,
+-- of gradients; panels, of panels of weights; selection, of the rows that a repetition computes. Arguments: self, the
 -- workspace; if the CPU omits unused rows (cpu_rows.lua), also all (all tokens) and part (the tokens that this
 -- repetition computes), else false.
-function M.make_scope_names(cpu, scope)
-  local names = scope == cpu.net
+function M.make_scope_text(cpu, scope)
+  local text = scope == cpu.net
     and { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->",
-      panels = ("w.%s->"):format(cpu.panels_of), of_part = "w.read." }
-    or { w = "w->", self = "w", kept = "s->", p = "p->", g = "g->", panels = "panels->", of_part = "part->" }
-  names.all = cpu.part and (scope == cpu.net and "&w.all" or "&w->all") or false
-  names.part = cpu.part and (scope == cpu.net and "&w.read" or "part") or false
-  return names
+      panels = ("w.%s->"):format(cpu.panels_member), selection = "w.read." }
+    or { w = "w->", self = "w", kept = "s->", p = "p->", g = "g->", panels = "panels->", selection = "part->" }
+  text.all = cpu.part and (scope == cpu.net and "&w.all" or "&w->all") or false
+  text.part = cpu.part and (scope == cpu.net and "&w.read" or "part") or false
+  return text
 end
 
--- The names for the records of a list's entry (calls.lua), with the numbers of rows and tokens that it computes.
-function M.make_entry_names(cpu, at, entry, place)
+-- Texts for the records of a list's entry (calls.lua), with the numbers of rows and tokens that the entry computes.
+function M.make_entry_text(cpu, scope_text, entry, place)
   local value = (entry.op or entry).out or entry.to
-  local prefix = at.partly and at.of_part or at.w .. cpu_buffers.get_prefix(cpu.net, value.stream)
-  local at_rows = setmetatable({ rows = prefix .. "rows", tokens = prefix .. "tokens" }, { __index = at })
-  return calls.make_names(at_rows, entry, place)
+  local prefix = scope_text.is_partial and scope_text.selection
+    or scope_text.w .. cpu_buffers.get_prefix(cpu.net, value.stream)
+  local with_rows = setmetatable({ rows = prefix .. "rows", tokens = prefix .. "tokens" }, { __index = scope_text })
+  return calls.make_text(with_rows, entry, place)
 end
 
 -- The place of a block's value in the forward or the backward pass, as text.
-local function place_in_block(cpu, scope, at, value, is_backward)
+local function place_in_block(cpu, scope, text, value, is_backward)
   if value.external then
-    return at.w .. value.name
+    return text.w .. value.name
   elseif value == scope.entry then
     return is_backward and "s->input" or "input"
   elseif value == scope.last then
     return "output"
   end
-  return (cpu.buffers.scopes[scope].read[value] and at.kept or at.w) .. value.name
+  return (cpu.buffers.scopes[scope].read[value] and text.kept or text.w) .. value.name
 end
 
 -- The place of a value of the network, as text. A value that only one block reads, as its input, is in the place that
@@ -74,10 +75,10 @@ end
 
 -- Makes a function that gives the place of a scope's value, as text. mode: "train" or "evaluate" for the network,
 -- "back" for a block's backward pass, "forward" for its forward pass.
-function M.make_placer(cpu, scope, at, mode)
+function M.make_placer(cpu, scope, text, mode)
   return function(value)
     return scope == cpu.net and place_in_network(cpu, value, mode)
-      or place_in_block(cpu, scope, at, value, mode == "back")
+      or place_in_block(cpu, scope, text, value, mode == "back")
   end
 end
 

@@ -5,16 +5,17 @@
 --   blocks      the blocks in order, each with:
 --     name, comment, parameters_type   texts for generated code
 --     count, uses          the numbers of layers and of repetitions as C text; layers, repetitions: as numbers
---     forward, backward    the lists of a repetition; asks: whether `forward` depends on the mode
+--     forward, backward    the lists of a repetition; depends_on_mode: whether `forward` differs by mode
 --     own_input            the name of the first repetition's input if its buffer differs from that of later
 --                          repetitions, else false
 --     panels               whether the block has panels of weights
 --     gradient             the name of the buffer of the stream's gradient
---     part, vocabulary     { forward, backward }: whether the last repetition omits unused rows, and whether the first
---                          repetition computes rows of symbols
+--     part, vocabulary, uses_parameters    { forward, backward }: whether the function for the list has the argument
+--                          `part` (the last repetition omits unused rows), the argument `distinct` (the first
+--                          repetition computes rows of symbols), and parameters
 --     members, requests, kept   the buffers of its state as lines of a struct, as records of lay_out, and as data
 --   pass        the lists for one block of sequences: { train, evaluate, backward, trace }, trace: evaluation that
---               stores values; reads: whether `train` reads parameters; asks: whether `train` depends on the mode
+--               stores values; reads_parameters, depends_on_mode: whether `train` reads parameters, differs by mode
 --   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, x, y }
 --   gradients   the functions that compute gradients of weights: { name, inner, columns, bias }
 --   rows        the functions over rows (norms, sums, activations), each compiled once: { template, name, width, ... }
@@ -23,19 +24,20 @@
 --   vocabulary  if rows of symbols replace rows of tokens (vocabulary_rows.lua), the operations that one row saves:
 --               { per_token: as text }, else false
 --   members, requests, workspace   the buffers of the workspace, in the three forms that a block's state has
---   places      the largest number of dropouts in a layer; masks: whether values have masks of dropout
+--   most_dropouts   the largest number of dropouts in a layer; masks: whether values have masks of dropout
 --   tied        the table of tokens that is the output layer's weight, or false
 --   attended    name of a family -> { queries, keys, contribution }: the names of these values in a layer's state
---   embeddings  { routine, vectors, scale, stream, of, drops, keep, place, additive, vocabulary }, one for each
---               function: embeddings.lua
---   labelled    the prefix of the labelled stream's lengths: "source." in a workspace with lengths of several streams,
---               else ""; `of` of an embedding, a cache or `decoding`: the prefix of its stream
+--   embeddings  { routine, vectors, scale, stream, stream_prefix, drops, mask, dropout_number, additive, vocabulary },
+--               one for each function: embeddings.lua; mask: the name of the mask of its dropout, or false
+--   labelled_prefix   the prefix of the labelled stream
 --   decoding    false unless the labelled stream can be decoded token by token (decoding.lua):
---     ahead, each   the lists that run once, before all tokens, and with every token; ahead_reads, each_reads: whether
---                   they read parameters
---     blocks        the blocks of the stream: { name, uses, caches, cached, ahead, each }, where ahead and each are
---                   functions with the names that they read
---     stream, of    the stream's number, and its prefix
+--     before_tokens, per_token   the lists that run once, before all tokens, and with every token;
+--                   before_tokens_reads_parameters, per_token_reads_parameters: whether they read parameters
+--     blocks        the blocks of the stream: { name, uses, caches, cached, before_tokens, per_token }; the last two
+--                   are functions with the names that they read (make_decoding_function)
+--     stream, stream_prefix   the stream's number, and its prefix
+-- A stream's prefix (stream_prefix) begins the names of its members in the workspace: "source." in a workspace with
+-- several streams, else "".
 
 local buffers = require("network.lists.buffers")
 local builder = require("network.graph.builder")
@@ -83,15 +85,16 @@ local function make_block(cpu, block, panels)
     members = cpu_buffers.write_members(cpu.net, kept), kept = cpu_buffers.describe(kept),
     requests = cpu_buffers.list_requests(cpu.net, kept, "s->", "used"),
     own_input = not block.first.carried and read[block.entry] and block.first.name or false,
-    panels = #panels > 0, asks = forward_names.train or false,
+    panels = #panels > 0, depends_on_mode = forward_names.train or false,
     forward = forward, backward = backward, gradient = buffers.name_for_stream("gradient", block.last),
   }
 end
 
 local function list_embeddings(cpu)
   return embeddings.list_functions(cpu.net, function(op)
-    return { keep = op.keep or false, stream = op.stream.index, of = cpu_buffers.get_prefix(cpu.net, op.stream),
-      place = op.place or 0, vocabulary = cpu.vocabulary and cpu.vocabulary.embed == op or false }
+    return { mask = op.mask or false, stream = op.stream.index,
+      stream_prefix = cpu_buffers.get_prefix(cpu.net, op.stream),
+      dropout_number = op.dropout_number or 0, vocabulary = cpu.vocabulary and cpu.vocabulary.embed == op or false }
   end)
 end
 
@@ -120,38 +123,39 @@ local function make_decoded_block(cpu, block, stream)
   for i, op in ipairs(decoding.list_attentions(block, stream)) do
     local prefix = cpu_buffers.get_prefix(cpu.net, op.kv.stream)
     local is_self_attention = op.kv == op.q
-    caches[i] = { name = op.family.name, of = prefix, own = is_self_attention,
+    caches[i] = { name = op.family.name, stream_prefix = prefix, is_self_attention = is_self_attention,
       width = is_self_attention and "3 * WIDTH" or "2 * WIDTH",
       tiles = op.family.tiles, sums = op.family.score.running and true or false }
   end
   local cached = #caches > 0
   return { name = block.name, uses = block.uses, caches = caches, cached = cached,
-    ahead = make_decoding_function(cpu, block, stream, true, cached),
-    each = make_decoding_function(cpu, block, stream, false, cached) }
+    before_tokens = make_decoding_function(cpu, block, stream, true, cached),
+    per_token = make_decoding_function(cpu, block, stream, false, cached) }
 end
 
 -- The lists of decoding. Blocks of the decoded stream run with every token. Before all tokens, a block runs only if it
 -- has operations on other streams.
 local function make_decoding(cpu, stream)
   local net = cpu.net
-  local result = { stream = stream.index, of = cpu_buffers.get_prefix(net, stream), blocks = {},
-    ahead = records.list_decoding(cpu, net, stream, true), each = records.list_decoding(cpu, net, stream, false) }
-  for _, record in ipairs(result.each) do
+  local result = { stream = stream.index, stream_prefix = cpu_buffers.get_prefix(net, stream), blocks = {},
+    before_tokens = records.list_decoding(cpu, net, stream, true),
+    per_token = records.list_decoding(cpu, net, stream, false) }
+  for _, record in ipairs(result.per_token) do
     if record.kind == "block" then
       local block = make_decoded_block(cpu, net.scopes[record.name], stream)
       result.blocks[#result.blocks + 1] = block
       local cache = block.cached and ("&c.%s[l]"):format(block.name)
       record.routine, record.cache = block.name .. "_decode", cache
       calls.fill("cpu", record)
-      if block.ahead.list[1] then
-        calls.append("cpu", result.ahead, "block", nil, { call = record.call, template = record.template,
+      if block.before_tokens.list[1] then
+        calls.append("cpu", result.before_tokens, "block", nil, { call = record.call, template = record.template,
           routine = block.name .. "_prepare",
           uses = block.uses, self = record.self, cache = cache, input = false, output = false })
       end
     end
   end
-  result.ahead_reads = calls.find_read(result.ahead).p or false
-  result.each_reads = calls.find_read(result.each).p or false
+  result.before_tokens_reads_parameters = calls.find_read(result.before_tokens).p or false
+  result.per_token_reads_parameters = calls.find_read(result.per_token).p or false
   return result
 end
 
@@ -162,14 +166,15 @@ end
 
 -- part: the output of labelled_rows.lua, or nil; vocabulary: the output of vocabulary_rows.lua, or nil. Buffers for
 -- both are added to buffer_lists. stream: the stream that is decoded token by token, or nil. eval_dropout: whether
--- evaluation applies dropout. panels_of: the workspace's member with the panels of weights.
-function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream, eval_dropout, panels_of)
-  local taken, tied = names.list_taken(), net.classified.op.tied
+-- evaluation applies dropout. panels_member: the workspace's member with the panels of weights.
+function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream, eval_dropout, panels_member)
+  local kernel_names, tied = names.list_kernel_names(), net.classified.op.tied
   -- value -> the buffer for copies of its labelled rows: part_names of all such buffers, copied_parts of those that the
   -- network's pass has filled so far
   local cpu = { net = net, lists = executed, buffers = buffer_lists, part = part, part_names = {}, copied_parts = {},
-    vocabulary = vocabulary, eval_dropout = eval_dropout, panels_of = panels_of, products = calls.make_functions(taken),
-    gradients = calls.make_functions(taken), rows = calls.make_functions(taken) }
+    vocabulary = vocabulary, eval_dropout = eval_dropout, panels_member = panels_member,
+    products = calls.make_functions(kernel_names), gradients = calls.make_functions(kernel_names),
+    rows = calls.make_functions(kernel_names) }
   rows.add_buffers(cpu)
   local structs_by_name = lists.index_by(structs, function(struct) return struct.name end)
   local blocks = lists.map(net.scopes, function(block)
@@ -178,7 +183,7 @@ function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream
   local pass = { train = records.list_forward(cpu, net, "train"), evaluate = records.list_forward(cpu, net, "evaluate"),
     backward = records.list_backward(cpu, net), trace = make_trace(cpu) }
   local read = calls.find_read(pass.train)
-  pass.reads, pass.asks = read.p or false, read.train or false
+  pass.reads_parameters, pass.depends_on_mode = read.p or false, read.train or false
   return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = cpu_buffers.write_members(net, cpu.buffers.workspace),
     part = part and { per_token = write_sum(part.token_texts), per_pair = write_sum(part.pair_texts),
@@ -186,11 +191,11 @@ function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream
     vocabulary = vocabulary and { per_token = write_sum(vocabulary.token_texts) } or false,
     requests = cpu_buffers.list_requests(net, cpu.buffers.workspace, "w->", "&used"),
     workspace = cpu_buffers.describe(cpu.buffers.workspace),
-    tied = tied and tied.name or false, places = builder.count_places(net),
+    tied = tied and tied.name or false, most_dropouts = builder.find_most_dropouts(net),
     masks = lists.any(net.order, function(scope) return next(scope.masks) ~= nil end),
     embeddings = list_embeddings(cpu), attended = name_attended(net),
     decoding = stream and make_decoding(cpu, stream) or false,
-    labelled = cpu_buffers.get_prefix(net, net.classified.op.x.stream) }
+    labelled_prefix = cpu_buffers.get_prefix(net, net.classified.op.x.stream) }
 end
 
 return M

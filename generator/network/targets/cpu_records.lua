@@ -18,7 +18,7 @@ local M = {}
 
 local find_function, make_suffix = calls.find_function, calls.make_suffix
 
--- Functions that make the records of a forward operation, by kind; at: the operation's names (cpu_names.lua).
+-- Functions that make the records of a forward operation, by kind; text: the operation's names (cpu_names.lua).
 local forward = { classify = function() return { call = "classify(self, x, 'sums')" } end }
 
 -- The name of the function of a norm. form: the start of the name; dropout: the name of the dropout of the branch, or
@@ -47,40 +47,40 @@ local function write_site(scope)
 end
 
 -- The record that samples an operation's mask of dropout.
-local function make_mask_sampling(cpu, at, op)
-  return { kind = "draw", call = "draw_masks(self, part, site, place, below, length, width, keep)",
-    asked = not cpu.eval_dropout and "train", part = at.partly and at.part or at.all,
-    site = op.scope ~= cpu.net and write_site(op.scope) or "0", place = op.place,
+local function make_mask_sampling(cpu, text, op)
+  return { kind = "draw", call = "draw_masks(self, part, site, dropout_number, below, length, width, mask)",
+    condition = not cpu.eval_dropout and "train", part = text.is_partial and text.part or text.all,
+    site = op.scope ~= cpu.net and write_site(op.scope) or "0", dropout_number = op.dropout_number,
     below = op.dropout.name .. "_DROP_BELOW",
-    length = cpu.net.streams[2] and at.w .. cpu_buffers.get_prefix(cpu.net, op.out.stream) .. "length" or false,
-    width = op.out.width.text, keep = at.kept .. op.keep }
+    length = cpu.net.streams[2] and text.w .. cpu_buffers.get_prefix(cpu.net, op.out.stream) .. "length" or false,
+    width = op.out.width.text, mask = text.kept .. op.mask }
 end
 
 -- The record that applies an operation's mask of dropout to `x` in place. elements: the number of elements of x, as
 -- text.
-local function make_mask_application(at, op, x, elements)
-  return { kind = "drop", call = "dropout_apply(elements, keep, factor, x)", elements = elements,
-    keep = at.kept .. op.keep, factor = op.dropout.name .. "_KEEP_SCALE", x = x }
+local function make_mask_application(text, op, x, elements)
+  return { kind = "drop", call = "dropout_apply(elements, mask, factor, x)", elements = elements,
+    mask = text.kept .. op.mask, factor = op.dropout.name .. "_KEEP_SCALE", x = x }
 end
 
 -- The records of an operation and of the dropout of its result: the operation's record, one that samples the mask, and
 -- one that applies it in place. elements: the number of the result's elements, by default that of all tokens.
-local function add_dropout(cpu, at, op, record, elements)
+local function add_dropout(cpu, text, op, record, elements)
   if not op.dropout then
     return record
   end
-  local application = make_mask_application(at, op, at.out, elements or at.tokens .. " * " .. op.out.width.text)
-  application.asked = not cpu.eval_dropout and "train"
-  return record, make_mask_sampling(cpu, at, op), application
+  local application = make_mask_application(text, op, text.out, elements or text.tokens .. " * " .. op.out.width.text)
+  application.condition = not cpu.eval_dropout and "train"
+  return record, make_mask_sampling(cpu, text, op), application
 end
 
-function forward.product(cpu, at, op)
+function forward.product(cpu, text, op)
   local finish = op.relu and "FINISH_BIAS_RELU" or op.p.bias and "FINISH_BIAS" or "FINISH_STORE"
   local inner, columns = op.x.width.text, op.out.width.text
   local name = find_function(cpu.products, table.concat({ "to", inner, columns, finish }, " "), "to_" .. op.role,
     { inner = inner, columns = columns, finish = finish, other = op.p.bias and "bias" or false, x = "x", y = "y" })
-  return add_dropout(cpu, at, op, { call = "routine(rows, x, panels, bias, out)", routine = name,
-    panels = at.panels .. op.weight, bias = op.p.bias and at.p .. op.weight .. "_bias" })
+  return add_dropout(cpu, text, op, { call = "routine(rows, x, panels, bias, out)", routine = name,
+    panels = text.panels .. op.weight, bias = op.p.bias and text.p .. op.weight .. "_bias" })
 end
 
 -- The number of tokens of a traced value of the network, as text, if there are several streams; otherwise false.
@@ -88,25 +88,25 @@ local function write_traced_tokens(cpu, value)
   return cpu.net.streams[2] and ("w.%stokens"):format(cpu_buffers.get_prefix(cpu.net, value.stream)) or false
 end
 
-function forward.norm(cpu, at, op)
-  local record = calls.make_norm(at, op, find_forward_norm(cpu, op),
+function forward.norm(cpu, text, op)
+  local record = calls.make_norm(text, op, find_forward_norm(cpu, op),
     "routine(tokens, x, scale, offset, xhat, rstd, out)")
-  record.offset = op.norm == "layer" and at.p .. op.p.name .. "_offset"
+  record.offset = op.norm == "layer" and text.p .. op.p.name .. "_offset"
   return record
 end
 
 -- The records of a sum; with dropout, the record that samples its masks comes first.
-local function make_sum(cpu, at, op, record)
+local function make_sum(cpu, text, op, record)
   local form = cpu.eval_dropout and "%s" or "train ? %s : NULL"
-  record.residual, record.branch, record.mask = at.residual, at.branch,
-    op.dropout and form:format(at.kept .. op.keep) or false
-  return op.dropout and make_mask_sampling(cpu, at, op) or record, op.dropout and record
+  record.residual, record.branch, record.mask = text.residual, text.branch,
+    op.dropout and form:format(text.kept .. op.mask) or false
+  return op.dropout and make_mask_sampling(cpu, text, op) or record, op.dropout and record
 end
 
-function forward.add_norm(cpu, at, op)
-  local record = forward.norm(cpu, at, op)
+function forward.add_norm(cpu, text, op)
+  local record = forward.norm(cpu, text, op)
   record.call = "routine(tokens, residual, branch, mask, scale, offset, sum, xhat, rstd, out)"
-  return make_sum(cpu, at, op, record)
+  return make_sum(cpu, text, op, record)
 end
 
 -- The record of a sum of rows. dropout: the name of the dropout of the branch, or false.
@@ -117,8 +117,8 @@ local function make_row_sum(cpu, width, dropout, call)
     width = width.text, drops = dropout }) }
 end
 
-function forward.add(cpu, at, op)
-  return make_sum(cpu, at, op, make_row_sum(cpu, op.out.width, op.dropout and op.dropout.name or false,
+function forward.add(cpu, text, op)
+  return make_sum(cpu, text, op, make_row_sum(cpu, op.out.width, op.dropout and op.dropout.name or false,
     "routine(tokens, residual, branch, mask, out)"))
 end
 
@@ -131,13 +131,13 @@ end
 
 -- The record of an attention, forward or backward. Its field `part` selects the labelled queries, in a repetition that
 -- computes these alone.
-local function make_attention(cpu, at, op, routine)
-  return { routine = routine:format(op.family.name), part = cpu.part and cpu.part.partial[op] and at.part or false,
-    kept = "&" .. at.kept .. op.family.name, kv = op.kv ~= op.q and at.kv }
+local function make_attention(cpu, text, op, routine)
+  return { routine = routine:format(op.family.name), part = cpu.part and cpu.part.partial[op] and text.part or false,
+    kept = "&" .. text.kept .. op.family.name, kv = op.kv ~= op.q and text.kv }
 end
 
-function forward.attention(cpu, at, op)
-  local record = make_attention(cpu, at, op, "attention_%s")
+function forward.attention(cpu, text, op)
+  local record = make_attention(cpu, text, op, "attention_%s")
   record.call = "routine(self, 'l', part, site, kept, q, kv, contribution, cache, tiles, sums, out)"
   record.site = op.dropout and write_site(op.scope) or false
   record.cache, record.tiles = op.family.ranged and op.kv == op.q and "NULL", op.family.tiles and "NULL"
@@ -151,101 +151,102 @@ function forward.embed(cpu, _, op)
 end
 
 -- The sampled positions of a stream's tokens, as text, or false. prefix: the stream's prefix in the workspace.
-local function write_positions(at, op, prefix)
+local function write_positions(text, op, prefix)
   local draw = op.encoding.draw
   if not draw then
     return false
   elseif draw.kind == "sequence" then
-    return at.w .. prefix .. "position"
+    return text.w .. prefix .. "position"
   end
-  return draw.apart and ("%sshared->input_position[%d]"):format(at.w, op.out.stream.index)
-    or ("%sshared->%sposition[%s]"):format(at.w, (attention.find_placing_family(op.scope) or draw).prefix,
+  return draw.apart and ("%sshared->input_position[%d]"):format(text.w, op.out.stream.index)
+    or ("%sshared->%sposition[%s]"):format(text.w, (attention.find_placing_family(op.scope) or draw).prefix,
     draw.layer_index)
 end
 
 -- The number of elements of a value of the model's width, as text. prefix: the stream's prefix in the workspace.
-local function write_element_count(at, prefix)
-  return ("%s%stokens * WIDTH"):format(at.w, prefix)
+local function write_element_count(text, prefix)
+  return ("%s%stokens * WIDTH"):format(text.w, prefix)
 end
 
 -- The record that adds vectors of positions, or that computes their gradient, and the number of elements as text.
 -- form: "place" or "place_grad"; vectors: the learned parameter, in the backward pass its gradient; false if the
 -- vectors are not learned.
-local function make_place(cpu, at, op, form, vectors, call)
+local function make_place(cpu, text, op, form, vectors, call)
   local prefix = cpu_buffers.get_prefix(cpu.net, op.out.stream)
   local name = form .. (prefix ~= "" and "_" .. op.out.stream.name or "")
-  return { call = call, routine = find_function(cpu.rows, name, name, { of = prefix,
+  return { call = call, routine = find_function(cpu.rows, name, name, { stream_prefix = prefix,
     template = ("cpu/rows/%s.tpl"):format(form), encoding = op.encoding }),
-    positions = write_positions(at, op, prefix), vectors = vectors }, write_element_count(at, prefix)
+    positions = write_positions(text, op, prefix), vectors = vectors }, write_element_count(text, prefix)
 end
 
-function forward.place(cpu, at, op)
-  local record, elements = make_place(cpu, at, op, "place", op.p and at.p .. op.p.name or false,
+function forward.place(cpu, text, op)
+  local record, elements = make_place(cpu, text, op, "place", op.p and text.p .. op.p.name or false,
     "routine(self, positions, x, vectors, out)")
-  return add_dropout(cpu, at, op, record, elements)
+  return add_dropout(cpu, text, op, record, elements)
 end
 
 -- The record of all repetitions of a block. In training, each repetition has a buffer for its input if the backward
 -- pass reads the input; otherwise all repetitions use the one buffer for outputs of the stream.
-function forward.block(cpu, at, op, mode)
+function forward.block(cpu, text, op, mode)
   local block = op.block
   local keeps_input = mode == "train" and cpu.buffers.scopes[block].read[block.entry]
   local kept_input, next_input = ("w.%s[l].input"):format(block.name), ("w.%s[l + 1].input"):format(block.name)
   local stream_output = "w." .. buffers.name_for_stream("output", op.out)
-  local first_input = not op.x.carried and at.x -- other operations read the input as well
+  local first_input = not op.x.carried and text.x -- other operations read the input as well
   return { call = "routine(self, 'l', cache, input, output)", name = block.name, uses = block.uses, loops = block.loops,
     count = block.count_name, template = "cpu/op/block.tpl", routine = block.name .. "_forward", cache = false,
     traced = write_traced_tokens(cpu, op.out),
     input = keeps_input and kept_input or first_input and ("l > 0 ? %s : %s"):format(stream_output, first_input)
       or stream_output,
-    output = (keeps_input or at.out ~= stream_output) and ("l + 1 < %s ? %s : %s"):format(block.uses,
-      keeps_input and next_input or stream_output, at.out) or stream_output }
+    output = (keeps_input or text.out ~= stream_output) and ("l + 1 < %s ? %s : %s"):format(block.uses,
+      keeps_input and next_input or stream_output, text.out) or stream_output }
 end
 
--- Functions that make the records of an entry of a backward list, by kind; at: the entry's names (cpu_names.lua).
+-- Functions that make the records of an entry of a backward list, by kind; text: the entry's names (cpu_names.lua).
 local backward = {
   accumulate = function(cpu, _, entry)
     return make_row_sum(cpu, entry.to.width, false, "routine(tokens, to, from, to)")
   end,
-  copy = function(_, at, entry)
-    return { tokens = at.tokens, width = entry.to.width.text, from = at.from, to = at.to }
+  copy = function(_, text, entry)
+    return { tokens = text.tokens, width = entry.to.width.text, from = text.from, to = text.to }
   end,
   classify_grad = function() return { call = "loss_and_gradient(self, x, to, 'g', 'sums')" } end,
 }
 backward.clear = backward.copy
 
-function backward.norm_grad(cpu, at, entry)
+function backward.norm_grad(cpu, text, entry)
   local op, dropout = entry.op, entry.dbranch and entry.op.dropout.name or false
   local is_alone, added = op.kind == "norm", op.kind == "norm" and entry.adds and "_added" or ""
   local form = is_alone and "row_norm" or entry.adds and "residual_sum_norm" or "residual_norm"
   local is_in_place = not is_alone and not entry.adds
-  local record = calls.make_norm(at, op, find_norm_function(cpu, op, form .. "_grad" .. added, dropout, {
+  local record = calls.make_norm(text, op, find_norm_function(cpu, op, form .. "_grad" .. added, dropout, {
     kernel = calls.name_norm_grad(entry), adds = entry.adds or false,
     template = is_in_place and "cpu/rows/add_norm_grad.tpl" or "cpu/rows/norm_grad.tpl" }),
-    "routine(tokens, dy, keep, xhat, rstd, scale, to, dbranch, dscale, doffset)")
-  record.dy, record.keep = not is_in_place and at.dy, dropout and at.kept .. op.keep
-  record.dscale, record.doffset = at.g .. op.p.name .. "_scale", op.norm == "layer" and at.g .. op.p.name .. "_offset"
+    "routine(tokens, dy, mask, xhat, rstd, scale, to, dbranch, dscale, doffset)")
+  record.dy, record.mask = not is_in_place and text.dy, dropout and text.kept .. op.mask
+  record.dscale = text.g .. op.p.name .. "_scale"
+  record.doffset = op.norm == "layer" and text.g .. op.p.name .. "_offset"
   return record
 end
 
-function backward.dropout_grad(cpu, at, entry)
+function backward.dropout_grad(cpu, text, entry)
   local op = entry.op
   local name = op.dropout.name:lower() .. "_grad" .. make_suffix(op.out.width)
-  return { call = "routine(tokens, dy, keep, to)", routine = find_function(cpu.rows, name, name, {
+  return { call = "routine(tokens, dy, mask, to)", routine = find_function(cpu.rows, name, name, {
     template = "cpu/rows/dropout_grad.tpl", width = op.out.width.text, drops = op.dropout.name,
-    branch = op.branch ~= nil }), keep = at.kept .. op.keep }
+    branch = op.branch ~= nil }), mask = text.kept .. op.mask }
 end
 
-function backward.weight_grad(cpu, at, entry)
+function backward.weight_grad(cpu, text, entry)
   local op = entry.op
   local inner, columns = op.x.width.text, op.out.width.text
   local name = find_function(cpu.gradients, table.concat({ inner, columns, tostring(op.p.bias) }, " "),
     op.weight .. "_grad", { inner = inner, columns = columns, bias = op.p.bias })
-  return { call = "routine(tokens, x, dy, dw, db)", routine = name, dw = at.g .. op.weight,
-    db = op.p.bias and at.g .. op.weight .. "_bias" }
+  return { call = "routine(tokens, x, dy, dw, db)", routine = name, dw = text.g .. op.weight,
+    db = op.p.bias and text.g .. op.weight .. "_bias" }
 end
 
-function backward.input_grad(cpu, at, entry)
+function backward.input_grad(cpu, text, entry)
   local op = entry.op
   local inner, columns = op.out.width.text, op.x.width.text
   local finish = entry.relu and "FINISH_RELU_GRAD" or entry.adds and "FINISH_ADD" or "FINISH_STORE"
@@ -253,24 +254,25 @@ function backward.input_grad(cpu, at, entry)
   local name = find_function(cpu.products, table.concat({ "from", inner, columns, finish }, " "), "from_" .. op.role,
     { inner = inner, columns = columns, finish = finish, other = other, x = "dy", y = "dx" })
   return { call = "routine(rows, dy, panels, relu, to)", routine = name,
-    panels = at.panels .. op.weight .. "_transposed", relu = entry.relu and at.x or false }
+    panels = text.panels .. op.weight .. "_transposed", relu = entry.relu and text.x or false }
 end
 
 calls.add_row_records(forward, backward, find_kernel_function, add_dropout)
 
-function backward.attention_grad(cpu, at, entry)
-  local record = make_attention(cpu, at, entry.op, "attention_%s_backward")
+function backward.attention_grad(cpu, text, entry)
+  local record = make_attention(cpu, text, entry.op, "attention_%s_backward")
   record.call = "routine(self, 'l', part, kept, q, kv, contribution, out, dy, dq, dkv, dcontribution)"
-  record.dkv = record.kv and at.dkv
+  record.dkv = record.kv and text.dkv
   return record
 end
 
-function backward.place_grad(cpu, at, entry)
+function backward.place_grad(cpu, text, entry)
   local op = entry.op
   local is_learned = op.p ~= nil and not op.p.frozen
-  local elements = write_element_count(at, cpu_buffers.get_prefix(cpu.net, op.out.stream))
-  return op.dropout and make_mask_application(at, op, at.dy, elements) or false,
-    is_learned and (make_place(cpu, at, op, "place_grad", at.g .. op.p.name, "routine(self, positions, dy, vectors)"))
+  local elements = write_element_count(text, cpu_buffers.get_prefix(cpu.net, op.out.stream))
+  return op.dropout and make_mask_application(text, op, text.dy, elements) or false,
+    is_learned and (make_place(cpu, text, op, "place_grad", text.g .. op.p.name,
+      "routine(self, positions, dy, vectors)"))
 end
 
 function backward.block_grad(_, _, entry)
@@ -280,34 +282,34 @@ function backward.block_grad(_, _, entry)
     routine = block.name .. "_backward", uses = block.uses, gradient = ("&g->%s[%s]"):format(block.name, layer) }
 end
 
-function backward.embed_grad(cpu, at, entry)
+function backward.embed_grad(cpu, text, entry)
   local is_for_vocabulary = cpu.vocabulary and cpu.vocabulary.embed == entry.op
   return { call = "routine(self, dy, 'g')",
     routine = embeddings.name_routine(cpu.net, entry.op) .. (is_for_vocabulary and "_vocabulary" or "") .. "_backward",
-    self = not is_for_vocabulary and at.self }
+    self = not is_for_vocabulary and text.self }
 end
 
 -- Returns a function that appends the records of an entry to `records`, with the functions of the table makers_by_kind,
 -- `forward` or `backward`.
-local function make_appender(cpu, scope, at, place, records, mode)
-  local find_names = rows.make_naming(cpu, scope, at, place, records, mode)
+local function make_appender(cpu, scope, text, place, records, mode)
+  local find_names = rows.make_naming(cpu, scope, text, place, records, mode)
   return function(makers_by_kind, entry)
-    local scope_names, place_value = find_names(entry)
-    local entry_names = names.make_entry_names(cpu, scope_names, entry, place_value)
-    calls.append("cpu", records, entry.kind, entry_names, makers_by_kind[entry.kind](cpu, entry_names, entry, mode))
+    local scope_text, place_value = find_names(entry)
+    local entry_text = names.make_entry_text(cpu, scope_text, entry, place_value)
+    calls.append("cpu", records, entry.kind, entry_text, makers_by_kind[entry.kind](cpu, entry_text, entry, mode))
   end
 end
 
 -- The records of a scope's forward list. mode: "train" or "evaluate" for the network; "forward" for a block, whose
 -- function has a variable for the mode.
 function M.list_forward(cpu, scope, mode)
-  local at, records = names.make_scope_names(cpu, scope), {}
-  local place = names.make_placer(cpu, scope, at, mode)
-  local append = make_appender(cpu, scope, at, place, records, mode)
+  local text, records = names.make_scope_text(cpu, scope), {}
+  local place = names.make_placer(cpu, scope, text, mode)
+  local append = make_appender(cpu, scope, text, place, records, mode)
   for _, op in ipairs(cpu.lists[scope].forward) do
     if op.kind ~= "classify" or mode ~= "train" then -- in training the backward pass begins with classify
       append(forward, op)
-      rows.append_after(cpu, at, records, place, op)
+      rows.append_after(cpu, text, records, place, op)
     end
   end
   return records
@@ -320,24 +322,24 @@ local DROPOUT_KINDS = { draw = true, drop = true }
 -- before all tokens (runs_once), or the part that runs with every token. Caches hold rows of earlier tokens, and keys
 -- and values of cross-attention. cached_places: keys and values of cross-attention -> their cache, as text.
 function M.list_decoding(cpu, scope, stream, runs_once)
-  local at, records, cached_places = names.make_scope_names(cpu, scope), {}, {}
-  local place = names.make_placer(cpu, scope, at, "evaluate")
+  local text, records, cached_places = names.make_scope_text(cpu, scope), {}, {}
+  local place = names.make_placer(cpu, scope, text, "evaluate")
   for _, op in ipairs(decoding.list_attentions(scope, stream)) do
     cached_places[op.kv] = op.kv ~= op.q and "cache->" .. op.family.name or nil
   end
   for _, op in ipairs(decoding.list_part(cpu.lists[scope].forward, stream, runs_once)) do
-    local entry_names = names.make_entry_names(cpu, at, op, function(value)
+    local entry_text = names.make_entry_text(cpu, text, op, function(value)
       return cached_places[value] or place(value)
     end)
-    for _, record in ipairs({ forward[op.kind](cpu, entry_names, op, "evaluate") }) do
+    for _, record in ipairs({ forward[op.kind](cpu, entry_text, op, "evaluate") }) do
       if record and not DROPOUT_KINDS[record.kind] then
         record.mask = record.mask and "NULL"
         record.cache = record.cache and "cache->" .. op.family.name
         record.tiles = record.tiles and ("cache->%s_tiles"):format(op.family.name)
         record.sums = record.sums and ("cache->%s_sums"):format(op.family.name)
-        record.part = record.part and at.all
+        record.part = record.part and text.all
         record.call = op.kind == "classify" and "read_out(self, x)" or record.call
-        calls.append("cpu", records, op.kind, entry_names, record)
+        calls.append("cpu", records, op.kind, entry_text, record)
       end
     end
   end
@@ -345,14 +347,14 @@ function M.list_decoding(cpu, scope, stream, runs_once)
 end
 
 function M.list_backward(cpu, scope)
-  local at, records = names.make_scope_names(cpu, scope), {}
+  local text, records = names.make_scope_text(cpu, scope), {}
   local mode = scope == cpu.net and "train" or "back"
-  local append = make_appender(cpu, scope, at, names.make_placer(cpu, scope, at, mode), records, mode)
+  local append = make_appender(cpu, scope, text, names.make_placer(cpu, scope, text, mode), records, mode)
   for _, entry in ipairs(cpu.lists[scope].backward) do
-    rows.append_before(cpu, at, records, entry)
+    rows.append_before(cpu, text, records, entry)
     append(backward, entry)
   end
-  rows.append_before(cpu, at, records, scope)
+  rows.append_before(cpu, text, records, scope)
   return records
 end
 

@@ -48,36 +48,36 @@ end
 -- value. If an entry computes labelled rows alone, a record before its first use of a value that has all rows copies
 -- the labelled rows, once in each list (once for both lists of the network). If an entry computes rows of symbols, a
 -- record replaces the block's input by the vectors of symbols.
-function M.make_naming(cpu, scope, at, place, records, mode)
+function M.make_naming(cpu, scope, text, place, records, mode)
   local partial = cpu.part and cpu.part.partial or {}
   local done = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.done or {}
   local copied = scope == cpu.net and mode == "train" and cpu.copied_parts or {} -- value -> name of its copy
-  local part_at = setmetatable({ partly = true }, { __index = at })
-  local distinct_at = setmetatable({ partly = true, of_part = "distinct->" }, { __index = at })
+  local part_text = setmetatable({ is_partial = true }, { __index = text })
+  local distinct_text = setmetatable({ is_partial = true, selection = "distinct->" }, { __index = text })
   local has_symbol_input = false
   local function place_symbols(value)
     if value ~= scope.entry then
       return place(value)
     elseif not has_symbol_input then
       has_symbol_input = true
-      calls.append("cpu", records, "distinct", at, { distinct = "distinct", all = "&" .. at.w .. "all",
-        input = mode == "back" and "s->input" or "input", vectors = at.w .. VECTORS })
+      calls.append("cpu", records, "distinct", text, { distinct = "distinct", all = "&" .. text.w .. "all",
+        input = mode == "back" and "s->input" or "input", vectors = text.w .. VECTORS })
     end
     return "input_distinct"
   end
   return function(entry)
     if done[entry] then
-      return distinct_at, place_symbols
+      return distinct_text, place_symbols
     elseif not partial[entry] or entry.kind == "attention" then
-      return at, place
+      return text, place
     end
-    return part_at, function(value)
+    return part_text, function(value)
       if cpu.part.values[value] then
         return place(value)
       elseif not copied[value] then
         copied[value] = name_labelled_buffer(cpu, value, entry)
-        calls.append("cpu", records, "part", at, { self = at.self, part = at.part, name = copied[value],
-          width = value.width.text, x = place(value), rows = at.w .. copied[value] })
+        calls.append("cpu", records, "part", text, { self = text.self, part = text.part, name = copied[value],
+          width = value.width.text, x = place(value), rows = text.w .. copied[value] })
       end
       return copied[value]
     end
@@ -86,27 +86,27 @@ end
 
 -- Appends the records that follow an operation: records that copy rows of symbols to all tokens, and, after the
 -- embedding, a record that computes the vectors of symbols.
-function M.append_after(cpu, at, records, place, op)
+function M.append_after(cpu, text, records, place, op)
   local vocabulary = cpu.vocabulary
   for _, value in ipairs(vocabulary and ops.list_results(op) or {}) do
     if vocabulary.repeated[value] then
-      calls.append("cpu", records, "repeat", at, { call = "repeat_rows(self, distinct, width, x)",
+      calls.append("cpu", records, "repeat", text, { call = "repeat_rows(self, distinct, width, x)",
         distinct = "distinct", width = value.width.text, x = place(value) })
     end
   end
   if vocabulary and vocabulary.embed == op then
-    calls.append("cpu", records, "embed_vocabulary", at, { call = "routine(self, out)", out = at.w .. VECTORS,
+    calls.append("cpu", records, "embed_vocabulary", text, { call = "routine(self, out)", out = text.w .. VECTORS,
       routine = embeddings.name_routine(cpu.net, op) .. "_vocabulary" })
   end
 end
 
 -- Appends the records that precede an entry of a backward list, or that end a scope's list (key: the entry or the
 -- scope): they spread gradients of labelled rows to all rows, and sum gradients of all tokens by symbol.
-function M.append_before(cpu, at, records, key)
+function M.append_before(cpu, text, records, key)
   local function add(kind, call, gradient_buffers, distinct)
     for _, buffer in ipairs(gradient_buffers or {}) do
-      calls.append("cpu", records, kind, at, { call = call, distinct = distinct, width = buffer.width.text,
-        gradient = at.w .. buffer.name })
+      calls.append("cpu", records, kind, text, { call = call, distinct = distinct, width = buffer.width.text,
+        gradient = text.w .. buffer.name })
     end
   end
   add("spread", "expand_rows(self, part, width, gradient)", cpu.part and cpu.part.spread[key])

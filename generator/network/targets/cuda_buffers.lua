@@ -1,14 +1,14 @@
 -- The arrays that layers and thread blocks store in device code, as members of structs.
 --
--- Input: the state of cuda_network.lua (device). Output: lists of members { name, type, count, at_a_time, about, words
---   }:
+-- Input: the state of cuda_network.lua (device). Output: lists of members { name, type, count, at_a_time, about,
+-- variables }:
 --   type        "reals", with which the compiler knows that the array lies in global memory, or "real *" for arrays
 --               that loops over pairs read: with "reals" these loops would need 10 to 20 registers more
 --   count       the number of elements for all sequences, as text with the streams' variables
 --   at_a_time   equal to count, except for numbers of pairs: the number of elements for the sequences that attention
 --               processes at a time
 --   about       its comment
---   words       the variables of its stream (name_streams)
+--   variables   the variables of its stream (name_streams)
 
 local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")
@@ -32,7 +32,7 @@ end
 
 -- The names of the variables of each stream, as a list and by stream:
 --   index        the stream's number, from 0
---   at           the prefix of its names; empty in a network with one stream
+--   prefix       the prefix of its names; empty in a network with one stream
 --   T            the number of tokens of a sequence, as a member or the argument T
 --   rows         the number of tokens of all sequences, a variable where members are laid out
 --   all_rows     the function that returns this number elsewhere
@@ -43,28 +43,28 @@ function M.name_streams(net)
   local list, by_stream = {}, {}
   for i, stream in ipairs(net.streams) do
     local has_several = net.streams[2] ~= nil
-    local at = has_several and stream.name .. "_" or ""
-    list[i] = { index = stream.index, at = at, T = has_several and "T." .. stream.name or "T",
-      rows = at .. "rows", all_rows = ("all_%srows"):format(at), tokens = at .. "tokens",
-      input_draws = at .. "input_draws", sequences = at .. "sequence_positions" }
+    local prefix = has_several and stream.name .. "_" or ""
+    list[i] = { index = stream.index, prefix = prefix, T = has_several and "T." .. stream.name or "T",
+      rows = prefix .. "rows", all_rows = ("all_%srows"):format(prefix), tokens = prefix .. "tokens",
+      input_draws = prefix .. "input_draws", sequences = prefix .. "sequence_positions" }
     by_stream[stream] = list[i]
   end
   return list, by_stream
 end
 
--- The declarations of the streams' numbers of rows, as text: of_sequences, the rows of some sequences; of_first, the
--- rows before a first sequence; of_host, expressions alone.
+-- The declarations of the streams' numbers of rows, as text: all, the rows of a number of sequences; before_first, the
+-- rows before the sequence `first`; in_call, the numbers of `all` as expressions alone.
 function M.declare_rows(streams)
   local function write_each(format, field, second_field)
-    return table.concat(lists.map(streams, function(words)
-      return format:format(words[field], words[second_field])
+    return table.concat(lists.map(streams, function(variables)
+      return format:format(variables[field], variables[second_field])
     end), ", ")
   end
-  return { of_sequences = write_each("%s = (size_t)sequences * (size_t)%s", "rows", "T"),
-    of_first = write_each("%s = (size_t)first * %s", "rows", "T"), of_host = write_each("sequences * %s", "T") }
+  return { all = write_each("%s = (size_t)sequences * (size_t)%s", "rows", "T"),
+    before_first = write_each("%s = (size_t)first * %s", "rows", "T"), in_call = write_each("sequences * %s", "T") }
 end
 
--- The number of rows of the longer of at most two streams: { text, about }, an expression in C and words.
+-- The number of rows of the longer of at most two streams: { text, about }, an expression in C, and its description.
 function M.name_most_rows(streams)
   if not streams[2] then
     return { text = "rows", about = "rows" }
@@ -74,22 +74,22 @@ function M.name_most_rows(streams)
 end
 
 -- per_row: the number of elements of a row, as text, or false for one.
-local function make_member(words, name, type, per_row, about)
-  local count = per_row and words.rows .. " * " .. per_row or words.rows
-  return { name = name, type = type, count = count, at_a_time = count, about = about, words = words }
+local function make_member(variables, name, type, per_row, about)
+  local count = per_row and variables.rows .. " * " .. per_row or variables.rows
+  return { name = name, type = type, count = count, at_a_time = count, about = about, variables = variables }
 end
 
 -- A member with a row of channels for each token of a stream; width: false for one number for each token.
-local function make_rows(words, name, type, width, about)
-  local shape = ("[%s]"):format(words.rows) .. (width and ("[%s]"):format((width.text:gsub(" %* ", " "))) or "")
-  return make_member(words, name, type, width and width.text or false, shape .. (about and " " .. about or ""))
+local function make_rows(variables, name, type, width, about)
+  local shape = ("[%s]"):format(variables.rows) .. (width and ("[%s]"):format((width.text:gsub(" %* ", " "))) or "")
+  return make_member(variables, name, type, width and width.text or false, shape .. (about and " " .. about or ""))
 end
 
--- A member with numbers for each row and head of a family; words: the variables of the rows' stream (queries or keys);
--- times: how many numbers, as text, by default one.
-local function make_heads(words, family, name, type, about, times)
+-- A member with numbers for each row and head of a family; variables: those of the rows' stream (queries or
+-- keys); times: how many numbers, as text, by default one.
+local function make_heads(variables, family, name, type, about, times)
   local per_row = (times and times .. " * " or "") .. family.PREFIX .. "HEADS"
-  return make_member(words, family.prefix .. name, type, per_row,
+  return make_member(variables, family.prefix .. name, type, per_row,
     (about:gsub("HEADS", family.PREFIX .. "HEADS", 1):gsub("LOGIT_SCALE", family.PREFIX .. "LOGIT_SCALE")))
 end
 
@@ -107,13 +107,13 @@ end
 
 -- The variables of the streams of an attention's queries and keys.
 local function get_sides(device, op)
-  return { queries = device.words[op.q.stream], keys = device.words[op.kv.stream] }
+  return { queries = device.variables[op.q.stream], keys = device.variables[op.kv.stream] }
 end
 
 -- Adds the members that a layer stores for an attention family to the list of the layer's members.
 local function add_kept(sides, family, list)
-  local function add(words, name, type, about)
-    list[#list + 1] = make_heads(words, family, name, type, about)
+  local function add(variables, name, type, about)
+    list[#list + 1] = make_heads(variables, family, name, type, about)
   end
   local key_count = family.cross and "S" or "T"
   if family.relative.biases then
@@ -172,7 +172,7 @@ end
 -- A buffer (buffers.lua) as a member. pair_names: the names of the buffers that loops over pairs read or write.
 local function convert(device, buffer, pair_names)
   local width, type = buffer.form == "rows" and buffer.width, pair_names[buffer.name] and PLAIN_TYPE or GLOBAL_TYPE
-  return make_rows(device.words[buffer.stream], buffer.name, type, width, buffer.about)
+  return make_rows(device.variables[buffer.stream], buffer.name, type, width, buffer.about)
 end
 
 -- The members of a layer's state, its output last. Members of an attention lie together, with the attention's result
@@ -184,12 +184,13 @@ function M.list_kept(device, block)
       local attended = table.remove(list)
       add_kept(get_sides(device, buffer.writer), buffer.family, list)
       list[#list + 1] = attended
-    elseif buffer.form ~= "keep" and buffer.name ~= "input" and not device.unused[block].values[buffer.name] then
+    elseif buffer.form ~= "mask" and buffer.name ~= "input" and not device.unused[block].values[buffer.name] then
       list[#list + 1] = convert(device, buffer, pair_names)
     end
   end
   local last = block.last
-  list[#list + 1] = make_rows(device.words[last.stream], "output", GLOBAL_TYPE, last.width, "input of the next layer")
+  list[#list + 1] = make_rows(device.variables[last.stream], "output", GLOBAL_TYPE, last.width,
+    "input of the next layer")
   return list
 end
 
@@ -218,12 +219,12 @@ function M.list_workspace(device)
     if op.kind == "block" then
       block_results[op.out.name], block_results[buffers.name_for_stream("output", op.out)] = true, true
     elseif op.out.carried then
-      always[#always + 1] = make_rows(device.words[op.out.stream], op.out.name, GLOBAL_TYPE, op.out.width,
+      always[#always + 1] = make_rows(device.variables[op.out.stream], op.out.name, GLOBAL_TYPE, op.out.width,
         "input of the first layer")
     end
   end
   for _, buffer in ipairs(device.buffers.workspace) do
-    if buffer.form ~= "keep" and buffer.form ~= "family" and not block_results[buffer.name]
+    if buffer.form ~= "mask" and buffer.form ~= "family" and not block_results[buffer.name]
       and not is_unused(device, buffer) then
       table.insert(buffer.training and training or always, convert(device, buffer, pair_names))
     end

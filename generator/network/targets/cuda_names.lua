@@ -9,7 +9,7 @@
 --                                    members of a view; lengths_of_view: those of the two that can differ, as arguments
 --     distance_count, distance_of_row   names of functions; vectors: the number of rows of distances
 --     to_positions, to_key_positions, to_distances   offsets of sampled positions, to append to an address
---     keep                           the masks of its weights, or false
+--     mask                           the masks of its weights, or false
 --     index                          the variable that counts the block's uses
 --     rounded, rounded_out           whether q and kv, and out and dout, are rounded when they are stored (q is then
 --                                    also scaled: warp_products.lua)
@@ -18,10 +18,10 @@
 --     routine, number, vectors, scale, additive, drops   embeddings.lua
 --     T, tokens, places, sequences   names for the stream (cuda_buffers.lua); stream: its number
 --     value, gradient                members with the result and with its gradient
---     drawn                          the positions of added vectors, if all sequences share a sample
+--     sampled_positions              the address of the sampled positions of added vectors, if any
 --     adds, adds_places, tied        another embedding has stored gradients of the table of tokens, or of the table of
 --                                    positions, before; the readout has stored gradients of the table of tokens
---     mask                           the number of its mask of dropout
+--     mask_number                    the number of its mask of dropout
 --     about                          a comment
 
 local attention = require("network.graph.attention")
@@ -43,8 +43,8 @@ end
 
 -- The names of an attention's values in device code, in the form of `attends`.
 local function name_attention(device, op, block)
-  local gradient, words = find_entry(device.lists[block].backward, "attention_grad", op), device.words
-  local T, S = words[op.q.stream].T, words[op.kv.stream].T
+  local gradient, variables = find_entry(device.lists[block].backward, "attention_grad", op), device.variables
+  local T, S = variables[op.q.stream].T, variables[op.kv.stream].T
   local names = { T = T, S = S,
     lengths_of_view = op.family.cross and ("v->%s, v->%s"):format(T, S) or "v->" .. T,
     T_of_view = "v->" .. T, S_of_view = "v->" .. S, distance_count = op.family.prefix .. "distance_count",
@@ -54,8 +54,8 @@ local function name_attention(device, op, block)
     gradients_type = device.given.wide and block.gradients_type or block.parameters_type,
     q = op.q.name, kv = op.kv.name, out = op.out.name, dq = gradient.dq.name, dkv = gradient.dkv.name,
     dout = gradient.dy.name,
-    keep = op.dropout and device.operation_bits[op].name or false, index = block.index,
-    sequences = words[op.q.stream].sequences, rounded = tostring(device.rounded_values[op.q] ~= nil),
+    mask = op.dropout and device.operation_bits[op].name or false, index = block.index,
+    sequences = variables[op.q.stream].sequences, rounded = tostring(device.rounded_values[op.q] ~= nil),
     rounded_out = tostring(device.rounded_values[op.out] ~= nil) }
   local attends = op.family.attends
   names.to_positions = write_row_offset(attends.position_row, T)
@@ -77,21 +77,21 @@ function M.name_attentions(device)
 end
 
 -- The address of the sampled positions of vectors that are added to a stream's tokens, as text; nil without a sample.
--- Without a second stream this is the sample of the network's first family. words: the stream's names
+-- Without a second stream this is the sample of the network's first family. variables: those of the stream
 -- (cuda_buffers.lua).
-function M.name_input_draws(words, draw)
-  return draw and "v->" .. (draw.apart and words.input_draws or draw.prefix .. "draws")
+function M.name_input_draws(variables, draw)
+  return draw and "v->" .. (draw.apart and variables.input_draws or draw.prefix .. "draws")
 end
 
 -- The sampled positions of vectors that are added in a layer of a block, as text; nil without a sample. l: the text of
 -- the layer's number.
-function M.name_drawn_places(words, op, l)
+function M.name_drawn_places(variables, op, l)
   local draw = op.encoding.draw
   if draw and draw.kind == "sequence" then
-    return words.sequences .. "()"
+    return variables.sequences .. "()"
   end
   local placing = attention.find_placing_family(op.scope)
-  return draw and (draw.apart and "v->" .. words.input_draws
+  return draw and (draw.apart and "v->" .. variables.input_draws
     or ("%sfind_positions(v, %s)"):format((placing or draw).prefix, l))
 end
 
@@ -113,15 +113,16 @@ end
 function M.list_embeddings(device)
   local backward, net = device.lists[device.net].backward, device.net
   return embeddings.list_functions(net, function(op, i)
-    local entry, words = find_entry(backward, "embed_grad", op), device.words[op.stream]
+    local entry, variables = find_entry(backward, "embed_grad", op), device.variables[op.stream]
     local storing_entry = lists.find(backward, function(other)
       return other.kind == "embed_grad" and other.op.p == op.p
     end)
-    return { T = words.T, stream = op.stream.index, tokens = words.tokens, places = words.at .. "places",
-      sequences = words.sequences, drawn = op.encoding and M.name_input_draws(words, op.encoding.draw),
+    return { T = variables.T, stream = op.stream.index, tokens = variables.tokens,
+      places = variables.prefix .. "places", sequences = variables.sequences,
+      sampled_positions = op.encoding and M.name_input_draws(variables, op.encoding.draw),
       value = op.out.name, gradient = entry.dy.name, adds_places = adds_places(backward, op),
       adds = storing_entry ~= entry,
-      tied = net.classified.op.tied == op.p, mask = op.dropout and device.mask_numbers[op] or 0,
+      tied = net.classified.op.tied == op.p, mask_number = op.dropout and device.mask_numbers[op] or 0,
       about = net.streams[2] and "Vectors of the " .. op.stream.name
         or i > 1 and "Vectors of the tokens, " .. op.out.name or "The first layer's input" }
   end)

@@ -13,40 +13,40 @@ local warp_products = require("network.targets.warp_products")
 
 local M = {}
 
--- The names for the records of a scope: w, kept, p and g, prefixes of the members of the workspace, the state, the
--- parameters and the gradients; gradients, the gradients as an argument; state, a format for a block's results; one,
+-- Texts for the records of a scope: w, kept, p and g, prefixes of the members of the workspace, the state, the
+-- parameters and the gradients; gradients, the gradients as an argument; state, a format for a block's results; ending,
 -- the ending of functions. decodes: records process one token of each sequence, by functions NAME_one.
-function M.make_names(device, scope, decodes)
+function M.make_scope_text(device, scope, decodes)
   local ending = decodes and "_one" or ""
   if scope == device.net then
     return { w = "b->work.", kept = "b->work.", p = "b->view.p->", g = "b->gradient->", gradients = "b->gradient",
-      state = "b->%s.output", decodes = decodes, one = ending }
+      state = "b->%s.output", decodes = decodes, ending = ending }
   end
   return { w = "w->", kept = "s->", p = scope.name .. "_weights()->", g = scope.name .. "_dweights()->",
-    gradients = scope.name .. "_dweights()", decodes = decodes, one = ending }
+    gradients = scope.name .. "_dweights()", decodes = decodes, ending = ending }
 end
 
 -- The place of a block's value, as text in C.
-local function place_in_block(device, scope, at, value)
+local function place_in_block(device, scope, text, value)
   if value.external then
     local op = value.external.op
-    if op.kind == "block" and at.input then -- the host's list has no names for other blocks' layers
+    if op.kind == "block" and text.input then -- the host's list has no names for other blocks' layers
       M.refuse(value.op or op, "a product of what block %s gives, in a wide model's block %s", op.block.name,
         scope.name)
     end
-    return op.kind == "block" and ("block()->%s.output"):format(op.block.name) or at.w .. value.name
+    return op.kind == "block" and ("block()->%s.output"):format(op.block.name) or text.w .. value.name
   elseif value == scope.entry then
-    return at.input or "block()->input"
+    return text.input or "block()->input"
   elseif value == scope.last then
     return "s->output"
   end
-  return (device.buffers.scopes[scope].read[value] and at.kept or at.w) .. value.name
+  return (device.buffers.scopes[scope].read[value] and text.kept or text.w) .. value.name
 end
 
 -- The place of a value of the network, as text in C. A block's output is in the state of its last repetition.
-function M.place_in_network(at, value)
+function M.place_in_network(text, value)
   local block = value.op.kind == "block" and value.op.block
-  return block and at.state:format(block.name, block.uses) or at.w .. value.name
+  return block and text.state:format(block.name, block.uses) or text.w .. value.name
 end
 
 -- Refuses an operation without device code: an error { problem = true, what, line } of the description.
@@ -74,7 +74,7 @@ end
 local function describe_dropout(device, op, training)
   local scope = op.scope
   local is_outside = scope == device.net
-  local is_on, bits = device.given.evaluates or is_outside and training, device.operation_bits[op]
+  local is_on, bits = device.given.eval_dropout or is_outside and training, device.operation_bits[op]
   local index = is_outside and "0" or "block()->" .. scope.index
   return { rate = op.dropout.name .. "_KEEP_SCALE",
     mask = bits and ("select_bits(block()->work.%s, %s, %s_bytes(block()->view.T))"):format(bits.name, index, bits.name)
@@ -98,49 +98,50 @@ function M.adds_bias(device, op)
   return op.p.bias and not device.contributions[op.out]
 end
 
--- Functions that make the records of a forward operation, by kind; at: the operation's names (M.make_records).
+-- Functions that make the records of a forward operation, by kind; text: the operation's names (M.make_records).
 local forward = {
   chain = warp_products.make_chain,
-  block = function(device, at, op, training)
-    return training and lists.merge(device.made[op.block], { template = "cuda/op/block_forward.tpl" })
-      or { call = "routine()", routine = ("%s_%ss"):format(at.decodes and "decode" or "evaluate", op.block.name) }
+  block = function(device, text, op, training)
+    return training and lists.merge(device.block_records[op.block], { template = "cuda/op/block_forward.tpl" })
+      or { call = "routine()", routine = ("%s_%ss"):format(text.decodes and "decode" or "evaluate", op.block.name) }
   end,
-  classify = function(_, at, _, training)
-    return { call = at.decodes and "make_logits_one(x, rows)", x = at.x, training = training }
+  classify = function(_, text, _, training)
+    return { call = text.decodes and "make_logits_one(x, rows)", x = text.x, training = training }
   end,
 }
 
-function forward.product(device, at, op, training)
+function forward.product(device, text, op, training)
   if device.given.chains then
-    return warp_products.make_product(device, at, op, training)
+    return warp_products.make_product(device, text, op, training)
   end
   return { call = "product_forward(rows, columns, inner, x, weight, bias, rectified, out)", columns = op.out.width.text,
-    inner = op.x.width.text, x = at.x, weight = at.p .. op.weight, rectified = tostring(op.relu or false), out = at.out,
-    bias = M.adds_bias(device, op) and at.p .. op.weight .. "_bias" or NO_BIAS }
+    inner = op.x.width.text, x = text.x, weight = text.p .. op.weight, rectified = tostring(op.relu or false),
+    out = text.out,
+    bias = M.adds_bias(device, op) and text.p .. op.weight .. "_bias" or NO_BIAS }
 end
 
 -- The record that adds the bias and applies the rectifier to a product that a library has computed.
-function forward.add_bias(_, at, op)
+function forward.add_bias(_, text, op)
   return { call = "add_bias(rows, columns, bias, rectified, out)", columns = op.out.width.text,
-    bias = at.p .. op.weight .. "_bias", rectified = tostring(op.relu or false) }
+    bias = text.p .. op.weight .. "_bias", rectified = tostring(op.relu or false) }
 end
 
 -- The record of a norm; refuses widths that the kernels do not have.
-local function make_norm(at, op, routine, call)
+local function make_norm(text, op, routine, call)
   check_width(op, op.out)
-  return calls.make_norm(at, op, routine, call)
+  return calls.make_norm(text, op, routine, call)
 end
 
-function forward.norm(_, at, op, _, kernel)
+function forward.norm(_, text, op, _, kernel)
   local rms = op.norm == "rms"
-  local record = make_norm(at, op, (rms and "rms_" or "") .. (kernel or rms and "norm" or "layer_norm"),
+  local record = make_norm(text, op, (rms and "rms_" or "") .. (kernel or rms and "norm" or "layer_norm"),
     "routine(rows, x, scale, offset, xhat, rstd, out)")
-  record.offset = not rms and at.p .. op.p.name .. "_offset"
+  record.offset = not rms and text.p .. op.p.name .. "_offset"
   return record
 end
 
-function forward.add_norm(device, at, op, training)
-  local record = forward.norm(device, at, op, training, ("add_%snorm%s"):format(op.dropout and "dropout_" or "",
+function forward.add_norm(device, text, op, training)
+  local record = forward.norm(device, text, op, training, ("add_%snorm%s"):format(op.dropout and "dropout_" or "",
     op.sum and "_sum" or ""))
   record.call = "routine(rows, residual, branch, mask, rate, scale, offset, sum, xhat, rstd, out)"
   record.mask, record.rate = name_mask(device, op, training)
@@ -161,53 +162,53 @@ local function find_kernel_function(device, op, kernel, ending)
 end
 
 -- The record that applies a dropout (describe_dropout) to the rows `x` in place.
-local function make_drop(at, op, x, drop)
-  return { kind = "drop", call = "drop_rows(elements, x, mask, rate)", elements = at.rows .. " * " .. op.out.width.text,
-    x = x, mask = drop.mask, rate = drop.rate }
+local function make_drop(text, op, x, drop)
+  return { kind = "drop", call = "drop_rows(elements, x, mask, rate)",
+    elements = text.rows .. " * " .. op.out.width.text, x = x, mask = drop.mask, rate = drop.rate }
 end
 
 -- The record that applies dropout to the result of an operation in place; false if the pass has no dropout.
-function forward.drop(device, at, op, training)
+function forward.drop(device, text, op, training)
   local drop = describe_dropout(device, op, training)
-  local record = make_drop(at, op, at.out, drop)
-  record.asked = drop.when == "training" and "training"
+  local record = make_drop(text, op, text.out, drop)
+  record.condition = drop.when == "training" and "training"
   return drop.when ~= "never" and record
 end
 
 -- The records of the rotation of queries and keys by their positions: one record for both in self-attention, one for
--- each in cross-attention; false for an absent record. way: 1 in the forward pass, -1 in the backward pass.
-local function make_rotations(device, op, way, q, kv, suffix)
+-- each in cross-attention; false for an absent record. direction: 1 in the forward pass, -1 in the backward pass.
+local function make_rotations(device, op, direction, q, kv, suffix)
   local family = op.family
   local routine = family.prefix .. "rotate" .. (suffix or "")
   if family.rotation.kind ~= "rope" then
     return false, false
   elseif not family.cross then
-    return { kind = "rotate", call = "routine(way, x)", routine = routine, way = way, x = q }, false
+    return { kind = "rotate", call = "routine(direction, x)", routine = routine, direction = direction, x = q }, false
   end
   local function make_rotation(value, x, stride, positions_name)
-    local words, kind = device.words[value.stream], family.positions.kind
-    return { kind = "rotate", call = "routine(way, positions, T, stride, x)", routine = routine, way = way, x = x,
-      T = "block()->view." .. words.T, stride = family.PREFIX .. stride,
-      positions = kind == "sequence" and words.sequences .. "()" or kind == "randomized"
+    local variables, kind = device.variables[value.stream], family.positions.kind
+    return { kind = "rotate", call = "routine(direction, positions, T, stride, x)", routine = routine,
+      direction = direction, x = x, T = "block()->view." .. variables.T, stride = family.PREFIX .. stride,
+      positions = kind == "sequence" and variables.sequences .. "()" or kind == "randomized"
         and ("%sfind_%s(&block()->view, block()->l)"):format(family.prefix, positions_name) or false }
   end
   return make_rotation(op.q, q, "QUERY_STRIDE", "positions"), make_rotation(op.kv, kv, "KEY_STRIDE", "key_positions")
 end
 
-function forward.attention(device, at, op)
-  local queries, keys = make_rotations(device, op, 1, at.q, at.kv, at.one)
-  return queries, not at.decodes and keys, { call = "routine(training)",
-    routine = op.family.prefix .. "attend" .. at.one,
-    training = op.dropout ~= nil and not device.given.evaluates and (at.decodes and "false" or "training") }
+function forward.attention(device, text, op)
+  local queries, keys = make_rotations(device, op, 1, text.q, text.kv, text.ending)
+  return queries, not text.decodes and keys, { call = "routine(training)",
+    routine = op.family.prefix .. "attend" .. text.ending,
+    training = op.dropout ~= nil and not device.given.eval_dropout and (text.decodes and "false" or "training") }
 end
 
 -- The records of an embedding. The network's first operation also samples the masks of the whole pass.
-function forward.embed(device, at, op, training)
-  local is_always_on, mode = device.given.evaluates, tostring(training)
+function forward.embed(device, text, op, training)
+  local is_always_on, mode = device.given.eval_dropout, tostring(training)
   local samples_masks = (device.masks[1] or device.bits[1]) and op == device.net.ops[1] and (training or is_always_on)
   local sampling = { kind = "draw", call = "draw_masks(training)", training = is_always_on and mode }
   return samples_masks and sampling or false, {
-    call = "routine(training)", routine = embeddings.name_routine(device.net, op) .. at.one,
+    call = "routine(training)", routine = embeddings.name_routine(device.net, op) .. text.ending,
     training = (op.dropout and not is_always_on or device.given.noise) and mode or false }
 end
 
@@ -216,133 +217,137 @@ local function is_learned(op)
 end
 
 -- The name of the array that sums gradients of a block's learned position table, which are later added over shards;
--- false without such sums.
+-- false if the block has none.
 function M.name_place_sums(op)
   return is_learned(op) and op.encoding.from_tables and op.scope.name .. "_places" or false
 end
 
 -- The start of the name of the function that adds vectors of positions: one function for each stream, or one for each
 -- block if vectors have the sampled positions of their block's family and there are several families.
-local function name_places_routine(device, op, words)
+local function name_places_routine(device, op, variables)
   local draw = op.encoding.draw
   local is_by_block = draw and not draw.apart and device.net.used_families[2]
-  return ("add_%splaces"):format(is_by_block and op.scope.name .. "_" or words.at)
+  return ("add_%splaces"):format(is_by_block and op.scope.name .. "_" or variables.prefix)
 end
 
-function forward.place(device, at, op, training)
-  local words = device.words[op.out.stream]
-  local routine = find_function(device, name_places_routine(device, op, words) .. at.one, {
-    template = "cuda/rows/place.tpl", decodes = at.decodes, encoding = op.encoding, T = words.T,
-    drawn = names.name_drawn_places(words, op, "block()->l"), drops = op.dropout and op.dropout.name or false })
+function forward.place(device, text, op, training)
+  local variables = device.variables[op.out.stream]
+  local routine = find_function(device, name_places_routine(device, op, variables) .. text.ending, {
+    template = "cuda/rows/place.tpl", decodes = text.decodes, encoding = op.encoding, T = variables.T,
+    sampled_positions = names.name_drawn_places(variables, op, "block()->l"),
+    drops = op.dropout and op.dropout.name or false })
   return { call = "routine(x, vectors, mask, out)", routine = routine,
-    vectors = op.p and at.p .. op.p.name or false, mask = name_mask(device, op, training) }
+    vectors = op.p and text.p .. op.p.name or false, mask = name_mask(device, op, training) }
 end
 
--- Functions that make the records of an entry of a backward list, by kind; at: the entry's names (M.make_records).
+-- Functions that make the records of an entry of a backward list, by kind; text: the entry's names (M.make_records).
 local backward = {
   chain_grad = warp_products.make_chain_grad,
   classify_grad = function() return { call = "classify_backward(x, gradients)" } end,
   block_grad = function(device, _, entry)
-    return lists.merge(device.made[entry.op.block], { template = "cuda/op/block_backward.tpl" })
+    return lists.merge(device.block_records[entry.op.block], { template = "cuda/op/block_backward.tpl" })
   end,
   embed_grad = function(device, _, entry)
     return { call = "routine(gradients)", routine = embeddings.name_routine(device.net, entry.op) .. "_backward" }
   end,
-  rectify_grad = function(_, at, entry) -- of an input gradient that a library has computed
-    return { call = "rectify_grad(elements, x, to)", elements = at.rows .. " * " .. entry.op.x.width.text }
+  rectify_grad = function(_, text, entry) -- of an input gradient that a library has computed
+    return { call = "rectify_grad(elements, x, to)", elements = text.rows .. " * " .. entry.op.x.width.text }
   end,
 }
 
-function backward.norm_grad(device, at, entry)
+function backward.norm_grad(device, text, entry)
   local op, drop = entry.op, entry.dbranch and describe_dropout(device, entry.op, true) or {}
-  local record = make_norm(at, op, calls.name_norm_grad(entry),
+  local record = make_norm(text, op, calls.name_norm_grad(entry),
     "routine(rows, dy, xhat, rstd, scale, mask, rate, to, dbranch, dscale, doffset)")
   record.mask, record.rate = drop.mask or false, drop.rate or false
-  record.dscale, record.doffset = at.g .. op.p.name .. "_scale", op.norm == "layer" and at.g .. op.p.name .. "_offset"
+  record.dscale = text.g .. op.p.name .. "_scale"
+  record.doffset = op.norm == "layer" and text.g .. op.p.name .. "_offset"
   return record
 end
 
-function backward.dropout_grad(device, at, entry)
+function backward.dropout_grad(device, text, entry)
   local drop = describe_dropout(device, entry.op, true)
   if not entry.op.branch then
-    return make_drop(at, entry.op, at.to, drop)
+    return make_drop(text, entry.op, text.to, drop)
   end
   check_width(entry.op, entry.op.branch)
   return { call = "dropout_grad(rows, dy, mask, rate, to)", mask = drop.mask, rate = drop.rate }
 end
 
-function backward.bias_grad(_, at, entry)
+function backward.bias_grad(_, text, entry)
   return { kind = "bias_grad", call = "column_sums(rows, columns, columns, dy, dbias)",
     columns = entry.op.out.width.text,
-    dbias = at.g .. entry.op.weight .. "_bias" }
+    dbias = text.g .. entry.op.weight .. "_bias" }
 end
 
-function backward.weight_grad(device, at, entry)
+function backward.weight_grad(device, text, entry)
   local op = entry.op
   if device.given.by_team then
     return warp_products.sum_by_team(device, op)
   end
   return { call = "product_gradient(inner, columns, rows, x, dy, dweight)", inner = op.x.width.text,
-    columns = op.out.width.text, dweight = at.g .. op.weight },
-    M.adds_bias(device, op) and backward.bias_grad(device, at, entry)
+    columns = op.out.width.text, dweight = text.g .. op.weight },
+    M.adds_bias(device, op) and backward.bias_grad(device, text, entry)
 end
 
-function backward.input_grad(device, at, entry)
+function backward.input_grad(device, text, entry)
   if device.given.chains then
-    return warp_products.make_input_grad(device, at, entry)
+    return warp_products.make_input_grad(device, text, entry)
   end
   local op = entry.op
   return { call = "product_backward(rows, inner, columns, dy, weight, other, rectified, to)",
-    inner = op.x.width.text, columns = op.out.width.text, weight = at.p .. op.weight, adds = tostring(entry.adds),
-    other = entry.relu and at.x or entry.adds and at.to or NO_ROWS, rectified = tostring(entry.relu ~= nil) }
+    inner = op.x.width.text, columns = op.out.width.text, weight = text.p .. op.weight, adds = tostring(entry.adds),
+    other = entry.relu and text.x or entry.adds and text.to or NO_ROWS, rectified = tostring(entry.relu ~= nil) }
 end
 
 -- Adds functions for operations over rows. The dropout of their results is an entry of its own, of kind "drop".
 calls.add_row_records(forward, backward, find_kernel_function, function(_, _, _, record) return record end)
 
-function backward.attention_grad(device, at, entry)
+function backward.attention_grad(device, text, entry)
   local family = entry.op.family
   return { call = "routine(gradients)", routine = family.prefix .. "attend_backward",
-    gradients = family.attends.layer_gradients and at.gradients }, make_rotations(device, entry.op, -1, at.dq, at.dkv)
+    gradients = family.attends.layer_gradients and text.gradients },
+    make_rotations(device, entry.op, -1, text.dq, text.dkv)
 end
 
-function backward.place_grad(device, at, entry)
-  local op, words = entry.op, device.words[entry.op.out.stream]
+function backward.place_grad(device, text, entry)
+  local op, variables = entry.op, device.variables[entry.op.out.stream]
   local sums = M.name_place_sums(op)
   return { call = "routine(mask, dy, vectors)", routine = find_function(device, op.scope.name .. "_places_grad", {
     template = "cuda/rows/place_grad.tpl", encoding = op.encoding, drops = op.dropout and op.dropout.name or false,
-    learned = is_learned(op), sums = sums, T = words.T, drawn = names.name_drawn_places(words, op, "block()->l") }),
-    vectors = is_learned(op) and not sums and at.g .. op.p.name or false,
+    learned = is_learned(op), sums = sums, T = variables.T,
+    sampled_positions = names.name_drawn_places(variables, op, "block()->l") }),
+    vectors = is_learned(op) and not sums and text.g .. op.p.name or false,
     mask = op.dropout and describe_dropout(device, op, true).mask or false }
 end
 
 local function make_row_maker(call)
-  return function(_, at, entry)
+  return function(_, text, entry)
     check_width(entry, entry.to)
-    return { call = call, rows = at.rows, to = at.to }
+    return { call = call, rows = text.rows, to = text.to }
   end
 end
 
 backward.accumulate, backward.copy, backward.clear = make_row_maker("add_branch(rows, to, from, to)"),
   make_row_maker("copy_rows(rows, from, to)"), make_row_maker()
 
--- The names (calls.lua) and the records of an entry { kind, one, of_backward } (cuda_network.lua). at: the result of
--- make_names, or the names of the host's list of launches (cuda_network.lua). training: whether the records belong to a
--- training pass.
-function M.make_records(device, scope, training, at, entry)
-  local one = entry.one
-  local value = (one.op or one).out or one.to
-  local rows = at.decodes and "block()->sequences" or device.words[value.stream].all_rows .. "()"
-  local with_rows = setmetatable({ rows = rows }, { __index = at })
-  local entry_names = calls.make_names(with_rows, one, function(x)
-    return scope == device.net and M.place_in_network(at, x) or place_in_block(device, scope, at, x)
+-- The texts (calls.lua) and the records of an entry { kind, item, is_backward } (cuda_lists.lua). scope_text: the
+-- result of make_scope_text, or the texts for the host's list of launches (cuda_lists.lua). training: whether the
+-- records belong to a training pass.
+function M.make_records(device, scope, training, scope_text, entry)
+  local item = entry.item
+  local value = (item.op or item).out or item.to
+  local rows = scope_text.decodes and "block()->sequences" or device.variables[value.stream].all_rows .. "()"
+  local with_rows = setmetatable({ rows = rows }, { __index = scope_text })
+  local text = calls.make_text(with_rows, item, function(x)
+    return scope == device.net and M.place_in_network(scope_text, x) or place_in_block(device, scope, scope_text, x)
   end)
-  local makers = entry.of_backward and backward or forward
-  local made = table.pack(makers[entry.kind](device, entry_names, one, training))
-  if entry.of_backward then
-    warp_products.note_rounded(device, one)
+  local makers = entry.is_backward and backward or forward
+  local records = table.pack(makers[entry.kind](device, text, item, training))
+  if entry.is_backward then
+    warp_products.note_rounded(device, item)
   end
-  return entry_names, table.unpack(made, 1, made.n)
+  return text, table.unpack(records, 1, records.n)
 end
 
 return M

@@ -2,7 +2,7 @@
 -- If device.given.by_team is true, products store their operands, from which the team, all thread blocks of a model,
 -- sums gradients of weights.
 --
--- Input: the state of cuda_network.lua (device), the names that a record needs (at), an operation or an entry of a
+-- Input: the state of cuda_network.lua (device), the names that a record needs (text), an operation or an entry of a
 -- backward list. Output: records as in cuda_records.lua. In a block of the network, forward records come in pairs if
 -- training and evaluation have different functions: only training stores operands and reads rounded weights.
 
@@ -25,12 +25,14 @@ local function write_operand_address(device, op, operand)
   end
   local first = ("block()->held.%s_%s"):format(name_product(device, op), operand)
   return op.scope == device.net and first or ("%s + block()->%s * %s"):format(first,
-    (device.words[op.x.stream].T:gsub("^T", "rows_before")), operand == "x" and op.x.width.text or op.out.width.text)
+    (device.variables[op.x.stream].T:gsub("^T", "rows_before")),
+    operand == "x" and op.x.width.text or op.out.width.text)
 end
 
 -- The struct with an operation's weights, as text before a member: in training, rounded copies if there are some.
-local function name_weights(device, at, op, training)
-  return training and device.rounds and (op.scope == device.net and "" or op.scope.name .. "_") .. "rounded()->" or at.p
+local function name_weights(device, text, op, training)
+  return training and device.rounds and (op.scope == device.net and "" or op.scope.name .. "_") .. "rounded()->"
+    or text.p
 end
 
 -- The name of a function, or of its variant for evaluation.
@@ -44,7 +46,7 @@ local function make_for_modes(device, op, training, make)
   if op.scope == device.net then
     return make(training)
   end
-  return lists.merge(make(true), { asked = "training" }), lists.merge(make(false), { asked = "else" })
+  return lists.merge(make(true), { condition = "training" }), lists.merge(make(false), { condition = "else" })
 end
 
 -- The kinds of operations that may follow the first product of a chain; a chain does not round its input.
@@ -123,29 +125,29 @@ local function find_product_function(device, fields, k, columns)
     lists.merge(fields, { template = "cuda/rows/product.tpl", k = k, columns = columns }))
 end
 
-local function make_product_in_mode(device, at, op, training)
+local function make_product_in_mode(device, text, op, training)
   local bias, operand = device.adds_bias(op), training and write_operand_address(device, op, "x") or false
   local finish = op.relu and "FINISH_BIAS_RELU" or bias and "FINISH_BIAS" or "FINISH_STORE"
   return { call = "routine(rows, x, operand, weight, bias, out)", operand = operand,
-    weight = name_weights(device, at, op, training) .. op.weight, bias = bias and at.p .. op.weight .. "_bias",
+    weight = name_weights(device, text, op, training) .. op.weight, bias = bias and text.p .. op.weight .. "_bias",
     routine = find_product_function(device, { name = name_in_mode(training or not device.given.by_team, "product_%s"),
       order = "ROWS", keeps = operand ~= false, x_rounded = tostring(device.rounded_values[op.x] ~= nil),
       rounded = tostring(training and device.rounds), extra = bias and "bias", finish = finish,
       form = write_form(device, op.out, finish) }, op.x.width.text, op.out.width.text) }
 end
 
-function M.make_product(device, at, op, training)
+function M.make_product(device, text, op, training)
   if not device.given.by_team then
-    return make_product_in_mode(device, at, op, false)
+    return make_product_in_mode(device, text, op, false)
   end
-  return make_for_modes(device, op, training, function(mode) return make_product_in_mode(device, at, op, mode) end)
+  return make_for_modes(device, op, training, function(mode) return make_product_in_mode(device, text, op, mode) end)
 end
 
-function M.make_input_grad(device, at, entry)
+function M.make_input_grad(device, text, entry)
   local op, operand = entry.op, write_operand_address(device, entry.op, "dy") or false
   local finish = entry.relu and "FINISH_RELU_GRAD" or entry.adds and "FINISH_ADD" or "FINISH_STORE"
   return { call = "routine(rows, dy, operand, weight, other, to)", operand = operand,
-    other = entry.relu and at.x or entry.adds and at.to, weight = name_weights(device, at, op, true) .. op.weight,
+    other = entry.relu and text.x or entry.adds and text.to, weight = name_weights(device, text, op, true) .. op.weight,
     routine = find_product_function(device, { name = "product_%s_grad", order = "COLUMNS", keeps = operand ~= false,
       x_rounded = write_is_rounded(device, entry.dy), rounded = tostring(device.rounds),
       extra = entry.relu and "x" or entry.adds and "other", finish = finish,
@@ -155,14 +157,16 @@ end
 -- Adds a product to device.operands: the team sums the gradient of its weights over the batch, in statements of
 -- templates/cuda/weights.tpl, so that it has no record.
 function M.sum_by_team(device, op)
-  local scope, words = op.scope, device.words[op.x.stream]
+  local scope, variables = op.scope, device.variables[op.x.stream]
   local is_outside = scope == device.net
-  local before = is_outside and "0" or ("count_rows_before(l, b->view.%s)"):format(words.T)
+  local before = is_outside and "0" or ("count_rows_before(l, b->view.%s)"):format(variables.T)
   local to, bias = is_outside and "g->" or ("g->%s[l]."):format(scope.name), device.adds_bias(op)
-  table.insert(device.operands, { name = name_product(device, op), words = words, rows = words.rows, T = words.T,
-    uses = scope.uses, count = not is_outside and scope.count_name, loops = scope.loops, before = before,
-    between = scope.loops > 1 and ("(int)count_rows_before(%s, b->view.%s)"):format(scope.count_name, words.T) or "0",
-    scope = scope, weight = op.weight, bias = bias and op.weight .. "_bias" or false, dweight = to .. op.weight,
+  table.insert(device.operands, { name = name_product(device, op), variables = variables, rows = variables.rows,
+    T = variables.T, uses = scope.uses, count = not is_outside and scope.count_name, loops = scope.loops,
+    before = before,
+    between = scope.loops > 1 and ("(int)count_rows_before(%s, b->view.%s)"):format(scope.count_name, variables.T)
+      or "0", scope = scope, weight = op.weight, bias = bias and op.weight .. "_bias" or false,
+    dweight = to .. op.weight,
     dbias = bias and to .. op.weight .. "_bias" or "NULL", inner = op.x.width.text, columns = op.out.width.text })
 end
 
@@ -179,37 +183,37 @@ local function find_chain_function(device, chain, fields)
   return calls.find_function(device.rows, table.concat(key, " "), name, record)
 end
 
-local function make_chain_in_mode(device, at, chain, training)
+local function make_chain_in_mode(device, text, chain, training)
   local first, last = chain.first, chain.last
   local biased, next_biased = device.adds_bias(first) and true or false, device.adds_bias(last) and true or false
-  local weights = name_weights(device, at, first, training)
+  local weights = name_weights(device, text, first, training)
   return { call = "routine(rows, x, operand, weight, bias, next_weight, next_bias, sum, hidden, out)",
     routine = find_chain_function(device, chain, { name = name_in_mode(training, "chain_%s"), ending = "",
       biased = biased, next_biased = next_biased, keeps = training and device.given.by_team, stores = training,
       x_rounded = "false", rounded = tostring(training and device.rounds) }),
     operand = training and write_operand_address(device, first, "x") or false,
-    sum = training and at.sum, hidden = training and (write_operand_address(device, last, "x") or at.hidden),
-    weight = weights .. first.weight, bias = biased and at.p .. first.weight .. "_bias",
-    next_weight = weights .. last.weight, next_bias = next_biased and at.p .. last.weight .. "_bias" }
+    sum = training and text.sum, hidden = training and (write_operand_address(device, last, "x") or text.hidden),
+    weight = weights .. first.weight, bias = biased and text.p .. first.weight .. "_bias",
+    next_weight = weights .. last.weight, next_bias = next_biased and text.p .. last.weight .. "_bias" }
 end
 
 -- The records of a chain. Hidden values are stored only in training, for the backward pass.
-function M.make_chain(device, at, chain, training)
+function M.make_chain(device, text, chain, training)
   return make_for_modes(device, chain.first, training, function(mode)
-    return make_chain_in_mode(device, at, chain, mode)
+    return make_chain_in_mode(device, text, chain, mode)
   end)
 end
 
-function M.make_chain_grad(device, at, entry)
+function M.make_chain_grad(device, text, entry)
   local chain = entry.op
-  local weights = name_weights(device, at, chain.first, true)
+  local weights = name_weights(device, text, chain.first, true)
   return { call = "routine(rows, dy, operand, next_weight, values, weight, other, dhidden, to)",
     routine = find_chain_function(device, chain, { name = "chain_%s", ending = "_grad", keeps = device.given.by_team,
       x_rounded = write_is_rounded(device, entry.dy), rounded = tostring(device.rounds) }),
     operand = write_operand_address(device, chain.last, "dy") or false, next_weight = weights .. chain.last.weight,
-    values = chain.sum and at.sum or write_operand_address(device, chain.last, "x") or at.hidden,
-    dhidden = write_operand_address(device, chain.first, "dy") or at.dhidden, weight = weights .. chain.first.weight,
-    other = entry.adds and at.to or "NULL" }
+    values = chain.sum and text.sum or write_operand_address(device, chain.last, "x") or text.hidden,
+    dhidden = write_operand_address(device, chain.first, "dy") or text.dhidden, weight = weights .. chain.first.weight,
+    other = entry.adds and text.to or "NULL" }
 end
 
 return M

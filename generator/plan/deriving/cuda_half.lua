@@ -41,7 +41,7 @@
 --   layer_gradients    attention writes gradients of the layer's parameters
 --   owners             passes that sum the pairs' terms of entries of tables (attention/device.lua)
 --   ends_open          the last of these passes, or the sums of biases after them, end without a barrier
---   asks               the kernel tests at run time whether dropout applies to weights
+--   depends_on_mode    the kernel tests at run time whether dropout applies to weights
 --   dscore             the name of the gradient of a pair's score; unroll, keys_at_once: of loops over pairs
 --   keys, key_stride, to_keys   words: the number of keys, their stride, and their offset from the queries
 --   pairs, pair_scores gradients of pairs (pair_scores: of scores, too) are stored for the owners' or keys' pass
@@ -199,11 +199,11 @@ end
 -- The network in device code; or false, and the reason why there is no device code.
 local function derive_network(net, executed, given)
   local device, obstacle = diagnostics.attempt(network.derive, net, executed, given)
-  for family, names in pairs(device and device.attends or {}) do
+  for family, names in pairs(device and device.attention_names or {}) do
     lists.update(family.attends, names)
   end
   if device then
-    device.attends = nil
+    device.attention_names = nil
   end
   return device or false, obstacle or false
 end
@@ -268,7 +268,7 @@ local function derive_attends(plan, family, library)
   attends.dscore = changes and "dscore" or "dlogit"
   attends.unroll = family.head_width <= 16 and not changes and 4 or false
   attends.keys_at_once = family.head_width > 16 and 2 or 4
-  attends.asks = family.drops and not plan.eval_dropout
+  attends.depends_on_mode = family.drops and not plan.eval_dropout
   attends.to_log2 = terms.scaled and "" or " * LOG2E"
   attends.keys = family.cross and "S" or "T"
   attends.key_stride = family.PREFIX .. (family.cross and "KEY_STRIDE" or "QUERY_STRIDE")
@@ -321,24 +321,24 @@ local function name_families(plan)
 end
 
 -- The draw of positions for vectors added to a stream's tokens, where several streams sample them apart from families.
--- words: the stream's variables in device code (device.streams).
-local function draw_input(plan, words)
-  local draw, prefix = plan.input_draw, words.at .. "input_"
+-- variables: the stream's variables in device code (device.streams).
+local function draw_input(plan, variables)
+  local draw, prefix = plan.input_draw, variables.prefix .. "input_"
   return draw and draw.apart and draw.kind == "randomized" and { template = "cuda/draw_input.tpl", prefix = prefix,
-    names = { prefix = prefix, stream = plan.streams[words.index + 1], positions = draw, PREFIX = draw.PREFIX },
-    member = words.input_draws, count = ("in->T[%d]"):format(words.index), about = "[T]",
+    names = { prefix = prefix, stream = plan.streams[variables.index + 1], positions = draw, PREFIX = draw.PREFIX },
+    member = variables.input_draws, count = ("in->T[%d]"):format(variables.index), about = "[T]",
     scratch = { { draw.PREFIX .. "MAX_POSITION", draw.max_position } } } or nil
 end
 
 -- The draw of positions for every sequence of a stream. Its names have a prefix only if there are several attentions.
-local function draw_sequences(plan, words)
-  local stream = plan.streams[words.index + 1]
+local function draw_sequences(plan, variables)
+  local stream = plan.streams[variables.index + 1]
   local reader = stream.by_sequence
-  local prefix = plan.attentions[2] and words.at .. "sequence_" or ""
+  local prefix = plan.attentions[2] and variables.prefix .. "sequence_" or ""
   return reader and { template = "cuda/draw_sequences.tpl", prefix = prefix,
     names = { prefix = prefix, stream = stream, positions = reader.positions, PREFIX = reader.PREFIX },
-    member = prefix .. "draws", count = ("(size_t)in->sequences * in->T[%d]"):format(words.index),
-    about = "[sequences][T]", sequences = words.sequences, T = words.T,
+    member = prefix .. "draws", count = ("(size_t)in->sequences * in->T[%d]"):format(variables.index),
+    about = "[sequences][T]", sequences = variables.sequences, T = variables.T,
     scratch = { { reader.PREFIX .. "MAX_POSITION", reader.positions.max_position } } } or nil
 end
 
@@ -365,7 +365,7 @@ end
 
 local function list_step_draws(plan, device)
   local list = lists.collect({ draw_input, draw_sequences }, function(describe)
-    return lists.map(device.streams, function(words) return describe(plan, words) end)
+    return lists.map(device.streams, function(variables) return describe(plan, variables) end)
   end)
   lists.append(list, lists.map(plan.attentions, function(family)
     return family.attends.draws and draw_family(family) or nil
@@ -420,7 +420,7 @@ function M.derive(plan, net, executed)
   cuda.sums = learned_places or lists.any(plan.attentions, function(family) return family.attends.sums end)
   cuda.shared = cuda.sums or has_any(plan, "scaled")
   local device, obstacle = derive_network(net, executed, { wide = library, by_team = by_team,
-    evaluates = plan.eval_dropout,
+    eval_dropout = plan.eval_dropout,
     decoded = decoding.find_stream(net, plan.decoder and not library and not plan.noise, plan.eval_dropout),
     noise = plan.noise, chains = plan.cuts_by_warp, rounds = by_team and STORES_ROUNDED[plan.precision] or false })
   local missing = find_missing(plan)

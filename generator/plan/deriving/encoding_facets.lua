@@ -5,7 +5,7 @@
 -- Output of M.derive. Each family gets:
 --   the plans of its facets' pages
 --   tempered    words on other factors in the scale of its logits
---   asks        the value that the network computes for the family (facets/pages.lua), or false; asks_name: its name
+--   request     the value that the network computes for the family (facets/pages.lua), or false; request_name: its name
 --               in C
 --   slices      as in the plan (below)
 --   sides, first_drawn, range_drawn, distance_site: see settle_sides
@@ -17,7 +17,7 @@
 -- (settle_stream), or false if all are 0; sequence_scratch { name, count }, integers that drawing positions for one
 -- sequence takes, or false; draws_distances, any_draws; by_length: whether sequences of each length of a batch have
 -- draws and tables of their own; slices: whether sequences of other lengths read parts of the longest ones' tables
--- instead; panels_of: the workspace's member with the packed weights.
+-- instead; panels_member: the workspace's member with the packed weights.
 -- Output of M.derive_shared, once families have their terms: which position tables exist. Each family gets sums (its
 -- shards sum more than the gradient), behind (it has tables behind the struct `shared`), behind_previous (the name of
 -- the family whose tables lie before these, or false) and paired (name_pairs). With one stream, vectors added to tokens
@@ -59,8 +59,8 @@ local function derive_family(plan, family, facts)
   for _, page in ipairs(pages) do
     family[page.name] = page.plan and page.plan(encoding, family, given)
   end
-  family.asks = find_request(family)
-  family.asks_name = family.asks and family.asks.name or "asked"
+  family.request = find_request(family)
+  family.request_name = family.request and family.request.name or "asked"
   local temperature = family.normaliser.temperature or 1
   family.tempered = not formula and temperature ~= 1 and (", by the temperature of %.9g"):format(temperature) or ""
   family.logit_scale = 1 / math.sqrt(family.head_width) / (formula and 1 or temperature)
@@ -302,7 +302,7 @@ function M.derive(plan, facts, added)
   for _, family in ipairs(dimensions.list_families(plan)) do
     family.slices = part.slices
   end
-  part.panels_of = part.by_length and "panels" or "shared"
+  part.panels_member = part.by_length and "panels" or "shared"
   return part
 end
 

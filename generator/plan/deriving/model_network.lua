@@ -78,7 +78,7 @@ local function list_trace_sites(net)
   local function add_repetition(block, path)
     for _, op in ipairs(block.ops) do
       if op.kind == "attention" then
-        local name = (op.family.cross or op.named) and path .. "." .. op.family.name or path
+        local name = (op.family.cross or op.is_named) and path .. "." .. op.family.name or path
         sites[#sites + 1] = { name = name, channels = 0, heads = op.family.heads, query = op.q.stream.index,
           key = op.kv.stream.index }
       end
@@ -100,7 +100,7 @@ end
 -- Widths that need a constant, in the order of the description; family_dimensions.tpl defines those of facets' widths.
 local function list_widths(net)
   return lists.map(net.widths, function(width)
-    local needs_constant = width.text ~= "WIDTH" and not width.asked
+    local needs_constant = width.text ~= "WIDTH" and not width.is_requested
     return needs_constant and { name = width.text, count = width.count } or nil
   end)
 end
@@ -119,7 +119,7 @@ end
 
 -- Refuses a field that the spec states and the network does not read, instead of ignoring the field silently.
 local function refuse_unread(field, file, expected)
-  error({ problem = true, field = field, what = "is read by nothing in " .. file.path,
+  error({ problem = true, field = field, what = ("the network of %s does not read this field"):format(file.path),
     expected = expected .. ", or no such field" }, 0)
 end
 
@@ -132,7 +132,8 @@ local function check_options(given, read, file)
   for _, name in ipairs(canonical.sort_keys(given)) do
     if not read[name] then
       local names = canonical.sort_keys(read)
-      error({ problem = true, field = "model.options." .. name, what = "is read by nothing in " .. file.path,
+      error({ problem = true, field = "model.options." .. name,
+        what = ("the network of %s does not read this option"):format(file.path),
         expected = #names > 0 and "an option that the network reads: " .. table.concat(names, ", ")
           or "no options; the network reads none" }, 0)
     end
@@ -311,7 +312,7 @@ end
 -- The kernels that operations need on both targets, each file once; relu has a gradient without an operation.
 local function list_headers(executed)
   return canonical.sort_keys(lists.to_set(lists.collect(executed.order, function(scope)
-    local headers = lists.map(executed[scope].forward, function(op) return op.about.header end)
+    local headers = lists.map(executed[scope].forward, function(op) return op.definition.header end)
     return lists.append(headers, lists.map(executed[scope].backward, function(b)
       return b.kind == "relu_grad" and "activations" or nil
     end))
@@ -338,12 +339,13 @@ local function derive_constants(plan, net)
 end
 
 -- Limits the number of dropouts: evaluation numbers the dropouts of all layers together (EVAL_DROPOUT_DOMAIN).
-local function check_places(eval_dropout, net)
-  local places, layers = builder.count_places(net), net.layers_before + 1
-  if eval_dropout and places * layers > builder.MOST_PLACES then
+local function limit_dropouts(eval_dropout, net)
+  local dropouts, layers = builder.find_most_dropouts(net), net.layers_before + 1 -- 1: the part outside of blocks
+  if eval_dropout and dropouts * layers > builder.MAX_DROPOUTS then
     error({ problem = true, field = "eval.dropout",
-      what = ("%d places of %d layers, with those outside of blocks as one, are too many to drop out in evaluation")
-        :format(places, layers), expected = ("false, or at most %d"):format(builder.MOST_PLACES) }, 0)
+      what = ("dropout in evaluation would have %d numbers, for %d dropouts in each of %d layers"):format(
+        dropouts * layers, dropouts, layers), expected = ("false, or at most %d numbers"):format(
+        builder.MAX_DROPOUTS) }, 0)
   end
 end
 
@@ -355,7 +357,7 @@ local function settle_families(plan, net, executed, stream, labelled)
   for _, block in ipairs(net.scopes) do
     for _, op in ipairs(executed[block].forward) do
       if op.kind == "attention" then
-        drops[op.family] = op.dropout and { name = op.dropout.name, place = op.place }
+        drops[op.family] = op.dropout and { name = op.dropout.name, dropout_number = op.dropout_number }
         partial[op.family] = labelled and labelled.partial[op]
       end
     end
@@ -366,10 +368,10 @@ local function settle_families(plan, net, executed, stream, labelled)
   for _, family in ipairs(dimensions.list_families(plan)) do
     family.drops, family.partial = drops[family] or false, partial[family] or false
     family.ranged = decoded[family] or false
-    if family.ranged and family.asks and not family.asks.kept then
+    if family.ranged and family.request and not family.request.kept then
       error({ problem = true, field = "encoding", expected = "an attention whose tokens are all there at once", what = (
         "attention %s asks the network for %s, which is not kept of tokens that are decoded"):format(family.name,
-        family.asks.name) })
+        family.request.name) })
     end
     family.tiles = family.ranged and family.relative.kind == "none" and family.mask.kind ~= "lines"
       and family.normaliser.kind == "softmax"
@@ -394,7 +396,7 @@ function M.derive(plan, file)
   local model = make_section(plan, file)
   local net, sizes = M.build_network(plan, file, model)
   local part = derive_constants(plan, net)
-  check_places(part.eval_dropout, net)
+  limit_dropouts(part.eval_dropout, net)
   local derived, executed = parameters.derive(net), scope_lists.derive(net)
   part.structs, part.tensors, part.tensor_count = derived.structs, derived.tensors, #derived.tensors
   part.parameters, part.frozen, part.initial_values = derived.count, derived.frozen, derived.initial_values
@@ -410,7 +412,7 @@ function M.derive(plan, file)
   local has_equal_rows = MIN_TOKENS_PER_SYMBOL * plan.tokens <= plan.block_tokens and not part.noise
   part.cpu = cpu.derive(net, executed, derived.structs, buffer_lists, labelled,
     has_equal_rows and vocabulary_rows.derive(net, executed, labelled) or nil, stream, part.eval_dropout,
-    plan.panels_of)
+    plan.panels_member)
   part.network, part.passes = outline.derive(net, buffer_lists), passes.derive(net, executed, buffer_lists)
   part.network_identity, part.network_sizes = find_identity(plan, net, model), sizes
   return part, net, executed

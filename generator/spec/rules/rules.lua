@@ -180,7 +180,8 @@ end
 local function check_tied(context, report)
   local model = context.resolved.model
   if model.tied and model.embedding == "linear" then
-    report.refuse("model.tied", "model.embedding", '"linear"', { what = "logits by the rows of a linear embedding",
+    report.refuse("model.tied", "model.embedding", '"linear"', {
+      what = "the output layer is tied to a linear embedding",
       expected = 'false, or model.embedding = "table"' })
   end
 end

@@ -96,10 +96,10 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
 % local also = terms.rotates and " (queries and keys are rotated in place)" or ""
 % local inputs = (cross and "query [sequences][%s][WIDTH] and key_value [sequences][S][2 WIDTH]"
 %     or "query_key_value [sequences][%s][3 WIDTH]"):format(query_rows)
-% local asked_words = asks and (" and %s [sequences][%s][%s]"):format(asks.name, query_rows, asks.constant) or ""
-/* Attention of all heads of all sequences, from ${inputs}${also}${asked_words} to
+% local request_text = request and (" and %s [sequences][%s][%s]"):format(request.name, query_rows, request.constant) or ""
+/* Attention of all heads of all sequences, from ${inputs}${also}${request_text} to
  * attended [sequences][${query_rows}][WIDTH].${cache_words}${tile_words}${sum_words}${layer_words}${part_words} */
-% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_saved *saved", "real *" .. rows_at, cross and "real *key_value", asks and "const real *" .. asks.name, cached and "real *cache", tiles and "real *tiles", keeps_sums and "real *sums", "real *attended")
+% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_saved *saved", "real *" .. rows_at, cross and "real *key_value", request and "const real *" .. request.name, cached and "real *cache", tiles and "real *tiles", keeps_sums and "real *sums", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.at}length, S = w->${keys.at}length;
     const int from = w->${queries.at}from, count = w->${queries.at}to - from;
@@ -123,7 +123,7 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
         % include("attention/cpu/heads_tiled.tpl") % if tiles
         for (int h = 0; h < ${PREFIX}HEADS${tiles and " && !(tiles && count == 1)" or ""}; h++) {
             const int channel = h * ${PREFIX}HEAD_WIDTH;
-            ${name}_head head = make_${name}_head(w, l, h, ${forward_from}, ${forward_to}, &scores, ${asks_name});
+            ${name}_head head = make_${name}_head(w, l, h, ${forward_from}, ${forward_to}, &scores, ${request_name});
             % slot("drop")
             attend_${name}(&head, ${rows_at} + channel, ${cached and "key" or keys_at} + channel, attended + channel,
                     head_saved);

@@ -12,7 +12,7 @@ typedef struct ${name}_head {
 } ${name}_head;
 
 static ${name}_head make_${name}_head(const workspace *w, int l, int h, int first_query, int end_query,
-        const ${name}_score_tables *scores, const real *${asks_name}) {
+        const ${name}_score_tables *scores, const real *${request_name}) {
     ${name}_head head = {.T = w->${queries.at}length${of_S}};
 % if ranged then
     head.from = w->${queries.at}from;

@@ -1,5 +1,5 @@
 % local running, values = terms.scalar.running, terms.scalar.running.values
-% local row_width = PREFIX .. asks.constant
+% local row_width = PREFIX .. request.constant
 /* Running sums of a sequence: up to and with each token, of a term that is computed from the token's values. */
 typedef struct ${name}_running {
     int stride; /* elements of one head: those of T tokens, and whole vectors from any token on */

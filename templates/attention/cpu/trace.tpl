@@ -1,7 +1,7 @@
 % local values = cpu.attended[name]
 % local of_keys = cross and "state->" .. values.keys
-% local contribution = asks and ("state->%s + s * %s * %s%s"):format(values.contribution, S, PREFIX,
-%     asks.constant) or "NULL"
+% local contribution = request and ("state->%s + s * %s * %s%s"):format(values.contribution, S, PREFIX,
+%     request.constant) or "NULL"
 % slot("trace_head")
 
 /* Traces all heads of all sequences for the layer whose queries and keys are in the workspace. */
@@ -13,7 +13,7 @@ static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *s
     if (!scores && !attention) return;
     % slot("traced")
     for (int s = 0; s < w->sequences; s++) {
-        % slot("sequence", { asks_name = contribution, from_token = "0", to_token = "T" })
+        % slot("sequence", { request_name = contribution, from_token = "0", to_token = "T" })
         for (int h = 0; h < ${PREFIX}HEADS; h++, offset += pairs) {
             ${name}_head head = make_${name}_head(w, l, h, 0, T, &tables, ${contribution});
             const int channel = h * ${PREFIX}HEAD_WIDTH;

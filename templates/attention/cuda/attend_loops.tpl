@@ -13,7 +13,7 @@ NOINLINE void ${prefix}attend${decodes and "_one" or ""}(const bool training) {
     for (int task = ${attends.first_task}; task < sequences * ${PREFIX}HEADS${decodes and "" or " * T"}; task += ${attends.tasks}) {
         const int h = task % ${PREFIX}HEADS, sequence = task / ${PREFIX}HEADS; % if decodes
         const int i = task % T, h = task / T % ${PREFIX}HEADS, sequence = task / T / ${PREFIX}HEADS; % else
-        ${attends.asks and "" or "const "}${prefix}head a = ${prefix}make_head(v, l, s, &tables, sequence, h);
+        ${attends.depends_on_mode and "" or "const "}${prefix}head a = ${prefix}make_head(v, l, s, &tables, sequence, h);
         % slot("unless_training")
         const int end = ${inline("end_key", of_query.key_count, of_query)};
         int j = ${inline("first_key", "0", of_query)};

@@ -13,7 +13,7 @@ enum {
 % slot("kept_weight")
 % slot("domain")
 
-% local frame, constant = "attention/cuda/pass_fragments.tpl", attends.asks and "" or "const "
+% local frame, constant = "attention/cuda/pass_fragments.tpl", attends.depends_on_mode and "" or "const "
 % local of_query = { lane = "query", of_lane = "i", first = "first_key", last = "end_key", rows = "T", count = "S" }
 % of_query.pass, of_query.constant, of_query.body = "attend(const bool training)", constant, "attention/cuda/forward_fragments.tpl"
 % of_query.about = "Computes the layer's attended values, and stores the values of the softmax that the backward pass needs."

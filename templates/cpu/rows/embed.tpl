@@ -1,8 +1,8 @@
 % local input_draw = additive.kind ~= "none" and input_draw
 % local by_sequence = input_draw and input_draw.kind == "sequence"
-% local length, tokens = "w->" .. of .. "length", "w->" .. of .. "tokens"
+% local length, tokens = "w->" .. stream_prefix .. "length", "w->" .. stream_prefix .. "tokens"
 % local decodes = cpu.decoding and cpu.decoding.stream == stream
-% local token_index, token_counts = decodes and "token_index" or "m", streams[2] and "&w->" .. of:sub(1, -2) or "w"
+% local token_index, token_counts = decodes and "token_index" or "m", streams[2] and "&w->" .. stream_prefix:sub(1, -2) or "w"
 % local index = by_sequence and "position[#]" or input_draw and "position[# % " .. length .. "]" or "# % " .. length
 % local input_place = index
 % if additive.kind == "learned" and input_draw and input_draw.first == 1 then
@@ -13,7 +13,7 @@
 % if by_sequence and input_draw.by_token then
 % drawn = ("w->block->positions[%d]"):format(stream)
 % elseif by_sequence then
-% drawn = "w->" .. of .. "position"
+% drawn = "w->" .. stream_prefix .. "position"
 % elseif input_draw then
 % drawn = input_draw.apart and ("w->shared->input_position[%d]"):format(stream) or ("w->shared->%sposition[0]"):format(prefix)
 % end
@@ -30,7 +30,7 @@ static void ${routine}(const workspace *w, real *x) {
     const parameters *p = w->parameters;
     const position_row *table = w->step->tables; % if additive.kind == "sinusoid"
     const int32_t *position = ${drawn}; % if drawn
-    if (w->${of}from == 0) ${draw}(w); % if draw and decodes
+    if (w->${stream_prefix}from == 0) ${draw}(w); % if draw and decodes
     ${draw}(w); % elseif draw
     for (int m = 0; m < ${tokens}; m++) {
         const int token_index = find_token(${token_counts}, m); % if decodes
@@ -59,8 +59,8 @@ static void ${routine}(const workspace *w, real *x) {
     }
     if (w->step->mode != LH_MODE_TRAIN) return; % if drops and not eval_dropout
 % if drops then
-    % call("draw_masks", "w", cpu.part and "&w->all", "0", place, drops .. "_DROP_BELOW", streams[2] and "w->" .. of .. "length" or false, "WIDTH", "w->" .. keep)
-    dropout_apply(${tokens} * WIDTH, w->${keep}, ${drops}_KEEP_SCALE, x);
+    % call("draw_masks", "w", cpu.part and "&w->all", "0", dropout_number, drops .. "_DROP_BELOW", streams[2] and "w->" .. stream_prefix .. "length" or false, "WIDTH", "w->" .. mask)
+    dropout_apply(${tokens} * WIDTH, w->${mask}, ${drops}_KEEP_SCALE, x);
 % end
 }
 % if vocabulary then
@@ -70,7 +70,7 @@ static void ${routine}(const workspace *w, real *x) {
 
 /* Adds to the gradients of the embedding in g. gradient: the gradient of x; it may be changed. */
 static void ${routine}_backward(const workspace *w, real *gradient, parameters *g) {
-    dropout_apply(${tokens} * WIDTH, w->${keep}, ${drops}_KEEP_SCALE, gradient); % if drops
+    dropout_apply(${tokens} * WIDTH, w->${mask}, ${drops}_KEEP_SCALE, gradient); % if drops
     const int32_t *position = ${drawn}; % if trains and drawn
     for (int m = 0; m < ${tokens}; m++) {
         const real *d = gradient + m * WIDTH;

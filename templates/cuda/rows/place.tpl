@@ -8,7 +8,7 @@
 % define("NOINLINE void " .. name, "const real *x", learned and "const real *vectors", drops and "const unsigned char *keep", "real *out")
     const step_view *v = &block()->view;
     const int count = block()->sequences${per_sequence} * WIDTH;
-    const int *position = ${drawn}; % if draw
+    const int *position = ${sampled_positions}; % if draw
     assume_global(x);
     assume_global(out);
     assume_global(vectors); % if learned

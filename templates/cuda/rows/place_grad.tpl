@@ -11,7 +11,7 @@
     __syncthreads();
 % end
 % if by_sequence then
-    const int *position = ${drawn};
+    const int *position = ${sampled_positions};
     assume_global(dvectors);
     for (int e = threadIdx.x; e < POSITION_ROWS * WIDTH; e += THREADS) dvectors[e] = 0;
     /* The positions of one sequence are distinct, so threads add to different elements. */

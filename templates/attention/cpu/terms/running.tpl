@@ -15,15 +15,15 @@ if (sums) {
     w->${name}.running = place_${name}_running(T, sums);
     sums += count_${name}_running(T);
 }
-make_${name}_running(&w->${name}.running, ${from_token}, ${to_token}, ${asks_name}); % section("sequence")
+make_${name}_running(&w->${name}.running, ${from_token}, ${to_token}, ${request_name}); % section("sequence")
 memset(w->${name}.drunning.sums, 0, count_${name}_running(T) * sizeof(real)); % section("sequence_back")
 % section("group_back") % if not scalar.trains
 vector inverse_in_range = keep_where(lanes_before(T - first), inverse);
 % section("clear") % if wider
 /* unused columns stay zero */
-memset(d${asks_name}, 0, (size_t)(w->sequences * T) * ${PREFIX}${asks.constant} * sizeof(real));
-${asks_name} += ${ranged and "count" or "T"} * ${PREFIX}${asks.constant}; % section("advance")
+memset(d${request_name}, 0, (size_t)(w->sequences * T) * ${PREFIX}${request.constant} * sizeof(real));
+${request_name} += ${ranged and "count" or "T"} * ${PREFIX}${request.constant}; % section("advance")
 % section("advance_back")
-end_${name}_running(&w->${name}.drunning, T, ${asks_name}, d${asks_name});
-${asks_name} += T * ${PREFIX}${asks.constant};
-d${asks_name} += T * ${PREFIX}${asks.constant};
+end_${name}_running(&w->${name}.drunning, T, ${request_name}, d${request_name});
+${request_name} += T * ${PREFIX}${request.constant};
+d${request_name} += T * ${PREFIX}${request.constant};

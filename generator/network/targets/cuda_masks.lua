@@ -1,0 +1,81 @@
+-- The masks of dropout in device code.
+--
+-- Input: the state of cuda_network.lua (device), a scope of the network. Output: entries that M.derive adds to lists of
+-- the state:
+--   masks   groups of dropout sites of the model's width, one for each scope that has some: { first, sites, layer,
+--           dropout_numbers, below_text, stream_text }; first: the number of the first site; sites: the sites of one
+--           repetition; layer: the number of the first repetition in the counter of random numbers; dropout_numbers:
+--           the numbers of a repetition's sites in this counter, false for 0, 1, ...; below_text, stream_text: C texts
+--           that select a site's threshold and its stream
+--   bits    an array for each mask of another width and of attention's weights: { name, uses, bytes, about, layer,
+--           dropout_number, below }; bytes: the bytes of a sequence; below: the threshold
+
+local M = {}
+
+-- The constant below which a random word drops an element of an operation's result.
+local function name_drop_below(op)
+  return op.dropout.name .. "_DROP_BELOW"
+end
+
+-- The text that write_text returns for all operations of a list; if their texts differ, an expression in C that selects
+-- the text of an operation by its number. type: a cast before each selected text.
+local function select_text(list, write_text, type)
+  local last = write_text(list[#list])
+  local text, are_equal = type .. last, true
+  for i = #list - 1, 1, -1 do
+    are_equal = are_equal and write_text(list[i]) == last
+    text = are_equal and text
+      or ("place == %d ? %s%s : %s"):format(list[i].dropout_number, type, write_text(list[i]), text)
+  end
+  return are_equal and last or text
+end
+
+-- The numbers of a list's operations in the counter of random numbers; false if they are 0, 1 and so on.
+local function list_dropout_numbers(list)
+  local numbers, are_consecutive = {}, true
+  for i, op in ipairs(list) do
+    numbers[i], are_consecutive = op.dropout_number, are_consecutive and op.dropout_number == i - 1
+  end
+  return not are_consecutive and numbers
+end
+
+-- The masks of an operation in all repetitions of its scope, in the form of `bits`.
+local function make_bits(device, scope, op)
+  local bits = { uses = scope.uses, layer = scope.first_site, dropout_number = op.dropout_number,
+    below = name_drop_below(op) }
+  if op.kind == "attention" then
+    local T, S = device.variables[op.q.stream].T, device.variables[op.kv.stream].T
+    bits.name = op.family.name .. "_weights_keep"
+    bits.bytes = ("((size_t)%s * %s * %sHEADS + 7) / 8"):format(T, S, op.family.PREFIX)
+    bits.about = "one bit for element (h * queries + query) * keys + key of attention's weights"
+  else
+    bits.name = (scope ~= device.net and scope.name .. "_" or "") .. op.mask
+    bits.bytes = ("(size_t)%s * (%s / 8)"):format(device.variables[op.out.stream].T, op.out.width.text)
+    bits.about = ("[tokens][%s] one bit per element"):format(op.out.width.text)
+  end
+  return bits
+end
+
+-- Derives the masks of a scope's operations: one group of masks of the model's width, in the order of their numbers,
+-- repetition after repetition; and an array for each other mask.
+function M.derive(device, scope)
+  local masked = {}
+  for _, op in ipairs(device.lists[scope].forward) do
+    if op.dropout and op.mask and op.out.width.text == "WIDTH" then
+      masked[#masked + 1], device.mask_numbers[op] = op, #masked
+    elseif op.dropout then
+      device.operation_bits[op] = make_bits(device, scope, op)
+      table.insert(device.bits, device.operation_bits[op])
+    end
+  end
+  if masked[1] then
+    local mask = { first = device.site_count, sites = #masked, layer = scope.first_site,
+      dropout_numbers = list_dropout_numbers(masked),
+      below_text = select_text(masked, name_drop_below, "(unsigned int)"),
+      stream_text = select_text(masked, function(op) return tostring(op.out.stream.index) end, "") }
+    device.masks[#device.masks + 1], device.scope_masks[scope] = mask, mask
+    device.site_count = device.site_count + #masked * scope.count * scope.loops
+  end
+end
+
+return M
