@@ -18,6 +18,19 @@ local function write_spec(of_positions, of_encoding, rest)
     rest or "")
 end
 
+-- An option of a later version, off by default, leaves the digests of earlier runs.
+function TestTokenPositions.test_options_that_are_off_are_in_no_digest()
+  local function compute_digests(options)
+    local plan = exports.plan_text((write_spec():gsub("pairs = 64", "pairs = 64" .. options))).plan
+    return plan.digest, plan.model_digest
+  end
+  local base, model = compute_digests("")
+  lu.assertEquals({ compute_digests(", hints = 0, spaces = 0, tests = 100") }, { base, model })
+  local hinted, hinted_model = compute_digests(", hints = 30")
+  lu.assertNotEquals(hinted, base)
+  lu.assertNotEquals(hinted_model, model)
+end
+
 function TestTokenPositions.test_a_plan_has_digits_limit_and_rows()
   local plan = exports.plan_text(write_spec()).plan
   lu.assertEquals(plan.token_positions.digits, { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 })

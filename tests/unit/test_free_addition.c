@@ -12,7 +12,8 @@ lh_task_place lh_place_free_addition;
 enum { REVERSED, PLAIN, REVERSED_SUM };
 enum { NONE, LONGER };
 enum { FIRST = CARRY, SECOND = TRAINED, IS_TRAINED = FRAME }; /* the task's axes in lh_kept.axes */
-enum { LONGEST = 3, PAIRS = 6400, PARTS = 10, TESTS = 20, GREATEST = 5 };
+enum { LONGEST = 3, PAIRS = 6400, PARTS = 10, TESTS = 20, GREATEST = 5, OPTIONS = 8, HINTS = 6 /* an option */ };
+enum { SPACE = 13, FIRST_HINT }; /* tokens; a test's texts show them as & and, from @ and A on, as letters */
 
 static uint64_t read_number(const char *text, int count, bool reversed) {
     uint64_t number = 0;
@@ -20,26 +21,69 @@ static uint64_t read_number(const char *text, int count, bool reversed) {
     return number;
 }
 
-/* An item has the greatest position of its tokens. */
+static int read_token(char symbol) { return (int)(strchr(lh_arithmetic_symbols, symbol) - lh_arithmetic_symbols); }
+
+/* An item has the greatest position of its tokens. A hint has the position of its digit, and a space has none. */
 static void check_positions(const lh_collected *s, const lh_kept *k, const lh_text *text) {
     uint16_t input[MOST_TOKENS];
     int32_t positions[2 * MOST_TOKENS], greatest = 0;
     const int count = k->input_length + k->output_length;
-    for (int t = 0; t < k->input_length; t++)
-        input[t] = (uint16_t)(strchr(lh_arithmetic_symbols, text->input[t]) - lh_arithmetic_symbols);
+    for (int t = 0; t < k->input_length; t++) input[t] = (uint16_t)read_token(text->input[t]);
     const lh_example example = {
         .input_length = k->input_length, .output_length = k->output_length, .input = input, .options = s->c.options};
     lh_place_free_addition(&example, positions, positions + k->input_length);
     for (int t = 0; t < count; t++)
         if (positions[t] > greatest) greatest = positions[t];
+    for (int t = 0; t < k->input_length; t++) {
+        int next = t + 1;
+        if (input[t] == SPACE) assert_int_equal(positions[t], 0);
+        if (input[t] < FIRST_HINT) continue;
+        while (input[next] == SPACE) next++;
+        assert_int_equal(positions[t], positions[next]);
+    }
     assert_in_range(k->greatest_position - greatest, 0, s->c.options[1] == LONGER ? 0 : 1);
 }
 
-/* The numbers of an example, and its sum, which the test compares with theirs. The symbol $ stands for the end. */
-static void check_example(const lh_collected *s, const lh_kept *k, uint64_t number[2]) {
+/* Deletes the hints and the spaces of a text, and adds the spaces to *spaces. A digit of weight 10^w has hint first + w
+ * of a cyclic list, where *first is the same for the whole example, and -1 until the first hint is found. */
+static void strip(char *text, int hints, bool reversed, int *first, int *spaces) {
+    int place[MOST_TOKENS], hint[MOST_TOKENS], count = 0, digits = 0, last = -1;
+    for (int t = 0; text[t] != 0; t++) {
+        const int token = read_token(text[t]);
+        *spaces += token == SPACE;
+        if (token >= FIRST_HINT) {
+            assert_int_equal(last, -1);
+            last = token - FIRST_HINT;
+        }
+        if (token >= SPACE) continue;
+        assert_int_equal(last >= 0, token < 10 && hints > 0);
+        digits = token < 10 ? digits + 1 : 0;
+        hint[count] = last;
+        last = -1;
+        place[count] = digits - 1;
+        text[count++] = text[t];
+    }
+    text[count] = 0;
+    for (int t = count - 1, length = 0; hints > 0 && t >= 0; t--) {
+        if (place[t] < 0) continue;
+        if (t + 1 == count || place[t + 1] < 0) length = place[t] + 1;
+        const int weight = reversed ? place[t] : length - 1 - place[t], found = (hint[t] + hints - weight) % hints;
+        if (*first < 0) *first = found;
+        assert_int_equal(found, *first);
+    }
+}
+
+/* Reads the numbers of an example, checks their sum, and returns the number of spaces. The symbol $ stands for the end.
+ */
+static int check_example(const lh_collected *s, const lh_kept *k, uint64_t number[2]) {
+    int spaces = 0;
     const bool reversed = s->c.options[0] == REVERSED, padded = s->c.options[1] == LONGER;
     const bool reversed_sum = s->c.options[0] != PLAIN;
-    const lh_text text = lh_write_kept(s, k);
+    lh_text text = lh_write_kept(s, k);
+    check_positions(s, k, &text);
+    int first_hint = -1;
+    strip(text.input, s->c.options[HINTS], reversed, &first_hint, &spaces);
+    strip(text.target, s->c.options[HINTS], reversed_sum, &first_hint, &spaces);
     const int first = (int)strcspn(text.input, "+"), second = (int)strlen(text.input) - first - 1;
     const int longer = first > second ? first : second, digits = (int)strlen(text.target) - 1;
     number[0] = read_number(text.input, first, reversed);
@@ -52,7 +96,7 @@ static void check_example(const lh_collected *s, const lh_kept *k, uint64_t numb
         assert_int_equal(i == 0 ? first : second, padded ? longer : k->axes[FIRST + i]);
     }
     assert_int_equal(k->axes[DIGITS], longer);
-    check_positions(s, k, &text);
+    return spaces;
 }
 
 static bool was_trained(const lh_collected *s, uint64_t (*numbers)[2], int i) {
@@ -68,8 +112,8 @@ static void count_cells(const lh_collected *s, lh_set set, int count[GREATEST][G
         if (s->item[i].set == set) count[s->item[i].axes[FIRST] - 1][s->item[i].axes[SECOND] - 1]++;
 }
 
-static lh_collected collect(int order, int padding, int options[6]) {
-    const int values[6] = {order, padding, LONGEST, PAIRS, PARTS, TESTS};
+static lh_collected collect(int order, int padding, int hints, int spaces, int options[OPTIONS]) {
+    const int values[OPTIONS] = {order, padding, LONGEST, PAIRS, PARTS, TESTS, hints, spaces};
     memcpy(options, values, sizeof values);
     lh_collected s = lh_make_collected(options, 7, GREATEST, false);
     s.frame_axis = IS_TRAINED; /* it keeps the value on the axis `trained` */
@@ -79,12 +123,12 @@ static lh_collected collect(int order, int padding, int options[6]) {
 
 static void test_every_sum_is_right(void **state) {
     for (int choice = 0; choice < 6; choice++) {
-        int options[6];
-        lh_collected s = collect(choice % 3, choice / 3, options);
+        int options[OPTIONS];
+        lh_collected s = collect(choice % 3, choice / 3, 0, 0, options);
         uint64_t(*numbers)[2] = calloc((size_t)s.count, sizeof *numbers);
         assert_non_null(numbers);
         int trained = 0;
-        for (int i = 0; i < s.count; i++) check_example(&s, &s.item[i], numbers[i]);
+        for (int i = 0; i < s.count; i++) assert_int_equal(check_example(&s, &s.item[i], numbers[i]), 0);
         for (int i = 0; i < s.count; i++) {
             if (s.item[i].set == LH_SET_TRAIN) assert_int_equal(s.item[i].axes[IS_TRAINED], LH_NO_VALUE);
             else assert_int_equal(s.item[i].axes[IS_TRAINED], was_trained(&s, numbers, i));
@@ -96,10 +140,40 @@ static void test_every_sum_is_right(void **state) {
     }
 }
 
+/* One in ten symbols of the input has a space before it, and one in a hundred of these a second one. */
+static void test_hints_and_spaces_leave_the_sums(void **state) {
+    for (int choice = 0; choice < 6; choice++) {
+        int options[OPTIONS], plain_options[OPTIONS], spaces = 0, symbols = 0;
+        const int hints = choice < 4 ? GREATEST + 1 : 0;
+        lh_collected s = collect(choice % 3, choice / 3, hints, 10, options);
+        lh_collected plain = collect(choice % 3, choice / 3, 0, 0, plain_options);
+        assert_int_equal(s.count, plain.count);
+        for (int i = 0; i < s.count; i++) {
+            uint64_t numbers[2], plain_numbers[2];
+            spaces += check_example(&s, &s.item[i], numbers);
+            check_example(&plain, &plain.item[i], plain_numbers);
+            assert_memory_equal(numbers, plain_numbers, sizeof numbers);
+            symbols += plain.item[i].input_length;
+        }
+        assert_in_range(1000 * (int64_t)spaces / symbols, 96, 106);
+        free(s.item);
+        free(plain.item);
+    }
+}
+
+static void test_numbers_longer_than_the_hints_are_refused(void **state) {
+    const int options[OPTIONS] = {REVERSED, NONE, LONGEST, 64, 2, 1, GREATEST, 0};
+    lh_collected s = lh_make_collected(options, 7, GREATEST, false);
+    lh_error error;
+    lh_assert_error(lh_task_free_addition(&s.c, &error), LH_ERR_INPUT, &error,
+                    "task.options.hints is 5, and sums of numbers of 5 digits need 6 hints");
+    free(s.item);
+}
+
 /* Chi-squared with 8 degrees of freedom exceeds 26.1 with a probability of 0.1%. */
 static void test_pairs_of_digit_counts_are_equally_likely(void **state) {
-    int options[6], train[GREATEST][GREATEST], test[GREATEST][GREATEST], validation[GREATEST][GREATEST];
-    lh_collected s = collect(REVERSED, NONE, options);
+    int options[OPTIONS], train[GREATEST][GREATEST], test[GREATEST][GREATEST], validation[GREATEST][GREATEST];
+    lh_collected s = collect(REVERSED, NONE, 0, 0, options);
     const int trained = PAIRS - PAIRS / PARTS, cells = LONGEST * LONGEST;
     double chi = 0;
     int sum = 0;
@@ -125,7 +199,7 @@ static bool groups_by_numbers(const lh_collection *c, int axis) { return axis ==
 static bool requests_first_and_last(const lh_collection *c, int axis, int value) { return value == 1 || value == 4096; }
 
 static void test_first_and_last_values_are_a_choice(void **state) {
-    const int options[6] = {REVERSED, NONE, LONGEST, 64, 2, 1};
+    const int options[OPTIONS] = {REVERSED, NONE, LONGEST, 64, 2, 1};
     lh_collected s = lh_make_collected(options, 7, GREATEST, false);
     int tests = 0;
     s.c.groups_by = groups_by_numbers;
@@ -142,7 +216,7 @@ static void test_first_and_last_values_are_a_choice(void **state) {
 }
 
 static void test_more_parts_than_pairs_leave_one_for_validation(void **state) {
-    const int options[6] = {REVERSED, NONE, LONGEST, 64, 1000, 1};
+    const int options[OPTIONS] = {REVERSED, NONE, LONGEST, 64, 1000, 1};
     lh_collected s = lh_make_collected(options, 7, GREATEST, false);
     int count[LH_SETS] = {0};
     lh_collect_all(&s, lh_task_free_addition);
@@ -171,9 +245,11 @@ static lh_status solve(const int *options, const char *text, lh_text *out, lh_er
 
 static void test_literals_are_solved(void **state) {
     static const struct {
-        int options[6];
+        int options[OPTIONS];
         const char *text, *input, *target;
     } cases[] = {
+        {{REVERSED, NONE, 20, 64, 2, 1, 30, 50}, "653+49", "@3A5B6+@9A4", "@2A0B7$"},
+        {{PLAIN, LONGER, 20, 64, 2, 1, 30}, "653+49", "B6A5@3+B0A4@9", "C0B7A0@2$"},
         {{REVERSED, NONE, 20}, "653+49", "356+94", "207$"},
         {{REVERSED, LONGER, 20}, "653+49=", "356+940", "2070$"},
         {{PLAIN, NONE, 20}, "653+049", "653+49", "702$"},
@@ -191,7 +267,7 @@ static void test_literals_are_solved(void **state) {
 }
 
 static void test_other_literals_are_refused(void **state) {
-    static const int options[6] = {REVERSED, NONE, 20};
+    static const int options[OPTIONS] = {REVERSED, NONE, 20};
     static const struct {
         const char *text, *message;
     } cases[] = {
@@ -213,6 +289,8 @@ static void test_other_literals_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_sum_is_right),
+        cmocka_unit_test(test_hints_and_spaces_leave_the_sums),
+        cmocka_unit_test(test_numbers_longer_than_the_hints_are_refused),
         cmocka_unit_test(test_pairs_of_digit_counts_are_equally_likely),
         cmocka_unit_test(test_first_and_last_values_are_a_choice),
         cmocka_unit_test(test_more_parts_than_pairs_leave_one_for_validation),

@@ -183,8 +183,9 @@ static void test_tasks_give_positions_to_tokens(void **state) {
         uint16_t input[8];
         int32_t positions[15];
         for (int t = 0; t < length; t++) input[t] = (uint16_t)(strchr(SYMBOLS, cases[i].input[t]) - SYMBOLS);
+        const int options[8] = {cases[i].order};
         const lh_example example = {
-            .input_length = length, .output_length = cases[i].outputs, .input = input, .options = &cases[i].order};
+            .input_length = length, .output_length = cases[i].outputs, .input = input, .options = options};
         cases[i].place(&example, positions, positions + length);
         for (int t = 0; t < count; t++) assert_int_equal(positions[t], cases[i].positions[t]);
     }

@@ -24,7 +24,8 @@ local DIGEST_ABI = 2
 -- them, the end symbol, computation, loss, and original_length, which a scaled rotation may take from the lengths; the
 -- trainer compares the files' bytes itself.
 local function identify_task(plan)
-  local task, given, scaling = plan.task, plan.resolved.task, plan.first.rotation.scaling or {}
+  local task, given, scaling = plan.task, lists.merge(plan.resolved.task), plan.first.rotation.scaling or {}
+  given.options = task.active_options
   return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation,
       loss = given.loss }
     or task.data and not task.data.made and { data = { task.input_count, task.output_count },
@@ -70,8 +71,8 @@ local function identify_encoding(encoding)
 end
 
 -- The model digest decides whether a checkpoint fits a model. It covers names, shapes, heads, vocabulary, meaning of
--- tokens, the task's options, encoding kinds, and the operations of a network that is not a kind's default. Lines and a
--- scaling of the rotation are left out, since users add them to checkpoints that were trained without them.
+-- tokens, the task's active options, encoding kinds, and the operations of a network that is not a kind's default.
+-- Lines and a scaling of the rotation are left out, since users add them to checkpoints that were trained without them.
 function M.digest_model(plan)
   local resolved = plan.resolved
   local identity = identify_encoding(resolved.encoding)
@@ -83,7 +84,7 @@ function M.digest_model(plan)
   identity.tensors = lists.map(plan.tensors, function(t) return { t.name, t.shape } end)
   identity.task = { plan.task.input_count, plan.task.output_count }
   identity.shared, identity.start = plan.task.shared or nil, plan.task.start or nil
-  identity.options, identity.computation = resolved.task.options, plan.computation and true or nil
+  identity.options, identity.computation = plan.task.active_options, plan.computation and true or nil
   identity.model = { heads = resolved.model.heads, kind = resolved.model.kind, readout = resolved.model.readout }
   identity.network = plan.network_identity
   return sha256.digest(canonical.format(identity))

@@ -10,6 +10,7 @@ local features = require("spec.rules.features")
 local formulas = require("spec.task.formulas")
 local lists = require("base.lists")
 local literals = require("base.literals")
+local task_options = require("spec.task.task_options")
 local validation = require("spec.rules.validation")
 
 local M = {}
@@ -95,6 +96,7 @@ local function describe_task(facts, resolved, arrays)
     output_names = add_symbols(facts.output_symbols, "The symbols of outputs.", "output_symbols", arrays),
     ends = add_names(facts, resolved, arrays),
     options = add_options(facts, resolved.task.options, arrays),
+    active_options = task_options.list_active(facts, resolved.task.options),
     lengths = facts.data and {} or {
       { name = "input_length", formula = facts.input_length },
       { name = "output_length", formula = facts.output_length },

@@ -70,6 +70,19 @@ function M.choose_valid(facts, given)
   return chosen
 end
 
+-- Chosen options without those that are off: a number of 0, its default. Digests cover the rest, so a task may get an
+-- option that is off by default without a change of its runs' digests. nil: none is left.
+function M.list_active(facts, chosen)
+  local active = {}
+  for _, option in ipairs(facts.options or {}) do
+    local value = (chosen or {})[option.name]
+    if not (value == 0 and option.default == 0) then
+      active[option.name] = value
+    end
+  end
+  return next(active) and active or nil
+end
+
 function M.settle(context, facts)
   local node, list = context.options_node, facts and facts.options or {}
   if facts and node then

@@ -1,10 +1,15 @@
 /* Addition without a frame: a + b, where the digit counts of the two numbers vary independently.
  *
- * symbols:        0 1 2 3 4 5 6 7 8 9 + = &
+ * symbols:        0 1 2 3 4 5 6 7 8 9 + = & _
+ *                 a b c d e f g h i j k l m n o p q r s t u v w x y z A B C D E F G H I J K L M N O P Q R S T
+ *                 U V W X Y Z aa ab ac ba bb bc ca cb cc da db dc ea eb ec fa fb fc ga gb gc ha hb hc ia ib
+ *                 ic ja jb jc ka kb kc la lb lc ma mb mc na nb nc oa ob oc pa pb pc qa qb qc ra rb rc sa sb
+ *                 sc ta tb tc ua ub uc va vb vc wa wb wc xa xb xc ya yb yc za
+ * symbol count:   13 + (hints + spaces + 999) / 1000 + hints, at least 13
  * start symbol:   =
  * end symbol:     &
- * input length:   2 * longest + 1
- * output length:  longest + 2
+ * input length:   (2 * longest * (1 + (hints + 999) / 1000) + 1) * (1 + 3 * ((spaces + 99) / 100))
+ * output length:  (longest + 1) * (1 + (hints + 999) / 1000) + 1
  * chance:         0.1
  * literal:        12+345
  * sets:           train test validation
@@ -13,13 +18,15 @@
  * axis first:     1 to 4096; digits of the first number
  * axis second:    1 to 4096; digits of the second number
  * axis trained:   0 to 1; 1 if the pair is a training example, else 0
- * positions:      of digits by their weight; of + and =, below those of the lowest digits
+ * positions:      of digits and their hints by weight; of + and =, below those of the lowest digits; spaces have none
  * option order:   reversed plain reversed_sum; the parts that begin with the lowest digit: all, none, the sum
  * option padding: none longer; longer: zeros fill the shorter number to the longer one's length, the sum to one more
  * option longest: 1..4096 = 20; most digits of a number in training; each pair of digit counts is equally likely
  * option pairs:   64..16777216 = 1048576; number of training and validation pairs
  * option parts:   2..1000 = 64; parts of these pairs; the last part, at least one pair, is the validation set
  * option tests:   1..10000 = 100; test pairs for each pair of digit counts
+ * option hints:   0..128 = 0; symbols of a cyclic list; one stands before each digit, by the digit's weight
+ * option spaces:  0..99 = 0; percentage of the input's symbols with a space (_) before them
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,16 +39,20 @@ lh_task_place lh_place_free_addition;
 
 static const char kind[] = "free_addition";
 
-enum { ORDER, PADDING, LONGEST, PAIRS, PARTS, TESTS }; /* options */
-enum { PLAIN = 1, REVERSED_SUM, LONGER = 1 };          /* choices */
-enum { DIGITS, FIRST, SECOND, TRAINED, AXES };         /* axes */
-enum { PLUS = 10, EQUALS, END };                       /* tokens after the digits */
+enum { ORDER, PADDING, LONGEST, PAIRS, PARTS, TESTS, HINTS, SPACES }; /* options */
+enum { PLAIN = 1, REVERSED_SUM, LONGER = 1 };                         /* choices */
+enum { DIGITS, FIRST, SECOND, TRAINED, AXES };                        /* axes */
+enum { PLUS = 10, EQUALS, END, SPACE, FIRST_HINT };                   /* tokens after the digits */
 enum { MOST = 4096, EXACT = 19 /* digits of a number that fits in 64 bits */, PROGRESS = 1 << 14 };
+enum { MOST_SPACES = 3 /* before a symbol */ };
 
 /* Two numbers, lowest digit first. */
 typedef struct pair {
     int digits[2];
     uint8_t digit[2][MOST];
+    int first_hint; /* index of the lowest digits' hint in the list of hints */
+    int spaces;     /* percentage of input symbols with a space before them */
+    lh_rng rng;     /* random numbers of the spaces */
 } pair;
 
 /* Words of an item: the digit counts of a test pair, or 0 and 0, then the index of the pair in two words. */
@@ -49,7 +60,8 @@ enum { WORDS = 4 };
 
 /* Draws the pair of an item. The random stream's word `step` is 0 for training and validation, and else a number of
  * its own for each pair of digit counts. */
-static void draw_pair(uint64_t seed, int longest, const uint16_t *word, pair *p) {
+static void draw_pair(uint64_t seed, const int *options, const uint16_t *word, pair *p) {
+    const int longest = options[LONGEST];
     const uint32_t index = (uint32_t)word[2] | (uint32_t)word[3] << 16;
     const uint32_t step = word[0] == 0 ? 0 : 1 + (uint32_t)word[0] * (MOST + 1) + word[1];
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), step, index, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
@@ -59,6 +71,9 @@ static void draw_pair(uint64_t seed, int longest, const uint16_t *word, pair *p)
         for (int d = 0; d < top; d++) p->digit[i][d] = (uint8_t)lh_rng_below(&rng, 10);
         p->digit[i][top] = (uint8_t)(1 + lh_rng_below(&rng, 9));
     }
+    p->first_hint = options[HINTS] > 0 ? (int)lh_rng_below(&rng, (uint32_t)options[HINTS]) : 0;
+    p->spaces = options[SPACES];
+    p->rng = rng;
 }
 
 static int get_longer(const pair *p) { return p->digits[0] > p->digits[1] ? p->digits[0] : p->digits[1]; }
@@ -77,7 +92,7 @@ static void add(const pair *p, uint8_t *sum) {
     sum[longer] = (uint8_t)carry;
 }
 
-static int count_number_tokens(const pair *p, const int *options, int i) {
+static int count_number_digits(const pair *p, const int *options, int i) {
     return options[PADDING] == LONGER ? get_longer(p) : p->digits[i];
 }
 
@@ -95,23 +110,58 @@ static int find_place(const int *options, bool is_sum, int token, int count) {
     return begins_with_lowest(options, is_sum) ? token : count - 1 - token;
 }
 
+/* Tokens that are written one after the other, or only counted if `token` is NULL. */
+typedef struct writer {
+    uint16_t *token;
+    int count;
+} writer;
+
+static void write_token(writer *w, int token) {
+    if (w->token != NULL) w->token[w->count] = (uint16_t)token;
+    w->count++;
+}
+
+/* Writes a space with a probability of p->spaces percent; if it did, a second one with a tenth of the probability, and
+ * a third one with a hundredth: McLeish et al. 2024 without further spaces. */
+static void write_spaces(writer *w, pair *p) {
+    uint32_t unit = 100;
+    if (p->spaces == 0) return;
+    for (int i = 0; i < MOST_SPACES && lh_rng_below(&p->rng, unit) < (uint32_t)p->spaces; i++, unit *= 10)
+        write_token(w, SPACE);
+}
+
+/* Writes a digit, and before it the hint of its place in its number. */
+static void write_digit(writer *w, pair *p, const int *options, int digit, int place) {
+    if (options[HINTS] > 0) write_token(w, FIRST_HINT + (p->first_hint + place) % options[HINTS]);
+    write_token(w, digit);
+}
+
 /* Sets the lengths of the example of a pair and, if example->input is not NULL, writes it. */
-static void write_example(const pair *p, const int *options, lh_example *example) {
+static void write_example(const pair *numbers, const int *options, lh_example *example) {
+    pair copy = *numbers, *p = &copy;
     uint8_t sum[MOST + 1];
     add(p, sum);
-    const int count[2] = {count_number_tokens(p, options, 0), count_number_tokens(p, options, 1)};
     const int digits = count_sum_digits(p, options, sum);
-    example->input_length = count[0] + 1 + count[1];
-    example->output_length = digits + 1;
-    if (example->input == NULL) return;
-    uint16_t *cursor = example->input;
+    writer input = {example->input, 0}, target = {example->input == NULL ? NULL : example->target, 0};
     for (int i = 0; i < 2; i++) {
-        for (int t = 0; t < count[i]; t++)
-            *cursor++ = (uint16_t)get_digit(p, i, find_place(options, false, t, count[i]));
-        if (i == 0) *cursor++ = PLUS;
+        const int count = count_number_digits(p, options, i);
+        for (int t = 0; t < count; t++) {
+            const int place = find_place(options, false, t, count);
+            write_spaces(&input, p);
+            write_digit(&input, p, options, get_digit(p, i, place), place);
+        }
+        if (i == 0) {
+            write_spaces(&input, p);
+            write_token(&input, PLUS);
+        }
     }
-    for (int t = 0; t < digits; t++) example->target[t] = sum[find_place(options, true, t, digits)];
-    example->target[digits] = END;
+    for (int t = 0; t < digits; t++) {
+        const int place = find_place(options, true, t, digits);
+        write_digit(&target, p, options, sum[place], place);
+    }
+    write_token(&target, END);
+    example->input_length = input.count;
+    example->output_length = target.count;
 }
 
 /* The position of =, if the sum's highest digit, which may be missing, has place `longer`. */
@@ -119,21 +169,29 @@ static int place_equals(const int *options, int longer) { return begins_with_low
 
 /* Positions of Cho et al. 2024, "Position Coupling for Improving Length Generalization of Arithmetic Transformers". */
 void lh_place_free_addition(const lh_example *example, int32_t *input, int32_t *target) {
-    const int *options = example->options, length = example->input_length;
-    int plus = 0;
-    while (plus < length && example->input[plus] != PLUS) plus++;
-    const int second = length - plus - 1, longer = plus > second ? plus : second;
-    for (int t = 0; t < plus; t++) input[t] = 2 + find_place(options, false, t, plus);
-    if (plus < length) input[plus] = 1;
-    for (int t = 0; t < second; t++) input[plus + 1 + t] = 2 + find_place(options, false, t, second);
+    const int *options = example->options, width = options[HINTS] > 0 ? 2 : 1; /* tokens of a digit */
+    int count[2] = {0}, number = 0;
+    for (int t = 0; t < example->input_length; t++) {
+        number |= example->input[t] == PLUS;
+        count[number] += example->input[t] < PLUS;
+    }
+    const int longer = count[0] > count[1] ? count[0] : count[1];
+    number = 0;
+    for (int t = 0, digit = 0; t < example->input_length; t++) {
+        const uint16_t token = example->input[t];
+        const bool is_plus = token == PLUS;
+        input[t] = is_plus ? 1 : token == SPACE ? 0 : 2 + find_place(options, false, digit, count[number]);
+        number |= is_plus;
+        digit = is_plus ? 0 : digit + (token < PLUS);
+    }
     target[0] = place_equals(options, longer);
     for (int t = 0; t + 1 < example->output_length; t++)
-        target[t + 1] = t <= longer ? 2 + find_place(options, true, t, longer + 1) : 0;
+        target[t + 1] = t / width <= longer ? 2 + find_place(options, true, t / width, longer + 1) : 0;
 }
 
 static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
     pair p;
-    draw_pair(seed, example->options[LONGEST], word, &p);
+    draw_pair(seed, example->options, word, &p);
     write_example(&p, example->options, example);
 }
 
@@ -181,8 +239,13 @@ typedef struct collection_state {
 static lh_status add_pair(collection_state *s, lh_set set, const uint16_t *word) {
     const int *options = s->c->options;
     lh_example sizes = {.input = NULL};
-    draw_pair(s->c->seed, options[LONGEST], word, &s->p);
+    draw_pair(s->c->seed, options, word, &s->p);
     write_example(&s->p, options, &sizes);
+    if (options[HINTS] > 0 && options[HINTS] <= get_longer(&s->p))
+        return lh_fail(s->error, LH_ERR_INPUT,
+                       "%s: task.options.hints is %d, and sums of numbers of %d digits need %d hints\n"
+                       "  expected: at least %d hints (at most 128), or shorter numbers",
+                       kind, options[HINTS], get_longer(&s->p), get_longer(&s->p) + 1, get_longer(&s->p) + 1);
     int32_t axes[AXES] = {get_longer(&s->p), s->p.digits[0], s->p.digits[1], set == LH_SET_TRAIN ? LH_NO_VALUE : 0};
     if (fits_64_bits(&s->p)) {
         const numbers n = {compute_number(&s->p, 0), compute_number(&s->p, 1)};
@@ -303,6 +366,7 @@ lh_status lh_solve_free_addition(const lh_literal *literal, lh_example *example,
     index++;
     if (status == LH_OK) status = read_number(&l, &index, &p, 1, error);
     if (status == LH_OK && index < l.count) return fail_symbol(&l, index, error);
+    p.first_hint = p.spaces = 0;
     if (status == LH_OK) write_example(&p, l.options, example);
     return status;
 }
