@@ -8,9 +8,9 @@
 # as compiled PTX, which needs both), system, bench (make bench-check).
 # --quick: in two minutes lint, lua without $SLOW_LUA and with few cases of fuzzing, stale, unit without sanitizers, and
 # trainer, which generates, compiles, trains and evaluates one trainer.
-# --long: unit tests for every instruction-set level instead of the widest (two specs always have all of them), all test
+# --long: unit tests for every instruction-set level instead of the widest (one spec always has all of them), all test
 # specs with the optimisation of a release, ten thousand cases of fuzzing, 200 random formulas instead of 30, device
-# code of the showcase for every class of GPUs, and tests/system/long_*.sh.
+# code of the showcase for every class of GPUs, tests/device/test.sh and tests/system/long_*.sh.
 # --times: prints below each layer its programs with the most processor time, without compilation by make, and the
 # duration of each.
 # LH_REQUIRE_GPU=1 turns a skipped unit test into a failure. Exit status 1 when anything failed.
@@ -282,7 +282,7 @@ use_compiler_cache() {
 layer_system() {
     check "the runtime compiles" "$MAKE" -s -j"$jobs" library
     check "the runtime compiles with sanitizers" "$MAKE" -s -j"$jobs" library VARIANT=asan
-    scripts=$(ls tests/device/test.sh tests/system/test_*.sh ${long:+tests/system/long_*.sh} 2>/dev/null)
+    scripts=$(ls tests/system/test_*.sh ${long:+tests/device/test.sh tests/system/long_*.sh} 2>/dev/null)
     scripts=$({ printf 'tests/system/test_%s.sh\n' $LONGEST && echo "$scripts"; } | awk '!seen[$0]++')
     at_once=$((jobs + 2)) LH_PATH=$PATH
     export LH_PATH

@@ -3,7 +3,7 @@
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "none" },
-  model = { source = "descriptions/blocks.lua",
+  model = { source = "../descriptions/blocks.lua",
     layers = 2, heads = 4, width = 256, feedforward = 80, dropout = 0.1 },
   train = { lengths = { 1, 20 } },
   eval = { lengths = { 1, 20 }, dropout = true },
