@@ -17,7 +17,7 @@
 -- For shaw:
 --   clip         the farthest distance with a vector of its own
 --   rows         the number of rows of the table; rows_text: C text of it
---   room         the number of elements of the table, rounded up to whole vectors
+--   padded_elements   the number of elements of the table, rounded up to whole vectors
 --   left         whether only keys up to the query have vectors
 --   farthest     C text of the farthest distance to the right that has a vector
 --   init_sigma   the standard deviation of the table's initial values
@@ -102,7 +102,7 @@ function M.plan(encoding, family, given)
     plan.rows_text = ("%s%sCLIP + 1"):format(plan.left and "" or "2 * ", family.PREFIX)
     plan.farthest = plan.left and "0" or family.PREFIX .. "CLIP"
     plan.init_sigma = relative.init_sigma or math.sqrt(2 / (plan.rows + plan.width))
-    plan.room = vector_width.round_up(plan.rows * plan.width)
+    plan.padded_elements = vector_width.round_up(plan.rows * plan.width)
   end
   plan.times_sets = plan.sets > 1 and family.PREFIX .. "RELATIVE_SETS * " or ""
   plan.set_of_layer = plan.sets == 1 and "0" or "l"

@@ -18,8 +18,8 @@
 --   per_layer    whether each layer has a set
 --   trains       whether a table has a gradient
 --   constants    parameters that are not learned, and edges of buckets: { name, lines }
---   learned      learned parameters: { name, member, count, room, shape, shape_text, per_layer, init, values,
---                values_text }; room is count, rounded up to whole vectors
+--   learned      learned parameters: { name, member, count, padded_count, shape, shape_text, per_layer, init, values,
+--                values_text }; padded_count is count, rounded up to whole vectors
 --   making       loop nests that fill the tables, in order: { class, outer, key, lane, head: statements; sums:
 --                accumulators }
 --   gradients    loop nests that propagate gradients to parameters, of the same form
@@ -121,7 +121,8 @@ local function list_learned(family, parameters)
     local count = (size or 1) * (heads or 1)
     local shape = heads and { heads, size } or { size or 1 }
     return p.learned and p.per ~= "token" and { name = p.name, member = family.prefix .. "score_" .. p.name,
-      count = count, room = vector_width.round_up(count), shape = shape, per_layer = leaves.has_layer(p), init = p.init,
+      count = count, padded_count = vector_width.round_up(count), shape = shape, per_layer = leaves.has_layer(p),
+      init = p.init,
       values = p.values, values_text = write_values(p.values, count), shape_text = table.concat(shape, "][") } or nil
   end)
 end

@@ -9,8 +9,8 @@
 /* The weights of ${pack.struct.article} ${pack.struct.block} as panels (kernels/cpu/matmul.h); transposed: for the backward pass. */
 typedef struct ${pack.struct.block}_${pack.name} {
 % for _, panel in ipairs(pack.list) do
-    real ${panel.name}[${panel.room}], ${panel.name}_transposed[${panel.room}]; % if panel.transposed
-    real ${panel.name}[${panel.room}]; % else
+    real ${panel.name}[${panel.elements_text}], ${panel.name}_transposed[${panel.elements_text}]; % if panel.transposed
+    real ${panel.name}[${panel.elements_text}]; % else
 % end
 } ${pack.struct.block}_${pack.name};
 
@@ -27,7 +27,7 @@ typedef struct shared {
     ${pack.struct.block}_panels ${pack.struct.block}[${pack.struct.count}]; % if pack.struct.block and pack.list[1] and pack.name == "panels"
 % end
 % for _, panel in ipairs(structs[#structs].panels) do
-    real ${panel.name}[${panel.room}], ${panel.name}_transposed[${panel.room}];
+    real ${panel.name}[${panel.elements_text}], ${panel.name}_transposed[${panel.elements_text}];
 % end
     real output[WIDTH * CLASS_COLUMNS]; /* the vectors of the output's symbols, transposed */ % if cpu.tied
     real output_rows[CLASS_COLUMNS * WIDTH]; /* the output layer's weight, transposed, in training */ % else

@@ -21,7 +21,7 @@ function TestRelative.test_both_kinds_have_their_rows_and_vectors()
   lu.assertEquals({ xl.toeplitz, xl.biases, xl.behind, xl.width, xl.vectors }, { true, true, true, 16, 3 })
   local shaw = plan_relative("shaw", "drawn")
   lu.assertEquals({ shaw.toeplitz, shaw.biases, shaw.behind, shaw.width, shaw.vectors }, { true, false, true, 8, 2 })
-  lu.assertEquals({ shaw.clip, shaw.rows, shaw.room }, { 4, 9, 80 }) -- 72 elements in vectors of 16
+  lu.assertEquals({ shaw.clip, shaw.rows, shaw.padded_elements }, { 4, 9, 80 }) -- 72 elements in vectors of 16
   lu.assertAlmostEquals(shaw.init_sigma, math.sqrt(2 / 17), 1e-15)
   local rotated = plan_relative("transformer_xl", "difference")
   lu.assertEquals({ rotated.toeplitz, rotated.rotated, rotated.behind, xl.rotated }, { false, true, true, false })

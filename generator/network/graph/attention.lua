@@ -28,7 +28,8 @@ local function add_relative(list, family, path, C)
     list[#list + 1] = { kind = "facet", name = prefix .. "position_bias", size = "WIDTH", shares_line = true,
       from_tables = true, tensors = { { path .. "relative.position_bias", heads, small } } }
   elseif relative.kind == "shaw" then
-    list[#list + 1] = { kind = "facet", name = prefix .. "relative_table", size = relative.room, room = relative.room,
+    list[#list + 1] = { kind = "facet", name = prefix .. "relative_table", size = relative.padded_elements,
+      elements = relative.padded_elements,
       from_tables = true,
       about = (relative.left and "[CLIP + 1]" or "[2 CLIP + 1]") .. "[HEAD_WIDTH], filled up to whole vectors",
       tensors = { { path .. "relative.table", { relative.rows, relative.width },
@@ -57,7 +58,7 @@ local function add_geometric(list, family, path, requested_weight)
     numbers[3] = { path .. "direction.scale", { 1 }, initial.ONE }
   end
   list[#list + 1] = { kind = "facet", name = prefix .. "geometric", type = "geometric_numbers", tensors = numbers,
-    room = #numbers + normaliser.fill }
+    elements = #numbers + normaliser.fill }
 end
 
 -- The learned numbers of a family's score: those that each layer has (per_layer), or those that all layers share.
@@ -68,7 +69,8 @@ local function list_score_parameters(family, path, per_layer)
     if learned.per_layer == per_layer then
       local init = type(learned.init) == "table" and { kind = learned.init.kind, value = learned.init.sigma }
         or learned.values and { kind = "values", parameter = learned } or { kind = "constant", value = learned.init }
-      list[#list + 1] = { kind = "facet", name = learned.member, size = learned.room, room = learned.room,
+      list[#list + 1] = { kind = "facet", name = learned.member, size = learned.padded_count,
+        elements = learned.padded_count,
         from_tables = true, about = ("[%s], filled up to whole vectors"):format(learned.shape_text),
         tensors = { { path .. "score." .. learned.name, learned.shape, init } } }
     end

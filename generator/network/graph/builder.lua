@@ -11,7 +11,7 @@
 --              whether it is on the residual stream; read_count: the number of its reads; about: text for a comment;
 --              from: the name of the part that made it, if it is a branch; input: whether it is a block's input;
 --              result_of: the block whose output it is. A block's copy of a value of the network has `external`, that
---              value, which has `is_external`. scope_lists.lua sets `carried` and `stays`.
+--              value, which has `is_external`. scope_lists.lua sets `carried` and `has_own_buffer`.
 --   operation  kind; definition, its entry in ops.lua; operands by role; out: its value; p: its parameter, or nil;
 --              others: further parameters; line: its line of the description. With dropout it also has dropout { name,
 --              use, rate }, dropout_number (from 0, within the scope) and mask (the name of the stored mask, nil for

@@ -1,21 +1,23 @@
 -- The place of every tensor in the parameter vector, and the C structs with the same layout.
 --
 -- Input: a network (builder.lua) with its parameters in the order of declaration. Output, M.derive:
---   tensors            in the order of the struct `parameters`: name, rank, shape, shape_text, init, value (or a place
---                      in initial_values), learned; offset, and stride from row to row, in elements
+--   tensors            in the order of the struct `parameters`: name, rank, shape, shape_text, init, value (or an index
+--                      of initial_values), learned; offset, and stride from row to row, in elements
 --   structs            one for each block, then one for the network:
 --     name (also as struct_name), gradients_type, lines   types and members in C
 --     block, article, count   the block's name, "a" or "an", the constant for its count; all false for the network
 --     repetitions, first_use  as in builder.lua (count, first_use)
---     panels    { name, rows, columns, room, sizes, transposed, elements }: weights in the layout that products read
+--     panels    weights in the layout that products read: { name, rows, columns, elements_text, sizes, transposed,
+--               elements }; transposed: whether there is a second, transposed copy; elements: the number of elements
+--               of all copies; elements_text: of one copy, as text
 --     packed    the panels of weights of products, which are packed at the start of a step
 --     maps      the other panels
 --     small     { lines, members { name, size, type } }: learned members, except weights of products, maps of relative
 --               positions and `from_tables`
 --     from_tables   { name, size }: learned members whose gradients come from gradients of tables (cuda_half.lua)
 --   elements, storage  elements of the vector: the struct's, and this number rounded up to whole chunks
---   count, frozen      numbers of elements in learned tensors, and in the others
---   initial_values     text of the given initial values, one after another; false if there are none
+--   count, frozen      the number of elements of learned tensors, and of all others
+--   initial_values     the given initial values as text, separated by commas; false if there are none
 
 local initial = require("network.graph.initial")
 local lists = require("base.lists")
@@ -24,8 +26,8 @@ local wording = require("base.wording")
 local M = {}
 
 local CHUNK = 4096 -- LH_CHUNK
--- A line of a struct with at least GROUP_COLUMNS columns takes no further member; a line of several members and their
--- comment has less than LINE_COLUMNS columns.
+-- A line of a struct takes no further member once its declaration has GROUP_COLUMNS columns; a line of several members
+-- and their comment has less than LINE_COLUMNS columns.
 local GROUP_COLUMNS, LINE_COLUMNS = 90, 108
 
 local function count_elements(shape)
@@ -33,17 +35,17 @@ local function count_elements(shape)
 end
 
 local function make_matrix(name, rows, columns)
-  return { name = name, size = rows.text .. " * " .. columns.text, room = rows.count * columns.count }
+  return { name = name, size = rows.text .. " * " .. columns.text, elements = rows.count * columns.count }
 end
 
 -- A member that is a vector. shares_line: the member shares the line of the previous member, if there is space.
 local function make_vector(name, width, shares_line)
-  return { name = name, size = width.text, room = width.count, shares_line = shares_line }
+  return { name = name, size = width.text, elements = width.count, shares_line = shares_line }
 end
 
--- Functions, by the kind of a parameter, that return two lists: its members of the struct { name, size, room, type,
--- shares_line }, with size as text in C and room in elements; and its tensors { name, shape, init, stride, column,
--- member, frozen }. The tensors of a member lie side by side, or one after another; column: the place of a tensor's
+-- Functions, by the kind of a parameter, that return two lists: its members of the struct { name, size, elements, type,
+-- shares_line }, with size, the number of elements, as text in C; and its tensors { name, shape, init, stride, column,
+-- member, frozen }. The tensors of a member lie side by side, or one after another; column: the index of a tensor's
 -- first element in the member.
 local forms = {}
 
@@ -97,19 +99,20 @@ forms.output = function(p) return make_affine(p, p.name, p.columns.padded) end
 -- A parameter of a facet of attention, as attention.lua describes it; its tensors are { name, shape, init }.
 function forms.facet(p)
   local member = { name = p.name, size = p.size, type = p.type, shares_line = p.shares_line }
-  local tensors, room = {}, 0
+  local tensors, elements = {}, 0
   for i, t in ipairs(p.tensors) do
-    tensors[i] = { name = t[1], shape = t[2], init = t[3], column = room, member = member }
-    room = room + count_elements(t[2])
+    tensors[i] = { name = t[1], shape = t[2], init = t[3], column = elements, member = member }
+    elements = elements + count_elements(t[2])
   end
-  member.room = p.room or room
+  member.elements = p.elements or elements
   return { member }, tensors
 end
 
 forms.map = forms.facet
 
--- The index of the first of a parameter's given initial values in the list of all values. Equal values of parameters
--- with one name, such as those of all layers, are stored once. parameter: a learned number of facets/score.lua.
+-- The index in initial_values of the first of a parameter's initial values, which are added to the list. Equal values
+-- of parameters with one name, such as those of all layers, are stored once. parameter: a learned parameter of a score
+-- (facets/score.lua).
 local function place_values(state, parameter)
   local key = parameter.name .. " " .. parameter.values_text
   if not state.value_starts[key] then
@@ -142,7 +145,7 @@ local function add_parameter(state, prefix, p)
   local starts = {}
   for _, member in ipairs(members) do
     starts[member] = state.offset
-    state.offset = state.offset + member.room
+    state.offset = state.offset + member.elements
   end
   for _, tensor in ipairs(tensors) do
     add_tensor(state, prefix, tensor, starts)
@@ -161,7 +164,7 @@ local function add_scope(state, prefix, scope)
   end
 end
 
--- The comment of a member: for a packed weight, its columns.
+-- The comment of a member. For a member of several weights, it states the columns of each.
 local function describe(p)
   if p.kind ~= "weight" or #p.tensors == 1 then
     return p.comment or p.about
@@ -178,8 +181,8 @@ local function list_members(p)
   return (forms[p.kind](p))
 end
 
--- The members of `small`: a shard sums their gradients itself, while products over the batch compute gradients of
--- weights.
+-- A parameter's members of `small`. A shard sums their gradients itself, while products over the batch compute
+-- gradients of weights.
 local function list_small_members(p)
   if p.from_tables or p.frozen or p.kind == "map" then
     return {}
@@ -188,8 +191,9 @@ local function list_small_members(p)
   return p.kind == "weight" and { members[2] } or members
 end
 
--- The lines of a struct, `real a[..], b[..]; /* about */`, with the members that a function of a parameter returns.
--- type_field, count_field: the names of the fields of a block that hold its type and its count.
+-- The lines of a scope's struct, `real a[..], b[..]; /* comment */`, with the members that list_selected(parameter)
+-- returns. type_field, count_field: the names of the fields of a block that hold the C type of its struct, and the
+-- number of these structs.
 local function write_lines(scope, list_selected, type_field, count_field)
   local lines = {}
   for _, p in ipairs(scope.parameters) do
@@ -201,32 +205,32 @@ local function write_lines(scope, list_selected, type_field, count_field)
     else
       for _, member in ipairs(list_selected(p)) do
         local last = lines[#lines]
-        local joined_text = member.shares_line and last and last.real
+        local joined_text = member.shares_line and last and last.is_real
           and ("%s, %s;"):format(last.text:sub(1, -2), write_declaration(member))
-        if joined_text and #last.text < GROUP_COLUMNS and #joined_text + #(last.about or "") < LINE_COLUMNS then
+        if joined_text and #last.text < GROUP_COLUMNS and #joined_text + #(last.comment or "") < LINE_COLUMNS then
           last.text = joined_text
         else
           lines[#lines + 1] = { text = ("%s%s;"):format(member.type and "" or "real ",
-            write_declaration(member)), real = not member.type }
+            write_declaration(member)), is_real = not member.type }
         end
-        lines[#lines].about = lines[#lines].about or describe(p)
+        lines[#lines].comment = lines[#lines].comment or describe(p)
       end
     end
   end
   return lists.map(lines, function(line)
-    return line.text .. (line.about and (" /* %s */"):format(line.about) or "")
+    return line.text .. (line.comment and (" /* %s */"):format(line.comment) or "")
   end)
 end
 
--- The weights of a scope as panels: weights of products, in two copies of which one is transposed, and maps of relative
--- positions, in one copy.
+-- The weights of a scope as panels. Weights of products have two copies, of which one is transposed; maps of relative
+-- positions have one copy.
 local function list_panels(scope)
   return lists.map(scope.parameters, function(p)
-    local packed = p.kind == "weight"
-    return (packed or p.kind == "map") and { name = p.name, rows = p.rows.text, columns = p.columns.text,
-      room = ("%s * %s"):format(p.columns.text, p.rows.text), transposed = packed,
+    local is_weight = p.kind == "weight"
+    return (is_weight or p.kind == "map") and { name = p.name, rows = p.rows.text, columns = p.columns.text,
+      elements_text = ("%s * %s"):format(p.columns.text, p.rows.text), transposed = is_weight,
       sizes = { p.rows.count, p.columns.count },
-      elements = p.columns.count * p.rows.count * (packed and 2 or 1) } or nil
+      elements = p.columns.count * p.rows.count * (is_weight and 2 or 1) } or nil
   end)
 end
 

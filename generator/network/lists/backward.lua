@@ -48,7 +48,8 @@ end
 --   gradients        value -> the buffer of its gradient
 --   versions         buffer -> the number of writes so far
 --   value_versions   value -> this number after the last contribution to its gradient
---   unsafe_values    a list, and set, of values that need their own buffer: another write would destroy their gradient
+--   unsafe_values    values that need their own buffer, since another write would destroy their gradient, as a list;
+--                    also value -> true
 --   rectified        the set of products to whose gradient the derivative of relu has already been applied
 --   producers        value -> the operation that makes it; readers: value -> the operations that read it
 --   executed         block -> its derived lists (scope_lists.lua)
@@ -260,7 +261,7 @@ function rules.attention(tape, op)
   end
 end
 
--- x plus vectors of positions. One entry applies dropout's mask in place and sums the gradient of learned vectors.
+-- y = x + vectors of positions. One entry applies dropout's mask in place and sums the gradient of learned vectors.
 function rules.place(tape, op)
   local dy = tape:read_gradient(op.out)
   if op.dropout or op.p and not op.p.frozen then

@@ -10,7 +10,7 @@
 --              numbers that an attention saves, with `family` instead of the name; "vocabulary": [symbols][width]
 --              (cpu_rows.lua)
 --   training   the buffer exists only in training
---   about      words for the comment of its declaration, or nil
+--   about      text for the comment of its declaration, or nil
 --   kept       the backward pass reads the buffer
 --   writer     its first writer: an operation of the forward list, or an entry of the backward list; nil for the input
 --              of a repetition
@@ -64,11 +64,11 @@ end
 
 -- Returns a function that appends a buffer to a list, unless the list has a buffer of this name.
 local function make_adder(list)
-  local known = {}
+  local used_names = {}
   return function(buffer)
     local name = buffer.name or buffer.family.name
-    if not known[name] then
-      known[name] = buffer
+    if not used_names[name] then
+      used_names[name] = true
       list[#list + 1] = buffer
     end
   end

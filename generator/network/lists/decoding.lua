@@ -1,9 +1,11 @@
--- Finds whether a network can be decoded token by token, and which of its operations run once or with every token.
+-- Finds whether a network can be decoded token by token. If so, it also finds which operations run once and which run
+-- with every token.
 --
 -- The decoded stream is the labelled stream, which holds the target. Other streams do not depend on it and run once,
 -- first. The decoded stream runs a few tokens at a time and reads the keys and values of earlier tokens from a cache.
 -- Decoding is impossible if a token attends to a later token, another stream reads the decoded one, weights do not come
--- from a softmax, or evaluation drops out with masks of whole sequences; and useless if no token attends to others.
+-- from a softmax, or evaluation applies dropout, whose masks are for whole sequences. Decoding is useless if no token
+-- attends to others.
 --
 -- Input: a network (builder.lua), in which a stream is the sequence of tokens that one side of the model processes.
 
@@ -12,8 +14,8 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- Whether an operation of the decoded stream computes each token from this and earlier tokens alone, and an operation
--- of another stream does not read the decoded stream.
+-- Whether an operation permits decoding of a stream: an operation of the stream must compute each token from this and
+-- earlier tokens alone, and an operation of another stream must not read the decoded stream.
 local function can_decode(op, stream)
   for _, operand in ipairs(ops.list_operands(op)) do
     local read_stream = operand.value.stream
@@ -46,7 +48,8 @@ function M.find_stream(net, has_target, evaluates_dropout)
   return attends and stream or nil
 end
 
--- The operations of a scope's list that run once, before all decoded tokens, or else those that run with every token.
+-- The operations of a scope's list that run once, before all decoded tokens (runs_once), or else those that run with
+-- every token.
 function M.list_part(list, stream, runs_once)
   return lists.map(list, function(op) return (op.out.stream ~= stream) == runs_once and op or nil end)
 end

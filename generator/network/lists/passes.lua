@@ -7,7 +7,7 @@
 -- Fields of an operation:
 --   name        the name of the result in generated code: a value, the buffer of a gradient, or a parameter whose
 --               gradient is written
---   description the text for users
+--   description   the text for users
 --   reads       the names of the operands in generated code
 --   shape       { rows, columns }, or nil; rows may also be "tokens", "labels" or "STREAM.tokens"
 --   parameters  the number of learned numbers
@@ -44,7 +44,7 @@ local function describe_sum(op)
   return op.dropout and "sum with dropout" or "sum"
 end
 
--- Functions, by the kind of an operation of the forward list, that give its words where they differ from ops.lua.
+-- Functions, by the kind of an operation, that describe it in the forward list, if describe() of ops.lua does not.
 local describers = {
   product = function(op)
     return ("product with %s%s%s%s"):format(op.weight, op.p.bias and ", bias" or "", op.relu and ", relu" or "",
@@ -55,13 +55,13 @@ local describers = {
   block = function(op) return "all repetitions of " .. op.block.name end,
 }
 
--- An operation of the output, without learned numbers and floating-point operations.
+-- An operation of the output, with zero learned numbers and floating-point operations.
 local function make_entry(kind, name, text, reads, shape)
   return { kind = kind, name = name, description = text, reads = reads, shape = shape, parameters = 0, per_token = 0,
     per_pair = 0, stream = 0, keys = 0, buffers = {} }
 end
 
--- Sets the operations of an entry: those of the forward operation `op`, times a factor.
+-- Sets the floating-point operations of an entry: those of the forward operation `op`, times a factor.
 local function set_flops(entry, op, factor)
   local flops = ops.count_flops(op)
   entry.per_token, entry.per_pair = factor * (flops.token or 0), factor * (flops.pair or 0)
@@ -81,14 +81,14 @@ local function describe_forward(net, op, counted_parameters)
   return entry
 end
 
--- Functions, by the kind of an entry of a backward list, that return its words, the names of the values that it reads
--- in addition to the gradient `dy`, and its floating-point operations as a multiple of those of the forward operation,
--- or nil.
+-- Functions, by the kind of an entry of a backward list, that return its description, the names of the values that it
+-- reads in addition to the gradient `dy`, and the factor between its floating-point operations and those of the forward
+-- operation, nil if it counts none.
 local backward_describers = {
   norm_grad = function(item)
     return "gradient of " .. item.op.name .. (item.dbranch and ", dropout" or ""), { item.op.name .. "_xhat" }
   end,
-  dropout_grad = function(item) return "gradient behind dropout", { item.op.mask } end,
+  dropout_grad = function(item) return "gradient before dropout", { item.op.mask } end,
   weight_grad = function(item)
     return "gradient of the weight" .. (item.op.p.bias and " and its bias" or ""), { get_name(item.x) }, 1
   end,
@@ -109,15 +109,15 @@ local backward_describers = {
   embed_grad = function() return "gradient of the tokens' vectors", {} end,
   place_grad = function(item)
     local learned = item.op.p and not item.op.p.frozen
-    return (item.to and "gradient behind dropout" or "") .. (item.to and learned and ", and " or "")
+    return (item.to and "gradient before dropout" or "") .. (item.to and learned and ", and " or "")
       .. (learned and "gradient of the positions' vectors" or ""), { item.op.mask }
   end,
 }
 
 -- Gradients of operations over the rows of one value read the value again.
-for kind, operation in next, ops.list_row_operations() do
+for kind, definition in next, ops.list_row_operations() do
   backward_describers[kind .. "_grad"] = function(item)
-    return "gradient of " .. operation.describe_without_dropout(item.op), list_operands(item.op)
+    return "gradient of " .. definition.describe_without_dropout(item.op), list_operands(item.op)
   end
 end
 

@@ -11,9 +11,9 @@
 -- have no buffer of their own name, but are in a block's input or in the stream's output: a value that only one block
 -- reads, as its input, and the result of a block if it is read once. Such a value has the field `carried`, { block }:
 -- the block that reads it, or false. If two values would need one buffer at a time, or one buffer would need two
--- shapes, then a carried value gets a buffer of its own name (the field `stays`), and another value is renamed in the
--- graph itself: the stream's name goes before its name, or a number after it. This repeats, with walks through the
--- passes of training and of evaluation, until every read finds the right value.
+-- shapes, then a carried value gets a buffer of its own name (the field `has_own_buffer`), and another value is renamed
+-- in the graph itself: the name of its stream is put before its name, or a number after it. This repeats, with walks
+-- through the passes of training and of evaluation, until every read finds the right value.
 
 local backward = require("network.lists.backward")
 local buffers = require("network.lists.buffers")
@@ -42,7 +42,7 @@ local function mark_carried(net)
     local value_readers = readers[op.out] or {}
     local reader = #value_readers == 1 and value_readers[1]
     local block = reader and reader.kind == "block" and reader.x == op.out and reader.block
-    local is_carried = op.out.of_stream and not op.out.stays and (block or op.kind == "block" and reader)
+    local is_carried = op.out.of_stream and not op.out.has_own_buffer and (block or op.kind == "block" and reader)
     op.out.carried = is_carried and { block = block or false } or nil
   end
 end
@@ -65,22 +65,22 @@ end
 -- A walk through a forward pass, of training or of evaluation, which checks that every read finds the right value:
 --   training   whether the pass belongs to training
 --   holds      key of a buffer -> the value that was last written to it; shapes: key -> the buffer's shape
---   read       scope -> the values that its backward list reads
---   late_values   values that must still be in their buffers when the pass ends
+--   read       scope -> the set of the values that its backward list reads
+--   values_at_end   values that must still be in their buffers when the pass ends
 --   reserved   names that no buffer of a value may have
 local Walk = {}
 Walk.__index = Walk
 
--- Raises a conflict, which names a value that must get a buffer of its own name or be renamed: `value`, which cannot
--- have its buffer, or else `holder`, the value that is in the buffer, or nil.
+-- Raises a conflict, an error whose field `conflict` is the value that must get a buffer of its own name or be renamed:
+-- `value`, which cannot have its buffer, or else `holder`, the value that is in the buffer, or nil.
 local function raise_conflict(value, holder)
   for _, candidate in ipairs({ value, holder }) do
     if candidate.carried or candidate.op and candidate ~= candidate.op.scope.last then
       error({ problem = true, conflict = candidate }, 0)
     end
   end
-  error(("network: the buffer of value %s holds %s: give one of them another name"):format(value.name,
-    holder and "value " .. holder.name or "no value"), 0)
+  error(("network: the buffer of the value %s holds %s: give one of the two another name"):format(value.name,
+    holder and "the value " .. holder.name or "no value"), 0)
 end
 
 local function get_shape(value)
@@ -154,7 +154,7 @@ function Walk:check_kept(scope)
     end
   end
   for _, value in ipairs(self.training and scope.externals or {}) do
-    self.late_values[#self.late_values + 1] = self.read[scope][value] and value.external or nil
+    self.values_at_end[#self.values_at_end + 1] = self.read[scope][value] and value.external or nil
   end
 end
 
@@ -164,7 +164,7 @@ function Walk:walk_block(op)
   local stream_output = buffers.name_for_stream("output", block.last)
   local input = { key = self:make_key(self.net, op.x), value = op.x }
   if keeps_input and not op.x.carried then
-    self.late_values[#self.late_values + 1] = op.x
+    self.values_at_end[#self.values_at_end + 1] = op.x
   end
   for use = 1, uses do
     local result = use == uses and { key = self:make_key(self.net, op.out), value = op.out }
@@ -175,8 +175,8 @@ function Walk:walk_block(op)
   end
 end
 
--- The set of the names that no buffer of a value may have: further members of the C structs of workspaces and layers,
--- and values that the network carries to a block, which are members in device code.
+-- The set of the names that no buffer of a value may have: the other members of the C structs of workspaces and layers,
+-- and carried values of the network, which are members in device code.
 local function find_reserved(net, executed)
   local names = lists.to_set(lists.get_names(net.streams[2] and net.streams or {}))
   setmetatable(names, { __index = RESERVED })
@@ -201,13 +201,13 @@ end
 
 local function walk_pass(net, executed, training)
   local walk = setmetatable({ net = net, executed = executed, training = training, holds = {}, shapes = {}, read = {},
-    late_values = {}, reserved = find_reserved(net, executed) }, Walk)
+    values_at_end = {}, reserved = find_reserved(net, executed) }, Walk)
   for _, scope in ipairs(executed.order) do
     walk.read[scope] = buffers.find_read(executed[scope].backward)
   end
   walk:walk_scope(net)
   walk:check_kept(net)
-  for _, value in ipairs(walk.late_values) do
+  for _, value in ipairs(walk.values_at_end) do
     walk:check_read(walk:make_key(net, value), value)
   end
 end
@@ -241,23 +241,25 @@ local function find_conflict(net, executed)
   return problem and problem.conflict
 end
 
--- Renames a value. In a stream other than the first, the stream's name goes before its name if the new name is free:
--- all values of its scope with the same name, width and stream are renamed together. Otherwise the value gets a number.
+-- Renames a value. In a stream other than the first, the stream's name is put before its name if no value has the new
+-- name: all values of its scope with the same name, width and stream are renamed together. Otherwise the value gets a
+-- number.
 local function rename(net, value)
   local base = value.name:gsub("_%d+$", "")
-  local taken = lists.to_set(lists.collect(net.order, function(scope)
+  local used_names = lists.to_set(lists.collect(net.order, function(scope)
     return lists.map(scope.ops, function(op) return op.out.name end)
   end))
-  taken[base] = true
+  used_names[base] = true
   local stream_name = ("%s_%s"):format(value.stream.name, base)
-  if value.stream.index > 0 and not taken[stream_name] and base:sub(1, #value.stream.name) ~= value.stream.name then
+  local has_prefix = base:sub(1, #value.stream.name) == value.stream.name
+  if value.stream.index > 0 and not used_names[stream_name] and not has_prefix then
     local old_name = value.name
     for _, op in ipairs(value.scope.ops) do
       local is_shared = op.out.name == old_name and op.out.width == value.width and op.out.stream == value.stream
       op.out.name = is_shared and stream_name or op.out.name
     end
   else
-    value.name = base_names.find_unused(base, taken)
+    value.name = base_names.find_unused(base, used_names)
   end
   for _, inner in lists.iterate_nested(net.scopes, "externals") do
     inner.name = inner.external.name
@@ -278,7 +280,7 @@ local function rename_external_duplicates(net)
   end
 end
 
--- Derives the lists of all scopes; sets `carried` and `stays` of values, and renames values.
+-- Derives the lists of all scopes; sets `carried` and `has_own_buffer` of values, and renames values.
 function M.derive(net)
   for _ = 1, MAX_ATTEMPTS do
     mark_carried(net)
@@ -288,7 +290,7 @@ function M.derive(net)
     if not value then
       return executed
     elseif value.carried then
-      value.stays = true
+      value.has_own_buffer = true
     else
       rename(net, value)
     end

@@ -79,8 +79,8 @@ function M.append(target, records, kind, text, ...)
   end
 end
 
--- The set of the C variables that the texts of records read: p of "p->bias", s of "&s->self", train of
--- "train ? keep : NULL"; also conditions of calls and selections of rows (part, distinct: cpu_rows.lua).
+-- The set of the C variables that the texts of records read: p in "p->bias", s in "&s->self", train in
+-- "train ? keep : NULL", and also conditions of calls and selections of rows (part, distinct: cpu_rows.lua).
 function M.find_read(records)
   local read = {}
   for _, record in ipairs(records) do
@@ -152,21 +152,24 @@ function M.name_norm_grad(entry)
   return ("%sadd_%snorm%s_grad"):format(prefix, dropout, entry.adds and "_sum" or "")
 end
 
--- The declarations of a struct's members as lines of C. A member is { type, name, key, about }; about: its comment, or
--- nil. Neighbours with equal keys and comments share a line until the line has max_columns columns.
-function M.write_members(members, max_columns)
+local GROUP_COLUMNS = 60 -- a line of members takes no further member once its declaration has so many columns
+
+-- The declarations of a struct's members as lines of C. A member is { type, name, key, comment }; comment: nil if there
+-- is none. Neighbours with equal keys and comments share a line.
+function M.write_members(members)
   local lines = {}
   for _, member in ipairs(members) do
     local last, star = lines[#lines], member.type:match("%*?$")
-    if last and member.key and last.key == member.key and last.about == member.about and #last.text < max_columns then
+    local may_share_line = last and member.key and last.key == member.key and last.comment == member.comment
+    if may_share_line and #last.text < GROUP_COLUMNS then
       last.text = ("%s, %s%s"):format(last.text, star, member.name)
     else
-      lines[#lines + 1] = { key = member.key, about = member.about,
+      lines[#lines + 1] = { key = member.key, comment = member.comment,
         text = member.type .. (star == "" and " " or "") .. member.name }
     end
   end
   return lists.map(lines, function(line)
-    return line.text .. ";" .. (line.about and (" /* %s */"):format(line.about) or "")
+    return line.text .. ";" .. (line.comment and (" /* %s */"):format(line.comment) or "")
   end)
 end
 

@@ -28,24 +28,24 @@ function M.write_members(net, list)
     if buffer.form == "family" then
       return { type = buffer.family.name .. "_saved", name = buffer.family.name }
     end
-    local about = write_shape(net, buffer) .. (buffer.about and " " .. buffer.about or "")
     return { type = TYPES[buffer.form], name = buffer.name, key = buffer.form .. tostring(buffer.training),
-      about = about }
-  end), 59)
+      comment = write_shape(net, buffer) .. (buffer.about and " " .. buffer.about or "") }
+  end))
 end
 
 -- The records of the buffers that the generated function lay_out places: `always`, and `training` for training alone.
--- by_mode: whether training needs more memory. at: the text before a member's name; used: the text of the pointer to
--- the number of bytes used so far. row: the bytes of a buffer of the form "row", as text: the variable `row`, or a
+-- by_mode: whether training needs more memory. prefix: the text before a member's name; used: the text of the pointer
+-- to the number of bytes used so far. row: the bytes of a buffer of the form "row", as text: the variable `row`, or a
 -- product if there are several streams.
-function M.list_requests(net, list, at, used)
+function M.list_requests(net, list, prefix, used)
   local requests = { always = {}, training = {}, by_mode = false }
   for _, buffer in ipairs(list) do
     requests.by_mode = requests.by_mode or buffer.training or buffer.form == "family"
     local family, length = buffer.family, "w->%slength" -- the lengths of a family's queries and keys
     local lengths_format = family and (family.cross and length .. ", " .. length or length)
     local rows = buffer.stream and ("w->%srows"):format(M.get_prefix(net, buffer.stream)) or false
-    table.insert(buffer.training and requests.training or requests.always, { form = buffer.form, at = at, used = used,
+    table.insert(buffer.training and requests.training or requests.always, { form = buffer.form, prefix = prefix,
+      used = used,
       name = buffer.name or family.name, width = buffer.width and buffer.width.text or false, rows = rows,
       row = net.streams[2] and rows and ("(size_t)%s * sizeof(real)"):format(rows) or "row",
       lengths = lengths_format and lengths_format:format(family.queries.at, family.keys.at) })

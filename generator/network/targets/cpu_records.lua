@@ -18,7 +18,7 @@ local M = {}
 
 local find_function, make_suffix = calls.find_function, calls.make_suffix
 
--- Functions that make the records of a forward operation, by kind; text: the operation's names (cpu_names.lua).
+-- Functions that make the records of a forward operation, by kind. text: the operation's texts (cpu_names.lua).
 local forward = { classify = function() return { call = "classify(self, x, 'sums')" } end }
 
 -- The name of the function of a norm. form: the start of the name; dropout: the name of the dropout of the branch, or
@@ -46,7 +46,7 @@ local function write_site(scope)
   return ("(uint32_t)%s + %d"):format(scope.index, scope.first_site)
 end
 
--- The record that samples an operation's mask of dropout.
+-- The record that samples the mask of an operation's dropout.
 local function make_mask_sampling(cpu, text, op)
   return { kind = "draw", call = "draw_masks(self, part, site, dropout_number, below, length, width, mask)",
     condition = not cpu.eval_dropout and "train", part = text.is_partial and text.part or text.all,
@@ -56,7 +56,7 @@ local function make_mask_sampling(cpu, text, op)
     width = op.out.width.text, mask = text.kept .. op.mask }
 end
 
--- The record that applies an operation's mask of dropout to `x` in place. elements: the number of elements of x, as
+-- The record that applies the mask of an operation's dropout to `x` in place. elements: the number of elements of x, as
 -- text.
 local function make_mask_application(text, op, x, elements)
   return { kind = "drop", call = "dropout_apply(elements, mask, factor, x)", elements = elements,
@@ -202,7 +202,7 @@ function forward.block(cpu, text, op, mode)
       keeps_input and next_input or stream_output, text.out) or stream_output }
 end
 
--- Functions that make the records of an entry of a backward list, by kind; text: the entry's names (cpu_names.lua).
+-- Functions that make the records of an entry of a backward list, by kind. text: the entry's texts (cpu_names.lua).
 local backward = {
   accumulate = function(cpu, _, entry)
     return make_row_sum(cpu, entry.to.width, false, "routine(tokens, to, from, to)")

@@ -85,10 +85,10 @@ local function make_rows(variables, name, type, width, about)
   return make_member(variables, name, type, width and width.text or false, shape .. (about and " " .. about or ""))
 end
 
--- A member with numbers for each row and head of a family; variables: those of the rows' stream (queries or
--- keys); times: how many numbers, as text, by default one.
-local function make_heads(variables, family, name, type, about, times)
-  local per_row = (times and times .. " * " or "") .. family.PREFIX .. "HEADS"
+-- A member with numbers for each row and head of a family. variables: those of the rows' stream (queries or keys);
+-- number_count: how many numbers, as text, by default one.
+local function make_heads(variables, family, name, type, about, number_count)
+  local per_row = (number_count and number_count .. " * " or "") .. family.PREFIX .. "HEADS"
   return make_member(variables, family.prefix .. name, type, per_row,
     (about:gsub("HEADS", family.PREFIX .. "HEADS", 1):gsub("LOGIT_SCALE", family.PREFIX .. "LOGIT_SCALE")))
 end
@@ -110,7 +110,7 @@ local function get_sides(device, op)
   return { queries = device.variables[op.q.stream], keys = device.variables[op.kv.stream] }
 end
 
--- Adds the members that a layer stores for an attention family to the list of the layer's members.
+-- Adds to a list the members that a layer stores for an attention family. sides: the result of get_sides().
 local function add_kept(sides, family, list)
   local function add(variables, name, type, about)
     list[#list + 1] = make_heads(variables, family, name, type, about)
@@ -130,7 +130,7 @@ local function add_kept(sides, family, list)
   end
 end
 
--- Adds the members of the workspace for a family's backward pass to a list.
+-- Adds to a list the members of the workspace for a family's backward pass. sides: the result of get_sides().
 local function add_work(sides, family, list)
   local attends, normaliser = family.attends, family.normaliser
   local at_a_time = attends.pairs and " at a time" or ""
@@ -194,8 +194,8 @@ function M.list_kept(device, block)
   return list
 end
 
--- Whether a buffer of gradients in the workspace is unnecessary: a block has chains (chains.lua) in place of the
--- operations that write it, and no other scope writes it.
+-- Whether a buffer of gradients in the workspace is unnecessary: whether a block has chains (chains.lua) in place of
+-- the operations that write it, and no other scope writes it.
 local function is_unused(device, buffer)
   local is_replaced = false
   for _, scope in ipairs(device.net.order) do
@@ -237,8 +237,8 @@ end
 
 function M.write_lines(members)
   return calls.write_members(lists.map(members, function(member)
-    return { type = member.type, name = member.name, key = member.type, about = member.about }
-  end), 60)
+    return { type = member.type, name = member.name, key = member.type, comment = member.about }
+  end))
 end
 
 return M

@@ -2,7 +2,7 @@
 -- If device.given.by_team is true, products store their operands, from which the team, all thread blocks of a model,
 -- sums gradients of weights.
 --
--- Input: the state of cuda_network.lua (device), the names that a record needs (text), an operation or an entry of a
+-- Input: the state of cuda_network.lua (device), texts by role (cuda_records.lua), an operation or an entry of a
 -- backward list. Output: records as in cuda_records.lua. In a block of the network, forward records come in pairs if
 -- training and evaluation have different functions: only training stores operands and reads rounded weights.
 
@@ -40,8 +40,9 @@ local function name_in_mode(training, name)
   return training and name or name .. "_in_evaluation"
 end
 
--- The records of an operation, which make(training) returns for a mode. In a block, whose function has a variable for
--- the mode, these are the records of both modes; outside blocks, the record of the pass's mode.
+-- The records of an operation; make(training) returns its record for training or for evaluation. In a block, whose
+-- function has a variable for the mode, these are the records of both modes; outside blocks, the record of the pass's
+-- mode.
 local function make_for_modes(device, op, training, make)
   if op.scope == device.net then
     return make(training)
