@@ -14,8 +14,8 @@ RANDOM_WRITTEN := $(filter $(RANDOM_SPECS),$(patsubst build/tests/specs/%/spec.c
 WITH_DECODERS := tests/unit/test_decoding.c
 DECODED_SPECS ?= $(addprefix parity_,decoder_rope decoder_relative) $(addprefix parity_float64_,decoder_alibi \
 	encoder_decoder identity_encoder drawn_layers drawn_pair masks lines) parity_decoder_digits
-# test_random also compares specs whose scores sum values of tokens, and which have no stored vectors.
-SUMMED_SPECS := parity_float64_fox parity_float64_cable
+# test_random also compares specs without stored vectors: scores that sum values of tokens, and passes of loops.
+OTHER_SPECS := parity_float64_fox parity_float64_cable parity_float64_passes
 # test_encoder_decoder also compares generated code of specs of tests/specs/networks, MORE_PAIRS (long_vectors.sh).
 WITH_PAIRS := tests/unit/test_encoder_decoder.c
 MORE_PAIRS ?=
@@ -119,7 +119,7 @@ $(WITH_FORMULAS:%.c=$(B)/%): $(B)/%: %.c $(FORMULA_OBJECTS) $(B)/lib/libspecs.a 
 
 $(WITH_PAIRS:%.c=$(B)/%): RUNTIME_CFLAGS += $(if $(MORE_PAIRS),-DLH_MORE_PAIRS='$(patsubst %,X(%),$(MORE_PAIRS))')
 $(WITH_DECODERS:%.c=$(B)/%): RUNTIME_CFLAGS += -DLH_DECODED_SPECS='$(patsubst %,X(%),$(DECODED_SPECS))'
-$(WITH_RANDOM:%.c=$(B)/%): RUNTIME_CFLAGS += -DLH_RANDOM_SPECS='$(patsubst %,X(%),$(RANDOM_WRITTEN) $(SUMMED_SPECS))'
+$(WITH_RANDOM:%.c=$(B)/%): RUNTIME_CFLAGS += -DLH_RANDOM_SPECS='$(patsubst %,X(%),$(RANDOM_WRITTEN) $(OTHER_SPECS))'
 
 $(B)/tests/unit/%: tests/unit/%.c $(B)/lib/libspecs.a $(LIBRARY) $(TEST_RULES)
 	@mkdir -p $(@D)

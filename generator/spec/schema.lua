@@ -37,6 +37,7 @@
 -- Invariants: pure data and pure functions; a default reads only fields that come earlier in the list.
 
 local alphabets = require("spec.task.alphabets")
+local axes = require("spec.task.axes")
 local base_names = require("base.names")
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
@@ -153,6 +154,8 @@ M.TEXT = {
   settings = "{ name = value, ... }: names of a-z, 0-9 and _; values are numbers, words, true or false",
   by = "{ axis = true, ... }: for each axis true (all values), { first, last } or { list = { 1, 3 } }",
   noise = "{ list = { 0, 0.5, 1 } }: standard deviations from 0 on, ascending",
+  passes = ("{ first, last }, { first, last, step = 2 } or { list = { 1, 3 } }, numbers of passes from 1 to %d")
+    :format(axes.MOST_PASSES),
   axis = "true (all values), { first, last }, { first, last, step = 2 } or { list = { 1, 3 } }, from 0 on",
   name = "a name: " .. base_names.TEXT,
   names = "a list of names: " .. base_names.TEXT,

@@ -207,6 +207,7 @@ function readers.lengths(context, field, node)
 end
 
 local ON_AXIS = { least = 0, most = axes.LARGEST, noun = "value" }
+local OF_PASSES = { least = 1, most = axes.MOST_PASSES, noun = "number of passes" }
 
 -- Standard deviations of the noise on embeddings, { list = strictly ascending numbers }, or nil after errors.
 local function read_noise(context, path, node)
@@ -221,14 +222,15 @@ local function read_noise(context, path, node)
   return values and { list = values }
 end
 
--- Reads eval.by: for each axis a range, a list, or true for all its values; and the noise. Rules check the axes' names
--- later.
+-- Reads eval.by: for each axis a range, a list, or true for all its values; noise; passes. Rules check names of axes.
 function readers.by(context, field, node)
   local by = {}
   for name, inner in tree.iterate(node) do
     local path = field.path .. "." .. name
     if name == axes.NOISE then
       by[name] = read_noise(context, path, inner)
+    elseif name == axes.PASSES then
+      by[name] = readers.lengths(context, { path = path, type = "passes", bounds = OF_PASSES }, inner)
     elseif inner.value == true then
       by[name] = true
     elseif tree.is_table(inner) then

@@ -54,6 +54,7 @@ typedef struct lh_cpu_step {
     lh_key key;     /* key of dropout */
     uint32_t step;  /* counter word 3 of dropout */
     lh_draw draw;   /* counter words of random positions; noise uses the same words in a domain of its own */
+    int passes;     /* passes through the layers of a model with loops; training: at most lh_spec.passes */
     double noise;   /* evaluation: deviation of the noise added to embeddings, in the unit eval.noise names; 0: none */
     /* Positions and distances from the caller, which replace all draws of a stream: an array of [length] for each
      * stream, or NULL. distances[i][d] is the distance of two tokens whose indices differ by d in either direction;

@@ -203,6 +203,7 @@ typedef struct lh_eval_defaults {
     bool places;         /* lines of the final evaluation have accuracies by place (eval/by_place.h) */
     lh_by by;            /* dataset: axes of the conditions */
     lh_noise noise;      /* noise of the final evaluation; none unless the generated code supports noise */
+    lh_lengths passes;   /* numbers of passes of the final evaluation of a model with loops; 0: as in training */
     unsigned sets;       /* sets of the final evaluation, 1 << lh_set for each; 0: held-out sets, if any, else train */
     bool with_trained;   /* evaluations include held-out examples that are also training examples */
     /* Validation of a sampled task: the evaluation after training on examples of LH_DOMAIN_VALIDATION. */
@@ -257,6 +258,7 @@ typedef struct lh_spec {
     int position_range[LH_MAX_STREAMS]; /* random positions are first_position .. position_range - 1; 0: none */
     int first_position[LH_MAX_STREAMS]; /* least random position, 0 or 1 */
     int distance_range[LH_MAX_STREAMS]; /* random distances are 1 .. distance_range - 1; 0: none */
+    int passes;                         /* passes through the layers in training (model.loops); 0: no loops */
     bool draws_by_sequence;             /* each sequence of a batch has its own draw */
     lh_limit limit;
 

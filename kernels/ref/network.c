@@ -113,7 +113,8 @@ static void execute(run *r, const lh_ref_operation *op, const scope_repetition *
 static void run_block(run *r, const lh_ref_operation *op, node **values) {
     const lh_ref_scope *block = &r->model->network->scopes[op->block];
     node *input = values[op->x[0]];
-    for (int use = 0; use < block->repetitions * block->loops; use++) {
+    int loops = block->loops > 1 && r->batch->passes > 0 ? r->batch->passes : block->loops;
+    for (int use = 0; use < block->repetitions * loops; use++) {
         int first = block->first_tensor + use % block->repetitions * block->tensor_count, from = r->length;
         scope_repetition repetition = {make_frame(r, block, values, input), r->model->tensors + first, r->layers++, use,
                                        (uint32_t)(block->site + use)};

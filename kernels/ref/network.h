@@ -20,6 +20,7 @@
 
 typedef enum lh_ref_kind {
     LH_REF_EMBED,      /* scale table[token] (+ shift) (+ noise) (+ positions), with dropout */
+    LH_REF_ZEROS,      /* zeros, of no input */
     LH_REF_PLACE,      /* x0 + positions, with dropout */
     LH_REF_PRODUCT,    /* x0 W + b, with several weights side by side */
     LH_REF_ACTIVATION, /* f(x0), with dropout */
@@ -205,6 +206,7 @@ typedef struct lh_ref_batch {
     lh_ref_dropping dropping;          /* dropout at the rates of the network */
     lh_key key;
     uint32_t step, first_example;
+    int passes;                      /* loops of blocks that have several; 0: those of the network */
     uint32_t draw;                   /* evaluation: index of the draw */
     double noise;                    /* evaluation: standard deviation of the noise on embeddings in this draw */
     double loss_scale;               /* derivative of the objective with respect to the summed loss */

@@ -125,6 +125,12 @@ static void embed_backward(run *r, tape_entry *entry) {
     free(d);
 }
 
+/* Forward and backward: a new value is zero, and its gradient goes nowhere. */
+static void leave_zeros(run *r, tape_entry *entry) {
+    (void)r;
+    (void)entry;
+}
+
 static void place_forward(run *r, tape_entry *entry) {
     node *out = get_output(entry);
     memcpy(out->x, get_input(entry, 0)->x, count_elements(out) * sizeof *out->x);
@@ -320,12 +326,12 @@ operation *const lh_ref_forward[] = {
     [LH_REF_PRODUCT] = product_forward,   [LH_REF_ACTIVATION] = activation_forward,
     [LH_REF_GATE] = gate_forward,         [LH_REF_NORM] = norm_forward,
     [LH_REF_ADD] = sum_forward,           [LH_REF_ATTENTION] = lh_ref_attention_forward,
-    [LH_REF_CLASSIFY] = classify_forward,
+    [LH_REF_CLASSIFY] = classify_forward, [LH_REF_ZEROS] = leave_zeros,
 };
 operation *const lh_ref_backward[] = {
     [LH_REF_EMBED] = embed_backward,       [LH_REF_PLACE] = place_backward,
     [LH_REF_PRODUCT] = product_backward,   [LH_REF_ACTIVATION] = activation_backward,
     [LH_REF_GATE] = gate_backward,         [LH_REF_NORM] = norm_backward,
     [LH_REF_ADD] = sum_backward,           [LH_REF_ATTENTION] = lh_ref_attention_backward,
-    [LH_REF_CLASSIFY] = classify_backward,
+    [LH_REF_CLASSIFY] = classify_backward, [LH_REF_ZEROS] = leave_zeros,
 };

@@ -24,6 +24,7 @@ M.PRIMARY = PRIMARY
 local KNOWN_FIELDS = {
   embed = "stream p scale encoding dropout",
   place = "x p encoding dropout",
+  zeros = "stream like",
   product = "x p",
   activation = "x activation dropout",
   gate = "x activation dropout",
@@ -95,6 +96,10 @@ function items.embed(op, class)
   return { reads = {}, rank = rank, text = function()
     return text
   end }
+end
+
+function items.zeros(op)
+  return { reads = { op.like }, rank = PRIMARY, text = make_call("torch.zeros_like") }
 end
 
 function items.place(op, class)

@@ -58,9 +58,9 @@ def Task(*, use: str | None = None, kind: str | None = None, source: str | None 
 
 def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encoder_decoder"] | None = None,
           source: str | None = None, options: dict | None = None, layers: int | None = None,
-          encoder_layers: int | None = None, decoder_layers: int | None = None, heads: int | None = None,
-          width: int | None = None, feedforward: int | None = None, dropout: float | None = None,
-          attention_dropout: float | None = None, hidden_dropout: float | None = None,
+          encoder_layers: int | None = None, decoder_layers: int | None = None, loops: dict | None = None,
+          heads: int | None = None, width: int | None = None, feedforward: int | None = None,
+          dropout: float | None = None, attention_dropout: float | None = None, hidden_dropout: float | None = None,
           embedding_dropout: float | None = None, norm: dict | None = None,
           activation: Literal["relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu"] | None = None,
           branch_activation: Literal["none", "relu", "gelu", "gelu_tanh", "silu"] | None = None,
@@ -81,6 +81,12 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
     encoder_layers (kind encoder_decoder): number of encoder blocks; 0: the decoder attends to the embedded input [an
         integer from 0 to 64; default: 5]
     decoder_layers (kind encoder_decoder): number of decoder blocks [an integer from 1 to 64; default: 5]
+    loops (kind encoder, decoder): several passes through the blocks, all with the same parameters (docs/looped.md);
+        absent: one pass
+    loops.times: number of passes [an integer from 2 to 64; required]
+    loops.inject: whether every pass adds the embedding of the tokens to its input [true or false; default: false]
+    loops.start: the input of the first pass [embedding, zeros; default: embedding]
+    loops.norm: the place of the final norm, with model.norm.place = 'pre' [outside, inside; default: outside]
     heads: number of attention heads of a block; width / heads must be a multiple of 4 [an integer from 1 to 64;
         default: 8]
     width: size of a token's vector [a multiple of 16 from 16 to 1024; default: 64]
@@ -328,8 +334,8 @@ def Eval(*, use: str | None = None, lengths: Any = None, by: dict | None = None,
     during.every: interval between two evaluations during training [an integer from 1 to 2147483647; required]
     during.lengths: task lengths to evaluate; each is one condition [{ first, last }, { first, last, step = 20 } or {
         list = { 6, 10, 50 } }, lengths from 1 to 100000; default: eval.lengths]
-    during.by: axes of these evaluations, in the form of eval.by but without noise [{ axis = true, ... }: for each axis
-        true (all values), { first, last } or { list = { 1, 3 } }; default: eval.by]
+    during.by: axes of these evaluations, in the form of eval.by but without noise and passes [{ axis = true, ... }: for
+        each axis true (all values), { first, last } or { list = { 1, 3 } }; default: eval.by]
     during.splits: sets of examples for these evaluations, in the form of eval.splits [a list of train, test,
         validation; default: eval.splits]
     during.examples: number of examples per condition, in one batch [an integer from 1 to 1048576 or 'all'; default:

@@ -155,16 +155,21 @@ static void print_uncounted(const lh_eval_result *results, int count) {
     else if (uncounted > 0) printf("  no label counts in %d of them", uncounted);
 }
 
-/* The number of results at the start with equal split, noise and n (length, or value on the first axis). */
+/* Whether two results have equal noise and equally many passes. */
+static bool have_equal_levels(const lh_eval_result *a, const lh_eval_result *b) {
+    return a->noise == b->noise && a->passes == b->passes;
+}
+
+/* The number of results at the start with equal split, levels and n (length, or value on the first axis). */
 static int count_equal(const lh_eval_result *results, int count) {
     int same = 1;
-    while (same < count && results[same].n == results[0].n && results[same].noise == results[0].noise &&
+    while (same < count && results[same].n == results[0].n && have_equal_levels(&results[same], results) &&
            strcmp(results[same].split, results[0].split) == 0)
         same++;
     return same;
 }
 
-/* Prints a row for results with equal split, noise and n. */
+/* Prints a row for results with equal split, levels and n. */
 static void print_row(int split_width, const lh_eval_result *results, int count) {
     char number[16] = "", value[16] = "-";
     lh_eval_means means = lh_eval_compute_means(results, count, results[0].split);
@@ -186,7 +191,7 @@ static void print_splits(int split_width, const lh_eval_result *results, int cou
     }
 }
 
-/* Prints the results of one noise level. */
+/* Prints the results of one level of noise and one number of passes. */
 static void print_results(int split_width, const lh_eval_result *results, int count) {
     enum { MOST_ROWS = 16 };
     int rows = 0;
@@ -221,8 +226,9 @@ void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int
     print_titles(count > 0 ? results[0].decoding : NULL);
     if (first < count) print_splits(split_width, results, first);
     for (int i = first < count ? first : 0; i < count; i += same) {
-        for (same = 1; i + same < count && results[i + same].noise == results[i].noise;) same++;
+        for (same = 1; i + same < count && have_equal_levels(&results[i + same], &results[i]);) same++;
         if (results[i].noisy) printf("noise %s\n", lh_write_shortest(results[i].noise, noise));
+        if (results[i].passes > 0) printf("passes %d\n", results[i].passes);
         print_results(split_width, results + i, same);
     }
     lh_print_guessing(spec);

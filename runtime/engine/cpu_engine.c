@@ -169,6 +169,7 @@ lh_cpu_step lh_cpu_make_forward_step(const lh_cpu_engine *cpu, int n, int sequen
         .key = draw->key,
         .step = draw->step,
         .draw = *draw,
+        .passes = cpu->engine.spec->passes,
         .parameters = cpu->parameters,
         .tables = cpu->tables,
         .shared = cpu->workspace->forward_shared,
@@ -215,6 +216,7 @@ static lh_status open_engine(const lh_engine_config *config, const lh_cpu_progra
         .compiler = lh_get_compiler(),
         .variant = "cpu",
         .decodes = program->decode_step != NULL,
+        .varies_passes = true,
     };
     cpu->config = *config;
     cpu->program = program;

@@ -184,6 +184,7 @@ lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_s
         .cpu = cpu, .condition = condition, .examples = condition->examples, .sequence_sums = sequence_sums};
     job.step = lh_cpu_make_forward_step(cpu, condition->n, condition->examples, &condition->draw);
     job.step.noise = condition->noise;
+    if (condition->passes > 0) job.step.passes = condition->passes;
     job.answers = condition->answers;
     job.sequences = choose_cut(cpu, job.step.shape.length, job.examples);
     if (condition->decoded > 0) status = open_lanes(&job, error);

@@ -304,6 +304,7 @@ static void start_step(lh_cpu_engine *cpu) {
         .key = cpu->draws_key,
         .step = step,
         .draw = {cpu->draws_key, step, LH_SHARED, LH_DOMAIN_POSITIONS, 0},
+        .passes = spec->passes,
         .parameters = cpu->parameters,
         .tables = cpu->tables,
         .shared = cpu->workspace->shared,

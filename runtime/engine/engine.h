@@ -46,6 +46,7 @@ typedef struct lh_condition {
     lh_source source;
     lh_draw draw;      /* draw of positions and noise */
     double noise;      /* standard deviation of the noise on embeddings; 0: none */
+    int passes;        /* passes of a model with loops, on the CPU only and without decoding; 0: as in training */
     uint16_t *answers; /* [examples][labels] evaluate writes the classes with the greatest logit; NULL: not requested */
     /* Number of examples, from the first, for which `answers` gets the model's own answers (lh_decode with target and
      * mask) instead; 0 unless lh_decodes_condition. Sums are those of the pass over the targets. */
@@ -141,6 +142,7 @@ struct lh_engine {
     const char *device;                /* "NVIDIA H200"; NULL: the processor */
     double seconds;                    /* duration of all steps; the time between calls does not count */
     lh_state *host_state;              /* vectors in host memory; NULL: on a device, or the engine does not train */
+    bool varies_passes;                /* evaluate takes any number of passes (lh_condition.passes) */
     bool decodes;                      /* ops->decode is available: a token costs less than a pass of predict */
     bool answers_greedily;             /* evaluate decodes, for all engines of a fleet at once */
     const volatile sig_atomic_t *stop; /* nonzero: long operations that save no results stop; NULL: never */

@@ -18,6 +18,7 @@ static void write_values(lh_json *by, const lh_eval_result *result) {
         if (result->group->value[i] != LH_NO_VALUE)
             lh_json_integer(by, result->groups->name[i], result->group->value[i]);
     if (result->noisy) lh_json_number(by, "noise", result->noise);
+    if (result->passes > 0) lh_json_integer(by, "passes", result->passes);
 }
 
 /* Whether the line has a key for its set: there are several sets, and the split is not the name of the set. */
@@ -129,8 +130,9 @@ static double read_optional_number(const json_t *line, const char *key) {
 /* Whether "by" of a line has the result's value on every axis. */
 static bool is_condition(const json_t *by, const lh_eval_result *result) {
     const json_t *noise = json_object_get(by, "noise");
-    size_t values = result->noisy;
+    size_t values = (size_t)result->noisy + (result->passes > 0);
     if (json_is_number(noise) != result->noisy || json_number_value(noise) != result->noise) return false;
+    if (json_integer_value(json_object_get(by, "passes")) != result->passes) return false;
     if (result->groups == NULL) return json_integer_value(json_object_get(by, result->axis)) == result->n;
     for (int i = 0; i < result->groups->axes; i++) {
         const json_t *value = json_object_get(by, result->groups->name[i]);

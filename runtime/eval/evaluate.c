@@ -22,13 +22,16 @@ bool lh_draws_anything(const lh_spec *spec) {
     return spec->eval.dropout;
 }
 
-/* The number of conditions at one level of noise. */
+/* The number of conditions at one level of noise and one number of passes. */
 static int count_quiet_conditions(const lh_eval_request *request) {
     return request->groups != NULL ? request->groups->count : lh_lengths_count(&request->lengths);
 }
 
+/* The number of levels of noise; 1 without noise. */
+static int count_noises(const lh_eval_request *request) { return request->noise.count > 0 ? request->noise.count : 1; }
+
 int lh_count_eval_conditions(const lh_eval_request *request) {
-    return count_quiet_conditions(request) * (request->noise.count > 0 ? request->noise.count : 1);
+    return count_quiet_conditions(request) * count_noises(request) * lh_lengths_count(&request->passes);
 }
 
 /* Writes a line for each example of a batch. first: number of the result's examples in earlier batches. */
@@ -161,6 +164,7 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
         lh_condition condition = lh_make_condition(n, (int)(next - i), request->seed, draw);
         condition.draw.step = lh_group_compute_number(groups, result->group); /* the same number for all shapes */
         condition.noise = result->noise;
+        condition.passes = result->passes;
         condition.source.set = set;
         condition.source.pick = groups->pick + i;
         status = evaluate_batches(engine, request, rows, result, &condition, draw, (int)(i - first), sums, error);
@@ -174,6 +178,7 @@ static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request
     lh_condition condition = request->validation ? lh_make_validation(result->n, result->examples, request->seed, draw)
                                                  : lh_make_condition(result->n, result->examples, request->seed, draw);
     condition.noise = result->noise;
+    condition.passes = result->passes;
     return evaluate_batches(engine, request, rows, result, &condition, draw, 0, sums, error);
 }
 
@@ -334,14 +339,15 @@ static void set_decoding(const lh_spec *spec, const lh_eval_request *request, lh
 
 /* Describes the condition of each result. */
 static void set_conditions(const lh_spec *spec, const lh_eval_request *request, lh_eval_result *results, int count) {
-    int quiet = count_quiet_conditions(request);
+    int quiet = count_quiet_conditions(request), noises = count_noises(request);
     for (int i = 0; i < count; i++) {
         lh_eval_result *result = &results[i];
         int index = i % quiet;
         *result = (request->groups != NULL ? make_group_result : make_length_result)(spec, request, index);
         if (request->split != NULL) result->split = request->split;
         result->noisy = request->noise.count > 0;
-        result->noise = result->noisy ? request->noise.deviation[i / quiet] : 0;
+        result->noise = result->noisy ? request->noise.deviation[i / quiet % noises] : 0;
+        result->passes = lh_lengths_get(&request->passes, i / quiet / noises);
         result->draws = result->noise > 0 || lh_draws_anything(spec) ? request->draws : 1;
         result->batch = request->batch;
         result->has_places = request->places;
@@ -399,7 +405,8 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
     int count = lh_count_eval_conditions(request);
     lh_lengths shapes = list_shapes(engine->spec->corpus);
     const lh_lengths *lengths = request->groups != NULL ? &shapes : &request->lengths;
-    lh_status status = engine->ops->reserve(engine, lengths, find_most_examples(request), error);
+    lh_status status = lh_check_passes(engine, &request->passes, request->teacher_forced, error);
+    if (status == LH_OK) status = engine->ops->reserve(engine, lengths, find_most_examples(request), error);
     if (status != LH_OK) return status;
     lh_by_place places = {0};
     per_example rows = {.places = request->places ? &places : NULL};

@@ -11,6 +11,7 @@ typedef struct lh_eval_request {
     lh_lengths lengths;      /* sampled task: the task lengths */
     const lh_groups *groups; /* dataset: the groups; NULL: `lengths` counts */
     lh_noise noise;          /* every condition is evaluated at each level of noise; count 0: without noise */
+    lh_lengths passes;       /* every condition is evaluated at each number of passes; 0: that of training */
     int examples;            /* examples per length; ignored for groups, whose examples are already chosen */
     int draws;               /* draws per condition; counts as 1 if nothing in a pass is random */
     int batch;               /* > 0: examples per batch, each batch with random draws of its own; 0: one batch */
@@ -31,15 +32,15 @@ typedef struct lh_eval_request {
     void *context;
 } lh_eval_request;
 
-/* The number of conditions: task lengths or groups, times levels of noise. They are ordered by noise, the least
- * first. */
+/* The number of conditions: task lengths or groups, times levels of noise, times numbers of passes. They are ordered by
+ * passes, as requested, then by noise, the least first. */
 int lh_count_eval_conditions(const lh_eval_request *request);
 
 /* Evaluates every condition in order; results: [lh_count_eval_conditions]. Reserves the engine's memory. LH_STOPPED if
  * engine->stop is set, which is checked also within a condition. After LH_STOPPED or an error the files keep the lines
- * of completed conditions and have none of an incomplete condition. LH_ERR_INPUT if a condition has more than
- * LH_MOST_DRAWS draws (draws times batches, if each batch has its own), or, with request->places, more than
- * LH_MOST_TARGET_PLACES labels. */
+ * of completed conditions and have none of an incomplete condition. LH_ERR_INPUT: as lh_check_passes, or if a condition
+ * has more than LH_MOST_DRAWS draws (draws times batches, if each batch has its own), or, with request->places, more
+ * than LH_MOST_TARGET_PLACES labels. */
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error);
 
 /* LH_ERR_INPUT if a target at one of these lengths, or in the dataset, has too many labels for accuracies by place. */

@@ -40,16 +40,20 @@ const char *lh_eval_write_name(const lh_eval_result *result, char text[LH_EVAL_N
     if (result->noisy && used < LH_EVAL_NAME)
         snprintf(text + used, LH_EVAL_NAME - used, "%snoise %s", used > 0 ? ", " : "",
                  lh_write_shortest(result->noise, noise));
+    used = strlen(text);
+    if (result->passes > 0)
+        snprintf(text + used, LH_EVAL_NAME - used, "%spasses %d", used > 0 ? ", " : "", result->passes);
     return text;
 }
 
 lh_eval_means lh_eval_compute_means(const lh_eval_result *results, int count, const char *split) {
     lh_eval_means means = {.count = 0};
-    double noise = 0; /* of the first result */
+    double noise = 0; /* of the first result, as `passes` */
+    int passes = 0;
     for (int i = 0; i < count; i++) {
         if (strcmp(results[i].split, split) != 0 || results[i].counted == 0) continue;
-        if (means.count == 0) noise = results[i].noise, means.first = results[i].n;
-        if (results[i].noise > noise) continue;
+        if (means.count == 0) noise = results[i].noise, passes = results[i].passes, means.first = results[i].n;
+        if (results[i].noise > noise || results[i].passes != passes) continue;
         means.last = results[i].n;
         means.count++;
         means.accuracy += results[i].accuracy;
@@ -64,4 +68,21 @@ lh_eval_means lh_eval_compute_means(const lh_eval_result *results, int count, co
         means.loss /= means.count;
     }
     return means;
+}
+
+lh_status lh_check_passes(const lh_engine *engine, const lh_lengths *passes, bool teacher_forced, lh_error *error) {
+    const lh_spec *spec = engine->spec;
+    if (lh_lengths_find_longest(passes) == 0) return LH_OK;
+    if (spec->passes == 0) return lh_fail(error, LH_ERR_INPUT, "--passes: the model of this trainer has no loops");
+    if (!engine->varies_passes)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "--passes, eval.by.passes: a GPU runs as many passes as training, %d\n"
+                       "  expected: an evaluation on the CPU",
+                       spec->passes);
+    if (spec->format->teacher_forced && !teacher_forced)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "--passes: answers one after another read keys that each of the %d passes has cached\n"
+                       "  expected: --decoding teacher_forced",
+                       spec->passes);
+    return LH_OK;
 }

@@ -1,5 +1,5 @@
 /* Results of an evaluation: their names, and means over results. Each result is of one condition: a task length or a
- * group of a dataset (data/datasets/example_groups.h), at one level of noise. */
+ * group of a dataset (data/datasets/example_groups.h), at one level of noise and one number of passes. */
 #ifndef LONGHAND_RESULTS_H
 #define LONGHAND_RESULTS_H
 
@@ -18,6 +18,7 @@ typedef struct lh_eval_result {
     const lh_group *group;   /* dataset: the group among them; else NULL */
     bool noisy;              /* the evaluation has levels of noise, and `by` has this level */
     double noise;            /* standard deviation of the noise in embeddings */
+    int passes;              /* of a model with loops, with a value in `by`; 0: as in training, without one */
     int examples, draws;     /* numbers of examples, and of draws for each of them */
     int64_t total;           /* number of all examples of the condition if only some of them are evaluated; else 0 */
     bool in_order;           /* the chosen examples are the first examples of the file */
@@ -42,14 +43,15 @@ typedef struct lh_eval_result {
     double sd_over_sequences; /* standard deviation of sequences' right shares, n - 1; NAN for fewer than two */
 } lh_eval_result;
 
-/* Unweighted means over the results of one split that have counted labels and the noise of the first such result. */
+/* Unweighted means over the results of one split that have counted labels, and the noise and the number of passes of
+ * the first such result. */
 typedef struct lh_eval_means {
     int count;       /* number of these results */
     int first, last; /* n of the first and the last of these results */
     double accuracy, teacher_forced, exact_match, loss;
 } lh_eval_means;
 
-/* results: in the order of lh_evaluate, by ascending noise. */
+/* results: in the order of lh_evaluate. */
 lh_eval_means lh_eval_compute_means(const lh_eval_result *results, int count, const char *split);
 
 /* Whether the groups are of several sets; then names of results begin with the set, lines of examples with a split. */
@@ -59,6 +61,9 @@ static inline bool lh_has_several_sets(const lh_groups *groups) { return (groups
  * text. */
 enum { LH_EVAL_NAME = 256 };
 const char *lh_eval_write_name(const lh_eval_result *result, char text[LH_EVAL_NAME]);
+
+/* LH_ERR_INPUT if an engine cannot evaluate at these numbers of passes (lh_eval_request.passes). */
+lh_status lh_check_passes(const lh_engine *engine, const lh_lengths *passes, bool teacher_forced, lh_error *error);
 
 /* The split of length n of a sampled task: "in_distribution" (a training length), "between" (another length below the
  * longest training length) or "beyond". */

@@ -37,6 +37,7 @@ static const struct {
     {"eval.lengths", LENGTHS, offsetof(lh_spec, eval.lengths)},
     {"eval.by", BY, offsetof(lh_spec, eval.by)},
     {"eval.noise", NOISE, offsetof(lh_spec, eval.noise)},
+    {"eval.passes", LENGTHS, offsetof(lh_spec, eval.passes)},
     {"eval.sets", SETS, offsetof(lh_spec, eval.sets)},
     {"eval.examples", INTEGER, offsetof(lh_spec, eval.examples)},
     {"eval.in_order", SWITCH, offsetof(lh_spec, eval.in_order)},

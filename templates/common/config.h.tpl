@@ -18,6 +18,7 @@ typedef float real;
 
 enum {
     % include("parts/dimensions.tpl")
+    PASSES = ${cpu.passes}, /* passes through the layers in training */ % if cpu.passes
     BLOCK_TOKENS = ${block_tokens} /* approximate tokens of a block of sequences, whose values stay in the cache */
 };
 

@@ -64,6 +64,7 @@ static size_t decode_bytes(const lh_shape *longest) {
 
 static void start_decoding(workspace *w, caches *c, const lh_cpu_step *step, const lh_cpu_block *block, void *memory) {
     lay_out_decoding(w, c, memory, &step->shape);
+    w->passes = step->passes; % if cpu.passes
     w->step = step;
     w->block = block;
     w->parameters = step->parameters;

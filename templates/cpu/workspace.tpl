@@ -112,6 +112,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_block *block, void *memory, lh_mode mode) {
     lh_shape shape = step->shape;
     shape.sequences = block->sequences;
+    w->passes = step->passes; % if cpu.passes
     % call("lay_out", "w", "memory", "&shape", decoded and ("shape.length[%d]"):format(decoded.index), "mode")
     w->step = step;
     w->block = block;

@@ -48,7 +48,8 @@ typedef struct workspace {
     row_set vocabulary; /* one row for each symbol */ % if cpu.vocabulary
     int from, to; /* computed tokens of each sequence: all, except in decoding */ % if cpu.decoding
 % end
-    ${block.name}_state ${block.name}[${block.uses}]; % for _, block in ipairs(cpu.blocks)
+    int passes; /* number of passes through the layers */ % if cpu.passes
+    ${block.name}_state ${block.name}[${block.most_uses}]; % for _, block in ipairs(cpu.blocks)
     ${line} % for _, line in ipairs(cpu.members)
     ${family.name}_scratch ${family.name}; % for _, family in ipairs(attentions)
     int32_t *position; /* sampled positions, [tokens] of all sequences */ % if drawn and not streams[2]

@@ -210,6 +210,10 @@ function TestDigests.test_a_network_is_in_the_model_digest_by_its_operations()
     { ["model.activation"] = "swiglu" }, { ["model.activation"] = "geglu" }, { ["model.norm.place"] = "pre" },
     { ["model.norm.kind"] = "rms" }, { ["model.norm.kind"] = "rms", ["model.norm.place"] = "pre" },
     { ["model.kind"] = "decoder" }, { ["model.kind"] = "decoder", ["model.tied"] = "true" },
+    { ["model.loops"] = "{ times = 2 }" }, { ["model.loops"] = "{ times = 3 }" },
+    { ["model.loops"] = "{ times = 2, inject = true }" },
+    { ["model.loops"] = "{ times = 2, inject = true, start = 'zeros' }" },
+    { ["model.norm.place"] = "pre", ["model.loops"] = "{ times = 2, norm = 'inside' }" },
   }) do
     local digest = compute_model_digest(sets)
     lu.assertNil(seen[digest])
@@ -250,6 +254,8 @@ function TestDigests.test_every_field_is_in_the_table_above()
     ["train.checkpoint.best.metric"] = true, ["train.checkpoint.best.tie"] = true, -- test_best.lua
     ["train.patience"] = true, -- test_best.lua
     ["eval.decoding"] = true, -- for decoders: test_eval_decoding.lua
+    ["model.loops.times"] = true, ["model.loops.inject"] = true, ["model.loops.start"] = true, -- absent by default:
+    ["model.loops.norm"] = true, -- the second test before this one
     ["encoding.made_for"] = true } -- for encoder-decoders: test_inherit.lua
   for _, field in ipairs(schema.children.task) do
     seen[field.path] = true -- fields that choose a task: test_task_digests.lua

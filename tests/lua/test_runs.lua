@@ -212,12 +212,26 @@ function TestRuns.test_noise_levels_are_separate()
   lu.assertEquals({ run.state, run.notes }, { "evaluated", {} })
   lu.assertEquals({ run.validation.lengths, run.validation.accuracy, runs.get_score(run) },
     { { 1, 2 }, { 1.0, 0.5 }, 75.0 })
-  lu.assertEquals(runs.compute_mean(runs.get_noisy(run, 0.5, "validation")), 12.5)
-  lu.assertEquals(runs.compute_mean(runs.get_noisy(run, 0, "test")), 75.0)
-  lu.assertNil(runs.get_noisy(run, 1, "validation"))
+  lu.assertEquals(runs.compute_mean(runs.get_level(run, "noise", 0.5, "validation")), 12.5)
+  lu.assertEquals(runs.compute_mean(runs.get_level(run, "noise", 0, "test")), 75.0)
+  lu.assertNil(runs.get_level(run, "noise", 1, "validation"))
   run = runs.read(write_run("loud", "rr", 1, 0.1, { exit = 0,
     eval = make_eval_line(100, "beyond", '"length":41,"noise":0.5', 0.5) .. make_eval_line(100, "beyond", 41, 1) }))
-  lu.assertEquals({ run.test.accuracy, runs.compute_mean(runs.get_noisy(run, 0.5, "test")) }, { { 1.0 }, 50.0 })
+  lu.assertEquals(run.test.accuracy, { 1.0 })
+  lu.assertEquals(runs.compute_mean(runs.get_level(run, "noise", 0.5, "test")), 50.0)
+end
+
+-- Numbers of passes are separate conditions; the score is that of the passes of training.
+function TestRuns.test_numbers_of_passes_are_separate()
+  local facts = { spec = reports.make_spec("reverse_string") }
+  facts.spec.model.loops = { times = 4, inject = true, start = "embedding", norm = "outside" }
+  facts.spec.eval.by = { passes = { first = 2, last = 4, step = 1 } }
+  local run = runs.read(write_run("passes", "rr", 1, 0.1, { exit = 0, facts = facts,
+    eval = make_eval_line(100, "beyond", '"length":41,"passes":4', 0.5)
+      .. make_eval_line(100, "beyond", '"length":41,"passes":2', 1) }))
+  lu.assertEquals({ run.state, run.notes, run.test.accuracy }, { "evaluated", {}, { 0.5 } })
+  lu.assertEquals(runs.list_levels(run, "passes"), { 2, 4 })
+  lu.assertEquals(runs.compute_mean(runs.get_level(run, "passes", 2, "test")), 100.0)
 end
 
 -- If a line is for a number on the first axis alone, finer lines have other examples and do not enter the score.

@@ -24,6 +24,7 @@ local DURING_AXES = { DATA[1], DATA[2], DATA[3], "task.axes={ 'carry' }", "eval.
 local WINDOW = "encoding.kind=window"
 local GEOMETRIC = "encoding.normaliser.kind=geometric"
 local DURING = "eval.during.every=5"
+local LOOPS, PRE = "model.loops={ times = 3, inject = true }", "model.norm.place=pre"
 local BEST = { DURING, "eval.during.lengths={ 1, 4 }", "train.checkpoint.best={}" }
 local SCALING = "encoding.rotation.scaling"
 local ENCODER_DECODER = "model.kind=encoder_decoder"
@@ -69,6 +70,11 @@ local CASES = {
   { "model.layers", "64", "65", "65 is above 64" },
   { "model.encoder_layers", "0", "-1", "-1 is below 0", { ENCODER_DECODER } },
   { "model.decoder_layers", "64", "0", "0 is below 1", { ENCODER_DECODER } },
+  { "model.loops", "{ times = 4 }", "{ inject = true }", "model.loops.times: is missing" },
+  { "model.loops.times", "64", "1", "1 is below 2" },
+  { "model.loops.inject", "true", "1", "expected: true or false", { LOOPS } },
+  { "model.loops.start", "zeros", "noise", "expected: embedding, zeros", { LOOPS } },
+  { "model.loops.norm", "inside", "outer", "expected: outside, inside", { LOOPS, PRE } },
   { "model.heads", "16", "0", "0 is below 1" },
   { "model.width", "128", "72", "80 is the nearest legal value" },
   { "model.feedforward", "16", "8", "8 is below 16" },
@@ -342,11 +348,12 @@ function TestSchema.test_absent_identifiers_follow_the_features()
   local geometric = "geometric LEAST_TOTAL direction_scale DIRECTION_WIDTH "
   local relative = "position_bias table_row relative_table visible " .. geometric
   local scalings = "interpolated log_base slowed "
-  local others = "ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
+  local others = "w->passes ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
   local rotations = others .. "ROTATION_PERIOD rotation " .. scalings
   lu.assertEquals(list_absent(), rotations .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(list_absent("model.dropout=0"),
-    "dropout " .. rotations .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. score)
+    (rotations:gsub("^w%->passes ", "%0dropout ")) .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table"
+      .. score)
   lu.assertEquals(list_absent("model.dropout=0", LEARNED, "encoding.additive.dropout=0.1"),
     rotations .. relative .. "lh_draw_ " .. drawn .. "sinusoid" .. score)
   lu.assertEquals(list_absent(RANDOM, LEARNED), rotations .. relative .. drawn .. "sinusoid" .. score)
@@ -379,7 +386,7 @@ function TestSchema.test_absent_identifiers_follow_the_features()
     rotations .. relative .. "GRID_WIDTH cyclic token_positions FIRST_POSITION signed_distances sinusoid "
       .. "placed score_pair score_tables" .. updates)
   lu.assertEquals(list_absent("model.dropout=0", "eval.dropout=true"), list_absent("model.dropout=0"))
-  local without_dropout = list_absent("model.dropout=0"):gsub("^dropout ", "")
+  local without_dropout = list_absent("model.dropout=0"):gsub("dropout ", "", 1)
   lu.assertEquals(list_absent("model.dropout=0", "model.embedding_dropout=0.1"), without_dropout)
   lu.assertEquals(list_absent("model.dropout=0", "model.attention_dropout=0.1"),
     (without_dropout:gsub("ATTENTION_KEEP_SCALE ", "")))

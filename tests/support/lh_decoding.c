@@ -75,6 +75,7 @@ static void open_decoder(decoder *d, const lh_spec *spec, const lh_cpu_program *
     *d = (decoder){.spec = spec, .program = program, .stream = spec->format->label_stream};
     lh_condition condition = lh_make_condition(n, SEQUENCES, 1, 1);
     d->step = (lh_cpu_step){.mode = LH_MODE_EVALUATE,
+                            .passes = spec->passes,
                             .shape = lh_make_shape(spec, n, SEQUENCES),
                             .key = condition.draw.key,
                             .step = condition.draw.step,

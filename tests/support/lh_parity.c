@@ -346,6 +346,7 @@ void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t
                                 .key = lh_key_of_seed(0xfeedULL << 32 | 5),
                                 .step = STEP,
                                 .first_example = first_example,
+                                .passes = c->spec->passes,
                                 .loss_scale = 1.0 / (LH_PARITY_SEQUENCES * size.labels),
                                 .backward = true};
 }

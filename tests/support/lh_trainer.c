@@ -21,6 +21,7 @@ lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, c
                            .key = batch->key,
                            .step = batch->step,
                            .draw = {.key = batch->key, .step = batch->step, .example = batch->draw},
+                           .passes = batch->passes,
                            .noise = batch->noise,
                            .positions = {batch->positions},
                            .distances = {drawn},
@@ -95,11 +96,12 @@ void lh_trainer_check(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *m
     free(actual);
 }
 
-void lh_trainer_check_size(const lh_parity_case *c, const lh_cpu_program *program, lh_ref_model *model,
-                           lh_parity_size size) {
+void lh_trainer_check_passes(const lh_parity_case *c, const lh_cpu_program *program, lh_ref_model *model,
+                             lh_parity_size size, int passes) {
     enum { FIRST_EXAMPLE = 1000 };
     lh_parity_batch data;
     lh_parity_make_batch(c, size, FIRST_EXAMPLE, &data);
+    data.batch.passes = passes;
     lh_ref_batch evaluation = data.batch;
     double *logits = lh_parity_reserve((size_t)(evaluation.sequences * evaluation.labels * c->spec->classes) * 8);
     lh_parity_make_evaluation(c->spec, &evaluation);
@@ -108,10 +110,16 @@ void lh_trainer_check_size(const lh_parity_case *c, const lh_cpu_program *progra
     lh_trainer_check(&t, &evaluation, data.mask, 2, model, loss, logits, &lh_parity_random_tolerance);
     lh_trainer_close(&t);
     free(logits);
+    if (passes > c->spec->passes) return; /* training has no memory for more passes */
     loss = lh_parity_run(model, &data, NULL);
     for (int most = 1; most <= LH_PARITY_SEQUENCES; most += 2) {
         t = lh_trainer_open(c->spec, program, model, &data.batch, data.drawn, LH_MODE_TRAIN);
         lh_trainer_check(&t, &data.batch, data.mask, most, model, loss, NULL, &lh_parity_random_tolerance);
         lh_trainer_close(&t);
     }
+}
+
+void lh_trainer_check_size(const lh_parity_case *c, const lh_cpu_program *program, lh_ref_model *model,
+                           lh_parity_size size) {
+    lh_trainer_check_passes(c, program, model, size, c->spec->passes);
 }

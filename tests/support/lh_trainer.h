@@ -40,8 +40,11 @@ void lh_trainer_check(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *m
                       const lh_parity_tolerance *tolerance);
 
 /* Compares a program of a random model with kernels/ref on a batch of this size: in evaluation, and in training in
- * blocks of several sizes. */
+ * blocks of several sizes. The next function does so with another number of passes than the spec's, of which training
+ * has no more than the spec. */
 void lh_trainer_check_size(const lh_parity_case *c, const lh_cpu_program *program, lh_ref_model *model,
                            lh_parity_size size);
+void lh_trainer_check_passes(const lh_parity_case *c, const lh_cpu_program *program, lh_ref_model *model,
+                             lh_parity_size size, int passes);
 
 #endif

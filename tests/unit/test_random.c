@@ -1,7 +1,7 @@
 /* Generated CPU code of random networks (tests/support/random_specs.lua) compared with kernels/ref, which shares only
  * the description: values and gradients of every parameter, at every compiled instruction-set level that this machine
- * runs; decoders token by token; and the memory of their plans. LH_RANDOM_SPECS, from tests/tests.mk, has X(id) for the
- * spec of each network.
+ * runs; networks with loops at several numbers of passes; decoders token by token; and the memory of their plans.
+ * LH_RANDOM_SPECS, from tests/tests.mk, has X(id) for the spec of each network.
  */
 #include "support/lh_test.h"
 
@@ -31,6 +31,8 @@ static void test_network_matches_reference(void **state) {
         lh_trainer_check_size(&c, *program, model, (lh_parity_size){10, 5, 7});
         lh_trainer_check_size(&c, *program, model, (lh_parity_size){18, 1, 3});
         lh_trainer_check_size(&c, *program, model, (lh_parity_size){17, 17, 19});
+        for (int passes = 1; spec->passes > 0 && passes < 6; passes++)
+            lh_trainer_check_passes(&c, *program, model, (lh_parity_size){17, 5, 7}, passes);
         if ((*program)->decode_step != NULL) check_decoding(spec, *program);
     }
     lh_ref_model_free(model);

@@ -6,7 +6,8 @@ local ops = require("network.graph.ops")
 
 -- options: hidden (channels), activation, hidden_dropout (rate, of the hidden values), bias (by default true), name
 -- (the first part of the names of values and tensors, by default none for values and "feedforward" for tensors),
--- branch_activation (after the second product, by default none). Returns the last value.
+-- width_name (the constant of `hidden`, by default made of the name), branch_activation (after the second product, by
+-- default none). Returns the last value.
 return function(scope, x, options)
   local net, name = scope.net, options.name
   local prefix = name and name .. "_" or ""
@@ -17,7 +18,7 @@ return function(scope, x, options)
     checks.fail(net, ("the activation %q"):format(options.activation), "one of %s or %s",
       ops.format_names(ops.activation.kinds), ops.format_names(ops.gate.by_activation))
   end
-  local hidden = scope:width((prefix .. "feedforward"):upper(), options.hidden)
+  local hidden = scope:width(options.width_name or (prefix .. "feedforward"):upper(), options.hidden)
   local bias = options.bias == nil or options.bias
   local gate_kind = ops.gate.by_activation[options.activation]
   local h

@@ -86,6 +86,11 @@ function M:embed(name, stream, options)
   return self:push(op, name, width, true)
 end
 
+-- Zeros of a value's shape, on the residual stream.
+function M:make_zeros(name, value)
+  return self:push({ kind = "zeros", stream = value.stream, like = value }, name, value.width, true)
+end
+
 -- The labelled tokens: the last tokens of the sequence ("last"), or the probe token ("probe") if model.readout says so.
 function M:readout(x, which)
   checks.read(self, x, "the value of the readout")

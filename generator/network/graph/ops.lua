@@ -34,6 +34,9 @@ M.embed = {
   end,
 }
 
+-- A value of zeros, from which the passes of a network start.
+M.zeros = { roles = {}, describe = function() return "zeros" end }
+
 M.place = {
   roles = { "x" },
   method = { owner = "block", { "value", "value" }, { "positions", "positions" } },

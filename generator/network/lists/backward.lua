@@ -302,6 +302,9 @@ function rules.block(tape, op)
   tape:share_buffer(op.x, gradient)
 end
 
+-- Zeros have no gradient.
+function rules.zeros() end
+
 function rules.embed(tape, op)
   local dy = tape:read_gradient(op.out)
   tape:emit({ kind = "embed_grad", op = op, dy = dy }, op.dropout and dy or nil)

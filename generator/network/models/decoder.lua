@@ -6,6 +6,6 @@ local tokens = require("network.models.tokens")
 return function(net, model)
   local table = model.tied and net:table("token")
   local x = tokens(net, model, "embedding", net:stream("source"), table)
-  local y = stack(net, model, x, { layers = model.layers })
+  local y = stack(net, model, x, { layers = model.layers, loops = model.loops })
   net:classify(net:readout(y, "last"), { tied = table })
 end

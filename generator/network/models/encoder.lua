@@ -7,6 +7,7 @@ local tokens = require("network.models.tokens")
 
 return function(net, model)
   local x = tokens(net, model, "embedding", net:stream("source"))
-  local y = stack(net, model, x, { layers = model.layers, source = "Ruoss et al. 2023, section 3" })
+  local y = stack(net, model, x, { layers = model.layers, loops = model.loops,
+    source = "Ruoss et al. 2023, section 3" })
   net:classify(net:readout(y, model.readout == "probe" and "probe" or "last"))
 end

@@ -40,6 +40,11 @@ function M.make_scope_text(cpu, scope)
   return text
 end
 
+-- The number of a block's repetitions in a step, as text. w: the prefix of the workspace's members.
+function M.write_uses(block, w)
+  return block.has_passes and ("%spasses * %s"):format(w, block.count_name) or block.uses
+end
+
 -- Texts for the records of a list's entry (calls.lua), with the numbers of rows and tokens that the entry computes.
 function M.make_entry_text(cpu, scope_text, entry, place)
   local value = (entry.op or entry).out or entry.to

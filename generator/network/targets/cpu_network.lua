@@ -4,7 +4,8 @@
 -- (buffers.lua). A list of the output consists of records (calls.lua). Output, pure data:
 --   blocks      the blocks in order, each with:
 --     name, comment, parameters_type   texts for generated code
---     count, uses          the numbers of layers and of repetitions as C text; layers, repetitions: as numbers
+--     count, uses          the numbers of layers and of repetitions as C text; layers, repetitions: as numbers;
+--                          most_uses: the greatest number of repetitions in training
 --     forward, backward    the lists of a repetition; depends_on_mode: whether `forward` differs by mode
 --     own_input            the name of the first repetition's input if its buffer differs from that of later
 --                          repetitions, else false
@@ -24,6 +25,7 @@
 --   vocabulary  if rows of symbols replace rows of tokens (vocabulary_rows.lua), the operations that one row saves:
 --               { per_token: as text }, else false
 --   members, requests, workspace   the buffers of the workspace, in the three forms that a block's state has
+--   passes      if a step has a number of passes through a block, this number in training; else false
 --   most_dropouts   the largest number of dropouts in a layer; masks: whether values have masks of dropout
 --   tied        the table of tokens that is the output layer's weight, or false
 --   attended    name of a family -> { queries, keys, contribution }: the names of these values in a layer's state
@@ -80,7 +82,8 @@ local function make_block(cpu, block, panels)
   return {
     name = block.name, comment = block.comment, parameters_type = block.parameters_type,
     part = find_readers("part"), vocabulary = find_readers("distinct"), uses_parameters = find_readers("p"),
-    count = block.count_name, layers = block.count, loops = block.loops, uses = block.uses,
+    count = block.count_name, layers = block.count, loops = block.loops, uses = names.write_uses(block, "w->"),
+    most_uses = block.has_passes and "PASSES * " .. block.count_name or block.uses,
     repetitions = block.count * block.loops,
     members = cpu_buffers.write_members(cpu.net, kept), kept = cpu_buffers.describe(kept),
     requests = cpu_buffers.list_requests(cpu.net, kept, "s->", "used"),
@@ -191,6 +194,7 @@ function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream
     vocabulary = vocabulary and { per_token = write_sum(vocabulary.token_texts) } or false,
     requests = cpu_buffers.list_requests(net, cpu.buffers.workspace, "w->", "&used"),
     workspace = cpu_buffers.describe(cpu.buffers.workspace),
+    passes = lists.any(net.scopes, function(block) return block.has_passes and block.loops end) or false,
     tied = tied and tied.name or false, most_dropouts = builder.find_most_dropouts(net),
     masks = lists.any(net.order, function(scope) return next(scope.masks) ~= nil end),
     embeddings = list_embeddings(cpu), attended = name_attended(net),

@@ -150,6 +150,10 @@ function forward.embed(cpu, _, op)
     traced = write_traced_tokens(cpu, op.out) }
 end
 
+function forward.zeros(_, text, op)
+  return { template = "cpu/op/clear.tpl", to = text.out, tokens = text.tokens, width = op.out.width.text }
+end
+
 -- The sampled positions of a stream's tokens, as text, or false. prefix: the stream's prefix in the workspace.
 local function write_positions(text, op, prefix)
   local draw = op.encoding.draw
@@ -188,17 +192,17 @@ end
 -- The record of all repetitions of a block. In training, each repetition has a buffer for its input if the backward
 -- pass reads the input; otherwise all repetitions use the one buffer for outputs of the stream.
 function forward.block(cpu, text, op, mode)
-  local block = op.block
+  local block, uses = op.block, names.write_uses(op.block, "w.")
   local keeps_input = mode == "train" and cpu.buffers.scopes[block].read[block.entry]
   local kept_input, next_input = ("w.%s[l].input"):format(block.name), ("w.%s[l + 1].input"):format(block.name)
   local stream_output = "w." .. buffers.name_for_stream("output", op.out)
   local first_input = not op.x.carried and text.x -- other operations read the input as well
-  return { call = "routine(self, 'l', cache, input, output)", name = block.name, uses = block.uses, loops = block.loops,
+  return { call = "routine(self, 'l', cache, input, output)", name = block.name, uses = uses, loops = block.loops,
     count = block.count_name, template = "cpu/op/block.tpl", routine = block.name .. "_forward", cache = false,
     traced = write_traced_tokens(cpu, op.out),
     input = keeps_input and kept_input or first_input and ("l > 0 ? %s : %s"):format(stream_output, first_input)
       or stream_output,
-    output = (keeps_input or text.out ~= stream_output) and ("l + 1 < %s ? %s : %s"):format(block.uses,
+    output = (keeps_input or text.out ~= stream_output) and ("l + 1 < %s ? %s : %s"):format(uses,
       keeps_input and next_input or stream_output, text.out) or stream_output }
 end
 
@@ -279,7 +283,8 @@ function backward.block_grad(_, _, entry)
   local block = entry.op.block
   local layer = block.loops > 1 and "l % " .. block.count_name or "l"
   return { call = "routine(self, 'l', gradient)", template = "cpu/op/block_grad.tpl",
-    routine = block.name .. "_backward", uses = block.uses, gradient = ("&g->%s[%s]"):format(block.name, layer) }
+    routine = block.name .. "_backward", uses = names.write_uses(block, "w."),
+    gradient = ("&g->%s[%s]"):format(block.name, layer) }
 end
 
 function backward.embed_grad(cpu, text, entry)

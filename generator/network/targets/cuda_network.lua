@@ -85,8 +85,8 @@ local function check_network(net)
         scope.name, scope.loops)
     end
   end
-  if not attentions[1] then
-    records.refuse(nil, "a network without attention")
+  if ops.find_all(net, "zeros")[1] or not attentions[1] then
+    records.refuse(nil, "a network %s", attentions[1] and "whose passes start from zeros" or "without attention")
   end
 end
 

@@ -9,6 +9,7 @@ local canonical = require("base.canonical")
 local lists = require("base.lists")
 local literals = require("base.literals")
 local sha256 = require("base.sha256")
+local tasks = require("spec.task.tasks")
 local validation = require("spec.rules.validation")
 
 local M = {}
@@ -26,7 +27,7 @@ end
 
 -- The text of eval.by, such as "vectors=*;digits=1:50:1".
 local function format_by(by)
-  local parts = lists.map(canonical.sort_keys(axes.remove_noise(by) or {}), function(name)
+  local parts = lists.map(canonical.sort_keys(axes.remove_levels(by) or {}), function(name)
     return ("%s=%s"):format(name, by[name] == true and "*" or format_lengths(by[name]))
   end)
   return #parts > 0 and table.concat(parts, ";")
@@ -35,6 +36,15 @@ end
 -- The text of a list, such as the standard deviations of noise "0,0.5,1"; nil without a list.
 local function format_list(list, format)
   return list and table.concat(lists.map(list, function(item) return (format or "%s"):format(item) end), ",")
+end
+
+-- The numbers of passes in eval.by, that of training first, since the first level is the run's own; nil without them.
+local function format_passes(resolved)
+  local passes = lists.get(resolved, "eval.by.passes")
+  local times = passes and resolved.model.loops.times
+  return passes and table.concat(lists.join({ times }, lists.filter(tasks.list_lengths(passes), function(number)
+    return number ~= times
+  end)), ",")
 end
 
 -- The number of examples; 0 stands for all examples.
@@ -65,6 +75,7 @@ local function list_values(resolved, init)
     { "eval.lengths", format_lengths(eval.lengths) },
     { "eval.by", format_by(eval.by) },
     { "eval.noise", format_list(lists.get(eval, "by.noise.list"), "%.17g") },
+    { "eval.passes", format_passes(resolved) },
     { "eval.sets", format_list(eval.splits) },
     { "eval.with_trained", eval.novel == false },
     { "eval.in_order", eval.order == "file" },

@@ -11,7 +11,8 @@ return {
   { path = "eval.by", type = "by", optional = true, fingerprints = { "add_noise" }, used = features.get_noise,
     doc = "axes by which examples of data files are grouped: each combination of values is a condition; absent: by "
       .. "length",
-    more = { "noise = { list = { 0, 0.5 } }, for any task: deviations of noise on embeddings, each a new condition" } },
+    more = { "noise = { list = { 0, 0.5 } }, for any task: deviations of noise on embeddings, each a new condition",
+      "passes = { 1, 8 }, for any task and a model with loops: numbers of passes, each a new condition" } },
   { path = "eval.noise", seldom = true, type = "choice", default = "absolute", left_out = "absolute",
     doc = "the unit of the deviations in eval.by.noise",
     choices = {
@@ -61,9 +62,9 @@ return {
     default_text = "eval.lengths", unit = "task length n", doc = "task lengths to evaluate; each is one condition" },
   { path = "eval.during.by", seldom = true, type = "by", default_text = "eval.by",
     default = function(resolved)
-      return axes.remove_noise(resolved.eval.by) -- only the final evaluation has noise
+      return axes.remove_levels(resolved.eval.by) -- only the final evaluation has levels
     end,
-    doc = "axes of these evaluations, in the form of eval.by but without noise" },
+    doc = "axes of these evaluations, in the form of eval.by but without noise and passes" },
   { path = "eval.during.splits", seldom = true, type = "names", choices = { "train", "test", "validation" },
     default = common.copy_default("eval.splits"), default_text = "eval.splits",
     doc = "sets of examples for these evaluations, in the form of eval.splits" },

@@ -13,6 +13,10 @@ local M = {}
 M.LARGEST = 1000000000 -- LH_LARGEST_VALUE of runtime/data/datasets/corpus.h
 M.MOST = 4 -- LH_MOST_AXES
 M.NOISE = "noise" -- in eval.by, but not an axis of data: noise that is added to embeddings
+M.PASSES = "passes" -- in eval.by, but not an axis of data: the number of passes of a model with loops
+M.LEVELS = { M.NOISE, M.PASSES } -- entries of eval.by that no data has
+M.IS_LEVEL = lists.to_set(M.LEVELS)
+M.MOST_PASSES = 10000
 M.LOUDEST = 1e6 -- the largest standard deviation of noise
 M.TRAINED = "trained" -- whether an example is in the training set; files have this axis even if task.axes lacks it
 -- The number of places to which numbers are padded (0: no padding). A task makes its examples for the requested values,
@@ -22,7 +26,8 @@ local IN_FRAME = { digits = true, carry = true } -- axes whose values a frame li
 
 -- Names that an axis may not have: keys of examples, of lines of eval.jsonl, and of their tables (python/longhand).
 M.IS_KEY = lists.split_set([[input target mask length step split set by examples batch draws accuracy exact_match loss
-  sd_over_draws id digest task encoding seed learning_rate beyond novel noise of order decoding greedy_examples counted
+  sd_over_draws id digest task encoding seed learning_rate beyond novel noise passes of order decoding counted
+  greedy_examples
   accuracy_teacher_forced exact_match_low exact_match_high ended_early not_ended sd_over_sequences
   data places]])
 
@@ -124,17 +129,25 @@ local function check_novel(facts, report)
   end
 end
 
-local function check_noise(eval, report)
-  if report.find_place("eval.during.by") and lists.get(eval, "during.by.noise") then
-    report.add({ "eval.during.by.noise", "eval.during.by" }, { what = "evaluations during training have no noise",
-      expected = "eval.by.noise, for the evaluation after training" })
+local function check_levels(eval, report)
+  local name = report.find_place("eval.during.by") and lists.find(M.LEVELS, function(level)
+    return lists.get(eval, "during.by." .. level) ~= nil
+  end)
+  if name then
+    local path = "eval.during.by." .. name
+    report.add({ path, "eval.during.by" }, {
+      what = name == M.NOISE and "evaluations during training have no noise"
+        or "evaluations during training have as many passes as training",
+      expected = ("eval.by.%s, for the evaluation after training"):format(name) })
   end
 end
 
--- The entries of eval.by except the noise, or nil if there are none.
-function M.remove_noise(by)
+-- The entries of eval.by except the levels, or nil if there are none.
+function M.remove_levels(by)
   local others = lists.merge(by or {})
-  others[M.NOISE] = nil
+  for _, name in ipairs(M.LEVELS) do
+    others[name] = nil
+  end
   return next(others) and others or nil
 end
 
@@ -157,7 +170,7 @@ function M.check(context, report)
     return
   end
   check_novel(facts, report)
-  check_noise(eval, report)
+  check_levels(eval, report)
   if not facts.data then
     check_examples(eval, report)
   end
@@ -167,8 +180,8 @@ function M.check(context, report)
       report.add({ path .. name }, { what = "cannot be used with a sampler",
         expected = path .. ".lengths; only a fixed set of examples has other axes and sets" .. more })
     end
-    if not facts.data and M.remove_noise(section.by) then
-      refuse(".by", ", a sampler noise alone")
+    if not facts.data and M.remove_levels(section.by) then
+      refuse(".by", ", a sampler only noise and passes")
     end
     if not facts.data and section.splits then
       refuse(".splits", "")

@@ -3,7 +3,7 @@
 -- Input: rows from evaluation_lines.lua. Output: an evaluation with these fields:
 --   split; step; decoding and data (evaluation_lines.lua), nil if lines lack them
 --   examples, draws: those of the first line; mixed: true if other lines have other numbers of examples or draws
---   placed: true if some line that has no axis but the first one and the noise has accuracies by place (places.lua)
+--   placed: true if some line that has no axis but the first one and levels has accuracies by place (places.lua)
 --   lengths: the evaluated lengths, ascending; if the lines have other axes, the numbers on the first axis
 --   a list for accuracy, exact_match, loss and each other of M.MEASURES that some line has: its values in the order of
 --     lengths, "" for lines without the measure; exact_match and loss are texts. If lines have other axes, only JOINED
@@ -31,9 +31,9 @@ local JOINED = { "accuracy", "accuracy_teacher_forced", "exact_match", "loss", "
 local AS_TEXT = { exact_match = true, loss = true }
 local FACTS = { "step", "examples", "draws", "decoding", "data", "mixed", "placed", "weighted" }
 
--- Whether these numbers have no axis but the first one of the run and the noise.
+-- Whether these numbers have no axis but the first one of the run, and levels.
 local function is_along(by, axis)
-  return not lists.any(canonical.sort_keys(by), function(name) return name ~= axis and name ~= axes.NOISE end)
+  return not lists.any(canonical.sort_keys(by), function(name) return name ~= axis and not axes.IS_LEVEL[name] end)
 end
 
 local function has_one_axis(by)

@@ -2,9 +2,8 @@
 --
 -- Input: a run (runs.lua) with its evaluations read. Output: { [n] = places } by length, or by the number on the first
 -- axis of the run's evaluations. places has the fields of run_shapes.places. Conditions on further axes are left out;
--- of a condition with several levels of noise, the one with the least counts.
+-- of a condition with several levels of noise or of passes, the run's own level counts.
 
-local axes = require("spec.task.axes")
 local evaluation_lines = require("lab.study.read.evaluation_lines")
 local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
@@ -15,11 +14,11 @@ local M = {}
 M.OWN, M.FORCED = "correct", "correct_teacher_forced" -- kinds of answers, which are lists of a side
 M.SIDES = { "start", "end" }
 
--- Returns the number of a row on the run's first axis; nil if the row has other axes or is not at the least noise.
-local function get_number(run, row, least)
+-- Returns the number of a row on the run's first axis; nil if the row has other axes or another level than the run's.
+local function get_number(run, row, own_levels)
   local by = row.by or { length = row.length }
   for name, value in pairs(by) do
-    if name ~= run.axis and (name ~= axes.NOISE or value ~= least) then
+    if name ~= run.axis and value ~= own_levels[name] then
       return nil
     end
   end
@@ -33,9 +32,9 @@ function M.read(run, set, at)
   for _, evaluation in ipairs(runs.get_curve(run, set)) do
     steps[evaluation.split] = evaluation.step
   end
-  local least = (lists.get(run.facts, "spec.eval.by.noise.list") or {})[1]
+  local own_levels = runs.get_own_levels(run)
   runs.read_rows(run, {}, function(row)
-    local n = steps[row.split] == row.step and row.decoding == run.decoding and get_number(run, row, least)
+    local n = steps[row.split] == row.step and row.decoding == run.decoding and get_number(run, row, own_levels)
     if n and lists.has(at, n) and not damage then
       local problem
       found[n] = nil

@@ -15,11 +15,13 @@
 --   best: the best checkpoint (train.checkpoint.best), { step, metric, score }, with the sets of its evaluations after
 --     training, as above; score: in the evaluation during training
 --   during: evaluations during training, from evaluations.summarise_training
---   noisy: evaluations with noise on embeddings, { [standard deviation] = { axis, test, ... } }, with sets as above;
---     the run's own sets have the least deviation
+--   levels: evaluations with noise on embeddings or at numbers of passes, { noise = { [standard deviation] = { axis,
+--     test, ... } }, passes = { [number] = ... } }, with sets as above; the run's own sets have the least deviation and
+--     the passes of training
 -- Invariants: writes nothing. A run whose run.json or eval.jsonl is damaged has no evaluations, and `facts` is empty.
 
 local axes = require("spec.task.axes")
+local canonical = require("base.canonical")
 local evaluations = require("lab.study.read.evaluations")
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
@@ -44,38 +46,45 @@ end
 
 M.FRAME = axes.FRAME -- for reports, whose folder requires no module of spec
 
--- Removes the noise on embeddings from the axes of a line. Returns a new line, and the standard deviation of the noise;
--- or, without noise, only the given line.
-local function split_noise(row)
-  local noise = row.by and row.by[axes.NOISE]
-  if not noise then
+-- Removes the level, noise on embeddings or the number of passes, from the axes of a line. Returns a new line, the name
+-- of the level and its value; or, without a level, only the given line.
+local function split_level(row)
+  local level = row.by and lists.find(axes.LEVELS, function(name) return row.by[name] ~= nil end)
+  if not level then
     return row
   end
-  local quiet, by = setmetatable({}, { __index = row }), {}
+  local plain, by = setmetatable({}, { __index = row }), {}
   for name, value in pairs(row.by) do
-    by[name] = name ~= axes.NOISE and value or nil
+    by[name] = name ~= level and value or nil
   end
-  quiet.by = by
-  return quiet, noise
+  plain.by = by
+  return plain, level, row.by[level]
 end
 
--- Adds a line to `to`, the evaluations of one decoding. A line with noise is added to the evaluations of that noise; a
--- line without noise, or with the least noise, to those of the run itself, and, at the step of the best checkpoint,
+-- Returns the levels of a run's own score, by name: the least noise, and the passes of training.
+function M.get_own_levels(run)
+  return { [axes.NOISE] = (lists.get(run.facts, "spec.eval.by.noise.list") or {})[1],
+    [axes.PASSES] = lists.get(run.facts, "spec.model.loops.times") }
+end
+
+-- Adds a line to `to`, the evaluations of one decoding. A line with a level is added to the evaluations of that level;
+-- a line without one, or with the run's own level, to those of the run itself, and, at the step of the best checkpoint,
 -- also to those of that checkpoint.
-local function add_row(run, to, row, least)
-  local quiet, noise = split_noise(row)
+local function add_row(run, to, row, own_levels)
+  local plain, level, value = split_level(row)
   if row.split == "during" then
-    return table.insert(to.during, quiet)
-  elseif noise then
-    to.noisy = to.noisy or {}
-    to.noisy[noise] = to.noisy[noise] or { axis = run.axis }
-    evaluations.add(to.noisy[noise], quiet)
+    return table.insert(to.during, plain)
+  elseif level then
+    to.levels = to.levels or {}
+    to.levels[level] = to.levels[level] or {}
+    to.levels[level][value] = to.levels[level][value] or { axis = run.axis }
+    evaluations.add(to.levels[level][value], plain)
   end
-  if not noise or noise == least then
-    evaluations.add(to, quiet)
+  if not level or value == own_levels[level] then
+    evaluations.add(to, plain)
     if run.facts.best and run.facts.best.step == row.step then
       to.best = to.best or { axis = run.axis }
-      evaluations.add(to.best, quiet)
+      evaluations.add(to.best, plain)
     end
   end
 end
@@ -121,13 +130,13 @@ end
 
 -- Returns the evaluations of a run, and a text on damage or nil.
 local function read_evaluations(run)
-  local by_decoding, noises = {}, lists.get(run.facts, "spec.eval.by.noise.list") or {}
+  local by_decoding, own_levels = {}, M.get_own_levels(run)
   local damage = M.read_rows(run, run.notes, function(row)
     local decoding = row.decoding or ""
     by_decoding[decoding] = by_decoding[decoding] or { axis = run.axis, during = {} }
     run.novel = run.novel or row.novel
     row.placed, row.places = row.places ~= nil or nil, nil -- places.lua reads them again: memory cannot hold all
-    add_row(run, by_decoding[decoding], row, noises[1])
+    add_row(run, by_decoding[decoding], row, own_levels)
   end)
   return choose_decoding(run, by_decoding) or { axis = run.axis, during = {} }, damage
 end
@@ -157,7 +166,7 @@ local function count_untrained_lengths(run)
   return lists.count(M.get_lengths(run, "eval"), function(n) return not trained[n] end)
 end
 
--- Completes evaluations and copies them into `holder`: the run, a level of its noise or its best checkpoint. For
+-- Completes evaluations and copies them into `holder`: the run, a level or its best checkpoint. For
 -- sampled tasks, test and train are set, too.
 local function complete_evaluations(run, holder, found)
   evaluations.complete(found, M.has_sets(run), has_own_file(run))
@@ -217,10 +226,12 @@ function M.read(dir, place)
   if damage then
     return make_damaged(dir, damage)
   end
-  run.during, run.noisy = evaluations.summarise_training(found.during, facts.spec), found.noisy
+  run.during, run.levels = evaluations.summarise_training(found.during, facts.spec), found.levels or {}
   complete_evaluations(run, run, found)
-  for _, level in pairs(run.noisy or {}) do
-    complete_evaluations(run, level, level)
+  for _, levels in pairs(run.levels) do
+    for _, level in pairs(levels) do
+      complete_evaluations(run, level, level)
+    end
   end
   score_within(run)
   if facts.best then
@@ -370,10 +381,15 @@ function M.get_best_score(run, name, metric)
   return run.best and run.state == "evaluated" and M.compute_mean(M.get_evaluation(run.best, name), metric) or nil
 end
 
--- Returns the evaluation of a split with noise of this standard deviation; if there is no test, validation or else
--- train replaces it. nil without such an evaluation.
-function M.get_noisy(run, noise, split)
-  local level = run.noisy and run.noisy[noise]
+-- Returns the values of a level at which a run was evaluated, ascending. name: "noise" or "passes".
+function M.list_levels(run, name)
+  return canonical.sort_keys(run.levels and run.levels[name] or {})
+end
+
+-- Returns the evaluation of a split at a level, such as "noise" of a standard deviation; if there is no test,
+-- validation or else train replaces it. nil without such an evaluation.
+function M.get_level(run, name, value, split)
+  local level = run.levels and run.levels[name] and run.levels[name][value]
   return level and (level[split] or split == "test" and (level.validation or level.train)) or nil
 end
 

@@ -125,10 +125,10 @@ local function count_epoch(cell, found)
   return batches, sum
 end
 
--- Returns the axes of an evaluation, eval.by (nil: by length), except the noise and the axis "trained".
+-- Returns the axes of an evaluation, eval.by (nil: by length), except levels and the axis "trained".
 local function list_axes(by)
   return lists.filter(canonical.sort_keys(by or { length = true }), function(name)
-    return name ~= axes_module.NOISE and name ~= axes_module.TRAINED
+    return not axes_module.IS_LEVEL[name] and name ~= axes_module.TRAINED
   end)
 end
 
@@ -159,6 +159,14 @@ local function add_evaluations(cell, work, section, times)
   end
 end
 
+-- Returns the work of the final evaluation at all levels of noise and all numbers of passes, as a multiple of that at
+-- one level with the passes of training.
+local function count_levels(resolved)
+  local by, loops = resolved.eval.by or {}, resolved.model.loops
+  local passes = lists.sum(tasks.list_lengths(by.passes), function(number) return number end)
+  return by.noise and #by.noise.list or by.passes and passes / loops.times or 1
+end
+
 -- Counts the work of a run that is trained on a file, by the lengths of the examples, since the plan knows only
 -- task.longest. Returns { steps, train, passes, eval }: the steps and their operations, and the forward passes of all
 -- evaluations and their operations; nil without a file, or if it does not exist or is empty.
@@ -172,8 +180,7 @@ function M.compute_data_work(cell)
   local batches, epoch = count_epoch(cell, found)
   local steps = train.steps or train.epochs * batches
   local work = { steps = steps, train = epoch * steps / batches, passes = 0, eval = 0 }
-  local noises = eval.by and eval.by.noise and #eval.by.noise.list or 1
-  add_evaluations(cell, work, eval, noises * (cell.spec.plan.any_draws and eval.draws or 1))
+  add_evaluations(cell, work, eval, count_levels(resolved) * (cell.spec.plan.any_draws and eval.draws or 1))
   if eval.during then
     local unit = train.cadence == "epochs" and batches or 1
     add_evaluations(cell, work, eval.during, steps // (eval.during.every * unit))

@@ -155,6 +155,7 @@ static lh_eval_request make_evaluation_request(const lh_train_run *train_run, in
         .lengths = eval->lengths,
         .groups = train_run->spec->corpus != NULL ? &train_run->spec->corpus->final : NULL,
         .noise = eval->noise,
+        .passes = eval->passes,
         .examples = eval->examples,
         .batch = eval->batch,
         .draws = eval->draws,
@@ -168,13 +169,14 @@ static lh_eval_request make_evaluation_request(const lh_train_run *train_run, in
     };
 }
 
-/* Requests the evaluation of a sampled task on the validation stream, without noise, which comes before the evaluation
- * by length. */
+/* Requests the evaluation of a sampled task on the validation stream, without noise and with the passes of training,
+ * which comes before the evaluation by length. */
 static lh_eval_request make_validation_request(const lh_train_run *train_run, int64_t step) {
     lh_eval_request request = make_evaluation_request(train_run, step);
     request.validation = true;
     request.lengths = train_run->spec->eval.validation_lengths;
     request.noise = (lh_noise){0, NULL};
+    request.passes = (lh_lengths){0};
     request.examples = train_run->spec->eval.validation_examples;
     return request;
 }

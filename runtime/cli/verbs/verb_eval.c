@@ -12,8 +12,8 @@
 
 typedef struct flags {
     const char *checkpoint, *per_example, *wrong, *out, *device, *splits, *by, *order, *decoding, *metric;
-    lh_option_lengths lengths;
-    bool lengths_given, examples_given, validation, places, resume, finds_reach;
+    lh_option_lengths lengths, passes;
+    bool lengths_given, passes_given, examples_given, validation, places, resume, finds_reach;
     double level; /* of --reach */
     int64_t examples, batch, draws, seed, threads;
 } flags;
@@ -60,6 +60,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
                  .device = "cpu",
                  .places = eval->places};
     f->lengths.lengths = eval->lengths;
+    f->passes.lengths = eval->passes;
     const lh_option options[] = {
         {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "checkpoint (required)"},
         {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, &f->lengths_given, "A:B[:STEP]",
@@ -77,6 +78,8 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
          "greedy or teacher_forced, for generative models (the spec's)"},
         {"--places", LH_OPTION_SWITCH, &f->places, 0, 0, NULL, NULL,
          "also count right answers by place in the target, and first errors (the spec's)"},
+        {"--passes", LH_OPTION_LENGTHS, &f->passes, 0, 0, &f->passes_given, "A:B[:STEP]",
+         "numbers of passes of a model with loops, or a list: 4,8,16 (the spec's)"},
         {"--reach", LH_OPTION_NUMBER, &f->level, 0, 1, &f->finds_reach, "LEVEL",
          "find the length above which the exact match stays below this level, such as 0.9"},
         {"--metric", LH_OPTION_TEXT, &f->metric, 0, 0, NULL, "NAME",
@@ -169,6 +172,8 @@ static lh_status check_reach(const lh_spec *spec, const flags *f, lh_error *erro
         return lh_fail(error, LH_ERR_USAGE,
                        "--reach: the examples of this trainer are in files\n"
                        "  expected: no such flag; ./longhand report shows the reach of evaluated runs");
+    if (f->finds_reach && f->passes_given)
+        return lh_fail(error, LH_ERR_USAGE, "--reach and --passes exclude each other");
     if (f->finds_reach && (f->per_example != NULL || f->wrong != NULL))
         return lh_fail(error, LH_ERR_USAGE, "--reach and %s exclude each other",
                        f->per_example != NULL ? "--per-example" : "--wrong");
@@ -208,6 +213,7 @@ static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *en
         .lengths = f->lengths.lengths,
         .groups = groups->count > 0 ? groups : NULL,
         .noise = f->finds_reach ? (lh_noise){0, NULL} : engine->spec->eval.noise,
+        .passes = f->finds_reach ? (lh_lengths){0} : f->passes.lengths,
         .examples = (int)f->examples,
         .batch = (int)f->batch,
         .draws = (int)f->draws,

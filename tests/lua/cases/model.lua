@@ -40,6 +40,9 @@ M.cases = {
     "eval.noise=relative", "model.embedding=linear", "model.dropout=0" },
   { "dropout of the input alone in evaluation", "eval.dropout=true", "encoding.additive.kind=sinusoid",
     "model.dropout=0", "encoding.additive.dropout=0.25" },
+  { "passes", "model.loops={ times = 3 }" },
+  { "passes from zeros with a norm inside", "model.layers=2", "model.norm.place=pre",
+    "model.loops={ times = 3, inject = true, start = 'zeros', norm = 'inside' }" },
   { "the largest", "model.layers=64", "model.heads=64", "model.width=1024", "model.feedforward=8192",
     "encoding.additive.kind=learned", "encoding.rotation.kind=rope", "encoding.rotation.base=123456789012",
     "encoding.positions.kind=randomized", "encoding.positions.max_position=1048576",
@@ -61,6 +64,7 @@ M.identifiers = {
       or places_drop(case)
   end },
   { "LH_DOMAIN_EVAL_DROPOUT", function(case) return case.resolved.eval.dropout ~= nil end },
+  { "PASSES", function(case) return case.resolved.model.loops ~= nil end },
   { "begin_shard", has_sums },
   { "end_shard", has_sums },
   { ".baseline", function(case) return case.plan.task.baseline_name ~= nil end },

@@ -1,5 +1,6 @@
 -- Tables of held-out results in addition to the score: the share of trained examples; exact matches of finer conditions
--- that have examples of their own, such as carries within counts of digits; and scores by the noise on embeddings.
+-- that have examples of their own, such as carries within counts of digits; and scores by the noise on embeddings, or
+-- by the number of passes.
 --
 -- Input: a study with its cells read (cells.lua). Output: tables as in score_tables.lua, none if runs lack such
 -- numbers. All numbers are of runs at the chosen learning rate.
@@ -149,27 +150,34 @@ local function tabulate_axis(study, axis, frame)
     about = about, corner = axis, rows = rows })
 end
 
-local function tabulate_noise(study)
+-- The tables by level: the name of the level, the end of the title, the end of the explanation.
+local LEVELS = {
+  { "noise", "noise on embeddings", "deviations as eval.noise says. The score of a run is that of its least noise" },
+  { "passes", "passes of a model with loops", "the score of a run is that at the passes of training" },
+}
+
+-- Makes the table by the values of a level; nil if no run was evaluated at several.
+local function tabulate_level(study, name, subject, explanation)
   local metric = metrics.of[study.scored.metric]
-  local deviations = lists.collect(lists.collect(study.cells, runs.get_chosen), function(run)
-    return canonical.sort_keys(run.noisy or {})
+  local values = lists.collect(lists.collect(study.cells, runs.get_chosen), function(run)
+    return runs.list_levels(run, name)
   end)
-  table.sort(deviations)
-  local rows = lists.map(lists.drop_repeats(deviations), function(deviation)
-    return { title = ("%g"):format(deviation), cells = lists.map(study.cells, function(cell)
+  table.sort(values)
+  local rows = lists.map(lists.drop_repeats(values), function(value)
+    return { title = ("%g"):format(value), cells = lists.map(study.cells, function(cell)
       local mean = entries.summarise_runs(cell, function(run)
-        return runs.compute_mean(runs.get_noisy(run, deviation, study.scored.split), study.scored.metric)
+        return runs.compute_mean(runs.get_level(run, name, value, study.scored.split), study.scored.metric)
       end).value
       return entries.make_entry(cell, mean, nil, entries.format_number(metric.form, mean))
     end) }
   end)
-  local title = ("%s in %s by noise on embeddings"):format(metric.title:gsub("^%l", string.upper), metric.unit)
-  return #rows > 0 and complete_table(study, { name = "by_noise", title = title, corner = "noise", rows = rows,
-    about = "the mean over the runs; deviations as eval.noise says. The score of a run is that of its least noise" })
+  local title = ("%s in %s by %s"):format(metric.title:gsub("^%l", string.upper), metric.unit, subject)
+  return #rows > 0 and complete_table(study, { name = "by_" .. name, title = title, corner = name, rows = rows,
+    about = "the mean over the runs; " .. explanation }) or nil
 end
 
 function M.make_tables(study)
-  local list = { tabulate_noise(study) or nil }
+  local list = lists.map(LEVELS, function(level) return tabulate_level(study, table.unpack(level)) end)
   for _, axis in ipairs(list_finer_axes(study)) do
     list[#list + 1] = tabulate_axis(study, axis)
     for _, frame in ipairs(axis ~= runs.FRAME and list_frames(study, axis) or {}) do

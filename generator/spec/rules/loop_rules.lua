@@ -1,0 +1,79 @@
+-- Rules about passes of a model with loops: model.loops, and eval.by.passes.
+--
+-- Input: a context of validate.lua; report (reports.lua). Output: errors.
+
+local axes = require("spec.task.axes")
+local is_causal = require("spec.rules.features").is_causal
+local lists = require("base.lists")
+
+local M = {}
+
+local PASSES = "eval.by." .. axes.PASSES
+
+-- Refuses a pass of several layers with parts of the encoding that number the layers of a block, since such a pass is
+-- one repetition of a block.
+local function check_layers(resolved, report)
+  local loops, encoding = resolved.model.loops, resolved.encoding
+  local is_pass = loops.inject or loops.norm == "inside"
+  if not is_pass or (resolved.model.layers or 1) == 1 then
+    return
+  end
+  local expected = "model.layers = 1, or model.loops with inject = false and norm = \"outside\""
+  local function refuse(path, value)
+    report.refuse(path, "model.layers", resolved.model.layers, {
+      what = ("%s cannot be used with passes of several layers, which count as one"):format(value),
+      expected = expected })
+  end
+  if encoding.score and encoding.score ~= "none" then
+    refuse("encoding.score", "a score")
+  elseif encoding.additive and encoding.additive.at == "block" then
+    refuse("encoding.additive.at", '"block"')
+  elseif encoding.positions and encoding.positions.draw == "layer" then
+    refuse("encoding.positions.draw", '"layer"')
+  end
+end
+
+local function check_loops(resolved, report)
+  local model = resolved.model
+  local loops = model.loops
+  if model.source then
+    report.refuse("model.loops", "model.source", ("%q"):format(model.source), {
+      what = "a network of your own has loops of its own",
+      expected = "net:block(name, count, about, { loops = 3 }) in its file, and no such table" })
+  end
+  if loops.start == "zeros" and loops.inject == false then
+    report.refuse("model.loops.start", "model.loops.inject", "false", {
+      what = '"zeros": no pass reads the tokens', expected = 'inject = true, or start = "embedding"' })
+  end
+  if loops.norm == "inside" and lists.get(model, "norm.place") ~= "pre" then
+    report.refuse("model.loops.norm", "model.norm.place", '"post"', {
+      what = '"inside": every sum has a norm already, and no final norm follows',
+      expected = 'model.norm.place = "pre", or norm = "outside"' })
+  end
+  check_layers(resolved, report)
+end
+
+local function check_passes(resolved, report)
+  local by = resolved.eval.by
+  if not resolved.model.loops then
+    report.add({ PASSES, "eval.by" }, { what = "the model has no loops", expected = "model.loops" })
+  elseif by[axes.NOISE] then
+    report.add({ PASSES, "eval.by" }, { what = "cannot be used with eval.by.noise", expected = "one of the two" })
+  elseif is_causal(resolved) and resolved.eval.decoding ~= "teacher_forced" then
+    report.add({ PASSES, "eval.by" }, {
+      what = "answers one after another read the keys that each pass has cached, so their number cannot change",
+      expected = 'eval.decoding = "teacher_forced", or model.kind = "encoder"' })
+  end
+end
+
+function M.check(context, report)
+  local resolved = context.resolved
+  if resolved.model.loops then
+    check_loops(resolved, report)
+  end
+  if lists.get(resolved, PASSES) then
+    check_passes(resolved, report)
+  end
+end
+
+return M

@@ -1,0 +1,112 @@
+/* Evaluation of a model with loops at several numbers of passes. */
+#include "lh_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "eval/eval_lines.h"
+#include "eval/evaluate.h"
+#include "lh_engines.h"
+#include "toy_program.h"
+
+enum { TRAINED = 2 };
+
+/* Adds the number of passes to the loss of every label. */
+static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums) {
+    toy_float.forward_block(step, block, workspace, sums);
+    sums->loss += (double)step->passes * block->sequences * step->shape.labels;
+}
+
+typedef struct looped {
+    lh_spec spec;
+    lh_cpu_program program;
+    lh_engine *engine;
+} looped;
+
+static void open_looped(looped *l) {
+    l->spec = lh_toy_spec;
+    l->spec.passes = TRAINED;
+    l->program = toy_float;
+    l->program.forward_block = forward_block;
+    l->engine = lh_test_open_engine((lh_engine_config){.spec = &l->spec, .seed = 7, .threads = 2}, &l->program);
+}
+
+static lh_eval_request make_request(const int32_t *passes, int count) {
+    return (lh_eval_request){.lengths = {NULL, 0, 5, 6, 1},
+                             .passes = {.list = passes, .count = count},
+                             .examples = 20,
+                             .draws = 1,
+                             .seed = 1};
+}
+
+/* Every condition has a line for every number of passes, in the requested order. */
+static void test_every_condition_at_every_number_of_passes(void **state) {
+    static const int32_t passes[] = {TRAINED, 1, 7};
+    lh_error error;
+    looped l;
+    lh_eval_result results[6], back[6], plain[2];
+    bool found[6] = {false};
+    char name[LH_EVAL_NAME];
+    open_looped(&l);
+    lh_eval_request request = make_request(passes, 3);
+    request.path = lh_test_path(*state, "eval.jsonl");
+    assert_int_equal(lh_count_eval_conditions(&request), 6);
+    lh_assert_ok(lh_evaluate(l.engine, &request, results, &error), &error);
+    for (int i = 0; i < 6; i++) {
+        double expected = results[i % 2].loss - TRAINED + passes[i / 2];
+        assert_int_equal(results[i].n, 5 + i % 2);
+        assert_int_equal(results[i].passes, passes[i / 2]);
+        lh_assert_close(&results[i].loss, &expected, 1, 1e-12, 0);
+    }
+    assert_string_equal(lh_eval_write_name(&results[5], name), "length 6, passes 7");
+    size_t bytes;
+    char *text = lh_test_read(request.path, &bytes);
+    assert_non_null(strstr(text, "\"by\":{\"length\":6,\"passes\":7},"));
+    free(text);
+    memcpy(back, results, sizeof back);
+    back[4].passes = 3;
+    back[0].passes = 0;
+    lh_assert_ok(lh_eval_find(request.path, 0, LH_EVAL_SEED, back, found, 6, &error), &error);
+    assert_true(found[1] && found[2] && found[3] && found[5]);
+    assert_false(found[0] || found[4]);
+    assert_int_equal(lh_eval_compute_means(results, 6, "in_distribution").count, 2); /* at the first number */
+    request = make_request(NULL, 0);
+    lh_assert_ok(lh_evaluate(l.engine, &request, plain, &error), &error);
+    assert_int_equal(plain[1].passes, 0);
+    lh_assert_close(&plain[1].loss, &results[1].loss, 1, 1e-12, 0);
+    l.engine->ops->close(l.engine);
+}
+
+static void check_refusal(looped *l, const char *words) {
+    static const int32_t passes[] = {3};
+    lh_error error = {""};
+    lh_eval_result results[2];
+    lh_eval_request request = make_request(passes, 1);
+    assert_int_equal(lh_evaluate(l->engine, &request, results, &error), LH_ERR_INPUT);
+    assert_non_null(strstr(error.text, words));
+}
+
+static void test_passes_that_an_engine_cannot_run_refused(void **state) {
+    looped l;
+    lh_format format = *lh_toy_spec.format;
+    open_looped(&l);
+    l.spec.passes = 0;
+    check_refusal(&l, "has no loops");
+    l.spec.passes = TRAINED;
+    l.engine->varies_passes = false;
+    check_refusal(&l, "a GPU runs as many passes as training, 2");
+    l.engine->varies_passes = true;
+    format.teacher_forced = true;
+    l.spec.format = &format;
+    check_refusal(&l, "expected: --decoding teacher_forced");
+    l.spec.format = lh_toy_spec.format;
+    l.engine->ops->close(l.engine);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        lh_test_in_directory(test_every_condition_at_every_number_of_passes),
+        cmocka_unit_test(test_passes_that_an_engine_cannot_run_refused),
+    };
+    return cmocka_run_group_tests_name("passes", tests, NULL, NULL);
+}
