@@ -102,6 +102,8 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
     norm: the normalisation of the residual stream
     norm.kind: the kind of norm [layer, rms; default: layer]
     norm.place: the values that are normalised [post, pre; default: post]
+    norm.embedding: whether a norm follows the sum of the vectors of a token and its position, and its dropout (McLeish
+        et al. 2024) [true or false; default: false]
     activation: the activation of the hidden layer; swiglu, geglu: a gated unit of two halves, with feedforward channels
         in each half [relu, gelu, gelu_tanh, silu, swiglu, geglu; default: relu]
     branch_activation: an activation after the second linear map of a feed-forward part [none, relu, gelu, gelu_tanh,

@@ -34,6 +34,7 @@ local FIELDS = {
   { "model.embedding_dropout", 0.25, true, false, { ["model.embedding_dropout"] = "0.5" } },
   { "model.spare_token", true, true, true },
   { "model.norm.kind", "layer", true, true, { ["model.norm.kind"] = "rms" } },
+  { "model.norm.embedding", false, true, true, { ["model.norm.embedding"] = "true" } },
   { "model.norm.place", "post", true, true, { ["model.norm.place"] = "pre" } },
   { "model.activation", "silu", true, true, { ["model.activation"] = "gelu" } },
   { "model.bias", "none", true, true, { ["model.bias"] = "all" } },

@@ -47,6 +47,14 @@ function TestFields.test_norms_have_tensors_by_kind_and_place()
     { { 16 }, { 16 }, { 16 } })
 end
 
+function TestFields.test_a_norm_follows_each_embedding()
+  lu.assertEquals(list_shapes({ ["model.norm.embedding"] = "true" })["embedding_norm.scale"], { 16 })
+  lu.assertNil(list_shapes({})["embedding_norm.scale"])
+  local pair = assert(project:plan("abc_addition_vanilla", { "model.norm.embedding=true" })).plan
+  local names = lists.to_set(lists.get_names(pair.tensors))
+  lu.assertEquals({ names["source_embedding_norm.scale"], names["target_embedding_norm.scale"] }, { true, true })
+end
+
 function TestFields.test_gates_have_two_halves()
   for _, kind in ipairs({ "swiglu", "geglu" }) do
     local tensors = list_shapes({ ["model.activation"] = kind })
@@ -204,7 +212,8 @@ local function try_every_task(kind, try)
     local base = facts.symbols and "abc_addition_vanilla" or facts.sets and "latin_square_learned" or "even_pairs_none"
     local spec, message = project:plan(base, { "task.kind=" .. facts.kind, "model.kind=" .. kind })
     lu.assertNotNil(spec, message)
-    local shared = facts.start_symbol and (facts.input_symbol_count and 15 or #facts.input_symbols)
+    local shared = facts.start_symbol and (facts.input_symbol_count and facts.input_symbol_count.least
+      or #facts.input_symbols)
     try(spec, shared or #facts.input_symbols + #facts.output_symbols + 1, facts)
   end
 end

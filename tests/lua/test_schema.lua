@@ -60,6 +60,7 @@ local CASES = {
   { "model.norm", "{ kind = 'rms', place = 'pre' }", "rms", '"rms" is a string' },
   { "model.norm.kind", "rms", "batch", 'there is no kind "batch"' },
   { "model.norm.place", "pre", "before", "expected: post, pre" },
+  { "model.norm.embedding", "true", "yes", "expected: true or false" },
   { "model.activation", "swiglu", "swish", "expected: relu, gelu, gelu_tanh, silu, swiglu, geglu" },
   { "model.bias", "all", "true", "expected: feedforward, all, none" },
   { "model.init", "torch", "keras", "expected: haiku, torch, xavier" },

@@ -172,7 +172,8 @@ local function check_dropouts(plan, net, file)
 end
 
 -- Fields about the structure of the built-in networks. A spec that sets one needs a description that reads it.
-local DESCRIPTION_FIELDS = { "activation", "bias", "branch_activation", "norm.kind", "norm.place", "tied" }
+local DESCRIPTION_FIELDS = { "activation", "bias", "branch_activation", "norm.embedding", "norm.kind", "norm.place",
+  "tied" }
 
 local function check_fields(model, fields, file)
   for _, name in ipairs(DESCRIPTION_FIELDS) do

@@ -71,6 +71,7 @@ function M.describe_model(plan)
   end
   add(norm.place and norm.place .. "-norm")
   add(norm.kind == "rms" and "RMS norm")
+  add(norm.embedding and "norm of the embedding")
   add(model.embedding == "linear" and "linear embedding")
   add(model.activation)
   add(model.branch_activation and model.branch_activation .. " behind the feed-forward part")

@@ -69,6 +69,9 @@ return {
     choices = {
       { "post", "the sum after every branch (Vaswani et al. 2017)" },
       { "pre", "the input of every branch, and the final output (Xiong et al. 2020)" } } },
+  { path = "model.norm.embedding", seldom = true, type = "boolean", default = false, left_out = false,
+    doc = "whether a norm follows the sum of the vectors of a token and its position, and its dropout (McLeish et al. "
+      .. "2024)" },
   { path = "model.activation", type = "choice", default = "relu", left_out = "relu",
     choices = { "relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu" },
     doc = "the activation of the hidden layer; swiglu, geglu: a gated unit of two halves, with feedforward channels in "
