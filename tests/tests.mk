@@ -15,7 +15,7 @@ WITH_DECODERS := tests/unit/test_decoding.c
 DECODED_SPECS ?= $(addprefix parity_,decoder_rope decoder_relative) $(addprefix parity_float64_,decoder_alibi \
 	encoder_decoder identity_encoder drawn_layers drawn_pair masks lines) parity_decoder_digits
 # test_random also compares specs without stored vectors: scores that sum values of tokens, and passes of loops.
-OTHER_SPECS := parity_float64_fox parity_float64_cable parity_float64_passes
+OTHER_SPECS := parity_float64_fox parity_float64_cable parity_float64_passes parity_float64_passes_by_length
 # test_encoder_decoder also compares generated code of specs of tests/specs/networks, MORE_PAIRS (long_vectors.sh).
 WITH_PAIRS := tests/unit/test_encoder_decoder.c
 MORE_PAIRS ?=

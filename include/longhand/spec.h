@@ -259,12 +259,13 @@ typedef struct lh_spec {
     int first_position[LH_MAX_STREAMS]; /* least random position, 0 or 1 */
     int distance_range[LH_MAX_STREAMS]; /* random distances are 1 .. distance_range - 1; 0: none */
     int passes;                         /* passes through the layers in training (model.loops); 0: no loops */
-    bool draws_by_sequence;             /* each sequence of a batch has its own draw */
+    bool passes_by_length; /* the passes are the task length of the examples, and `passes` is the longest of training */
+    bool draws_by_sequence; /* each sequence of a batch has its own draw */
     lh_limit limit;
 
     /* Nominal floating-point operations of one training step (LH_MODE_TRAIN) or one forward pass for this shape: dense
      * products but the output layer, and attention; two for a multiply-add; the backward pass counts as two forward
-     * passes; see docs/performance.md. */
+     * passes; see docs/performance.md. A model with loops has `passes` passes. */
     double (*nominal_flops)(const lh_shape *shape, lh_mode mode);
     /* Floating-point operations that this code executes, before lh_cpu_program.skipped_flops is subtracted. */
     double (*executed_flops)(const lh_shape *shape, lh_mode mode);

@@ -281,7 +281,9 @@ local make_block_class
 local function make_loop_item(state, class, op)
   local block, inner_class = op.block, make_block_class(state, op.block)
   local lines = inner_class.attends and state.in_layers or {}
-  if block.loops > 1 and #lines > 0 then -- each layer samples once for all loops
+  if block.by_length then
+    stop.exit(INPUT, ("as many passes through %s as the task length"):format(block.title))
+  elseif block.loops > 1 and #lines > 0 then -- each layer samples once for all loops
     stop.exit(INPUT, ("samples for each layer in %s, which runs %d times"):format(block.title, block.loops))
   end
   add_needs(class, inner_class)

@@ -83,7 +83,8 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
     decoder_layers (kind encoder_decoder): number of decoder blocks [an integer from 1 to 64; default: 5]
     loops (kind encoder, decoder): several passes through the blocks, all with the same parameters (docs/looped.md);
         absent: one pass
-    loops.times: number of passes [an integer from 2 to 64; required]
+    loops.times: number of passes; length: as many as the task length n of the example (Fan et al. 2024) [an integer
+        from 2 to 64 or 'length'; required]
     loops.inject: whether every pass adds the embedding of the tokens to its input [true or false; default: false]
     loops.start: the input of the first pass [embedding, zeros; default: embedding]
     loops.norm: the place of the final norm, with model.norm.place = 'pre' [outside, inside; default: outside]

@@ -128,10 +128,15 @@ static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *r
     return LH_OK;
 }
 
-static double count_executed_flops(const lh_target *target, const lh_shape *shape, lh_mode mode) {
+/* The share of the passes at task length n in those that the spec counts; 1 without loops. */
+static double share_passes(const lh_spec *spec, int n) {
+    return spec->passes > 0 ? (double)lh_count_passes(spec, n) / spec->passes : 1;
+}
+
+static double count_executed_flops(const lh_target *target, const lh_shape *shape, int n, lh_mode mode) {
     double flops = target->spec.executed_flops(shape, mode);
     if (target->cpu != NULL && target->cpu->skipped_flops != NULL) flops -= target->cpu->skipped_flops(shape, mode);
-    return flops;
+    return flops * share_passes(&target->spec, n);
 }
 
 lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_error *error) {
@@ -145,8 +150,10 @@ lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_
                                 .replicas = set.count,
                                 .threads = set.workers};
     if (status == LH_OK) status = measure(&set, request->seconds, result, error);
-    result->flops_per_second = count_executed_flops(request->target, &shape, request->mode) * result->steps_per_second;
-    result->nominal_per_second = spec->nominal_flops(&shape, request->mode) * result->steps_per_second;
+    result->flops_per_second =
+        result->steps_per_second * count_executed_flops(request->target, &shape, request->length, request->mode);
+    result->nominal_per_second =
+        spec->nominal_flops(&shape, request->mode) * share_passes(spec, request->length) * result->steps_per_second;
     lh_replica_set_close(&set);
     return status;
 }

@@ -229,6 +229,7 @@ void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int
         for (same = 1; i + same < count && have_equal_levels(&results[i + same], &results[i]);) same++;
         if (results[i].noisy) printf("noise %s\n", lh_write_shortest(results[i].noise, noise));
         if (results[i].passes > 0) printf("passes %d\n", results[i].passes);
+        if (results[i].oracle) printf("oracle: as many passes as the task length\n");
         print_results(split_width, results + i, same);
     }
     lh_print_guessing(spec);

@@ -29,6 +29,8 @@ lh_shape lh_make_shape(const lh_spec *spec, int n, int sequences) {
     return shape;
 }
 
+int lh_count_passes(const lh_spec *spec, int n) { return spec->passes_by_length ? n : spec->passes; }
+
 int lh_count_shape_tokens(const lh_shape *shape) {
     int tokens = 0;
     for (int s = 0; s < LH_MAX_STREAMS; s++) tokens += shape->length[s];

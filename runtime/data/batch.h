@@ -21,6 +21,9 @@ int lh_get_reported_length(const lh_spec *spec, int n);
 /* The shape of `sequences` sequences at task length n. */
 lh_shape lh_make_shape(const lh_spec *spec, int n, int sequences);
 
+/* The passes through the layers at task length n unless an evaluation requests others; 0 without loops. */
+int lh_count_passes(const lh_spec *spec, int n);
+
 /* The number of tokens of one sequence, in all streams together. */
 int lh_count_shape_tokens(const lh_shape *shape);
 

@@ -54,6 +54,11 @@ static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *needs, lh
     int longest[LH_MAX_STREAMS] = {0};
     lh_status status = lh_check_limit(spec, lengths, error);
     if (status != LH_OK) return status;
+    if (lh_count_passes(spec, lh_lengths_find_longest(lengths)) > spec->passes)
+        return lh_fail(error, LH_ERR_INPUT,
+                       "--length, --overfit: length %d has %d passes, and training has memory for %d\n"
+                       "  expected: a length of train.lengths",
+                       lh_lengths_find_longest(lengths), lh_lengths_find_longest(lengths), spec->passes);
     needs->shard = get_largest_shard(spec);
     for (int i = 0; i < lh_lengths_count(lengths); i++) raise_needs(cpu, lh_lengths_get(lengths, i), needs, longest);
     status = lh_cpu_grow_tables(cpu, longest, error);
@@ -169,7 +174,7 @@ lh_cpu_step lh_cpu_make_forward_step(const lh_cpu_engine *cpu, int n, int sequen
         .key = draw->key,
         .step = draw->step,
         .draw = *draw,
-        .passes = cpu->engine.spec->passes,
+        .passes = lh_count_passes(cpu->engine.spec, n),
         .parameters = cpu->parameters,
         .tables = cpu->tables,
         .shared = cpu->workspace->forward_shared,

@@ -115,6 +115,7 @@ static void train_part(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, const l
         return;
     }
     step.shape = lh_make_shape(cpu->engine.spec, part->n, cpu->job.shape.sequences);
+    step.passes = lh_count_passes(cpu->engine.spec, part->n);
     if (cpu->program->begin_length != NULL) begin_length(cpu, lane, &step, part->n);
     int largest = cpu->program->block_sequences(step.shape.length), count = part->sequences;
     if (cpu->program->begin_shard != NULL) cpu->program->begin_shard(&step, lane->workspace);
@@ -304,7 +305,7 @@ static void start_step(lh_cpu_engine *cpu) {
         .key = cpu->draws_key,
         .step = step,
         .draw = {cpu->draws_key, step, LH_SHARED, LH_DOMAIN_POSITIONS, 0},
-        .passes = spec->passes,
+        .passes = lh_count_passes(spec, get_longest(cpu)),
         .parameters = cpu->parameters,
         .tables = cpu->tables,
         .shared = cpu->workspace->shared,

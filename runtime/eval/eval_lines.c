@@ -100,6 +100,7 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
     lh_json_begin(&by, text.out);
     write_values(&by, result);
     lh_json_end(&by);
+    if (result->oracle) lh_json_string(&line, "stop", "oracle");
     lh_json_integer(&line, "examples", result->examples);
     if (result->total > 0) lh_json_integer(&line, "of", result->total);
     if (result->total > 0 && result->in_order) lh_json_string(&line, "order", "file");

@@ -348,6 +348,7 @@ static void set_conditions(const lh_spec *spec, const lh_eval_request *request, 
         result->noisy = request->noise.count > 0;
         result->noise = result->noisy ? request->noise.deviation[i / quiet % noises] : 0;
         result->passes = lh_lengths_get(&request->passes, i / quiet / noises);
+        result->oracle = spec->passes_by_length && result->passes == 0;
         result->draws = result->noise > 0 || lh_draws_anything(spec) ? request->draws : 1;
         result->batch = request->batch;
         result->has_places = request->places;

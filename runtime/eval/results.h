@@ -19,6 +19,7 @@ typedef struct lh_eval_result {
     bool noisy;              /* the evaluation has levels of noise, and `by` has this level */
     double noise;            /* standard deviation of the noise in embeddings */
     int passes;              /* of a model with loops, with a value in `by`; 0: as in training, without one */
+    bool oracle;             /* the passes are the task length, which the model does not determine */
     int examples, draws;     /* numbers of examples, and of draws for each of them */
     int64_t total;           /* number of all examples of the condition if only some of them are evaluated; else 0 */
     bool in_order;           /* the chosen examples are the first examples of the file */

@@ -18,7 +18,7 @@ typedef float real;
 
 enum {
     % include("parts/dimensions.tpl")
-    PASSES = ${cpu.passes}, /* passes through the layers in training */ % if cpu.passes
+    PASSES = ${cpu.passes}, /* ${cpu.passes_by_length and "most " or ""}passes through the layers in training */ % if cpu.passes
     BLOCK_TOKENS = ${block_tokens} /* approximate tokens of a block of sequences, whose values stay in the cache */
 };
 

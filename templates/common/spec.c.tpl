@@ -269,6 +269,7 @@ const lh_spec longhand_spec_${symbol} = {
         %   { "first_position", drawn_text.first_position },
         %   { "distance_range", drawn_text.distance_range },
         %   { "passes", cpu.passes },
+        %   { "passes_by_length", cpu.passes_by_length and "true" },
         %   { "draws_by_sequence", (streams[1].by_sequence or streams[2] and streams[2].by_sequence) and "true" },
         %   { "limit", limit and ('{%d, "%s"}'):format(limit.tokens, c_string(limit.because)) },
         % } })

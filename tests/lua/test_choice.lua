@@ -61,6 +61,18 @@ end
 
 TestChoice = {}
 
+-- Passes by the length are named the oracle in captions of tables, and only they.
+function TestChoice.test_passes_by_length_are_called_the_oracle()
+  for name, times in pairs({ oracle = "length", fixed = 4 }) do
+    local spec = make_spec("reverse_string")
+    spec.model.loops = { times = times, inject = false, start = "embedding", norm = "outside" }
+    local _, study = write_cell(name, { [0.1] = { make_eval_line(100, "beyond", 20, 0.5) } }, { spec = spec })
+    local caption = captions.describe(study, true)
+    lu.assertEquals(caption:find("Stopped by the oracle: as many passes as the task length.", 1, true) ~= nil,
+      times == "length")
+  end
+end
+
 -- Lines of two learning rates, 0.1 (a) and 0.2 (b), of which 0.2 is better beyond training. in_a, in_b: the accuracy at
 -- training lengths, nil for no such line; extra_a, extra_b: further lines.
 local function make_two_rates(extra_a, extra_b, in_a, in_b)

@@ -31,6 +31,13 @@ static void open_looped(looped *l) {
     l->engine = lh_test_open_engine((lh_engine_config){.spec = &l->spec, .seed = 7, .threads = 2}, &l->program);
 }
 
+/* With passes by the length, a step has as many passes as its task length, which is half the toy's tokens. */
+static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                        lh_sums *sums) {
+    assert_int_equal(2 * step->passes, step->shape.length[0]);
+    toy_float.train_block(step, block, workspace, gradient, sums);
+}
+
 static lh_eval_request make_request(const int32_t *passes, int count) {
     return (lh_eval_request){.lengths = {NULL, 0, 5, 6, 1},
                              .passes = {.list = passes, .count = count},
@@ -77,6 +84,43 @@ static void test_every_condition_at_every_number_of_passes(void **state) {
     l.engine->ops->close(l.engine);
 }
 
+static void test_passes_by_length_are_the_task_length(void **state) {
+    static const int32_t passes[] = {0, 9};
+    lh_error error = {""};
+    looped l;
+    lh_step_metrics metrics[8];
+    lh_eval_result results[4];
+    open_looped(&l);
+    l.engine->ops->close(l.engine);
+    l.program.train_block = train_block;
+    l.spec.passes = lh_lengths_find_longest(&l.spec.train.lengths);
+    l.spec.passes_by_length = true;
+    for (int mixed = 0; mixed < 2; mixed++) {
+        l.spec.train.mixes_lengths = mixed;
+        lh_engine_config config = {.spec = &l.spec, .seed = 7, .threads = 2, .trains = true, .learning_rate = 1e-3};
+        l.engine = lh_test_open_engine(config, &l.program);
+        lh_test_step(l.engine, 8, metrics);
+        lh_eval_request request = make_request(passes, 2);
+        request.path = mixed ? lh_test_path(*state, "oracle.jsonl") : NULL;
+        lh_assert_ok(lh_evaluate(l.engine, &request, results, &error), &error);
+        for (int i = 0; i < 2; i++) {
+            double expected = results[2 + i].loss - 9 + results[i].n;
+            assert_int_equal(results[i].passes, 0);
+            lh_assert_close(&results[i].loss, &expected, 1, 1e-12, 0);
+        }
+        l.engine->ops->close(l.engine);
+    }
+    size_t bytes;
+    char *text = lh_test_read(lh_test_path(*state, "oracle.jsonl"), &bytes);
+    assert_non_null(strstr(text, "\"by\":{\"length\":6},\"stop\":\"oracle\","));
+    assert_null(strstr(text, "\"passes\":9},\"stop\""));
+    free(text);
+    lh_engine_config config = {
+        .spec = &l.spec, .seed = 7, .threads = 1, .trains = true, .fixed_length = l.spec.passes + 1};
+    assert_int_equal(lh_cpu_engine_open(&config, &l.program, &l.engine, &error), LH_ERR_INPUT);
+    assert_non_null(strstr(error.text, "length 7 has 7 passes, and training has memory for 6"));
+}
+
 static void check_refusal(looped *l, const char *words) {
     static const int32_t passes[] = {3};
     lh_error error = {""};
@@ -106,6 +150,7 @@ static void test_passes_that_an_engine_cannot_run_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         lh_test_in_directory(test_every_condition_at_every_number_of_passes),
+        lh_test_in_directory(test_passes_by_length_are_the_task_length),
         cmocka_unit_test(test_passes_that_an_engine_cannot_run_refused),
     };
     return cmocka_run_group_tests_name("passes", tests, NULL, NULL);

@@ -27,7 +27,8 @@
 --     first_site      the number of its first repetition in the counter of random numbers
 --     uses, index     the number of repetitions as C text, and the C variable that counts them
 --     first_use       with loops, the number of the first of the last `count` uses, as C text; else false
---     has_passes      whether the number of loops may differ from `loops`, its greatest value in training
+--     has_passes      whether the number of loops may differ from `loops`, its greatest value in training;
+--                     by_length: whether it is the task length of a step's examples
 --     used_names      name of a parameter or a tensor -> the parameter (checks.lua)
 --
 -- The order of a description determines the order of sums: contributions to a gradient are added in reverse order. Two
@@ -283,8 +284,9 @@ end
 
 -- Makes a block: a part of the network that is repeated `count` times with separate parameters for each repetition.
 -- about: its comment in generated code, or nil. options.loops: the whole stack of repetitions runs that many times with
--- the same parameters; options.has_passes: a step may run the stack another number of times; options.path: the prefix
--- of its tensors' names, a format for the number of the repetition.
+-- the same parameters; options.has_passes: a step may run the stack another number of times; options.by_length: in
+-- training, too, the task length of its examples; options.path: the prefix of its tensors' names, a format for the
+-- number of the repetition.
 function Scope:block(name, count, about, options)
   local net = self.net
   options = options or {}
@@ -299,7 +301,7 @@ function Scope:block(name, count, about, options)
   end
   local block = M.make_scope(net, name, "block " .. name)
   block.count, block.loops, block.line = count, loops, checks.find_line(net)
-  block.has_passes = options.has_passes or false
+  block.has_passes, block.by_length = options.has_passes or false, options.by_length or false
   block.comment = about or ("One block %s."):format(name)
   block.path = options.path or name .. "s.%d."
   block.first_site = net.layers_before + 1

@@ -42,7 +42,8 @@ local function identify_scope(scope)
         or parameter.kind == "weight" and table.concat(parameter.tensors, " ") or parameter.name,
       table.concat(operands, ", ") }
   end
-  return { scope.title, scope ~= scope.net and ("%d times %d"):format(scope.count, scope.loops) or "once", list }
+  return { scope.title, scope ~= scope.net and ("%d times %s"):format(scope.count,
+    scope.by_length and "length" or scope.loops) or "once", list }
 end
 
 function M.identify(net)

@@ -62,7 +62,7 @@ return function(net, model, x, options)
   local is_pass = loops.inject or norms_inside or false -- a repetition of the block is a pass, with all its layers
   local b = net:block(options.name or "layer", is_pass and 1 or options.layers,
     describe(model, options, is_pass and options.layers), { path = options.path, loops = loops.times,
-      has_passes = options.loops ~= nil })
+      has_passes = options.loops ~= nil, by_length = loops.by_length })
   local h = b:input(loops.start == "zeros" and net:make_zeros("start", x) or x)
   h = loops.inject and b:add(h, b:external(x)) or h
   h = net.block_place and b:place(h, net.block_place) or h

@@ -25,7 +25,8 @@
 --   vocabulary  if rows of symbols replace rows of tokens (vocabulary_rows.lua), the operations that one row saves:
 --               { per_token: as text }, else false
 --   members, requests, workspace   the buffers of the workspace, in the three forms that a block's state has
---   passes      if a step has a number of passes through a block, this number in training; else false
+--   passes      if a step has a number of passes through a block, its greatest value in training; else false;
+--               passes_by_length: whether it is the task length of the step's examples
 --   most_dropouts   the largest number of dropouts in a layer; masks: whether values have masks of dropout
 --   tied        the table of tokens that is the output layer's weight, or false
 --   attended    name of a family -> { queries, keys, contribution }: the names of these values in a layer's state
@@ -195,6 +196,7 @@ function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream
     requests = cpu_buffers.list_requests(net, cpu.buffers.workspace, "w->", "&used"),
     workspace = cpu_buffers.describe(cpu.buffers.workspace),
     passes = lists.any(net.scopes, function(block) return block.has_passes and block.loops end) or false,
+    passes_by_length = lists.any(net.scopes, function(block) return block.by_length end) or false,
     tied = tied and tied.name or false, most_dropouts = builder.find_most_dropouts(net),
     masks = lists.any(net.order, function(scope) return next(scope.masks) ~= nil end),
     embeddings = list_embeddings(cpu), attended = name_attended(net),

@@ -85,8 +85,10 @@ local function check_network(net)
         scope.name, scope.loops)
     end
   end
-  if ops.find_all(net, "zeros")[1] or not attentions[1] then
-    records.refuse(nil, "a network %s", attentions[1] and "whose passes start from zeros" or "without attention")
+  local reason = lists.any(net.scopes, function(block) return block.by_length end) and "with as many passes as n"
+    or ops.find_all(net, "zeros")[1] and "whose passes start from zeros" or not attentions[1] and "without attention"
+  if reason then
+    records.refuse(nil, "a network %s", reason)
   end
 end
 

@@ -66,15 +66,17 @@ function M.measure_training(plan, facts)
 end
 
 -- Operations of the forward pass of one sequence. size: the list of tokens of every stream, or the number of tokens of
--- all streams together, of which each has an equal part.
+-- all streams together, of which each has an equal part. Passes by the length are about proportional to the tokens.
 function M.count_forward(plan, size)
   local function get_tokens(s)
     return type(size) == "table" and size[s + 1] or size / #plan.streams
   end
-  return lists.sum(plan.flops.streams, function(stream) return 2 * stream.weights * get_tokens(stream.index) end)
-    + lists.sum(plan.flops.attentions, function(entry)
-      return entry.count * get_tokens(entry.queries) * get_tokens(entry.keys)
-    end)
+  local flops = lists.sum(plan.flops.streams, function(stream)
+    return 2 * stream.weights * get_tokens(stream.index)
+  end) + lists.sum(plan.flops.attentions, function(entry)
+    return entry.count * get_tokens(entry.queries) * get_tokens(entry.keys)
+  end)
+  return plan.cpu.passes_by_length and flops * get_tokens(0) / plan.longest_training or flops
 end
 
 -- Stores the operations of a step at the mean training length in every operation of a list; returns their sum. means:
@@ -107,6 +109,11 @@ function M.derive(plan, net, facts)
     masked = list_masked(plan, counts.families),
   }
   local sizes, weights, total = list_sizes(plan.resolved.train, facts)
+  if plan.cpu.passes_by_length then -- a scope's repetitions are those of the longest example
+    weights = lists.map(tasks.list_lengths(plan.resolved.train.lengths), function(n, i)
+      return weights[i] * n / plan.cpu.passes
+    end)
+  end
   local _, tokens, mean_pairs = compute_means(sizes, weights, total)
   local means, per_step = { tokens = tokens, pairs = mean_pairs }, 0
   for i, scope in ipairs(plan.network) do

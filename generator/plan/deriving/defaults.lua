@@ -38,10 +38,12 @@ local function format_list(list, format)
   return list and table.concat(lists.map(list, function(item) return (format or "%s"):format(item) end), ",")
 end
 
--- The numbers of passes in eval.by, that of training first, since the first level is the run's own; nil without them.
+-- The numbers of passes in eval.by, that of training first, since the first level is the run's own; 0 for the task
+-- length of the examples; nil without numbers.
 local function format_passes(resolved)
   local passes = lists.get(resolved, "eval.by.passes")
   local times = passes and resolved.model.loops.times
+  times = times == "length" and 0 or times
   return passes and table.concat(lists.join({ times }, lists.filter(tasks.list_lengths(passes), function(number)
     return number ~= times
   end)), ",")

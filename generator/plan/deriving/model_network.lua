@@ -33,6 +33,7 @@ local pages = require("facets.pages")
 local parameters = require("network.graph.parameters")
 local passes = require("network.lists.passes")
 local scope_lists = require("network.lists.scope_lists")
+local tasks = require("spec.task.tasks")
 local terms = require("attention.terms")
 local vocabulary_rows = require("network.lists.vocabulary_rows")
 
@@ -275,6 +276,10 @@ local function make_section(plan, file)
   local model = complete(plan.resolved.model, SECTION_DEFAULTS)
   model.source, model.spare_token = nil, nil
   model.options = file and (model.options or {}) or nil
+  if model.loops and model.loops.times == "length" then -- as many passes as the longest training example has
+    local longest = lists.max(tasks.list_lengths(plan.resolved.train.lengths), function(n) return n end)
+    model.loops = lists.merge(model.loops, { times = longest, by_length = true })
+  end
   return model
 end
 

@@ -5,6 +5,7 @@
 local axes = require("spec.task.axes")
 local is_causal = require("spec.rules.features").is_causal
 local lists = require("base.lists")
+local tasks = require("spec.task.tasks")
 
 local M = {}
 
@@ -33,7 +34,26 @@ local function check_layers(resolved, report)
   end
 end
 
-local function check_loops(resolved, report)
+-- Checks that the number of passes of an example can be its task length.
+local function check_by_length(context, report)
+  local resolved = context.resolved
+  local lengths = tasks.list_lengths(resolved.train.lengths)
+  local function refuse(other, value, what, expected)
+    report.refuse("model.loops.times", other, value, { what = '"length": ' .. what,
+      expected = expected .. ", or a number" })
+  end
+  if is_causal(resolved) then
+    refuse("model.kind", '"decoder"', "a decoder caches the keys of a fixed number of passes", 'model.kind = "encoder"')
+  elseif context.task and context.task.data then
+    refuse("task", context.task.kind, "examples of a fixed set have an index in place of a length",
+      "a task that samples its examples")
+  elseif #lengths > 0 and lists.max(lengths, function(n) return n end) < 2 then
+    refuse("train.lengths", "1", "no example has two passes", "longer lengths")
+  end
+end
+
+local function check_loops(context, report)
+  local resolved = context.resolved
   local model = resolved.model
   local loops = model.loops
   if model.source then
@@ -50,7 +70,15 @@ local function check_loops(resolved, report)
       what = '"inside": every sum has a norm already, and no final norm follows',
       expected = 'model.norm.place = "pre", or norm = "outside"' })
   end
+  if resolved.eval.dropout then
+    report.refuse("eval.dropout", "model.loops.times", loops.times, {
+      what = "masks of evaluation are numbered by the layers of training, and passes may be more",
+      expected = "false, or no model.loops" })
+  end
   check_layers(resolved, report)
+  if loops.times == "length" then
+    check_by_length(context, report)
+  end
 end
 
 local function check_passes(resolved, report)
@@ -69,7 +97,7 @@ end
 function M.check(context, report)
   local resolved = context.resolved
   if resolved.model.loops then
-    check_loops(resolved, report)
+    check_loops(context, report)
   end
   if lists.get(resolved, PASSES) then
     check_passes(resolved, report)

@@ -119,6 +119,11 @@ static bool has_frames(const lh_task *task) {
 /* Refuses --input, --text and --frame together with flags that exclude them, and --frame for a task without frames. */
 static lh_status check_inputs(const lh_spec *spec, const flags *f, lh_error *error) {
     const char *inputs = get_inputs_flag(f);
+    if (spec->passes_by_length)
+        return lh_fail(
+            error, LH_ERR_USAGE,
+            "trace: the passes through the layers (model.loops.times) are the task length, and traces need a "
+            "fixed number\n  expected: a trainer with another model.loops.times");
     if (f->input != NULL && f->texts.count > 0)
         return lh_fail(error, LH_ERR_USAGE, "--input and --text exclude each other");
     if (inputs != NULL && (f->length > 0 || f->lengths_given || f->examples_given || f->split != NULL))

@@ -55,6 +55,13 @@ function M.name_answers(study)
   return join_scored(study, function(run) return describe_answers(run, study.scored.metric) end)
 end
 
+-- Returns a text on the number of passes at which runs were scored; nil if no run stops by the example.
+function M.name_stopping(study)
+  return join_scored(study, function(run)
+    return runs.stops_by_oracle(run) and "stopped by the oracle: as many passes as the task length" or nil
+  end)
+end
+
 -- Returns the evaluation by which a cell's learning rate was chosen; nil without several rates.
 local function find_choosing(cell)
   local choice, run = cell.summary.choice, cell.summary.top
@@ -98,7 +105,7 @@ end
 
 -- Returns all sentences on a table of scores; nil without scores. rated: the scores are at the chosen learning rate.
 function M.describe(study, rated)
-  return M.join(M.name_grid(study), M.name_answers(study), rated and M.name_rates(study))
+  return M.join(M.name_grid(study), M.name_answers(study), M.name_stopping(study), rated and M.name_rates(study))
 end
 
 -- Returns the criterion of generalisation as a text: "a run generalises with exact match above 99%".

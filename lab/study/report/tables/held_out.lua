@@ -153,7 +153,8 @@ end
 -- The tables by level: the name of the level, the end of the title, the end of the explanation.
 local LEVELS = {
   { "noise", "noise on embeddings", "deviations as eval.noise says. The score of a run is that of its least noise" },
-  { "passes", "passes of a model with loops", "the score of a run is that at the passes of training" },
+  { "passes", "passes of a model with loops", "the score of a run is that at the passes of training. oracle: as "
+    .. "many as the task length" },
 }
 
 -- Makes the table by the values of a level; nil if no run was evaluated at several.
@@ -163,14 +164,23 @@ local function tabulate_level(study, name, subject, explanation)
     return runs.list_levels(run, name)
   end)
   table.sort(values)
-  local rows = lists.map(lists.drop_repeats(values), function(value)
-    return { title = ("%g"):format(value), cells = lists.map(study.cells, function(cell)
+  local function make_row(row_title, get_evaluation)
+    return { title = row_title, cells = lists.map(study.cells, function(cell)
       local mean = entries.summarise_runs(cell, function(run)
-        return runs.compute_mean(runs.get_level(run, name, value, study.scored.split), study.scored.metric)
+        return runs.compute_mean(get_evaluation(run), study.scored.metric)
       end).value
       return entries.make_entry(cell, mean, nil, entries.format_number(metric.form, mean))
     end) }
+  end
+  local rows = lists.map(lists.drop_repeats(values), function(value)
+    return make_row(("%g"):format(value), function(run)
+      return runs.get_level(run, name, value, study.scored.split)
+    end)
   end)
+  local has_oracle = name == "passes" and lists.any(lists.collect(study.cells, runs.get_chosen), runs.stops_by_oracle)
+  rows[#rows + 1] = rows[1] and has_oracle and make_row("oracle", function(run)
+    return runs.stops_by_oracle(run) and runs.get_evaluation(run, study.scored.split)
+  end) or nil
   local title = ("%s in %s by %s"):format(metric.title:gsub("^%l", string.upper), metric.unit, subject)
   return #rows > 0 and complete_table(study, { name = "by_" .. name, title = title, corner = name, rows = rows,
     about = "the mean over the runs; " .. explanation }) or nil
