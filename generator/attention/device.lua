@@ -7,7 +7,7 @@
 -- pairs for each entry of a table. Fields of a pass:
 --
 --   class         the class of an entry: expression/lower.lua; "row": a vector that several pairs share
---   words         the class in words
+--   title         the name of the class in comments
 --   kept          the pass reads gradients that the keys' pass has stored, and runs over query - key
 --   rows          the pass sums gradients of rows of pair vectors
 --   gathered      the list of tables of a pair scalar whose gradients the pass sums (facets/score/cuda.lua), or false
@@ -20,15 +20,16 @@ local lists = require("base.lists")
 
 local M = {}
 
-local WORDS = { query = "query", key = "key", distance = "query - key", row = "vector of a distance",
+local TITLES = { query = "query", key = "key", distance = "query - key", row = "vector of a distance",
   sum = "query + key", pair = "pair" }
 local CLASSES = { "query", "key", "distance", "row", "sum", "pair" }
 
-local PLACES = { randomized = "placed_by_draw", sequence = "placed_by_sequence" }
+-- The device page of the positions of tokens, by the kind of positions; positions by index have none.
+local POSITION_PAGES = { randomized = "placed_by_draw", sequence = "placed_by_sequence" }
 
 -- Functions that give the device pages of a kind of term, where they differ from the term's page or device_pages.
 local PAGES = {
-  position_source = function(_, _, family) return { PLACES[family.positions.kind] } end,
+  position_source = function(_, _, family) return { POSITION_PAGES[family.positions.kind] } end,
   pair_vector = function(term)
     return { "rows", term.rows.toeplitz and "rows_by_offset" or "rows_by_pair",
       term.properties.biases and "rows_of_waves" or "rows_of_table" }
@@ -79,11 +80,13 @@ function M.keeps_pairs(family)
   return (get_row_class(family) == "distance" or gathered ~= nil) and not (gathered and gathered.needs_logit)
 end
 
--- Whether a warp can compute a family's pairs in fragments: pairs have no vectors, no keys are visited outwards, scores
--- learn no numbers, and a query sees consecutive keys. widest: the most channels of a head.
-function M.fits_fragments(family, widest)
+-- Whether a warp can compute a family's pairs in fragments (on matrix units): pairs have no vectors, no keys are
+-- visited outwards, scores learn no numbers, and a query sees consecutive keys. max_head_width: the most channels of a
+-- head.
+function M.fits_fragments(family, max_head_width)
   local terms = family.terms
-  return not (terms.outwards or terms.pair_vectors or terms.trains or terms.scattered) and family.head_width <= widest
+  return not (terms.outwards or terms.pair_vectors or terms.trains or terms.scattered)
+    and family.head_width <= max_head_width
 end
 
 local function find_owner(family, class, gathered, rows)
@@ -98,7 +101,7 @@ local function find_owner(family, class, gathered, rows)
   add(rows and (family.relative.biases and "sum_of_biased_rows" or "sum_of_shared_rows"))
   add(gathered and "sum_of_tables", { scalar = family.score })
   add(is_spread and "spread")
-  return { class = class, words = WORDS[class], kept = is_kept, rows = rows, gathered = gathered or false,
+  return { class = class, title = TITLES[class], kept = is_kept, rows = rows, gathered = gathered or false,
     terms = terms,
     template = is_kept and "attention/cuda/attend_kept.tpl" or "attention/cuda/attend_owned.tpl",
     first_task = is_spread and attends.first_task or "threadIdx.x", tasks = is_spread and attends.tasks or "THREADS",

@@ -13,9 +13,11 @@
 -- them:
 --
 --   pair vectors:
---     pair_vectors     a pair has a vector: the backward pass needs more than weights and their gradients
---     by_offset        pairs of equal key - query share a row: gradients of logits have zeros on both sides
---     by_pair          a pair's row is looked up
+--     pair_vectors     a pair has a vector, whose product with the query is added to the logit; the backward pass sums
+--                      gradients of the vectors
+--     by_offset        pairs with an equal difference key - query share a vector; arrays of gradients of logits have
+--                      zeros on both sides
+--     by_pair          the vector of each pair is looked up in a table
 --     looks_ahead      vectors of consecutive keys are looked up together, before logits are computed
 --     computes_tables  tables of pair vectors are computed once a step
 --     biases           queries have biases, one for keys and one for rows
@@ -26,13 +28,15 @@
 --     trains           learned tables have gradients
 --     changes          the gradient of a logit differs from that of its score
 --     row              a function scores a query with a vector of consecutive keys
---     partly           `row` excludes the last keys of a sequence, whose vector would begin before a table by distance
+--     excludes_last_keys   `row` excludes the last keys of a sequence, whose vector would begin before a table by
+--                      distance
 --   domain:
---     spans            a group of queries sees a span of keys
---     hides            a query may miss some keys of the span
---     opens            keys of the span before a certain key are open to all queries of a group
---     opens_later      these keys begin later than the span
---     tests_all        every pair is tested, because a term also hides pairs of keys that would be open to all
+--     spans            a group of queries sees a span of keys, not all keys
+--     hides            a query may not see some keys of the span
+--     opens            all queries of a group see the keys of the span before a certain key, so these pairs need no
+--                      test
+--     opens_later      these keys begin after the first key of the span
+--     tests_all        every pair is tested, because a term also hides pairs of keys that all queries would see
 --     gains            values that are added to scores are written before the scores
 --     sees_all         a query that would see no key sees all keys
 --     by_head          heads see different pairs
@@ -84,9 +88,9 @@ end
 
 M.PROPERTIES = {
   "pair_vectors", "by_offset", "by_pair", "looks_ahead", "computes_tables", "biases", "scaled", "tables",
-  "needs_logits", "trains", "changes", "row", "partly", "spans", "hides", "opens", "opens_later", "tests_all", "gains",
-  "sees_all", "by_head", "scattered", "outwards", "normalised", "directional", "drops", "rotates", "numbered", "sums",
-  "first_query",
+  "needs_logits", "trains", "changes", "row", "excludes_last_keys", "spans", "hides", "opens", "opens_later",
+  "tests_all", "gains", "sees_all", "by_head", "scattered", "outwards", "normalised", "directional", "drops",
+  "rotates", "numbered", "sums", "first_query",
 }
 
 local function add_properties(terms, term)
@@ -102,12 +106,12 @@ end
 local function check_terms(family, terms)
   local domain_count = lists.count(terms, function(term) return term.kind == "domain" end)
   local problem = terms.outwards and (terms.scaled or domain_count > 0)
-    and "tries keys outwards, and something changes its scores or hides pairs"
+    and "visits keys outwards from the query, and another part of the encoding changes scores or hides pairs"
     or domain_count > 1 and terms.sees_all
-    and "has queries that see all, lest they see nothing, and something hides pairs"
+    and "has queries that see all keys instead of none, and another part of the encoding hides pairs"
   if problem then
     error({ problem = true, field = "encoding", what = ("attention %s %s"):format(family.name, problem),
-      expected = "one of the two" })
+      expected = "only one of these two properties" })
   end
 end
 

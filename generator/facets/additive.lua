@@ -144,7 +144,7 @@ function M.describe(_, plan)
       or additive.period and ("sinusoids of the position modulo %d"):format(additive.period) or "sinusoids")
     or additive.frozen and "random vectors" or "learned vectors"
   return ("%s are added to the %s%s"):format(what, additive.in_blocks and "input of every block" or "token embedding",
-    draw and (draw.apart or draw.by_token) and ", at " .. positions.describe_draws(draw) or "")
+    draw and (draw.is_separate or draw.by_token) and ", at " .. positions.describe_draws(draw) or "")
 end
 
 -- The kind, and the properties that decide whether a checkpoint fits.

@@ -86,7 +86,7 @@ function M.plan(encoding, family)
     return { kind = "softmax", temperature = normaliser and normaliser.temperature or 1 }
   end
   if family.cross then
-    error({ problem = true, field = ("encoding.%s.normaliser"):format(family.of_spec), expected = "softmax",
+    error({ problem = true, field = ("encoding.%s.normaliser"):format(family.spec_name), expected = "softmax",
       what = "geometric attention tries keys outwards in one sequence, but queries and keys of this attention are from "
         .. "two sequences" })
   end

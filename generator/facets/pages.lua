@@ -19,7 +19,7 @@
 --                            (family_facets.lua); report: the functions of spec/rules/reports.lua
 --   warn(view, report)       warns about unlikely settings, by report.warn
 --   plan(encoding, family, given)   the family's field of the page's name; family: with the fields of earlier pages;
---                            given: apart (whether several streams sample positions of added vectors separately),
+--                            given: has_several_streams (which sample positions of added vectors separately),
 --                            width, precision, longest_training (tokens), formula (of the score, or nil)
 --   describe(family, plan), describe_details(family)   parts of a sentence about an encoding, which commas (describe)
 --                            or semicolons join
@@ -27,7 +27,7 @@
 --   add_choices(plan, families, add)   passes choices of the generator to add(what, value, why)
 --   describe_device_choice(family)   the choice for attention on a device
 --   count_bytes(family, sizes, T, S)   bytes for T queries and S keys on the CPU: { sums (to which all blocks of a
---                            shard add), scratch (of one sequence), behind (tables that begin_step fills for all
+--                            shard add), scratch (of one sequence), step_tables (tables that begin_step fills for all
 --                            threads), draws }
 --   hides(family, h, i, j, S)   whether query i of head h does not see key j of S, whatever the mask; for pictures
 --   request_value(family)    a value that the family needs and that a learned map computes from the keys' input: name,

@@ -1,8 +1,8 @@
 -- Page (pages.lua) of the facet `positions`: the position of each token, and the distance between the tokens of a pair.
 --
--- Input of M.plan: the resolved encoding, the family with its layers, and whether the input samples positions
--- separately (given.apart). Output: the facts with which templates sample positions, and in `distance` the source of
--- signed distances of pairs.
+-- Input of M.plan: the resolved encoding, the family with its layers, and whether there are several streams, which
+-- sample the positions of added vectors separately (given.has_several_streams). Output: the facts with which templates
+-- sample positions, and in `distance` the source of signed distances of pairs.
 --
 -- A draw is a sample of positions. It has an index in the table of draws of a pass, and a site, which selects its
 -- random numbers: 0 if the whole pass shares the draw, l + 1 if it belongs to block l. A draw is a function of its site
@@ -307,10 +307,11 @@ function M.plan(encoding, family, given)
   local positions, layers = encoding.positions, family.layers
   local distance = plan_distances(encoding, layers)
   if family.cross and distance.draws then
-    error({ problem = true, field = ("encoding.%s.positions.reading"):format(family.of_spec), expected = "difference",
+    error({ problem = true, field = ("encoding.%s.positions.reading"):format(family.spec_name), expected = "difference",
       what = "distances are sampled for one sequence, but queries and keys of this attention are from two sequences" })
   end
-  local added, in_blocks = not given.apart and encoding.additive.kind ~= "none", encoding.additive.at == "block"
+  local added = not given.has_several_streams and encoding.additive.kind ~= "none"
+  local in_blocks = encoding.additive.at == "block"
   local input = added and not in_blocks
   local in_layers = added and in_blocks or encoding.rotation.kind ~= "none" or distance.kind == "difference"
   if positions.kind ~= "randomized" or not input and not in_layers then

@@ -13,7 +13,7 @@
 --   biases       whether there are content and position biases (transformer_xl)
 --   vectors      the number of vectors of a head's width that the pass over keys reads per query: the gradient of the
 --                output, and the query with each of its biases
---   behind       whether begin_step computes rows and stores them after the struct `shared`
+--   has_step_tables   whether begin_step computes rows and stores them after the struct `shared`
 -- For shaw:
 --   clip         the farthest distance with a vector of its own
 --   rows         the number of rows of the table; rows_text: C text of it
@@ -74,7 +74,7 @@ function M.warn_unreached(view, report)
   end
 end
 
-local NONE = { kind = "none", toeplitz = false, rotated = false, biases = false, behind = false, vectors = 2 }
+local NONE = { kind = "none", toeplitz = false, rotated = false, biases = false, has_step_tables = false, vectors = 2 }
 
 function M.plan(encoding, family, given)
   local relative, positions = encoding.relative, family.positions
@@ -90,7 +90,7 @@ function M.plan(encoding, family, given)
     rotated = biases and not toeplitz,
     sets = draws >= family.layers and family.layers or 1,
     biases = biases,
-    behind = toeplitz or biases,
+    has_step_tables = toeplitz or biases,
     width = given.width,
     vectors = biases and 3 or 2,
   }
@@ -180,7 +180,7 @@ function M.make_terms(family)
   local form = relative.rotated and "looks_ahead" or relative.toeplitz and "by_offset" or "by_pair"
   local terms = { { kind = "pair_vector", page = TERMS[form], vectors = relative.vectors, rows = relative,
     properties = { pair_vectors = true, [form] = true, biases = relative.biases, sums = true,
-      first_query = form == "by_pair", computes_tables = relative.behind } } }
+      first_query = form == "by_pair", computes_tables = relative.has_step_tables } } }
   local function add(page)
     terms[#terms + 1] = { kind = "row_source", page = page, rows = relative, properties = {} }
   end
@@ -197,7 +197,7 @@ M.ROTATED_KEYS = 8 -- the constant of this name in kernels/cpu/rotated.h
 
 -- Bytes of the sums of a shard, and of the tables that begin_step fills.
 function M.count_bytes(family, sizes, T, S)
-  local relative, round_up, behind = family.relative, sizes.round_up, 0
+  local relative, round_up, step_tables = family.relative, sizes.round_up, 0
   if relative.kind == "none" then
     return nil
   end
@@ -207,13 +207,13 @@ function M.count_bytes(family, sizes, T, S)
   local rows = relative.rotated and relative.width -- rows of the weight's gradient
     or relative.toeplitz and T + S - 1 or relative.rows
   if relative.rotated then
-    behind = relative.sets * (round_up(S, M.ROTATED_KEYS) + round_stride(T + sizes.lanes - 1)) * sizes.width
-  elseif relative.behind then
+    step_tables = relative.sets * (round_up(S, M.ROTATED_KEYS) + round_stride(T + sizes.lanes - 1)) * sizes.width
+  elseif relative.has_step_tables then
     local codes = relative.biases and round_up(rows, sizes.tile_rows) * sizes.width or 0
     local coded = relative.biases and relative.sets + family.layers or 0
-    behind = coded * codes + family.layers * round_stride(T + S + sizes.lanes - 2) * relative.width
+    step_tables = coded * codes + family.layers * round_stride(T + S + sizes.lanes - 2) * relative.width
   end
-  return { behind = sizes.reals(behind), sums = family.layers * (sizes.reals(rows * relative.width)
+  return { step_tables = sizes.reals(step_tables), sums = family.layers * (sizes.reals(rows * relative.width)
     + (relative.biases and sizes.reals(2 * sizes.width * sizes.lanes) or 0)) }
 end
 

@@ -138,7 +138,7 @@ local function list_members(tables, heads, cross)
     members[#members + 1] = { name = t.name, class = t.class, declared = "real *", type = "real",
       about = classes.describe_shape(t, t.per_head),
       count = (t.class == "query" or t.class == "pair") and ("(%s + LANES)"):format(count) or count }
-    members.behind = members.behind or t.class == "distance"
+    members.has_distance_tables = members.has_distance_tables or t.class == "distance"
     if t.learned and (t.class == "distance" or t.class == "sum") then
       t.row = t.name .. "_row"
       members[#members + 1] = { name = t.row, class = t.class, declared = "real *", type = "real",
@@ -366,7 +366,7 @@ function M.make_terms(family)
   return lists.map({
     { kind = "pair_scalar", page = "scalar", scalar = score,
       properties = { scaled = true, tables = true, numbered = true, needs_logits = score.recomputes,
-        trains = score.trains, changes = score.grads, row = score.row ~= nil, partly = score.has.distance,
+        trains = score.trains, changes = score.grads, row = score.row ~= nil, excludes_last_keys = score.has.distance,
         sums = score.trains, first_query = true } },
     score.trains and { kind = "pair_scalar", page = "scalar_trains", scalar = score, properties = {} },
     score.running and { kind = "contribution", page = "running", scalar = score, properties = {},
@@ -387,7 +387,7 @@ function M.count_bytes(family, sizes, T, S)
   end)
   local running = family.score.running
   local scratch = running and 2 * sizes.reals(#running.sums * family.heads * (queries + sizes.lanes)) or 0
-  return { behind = bytes, sums = family.score.trains and bytes or 0, scratch = scratch }
+  return { step_tables = bytes, sums = family.score.trains and bytes or 0, scratch = scratch }
 end
 
 return M

@@ -5,7 +5,7 @@
 --   fields    lists of the optimiser's fields in the spec, as in schema.lua, but with `name` in place of path and only;
 --             two pages may share a list. words: the names of the setting in other libraries
 --   title     the optimiser's usual name
---   of        a function of the optimiser's settings in the spec, which returns
+--   plan(settings)   returns, for the settings of the optimiser in the spec,
 --     routine     the name in functions: <routine>_update in kernels/cpu/<header>.h, <routine>_piece in `kernels`,
 --                 files of kernels/, and lh_ref_<routine>_update in kernels/ref
 --     title       the usual name with these settings, if it differs from the page's
@@ -76,12 +76,12 @@ local DECAY = {
 }
 
 M.pages = {
-  { name = "adam", title = "Adam", of = plan_adam, fields = { MOMENTS }, doc = "Adam with bias correction",
+  { name = "adam", title = "Adam", plan = plan_adam, fields = { MOMENTS }, doc = "Adam with bias correction",
     fingerprints = { "adam_update" },
     shared = function(resolved) return resolved.train.optimizer.weight_decay == 0 end },
-  { name = "adamw", title = "Adam", of = plan_adamw, fields = { MOMENTS, DECAY },
+  { name = "adamw", title = "Adam", plan = plan_adamw, fields = { MOMENTS, DECAY },
     doc = "Adam with decoupled weight decay", fingerprints = { "adamw_update" }, used = features.decays },
-  { name = "sgd", title = "SGD", of = plan_sgd,
+  { name = "sgd", title = "SGD", plan = plan_sgd,
     doc = "steps along the gradient; with momentum, along a running sum of gradients",
     fingerprints = { "kernels/cpu/sgd.h" }, fields = { {
       { name = "momentum", type = "number", min = 0, below = 1, default = 0, left_out = 0,

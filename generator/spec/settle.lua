@@ -120,7 +120,7 @@ function M.settle_task(context)
   if facts then
     local model = context.resolved.model or {} -- the facts are copied, since several specs share a task
     context.task = lists.merge(lists.copy(facts), { computation = task.computation, readout = model.readout,
-      apart = model.kind == "encoder_decoder" or nil })
+      has_two_streams = model.kind == "encoder_decoder" or nil })
     settle_loss(context, given, context.task)
   end
   datasets.settle_steps(context, context.task)

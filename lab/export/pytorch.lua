@@ -200,7 +200,7 @@ end
 local function collect_all_facets(formula, attentions)
   local facets = {}
   for _, op in ipairs(attentions) do
-    local family_formula = formula and formula.families and formula.families[op.family.of_spec]
+    local family_formula = formula and formula.families and formula.families[op.family.spec_name]
     facets[op] = collect_facets(op, formula and not formula.families and formula or family_formula)
   end
   return facets

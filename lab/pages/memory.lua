@@ -3,7 +3,7 @@
 --
 -- Input: a plan with its network (plan.cpu); a size, the tokens of every stream, { T } or { S, T }; a number of
 -- sequences; a level of levels.lua, by default the widest. Output: bytes, counted as lay_out, shared_bytes and
--- tables_bytes of the generated code count them (templates/cpu/workspace.tpl and its includes, behind_end.tpl,
+-- tables_bytes of the generated code count them (templates/cpu/workspace.tpl and its includes, step_tables_end.tpl,
 -- parts/position_tables.tpl); tests/unit/test_random.c and test_parity.c compare the two.
 -- Output of M.derive, computed once for a plan:
 --   vector_bytes    bytes of all parameters, with padding
@@ -214,29 +214,29 @@ function M.find_largest_workspace(plan, sizes, level)
   return largest
 end
 
--- Returns the bytes of packed weights (the output's included), of sampled positions, and of tables behind these.
+-- Returns the bytes of packed weights (the output's included), of sampled positions, and of the tables of a step.
 function M.count_shared(plan, size, level)
   local sizes = derive_sizes(plan, level)
-  local reals, bytes, behind = plan.width * plan.class_columns, 0, 0
+  local reals, bytes, step_tables = plan.width * plan.class_columns, 0, 0
   for struct, panel in lists.iterate_nested(plan.structs, "panels") do
     reals = reals + struct.repetitions * panel.elements
   end
-  if plan.input_draw and plan.input_draw.apart and plan.input_draw.kind == "randomized" then
+  if plan.input_draw and plan.input_draw.is_separate and plan.input_draw.kind == "randomized" then
     bytes = 2 * #plan.streams * plan.input_draw.max_position * INTEGER
   end
   for _, family in ipairs(plan.attentions) do
     bytes = bytes + count_facets(family, sizes, "draws", get_sides(family, size))
-    behind = behind + count_facets(family, sizes, "behind", get_sides(family, size))
+    step_tables = step_tables + count_facets(family, sizes, "step_tables", get_sides(family, size))
   end
   bytes = round_up(reals * sizes.real + bytes, sizes.real)
-  return plan.last_behind and count_taken(bytes) + behind or bytes
+  return plan.last_step_tables and count_taken(bytes) + step_tables or bytes
 end
 
 -- Returns the bytes of the tables of positions. size: the longest sequences.
 function M.count_tables(plan, size)
   local rows, channels = math.max(table.unpack(size)), plan.sinusoids and plan.width or 0
   channels = channels + (plan.additive.member == "place" and plan.width or 0)
-  if plan.input_draw and plan.input_draw.apart then
+  if plan.input_draw and plan.input_draw.is_separate then
     rows = math.max(rows, plan.input_draw.max_position)
   end
   for _, family in ipairs(plan.attentions) do

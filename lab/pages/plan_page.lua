@@ -130,7 +130,7 @@ function M.format_page(plan)
       plan.resolved.task.name and plan.resolved.task.name .. ", " or "", plan.task.kind,
       (plan.task.source or plan.task.data) and " (" .. plan.task.path .. ")" or "",
       plan.task.options and ", " .. plan.task.options or "", plan.task.input_count, plan.classes,
-      (plan.computation and (", %s per input token (pause tokens)"):format(plan.computation.words) or "")
+      (plan.computation and (", %s per input token (pause tokens)"):format(plan.computation.text) or "")
         .. (plan.task.loss and (plan.task.counted and ", loss of the labels that count (mask 1)"
         or ", loss of all labels, masked ones, too") or "")),
     "parameters  " .. format_count(plan.parameters)

@@ -1,6 +1,6 @@
 % include("parts/banner.tpl", { template = "common/defaults.inc.tpl", about = about.defaults })
 
-static const char defaults[${defaults.room}] =
+static const char defaults[${defaults.reserved}] =
 % for i, line in ipairs(defaults.lines) do
         "${line}" % if i < #defaults.lines
         "${line}"; % else

@@ -1,5 +1,5 @@
 % paragraph("attention/cpu/signed_sinusoid.tpl") % if signed_sinusoids
-% local input_draws = input_draw and input_draw.apart and input_draw.kind == "randomized"
+% local input_draws = input_draw and input_draw.is_separate and input_draw.kind == "randomized"
 % paragraph("cpu/input_draws.tpl") % if input_draws
 % include("attention/cpu/draws.tpl", family) % for _, family in ipairs(attentions)
 % for _, struct in ipairs(structs) do

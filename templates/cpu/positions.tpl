@@ -36,7 +36,7 @@ typedef struct shared {
 
 /* Values that blocks of sequences of equal length share. */
 typedef struct shared {
-% local has_members = input_draw and input_draw.apart
+% local has_members = input_draw and input_draw.is_separate
 % for _, pack in ipairs(packs) do
     ${pack.struct.block}_maps ${pack.struct.block}[${pack.struct.count}]; % if pack.list[1] and pack.name == "maps"
 % has_members = has_members or pack.list[1] and pack.name == "maps"
@@ -46,7 +46,7 @@ typedef struct shared {
 % end
     char none; /* C has no structs without members */ % if not has_members
 % end
-% if input_draw and input_draw.apart and input_draw.kind == "randomized" then
+% if input_draw and input_draw.is_separate and input_draw.kind == "randomized" then
     int32_t input_position[2][MAX_POSITION], input_scratch[2][MAX_POSITION]; /* sampled positions of each stream, and scratch memory of sampling */
 % end
     % include("attention/cpu/shared_draws.tpl", family) % for _, family in ipairs(attentions)

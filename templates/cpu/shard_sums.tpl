@@ -10,7 +10,7 @@ typedef struct shard_sums {
     size_t used = 0;
 % for _, family in ipairs(attentions) do
 % if family.sums then
-    % call("lay_out_" .. family.name .. "_sums", "&sums->" .. family.name, "memory", "&used", family.of_shape)
+    % call("lay_out_" .. family.name .. "_sums", "&sums->" .. family.name, "memory", "&used", family.shape_lengths)
 % end
 % end
     return used;

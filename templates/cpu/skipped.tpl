@@ -32,7 +32,7 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % if by_head then
     for (int h = 0; h < ${PREFIX}HEADS; h++) {
         const ${name}_head ${name} = {${sizes}, .h = h};
-        forward += ${f64(entry.of_head)} * ${name}_skipped_pairs(&${name}, ${name}.T);
+        forward += ${f64(entry.per_head)} * ${name}_skipped_pairs(&${name}, ${name}.T);
         forward -= ${f64(of_head)} * ${name}_skipped_pairs(&${name}, skipped_queries); % if of_last
     }
 % else

@@ -49,7 +49,7 @@ enum { VOCABULARY = ${symbols} }; /* number of symbols; before the first attenti
 
 % end
 static size_t shared_bytes(const lh_shape *longest) {
-    return ${last_behind}_end(longest); % if last_behind
+    return ${last_step_tables}_end(longest); % if last_step_tables
     return sizeof(shared); % else
 }
 

@@ -92,7 +92,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % end
     % include("cpu/buffer.tpl", request) % for _, request in ipairs(cpu.requests.always)
 % for _, family in ipairs(attentions) do
-% local lengths = "w->" .. family.queries.at .. "length" .. (family.cross and ", w->" .. family.keys.at .. "length" or "")
+% local lengths = "w->" .. family.queries.stream_prefix .. "length" .. (family.cross and ", w->" .. family.keys.stream_prefix .. "length" or "")
     lay_out_${family.name}_scratch(&w->${family.name}, memory, &used, ${lengths}, mode == LH_MODE_TRAIN);
 % end
 % for _, stream in ipairs(drawn) do

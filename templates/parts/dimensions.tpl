@@ -6,19 +6,19 @@ ${family.PREFIX}HEAD_WIDTH = ${family.head_width},
 % end
 ${width.name} = ${width.count}, % for _, width in ipairs(widths)
 % if linear and task.blanks > 0 then
-BLANKS = ${task.blanks}, /* blank tokens, the first ones of: ${tokens_words} */
+BLANKS = ${task.blanks}, /* blank tokens, the first ones of: ${tokens_text} */
 INPUTS = ${inputs}, /* rows of the embedding: one for each token that is not blank */
 % elseif linear then
-INPUTS = ${inputs}, /* rows of the embedding: ${tokens_words} */
+INPUTS = ${inputs}, /* rows of the embedding: ${tokens_text} */
 % else
-TOKENS = ${tokens}, /* rows of the embedding: ${tokens_words} */
+TOKENS = ${tokens}, /* rows of the embedding: ${tokens_text} */
 % end
 OUTPUT_TOKEN = ${decoder.first_output}, /* token of the first output symbol */ % if cpu.tied
 CLASSES = ${classes},
 CLASS_COLUMNS = ${class_columns}, /* classes, rounded up to a whole vector */
 POSITION_ROWS = ${additive.rows}, % if additive.kind == "learned"
 GRID_WIDTH = ${additive.grid}, /* tokens of a row of the grid */ % if additive.grid
-% if input_draw and input_draw.apart then
+% if input_draw and input_draw.is_separate then
 FIRST_POSITION = 1, % if input_draw.first == 1
 % local first = input_draw.first == 1 and "FIRST_POSITION" or "0"
 MAX_POSITION = ${input_draw.max_position}, /* positions of added vectors: ${first} .. MAX_POSITION - 1 */

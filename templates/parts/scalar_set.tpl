@@ -7,7 +7,7 @@ typedef struct ${set} {
 INLINE void ${lay_out}(${set} *s, char *memory, size_t *used, ${lengths}) {
     s->${n.name} = ${n.value}; % for _, n in ipairs(numbers)
     s->${t.name} = (${t.type} *)reserve(memory, used, ${t.count} * sizeof(${t.type})); % for _, t in ipairs(members)
-    if (!memory) return; % if members.behind
+    if (!memory) return; % if members.has_distance_tables
 % for _, t in ipairs(members) do
     s->${t.name} += ${S} - 1; % if t.class == "distance"
 % end

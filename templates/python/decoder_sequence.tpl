@@ -1,11 +1,11 @@
 def with_target(inputs, target):
 % if two_streams and computation then
-    """Two streams: the tokens of inputs [B][n], ${computation.words} for each; the separator and the tokens of
+    """Two streams: the tokens of inputs [B][n], ${computation.text} for each; the separator and the tokens of
     target [B][m] without the last."""
 % elseif two_streams then
     """Two streams: the tokens of inputs [B][n]; the separator and the tokens of target [B][m] without the last."""
 % elseif computation then
-    """[B][T]: the tokens of inputs [B][n], ${computation.words} for each, the separator, the tokens of target [B][m]
+    """[B][T]: the tokens of inputs [B][n], ${computation.text} for each, the separator, the tokens of target [B][m]
     without the last."""
 % else
     """[B][T]: the tokens of inputs [B][n], the separator, the tokens of target [B][m] without the last."""

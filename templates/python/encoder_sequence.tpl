@@ -1,6 +1,6 @@
 % if computation then
 def with_outputs(inputs, outputs):
-    """[B][T]: the tokens of inputs [B][n], ${computation.words} for each, then the empty token at the place of every
+    """[B][T]: the tokens of inputs [B][n], ${computation.text} for each, then the empty token at the place of every
     output."""
     inputs = torch.as_tensor(inputs)
     batch, count = inputs.shape

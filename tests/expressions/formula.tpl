@@ -17,9 +17,9 @@ INLINE int drawn_distance(const int32_t *distance, int offset) {
     return offset < 0 ? ${max_position} - distance[-offset] : ${max_position} - 1;
 }
 % end
-% include("attention/cpu/behind_shared.tpl")
+% include("attention/cpu/step_tables_start.tpl")
 % include("attention/cpu/scalar.inc.tpl")
-% include("attention/cpu/behind_end.tpl")
+% include("attention/cpu/step_tables_end.tpl")
 
 /* Scores, weighted gradients of the logits and those of the parameters, added to g. Arrays [LAYERS][HEADS][keys][queries];
  * drawn: positions or distances of each layer, or NULL. */

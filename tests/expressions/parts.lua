@@ -20,8 +20,8 @@ end
 -- A single family in the form that templates and the facet of scores read.
 function M.make_family(positions, heads, layers)
   return { name = "self", prefix = "", PREFIX = "", heads = heads, layers = layers, positions = positions,
-    relative = { behind = false }, queries = { stream = 0 }, keys = { stream = 0 }, cross = false,
-    behind_previous = false, ranged = false, tiles = false, attends = { T = "T", S = "T", keys = "T" },
+    relative = { has_step_tables = false }, queries = { stream = 0 }, keys = { stream = 0 }, cross = false,
+    previous_step_tables = false, ranged = false, tiles = false, attends = { T = "T", S = "T", keys = "T" },
     stack = { member = "layer", count = "LAYERS" }, mask = { kind = "none" }, rotation = { kind = "none" },
     normaliser = { kind = "softmax" }, drops = false }
 end

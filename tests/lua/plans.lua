@@ -39,7 +39,7 @@ end
 -- checkpoint with initial values, or nil; score: the formula of the score, or nil.
 function M.build(resolved, facts, init, score)
   facts = facts or M.make_task(5, 5, "n")
-  facts.apart, facts.readout = resolved.model.kind == "encoder_decoder" or nil, resolved.model.readout
+  facts.has_two_streams, facts.readout = resolved.model.kind == "encoder_decoder" or nil, resolved.model.readout
   return plan_module.build(resolved, { task = facts, init = init, score = score })
 end
 

@@ -32,11 +32,11 @@ end
 
 function TestText.test_the_first_line_has_space_and_digest()
   local encoded = make_plan({}).defaults
-  local room, digest, body = encoded.text:match("^longhand defaults 1 (%d+) (%x+)\n(.*)$")
-  lu.assertEquals(room, tostring(encoded.room))
+  local reserved, digest, body = encoded.text:match("^longhand defaults 1 (%d+) (%x+)\n(.*)$")
+  lu.assertEquals(reserved, tostring(encoded.reserved))
   lu.assertEquals(digest, sha256.digest(body))
-  lu.assertEquals(encoded.text:find(defaults.make_pattern(encoded.room)), 1)
-  lu.assertNil(encoded.text:find(defaults.make_pattern(2 * encoded.room)))
+  lu.assertEquals(encoded.text:find(defaults.make_pattern(encoded.reserved)), 1)
+  lu.assertNil(encoded.text:find(defaults.make_pattern(2 * encoded.reserved)))
 end
 
 -- The buffer holds twice the text, in large steps, so that most other specs' texts fit.
@@ -47,8 +47,8 @@ function TestText.test_space_of_the_text_fits_most_other_texts()
   end
   local short = make_plan({}).defaults
   local long = make_plan({ "train.checkpoint.keep={ " .. table.concat(steps, ",") .. " }" }).defaults
-  lu.assertEquals(short.room, 16384)
-  lu.assertTrue(long.room >= 2 * #long.text and long.room < 4 * #long.text)
+  lu.assertEquals(short.reserved, 16384)
+  lu.assertTrue(long.reserved >= 2 * #long.text and long.reserved < 4 * #long.text)
 end
 
 TestFiles = {}
@@ -82,11 +82,11 @@ end
 
 TestWrite = {}
 
-local old = { text = "longhand defaults 1 100 0123456789abcdef\ntrain.steps 1\n", room = 100 }
-local new = { text = "longhand defaults 1 100 fedcba9876543210\ntrain.steps 20000\n", room = 100 }
+local old = { text = "longhand defaults 1 100 0123456789abcdef\ntrain.steps 1\n", reserved = 100 }
+local new = { text = "longhand defaults 1 100 fedcba9876543210\ntrain.steps 20000\n", reserved = 100 }
 
 local function pad_text(encoded)
-  return encoded.text .. ("\0"):rep(encoded.room - #encoded.text)
+  return encoded.text .. ("\0"):rep(encoded.reserved - #encoded.text)
 end
 
 local function write_program(name, bytes)
@@ -108,7 +108,7 @@ end
 function TestWrite.test_ambiguous_places_are_not_written()
   local block = pad_text(old)
   for name, bytes in pairs({ none = "no text", twice = block .. block, cut = block:sub(1, -2),
-    behind = old.text .. ("\0"):rep(20) .. ("x"):rep(80), room = (block:gsub(" 100 ", " 101 ", 1)),
+    behind = old.text .. ("\0"):rep(20) .. ("x"):rep(80), reserved = (block:gsub(" 100 ", " 101 ", 1)),
     version = (block:gsub("defaults 1", "defaults 2", 1)) }) do
     local to = support.write("unsure/x", ""):match("^(.*)/") .. "/" .. name
     lu.assertNil((trainer_defaults.write(write_program("unsure/from_" .. name, bytes), to, new)), name)

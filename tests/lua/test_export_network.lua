@@ -341,7 +341,7 @@ end
 -- Attentions with equal formulas share one function.
 function TestNetworks.test_scores_of_several_families()
   local function make_families(own)
-    return { other = setmetatable({ name = "other", of_spec = "other", prefix = "other_" },
+    return { other = setmetatable({ name = "other", spec_name = "other", prefix = "other_" },
       { __index = own }) }
   end
   local function derive_with(other)
@@ -367,7 +367,7 @@ function TestNetworks.test_constants_of_several_families()
   end
   local function make_families(own)
     own.score = { kind = "plain" }
-    return { other = setmetatable({ name = "other", of_spec = "other", prefix = "other_" },
+    return { other = setmetatable({ name = "other", spec_name = "other", prefix = "other_" },
       { __index = own }) }
   end
   local function derive_with(value)

@@ -86,11 +86,11 @@ end
 function TestPages.test_terms_that_exclude_one_another_are_refused()
   local even, gate = "spacing = { kind = 'even', heads = 2 }", "gate = { kind = 'distance' }"
   local geometric = ", rotation = { kind = 'none' }, normaliser = { kind = 'geometric' }"
-  for _, case in ipairs({ { even .. geometric, "attention self tries keys outwards, and something" },
-    { gate .. ", normaliser = { kind = 'geometric', directional = false }", "tries keys outwards, and something" },
-    { gate .. geometric, "attention self asks the network for direction and for gate" },
-    { even .. ", mask = { kind = 'antidiagonal', width = 1 }", "has queries that see all, lest they see nothing" },
-    { gate, "attention self asks the network for gate, which is not kept of tokens that are decoded", "decoder" } }) do
+  for _, case in ipairs({ { even .. geometric, "attention self visits keys outwards from the query" },
+    { gate .. ", normaliser = { kind = 'geometric', directional = false }", "visits keys outwards from the query" },
+    { gate .. geometric, "two parts of attention self request values: direction and gate" },
+    { even .. ", mask = { kind = 'antidiagonal', width = 1 }", "has queries that see all keys instead of none" },
+    { gate, "attention self reads gate, which is not cached for decoded tokens", "decoder" } }) do
     local resolved, _, d = support.check_text(SPEC:format(case[3] or "encoder", case[1]))
     assert(resolved, d:text())
     local plan, problem = plans.build(resolved)

@@ -18,15 +18,17 @@ function TestRelative.test_both_kinds_have_their_rows_and_vectors()
     return relative.plan(spec, encodings.make_family(positions.plan(spec, encodings.BARE, {})), { width = 16 })
   end
   local xl = plan_relative("transformer_xl", "drawn")
-  lu.assertEquals({ xl.toeplitz, xl.biases, xl.behind, xl.width, xl.vectors }, { true, true, true, 16, 3 })
+  lu.assertEquals({ xl.toeplitz, xl.biases, xl.has_step_tables, xl.width, xl.vectors }, { true, true, true, 16, 3 })
   local shaw = plan_relative("shaw", "drawn")
-  lu.assertEquals({ shaw.toeplitz, shaw.biases, shaw.behind, shaw.width, shaw.vectors }, { true, false, true, 8, 2 })
+  lu.assertEquals({ shaw.toeplitz, shaw.biases, shaw.has_step_tables, shaw.width, shaw.vectors },
+    { true, false, true, 8, 2 })
   lu.assertEquals({ shaw.clip, shaw.rows, shaw.padded_elements }, { 4, 9, 80 }) -- 72 elements in vectors of 16
   lu.assertAlmostEquals(shaw.init_sigma, math.sqrt(2 / 17), 1e-15)
   local rotated = plan_relative("transformer_xl", "difference")
-  lu.assertEquals({ rotated.toeplitz, rotated.rotated, rotated.behind, xl.rotated }, { false, true, true, false })
+  lu.assertEquals({ rotated.toeplitz, rotated.rotated, rotated.has_step_tables, xl.rotated },
+    { false, true, true, false })
   lu.assertFalse(plan_relative("shaw", "difference").rotated)
-  lu.assertFalse(plan_relative("shaw", "difference").behind)
+  lu.assertFalse(plan_relative("shaw", "difference").has_step_tables)
   lu.assertEquals(relative.plan(make_encoding("none", "none", "index"), encodings.make_family(NOTHING), {}).kind,
     "none")
 end

@@ -20,7 +20,7 @@ local CC = os.getenv("CC") or "gcc"
 local FLAGS = " -std=gnu11 -O1 -Wall -Wextra -Werror -Wno-psabi -Wno-unused-function -Wno-unused-parameter"
   .. " -Wno-unknown-pragmas -I. -Iinclude -Iruntime "
 local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "layer", state = "layer_state" }
-local SOURCE, TARGET = { stream = 0, at = "source." }, { stream = 1, at = "target." }
+local SOURCE, TARGET = { stream = 0, stream_prefix = "source." }, { stream = 1, stream_prefix = "target." }
 
 local CROSS = { rotation = { kind = "rope", base = 500.0 }, mask = false, score = false, spacing = false }
 
@@ -32,7 +32,8 @@ local function derive_two(self_facets, cross)
   local family = plan.attentions[1]
   family.queries, family.keys, family.partial, family.bounded, family.recomputed = TARGET, TARGET, false, false, false
   plan.streams = { { name = "source", index = 0 }, { name = "target", index = 1 } }
-  plan.attentions[2] = { name = "cross", of_spec = "cross", stack = LAYERS, ranged = true, tiles = false, drops = false,
+  plan.attentions[2] = { name = "cross", spec_name = "cross", stack = LAYERS, ranged = true, tiles = false,
+    drops = false,
     partial = false, bounded = false, recomputed = false, queries = TARGET, keys = SOURCE, cross = true, causal = false,
     layers = plan.layers, heads = 4, head_width = width // 4, head_part = (width // 4) & -(width // 4) }
   dimensions.settle_families(plan.attentions)

@@ -4,7 +4,8 @@
 -- and a rest (expression/lower.lua). Output:
 --
 --   tables              members of the struct score_tables: { name, class, declared, type, count, about };
---                       tables.behind: whether some are tables by query - key, which start before their pointers
+--                       tables.has_distance_tables: whether some are tables by query - key, which start before their
+--                       pointers
 --   numbers             members of score_tables that are counts, which depend on the number of tokens
 --   gradients, gradient_numbers   the same for the struct score_gradients
 --   gradient_set        names of the struct of gradients and of its functions; those of score_tables if both structs
@@ -43,7 +44,8 @@ local function list_gradients(build, gathers)
 end
 
 -- The counts that a struct with these members needs, { type, name, value, about }; at least one, since C has no empty
--- struct. Sets members.behind. is_first: whether the struct is score_tables, whose counts have full comments.
+-- struct. Sets members.has_distance_tables. is_first: whether the struct is score_tables, whose counts have full
+-- comments.
 local function list_numbers(build, members, is_first)
   local has, list, cross = lists.to_set(lists.map(members, function(m) return m.class end)), {}, build.cross
   local function add(wanted, type, name, value, about)
@@ -56,7 +58,7 @@ local function list_numbers(build, members, is_first)
     and ("%s - 1: elements of one head by query - key or query + key"):format(cross and "T + S" or "2 T"))
   add(has.pair, "size_t", "pairs", ("(size_t)T * (size_t)%s"):format(cross and "S" or "T"),
     is_first and (cross and "T S" or "T^2"))
-  members.behind = has.distance or false
+  members.has_distance_tables = has.distance or false
   return list
 end
 

@@ -48,7 +48,7 @@ function M.list_requests(net, list, prefix, used)
       used = used,
       name = buffer.name or family.name, width = buffer.width and buffer.width.text or false, rows = rows,
       row = net.streams[2] and rows and ("(size_t)%s * sizeof(real)"):format(rows) or "row",
-      lengths = lengths_format and lengths_format:format(family.queries.at, family.keys.at) })
+      lengths = lengths_format and lengths_format:format(family.queries.stream_prefix, family.keys.stream_prefix) })
   end
   return requests
 end

@@ -162,7 +162,7 @@ local function write_positions(text, op, prefix)
   elseif draw.kind == "sequence" then
     return text.w .. prefix .. "position"
   end
-  return draw.apart and ("%sshared->input_position[%d]"):format(text.w, op.out.stream.index)
+  return draw.is_separate and ("%sshared->input_position[%d]"):format(text.w, op.out.stream.index)
     or ("%sshared->%sposition[%s]"):format(text.w, (attention.find_placing_family(op.scope) or draw).prefix,
     draw.layer_index)
 end

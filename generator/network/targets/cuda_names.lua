@@ -80,7 +80,7 @@ end
 -- Without a second stream this is the sample of the network's first family. variables: those of the stream
 -- (cuda_buffers.lua).
 function M.name_input_draws(variables, draw)
-  return draw and "v->" .. (draw.apart and variables.input_draws or draw.prefix .. "draws")
+  return draw and "v->" .. (draw.is_separate and variables.input_draws or draw.prefix .. "draws")
 end
 
 -- The sampled positions of vectors that are added in a layer of a block, as text; nil without a sample. l: the text of
@@ -91,7 +91,7 @@ function M.name_drawn_places(variables, op, l)
     return variables.sequences .. "()"
   end
   local placing = attention.find_placing_family(op.scope)
-  return draw and (draw.apart and "v->" .. variables.input_draws
+  return draw and (draw.is_separate and "v->" .. variables.input_draws
     or ("%sfind_positions(v, %s)"):format((placing or draw).prefix, l))
 end
 

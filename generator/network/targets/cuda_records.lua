@@ -226,7 +226,7 @@ end
 -- block if vectors have the sampled positions of their block's family and there are several families.
 local function name_places_routine(device, op, variables)
   local draw = op.encoding.draw
-  local is_by_block = draw and not draw.apart and device.net.used_families[2]
+  local is_by_block = draw and not draw.is_separate and device.net.used_families[2]
   return ("add_%splaces"):format(is_by_block and op.scope.name .. "_" or variables.prefix)
 end
 

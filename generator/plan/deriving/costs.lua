@@ -4,7 +4,7 @@
 -- M.measure_training: facts about the training lengths; the longest length decides which weights attention stores
 -- (recomputed_weights.lua). Output of M.derive:
 --   flops           factors for the generated formulas: streams, attentions, and pairs_text for `pairs` (outline.lua);
---                   output: multiply-adds for a label; masked: families with masks, { family, count, of_head }, with
+--                   output: multiply-adds for a label; masked: families with masks, { family, count, per_head }, with
 --                   operations for a pair of tokens in all heads and in one
 --   flops_per_step  operations of a step of training, with the mean over the training lengths by their expected
 --                   shares of the steps
@@ -95,7 +95,7 @@ end
 local function list_masked(plan, counts)
   return lists.map(plan.attentions, function(family)
     local count = family.mask.kind ~= "none" and counts[family.name]
-    return count and { family = family, count = count, of_head = count / family.heads } or nil
+    return count and { family = family, count = count, per_head = count / family.heads } or nil
   end)
 end
 

@@ -21,8 +21,9 @@
 --   block_state        bytes of shared memory for the state of a thread block
 --   kernels            files of kernels/ in the device text, in order, before the optimiser's
 --   step_draws         random numbers that come with a step, in the order in which they lie: { template, names, prefix
---                      } for the host, { member, at, count, about } for the device; if every sequence of a stream has
---                      its own positions, also two names: sequences, of the function that finds these; T, of the length
+--                      } for the host, { member, address, count, about } for the device; if every sequence of a stream
+--                      has its own positions, also two names: sequences, of the function that finds these; T, of the
+--                      length
 --   draw_scratch       ints of workspace that sampling needs, as C text
 --   begins, shared     begins: tables are made at the start of a step; shared: there is memory that the blocks share
 --   sums               gradients of tables are added up over shards before they reach the parameters
@@ -34,16 +35,18 @@
 --   template           the template of its attention; in_fragments: attention is cut by warp; fragment_rows: the
 --                      queries or keys that a warp has at a time, half as many if heads are few (then more warps run)
 --                      or wide (then registers would not be enough)
---   head_lanes         threads that share a head's channels in attention; head_part, channel, once, first_task, tasks:
---                      the words for these in the text; uneven_heads: some threads have fewer channels
+--   head_lanes         the number of threads that share a head's channels in attention; uneven_heads: some of these
+--                      threads have fewer channels. C texts for the threads: head_part, the number of a thread's
+--                      channels; channel, the offset of the first, to append; once, the condition of statements that
+--                      one of them executes; first_task, tasks, the start and the step of loops
 --   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
 --   begins, sums       the fields of cuda with these names, for this family
 --   layer_gradients    attention writes gradients of the layer's parameters
 --   owners             passes that sum the pairs' terms of entries of tables (attention/device.lua)
 --   ends_open          the last of these passes, or the sums of biases after them, end without a barrier
---   depends_on_mode    the kernel tests at run time whether dropout applies to weights
+--   depends_on_mode    dropout applies to weights in training only, so the kernel tests the mode
 --   dscore             the name of the gradient of a pair's score; unroll, keys_at_once: of loops over pairs
---   keys, key_stride, to_keys   words: the number of keys, their stride, and their offset from the queries
+--   keys, key_stride, to_keys   C texts: the number of keys, their stride, and their offset from the queries
 --   pairs, pair_scores gradients of pairs (pair_scores: of scores, too) are stored for the owners' or keys' pass
 --   end_by_layer       each layer has its own set of all learned numbers of the score
 --   draws              random numbers are sampled for the family: draw_rows rows of T numbers, first those of
@@ -53,7 +56,7 @@
 --                      factor, false for row 0; reads_positions: layers read drawn positions
 --   to_log2            factor of logits, as C text, so that weights are powers of 2; "" if scores get this factor
 --   uniform_count      numbers that each head sums for a score, or false
---   owners_words       words of a comment about the owners' passes, or ""
+--   owner_text         text of a comment about the owners' passes, or ""
 
 local attention = require("network.graph.attention")
 local device_terms = require("attention.device")
@@ -67,7 +70,7 @@ local M = {}
 
 local THREADS = 256
 local WARPS = THREADS // 32
-local CHIP_SHARDS = 128 -- about as many blocks as a large GPU has multiprocessors; chips.lua lists others
+local CHIP_SHARDS = 128 -- about the number of multiprocessors of a large GPU; chips.lua has the numbers of others
 local REPLICA_SHARDS = 16 -- shards of a few sequences, whose activations fit the caches; teams divide the shards
 local GROUP_TOKENS = 256 -- tokens of evaluation that go through the layers together
 -- Reals of shared memory that kernels/cuda/product.cu takes: two buffers of a tile's slabs; float64 has fewer slabs.
@@ -82,7 +85,8 @@ local HEAD_PART = { float32 = 16, tf32 = 16, bf16 = 16, float64 = 8 }
 local WHOLE_HEAD = 32
 local NARROW_HEAD = 8 -- largest width of a head of which a warp takes 32 rows; wider heads would spill registers
 local BLOCK_STATE = 1024 -- bytes of shared memory for the state of all threads of a block: enough for most models
--- Bytes: the most state outside the network's arrays; larger states than BLOCK_STATE are multiples of STATE_STEP.
+-- Bytes. OTHER_STATE: the largest part of the state that is not addresses of the network's arrays. A state larger than
+-- BLOCK_STATE is a multiple of STATE_STEP.
 local OTHER_STATE, STATE_STEP = 512, 256
 local SUM_STATE = 14 -- words of 8 bytes for sums over the batch: kernels/cuda/product_weights.cu
 -- Bytes that shards of one model store for sums over the batch, at most; beyond this each shard has its own products.
@@ -101,7 +105,8 @@ local WARP_PRODUCTS = {
   tf32 = { "cuda/mma.cu", "cuda/product_tf32.cu" },
   bf16 = { "cuda/mma.cu", "cuda/product_bf16.cu" },
 }
--- Precisions in which products by warp read rounded copies of weights; in float64 only to test this exactly.
+-- Precisions in which products by warp read rounded copies of weights. In float64, rounding changes nothing, so tests
+-- can compare results exactly.
 local STORES_ROUNDED = { tf32 = true, float64 = true }
 -- Reals of shared memory: in kernels/cuda/product_warps.cu a part for each of 8 warps; in product_chains.cu two
 -- operands of 24 rows and 256 columns.
@@ -141,8 +146,8 @@ local function list_kernels(plan, device, multiplies, by_team)
   local in_fragments = lists.any(plan.attentions, function(family) return family.attends.in_fragments end)
   local list = { ("cuda/functions_%s.cu"):format(plan.precision == "float64" and "float64" or "float32"),
     "cuda/functions.cu", "cuda/instructions.cu", "cuda/block.cu" }
-  local function add(wanted, ...)
-    lists.append(list, wanted and { ... } or {})
+  local function add(is_needed, ...)
+    lists.append(list, is_needed and { ... } or {})
   end
   add(has_any(plan, "trains"), "cuda/score.cu")
   add(has_any(plan, "gains"), "cuda/lines.cu")
@@ -236,9 +241,9 @@ local function write_row_factor(before, index)
   return row ~= "0" and (row:find(" ", 1, true) and "(" .. row .. ")" or row)
 end
 
--- Sets the counts of a family's random draws, and the rows that a layer reads. places: whether vectors that blocks add
--- are at the drawn positions, too.
-local function count_draws(family, attends, places)
+-- Sets the counts of a family's random draws, and the rows that a layer reads. places_vectors: whether blocks also add
+-- vectors at the family's sampled positions.
+local function count_draws(family, attends, places_vectors)
   local positions, distance = family.positions, family.positions.distance
   local has_positions, has_distances = positions.kind == "randomized", distance.draws ~= nil
   attends.draws, attends.draws_follow = has_positions or has_distances, false
@@ -249,7 +254,8 @@ local function count_draws(family, attends, places)
   attends.distance_row = has_distances and write_row_factor(attends.position_draws,
     distance.independent and ("2 * %s + 1"):format(distance.layer_index) or distance.layer_index) or false
   attends.draw_rows = attends.position_draws + attends.distance_rows * attends.distance_draws
-  attends.reads_positions = has_positions and (family.terms.rotates or family.terms.tables or places)
+  attends.reads_positions = has_positions and (family.terms.rotates or family.terms.tables
+    or places_vectors)
 end
 
 -- The fields of a family in device code, except the names of the network's values (cuda_network.lua).
@@ -282,7 +288,7 @@ local function derive_attends(plan, family, library)
   return attends
 end
 
--- The set of families at whose drawn positions vectors are added in blocks.
+-- The set of families at whose sampled positions blocks add vectors.
 local function find_placing(plan, net)
   local blocks = lists.filter(plan.streams[2] and {} or net.scopes, function(block)
     return lists.any(block.ops, function(op) return op.kind == "place" end)
@@ -291,27 +297,27 @@ local function find_placing(plan, net)
 end
 
 local function derive_families(plan, net, library)
-  local places = find_placing(plan, net)
+  local placing = find_placing(plan, net)
   for _, family in ipairs(plan.attentions) do
     family.attends = derive_attends(plan, family, library)
     family.on_device = { terms = device_terms.list_terms(family) }
     family.attends.owners = device_terms.list_owners(family)
     family.attends.ends_open = family.attends.owners[1] and (family.terms.biases
       or lists.any(family.attends.owners, function(owner) return not owner.kept end)) or false
-    family.attends.owners_words = family.attends.owners[1] and ", then an entry of a table" or ""
-    count_draws(family, family.attends, places[family] or false)
+    family.attends.owner_text = family.attends.owners[1] and ", then an entry of a table" or ""
+    count_draws(family, family.attends, placing[family] or false)
   end
 end
 
--- The words for a pair of query i and key j in the text of terms; some places have other words.
+-- The names of a pair of query i and key j in the text of terms, where an include gives no other names.
 local function name_pair(attends)
   local in_fragments = attends.in_fragments
   return { a = "a.", head = "&a", h = "h", j = "j", query_count = in_fragments and "T" or "a.T",
     key_count = in_fragments and "S" or "a." .. attends.keys }
 end
 
--- Sets family.on_device, the names by which device templates read a family: a copy of the family's fields and the words
--- of name_pair, with the family's terms on a device. Called when all fields of the family are set.
+-- Sets family.on_device, the fields that device templates read: a copy of the family's fields, with the names of
+-- name_pair and the family's terms on a device. The function is called when all other fields of the family are set.
 local function name_families(plan)
   for _, family in ipairs(plan.attentions) do
     local names = lists.update(family.on_device, lists.merge(family, name_pair(family.attends),
@@ -320,12 +326,13 @@ local function name_families(plan)
   end
 end
 
--- The draw of positions for vectors added to a stream's tokens, where several streams sample them apart from families.
+-- The draw of positions for vectors added to a stream's tokens; nil unless the draw belongs to no family.
 -- variables: the stream's variables in device code (device.streams).
 local function draw_input(plan, variables)
   local draw, prefix = plan.input_draw, variables.prefix .. "input_"
-  return draw and draw.apart and draw.kind == "randomized" and { template = "cuda/draw_input.tpl", prefix = prefix,
-    names = { prefix = prefix, stream = plan.streams[variables.index + 1], positions = draw, PREFIX = draw.PREFIX },
+  return draw and draw.is_separate and draw.kind == "randomized" and { template = "cuda/draw_input.tpl",
+    prefix = prefix, names = { prefix = prefix, stream = plan.streams[variables.index + 1], positions = draw,
+      PREFIX = draw.PREFIX },
     member = variables.input_draws, count = ("in->T[%d]"):format(variables.index), about = "[T]",
     scratch = { { draw.PREFIX .. "MAX_POSITION", draw.max_position } } } or nil
 end
@@ -344,17 +351,18 @@ end
 
 local function draw_family(family)
   local prefix, relative = family.prefix, family.relative
-  local most = family.positions.max_position or family.positions.distance.max_position
-  local scratch = { { family.PREFIX .. "MAX_POSITION", most } }
+  local max_position = family.positions.max_position or family.positions.distance.max_position
+  local scratch = { { family.PREFIX .. "MAX_POSITION", max_position } }
   if relative.kind ~= "none" and not relative.toeplitz then
-    scratch[2] = { family.PREFIX .. "PAIR_KEYS + 1", relative.kind == "shaw" and relative.rows + 1 or 2 * most }
+    scratch[2] = { family.PREFIX .. "PAIR_KEYS + 1",
+      relative.kind == "shaw" and relative.rows + 1 or 2 * max_position }
   end
   return { template = "attention/cuda/family_draws.tpl", prefix = prefix, names = family.on_device, family = family,
     member = prefix .. "draws", count = prefix .. "draw_count(v)",
     about = family.cross and "[draws][T] of queries, [draws][S] of keys" or "[draws][T]", scratch = scratch }
 end
 
--- Ints of workspace for sampling, as C text: the largest of all draws' needs (scratch: { C text, number }).
+-- The ints of workspace for sampling, as C text: the largest number that a draw needs (scratch: { C text, number }).
 local function count_scratch(draws)
   local largest = { "0", 0 }
   for _, need in lists.iterate_nested(draws, "scratch") do
@@ -372,7 +380,7 @@ local function list_step_draws(plan, device)
   end))
   for i, draw in ipairs(list) do
     local previous = list[i - 1]
-    draw.at = previous and ("v->%s + %s"):format(previous.member, previous.count) or "in->draws"
+    draw.address = previous and ("v->%s + %s"):format(previous.member, previous.count) or "in->draws"
     if draw.family then
       draw.family.attends.draws_follow = list[i + 1] ~= nil
     end

@@ -1,8 +1,8 @@
 -- The settings of an experiment that change no code, as the text that a trainer contains (runtime/training/defaults.h).
 --
 -- Input: the resolved spec, the checkpoint that runs begin with or nil (first_checkpoint.lua). Output: { text, digest,
--- room, lines }: the whole text, the digest in its first line, the bytes that a program reserves for it, and the text
--- as C string literals. If only this text differs, trainer_defaults.lua writes it into an existing trainer.
+-- reserved, lines }: the whole text, the digest in its first line, the bytes that a program reserves for it, and the
+-- text as C string literals. If only this text differs, trainer_defaults.lua writes it into an existing trainer.
 
 local axes = require("spec.task.axes")
 local canonical = require("base.canonical")
@@ -15,7 +15,7 @@ local validation = require("spec.rules.validation")
 local M = {}
 
 local VERSION = 1 -- LH_DEFAULTS_VERSION
-local MIN_ROOM = 16384 -- bytes
+local MIN_RESERVED = 16384 -- bytes
 
 local function format_lengths(lengths)
   if not lengths then
@@ -97,13 +97,13 @@ local function list_values(resolved, init)
   }
 end
 
-local function format_head(room, digest)
-  return ("longhand defaults %d %d %s\n"):format(VERSION, room, digest)
+local function format_head(reserved, digest)
+  return ("longhand defaults %d %d %s\n"):format(VERSION, reserved, digest)
 end
 
--- A pattern for a text in a program that reserves `room` bytes.
-function M.make_pattern(room)
-  return format_head(room, "%x+")
+-- A pattern for a text in a program that reserves `reserved` bytes.
+function M.make_pattern(reserved)
+  return format_head(reserved, "%x+")
 end
 
 -- The lines of a text as C string literals, without their quotes.
@@ -117,12 +117,12 @@ local function write_literals(text)
 end
 
 -- The number of bytes to reserve for a text, one of a few: a text can only replace one with an equal number.
-local function choose_room(bytes)
-  local room = MIN_ROOM
-  while room < 2 * bytes do
-    room = 2 * room
+local function choose_reserved(bytes)
+  local reserved = MIN_RESERVED
+  while reserved < 2 * bytes do
+    reserved = 2 * reserved
   end
-  return room
+  return reserved
 end
 
 -- The environment of a trainer that ./longhand starts: with it the trainer refuses to run if another build has replaced
@@ -137,9 +137,9 @@ function M.derive(resolved, init)
     local text = type(value) == "number" and canonical.format(value) or tostring(value)
     return value and ("%s %s\n"):format(name, text) or nil
   end))
-  local room, digest = choose_room(#body), sha256.digest(body)
-  local text = format_head(room, digest) .. body
-  return { text = text, digest = digest, room = room, lines = write_literals(text) }
+  local reserved, digest = choose_reserved(#body), sha256.digest(body)
+  local text = format_head(reserved, digest) .. body
+  return { text = text, digest = digest, reserved = reserved, lines = write_literals(text) }
 end
 
 return M

@@ -3,14 +3,14 @@
 -- Input: a plan with its resolved spec and task. Output: layers (of all stacks), width, feedforward, readout, streams,
 -- classes, class_columns (classes, rounded up to whole vectors), real_bytes (of a number), dropout, block_tokens,
 -- cuts_by_warp (device_products is "warps"); part_start, a call in generated code; and of the vocabulary computation,
--- tokens (their number), tokens_words, empty_token, decoder, reading, token_constants. M.attentions gives, for
+-- tokens (their number), tokens_text, empty_token, decoder, reading, token_constants. M.attentions gives, for
 -- model_network.lua, the families that a description of the kind may name. A family of attentions has the attentions of
 -- one place in the block, over all layers of a stack; encoding_facets.lua adds its facets:
 --   name           "self"; the family's functions and types in generated code contain it
---   of_spec        its name in the spec, the same in all models of a kind
+--   spec_name        its name in the spec, the same in all models of a kind
 --   prefix, PREFIX the prefix of its constants and of its members in shared structs: "" for a single family
 --   stack          names of its layers in generated code: count, parameters (type), member, state (type)
---   queries, keys  the two sides: { stream, at }; at: the prefix of the stream's length in the workspace
+--   queries, keys  the two sides: { stream, stream_prefix }; stream_prefix: of the stream's length in the workspace
 --   cross          the sides differ: queries [WIDTH], keys and values [2 WIDTH] are in separate rows
 --   causal         no query may see keys after it
 --   ranged         a call may compute a part of the queries
@@ -47,7 +47,7 @@ local function plan_computation(times, token)
     token = token,
     all = times + 1,
     prefix = times > 1 and times .. " * " or "",
-    words = times > 1 and times .. " computation tokens" or "a computation token",
+    text = times > 1 and times .. " computation tokens" or "a computation token",
   } or false
 end
 
@@ -70,18 +70,18 @@ local tokens = {}
 function tokens.encoder(plan, inputs, times)
   local model = plan.resolved.model
   if model.readout then
-    return { computation = plan_computation(times, inputs), tokens = inputs, tokens_words = "input symbols",
+    return { computation = plan_computation(times, inputs), tokens = inputs, tokens_text = "input symbols",
       empty_token = false, decoder = false, reading = READOUTS[model.readout],
       token_constants = model.readout == "probe" and ("PROBE = %s"):format(plan.task.probe) or "" }
   end
   local has_spare = times or model.spare_token ~= false and model.embedding ~= "linear"
   local count = inputs + (has_spare and 2 or 1)
-  local words = times and "input symbols, the computation token, the empty output"
+  local text = times and "input symbols, the computation token, the empty output"
     or has_spare and "input symbols, an unused symbol, the empty output" or "input symbols, the empty output"
   local computed = plan_computation(times, inputs)
-  return { computation = computed, tokens = count, tokens_words = words, empty_token = count - 1, decoder = false,
+  return { computation = computed, tokens = count, tokens_text = text, empty_token = count - 1, decoder = false,
     reading = ("The encoder reads the input, %sone empty token per output; the answers are read at the empty tokens.")
-      :format(times and computed.words .. " for each of its tokens, then " or "then "),
+      :format(times and computed.text .. " for each of its tokens, then " or "then "),
     token_constants = write_constants(computed, "EMPTY_TOKEN = " .. count - 1) }
 end
 
@@ -92,12 +92,12 @@ function tokens.decoder(plan, inputs, times)
   local first = inputs + (shared and 0 or plan.task.output_count)
   local computed = plan_computation(times, first)
   local count = first + (times and 1 or 0) + (start and 0 or 1)
-  local words = (shared and "the symbols of inputs and outputs" or "input symbols, output symbols")
+  local text = (shared and "the symbols of inputs and outputs" or "input symbols, output symbols")
     .. (times and ", the computation token" or "") .. (start and "" or ", the separator")
   local first_output, separator = shared and 0 or inputs, start or count - 1
-  return { computation = computed, tokens = count, tokens_words = words, empty_token = false,
+  return { computation = computed, tokens = count, tokens_text = text, empty_token = false,
     decoder = { first_output = first_output, separator = separator },
-    reading = READINGS[plan.resolved.model.kind]:format(times and computed.words .. " for each of its tokens, " or "")
+    reading = READINGS[plan.resolved.model.kind]:format(times and computed.text .. " for each of its tokens, " or "")
       .. " without its last token. Each token from the separator on predicts the next token of the target.",
     token_constants = write_constants(computed, ("FIRST_OUTPUT = %d, SEPARATOR = %d"):format(first_output, separator)) }
 end
@@ -106,13 +106,13 @@ end
 tokens.encoder_decoder = tokens.decoder
 
 local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "layer", state = "layer_state" }
-local INPUT = { stream = 0, at = "" }
-local SOURCE, TARGET = { stream = 0, at = "source." }, { stream = 1, at = "target." }
+local INPUT = { stream = 0, stream_prefix = "" }
+local SOURCE, TARGET = { stream = 0, stream_prefix = "source." }, { stream = 1, stream_prefix = "target." }
 
 local function make_family(plan, name, queries, keys, causal)
   local model = plan.resolved.model
   local head_width = model.width // model.heads
-  return { name = name, of_spec = name, stack = LAYERS, layers = plan.layers, queries = queries, keys = keys,
+  return { name = name, spec_name = name, stack = LAYERS, layers = plan.layers, queries = queries, keys = keys,
     cross = queries ~= keys, causal = causal or false, heads = model.heads, head_width = head_width,
     head_part = head_width & -head_width, dropout_rate = model.attention_dropout }
 end

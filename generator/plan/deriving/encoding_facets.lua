@@ -4,7 +4,7 @@
 -- the additive encoding (M.derive_added, which is known before the families).
 -- Output of M.derive. Each family gets:
 --   the plans of its facets' pages
---   tempered    words on other factors in the scale of its logits
+--   tempered    text about the temperature, for the comment on the scale of its logits, or ""
 --   request     the value that the network computes for the family (facets/pages.lua), or false; request_name: its name
 --               in C
 --   slices      as in the plan (below)
@@ -16,12 +16,13 @@
 -- false; drawn_text { position_range, first_position, distance_range }, each a C list with a number for each stream
 -- (settle_stream), or false if all are 0; sequence_scratch { name, count }, integers that drawing positions for one
 -- sequence takes, or false; draws_distances, any_draws; by_length: whether sequences of each length of a batch have
--- draws and tables of their own; slices: whether sequences of other lengths read parts of the longest ones' tables
+-- draws and tables of their own; slices: whether shorter sequences read parts of the tables of the longest sequences
 -- instead; panels_member: the workspace's member with the packed weights.
--- Output of M.derive_shared, once families have their terms: which position tables exist. Each family gets sums (its
--- shards sum more than the gradient), behind (it has tables behind the struct `shared`), behind_previous (the name of
--- the family whose tables lie before these, or false) and paired (name_pairs). With one stream, vectors added to tokens
--- are at the positions of the first family; with several, at those of the facets directly in `encoding`.
+-- M.derive_shared, which reads the families' terms, returns the fields of its comment. Each family gets sums (its
+-- shards sum more than the gradient), has_step_tables (begin_step computes tables for it, which lie after the struct
+-- `shared`), previous_step_tables (the name of the family whose tables lie before these, or false) and paired
+-- (name_pairs). With one stream, vectors added to tokens are at the positions of the first family; with several, at
+-- those of the facets directly in `encoding`.
 
 local additive_facet = require("facets.additive")
 local dimensions = require("plan.deriving.dimensions")
@@ -43,7 +44,7 @@ local MARKS_PER_LINE = 8
 local function find_request(family)
   local first, second = table.unpack(pages.collect("request_value", family))
   if second then
-    error({ problem = true, field = "encoding", what = ("attention %s asks the network for %s and for %s"):format(
+    error({ problem = true, field = "encoding", what = ("two parts of attention %s request values: %s and %s"):format(
       family.name, first.name, second.name), expected = "one of the two" })
   end
   return first and lists.merge(first, { constant = first.name:upper() .. "_WIDTH",
@@ -52,9 +53,9 @@ end
 
 local function derive_family(plan, family, facts)
   local resolved, score = plan.resolved, facts.score
-  local encoding = families.make_encoding(resolved.encoding, family.of_spec)
-  local formula = encoding.score and score and (score.families and score.families[family.of_spec] or score) or nil
-  local given = { apart = plan.streams[2] ~= nil, width = plan.width, precision = plan.precision,
+  local encoding = families.make_encoding(resolved.encoding, family.spec_name)
+  local formula = encoding.score and score and (score.families and score.families[family.spec_name] or score) or nil
+  local given = { has_several_streams = plan.streams[2] ~= nil, width = plan.width, precision = plan.precision,
     longest_training = plan.longest_training, formula = formula }
   for _, page in ipairs(pages) do
     family[page.name] = page.plan and page.plan(encoding, family, given)
@@ -77,15 +78,16 @@ local function name_pairs(plan, family)
     and { pairs = is_added and "pairs" or "dlogits", rows = is_added and "pair_rows" or "rows" }
 end
 
--- Sets what depends on the terms of all families. Returns any_sums, whether a family has sums; last_behind, the name of
--- the family whose tables lie last behind the struct `shared`, or false; and which tables of positions exist.
+-- Sets the fields of families that depend on the terms of all families. Returns any_sums, whether a family has sums;
+-- last_step_tables, the name of the last family with tables of a step, or false; and whether tables of positions exist:
+-- tables (any), sinusoids, signed_sinusoids (of positive and negative distances).
 function M.derive_shared(plan)
-  local has_sinusoids, last = plan.additive.kind == "sinusoid", false
+  local has_sinusoids, last_family = plan.additive.kind == "sinusoid", false
   for _, family in ipairs(plan.attentions) do
     family.paired, family.sums = name_pairs(plan, family), family.terms.sums
-    family.behind_previous = last
-    family.behind = family.terms.computes_tables or family.terms.tables
-    last = family.behind and family.name or last
+    family.previous_step_tables = last_family
+    family.has_step_tables = family.terms.computes_tables or family.terms.tables
+    last_family = family.has_step_tables and family.name or last_family
   end
   local function has_any(name)
     return lists.any(plan.attentions, function(family) return family.terms[name] end)
@@ -94,8 +96,8 @@ function M.derive_shared(plan)
     return family.terms.biases and family.terms.by_offset
   end)
   local sinusoids = has_sinusoids and plan.additive.member == "sinusoid" or is_signed or has_any("looks_ahead")
-  return { any_sums = has_any("sums"), last_behind = last, signed_sinusoids = is_signed, sinusoids = sinusoids,
-    tables = has_sinusoids or sinusoids or has_any("rotates") }
+  return { any_sums = has_any("sums"), last_step_tables = last_family, signed_sinusoids = is_signed,
+    sinusoids = sinusoids, tables = has_sinusoids or sinusoids or has_any("rotates") }
 end
 
 -- Sets first_site of streams: the samples of a stream begin, in the counter of random numbers, at the site of the first
@@ -138,18 +140,18 @@ end
 
 -- The random positions of the vectors that are added to tokens: their kind and range, the prefix of their constants,
 -- and the draw of block l; false if positions are indices. With several streams these draws belong to no family
--- (apart).
+-- (is_separate).
 local function plan_input_draw(plan)
   local family, encoding = plan.first, plan.resolved.encoding
-  local apart = plan.streams[2] ~= nil
+  local is_separate = plan.streams[2] ~= nil
   if placement.is_by_token({ encoding = encoding }) then
     return positions_facet.plan_input(encoding)
   end
-  local positions = apart and positions_facet.plan_input(encoding) or family.positions
-  return positions.kind ~= "index" and { apart = apart, PREFIX = apart and "" or family.PREFIX,
-    prefix = apart and "" or family.prefix, kind = positions.kind, range = positions.range, first = positions.first,
-    max_position = positions.max_position, sorted = positions.sorted, sorted_text = positions.sorted_text,
-    layer_index = positions.layer_index }
+  local positions = is_separate and positions_facet.plan_input(encoding) or family.positions
+  return positions.kind ~= "index" and { is_separate = is_separate, PREFIX = is_separate and "" or family.PREFIX,
+    prefix = is_separate and "" or family.prefix, kind = positions.kind, range = positions.range,
+    first = positions.first, max_position = positions.max_position, sorted = positions.sorted,
+    sorted_text = positions.sorted_text, layer_index = positions.layer_index }
 end
 
 -- The families that use positions of a stream's tokens: { positions, PREFIX of their constants, field }. With several
@@ -162,7 +164,7 @@ function M.list_readers(plan, stream, drawn)
   for _, family in ipairs(dimensions.list_families(plan)) do
     if not plan.streams[2] or family.queries.stream == stream.index or family.keys.stream == stream.index then
       list[#list + 1] = { positions = family.positions, PREFIX = family.PREFIX,
-        field = encoding[family.of_spec] and "encoding." .. family.of_spec or "encoding" }
+        field = encoding[family.spec_name] and "encoding." .. family.spec_name or "encoding" }
     end
   end
   return list
@@ -189,7 +191,7 @@ local function settle_stream(plan, stream, drawn)
   end
 end
 
--- The most tokens of a sequence that the encoding allows, { tokens, because }; false: any number.
+-- The most tokens of a sequence that the encoding allows, { tokens, because }; false if it allows any number.
 local function find_limit(plan, additive, drawn)
   local limit = false
   local function add(tokens, field, value)
@@ -238,16 +240,16 @@ local function add_draws(part, plan, drawn)
   end
 end
 
--- The vectors added to those of tokens, except their places in the parameters and in a step.
+-- The vectors added to those of tokens, without their parameters and their sampled positions.
 function M.derive_added(plan, facts)
   return additive_facet.plan_added(plan.resolved.encoding, plan.resolved.model, facts.task)
 end
 
--- Whether blocks of sequences share values that depend on their lengths: draws, or tables behind the struct `shared`.
+-- Whether blocks of sequences share values that depend on their lengths: draws, or tables of a step.
 local function has_values_of_lengths(plan, drawn)
-  return drawn and drawn.apart and drawn.kind == "randomized" or lists.any(dimensions.list_families(plan),
+  return drawn and drawn.is_separate and drawn.kind == "randomized" or lists.any(dimensions.list_families(plan),
     function(family)
-      return family.positions.kind == "randomized" or family.positions.distance.draws or family.relative.behind
+      return family.positions.kind == "randomized" or family.positions.distance.draws or family.relative.has_step_tables
         or family.score.kind == "expression"
     end)
 end
@@ -258,12 +260,13 @@ local function has_only_slices(plan, any_draws)
   return not any_draws and not lists.any(dimensions.list_families(plan), function(family)
     local relative = family.relative
     return family.score.kind == "expression"
-      or relative.behind and not (relative.kind == "transformer_xl" and relative.toeplitz)
+      or relative.has_step_tables and not (relative.kind == "transformer_xl" and relative.toeplitz)
   end)
 end
 
--- The positions of tokens as the runtime makes them, or false. Positions of the task have greatest, the greatest one;
--- those of digits have offset; digits, the tokens that are digits; lines, a C initialiser that marks these.
+-- The positions that the runtime derives from tokens, or false. Positions that the task gives have greatest, the
+-- greatest position; positions of digits in numbers have offset; digits, the tokens that are digits; lines, a C
+-- initialiser that marks these tokens.
 local function derive_token_positions(plan, task, drawn)
   if not drawn or not drawn.by_token then
     return false

@@ -39,11 +39,11 @@ local vocabulary_rows = require("network.lists.vocabulary_rows")
 
 local M = {}
 
--- If a block has at least this number of tokens for each symbol, the first layer computes a row for each symbol.
+-- If a block of tokens has at least this number of tokens for each symbol, the first layer computes a row for each
+-- symbol.
 local MIN_TOKENS_PER_SYMBOL = 4
 
--- The descriptions of networks by the kind of a model.
-
+-- The descriptions of networks, by the kind of a model.
 local DESCRIPTIONS = {
   encoder = require("network.models.encoder"),
   decoder = require("network.models.decoder"),
@@ -55,7 +55,7 @@ local SECTION_DEFAULTS = { norm = { kind = "layer", place = "post" }, activation
   bias = "feedforward", init = "haiku", tied = false, embedding = "table", readout = "outputs", attention_dropout = 0,
   hidden_dropout = 0 }
 
--- A copy of a section with defaults for missing fields.
+-- A copy of a section of the spec, with defaults for missing fields.
 local function complete(given, defaults)
   local section = lists.copy(defaults)
   for name, value in next, given do
@@ -214,8 +214,8 @@ local function check_layers(plan, net, file)
     if op.kind == "attention" and op.family.score.kind ~= "none" and block.count ~= plan.layers then
       refuse(op, file, ("attention %s is applied %d times"):format(op.family.name, block.count),
         ("in a block of model.layers = %d repetitions, since scores count layers: stages of a stack are "
-          .. "one block, and what the last has besides stands behind it (net:feedforward, net:norm); or an encoding "
-          .. "without a score, such as rope or relative"):format(plan.layers))
+          .. "one block, and further operations of the last stage follow it (net:feedforward, net:norm); or an "
+          .. "encoding without a score, such as rope or relative"):format(plan.layers))
     end
   end
   local first = plan.first
@@ -293,10 +293,10 @@ function M.build_network(plan, file, model)
   return build_own(plan, model, file)
 end
 
--- Families without facets, by name; their field `of` is the original family.
+-- Families without facets, by name; their field `original` is the family with facets.
 local function make_bare_families(families)
   return index_by_name(lists.map(families, function(family)
-    return lists.merge(family, { of = family, prefix = "", normaliser = { kind = "softmax" },
+    return lists.merge(family, { original = family, prefix = "", normaliser = { kind = "softmax" },
       relative = { kind = "none" }, score = {} })
   end))
 end
@@ -304,15 +304,16 @@ end
 -- The attentions of a network, each with its block. The description runs once without facets first, since facets depend
 -- on the names and layer counts of these blocks.
 function M.derive_attentions(plan, additive, file)
-  local known, list = dimensions.attentions[plan.resolved.model.kind](plan), {}
-  local model, bare = make_section(plan, file), make_bare_families(known)
+  local families, list = dimensions.attentions[plan.resolved.model.kind](plan), {}
+  local model, bare = make_section(plan, file), make_bare_families(families)
   local net = file and run_own(plan, model, file, bare, additive)
     or builder.build(DESCRIPTIONS[model.kind], describe_given(plan, model, bare, additive))
   for block, op in lists.iterate_nested(net.scopes, "ops") do
-    list[#list + 1] = op.kind == "attention" and dimensions.place_in_block(op.family.of, op.family.name, block) or nil
+    list[#list + 1] = op.kind == "attention" and dimensions.place_in_block(op.family.original, op.family.name, block)
+      or nil
   end
-  dimensions.settle_families(list[1] and list or { known[1] })
-  return { attentions = list, first = list[1] or known[1] }
+  dimensions.settle_families(list[1] and list or { families[1] })
+  return { attentions = list, first = list[1] or families[1] }
 end
 
 -- The kernels that operations need on both targets, each file once; relu has a gradient without an operation.
@@ -355,9 +356,9 @@ local function limit_dropouts(eval_dropout, net)
   end
 end
 
--- Sets the properties of families that follow from the network. drops: the dropout of their weights and its place in
--- the block, or false. ranged: an attention of decoded tokens may be computed for some of the tokens only. partial: an
--- attention of labelled tokens is computed for these tokens alone.
+-- Sets the properties of families that follow from the network. drops: the dropout of their weights { name,
+-- dropout_number }, or false. ranged: an attention of decoded tokens may be computed for some of the tokens only.
+-- partial: an attention of labelled tokens is computed for these tokens alone.
 local function settle_families(plan, net, executed, stream, labelled)
   local drops, decoded, partial = {}, {}, {}
   for _, block in ipairs(net.scopes) do
@@ -375,9 +376,8 @@ local function settle_families(plan, net, executed, stream, labelled)
     family.drops, family.partial = drops[family] or false, partial[family] or false
     family.ranged = decoded[family] or false
     if family.ranged and family.request and not family.request.kept then
-      error({ problem = true, field = "encoding", expected = "an attention whose tokens are all there at once", what = (
-        "attention %s asks the network for %s, which is not kept of tokens that are decoded"):format(family.name,
-        family.request.name) })
+      error({ problem = true, field = "encoding", expected = "a model that is not decoded token by token", what = (
+        "attention %s reads %s, which is not cached for decoded tokens"):format(family.name, family.request.name) })
     end
     family.tiles = family.ranged and family.relative.kind == "none" and family.mask.kind ~= "lines"
       and family.normaliser.kind == "softmax"

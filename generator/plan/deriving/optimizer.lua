@@ -1,9 +1,9 @@
 -- The rule by which gradients become steps: its names for templates and for the runtime's spec.
 --
 -- Input: the plan with its tensors. Output:
---   optimizer   what `of` of its page returns (spec/optimizers.lua); kind and title; spared: the elements of the
---               parameter vector that do not decay, as ranges { first, last } (last included), ascending; false if all
---               decay or the rule has no decay; spared_text: the tensors of these elements in words
+--   optimizer   the fields that plan() of its page returns (spec/optimizers.lua); kind and title; spared: the elements
+--               of the parameter vector that do not decay, as ranges { first, last } (last included), ascending; false
+--               if all decay or the rule has no decay; spared_text: a description of the tensors of these elements
 --   schedule    kind: the runtime's constant, warmup, final; false if the learning rate is constant
 
 local lists = require("base.lists")
@@ -11,8 +11,8 @@ local optimizers = require("spec.optimizers")
 
 local M = {}
 
--- Tensors that do not decay, in words, by the value of train.optimizer.decays.
-local SPARED_WORDS = {
+-- A description of the tensors that do not decay, by the value of train.optimizer.decays.
+local SPARED_TEXTS = {
   all = "tensors that are not learned",
   matrices = "tensors of one dimension, and those that are not learned",
 }
@@ -48,10 +48,10 @@ function M.derive(plan)
   local train = plan.resolved.train
   local settings, schedule = train.optimizer, train.schedule
   local page = optimizers.by_name[settings.kind]
-  local rule = page.of(settings)
+  local rule = page.plan(settings)
   rule.kind, rule.title = settings.kind, rule.title or page.title
   rule.spared = rule.decay and list_spared(plan, settings.decays)
-  rule.spared_text = SPARED_WORDS[settings.decays]
+  rule.spared_text = SPARED_TEXTS[settings.decays]
   return { optimizer = rule, schedule = schedule and { kind = SCHEDULES[schedule.kind], warmup = schedule.warmup or 0,
     final = schedule.final or 0 } or false }
 end

@@ -16,10 +16,10 @@ local M = {}
 -- The assumed properties of an unknown machine.
 M.ANY_MACHINE = { l2 = 512 * 1024 }
 
--- LOAD: the cost of a load relative to a multiply-add; other units of a core execute loads at the same time, so this
--- cost matters for small tiles alone. UNDER_WAY: the number of sums that must be in flight to hide the latency of an
--- addition: four cycles on two units.
-local LOAD, UNDER_WAY = 0.3, 8
+-- LOAD_COST: the cost of a load relative to a multiply-add; other units of a core execute loads at the same time, so
+-- this cost matters for small tiles alone. MIN_SUMS: the number of sums that must be in flight to hide the latency of
+-- an addition: four cycles on two units.
+local LOAD_COST, MIN_SUMS = 0.3, 8
 local MAX_BLOCKS = 3 -- blocks of training that go through the layers together in an evaluation
 local CACHE_SHARE = 0.75 -- the part of a cache that a program can rely on
 
@@ -57,7 +57,7 @@ local function estimate_cost(plan, level, tile, waste)
   for _, product in ipairs(list_products(plan)) do
     local columns = find_widest_divisor(product.columns * plan.real_bytes // level.vector, max_columns)
     local sums, work = rows * columns, product.inner * product.columns * product.count
-    cost = cost + work * math.max(1, UNDER_WAY / sums) * (1 + LOAD * (rows + columns) / sums)
+    cost = cost + work * math.max(1, MIN_SUMS / sums) * (1 + LOAD_COST * (rows + columns) / sums)
     total_work = total_work + work
   end
   return total_work > 0 and cost / total_work * waste or 1
@@ -76,8 +76,8 @@ local function find_cheapest(values, estimate)
 end
 
 -- The choices: name; modes of the runtime that the choice affects; constants(value) for tuned.h; values(plan, level)
--- that tuning tries; default(plan, level, values, machine); why: the default's reason, with the number that of(level,
--- machine) returns.
+-- that tuning tries; default(plan, level, values, machine); why: the reason of the default, with the number that
+-- get_number(level, machine) returns.
 local choices = {}
 M.CHOICES = choices
 
@@ -98,7 +98,7 @@ choices[1] = {
     end)
   end,
   why = "the fewest loads per multiply-add with %d registers, and few unused rows",
-  of = function(level) return level.registers end,
+  get_number = function(level) return level.registers end,
 }
 
 -- Rows x vectors of a gradient of weights that are summed in registers side by side.
@@ -115,7 +115,7 @@ choices[2] = {
     return find_cheapest(values, function(tile) return estimate_cost(plan, level, tile, 1) end)
   end,
   why = "the fewest loads per multiply-add with %d registers",
-  of = function(level) return level.registers end,
+  get_number = function(level) return level.registers end,
 }
 
 -- Whether gradients of weights are prefetched before they are added to.
@@ -125,7 +125,7 @@ choices[3] = {
   values = function() return { "yes", "no" } end,
   default = function() return "yes" end,
   why = "a gradient is no longer in the first cache when the next block adds to it",
-  of = function() end,
+  get_number = function() end,
 }
 
 local function count_channels(buffers)
@@ -165,7 +165,7 @@ choices[4] = {
     return find_cheapest(values, function(value) return math.abs(tonumber(value) - fitting_tokens) end)
   end,
   why = "activations of a layer, and its weights if they fit, stay in %d KB of second cache",
-  of = function(_, machine) return machine.l2 // 1024 end,
+  get_number = function(_, machine) return machine.l2 // 1024 end,
 }
 
 local function choose_default(choice, plan, level, machine)
@@ -181,7 +181,7 @@ local function choose_for_level(plan, level, machine, found)
     return { name = choice.name, value = value, from = tuned and "tuned " .. found.date or "model",
       constants = lists.map(choice.constants(value), function(entry) return { name = entry[1], value = entry[2] } end),
       why = tuned and ("tuned here on %s"):format(found.date)
-        or "model: " .. choice.why:format(choice.of(level, machine)) }
+        or "model: " .. choice.why:format(choice.get_number(level, machine)) }
   end) }
 end
 

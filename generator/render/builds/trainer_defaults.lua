@@ -1,9 +1,9 @@
 -- The defaults of flags in a compiled trainer: checks whether they are a spec's, and copies a trainer with other
 -- defaults.
 --
--- Input: paths of trainers; defaults { text, room }, of plan/deriving/defaults.lua, where room is the number of bytes
--- that the trainer reserves for the text. The first line of the text locates it in the trainer: this line must occur
--- once, with the same number of bytes, and only zeros may follow the text. A copy is read back.
+-- Input: paths of trainers; defaults { text, reserved }, of plan/deriving/defaults.lua, where reserved is the number of
+-- bytes that the trainer reserves for the text. The first line of the text locates it in the trainer: this line must
+-- occur once, with the same number of bytes, and only zeros may follow the text. A copy is read back.
 
 local defaults = require("plan.deriving.defaults")
 local shell = require("base.shell")
@@ -12,10 +12,10 @@ local write = require("base.write")
 local M = {}
 
 -- Finds the text in a program: its first byte, and the last byte that is reserved for it; nil if that is not certain.
-local function find_text(program, room)
-  local pattern = defaults.make_pattern(room)
+local function find_text(program, reserved)
+  local pattern = defaults.make_pattern(reserved)
   local first = program:find(pattern)
-  local last = first and first + room - 1
+  local last = first and first + reserved - 1
   if not first or last > #program or program:find(pattern, first + 1)
     or not program:sub(first, last):find("^[^\0]+\0+$") then
     return nil
@@ -25,7 +25,7 @@ end
 
 -- The text of defaults, followed by zeros up to the reserved size.
 local function fill_space(new)
-  return new.text .. ("\0"):rep(new.room - #new.text)
+  return new.text .. ("\0"):rep(new.reserved - #new.text)
 end
 
 -- Whether the program at a path contains these defaults.
@@ -50,11 +50,11 @@ local function overwrite(path, offset, bytes)
   return true
 end
 
--- Makes the trainer `to` from the trainer `from`. Returns true on success; nil if `from` has no space of new.room bytes
--- for defaults, so that `to` must be compiled; false and a message after another failure.
+-- Makes the trainer `to` from the trainer `from`. Returns true on success; nil if `from` has no space of new.reserved
+-- bytes for defaults, so that `to` must be compiled; false and a message after another failure.
 function M.write(from, to, new)
   local program = write.read(from)
-  local first, last = find_text(program or "", new.room)
+  local first, last = find_text(program or "", new.reserved)
   if not first then
     return nil
   end

@@ -21,8 +21,8 @@
 --   sets, axes         of a task with a dataset: a list of names; a list of { name, first, last, doc }
 -- The facts of a spec's task (M.settle) have no options in their formulas, chance and the ends of axes are numbers, and
 -- axes have `hint`, words about the option that limits them. They also have computation, computation tokens per input
--- token; apart, true if input and target are separate streams; readout, the value of model.readout, nil for "outputs";
--- loss (settle.lua); and, with examples in files or of a task with sets, data (datasets.lua).
+-- token; has_two_streams, true if input and target are separate streams; readout, the value of model.readout, nil for
+-- "outputs"; loss (settle.lua); and, with examples in files or of a task with sets, data (datasets.lua).
 -- Invariants: formulas hold digits, n, names of options, + - * / ( ) and blanks only; lengths are integers >= 1.
 
 local diagnostics = require("base.diagnostics")
@@ -65,7 +65,7 @@ end
 
 -- The numbers of tokens in the streams of a sequence (one or two) at task length n: the input and computation tokens,
 -- then one token per output, unless answers are read at tokens of the input. A decoder's output tokens are the
--- separator and the target without its last token. facts.apart: there are two streams.
+-- separator and the target without its last token. facts.has_two_streams: there are two streams.
 function M.count_tokens(facts, n)
   return M.add_tokens(facts, M.length(facts.input_length, n), facts.readout and 0 or M.length(facts.output_length, n))
 end
@@ -73,7 +73,7 @@ end
 -- The numbers of tokens in the streams (one or two) of an example with these numbers of input and target tokens.
 function M.add_tokens(facts, inputs, outputs)
   local input, output = (1 + (facts.computation or 0)) * inputs, facts.readout and 0 or outputs
-  return facts.apart and { input, output } or { input + output }
+  return facts.has_two_streams and { input, output } or { input + output }
 end
 
 -- The number of tokens in the longest stream at task length n.
@@ -91,7 +91,7 @@ function M.count_most(facts)
   if facts.readout then
     return { facts.readout == "in_place" and longest // 2 or longest - 1 }
   end
-  return facts.apart and { times * (longest - 1), longest - 1 } or { longest + (times - 1) * (longest - 1) }
+  return facts.has_two_streams and { times * (longest - 1), longest - 1 } or { longest + (times - 1) * (longest - 1) }
 end
 
 -- The lines of the first comment, without stars: { { line, col, text }, ... }; nil if the text begins otherwise.

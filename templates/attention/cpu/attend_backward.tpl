@@ -1,7 +1,7 @@
 NOINLINE void attend_${name}_backward(const ${name}_head *head, const real *restrict query, const real *restrict key,
         const real *restrict out, const real *restrict dout, ${name}_saved saved, const ${name}_scratch *scratch,
         real *restrict dquery, real *restrict dkey) {
-    const int ${of_head};
+    const int ${head_lengths};
     if (${name}_recomputes(T)) { % if recomputed then
         attend_${name}_recomputed(head, query, key, out, dout, saved, scratch, dquery, dkey);
         return;

@@ -1,6 +1,6 @@
 % local opens = terms.opens and not terms.opens_later
-% local by_row, partly = (opens or not terms.hides) and terms.row, terms.partly
-% local score = not opens and shown or opens and open_score
+% local by_row, excludes_last_keys = (opens or not terms.hides) and terms.row, terms.excludes_last_keys
+% local score = not opens and score_function or opens and open_score_function
 % local key_index, heads_together = terms.spans and "begin + j" or "j", 1
 % while heads_together < 8 and heads_together * 2 <= heads do heads_together = heads_together * 2 end
 % local per_head = terms.scaled or terms.by_head
@@ -31,11 +31,11 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
     for (int d = 0; d < WIDTH; d++) scaled[d] = query[d] * ${PREFIX}LOGIT_SCALE;
     for (int h = 0; h < ${PREFIX}HEADS; h += H) {
         const int first_head = h + H <= ${PREFIX}HEADS ? h : ${PREFIX}HEADS - H, channel = first_head * D;
-        int scored = 0; /* number of keys whose logits include the score */ % if by_row and partly
+        int scored = 0; /* number of keys whose logits include the score */ % if by_row and excludes_last_keys
         for (int j = 0; j < count; j += LANES) {
             vector logits[H];
             dot_heads(D, H, scaled + channel, tiles + tiled_elements(WIDTH, j) + channel * LANES, logits);
-% if by_row and partly then
+% if by_row and excludes_last_keys then
             if (${key_index} + LANES - head->from <= head->${S}) { /* else the distances of LANES keys would begin before the table */
                 UNROLL
                 for (int u = 0; u < H; u++)
@@ -49,7 +49,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
 % end
             store_heads(H, count - j, logits, weights + j * H);
         }
-% if score and (partly or not by_row) then
+% if score and (excludes_last_keys or not by_row) then
         const ${name}_queries group = {.first = head->from};
         for (int j = ${by_row and "scored" or "0"}; j < count; j++) {
             real *weight = weights + j * H;

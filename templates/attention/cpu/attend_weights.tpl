@@ -1,6 +1,6 @@
 /* weights [keys][LANES] = exp(score - largest score) of LANES queries, from `first` on, and the keys that they see.
  * Returns the sums over keys; the weights are not divided by these sums. */
-INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_words}, const real *restrict query,
+INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_parameters}, const real *restrict query,
         const real *restrict key, real *restrict weights) {
     ${name}_queries queries;
     load_${name}_queries(head, first, query, &queries);
@@ -14,8 +14,8 @@ INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_words}
     % slot("far", { from = from_key, to = to_key })
     vector largest = broadcast(-(real)__builtin_inf());
     int j = ${from_key};
-    % include("attention/cpu/attend_scores.tpl", { to = "open_begin", through = shown }) % if terms.opens_later
-    % include("attention/cpu/attend_scores.tpl", { to = "open_end", through = open_score }) % if terms.opens
-    % include("attention/cpu/attend_scores.tpl", { to = to_key, through = shown })
+    % include("attention/cpu/attend_scores.tpl", { to = "open_begin", through = score_function }) % if terms.opens_later
+    % include("attention/cpu/attend_scores.tpl", { to = "open_end", through = open_score_function }) % if terms.opens
+    % include("attention/cpu/attend_scores.tpl", { to = to_key, through = score_function })
     return exp_weights(${keys_seen}, largest, ${from_weights});
 }

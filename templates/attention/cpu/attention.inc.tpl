@@ -29,7 +29,7 @@
 
 % paragraph("attention/cpu/attend_pairs.tpl") % if paired
 /* Computes gradients of KEYS keys and values, from key j on${recomputed and "; adds: whether to add to stored gradients" or ""}. Lanes are channels here. */
-INLINE void attend_${name}_keys(const ${name}_head *head, ${length_words}, int j, const real *restrict weights,
+INLINE void attend_${name}_keys(const ${name}_head *head, ${length_parameters}, int j, const real *restrict weights,
         const ${name}_scratch *scratch, bool adds, real *restrict dkey, real *restrict dvalue) {
     if (${PREFIX}PAIRED) { % if paired then
         attend_${name}_pairs(head, ${T_S}, j, scratch, adds, dkey, dvalue);
@@ -50,7 +50,7 @@ INLINE void attend_${name}_keys(const ${name}_head *head, ${length_words}, int j
     }
     % include("attention/cpu/groups_begin.tpl", { rows = "rows", vectors = terms.vectors })
         const real *weight = weights + group * ${name}_group_weights(${S}) + j * LANES;
-        const real *dlogit = scratch->dlogits${zeros} + group * ${name}_group_${of_dlogits}(${S}) + j * LANES;
+        const real *dlogit = scratch->dlogits${zeros} + group * ${name}_group_${dlogits_word}(${S}) + j * LANES;
         % include("attention/cpu/groups_of_key.tpl", { vectors = terms.vectors })
         for (int i = ${bounded and "before" or "0"}; i < count; i++, row += ${terms.vectors} * ${PREFIX}HEAD_WIDTH) {
             UNROLL
@@ -101,15 +101,15 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
  * attended [sequences][${query_rows}][WIDTH].${cache_words}${tile_words}${sum_words}${layer_words}${part_words} */
 % define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_saved *saved", "real *" .. rows_at, cross and "real *key_value", request and "const real *" .. request.name, cached and "real *cache", tiles and "real *tiles", keeps_sums and "real *sums", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
-    const int T = w->${queries.at}length, S = w->${keys.at}length;
-    const int from = w->${queries.at}from, count = w->${queries.at}to - from;
+    const int T = w->${queries.stream_prefix}length, S = w->${keys.stream_prefix}length;
+    const int from = w->${queries.stream_prefix}from, count = w->${queries.stream_prefix}to - from;
     ${name}_saved head_saved = *saved;
     if (!head_saved.weights) head_saved.weights = w->${name}.weights; /* recomputed in the backward pass */ % if recomputed
     % slot("heads")
     for (int s = 0; s < w->sequences; s++) {
         const int first_query = ${part_start}, end_query = first_query + part->count;
         % slot("kept_sums") % if keeps_sums
-        % slot("sequence", { from_token = ranged and "from" or "0", to_token = ranged and "w->" .. queries.at .. "to" or "T" })
+        % slot("sequence", { from_token = ranged and "from" or "0", to_token = ranged and "w->" .. queries.stream_prefix .. "to" or "T" })
         % slot("rotate")
 % if cached then
         const real *key = query_key_value + WIDTH;

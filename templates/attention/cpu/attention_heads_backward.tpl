@@ -5,7 +5,7 @@
 /* Writes the gradients ${written}${gradient_text}, from dattended [sequences][T][WIDTH]. */
 % define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_saved *saved", "const real *" .. rows_at, cross and "const real *key_value", request and "const real *" .. request.name, "const real *attended", "const real *dattended", "real *d" .. rows_at, cross and "real *dkey_value", request and "real *d" .. request.name)
     LH_TIMED(LH_PART_ATTENTION);
-    const int T = w->${queries.at}length, S = w->${keys.at}length;
+    const int T = w->${queries.stream_prefix}length, S = w->${keys.stream_prefix}length;
     ${name}_saved head_saved = *saved;
     % slot("heads")
     % slot("clear")
@@ -19,7 +19,7 @@
         % slot("sequence_back")
         for (int h = 0; h < ${PREFIX}HEADS; h++) {
             const int channel = h * ${PREFIX}HEAD_WIDTH;
-            ${name}_head head = make_${name}_head(w, l, h, ${asked_from}, ${asked_to}, &scores, ${request_name});
+            ${name}_head head = make_${name}_head(w, l, h, ${used_from}, ${used_to}, &scores, ${request_name});
             % slot("head_back")
             ${name}_head_grad(w, l, h, &head); % if terms.sums
             attend_${name}_backward(&head, ${rows_at} + channel, ${keys_at} + channel, attended + channel,

@@ -15,9 +15,9 @@ typedef real ${name}_part __attribute__((vector_size(${PREFIX}HEAD_PART * REAL_B
 % slot("constants")
 
 % slot("distances")
-% paragraph("attention/cpu/behind_shared.tpl") % if behind
+% paragraph("attention/cpu/step_tables_start.tpl") % if has_step_tables
 % slot("tables")
-% paragraph("attention/cpu/behind_end.tpl") % if behind
+% paragraph("attention/cpu/step_tables_end.tpl") % if has_step_tables
 % paragraph("attention/cpu/sums.tpl") % if terms.sums
 % local always = recomputed and recomputed.always
 % local is_saved = recomputed and "saves" or "train"
@@ -57,7 +57,7 @@ typedef struct ${name}_saved {
 % end
 } ${name}_saved;
 
-static void lay_out_${name}_saved(${name}_saved *saved, char *memory, size_t *used, int sequences, ${length_words},
+static void lay_out_${name}_saved(${name}_saved *saved, char *memory, size_t *used, int sequences, ${length_parameters},
         bool train) {
     size_t groups = (size_t)(round_up(T, LANES) / LANES), heads = (size_t)sequences * ${PREFIX}HEADS;
 % if always then

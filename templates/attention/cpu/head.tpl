@@ -1,5 +1,5 @@
 % local every_row = not ranged and "; all queries have rows" or ""
-% local of_S = cross and ", .S = w->" .. keys.at .. "length" or ""
+% local of_S = cross and ", .S = w->" .. keys.stream_prefix .. "length" or ""
 /* Arguments of the functions for one head, besides rows of queries, keys and values; for the backward pass also
  * pointers to gradients. */
 typedef struct ${name}_head {
@@ -13,10 +13,10 @@ typedef struct ${name}_head {
 
 static ${name}_head make_${name}_head(const workspace *w, int l, int h, int first_query, int end_query,
         const ${name}_score_tables *scores, const real *${request_name}) {
-    ${name}_head head = {.T = w->${queries.at}length${of_S}};
+    ${name}_head head = {.T = w->${queries.stream_prefix}length${of_S}};
 % if ranged then
-    head.from = w->${queries.at}from;
-    head.to = w->${queries.at}to;
+    head.from = w->${queries.stream_prefix}from;
+    head.to = w->${queries.stream_prefix}to;
 % end
 % if bounded then
     head.first_query = first_query;

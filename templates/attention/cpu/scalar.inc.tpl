@@ -8,7 +8,7 @@
 % if terms.computes_tables then
 /* The start of the sets of tables, after the vectors of distances, in bytes from the start of the struct shared. */
 INLINE size_t ${score_start}(const lh_shape *shape) {
-    return (${name}_start(shape) + ${name}_relative_bytes(${of_shape}) + 63) / 64 * 64;
+    return (${name}_start(shape) + ${name}_relative_bytes(${shape_lengths}) + 63) / 64 * 64;
 }
 
 % end

@@ -22,7 +22,7 @@ INLINE vector ${name}_score_pair_grad(const ${name}_score_tables *s, const ${nam
 
 /* Adds the sums of a group of queries, from i on, to the tables' gradients. */
 INLINE void end_${name}_score_group(const ${name}_score_tables *d, const ${name}_running *dr, int h, const ${name}_score_group *group,
-        ${span_words}, int i) {
+        ${span_parameters}, int i) {
 % for _, t in ipairs(scalar.gathered) do
 % if t.class == "uniform" then
     ${t.element} += sum_lanes(group->${t.name});

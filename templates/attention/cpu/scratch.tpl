@@ -18,7 +18,7 @@ typedef struct ${name}_scratch {
     % slot("scratch_behind")
 } ${name}_scratch;
 
-static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size_t *used, ${length_words}, bool train) {
+static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size_t *used, ${length_parameters}, bool train) {
     size_t groups = (size_t)(round_up(T, LANES) / LANES);
     % slot("lay_out_scratch")
     if (!train) return;
@@ -32,7 +32,7 @@ static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size
     }
 % end
     % slot("lay_out_training")
-    size_t dlogits = ${zeros}${pair_factor}groups * ${name}_group_${of_dlogits}(${S});
+    size_t dlogits = ${zeros}${pair_factor}groups * ${name}_group_${dlogits_word}(${S});
     size_t rows = (size_t)T * ${terms.vectors} * ${PREFIX}HEAD_WIDTH${interleaved and " + LANES" or ""};
     scratch->dlogits = reserve(memory, used, dlogits * sizeof(real));
     scratch->rows = reserve(memory, used, rows * sizeof(real));

@@ -5,6 +5,6 @@ typedef struct ${name}_sums {
     % slot("sums")
 } ${name}_sums;
 
-static void lay_out_${name}_sums(${name}_sums *sums, char *memory, size_t *used, ${length_words}) {
+static void lay_out_${name}_sums(${name}_sums *sums, char *memory, size_t *used, ${length_parameters}) {
     % slot("lay_out_sums")
 }

@@ -7,7 +7,7 @@
 /* Traces all heads of all sequences for the layer whose queries and keys are in the workspace. */
 static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *state, const lh_trace *to) {
     const real *query = state->${values.queries}, *key = ${cross and of_keys or "query + WIDTH"};
-    const int T = w->${queries.at}length, S = w->${keys.at}length;
+    const int T = w->${queries.stream_prefix}length, S = w->${keys.stream_prefix}length;
     size_t pairs = (size_t)T * (size_t)${S}, offset = 0;
     real *scores = to->scores, *attention = to->attention;
     if (!scores && !attention) return;

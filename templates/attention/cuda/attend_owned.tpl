@@ -1,4 +1,4 @@
-/* Sums the gradients of a shard's pairs for each ${words}. A thread owns an entry and goes through its pairs,
+/* Sums the gradients of a shard's pairs for each ${title}. A thread owns an entry and goes through its pairs,
  * sequence after sequence. */
 NOINLINE void ${prefix}attend_by_${class}(void) {
     % include("attention/cuda/opening.tpl")

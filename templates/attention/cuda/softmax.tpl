@@ -1,5 +1,5 @@
 % local shares = attends.head_lanes > 1 and " HEAD_LANES threads share the channels of a head." or ""
-/* ${cross and "Cross-attention" or "Self-attention"} of a shard. A thread has one query of one head (in the backward pass then a key${attends.owners_words})
+/* ${cross and "Cross-attention" or "Self-attention"} of a shard. A thread has one query of one head (in the backward pass then a key${attends.owner_text})
  * and goes through its pairs, so every sum belongs to one thread and has a fixed order.${shares} Weights are not stored: the
  * backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
 

@@ -15,7 +15,7 @@
 % elseif by_sequence then
 % drawn = "w->" .. stream_prefix .. "position"
 % elseif input_draw then
-% drawn = input_draw.apart and ("w->shared->input_position[%d]"):format(stream) or ("w->shared->%sposition[0]"):format(prefix)
+% drawn = input_draw.is_separate and ("w->shared->input_position[%d]"):format(stream) or ("w->shared->%sposition[0]"):format(prefix)
 % end
 % if streams[stream + 1].by_sequence then
 % draw = streams[2] and ("draw_%s_positions"):format(streams[stream + 1].name) or "draw_positions"

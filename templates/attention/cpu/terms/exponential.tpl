@@ -19,7 +19,7 @@ static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PRE
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
         real *restrict out, ${name}_saved saved) {
     const int T = head->to; /* no query sees keys from `to` on */ % if cached
-    const int ${of_head}; % else
+    const int ${head_lengths}; % else
     const real *value = key + WIDTH;
     const int first_group = ${name}_first_group(head);
     real *restrict weights = saved.weights, *restrict inverses = saved.inverse_sum${of_first_group};
@@ -48,7 +48,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query, const real *restrict key,
         const real *restrict out, const real *restrict dout, ${name}_saved saved, const ${name}_scratch *scratch,
         real *restrict dquery) {
-    const int ${of_head};
+    const int ${head_lengths};
     const real *value = key + WIDTH;
     const int first_group = ${name}_first_group(head);
     const real *inverse_sum = saved.inverse_sum;
@@ -97,14 +97,14 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         scale_columns(${PREFIX}HEAD_WIDTH, inverse * ${PREFIX}LOGIT_SCALE, dq);
         store_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, dq, dquery);
         weights += ${name}_group_weights(${S});
-        dlogits += ${pair_factor}${name}_group_${of_dlogits}(${S});
+        dlogits += ${pair_factor}${name}_group_${dlogits_word}(${S});
         pairs += 2 * ${name}_group_weights(${S}); % if has_pair_rows
     }
     % include("attention/cpu/attend_rows.tpl", of_rows) % if not terms.looks_ahead
 }
 % section("trace_head")
 % local logit = name .. "_logit(&queries, key, j)"
-% local score = shown and invoke(shown, "head", "&queries", "j", logit) or logit
+% local score = score_function and invoke(score_function, "head", "&queries", "j", logit) or logit
 % score = inline("gained", score, { gain = "columns", key = "j" })
 /* Traces one head of one sequence; rows of query and key are as in attend_${name}, and saved is a workspace.
  *

@@ -1,6 +1,6 @@
 % local by_sequence, rotate = positions.kind == "sequence", "rotate_" .. name
-% local of_queries = by_sequence and "w->" .. queries.at .. "position + s * T" or "position"
-% local of_keys = by_sequence and "w->" .. keys.at .. "position + s * S" or "key_position"
+% local of_queries = by_sequence and "w->" .. queries.stream_prefix .. "position + s * T" or "position"
+% local of_keys = by_sequence and "w->" .. keys.stream_prefix .. "position + s * S" or "key_position"
 % local from, row = ranged and "from" or "0", ranged and "(t - from)" or "t"
 % section("heads") % if positions.kind == "randomized"
 const shared *drawn = w->step->shared;

@@ -13,7 +13,7 @@ const real *rows; /* the vectors of distances */
 int stride; /* elements from one channel of the rows to the next */
 real *drows; /* gradients of the rows, RELATIVE_WIDTH apart */
 % section("head")
-head.stride = ${name}_row_stride(${of_head_tables});
+head.stride = ${name}_row_stride(${head_table_lengths});
 head.rows = ${name}_rows(w->step, l)${of_slice}${of_head};
 head->drows = w->sums.${name}.rows[l]${dof_head}; % section("head_grad")
 % section("queries")
@@ -26,7 +26,7 @@ group->stride = head->stride;
 
 /* Adds the gradients of KEYS rows, from row x on; lanes are channels. Row x belongs to all queries i with their keys i +
  * ${S} - 1 - x; dlogits has KEYS zeros before and after the keys that a group of queries sees. */
-INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_words}, int x, const ${name}_scratch *scratch,
+INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_parameters}, int x, const ${name}_scratch *scratch,
         real *restrict drows) {
     ${name}_part dr[${PREFIX}KEYS][${PREFIX}HEAD_PARTS];
     UNROLL
@@ -113,15 +113,15 @@ enum { ${PREFIX}RELATIVE_WIDTH = ${row_width} }; /* channels of a row: ${rows.wi
 
 /* The number of rows, one for every key - query: row x belongs to the pairs with key - query = ${S} - 1 - x. For one key,
  * adjacent queries have adjacent rows. */
-INLINE int ${name}_distance_count(${length_words}) { return ${cross and "T + S" or "2 * T"} - 1; }
+INLINE int ${name}_distance_count(${length_parameters}) { return ${cross and "T + S" or "2 * T"} - 1; }
 
 /* Elements from one channel of the rows to the next: rows are stored channel by channel. The stride is an odd number of
  * vectors, which spreads channels over the sets of a cache, and covers LANES queries from every row on. Zeros follow
  * the last row. */
-INLINE int ${name}_row_stride(${length_words}) { return (round_up(${cross and "T + S" or "2 * T"} + LANES - 2, LANES) / LANES | 1) * LANES; }
+INLINE int ${name}_row_stride(${length_parameters}) { return (round_up(${cross and "T + S" or "2 * T"} + LANES - 2, LANES) / LANES | 1) * LANES; }
 
 /* Elements of a layer's rows: [RELATIVE_WIDTH][row_stride]. */
-INLINE size_t ${name}_row_elements(${length_words}) { return (size_t)${name}_row_stride(${T_S}) * ${PREFIX}RELATIVE_WIDTH; }
+INLINE size_t ${name}_row_elements(${length_parameters}) { return (size_t)${name}_row_stride(${T_S}) * ${PREFIX}RELATIVE_WIDTH; }
 
 /* The signed distance to which row x of a set belongs. */
 INLINE int ${name}_distance(const lh_cpu_step *step, int set, int x) {

@@ -45,7 +45,7 @@ INLINE void ${name}_logits(const int N, const ${name}_queries *group, const real
 /* Adds to dq, before its factors are applied, the gradients of a group's queries from the terms of the rows. */
 INLINE void add_${name}_row_gradients(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, vector *dq) {
-    const int ${of_head};
+    const int ${head_lengths};
     for (int j = ${from_key}; j < ${to_key}; j++) {
         vector dlogit = load(dlogits + j * LANES);
         vector row[${PREFIX}HEAD_WIDTH];

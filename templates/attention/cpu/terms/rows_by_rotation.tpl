@@ -50,7 +50,7 @@ ${name}_distance_logits(head, ${from}, ${to}); % section("far")
  * distances. Also adds the gradients of the biases and of the weight. */
 INLINE void add_${name}_rotated_gradients(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, const ${name}_scratch *scratch, vector inverse, vector *dq) {
-    const int ${terms.spans and "T = head->T" or of_head}, queries = ${to_query} - first < LANES ? ${to_query} - first : LANES;
+    const int ${terms.spans and "T = head->T" or head_lengths}, queries = ${to_query} - first < LANES ? ${to_query} - first : LANES;
     const int before = first < head->first_query ? head->first_query - first : 0;
     const real *rows = scratch->rows + (first${before}) * ${rows.vectors} * ${PREFIX}HEAD_WIDTH + 2 * ${PREFIX}HEAD_WIDTH;
     real *drotated = head->rotated, back[LANES * ${PREFIX}HEAD_WIDTH + LANES] = {0};
@@ -90,7 +90,7 @@ INLINE real *${name}_query_sinusoids(const lh_cpu_step *step, int set) {
     return ${name}_key_sinusoids(step, ${PREFIX}RELATIVE_SETS) + (size_t)set * set_elements;
 }
 
-static size_t ${name}_relative_bytes(${length_words}) {
+static size_t ${name}_relative_bytes(${length_parameters}) {
     size_t of_set = ${name}_sinusoid_elements(${S}) + (size_t)${name}_sinusoid_stride(T) * WIDTH;
     return ${PREFIX}RELATIVE_SETS * of_set * sizeof(real);
 }

@@ -12,10 +12,10 @@ for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
 /* Memory after the struct shared, of a size that depends on lengths: ${rows.behind_words}. */
 INLINE real *${name}_rows(const lh_cpu_step *step, int l) {
     real *rows = (real *)((char *)step->shared + ${name}_start(&step->shape));
-    return rows + (size_t)l * ${name}_row_elements(${of_step});
+    return rows + (size_t)l * ${name}_row_elements(${step_lengths});
 }
 
-static size_t ${name}_relative_bytes(${length_words}) {
+static size_t ${name}_relative_bytes(${length_parameters}) {
     return ${stack.count} * ${name}_row_elements(${T_S}) * sizeof(real);
 }
 
@@ -44,7 +44,7 @@ static void make_${name}_relative(const lh_cpu_step *step, int set) {
 % section("end_functions")
 /* Adds the gradients of layer l's rows to those of its table. */
 static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
-    for (int x = 0; x < ${name}_distance_count(${of_step}); x++) {
+    for (int x = 0; x < ${name}_distance_count(${step_lengths}); x++) {
         int row = ${name}_table_row(${name}_distance(step, ${rows.set_of_layer}, x));
         const real *sum = sums->rows[l] + x * ${PREFIX}HEAD_WIDTH;
         real *to = g->${prefix}relative_table + row * ${PREFIX}HEAD_WIDTH;

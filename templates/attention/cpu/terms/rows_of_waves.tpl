@@ -24,30 +24,30 @@ for (int u = 0; u < N; u++) sum[u] += distance_terms[u];
 enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of distances in one pass${rows.sets_words} */
 
 /* Elements of the sinusoids of a set's distances: [rows rounded up to a multiple of TILE_ROWS][WIDTH]. */
-INLINE size_t ${name}_sinusoid_elements(${length_words}) {
+INLINE size_t ${name}_sinusoid_elements(${length_parameters}) {
     return (size_t)round_up(${name}_distance_count(${T_S}), TILE_ROWS) * WIDTH;
 }
 
 /* Memory after the struct shared, of a size that depends on lengths: ${rows.behind_words}. */
 INLINE real *${name}_sinusoids(const lh_cpu_step *step, int set) {
     real *sinusoids = (real *)((char *)step->shared + ${name}_start(${tables_shape}));
-    return sinusoids + (size_t)set * ${name}_sinusoid_elements(${of_tables});
+    return sinusoids + (size_t)set * ${name}_sinusoid_elements(${table_lengths});
 }
 INLINE real *${name}_rows(const lh_cpu_step *step, int l) {
-    return ${name}_sinusoids(step, ${PREFIX}RELATIVE_SETS) + (size_t)l * ${name}_row_elements(${of_tables});
+    return ${name}_sinusoids(step, ${PREFIX}RELATIVE_SETS) + (size_t)l * ${name}_row_elements(${table_lengths});
 }
 INLINE real *${name}_product(const lh_cpu_step *step, int l) {
-    return ${name}_rows(step, ${stack.count}) + (size_t)l * ${name}_sinusoid_elements(${of_tables});
+    return ${name}_rows(step, ${stack.count}) + (size_t)l * ${name}_sinusoid_elements(${table_lengths});
 }
 
-static size_t ${name}_relative_bytes(${length_words}) {
+static size_t ${name}_relative_bytes(${length_parameters}) {
     return ((${PREFIX}RELATIVE_SETS + ${stack.count}) * ${name}_sinusoid_elements(${T_S}) + ${stack.count} * ${name}_row_elements(${T_S})) * sizeof(real);
 }
 
 % section("step_functions")
 /* Makes the sinusoids of a set's distances; returns their number. */
 static int make_${name}_sinusoids(const lh_cpu_step *step, int set) {
-    int count = ${name}_distance_count(${of_step});
+    int count = ${name}_distance_count(${step_lengths});
     real *sinusoids = ${name}_sinusoids(step, set);
     for (int x = 0; x < count; x++) write_signed_sinusoid(step->tables, ${name}_distance(step, set, x), sinusoids + x * WIDTH);
     return count;
@@ -63,7 +63,7 @@ static void make_${name}_rows(const lh_cpu_step *step, int l, int count, const r
     real *panels = ((shared *)step->shared)->${stack.member}[l].${prefix}relative;
     pack_weights(WIDTH, WIDTH, p->${stack.member}[l].${prefix}relative, panels);
     real *product = ${name}_product(step, l), *rows = ${name}_rows(step, l);
-    int stride = ${name}_row_stride(${of_step});
+    int stride = ${name}_row_stride(${step_lengths});
     to_${name}_relative(count, sinusoids, panels, product);
     for (int c = 0; c < WIDTH; c++) {
         for (int x = 0; x < count; x++) rows[c * stride + x] = product[x * WIDTH + c];
@@ -86,7 +86,7 @@ NOINLINE void ${name}_relative_weight_grad(int rows, const real *sinusoids, cons
 
 /* Adds the gradients of layer l's weight of distances, and of its biases. */
 static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
-    int count = ${name}_distance_count(${of_step});
+    int count = ${name}_distance_count(${step_lengths});
     ${name}_relative_weight_grad(count, ${name}_sinusoids(step, ${rows.set_of_layer})${of_slice}, sums->rows[l], g->${prefix}relative);
     % slot("end_biases")
 }

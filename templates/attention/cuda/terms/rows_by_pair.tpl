@@ -37,7 +37,7 @@ typedef struct ${prefix}pair_rows {
 } ${prefix}pair_rows;
 
 /* Sets the pointers of r into memory; returns the number of ints. */
-INLINE size_t ${prefix}lay_out_pair_rows(${prefix}pair_rows *r, const int *memory, ${length_words}) {
+INLINE size_t ${prefix}lay_out_pair_rows(${prefix}pair_rows *r, const int *memory, ${length_parameters}) {
     const size_t count = (size_t)${attends.distance_count}(T, ${S}), pairs = (size_t)T * (size_t)${attends.keys};
     r->count = memory;
     r->distance = memory + 1;
