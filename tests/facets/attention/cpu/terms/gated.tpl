@@ -4,9 +4,9 @@ const real *gate; /* of key 0; keys ${PREFIX}GATE_WIDTH apart */
 % section("members_behind")
 real *dgate;
 % section("head")
-head.gate = ${asks_name} + h;
+head.gate = ${request_name} + h;
 % section("head_back")
-head.dgate = d${asks_name} + h;
+head.dgate = d${request_name} + h;
 % section("functions")
 
 /* How far LANES queries, from `first` on, are from key j; lanes beyond the last query repeat it. */
