@@ -24,7 +24,8 @@ WITH_FORMULAS := tests/unit/test_expressions.c tests/unit/test_library.c
 FORMULA_OBJECTS := $(patsubst build/tests/%.c,$(B)/%.o,$(wildcard build/tests/expressions/part_*.c))
 # Tests of kernels/cpu are compiled with sanitizers, for each of LINKED_LEVELS in both element sizes, and for the lowest
 # level in float. The tests of generated code compile the same kernels with the flags of a release.
-WITH_KERNELS := $(patsubst %,tests/unit/test_%.c,softmax matmul attention_kernels updates rows functions outwards)
+WITH_KERNELS := $(patsubst %,tests/unit/test_%.c,softmax matmul attention_kernels updates rows functions outwards \
+	recurrence)
 PLAIN_UNITS := $(filter-out $(WITH_SPECS) $(WITH_RANDOM) $(WITH_DECODERS) $(WITH_FORMULAS) $(WITH_KERNELS),$(wildcard tests/unit/test_*.c))
 KERNEL_UNITS := $(sort $(foreach level,$(LINKED_LEVELS),$(level).4 $(level).8) $(firstword $(COMPILER_LEVELS)).4)
 UNIT_TESTS.release := $(sort $(WITH_SPECS:%.c=$(B)/%) $(WITH_DECODERS:%.c=$(B)/%) $(if $(RANDOM_WRITTEN),$(WITH_RANDOM:%.c=$(B)/%)) $(if $(FORMULA_OBJECTS),$(WITH_FORMULAS:%.c=$(B)/%)))

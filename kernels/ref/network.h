@@ -28,11 +28,16 @@ typedef enum lh_ref_kind {
     LH_REF_NORM,       /* norm of the rows of x0 */
     LH_REF_ADD,        /* x0 + x1, x1 with dropout */
     LH_REF_ATTENTION,  /* queries from x0, keys and values from x1, weights with dropout; x2: directions, or gates */
+    LH_REF_RECUR,      /* the states of all steps of a recurrence over the tokens */
     LH_REF_BLOCK,      /* all repetitions of a block, applied to x0 */
     LH_REF_CLASSIFY    /* logits of the labelled tokens of x0, and the loss */
 } lh_ref_kind;
 
 typedef enum lh_ref_additive { LH_REF_NONE, LH_REF_SINUSOID, LH_REF_LEARNED } lh_ref_additive;
+
+/* The computation of a step: h = relu(W x + b + U h + b'); or i, g, f, o = W x + b + U h, c = sigmoid(f + 1) c +
+ * sigmoid(i) tanh(g), h = sigmoid(o) tanh(c). */
+typedef enum lh_ref_cell { LH_REF_NO_CELL, LH_REF_RNN, LH_REF_LSTM } lh_ref_cell;
 
 typedef enum lh_ref_relative {
     LH_REF_NO_RELATIVE,
@@ -46,7 +51,8 @@ enum { LH_REF_PARTS = 3, LH_REF_TENSORS = 2 * LH_REF_PARTS };
 enum { LH_REF_WEIGHT = 0, LH_REF_BIAS = LH_REF_PARTS };
 enum { LH_REF_SCALE, LH_REF_OFFSET };                  /* norm */
 enum { LH_REF_TABLE, LH_REF_POSITIONS, LH_REF_SHIFT }; /* embed, place; shift: a vector added to every token's row */
-enum {                                                 /* attention: the tensors that its family has */
+enum { LH_REF_INPUT, LH_REF_INPUT_BIAS, LH_REF_RECURRENT, LH_REF_RECURRENT_BIAS }; /* recur */
+enum {                  /* attention: the tensors that its family has */
        LH_REF_RELATIVE, /* Transformer-XL: projection of sinusoids; Shaw: table of rows */
        LH_REF_CONTENT_BIAS,
        LH_REF_POSITION_BIAS,
@@ -61,12 +67,13 @@ typedef struct lh_ref_operation {
     int tensor[LH_REF_TENSORS]; /* indices in the scope, -1: none */
     int parts;                  /* parts of a product */
     lh_ref_nonlinearity f;
-    bool rms, tied;  /* rms: RMS norm; tied: the weight of the logits is the table of tokens */
-    int first_class; /* first row of the tied table that is a class */
-    double scale;    /* factor of embedded vectors */
-    int blanks;      /* number of first tokens without a row, whose vector is zero */
-    int embedding;   /* index of an embed operation among all embed operations */
-    int stream;      /* stream of the output */
+    lh_ref_cell cell; /* of recur */
+    bool rms, tied;   /* rms: RMS norm; tied: the weight of the logits is the table of tokens */
+    int first_class;  /* first row of the tied table that is a class */
+    double scale;     /* factor of embedded vectors */
+    int blanks;       /* number of first tokens without a row, whose vector is zero */
+    int embedding;    /* index of an embed operation among all embed operations */
+    int stream;       /* stream of the output */
     lh_ref_additive additive;
     bool interleaved; /* sinusoids: sines in even channels, cosines in odd ones; else in halves */
     int period;       /* sinusoids: positions are taken modulo this; 0: unchanged */

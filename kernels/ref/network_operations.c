@@ -322,16 +322,28 @@ static void classify_backward(run *r, tape_entry *entry) {
 
 /* Forward functions by kind of operation; a block runs its own operations. */
 operation *const lh_ref_forward[] = {
-    [LH_REF_EMBED] = embed_forward,       [LH_REF_PLACE] = place_forward,
-    [LH_REF_PRODUCT] = product_forward,   [LH_REF_ACTIVATION] = activation_forward,
-    [LH_REF_GATE] = gate_forward,         [LH_REF_NORM] = norm_forward,
-    [LH_REF_ADD] = sum_forward,           [LH_REF_ATTENTION] = lh_ref_attention_forward,
-    [LH_REF_CLASSIFY] = classify_forward, [LH_REF_ZEROS] = leave_zeros,
+    [LH_REF_EMBED] = embed_forward,
+    [LH_REF_PLACE] = place_forward,
+    [LH_REF_PRODUCT] = product_forward,
+    [LH_REF_ACTIVATION] = activation_forward,
+    [LH_REF_GATE] = gate_forward,
+    [LH_REF_NORM] = norm_forward,
+    [LH_REF_ADD] = sum_forward,
+    [LH_REF_ATTENTION] = lh_ref_attention_forward,
+    [LH_REF_CLASSIFY] = classify_forward,
+    [LH_REF_ZEROS] = leave_zeros,
+    [LH_REF_RECUR] = lh_ref_recurrence_forward,
 };
 operation *const lh_ref_backward[] = {
-    [LH_REF_EMBED] = embed_backward,       [LH_REF_PLACE] = place_backward,
-    [LH_REF_PRODUCT] = product_backward,   [LH_REF_ACTIVATION] = activation_backward,
-    [LH_REF_GATE] = gate_backward,         [LH_REF_NORM] = norm_backward,
-    [LH_REF_ADD] = sum_backward,           [LH_REF_ATTENTION] = lh_ref_attention_backward,
-    [LH_REF_CLASSIFY] = classify_backward, [LH_REF_ZEROS] = leave_zeros,
+    [LH_REF_EMBED] = embed_backward,
+    [LH_REF_PLACE] = place_backward,
+    [LH_REF_PRODUCT] = product_backward,
+    [LH_REF_ACTIVATION] = activation_backward,
+    [LH_REF_GATE] = gate_backward,
+    [LH_REF_NORM] = norm_backward,
+    [LH_REF_ADD] = sum_backward,
+    [LH_REF_ATTENTION] = lh_ref_attention_backward,
+    [LH_REF_CLASSIFY] = classify_backward,
+    [LH_REF_ZEROS] = leave_zeros,
+    [LH_REF_RECUR] = lh_ref_recurrence_backward,
 };

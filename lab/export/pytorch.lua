@@ -78,11 +78,14 @@ local function find_unknown_task(task)
   return name and ("task.%s = %s"):format(name, json.encode(task[name]))
 end
 
--- Returns why a model cannot be exported, as far as its encoding, task and evaluation show; nil if they show no reason.
+-- Returns why a model cannot be exported, as far as its kind, encoding, task and evaluation show; nil if they show no
+-- reason.
 function M.find_problem(spec)
   local unknown = find_unknown_encoding(spec.resolved.encoding, "encoding") or find_unknown_task(spec.resolved.task)
   if unknown then
     return "does not know " .. unknown
+  elseif spec.plan.by_step then
+    return 'does not know model.kind = "recurrent"'
   elseif spec.resolved.encoding.positions.kind == "by_task" then
     return 'does not know encoding.positions.kind = "by_task"'
   elseif spec.plan.eval_dropout then

@@ -43,14 +43,15 @@ local function find_tile_rows(plan, level)
 end
 
 -- Returns sizes and functions, also for the function count_bytes of facets. real: bytes of a number; width: of the
--- model; vector, lanes: bytes and numbers of a vector register; tile_rows: rows of a product's tile; vocabulary: rows
--- of buffers with a row for each symbol, or 0; keys(family): the number of keys whose gradients are summed together;
--- taken(bytes): see count_taken; reals(count): count_taken of the bytes of count numbers.
+-- model; vector, lanes: bytes and numbers of a vector register; tile_rows: rows of a product's tile; by_step: as in a
+-- plan; vocabulary: rows of buffers with a row for each symbol, or 0; keys(family): the number of keys whose gradients
+-- are summed together; taken(bytes): see count_taken; reals(count): count_taken of the bytes of count numbers.
 local function derive_sizes(plan, level)
   level = level or levels[1]
   local real = plan.real_bytes
   local sizes = { round_up = round_up, taken = count_taken, width = plan.width, real = real,
-    lanes = level.vector // real, vector = level.vector, tile_rows = find_tile_rows(plan, level) }
+    lanes = level.vector // real, vector = level.vector, tile_rows = find_tile_rows(plan, level),
+    by_step = plan.by_step }
   sizes.vocabulary = plan.cpu.vocabulary and round_up(plan.tokens, sizes.tile_rows) or 0
   function sizes.keys(family)
     local part = math.min(family.head_part, sizes.lanes)
@@ -119,10 +120,12 @@ local function count_facets(family, sizes, what, T, S)
   return lists.sum(pages.collect("count_bytes", family, sizes, T, S), function(part) return part[what] or 0 end)
 end
 
-local function count_buffer(buffer, sizes, tokens)
-  local rows = round_up(tokens, sizes.tile_rows)
+local function count_buffer(buffer, sizes, tokens, sequences)
+  local rows = round_up(sizes.by_step and tokens + sizes.tile_rows - 1 or tokens, sizes.tile_rows)
   local most = math.max(rows, sizes.vocabulary)
-  if buffer.form == "rows" then
+  if buffer.form == "step" then
+    return sizes.reals(round_up(sequences, sizes.tile_rows) * buffer.channels)
+  elseif buffer.form == "rows" or buffer.form == "steps" then
     return sizes.reals(most * buffer.channels)
   elseif buffer.form == "row" then
     return sizes.reals(most)
@@ -144,7 +147,7 @@ function M.list_buffers(plan, size, sequences, level)
       local T, S = get_sides(buffer.family, size)
       return count_kept(buffer.family, sizes, T, S, sequences)
     end
-    return count_buffer(buffer, sizes, sequences * size[buffer.stream + 1])
+    return count_buffer(buffer, sizes, sequences * size[buffer.stream + 1], sequences)
   end
   for block, buffer in lists.iterate_nested(plan.cpu.blocks, "kept") do
     add(buffer.name, count_bytes(buffer) * block.repetitions, true, block.name)
@@ -174,9 +177,9 @@ end
 
 -- Returns the number of sequences that pass through all layers together, as block_sequences of step.c.tpl.
 local function count_block_sequences(plan, size)
-  local train, tokens = plan.resolved.train, size[1] + (size[2] or 0)
-  local shard = (train.batch + train.shards - 1) // train.shards
-  return math.min(shard, math.max(1, (plan.block_tokens + tokens // 2) // tokens))
+  local tokens = size[1] + (size[2] or 0)
+  local shard = plan.block_sequences
+  return plan.by_step and shard or math.min(shard, math.max(1, (plan.block_tokens + tokens // 2) // tokens))
 end
 
 -- Returns the length of the longest sequence with stored attention weights, if longer sequences recompute theirs; or 0.

@@ -1,9 +1,10 @@
 -- The novelty of a test sequence: the shares of its positions, distances and numbers of keys that no training sequence
 -- has.
 --
--- Input: a plan. Output: a line of the plan's page, and the shares; nil for several streams, for dataset files, whose
--- lengths only the trainer knows, for encoding.lines, and for masks other than full, causal ones and windows. Unless
--- positions are indices, there are only the shares of keys: randomized test positions occur in training, too.
+-- Input: a plan. Output: a line of the plan's page, and the shares; nil for several streams, for recurrent models,
+-- which have no queries and keys, for dataset files, whose lengths only the trainer knows, for encoding.lines, and for
+-- masks other than full, causal ones and windows. Unless positions are indices, there are only the shares of keys:
+-- randomized test positions occur in training, too.
 
 local lists = require("base.lists")
 local tasks = require("spec.task.tasks")
@@ -63,7 +64,7 @@ end
 -- Returns a list of { length, shares } for these task lengths; nil for the plans that have no line.
 function M.list(plan, lengths)
   local left, right = find_window(plan)
-  if plan.task.data or plan.streams[2] or not left then
+  if plan.task.data or plan.streams[2] or plan.by_step or not left then
     return nil
   end
   local facts = { input_length = plan.task.lengths[1].formula, output_length = plan.task.lengths[2].formula,

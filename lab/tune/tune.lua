@@ -101,7 +101,7 @@ local function search_choices(job)
   local say, stop = job.say, os.time() + math.floor(SEARCHING * (job.stop - os.time()))
   local values_by_name = tuning.list_values(job.spec.plan, job.level)
   return measure.search({
-    start = job.model, floor = job.floor, choices = lists.map(tuning.CHOICES, function(choice)
+    start = job.model, floor = job.floor, choices = lists.map(tuning.list_choices(job.spec.plan), function(choice)
       return { name = choice.name, values = values_by_name[choice.name], modes = choice.modes }
     end),
     is_over = function() return os.time() >= stop end,

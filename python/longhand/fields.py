@@ -56,10 +56,10 @@ def Task(*, use: str | None = None, kind: str | None = None, source: str | None 
     return _make_section(locals())
 
 
-def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encoder_decoder"] | None = None,
-          source: str | None = None, options: dict | None = None, layers: int | None = None,
-          encoder_layers: int | None = None, decoder_layers: int | None = None, loops: dict | None = None,
-          heads: int | None = None, width: int | None = None, feedforward: int | None = None,
+def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encoder_decoder", "recurrent"] | None = None,
+          cell: Literal["rnn", "lstm"] | None = None, source: str | None = None, options: dict | None = None,
+          layers: int | None = None, encoder_layers: int | None = None, decoder_layers: int | None = None,
+          loops: dict | None = None, heads: int | None = None, width: int | None = None, feedforward: int | None = None,
           dropout: float | None = None, attention_dropout: float | None = None, hidden_dropout: float | None = None,
           embedding_dropout: float | None = None, norm: dict | None = None,
           activation: Literal["relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu"] | None = None,
@@ -71,11 +71,13 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
     """The network. A field that is None is left out.
 
     use: the name of a preset, or of a spec with this section
-    kind: the kind of network [encoder, decoder, encoder_decoder; default: encoder]
-    source: the Lua file of a network of your own, relative to the spec file (docs/own-network.md); kind then states the
-        streams that it reads [a Lua file named <name>.lua; <name> is a letter a-z, then 1 to 63 of a-z, 0-9 and _]
-    options: options of a network of your own, by name [{ name = value, ... }: names of a-z, 0-9 and _; values are
-        numbers, words, true or false]
+    kind: the kind of network [encoder, decoder, encoder_decoder, recurrent; default: encoder]
+    cell (kind recurrent): the computation of a step from the step's token and the state [rnn, lstm; default: lstm]
+    source (kind encoder, decoder, encoder_decoder): the Lua file of a network of your own, relative to the spec file
+        (docs/own-network.md); kind then states the streams that it reads [a Lua file named <name>.lua; <name> is a
+        letter a-z, then 1 to 63 of a-z, 0-9 and _]
+    options (kind encoder, decoder, encoder_decoder): options of a network of your own, by name [{ name = value, ... }:
+        names of a-z, 0-9 and _; values are numbers, words, true or false]
     layers (kind encoder, decoder): number of blocks, each with an attention and a feed-forward part [an integer from 1
         to 64; default: 5]
     encoder_layers (kind encoder_decoder): number of encoder blocks; 0: the decoder attends to the embedded input [an
@@ -88,30 +90,35 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
     loops.inject: whether every pass adds the embedding of the tokens to its input [true or false; default: false]
     loops.start: the input of the first pass [embedding, zeros; default: embedding]
     loops.norm: the place of the final norm, with model.norm.place = 'pre' [outside, inside; default: outside]
-    heads: number of attention heads of a block; width / heads must be a multiple of 4 [an integer from 1 to 64;
-        default: 8]
-    width: size of a token's vector [a multiple of 16 from 16 to 1024; default: 64]
-    feedforward: size of the hidden layer of a feed-forward part [a multiple of 16 from 16 to 8192; default: 256]
-    dropout: share of the outputs of attention and feed-forward parts that is dropped in training [a number from 0 to
-        0.99; default: 0.1]
-    attention_dropout: share of the attention weights that is dropped after the softmax, in training [a number from 0 to
-        0.99; default: 0]
-    hidden_dropout: share of the hidden values of feed-forward parts that is dropped after the activation, in training
-        [a number from 0 to 0.99; default: 0]
-    embedding_dropout: share of the sum of embedding and encoding that is dropped in training; absent:
-        encoding.additive.dropout, if there is one [a number from 0 to 0.99]
-    norm: the normalisation of the residual stream
+    heads (kind encoder, decoder, encoder_decoder): number of attention heads of a block; width / heads must be a
+        multiple of 4 [an integer from 1 to 64; default: 8]
+    width: size of a token's vector; of a recurrent model, of the state between two steps [a multiple of 16 from 16 to
+        1024; default: 64]
+    feedforward (kind encoder, decoder, encoder_decoder): size of the hidden layer of a feed-forward part [a multiple of
+        16 from 16 to 8192; default: 256]
+    dropout (kind encoder, decoder, encoder_decoder): share of the outputs of attention and feed-forward parts that is
+        dropped in training [a number from 0 to 0.99; default: 0.1]
+    attention_dropout (kind encoder, decoder, encoder_decoder): share of the attention weights that is dropped after the
+        softmax, in training [a number from 0 to 0.99; default: 0]
+    hidden_dropout (kind encoder, decoder, encoder_decoder): share of the hidden values of feed-forward parts that is
+        dropped after the activation, in training [a number from 0 to 0.99; default: 0]
+    embedding_dropout (kind encoder, decoder, encoder_decoder): share of the sum of embedding and encoding that is
+        dropped in training; absent: encoding.additive.dropout, if there is one [a number from 0 to 0.99]
+    norm (kind encoder, decoder, encoder_decoder): the normalisation of the residual stream
     norm.kind: the kind of norm [layer, rms; default: layer]
     norm.place: the values that are normalised [post, pre; default: post]
     norm.embedding: whether a norm follows the sum of the vectors of a token and its position, and its dropout (McLeish
         et al. 2024) [true or false; default: false]
-    activation: the activation of the hidden layer; swiglu, geglu: a gated unit of two halves, with feedforward channels
-        in each half [relu, gelu, gelu_tanh, silu, swiglu, geglu; default: relu]
-    branch_activation: an activation after the second linear map of a feed-forward part [none, relu, gelu, gelu_tanh,
-        silu; default: none]
-    bias: the linear maps of a block that have biases [feedforward, all, none; default: feedforward]
+    activation (kind encoder, decoder, encoder_decoder): the activation of the hidden layer; swiglu, geglu: a gated unit
+        of two halves, with feedforward channels in each half [relu, gelu, gelu_tanh, silu, swiglu, geglu; default:
+        relu]
+    branch_activation (kind encoder, decoder, encoder_decoder): an activation after the second linear map of a
+        feed-forward part [none, relu, gelu, gelu_tanh, silu; default: none]
+    bias (kind encoder, decoder, encoder_decoder): the linear maps of a block that have biases [feedforward, all, none;
+        default: feedforward]
     init: the distribution of initial weights and biases [haiku, torch, xavier; default: haiku]
-    embedding: the computation of a token's vector [table, linear; default: table]
+    embedding (kind encoder, decoder, encoder_decoder): the computation of a token's vector [table, linear; default:
+        table]
     readout (kind encoder): the tokens at which answers are read [outputs, last, in_place, probe; default: outputs]
     tied (kind decoder, encoder_decoder): whether the output layer has the embeddings of the output symbols as its
         weights, instead of weights of its own [true or false; default: false]

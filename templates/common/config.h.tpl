@@ -19,7 +19,8 @@ typedef float real;
 enum {
     % include("parts/dimensions.tpl")
     PASSES = ${cpu.passes}, /* ${cpu.passes_by_length and "most " or ""}passes through the layers in training */ % if cpu.passes
-    BLOCK_TOKENS = ${block_tokens} /* approximate tokens of a block of sequences, whose values stay in the cache */
+    BLOCK_SEQUENCES = ${block_sequences} /* sequences of a shard, which go through all steps together */ % if by_step
+    BLOCK_TOKENS = ${block_tokens} /* approximate tokens of a block of sequences, whose values stay in the cache */ % else
 };
 
 % include("parts/parameters.tpl")

@@ -4,6 +4,10 @@ lay_out_${name}_saved(&${prefix}${name}, memory, ${used}, w->sequences, ${length
 ${prefix}${name} = reserve(memory, ${used}, (size_t)${rows} * ${width} + KEEP_PAD);
 % elseif form == "row" then
 ${prefix}${name} = reserve(memory, ${used}, ${row});
+% elseif form == "step" then
+${prefix}${name} = reserve(memory, ${used}, step_row * ${width});
+% elseif form == "steps" then
+${prefix}${name} = reserve(memory, ${used}, (mode == LH_MODE_TRAIN ? row : step_row) * ${width});
 % elseif form == "rows" then
 ${prefix}${name} = reserve(memory, ${used}, ${row} * ${width});
 % else

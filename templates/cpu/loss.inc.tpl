@@ -1,6 +1,6 @@
 % local length = "w->" .. cpu.labelled_prefix .. "length"
 % local places = readout == "probe" or cpu.part
-% local row = places and "find_labelled_row(w, s, i)" or ("(s * %s + %s - labels + i)"):format(length, length)
+% local row = places and "find_labelled_row(w, s, i)" or by_step and "((w->length - labels + i) * w->sequences + s)" or ("(s * %s + %s - labels + i)"):format(length, length)
 % local by_sequence = train.weighs and task.counted
 % local factor = by_sequence and "weight" or "(real)block->loss_scale"
 % local tokens = cpu.part and "tokens of w->read" or "tokens"

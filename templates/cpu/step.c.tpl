@@ -53,66 +53,23 @@ static size_t shared_bytes(const lh_shape *longest) {
     return sizeof(shared); % else
 }
 
-/* Returns how many sequences have about `most` tokens together; at least 1. */
-static int count_sequences(int most, const int length[LH_MAX_STREAMS]) {
-    int tokens = length[0] + length[1], sequences = (most + tokens / 2) / tokens; % if streams[2]
-    int sequences = (most + length[0] / 2) / length[0]; % else
-    return sequences > 0 ? sequences : 1;
+% if by_step then
+/* The number of sequences in a block: all of a shard, whatever their length. */
+static int block_sequences(const int length[LH_MAX_STREAMS]) {
+    (void)length;
+    return BLOCK_SEQUENCES;
 }
 
-/* The number of sequences in a block, and in one call of forward_block. */
-static int block_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(BLOCK_TOKENS, length); }
-static int forward_sequences(const int length[LH_MAX_STREAMS]) { return count_sequences(EVALUATION_TOKENS, length); }
-
-/* The approximate greatest number of tokens in a block. */
-static int most_tokens(lh_mode mode) {
-    const int block = BLOCK_TOKENS, evaluation = EVALUATION_TOKENS;
-    return mode == LH_MODE_EVALUATE && evaluation > block ? evaluation : block;
-}
-
-% if streams[2] then
-/* Returns the bytes of a workspace for as many sequences of these lengths as form a block. */
-static size_t count_bytes(const lh_shape *longest, int source, int target, lh_mode mode) {
-    lh_shape shape = {0, {source, target}, longest->labels};
-    shape.sequences = count_sequences(most_tokens(mode), shape.length);
-    if (shape.sequences > longest->sequences) shape.sequences = longest->sequences;
+static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
+    const int sequences = longest->sequences < BLOCK_SEQUENCES ? longest->sequences : BLOCK_SEQUENCES;
+    const lh_shape shape = {sequences, {longest->length[0], 0}, longest->labels};
     workspace w;
-    return lay_out(&w, NULL, &shape, shape.length[${cpu.decoding.stream}], mode); % if cpu.decoding
-    return lay_out(&w, NULL, &shape, mode); % else
+    return lay_out(&w, NULL, &shape, mode);
 }
 
-/* Among blocks with equal numbers of sequences, the block with the most tokens needs the most memory. A sequence longer
- * than most_tokens forms a block by itself. */
-static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
-    size_t most = count_bytes(longest, longest->length[0], longest->length[1], mode);
-    for (int tokens = 2; tokens <= 2 * most_tokens(mode); tokens++) {
-        const int now[] = {tokens, 0}, next[] = {tokens + 1, 0};
-        if (count_sequences(most_tokens(mode), now) == count_sequences(most_tokens(mode), next)) continue;
-        for (int source = 1; source <= longest->length[0] && source < tokens; source++) {
-            int target = tokens - source < longest->length[1] ? tokens - source : longest->length[1];
-            size_t bytes = count_bytes(longest, source, target, mode);
-            if (bytes > most) most = bytes;
-        }
-    }
-    return most;
-}
 % else
-static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
-    size_t most = 0;
-    for (int length = 1; length <= longest->length[0]; length++) {
-        lh_shape shape = {0, {length, 0}, longest->labels};
-        shape.sequences = count_sequences(most_tokens(mode), shape.length);
-        if (shape.sequences > longest->sequences) shape.sequences = longest->sequences;
-        workspace w;
-        w.passes = PASSES; % if cpu.passes
-        size_t bytes = lay_out(&w, NULL, &shape, length, mode); % if cpu.decoding
-        size_t bytes = lay_out(&w, NULL, &shape, mode); % else
-        if (bytes > most) most = bytes;
-    }
-    return most;
-}
+% paragraph("cpu/block_size.tpl")
 % end
-
 static void train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *memory, void *gradient,
         lh_sums *sums) {
     const parameters *p = step->parameters; % if cpu.pass.reads_parameters
@@ -158,8 +115,8 @@ const lh_cpu_program LH_LEVEL_SYMBOL(${symbol}) = {
         .real_bytes = REAL_BYTES,
         .choices = choices,
         .block_sequences = block_sequences,
-        .forward_sequences = forward_sequences,
         % include("parts/fields.tpl", { fields = {
+        %   { "forward_sequences", not by_step and "forward_sequences" },
         %   { "tables_bytes", tables and "tables_bytes" },
         %   { "make_tables", tables and "make_tables" },
         %   { "shared_bytes", "shared_bytes" },

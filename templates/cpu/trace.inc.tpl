@@ -8,6 +8,15 @@
 static void trace_activation(int tokens, const real *x, const lh_trace *to) {
     if (to->activation) memcpy(to->activation, x, (size_t)tokens * WIDTH * sizeof(real));
 }
+% elseif by_step then
+/* Stores x [step][sequence][WIDTH] sequence by sequence. */
+static void trace_activation(const workspace *w, const real *x, const lh_trace *to) {
+    real *out = to->activation;
+    if (!out) return;
+    for (int s = 0; s < w->sequences; s++)
+        for (int t = 0; t < w->length; t++, out += WIDTH)
+            memcpy(out, x + ((size_t)t * (size_t)w->sequences + (size_t)s) * WIDTH, WIDTH * sizeof(real));
+}
 % else
 static void trace_activation(const workspace *w, const real *x, const lh_trace *to) {
     if (to->activation) memcpy(to->activation, x, (size_t)w->tokens * WIDTH * sizeof(real));

@@ -70,7 +70,8 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     set_part(w, 0, most);
 % else
     w->tokens = w->sequences * w->length;
-    w->rows = round_up(w->tokens, TILE_ROWS);
+    w->rows = round_up(w->tokens + TILE_ROWS - 1, TILE_ROWS); % if by_step
+    w->rows = round_up(w->tokens, TILE_ROWS); % else
     w->all = (row_set){w->length, w->tokens, w->rows}; % if cpu.part
     w->all = (row_set){w->tokens, w->rows}; % elseif cpu.vocabulary
 % end
@@ -83,6 +84,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     size_t row = count_row_bytes(w);
 % else
     size_t row = (size_t)w->rows * sizeof(real);
+    size_t step_row = (size_t)round_up(w->sequences, TILE_ROWS) * sizeof(real); % if by_step
 % end
 % end
     if (mode == LH_MODE_TRAIN) used = ${invoke("lay_out_sums", "&w->sums", "memory", "shape")}; % if any_sums

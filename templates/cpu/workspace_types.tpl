@@ -39,7 +39,13 @@ typedef struct workspace {
     int sequences;
     stream_size ${stream.name}; % for _, stream in ipairs(streams)
 % else
+% if by_step then
+    /* Rows lie step by step, each step with a row for every sequence. A product of one step reads and writes whole
+     * tiles, up to TILE_ROWS - 1 rows beyond the step: rows counts these behind the last token, too. */
+    int length, sequences, tokens, rows;
+% else
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
+% end
 % if cpu.part then
     row_set all, read; /* all: all tokens; read: labelled tokens, whose results are used after the last attention */
 % elseif cpu.vocabulary then

@@ -11,7 +11,7 @@ INPUTS = ${inputs}, /* rows of the embedding: one for each token that is not bla
 % elseif linear then
 INPUTS = ${inputs}, /* rows of the embedding: ${tokens_text} */
 % else
-TOKENS = ${tokens}, /* rows of the embedding: ${tokens_text} */
+TOKENS = ${tokens}, /* rows of the ${by_step and "input's weight" or "embedding"}: ${tokens_text} */
 % end
 OUTPUT_TOKEN = ${decoder.first_output}, /* token of the first output symbol */ % if cpu.tied
 CLASSES = ${classes},

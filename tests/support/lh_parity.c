@@ -260,7 +260,9 @@ static int64_t count_token_rows(const lh_spec *spec) {
     int64_t rows = UINT16_MAX;
     for (int i = 0; i < spec->tensor_count; i++) {
         const lh_tensor *t = &spec->tensors[i];
-        if (strncmp(t->name, "embed.", 6) == 0 && t->rank == 2 && t->shape[0] < rows) rows = t->shape[0];
+        bool is_table =
+            strncmp(t->name, "embed.", 6) == 0 || strcmp(t->name, "input.weight") == 0; /* of a recurrence */
+        if (is_table && t->rank == 2 && t->shape[0] < rows) rows = t->shape[0];
     }
     return rows;
 }

@@ -51,6 +51,10 @@ function roles.embed(op)
   return { op.p.tensor, "embed.position.weight" }
 end
 
+function roles.recur()
+  return { "input.weight", "input.bias", "recurrent.weight", "recurrent.bias" }
+end
+
 function roles.place(op)
   return { false, op.p and op.p.tensor }
 end
@@ -107,7 +111,7 @@ local OPERANDS = { add = { "residual", "branch" }, attention = { "q", "kv", "con
 
 local function describe_operation(state, op, numbers, prefix, first_tensor)
   local record = { kind = op.kind, out = numbers[op.out], x = {}, tensors = {}, parts = 0,
-    f = op.activation or "relu", rms = to_flag(op.norm == "rms"), tied = to_flag(op.tied),
+    f = op.activation or "relu", cell = op.cell or "no_cell", rms = to_flag(op.norm == "rms"), tied = to_flag(op.tied),
     first_class = op.tied and op.tied.rows.output or 0, scale = op.scale or 1,
     blanks = op.kind == "embed" and op.p.kind == "linear" and state.net.tokens.count - op.p.rows.count or 0,
     embedding = op.kind == "embed" and state.embeddings or 0,

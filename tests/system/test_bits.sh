@@ -1,5 +1,6 @@
 # Bits do not depend on threads, replicas or kills: at every instruction-set level of this machine, a run alone, on one
-# to three threads, and the same run in a group that was killed and resumed write equal files.
+# to three threads, and the same run in a group that was killed and resumed write equal files. So do runs of a recurrent
+# model, in one piece and in two.
 
 . tests/system/common.sh
 
@@ -40,6 +41,15 @@ refuses_another_level() {
     LONGHAND_ISA=$2 ends_with 1 "$1" "$trainer" train --out "$work/alone.$1" --steps $((STEPS + 1)) --resume
 }
 
+# Trains and evaluates a recurrent model at once on one thread, and in two parts on two and three.
+keeps_bits_of_recurrence() {
+    ./longhand build tests/specs/parity_float64_lstm.lua --levels best --out "$work/recurrent" || return
+    "$work/recurrent/trainer" train --out "$work/whole" --steps 20 --threads 1 $FLAGS &&
+        "$work/recurrent/trainer" train --out "$work/parts" --steps 10 --no-eval --threads 2 $FLAGS &&
+        "$work/recurrent/trainer" train --out "$work/parts" --steps 20 --threads 3 --resume $FLAGS &&
+        have_equal_results "$(find_run whole 0)" "$(find_run parts 0)" metrics.jsonl eval.jsonl
+}
+
 expect bits_trainer_builds ./longhand build tests/specs/$TINY.lua $RATES --out "$work/out"
 if [ "$failures" -eq 0 ]; then
     levels=$(list_levels)
@@ -51,4 +61,5 @@ if [ "$failures" -eq 0 ]; then
         echo "skip bits_refuse_another_level: this machine runs one level, $levels"
     fi
 fi
+expect bits_same_of_a_recurrence keeps_bits_of_recurrence
 finish

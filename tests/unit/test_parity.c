@@ -29,6 +29,7 @@ extern const lh_spec longhand_spec_parity_decoder_rope, longhand_spec_parity_dec
     longhand_spec_parity_float64_decoder_alibi;
 extern const lh_spec longhand_spec_parity_float64_cells, longhand_spec_parity_float64_tables;
 extern const lh_spec longhand_spec_parity_lst_probe;
+extern const lh_spec longhand_spec_parity_float64_rnn, longhand_spec_parity_float64_lstm;
 extern const lh_spec longhand_spec_parity_dropout_relative;
 
 static const lh_parity_case CASES[] = {
@@ -67,6 +68,8 @@ static const lh_parity_case CASES[] = {
     {"cells", &longhand_spec_parity_float64_cells},
     {"tables", &longhand_spec_parity_float64_tables},
     {"lst_probe", &longhand_spec_parity_lst_probe},
+    {"rnn", &longhand_spec_parity_float64_rnn},
+    {"lstm", &longhand_spec_parity_float64_lstm},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 
@@ -314,7 +317,8 @@ static void test_forward_block_without_masks_has_the_bits_of_a_model_without_dro
 /* ---- geometric attention at its limits ---- */
 
 static void check_limits(const lh_parity_case *c, const lh_cpu_program *program) {
-    if (!lh_network_get(c->spec->id)->families->geometric) return;
+    const lh_ref_network *network = lh_network_get(c->spec->id);
+    if (network->family_count == 0 || !network->families->geometric) return;
     lh_ref_model *model = lh_parity_open_model(c);
     for (int i = 0; i < LH_PARITY_LIMITS; i++) {
         lh_parity_set_limit(model, i);

@@ -113,7 +113,7 @@ static int count_known_tokens(const lh_ref_network *network) {
     int least = UINT16_MAX;
     for (int i = 0; i < scope->operation_count; i++) {
         const lh_ref_operation *op = &scope->operations[i];
-        if (op->kind != LH_REF_EMBED) continue;
+        if (op->kind != LH_REF_EMBED && op->kind != LH_REF_RECUR) continue;
         int known = network->tensors[scope->first_tensor + op->tensor[LH_REF_TABLE]].rows + op->blanks;
         if (known < least) least = known;
     }
@@ -146,10 +146,10 @@ static void check_network_gradients(const lh_ref_network *network, bool by_tenso
 
 static void test_run_grad_of_encodings_matches_differences(void **state) {
     static const char *const specs[] = {
-        "parity_none",          "parity_dropout_sincos",    "parity_dropout_relative",  "parity_learned",
-        "parity_rope",          "parity_rope_yarn",         "parity_dropout_rand_rope", "parity_relative",
-        "parity_shaw",          "parity_float64_geometric", "parity_geometric_raw",     "parity_geometric_plain",
-        "parity_float64_labels"};
+        "parity_none",           "parity_dropout_sincos",    "parity_dropout_relative",  "parity_learned",
+        "parity_rope",           "parity_rope_yarn",         "parity_dropout_rand_rope", "parity_relative",
+        "parity_shaw",           "parity_float64_geometric", "parity_geometric_raw",     "parity_geometric_plain",
+        "parity_float64_labels", "parity_float64_rnn",       "parity_float64_lstm"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) check_network_gradients(lh_network_get(specs[i]), true);
 }
 
@@ -168,9 +168,9 @@ static void test_run_grad_of_random_networks_matches_differences(void **state) {
     }
 }
 
-/* Compares with stored gradients, which are rounded to float32. The absolute tolerance is for elements that are nearly
- * 0 because the terms of their sums cancel. */
-static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *model) {
+/* Compares with stored gradients. The absolute tolerance is for elements that are nearly 0 because the terms of their
+ * sums cancel. */
+static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *model, double tolerance) {
     for (int i = 0; i < model->tensor_count; i++) {
         const lh_ref_tensor *tensor = &model->tensors[i];
         char name[64];
@@ -179,7 +179,7 @@ static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *m
         double *expected = lh_vectors_read_doubles(file, name, &count);
         assert_non_null(expected);
         assert_int_equal(count, tensor->rows * tensor->columns);
-        lh_assert_close(tensor->gradient, expected, (size_t)count, STORED_F32, 1e-12);
+        lh_assert_close(tensor->gradient, expected, (size_t)count, tolerance, 1e-12);
         free(expected);
     }
 }
@@ -196,7 +196,8 @@ static void check_stored_distances(const lh_vectors_facts *facts, const lh_vecto
     free(distances);
 }
 
-static void check_stored(const char *name) {
+/* tolerance: of gradients. */
+static void check_stored(const char *name, double tolerance) {
     lh_st_file *file = lh_vectors_open(name);
     lh_vectors_facts facts = lh_vectors_read_facts(file);
     lh_ref_model *model = lh_vectors_make_model(file, lh_vectors_find_network(name));
@@ -210,7 +211,7 @@ static void check_stored(const char *name) {
         double loss = stored.batch.loss_scale * lh_ref_run(model, &stored.batch, logits);
         lh_assert_close(logits, stored.logits, (size_t)count, STORED_F64, STORED_F64);
         lh_assert_close(&loss, &stored.loss, 1, STORED_F64, 0);
-        if (facts.length[i] == facts.gradient_length) check_stored_gradients(file, model);
+        if (facts.length[i] == facts.gradient_length) check_stored_gradients(file, model, tolerance);
         free(logits);
         lh_vectors_case_free(&stored);
     }
@@ -221,8 +222,13 @@ static void check_stored(const char *name) {
 static void test_run_all_networks_match_stored_vectors(void **state) {
     for (int i = 0; i < LH_VECTORS_FILES; i++) {
         print_message("           %s\n", lh_vectors_name[i]);
-        check_stored(lh_vectors_name[i]);
+        check_stored(lh_vectors_name[i], STORED_F32);
     }
+}
+
+static void test_run_recurrent_networks_match_stored_vectors(void **state) {
+    static const char *const names[] = {"rnn", "lstm"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) check_stored(names[i], STORED_F64);
 }
 
 static void test_run_without_positions_same_logits_everywhere(void **state) {
@@ -240,6 +246,7 @@ int main(void) {
         cmocka_unit_test(test_run_grad_of_encodings_matches_differences),
         cmocka_unit_test(test_run_grad_of_random_networks_matches_differences),
         cmocka_unit_test(test_run_all_networks_match_stored_vectors),
+        cmocka_unit_test(test_run_recurrent_networks_match_stored_vectors),
         cmocka_unit_test(test_run_without_positions_same_logits_everywhere),
     };
     return cmocka_run_group_tests_name("ref_network", tests, NULL, NULL);

@@ -2,7 +2,8 @@
 --
 -- Input: a description, function(net, model), which calls the methods below on `net` and on the blocks that it makes.
 -- Output: the network `net`, a scope with order (all scopes, the network first), scopes (the blocks), streams, tables,
--- widths, dropouts, used_families and classified (the logits).
+-- widths, dropouts, used_families, classified (the logits), and by_step (whether rows lie step by step instead of
+-- sequence by sequence).
 --
 --   width      { count, text }: a number of channels, and its expression in C; a multiple of a width also has `base`,
 --              that width, and `factor`; the width of logits has `shown`, the columns without those that only fill a
@@ -44,6 +45,7 @@ local initial = require("network.graph.initial")
 local lists = require("base.lists")
 local names = require("base.names")
 local ops = require("network.graph.ops")
+local recurrence = require("network.graph.recurrence")
 local vector_width = require("base.vector_width")
 local wording = require("base.wording")
 
@@ -240,7 +242,7 @@ function Scope:drop_weights(op, name, rate)
   end
 end
 
-Scope.push, Scope.attention, Scope.feedforward = push, attention.attend, feedforward
+Scope.push, Scope.attention, Scope.feedforward, Scope.recur = push, attention.attend, feedforward, recurrence.recur
 
 lists.update(Scope, inputs_and_outputs)
 

@@ -15,6 +15,7 @@ local M = {}
 local function describe(op)
   local words = {
     op.activation or false,
+    op.cell or false,
     op.norm or false,
     op.family and op.family.name or false,
     op.readout or false,

@@ -21,6 +21,7 @@
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
+local recurrence = require("network.graph.recurrence")
 
 local M = {}
 
@@ -118,6 +119,16 @@ M.attention = {
     local per_channel = relative.kind == "none" and 4 or 6
     return { pair = per_channel * C, text = ("%d.0 * %s"):format(per_channel, op.out.width.text),
       distance = relative.toeplitz and relative.biases and 2 * C * C or 0 }
+  end,
+}
+
+-- The states of a recurrence (recurrence.lua). sums: the width of the sums of a step.
+M.recur = {
+  roles = {}, header = "recurrence",
+  describe = function(op) return recurrence.CELLS[op.cell].words end,
+  count_flops = function(op)
+    return { token = 2 * op.out.width.count * op.sums.count,
+      text = ("2.0 * %s * %s"):format(op.out.width.text, op.sums.text) }
   end,
 }
 

@@ -270,6 +270,12 @@ function rules.place(tape, op)
   tape:share_buffer(op.x, dy)
 end
 
+-- The gradients of states become, in place, those along all later steps.
+function rules.recur(tape, op)
+  local dy = tape:read_gradient(op.out)
+  tape:emit({ kind = "recur_grad", op = op, dy = dy }, dy)
+end
+
 function rules.classify(tape, op)
   local to = tape:open_gradient(op.x)
   tape:emit({ kind = "classify_grad", op = op, to = to }, to)

@@ -8,7 +8,8 @@
 --   name, width, stream   as in a value
 --   form       "rows": [rows][width]; "row": one number for each row; "mask": a mask of [rows][width]; "family": the
 --              numbers that an attention saves, with `family` instead of the name; "vocabulary": [symbols][width]
---              (cpu_rows.lua)
+--              (cpu_rows.lua); "step": rows of one step of a recurrence, one for each sequence; "steps": in training as
+--              "rows", in evaluation as "step"
 --   training   the buffer exists only in training
 --   about      text for the comment of its declaration, or nil
 --   kept       the backward pass reads the buffer
@@ -20,6 +21,7 @@
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
+local recurrence = require("network.graph.recurrence")
 
 local M = {}
 
@@ -51,7 +53,7 @@ function M.find_read(backward)
       read[entry.x] = true
     elseif entry.kind == "input_grad" and entry.relu then
       read[entry.relu] = true
-    elseif entry.kind == "relu_grad" then
+    elseif entry.kind == "relu_grad" or entry.kind == "recur_grad" then
       read[op.out] = true
     elseif op and entry.kind == op.kind .. "_grad" and op.definition.choose_kernel then -- an activation or a gate
       read[op.x] = true
@@ -107,6 +109,10 @@ local function collect(scope, forward, backward, add_shared, evaluates_dropout)
         local add_buffer = read[value] and scope.entry and add_kept or add_shared
         add_buffer(M.make_rows(value, op, { kept = read[value] }))
       end
+    end
+    for _, buffer in ipairs(op.kind == "recur" and recurrence.list_buffers(op) or {}) do
+      add_kept(lists.merge({ stream = op.out.stream, training = false, kept = buffer.form == "steps", writer = op },
+        buffer))
     end
     if op.kind == "attention" then
       kept[#kept + 1] = { form = "family", family = op.family, kept = true, writer = op }

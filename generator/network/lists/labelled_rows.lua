@@ -132,10 +132,11 @@ local function derive(net, executed, whole)
   whole[unsupported] = true
 end
 
--- Finds the work on labelled rows; none in a network with several streams, where all tokens of the target are read.
+-- Finds the work on labelled rows; none in a network with several streams, where all tokens of the target are read, and
+-- in a recurrent network, whose rows lie step by step.
 function M.derive(net, executed)
   local result, whole = nil, {}
-  while not net.streams[2] and not result do
+  while not net.streams[2] and not net.by_step and not result do
     result = derive(net, executed, whole)
   end
   return result and result.values[net.classified.op.x] and result or nil

@@ -50,6 +50,7 @@ local describers = {
     return ("product with %s%s%s%s"):format(op.weight, op.p.bias and ", bias" or "", op.relu and ", relu" or "",
       op.dropout and ", dropped out" or "")
   end,
+  recur = function(op) return ("%s with input and recurrent"):format(ops.recur.describe(op)) end,
   add = describe_sum,
   add_norm = function(op) return describe_sum(op) .. ", " .. ops.norm.describe(op) end,
   block = function(op) return "all repetitions of " .. op.block.name end,
@@ -101,6 +102,9 @@ local backward_describers = {
     local reads = lists.join(list_operands(item.op), { get_name(item.op.out) })
     return "gradient of attention " .. item.op.family.name, reads, 2
   end,
+  recur_grad = function(item)
+    return "gradient through all steps, and of input and recurrent", { item.op.out.name }, 2
+  end,
   accumulate = function(item) return "sum", { item.from.name } end,
   copy = function(item) return "copy", { item.from.name } end,
   clear = function() return "zeros", {} end,
@@ -128,6 +132,8 @@ local function describe_backward(net, item)
   local name, shape = table.concat(lists.get_names(written), ", "), written[1] and get_shape(net, written[1])
   if item.kind == "weight_grad" then
     name, shape = item.op.weight, { parameter.rows.count, parameter.columns.count }
+  elseif item.kind == "recur_grad" then
+    name, shape = item.dy.name, get_shape(net, item.dy)
   elseif (item.kind == "embed_grad" or item.kind == "place_grad") and not item.to then
     name = parameter.name
   end

@@ -15,10 +15,11 @@ function M.get_prefix(net, stream)
 end
 
 -- The C types of buffers, by their form.
-local TYPES = { rows = "real *", row = "real *", mask = "int8_t *", vocabulary = "real *" }
+local TYPES = { rows = "real *", row = "real *", mask = "int8_t *", vocabulary = "real *",
+  step = "real *", steps = "real *" }
 
 local function write_shape(net, buffer)
-  local tokens = buffer.form == "vocabulary" and "[VOCABULARY]"
+  local tokens = buffer.form == "vocabulary" and "[VOCABULARY]" or buffer.form == "step" and "[sequences]"
     or ("[%stokens]"):format(M.get_prefix(net, buffer.stream))
   return buffer.form == "row" and tokens or ("%s[%s]"):format(tokens, (buffer.width.text:gsub(" %* ", " ")))
 end
@@ -40,7 +41,7 @@ end
 function M.list_requests(net, list, prefix, used)
   local requests = { always = {}, training = {}, by_mode = false }
   for _, buffer in ipairs(list) do
-    requests.by_mode = requests.by_mode or buffer.training or buffer.form == "family"
+    requests.by_mode = requests.by_mode or buffer.training or buffer.form == "family" or buffer.form == "steps"
     local family, length = buffer.family, "w->%slength" -- the lengths of a family's queries and keys
     local lengths_format = family and (family.cross and length .. ", " .. length or length)
     local rows = buffer.stream and ("w->%srows"):format(M.get_prefix(net, buffer.stream)) or false

@@ -56,13 +56,13 @@ local rows = require("network.targets.cpu_rows")
 
 local M = {}
 
--- The records of evaluation with tracing: a record that traces values follows each embedding, and the record of a block
--- also traces its attentions and results.
+-- The records of evaluation with tracing: a record that traces values follows each embedding and recurrence, and the
+-- record of a block also traces its attentions and results.
 local function make_trace(cpu)
   local list = {}
   for _, record in ipairs(records.list_forward(cpu, cpu.net, "evaluate")) do
     list[#list + 1] = record
-    if record.kind == "embed" then
+    if record.kind == "embed" or record.kind == "recur" then
       calls.append("cpu", list, "trace", nil, { call = "trace_activation(self, tokens, x, 'to++')",
         self = not record.traced and record.self, x = record.out, tokens = record.traced })
     elseif record.kind == "block" then

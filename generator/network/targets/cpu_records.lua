@@ -11,6 +11,7 @@ local calls = require("network.targets.calls")
 local decoding = require("network.lists.decoding")
 local embeddings = require("network.targets.embeddings")
 local names = require("network.targets.cpu_names")
+local recurrence = require("network.graph.recurrence")
 local rows = require("network.targets.cpu_rows")
 local cpu_buffers = require("network.targets.cpu_buffers")
 
@@ -143,6 +144,29 @@ function forward.attention(cpu, text, op)
   record.cache, record.tiles = op.family.ranged and op.kv == op.q and "NULL", op.family.tiles and "NULL"
   record.sums = op.family.ranged and op.family.score.running and "NULL"
   return record
+end
+
+-- The function of a recurrence for a direction, "forward" or "backward". One template prints both functions.
+local function find_recurrence_function(cpu, op, direction)
+  local width, sums = op.out.width.text, op.sums.text
+  local function find_product(from, columns, prefix, x, y, adds)
+    local finish = adds and "FINISH_ADD" or "FINISH_STORE"
+    return find_function(cpu.products, table.concat({ prefix, from, columns, finish }, " "),
+      ("%s_%s"):format(prefix, op.out.name), { inner = from, columns = columns, finish = finish,
+        other = adds and y or false, x = x, y = y })
+  end
+  return find_function(cpu.rows, op.out.name, op.out.name, { template = ("cpu/rows/%s.tpl"):format(op.cell),
+    width = width, sums = sums, to = find_product(width, sums, "to", "x", "y", true),
+    from = find_product(sums, width, "from", "dy", "dx", recurrence.CELLS[op.cell].adds),
+    weight_grad = find_function(cpu.gradients, table.concat({ width, sums, "false" }, " "), "recurrent_grad",
+      { inner = width, columns = sums, bias = false }) }) .. "_" .. direction
+end
+
+-- stores: whether values of all steps are stored, as text; false for a cell without further values.
+function forward.recur(cpu, _, op, mode)
+  return { call = "routine(self, stores, out)", routine = find_recurrence_function(cpu, op, "forward"),
+    stores = recurrence.CELLS[op.cell].stores and (mode == "train" and "true" or "false") or false,
+    traced = write_traced_tokens(cpu, op.out) }
 end
 
 function forward.embed(cpu, _, op)
@@ -285,6 +309,10 @@ function backward.block_grad(_, _, entry)
   return { call = "routine(self, 'l', gradient)", template = "cpu/op/block_grad.tpl",
     routine = block.name .. "_backward", uses = names.write_uses(block, "w."),
     gradient = ("&g->%s[%s]"):format(block.name, layer) }
+end
+
+function backward.recur_grad(cpu, _, entry)
+  return { call = "routine(self, out, dy, 'g')", routine = find_recurrence_function(cpu, entry.op, "backward") }
 end
 
 function backward.embed_grad(cpu, text, entry)

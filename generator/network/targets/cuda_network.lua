@@ -86,7 +86,8 @@ local function check_network(net)
     end
   end
   local reason = lists.any(net.scopes, function(block) return block.by_length end) and "with as many passes as n"
-    or ops.find_all(net, "zeros")[1] and "whose passes start from zeros" or not attentions[1] and "without attention"
+    or ops.find_all(net, "zeros")[1] and "whose passes start from zeros" or net.by_step and "with a recurrence"
+    or not attentions[1] and "without attention"
   if reason then
     records.refuse(nil, "a network %s", reason)
   end

@@ -102,6 +102,16 @@ function tokens.decoder(plan, inputs, times)
     token_constants = write_constants(computed, ("FIRST_OUTPUT = %d, SEPARATOR = %d"):format(first_output, separator)) }
 end
 
+-- A recurrent model has the encoder's tokens, without an unused one.
+function tokens.recurrent(_, inputs, times)
+  local count, computed = inputs + (times and 2 or 1), plan_computation(times, inputs)
+  return { computation = computed, tokens = count, empty_token = count - 1, decoder = false,
+    tokens_text = ("input symbols, %sthe empty output"):format(times and "the computation token, " or ""),
+    reading = ("The model reads the input, %sone empty token per output; the answers are read at the empty tokens.")
+      :format(times and computed.text .. " for each of its tokens, then " or "then "),
+    token_constants = write_constants(computed, "EMPTY_TOKEN = " .. count - 1) }
+end
+
 -- An encoder-decoder has the decoder's tokens; its input, followed by computation tokens, is a separate stream.
 tokens.encoder_decoder = tokens.decoder
 
@@ -111,9 +121,10 @@ local SOURCE, TARGET = { stream = 0, stream_prefix = "source." }, { stream = 1, 
 
 local function make_family(plan, name, queries, keys, causal)
   local model = plan.resolved.model
-  local head_width = model.width // model.heads
+  local heads = model.heads or 1
+  local head_width = model.width // heads
   return { name = name, spec_name = name, stack = LAYERS, layers = plan.layers, queries = queries, keys = keys,
-    cross = queries ~= keys, causal = causal or false, heads = model.heads, head_width = head_width,
+    cross = queries ~= keys, causal = causal or false, heads = heads, head_width = head_width,
     head_part = head_width & -head_width, dropout_rate = model.attention_dropout }
 end
 
@@ -127,6 +138,7 @@ M.attentions = {
       make_family(plan, "cross", TARGET, SOURCE) }
   end,
 }
+M.attentions.recurrent = M.attentions.encoder -- no description names it
 
 -- The family `name` in a block (builder.lua) of a network, with the block's layers and repetitions (over all loops),
 -- and the names of both counts in C.
@@ -155,12 +167,13 @@ end
 function M.derive(plan)
   local model = plan.resolved.model
   local part = tokens[model.kind](plan, plan.task.input_count, plan.resolved.task.computation)
-  part.layers, part.width = model.layers or model.encoder_layers + model.decoder_layers, model.width
-  part.feedforward, part.readout = model.feedforward, model.readout or "outputs"
+  part.layers = model.layers or model.encoder_layers and model.encoder_layers + model.decoder_layers or 1
+  part.width, part.feedforward, part.readout = model.width, model.feedforward or 0, model.readout or "outputs"
   part.part_start = part.readout == "probe" and "part_start(w, part, s)" or "part_start(w, part)"
   part.classes, part.real_bytes = plan.task.output_count, plan.precision == "float64" and 8 or 4
   part.class_columns = vector_width.round_up(part.classes)
   part.cuts_by_warp = plan.resolved.device_products == "warps"
+  part.block_sequences = (plan.resolved.train.batch + plan.resolved.train.shards - 1) // plan.resolved.train.shards
   part.block_tokens = plan.resolved.train.block_tokens or common.BLOCK_TOKENS
   part.streams = { { name = "source", index = 0 }, model.kind == "encoder_decoder" and { name = "target", index = 1 }
     or nil }

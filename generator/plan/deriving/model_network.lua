@@ -3,15 +3,16 @@
 -- Input: a plan with its dimensions; the file of a user's own network, or nil. Output of M.derive_attentions, before
 -- the encoding: attentions, the families that the network has; first: the first family, which exists even without
 -- attention. Output of M.derive, in addition to the graph (builder.lua) and its lists (scope_lists.lua): structs (of
--- parameters, in C), tensors, tensor_count, parameters (elements of learned tensors), frozen (elements of the others),
--- parameter_elements (size of the struct), parameter_storage (rounded up to whole chunks), initial_values;
--- network_identity (identity.lua), nil for a kind's default network, which has none in digests; cpu (cpu_network.lua);
--- widths, { name, count } of those that need a constant; trace_sites, the possible outputs of trace_block, in order;
--- network (outline.lua) and passes (passes.lua), its operations for costs and pages; cpu_headers, files of kernels/cpu
--- by name; operation_kernels, files that operations need on both targets; network_sizes, which sizes { layers, heads,
--- feedforward, dropout } a user's own network has read, else nil; and the fields of derive_constants. Every family gets
--- ranged, tiles, partial and drops. A mistake in a description is an error { problem = true, what, expected, hint },
--- with path, line and col of the file, or with the field of the spec.
+-- parameters, in C), tensors, tensor_count, parameters (elements of learned tensors), frozen (elements of the
+-- others), parameter_elements (size of the struct), parameter_storage (rounded up to whole chunks), initial_values;
+-- network_identity (identity.lua), nil for a kind's default network, which has none in digests; cpu
+-- (cpu_network.lua); widths, { name, count } of those that need a constant; trace_sites, the possible outputs of
+-- trace_block, in order; network (outline.lua) and passes (passes.lua), its operations for costs and pages;
+-- cpu_headers, files of kernels/cpu by name; operation_kernels, files that operations need on both targets; by_step
+-- (builder.lua); network_sizes, which sizes { layers, heads, feedforward, dropout } a user's own network or a
+-- recurrent one has read, else nil; and the fields of derive_constants. Every family gets ranged, tiles, partial and
+-- drops. A mistake in a description is an error { problem = true, what, expected, hint }, with path, line and col of
+-- the file, or with the field of the spec.
 
 local attention = require("network.graph.attention")
 local buffers = require("network.lists.buffers")
@@ -48,6 +49,7 @@ local DESCRIPTIONS = {
   encoder = require("network.models.encoder"),
   decoder = require("network.models.decoder"),
   encoder_decoder = require("network.models.encoder_decoder"),
+  recurrent = require("network.models.recurrent"),
 }
 
 -- Defaults for fields of the model's section that a spec leaves out, where a description reads them.
@@ -87,7 +89,7 @@ local function list_trace_sites(net)
     add_activation(path .. ".output", block.last)
   end
   for _, op in ipairs(net.ops) do
-    if op.kind == "embed" then
+    if op.kind == "embed" or op.kind == "recur" then
       add_activation(op.out.name, op.out)
     elseif op.kind == "block" then
       for i = 0, op.block.count * op.block.loops - 1 do
@@ -265,7 +267,7 @@ end
 -- The identity of a network; nil for a kind's default network, which adds nothing to digests.
 local function find_identity(plan, net, model)
   local plain = complete({ kind = model.kind, heads = model.heads, layers = model.layers, width = model.width,
-    encoder_layers = model.encoder_layers, decoder_layers = model.decoder_layers,
+    encoder_layers = model.encoder_layers, decoder_layers = model.decoder_layers, cell = model.cell,
     feedforward = model.feedforward, dropout = model.dropout }, SECTION_DEFAULTS)
   local default = builder.build(DESCRIPTIONS[model.kind], describe_given(plan, plain))
   local own = identity.identify(net)
@@ -420,7 +422,8 @@ function M.derive(plan, file)
     has_equal_rows and vocabulary_rows.derive(net, executed, labelled) or nil, stream, part.eval_dropout,
     plan.panels_member)
   part.network, part.passes = outline.derive(net, buffer_lists), passes.derive(net, executed, buffer_lists)
-  part.network_identity, part.network_sizes = find_identity(plan, net, model), sizes
+  part.network_identity, part.network_sizes = find_identity(plan, net, model), sizes or net.by_step and {}
+  part.by_step = net.by_step or false
   return part, net, executed
 end
 

@@ -2,7 +2,7 @@
 -- for each from a model of registers and caches.
 --
 -- Input: a plan with its tensors (model_network.lua), a level of levels.lua, a machine: { l2 = bytes of a core's
--- second-level cache }. Output: names and values of choices, in the order of M.CHOICES, and their constants for tuned.h
+-- second-level cache }. Output: names and values of choices, in order, and their constants for tuned.h
 -- (templates/common).
 -- A choice may change the division of work, the order in which independent results are computed, and prefetching, but
 -- never the order in which one sum is added up. So no digest contains a choice: trainers that differ in choices alone
@@ -75,11 +75,10 @@ local function find_cheapest(values, estimate)
   return best
 end
 
--- The choices: name; modes of the runtime that the choice affects; constants(value) for tuned.h; values(plan, level)
--- that tuning tries; default(plan, level, values, machine); why: the reason of the default, with the number that
--- get_number(level, machine) returns.
+-- The choices: name; modes of the runtime that the choice affects; applies(plan), absent if the choice always applies;
+-- constants(value) for tuned.h; values(plan, level) that tuning tries; default(plan, level, values, machine); why: the
+-- reason of the default, with the number that get_number(level, machine) returns.
 local choices = {}
-M.CHOICES = choices
 
 -- Rows x vectors of a product that are summed in registers side by side.
 choices[1] = {
@@ -91,10 +90,14 @@ choices[1] = {
   values = function(_, level)
     return level.registers == 32 and { "6x4", "5x5", "4x6", "8x3", "12x2" } or { "6x2", "4x3", "5x2", "12x1" }
   end,
-  -- Rows are rounded up to whole tiles: on average a block has half a tile too many.
+  -- Rows are rounded up to whole tiles: on average a block has half a tile too many. Products of a recurrent network
+  -- have a row for each sequence.
   default = function(plan, level, values)
     return find_cheapest(values, function(tile)
-      return estimate_cost(plan, level, tile, 1 + (read_tile(tile) - 1) / 2 / plan.block_tokens)
+      local rows = read_tile(tile)
+      return estimate_cost(plan, level, tile, plan.by_step
+        and (plan.block_sequences + rows - 1) // rows * rows / plan.block_sequences
+        or 1 + (rows - 1) / 2 / plan.block_tokens)
     end)
   end,
   why = "the fewest loads per multiply-add with %d registers, and few unused rows",
@@ -145,6 +148,7 @@ end
 -- Tokens that go through all layers together in an evaluation.
 choices[4] = {
   name = "evaluation_tokens", modes = { "eval" },
+  applies = function(plan) return not plan.by_step end, -- a recurrent network evaluates as many sequences as it trains
   constants = function(value) return { { "EVALUATION_TOKENS", math.tointeger(value) } } end,
   -- A multiple of the training block, because sums go block by block: the runtime would round other values down.
   values = function(plan)
@@ -168,6 +172,11 @@ choices[4] = {
   get_number = function(_, machine) return machine.l2 // 1024 end,
 }
 
+-- The choices that apply to a plan.
+function M.list_choices(plan)
+  return lists.filter(choices, function(choice) return not choice.applies or choice.applies(plan) end)
+end
+
 local function choose_default(choice, plan, level, machine)
   return choice.default(plan, level, choice.values(plan, level), machine)
 end
@@ -175,7 +184,7 @@ end
 -- One level's choices: { name, tag, choices = { { name, value, from, why, constants = { { name, value } } } } }. found:
 -- the values that tuning has found, { date, values = { name = value } }, or nil.
 local function choose_for_level(plan, level, machine, found)
-  return { name = level.name, tag = level.tag, choices = lists.map(choices, function(choice)
+  return { name = level.name, tag = level.tag, choices = lists.map(M.list_choices(plan), function(choice)
     local tuned = found and found.values[choice.name]
     local value = tuned or choose_default(choice, plan, level, machine)
     return { name = choice.name, value = value, from = tuned and "tuned " .. found.date or "model",
@@ -196,7 +205,7 @@ end
 -- The default value of every choice at a level, by name.
 function M.choose_defaults(plan, level, machine)
   local values = {}
-  for _, choice in ipairs(choices) do
+  for _, choice in ipairs(M.list_choices(plan)) do
     values[choice.name] = choose_default(choice, plan, level, machine)
   end
   return values
@@ -204,14 +213,16 @@ end
 
 -- Values as text; equal values give equal text.
 function M.format(values)
-  local words = lists.map(choices, function(choice) return ("%s %s"):format(choice.name, values[choice.name]) end)
+  local words = lists.map(choices, function(choice)
+    return values[choice.name] and ("%s %s"):format(choice.name, values[choice.name])
+  end)
   return table.concat(words, ", ")
 end
 
 -- The possible values of choices at a level, by name, each a list that is also a set; and the list of names.
 function M.list_values(plan, level)
   local all = {}
-  for i, choice in ipairs(choices) do
+  for i, choice in ipairs(M.list_choices(plan)) do
     local list = choice.values(plan, level)
     lists.update(list, lists.to_set(list))
     all[i], all[choice.name] = choice.name, list

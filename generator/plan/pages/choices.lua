@@ -128,9 +128,14 @@ function M.list(plan)
   end
   add("shards", plan.train.shards, "parts of a batch, whose gradients are summed in order: the same bits on 1 to "
     .. plan.train.shards .. " threads")
-  add("block_tokens", plan.block_tokens,
-    "tokens that pass through all layers together, while their activations are hot in cache")
-  add_probabilities(plan, plan.first.recomputed, add)
+  if plan.by_step then
+    add("steps", ("%d sequences"):format(plan.block_sequences),
+      "those of a shard; a product of a step has a row for each")
+  else
+    add("block_tokens", plan.block_tokens,
+      "tokens that pass through all layers together, while their activations are hot in cache")
+    add_probabilities(plan, plan.first.recomputed, add)
+  end
   if plan.cpu.vocabulary then
     add("first layer", plan.tokens .. " symbols",
       "only tokens enter it: before attention, rows are computed per symbol and copied to the tokens, and "

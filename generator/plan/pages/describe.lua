@@ -36,7 +36,7 @@ function M.describe_encoding(plan, family)
   end), "; ")
 end
 
-local KINDS = { decoder = "a decoder", encoder_decoder = "an encoder-decoder" }
+local KINDS = { decoder = "a decoder", encoder_decoder = "an encoder-decoder", recurrent = "a recurrent network" }
 
 local BIASES = { all = "biases in all products", none = "no biases" }
 
@@ -65,6 +65,7 @@ function M.describe_model(plan)
     words[#words + 1] = text or nil
   end
   add(KINDS[model.kind])
+  add(model.cell)
   add(plan.own_network and "network " .. plan.own_network.path)
   for _, name in ipairs(canonical.sort_keys(model.options or {})) do
     add(("%s = %s"):format(name, tostring(model.options[name])))
@@ -138,8 +139,9 @@ function M.make_comments(plan)
       or "Device code: training, many steps per launch, and evaluation. A block processes one shard of the batch, "
         .. "forward and backward through all layers; blocks synchronise where gradients are folded.", size, encoding),
     cuda = wrap("The device code's description for the runtime: kernels, memory, draws, position tables."),
-    layers = wrap(("The %s's layers over one block of sequences, forward and backward."):format(
-      (plan.resolved.model.kind:gsub("_", "-"))), size),
+    layers = wrap((plan.by_step and "The recurrence over one block of sequences, forward and backward."
+      or "The %s's layers over one block of sequences, forward and backward."):format(
+        (plan.resolved.model.kind:gsub("_", "-"))), size),
     trace = wrap("One forward pass that stores activations, scores and attention.", size, encoding),
     decode = wrap("Decoding: a few tokens of each sequence at a time pass through all layers, which cache keys "
       .. "and values.", size, encoding),

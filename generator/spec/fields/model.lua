@@ -2,6 +2,8 @@
 
 local features = require("spec.rules.features")
 
+local WITH_ATTENTION = { "encoder", "decoder", "encoder_decoder" } -- the kinds of models that have attention
+
 return {
   { path = "model", type = "table", doc = "the network" },
   { path = "model.kind", type = "kind", default = "encoder", doc = "the kind of network",
@@ -12,11 +14,19 @@ return {
         doc = "causal: reads input, separator and target, and from the separator on predicts the target's next token" },
       { name = "encoder_decoder", families = { "encoder", "decoder", "cross" },
         doc = "an encoder reads the input; a decoder reads a separator and the target, and attends to the encoder" },
+      { name = "recurrent", families = { "self" },
+        doc = "no attention: reads the input, then one empty token per output, one token after another, and answers at "
+          .. "the empty tokens (Deletang et al. 2023)" },
     } },
-  { path = "model.source", type = "network", optional = true,
+  { path = "model.cell", type = "choice", default = "lstm", only = { "recurrent" },
+    doc = "the computation of a step from the step's token and the state",
+    choices = {
+      { "rnn", "h = relu(W x + b + U h + b') (Elman 1990)" },
+      { "lstm", "a state behind gates, with 1 added to the forget gate (Hochreiter and Schmidhuber 1997)" } } },
+  { path = "model.source", only = WITH_ATTENTION, type = "network", optional = true,
     doc = "the Lua file of a network of your own, relative to the spec file (docs/own-network.md); kind then states "
       .. "the streams that it reads" },
-  { path = "model.options", type = "settings", optional = true, with = "source",
+  { path = "model.options", only = WITH_ATTENTION, type = "settings", optional = true, with = "source",
     doc = "options of a network of your own, by name" },
   { path = "model.layers", type = "integer", min = 1, max = 64, default = 5, unit = "blocks",
     only = { "encoder", "decoder" }, doc = "number of blocks, each with an attention and a feed-forward part" },
@@ -40,26 +50,27 @@ return {
     choices = {
       { "outside", "after the last pass" },
       { "inside", "at the end of every pass (Fan et al. 2024)" } } },
-  { path = "model.heads", type = "integer", min = 1, max = 64, default = 8, unit = "heads",
+  { path = "model.heads", only = WITH_ATTENTION, type = "integer", min = 1, max = 64, default = 8, unit = "heads",
     doc = "number of attention heads of a block; width / heads must be a multiple of 4" },
   { path = "model.width", type = "integer", min = 16, max = 1024, multiple = 16, default = 64, unit = "channels",
-    doc = "size of a token's vector" },
-  { path = "model.feedforward", type = "integer", min = 16, max = 8192, multiple = 16, default = 256,
-    unit = "channels", doc = "size of the hidden layer of a feed-forward part" },
-  { path = "model.dropout", type = "number", min = 0, max = 0.99, default = 0.1, unit = "share of elements",
-    fingerprints = { "dropout" }, used = features.drops,
+    doc = "size of a token's vector; of a recurrent model, of the state between two steps" },
+  { path = "model.feedforward", only = WITH_ATTENTION, type = "integer", min = 16, max = 8192, multiple = 16,
+    default = 256, unit = "channels", doc = "size of the hidden layer of a feed-forward part" },
+  { path = "model.dropout", only = WITH_ATTENTION, type = "number", min = 0, max = 0.99, default = 0.1,
+    unit = "share of elements", fingerprints = { "dropout" }, used = features.drops,
     doc = "share of the outputs of attention and feed-forward parts that is dropped in training" },
-  { path = "model.attention_dropout", seldom = true, type = "number", min = 0, max = 0.99, default = 0, left_out = 0,
-    unit = "share of elements", fingerprints = { "ATTENTION_KEEP_SCALE" },
+  { path = "model.attention_dropout", seldom = true, only = WITH_ATTENTION, type = "number", min = 0, max = 0.99,
+    default = 0, left_out = 0, unit = "share of elements", fingerprints = { "ATTENTION_KEEP_SCALE" },
     doc = "share of the attention weights that is dropped after the softmax, in training" },
-  { path = "model.hidden_dropout", seldom = true, type = "number", min = 0, max = 0.99, default = 0, left_out = 0,
-    unit = "share of elements", fingerprints = { "HIDDEN_KEEP_SCALE" },
+  { path = "model.hidden_dropout", seldom = true, only = WITH_ATTENTION, type = "number", min = 0, max = 0.99,
+    default = 0, left_out = 0, unit = "share of elements", fingerprints = { "HIDDEN_KEEP_SCALE" },
     doc = "share of the hidden values of feed-forward parts that is dropped after the activation, in training" },
-  { path = "model.embedding_dropout", seldom = true, type = "number", min = 0, max = 0.99, optional = true,
-    unit = "share of elements",
+  { path = "model.embedding_dropout", seldom = true, only = WITH_ATTENTION, type = "number", min = 0, max = 0.99,
+    optional = true, unit = "share of elements",
     doc = "share of the sum of embedding and encoding that is dropped in training; absent: encoding.additive.dropout, "
       .. "if there is one" },
-  { path = "model.norm", type = "table", left_out = "empty", doc = "the normalisation of the residual stream" },
+  { path = "model.norm", only = WITH_ATTENTION, type = "table", left_out = "empty",
+    doc = "the normalisation of the residual stream" },
   { path = "model.norm.kind", type = "kind", default = "layer", left_out = "layer", doc = "the kind of norm",
     kinds = {
       { name = "layer", doc = "layer norm: by mean and variance, with a learned scale and offset (Ba et al. 2016)" },
@@ -73,14 +84,14 @@ return {
   { path = "model.norm.embedding", seldom = true, type = "boolean", default = false, left_out = false,
     doc = "whether a norm follows the sum of the vectors of a token and its position, and its dropout (McLeish et al. "
       .. "2024)" },
-  { path = "model.activation", type = "choice", default = "relu", left_out = "relu",
+  { path = "model.activation", only = WITH_ATTENTION, type = "choice", default = "relu", left_out = "relu",
     choices = { "relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu" },
     doc = "the activation of the hidden layer; swiglu, geglu: a gated unit of two halves, with feedforward channels in "
       .. "each half" },
-  { path = "model.branch_activation", seldom = true, type = "choice",
+  { path = "model.branch_activation", seldom = true, only = WITH_ATTENTION, type = "choice",
     choices = { "none", "relu", "gelu", "gelu_tanh", "silu" },
     default = "none", left_out = "none", doc = "an activation after the second linear map of a feed-forward part" },
-  { path = "model.bias", type = "choice", default = "feedforward", left_out = "feedforward",
+  { path = "model.bias", only = WITH_ATTENTION, type = "choice", default = "feedforward", left_out = "feedforward",
     doc = "the linear maps of a block that have biases",
     choices = {
       { "feedforward", "those of the feed-forward part" },
@@ -94,8 +105,8 @@ return {
         .. "embeddings normal" },
       { "xavier", "matrices uniform in +-sqrt(6 / (fan in + fan out)), with queries, keys and values as one "
         .. "matrix (Glorot and Bengio 2010)" } } },
-  { path = "model.embedding", seldom = true, type = "choice", default = "table", left_out = "table",
-    doc = "the computation of a token's vector",
+  { path = "model.embedding", seldom = true, only = WITH_ATTENTION, type = "choice", default = "table",
+    left_out = "table", doc = "the computation of a token's vector",
     choices = {
       { "table", "a learned row for each token, times sqrt(width)" },
       { "linear", "a linear map with a bias of the one-hot token; tokens that the task declares blank are zero "

@@ -32,7 +32,7 @@ function M.list_dropouts(resolved)
   local model, additive = resolved.model, resolved.encoding.additive
   local of_model = model.embedding_dropout ~= nil
   return {
-    { "model.dropout", model.dropout },
+    { "model.dropout", model.dropout or 0 },
     { "model.attention_dropout", model.attention_dropout or 0 },
     { "model.hidden_dropout", model.hidden_dropout or 0 },
     { of_model and "model.embedding_dropout" or "encoding.additive.dropout",

@@ -159,7 +159,7 @@ local function check_tokens(context, report)
   if not facts or not facts.input_symbols or not facts.output_symbols or not kind then
     return
   end
-  local outputs = kind ~= "encoder" and not facts.symbols and #facts.output_symbols or 0
+  local outputs = kind ~= "encoder" and kind ~= "recurrent" and not facts.symbols and #facts.output_symbols or 0
   if #facts.input_symbols + outputs + 2 > alphabets.MOST_TOKENS then
     report.refuse(context.resolved.task.data and "task.data" or "task.kind", "model.kind", ("%q"):format(kind), {
       what = ("%d input and %d output symbols, of which each has a vector"):format(#facts.input_symbols, outputs),
@@ -167,13 +167,42 @@ local function check_tokens(context, report)
   end
 end
 
--- Refuses an end symbol of dataset files for an encoder, which answers all labels at once.
+-- Refuses an end symbol of dataset files for a model that answers at empty tokens, one for each symbol of the target.
 local function check_end_symbol(context, report)
   local resolved = context.resolved
-  if resolved.task.end_symbol and resolved.model.kind == "encoder" then
-    report.refuse("task.end_symbol", "model.kind", '"encoder"', {
-      what = "an encoder has as many answers as the target, so no symbol ends them",
+  local kind = resolved.model.kind
+  if resolved.task.end_symbol and (kind == "encoder" or kind == "recurrent") then
+    report.refuse("task.end_symbol", "model.kind", ("%q"):format(kind), {
+      what = "the model has as many answers as the target, so no symbol ends them",
       expected = 'no such field, or model.kind = "decoder" or "encoder_decoder"' })
+  end
+end
+
+-- Fields that a recurrent model has no use for: they concern attention, embeddings, or how many tokens are computed
+-- together.
+local NOT_RECURRENT = { "eval.by.noise", "train.keep_probabilities", "train.block_tokens" }
+
+-- Refuses everything that a recurrent model does not read, in particular every part of an encoding.
+local function check_recurrent(context, report)
+  local resolved = context.resolved
+  if resolved.model.kind ~= "recurrent" then
+    return
+  end
+  local function refuse(path, expected)
+    report.refuse(path, "model.kind", '"recurrent"', { what = "a recurrent model does not read it",
+      expected = expected })
+  end
+  for _, page in ipairs(pages.in_spec_order) do
+    local path, value = "encoding." .. page.name, resolved.encoding[page.name]
+    local kind = type(value) == "table" and value.kind
+    if value and kind ~= "none" and not (page.serves and kind == "index") then
+      refuse(kind and path .. ".kind" or path, 'encoding = { kind = "none" }: the state contains the order of tokens')
+    end
+  end
+  for _, path in ipairs(NOT_RECURRENT) do
+    if lists.get(resolved, path) ~= nil then
+      refuse(path, "no such field")
+    end
   end
 end
 
@@ -223,7 +252,7 @@ end
 function M.apply(context)
   local resolved, report = context.resolved, reports.make(context)
   for _, rule in ipairs({ check_head_width, check_shards, check_products, check_schedule, check_readout,
-    check_tied, check_tokens, check_end_symbol }) do
+    check_tied, check_tokens, check_end_symbol, check_recurrent }) do
     rule(context, report)
   end
   family_facets.check_each(context, function(view)

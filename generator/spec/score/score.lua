@@ -239,6 +239,8 @@ function M.resolve(context, texts, owner)
     local name, node = tree.iterate(own or tree.make_table())()
     return name and not node.unstated and report(node, ("%s.parameters.%s"):format(owner.path, name),
       "there is no score to use it", owner.path .. ".score = function(x) ... end") or nil
+  elseif score and resolved.model.kind == "recurrent" then
+    return report(score, owner.path .. ".score", "a recurrent model has no attention", 'encoding = { kind = "none" }')
   end
   local positions = owner.encoding.positions or {}
   if not score or not resolved.model.heads or not resolved.model.width or not owner.layers or not positions.kind

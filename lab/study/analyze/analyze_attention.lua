@@ -10,6 +10,7 @@ local lists = require("base.lists")
 local safetensors = require("base.safetensors")
 local sheets = require("lab.study.analyze.sheets")
 local source_module = require("lab.study.analyze.source")
+local stop = require("lab.stop").exit
 local wording = require("base.wording")
 
 local M = {}
@@ -40,6 +41,9 @@ end
 function M.run(sources, options)
   local lines, matrices, rows, metadata = {}, {}, {}, {}
   for run, source in ipairs(sources) do
+    if source.run.info.spec.model.kind == "recurrent" then
+      stop(1, ("%s: a recurrent model has no attention; `analyze pca` shows its states"):format(source.run.dir))
+    end
     metadata["run" .. run] = source.run.checkpoint
     for _, length in ipairs(options.lengths) do
       local layers = analyze(source, length, options)

@@ -69,7 +69,9 @@ local QUESTIONS = {
   { "labels in the loss", function(_, facts)
     return not (facts.data and not facts.data.train_masked) and LOSSES[facts.loss]
   end },
-  { "spare token", function(spec) return get(spec, "model.spare_token") == false and "none" or "one" end },
+  { "spare token", function(spec)
+    return (get(spec, "model.spare_token") == false or get(spec, "model.kind") == "recurrent") and "none" or "one"
+  end },
   { "training steps", function(spec) return format_value(get(spec, "train.steps")) end },
   { "arithmetic", function(spec) return spec.precision or "float32" end },
 }

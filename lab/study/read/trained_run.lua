@@ -30,7 +30,7 @@ function M.open(path)
   if not info then
     return nil, ("%s/%s"):format(escape.plain(dir), damage
       or "run.json: no such file; expected the folder of a run, or a checkpoint in one")
-  elseif not (info.spec.model.layers or info.spec.model.decoder_layers) then
+  elseif not (info.spec.model.layers or info.spec.model.decoder_layers or info.spec.model.kind == "recurrent") then
     return nil, dir .. "/run.json: spec.model.layers: found nothing; expected an integer"
   elseif lfs.attributes(checkpoint, "mode") ~= "file" then
     return nil, checkpoint .. ": no such file; has the run written a checkpoint yet?"

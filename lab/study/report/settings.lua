@@ -45,9 +45,9 @@ local function format_options(run)
 end
 
 -- Returns a text such as "decoder, post-norm (layer), relu, dropout 0.1"; a field that a resolved spec lacks has its
--- default. nil for networks of a user's own, which have no such parts.
+-- default. nil for recurrent models and for networks of a user's own, which have no such parts.
 local function format_architecture(model)
-  if not model or model.source or not model.kind then
+  if not model or model.source or not model.kind or model.kind == "recurrent" then
     return nil
   end
   local norm = model.norm or {}
@@ -73,6 +73,9 @@ local PICKS = {
   { "model", function(run)
     local model = get_field(run, "model")
     local layers = model and wording.format_layers(model)
+    if model and model.kind == "recurrent" then
+      return ("recurrent, %s, width %s"):format(model.cell, model.width)
+    end
     return layers and ("%s, %s, width %s, feed-forward %s"):format(layers, wording.count(model.heads, "head"),
       model.width, model.feedforward)
   end },

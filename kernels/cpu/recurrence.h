@@ -1,0 +1,98 @@
+/* Steps of recurrent networks, forward and backward, for `rows` sequences at once; the products with the weight of the
+ * state are those of matmul.h.
+ *
+ * Sums of a step are W x + b + U h, where the token x is one-hot, so W x is a row of W. Arrays are row-major, without
+ * gaps; N, the width of the state, and M, the number of sums, are multiples of 16. Every call is compiled for its
+ * constant N. Source: Deletang et al. 2023, "Neural Networks and the Chomsky Hierarchy", and their code. Reference:
+ * lh_ref_recurrence.
+ */
+#ifndef LONGHAND_KERNELS_RECURRENCE_H
+#define LONGHAND_KERNELS_RECURRENCE_H
+
+#include "kernels/cpu/functions.h"
+
+/* ---- the input's part of the sums ---- */
+
+/* sums[m] = table[token[m * stride]] + bias, all [M]. */
+INLINE void token_sums(int rows, const int M, const uint16_t *token, int stride, const real *table, const real *bias,
+                       real *restrict sums) {
+    for (int m = 0; m < rows; m++, sums += M) {
+        const real *row = table + token[m * stride] * M;
+        for (int n = 0; n < M; n += LANES) store(sums + n, load(row + n) + load(bias + n));
+    }
+}
+
+/* dtable[token[m * stride]] += dsums[m], all [M]. */
+INLINE void token_sums_grad(int rows, const int M, const uint16_t *token, int stride, const real *restrict dsums,
+                            real *dtable) {
+    for (int m = 0; m < rows; m++, dsums += M) {
+        real *row = dtable + token[m * stride] * M;
+        for (int n = 0; n < M; n += LANES) add_at(row + n, load(dsums + n));
+    }
+}
+
+/* ---- simple RNN: h = relu(sums + bias) ---- */
+
+/* states [rows][N]: the sums, then the states. */
+INLINE void rnn_step(int rows, const int N, const real *bias, real *states) {
+    for (int m = 0; m < rows; m++, states += N) {
+        for (int n = 0; n < N; n += LANES) {
+            vector sum = load(states + n) + load(bias + n);
+            store(states + n, keep_where(sum > 0, sum));
+        }
+    }
+}
+
+/* d [rows][N]: the gradients of the states, then of the sums. later [rows][N]: further gradients of the states, through
+ * the next step; NULL: there is none. */
+INLINE void rnn_step_grad(int rows, const int N, const real *states, const real *later, real *d) {
+    for (int i = 0; i < rows * N; i += LANES) {
+        vector dstate = load(d + i);
+        if (later) dstate += load(later + i);
+        store(d + i, keep_where(load(states + i) > 0, dstate));
+    }
+}
+
+/* ---- LSTM: c = sigmoid(f + 1) c + sigmoid(i) tanh(g), h = sigmoid(o) tanh(c); Hochreiter and Schmidhuber 1997 ---- */
+
+/* gates [rows][4 N]: the sums i, g, f, o, then their sigmoids and the tanh of g. before, cells [rows][N]: the cells
+ * before and after the step, which may be the same array; before NULL: they were zero. */
+INLINE void lstm_step(int rows, const int N, const real *before, real *gates, real *cells, real *restrict states) {
+    for (int m = 0; m < rows; m++, gates += 4 * N, cells += N, states += N) {
+        for (int n = 0; n < N; n += LANES) {
+            vector input = sigmoid_of(load(gates + n)), candidate = tanh_of(load(gates + N + n));
+            vector forget = sigmoid_of(load(gates + 2 * N + n) + 1), output = sigmoid_of(load(gates + 3 * N + n));
+            vector cell = input * candidate;
+            if (before) cell += forget * load(before + m * N + n);
+            store(gates + n, input);
+            store(gates + N + n, candidate);
+            store(gates + 2 * N + n, forget);
+            store(gates + 3 * N + n, output);
+            store(cells + n, cell);
+            store(states + n, output * tanh_of(cell));
+        }
+    }
+}
+
+/* gates [rows][4 N]: the values that lstm_step left, then the gradients of the sums. dstates [rows][N]: the gradients
+ * of the states. dcells [rows][N]: the gradients of the cells after the step through later steps, then of the cells
+ * before it. */
+INLINE void lstm_step_grad(int rows, const int N, const real *before, const real *cells, const real *dstates,
+                           real *restrict dcells, real *restrict gates) {
+    for (int m = 0; m < rows; m++, gates += 4 * N, cells += N, dstates += N, dcells += N) {
+        for (int n = 0; n < N; n += LANES) {
+            vector input = load(gates + n), candidate = load(gates + N + n), forget = load(gates + 2 * N + n);
+            vector output = load(gates + 3 * N + n), squashed = tanh_of(load(cells + n)), dstate = load(dstates + n);
+            vector dcell = load(dcells + n) + dstate * output * (1 - squashed * squashed);
+            vector dforget = {0};
+            if (before) dforget = dcell * load(before + m * N + n) * forget * (1 - forget);
+            store(gates + n, dcell * candidate * input * (1 - input));
+            store(gates + N + n, dcell * input * (1 - candidate * candidate));
+            store(gates + 2 * N + n, dforget);
+            store(gates + 3 * N + n, dstate * squashed * output * (1 - output));
+            store(dcells + n, dcell * forget);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,113 @@
+/* Recurrent networks; see network.h. The tokens are one-hot, and the state before the first step is zero. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/ref/tape.h"
+
+static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+
+/* The sums of a step: the input's row, the biases, and the state before (NULL: zero) times its weight. */
+static void make_sums(const tape_entry *entry, int token, const double *before, double *sums) {
+    const lh_ref_tensor *recurrent = get_tensor(entry, LH_REF_RECURRENT);
+    const double *bias = get_parameter(entry, LH_REF_RECURRENT_BIAS);
+    for (int n = 0; n < recurrent->columns; n++) {
+        sums[n] = get_parameter(entry, LH_REF_INPUT)[token * recurrent->columns + n] +
+                  get_parameter(entry, LH_REF_INPUT_BIAS)[n] + (bias ? bias[n] : 0);
+        for (int k = 0; before && k < recurrent->rows; k++)
+            sums[n] += before[k] * recurrent->value[k * recurrent->columns + n];
+    }
+}
+
+/* Adds to the gradients of the parameters; dbefore = the gradient of the state before. */
+static void make_sums_grad(const tape_entry *entry, int token, const double *before, const double *dsums,
+                           double *dbefore) {
+    const lh_ref_tensor *recurrent = get_tensor(entry, LH_REF_RECURRENT);
+    int rows = recurrent->rows, columns = recurrent->columns;
+    double *dbias = get_gradient(entry, LH_REF_RECURRENT_BIAS);
+    add((size_t)columns, get_gradient(entry, LH_REF_INPUT) + token * columns, dsums);
+    add((size_t)columns, get_gradient(entry, LH_REF_INPUT_BIAS), dsums);
+    if (dbias) add((size_t)columns, dbias, dsums);
+    for (int k = 0; k < rows; k++) {
+        dbefore[k] = 0;
+        for (int n = 0; n < columns; n++) {
+            dbefore[k] += recurrent->value[k * columns + n] * dsums[n];
+            if (before) recurrent->gradient[k * columns + n] += before[k] * dsums[n];
+        }
+    }
+}
+
+/* A step of N channels from its sums; cell: the cells of an LSTM, before and after the step. */
+static void make_state(lh_ref_cell kind, int N, const double *sums, double *cell, double *state) {
+    for (int n = 0; n < N; n++) {
+        if (kind == LH_REF_LSTM) {
+            double i = sums[n], g = sums[N + n], f = sums[2 * N + n], o = sums[3 * N + n];
+            cell[n] = sigmoid(f + 1) * cell[n] + sigmoid(i) * tanh(g);
+            state[n] = sigmoid(o) * tanh(cell[n]);
+        } else {
+            state[n] = fmax(sums[n], 0);
+        }
+    }
+}
+
+/* The gradients of the sums. d: those of the state; dcell: those of the cells after the step, then before it; before,
+ * cell: the cells before and after the step. */
+static void make_state_grad(lh_ref_cell kind, int N, const double *sums, const double *before, const double *cell,
+                            const double *d, double *dcell, double *dsums) {
+    for (int n = 0; n < N; n++) {
+        if (kind == LH_REF_LSTM) {
+            double i = sigmoid(sums[n]), g = tanh(sums[N + n]), f = sigmoid(sums[2 * N + n] + 1),
+                   o = sigmoid(sums[3 * N + n]), c = tanh(cell[n]), dc = dcell[n] + d[n] * o * (1 - c * c);
+            dsums[n] = dc * g * i * (1 - i);
+            dsums[N + n] = dc * i * (1 - g * g);
+            dsums[2 * N + n] = dc * before[n] * f * (1 - f);
+            dsums[3 * N + n] = d[n] * c * o * (1 - o);
+            dcell[n] = dc * f;
+        } else {
+            dsums[n] = sums[n] > 0 ? d[n] : 0;
+        }
+    }
+}
+
+static const uint16_t *get_tokens(const run *r) {
+    return r->batch->token + (size_t)r->sequence * (size_t)r->batch->tokens;
+}
+
+/* Runs all steps: states [T][N]; sums [T][sums of a step]; cells [T + 1][N], before the first step and after each. */
+static void run_steps(const run *r, const tape_entry *entry, int T, int N, double *states, double *sums,
+                      double *cells) {
+    int columns = get_tensor(entry, LH_REF_RECURRENT)->columns;
+    for (int t = 0; t < T; t++) {
+        make_sums(entry, get_tokens(r)[t], t > 0 ? states + (t - 1) * N : NULL, sums + t * columns);
+        memcpy(cells + (t + 1) * N, cells + t * N, (size_t)N * sizeof *cells);
+        make_state(entry->op->cell, N, sums + t * columns, cells + (t + 1) * N, states + t * N);
+    }
+}
+
+void lh_ref_recurrence_forward(run *r, tape_entry *entry) {
+    node *out = get_output(entry);
+    int columns = get_tensor(entry, LH_REF_RECURRENT)->columns;
+    double *sums = allocate_doubles((size_t)(out->rows * columns)),
+           *cells = allocate_doubles((size_t)((out->rows + 1) * out->width));
+    run_steps(r, entry, out->rows, out->width, out->x, sums, cells);
+    free(sums);
+    free(cells);
+}
+
+void lh_ref_recurrence_backward(run *r, tape_entry *entry) {
+    node *out = get_output(entry);
+    int N = out->width, columns = get_tensor(entry, LH_REF_RECURRENT)->columns;
+    double *sums = allocate_doubles((size_t)(out->rows * columns)), *dsums = allocate_doubles((size_t)columns),
+           *cells = allocate_doubles((size_t)((out->rows + 1) * N)), *dcell = allocate_doubles((size_t)N),
+           *d = allocate_doubles((size_t)N);
+    run_steps(r, entry, out->rows, N, out->x, sums, cells);
+    for (int t = out->rows - 1; t >= 0; t--) {
+        add((size_t)N, d, out->d + t * N);
+        make_state_grad(entry->op->cell, N, sums + t * columns, cells + t * N, cells + (t + 1) * N, d, dcell, dsums);
+        make_sums_grad(entry, get_tokens(r)[t], t > 0 ? out->x + (t - 1) * N : NULL, dsums, d);
+    }
+    free(sums);
+    free(dsums);
+    free(cells);
+    free(dcell);
+    free(d);
+}

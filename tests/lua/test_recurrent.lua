@@ -1,0 +1,72 @@
+-- Recurrent models: parameters, initial values, rows of products, and all that such a model does not have.
+
+local support = dofile("tests/lua/support.lua")
+
+local lists = require("base.lists")
+local lu = require("luaunit")
+local plans = require("plans")
+local project_module = require("project")
+local pytorch = require("lab.export.pytorch")
+
+local project = project_module.new(".")
+
+-- The plan of a preset of spec/models on parity_check.
+local function make_spec(preset)
+  local path = support.write("recurrent.lua", ([[return { task = { kind = "parity_check" },
+    encoding = { kind = "none" }, model = { use = "%s" }, train = { use = "deletang" }, eval = { use = "ruoss" },
+  }]]):format(preset))
+  return assert(project:plan(path, {}))
+end
+
+TestRecurrent = {}
+
+-- Numbers of the released code, with three tokens: two symbols and the empty one.
+function TestRecurrent.test_numbers_of_parameters()
+  lu.assertEquals(make_spec("deletang_rnn").plan.parameters, 67330)
+  lu.assertEquals(make_spec("deletang_lstm").plan.parameters, 266754)
+end
+
+-- An LSTM has one matrix for token and state, a simple RNN has two.
+function TestRecurrent.test_weights_are_sampled_by_the_inputs_of_their_matrix()
+  local function list_deviations(preset)
+    local deviations = {}
+    for _, tensor in ipairs(make_spec(preset).plan.tensors) do
+      local is_sampled = tensor.init == "LH_INIT_TRUNCATED_NORMAL"
+      deviations[tensor.name] = is_sampled and math.floor(1 / tensor.value ^ 2 + 0.5) or 0
+    end
+    return deviations
+  end
+  lu.assertEquals(list_deviations("deletang_rnn"), { ["input.weight"] = 3, ["input.bias"] = 0,
+    ["recurrent.weight"] = 256, ["recurrent.bias"] = 0, ["output.weight"] = 256, ["output.bias"] = 0 })
+  lu.assertEquals(list_deviations("deletang_lstm"), { ["input.weight"] = 259, ["input.bias"] = 0,
+    ["recurrent.weight"] = 259, ["output.weight"] = 256, ["output.bias"] = 0 })
+end
+
+function TestRecurrent.test_the_cell_is_in_both_digests()
+  local rnn, lstm = make_spec("deletang_rnn").plan, make_spec("deletang_lstm").plan
+  lu.assertNotEquals(rnn.digest, lstm.digest)
+  lu.assertNotEquals(rnn.model_digest, lstm.model_digest)
+end
+
+function TestRecurrent.test_a_block_has_the_sequences_of_a_shard()
+  local spec = make_spec("deletang_lstm")
+  lu.assertEquals(spec.plan.block_sequences, 8)
+  lu.assertStrContains(support.index_texts(assert(project:render_files(spec.plan)))["config.h"], "BLOCK_SEQUENCES = 8 ")
+  for _, level in ipairs(spec.plan.tuned) do
+    lu.assertEquals(lists.map(level.choices, function(choice) return choice.name end),
+      { "product_tile", "gradient_tile", "gradient_prefetch" })
+  end
+end
+
+-- Rows of an encoder lie sequence by sequence, and its code has no trace of steps.
+function TestRecurrent.test_an_encoder_has_no_steps()
+  lu.assertFalse(plans.make_plan({}).by_step)
+end
+
+function TestRecurrent.test_no_device_code_and_no_export()
+  local spec = make_spec("deletang_rnn")
+  lu.assertStrContains(spec.plan.no_device_code.what, "a network with a recurrence")
+  lu.assertEquals(pytorch.find_problem(spec), 'does not know model.kind = "recurrent"')
+end
+
+support.run()
