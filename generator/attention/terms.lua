@@ -21,6 +21,7 @@
 --     looks_ahead      vectors of consecutive keys are looked up together, before logits are computed
 --     computes_tables  tables of pair vectors are computed once a step
 --     biases           queries have biases, one for keys and one for rows
+--     scans            a pass over the logits of a query's keys, from the last key to the first, precedes the scores
 --   pair scalar:
 --     scaled           the logit of a pair becomes a score
 --     tables           the score reads numbers from the step's tables, which are computed first
@@ -87,8 +88,8 @@ local function make_weight_map(family)
 end
 
 M.PROPERTIES = {
-  "pair_vectors", "by_offset", "by_pair", "looks_ahead", "computes_tables", "biases", "scaled", "tables",
-  "needs_logits", "trains", "changes", "row", "excludes_last_keys", "spans", "hides", "opens", "opens_later",
+  "pair_vectors", "by_offset", "by_pair", "looks_ahead", "computes_tables", "biases", "scans", "scaled",
+  "tables", "needs_logits", "trains", "changes", "row", "excludes_last_keys", "spans", "hides", "opens", "opens_later",
   "tests_all", "gains", "sees_all", "by_head", "scattered", "outwards", "normalised", "directional", "drops",
   "rotates", "numbered", "sums", "first_query",
 }

@@ -42,6 +42,12 @@ function M.adds_vectors(resolved)
   return resolved.encoding.additive.kind ~= "none"
 end
 
+-- Whether pairs have vectors that belong to distances. Vectors of counts (cope) belong to no distance.
+function M.has_distance_vectors(encoding)
+  local kind = (encoding.relative or {}).kind or "none"
+  return kind ~= "none" and kind ~= "cope"
+end
+
 function M.reads_positions(resolved)
   return reads_any(resolved, "positions")
 end

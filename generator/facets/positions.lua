@@ -143,7 +143,7 @@ local function check_grid(view, report)
     '"sinusoid", or positions by index')
   refuse("encoding.rotation.kind", encoding.rotation.kind == "rope",
     "a rotation needs one number per position, and a cell has two", BY_INDEX)
-  refuse("encoding.relative.kind", (encoding.relative.kind or "none") ~= "none",
+  refuse("encoding.relative.kind", placement.has_distance_vectors(encoding),
     "a vector belongs to one signed distance, and two cells have two distances", BY_INDEX)
   refuse("encoding.score", placement.score_reads_positions(encoding),
     "the score reads x.distance, x.query or x.key, which need one number per position, and a cell has two", NO_WORDS)
@@ -154,7 +154,7 @@ local function check_cyclic(view, report)
   local encoding, refuse = view.resolved.encoding, make_refusal(report, "cyclic")
   refuse("encoding.additive.kind", encoding.additive.kind == "learned",
     "a learned table has a vector for every index, not for repeated positions", '"sinusoid", or positions by index')
-  refuse("encoding.relative.kind", (encoding.relative.kind or "none") ~= "none",
+  refuse("encoding.relative.kind", placement.has_distance_vectors(encoding),
     "a vector belongs to a distance, and repeated positions have no distance", BY_INDEX)
   refuse("encoding.score", placement.score_reads_positions(encoding),
     "the score reads x.distance, x.query or x.key, and repeated positions have no distance", NO_WORDS)
@@ -170,11 +170,12 @@ local function check_draws(view, report)
       expected = '"zero_based"; the released code, which clamped stands for, samples distances from 1 to L - 1' })
   end
   if positions.draw == "sequence" and relative.kind and placement.reads_distances(view.resolved) then
-    local reader = relative.kind ~= "none" and "encoding.relative.kind" or "encoding.score"
+    local by_vectors = placement.has_distance_vectors(encoding)
+    local reader = by_vectors and "encoding.relative.kind" or "encoding.score"
     report.add({ "encoding.positions.draw" }, { what = '"sequence" cannot be used with distances between tokens',
       expected = '"pass" or "layer"; distances of relative and of scores are computed once for the whole batch',
       hint = "additive and rotation can have positions of their own in every sequence",
-      notes = { report.note(reader, relative.kind ~= "none" and ('"%s"'):format(relative.kind) or encoding.score) } })
+      notes = { report.note(reader, by_vectors and ('"%s"'):format(relative.kind) or encoding.score) } })
   end
   if encoding.additive then
     local distances_alone = positions.range == "one_based" and not placement.draws_positions(view.resolved)

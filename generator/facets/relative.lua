@@ -1,7 +1,7 @@
 -- Page (pages.lua) of the facet `relative`: vectors by the signed distance of a pair, which contribute to its logit.
 --
 -- Input of M.plan: the resolved encoding, the family with its positions, the model's width. Output:
---   kind         "none", "transformer_xl" or "shaw"
+--   kind         "none", "transformer_xl", "shaw" or "cope"
 --   toeplitz     whether the vector of a pair, its row, depends only on key - query, so that consecutive queries have
 --                consecutive rows
 --   rotated      whether pairs have no rows, since queries are rotated by their positions instead: transformer_xl with
@@ -21,16 +21,18 @@
 --   left         whether only keys up to the query have vectors
 --   farthest     C text of the farthest distance to the right that has a vector
 --   init_sigma   the standard deviation of the table's initial values
+-- For cope: rows, padded_elements; factor: a number that multiplies products of queries and the table, or false.
 -- Further fields are words for the templates.
 
 local lists = require("base.lists")
+local placement = require("facets.placement")
 local vector_width = require("base.vector_width")
 
-local M = { name = "relative", by_place = true, reads = "distances" }
+local M = { name = "relative", by_place = true, decoders = { cope = true } }
 
 M.fields = {
   { path = "encoding.relative", type = "table",
-    doc = "vectors of the signed distance, key - query, that are part of the logit" },
+    doc = "vectors of the signed distance, key - query, or of a distance that the query counts, in the logit" },
   { path = "encoding.relative.kind", type = "kind", default = "none", doc = "the kind of vectors",
     kinds = {
       { name = "none", doc = "no vectors" },
@@ -39,6 +41,9 @@ M.fields = {
           .. "and v" },
       { name = "shaw", fingerprints = { "table_row", "relative_table" },
         doc = "logit q (k + a), with a learned vector a per distance, shared by the heads" },
+      { name = "cope", fingerprints = { "count_table", "COUNT_ROWS" },
+        doc = "logit q (k + e), with e at the sum of the gates sigmoid(q k / sqrt(D)) of the keys from this key up to "
+          .. "the query, between two rows of a learned table that the heads share" },
     } },
   { path = "encoding.relative.clip", type = "integer", min = 1, max = 1048576, default = 16, unit = "positions",
     only = { "shaw" }, doc = "the longest distance that has a vector of its own; longer distances share this vector" },
@@ -48,16 +53,52 @@ M.fields = {
     choices = {
       { "both", "all distances" },
       { "left", "the distances of the query's own token and of earlier keys, for causal masks" } } },
+  { path = "encoding.relative.rows", type = "integer", min = 2, max = 65536, default = 64, only = { "cope" },
+    doc = "the number of rows of the table, for counts from 0 to rows - 1; larger counts have the last row" },
+  { path = "encoding.relative.divided", seldom = true, type = "boolean", default = true, only = { "cope" },
+    fingerprints = { "COUNT_FACTOR" },
+    doc = "whether q e is divided by sqrt(D), as in the authors' code; false: only q k is, as in the paper" },
   { path = "encoding.relative.init_sigma", seldom = true, type = "number", above = 0, only = { "shaw" },
     optional = true,
     doc = "standard deviation of the table's initial values; absent: sqrt(2 / (rows + D)), with D channels per head" },
 }
+
+function M.find_read(encoding)
+  return placement.has_distance_vectors(encoding) and "distances"
+end
+
+local COPE = "encoding.relative.kind"
+
+-- Refuses attention that sees later keys, and facets that change or hide logits, which gates of cope are computed from.
+local function check_gates(view, report, are_causal)
+  local encoding = view.resolved.encoding
+  local mask, normaliser = encoding.mask or {}, encoding.normaliser or {}
+  local function refuse(path, is_set, what, expected)
+    if is_set then
+      report.refuse(path, COPE, '"cope"', { what = what, expected = expected })
+    end
+  end
+  local kind = mask.kind or "full"
+  refuse(COPE, lists.has(view.holds_for, "cross"), "cope counts keys of the query's own sequence", '"none", "shaw"')
+  refuse("encoding.mask.kind", kind ~= "causal" and not (are_causal and kind == "full"),
+    "cope counts the keys from a key up to its query, and a query sees all of these keys and no later key",
+    '"causal", or model.kind = "decoder"')
+  refuse("encoding.rotation.kind", encoding.rotation and encoding.rotation.kind ~= "none",
+    "a rotation would change the logits that cope computes gates from", '"none"')
+  refuse("encoding.score", encoding.score, "a score cannot be used with cope", "no score")
+  refuse("encoding.lines", encoding.lines, "a table of lines hides keys that cope counts", "no lines")
+  refuse("encoding.normaliser.temperature", (normaliser.temperature or 1) ~= 1,
+    "a temperature would divide the logits that cope computes gates from", "1")
+end
 
 -- Refuses a table that has vectors only for the query's own token and earlier keys, if queries also see later keys.
 function M.check(view, report)
   local relative, mask = view.resolved.encoding.relative, view.resolved.encoding.mask
   local are_causal = view.resolved.model.kind == "decoder"
     or not lists.any(view.holds_for, function(name) return name ~= "decoder" end)
+  if relative and relative.kind == "cope" then
+    check_gates(view, report, are_causal)
+  end
   if relative and relative.sides == "left" and not are_causal
     and not (mask and (mask.kind == "causal" or mask.kind == "window" and mask.right == 0)) then
     report.refuse("encoding.relative.sides", "encoding.mask.kind", ("%q"):format(mask and mask.kind or "full"), {
@@ -74,6 +115,14 @@ function M.warn_unreached(view, report)
   end
 end
 
+-- The vectors of counts, which no pair has stored.
+local function plan_counts(relative, family)
+  return { kind = "cope", counts = true, toeplitz = false, rotated = false, biases = false, has_step_tables = false,
+    vectors = 2, rows = relative.rows, width = family.head_width,
+    padded_elements = vector_width.round_up(relative.rows * family.head_width),
+    factor = not relative.divided and math.sqrt(family.head_width) or false }
+end
+
 local NONE = { kind = "none", toeplitz = false, rotated = false, biases = false, has_step_tables = false, vectors = 2 }
 
 function M.plan(encoding, family, given)
@@ -81,6 +130,8 @@ function M.plan(encoding, family, given)
   local distance = positions.distance
   if relative.kind == "none" then
     return NONE
+  elseif relative.kind == "cope" then
+    return plan_counts(relative, family)
   end
   local toeplitz, biases = distance.kind ~= "difference", relative.kind == "transformer_xl"
   local draws = not toeplitz and positions.draws or distance.draws or family.layers
@@ -115,6 +166,7 @@ function M.plan(encoding, family, given)
 end
 
 local WORDS = {
+  cope = "keys have a vector at the number of keys that the query's gates count up to it, at most %d",
   transformer_xl = "logits have vectors of the signed distance, with content and position bias",
   shaw = "keys have a learned vector of the distance, the same beyond %d",
   left = "keys up to the query have a learned vector of the distance, the same beyond %d",
@@ -122,13 +174,18 @@ local WORDS = {
 
 function M.describe(family)
   local relative = family.relative
-  return relative.kind ~= "none" and WORDS[relative.left and "left" or relative.kind]:format(relative.clip) or nil
+  return relative.kind ~= "none"
+    and WORDS[relative.left and "left" or relative.kind]:format(relative.clip or relative.rows and relative.rows - 1)
+    or nil
 end
 
 function M.add_choices(plan, families, add)
   for _, family in ipairs(families) do
     local relative = family.relative
-    if relative.kind ~= "none" then
+    if relative.counts then
+      add("vectors of counts", "by row", "every query counts its keys in a pass over its logits, then adds products of "
+        .. "the query and the table to them")
+    elseif relative.kind ~= "none" then
       add(plan.streams[2] and "distance vectors, " .. family.name or "vectors of distances", relative.toeplitz
         and "by diagonal" or relative.rotated and "by query" or "by pair", relative.toeplitz
         and "made once per step for every key - query; queries side by side read neighbours" or relative.rotated
@@ -141,6 +198,9 @@ end
 
 function M.identify(encoding)
   local relative = encoding.relative
+  if relative.kind == "cope" then
+    return { relative = { "cope", relative.rows, relative.divided } }
+  end
   return { relative = relative.kind ~= "none" and { relative.kind, relative.clip or false,
     encoding.positions.reading or false, relative.sides } or nil }
 end
@@ -155,19 +215,20 @@ function M.identify_sums(plan)
   return { rows_by_block = list[1] and list or nil }
 end
 
-local PAGES = { transformer_xl = { "rows_of_waves" }, shaw = { "rows_of_table" } }
+local PAGES = { transformer_xl = { "rows_of_waves" }, shaw = { "rows_of_table" }, cope = { "rows_by_count" } }
 
-M.parts = { { of = "relative", rank = 60, fields = { "relative", "clip", "farthest", "relative_rows" },
-  names = { "Relative" } } }
+M.parts = { { of = "relative", rank = 60,
+  fields = { "relative", "clip", "farthest", "relative_rows", "count_factor" }, names = { "Relative" } } }
 
 function M.export(family, given)
   local relative = family.relative
   local kind = relative.kind ~= "none" and relative.kind
-  given.needs[given.memory .. "distance"] = kind and true or given.needs[given.memory .. "distance"]
+  local needed = given.memory .. "distance"
+  given.needs[needed] = kind and not relative.counts and true or given.needs[needed]
   given.pages.relative = PAGES[kind]
   given.calls.sinusoid = kind == "transformer_xl" or nil
   return { relative = kind, clip = relative.clip or false, farthest = relative.left and 0 or relative.clip or false,
-    relative_rows = relative.rows or false }
+    relative_rows = relative.rows or false, count_factor = relative.factor or false }
 end
 
 local TERMS = { by_offset = "rows_by_offset", by_pair = "rows_by_pair", looks_ahead = "rows_by_rotation" }
@@ -176,6 +237,10 @@ function M.make_terms(family)
   local relative = family.relative
   if relative.kind == "none" then
     return nil
+  elseif relative.counts then
+    return { { kind = "pair_vector", page = "rows_by_count", vectors = relative.vectors, rows = relative,
+      properties = { pair_vectors = true, scans = true, scaled = true, changes = true, sums = true,
+        first_query = true } } }
   end
   local form = relative.rotated and "looks_ahead" or relative.toeplitz and "by_offset" or "by_pair"
   local terms = { { kind = "pair_vector", page = TERMS[form], vectors = relative.vectors, rows = relative,
@@ -195,11 +260,23 @@ end
 
 M.ROTATED_KEYS = 8 -- the constant of this name in kernels/cpu/rotated.h
 
+-- Bytes that counts of a family take in the scratch memory, for T queries and keys.
+local function count_scratch(family, sizes, T)
+  local rows, recomputed = family.relative.rows + 1, family.recomputed
+  local recomputes = recomputed and (recomputed.always or T * T > recomputed.pairs)
+  local groups = recomputes and recomputed.queries // sizes.lanes or sizes.round_up(T, sizes.lanes) // sizes.lanes
+  return sizes.reals(rows * sizes.lanes) + 2 * sizes.reals(T * sizes.lanes)
+    + sizes.reals(groups * sizes.round_up(rows, sizes.keys(family)) * sizes.lanes)
+end
+
 -- Bytes of the sums of a shard, and of the tables that begin_step fills.
 function M.count_bytes(family, sizes, T, S)
   local relative, round_up, step_tables = family.relative, sizes.round_up, 0
   if relative.kind == "none" then
     return nil
+  elseif relative.counts then
+    return { scratch = count_scratch(family, sizes, T),
+      sums = family.layers * sizes.reals(sizes.round_up(relative.rows + 1, sizes.keys(family)) * relative.width) }
   end
   local function round_stride(places)
     return (round_up(places, sizes.lanes) // sizes.lanes | 1) * sizes.lanes

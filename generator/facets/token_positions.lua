@@ -25,7 +25,7 @@ local function check_readers(view, report)
   if encoding.positions.elsewhere ~= "index" then
     refuse("encoding.rotation.kind", encoding.rotation.kind == "rope",
       "a rotation needs tokens at different positions, and many tokens have the same position")
-    refuse("encoding.relative.kind", (encoding.relative.kind or "none") ~= "none",
+    refuse("encoding.relative.kind", placement.has_distance_vectors(encoding),
       "a vector belongs to a distance, and many tokens have the same position")
     refuse("encoding.score", placement.score_reads_positions(encoding),
       "the score reads x.distance, x.query or x.key, and many tokens have the same position")

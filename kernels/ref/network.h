@@ -42,7 +42,8 @@ typedef enum lh_ref_cell { LH_REF_NO_CELL, LH_REF_RNN, LH_REF_LSTM } lh_ref_cell
 typedef enum lh_ref_relative {
     LH_REF_NO_RELATIVE,
     LH_REF_TRANSFORMER_XL, /* r_ij = sinusoid(distance_ij) W, biases u and v */
-    LH_REF_SHAW            /* r_ij = table[clip(distance_ij)], shared by the heads */
+    LH_REF_SHAW,           /* r_ij = table[clip(distance_ij)], shared by the heads */
+    LH_REF_COPE            /* lh_ref_cope */
 } lh_ref_relative;
 
 /* Indices in lh_ref_operation.tensor, by kind of operation. Part i of a product has weight LH_REF_WEIGHT + i and bias
@@ -53,7 +54,7 @@ enum { LH_REF_SCALE, LH_REF_OFFSET };                  /* norm */
 enum { LH_REF_TABLE, LH_REF_POSITIONS, LH_REF_SHIFT }; /* embed, place; shift: a vector added to every token's row */
 enum { LH_REF_INPUT, LH_REF_INPUT_BIAS, LH_REF_RECURRENT, LH_REF_RECURRENT_BIAS }; /* recur */
 enum {                  /* attention: the tensors that its family has */
-       LH_REF_RELATIVE, /* Transformer-XL: projection of sinusoids; Shaw: table of rows */
+       LH_REF_RELATIVE, /* Transformer-XL: projection of sinusoids; Shaw, CoPE: table of rows */
        LH_REF_CONTENT_BIAS,
        LH_REF_POSITION_BIAS,
        LH_REF_LOGIT_SCALE,
@@ -116,7 +117,9 @@ typedef struct lh_ref_family {
     lh_ref_rope rotation;
     int period; /* period of the positions in rotations; 0: unchanged */
     lh_ref_relative relative;
-    int clip, farthest;         /* Shaw: distances -clip .. farthest have rows of the table */
+    int clip, farthest; /* Shaw: distances -clip .. farthest have rows of the table */
+    bool divided;       /* CoPE: terms of counts are divided by sqrt(head_width) */
+    lh_ref_cope_mistake mistake;
     bool scored;                /* the batch's score is added to the logits */
     int forgets;                /* FoX: 1; CABLE: -1, the sign of its gates; its logits have no divisor; 0: no gates */
     double temperature;         /* divisor of the softmax's logits */

@@ -145,6 +145,17 @@ static const double *get_batch_score(const run *r, const tape_entry *entry) {
     return r->batch->scores ? r->batch->scores[entry->op->family] : r->batch->score;
 }
 
+static lh_ref_cope describe_cope(const run *r, const tape_entry *entry) {
+    const lh_ref_family *family = get_family(r, entry);
+    return (lh_ref_cope){.tokens = get_output(entry)->rows,
+                         .heads = family->heads,
+                         .head_width = get_output(entry)->width / family->heads,
+                         .rows = get_tensor(entry, LH_REF_RELATIVE)->rows,
+                         .divided = family->divided,
+                         .table = get_parameter(entry, LH_REF_RELATIVE),
+                         .mistake = family->mistake};
+}
+
 /* Sets attention.score: the batch's score, and -infinity where the mask hides a key. */
 static void make_score(const run *r, tape_entry *entry) {
     const lh_ref_family *family = get_family(r, entry);
@@ -159,6 +170,10 @@ static void make_score(const run *r, tape_entry *entry) {
         entry->attention.score[pair] =
             get_mask_value(family, pair / S / T, pair / S % T, pair % S, S) + (score ? score[pair] : 0);
     if (gates) lh_ref_forget(T, family->heads, family->forgets, gates->x, entry->attention.score);
+    if (family->relative == LH_REF_COPE) {
+        lh_ref_cope cope = describe_cope(r, entry);
+        lh_ref_cope_terms(&cope, entry->attention.q, entry->attention.k, entry->attention.score);
+    }
 }
 
 /* Sets attention.keep if weights have dropout. The element of the dropout that belongs to a weight has the weight's
@@ -256,7 +271,7 @@ void lh_ref_attention_forward(run *r, tape_entry *entry) {
         return;
     }
     if (family->rotates) make_rotation(r, entry);
-    if (family->relative != LH_REF_NO_RELATIVE) make_relative(r, entry);
+    if (family->relative == LH_REF_TRANSFORMER_XL || family->relative == LH_REF_SHAW) make_relative(r, entry);
     make_score(r, entry);
     make_keep(r, entry, pairs);
     lh_ref_attention shape = describe_softmax(r, entry);
@@ -279,7 +294,8 @@ static void compute_softmax_grad(run *r, tape_entry *entry, double *dq, double *
     lh_ref_attention shape = describe_softmax(r, entry);
     size_t pairs = (size_t)shape.tokens * (size_t)shape.keys;
     const lh_ref_family *family = get_family(r, entry);
-    double *dscore = family->forgets != 0 ? allocate_doubles((size_t)shape.heads * pairs) : NULL;
+    bool needs_dscore = family->forgets != 0 || family->relative == LH_REF_COPE;
+    double *dscore = needs_dscore ? allocate_doubles((size_t)shape.heads * pairs) : NULL;
     lh_ref_pair_grad grad = {.relative =
                                  shape.relative ? allocate_doubles(pairs * (size_t)get_output(entry)->width) : NULL,
                              .content_bias = get_gradient(entry, LH_REF_CONTENT_BIAS),
@@ -288,9 +304,13 @@ static void compute_softmax_grad(run *r, tape_entry *entry, double *dq, double *
     lh_ref_attend_grad(&shape, values->q, values->k, values->v, values->weights, get_output(entry)->d, dq, dk, dv,
                        &grad);
     if (shape.relative) add_relative_grad(r, entry, grad.relative);
-    if (dscore)
+    if (family->forgets != 0)
         lh_ref_forget_grad(shape.tokens, shape.heads, family->forgets, get_input(entry, 2)->x, dscore,
                            get_input(entry, 2)->d);
+    if (family->relative == LH_REF_COPE) {
+        lh_ref_cope cope = describe_cope(r, entry);
+        lh_ref_cope_grad(&cope, values->q, values->k, dscore, dq, dk, get_gradient(entry, LH_REF_RELATIVE));
+    }
     free(grad.relative);
     free(dscore);
 }

@@ -10,6 +10,7 @@
 #ifndef LONGHAND_KERNELS_REF_H
 #define LONGHAND_KERNELS_REF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "longhand/rng.h"
@@ -185,6 +186,33 @@ typedef struct lh_ref_pair {
  */
 void lh_ref_forget(int tokens, int heads, int sign, const double *gate, double *score);
 void lh_ref_forget_grad(int tokens, int heads, int sign, const double *gate, const double *dscore, double *dgate);
+
+/* Mistakes in contextual positions: tests check that each of them is noticed. */
+typedef enum lh_ref_cope_mistake {
+    LH_REF_NO_MISTAKE,
+    LH_REF_COUNTED_FROM_START, /* a key counts the keys before it */
+    LH_REF_OWN_GATE_LEFT_OUT,  /* the query's own key does not count */
+    LH_REF_GATES_UNSCALED,     /* gates lack the factor 1 / sqrt(head_width) */
+    LH_REF_COUNTS_DETACHED,    /* counts have no gradient */
+    LH_REF_COPE_MISTAKES
+} lh_ref_cope_mistake;
+
+/* Contextual positions. With g_is = sigmoid(q_i . k_s / sqrt(head_width)) for s <= i, key j is at the count
+ * p = min(sum over s = j..i of g_is, rows - 1); its term is q_i . e, e between the rows floor(p) and ceil(p) of the
+ * table by linear interpolation. floor, ceil and a limited count have no gradient. Source: Golovneva et al. 2024,
+ * "Contextual Position Encoding: Learning to Count What's Important"; terms are divided only in their code. */
+typedef struct lh_ref_cope {
+    int tokens, heads, head_width, rows;
+    bool divided;        /* terms are divided by sqrt(head_width) */
+    const double *table; /* [rows][head_width], for all heads */
+    lh_ref_cope_mistake mistake;
+} lh_ref_cope;
+
+/* Adds the terms to score [heads][query][key], for keys up to the query; q, k as in lh_ref_attend. The gradients are
+ * added to dq, dk and dtable. */
+void lh_ref_cope_terms(const lh_ref_cope *shape, const double *q, const double *k, double *score);
+void lh_ref_cope_grad(const lh_ref_cope *shape, const double *q, const double *k, const double *dscore, double *dq,
+                      double *dk, double *dtable);
 
 /* Slope m of a head: 2^(-8 (head + 1) / heads) if `heads` is a power of two; for other numbers the slopes of the next
  * smaller power of two, then every other slope (the first, the third, ...) of the next larger one. Source: Press et al.

@@ -153,12 +153,16 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
         between beta_slow and beta_fast have a speed in between [a number above 0, at most 1000000; default: 32]
     rotation.scaling.attention_factor (kind yarn): the factor by which queries and keys are multiplied [a number above
         0, at most 1000; default: 0.1 ln(factor) + 1]
-    relative: vectors of the signed distance, key - query, that are part of the logit
-    relative.kind: the kind of vectors [none, transformer_xl, shaw; default: none]
+    relative: vectors of the signed distance, key - query, or of a distance that the query counts, in the logit
+    relative.kind: the kind of vectors [none, transformer_xl, shaw, cope; default: none]
     relative.clip (kind shaw): the longest distance that has a vector of its own; longer distances share this vector [an
         integer from 1 to 1048576; default: 16]
     relative.sides (kind shaw): the distances that have a vector [both, left; default: left if no query sees a later
         key, otherwise both]
+    relative.rows (kind cope): the number of rows of the table, for counts from 0 to rows - 1; larger counts have the
+        last row [an integer from 2 to 65536; default: 64]
+    relative.divided (kind cope): whether q e is divided by sqrt(D), as in the authors' code; false: only q k is, as in
+        the paper [true or false; default: true]
     relative.init_sigma (kind shaw): standard deviation of the table's initial values; absent: sqrt(2 / (rows + D)),
         with D channels per head [a number above 0]
     projections: the linear maps of attention: of queries, keys and values, and of its output

@@ -74,6 +74,8 @@ local FIELDS = {
   { "encoding.relative.sides", "both", true, true, { ["encoding.mask.kind"] = "causal",
     ["encoding.relative"] = "{ kind = 'shaw', sides = 'left' }" } },
   { "encoding.relative.init_sigma", 1.0, true, false, { ["encoding.relative"] = "{ kind = 'shaw', init_sigma = 2 }" } },
+  { "encoding.relative.rows", 5, true, true, { ["encoding.kind"] = "cope" } },
+  { "encoding.relative.divided", false, true, true, { ["encoding.kind"] = "cope" } },
   { "encoding.positions.kind", "index", true, true },
   { "encoding.positions.period", 4, true, true, { ["encoding.positions"] = "{ kind = 'cyclic', period = 3 }",
     ["encoding.additive.kind"] = "sinusoid" } },

@@ -1,10 +1,12 @@
--- The facet of vectors of distances: the plan data of both kinds.
+-- The facet of vectors of distances: the plan data of all kinds, and the rules of counts.
 
 local support = dofile("tests/lua/support.lua")
 
 local encodings = require("encodings")
+local lists = require("base.lists")
 local lu = require("luaunit")
 local positions = require("facets.positions")
+local project = require("project").new(".")
 local relative = require("facets.relative")
 
 local NOTHING = encodings.NOTHING
@@ -38,6 +40,61 @@ function TestRelative.test_keys_before_the_query_alone_have_rows_of_one_side()
   spec.relative.sides, spec.relative.init_sigma = "left", 1.0
   local plan = relative.plan(spec, encodings.make_family(positions.plan(spec, encodings.BARE, {})), { width = 16 })
   lu.assertEquals({ plan.rows, plan.rows_text, plan.farthest, plan.init_sigma }, { 5, "CLIP + 1", "0", 1.0 })
+end
+
+function TestRelative.test_counts_have_a_table_for_all_heads()
+  local function plan_counts(divided)
+    local spec = { relative = { kind = "cope", rows = 5, divided = divided } }
+    return relative.plan(spec, encodings.make_family(positions.plan(make_encoding("none", "none", "index"),
+      encodings.BARE, {})), { width = 16 })
+  end
+  local plan = plan_counts(true)
+  lu.assertEquals({ plan.rows, plan.width, plan.padded_elements, plan.factor, plan.has_step_tables },
+    { 5, 8, 48, false, false })
+  lu.assertEquals(plan_counts(false).factor, math.sqrt(8))
+end
+
+local SPEC = [[return { task = { kind = "duplicate_string" }, encoding = { %s },
+  model = { kind = "%s", heads = 2, width = 16, feedforward = 32 }, train = { use = "quick" } }]]
+
+local function make_plan(facets, kind)
+  return project:plan(support.write("counts.lua", SPEC:format(facets, kind or "decoder")))
+end
+
+function TestRelative.test_counts_are_of_the_decoder_alone()
+  local spec = assert(make_plan("use = 'cope'", "encoder_decoder"))
+  lu.assertEquals(lists.map(spec.plan.attentions, function(family) return family.relative.kind end),
+    { "none", "cope", "none" })
+  local table = lists.find(spec.plan.tensors, function(t) return t.name:find("relative.table", 1, true) ~= nil end)
+  lu.assertEquals({ table.shape, table.init, table.value }, { { 64, 8 }, "LH_INIT_CONSTANT", 0 })
+  lu.assertStrContains(spec.plan.no_device_code.what, "attention decoder, whose queries count their keys (cope)")
+end
+
+function TestRelative.test_vectors_of_digits_do_not_exclude_counts()
+  local facets = "use = 'abacus', relative = { kind = '%s' }"
+  lu.assertNotNil(make_plan(facets:format("cope")))
+  lu.assertStrContains(select(2, make_plan(facets:format("shaw"))), "a vector belongs to a distance")
+end
+
+function TestRelative.test_counts_refuse_what_changes_or_hides_logits()
+  local function assert_refused(words, facets, kind)
+    local spec, message = make_plan(facets, kind)
+    lu.assertNil(spec, facets)
+    lu.assertStrContains(message, words)
+  end
+  assert_refused("encoding.mask.kind: cope counts the keys from a key up to its query", "relative = { kind = 'cope' }",
+    "encoder")
+  assert_refused("encoding.mask.kind: cope counts the keys from a key up to its query",
+    "use = 'cope', mask = { kind = 'window', left = 2 }")
+  assert_refused("encoding.rotation.kind: a rotation would change", "use = 'cope', rotation = { kind = 'rope' }")
+  assert_refused("encoding.score: a score cannot be used with cope", "use = 'cope', score = { use = 'alibi' }")
+  assert_refused("encoding.lines: a table of lines",
+    "use = 'cope', lines = { { head = 0, direction = 1, line = 0, value = 1 } }")
+  assert_refused("encoding.normaliser.temperature: a temperature", "use = 'cope', normaliser = { temperature = 2 }")
+  assert_refused("encoding.relative.kind: a vector of distances cannot be used with geometric attention",
+    "use = 'cope', normaliser = { kind = 'geometric' }", "encoder")
+  assert_refused("encoding.cross.relative.kind: cope counts keys of the query's own sequence",
+    "cross = { relative = { kind = 'cope' } }", "encoder_decoder")
 end
 
 support.run()

@@ -12,6 +12,7 @@ TestSchema = {}
 local ANTIDIAGONAL = "encoding.mask={ kind = 'antidiagonal', width = 1 }"
 local LINE = "encoding.lines={ list = { { head = 0, direction = 1, line = 0, value = 1 } } }"
 local SHAW = "encoding.relative.kind=shaw"
+local COPE = { "encoding.relative.kind=cope", "encoding.mask.kind=causal" }
 local XL = "encoding.relative.kind=transformer_xl"
 local RANDOM = "encoding.positions.kind=randomized"
 local DIGITS = "encoding.positions.kind=digits"
@@ -97,9 +98,11 @@ local CASES = {
   { SCALING .. ".beta_fast", "8", "0", "0 is not above 0", { ROPE, YARN } },
   { SCALING .. ".attention_factor", "1.25", "0", "0 is not above 0", { ROPE, YARN } },
   { "encoding.relative", "{ kind = 'none' }", "1", "1 does not fit here" },
-  { "encoding.relative.kind", "transformer_xl", "xl", "expected: none, transformer_xl, shaw" },
+  { "encoding.relative.kind", "transformer_xl", "xl", "expected: none, transformer_xl, shaw, cope" },
   { "encoding.relative.clip", "1", "0", "0 is below 1", { SHAW } },
   { "encoding.relative.sides", "left", "right", "expected: both, left", { SHAW, "encoding.mask.kind=causal" } },
+  { "encoding.relative.rows", "2", "1", "1 is below 2", COPE },
+  { "encoding.relative.divided", "false", "0", "expected: true or false", COPE },
   { "encoding.relative.init_sigma", "1", "0", "0 is not above 0", { SHAW } },
   { "encoding.projections", "{ bias = false }", "false", "false does not fit here" },
   { "encoding.projections.bias", "true", "all", "expected: true or false" },
@@ -348,7 +351,8 @@ function TestSchema.test_absent_identifiers_follow_the_features()
   local score = " placed score_pair score_tables" .. off
   local drawn = "GRID_WIDTH cyclic token_positions FIRST_POSITION draw_sequence signed_distances "
   local geometric = "geometric LEAST_TOTAL direction_scale DIRECTION_WIDTH "
-  local relative = "position_bias table_row relative_table visible " .. geometric
+  local counts = "count_table COUNT_ROWS COUNT_FACTOR "
+  local relative = "position_bias table_row relative_table " .. counts .. "visible " .. geometric
   local scalings = "interpolated log_base slowed "
   local others = "w->passes ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
   local rotations = others .. "ROTATION_PERIOD rotation " .. scalings
@@ -365,13 +369,14 @@ function TestSchema.test_absent_identifiers_follow_the_features()
   lu.assertEquals(list_absent(ROPE, "encoding.additive.kind=sinusoid"),
     others .. scalings .. relative .. "lh_draw_ " .. drawn .. "position_table" .. score)
   lu.assertEquals(list_absent(XL),
-    rotations .. "table_row relative_table visible " .. geometric .. "lh_draw_ " .. drawn .. "position_table" .. score)
+    rotations .. "table_row relative_table " .. counts .. "visible " .. geometric .. "lh_draw_ " .. drawn
+    .. "position_table" .. score)
   lu.assertEquals(list_absent(SHAW, RANDOM),
-    rotations .. "position_bias visible " .. geometric .. drawn .. "sinusoid position_table" .. score)
+    rotations .. "position_bias " .. counts .. "visible " .. geometric .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(list_absent(ROPE, YARN, RANDOM),
     others .. "interpolated log_base " .. relative .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(list_absent(GEOMETRIC, "encoding.normaliser.normalised=false"), rotations
-    .. "position_bias table_row relative_table visible LEAST_TOTAL lh_draw_ " .. drawn
+    .. "position_bias table_row relative_table " .. counts .. "visible LEAST_TOTAL lh_draw_ " .. drawn
     .. "sinusoid position_table" .. score)
   lu.assertEquals(list_absent("encoding.score={ use = 'alibi' }"),
     rotations .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table placed" .. off)
@@ -382,7 +387,7 @@ function TestSchema.test_absent_identifiers_follow_the_features()
       .. "GRID_WIDTH cyclic token_positions draw_sequence signed_distances sinusoid position_table" .. score)
   lu.assertEquals(list_absent(RANDOM, SHAW, "encoding.positions.sides=independent",
     "encoding.positions.range=one_based"),
-    rotations .. "position_bias visible " .. geometric
+    rotations .. "position_bias " .. counts .. "visible " .. geometric
     .. "GRID_WIDTH cyclic token_positions FIRST_POSITION draw_sequence sinusoid position_table" .. score)
   lu.assertEquals(list_absent(RANDOM, LEARNED, "encoding.positions.draw=sequence", "eval.dropout=true"),
     rotations .. relative .. "GRID_WIDTH cyclic token_positions FIRST_POSITION signed_distances sinusoid "

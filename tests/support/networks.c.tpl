@@ -1,7 +1,7 @@
 /* Networks of the specs under test, for the interpreter in double. Written by tests/support/render_networks.lua. */
 #include "support/lh_network.h"
 
-% local RELATIVE = { none = "NO_RELATIVE", transformer_xl = "TRANSFORMER_XL", shaw = "SHAW" }
+% local RELATIVE = { none = "NO_RELATIVE", transformer_xl = "TRANSFORMER_XL", shaw = "SHAW", cope = "COPE" }
 % for n, network in ipairs(networks) do
 /* ---- ${network.id} ---- */
 
@@ -26,7 +26,7 @@ static const lh_ref_family families_${n}[] = {
 % local CORNER = { none = "NO_CORNER", lines = "WITH_LINES", all = "ALL_HEADS" }
 % local count, lines, corner = #f.lines, #f.lines > 0 and ("lines_%d_%d"):format(n, i) or "NULL", CORNER[f.corner]
 % local r, relative, scaling = f.rotation, RELATIVE[f.relative], f.rotation.scaling:upper()
-    {.heads = ${f.heads}, .rotates = ${f.rotates}, .relative = LH_REF_${relative}, .clip = ${f.clip},
+    {.heads = ${f.heads}, .rotates = ${f.rotates}, .relative = LH_REF_${relative}, .divided = ${f.divided}, .clip = ${f.clip},
      .farthest = ${f.farthest}, .scored = ${f.scored}, .forgets = ${f.forgets}, .temperature = ${f64(f.temperature)},
      .rotation = {${f64(r.base)}, LH_REF_${scaling}, ${f64(r.factor)}, ${f64(r.original_length)},
                   ${f64(r.beta_slow)}, ${f64(r.beta_fast)}, ${f64(r.attention_factor)}},

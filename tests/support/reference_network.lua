@@ -65,7 +65,7 @@ function roles.attention(op)
     return { false, path .. "geometric.content_bias", false, path .. "geometric.scale", path .. "geometric.offset",
       path .. "direction.scale" }
   end
-  local relative = op.family.relative.kind == "shaw" and "table" or "weight"
+  local relative = op.family.relative.kind == "transformer_xl" and "weight" or "table"
   return { path .. "relative." .. relative, path .. "relative.content_bias", path .. "relative.position_bias" }
 end
 
@@ -193,7 +193,7 @@ local function describe_family(family)
   local forgets, scored = describe_score(family.score)
   return { heads = family.heads, rotates = to_flag(family.rotation.kind ~= "none"),
     rotation = describe_rotation(family.rotation.kind ~= "none" and family.rotation or { base = 1 }),
-    relative = family.relative.kind, clip = family.relative.clip or 0,
+    relative = family.relative.kind, divided = to_flag(not family.relative.factor), clip = family.relative.clip or 0,
     period = family.positions and family.positions.period or 0,
     farthest = family.relative.left and 0 or family.relative.clip or 0, temperature = normaliser.temperature or 1,
     scored = scored, forgets = forgets,

@@ -14,7 +14,7 @@ MORE_SCHEMES="sinusoid rope rand_learned rand_rope_ntk rope_yarn rand_relative r
     lst_2d lst_2d_clean lst_random lst_relative lst_relative_clean lst_rope lst_nope lst_cnope lst_cnope_clean
     sums_abc_a sums_abc_b sums_abc_c sums_abc_d sums_lines sums_alibi sums_alibi_learned sums_rope sums_shaw
     sums_distance_table sums_pair_table sums_windows sums_left_only sums_all abacus coupling"
-HOST_SCHEMES="gates fox cable" # schemes without device code
+HOST_SCHEMES="gates fox cable cope" # schemes without device code
 
 CAP='function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end'
 CAPPED='parameters = { log_cap = { init = 0.5 } }'

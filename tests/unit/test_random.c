@@ -5,6 +5,8 @@
  */
 #include "support/lh_test.h"
 
+#include <math.h>
+
 #include "base/cpu_level.h"
 #include "support/lh_decoding.h"
 #include "support/lh_trainer.h"
@@ -38,9 +40,42 @@ static void test_network_matches_reference(void **state) {
     lh_ref_model_free(model);
 }
 
+/* Returns the largest difference between two models' gradients. */
+static double compare_gradients(const lh_ref_model *a, const lh_ref_model *b) {
+    double most = 0;
+    for (int i = 0; i < a->tensor_count; i++)
+        for (int e = 0; e < a->tensors[i].rows * a->tensors[i].columns; e++)
+            most = fmax(most, fabs(a->tensors[i].gradient[e] - b->tensors[i].gradient[e]));
+    return most;
+}
+
+/* The comparison above would fail for wrong contextual positions: each mistake in the reference changes gradients far
+ * more than the tolerance. */
+static void test_mistakes_in_counts_are_noticed(void **state) {
+    const lh_spec *spec = &longhand_spec_parity_float64_cope;
+    lh_ref_model *model = lh_parity_make_random_model(spec), *other = lh_parity_make_random_model(spec);
+    lh_ref_network network = *model->network;
+    lh_ref_family family = *network.families;
+    lh_parity_case c = lh_parity_make_random_case(spec);
+    static lh_parity_batch data;
+    lh_parity_make_batch(&c, (lh_parity_size){18, 5, 1}, 0, &data);
+    assert_int_equal(network.family_count, 1);
+    lh_parity_run(model, &data, NULL);
+    network.families = &family;
+    other->network = &network;
+    for (int mistake = 0; mistake < LH_REF_COPE_MISTAKES; mistake++) {
+        family.mistake = (lh_ref_cope_mistake)mistake;
+        lh_parity_run(other, &data, NULL);
+        double difference = compare_gradients(model, other);
+        assert_true(mistake == LH_REF_NO_MISTAKE ? difference == 0 : difference > 1e-5);
+    }
+    lh_ref_model_free(model);
+    lh_ref_model_free(other);
+}
+
 int main(void) {
 #define X(id) {#id, test_network_matches_reference, NULL, NULL, (void *)&longhand_spec_##id},
-    const struct CMUnitTest tests[] = {LH_RANDOM_SPECS};
+    const struct CMUnitTest tests[] = {LH_RANDOM_SPECS cmocka_unit_test(test_mistakes_in_counts_are_noticed)};
 #undef X
     return cmocka_run_group_tests_name("random", tests, NULL, NULL);
 }

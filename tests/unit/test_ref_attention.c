@@ -218,6 +218,49 @@ static void test_forget_negated_known_rows(void **state) {
     check_forgetting(-1, (const double[]){0.3735, 3.6867, 1}, (const double[]){1, 1.8598, 2.0904});
 }
 
+/* Golovneva et al. 2024: three tokens with one head of one channel, and a table of three rows. Counts run to the query,
+ * contain its own gate, and end at the last row. */
+static void test_cope_known_row(void **state) {
+    static const double q[] = {1, 0.5, 2}, k[] = {1, 2, 0.5}, v[] = {1, 2, 4}, table[] = {0.1, 0.5, -0.2};
+    static const double terms[] = {-0.4, 0.0017, 0.7848}, row[] = {0.0755, 0.8337, 0.0908};
+    double score[9] = {0}, weights[9], out[3];
+    lh_ref_cope shape = {.tokens = 3, .heads = 1, .head_width = 1, .rows = 3, .table = table};
+    for (int pair = 0; pair < 9; pair++) score[pair] = pair % 3 > pair / 3 ? -INFINITY : 0;
+    lh_ref_cope_terms(&shape, q, k, score);
+    lh_assert_close(score + 6, terms, 3, 0, 5e-5);
+    lh_ref_attention attention = {.tokens = 3, .heads = 1, .head_width = 1, .score = score};
+    lh_ref_attend(&attention, q, k, v, weights, out);
+    lh_assert_close(weights + 6, row, 3, 0, 5e-5);
+}
+
+typedef struct cope_case {
+    lh_ref_cope shape;
+    double q[QKV], k[QKV], table[4 * D], score[H * T * T], dscore[H * T * T];
+} cope_case;
+
+static double cope_objective(void *context) {
+    cope_case *c = context;
+    memset(c->score, 0, sizeof c->score);
+    lh_ref_cope_terms(&c->shape, c->q, c->k, c->score);
+    return lh_test_compute_weighted_sum(H * T * T, c->dscore, c->score);
+}
+
+static void test_cope_grad_matches_differences(void **state) {
+    for (int divided = 0; divided < 2; divided++) {
+        cope_case c = {.shape = {.tokens = T, .heads = H, .head_width = D, .rows = 4, .divided = divided}};
+        double dq[QKV] = {0}, dk[QKV] = {0}, dtable[4 * D] = {0};
+        c.shape.table = c.table;
+        lh_test_fill_values(1, QKV, c.q);
+        lh_test_fill_values(2, QKV, c.k);
+        lh_test_fill_values(3, 4 * D, c.table);
+        lh_test_fill_values(4, H * T * T, c.dscore);
+        lh_ref_cope_grad(&c.shape, c.q, c.k, c.dscore, dq, dk, dtable);
+        lh_test_check_gradient(cope_objective, &c, QKV, c.q, dq);
+        lh_test_check_gradient(cope_objective, &c, QKV, c.k, dk);
+        lh_test_check_gradient(cope_objective, &c, 4 * D, c.table, dtable);
+    }
+}
+
 /* Two tokens, with only one channel that is not 0: the logit is ((q + u) k + (q + v) r) / sqrt(4), plus the score. */
 static void test_attend_relative_known_logits(void **state) {
     attention_case c = new_attention_case();
@@ -291,6 +334,8 @@ int main(void) {
         cmocka_unit_test(test_attend_grad_relative_matches_differences),
         cmocka_unit_test(test_forget_known_rows),
         cmocka_unit_test(test_forget_negated_known_rows),
+        cmocka_unit_test(test_cope_known_row),
+        cmocka_unit_test(test_cope_grad_matches_differences),
         cmocka_unit_test(test_attend_relative_known_logits),
         cmocka_unit_test(test_alibi_known_values),
         cmocka_unit_test(test_attend_rotated_depends_on_position_differences),

@@ -21,7 +21,7 @@ extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_sincos, lon
     longhand_spec_parity_float64_rand_relative_difference;
 extern const lh_spec longhand_spec_parity_float64_geometric, longhand_spec_parity_geometric_raw,
     longhand_spec_parity_geometric_plain;
-extern const lh_spec longhand_spec_parity_float64_fox;
+extern const lh_spec longhand_spec_parity_float64_fox, longhand_spec_parity_float64_cope;
 
 static const lh_parity_case CASES[] = {
     {"none", &longhand_spec_parity_none},
@@ -300,8 +300,8 @@ static void trace_tokens(bare *b, const uint16_t *tokens, int sequences, const l
     b->program->trace_block(&b->step, &block, b->workspace, to, &sums);
 }
 
-/* Compares the trace of one sequence of a decoder with random weights, whose scores have running sums. */
-static void check_sums(lh_engine *engine, const lh_cpu_program *program, lh_ref_model *model) {
+/* Compares the trace of one sequence of a decoder with random weights. */
+static void check_decoder(lh_engine *engine, const lh_cpu_program *program, lh_ref_model *model) {
     enum { TOKENS = 21 };
     lh_parity_case c = lh_parity_make_random_case(engine->spec);
     lh_parity_batch data;
@@ -322,17 +322,22 @@ static void check_sums(lh_engine *engine, const lh_cpu_program *program, lh_ref_
     close_buffers(to);
 }
 
-static void test_trace_of_running_sums_matches_reference(void **state) {
-    const lh_spec *spec = &longhand_spec_parity_float64_fox;
+static void check_spec(const lh_spec *spec) {
     for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {
         if (!lh_level_runs((*program)->level)) continue;
         lh_ref_model *model = lh_parity_make_random_model(spec);
         lh_engine *engine = open_model(spec, *program, model);
-        check_sums(engine, *program, model);
+        check_decoder(engine, *program, model);
         engine->ops->close(engine);
         lh_ref_model_free(model);
     }
 }
+
+static void test_trace_of_running_sums_matches_reference(void **state) {
+    check_spec(&longhand_spec_parity_float64_fox);
+}
+
+static void test_trace_of_counts_matches_reference(void **state) { check_spec(&longhand_spec_parity_float64_cope); }
 
 /* Compares the attention of layer 1 (site 3) for two sequences in one block with that of each alone; nothing else is
  * traced. */
@@ -371,6 +376,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trace_stored_batches_match_reference_and_prediction),
         cmocka_unit_test(test_trace_of_running_sums_matches_reference),
+        cmocka_unit_test(test_trace_of_counts_matches_reference),
         cmocka_unit_test(test_trace_block_of_two_sequences_is_each_alone),
     };
     return cmocka_run_group_tests_name("trace", tests, NULL, NULL);

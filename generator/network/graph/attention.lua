@@ -16,6 +16,7 @@ local M = {}
 -- map of the distance's sinusoid, two biases per head; initial values as in Ruoss et al. 2023. Shaw et al. 2018,
 -- "Self-Attention with Relative Position Representations", keys only: one table for all heads. Shaw et al. state no
 -- initial values; here they are normal with variance 2 / (rows + columns), as in equation 12 of Glorot and Bengio 2010.
+-- Golovneva et al. 2024, "Contextual Position Encoding": one table for all heads, zeros at first, as in their code.
 local function add_relative(list, family, path, C)
   local relative, prefix, small = family.relative, family.prefix, { kind = "normal", value = 0.02 }
   local heads = { family.heads, family.head_width }
@@ -34,6 +35,11 @@ local function add_relative(list, family, path, C)
       about = (relative.left and "[CLIP + 1]" or "[2 CLIP + 1]") .. "[HEAD_WIDTH], filled up to whole vectors",
       tensors = { { path .. "relative.table", { relative.rows, relative.width },
         { kind = "normal", value = relative.init_sigma } } } }
+  elseif relative.counts then
+    list[#list + 1] = { kind = "facet", name = prefix .. "count_table", size = relative.padded_elements,
+      elements = relative.padded_elements,
+      about = "[COUNT_ROWS][HEAD_WIDTH], filled up to whole vectors",
+      tensors = { { path .. "relative.table", { relative.rows, relative.width }, initial.ZERO } } }
   end
 end
 

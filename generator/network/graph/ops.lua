@@ -116,7 +116,7 @@ M.attention = {
   end,
   count_flops = function(op)
     local C, relative = op.out.width.count, op.family.relative
-    local per_channel = relative.kind == "none" and 4 or 6
+    local per_channel = (relative.kind == "none" or relative.counts) and 4 or 6
     return { pair = per_channel * C, text = ("%d.0 * %s"):format(per_channel, op.out.width.text),
       distance = relative.toeplitz and relative.biases and 2 * C * C or 0 }
   end,

@@ -143,7 +143,7 @@ function M.sum_up(net, outline)
         local name = op.family.name
         sums.families[name] = (sums.families[name] or 0) + times * operation.per_pair
         texts[#texts + 1] = ("%s%d channels %s"):format(times > 1 and times .. " x " or "", op.out.width.count,
-          op.family.relative.kind == "none" and "twice" or "three times")
+          (op.family.relative.kind == "none" or op.family.relative.counts) and "twice" or "three times")
       end
     end
     for s, stream in ipairs(sums.streams) do

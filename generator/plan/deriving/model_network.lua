@@ -395,8 +395,10 @@ local function list_cpu_headers(plan, noise, of_operations)
     needed.rotation = needed.rotation or properties.rotates
     needed.score = needed.score or properties.scaled or properties.hides or properties.gains
     needed.geometric = needed.geometric or properties.outwards
+    needed.counts = needed.counts or properties.scans
   end
-  local list = lists.filter({ "rotation", "rotated", "score", "geometric" }, function(header) return needed[header] end)
+  local list = lists.filter({ "rotation", "rotated", "score", "geometric", "counts" },
+    function(header) return needed[header] end)
   return lists.append(lists.append(list, of_operations), { noise and "noise" or nil })
 end
 

@@ -4,6 +4,10 @@ local function is_relative(case)
   return case.family.relative.kind ~= "none"
 end
 
+local function counts(case)
+  return case.family.relative.kind == "cope"
+end
+
 local M = {}
 
 M.cases = {
@@ -31,6 +35,9 @@ M.cases = {
   { "shaw, drawn", "encoding.relative.kind=shaw", "encoding.positions.kind=randomized", compile = "checked" },
   { "shaw, differences", "encoding.relative.kind=shaw", "encoding.positions.kind=randomized",
     "encoding.positions.reading=difference", compile = "checked" },
+  { "cope", "encoding.relative={ kind = 'cope', rows = 7 }", "encoding.mask.kind=causal", compile = "whole" },
+  { "cope, undivided", "encoding.relative={ kind = 'cope', divided = false }", "encoding.mask.kind=causal",
+    "precision=float64", "model.attention_dropout=0.1", compile = "checked" },
 }
 
 M.identifiers = {
@@ -43,6 +50,9 @@ M.identifiers = {
   end },
   { "add_self_rotated_gradients", function(case) return case.family.relative.rotated end },
   { "position_bias", function(case) return case.family.relative.kind == "transformer_xl" end },
+  { "count_self_keys", counts },
+  { "kernels/cpu/counts.h", counts },
+  { "COUNT_FACTOR", function(case) return counts(case) and case.family.relative.factor ~= false end },
   { "CLIP", function(case) return case.family.relative.kind == "shaw" end },
 }
 
@@ -54,6 +64,8 @@ M.sections = {
   { "relative.shaw", "shaw", "attention_self.inc", { "self_logits", "add_self_row_gradients" } },
   { "relative.shaw_differences", "shaw, differences", "attention_self.inc",
     { "self_pair_offset", "load_self_rows", "self_logit", "add_self_row_gradients", "self_relative_rows_grad" } },
+  { "relative.cope", "cope", "attention_self.inc",
+    { "multiply_self_table", "count_self_keys", "add_self_count_rows" } },
   { "relative.drawn", "relative, drawn", "step.c",
     { "shared", "drawn_distance", "draw_self_distances", "begin_step", "begin_shard", "end_self_relative" } },
   { "relative.clamped", "relative, clamped", "step.c", { "drawn_distance", "begin_step" } },

@@ -66,12 +66,13 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         for (int d = 1; d < ${PREFIX}HEAD_WIDTH; d++) mean += g[d] * o[d];
         % slot("gradients_out")
         clear_columns(${PREFIX}HEAD_WIDTH, dq);
-% if terms.needs_logits then
+% if terms.needs_logits or terms.scans then
         ${name}_queries queries;
         load_${name}_queries(head, first, query, &queries);
 % end
         % slot("group_back")
         % include("attention/cpu/span.tpl", { first = "first" })
+        % slot("scan_back", { from = from_key, to = to_key })
         % slot("far", { from = from_key, to = to_key }) % if terms.needs_logits
         for (int j = ${from_key}; j < ${to_key}; j++) {
             vector logit = ${name}_logit(&queries, key, j); % if terms.needs_logits
@@ -103,7 +104,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     % include("attention/cpu/attend_rows.tpl", of_rows) % if not terms.looks_ahead
 }
 % section("trace_head")
-% local logit = name .. "_logit(&queries, key, j)"
+% local logit = terms.scans and "load(columns + j * LANES)" or name .. "_logit(&queries, key, j)"
 % local score = score_function and invoke(score_function, "head", "&queries", "j", logit) or logit
 % score = inline("gained", score, { gain = "columns", key = "j" })
 /* Traces one head of one sequence; rows of query and key are as in attend_${name}, and saved is a workspace.
@@ -117,6 +118,7 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, cons
         ${name}_queries queries;
         load_${name}_queries(head, first, query, &queries);
         % slot("gains", { from = "0", to = "head->" .. S, gain = "columns" })
+        % slot("scan", { from = "0", to = "head->" .. S, logits = "columns" })
         % slot("far", { from = "0", to = "head->" .. S })
         vector largest = broadcast(-(real)__builtin_inf());
         for (int j = 0; j < head->${S}; j++) {

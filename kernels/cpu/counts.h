@@ -1,0 +1,62 @@
+/* Counts of keys: LANES queries at once, one row [LANES] per key. A query counts key j by its gate, a number between 0
+ * and 1; the count of key j is the sum of the gates of key j and of all later keys that the query sees. Products
+ * [row][LANES] are those of the queries and a table with a vector for every whole number; between two of them a count
+ * has a term in between. */
+#ifndef LONGHAND_KERNELS_COUNTS_H
+#define LONGHAND_KERNELS_COUNTS_H
+
+#include "kernels/cpu/functions.h"
+
+/* Adds a key with these gates to the sum of gates; writes its gate and its count, at most `most`. */
+INLINE vector count_key(vector sum, real most, vector gate, real *gates, real *counts) {
+    sum += gate;
+    store(gates, gate);
+    store(counts, minimum(sum, broadcast(most)));
+    return sum;
+}
+
+/* A count between two rows of products: the lower row's elements by lane, and the count's distance to that row. */
+typedef struct lh_between {
+    bits index;
+    vector share;
+} lh_between;
+
+INLINE lh_between find_between(vector count) {
+    bits row = __builtin_convertvector(count, bits), lane = ~lanes_before(0);
+    UNROLL
+    for (int k = 0; k < LANES; k++) lane[k] = k;
+    return (lh_between){row * LANES + lane, count - __builtin_convertvector(row, vector)};
+}
+
+/* Elements of a row of products and of the next row, which differ from lane to lane. */
+INLINE void load_between(const real *products, bits index, vector *low, vector *high) {
+    UNROLL
+    for (int k = 0; k < LANES; k++) {
+        (*low)[k] = products[index[k]];
+        (*high)[k] = products[index[k] + LANES];
+    }
+}
+
+/* The terms of counts: interpolated products. */
+INLINE vector look_up_count(const real *products, vector count) {
+    lh_between at = find_between(count);
+    vector low, high;
+    load_between(products, at.index, &low, &high);
+    return low + at.share * (high - low);
+}
+
+/* Adds the gradients dterm of terms to those of products; returns the gradients of counts. A count that is a whole
+ * number, as every limited one is, has none. */
+INLINE vector look_up_count_grad(const real *products, real *dproducts, vector count, vector dterm) {
+    lh_between at = find_between(count);
+    vector low, high, dhigh = at.share * dterm, dlow = dterm - dhigh;
+    load_between(products, at.index, &low, &high);
+    UNROLL
+    for (int k = 0; k < LANES; k++) {
+        dproducts[at.index[k]] += dlow[k];
+        dproducts[at.index[k] + LANES] += dhigh[k];
+    }
+    return keep_where(at.share > 0, dterm * (high - low));
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* Reference contextual positions of one sequence, computed directly from the formulas; see ref.h. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "kernels/ref/ref.h"
+
+static double sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
+
+static double dot(int count, const double *a, const double *b) {
+    double sum = 0;
+    for (int i = 0; i < count; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* Whether the count of key j contains the gate of key s, for query i. */
+static bool is_counted(const lh_ref_cope *shape, int i, int j, int s) {
+    if (shape->mistake == LH_REF_COUNTED_FROM_START) return s <= j;
+    return s >= j && s <= i - (shape->mistake == LH_REF_OWN_GATE_LEFT_OUT);
+}
+
+/* A query of a head, with the gates and counts of its keys. */
+typedef struct query_row {
+    int i, at; /* at: the first element of the query in q */
+    double *gate, *count;
+} query_row;
+
+static double get_gate_scale(const lh_ref_cope *shape) {
+    return shape->mistake == LH_REF_GATES_UNSCALED ? 1 : 1 / sqrt(shape->head_width);
+}
+
+static double get_term_scale(const lh_ref_cope *shape) { return shape->divided ? 1 / sqrt(shape->head_width) : 1; }
+
+static void count_keys(const lh_ref_cope *shape, const double *q, const double *k, int h, query_row *row) {
+    int D = shape->head_width, C = shape->heads * D;
+    for (int j = 0; j <= row->i; j++)
+        row->gate[j] = sigmoid(get_gate_scale(shape) * dot(D, q + row->at, k + j * C + h * D));
+    for (int j = 0; j <= row->i; j++) {
+        row->count[j] = 0;
+        for (int s = 0; s <= row->i; s++)
+            if (is_counted(shape, row->i, j, s)) row->count[j] += row->gate[s];
+        row->count[j] = fmin(row->count[j], shape->rows - 1);
+    }
+}
+
+/* Calls visit for every query of every head. */
+static void visit_queries(const lh_ref_cope *shape, const double *q, const double *k,
+                          void (*visit)(void *context, int h, const query_row *row), void *context) {
+    int T = shape->tokens, D = shape->head_width;
+    double *gate = calloc((size_t)T, sizeof *gate), *count = calloc((size_t)T, sizeof *count);
+    if (!gate || !count) abort();
+    for (int h = 0; h < shape->heads; h++) {
+        for (int i = 0; i < T; i++) {
+            query_row row = {i, (i * shape->heads + h) * D, gate, count};
+            count_keys(shape, q, k, h, &row);
+            visit(context, h, &row);
+        }
+    }
+    free(gate);
+    free(count);
+}
+
+/* Pointers of one call. */
+typedef struct pass {
+    const lh_ref_cope *shape;
+    const double *q, *k, *dscore;
+    double *score, *dq, *dk, *dtable;
+} pass;
+
+static const double *get_vector(const pass *p, double row) { return p->shape->table + (int)row * p->shape->head_width; }
+
+static void add_terms(void *context, int h, const query_row *row) {
+    const pass *p = context;
+    int T = p->shape->tokens, D = p->shape->head_width;
+    for (int j = 0; j <= row->i; j++) {
+        double low = floor(row->count[j]), high = ceil(row->count[j]), share = row->count[j] - low;
+        p->score[((size_t)h * T + row->i) * T + j] +=
+            get_term_scale(p->shape) * ((1 - share) * dot(D, p->q + row->at, get_vector(p, low)) +
+                                        share * dot(D, p->q + row->at, get_vector(p, high)));
+    }
+}
+
+void lh_ref_cope_terms(const lh_ref_cope *shape, const double *q, const double *k, double *score) {
+    pass p = {.shape = shape, .q = q, .k = k, .score = score};
+    visit_queries(shape, q, k, add_terms, &p);
+}
+
+/* Adds the gradients of gate s, whose own gradient is dgate. */
+static void add_gate_grad(const pass *p, int h, const query_row *row, int s, double dgate) {
+    int D = p->shape->head_width, key = (s * p->shape->heads + h) * D;
+    double dproduct = dgate * row->gate[s] * (1 - row->gate[s]) * get_gate_scale(p->shape);
+    for (int d = 0; d < D; d++) {
+        p->dq[row->at + d] += dproduct * p->k[key + d];
+        p->dk[key + d] += dproduct * p->q[row->at + d];
+    }
+}
+
+static void add_term_grads(void *context, int h, const query_row *row) {
+    const pass *p = context;
+    int T = p->shape->tokens, D = p->shape->head_width;
+    for (int j = 0; j <= row->i; j++) {
+        double low = floor(row->count[j]), high = ceil(row->count[j]), share = row->count[j] - low;
+        double dterm = get_term_scale(p->shape) * p->dscore[((size_t)h * T + row->i) * T + j], dcount = 0;
+        for (int d = 0; d < D; d++) {
+            double below = get_vector(p, low)[d], above = get_vector(p, high)[d];
+            p->dq[row->at + d] += dterm * ((1 - share) * below + share * above);
+            p->dtable[(int)low * D + d] += dterm * (1 - share) * p->q[row->at + d];
+            p->dtable[(int)high * D + d] += dterm * share * p->q[row->at + d];
+            dcount += dterm * p->q[row->at + d] * (above - below);
+        }
+        for (int s = 0; s <= row->i && p->shape->mistake != LH_REF_COUNTS_DETACHED; s++)
+            if (is_counted(p->shape, row->i, j, s)) add_gate_grad(p, h, row, s, dcount);
+    }
+}
+
+void lh_ref_cope_grad(const lh_ref_cope *shape, const double *q, const double *k, const double *dscore, double *dq,
+                      double *dk, double *dtable) {
+    pass p = {.shape = shape, .q = q, .k = k, .dscore = dscore, .dq = dq, .dk = dk, .dtable = dtable};
+    visit_queries(shape, q, k, add_term_grads, &p);
+}
