@@ -417,7 +417,7 @@ function TestTasks.test_the_tasks_that_mask_are_those_with_the_line()
     lu.assertEquals(facts.mask ~= nil, clears ~= nil, facts.kind)
     masking[#masking + 1] = facts.mask and facts.kind
   end
-  lu.assertEquals(masking, { "binary_addition", "binary_multiplication", "stack_manipulation" })
+  lu.assertEquals(masking, { "binary_addition", "binary_multiplication", "full_answer", "stack_manipulation" })
 end
 
 function TestTasks.test_the_real_tasks_are_well_formed()

@@ -41,7 +41,7 @@ M.cases = {
   { "dropout of the input alone in evaluation", "eval.dropout=true", "encoding.additive.kind=sinusoid",
     "model.dropout=0", "encoding.additive.dropout=0.25" },
   { "passes", "model.loops={ times = 3 }" },
-  { "passes from zeros with a norm inside", "model.layers=2", "model.norm.place=pre",
+  { "passes from zeros with a norm inside", "model.layers=1", "model.norm.place=pre",
     "model.loops={ times = 3, inject = true, start = 'zeros', norm = 'inside' }" },
   { "the largest", "model.layers=64", "model.heads=64", "model.width=1024", "model.feedforward=8192",
     "encoding.additive.kind=learned", "encoding.rotation.kind=rope", "encoding.rotation.base=123456789012",

@@ -1,0 +1,61 @@
+/* Full answers (Fan et al. 2024): bits, whose answer, followed by padding, is read at the tokens from = on.
+ *
+ * input symbols:  0 1 + = _
+ * output symbols: 0 1 _
+ * mask:           loss
+ * input length:   (2 + operation / 3) * n + 1 + 2 * (operation / 3)
+ * output length:  (2 + operation / 3) * n + 1 + 2 * (operation / 3)
+ * option operation: copy parity ones addition; the answer: the bits, their parity, their sum (lowest bit first), a + b
+ * chance:         0.3333
+ */
+#include <string.h>
+
+#include "data/tasks/bits.h"
+#include "longhand/task.h"
+
+lh_task_sample lh_task_full_answer;
+
+enum { OPERATION }; /* options */
+enum { COPY, PARITY, ONES, ADDITION };
+enum { PLUS = 2, EQUALS = 3, EMPTY = 4 }; /* inputs */
+enum { PADDING = 2 };                     /* a label */
+
+static int count_ones(const uint16_t *bits, int n) {
+    int ones = 0;
+    for (int i = 0; i < n; i++) ones += bits[i];
+    return ones;
+}
+
+/* Writes the answer to an input of n bits, or two such numbers around the operator; returns its length. */
+static int write_answer(int operation, const uint16_t *input, int n, uint16_t *answer) {
+    int length = 0, ones = operation == COPY || operation == ADDITION ? 0 : count_ones(input, n);
+    unsigned sum = 0;
+    switch (operation) {
+    case COPY: memcpy(answer, input, (size_t)n * sizeof *answer); return n;
+    case PARITY: answer[0] = (uint16_t)(ones % 2); return 1;
+    case ONES:
+        do answer[length++] = (uint16_t)(ones & 1);
+        while ((ones >>= 1) > 0);
+        return length;
+    default:
+        for (int i = n - 1; i >= 0; i--) {
+            sum += (unsigned)input[i] + input[n + 1 + i];
+            answer[i + 1] = (uint16_t)(sum & 1);
+            sum >>= 1;
+        }
+        answer[0] = (uint16_t)sum;
+        return n + 1;
+    }
+}
+
+/* The labels of the tokens before = do not count. */
+void lh_task_full_answer(lh_rng *rng, int n, lh_example *example) {
+    int operation = example->options[OPERATION], bits = operation == ADDITION ? 2 * n + 1 : n;
+    fill_bits(rng, bits, example->input);
+    if (operation == ADDITION) example->input[n] = PLUS;
+    example->input[bits] = EQUALS;
+    for (int i = bits + 1; i < example->input_length; i++) example->input[i] = EMPTY;
+    for (int i = 0; i < bits; i++) example->target[i] = example->mask[i] = 0;
+    int length = write_answer(operation, example->input, n, example->target + bits);
+    for (int i = bits + length; i < example->output_length; i++) example->target[i] = PADDING;
+}
