@@ -23,9 +23,9 @@ function M.find(root)
   if read_requested_folder() then
     return paths.resolve(read_requested_folder())
   end
-  local own = root .. "/" .. OWN
-  local exists = lfs.attributes(own, "mode") == "directory"
-  return shell.run({ "sh", "-c", '[ -w "$1" ]', "sh", exists and own or root }) == 0 and OWN
+  local own_folder = root .. "/" .. OWN
+  local exists = lfs.attributes(own_folder, "mode") == "directory"
+  return shell.run({ "sh", "-c", '[ -w "$1" ]', "sh", exists and own_folder or root }) == 0 and OWN
     or paths.find_cache("build-" .. sha256.digest(paths.resolve(root))) or OWN
 end
 

@@ -82,15 +82,15 @@ end
 -- Over a network, a rename may succeed and report a failure.
 local function create_marked_folder(path, identity)
   local staged = path .. "." .. identity
-  local made, message = lfs.mkdir(staged)
-  if made then
-    made, message = write.file(staged .. "/" .. identity, "")
+  local created, message = lfs.mkdir(staged)
+  if created then
+    created, message = write.file(staged .. "/" .. identity, "")
   end
-  local done = made and (os.rename(staged, path) or find_holder(path) == identity)
+  local done = created and (os.rename(staged, path) or find_holder(path) == identity)
   if not done then
     write.remove_tree(staged)
   end
-  return done, not made and message or nil
+  return done, not created and message or nil
 end
 
 -- Claims an absolute path, or one with a slash, whose parent exists. Files that an ended process has left in the folder

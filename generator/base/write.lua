@@ -41,7 +41,7 @@ end
 
 -- Makes a directory and its parents; returns the list of directories that were missing, outermost first.
 function M.make_directory(path)
-  local made, folder = {}, path:sub(1, 1) == "/" and "/" or ""
+  local created, folder = {}, path:sub(1, 1) == "/" and "/" or ""
   for name in path:gmatch("[^/]+") do
     folder = folder .. name
     if not lfs.attributes(folder, "mode") then
@@ -49,14 +49,14 @@ function M.make_directory(path)
       if not ok and lfs.attributes(folder, "mode") ~= "directory" then
         return nil, ("cannot make the directory %s: %s"):format(folder, message)
       end
-      made[#made + 1] = folder
+      created[#created + 1] = folder
     end
     folder = folder .. "/"
   end
   if lfs.attributes(path, "mode") ~= "directory" then
     return nil, path .. " is not a directory"
   end
-  return made
+  return created
 end
 
 -- Writes a file after removing any entry at the path: a write through a link would change a file elsewhere.
@@ -140,8 +140,8 @@ end
 
 -- Writes the changed files, all or none; returns their records (see stage), or nil and a message.
 local function write_staged(dir, files)
-  local made, message = M.make_directory(dir)
-  if not made then
+  local created, message = M.make_directory(dir)
+  if not created then
     return nil, message
   end
   local staged
@@ -152,7 +152,7 @@ local function write_staged(dir, files)
     end
   end
   if message then
-    undo(staged, made)
+    undo(staged, created)
     return nil, message .. "; nothing was written"
   end
   return staged

@@ -199,11 +199,11 @@ local FAR = 32 -- positions per token; training worked with 16: Ruoss et al.'s f
 
 -- Warns about a range far above the lengths in use: training would meet most of its positions too seldom.
 local function warn_range(view, report)
-  local most, path = view.resolved.encoding.positions.max_position, "encoding.positions.max_position"
+  local max_position, path = view.resolved.encoding.positions.max_position, "encoding.positions.max_position"
   local longest = not view.task.data and not report.is_inherited(path) and report.find_longest_tokens() or 0
-  if longest > 0 and most > FAR * longest then
+  if longest > 0 and max_position > FAR * longest then
     report.warn(("%s: %d is more than %d times the tokens of the longest sequence, %d: training meets few of these "
-      .. "positions together; about 2 to 16 times is usual"):format(report.get_path(path), most, FAR, longest))
+      .. "positions together; about 2 to 16 times is usual"):format(report.get_path(path), max_position, FAR, longest))
   end
 end
 
@@ -357,8 +357,8 @@ function M.describe_details(family)
   end
   local words = DISTANCES[positions.distance.kind]
   if words then
-    local most = positions.max_position or positions.distance.max_position
-    parts[#parts + 1] = words:format(most - 1, most, most - 1)
+    local max_position = positions.max_position or positions.distance.max_position
+    parts[#parts + 1] = words:format(max_position - 1, max_position, max_position - 1)
       .. (positions.distance.independent and ", each side by itself" or "")
   end
   return #parts > 0 and table.concat(parts, ", ") or nil

@@ -26,11 +26,11 @@ M.fields = {
 -- query. This holds if keys are not rotated and the score adds the logit unchanged.
 function M.warn_unreached(view, report)
   local encoding, model = view.resolved.encoding, view.resolved.model
-  local own = encoding.projections and encoding.projections.bias
+  local stated_bias = encoding.projections and encoding.projections.bias
   local cancels = encoding.rotation.kind == "none" and (encoding.normaliser or {}).kind ~= "geometric"
     and (not view.formula or select(2, reach.find_reached(view.formula.root)))
-  if cancels and (own or own == nil and model.bias == "all") then
-    report.warn(("%s: the biases of keys never get a gradient: %s"):format(own
+  if cancels and (stated_bias or stated_bias == nil and model.bias == "all") then
+    report.warn(("%s: the biases of keys never get a gradient: %s"):format(stated_bias
       and view.report.get_path("encoding.projections.bias") or "model.bias", reach.CANCELS))
   end
 end
@@ -40,12 +40,12 @@ function M.plan(encoding)
 end
 
 function M.describe_details(family)
-  local own, words = family.projections, {}
-  if own.bias ~= nil then
-    words[1] = own.bias and "biases in its products" or "no biases in its products"
+  local projections, parts = family.projections, {}
+  if projections.bias ~= nil then
+    parts[1] = projections.bias and "biases in its products" or "no biases in its products"
   end
-  words[#words + 1] = own.output == false and "no product of its output" or nil
-  return words[1] and "attention has " .. table.concat(words, " and ") or nil
+  parts[#parts + 1] = projections.output == false and "no product of its output" or nil
+  return parts[1] and "attention has " .. table.concat(parts, " and ") or nil
 end
 
 -- The identity is empty, since the names and shapes of tensors show these choices.

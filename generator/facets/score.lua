@@ -26,7 +26,7 @@
 --   after        the draws on which the tables depend: "distances" or "positions", "nothing" if they depend on none;
 --                false if no tables are filled
 --   running      running sums over the tokens of a sequence (nests.lua, make_running), whose gradients are gathered
---                like those of tables; false if there are none. remade: gradients of pairs read the sums
+--                like those of tables; false if there are none. is_recomputed: gradients of pairs read the sums
 --   uses, end_uses   { position, key_position, distance }: the draws that `making` and `gradients` read
 --   pair         statements of the score of a pair, and its result
 --   row          the same for a query and consecutive keys
@@ -262,7 +262,7 @@ function M.derive(source, family, precision)
   out.gathered = list_gathered(lists.join(out.tables, sums), out.pair_gradient)
   out.grads = out.trains or out.running ~= false or differs
   if out.running then
-    out.running.remade = nests.collect_words(out.pair_gradient).r or false
+    out.running.is_recomputed = nests.collect_words(out.pair_gradient).r or false
   end
   out.gathers = #out.gathered > 0
   out.uses, out.end_uses = find_uses(out.making), find_uses(out.gradients)
@@ -381,8 +381,8 @@ function M.count_bytes(family, sizes, T, S)
   local counts = { uniform = 1, query = queries, key = keys, sum = queries + keys + sizes.lanes, pair = S * queries,
     distance = sizes.round_up(S - 1, sizes.lanes) + queries + sizes.lanes }
   local bytes = (family.score.sets or 0) * lists.sum(family.score.tables or {}, function(t)
-    local more = (t.class == "query" or t.class == "pair") and sizes.lanes or 0
-    return sizes.reals(counts[t.class] * (t.per_head and family.heads or 1) + more)
+    local padding = (t.class == "query" or t.class == "pair") and sizes.lanes or 0
+    return sizes.reals(counts[t.class] * (t.per_head and family.heads or 1) + padding)
       + (t.row and sizes.reals(counts[t.class]) or 0)
   end)
   local running = family.score.running

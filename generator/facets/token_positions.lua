@@ -94,10 +94,10 @@ function M.plan(positions)
     return { kind = "sequence", first = 0, prefix = "", PREFIX = "", max_position = positions.max_position + 1,
       by_token = { greatest = positions.max_position, limit = false } }
   end
-  local most = positions.max_position - positions.offset
+  local greatest = positions.max_position - positions.offset
   return { kind = "sequence", first = 0, prefix = "", PREFIX = "", max_position = positions.max_position + 1,
-    by_token = { offset = positions.offset, limit = { tokens = most,
-      because = ("encoding.positions.max_position - encoding.positions.offset = %d"):format(most) } } }
+    by_token = { offset = positions.offset, limit = { tokens = greatest,
+      because = ("encoding.positions.max_position - encoding.positions.offset = %d"):format(greatest) } } }
 end
 
 function M.describe(positions)

@@ -64,17 +64,17 @@ end
 
 -- The facets of one family, together with the encoding added to the embedding.
 function M.make_encoding(encoding, name)
-  local own, given = lists.merge(encoding), M.is_name[name] and encoding[name] or {}
+  local family_encoding, given = lists.merge(encoding), M.is_name[name] and encoding[name] or {}
   for _, family in ipairs(M.NAMES) do
-    own[family] = nil
+    family_encoding[family] = nil
   end
   for facet, value in next, given do
-    own[facet] = not is_off(facet, value) and value or nil
+    family_encoding[facet] = not is_off(facet, value) and value or nil
   end
   if given.score then
-    own.parameters = own.score and given.parameters or nil
+    family_encoding.parameters = family_encoding.score and given.parameters or nil
   end
-  return own
+  return family_encoding
 end
 
 -- The resolved spec with the encoding of one family.
@@ -116,11 +116,11 @@ function M.settle(encoding, names, shared, given)
   for _, name in ipairs(names) do
     local settled = shared[name]
     if settled then
-      local own = { positions = rawget(settled, "positions") }
+      local differing = { positions = rawget(settled, "positions") }
       if scored and not are_equal(settled.score, scored.score) then
-        own.score, own.parameters = settled.score, settled.score ~= "none" and settled.parameters or nil
+        differing.score, differing.parameters = settled.score, settled.score ~= "none" and settled.parameters or nil
       end
-      encoding[name] = next(own) and own or nil
+      encoding[name] = next(differing) and differing or nil
     else
       encoding[name] = find_differing(encoding, encoding[name])
     end

@@ -86,12 +86,12 @@ function M.settle_score(context, texts)
   local given = context.loaded.tree.fields.encoding
   given = tree.is_table(given) and given or nil
   for _, name in ipairs(names) do
-    local own = encoding[name]
-    shared[name] = not own and setmetatable({}, { __index = encoding }) or nil
-    local settle = name == "cross" and settle_cross(context, own or shared[name], own)
+    local family = encoding[name]
+    shared[name] = not family and setmetatable({}, { __index = encoding }) or nil
+    local settle = name == "cross" and settle_cross(context, family or shared[name], family)
     if context.diagnostics:count() == before then
       local formula_of = name == "cross" and not inherit.asks_for_score(given) and inherit_formula or resolve_formula
-      formulas[name] = formula_of(context, texts, own or shared[name], own and name, name)
+      formulas[name] = formula_of(context, texts, family or shared[name], family and name, name)
     end
     if settle then
       settle()
@@ -106,12 +106,13 @@ function M.settle_sides(context)
   local encoding, model = context.resolved.encoding, context.resolved.model
   local names = families.list(model) or {}
   for _, name in ipairs(names) do
-    local own, path = encoding, "encoding.relative.sides"
+    local section, path = encoding, "encoding.relative.sides"
     if names[2] then
-      own, path = encoding[name] or {}, ("encoding.%s.relative.sides"):format(name)
+      section, path = encoding[name] or {}, ("encoding.%s.relative.sides"):format(name)
     end
-    local relative = own.relative
-    if relative and relative.kind == "shaw" and is_default(context, path) and families.is_causal(model, name, own) then
+    local relative = section.relative
+    if relative and relative.kind == "shaw" and is_default(context, path)
+      and families.is_causal(model, name, section) then
       relative.sides = "left"
     end
   end

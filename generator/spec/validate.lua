@@ -154,16 +154,16 @@ local read_table
 
 -- Reads a field that takes no table of fields. Lengths may have fields next to their values, or these fields alone.
 local function read_value(context, field, node, into)
-  local beside = schema.children[field.path]
-  local own = node
-  if node and beside then
-    own = remove_fields(node, beside)
+  local fields_next_to_it = schema.children[field.path]
+  local value_node = node
+  if node and fields_next_to_it then
+    value_node = remove_fields(node, fields_next_to_it)
   end
   if node then
     record_origin(context, field.path, node)
   end
-  if own then
-    into[field.name] = values.read(context, field, own)
+  if value_node then
+    into[field.name] = values.read(context, field, value_node)
   elseif not field.required then
     context.origins[field.path] = node and node.origin or DEFAULT
     into[field.name] = get_default(context, field)
@@ -249,10 +249,10 @@ function M.resolve(loaded, d, given)
   settle.check_model(context)
   settle_encoding.settle_sides(context)
   context.init = checkpoint.read(context, context.root.fields.init)
-  local known = next(context.partial) == nil -- otherwise rules would report defaults of missing presets
-  context.score = known and settle_encoding.settle_score(context, loaded.texts) or nil
+  local has_all_presets = next(context.partial) == nil -- otherwise rules would report defaults of missing presets
+  context.score = has_all_presets and settle_encoding.settle_score(context, loaded.texts) or nil
   context.good = d:count() == 0
-  local warnings = known and rules.apply(context)
+  local warnings = has_all_presets and rules.apply(context)
   if d:count() > 0 then
     return nil
   end

@@ -1,5 +1,5 @@
 % local step_draws = cuda.step_draws
-% local of_longest = streams[2] and "make_lengths(longest)" or "longest->length[0]"
+% local longest_lengths = streams[2] and "make_lengths(longest)" or "longest->length[0]"
 % include("parts/banner.tpl", { template = "cuda/cuda.c.tpl", about = about.cuda })
 #include "config.h"
 
@@ -45,25 +45,25 @@ static lengths make_lengths(const lh_shape *shape) { return (lengths){shape->len
 % if cuda.shared then
 static size_t shared_bytes(const lh_shape *longest) {
     shared_tables tables;
-    return lay_out_shared(&tables, NULL, ${of_longest});
+    return lay_out_shared(&tables, NULL, ${longest_lengths});
 }
 % else
 static size_t shared_bytes(const lh_shape *longest) { return 0; }
 % end
 
 % if cuda.products == "library" and cuda.sums then
-static size_t partial_bytes(const lh_shape *longest) { return GRADIENT_BYTES + sum_bytes(${of_longest}); }
+static size_t partial_bytes(const lh_shape *longest) { return GRADIENT_BYTES + sum_bytes(${longest_lengths}); }
 % elseif cuda.products == "library" then
 static size_t partial_bytes(const lh_shape *longest) { return GRADIENT_BYTES; }
 % elseif cuda.by_team then
-% local sums = cuda.sums and " + sum_bytes(" .. of_longest .. ")" or ""
+% local sums = cuda.sums and " + sum_bytes(" .. longest_lengths .. ")" or ""
 static size_t partial_bytes(const lh_shape *longest) {
     operands o;
-    return ${parameter_storage} * sizeof(real)${sums} + lay_out_operands(&o, NULL, longest->sequences, ${of_longest});
+    return ${parameter_storage} * sizeof(real)${sums} + lay_out_operands(&o, NULL, longest->sequences, ${longest_lengths});
 }
 % elseif cuda.sums then
 static size_t partial_bytes(const lh_shape *longest) {
-    return ${parameter_storage} * sizeof(real) + sum_bytes(${of_longest});
+    return ${parameter_storage} * sizeof(real) + sum_bytes(${longest_lengths});
 }
 % else
 static size_t partial_bytes(const lh_shape *longest) { return ${parameter_storage} * sizeof(real); }

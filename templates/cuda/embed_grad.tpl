@@ -27,9 +27,9 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
     __syncthreads();
 % end
 % if linear then
-% local behind = task.blanks > 0 and " + BLANKS" or ""
+% local blank_offset = task.blanks > 0 and " + BLANKS" or ""
     for (int e = 4 * threadIdx.x; e < INPUTS * WIDTH; e += 4 * THREADS) {
-        const int token = e / WIDTH${behind}, c = e % WIDTH;
+        const int token = e / WIDTH${blank_offset}, c = e % WIDTH;
 % else
     for (int e = 4 * threadIdx.x; e < TOKENS * WIDTH; e += 4 * THREADS) {
         const int token = e / WIDTH, c = e % WIDTH;

@@ -11,13 +11,13 @@ NOINLINE void end_tables(parameters *g) {
 % if shares_table and not input_draw then
     for (int e = t->rank * THREADS + (int)threadIdx.x; e < POSITION_ROWS * WIDTH; e += t->blocks * THREADS) {
         real sum = 0;
-        if (e < v->${one.T} * WIDTH) sum += sums.${one.member}[e]; % for _, one in ipairs(device.place_sums)
+        if (e < v->${place_sum.T} * WIDTH) sum += sums.${place_sum.member}[e]; % for _, place_sum in ipairs(device.place_sums)
         g->position_table[e] = sum;
     }
 % else
-% for i, one in ipairs(device.place_sums) do
+% for i, place_sum in ipairs(device.place_sums) do
     team_barrier(&block()->members); /* both streams may add to the same row */ % if shares_table and i > 1
-    % include("cuda/end_places.tpl", one)
+    % include("cuda/end_places.tpl", place_sum)
 % end
 % end
     % slot("end_tables", family.on_device) % for _, family in ipairs(attentions)

@@ -124,9 +124,9 @@ local function make_filling(build, tables)
   for _, rank in ipairs(RANKS) do
     local stage = { number = #stages }
     for _, class in ipairs(rank) do
-      local own = classes.list_members(tables, class)
-      if #own > 0 then
-        stage[#stage + 1] = describe(build, nests.make_filling(build, class, own), true)
+      local members = classes.list_members(tables, class)
+      if #members > 0 then
+        stage[#stage + 1] = describe(build, nests.make_filling(build, class, members), true)
         all[#all + 1] = stage[#stage]
       end
     end

@@ -270,8 +270,8 @@ local function find_identity(plan, net, model)
     encoder_layers = model.encoder_layers, decoder_layers = model.decoder_layers, cell = model.cell,
     feedforward = model.feedforward, dropout = model.dropout }, SECTION_DEFAULTS)
   local default = builder.build(DESCRIPTIONS[model.kind], describe_given(plan, plain))
-  local own = identity.identify(net)
-  return canonical.format(own) ~= canonical.format(identity.identify(default)) and own or nil
+  local network_identity = identity.identify(net)
+  return canonical.format(network_identity) ~= canonical.format(identity.identify(default)) and network_identity or nil
 end
 
 local function make_section(plan, file)

@@ -101,8 +101,9 @@ function M.inherit(root)
     shared.fields[name] = families.is_facet[name] and node or nil
   end
   for _, name in ipairs(families.NAMES) do
-    local own = encoding.fields[name]
-    inherited.fields[name] = own and entries.merge(inherit_facets(shared, name, own), drop_left_out(own))
+    local family_node = encoding.fields[name]
+    inherited.fields[name] = family_node
+      and entries.merge(inherit_facets(shared, name, family_node), drop_left_out(family_node))
   end
   local relative = shared.fields.relative
   for _, name in ipairs(names and names[2] and names or {}) do
@@ -136,23 +137,25 @@ end
 -- need not state the facet.
 local function spell_facet(encoding, family, page)
   local facet = page.name
-  local own, all = get_table(encoding[family])[facet], encoding[facet]
-  local is_inherited = takes_over(facet, { fields = { kind = { value = get_table(all).kind } } }, family)
-  if is_inherited or all == nil then
-    return own
+  local own_facet, shared_facet = get_table(encoding[family])[facet], encoding[facet]
+  local is_inherited = takes_over(facet, { fields = { kind = { value = get_table(shared_facet).kind } } }, family)
+  if is_inherited or shared_facet == nil then
+    return own_facet
   end
-  own = own or all
-  return get_table(own).kind ~= (get_table(page.off).kind or "none") and own or nil
+  own_facet = own_facet or shared_facet
+  return get_table(own_facet).kind ~= (get_table(page.off).kind or "none") and own_facet or nil
 end
 
 -- Adds the field `sides` to shared learned vectors of distances to both sides. But if the decoder has the same vectors
 -- to the left, removes the decoder's instead: then a spec without the field in both tables resolves to this encoding.
 local function spell_sides(new)
-  local own, all = get_table(get_table(new.decoder).relative), get_table(new.relative)
-  if all.kind ~= "shaw" or all.sides then
+  local decoder_facet, shared_facet = get_table(get_table(new.decoder).relative), get_table(new.relative)
+  if shared_facet.kind ~= "shaw" or shared_facet.sides then
     return
-  elseif own.sides ~= "left" or own.clip ~= all.clip or own.init_sigma ~= all.init_sigma then
-    new.relative = { kind = all.kind, clip = all.clip, init_sigma = all.init_sigma, sides = "both" }
+  elseif decoder_facet.sides ~= "left" or decoder_facet.clip ~= shared_facet.clip
+    or decoder_facet.init_sigma ~= shared_facet.init_sigma then
+    new.relative = { kind = shared_facet.kind, clip = shared_facet.clip, init_sigma = shared_facet.init_sigma,
+      sides = "both" }
     return
   end
   new.decoder = lists.merge(new.decoder)
@@ -163,20 +166,20 @@ function M.spell(encoding, model)
   local new, names = lists.merge(encoding), families.list(model) or {}
   spell_sides(new)
   for _, name in ipairs(names[2] and names or {}) do
-    local own = lists.merge(get_table(new[name]))
+    local family = lists.merge(get_table(new[name]))
     for _, page in ipairs(pages) do
       local facet = page.name
       if page.decoders or page.by_place then
-        own[facet] = spell_facet(new, name, page)
+        family[facet] = spell_facet(new, name, page)
       end
-      if page.without_kinds and own[facet] and canonical.format(own[facet]) == canonical.format(page.off) then
-        own[facet] = { kind = "none" }
+      if page.without_kinds and family[facet] and canonical.format(family[facet]) == canonical.format(page.off) then
+        family[facet] = { kind = "none" }
       end
     end
-    if name == "cross" and not own.score and M.reads_places(tostring(encoding.score)) then
-      own.score, own.parameters = encoding.score, own.parameters or encoding.parameters
+    if name == "cross" and not family.score and M.reads_places(tostring(encoding.score)) then
+      family.score, family.parameters = encoding.score, family.parameters or encoding.parameters
     end
-    new[name] = next(own) and own or nil
+    new[name] = next(family) and family or nil
   end
   return new
 end

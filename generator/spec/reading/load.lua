@@ -280,10 +280,10 @@ end
 
 -- One top-level field of a spec file, resolved; nil if neither the file nor its parents have it.
 function resolve_section(state, file, section, chain)
-  local own = file.tree.fields[section]
-  local node, has_use = own, false
-  if M.FOLDERS[section] and own then
-    node, has_use = resolve_own(state, file, section, own, chain)
+  local section_node = file.tree.fields[section]
+  local node, has_use = section_node, false
+  if M.FOLDERS[section] and section_node then
+    node, has_use = resolve_own(state, file, section, section_node, chain)
   end
   local parent = not has_use and open_parent(state, file, chain)
   if not parent then

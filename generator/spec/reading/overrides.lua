@@ -73,9 +73,10 @@ function M.apply(file, sets, d)
   if not all then
     return
   end
-  local own, over = file.tree.fields.encoding, all.fields.encoding
-  if tree.is_table(own) and tree.is_table(over) and (over.fields.use or over.fields.kind) then
-    own.fields.use, own.fields.kind = nil, nil
+  local file_encoding, set_encoding = file.tree.fields.encoding, all.fields.encoding
+  if tree.is_table(file_encoding) and tree.is_table(set_encoding)
+    and (set_encoding.fields.use or set_encoding.fields.kind) then
+    file_encoding.fields.use, file_encoding.fields.kind = nil, nil
   end
   local before = file.tree
   file.tree = tree.merge(before, all)

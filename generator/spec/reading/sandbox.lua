@@ -141,8 +141,8 @@ end
 -- A hook that stops code that exceeds its work or memory. Every call costs at least `step` instructions of the budget,
 -- even if it ends before the first check.
 local function make_limiter(budget, limits)
-  local most, step = limits.memory, limits.step
-  if step == 1 or collectgarbage("count") > most then
+  local max_memory, step = limits.memory, limits.step
+  if step == 1 or collectgarbage("count") > max_memory then
     collectgarbage("collect") -- garbage of earlier code does not count
   end
   local before = collectgarbage("count")
@@ -154,10 +154,10 @@ local function make_limiter(budget, limits)
     if budget.instructions < 0 then
       error({ problem = true, what = string.format("still running after %d instructions", M.INSTRUCTIONS),
         expected = LITTLE, hint = "is there a loop that never ends?" })
-    elseif held > most then
+    elseif held > max_memory then
       budget.instructions = budget.instructions - COLLECTION
       collectgarbage("collect")
-      if collectgarbage("count") - before > most then
+      if collectgarbage("count") - before > max_memory then
         error(describe_limit(limits))
       end
     end

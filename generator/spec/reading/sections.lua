@@ -30,10 +30,10 @@ end
 
 -- Options of a parent that chooses no task are kept: a scale of a study may give options for the tasks of an axis.
 local function merge_task(base, over)
-  local before, now = M.find_task_choice(base), M.find_task_choice(over)
+  local base_choice, new_choice = M.find_task_choice(base), M.find_task_choice(over)
   local kind, other = base.fields.kind, over.fields.kind
-  if before and now and (before ~= now or kind and kind.value ~= other.value) then
-    local set = over.fields[now].origin.set
+  if base_choice and new_choice and (base_choice ~= new_choice or kind and kind.value ~= other.value) then
+    local set = over.fields[new_choice].origin.set
     return set and tree.merge(mark_unstated(base, set), over) or over -- the parent's options are of another task
   end
   return tree.merge(base, over)

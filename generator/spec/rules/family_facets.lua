@@ -48,15 +48,15 @@ function M.list_users(context, path)
 end
 
 function M.check_each(context, check)
-  local resolved, shared, own = context.resolved, {}, {}
+  local resolved, shared, separate = context.resolved, {}, {}
   for _, name in ipairs(families.list(resolved.model) or {}) do
-    table.insert(M.has_own(context, name) and own or shared, name)
+    table.insert(M.has_own(context, name) and separate or shared, name)
   end
   local additive = resolved.encoding.additive
   if shared[1] or additive and additive.kind ~= "none" then
     check(setmetatable({ holds_for = shared }, { __index = context }))
   end
-  for _, name in ipairs(own) do
+  for _, name in ipairs(separate) do
     check(setmetatable({ resolved = M.make_view(resolved, name), family = name, holds_for = { name } },
       { __index = context }))
   end

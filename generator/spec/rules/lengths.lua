@@ -60,17 +60,18 @@ function M.check_limit(context, report, path, value, what, why, way_out, beyond)
       hint = ("raise %s to %d%s, or %s"):format(field, most - beyond, more, way_out) })
   end
   if facts.data then
-    local most, made = facts.data.longest and math.max(table.unpack(tasks.count_most(facts))) or 0, facts.data.made
-    if most > limit then
-      refuse({ made and "task.kind" or "task.longest", "task.data", path }, ("%d tokens are"):format(most), most,
-        made and "" or ", lower task.longest")
+    local longest_tokens = facts.data.longest and math.max(table.unpack(tasks.count_most(facts))) or 0
+    local is_made = facts.data.made -- the task makes the examples
+    if longest_tokens > limit then
+      refuse({ is_made and "task.kind" or "task.longest", "task.data", path },
+        ("%d tokens are"):format(longest_tokens), longest_tokens, is_made and "" or ", lower task.longest")
     end
     return
   end
   local hits, longest = {}, 0
   for _, entry in ipairs(list_lengths(context.resolved)) do
-    local hit, most = find_too_long(entry.lengths, entry.path, facts, limit)
-    longest = math.max(longest, most)
+    local hit, longest_tokens = find_too_long(entry.lengths, entry.path, facts, limit)
+    longest = math.max(longest, longest_tokens)
     local repeats = entry.path == "eval.during.lengths" and not report.find_place(entry.path)
     hits[#hits + 1] = hit and not repeats and { hit = hit, path = entry.path } or nil
   end

@@ -74,13 +74,13 @@ end
 
 -- The greatest value that evaluations request on an axis; nil if they request none, or all.
 local function find_most_requested(eval, name)
-  local most
+  local greatest
   for _, path in ipairs({ "by", "during.by" }) do
     local wanted = lists.get(eval, path .. "." .. name)
     local last = type(wanted) == "table" and (wanted.last or wanted.list and wanted.list[#wanted.list])
-    most = last and math.max(most or last, last) or most
+    greatest = last and math.max(greatest or last, last) or greatest
   end
-  return most
+  return greatest
 end
 
 -- Warns about positions of digits that evaluations use and training cannot sample.
@@ -89,15 +89,15 @@ local function warn_digits(context, warn)
   if positions.kind ~= "digits" or not length then
     return
   end
-  local known, tested = length.trained + positions.offset, 0
+  local trained_positions, tested = length.trained + positions.offset, 0
   for _, formula in ipairs(length.tests) do
     local name = formula:match("%l[%l%d_]*")
-    local most = find_most_requested(context.resolved.eval, name)
-    tested = most and math.max(tested, formulas.compute_from_options(formula, { [name] = most })) or tested
+    local greatest = find_most_requested(context.resolved.eval, name)
+    tested = greatest and math.max(tested, formulas.compute_from_options(formula, { [name] = greatest })) or tested
   end
-  if tested > known then
+  if tested > trained_positions then
     warn(("encoding.positions.offset: evaluations have digits at positions up to %d, but training samples positions up "
-      .. "to %d: the vectors of later positions are not trained"):format(tested, known))
+      .. "to %d: the vectors of later positions are not trained"):format(tested, trained_positions))
   end
 end
 

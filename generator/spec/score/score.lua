@@ -31,11 +31,12 @@ local WANTED = "return x.score + ..., a number for each pair of tokens"
 -- The functions in the order of application, { f, parameters, path, below }: the nodes of a function and of its
 -- parameters, and their paths; nil after an error.
 local function list_entries(owner, report)
-  local score, own = owner.score, owner.parameters
+  local score, parameter_nodes = owner.score, owner.parameters
   if not tree.is_table(score) then
-    return { { f = score, parameters = own, path = owner.path .. ".score", below = owner.path .. ".parameters" } }
+    return { { f = score, parameters = parameter_nodes, path = owner.path .. ".score",
+      below = owner.path .. ".parameters" } }
   end
-  for name, node in tree.iterate(own or tree.make_table()) do
+  for name, node in tree.iterate(parameter_nodes or tree.make_table()) do
     if not node.unstated then
       return report(node, ("%s.parameters.%s"):format(owner.path, name),
         "the score is a list, whose entries have their own parameters",
@@ -50,11 +51,12 @@ end
 
 -- Parameters of one entry by their names in the spec; nil after errors.
 local function read_parameters(state, entry)
-  local list, good, own = {}, true, entry.parameters
-  if own and not tree.is_record(own) then
-    return state.report(own, entry.below, "is no table of names", "{ name = " .. parameters.TEXT .. ", ... }")
+  local list, good, parameter_nodes = {}, true, entry.parameters
+  if parameter_nodes and not tree.is_record(parameter_nodes) then
+    return state.report(parameter_nodes, entry.below, "is no table of names",
+      "{ name = " .. parameters.TEXT .. ", ... }")
   end
-  for name, node in tree.iterate(own or tree.make_table()) do
+  for name, node in tree.iterate(parameter_nodes or tree.make_table()) do
     local p = parameters.read(state, name, node, entry.below .. "." .. name)
     good = good and p ~= nil
     if p then
@@ -196,12 +198,12 @@ end
 local function apply_entries(state, list)
   local good = true
   for _, entry in ipairs(list) do
-    local own, node, session = read_parameters(state, entry), nil, nil
-    if own then
-      node, session = trace(state, entry, own)
+    local entry_parameters, node, session = read_parameters(state, entry), nil, nil
+    if entry_parameters then
+      node, session = trace(state, entry, entry_parameters)
     end
     if node then
-      check_used(state, entry, own, node, session)
+      check_used(state, entry, entry_parameters, node, session)
       state.root = node
     end
     good = good and node ~= nil
@@ -234,9 +236,9 @@ function M.resolve(context, texts, owner)
     local position = not node.origin.default and node.origin or context.root.origin
     context.diagnostics:add({ at = position, field = path, what = what, expected = expected, hint = hint })
   end
-  local score, own = owner.score, owner.parameters
+  local score, parameter_nodes = owner.score, owner.parameters
   if score == nil then
-    local name, node = tree.iterate(own or tree.make_table())()
+    local name, node = tree.iterate(parameter_nodes or tree.make_table())()
     return name and not node.unstated and report(node, ("%s.parameters.%s"):format(owner.path, name),
       "there is no score to use it", owner.path .. ".score = function(x) ... end") or nil
   elseif score and resolved.model.kind == "recurrent" then

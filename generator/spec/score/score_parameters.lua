@@ -158,9 +158,9 @@ end
 -- Reads a distribution, { normal = sigma } or { truncated_normal = sigma }.
 local function read_spread(context, node, path)
   local kind, sigma = next(node.fields)
-  local known = kind == "normal" or kind == "truncated_normal"
-  if not known or next(node.fields, kind) or type(sigma.value) ~= "number" or sigma.value <= 0 then
-    return context.report(node, path, known and sigma.value and ("sigma is %s"):format(show(sigma.value))
+  local is_distribution = kind == "normal" or kind == "truncated_normal"
+  if not is_distribution or next(node.fields, kind) or type(sigma.value) ~= "number" or sigma.value <= 0 then
+    return context.report(node, path, is_distribution and sigma.value and ("sigma is %s"):format(show(sigma.value))
       or "a table that does not fit here", INIT_TEXT .. ", sigma above 0")
   end
   return { kind = kind, sigma = sigma.value + 0.0 }

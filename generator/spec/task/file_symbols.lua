@@ -104,13 +104,13 @@ function M.read(path, has_one_output)
   if problem or not is_whole then
     return nil, problem or damage
   end
-  local made = { input = make_alphabet(sides.input), output = make_alphabet(sides.target) }
-  if not made.input or not made.output then
+  local alphabets = { input = make_alphabet(sides.input), output = make_alphabet(sides.target) }
+  if not alphabets.input or not alphabets.output then
     return nil, { found = "both names and numbers as tokens", expected = "task.input_symbols and task.output_symbols" }
-  elseif #made.input == 0 or #made.output == 0 then
+  elseif #alphabets.input == 0 or #alphabets.output == 0 then
     return nil, { found = "no examples", expected = "inputs and targets" }
   end
-  return made
+  return alphabets
 end
 
 return M

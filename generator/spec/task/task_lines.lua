@@ -375,11 +375,11 @@ end
 -- The first `count` symbols; nil if the list is shorter or `count` is invalid.
 local function take_first(symbols, count, numbers)
   local value = count and formulas.compute_from_options(count.formula, numbers)
-  local most = value and math.max(count.least, value)
-  if count and not (most and most >= 1 and most <= #symbols) then
+  local length = value and math.max(count.least, value)
+  if count and not (length and length >= 1 and length <= #symbols) then
     return nil
   end
-  return count and table.move(symbols, 1, most, 1, {}) or symbols
+  return count and table.move(symbols, 1, length, 1, {}) or symbols
 end
 
 -- Returns the problem with the facts once options are settled; before that, formulas were tried only with some values
@@ -403,29 +403,29 @@ end
 -- The facts for a spec's options: lengths in n alone, symbols, chance and axes for these options; or nil and the
 -- problem.
 function M.settle(facts, chosen)
-  local own, numbers = lists.merge(facts), {}
+  local settled, numbers = lists.merge(facts), {}
   for _, option in ipairs(facts.options or {}) do
     numbers[option.name] = formulas.find_number(option, chosen[option.name])
   end
   for _, side in ipairs({ "input_", "output_" }) do
-    own[side .. "length"] = formulas.insert_numbers(facts[side .. "length"], numbers)
-    own[side .. "symbols"] = take_first(facts[side .. "symbols"], facts[side .. "symbol_count"], numbers)
+    settled[side .. "length"] = formulas.insert_numbers(facts[side .. "length"], numbers)
+    settled[side .. "symbols"] = take_first(facts[side .. "symbols"], facts[side .. "symbol_count"], numbers)
   end
   if type(facts.chance) == "table" then
     local over = formulas.compute_from_options(facts.chance.over, numbers)
-    own.chance = over and over >= 1 and 1 / over or nil
+    settled.chance = over and over >= 1 and 1 / over or nil
   end
   local length = facts.number_length
-  own.number_length = length and { tests = length.tests,
+  settled.number_length = length and { tests = length.tests,
     trained = formulas.compute_from_options(length.trained, numbers) }
-  own.axes = facts.axes and lists.map(facts.axes, function(axis)
+  settled.axes = facts.axes and lists.map(facts.axes, function(axis)
     local option = tostring(axis.last):match("%l[%l%d_]*")
     return { name = axis.name, doc = axis.doc, first = formulas.compute_from_options(axis.first, numbers),
       last = formulas.compute_from_options(axis.last, numbers),
       hint = option and ("the greatest is %s, and task.options.%s is %s"):format(axis.last, option, numbers[option]) }
   end)
-  local problem = find_problem(own)
-  return not problem and own or nil, problem
+  local problem = find_problem(settled)
+  return not problem and settled or nil, problem
 end
 
 return M

@@ -4,7 +4,7 @@
 % local key_index, heads_together = terms.spans and "begin + j" or "j", 1
 % while heads_together < 8 and heads_together * 2 <= heads do heads_together = heads_together * 2 end
 % local per_head = terms.scaled or terms.by_head
-% local of_pair = score and invoke(score, per_head and "&single_head" or "head", "&group", key_index,
+% local pair_score = score and invoke(score, per_head and "&single_head" or "head", "&group", key_index,
 %     "broadcast(weight[u])")
 % local row_score = by_row and invoke(name .. "_score_row", "head->scores", "head->running", "first_head + u", "head->from", key_index,
 %     "logits[u]")
@@ -59,7 +59,7 @@ NOINLINE void attend_${name}_one(const ${name}_head *head, const real *restrict 
                 ${name}_head single_head = *head;
                 single_head.h = first_head + u;
 % end
-                weight[u] = ${of_pair}[0];
+                weight[u] = ${pair_score}[0];
             }
         }
 % end

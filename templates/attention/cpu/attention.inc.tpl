@@ -93,11 +93,11 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
 % local layer_words = terms.drops and " layer: the layer in the counter of random numbers for the masks." or ""
 % local keeps_sums = ranged and terms.scalar.running
 % local sum_words = keeps_sums and " sums: the running sums of each sequence, to which those of the tokens are appended; or NULL." or ""
-% local also = terms.rotates and " (queries and keys are rotated in place)" or ""
+% local rotation_text = terms.rotates and " (queries and keys are rotated in place)" or ""
 % local inputs = (cross and "query [sequences][%s][WIDTH] and key_value [sequences][S][2 WIDTH]"
 %     or "query_key_value [sequences][%s][3 WIDTH]"):format(query_rows)
 % local request_text = request and (" and %s [sequences][%s][%s]"):format(request.name, query_rows, request.constant) or ""
-/* Attention of all heads of all sequences, from ${inputs}${also}${request_text} to
+/* Attention of all heads of all sequences, from ${inputs}${rotation_text}${request_text} to
  * attended [sequences][${query_rows}][WIDTH].${cache_words}${tile_words}${sum_words}${layer_words}${part_words} */
 % define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_saved *saved", "real *" .. rows_at, cross and "real *key_value", request and "const real *" .. request.name, cached and "real *cache", tiles and "real *tiles", keeps_sums and "real *sums", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);

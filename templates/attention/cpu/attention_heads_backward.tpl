@@ -1,7 +1,7 @@
 % local written = (cross and "dquery [sequences][T][WIDTH] and dkey_value [sequences][S][2 WIDTH]"
 %     or "dquery_key_value [sequences][T][3 WIDTH]")
 % local gradient_text = request and (" and d%s [sequences][T][%s]"):format(request.name, request.constant) or ""
-% local remakes_sums = terms.scalar.running and (terms.scalar.running.remade or terms.needs_logits or recomputed)
+% local recomputes_sums = terms.scalar.running and (terms.scalar.running.is_recomputed or terms.needs_logits or recomputed)
 /* Writes the gradients ${written}${gradient_text}, from dattended [sequences][T][WIDTH]. */
 % define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_saved *saved", "const real *" .. rows_at, cross and "const real *key_value", request and "const real *" .. request.name, "const real *attended", "const real *dattended", "real *d" .. rows_at, cross and "real *dkey_value", request and "real *d" .. request.name)
     LH_TIMED(LH_PART_ATTENTION);
@@ -15,7 +15,7 @@
         for (int t = 0; t < T && part->count < T; t++)
             memset(d${rows_at} + t * ${PREFIX}QUERY_STRIDE, 0, WIDTH * sizeof(real)); /* unused queries keep 0 */
 % end
-        % slot("sequence", { from_token = "0", to_token = "T" }) % if remakes_sums
+        % slot("sequence", { from_token = "0", to_token = "T" }) % if recomputes_sums
         % slot("sequence_back")
         for (int h = 0; h < ${PREFIX}HEADS; h++) {
             const int channel = h * ${PREFIX}HEAD_WIDTH;

@@ -1,19 +1,19 @@
-% local every_row = not ranged and "; all queries have rows" or ""
-% local of_S = cross and ", .S = w->" .. keys.stream_prefix .. "length" or ""
+% local rows_text = not ranged and "; all queries have rows" or ""
+% local key_count_text = cross and ", .S = w->" .. keys.stream_prefix .. "length" or ""
 /* Arguments of the functions for one head, besides rows of queries, keys and values; for the backward pass also
  * pointers to gradients. */
 typedef struct ${name}_head {
     int ${cross and "T, S; /* numbers of queries and of keys */" or "T; /* number of queries and of keys */"}
     int from, to; /* requested queries, `to` excluded; only these have rows */ % if ranged
-    int first_query, end_query; /* computed queries, end_query excluded${every_row} */ % if bounded
+    int first_query, end_query; /* computed queries, end_query excluded${rows_text} */ % if bounded
     % slot("members")
     int h; % if terms.numbered
-    % slot("members_behind")
+    % slot("last_members")
 } ${name}_head;
 
 static ${name}_head make_${name}_head(const workspace *w, int l, int h, int first_query, int end_query,
         const ${name}_score_tables *scores, const real *${request_name}) {
-    ${name}_head head = {.T = w->${queries.stream_prefix}length${of_S}};
+    ${name}_head head = {.T = w->${queries.stream_prefix}length${key_count_text}};
 % if ranged then
     head.from = w->${queries.stream_prefix}from;
     head.to = w->${queries.stream_prefix}to;

@@ -4,7 +4,7 @@
 % include("parts/scalar_constants.tpl", { scalar = scalar, device = "" })
 % include("attention/cpu/scalar_layout.tpl", { scalar = scalar })
 
-% local of_layer = scalar.per_layer and (" + (size_t)l * %s_score_bytes(%s)"):format(name, T_S) or ""
+% local layer_offset = scalar.per_layer and (" + (size_t)l * %s_score_bytes(%s)"):format(name, T_S) or ""
 % if terms.computes_tables then
 /* The start of the sets of tables, after the vectors of distances, in bytes from the start of the struct shared. */
 INLINE size_t ${score_start}(const lh_shape *shape) {
@@ -16,7 +16,7 @@ INLINE size_t ${score_start}(const lh_shape *shape) {
 INLINE ${name}_score_tables find_${name}_score_tables(const lh_cpu_step *step, int l) {
     const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
     ${name}_score_tables s;
-    lay_out_${name}_scores(&s, (char *)step->shared + ${score_start}(&step->shape)${of_layer}, &(size_t){0}, ${T_S});
+    lay_out_${name}_scores(&s, (char *)step->shared + ${score_start}(&step->shape)${layer_offset}, &(size_t){0}, ${T_S});
     return s;
 }
 

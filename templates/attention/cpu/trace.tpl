@@ -1,12 +1,12 @@
 % local values = cpu.attended[name]
-% local of_keys = cross and "state->" .. values.keys
+% local key_rows = cross and "state->" .. values.keys
 % local contribution = request and ("state->%s + s * %s * %s%s"):format(values.contribution, S, PREFIX,
 %     request.constant) or "NULL"
 % slot("trace_head")
 
 /* Traces all heads of all sequences for the layer whose queries and keys are in the workspace. */
 static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *state, const lh_trace *to) {
-    const real *query = state->${values.queries}, *key = ${cross and of_keys or "query + WIDTH"};
+    const real *query = state->${values.queries}, *key = ${cross and key_rows or "query + WIDTH"};
     const int T = w->${queries.stream_prefix}length, S = w->${keys.stream_prefix}length;
     size_t pairs = (size_t)T * (size_t)${S}, offset = 0;
     real *scores = to->scores, *attention = to->attention;

@@ -3,7 +3,7 @@
 int begin = ${count}, end = 0;
 #pragma unroll
 for (int r = 0; r < 2 * ${PREFIX}GROUPS; r++) {
-    const int ${of_lane} = ${lane}[r];
+    const int ${lane_index} = ${lane}[r];
     begin = min(begin, ${inline(first, "0")});
     end = max(end, ${inline(last, count)});
 }

@@ -14,7 +14,7 @@ INLINE real ${prefix}pair_logit(const ${prefix}head *a, const real query[${atten
 }
 % slot("before_forward")
 
-% local of_key = { a = "a->", head = "a", h = "a->h", j = "j + u", key_count = "a->" .. attends.keys }
+% local key_names = { a = "a->", head = "a", h = "a->h", j = "j + u", key_count = "a->" .. attends.keys }
 % local pair_logit = prefix .. "pair_logit"
 /* The softmax of a query over the keys so far; exponentials are relative to the largest score. */
 typedef struct ${prefix}softmax {
@@ -29,7 +29,7 @@ INLINE void ${prefix}add_keys(const int count, const ${prefix}head *a, const rea
     for (int u = 0; u < count; u++) {
         real key[${attends.head_part}];
         ${prefix}load_head(key, a->key + (j + u) * ${attends.key_stride});
-        score[u] = ${inline("score", invoke(pair_logit, "a", "query", "key", "i", "j + u"), of_key)};
+        score[u] = ${inline("score", invoke(pair_logit, "a", "query", "key", "i", "j + u"), key_names)};
         highest = score[u] > highest ? score[u] : highest;
     }
     const real shrink = exp_negative(m->largest - highest);
@@ -43,6 +43,6 @@ INLINE void ${prefix}add_keys(const int count, const ${prefix}head *a, const rea
         ${prefix}load_head(value, a->value + (j + u) * ${attends.key_stride});
         const real weight = exp_negative(score[u] - highest);
         m->sum += weight;
-        ${prefix}add_head(m->out, ${inline("weight_of_key", "weight", of_key)}, value);
+        ${prefix}add_head(m->out, ${inline("weight_of_key", "weight", key_names)}, value);
     }
 }

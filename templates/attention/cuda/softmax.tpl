@@ -12,15 +12,15 @@
 
 % include("attention/cuda/queries.tpl")
 
-% local of_head = "task / v->" .. attends.S .. " * v->" .. attends.T
-% local of_first = attends.pairs and "first * " .. PREFIX .. "HEADS * v->" .. attends.S .. " + " or ""
+% local head_start = "task / v->" .. attends.S .. " * v->" .. attends.T
+% local first_task_offset = attends.pairs and "first * " .. PREFIX .. "HEADS * v->" .. attends.S .. " + " or ""
 % local sequences = attends.pairs and "(first + count)" or "sequences"
 % local words = attends.pairs and " of `count` sequences, from `first` on; stores the gradients of their pairs" or ""
 /* Computes the gradients of keys and values${words}. */
 NOINLINE void ${prefix}attend_keys(int first, int count) {
     % include("attention/cuda/opening.tpl")
     % slot("tables")
-    for (int task = ${of_first}${attends.first_task}; task < ${sequences} * ${PREFIX}HEADS * v->${attends.S}; task += ${attends.tasks}) {
+    for (int task = ${first_task_offset}${attends.first_task}; task < ${sequences} * ${PREFIX}HEADS * v->${attends.S}; task += ${attends.tasks}) {
         const int j = task % v->${attends.S}, h = task / v->${attends.S} % ${PREFIX}HEADS,
                 sequence = task / v->${attends.S} / ${PREFIX}HEADS;
         const size_t column = ((size_t)(sequence - first) * ${PREFIX}HEADS + h) * v->${attends.T} * v->${attends.S} + j;
@@ -32,7 +32,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
         ${prefix}load_head(value, a.value + j * ${attends.key_stride});
 #pragma unroll ${attends.unroll} % if attends.unroll
         for (int i = ${inline("first_query", "0")}; i < ${inline("end_query", "a.T")}; ${inline("next_query", "i++")}) {
-            const int index = ${cross and of_head or "task - j"} + i;
+            const int index = ${cross and head_start or "task - j"} + i;
             const real largest = s->${prefix}largest[index], inverse = s->${prefix}inverse_sum[index],
                     delta = w->${prefix}delta[index];
             real query[${attends.head_part}], dout[${attends.head_part}];

@@ -1,4 +1,4 @@
-% section("members_behind")
+% section("last_members")
 keep_source masks; /* masks of the weights: element (h * T + query) * ${S} + key */
 int8_t *keep; /* buffer for the masks of a group; NULL: no dropout */
 % section("functions")

@@ -8,7 +8,7 @@ static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PRE
 % local first_from = bounded and "first_group" or ranged and "head->from" or "0"
 % local first_to = bounded and "head->end_query" or ranged and "head->to" or "T"
 % local query_rows = ranged and "to - from" or "T"
-% local of_first_group = bounded and " + " .. (ranged and "(first_group - head->from)" or "first_group") or ""
+% local first_group_offset = bounded and " + " .. (ranged and "(first_group - head->from)" or "first_group") or ""
 /* Attention of one head of one sequence.
  *
  *   query   [${query_rows}] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart
@@ -22,7 +22,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
     const int ${head_lengths}; % else
     const real *value = key + WIDTH;
     const int first_group = ${name}_first_group(head);
-    real *restrict weights = saved.weights, *restrict inverses = saved.inverse_sum${of_first_group};
+    real *restrict weights = saved.weights, *restrict inverses = saved.inverse_sum${first_group_offset};
     for (int first = ${first_from}; first < ${first_to}; first += LANES, weights += saved.step, inverses += LANES) {
         vector o[${PREFIX}HEAD_WIDTH];
         % include("attention/cpu/span.tpl", { first = "first" })
@@ -43,7 +43,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % local has_pair_rows = paired and terms.pair_vectors
 % local pair_factor = paired and not has_pair_rows and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
 % local gradient = terms.changes and "dscore" or "dlogit"
-% local of_rows = { inverse_of_row = "inverse_sum[t]", query_factor = "inverse_sum[t] * " .. PREFIX .. "LOGIT_SCALE" }
+% local row_factors = { inverse_of_row = "inverse_sum[t]", query_factor = "inverse_sum[t] * " .. PREFIX .. "LOGIT_SCALE" }
 /* Writes gradients of queries, and the rows that the pass over keys reads. */
 INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query, const real *restrict key,
         const real *restrict out, const real *restrict dout, ${name}_saved saved, const ${name}_scratch *scratch,
@@ -55,7 +55,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     real *weights = saved.weights, *dlogits = scratch->dlogits${zeros};
     real *pairs = scratch->pairs; % if has_pair_rows
     % slot("queries_begin")
-    % include("attention/cpu/attend_rows.tpl", of_rows) % if terms.looks_ahead
+    % include("attention/cpu/attend_rows.tpl", row_factors) % if terms.looks_ahead
     for (int first = ${first_group}; first < ${to_query}; first += LANES) {
         vector g[${PREFIX}HEAD_WIDTH], o[${PREFIX}HEAD_WIDTH], dq[${PREFIX}HEAD_WIDTH],
                 inverse = load(inverse_sum + first);
@@ -101,7 +101,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         dlogits += ${pair_factor}${name}_group_${dlogits_word}(${S});
         pairs += 2 * ${name}_group_weights(${S}); % if has_pair_rows
     }
-    % include("attention/cpu/attend_rows.tpl", of_rows) % if not terms.looks_ahead
+    % include("attention/cpu/attend_rows.tpl", row_factors) % if not terms.looks_ahead
 }
 % section("trace_head")
 % local logit = terms.scans and "load(columns + j * LANES)" or name .. "_logit(&queries, key, j)"

@@ -1,17 +1,17 @@
 % local by_sequence, rotate = positions.kind == "sequence", "rotate_" .. name
-% local of_queries = by_sequence and "w->" .. queries.stream_prefix .. "position + s * T" or "position"
-% local of_keys = by_sequence and "w->" .. keys.stream_prefix .. "position + s * S" or "key_position"
+% local query_positions = by_sequence and "w->" .. queries.stream_prefix .. "position + s * T" or "position"
+% local key_positions = by_sequence and "w->" .. keys.stream_prefix .. "position + s * S" or "key_position"
 % local from, row = ranged and "from" or "0", ranged and "(t - from)" or "t"
 % section("heads") % if positions.kind == "randomized"
 const shared *drawn = w->step->shared;
 const int32_t *position = drawn->${prefix}position[${positions.layer_index}];
 const int32_t *key_position = drawn->${prefix}key_position[${positions.layer_index}];
 % section("rotate")
-% call(rotate, "w", of_queries, ranged and "from", ranged and "from + count" or "T", PREFIX .. "QUERY_STRIDE", 1, rows_at)
-${ranged and "if (from == 0) " or ""}${invoke(rotate, "w", of_keys, ranged and "0", "S", K, 1, "key_value")}; % if cross
+% call(rotate, "w", query_positions, ranged and "from", ranged and "from + count" or "T", PREFIX .. "QUERY_STRIDE", 1, rows_at)
+${ranged and "if (from == 0) " or ""}${invoke(rotate, "w", key_positions, ranged and "0", "S", K, 1, "key_value")}; % if cross
 % section("rotate_back")
-% call(rotate, "w", of_queries, ranged and "0", "T", PREFIX .. "QUERY_STRIDE", "-1", "d" .. rows_at)
-% call(rotate, "w", of_keys, ranged and "0", "S", PREFIX .. "KEY_STRIDE", "-1", "dkey_value") % if cross
+% call(rotate, "w", query_positions, ranged and "0", "T", PREFIX .. "QUERY_STRIDE", "-1", "d" .. rows_at)
+% call(rotate, "w", key_positions, ranged and "0", "S", PREFIX .. "KEY_STRIDE", "-1", "dkey_value") % if cross
 % section("rotation_functions")
 
 % local place = positions.kind == "index" and "t" or "position[t]"

@@ -1,10 +1,10 @@
-% local of_last_vector, sums_of_rows = rows.biases and "2 * " or "", rows.biases and "dposition" or "dq"
-% local of_head, dof_head, of_biases = "", "", ""
+% local last_vector_factor, row_sums = rows.biases and "2 * " or "", rows.biases and "dposition" or "dq"
+% local head_offset, dhead_offset, biases_text = "", "", ""
 % if rows.biases then
-% of_biases = "; the biases get the sums over queries"
-% of_head, dof_head = (" + h * %sHEAD_WIDTH * head.stride"):format(PREFIX), (" + h * %sHEAD_WIDTH"):format(PREFIX)
+% biases_text = "; the biases get the sums over queries"
+% head_offset, dhead_offset = (" + h * %sHEAD_WIDTH * head.stride"):format(PREFIX), (" + h * %sHEAD_WIDTH"):format(PREFIX)
 % end
-% local of_slice = slices and " + get_slice(w->step, " .. keys.stream .. ")" or ""
+% local slice_offset = slices and " + get_slice(w->step, " .. keys.stream .. ")" or ""
 % local row_width = rows.biases and "WIDTH" or PREFIX .. "HEAD_WIDTH"
 % local distance = ("step->shape.length[%d] - 1 - x"):format(keys.stream)
 % distance = positions.distance.draws and invoke(prefix .. "drawn_distance", "drawn", distance) or distance
@@ -14,8 +14,8 @@ int stride; /* elements from one channel of the rows to the next */
 real *drows; /* gradients of the rows, RELATIVE_WIDTH apart */
 % section("head")
 head.stride = ${name}_row_stride(${head_table_lengths});
-head.rows = ${name}_rows(w->step, l)${of_slice}${of_head};
-head->drows = w->sums.${name}.rows[l]${dof_head}; % section("head_grad")
+head.rows = ${name}_rows(w->step, l)${slice_offset}${head_offset};
+head->drows = w->sums.${name}.rows[l]${dhead_offset}; % section("head_grad")
 % section("queries")
 const real *rows; /* the row of the first query with key 0 */
 int stride; /* elements from one channel of the rows to the next */
@@ -55,7 +55,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_parame
 % else
         for (; i < group_end; i++) {
 % end
-            const real *row = scratch->rows + i * ${rows.vectors} * ${PREFIX}HEAD_WIDTH + ${of_last_vector}${PREFIX}HEAD_WIDTH;
+            const real *row = scratch->rows + i * ${rows.vectors} * ${PREFIX}HEAD_WIDTH + ${last_vector_factor}${PREFIX}HEAD_WIDTH;
             const real *dlogit = dlogits + (i + offset) * LANES + i;
             UNROLL
             for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) {
@@ -73,7 +73,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_parame
     }
 }
 
-/* Adds to dq, before its factors are applied, the gradients of a group's queries from the terms of the rows${of_biases}. */
+/* Adds to dq, before its factors are applied, the gradients of a group's queries from the terms of the rows${biases_text}. */
 INLINE void add_${name}_row_gradients(const ${name}_head *head, int first, int begin, int end,
         const real *restrict dlogits, vector inverse, vector *dq) {
     const int T = head->T, S = head->${S};
@@ -85,7 +85,7 @@ INLINE void add_${name}_row_gradients(const ${name}_head *head, int first, int b
     for (int j = ${from_key}; j < ${to_key}; j++) {
         vector dlogit = load(dlogits + j * LANES);
         UNROLL
-        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) ${sums_of_rows}[d] += dlogit * load(rows + d * head->stride - j);
+        for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) ${row_sums}[d] += dlogit * load(rows + d * head->stride - j);
     }
 % if rows.biases then
     vector factor = keep_where(lanes_before(T - first), inverse * ${PREFIX}LOGIT_SCALE);

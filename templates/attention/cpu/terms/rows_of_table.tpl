@@ -20,7 +20,7 @@ static size_t ${name}_relative_bytes(${length_parameters}) {
 }
 
 % section("step_functions")
-% local shared, of_set = rows.sets == 1, rows.sets == 1 and "0" or "l"
+% local shared, set_index = rows.sets == 1, rows.sets == 1 and "0" or "l"
 /* Makes the rows of distances of layer l. */
 static void make_${name}_${shared and "rows" or "relative"}(const lh_cpu_step *step, int l) {
     const parameters *p = step->parameters;
@@ -29,7 +29,7 @@ static void make_${name}_${shared and "rows" or "relative"}(const lh_cpu_step *s
     real *rows = ${name}_rows(step, l);
     memset(rows, 0, ${name}_row_elements(${T_S}) * sizeof(real));
     for (int x = 0; x < ${name}_distance_count(${T_S}); x++) {
-        int index = ${name}_table_row(${name}_distance(step, ${of_set}, x));
+        int index = ${name}_table_row(${name}_distance(step, ${set_index}, x));
         const real *row = p->${stack.member}[l].${prefix}relative_table + index * ${PREFIX}HEAD_WIDTH;
         for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) rows[d * stride + x] = row[d];
     }

@@ -1,4 +1,4 @@
-% local of_slice = slices and " + get_slice(step, " .. keys.stream .. ") * WIDTH" or ""
+% local slice_offset = slices and " + get_slice(step, " .. keys.stream .. ") * WIDTH" or ""
 % section("queries")
 vector content[${PREFIX}HEAD_WIDTH], position[${PREFIX}HEAD_WIDTH]; /* each with its bias, times ${PREFIX}LOGIT_SCALE */
 % section("load")
@@ -87,7 +87,7 @@ NOINLINE void ${name}_relative_weight_grad(int rows, const real *sinusoids, cons
 /* Adds the gradients of layer l's weight of distances, and of its biases. */
 static void end_${name}_relative(const lh_cpu_step *step, int l, const ${name}_sums *sums, ${stack.parameters} *g) {
     int count = ${name}_distance_count(${step_lengths});
-    ${name}_relative_weight_grad(count, ${name}_sinusoids(step, ${rows.set_of_layer})${of_slice}, sums->rows[l], g->${prefix}relative);
+    ${name}_relative_weight_grad(count, ${name}_sinusoids(step, ${rows.set_of_layer})${slice_offset}, sums->rows[l], g->${prefix}relative);
     % slot("end_biases")
 }
 

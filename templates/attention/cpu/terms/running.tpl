@@ -1,6 +1,6 @@
 % section("members")
 const ${name}_running *running; /* running sums of the sequence's tokens */
-const ${name}_running *drunning; /* their gradients */ % section("members_behind")
+const ${name}_running *drunning; /* their gradients */ % section("last_members")
 % section("head")
 head.running = &w->${name}.running;
 head.drunning = &w->${name}.drunning;

@@ -12,13 +12,13 @@ const size_t pairs = ${rows.times_sets}${prefix}lay_out_pair_rows(&r, NULL, ${at
  + pairs % section("and_pairs")
 % section("view")
 
-% local of_set = rows.sets > 1 and " + l * size" or ""
+% local set_offset = rows.sets > 1 and " + l * size" or ""
 /* The vectors of the pairs of layer l. */
 INLINE ${prefix}pair_rows ${prefix}find_pair_rows(const step_view *v, int l) {
     ${prefix}pair_rows r;
     const size_t size = ${prefix}lay_out_pair_rows(&r, NULL, ${attends.lengths_of_view});
     ${prefix}lay_out_pair_rows(&r,
-            v->${prefix}draws + ${attends.draw_rows} * ${drawn_tokens}${of_set}, ${attends.lengths_of_view});
+            v->${prefix}draws + ${attends.draw_rows} * ${drawn_tokens}${set_offset}, ${attends.lengths_of_view});
     return r;
 }
 
@@ -63,12 +63,12 @@ static size_t ${prefix}draw_count(const lh_shape *shape) {
 enum { ${PREFIX}PAIR_KEYS = ${inline("count_of_distances", "")} }; /* number of distances that can occur */
 const int *drawn = out; % section("begin_draw")
 % section("end_draw")
-% local input_first, most = positions.input_first, invoke(attends.distance_count, "T", S)
+% local input_first, max_distances = positions.input_first, invoke(attends.distance_count, "T", S)
 % local row_offset = rows.sets > 1 and (input_first and " + (l + 1) * " or " + l * ") or input_first and " + "
-% local of_query, of_key = "drawn", cross and "drawn + " .. PREFIX .. "DRAWS * T" or "drawn"
-% local first = row_offset and of_query .. row_offset .. "T" or of_query
-% local first_key = row_offset and of_key .. row_offset .. S or of_key
-% local sort = invoke("lh_sort_pairs", first, first_key, "T", S, inline("limits_of_distances", ""), most, "scratch", "out")
+% local query_draw, key_draw = "drawn", cross and "drawn + " .. PREFIX .. "DRAWS * T" or "drawn"
+% local first = row_offset and query_draw .. row_offset .. "T" or query_draw
+% local first_key = row_offset and key_draw .. row_offset .. S or key_draw
+% local sort = invoke("lh_sort_pairs", first, first_key, "T", S, inline("limits_of_distances", ""), max_distances, "scratch", "out")
 for (int l = 0; l < ${PREFIX}RELATIVE_SETS; l++) { % if rows.sets > 1 then
     ${prefix}pair_rows r;
     ${sort};

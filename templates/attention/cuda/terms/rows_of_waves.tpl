@@ -12,12 +12,12 @@ a.key_bias = s->${prefix}key_bias + ((size_t)sequence * ${PREFIX}HEADS + h) * v-
 % section("before_forward")
 % if not decodes or not cross then
 
-% local of_keys = decodes and "" or " * v->" .. attends.S
+% local times_keys = decodes and "" or " * v->" .. attends.S
 /* Computes the products of the new keys with the content bias; those of earlier keys are cached. */ % if decodes
 /* Computes the products of a shard's keys with the content bias. */ % else
 INLINE void ${prefix}bias_keys${decodes and "_one" or ""}(void) {
     % include("attention/cuda/opening.tpl")
-    for (int e = ${attends.first_task}; e < sequences * ${PREFIX}HEADS${of_keys}; e += ${attends.tasks}) {
+    for (int e = ${attends.first_task}; e < sequences * ${PREFIX}HEADS${times_keys}; e += ${attends.tasks}) {
         const int token = block()->current, h = e % ${PREFIX}HEADS, sequence = e / ${PREFIX}HEADS; % if decodes
         const int token = e % v->${attends.S}, h = e / v->${attends.S} % ${PREFIX}HEADS, % else
                 sequence = e / v->${attends.S} / ${PREFIX}HEADS; % if not decodes
@@ -84,13 +84,13 @@ INLINE void ${prefix}make_sinusoids(const step_view *v, int first, int stride) {
 % local product = cuts_by_warp and "product(" or "product_tiles(1, 1, "
 % local row = rows.sets > 1 and "((size_t)l * limit + first)" or "first"
 % local columns, from = attends.slice and PREFIX .. "SLICE" or "WIDTH", attends.slice and " + channel" or ""
-% local of_head = attends.slice and "(size_t)(channel / " .. PREFIX .. "HEAD_WIDTH) * count + first" or "first"
+% local head_offset_text = attends.slice and "(size_t)(channel / " .. PREFIX .. "HEAD_WIDTH) * count + first" or "first"
 /* Computes up to TILE rows of layer l, from row `first` on, head by head, and their products with the position
  * bias${attends.slice and ", for the heads with channels channel .. channel + SLICE - 1" or ""}. */
 NOINLINE void ${prefix}make_rows(const step_view *v, int l, int first, int channel) {
     const int limit = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view}),
             count = ${prefix}row_count(v, l), part_rows = min(count - first, (int)TILE);
-    const size_t head_offset = ${of_head};
+    const size_t head_offset = ${head_offset_text};
     const real *bias = v->p->${attends.block}[l].${prefix}position_bias${from};
     real *rows = v->shared.${prefix}rows + (size_t)l * limit * WIDTH + head_offset * ${PREFIX}HEAD_WIDTH;
     real *row_bias = v->shared.${prefix}row_bias + (size_t)l * limit * ${PREFIX}HEADS + head_offset;
@@ -112,7 +112,7 @@ for (int l = 0; l < ${stack.count}; l++) {
     ${prefix}part -= parts;
 }
 % section("end_tables")
-% local of_set = rows.sets > 1 and " + (size_t)l * " .. prefix .. "limit * WIDTH" or ""
+% local set_offset = rows.sets > 1 and " + (size_t)l * " .. prefix .. "limit * WIDTH" or ""
 % local columns, first = attends.slice and PREFIX .. "SLICE" or "WIDTH", attends.slice and "first" or "0"
 const int ${prefix}limit = ${attends.distance_count}(${attends.T_of_view}, ${attends.S_of_view});
 for (int l = t->rank; l < ${stack.count}; l += t->blocks) { % if not attends.slice
@@ -125,9 +125,9 @@ for (int part = t->rank; part < ${stack.count} * (WIDTH / ${PREFIX}SLICE); part 
             v->p->${attends.block}[l].${prefix}position_bias,
             v->shared.${prefix}rows + (size_t)l * ${prefix}limit * WIDTH, row_sums, drows,
             g->${attends.block}[l].${prefix}position_bias);
-    product(WIDTH, ${PREFIX}SLICE, count, ROWS, v->shared.${prefix}sinusoids${of_set}, WIDTH, ROWS, drows + first, WIDTH, % if attends.slice then
+    product(WIDTH, ${PREFIX}SLICE, count, ROWS, v->shared.${prefix}sinusoids${set_offset}, WIDTH, ROWS, drows + first, WIDTH, % if attends.slice then
             FINISH_STORE, NULL, g->${attends.block}[l].${prefix}relative + first, WIDTH);
-    product_gradient(WIDTH, WIDTH, count, v->shared.${prefix}sinusoids${of_set}, drows, % else
+    product_gradient(WIDTH, WIDTH, count, v->shared.${prefix}sinusoids${set_offset}, drows, % else
             g->${attends.block}[l].${prefix}relative);
 }
 2 * ${PREFIX}MAX_POSITION - 1 % section("count_of_distances")

@@ -8,13 +8,13 @@ const real dlogit = ${prefix}score_logit_grad(a.score, a.T, a.S, a.h, i, j, logi
 ${attends.once}w->${prefix}pair_scores[column + (size_t)i * v->${attends.S}] = dscore; % if attends.pair_scores
 % section("view")
 % local bytes = invoke(prefix .. "score_bytes", attends.T_of_view, attends.S_of_view)
-% local of_layer = scalar.per_layer and " + (size_t)l * " .. bytes or ""
+% local layer_offset = scalar.per_layer and " + (size_t)l * " .. bytes or ""
 
 /* The tables that layer l's score reads. */
 INLINE ${prefix}score_tables ${prefix}find_score_tables(const step_view *v, int l) {
     ${prefix}score_tables s;
     size_t used = 0; % if scalar.cuda.tables[1]
-    ${prefix}lay_out_score(&s, v->shared.${prefix}score${of_layer}, &used, v->${attends.T}, v->${attends.S});
+    ${prefix}lay_out_score(&s, v->shared.${prefix}score${layer_offset}, &used, v->${attends.T}, v->${attends.S});
     return s;
 }
 char *${prefix}score; /* ${scalar.sets_about} score_tables */ % section("shared_tables")

@@ -1,34 +1,34 @@
 % section("behind_keys")
 % local bytes = invoke(prefix .. scalar.cuda.gradient_set.bytes, "block()->view." .. attends.T, "block()->view." .. attends.S)
-% local of_layer = scalar.per_layer and " + (size_t)block()->l * " .. bytes or ""
+% local layer_offset = scalar.per_layer and " + (size_t)block()->l * " .. bytes or ""
 
 /* The gradients of the tables that the layer reads. */
 INLINE ${prefix}${scalar.cuda.gradient_set.type} ${prefix}find_score_gradients(void) {
     ${prefix}${scalar.cuda.gradient_set.type} d;
     size_t used = 0;
-    ${prefix}${scalar.cuda.gradient_set.lay_out}(&d, block()->sums.${prefix}score${of_layer}, &used, block()->view.${attends.T},
+    ${prefix}${scalar.cuda.gradient_set.lay_out}(&d, block()->sums.${prefix}score${layer_offset}, &used, block()->view.${attends.T},
             block()->view.${attends.S});
     return d;
 }
 reals ${prefix}scratch; /* workspace of end_score */ % section("shared_tables") % if scalar.cuda.work[1]
 % section("lay_out_tables") % if scalar.cuda.work[1]
-% local of_each = attends.end_by_layer and scalar.times_sets or ""
-t->${prefix}scratch = reserve_reals(memory, &used, ${of_each}${prefix}score_work_bytes(${attends.T}, ${attends.S}) / sizeof(real));
+% local times_sets = attends.end_by_layer and scalar.times_sets or ""
+t->${prefix}scratch = reserve_reals(memory, &used, ${times_sets}${prefix}score_work_bytes(${attends.T}, ${attends.S}) / sizeof(real));
 char *${prefix}score; /* ${scalar.sets_about} ${scalar.cuda.gradient_set.type} */ % section("table_sums")
 % section("lay_out_sums")
 sums->${prefix}score = (char *)reserve(memory, used,
         ${scalar.times_sets}${prefix}${scalar.cuda.gradient_set.bytes}(${attends.T}, ${attends.S}));
 % section("end_tables")
 % local T, S, set = attends.T_of_view, attends.S_of_view, scalar.sets > 1 and "l" or "0"
-% local of_set = scalar.sets > 1 and " + (size_t)l * " .. invoke(prefix .. scalar.cuda.gradient_set.bytes, T, S) or ""
-% local of_work = scalar.sets > 1 and attends.end_by_layer and (" + (size_t)l * %s / sizeof(real)"):format(invoke(prefix .. "score_work_bytes", T, S)) or ""
+% local set_offset = scalar.sets > 1 and " + (size_t)l * " .. invoke(prefix .. scalar.cuda.gradient_set.bytes, T, S) or ""
+% local work_offset = scalar.sets > 1 and attends.end_by_layer and (" + (size_t)l * %s / sizeof(real)"):format(invoke(prefix .. "score_work_bytes", T, S)) or ""
 if (t->rank == 0) { % if scalar.sets == 1
 for (int l = t->rank; l < ${PREFIX}SCORE_SETS; l += t->blocks) { % elseif attends.end_by_layer
 for (int l = 0; t->rank == 0 && l < ${PREFIX}SCORE_SETS; l++) { % else
     const ${prefix}score_tables tables = ${prefix}find_score_tables(v, ${set}); % if scalar.cuda.finish.uses.s
     ${prefix}${scalar.cuda.gradient_set.type} d;
     used = 0;
-    ${prefix}${scalar.cuda.gradient_set.lay_out}(&d, sums.${prefix}score${of_set}, &used, ${attends.T_of_view}, ${attends.S_of_view});
+    ${prefix}${scalar.cuda.gradient_set.lay_out}(&d, sums.${prefix}score${set_offset}, &used, ${attends.T_of_view}, ${attends.S_of_view});
     __syncthreads();
-    ${prefix}end_score(v, ${set}, &tables, &d, g, v->shared.${prefix}scratch${of_work}, staging());
+    ${prefix}end_score(v, ${set}, &tables, &d, g, v->shared.${prefix}scratch${work_offset}, staging());
 }

@@ -1,7 +1,7 @@
 % local gradient = terms.changes and "dscore" or "dlogit"
 % section("members")
 const real *gate; /* of key 0; keys ${PREFIX}GATE_WIDTH apart */
-% section("members_behind")
+% section("last_members")
 real *dgate;
 % section("head")
 head.gate = ${request_name} + h;
