@@ -340,7 +340,7 @@ INLINE vector compute_dlogit(vector grad_factor, vector gain, vector minus_behin
 }
 
 /* Replaces gains of keys [from, to), all on one side, by gradients of logits; returns the sum of the gradients.
- * farther, across: sums and mirrored, shifted so that a key's row has the sums of the keys behind it. */
+ * farther, across: sums and mirrored, shifted so that a key's row has the sums of the keys after it. */
 INLINE vector write_side_dlogits(int from, int to, const real *farther, const real *across, const real *grad_factor,
                                  real *dlogits) {
     vector sum = {0};

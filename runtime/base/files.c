@@ -173,7 +173,7 @@ static lh_status check_written(int file, const char *path, const lh_piece *piece
     struct stat found;
     lh_status status = LH_OK;
     char written[BUFFER];
-    walk way = {pieces, count, 0};
+    walk content = {pieces, count, 0};
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) bytes += pieces[i].bytes;
     (void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
@@ -182,7 +182,7 @@ static lh_status check_written(int file, const char *path, const lh_piece *piece
     if ((size_t)found.st_size != bytes)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: the disk has %lld bytes, %zu were written", path,
                        (long long)found.st_size, bytes);
-    while (status == LH_OK && (bytes = copy_next(&way, written)) > 0)
+    while (status == LH_OK && (bytes = copy_next(&content, written)) > 0)
         status = check_next(file, path, written, bytes, error);
     return status;
 }
@@ -233,8 +233,8 @@ lh_status lh_rename_file(const char *from, const char *to, lh_error *error) {
 static lh_status fill_temporary(int file, const char *path, const lh_piece *pieces, size_t count, lh_error *error) {
     lh_status status = LH_OK;
     char buffer[BUFFER];
-    walk way = {pieces, count, 0};
-    for (size_t bytes; status == LH_OK && (bytes = copy_next(&way, buffer)) > 0;)
+    walk content = {pieces, count, 0};
+    for (size_t bytes; status == LH_OK && (bytes = copy_next(&content, buffer)) > 0;)
         status = write_all(file, path, buffer, bytes, error);
     if (status == LH_OK && fsync(file) != 0) status = lh_fail_system(path, "cannot force to the disk", error);
     if (status == LH_OK) status = check_written(file, path, pieces, count, error);

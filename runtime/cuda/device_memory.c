@@ -13,7 +13,7 @@ lh_status lh_cuda_allocate(const lh_cuda_device *device, size_t bytes, const cha
     driver->cuMemGetInfo(&free_bytes, &total);
     return lh_fail(error, LH_ERR_ENVIRONMENT,
                    "no memory on %s: %zu bytes for %s, %zu of %zu bytes are free\n"
-                   "  hint: fewer replicas, shorter lengths, or a device that nobody else uses",
+                   "  hint: fewer replicas, shorter lengths, or a device that no other program uses",
                    device->name, bytes, purpose, free_bytes, total);
 }
 

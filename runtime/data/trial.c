@@ -17,7 +17,7 @@ enum {
  * any alphabet. An element that still has both values, one after each run, was not written. */
 static const uint16_t POISON[2] = {0xffff, 0xfffe};
 
-static const int32_t GUARD_POSITION = INT32_MIN; /* of guard elements beside positions */
+static const int32_t GUARD_POSITION = INT32_MIN; /* the value of guard elements next to positions */
 
 lh_status lh_trial_open(lh_trial *trial, int input, int output, lh_error *error) {
     size_t inputs = (size_t)input + 2 * GUARD, outputs = (size_t)output + 2 * GUARD;
@@ -156,7 +156,7 @@ lh_status lh_trial_sample(lh_trial *trial, const lh_task *task, const lh_rng *st
     return LH_OK;
 }
 
-/* Checks that the positions of an array are equal in both runs, and that nothing beside it was written. */
+/* Checks that the positions of an array are equal in both runs, and that nothing next to it was written. */
 static lh_status check_array(const probe *p, const char *name, const int32_t *first, const int32_t *second, int count) {
     char text[PLACE_TEXT];
     for (int i = -GUARD; i < count + GUARD; i++) {

@@ -146,7 +146,8 @@ static int64_t count_best_of_equal_inputs(const example *group, int64_t count, u
     return best;
 }
 
-/* Finds how many positions count, and an upper bound of the accuracy of any model, which answers equal tokens alike. */
+/* Finds how many positions count, and an upper bound of the accuracy of any model, which gives equal tokens equal
+ * answers. */
 static lh_status measure_data(const lh_batch *batch, const lh_spec *spec, lh_overfit_facts *facts, lh_error *error) {
     int count = batch->shape.sequences;
     size_t labels = (size_t)batch->shape.labels;

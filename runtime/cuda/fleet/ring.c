@@ -182,7 +182,7 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
     *prepared = (lh_cuda_prepared){.n = fleet->config.fixed_length, .data_key = engine->data_key};
     if (prepared->n == 0 && spec->corpus == NULL)
         prepared->n = lh_draw_train_length(spec, engine->data_key, (uint32_t)step, LH_SHARED);
-    if (prepared->n == 0) {
+    if (prepared->n == 0) { /* the epoch of dataset files determines the length and the examples */
         const lh_epoch_batch *batch = lh_epoch_find_batch(&engine->epoch, engine->data_key, (uint32_t)step);
         uint32_t *pick = ring->picks + index * (size_t)spec->train.batch;
         memcpy(pick, engine->epoch.pick + batch->first, (size_t)batch->sequences * sizeof *pick);

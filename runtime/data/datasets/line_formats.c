@@ -22,7 +22,7 @@ static part trim(part p) {
     return p;
 }
 
-/* The part up to the next tab or the end; moves *rest behind the tab. *rest has text NULL after the last part. */
+/* The part up to the next tab or the end; moves *rest past the tab. *rest has text NULL after the last part. */
 static part take_column(part *rest) {
     const char *tab = memchr(rest->text, '\t', rest->bytes);
     part column = {rest->text, tab != NULL ? (size_t)(tab - rest->text) : rest->bytes};
@@ -141,9 +141,9 @@ static lh_status split_scan(part line, const char *where, part columns[2], lh_er
     if (line.bytes < strlen(IN) || memcmp(line.text, IN, strlen(IN)) != 0 || mark == NULL)
         return lh_fail(error, LH_ERR_INPUT, "%s: %s is missing\n  expected: IN: ... OUT: ..., as in the first line",
                        where, mark == NULL ? OUT : IN);
-    const char *behind = mark + strlen(OUT);
+    const char *output = mark + strlen(OUT);
     columns[0] = trim((part){line.text + strlen(IN), (size_t)(mark - line.text) - strlen(IN)});
-    columns[1] = trim((part){behind, line.bytes - (size_t)(behind - line.text)});
+    columns[1] = trim((part){output, line.bytes - (size_t)(output - line.text)});
     return LH_OK;
 }
 

@@ -341,7 +341,7 @@ static lh_status fail_symbol(const lh_literal *l, int index, lh_error *error) {
                    index + 1, l->symbol[l->token[index]]);
 }
 
-/* Reads a number, highest digit first, from *index on, and moves *index behind it. Leading zeros are ignored. */
+/* Reads a number, highest digit first, from *index on, and moves *index past it. Leading zeros are ignored. */
 static lh_status read_number(const lh_literal *l, int *index, pair *p, int i, lh_error *error) {
     int first = *index, end = first;
     while (end < l->count && l->token[end] < PLUS) end++;
