@@ -11,9 +11,9 @@ local lfs = require("lfs")
 local lists = require("base.lists")
 local paths = require("base.paths")
 local render = require("render.templates.render")
-local sha256 = require("base.sha256")
 local shell = require("base.shell")
 local escape = require("base.escape")
+local fingerprint = require("base.fingerprint")
 local trainer_defaults = require("render.builds.trainer_defaults")
 local write = require("base.write")
 
@@ -34,8 +34,8 @@ function M.make_stamps(project, files)
     local text = file.loose and file.text or file.counted or file.text
     table.insert(file.loose and loose or file.cuda and cuda or cpu, file.path .. "\n" .. text)
   end
-  return sha256.digest(table.concat(cpu, "\n")), cuda[1] and sha256.digest(table.concat(cuda, "\n")),
-    sha256.digest(table.concat(loose, "\n"))
+  return fingerprint.digest(table.concat(cpu, "\n")), cuda[1] and fingerprint.digest(table.concat(cuda, "\n")),
+    fingerprint.digest(table.concat(loose, "\n"))
 end
 
 -- Returns the output of a goal of the Makefile, and its exit code.

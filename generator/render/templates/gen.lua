@@ -22,8 +22,8 @@ local plan_file = require("plan.pages.plan_file")
 local prune = require("render.templates.prune")
 local render = require("render.templates.render")
 local signatures = require("render.templates.signatures")
-local sha256 = require("base.sha256")
 local escape = require("base.escape")
+local fingerprint = require("base.fingerprint")
 
 local M = {}
 
@@ -53,27 +53,27 @@ local function format_part(file, text)
   return ("%s %d\n%s"):format(file.path, #text, text)
 end
 
-local hashes = setmetatable({}, { __mode = "k" }) -- by list of kernels, which many plans share
+local digests = setmetatable({}, { __mode = "k" }) -- by list of kernels, which many plans share
 
--- Returns the hash of kernels, and the numbers of the names of their static functions.
-local function hash_kernels(kernels)
-  if not hashes[kernels] then
+-- Returns the digest of kernels, and the numbers of the names of their static functions.
+local function digest_kernels(kernels)
+  if not digests[kernels] then
     local names = {}
     local parts = lists.map(kernels, function(file)
       return format_part(file, compiled.number_names(compiled.reduce(file.text), names))
     end)
-    hashes[kernels] = { hex = sha256.hash(table.concat(parts)), names = names }
+    digests[kernels] = { digest = fingerprint.digest(table.concat(parts)), names = names }
   end
-  return hashes[kernels].hex, hashes[kernels].names
+  return digests[kernels].digest, digests[kernels].names
 end
 
 local function digest_sources(files, kernels, plan)
-  local hash, kernel_names = hash_kernels(kernels)
+  local digest, kernel_names = digest_kernels(kernels)
   local names = lists.merge(kernel_names)
   local parts = lists.map(files, function(file)
     return not (file.loose or file.neutral) and format_part(file, remove_names(file.text, plan, names)) or nil
   end)
-  return sha256.digest(hash .. table.concat(parts))
+  return fingerprint.digest(digest .. table.concat(parts))
 end
 
 -- Appends the rendered entries of a half to files, in order; then renders the entry with the path half.carrier, whose
@@ -119,7 +119,7 @@ local function make_cuda_half(plan)
   local half = { entries = plan.cuda_files, carrier = "cuda.c", name = "cuda_source_digest", cuda = true }
   function half.digest(files)
     local device = lists.find(files, function(file) return file.path == DEVICE end)
-    return sha256.digest(remove_names(device.text, plan, {}))
+    return fingerprint.digest(remove_names(device.text, plan, {}))
   end
   return half
 end
