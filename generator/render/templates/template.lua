@@ -18,7 +18,6 @@
 -- may have its head at the end of this line.
 
 local diagnostics = require("base.diagnostics")
-local lists = require("base.lists")
 
 local M = {}
 
@@ -55,12 +54,17 @@ local function tokenise(code, first_column)
     if not first or masked:find("^%-%-", first) then
       return tokens
     end
-    local form = lists.find(FORMS, function(entry) return masked:find(entry[2], first) end)
-    if not form then
+    local kind, stop
+    for i = 1, #FORMS do -- no closure: parsing takes much of a generation's time
+      kind, stop = FORMS[i][1], select(2, masked:find(FORMS[i][2], first))
+      if stop then
+        break
+      end
+    end
+    if not stop then
       return nil, first_column + first - 1
     end
-    local _, stop = masked:find(form[2], first)
-    tokens[#tokens + 1] = { kind = form[1], text = code:sub(first, stop), col = first_column + first - 1 }
+    tokens[#tokens + 1] = { kind = kind, text = code:sub(first, stop), col = first_column + first - 1 }
     first = stop + 1
   end
 end
@@ -178,6 +182,10 @@ end
 
 -- Returns the end of the hole whose "${" is at `from`, or nil. Braces in the hole must be balanced, except in strings.
 local function find_hole_end(source, from)
+  local after_name = source:match("^[%w_.]*}()", from + 2)
+  if after_name then
+    return after_name - 1
+  end
   local masked = source:sub(from + 1):gsub("()([\"']).-%2()", function(first, _, after)
     return ("_"):rep(after - first)
   end)
@@ -185,7 +193,12 @@ local function find_hole_end(source, from)
   return after and from + after - 1
 end
 
+local checked = {} -- code of holes and suffixes without a mistake, since much of it is repeated
+
 local function check_hole(reader, expression, line, col)
+  if checked[expression] then
+    return
+  end
   local tokens = tokenise(expression, col + 2)
   if not tokens or #tokens == 0 then
     fail(reader, line, col, "an empty hole", "write ${name}, ${table.field} or ${helper(name)}")
@@ -202,6 +215,7 @@ local function check_hole(reader, expression, line, col)
   if message then
     fail(reader, line, col, "not an expression: " .. expression)
   end
+  checked[expression] = true
 end
 
 local function read_text(reader, source, line)
@@ -242,6 +256,9 @@ end
 -- Returns a line without its suffix, the condition or loop at its end, and the suffix or nil: { word, col, behind (the
 -- text after the word), whole (whether it applies up to the line that closes the brackets) }.
 local function split_suffix(source)
+  if not source:find(" % ", 1, true) then
+    return source
+  end
   for first, word, stop in source:gmatch(" ()%% (%a+)()") do
     local text, after_word = source:sub(1, first - 2), source:sub(stop + 1)
     if SUFFIXES[word] and (word == "else") == (after_word == "") and text:find("%S") then
@@ -253,6 +270,11 @@ local function split_suffix(source)
 end
 
 local function check_suffix(reader, line, suffix)
+  local form = suffix.word == "for" and "for %s do end" or "return (%s)"
+  local code = form:format(suffix.behind)
+  if checked[code] then
+    return
+  end
   local col = suffix.col + #suffix.word + 1
   for _, token in ipairs(tokenise(suffix.behind, col) or {}) do
     local word = token.kind == "name" and token.text
@@ -260,11 +282,11 @@ local function check_suffix(reader, line, suffix)
       fail(reader, line, token.col, ("'%s' at the end of a line"):format(word))
     end
   end
-  local form = suffix.word == "for" and "for %s do end" or "return (%s)"
-  if suffix.word ~= "else" and not load(form:format(suffix.behind), "=suffix", "t", {}) then
+  if suffix.word ~= "else" and not load(code, "=suffix", "t", {}) then
     fail(reader, line, col, suffix.word == "for" and "not a loop: for " .. suffix.behind
       or "not an expression: " .. suffix.behind)
   end
+  checked[code] = true
 end
 
 -- Makes the code of a line depend on its suffix. reader.chained: the last suffix that `elseif` or `else` on the next
@@ -288,6 +310,9 @@ end
 
 -- Ends the suffixes that apply to one line, and those whose brackets this line closes.
 local function end_suffixes(reader, line, text)
+  if #reader.held == 0 then
+    return
+  end
   local brackets = count_opened(text)
   for i = #reader.held, 1, -1 do
     local suffix = reader.held[i]
