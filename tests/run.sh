@@ -9,7 +9,7 @@
 # --quick: in two minutes lint, lua without $SLOW_LUA and with few cases of fuzzing, stale, unit without sanitizers, and
 # trainer, which generates, compiles, trains and evaluates one trainer.
 # --long: unit tests for every instruction-set level instead of the widest (one spec always has all of them), all test
-# specs with the optimisation of a release, ten thousand cases of fuzzing, 200 random formulas instead of 30, device
+# specs with the optimisation of a release, ten thousand cases of fuzzing, 200 random formulas instead of 16, device
 # code of the showcase for every class of GPUs, tests/device/test.sh and tests/system/long_*.sh.
 # --times: prints below each layer its programs with the most processor time, without compilation by make, and the
 # duration of each.
@@ -39,7 +39,7 @@ SLOW_LUA="generated_compiler cuda cuda_families generated models masks network r
     generated_sections"
 # System tests that begin first.
 LONGEST="slurm"
-fuzz_cases=$([ -n "$quick" ] && echo 500 || { [ -n "$long" ] && echo 10000 || echo 2000; })
+fuzz_cases=$([ -n "$quick" ] && echo 500 || { [ -n "$long" ] && echo 10000 || echo 1000; })
 passed=0 failed=0 skipped=0 written=''
 layer_passed=0 layer_failed=0 layer_skipped=0
 logs=$(mktemp -d) || exit 4
@@ -216,7 +216,7 @@ write_sources() {
     set -- tests/expressions/generate.lua tests/expressions/library.lua tests/specs/*.lua tests/facets/specs/*.lua \
         $("$MAKE" -s print-random-specs)
     mkdir -p build/tests/expressions build/tests/specs
-    formulas=$([ -n "$long" ] && echo 200 || echo 30)
+    formulas=$([ -n "$long" ] && echo 200 || echo 16)
     export formulas
     printf '%s\n' "$@" | run_each sh -c 'case $1 in
         tests/expressions/generate.lua) "$0" "$1" build/tests/expressions 1 "$formulas" ;;

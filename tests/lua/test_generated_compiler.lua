@@ -31,7 +31,8 @@ end
 local function precompile_headers(level)
   local header = support.write("system.h", "#include <math.h>\n#include <string.h>\n"
     .. (level ~= "" and "#include <immintrin.h>\n" or ""))
-  local text, good = support.shell(table.concat({ CC, level, FLAGS, "-x c-header", header, "-o", header .. ".gch" }, " "))
+  local text, good = support.shell(table.concat({ CC, level, FLAGS, "-x c-header", header, "-o", header .. ".gch" },
+    " "))
   lu.assertTrue(good, text)
   return ("%s %s -include %s"):format(level, FLAGS, header)
 end
