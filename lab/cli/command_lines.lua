@@ -14,6 +14,14 @@ local M = {}
 
 local read_positive = converters.read_positive
 
+local PICTURES = { svg = true, pdf = true, png = true }
+
+-- Checks the ending of a picture's file, and returns its name unchanged.
+local function read_picture(text)
+  return PICTURES[text:match("%.(%l+)$")] and text or nil,
+    ("%s: expected a name that ends in .svg, .pdf or .png"):format(text)
+end
+
 local function add_plan(parser)
   local plan = options.add_spec_verb(parser, "plan", "print all numbers that follow from a spec: shapes, "
     .. "parameters, operations, choices")
@@ -22,7 +30,7 @@ local function add_plan(parser)
     plan:flag("--mask", "draw the keys that queries see in every attention, at the longest training lengths, up to 400 "
       .. "tokens; without gnuplot, print them as text"))
   options.add(plan, { { "--out FILE",
-    "file of the picture: .svg, .pdf or .png; default: <id>.svg in the current folder" } })
+    "file of the picture: .svg, .pdf or .png; default: <id>.svg in the current folder", convert = read_picture } })
 end
 
 -- Checks the characters of a list of task lengths; the trainer, which gets the text in its flag --lengths, parses it.

@@ -169,8 +169,6 @@ end
 
 local DONE, USAGE, ENVIRONMENT = 0, 2, 4
 
-local ENDINGS = { svg = true, pdf = true, png = true }
-
 local function draw_network(spec, options)
   local path = options.out or spec.id .. ".svg"
   local draw = 'command -v dot >/dev/null && printf %s "$1" | LC_ALL=C.UTF-8 dot "-T$2"'
@@ -192,8 +190,6 @@ end
 function M.run(options)
   if options.out and not options.graph then
     return USAGE, "longhand plan: --out FILE: is for the pictures of --graph and --mask"
-  elseif options.out and not ENDINGS[options.out:match("%.(%l+)$")] then
-    return USAGE, ("longhand plan: --out %s: expected a name that ends in .svg, .pdf or .png"):format(options.out)
   end
   local spec, code = options.open()
   if not spec then

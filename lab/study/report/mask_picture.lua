@@ -4,7 +4,6 @@
 -- have the longest lengths of training, up to LONGEST tokens.
 
 local draw = require("lab.study.report.figures.draw")
-local gnuplot = require("lab.study.report.figures.gnuplot")
 local heat = require("lab.study.report.figures.heat")
 local lists = require("base.lists")
 local masks = require("lab.pages.masks")
@@ -16,7 +15,7 @@ local M = {}
 
 local LONGEST = 400 -- the largest number of queries, and of keys
 local PANEL = 220 -- pixels
-local USAGE, ENVIRONMENT = 2, 4
+local ENVIRONMENT = 4
 
 -- Returns { label (an attention's name), { title, rows (masks.list_cells) } for each head } for each attention.
 local function list_masks(plan)
@@ -49,10 +48,6 @@ local function format_text(attentions)
 end
 
 function M.run(options)
-  local ending = (options.out or ".svg"):match("%.(%l+)$")
-  if not lists.find(gnuplot.TERMINALS, function(terminal) return terminal[1] == ending end) then
-    return USAGE, ("longhand plan: --out %s: expected a name that ends in .svg, .pdf or .png"):format(options.out)
-  end
   local spec, code = options.open()
   if not spec then
     return code
@@ -64,7 +59,7 @@ function M.run(options)
     return ENVIRONMENT, "longhand plan: " .. problem
   end
   local path = options.out or spec.id .. ".svg"
-  local picture = lists.find(drawn, function(file) return file.path == "mask." .. ending end)
+  local picture = lists.find(drawn, function(file) return file.path == "mask." .. path:match("%a+$") end)
   stop.must(ENVIRONMENT, write.file(path, picture.text))
   options.say(path)
   return 0
