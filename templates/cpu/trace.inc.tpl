@@ -1,7 +1,11 @@
 % include("parts/banner.tpl", { template = "cpu/trace.inc.tpl", about = about.trace })
 
+% if attentions[1] then
 /* The pass calls the functions of evaluation, so results are equal. After each layer, scores and weights are recomputed
  * from the queries and keys in the workspace, and stored. */
+% else
+/* The pass calls the functions of evaluation, so results are equal. */
+% end
 
 % paragraph("attention/cpu/trace.tpl", family) % for _, family in ipairs(attentions)
 % if streams[2] then

@@ -142,7 +142,8 @@ function M.make_comments(plan)
     layers = wrap((plan.by_step and "The recurrence over one block of sequences, forward and backward."
       or "The %s's layers over one block of sequences, forward and backward."):format(
         (plan.resolved.model.kind:gsub("_", "-"))), size),
-    trace = wrap("One forward pass that stores activations, scores and attention.", size, encoding),
+    trace = wrap(plan.attentions[1] and "One forward pass that stores activations, scores and attention."
+      or "One forward pass that stores activations.", size, encoding),
     decode = wrap("Decoding: a few tokens of each sequence at a time pass through all layers, which cache keys "
       .. "and values.", size, encoding),
     flops = make_flops_comment(plan),
