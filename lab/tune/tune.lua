@@ -150,7 +150,9 @@ end
 
 local function list_proposals(plan)
   local train = plan.resolved.train
-  local blocks = lists.filter(BLOCKS, function(tokens) return tokens ~= plan.block_tokens end)
+  local blocks = lists.filter(BLOCKS, function(tokens)
+    return not plan.by_step and tokens ~= plan.block_tokens
+  end)
   local shards = lists.filter({ train.shards // 2, train.shards * 2 }, function(count)
     return count >= 1 and count <= train.batch
   end)

@@ -7,6 +7,7 @@ local lu = require("luaunit")
 local plans = require("plans")
 local project_module = require("project")
 local pytorch = require("lab.export.pytorch")
+local tuning = require("plan.deriving.tuning")
 
 local project = project_module.new(".")
 
@@ -56,6 +57,15 @@ function TestRecurrent.test_a_block_has_the_sequences_of_a_shard()
     lu.assertEquals(lists.map(level.choices, function(choice) return choice.name end),
       { "product_tile", "gradient_tile", "gradient_prefetch" })
   end
+end
+
+-- Results of tuning are for a cell and a number of sequences.
+function TestRecurrent.test_tuned_together_with_equal_steps()
+  local function describe(preset)
+    return tuning.describe_shape(make_spec(preset).plan)
+  end
+  lu.assertEquals(describe("deletang_lstm"), "float32 recurrent lstm, width 256, steps of 8 sequences")
+  lu.assertNotEquals(describe("deletang_lstm"), describe("deletang_rnn"))
 end
 
 -- Rows of an encoder lie sequence by sequence, and its code has no trace of steps.

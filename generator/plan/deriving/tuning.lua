@@ -236,6 +236,10 @@ function M.describe_shape(plan)
     return ("%s %d x %d"):format(family.name, family.heads, family.head_width)
   end)
   local model = plan.resolved.model
+  if plan.by_step then
+    return ("%s %s %s, width %d, steps of %d sequences"):format(plan.precision, model.kind, model.cell, plan.width,
+      plan.block_sequences)
+  end
   return ("%s %s, %d layers, width %d, feed-forward %d, %s, heads %s, blocks of %d tokens"):format(plan.precision,
     model.kind, plan.layers, plan.width, plan.feedforward, model.activation or "relu", table.concat(heads, ", "),
     plan.block_tokens)
