@@ -74,6 +74,8 @@ typedef struct lh_sums {
     int64_t correct;   /* counted positions whose arg max is the label; the first index wins a tie */
     int64_t sequences; /* sequences with any counted position */
     int64_t exact;     /* sequences that have counted positions, all of them correct */
+    /* Evaluation of a model with loops: sum of -log of the greatest probability over the positions of `loss`. */
+    double uncertainty;
 } lh_sums;
 
 typedef struct lh_cpu_block {

@@ -86,6 +86,7 @@ void lh_sums_add(lh_sums *sums, const lh_sums *part) {
     sums->correct += part->correct;
     sums->sequences += part->sequences;
     sums->exact += part->exact;
+    sums->uncertainty += part->uncertainty;
 }
 
 lh_sums lh_make_sums(const lh_spec *spec, int labels, int64_t counted, int64_t correct, double loss) {

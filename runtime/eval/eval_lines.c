@@ -108,6 +108,7 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
     lh_json_integer(&line, "draws", result->draws);
     write_answers(&line, result);
     put_known(&line, "loss", result->loss);
+    put_known(&line, "uncertainty", result->uncertainty);
     lh_json_number(&line, "sd_over_draws", result->sd_over_draws);
     put_known(&line, "sd_over_sequences", result->sd_over_sequences);
     if (result->groups != NULL) write_training(&line, text.out, result);

@@ -200,7 +200,8 @@ static void add_draw(condition_sums *all, const draw_sums *draw, bool by_batch) 
     lh_spread_add(&all->decoded, decoded);
 }
 
-static void set_means(lh_eval_result *result, const condition_sums *sums) {
+static void set_means(const lh_engine *engine, lh_eval_result *result, const condition_sums *sums) {
+    bool has_uncertainty = engine->spec->passes > 0 && engine->varies_passes;
     const lh_sums *all = &sums->all;
     const lh_greedy_sums *greedy = &sums->greedy;
     bool by_batch = result->batch > 0, decoded = result->decoding == lh_greedy;
@@ -213,6 +214,7 @@ static void set_means(lh_eval_result *result, const condition_sums *sums) {
     result->exact_match = divide((double)all->exact, (double)all->sequences);
     result->counted = all->counted;
     result->loss = all->positions > 0 ? all->loss / (double)all->positions : NAN;
+    result->uncertainty = has_uncertainty && all->positions > 0 ? all->uncertainty / (double)all->positions : NAN;
     result->sd_over_draws =
         result->draws > 1 ? lh_spread_compute_deviation(decoded ? &sums->decoded : &sums->pass) : 0.0;
 }
@@ -242,7 +244,7 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
         if (status != LH_OK) return status;
         add_draw(&all, &sums, result->batch > 0);
     }
-    set_means(result, &all);
+    set_means(engine, result, &all);
     set_intervals(result, &all, &rows->shares);
     return LH_OK;
 }

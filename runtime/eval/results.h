@@ -40,7 +40,8 @@ typedef struct lh_eval_result {
     double exact_match;                       /* among sequences with a counted label, share with all of them right */
     double exact_match_low, exact_match_high; /* 95% interval by the sequences of one draw; NAN: there is none */
     double loss;                              /* nats per label position in the loss; NAN: there is none */
-    double sd_over_draws;                     /* standard deviation of the accuracy, n - 1; 0 for one draw */
+    double uncertainty;       /* of a model with loops on the CPU: mean of lh_sums.uncertainty; else NAN */
+    double sd_over_draws;     /* standard deviation of the accuracy, n - 1; 0 for one draw */
     double sd_over_sequences; /* standard deviation of sequences' right shares, n - 1; NAN for fewer than two */
 } lh_eval_result;
 

@@ -137,6 +137,7 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
             if (!block->mask[index]) continue; % if task.counted
             const double loss = softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
             sum->loss += loss;
+            sum->uncertainty -= lh_log((double)logits[find_class(CLASSES, logits)]); /* of probabilities */ % if cpu.passes
             if (single) single->loss += loss;
         }
         % call("add_sequence", "&a", not task.counted and "labels", "sum")

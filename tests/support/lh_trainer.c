@@ -1,6 +1,7 @@
 /* See lh_trainer.h. */
 #include "lh_trainer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +84,20 @@ lh_trainer lh_trainer_open_sampling(const lh_spec *spec, const lh_ref_model *mod
     return t;
 }
 
+/* Checks the sum of -log of the greatest probability, which programs of models with loops compute in evaluation. */
+static void check_uncertainty(const lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, const double *logits,
+                              double tolerance) {
+    double expected = 0;
+    for (int i = 0; i < batch->sequences * batch->labels; i++) {
+        const double *row = logits + (size_t)i * (size_t)t->spec->classes;
+        double largest = row[0], sum = 0;
+        for (int v = 1; v < t->spec->classes; v++) largest = fmax(largest, row[v]);
+        for (int v = 0; v < t->spec->classes; v++) sum += exp(row[v] - largest);
+        if (t->spec->task->loss != LH_LOSS_COUNTED || mask[i]) expected += log(sum);
+    }
+    lh_assert_close(&t->sums.uncertainty, &expected, 1, tolerance, 0);
+}
+
 void lh_trainer_check(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most,
                       const lh_ref_model *model, double loss, const double *logits,
                       const lh_parity_tolerance *tolerance) {
@@ -93,6 +108,8 @@ void lh_trainer_check(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *m
     if (t->step.mode == LH_MODE_EVALUATE)
         lh_parity_check_values(t->program->real_bytes, actual, logits, count, tolerance->logits);
     else lh_parity_check_gradients(t->spec, t->program->real_bytes, t->gradient, model, tolerance->gradient);
+    if (t->step.mode == LH_MODE_EVALUATE && t->spec->passes > 0)
+        check_uncertainty(t, batch, mask, logits, tolerance->loss);
     free(actual);
 }
 

@@ -11,10 +11,11 @@
 
 enum { TRAINED = 2 };
 
-/* Adds the number of passes to the loss of every label. */
+/* Adds the number of passes to the loss of every label, and a half to its uncertainty. */
 static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums) {
     toy_float.forward_block(step, block, workspace, sums);
     sums->loss += (double)step->passes * block->sequences * step->shape.labels;
+    sums->uncertainty += 0.5 * block->sequences * step->shape.labels;
 }
 
 typedef struct looped {
@@ -69,6 +70,7 @@ static void test_every_condition_at_every_number_of_passes(void **state) {
     size_t bytes;
     char *text = lh_test_read(request.path, &bytes);
     assert_non_null(strstr(text, "\"by\":{\"length\":6,\"passes\":7},"));
+    assert_non_null(strstr(text, ",\"uncertainty\":0.5,"));
     free(text);
     memcpy(back, results, sizeof back);
     back[4].passes = 3;

@@ -5,9 +5,10 @@
 --   examples, draws: those of the first line; mixed: true if other lines have other numbers of examples or draws
 --   placed: true if some line that has no axis but the first one and levels has accuracies by place (places.lua)
 --   lengths: the evaluated lengths, ascending; if the lines have other axes, the numbers on the first axis
---   a list for accuracy, exact_match, loss and each other of M.MEASURES that some line has: its values in the order of
---     lengths, "" for lines without the measure; exact_match and loss are texts. If lines have other axes, only JOINED
---     has lists: means over the lines with one number on the first axis, or values of the condition with it alone
+--   a list for accuracy, exact_match, loss and each other of M.MEASURES and `uncertainty` that some line has: its
+--     values in the order of lengths, "" for lines without the measure; exact_match and loss are texts. If lines have
+--     other axes, only JOINED has lists: means over the lines with one number on the first axis, or values of the
+--     condition with it alone
 --   counts: the evaluated examples of each length; totals: the existing examples, nil if all were evaluated
 --   uncounted: for each length whether no label counted; nil if labels counted at all lengths
 --   conditions: { by, examples, beyond, trained, <measure> } of each line, nil if lengths are the only axis
@@ -25,6 +26,7 @@ local M = {}
 -- In the order of the columns of report.csv.
 M.MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high",
   "ended_early", "not_ended", "loss", "sd_over_sequences" }
+local LISTS = lists.join(M.MEASURES, { "uncertainty" })
 M.SPLITS = { "in_distribution", "between", "beyond", "train", "test", "validation" }
 -- Measures that have a mean over conditions.
 local JOINED = { "accuracy", "accuracy_teacher_forced", "exact_match", "loss", "ended_early", "not_ended" }
@@ -124,7 +126,7 @@ local function make_evaluation(evaluation, split, lines, axis)
   made.lengths, made.counts = list(function(line) return line.n end), list(function(line) return line.row.examples end)
   made.totals = has.totals and list(function(line) return line.row.of or line.row.examples end) or nil
   made.uncounted = has.uncounted and list(function(line) return line.row.counted == 0 end) or nil
-  for _, name in ipairs(has.conditions and JOINED or M.MEASURES) do
+  for _, name in ipairs(has.conditions and JOINED or LISTS) do
     made[name] = has[name] and list(function(line) return line.row[name] or "" end) or nil
   end
   return made
@@ -164,7 +166,7 @@ end
 local function find_lists(lines)
   local has = { accuracy = true, exact_match = true, loss = true }
   for _, line in ipairs(lines) do
-    for _, name in ipairs(M.MEASURES) do
+    for _, name in ipairs(LISTS) do
       has[name] = has[name] or line.row[name] ~= nil
     end
     has.totals, has.conditions = has.totals or line.row.of ~= nil, has.conditions or line.by ~= nil

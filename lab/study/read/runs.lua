@@ -61,11 +61,6 @@ local function split_level(row)
   return plain, level, row.by[level]
 end
 
--- Whether the passes of a run's own score are the task length of each example, which the model does not determine.
-function M.stops_by_oracle(run)
-  return lists.get(run.facts, "spec.model.loops.times") == "length"
-end
-
 -- Returns the levels of a run's own score, by name: the least noise, and the passes of training.
 function M.get_own_levels(run)
   return { [axes.NOISE] = (lists.get(run.facts, "spec.eval.by.noise.list") or {})[1],

@@ -5,6 +5,7 @@
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local runs = require("lab.study.read.runs")
+local stopping = require("lab.study.read.stopping")
 
 local M = {}
 
@@ -58,7 +59,7 @@ end
 -- Returns a text on the number of passes at which runs were scored; nil if no run stops by the example.
 function M.name_stopping(study)
   return join_scored(study, function(run)
-    return runs.stops_by_oracle(run) and "stopped by the oracle: as many passes as the task length" or nil
+    return stopping.uses_oracle(run) and "stopped by the oracle: as many passes as the task length" or nil
   end)
 end
 

@@ -11,6 +11,7 @@ local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
 local runs = require("lab.study.read.runs")
 local statistics = require("lab.study.read.statistics")
+local stopping = require("lab.study.read.stopping")
 local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
@@ -153,7 +154,8 @@ end
 -- The tables by level: the name of the level, the end of the title, the end of the explanation.
 local LEVELS = {
   { "noise", "noise on embeddings", "deviations as eval.noise says. The score of a run is that of its least noise" },
-  { "passes", "passes of a model with loops", "the score of a run is that at the passes of training. oracle: as "
+  { "passes", "passes of a model with loops", "the score of a run is that at the passes of training. "
+    .. "confidence: for each length the passes of the table whose answers are the most probable on average. oracle: as "
     .. "many as the task length" },
 }
 
@@ -177,10 +179,14 @@ local function tabulate_level(study, name, subject, explanation)
       return runs.get_level(run, name, value, study.scored.split)
     end)
   end)
-  local has_oracle = name == "passes" and lists.any(lists.collect(study.cells, runs.get_chosen), runs.stops_by_oracle)
-  rows[#rows + 1] = rows[1] and has_oracle and make_row("oracle", function(run)
-    return runs.stops_by_oracle(run) and runs.get_evaluation(run, study.scored.split)
-  end) or nil
+  local chosen_runs = rows[1] and name == "passes" and lists.collect(study.cells, runs.get_chosen) or {}
+  local function add_rule(row_title, get_evaluation)
+    rows[#rows + 1] = lists.any(chosen_runs, get_evaluation) and make_row(row_title, get_evaluation) or nil
+  end
+  add_rule("confidence", function(run) return stopping.choose_by_confidence(run, study.scored.split) end)
+  add_rule("oracle", function(run)
+    return stopping.uses_oracle(run) and runs.get_evaluation(run, study.scored.split) or nil
+  end)
   local title = ("%s in %s by %s"):format(metric.title:gsub("^%l", string.upper), metric.unit, subject)
   return #rows > 0 and complete_table(study, { name = "by_" .. name, title = title, corner = name, rows = rows,
     about = "the mean over the runs; " .. explanation }) or nil
