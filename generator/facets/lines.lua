@@ -168,8 +168,8 @@ function M.make_mask(encoding, family, causal)
   return mask
 end
 
--- Whether an attention has corners but no lines: such attention has another order of sums than in earlier versions,
--- which ignored these corners.
+-- Whether an attention has corners but no lines. Earlier versions ignored such corners, so their order of sums was
+-- different.
 function M.identify_sums(plan)
   return { corner_alone = lists.any(plan.attentions, function(family)
     return family.mask.list and not family.mask.list[1]

@@ -14,8 +14,8 @@ local lines_facet = require("facets.lines")
 
 local M = { name = "mask", off = { kind = "full" }, decoders = { causal = true, window = true } }
 
--- Whether the mask facet hides keys; in a mask of lines, the facet `lines` hides them instead.
-local function uses_code(resolved)
+-- Whether the facet `mask` hides keys; if the encoding has lines, the facet `lines` hides them instead.
+local function hides_keys(resolved)
   local mask, list, kind = resolved.encoding.mask or {}, resolved.encoding.lines, resolved.model.kind
   return ((mask.kind or "full") ~= "full" or kind == "decoder" or kind == "encoder_decoder")
     and not (list and #list.list > 0)
@@ -28,7 +28,7 @@ M.fields = {
     kinds = {
       { name = "full", doc = "all keys" },
       { name = "causal", fingerprints = { "visible" }, doc = "the query's own token and all tokens before it",
-        used = uses_code, shared = uses_code },
+        used = hides_keys, shared = hides_keys },
       { name = "window",
         doc = "at most left tokens before the query, its own token, and at most right tokens after it" },
       { name = "antidiagonal",
@@ -110,8 +110,8 @@ function M.identify(encoding)
   return { mask = encoding.mask }
 end
 
--- The condition in Python under which a pair is hidden, or false if no pair is. In the text, `offset` is key - query,
--- for an anti-diagonal key - S + stride query.
+-- The condition in Python under which a pair is hidden, or false if no pair is. The variable `offset` of the text is
+-- key - query; for an anti-diagonal it is key - S + stride * query.
 local function write_condition(mask)
   if mask.kind == "none" or mask.kind == "lines" then
     return false
@@ -134,14 +134,16 @@ function M.export(family, given)
   return { mask = text, stride = mask.stride or false, lines = lines }
 end
 
-local TERMS = { causal = "band", window = "band", antidiagonal = "stripe", lines = "segments" }
+-- The page of the term, by the kind of mask.
+local TERM_PAGES = { causal = "band", window = "band", antidiagonal = "stripe", lines = "segments" }
 
 function M.make_terms(family)
-  local mask, page = family.mask, TERMS[family.mask.kind]
-  local band, listed = page == "band", page == "segments"
-  return page and { { kind = "domain", page = page, device_pages = not listed and { page, "span" } or nil, seen = mask,
-    properties = { spans = true, hides = not listed, gains = listed, scattered = listed, numbered = listed,
-      opens = band, opens_later = band and mask.left ~= nil, sees_all = mask.sees_all, first_query = true } } }
+  local mask, page = family.mask, TERM_PAGES[family.mask.kind]
+  local is_band, has_lines = page == "band", page == "segments"
+  return page and { { kind = "domain", page = page, device_pages = not has_lines and { page, "span" } or nil,
+    seen = mask, properties = { spans = true, hides = not has_lines, gains = has_lines, scattered = has_lines,
+      numbered = has_lines, opens = is_band, opens_later = is_band and mask.left ~= nil, sees_all = mask.sees_all,
+      first_query = true } } }
 end
 
 return M

@@ -111,7 +111,8 @@ local function number_dropout(scope, op)
   end
 end
 
--- Applies dropout to an operation's result, with a stored mask named after `name`; ...: arguments of find_dropout().
+-- Applies dropout to an operation's result. The stored mask is named after `name`. ...: the arguments of find_dropout()
+-- after the network.
 function Scope:drop(op, name, ...)
   op.dropout = find_dropout(self.net, ...)
   if op.dropout then
@@ -234,7 +235,8 @@ function Scope:add(residual, branch, rate)
 end
 
 -- Applies dropout to the weights of an attention. Targets mark dropped weights themselves, so op.mask is nil. The
--- constants of the first such rate of a network are named ATTENTION, those of others after the attention.
+-- constants of the first rate of weights in a network are named ATTENTION; those of another rate are named after the
+-- attention that has this rate.
 function Scope:drop_weights(op, name, rate)
   op.dropout = find_dropout(self.net, rate, "weights", "ATTENTION", "ATTENTION_" .. name:upper())
   if op.dropout then
@@ -297,8 +299,8 @@ function Scope:block(name, count, about, options)
   end
   checks.check_parameter(net, { kind = "block", name = name })
   local loops = options.loops or 1
-  if net.layers_before + count * loops > MAX_REPETITIONS then
-    checks.fail(net, ("the blocks of the network have %d repetitions"):format(net.layers_before + count * loops),
+  if net.repetition_count + count * loops > MAX_REPETITIONS then
+    checks.fail(net, ("the blocks of the network have %d repetitions"):format(net.repetition_count + count * loops),
       "at most %d", MAX_REPETITIONS)
   end
   local block = M.make_scope(net, name, "block " .. name)
@@ -306,9 +308,9 @@ function Scope:block(name, count, about, options)
   block.has_passes, block.by_length = options.has_passes or false, options.by_length or false
   block.comment = about or ("One block %s."):format(name)
   block.path = options.path or name .. "s.%d."
-  block.first_site = net.layers_before + 1
+  block.first_site = net.repetition_count + 1
   net.parameters[#net.parameters + 1] = { kind = "block", name = name, block = block }
-  net.layers_before = net.layers_before + count * loops
+  net.repetition_count = net.repetition_count + count * loops
   local plural = name:find("layer$") and name .. "s" or name .. "_layers"
   block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
   block.gradients_type = name .. "_gradients"
@@ -353,7 +355,7 @@ function M.build(describe, given, chunk)
   net.input_place = not in_blocks and given.additive or nil
   net.streams, net.tables, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}, {}
   net.order = { net }
-  net.layers_before = 0
+  net.repetition_count = 0
   net:width("WIDTH", given.model.width)
   describe(net, given.model)
   checks.check_all(net)

@@ -349,7 +349,7 @@ end
 
 -- Limits the number of dropouts: evaluation numbers the dropouts of all layers together (EVAL_DROPOUT_DOMAIN).
 local function limit_dropouts(eval_dropout, net)
-  local dropouts, layers = builder.find_most_dropouts(net), net.layers_before + 1 -- 1: the part outside of blocks
+  local dropouts, layers = builder.find_most_dropouts(net), net.repetition_count + 1 -- 1: the part outside of blocks
   if eval_dropout and dropouts * layers > builder.MAX_DROPOUTS then
     error({ problem = true, field = "eval.dropout",
       what = ("dropout in evaluation would have %d numbers, for %d dropouts in each of %d layers"):format(

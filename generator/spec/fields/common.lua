@@ -5,8 +5,9 @@ local lists = require("base.lists")
 local M = {}
 
 M.MOST = 2147483647 -- 2^31 - 1
--- Tokens that go through all layers together: at width 64 about 84 tokens keep a layer's activations in a 1 MiB cache
--- together with its weights, and 84 rows are whole tiles of 6. Measured: docs/performance-details.md.
+-- The number of tokens that pass through all layers together. At width 64, the activations of about 84 tokens fit into
+-- a cache of 1 MiB together with a layer's weights, and 84 rows are a whole number of tiles with 6 rows. Measurements:
+-- docs/performance-details.md.
 M.BLOCK_TOKENS = 84
 M.CADENCE = "steps or epochs (train.cadence)"
 

@@ -29,16 +29,16 @@ end
 local function find_errors(lines, runs)
   local errors = lists.map(lines, function(line, i)
     local rate, found = parse_error(line)
-    local is_one = rate and (not runs or lists.find(runs, function(run)
+    local is_wanted = rate and (not runs or lists.find(runs, function(run)
       return run.learning_rate == rate and seeds.format(run) == found
     end))
-    return is_one and { rate, tonumber(found:match("^%d+")), found, i } or nil
+    return is_wanted and { rate, tonumber(found:match("^%d+")), found, i } or nil
   end)
   table.sort(errors, function(a, b)
-    local at = a[1] ~= b[1] and 1 or a[2] ~= b[2] and 2 or a[3] ~= b[3] and 3 or 4
-    return a[at] < b[at]
+    local key = a[1] ~= b[1] and 1 or a[2] ~= b[2] and 2 or a[3] ~= b[3] and 3 or 4 -- the first that differs
+    return a[key] < b[key]
   end)
-  return lists.map(errors, function(one) return one[4] end)
+  return lists.map(errors, function(found_error) return found_error[4] end)
 end
 
 -- Returns the number of the last line of a message that starts at line `first`; its further lines are indented.
@@ -52,23 +52,23 @@ end
 
 -- Returns the reason for a trainer's failure, indented, from its log after the byte offset `from`; nil if there is
 -- none. The text has a line for each failed run, and all lines of the first message. If no line is on a run, the text
--- has the lines from the first error on, or the last lines. most: the most lines of a message; runs: only their errors
--- count; nil: all errors.
-function M.format_errors(path, from, most, runs)
+-- has the lines from the first error on, or the last lines. max_lines: the most lines of a message; runs: the runs
+-- whose errors are reported, nil for all.
+function M.format_errors(path, from, max_lines, runs)
   local text = input.read_end(path, (lfs.attributes(path, "size") or 0) - from) or ""
   local lines, list = lists.filter(lists.find_all(text, "[^\n]+"), is_message), {}
   local function take(first, last)
-    for i = first, math.min(last, first + most - 1) do
+    for i = first, math.min(last, first + max_lines - 1) do
       list[#list + 1] = "    " .. lines[i]
     end
   end
   local errors = find_errors(lines, runs)
-  for i, one in ipairs(errors) do
-    take(one, i == 1 and find_message_end(lines, one) or one)
+  for i, number in ipairs(errors) do
+    take(number, i == 1 and find_message_end(lines, number) or number)
   end
   if #errors == 0 then
     local first = lists.map(lines, function(line, i) return line:find("error: ", 1, true) and i or nil end)[1]
-    take(first or math.max(1, #lines - most + 1), #lines)
+    take(first or math.max(1, #lines - max_lines + 1), #lines)
   end
   return list[1] and table.concat(list, "\n")
 end

@@ -34,12 +34,12 @@ end
 -- Returns the waiting cells whose source run is done, one for each file to make; and the number of their files that
 -- exist by now. The source run's cell may be outside the selected cells. refused: the set of files to leave out.
 local function find_ready(options, study, refused)
-  local list, locks, known, existing = {}, ledger.read_locks(), {}, 0
+  local list, locks, listed_files, existing = {}, ledger.read_locks(), {}, 0
   for _, cell in ipairs(study.cells) do
     local source = not cell.spec and cell.source or {}
-    if source.run and not refused[source.file] and not known[source.file]
+    if source.run and not refused[source.file] and not listed_files[source.file]
       and ledger.read_state(options.out .. "/" .. source.run, ledger.derive_wanted(source.cell), locks) == "done" then
-      known[source.file] = true
+      listed_files[source.file] = true
       local is_made = is_file(options.out .. "/" .. source.file)
       existing = existing + (is_made and 1 or 0)
       list[#list + 1] = not is_made and cell or nil
