@@ -329,15 +329,15 @@ lh_status lh_checkpoint_resume(const char *directory, const lh_spec *spec, lh_st
     lh_status status = lh_checkpoint_make_path(current, directory, "", error);
     if (status == LH_OK) status = lh_checkpoint_make_path(previous, directory, ".previous", error);
     if (status != LH_OK) return status;
-    outcome now = try_file(current, spec, state, facts, &first);
-    if (now == REFUSED) return lh_fail(error, LH_ERR_INPUT, "%s", first.text);
-    if (now == UNREADABLE) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s", first.text);
-    outcome before = now == GOOD ? ABSENT : try_file(previous, spec, state, facts, &second);
-    if (before == UNREADABLE) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s", second.text);
-    if (now == ABSENT && before == ABSENT) return LH_OK;
+    outcome current_outcome = try_file(current, spec, state, facts, &first);
+    if (current_outcome == REFUSED) return lh_fail(error, LH_ERR_INPUT, "%s", first.text);
+    if (current_outcome == UNREADABLE) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s", first.text);
+    outcome previous_outcome = current_outcome == GOOD ? ABSENT : try_file(previous, spec, state, facts, &second);
+    if (previous_outcome == UNREADABLE) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s", second.text);
+    if (current_outcome == ABSENT && previous_outcome == ABSENT) return LH_OK;
     *found = 1;
-    if (now == GOOD) return LH_OK;
-    if (before != GOOD) return lh_fail(error, LH_ERR_INPUT, "%.500s\n%.500s", first.text, second.text);
+    if (current_outcome == GOOD) return LH_OK;
+    if (previous_outcome != GOOD) return lh_fail(error, LH_ERR_INPUT, "%.500s\n%.500s", first.text, second.text);
     lh_fail(note, LH_OK, "%.480s; going on from %.480s, step %lld", first.text, previous, (long long)facts->step);
     return LH_OK;
 }

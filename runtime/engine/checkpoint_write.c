@@ -21,7 +21,8 @@
 #include "engine/checkpoint.h"
 #include "engine/checkpoint_parts.h"
 
-enum { META_COUNT = LH_IDENTITY_COUNT + 6, META_MOST = META_COUNT + 2 }; /* two entries are not in every file */
+/* Metadata entries that every file has, and the most that a file has: two more depend on the run. */
+enum { META_COUNT = LH_IDENTITY_COUNT + 6, META_MOST = META_COUNT + 2 };
 
 /* The content of one file: the list of tensors and their names. Data is not copied from the state. */
 typedef struct content {
