@@ -136,6 +136,11 @@ function M.finish() end
 local GATHERED = { uniform = "gather_uniform", query = "gather_query", key = "gather_key",
   distance = "gather_distance", sum = "gather_sum", pair = "gather_pair" }
 
+-- The address of a key's gradients of a running sum, by the lanes of the queries. They are summed once per sequence.
+local function write_lanes(t)
+  return ("dr->lanes + (%s * dr->stride + j) * LANES"):format(t.head_row or "h")
+end
+
 -- Returns the statements of a pair's backward pass, for the gradients of the logit and of the learned tables; whether
 -- they need the logit; and whether the logit's gradient differs from dscore, the score's. In C, `weighted` is dscore
 -- times the inverse of the sum by which attention weights are divided.
@@ -144,8 +149,9 @@ function M.derive_pair(build, score)
   local weighted, dscore = nests.make_given(build, "weighted"), nests.make_given(build, "dscore")
   for _, entry in ipairs(nests.derive_tables(build, score, weighted)) do
     local t = entry.leaf.table
-    effects[#effects + 1] = { kind = GATHERED[t.class], node = entry.gradient, table = t, loops = entry.loops,
-      target = t.class == "pair" and M.write_address("d", t, "score")
+    local by_lane = t.running and t.class == "key"
+    effects[#effects + 1] = { kind = by_lane and "gather_pair" or GATHERED[t.class], node = entry.gradient, table = t,
+      loops = entry.loops, target = by_lane and write_lanes(t) or t.class == "pair" and M.write_address("d", t, "score")
         or t.class == "key" and M.write_element("d", t, "score"), name = t.name }
   end
   local logit = nests.derive_logit(build, score, dscore)

@@ -386,7 +386,8 @@ function M.count_bytes(family, sizes, T, S)
       + (t.row and sizes.reals(counts[t.class]) or 0)
   end)
   local running = family.score.running
-  local scratch = running and 2 * sizes.reals(#running.sums * family.heads * (queries + sizes.lanes)) or 0
+  local sums = running and #running.sums * family.heads * (queries + sizes.lanes) or 0
+  local scratch = 2 * sizes.reals(sums) + sizes.reals(sums * sizes.lanes)
   return { step_tables = bytes, sums = family.score.trains and bytes or 0, scratch = scratch }
 end
 

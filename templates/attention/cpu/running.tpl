@@ -4,6 +4,7 @@
 typedef struct ${name}_running {
     int stride; /* elements of one head: those of T tokens, and whole vectors from any token on */
     real *sums; /* [${running.heads}][stride] */
+    real *lanes; /* in gradients: [${running.heads}][stride][LANES] those of keys' sums, added up at the sequence's end */
 } ${name}_running;
 
 /* Elements of the running sums of a sequence. */
@@ -40,6 +41,7 @@ static void make_${name}_running(const ${name}_running *r, int from, int to, con
 static void end_${name}_running(const ${name}_running *dr, int T, const real *values, real *dvalues) {
     for (int row = 0; row < ${running.heads}; row++) {
         real *dsum = dr->sums + row * dr->stride;
+        for (int j = 0; j < T; j++) dsum[j] += sum_lanes(load(dr->lanes + (row * dr->stride + j) * LANES));
         for (int j = T - 1; j > 0; j--) dsum[j - 1] += dsum[j];
     }
     for (int h = 0; h < ${PREFIX}HEADS; h++)

@@ -10,13 +10,16 @@ ${name}_running running, drunning; /* of one sequence; drunning: gradients, in t
 scratch->running = place_${name}_running(T, reserve(memory, used, count_${name}_running(T) * sizeof(real)));
 % section("lay_out_training")
 scratch->drunning = place_${name}_running(T, reserve(memory, used, count_${name}_running(T) * sizeof(real)));
+scratch->drunning.lanes = reserve(memory, used, count_${name}_running(T) * LANES * sizeof(real));
 % section("kept_sums")
 if (sums) {
     w->${name}.running = place_${name}_running(T, sums);
     sums += count_${name}_running(T);
 }
 make_${name}_running(&w->${name}.running, ${from_token}, ${to_token}, ${request_name}); % section("sequence")
-memset(w->${name}.drunning.sums, 0, count_${name}_running(T) * sizeof(real)); % section("sequence_back")
+% section("sequence_back")
+memset(w->${name}.drunning.sums, 0, count_${name}_running(T) * sizeof(real));
+memset(w->${name}.drunning.lanes, 0, count_${name}_running(T) * LANES * sizeof(real));
 % section("group_back") % if not scalar.trains
 vector inverse_in_range = keep_where(lanes_before(T - first), inverse);
 % section("clear") % if wider
