@@ -56,7 +56,8 @@ local MADE = "0123456789abcdef"
 
 -- A requested trainer for these instruction-set levels.
 local function make_job(levels, changes)
-  local trainer = { stamp = MADE, loose_stamp = "1005e", levels = levels, defaults = { text = "longhand", room = 10 } }
+  local trainer = { stamp = MADE, loose_stamp = "1005e", levels = levels,
+    defaults = { text = "longhand", reserved = 10 } }
   return lists.update(trainer, changes or {})
 end
 
@@ -74,7 +75,7 @@ function TestFresh.test_a_build_is_fresh_by_stamp_and_levels()
   lu.assertFalse(build.is_fresh(dir, make_job("x86-64-v4")))
   lu.assertFalse(build.is_fresh(dir, make_job("x86-64", { stamp = "fedcba9876543210" })))
   lu.assertFalse(build.is_fresh(dir, make_job("x86-64", { loose_stamp = "0" })))
-  lu.assertFalse(build.is_fresh(dir, make_job("x86-64", { defaults = { text = "longhand", room = 11 } })))
+  lu.assertFalse(build.is_fresh(dir, make_job("x86-64", { defaults = { text = "longhand", reserved = 11 } })))
   lu.assertFalse(build.is_fresh("/nonexistent", make_job("x86-64")))
 end
 
