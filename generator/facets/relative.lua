@@ -56,7 +56,6 @@ M.fields = {
   { path = "encoding.relative.rows", type = "integer", min = 2, max = 65536, default = 64, only = { "cope" },
     doc = "the number of rows of the table, for counts from 0 to rows - 1; larger counts have the last row" },
   { path = "encoding.relative.divided", seldom = true, type = "boolean", default = true, only = { "cope" },
-    fingerprints = { "COUNT_FACTOR" },
     doc = "whether q e is divided by sqrt(D), as in the authors' code; false: only q k is, as in the paper" },
   { path = "encoding.relative.init_sigma", seldom = true, type = "number", above = 0, only = { "shaw" },
     optional = true,

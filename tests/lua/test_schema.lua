@@ -351,7 +351,7 @@ function TestSchema.test_absent_identifiers_follow_the_features()
   local score = " placed score_pair score_tables" .. off
   local drawn = "GRID_WIDTH cyclic token_positions FIRST_POSITION draw_sequence signed_distances "
   local geometric = "geometric LEAST_TOTAL direction_scale DIRECTION_WIDTH "
-  local counts = "count_table COUNT_ROWS COUNT_FACTOR "
+  local counts = "count_table COUNT_ROWS "
   local relative = "position_bias table_row relative_table " .. counts .. "visible " .. geometric
   local scalings = "interpolated log_base slowed "
   local others = "w->passes ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
