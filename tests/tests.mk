@@ -44,7 +44,7 @@ UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
 # LEVELS. Specs of AS_RELEASED (patterns) are optimised; the others compile in a third of the time, which saves more
 # than their slower steps cost. Kernels are the same in all.
 EVERY_LEVEL ?= parity_dropout_rand_rope
-AS_RELEASED ?= $(EVERY_LEVEL) parity_relative parity_decoder_rope parity_geometric_plain
+AS_RELEASED ?= $(EVERY_LEVEL) parity_relative parity_dropout_relative parity_decoder_rope parity_geometric_plain
 TEST_SPECS := $(RANDOM_WRITTEN) $(filter-out random_%,$(sort $(patsubst build/tests/specs/%/spec.c,%,$(wildcard \
 	build/tests/specs/*/spec.c))))
 FUZZ_SOURCES := $(filter-out tests/fuzz/libfuzzer.c,$(wildcard tests/fuzz/*.c))
