@@ -1,7 +1,7 @@
 -- Attention in fragments, in exact arithmetic: several groups of rows, windows and causal masks, scores, weights that are
 -- dropped out, cross-attention. Device code in the emulation against the CPU half (tests/emulation/test_model.c).
 return {
-  task = { kind = "duplicate_string" },
+  task = { kind = "reverse_string" },
   encoding = { encoder = { score = { use = "alibi" }, mask = { kind = "window", left = 3, right = 2 } },
     decoder = { score = function(x) return 2 * tanh(x.score / 2) end },
     cross = { mask = { kind = "window", left = 9, right = 2 } } },
