@@ -5,14 +5,15 @@
 #     sh tests/cuda/check.sh [--few | --all [ARCHITECTURES] | --record]
 #
 # Compiles the device code of the showcase, and of one of its runs with products that are cut by warp, for one
-# architecture of each class; with --few for sm_90 alone, except that of $WIDEST, which needs the most registers; with
-# --all for every architecture of the toolkit, or for those of a list (sm_80,sm_90), together with the device code of
-# the test specs and of every encoding in spec/encodings, which it generates. Attention must not spill a register for
-# any architecture. The assembler's report on each kernel (registers, stack, spills, shared memory) is compared with
-# resources.txt, the largest values of any architecture of a class. A toolkit of another version than the recorded one
-# gives other numbers, which are not compared. The runtime's declarations of the driver, NVRTC and cuBLASLt are compared
-# with the toolkit's headers (driver.c, nvrtc.c, cublaslt.c). The instructions of a step of the showcase are counted
-# from PTX and compared with counts.txt (tests/ptx/counts.sh). Lines: "ok NAME", "not ok NAME: why", "skip NAME: why".
+# architecture of each class; with --few for sm_90 alone, except that of $WIDEST, which needs the most registers, and
+# counts instructions at one length; with --all for every architecture of the toolkit, or for those of a list
+# (sm_80,sm_90), together with the device code of the test specs and of every encoding in spec/encodings, which it
+# generates. Attention must not spill a register for any architecture. The assembler's report on each kernel (registers,
+# stack, spills, shared memory) is compared with resources.txt, the largest values of any architecture of a class. A
+# toolkit of another version than the recorded one gives other numbers, which are not compared. The runtime's
+# declarations of the driver, NVRTC and cuBLASLt are compared with the toolkit's headers (driver.c, nvrtc.c,
+# cublaslt.c). The instructions of a step of the showcase are counted from PTX and compared with counts.txt
+# (tests/ptx/counts.sh). Lines: "ok NAME", "not ok NAME: why", "skip NAME: why".
 # --record writes resources.txt from the reports of nvcc and NVRTC, which differ a little, for every architecture, and
 # counts.txt from NVRTC's PTX.
 TABLE=tests/cuda/resources.txt
