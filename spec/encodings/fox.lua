@@ -1,4 +1,4 @@
--- Forgetting attention (Lin et al. 2025): a token forgets the tokens before it, at a rate that its input gives.
+-- Forgetting attention (Lin et al. 2025): a token forgets the tokens before it, at a rate computed from its input.
 --
 -- A logit gets the sum of log f over the tokens after the key, up to the query. f = sigmoid(gate) is the token's forget
 -- gate, one for each head. This is the paper's form without the Pro block. Attention that also sees later keys forgets

@@ -1,4 +1,4 @@
--- Sorting with ALiBi whose slopes are learned: a formula whose parameters get gradients.
+-- Sorting with ALiBi and learned slopes: a formula in the spec, with parameters that are trained.
 return {
   task     = { kind = "bucket_sort" },
   encoding = {

@@ -1,5 +1,5 @@
--- Copies of bits by the looped transformer of Fan et al. 2024, without positions: as many passes as bits. The longest
--- training length grows by one every 1000 steps.
+-- Copying of bits by the looped transformer of Fan et al. 2024, without positions and with one pass for each bit. The
+-- longest training length grows by one every 1000 steps.
 return {
   task     = { kind = "full_answer", options = { operation = "copy" } },
   encoding = { kind = "none", mask = { kind = "causal" } },

@@ -1,9 +1,9 @@
--- Controls that locate the effect of a calibrated bias: students of it, of biases with one defect, and without a bias.
+-- Controls that locate the effect of a calibrated bias: it is compared with biases that have one defect, and with none.
 --
 -- Each task has three teachers (scale small: two), one per seed. Each bias made from a teacher has three students. The
 -- biases `table`, `pairs` and `none` have no teacher: there, each value of the axis `teacher` is the seed of one run.
 -- All cells except the teachers train for the same number of steps.
-local few = { epochs = 4 } -- for all cells but the teachers, at every scale
+local short_training = { epochs = 4 } -- for all cells but the teachers, at every scale
 
 -- The stage that calibrates a bias with one defect.
 local function calibrate(control)
@@ -22,17 +22,17 @@ return {
     { name = "task", use = "duan_tasks", only = { "successor", "addition" } },
     { name = "bias", values = {
       { name = "teacher", spec = { encoding = { use = "sinusoid" } } },
-      { name = "calibrated", spec = { train = few } },
-      { name = "values", spec = { train = few } },
-      { name = "heads", spec = { train = few } },
-      { name = "shifted", spec = { train = few } },
-      { name = "random", spec = { train = few } },
-      { name = "table", spec = { train = few, encoding = { use = "distance_table",
+      { name = "calibrated", spec = { train = short_training } },
+      { name = "values", spec = { train = short_training } },
+      { name = "heads", spec = { train = short_training } },
+      { name = "shifted", spec = { train = short_training } },
+      { name = "random", spec = { train = short_training } },
+      { name = "table", spec = { train = short_training, encoding = { use = "distance_table",
         cross = { use = "distance_table" } } } },
       -- Targets have 62 tokens, sources up to 125: the cross table has a number for each entry of a calibrated bias.
-      { name = "pairs", spec = { train = few, encoding = { use = "pair_table",
+      { name = "pairs", spec = { train = short_training, encoding = { use = "pair_table",
         cross = { parameters = { columns = 128, bias = { shape = 8192 } } } } } },
-      { name = "none", spec = { train = few, encoding = { use = "none" } } },
+      { name = "none", spec = { train = short_training, encoding = { use = "none" } } },
     } },
     { name = "teacher", use = "duan_seeds" },
   },
