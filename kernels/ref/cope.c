@@ -20,7 +20,7 @@ static bool is_counted(const lh_ref_cope *shape, int i, int j, int s) {
 
 /* A query of a head, with the gates and counts of its keys. */
 typedef struct query_row {
-    int i, at; /* at: the first element of the query in q */
+    int i, offset; /* offset: index in q of the first element of the query */
     double *gate, *count;
 } query_row;
 
@@ -33,7 +33,7 @@ static double get_term_scale(const lh_ref_cope *shape) { return shape->divided ?
 static void count_keys(const lh_ref_cope *shape, const double *q, const double *k, int h, query_row *row) {
     int D = shape->head_width, C = shape->heads * D;
     for (int j = 0; j <= row->i; j++)
-        row->gate[j] = sigmoid(get_gate_scale(shape) * dot(D, q + row->at, k + j * C + h * D));
+        row->gate[j] = sigmoid(get_gate_scale(shape) * dot(D, q + row->offset, k + j * C + h * D));
     for (int j = 0; j <= row->i; j++) {
         row->count[j] = 0;
         for (int s = 0; s <= row->i; s++)
@@ -74,8 +74,8 @@ static void add_terms(void *context, int h, const query_row *row) {
     for (int j = 0; j <= row->i; j++) {
         double low = floor(row->count[j]), high = ceil(row->count[j]), share = row->count[j] - low;
         p->score[((size_t)h * T + row->i) * T + j] +=
-            get_term_scale(p->shape) * ((1 - share) * dot(D, p->q + row->at, get_vector(p, low)) +
-                                        share * dot(D, p->q + row->at, get_vector(p, high)));
+            get_term_scale(p->shape) * ((1 - share) * dot(D, p->q + row->offset, get_vector(p, low)) +
+                                        share * dot(D, p->q + row->offset, get_vector(p, high)));
     }
 }
 
@@ -89,8 +89,8 @@ static void add_gate_grad(const pass *p, int h, const query_row *row, int s, dou
     int D = p->shape->head_width, key = (s * p->shape->heads + h) * D;
     double dproduct = dgate * row->gate[s] * (1 - row->gate[s]) * get_gate_scale(p->shape);
     for (int d = 0; d < D; d++) {
-        p->dq[row->at + d] += dproduct * p->k[key + d];
-        p->dk[key + d] += dproduct * p->q[row->at + d];
+        p->dq[row->offset + d] += dproduct * p->k[key + d];
+        p->dk[key + d] += dproduct * p->q[row->offset + d];
     }
 }
 
@@ -102,10 +102,10 @@ static void add_term_grads(void *context, int h, const query_row *row) {
         double dterm = get_term_scale(p->shape) * p->dscore[((size_t)h * T + row->i) * T + j], dcount = 0;
         for (int d = 0; d < D; d++) {
             double below = get_vector(p, low)[d], above = get_vector(p, high)[d];
-            p->dq[row->at + d] += dterm * ((1 - share) * below + share * above);
-            p->dtable[(int)low * D + d] += dterm * (1 - share) * p->q[row->at + d];
-            p->dtable[(int)high * D + d] += dterm * share * p->q[row->at + d];
-            dcount += dterm * p->q[row->at + d] * (above - below);
+            p->dq[row->offset + d] += dterm * ((1 - share) * below + share * above);
+            p->dtable[(int)low * D + d] += dterm * (1 - share) * p->q[row->offset + d];
+            p->dtable[(int)high * D + d] += dterm * share * p->q[row->offset + d];
+            dcount += dterm * p->q[row->offset + d] * (above - below);
         }
         for (int s = 0; s <= row->i && p->shape->mistake != LH_REF_COUNTS_DETACHED; s++)
             if (is_counted(p->shape, row->i, j, s)) add_gate_grad(p, h, row, s, dcount);

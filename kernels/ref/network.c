@@ -72,15 +72,15 @@ static node **make_frame(run *r, const lh_ref_scope *scope, node **outside, node
 }
 
 /* Calls the observer for a repetition of a block; `from`: its first entry of the tape. */
-static void show(const run *r, int layer, const node *input, const node *output, int from) {
-    lh_ref_seen seen = {.input = input->x, .output = output->x};
+static void call_observer(const run *r, int layer, const node *input, const node *output, int from) {
+    lh_ref_layer_values values = {.input = input->x, .output = output->x};
     for (int i = r->length - 1; i >= from; i--) {
         if (r->tape[i].op->kind != LH_REF_ATTENTION) continue;
-        seen.cross = seen.attention;
-        seen.scores = r->tape[i].attention.logits;
-        seen.attention = r->tape[i].attention.weights;
+        values.cross = values.attention;
+        values.scores = r->tape[i].attention.logits;
+        values.attention = r->tape[i].attention.weights;
     }
-    r->batch->observer->see(r->batch->observer->context, r->sequence, layer, &seen);
+    r->batch->observer->observe(r->batch->observer->context, r->sequence, layer, &values);
 }
 
 /* The members that all tape entries of one repetition of a scope share. */
@@ -120,7 +120,7 @@ static void run_block(run *r, const lh_ref_operation *op, node **values) {
                                        (uint32_t)(block->site + use)};
         for (int i = 0; i < block->operation_count; i++) execute(r, &block->operations[i], &repetition);
         node *output = repetition.values[block->last];
-        if (r->batch->observer) show(r, repetition.layer, input, output, from);
+        if (r->batch->observer) call_observer(r, repetition.layer, input, output, from);
         input = output;
     }
     values[op->out] = input;

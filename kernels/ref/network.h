@@ -20,7 +20,7 @@
 
 typedef enum lh_ref_kind {
     LH_REF_EMBED,      /* scale table[token] (+ shift) (+ noise) (+ positions), with dropout */
-    LH_REF_ZEROS,      /* zeros, of no input */
+    LH_REF_ZEROS,      /* zeros, without an input */
     LH_REF_PLACE,      /* x0 + positions, with dropout */
     LH_REF_PRODUCT,    /* x0 W + b, with several weights side by side */
     LH_REF_ACTIVATION, /* f(x0), with dropout */
@@ -174,15 +174,15 @@ typedef struct lh_ref_model {
 
 /* Values that a repetition of a block computed for one sequence; scores (the logits) and attention (the weights) are
  * those of the block's first attention. */
-typedef struct lh_ref_seen {
+typedef struct lh_ref_layer_values {
     const double *input, *output;     /* [tokens][width] */
     const double *scores, *attention; /* [heads][tokens][tokens] */
     const double *cross;              /* [heads][queries][keys] weights of the second attention, or NULL */
-} lh_ref_seen;
+} lh_ref_layer_values;
 
-/* layer: number of earlier repetitions of blocks. */
+/* A function that gets the values of every repetition of a block. layer: number of earlier repetitions. */
 typedef struct lh_ref_observer {
-    void (*see)(void *context, int sequence, int layer, const lh_ref_seen *seen);
+    void (*observe)(void *context, int sequence, int layer, const lh_ref_layer_values *values);
     void *context;
 } lh_ref_observer;
 

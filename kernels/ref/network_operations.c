@@ -125,7 +125,7 @@ static void embed_backward(run *r, tape_entry *entry) {
     free(d);
 }
 
-/* Forward and backward: a new value is zero, and its gradient goes nowhere. */
+/* The forward and the backward function of zeros: a new value is zero, and its gradient is not used. */
 static void leave_zeros(run *r, tape_entry *entry) {
     (void)r;
     (void)entry;

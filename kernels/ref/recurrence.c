@@ -6,7 +6,7 @@
 
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
-/* The sums of a step: the input's row, the biases, and the state before (NULL: zero) times its weight. */
+/* Writes the sums of a step: the input's row, the biases, and the state before it (NULL: zero) times its weight. */
 static void make_sums(const tape_entry *entry, int token, const double *before, double *sums) {
     const lh_ref_tensor *recurrent = get_tensor(entry, LH_REF_RECURRENT);
     const double *bias = get_parameter(entry, LH_REF_RECURRENT_BIAS);
@@ -18,7 +18,7 @@ static void make_sums(const tape_entry *entry, int token, const double *before, 
     }
 }
 
-/* Adds to the gradients of the parameters; dbefore = the gradient of the state before. */
+/* Adds to the gradients of the parameters; dbefore = the gradient of the state before the step. */
 static void make_sums_grad(const tape_entry *entry, int token, const double *before, const double *dsums,
                            double *dbefore) {
     const lh_ref_tensor *recurrent = get_tensor(entry, LH_REF_RECURRENT);
@@ -36,7 +36,8 @@ static void make_sums_grad(const tape_entry *entry, int token, const double *bef
     }
 }
 
-/* A step of N channels from its sums; cell: the cells of an LSTM, before and after the step. */
+/* Computes the state of N channels from the sums of a step. cell: the cells of an LSTM, on entry before the step, on
+ * return after it. */
 static void make_state(lh_ref_cell kind, int N, const double *sums, double *cell, double *state) {
     for (int n = 0; n < N; n++) {
         if (kind == LH_REF_LSTM) {
@@ -49,8 +50,8 @@ static void make_state(lh_ref_cell kind, int N, const double *sums, double *cell
     }
 }
 
-/* The gradients of the sums. d: those of the state; dcell: those of the cells after the step, then before it; before,
- * cell: the cells before and after the step. */
+/* Writes the gradients of the sums. d: the gradients of the state; dcell: on entry those of the cells after the step,
+ * on return those of the cells before it; before, cell: the cells before and after the step. */
 static void make_state_grad(lh_ref_cell kind, int N, const double *sums, const double *before, const double *cell,
                             const double *d, double *dcell, double *dsums) {
     for (int n = 0; n < N; n++) {

@@ -85,9 +85,10 @@ typedef struct lh_ref_rope {
 
 /* Returns the rotation of pair m of a head in radians per position: base^(-2m/head_width) without scaling. Source: Su
  * et al. 2021, "RoFormer", equation 15; base 10000 there. */
-double lh_ref_turn(const lh_ref_rope *rope, int head_width, int m);
+double lh_ref_rotation_speed(const lh_ref_rope *rope, int head_width, int m);
 
-/* Writes cosine and sine [tokens][head_width/2] of positions[t] * lh_ref_turn, times YaRN's attention_factor. */
+/* Writes cosine and sine [tokens][head_width/2] of positions[t] * lh_ref_rotation_speed, times YaRN's
+ * attention_factor. */
 void lh_ref_rotation(int tokens, int head_width, const lh_ref_rope *rope, const int32_t *positions, double *cosine,
                      double *sine);
 

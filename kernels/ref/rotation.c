@@ -12,23 +12,23 @@ void lh_ref_sinusoid(int width, double position, double *out) {
 }
 
 /* Returns the share of the unscaled rotation in a pair's rotation: 0 for slow pairs, 1 for fast pairs. */
-static double compute_yarn_share(const lh_ref_rope *rope, double turn) {
-    double wavelength = 2 * acos(-1.0) / turn, turns = rope->original_length / wavelength;
+static double compute_yarn_share(const lh_ref_rope *rope, double speed) {
+    double wavelength = 2 * acos(-1.0) / speed, turns = rope->original_length / wavelength;
     if (turns < rope->beta_slow) return 0;
     if (turns > rope->beta_fast) return 1;
     return (turns - rope->beta_slow) / (rope->beta_fast - rope->beta_slow);
 }
 
-double lh_ref_turn(const lh_ref_rope *rope, int head_width, int m) {
-    double D = head_width, turn = pow(rope->base, -2 * m / D);
+double lh_ref_rotation_speed(const lh_ref_rope *rope, int head_width, int m) {
+    double D = head_width, speed = pow(rope->base, -2 * m / D);
     switch (rope->scaling) {
-    case LH_REF_UNSCALED: return turn;
-    case LH_REF_LINEAR: return turn / rope->factor;
+    case LH_REF_UNSCALED: return speed;
+    case LH_REF_LINEAR: return speed / rope->factor;
     case LH_REF_NTK: return pow(rope->base * pow(rope->factor, D / (D - 2)), -2 * m / D);
     case LH_REF_YARN: break;
     }
-    double unchanged_share = compute_yarn_share(rope, turn);
-    return (1 - unchanged_share) * turn / rope->factor + unchanged_share * turn;
+    double unchanged_share = compute_yarn_share(rope, speed);
+    return (1 - unchanged_share) * speed / rope->factor + unchanged_share * speed;
 }
 
 void lh_ref_rotation(int tokens, int head_width, const lh_ref_rope *rope, const int32_t *positions, double *cosine,
@@ -36,7 +36,7 @@ void lh_ref_rotation(int tokens, int head_width, const lh_ref_rope *rope, const 
     double factor = rope->scaling == LH_REF_YARN ? rope->attention_factor : 1;
     for (int t = 0; t < tokens; t++) {
         for (int m = 0; m < head_width / 2; m++) {
-            double angle = positions[t] * lh_ref_turn(rope, head_width, m);
+            double angle = positions[t] * lh_ref_rotation_speed(rope, head_width, m);
             cosine[t * (head_width / 2) + m] = factor * cos(angle);
             sine[t * (head_width / 2) + m] = factor * sin(angle);
         }

@@ -88,10 +88,10 @@ static size_t count_logits(const pass *p) {
 }
 
 /* Stores the attention of the decoder's last layer; layers of the encoder have one attention and are skipped. */
-static void see_layer(void *context, int sequence, int layer, const lh_ref_seen *seen) {
+static void see_layer(void *context, int sequence, int layer, const lh_ref_layer_values *values) {
     pass *p = context;
-    const double *attention[LH_MAX_STREAMS] = {seen->cross, seen->attention};
-    for (int s = 0; seen->cross && s < LH_MAX_STREAMS; s++)
+    const double *attention[LH_MAX_STREAMS] = {values->cross, values->attention};
+    for (int s = 0; values->cross && s < LH_MAX_STREAMS; s++)
         memcpy(p->attention[s] + (size_t)sequence * count_pairs(p, s), attention[s],
                count_pairs(p, s) * sizeof(double));
 }

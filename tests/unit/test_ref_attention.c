@@ -55,7 +55,7 @@ static void test_unrotate_after_rotate_gives_input_back(void **state) {
 static void test_scaling_linear_divides_speeds_by_factor(void **state) {
     const lh_ref_rope linear = {.base = 10000, .scaling = LH_REF_LINEAR, .factor = 4};
     const double expected[] = {0.25, 0.025, 0.0025, 0.00025};
-    for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&linear, 8, m) / expected[m] - 1) < EXACT);
+    for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_rotation_speed(&linear, 8, m) / expected[m] - 1) < EXACT);
 }
 
 /* The first pair keeps its speed, the last is four times slower, and the speeds between them form a geometric
@@ -63,7 +63,7 @@ static void test_scaling_linear_divides_speeds_by_factor(void **state) {
 static void test_scaling_ntk_slows_the_last_pair_by_factor(void **state) {
     const lh_ref_rope ntk = {.base = 10000, .scaling = LH_REF_NTK, .factor = 4};
     const double expected[] = {1, 0.1 * pow(4, -1.0 / 3), 0.01 * pow(4, -2.0 / 3), 0.001 / 4};
-    for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&ntk, 8, m) / expected[m] - 1) < EXACT);
+    for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_rotation_speed(&ntk, 8, m) / expected[m] - 1) < EXACT);
 }
 
 /* Within 2 pi n positions, a pair of speed theta makes n theta rotations: 1000, 100, 10 and 1 for n = 1000. The third
@@ -72,7 +72,7 @@ static void test_scaling_yarn_slows_only_slow_pairs(void **state) {
     lh_ref_rope yarn = YARN;
     yarn.original_length = 2000 * acos(-1.0);
     const double expected[] = {1, 0.1, 0.01 * (22.0 / 31 / 4 + 9.0 / 31), 0.001 / 4};
-    for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&yarn, 8, m) / expected[m] - 1) < 1e-12);
+    for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_rotation_speed(&yarn, 8, m) / expected[m] - 1) < 1e-12);
 }
 
 static void test_scaling_by_one_changes_nothing(void **state) {
@@ -80,7 +80,8 @@ static void test_scaling_by_one_changes_nothing(void **state) {
         lh_ref_rope rope = YARN;
         rope.scaling = (lh_ref_scaling)scaling;
         rope.factor = 1;
-        for (int m = 0; m < 4; m++) assert_true(fabs(lh_ref_turn(&rope, 8, m) / lh_ref_turn(&ROPE, 8, m) - 1) < EXACT);
+        for (int m = 0; m < 4; m++)
+            assert_true(fabs(lh_ref_rotation_speed(&rope, 8, m) / lh_ref_rotation_speed(&ROPE, 8, m) - 1) < EXACT);
     }
 }
 

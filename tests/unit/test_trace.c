@@ -189,20 +189,20 @@ typedef struct observed {
     bool geometric, normalised;
 } observed;
 
-static void check_layer(void *context, int sequence, int layer, const lh_ref_seen *seen) {
+static void check_layer(void *context, int sequence, int layer, const lh_ref_layer_values *values) {
     observed *o = context;
     const lh_trace *site = &o->to[2 * layer]; /* the layer's input, its attention, its output */
     size_t activations = (size_t)o->tokens * WIDTH, pairs = (size_t)o->tokens * (size_t)o->tokens * HEADS;
     assert_int_equal(sequence, 0);
-    check_tensor(o->engine, site[0].activation, seen->input, activations);
+    check_tensor(o->engine, site[0].activation, values->input, activations);
     double *scores = to_doubles(o->engine, site[1].scores, pairs);
     if (o->geometric) check_geometric(o->engine, o->tokens, &site[1], o->normalised);
     else check_softmax(o->engine, o->tokens, &site[1]);
-    check_tensor(o->engine, site[1].attention, seen->attention, pairs);
-    memcpy(scores, seen->scores, pairs * sizeof *scores);
+    check_tensor(o->engine, site[1].attention, values->attention, pairs);
+    memcpy(scores, values->scores, pairs * sizeof *scores);
     check_scores(o->engine, site[1].scores, scores, pairs);
     free(scores);
-    check_tensor(o->engine, site[2].activation, seen->output, activations);
+    check_tensor(o->engine, site[2].activation, values->output, activations);
     o->layers++;
 }
 
