@@ -136,7 +136,7 @@ static const lh_trace_site sites[] = {
         {"layers.4.output", 64, 0, 0, 0},
 };
 
-/* Two operations per multiply-add; the backward pass costs twice the forward pass.
+/* A multiply-add counts as two operations, the backward pass as two forward passes.
  * Every token is multiplied by 245760 weights: 5 x (64 x 192 + 64 x 64 + 64 x 256 + 256 x 64).
  * Attention multiplies T^2 pairs by 5 x 64 channels twice.
  */
@@ -146,7 +146,7 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
 }
 
-/* The nominal count, plus the output layer at the labelled positions. */
+/* nominal_flops, plus the operations of the output layer at the labelled positions. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * 128.0 * shape->labels * shape->sequences;
     return nominal_flops(shape, mode) + output * (mode == LH_MODE_TRAIN ? 3 : 1);

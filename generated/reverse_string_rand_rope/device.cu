@@ -383,7 +383,7 @@ typedef enum finish {
 
 /* Products of matrices in global memory by one block, tile by tile. Slabs, parts of the two matrices, are staged in
  * shared memory, and the next slabs are prefetched into registers while the staged ones are multiplied. With many rows
- * tiles are tall, because a warp then reads less for each product. Warps without a part of the result also stage. Sums
+ * tiles are tall, because a warp then reads less for each product. Warps that compute no results also stage slabs. Sums
  * run in the order of k, for any number of rows. Reference: lh_ref_matmul. */
 
 enum {
@@ -658,8 +658,8 @@ INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int s
 /* Dropout masks, one bit per element: element e = t * C + c of example b takes half-word e % 8 of Philox block e / 8 at
  * counter (block, site, b, step), low halves first, and is kept if this number is at least round(65536 p). */
 
-/* The highest bit of each half of a word, if this half is at least the half of the limit. The subtraction of the lower
- * 15 bits of both halves at once never borrows from the neighbouring half. */
+/* Sets the highest bit of each half of a word whose half is at least that of the limit. The subtraction of the lower 15
+ * bits of both halves at once never borrows from the neighbouring half. */
 INLINE unsigned int compare_halves(unsigned int word, unsigned int limit) {
     const unsigned int high = 0x80008000u, difference = (word | high) - (limit & ~high);
     return ((word & ~limit) | ((word | ~limit) & difference)) & high;
@@ -938,7 +938,7 @@ enum {
     CHUNK_PIECES = 4096 / PIECE /* pieces of a chunk of LH_CHUNK elements */
 };
 
-/* The place in a piece of the thread's element i. */
+/* The index in a piece of the thread's element i. */
 INLINE int piece_element(const int i) { return 4 * (i / 4 * THREADS + (int)threadIdx.x) + i % 4; }
 
 INLINE void load_piece(const real *x, real part[PIECE_PART]) {
@@ -1001,7 +1001,7 @@ typedef struct adam {
 } adam;
 
 /* Clips the gradient of a piece of PIECE elements and updates its parameters, by a block. Arrays are [PIECE] in global
- * memory; all but the gradient are written. The first thread gets in squares the sums of squares of the piece's
+ * memory; all but the gradient are written. squares: for the first thread, the sums of squares of the piece's
  * parameters and of their change. REST1 and REST2 are 1 - b1 and 1 - b2, computed in double and then rounded. */
 INLINE void adam_piece(const adam a, const real *gradient, real *moment1, real *moment2, real *parameter,
                        double squares[2]) {

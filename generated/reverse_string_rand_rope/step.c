@@ -332,7 +332,7 @@ static size_t shared_bytes(const lh_shape *longest) {
     return sizeof(shared);
 }
 
-/* Returns how many sequences have about `most` tokens together; at least 1. */
+/* Returns the number of sequences that have about `most` tokens together; at least 1. */
 static int count_sequences(int most, const int length[LH_MAX_STREAMS]) {
     int sequences = (most + length[0] / 2) / length[0];
     return sequences > 0 ? sequences : 1;
@@ -388,7 +388,8 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
 
 #include "trace.inc"
 
-/* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. Skipped are
+/* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. Skipped
+ * operations are those of
  * - unused rows of the last layer
  * - tokens in the first layer, where a block of sequences has one row per symbol
  */

@@ -1,7 +1,7 @@
 /* Counts of keys: LANES queries at once, one row [LANES] per key. A query counts key j by its gate, a number between 0
- * and 1; the count of key j is the sum of the gates of key j and of all later keys that the query sees. Products
- * [row][LANES] are those of the queries and a table with a vector for every whole number; between two of them a count
- * has a term in between. */
+ * and 1; the count of key j is the sum of the gates of key j and of all later keys that the query sees. A table has a
+ * vector for every whole number; products [row][LANES] are the products of the queries with these vectors. The term of
+ * any other count is interpolated between two products. */
 #ifndef LONGHAND_KERNELS_COUNTS_H
 #define LONGHAND_KERNELS_COUNTS_H
 
@@ -15,7 +15,8 @@ INLINE vector count_key(vector sum, real most, vector gate, real *gates, real *c
     return sum;
 }
 
-/* A count between two rows of products: the lower row's elements by lane, and the count's distance to that row. */
+/* A count between two rows of products: the index of each lane's element in the lower row, and the count's distance to
+ * this row. */
 typedef struct lh_between {
     bits index;
     vector share;
@@ -45,8 +46,8 @@ INLINE vector look_up_count(const real *products, vector count) {
     return low + at.share * (high - low);
 }
 
-/* Adds the gradients dterm of terms to those of products; returns the gradients of counts. A count that is a whole
- * number, as every limited one is, has none. */
+/* Adds the gradients dterm of terms to those of products; returns the gradients of counts. The gradient is 0 if a count
+ * is a whole number, such as `most`. */
 INLINE vector look_up_count_grad(const real *products, real *dproducts, vector count, vector dterm) {
     lh_between at = find_between(count);
     vector low, high, dhigh = at.share * dterm, dlow = dterm - dhigh;

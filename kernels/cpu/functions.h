@@ -160,7 +160,7 @@ INLINE vector exp_of(vector x) {
 }
 
 /* log(x), with x = 2^k (1 + f), 1 + f in [2/3, 4/3): (log(1 + f) - f + f^2 / 2) / f^3 is a polynomial of degree 7,
- * whose error is 6e-9 of log(1 + f). Within 1 ulp, subnormal arguments too. */
+ * whose error is 6e-9 of log(1 + f). Within 1 ulp, also for subnormal arguments. */
 INLINE vector log_of(vector x) {
     const real coefficient[] = {-0x1.08055cp-3f, 0x1.1e66b0p-3f, -0x1.f31152p-4f, 0x1.1ed71ap-3f,
                                 -0x1.559dcap-3f, 0x1.99d028p-3f, -0x1.fffef0p-3f, 0x1.555506p-2f};

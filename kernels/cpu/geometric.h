@@ -13,8 +13,8 @@
 #include "kernels/cpu/functions.h"
 #include "kernels/cpu/math.h"
 
-/* Smaller chances that a query reaches a key count as 0, so that no product of chances is subnormal, because subnormal
- * arithmetic is slow. (In float no result of compute_chances is below 6e-26 in magnitude.) */
+/* The least chance to reach a key; smaller ones count as 0. So no product of chances is subnormal; subnormal arithmetic
+ * is slow. (In float no result of compute_chances is below 6e-26 in magnitude.) */
 static const real LEAST_CHANCE = REAL_BYTES == 8 ? (real)1e-150 : (real)1e-12;
 
 /* ---- one pair ---- */
@@ -89,10 +89,10 @@ INLINE void compute_chances(const int N, const vector *x, vector *match, vector 
     }
 }
 
-/* ---- outwards: the chance that reaches a key ---- */
+/* ---- outwards: the chance that a query reaches a key ---- */
 
-/* The chance that a query's search goes past a key. A chance that counts as 0 does not shrink further: see
- * LEAST_CHANCE. */
+/* The chance that a query goes past a key, from the chance that it reaches the key. A chance that counts as 0 does not
+ * shrink further: see LEAST_CHANCE. */
 INLINE vector pass_key(vector chance, vector miss) { return maximum(broadcast(LEAST_CHANCE / 2), chance * miss); }
 
 /* Replaces N rows of logits, `step` rows apart, by matches; writes grad_factor and misses. */
@@ -179,7 +179,7 @@ INLINE vector lanes_with_bit(vector a, vector b, const int bit) {
 
 enum { MIRROR_BLOCK = LANES / 2 }; /* rows per pass */
 
-/* Delays lanes whose index has the bit by `bit` rows; late: rows that are not output yet. */
+/* Delays lanes whose index has the bit by `bit` rows; late: delayed rows that are not output yet. */
 INLINE void delay_lanes(const int bit, vector *x, vector *late) {
     vector y[MIRROR_BLOCK];
     UNROLL
@@ -236,7 +236,7 @@ NOINLINE void mirror_rows(int first, int from, int to, int low, int high, const 
 
 /* ---- weights ---- */
 
-/* The chance that reaches a pair, from the chances of both sides. */
+/* The chance that a query reaches a key, from the chances of both sides; 0 below LEAST_CHANCE. */
 INLINE vector reach_chance(vector nearer, vector across) {
     vector chance = nearer * across;
     return keep_where(~(chance < LEAST_CHANCE), chance);

@@ -33,7 +33,7 @@ INLINE void token_sums_grad(int rows, const int M, const uint16_t *token, int st
 
 /* ---- simple RNN: h = relu(sums + bias) ---- */
 
-/* states [rows][N]: the sums, then the states. */
+/* states [rows][N]: on entry the sums, on return the states. */
 INLINE void rnn_step(int rows, const int N, const real *bias, real *states) {
     for (int m = 0; m < rows; m++, states += N) {
         for (int n = 0; n < N; n += LANES) {
@@ -43,8 +43,8 @@ INLINE void rnn_step(int rows, const int N, const real *bias, real *states) {
     }
 }
 
-/* d [rows][N]: the gradients of the states, then of the sums. later [rows][N]: further gradients of the states, through
- * the next step; NULL: there is none. */
+/* d [rows][N]: on entry the gradients of the states, on return those of the sums. later [rows][N]: further gradients of
+ * the states, through the next step; NULL: there is none. */
 INLINE void rnn_step_grad(int rows, const int N, const real *states, const real *later, real *d) {
     for (int i = 0; i < rows * N; i += LANES) {
         vector dstate = load(d + i);
@@ -55,8 +55,8 @@ INLINE void rnn_step_grad(int rows, const int N, const real *states, const real 
 
 /* ---- LSTM: c = sigmoid(f + 1) c + sigmoid(i) tanh(g), h = sigmoid(o) tanh(c); Hochreiter and Schmidhuber 1997 ---- */
 
-/* gates [rows][4 N]: the sums i, g, f, o, then their sigmoids and the tanh of g. before, cells [rows][N]: the cells
- * before and after the step, which may be the same array; before NULL: they were zero. */
+/* gates [rows][4 N]: on entry the sums i, g, f, o, on return the sigmoids of i, f, o and the tanh of g. before, cells
+ * [rows][N]: the cells before and after the step, which may be the same array; before NULL: zero. */
 INLINE void lstm_step(int rows, const int N, const real *before, real *gates, real *cells, real *restrict states) {
     for (int m = 0; m < rows; m++, gates += 4 * N, cells += N, states += N) {
         for (int n = 0; n < N; n += LANES) {
@@ -74,9 +74,9 @@ INLINE void lstm_step(int rows, const int N, const real *before, real *gates, re
     }
 }
 
-/* gates [rows][4 N]: the values that lstm_step left, then the gradients of the sums. dstates [rows][N]: the gradients
- * of the states. dcells [rows][N]: the gradients of the cells after the step through later steps, then of the cells
- * before it. */
+/* gates [rows][4 N]: on entry the values that lstm_step wrote, on return the gradients of the sums. dstates [rows][N]:
+ * the gradients of the states. dcells [rows][N]: on entry the gradients, through later steps, of the cells after the
+ * step, on return those of the cells before it. */
 INLINE void lstm_step_grad(int rows, const int N, const real *before, const real *cells, const real *dstates,
                            real *restrict dcells, real *restrict gates) {
     for (int m = 0; m < rows; m++, gates += 4 * N, cells += N, dstates += N, dcells += N) {

@@ -79,8 +79,8 @@ INLINE void dot_rotated_by(const int C, const int SIDE, int keys, const real *re
     }
 }
 
-/* Products of all keys, ROTATED_KEYS at a time, or one fewer if fewer products are then unused. rows and products have
- * space up to a multiple of ROTATED_KEYS. */
+/* Products of all keys, ROTATED_KEYS at a time, or ROTATED_KEYS - 1 if this computes fewer unused products. rows and
+ * products have space up to a multiple of ROTATED_KEYS. */
 INLINE void dot_rotated(const int C, int keys, const real *restrict rotated, const real *restrict rows,
                         real *restrict products) {
     const int fewer_keys = ROTATED_KEYS - 1;

@@ -1,4 +1,4 @@
-/* Functions for scores in addition to functions.h: vectors of indices and positions, buckets, moves of lanes for sums
+/* Functions for scores in addition to functions.h: vectors of indices and positions, buckets, shifts of lanes for sums
  * along diagonals, and lines of masks. */
 #ifndef LONGHAND_KERNELS_SCORE_H
 #define LONGHAND_KERNELS_SCORE_H

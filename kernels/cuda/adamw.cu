@@ -9,7 +9,7 @@ INLINE double integer_power(double base, unsigned int n) {
     return result;
 }
 
-/* Updates a piece. The first thread gets in squares the sums of squares of the piece's parameters and of their change.
+/* Updates a piece. squares: for the first thread, the sums of squares of the piece's parameters and of their change.
  * shares: learning rate * decay for each of a thread's elements. REST1 and REST2 are 1 - b1 and 1 - b2, computed in
  * double and then rounded. */
 INLINE void adamw_piece(const adam a, const real shares[PIECE_PART], const real *gradient, real *moment1, real *moment2,

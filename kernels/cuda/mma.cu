@@ -1,5 +1,5 @@
 /* Instructions of the tensor cores. The PTX manual describes the fragments of mma.m16n8k8 and mma.m16n8k16. Results
- * have registers of their own, so PTX has no copies of the addends. */
+ * have separate registers, so PTX has no copies of the addends. */
 
 INLINE unsigned int to_tf32(float x) {
     unsigned int rounded;
@@ -35,8 +35,8 @@ INLINE void mma_bf16(float c[4], const unsigned int a[4], const unsigned int b[2
     for (int i = 0; i < 4; i++) c[i] = sum[i];
 }
 
-/* 2^x and log2(x) with a relative error of about 2^-22, for log2 of x between 1/2 and 2 an absolute one; subnormal
- * numbers count as 0. */
+/* 2^x and log2(x). The relative error is about 2^-22; for log2 of x between 1/2 and 2 this is the absolute error.
+ * Subnormal numbers count as 0. */
 INLINE float exp2_approximate(float x) {
     float power;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));

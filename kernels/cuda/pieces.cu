@@ -11,7 +11,7 @@ enum {
     CHUNK_PIECES = 4096 / PIECE /* pieces of a chunk of LH_CHUNK elements */
 };
 
-/* The place in a piece of the thread's element i. */
+/* The index in a piece of the thread's element i. */
 INLINE int piece_element(const int i) { return 4 * (i / 4 * THREADS + (int)threadIdx.x) + i % 4; }
 
 INLINE void load_piece(const real *x, real part[PIECE_PART]) {

@@ -1,6 +1,6 @@
 /* Products of matrices in global memory by one block, tile by tile. Slabs, parts of the two matrices, are staged in
  * shared memory, and the next slabs are prefetched into registers while the staged ones are multiplied. With many rows
- * tiles are tall, because a warp then reads less for each product. Warps without a part of the result also stage. Sums
+ * tiles are tall, because a warp then reads less for each product. Warps that compute no results also stage slabs. Sums
  * run in the order of k, for any number of rows. Reference: lh_ref_matmul. */
 
 enum {

@@ -1,7 +1,7 @@
 /* Sums that convert gradients of a score's tables to gradients of its parameters, in a fixed order; one thread computes
  * each element. */
 
-/* Adds to to[c], c < count, the sums[c] of all threads: the lanes of each warp as a tree, then the warps in order.
+/* to[c] += the sum over all threads of sums[c], for c < count: the lanes of a warp as a tree, then the warps in order.
  * staging: THREADS elements. Ends with a barrier. */
 INLINE void add_block_sums(real *to, const real *sums, int count, real *staging) {
     const int thread = (int)threadIdx.x, warp = thread / WARP;
@@ -22,7 +22,7 @@ INLINE void add_block_sums(real *to, const real *sums, int count, real *staging)
 }
 
 /* Adds value[e] to to[index[e]] for a list of `count` entries, in order. There are `heads` parameters of `size`
- * elements, each with values of its own; the indices of successive heads are index_stride apart, and with index_stride
+ * elements, each with separate values; the indices of successive heads are index_stride apart, and with index_stride
  * 0 all heads share them. */
 INLINE void add_listed(real *to, int heads, int size, const int *index, size_t index_stride, const real *value,
                        size_t count) {

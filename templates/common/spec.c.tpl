@@ -110,7 +110,7 @@ static void assemble(const lh_example *example, uint16_t *const tokens[LH_MAX_ST
 }
 
 % if readout == "probe" then
-/* Writes the index of the probe token to place[0]; false unless there is one probe token and one output. */
+/* Writes the index of the probe token to place[0]. Returns whether there is exactly one probe token and one output. */
 static bool locate(const lh_example *example, uint16_t *place) {
     int found = 0;
     place[0] = 0;
@@ -168,7 +168,7 @@ static const lh_trace_site sites[] = {
 % end
 };
 
-/* Two operations per multiply-add; the backward pass costs twice the forward pass.
+/* A multiply-add counts as two operations, the backward pass as two forward passes.
  * ${line} % for _, line in ipairs(about.flops)
  */
 % local forward, rows, names = "", "", {}
@@ -176,7 +176,7 @@ static const lh_trace_site sites[] = {
 % names[i] = streams[2] and stream.name or "T"
 % forward = forward .. ("2 * %s * %s + "):format(f64(stream.weights), names[i])
 % end
-% for i, pair in ipairs(flops.attentions) do -- pair.count: for a pair of tokens; pair.rows: for one row of distances
+% for i, pair in ipairs(flops.attentions) do -- pair.count: multiply-adds for a pair of tokens; pair.rows: for a row of distances
 % local queries, keys = names[pair.queries + 1], names[pair.keys + 1]
 % forward = forward .. ("%s%s * %s * %s"):format(i > 1 and " + " or "", f64(pair.count), queries, keys)
 % local distances = ("(shape->length[%d] + shape->length[%d] - 1.0)"):format(pair.queries, pair.keys)
@@ -190,8 +190,8 @@ static double nominal_flops(const lh_shape *shape, lh_mode mode) {
 }
 
 % if rows ~= "" then
-/* The nominal count, plus the output layer at the labelled positions and the rows of distances. On a CPU the rows are
- * computed once for the batch, and the gradient of their weight once per shard (part of the batch). */
+/* nominal_flops, plus the operations of the output layer at the labelled positions and of the rows of distances. On a
+ * CPU the rows are computed once for the batch, and the gradient of their weight once per shard (part of the batch). */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * ${f64(flops.output)} * shape->labels * shape->sequences;
     const double rows = ${rows};
@@ -199,7 +199,7 @@ static double executed_flops(const lh_shape *shape, lh_mode mode) {
     return nominal_flops(shape, mode) + extra;
 }
 % else
-/* The nominal count, plus the output layer at the labelled positions. */
+/* nominal_flops, plus the operations of the output layer at the labelled positions. */
 static double executed_flops(const lh_shape *shape, lh_mode mode) {
     const double output = 2 * ${f64(flops.output)} * shape->labels * shape->sequences;
     return nominal_flops(shape, mode) + output * (mode == LH_MODE_TRAIN ? 3 : 1);

@@ -1,4 +1,4 @@
-/* Returns how many sequences have about `most` tokens together; at least 1. */
+/* Returns the number of sequences that have about `most` tokens together; at least 1. */
 static int count_sequences(int most, const int length[LH_MAX_STREAMS]) {
     int tokens = length[0] + length[1], sequences = (most + tokens / 2) / tokens; % if streams[2]
     int sequences = (most + length[0] / 2) / length[0]; % else
@@ -16,7 +16,7 @@ static int most_tokens(lh_mode mode) {
 }
 
 % if streams[2] then
-/* Returns the bytes of a workspace for as many sequences of these lengths as form a block. */
+/* Returns the bytes of a workspace for a block of sequences of these lengths. */
 static size_t count_bytes(const lh_shape *longest, int source, int target, lh_mode mode) {
     lh_shape shape = {0, {source, target}, longest->labels};
     shape.sequences = count_sequences(most_tokens(mode), shape.length);

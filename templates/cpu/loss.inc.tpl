@@ -7,7 +7,7 @@
 % local weight, bias = cpu.tied and "w->" .. panels_member .. "->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/loss.inc.tpl", about = about.loss })
 
-/* Counts of one sequence's answers. */
+/* Counts of the answers to one sequence's labels. */
 typedef struct answer {
     int counted, correct;
 } answer;
@@ -34,7 +34,7 @@ static void add_sequence(const answer *a, int labels, lh_sums *sums) {
 }
 
 % if by_sequence then
-/* The factor of the gradients of each label of sequence s that counts; together they have the weight of one sequence. */
+/* The factor of each label's gradient in sequence s; all labels of a sequence that count have the weight of one sequence together. */
 static real weigh_labels(const lh_cpu_block *block, int labels, int s) {
     int counted = 0;
     for (int i = 0; i < labels; i++) counted += block->mask[s * labels + i];
@@ -137,7 +137,7 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
             if (!block->mask[index]) continue; % if task.counted
             const double loss = softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
             sum->loss += loss;
-            sum->uncertainty -= lh_log((double)logits[find_class(CLASSES, logits)]); /* of probabilities */ % if cpu.passes
+            sum->uncertainty -= lh_log((double)logits[find_class(CLASSES, logits)]); /* logits are probabilities now */ % if cpu.passes
             if (single) single->loss += loss;
         }
         % call("add_sequence", "&a", not task.counted and "labels", "sum")

@@ -53,11 +53,11 @@ typedef struct shared {
 } shared;
 % if slices then
 
-/* The shape for which the tables in step->shared are made; shorter sequences read a part of the rows. */
+/* The shape for which the tables in step->shared are made; shorter sequences read some of the rows. */
 INLINE const lh_shape *get_tables_shape(const lh_cpu_step *step) {
     return step->tables_shape != NULL ? step->tables_shape : &step->shape;
 }
-/* The number of rows before the first one that the step's sequences read: of distances that only longer ones have. */
+/* The number of rows before the first row that the step's sequences read: rows of distances that occur only in longer sequences. */
 INLINE int get_slice(const lh_cpu_step *step, int stream) {
     return get_tables_shape(step)->length[stream] - step->shape.length[stream];
 }

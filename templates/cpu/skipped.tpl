@@ -1,5 +1,6 @@
 % local part, vocabulary = cpu.part, cpu.vocabulary
-/* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. Skipped are
+/* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. Skipped
+ * operations are those of
  * - pairs that masks hide from all queries of a group of LANES queries % if flops.masked[1]
  * - unused rows of the last layer % if part
  * - tokens in the first layer, where a block of sequences has one row per symbol % if vocabulary

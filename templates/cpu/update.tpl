@@ -1,6 +1,6 @@
 % local ranges = optimizer.spared
 % if ranges then
-/* Elements that do not decay: ${optimizer.spared_text}. */
+/* Elements that weight decay leaves out: ${optimizer.spared_text}. */
 static const element_range spared[] = {
         {${range.first}, ${range.last}}, % for _, range in ipairs(ranges)
 };

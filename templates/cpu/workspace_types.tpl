@@ -41,7 +41,7 @@ typedef struct workspace {
 % else
 % if by_step then
     /* Rows lie step by step, each step with a row for every sequence. A product of one step reads and writes whole
-     * tiles, up to TILE_ROWS - 1 rows beyond the step: rows counts these behind the last token, too. */
+     * tiles, up to TILE_ROWS - 1 rows beyond the step; `rows` includes such rows after the last token. */
     int length, sequences, tokens, rows;
 % else
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */

@@ -1,5 +1,5 @@
 % if optimizer.spared then
-/* Whether element e does not decay: ${optimizer.spared_text}. */
+/* Whether weight decay leaves out element e: ${optimizer.spared_text}. */
 INLINE bool is_spared(int e) {
     bool found = false;
     if (e >= ${range.first} && e <= ${range.last}) found = true; % for _, range in ipairs(optimizer.spared)

@@ -1,5 +1,5 @@
-/* Greedy decoding of a group of sequences. A pass over whole sequences, with any tokens after the known ones, fills the
- * caches; then each pass processes one token of each sequence. mask marks the labels whose answers are requested. */
+/* Greedy decoding of a group of sequences. A pass over whole sequences fills the caches; tokens that are not decoded yet
+ * may have any value in it. Then each pass processes one token of each sequence. mask marks the requested answers. */
 
 /* Lays out the caches after the group's workspace. Called by one thread. */
 INLINE void find_caches(block_state *b) {

@@ -32,8 +32,8 @@ static void list_phase(launch_list *list, int phase, int layer) {
 }
 
 % if device.biased then
-/* Adds a bias to every row of the last product's result, followed by max(x, 0) if rectified: in the product, or in
- * `phase` if the library cannot. */
+/* Adds a bias to every row of the last product's result, followed by max(x, 0) if rectified. The product does this, or
+ * phase `phase` if the library cannot. */
 static void add_bias(launch_list *list, const real *bias, bool rectified, int phase, int layer) {
     lh_cuda_launch *last = list->next - 1;
     last->product.bias = bias;

@@ -95,7 +95,7 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
 % slot("layout", family.on_device) % for _, family in ipairs(attentions)
 % if device.decoding then
 
-/* Values of a group of sequences that are decoded: values for attention in all layers, and the state of sequences. */
+/* Values of a group of decoded sequences: cached values of attention in all layers, and the state of each sequence. */
 typedef struct caches {
     real *${c.block}_${c.name}; /* [${c.uses}][sequences] with ${c.T} * ${c.width} numbers each */ % for _, c in ipairs(device.decoding.caches)
     unsigned short *next; /* [sequences] tokens that the next pass processes */
@@ -116,7 +116,7 @@ INLINE size_t lay_out_caches(caches *c, char *memory, size_t used, int sequences
 % end
 % if cuda.products == "library" then
 
-/* Gradients that a shard sums itself: all but those of products' weights. */
+/* Gradients that a shard sums itself: all except those of products' weights. */
 % for _, struct in ipairs(structs) do
 % if struct.small.lines[1] then
 typedef struct ${struct.gradients_type} {
@@ -146,7 +146,7 @@ typedef struct operands {
 % end
 } operands;
 
-/* Lays out the operands in memory, with one layout for all shards; returns the bytes used. sequences: of the largest shard. */
+/* Lays out the operands in memory, with one layout for all shards; returns the bytes used. sequences: the number in the largest shard. */
 INLINE size_t lay_out_operands(operands *o, char *memory, int sequences, ${device.lengths} T) {
     size_t used = 0, ${device.operands.row_declarations.all};
 % for _, one in ipairs(device.operands.list) do

@@ -1,6 +1,6 @@
 % if positions.distance.independent then
 /* The signed distance of a pair, offset = key - query, from distances that are sampled for each side: Ruoss et al.
- * 2023. distance: the middle of the samples. */
+ * 2023. distance points to the sample for offset 0, in the middle. */
 INLINE int ${prefix}drawn_distance(const int32_t *distance, int offset) { return distance[offset]; }
 % elseif positions.distance.kind == "drawn" then
 /* The signed distance of a pair, offset = key - query, from sampled distances: Ruoss et al. 2023. */

@@ -15,13 +15,13 @@ static void make_waves(int number, int channels, real *row) {
 }
 
 % if additive.grid then
-/* The vector that is added to token `position`: the first half is the column's, the second the row's. */
+/* The vector that is added to a token at a position: the first half encodes the column, the second half the row. */
 static void make_place(int position, real *row) {
     make_waves(position % GRID_WIDTH, WIDTH / 2, row);
     make_waves(position / GRID_WIDTH, WIDTH / 2, row + WIDTH / 2);
 }
 % elseif additive.period then
-/* The vector that is added to a token at a position: the vector of the cyclic position. */
+/* The vector that is added to a token at a position; it encodes the cyclic position. */
 static void make_place(int position, real *row) { make_waves(position % ${additive.period}, WIDTH, row); }
 % else
 /* The vector that is added to a token at a position. */

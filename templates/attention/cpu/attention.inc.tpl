@@ -3,13 +3,13 @@
 
 /* Functions that layers call with the whole workspace:
  *
- *   attention_${name}            from rows of queries, keys and values to attended; stores values for the backward pass
- *   attention_${name}_backward   from the gradient of attended to the gradients of these rows
+ *   attention_${name}            rows of queries, keys and values -> attended; stores values for the backward pass
+ *   attention_${name}_backward   gradient of attended -> gradients of these rows
  *
  * Both compute all sequences of the workspace. Parameter `saved` belongs to one layer.
  *
  * The functions process one head of one sequence at a time, with a group of LANES queries in a vector and one key after
- * another: so sums over keys need no sums across lanes, and any head width fills the registers. Only the last group of
+ * another. So sums over keys need no sums across lanes, and any head width fills the registers. Only the last group of
  * queries is padded. */
 
 % include("attention/cpu/head.tpl")

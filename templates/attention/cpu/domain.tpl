@@ -1,8 +1,8 @@
 % slot("domain")
 % if terms.spans then
 
-/* The number of pairs that attention skips: of a head's first `queries` queries with keys outside the spans of their
- * groups. */
+/* The number of pairs that attention skips: pairs of a head's first `queries` queries and keys outside the spans of
+ * these queries' groups. */
 static double ${name}_skipped_pairs(const ${name}_head *head, int queries) {
     double pairs = 0;
     for (int first = 0; first < queries; first += LANES) {

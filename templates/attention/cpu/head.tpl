@@ -1,6 +1,6 @@
 % local rows_text = not ranged and "; all queries have rows" or ""
 % local key_count_text = cross and ", .S = w->" .. keys.stream_prefix .. "length" or ""
-/* Arguments of the functions for one head, besides rows of queries, keys and values; for the backward pass also
+/* Arguments of the functions for one head, in addition to rows of queries, keys and values; for the backward pass also
  * pointers to gradients. */
 typedef struct ${name}_head {
     int ${cross and "T, S; /* numbers of queries and of keys */" or "T; /* number of queries and of keys */"}

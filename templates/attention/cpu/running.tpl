@@ -1,10 +1,10 @@
 % local running, values = terms.scalar.running, terms.scalar.running.values
 % local row_width = PREFIX .. request.constant
-/* Running sums of a sequence: up to and with each token, of a term that is computed from the token's values. */
+/* Running sums of a sequence. Each token has a term that is computed from its values; its sum adds the terms of all tokens up to this one. */
 typedef struct ${name}_running {
-    int stride; /* elements of one head: those of T tokens, and whole vectors from any token on */
+    int stride; /* elements of one head: T tokens, padded so that a whole vector can be loaded at any token */
     real *sums; /* [${running.heads}][stride] */
-    real *lanes; /* in gradients: [${running.heads}][stride][LANES] those of keys' sums, added up at the sequence's end */
+    real *lanes; /* in gradients: [${running.heads}][stride][LANES] gradients of keys' sums by lane, added up after the last query */
 } ${name}_running;
 
 /* Elements of the running sums of a sequence. */
@@ -16,7 +16,7 @@ INLINE ${name}_running place_${name}_running(int T, real *memory) {
     return (${name}_running){.stride = round_up(T, LANES) + LANES, .sums = memory};
 }
 
-/* One value of a head, of LANES tokens of `count`; lanes beyond the last token repeat it. */
+/* One value of a head for LANES of `count` tokens; lanes beyond the last token repeat its value. */
 INLINE vector load_${name}_values(const real *values, int count) {
     vector x = {0};
     for (int k = 0; k < LANES; k++) x[k] = values[(k < count ? k : count - 1) * ${row_width}];
@@ -37,7 +37,7 @@ static void make_${name}_running(const ${name}_running *r, int from, int to, con
     }
 }
 
-/* Writes the gradients of a sequence's values, from those of its running sums, which become those of the terms. */
+/* Writes the gradients of a sequence's values, from the gradients of its running sums, which it replaces by the gradients of the terms. */
 static void end_${name}_running(const ${name}_running *dr, int T, const real *values, real *dvalues) {
     for (int row = 0; row < ${running.heads}; row++) {
         real *dsum = dr->sums + row * dr->stride;

@@ -68,7 +68,7 @@ static void ${routine}(const workspace *w, real *x) {
 % include("cpu/rows/embed_vocabulary.tpl")
 % else
 
-/* Adds to the gradients of the embedding in g. gradient: the gradient of x; it may be changed. */
+/* Adds to the gradients of the embedding in g. gradient: the gradient of x, which this function may change. */
 static void ${routine}_backward(const workspace *w, real *gradient, parameters *g) {
     dropout_apply(${tokens} * WIDTH, w->${mask}, ${drops}_KEEP_SCALE, gradient); % if drops
     const int32_t *position = ${drawn}; % if trains and drawn

@@ -1,5 +1,5 @@
-/* An LSTM, one step of all sequences after another; state and cells before the first step are zero.
- * states [step][sequence][${width}]; stores: gates and cells of all steps are stored, not only of the last step. */
+/* An LSTM, which computes each step for all sequences; state and cells before the first step are zero.
+ * states [step][sequence][${width}]; stores: whether gates and cells of all steps are stored, or only those of the last step. */
 static void ${name}_forward(const workspace *w, bool stores, real *states) {
     const parameters *p = w->parameters;
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
@@ -17,8 +17,8 @@ static void ${name}_forward(const workspace *w, bool stores, real *states) {
     }
 }
 
-/* The last step first. dstates: the gradients of the states from the readout, then along all paths. w->gates: the
- * values of the forward pass, then the gradients of the sums. */
+/* Processes the steps from the last to the first. dstates: on entry the gradients of the states from the readout alone,
+ * on return from all uses. w->gates: on entry the values of the forward pass, on return the gradients of the sums. */
 static void ${name}_backward(const workspace *w, const real *states, real *dstates, parameters *g) {
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
     const uint16_t *token = w->block->tokens[0];

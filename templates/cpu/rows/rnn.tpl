@@ -1,4 +1,4 @@
-/* A simple RNN, one step of all sequences after another; the state before the first step is zero.
+/* A simple RNN, which computes each step for all sequences; the state before the first step is zero.
  * states [step][sequence][${width}]. */
 static void ${name}_forward(const workspace *w, real *states) {
     const parameters *p = w->parameters;
@@ -11,7 +11,8 @@ static void ${name}_forward(const workspace *w, real *states) {
     }
 }
 
-/* The last step first. dstates: the gradients of the states from the readout, then the gradients of the sums. */
+/* Processes the steps from the last to the first. dstates: on entry the gradients of the states from the readout, on
+ * return the gradients of the sums. */
 static void ${name}_backward(const workspace *w, const real *states, real *dstates, parameters *g) {
     const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
     const uint16_t *token = w->block->tokens[0];

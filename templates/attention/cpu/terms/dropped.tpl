@@ -1,6 +1,6 @@
 % section("last_members")
 keep_source masks; /* masks of the weights: element (h * T + query) * ${S} + key */
-int8_t *keep; /* buffer for the masks of a group; NULL: no dropout */
+int8_t *keep; /* buffer for the masks of a group of queries; NULL: no dropout */
 % section("functions")
 
 /* Sets the source of a head's dropout masks, which depend on sequence and layer, and their buffer. */

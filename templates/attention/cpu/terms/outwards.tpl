@@ -34,7 +34,7 @@ group->offset = broadcast(head->numbers.offset);
 /* Every query visits the keys outwards, at each distance the key to the right, then the key to the left. The weight of
  * a key is the probability that the query stops there. */
 
-/* logits [keys][LANES] of a group of queries with keys from..to - 1, and with `added` added. */
+/* logits [keys][LANES] of a group of queries with keys from..to - 1, plus `added`. */
 INLINE void write_${name}_logits(const ${name}_queries *group, const real *restrict key, int from, int to, vector added,
         real *restrict logits) {
     int j = from;

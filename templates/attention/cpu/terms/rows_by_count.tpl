@@ -25,7 +25,7 @@ INLINE void multiply_${name}_table(const ${name}_head *head, const ${name}_queri
     const int rows = to + 2 < ${PREFIX}COUNT_ROWS ? to + 2 : ${PREFIX}COUNT_ROWS;
     for (int n = 0; n < rows; n++)
         store(head->products + n * LANES, dot_row(${PREFIX}HEAD_WIDTH, group->query, head->count_table + n * ${PREFIX}HEAD_WIDTH)${scaled});
-    store(head->products + rows * LANES, load(head->products + (rows - 1) * LANES)); /* the last vector's next one */
+    store(head->products + rows * LANES, load(head->products + (rows - 1) * LANES)); /* a copy of the last row, whose share is 0 in every term */
 }
 
 /* Writes the logits of a group with keys from..to - 1, and then, from the last key to the first, their gates and
@@ -55,7 +55,7 @@ real *dproducts = scratch->dproducts;
 % section("scan_back")
 count_${name}_keys(head, &queries, key, ${from}, ${to}, head->gates);
 memset(dproducts, 0, ${PREFIX}PRODUCTS * LANES * sizeof(real));
-vector dgate = {0}; /* the gradient of a gate: of its own key's count and of those of all keys before */
+vector dgate = {0}; /* the gradient of a gate: the sum of the gradients of the counts of its key and of all keys before */
 % section("pair_back")
 vector gate = load(head->gates + j * LANES);
 dgate += look_up_count_grad(head->products, dproducts, load(head->counts + j * LANES), dscore);
@@ -85,7 +85,7 @@ INLINE void add_${name}_count_rows(const ${name}_head *head, int n, const ${name
         const int before = first < head->first_query ? head->first_query - first : 0;
         const int count = ${to_query} - first < LANES ? ${to_query} - first : LANES;
         const real *dproduct = scratch->dproducts + (group * ${PREFIX}PRODUCTS + n) * LANES;
-        if (n > first + LANES + 1) { /* more than all keys that these queries see */
+        if (n > first + LANES + 1) { /* no count of these queries reaches this row */
             row += ${bounded and "(count - before)" or "count"} * 2 * ${PREFIX}HEAD_WIDTH;
             continue;
         }

@@ -24,7 +24,7 @@ group->rows = head->rows + first + head->${S} - 1;
 group->stride = head->stride;
 % section("queries_grad")
 
-/* Adds the gradients of KEYS rows, from row x on; lanes are channels. Row x belongs to all queries i with their keys i +
+/* Adds the gradients of KEYS rows, from row x on; lanes are channels. Row x belongs to the pairs of a query i and key i +
  * ${S} - 1 - x; dlogits has KEYS zeros before and after the keys that a group of queries sees. */
 INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_parameters}, int x, const ${name}_scratch *scratch,
         real *restrict drows) {
