@@ -1,9 +1,9 @@
 -- Metrics: the measures of a model's answers in lines of eval.jsonl, and the names of their scores.
 --
--- M.of: by name { title, unit, factor, form, higher, guessed }: title, as in the middle of a sentence; unit of a score,
--- which is the mean of the metric over lines, times factor; form: format of a score for string.format; higher: more is
--- better; guessed: a task's chance and baseline are values of this metric. M.NAMES has all names, first that of the
--- metric by which generative models are scored; M.SHARES those of metrics in percent.
+-- M.by_name: by name { title, unit, factor, form, higher, guessed }: title, as in the middle of a sentence; unit of a
+-- score, which is the mean of the metric over lines, times factor; form: format of a score for string.format; higher:
+-- more is better; guessed: a task's chance and baseline are values of this metric. M.NAMES has all names, first that of
+-- the metric by which generative models are scored; M.SHARES those of metrics in percent.
 
 local lists = require("base.lists")
 
@@ -11,7 +11,7 @@ local M = {}
 
 M.NAMES = { "exact_match", "accuracy", "accuracy_teacher_forced", "loss" }
 
-M.of = {
+M.by_name = {
   exact_match = { title = "exact match", unit = "percent", factor = 100, form = "%.1f",
     higher = true, guessed = false },
   accuracy = { title = "accuracy", unit = "percent", factor = 100, form = "%.1f", higher = true, guessed = true },
@@ -20,7 +20,7 @@ M.of = {
   loss = { title = "loss", unit = "nats", factor = 1, form = "%.3f", higher = false, guessed = false },
 }
 
-M.SHARES = lists.filter(M.NAMES, function(name) return M.of[name].unit == "percent" end)
+M.SHARES = lists.filter(M.NAMES, function(name) return M.by_name[name].unit == "percent" end)
 
 -- Whether a model of this resolved spec answers token by token, because its stream holds the target.
 function M.is_generative(spec)

@@ -40,7 +40,8 @@ local function format_size(bytes)
 end
 
 local function format_score(metric, score)
-  return ("%s %.4g%s"):format(metrics.of[metric].title, score, metrics.of[metric].unit == "percent" and "%" or "")
+  local measure = metrics.by_name[metric]
+  return ("%s %.4g%s"):format(measure.title, score, measure.unit == "percent" and "%" or "")
 end
 
 -- The columns of the list: a title, and a function of a row that returns a cell's text, or nil; right: whether the

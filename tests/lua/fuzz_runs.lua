@@ -1,5 +1,5 @@
--- A fuzzer of the reader of run folders, report, compare, the ledger of sweeps and respec: mutated run folders must
--- give valid pages or messages, and no file may be written outside of the folder of pages.
+-- A fuzzer of the reader of run folders, report, compare, the ledger of sweeps and spec_writer: mutated run folders
+-- must give valid pages or messages, and no file may be written outside of the folder of pages.
 --
 -- As a program, from the root (default: 2000 cases of seed 1; --case N prints and runs only case N):
 --
@@ -26,7 +26,7 @@ local lists = require("base.lists")
 local random = require("random")
 local report = require("lab.study.report.report")
 local reports = require("reports")
-local respec = require("lab.study.read.respec")
+local spec_writer = require("lab.study.read.spec_writer")
 local sandbox = require("spec.reading.sandbox")
 local schema = require("spec.schema")
 local trained_run = require("lab.study.read.trained_run")
@@ -264,7 +264,7 @@ local function run_case(root, out, list, record, snapshot)
   check_verb(compare.run, { runs = a, other = b, out = out .. "/compare" })
   make_file(a .. "/checkpoint.safetensors", "x")
   local opened = trained_run.open(a)
-  check_spec(opened and respec.write_spec(opened.info.spec))
+  check_spec(opened and spec_writer.write_spec(opened.info.spec))
   return damaged and "damaged" or "clean"
 end
 

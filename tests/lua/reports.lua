@@ -115,8 +115,9 @@ function M.make_axes_study(axes, scores)
     end)
   end
   study.cells = lists.map(keys, function(key, i)
-    return { key = key, id = "c" .. i, number = i, runs = {}, summary = { asked = 1, evaluated = 1,
-      choice = { rates = 1 }, states = {}, max = scores[i], differences = {}, hours = { count = 1, machines = {} } } }
+    return { key = key, id = "c" .. i, number = i, runs = {}, summary = { requested = 1, evaluated = 1,
+      choice = { rates = 1 }, states = {}, best_score = scores[i], differences = {},
+      hours = { count = 1, machines = {} } } }
   end)
   return study
 end

@@ -1,5 +1,5 @@
 -- Analyses of traces: principal components, the maximum over heads, decoding of a given text, scripts of pictures; and
--- respec, which writes resolved specs as specs.
+-- spec_writer, which writes resolved specs as specs.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -7,7 +7,7 @@ local decoding = require("lab.study.analyze.analyze_decoding")
 local lu = require("luaunit")
 local panels = require("lab.study.report.figures.panels")
 local pca = require("lab.study.analyze.mathematics.pca")
-local respec = require("lab.study.read.respec")
+local spec_writer = require("lab.study.read.spec_writer")
 local source = require("lab.study.analyze.source")
 
 TestPca = {}
@@ -222,15 +222,15 @@ end
 TestRespec = { tearDown = support.clean }
 
 -- Checks that a resolved spec, written as a spec, resolves to itself.
-local function check_respec(text)
+local function check_written(text)
   local resolved = support.accept(text)
-  lu.assertEquals((support.accept(assert(respec.write_spec(resolved)))), resolved)
+  lu.assertEquals((support.accept(assert(spec_writer.write_spec(resolved)))), resolved)
 end
 
 local FRONT = 'return { task = { kind = "even_pairs" }, '
 
 function TestRespec.test_plain_fields()
-  check_respec(FRONT .. [[train = { learning_rate = 1 / 3, lengths = { 2, 9, step = 3 },
+  check_written(FRONT .. [[train = { learning_rate = 1 / 3, lengths = { 2, 9, step = 3 },
     checkpoint = { keep = { 5, 7 } } }, eval = { lengths = { list = { 3, 8 } }, during = { every = 4 } },
     encoding = { rotation = { kind = "rope", scaling = { kind = "yarn", factor = 2.5 } },
     mask = { kind = "causal" } } }]])
@@ -239,9 +239,9 @@ end
 function TestRespec.test_a_written_spec_keeps_its_score()
   for _, name in ipairs({ "alibi", "t5", "fire", "sandwich", "window", "log_length", "kerple_power",
     "distance_table" }) do
-    check_respec(FRONT .. ("encoding = { use = %q } }"):format(name))
+    check_written(FRONT .. ("encoding = { use = %q } }"):format(name))
   end
-  check_respec(FRONT .. [[encoding = { score = function(x)
+  check_written(FRONT .. [[encoding = { score = function(x)
     local shared = exp(-abs(x.distance) * x.rate) + 1
     return x.score * shared * shared
       - sum(3, function(m) return sum(2, function(k) return sin(m * k + x.query) end) end)
@@ -250,15 +250,15 @@ function TestRespec.test_a_written_spec_keeps_its_score()
 end
 
 function TestRespec.test_examples_that_the_task_makes()
-  check_respec([[return { task = { kind = "latin_square", seed = 4, options = { puzzles = 60 } },
+  check_written([[return { task = { kind = "latin_square", seed = 4, options = { puzzles = 60 } },
     train = { epochs = 3 }, eval = { by = { vectors = { list = { 1, 3 } }, puzzle = { 4, 9, step = 3 } },
     splits = { "validation" }, during = { every = 5, by = { vectors = true }, splits = { "train", "test" } } } }]])
 end
 
 function TestRespec.test_files_of_the_user()
-  lu.assertEquals({ respec.write_spec({ task = { kind = "latin_square", validation = "items.csv" } }) },
+  lu.assertEquals({ spec_writer.write_spec({ task = { kind = "latin_square", validation = "items.csv" } }) },
     { nil, "its task is a file of the user's own, items.csv" })
-  lu.assertEquals({ respec.write_spec({ task = { data = "x.jsonl" } }) },
+  lu.assertEquals({ spec_writer.write_spec({ task = { data = "x.jsonl" } }) },
     { nil, "its task is a file of the user's own, x.jsonl" })
 end
 
@@ -266,7 +266,7 @@ end
 function TestRespec.test_hostile_file_names()
   local name = "x\27[31m\ny"
   for _, resolved in ipairs({ { task = { data = name } }, { model = { source = name } }, { init = name } }) do
-    local text, message = respec.write_spec(resolved)
+    local text, message = spec_writer.write_spec(resolved)
     lu.assertNil(text)
     lu.assertNil(message:find("[\27\n]"))
   end
@@ -277,14 +277,14 @@ function TestRespec.test_deeply_nested_sums_are_refused()
   local began = os.clock()
   for _, close in ipairs({ ")", "" }) do
     local score = ("sum(2, i: "):rep(16000) .. "x.score" .. close:rep(16000)
-    local text = assert(respec.write_spec({ task = { kind = "even_pairs" }, encoding = { score = score } }))
+    local text = assert(spec_writer.write_spec({ task = { kind = "even_pairs" }, encoding = { score = score } }))
     local spec, _, d = support.check_text(text)
     lu.assertNil(spec)
     lu.assertStrContains(d:text(), "not valid Lua")
   end
   lu.assertTrue(os.clock() - began < 10)
   for _, score in ipairs({ "sum(2, i: x.score", "x.score)", "sum(2, i: x.score))" }) do
-    local text = assert(respec.write_spec({ task = { kind = "even_pairs" }, encoding = { score = score } }))
+    local text = assert(spec_writer.write_spec({ task = { kind = "even_pairs" }, encoding = { score = score } }))
     lu.assertNil((support.check_text(text)))
   end
 end

@@ -17,14 +17,14 @@ TestCells = {}
 
 function TestCells.test_summary_has_the_best_rate_and_its_mean()
   local s = make_study("summary", SCORES).cells[1].summary
-  lu.assertEquals({ s.asked, s.evaluated, s.best.rate }, { 6, 6, 0.1 })
-  lu.assertAlmostEquals(s.max, 60, 1e-9)
-  lu.assertAlmostEquals(s.best.mean, 52, 1e-9)
-  lu.assertAlmostEquals(s.best.sd, 2, 1e-9)
+  lu.assertEquals({ s.requested, s.evaluated, s.best_rate.rate }, { 6, 6, 0.1 })
+  lu.assertAlmostEquals(s.best_score, 60, 1e-9)
+  lu.assertAlmostEquals(s.best_rate.mean, 52, 1e-9)
+  lu.assertAlmostEquals(s.best_rate.sd, 2, 1e-9)
   lu.assertAlmostEquals(s.median, 51, 1e-9)
   lu.assertAlmostEquals(s.lower, 45.5, 1e-9)
   lu.assertAlmostEquals(s.upper, 53.5, 1e-9)
-  lu.assertEquals(s.good, 0)
+  lu.assertEquals(s.generalising_share, 0)
   lu.assertEquals({ s.hours.mean, s.hours.count }, { 2, 6 })
   lu.assertEquals(s.differences, {})
 end
@@ -32,8 +32,8 @@ end
 function TestCells.test_missing_and_failed_runs()
   local study = make_study("missing", SCORES)
   local s = study.cells[3].summary
-  lu.assertEquals({ s.asked, s.evaluated, s.states }, { 6, 1, { evaluated = 1, failed = 1, missing = 4 } })
-  lu.assertNil(s.best.sd)
+  lu.assertEquals({ s.requested, s.evaluated, s.states }, { 6, 1, { evaluated = 1, failed = 1, missing = 4 } })
+  lu.assertNil(s.best_rate.sd)
   lu.assertEquals(entries.describe_missing_runs(study.cells[3]), "1 of 6 runs: 4 missing, 1 failed")
   local empty = study.cells[4].summary
   lu.assertNil(empty.max)

@@ -85,7 +85,7 @@ end
 
 function TestChoice.test_rates_are_chosen_in_distribution()
   local cell, study = write_cell("in_distribution", make_two_rates(nil, nil, 0.9, 0.5))
-  lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set, cell.summary.max },
+  lu.assertEquals({ cell.summary.best_rate.rate, cell.summary.choice.set, cell.summary.best_score },
     { 0.1, "in_distribution", 75.0 })
   lu.assertEquals(captions.name_rates(study),
     "learning rate chosen at training lengths (in_distribution), by the best mean over seeds")
@@ -96,15 +96,15 @@ end
 function TestChoice.test_a_validation_stream_comes_first()
   local cell, study = write_cell("stream", make_two_rates(make_eval_line(100, "validation", 5, 0.5),
     make_eval_line(100, "validation", 5, 0.75), 0.9, 0.5))
-  lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set }, { 0.2, "validation" })
+  lu.assertEquals({ cell.summary.best_rate.rate, cell.summary.choice.set }, { 0.2, "validation" })
   lu.assertStrContains(captions.name_rates(study), "chosen on the validation stream (in_distribution)")
 end
 
 -- A choice is marked if all evaluations are beyond training.
 function TestChoice.test_a_choice_beyond_training_is_marked()
   local cell, study = write_cell("beyond", make_two_rates())
-  lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.beyond, cell.summary.choice.scored }, { 0.2, true,
-    true })
+  lu.assertEquals({ cell.summary.best_rate.rate, cell.summary.choice.is_beyond, cell.summary.choice.is_scored },
+    { 0.2, true, true })
   lu.assertEquals(entries.join_cautions(cell, "median", { value = 75 }), "the learning rate was chosen beyond training")
   lu.assertStrContains(captions.name_rates(study), "chosen on the scored examples, beyond training")
   lu.assertEquals(captions.name_chosen(cell), "beyond (scored)")
@@ -113,7 +113,8 @@ end
 -- A study may name the set that chooses the rate; then no cell has a mark.
 function TestChoice.test_a_study_may_name_the_set()
   local cell, study = write_cell("named", make_two_rates(nil, nil, 0.9, 0.5), nil, { split = "test", select = "test" })
-  lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set, cell.summary.choice.named }, { 0.2, "test", true })
+  lu.assertEquals({ cell.summary.best_rate.rate, cell.summary.choice.set, cell.summary.choice.is_named },
+    { 0.2, "test", true })
   lu.assertStrContains(captions.name_rates(study), "chosen on the scored examples, beyond training")
   lu.assertNil(entries.join_cautions(cell, "median", { value = 75 }))
 end
@@ -126,7 +127,7 @@ function TestChoice.test_loss_decides_between_equal_scores()
   end
   local cell = write_cell("equal",
     { [0.1] = { make_lines(0.25) }, [0.2] = { make_lines(0.125) }, [0.3] = { make_lines(0.125) } })
-  lu.assertEquals(cell.summary.best.rate, 0.2)
+  lu.assertEquals(cell.summary.best_rate.rate, 0.2)
 end
 
 -- Without a validation set, the in_distribution part of a file's test set chooses the rate.
@@ -138,7 +139,7 @@ function TestChoice.test_without_validation_the_test_file_chooses_the_rate()
     return make_eval_line(100, "test", 4, within) .. make_eval_line(100, "test", 9, beyond, ',"beyond":["length"]')
   end
   local cell, study = write_cell("file", { [0.1] = { make_lines(1, 0) }, [0.2] = { make_lines(0.5, 1) } }, facts)
-  lu.assertEquals({ cell.summary.best.rate, cell.summary.choice.set }, { 0.1, "in_distribution" })
+  lu.assertEquals({ cell.summary.best_rate.rate, cell.summary.choice.set }, { 0.1, "in_distribution" })
   lu.assertStrContains(captions.name_rates(study), "chosen on the part in_distribution of the set test")
   lu.assertStrContains(captions.name_grid(study), "share of 100 examples, 2 lengths 4..9, on the set test")
 end
@@ -237,7 +238,8 @@ function TestCaptions.test_cost_of_a_run()
   study.get_plan = function()
     return { mean_tokens = 10.5, train = { batch = 8 }, flops_per_step = 2e9, task = {}, parameters = 1234567 }
   end
-  lu.assertEquals(cost.compute(study, cell, cell.summary.top), { parameters = 1234567, tokens = 8400.0, flops = 2e11,
+  lu.assertEquals(cost.compute(study, cell, cell.summary.best_run), { parameters = 1234567, tokens = 8400.0,
+    flops = 2e11,
     bound = false })
   local texts = lists.map(cost.make_cells_table(study).rows[1].cells, function(entry) return entry.texts[1] end)
   lu.assertEquals(texts, { "0.1, 0.2", "0.1", "in_distribution", "1,234,567", "8,400", "2.00e+11", "2 min 00 s",

@@ -8,7 +8,7 @@ local describe = require("plan.pages.describe")
 local lists = require("base.lists")
 local lu = require("luaunit")
 local project = require("project").new(".")
-local respec = require("lab.study.read.respec")
+local spec_writer = require("lab.study.read.spec_writer")
 
 TestDrawnStreams = {}
 
@@ -77,7 +77,7 @@ function TestDrawnStreams.test_a_resolved_spec_is_a_spec()
     encoding in ipairs({ make_drawn("kind = 'alibi', rotation = { kind = 'rope' }"), make_drawn("kind = 'sinusoid'"),
     "{ kind = 'relative', cross = { use = 'fire' }, " .. DRAWN:format(", sorted = false") .. " }" }) do
     local plan = make_plan(encoding)
-    local text = assert(respec.write_spec(plan.resolved))
+    local text = assert(spec_writer.write_spec(plan.resolved))
     lu.assertEquals(project:plan(support.write("drawn.lua", text)).plan.digest, plan.digest, encoding)
   end
 end

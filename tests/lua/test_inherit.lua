@@ -11,7 +11,7 @@ local tasks = project:read_task_facts(require("base.diagnostics").new()) -- read
 function project.read_task_facts()
   return tasks
 end
-local respec = require("lab.study.read.respec")
+local spec_writer = require("lab.study.read.spec_writer")
 
 TestInherit = {}
 
@@ -149,7 +149,7 @@ function TestInherit.test_a_run_s_spec_keeps_its_meaning()
     for _, layers in ipairs({ 0, 1 }) do
       if layers > 0 or not encoding:find("encoder") and not encoding:find("geometric") then
         local plan = make_plan(encoding, layers)
-        local again = assert(project:plan(support.write("again.lua", assert(respec.write_spec(plan.resolved)))))
+        local again = assert(project:plan(support.write("again.lua", assert(spec_writer.write_spec(plan.resolved)))))
         lu.assertEquals(again.plan.digest, plan.digest, encoding)
       end
     end
@@ -162,7 +162,7 @@ local function check_written_spec(encoding, model)
     .. encoding .. ", model = { heads = 2, width = 16, feedforward = 32, " .. model
     .. " }, train = { use = 'quick' } }"))
   if spec then
-    local again, message = project:resolve(support.write("inherit.lua", assert(respec.write_spec(spec.resolved))))
+    local again, message = project:resolve(support.write("inherit.lua", assert(spec_writer.write_spec(spec.resolved))))
     lu.assertTrue(again ~= nil, message)
     lu.assertEquals(again.resolved, spec.resolved, encoding .. " " .. model)
   end

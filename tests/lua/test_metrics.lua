@@ -52,7 +52,7 @@ end
 function TestMetrics.test_chance_belongs_to_token_accuracies()
   local guessed = {}
   for _, name in ipairs(metrics.NAMES) do
-    guessed[#guessed + 1] = metrics.of[name].guessed and name or nil
+    guessed[#guessed + 1] = metrics.by_name[name].guessed and name or nil
   end
   lu.assertEquals(guessed, { "accuracy", "accuracy_teacher_forced" })
 end
@@ -70,7 +70,7 @@ end
 function TestMetrics.test_the_least_loss_is_the_best()
   local study = reports.make_study("loss", reports.SCORES, { split = "test", metric = "loss" })
   local s = study.cells[1].summary
-  lu.assertEquals({ s.max, s.best.mean, entries.name_metric(study) }, { 0.5, 0.5, "loss" })
+  lu.assertEquals({ s.best_score, s.best_rate.mean, entries.name_metric(study) }, { 0.5, 0.5, "loss" })
   lu.assertEquals({ metrics.is_better("loss", 0.4, 0.5), metrics.is_better("loss", 0.5, 0.4),
     metrics.is_better("accuracy", 0.5, 0.4), metrics.is_better("accuracy", 0.4, nil) }, { true, false, true, true })
 end
@@ -78,7 +78,7 @@ end
 -- The share that generalises depends on the criterion, not on the metric of the scores.
 function TestMetrics.test_share_of_runs_that_generalise()
   local function get_share(scored)
-    return reports.make_study("good", reports.SCORES, scored).cells[2].summary.good
+    return reports.make_study("good", reports.SCORES, scored).cells[2].summary.generalising_share
   end
   lu.assertEquals(get_share({ generalises = { metric = "accuracy", above = 96 } }), 2 / 6)
   lu.assertEquals(get_share({ generalises = { metric = "exact_match", above = 24 } }), 1)
@@ -89,7 +89,7 @@ end
 function TestMetrics.test_names_of_metrics()
   lu.assertEquals(#metrics.NAMES, 4)
   for _, name in ipairs(metrics.NAMES) do
-    lu.assertNotNil(measures.of[name].title, name)
+    lu.assertNotNil(measures.by_name[name].title, name)
   end
 end
 

@@ -9,7 +9,7 @@ local lu = require("luaunit")
 local own_network = require("spec.reading.own_network")
 local plans = require("plans")
 local project_module = require("project")
-local respec = require("lab.study.read.respec")
+local spec_writer = require("lab.study.read.spec_writer")
 local write = require("base.write")
 
 local project = project_module.new(".")
@@ -94,7 +94,7 @@ function TestFields.test_a_run_s_spec_gives_the_plan_of_its_spec()
     lu.assertNil(seen[plan.model_digest], path)
     seen[plan.model_digest] = path
     if not plan.own_network then
-      local text = assert(respec.write_spec(plan.resolved))
+      local text = assert(spec_writer.write_spec(plan.resolved))
       lu.assertEquals(project:plan(support.write("again.lua", text)).plan.digest, plan.digest, path)
     end
   end

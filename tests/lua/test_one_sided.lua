@@ -6,7 +6,7 @@ local support = dofile("tests/lua/support.lua")
 local lists = require("base.lists")
 local lu = require("luaunit")
 local project = require("project").new(".")
-local respec = require("lab.study.read.respec")
+local spec_writer = require("lab.study.read.spec_writer")
 
 TestOneSided = {}
 
@@ -133,7 +133,7 @@ end
 -- A spec may ask for both sides; the resolved spec of its runs records that.
 function TestOneSided.test_a_run_keeps_the_sides_it_had()
   local plan = make_plan("kind = 'shaw', relative = { sides = 'both' }")
-  local text = assert(respec.write_spec(plan.resolved))
+  local text = assert(spec_writer.write_spec(plan.resolved))
   lu.assertStrContains(text, 'sides = "both"')
   lu.assertEquals(project:plan(support.write("again.lua", text)).plan.digest, plan.digest)
 end

@@ -8,7 +8,7 @@ local lu = require("luaunit")
 local own_networks = require("own_networks")
 local plan_page = require("lab.pages.plan_page")
 local project_module = require("project")
-local respec = require("lab.study.read.respec")
+local spec_writer = require("lab.study.read.spec_writer")
 
 local plan_network, accept_network, make_description = own_networks.plan_network, own_networks.accept_network,
   own_networks.make_description
@@ -191,7 +191,7 @@ function TestOwn.test_two_streams_are_refused()
 end
 
 function TestOwn.test_a_run_s_spec_is_refused_by_name()
-  local text, why = respec.write_spec(accept_network(PLAIN).resolved)
+  local text, why = spec_writer.write_spec(accept_network(PLAIN).resolved)
   lu.assertNil(text)
   lu.assertEquals(why, "its network is a file of the user's own, net.lua")
 end

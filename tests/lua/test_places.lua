@@ -56,7 +56,7 @@ function TestPlaces.test_places_of_a_run()
   local study = make_placed_study("places_read")
   local run = study.cells[1].runs[1]
   local found = places.read(run, "test", { 5, 20 })
-  lu.assertEquals({ run.test.placed, found[5].sequences, found[20].start.counted, found[5].first_error },
+  lu.assertEquals({ run.test.has_places, found[5].sequences, found[20].start.counted, found[5].first_error },
     { true, 4, { 4, 4, 3 }, { 1, 0, 0 } })
   lu.assertNil(places.read(run, "test", { 20 })[5])
   lu.assertEquals(places.list_kinds(found[5]), { "correct" })
@@ -81,7 +81,7 @@ function TestPlaces.test_sums_of_runs_with_other_kinds_of_answers()
   local sums = places.add({ make({ 2 }, { correct_teacher_forced = { 1 } }), make({ 4, 4 }, { correct = { 4, 2 } }),
     make({ 1, 1, 1 }, { correct_teacher_forced = { 1, 0, 1 } }), make({}, {}) })
   lu.assertEquals(sums.start, { counted = { 7, 5, 1 }, correct = { 4, 2 }, correct_teacher_forced = { 2, 0, 1 },
-    of = { correct = { 4, 4 }, correct_teacher_forced = { 3, 1, 1 } } })
+    counted_by_kind = { correct = { 4, 4 }, correct_teacher_forced = { 3, 1, 1 } } })
   lu.assertEquals({ sums.sequences, sums.first_error }, { 4, { 0, 0, 0 } })
 end
 
@@ -165,7 +165,7 @@ function TestPlaces.test_places_of_conditions_on_several_axes()
       make_places(1)), facts = { spec = lists.merge(reports.make_spec("bucket_sort"), { eval = { examples = 50,
       lengths = { list = { 20 } }, by = { length = true, noise = { list = { 0.5 } } } } }) } })
     local study = cells.read_folder(get_root(dir))
-    return study.cells[1].runs[1].test.placed, lists.find(items.check(study), function(one)
+    return study.cells[1].runs[1].test.has_places, lists.find(items.check(study), function(one)
       return one.kind == "places"
     end) ~= nil
   end

@@ -46,7 +46,7 @@ end
 -- Scores and curves of exact matches, which are 25% everywhere.
 function TestFigures.test_exact_matches_instead_of_accuracy()
   local study = make_study("exact", SCORES, { split = "test", select = "test", metric = "exact_match" })
-  lu.assertEquals(study.cells[1].summary.max, 25.0)
+  lu.assertEquals(study.cells[1].summary.best_score, 25.0)
   local panel = figures.make_by_length(study, CURVES).panels[1]
   lu.assertEquals(panel.ylabel, "exact match")
   lu.assertEquals(panel.curves[1].points[1][2], 25.0)
@@ -99,7 +99,7 @@ end
 function TestFigures.test_loss_while_training()
   local study = make_study("losses", SCORES)
   for _, cell in ipairs(study.cells) do
-    for _, run in ipairs(cell.summary.best and cell.summary.best.runs or {}) do
+    for _, run in ipairs(cell.summary.best_rate and cell.summary.best_rate.runs or {}) do
       assert(write.file(run.dir .. "/metrics.jsonl",
         '{"step":10,"loss":2,"accuracy":0.5}\n{"step":20,"loss":0.01,"accuracy":0.75}\n'))
     end

@@ -116,7 +116,7 @@ function TestViews.test_single_lengths()
     names = { encoding = { ["rand-rope"] = "theirs" } } }
   local model = numbers.make_table(study, item)
   lu.assertEquals(model.columns, { { title = "length 20" }, { title = "length 30" }, { title = "length 40" } })
-  local first = study.cells[1].summary.best
+  local first = study.cells[1].summary.best_rate
   lu.assertEquals(model.rows[1].cells[1].value, first.mean + 1)
   lu.assertEquals(model.rows[1].cells[2].value, first.mean - 1)
   lu.assertEquals({ model.rows[1].cells[3].texts, model.rows[1].cells[3].missing }, { { "missing" }, true })
@@ -149,8 +149,9 @@ function TestViews.test_over_an_axis()
   local study = make_study("over", SCORES)
   local joined = cells.merge_axis(study, "task")
   lu.assertEquals({ #joined.cells, #joined.axes, joined.axes[1].name }, { 2, 1, "encoding" })
-  lu.assertEquals(joined.cells[1].summary.asked, study.cells[1].summary.asked + study.cells[3].summary.asked)
-  lu.assertEquals(joined.cells[1].summary.max, math.max(study.cells[1].summary.max, study.cells[3].summary.max or 0))
+  local joined_summary, first, third = joined.cells[1].summary, study.cells[1].summary, study.cells[3].summary
+  lu.assertEquals(joined_summary.requested, first.requested + third.requested)
+  lu.assertEquals(joined_summary.best_score, math.max(first.best_score, third.best_score or 0))
   lu.assertEquals({ joined.name, #study.cells, #study.axes }, { study.name, 4, 2 })
 end
 
@@ -182,8 +183,8 @@ function TestViews.test_sets_side_by_side()
   lu.assertEquals(lists.find_all(latex, "tabular}{(l[lr]+)}"), { "lrrrr", "lrrrr", "lrrrr" })
   lu.assertStrContains(latex, " & ours & s.e. & paper & diff \\\\\n")
   study = make_puzzle_study("chosen", { split = "validation", select = "validation" })
-  lu.assertEquals(study.cells[1].summary.best.rate, 0.2)
-  lu.assertAlmostEquals(study.cells[1].summary.best.mean, 70, 1e-9)
+  lu.assertEquals(study.cells[1].summary.best_rate.rate, 0.2)
+  lu.assertAlmostEquals(study.cells[1].summary.best_rate.mean, 70, 1e-9)
 end
 
 -- Every combination of values of a third and a fourth axis has its page; an axis with a single value has none.

@@ -12,7 +12,7 @@ local lists = require("base.lists")
 local lu = require("luaunit")
 local report = require("lab.study.report.report")
 local reports = require("reports")
-local respec = require("lab.study.read.respec")
+local spec_writer = require("lab.study.read.spec_writer")
 local run_files = require("lab.study.read.run_files")
 local runs = require("lab.study.read.runs")
 local stop = require("lab.stop")
@@ -56,7 +56,7 @@ function TestDamage.test_fields_of_run_json()
     ["seen[1]: found a list; expected a list of 4, each an integer from 0"] = { seen = { {}, { 5, 1, 2, 3 } } },
     ["exit: found 300; expected an integer from 0 to 255"] = { exit = 300 },
     ["train_seconds: found -2; expected a number from 0"] = { train_seconds = -2 },
-    ["a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a: found tables in each other; expected at most 16 deep"] = { a =
+    ["a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a: found deeper nesting; expected at most 16 levels"] = { a =
       json.decode(('{"a":'):rep(20) .. "1" .. ("}"):rep(20)) },
   }) do
     assert_damaged(read_changed(facts), "run.json: " .. what)
@@ -227,10 +227,10 @@ function TestPlaces.test_ids_and_digests_are_those_of_the_folders()
       eval = make_scored_lines(50), facts = facts }))
   end
   local notes = lists.map(cells.read_folder(root).cells, function(cell) return cell.runs[1].notes[1] end)
-  lu.assertEquals(notes, { 'run.json: id: found "other_run"; expected "run_1", the folder it lies in',
-    'run.json: digest: found "fedcba9876543210"; expected "0123456789abcdef", the folder it lies in',
-    "run.json: seed: found 7; expected 3, as its folder is called",
-    "run.json: learning_rate: found 3; expected 0.1, as its folder is called" })
+  lu.assertEquals(notes, { 'run.json: id: found "other_run"; expected "run_1", as in the path of its folder',
+    'run.json: digest: found "fedcba9876543210"; expected "0123456789abcdef", as in the path of its folder',
+    "run.json: seed: found 7; expected 3, as in the name of its folder",
+    "run.json: learning_rate: found 3; expected 0.1, as in the name of its folder" })
 end
 
 -- The folder's name of a run that was trained on a file contains the first digits of the file's digest.
@@ -245,7 +245,7 @@ function TestPlaces.test_names_contain_the_digest_of_the_training_file()
   lu.assertEquals(run_files.read_facts(dir, place).seed, 1)
   place.name = place.name:gsub("abcd$", "abcc")
   lu.assertEquals({ run_files.read_facts(dir, place) }, { nil,
-    'run.json: data.train_sha256: found "0123abcdef"; expected 0123abcc..., as its folder is called' })
+    'run.json: data.train_sha256: found "0123abcdef"; expected 0123abcc..., as in the name of its folder' })
 end
 
 -- A line of eval.jsonl counts if it names no file, or the file that run.json names for the line's set. Other lines
@@ -423,7 +423,7 @@ function TestTrained.test_respec_has_every_field_of_training()
     "optimizer = { kind = 'sgd' }, schedule = { kind = 'linear' }" }) do
     local text = ("return { task = { kind = 'even_pairs' }, train = { steps = 90, %s } }"):format(train)
     local resolved = assert(support.check(support.write("again.lua", text)))
-    local again = assert(support.check(support.write("again.lua", (assert(respec.write_spec(resolved))))))
+    local again = assert(support.check(support.write("again.lua", (assert(spec_writer.write_spec(resolved))))))
     lu.assertEquals(again, resolved)
   end
 end
@@ -433,17 +433,17 @@ function TestTrained.test_respec_takes_no_code()
   local own = 'x.score end, task = { source = "/tmp/evil.c" }, other = function(x) return 1'
   for what, spec in pairs({
     ["its encoding.score is no formula"] = { encoding = { score = own } },
-    ["it has the field \"task.zzz\", which is none of this version"] = { task = { kind = "x", zzz = 1 } },
+    ["it has the field \"task.zzz\", which this version does not have"] = { task = { kind = "x", zzz = 1 } },
     ["it has the field \"use\""] = { use = "x.lua" },
     ["it has the field \"encoding.a = 1, b\""] = { encoding = { ["a = 1, b"] = 1 } },
   }) do
-    local text, message = respec.write_spec(spec)
+    local text, message = spec_writer.write_spec(spec)
     lu.assertNil(text)
     lu.assertStrContains(message, what)
   end
   for _, formula in ipairs({ "x.score -- end", "x.score + x['y']", "x.score end, a = function(x) return 1",
     "(function() return 1 end)()", "x.score\n", 'x.score + #"a"' }) do
-    lu.assertNil((respec.write_spec({ encoding = { score = formula } })), formula)
+    lu.assertNil((spec_writer.write_spec({ encoding = { score = formula } })), formula)
   end
 end
 

@@ -67,7 +67,7 @@ function TestRuns.test_a_run_with_gaps_alone_is_scored_there()
     eval = make_eval_line(100, "in_distribution", 4, 1) .. make_eval_line(100, "between", 12, 0.5) }))
   lu.assertEquals({ run.state, run.test.split, runs.get_score(run), run.train.accuracy },
     { "evaluated", "between", 50.0, { 1.0 } })
-  lu.assertNil(run.within)
+  lu.assertNil(run.is_within)
 end
 
 function TestRuns.test_state_of_a_run_by_its_files()
@@ -93,7 +93,7 @@ function TestRuns.test_a_run_of_training_lengths_alone_is_scored_there()
   local run = runs.read(write_run("within", "rr", 1, 0.1, { exit = 0, facts = { spec = spec },
     eval = make_eval_line(100, "in_distribution", 20, 0.5)
       .. make_eval_line(100, "in_distribution", 30, 0.25) }))
-  lu.assertEquals({ run.state, run.within, run.test.split, runs.get_score(run) },
+  lu.assertEquals({ run.state, run.is_within, run.test.split, runs.get_score(run) },
     { "evaluated", true, "in_distribution", 37.5 })
 end
 
@@ -118,15 +118,16 @@ function TestRuns.test_lengths_of_a_file_are_those_that_the_trainer_recorded()
   lu.assertEquals({ beyond.lengths, beyond.split, runs.get_score(run, "beyond") }, { { 9, 12 }, "beyond", 37.5 })
   lu.assertEquals({ run.test.lengths, run.test.split, runs.get_score(run) }, { { 4, 5, 9, 12 }, "test", 43.75 })
   lu.assertEquals(runs.get_lengths(run, "train"), { 3, 4, 5 })
-  lu.assertNil(run.within)
+  lu.assertNil(run.is_within)
 end
 
 function TestRuns.test_a_file_without_longer_examples_is_scored_within()
   local all = { 3, 4, 5, 9, 12 }
   local run = read_data_run("held_out", "test", { train_lengths = all, data = { train = "t", eval = "e" } })
-  lu.assertEquals({ run.state, run.within, run.seen, runs.get_score(run) }, { "evaluated", true, false, 43.75 })
+  lu.assertEquals({ run.state, run.is_within, run.is_trained, runs.get_score(run) },
+    { "evaluated", true, false, 43.75 })
   run = read_data_run("same", "train", { train_lengths = all, data = { train = "t" } })
-  lu.assertEquals({ run.state, run.within, run.seen, runs.get_score(run) }, { "evaluated", true, true, 43.75 })
+  lu.assertEquals({ run.state, run.is_within, run.is_trained, runs.get_score(run) }, { "evaluated", true, true, 43.75 })
 end
 
 function TestRuns.test_invalid_lengths_are_damage()
@@ -183,7 +184,7 @@ function TestRuns.test_several_axes_are_joined_on_the_first()
     runs.get_score_on(run, "epoch", "exact_match") }, { 50.0 })
   run = runs.read(write_run("one", "rr", 1, 0.1, { exit = 0, facts = facts,
     eval = make_eval_line(100, "train", '"vectors":1', 0.5) }))
-  lu.assertEquals({ run.state, run.within, run.seen, runs.get_score(run) }, { "evaluated", true, true, 50.0 })
+  lu.assertEquals({ run.state, run.is_within, run.is_trained, runs.get_score(run) }, { "evaluated", true, true, 50.0 })
   run = runs.read(write_run("third", "rr", 1, 0.1, { exit = 0, facts = facts,
     eval = make_eval_line(100, "validation", '"vectors":1,"puzzle":2', 0.5) }))
   lu.assertEquals({ run.state, runs.get_score(run) }, { "evaluated", 50.0 })
@@ -213,13 +214,13 @@ function TestRuns.test_noise_levels_are_separate()
   lu.assertEquals({ run.state, run.notes }, { "evaluated", {} })
   lu.assertEquals({ run.validation.lengths, run.validation.accuracy, runs.get_score(run) },
     { { 1, 2 }, { 1.0, 0.5 }, 75.0 })
-  lu.assertEquals(runs.compute_mean(runs.get_level(run, "noise", 0.5, "validation")), 12.5)
-  lu.assertEquals(runs.compute_mean(runs.get_level(run, "noise", 0, "test")), 75.0)
-  lu.assertNil(runs.get_level(run, "noise", 1, "validation"))
+  lu.assertEquals(runs.compute_mean(runs.get_level_evaluation(run, "noise", 0.5, "validation")), 12.5)
+  lu.assertEquals(runs.compute_mean(runs.get_level_evaluation(run, "noise", 0, "test")), 75.0)
+  lu.assertNil(runs.get_level_evaluation(run, "noise", 1, "validation"))
   run = runs.read(write_run("loud", "rr", 1, 0.1, { exit = 0,
     eval = make_eval_line(100, "beyond", '"length":41,"noise":0.5', 0.5) .. make_eval_line(100, "beyond", 41, 1) }))
   lu.assertEquals(run.test.accuracy, { 1.0 })
-  lu.assertEquals(runs.compute_mean(runs.get_level(run, "noise", 0.5, "test")), 50.0)
+  lu.assertEquals(runs.compute_mean(runs.get_level_evaluation(run, "noise", 0.5, "test")), 50.0)
 end
 
 -- Numbers of passes are separate conditions; the score is that of the passes of training.
@@ -232,7 +233,7 @@ function TestRuns.test_numbers_of_passes_are_separate()
       .. make_eval_line(100, "beyond", '"length":41,"passes":2', 1) }))
   lu.assertEquals({ run.state, run.notes, run.test.accuracy }, { "evaluated", {}, { 0.5 } })
   lu.assertEquals(runs.list_levels(run, "passes"), { 2, 4 })
-  lu.assertEquals(runs.compute_mean(runs.get_level(run, "passes", 2, "test")), 100.0)
+  lu.assertEquals(runs.compute_mean(runs.get_level_evaluation(run, "passes", 2, "test")), 100.0)
 end
 
 -- Confidence chooses the passes with the least uncertainty for each length, without its accuracy.

@@ -38,7 +38,7 @@ local function read_state(cell, files)
     support.write(run .. name, text)
   end
   local dir = support.write(run .. "lock", ""):match("^(.*)/")
-  local now, words = ledger.read_state(dir, ledger.derive_wanted(cell), {})
+  local now, words = ledger.read_state(dir, ledger.derive_goal(cell), {})
   return now, words, dir
 end
 
@@ -99,23 +99,23 @@ function TestLedger.test_answers_of_generative_models()
   local _, words, dir = read_state(cell, run)
   lu.assertEquals(words, "greedy decoding is requested")
   os.remove(dir .. "/checkpoint.safetensors")
-  lu.assertEquals({ ledger.read_state(dir, ledger.derive_wanted(cell), {}) }, { "done",
+  lu.assertEquals({ ledger.read_state(dir, ledger.derive_goal(cell), {}) }, { "done",
     "greedy decoding is requested, but there is no checkpoint to evaluate" })
 end
 
 -- Training lengths end at 40; a model without random positions has one draw.
 function TestLedger.test_requested_evaluations_by_length()
   local cell = expand(write_small(), { set = { "eval.lengths={ 39, 42 }" } }).cells[1]
-  lu.assertEquals(ledger.derive_wanted(cell).conditions, { ["in_distribution 39 8 1"] = true,
+  lu.assertEquals(ledger.derive_goal(cell).conditions, { ["in_distribution 39 8 1"] = true,
     ["in_distribution 40 8 1"] = true, ["beyond 41 8 1"] = true, ["beyond 42 8 1"] = true })
 end
 
 -- The validation stream is evaluated first and takes time, but a run without evaluations of the stream is done.
 function TestLedger.test_validation_takes_time_but_is_not_required()
-  local function derive_wanted(examples)
-    return ledger.derive_wanted(expand(write_small(), { set = { "eval.validation.examples=" .. examples } }).cells[2])
+  local function derive_goal(examples)
+    return ledger.derive_goal(expand(write_small(), { set = { "eval.validation.examples=" .. examples } }).cells[2])
   end
-  local without, with = derive_wanted(0), derive_wanted(5)
+  local without, with = derive_goal(0), derive_goal(5)
   lu.assertEquals(with.conditions, without.conditions)
   local more = with.eval_work[1] - without.eval_work[1]
   lu.assertTrue(more > 0)
@@ -123,19 +123,19 @@ function TestLedger.test_validation_takes_time_but_is_not_required()
   local cell = expand(write_small()).cells[2]
   local _, _, dir = read_state(cell, { ["metrics.jsonl"] = '{"step":70,"accuracy":0.75}\n',
     ["eval.jsonl"] = LINE:format(70, "validation", 9, 2, "") })
-  lu.assertNil(ledger.read_progress(dir, ledger.derive_wanted(cell)).evaluated)
+  lu.assertNil(ledger.read_progress(dir, ledger.derive_goal(cell)).evaluated)
 end
 
 function TestLedger.test_progress_is_counted_in_operations()
   local cell = expand(write_small()).cells[2]
-  local wanted = ledger.derive_wanted(cell)
+  local goal = ledger.derive_goal(cell)
   local _, _, dir = read_state(cell,
     { ["metrics.jsonl"] = '{"step":35,"accuracy":0.75}\n{"step":7', ["eval.jsonl"] = "" })
-  local far = ledger.read_progress(dir, wanted)
-  lu.assertEquals({ far.step, far.accuracy, far.work }, { 35, 0.75, wanted.train_work / 2 })
-  lu.assertEquals(wanted.train_work, 70 * cell.spec.plan.flops_per_step)
+  local far = ledger.read_progress(dir, goal)
+  lu.assertEquals({ far.step, far.accuracy, far.work }, { 35, 0.75, goal.train_work / 2 })
+  lu.assertEquals(goal.train_work, 70 * cell.spec.plan.flops_per_step)
   read_state(cell, { ["metrics.jsonl"] = '{"step":35,"accuracy_teacher_forced":0.5}\n', ["eval.jsonl"] = "" })
-  lu.assertEquals(ledger.read_progress(dir, wanted).accuracy, 0.5) -- of a generative model
+  lu.assertEquals(ledger.read_progress(dir, goal).accuracy, 0.5) -- of a generative model
 end
 
 TestJobs = {}

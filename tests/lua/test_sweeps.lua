@@ -18,15 +18,15 @@ local write = require("base.write")
 
 TestRunProgress = {}
 
--- Expands a study of one cell with one run; more: other fields of cell.wanted. Returns the cell and the run.
+-- Expands a study of one cell with one run; more: other fields of cell.goal. Returns the cell and the run.
 local function expand_cell(more)
   local study = assert(grid.expand(project, support.write("run_progress/probe.lua", [[
 return { title = "p", base = { task = { kind = "parity_check" }, model = { use = "small_encoder" }, encoding = { kind =
   "none" }, train = { steps = 70, batch = 4, lengths = { 1, 4 }, log_every = 10 }, eval = { lengths = { 3, 4 },
   examples = 8 } }, axes = { { name = "width", values = { { name = 16, spec = { model = { width = 16 } } } } } } }]])))
   local cell = study.cells[1]
-  cell.wanted = ledger.derive_wanted(cell)
-  lists.update(cell.wanted, more or {})
+  cell.goal = ledger.derive_goal(cell)
+  lists.update(cell.goal, more or {})
   return cell, cell.runs[1]
 end
 
@@ -57,13 +57,13 @@ function TestRunProgress.test_a_run_from_its_first_line_to_its_end()
   lu.assertEquals(read_state({ ["run.json"] = ENDED:format("null", "null") }, now), "running")
   lu.assertEquals(read_state({ ["metrics.jsonl"] = metrics }, now), "running")
   lu.assertEquals({ run.progress.step, run.progress.accuracy, run.progress.rate, run.progress.work }, { 35, 0.75, 2,
-    cell.wanted.train_work / 2 })
+    cell.goal.train_work / 2 })
   lu.assertEquals(read_state({}, now + 100), "running")
   lu.assertEquals(read_state({}, now + 1000), "stopped")
   lu.assertEquals(read_state({ ["metrics.jsonl"] = '{"step":70,"steps_per_second":2}\n' }, now + 1000), "running")
   lu.assertEquals(read_state({ ["eval.jsonl"] = EVALUATED:format(3) .. '{"step":7' }, now + 1000), "running")
   lu.assertEquals(run.progress.evaluated, 1)
-  lu.assertEquals(run.progress.work, cell.wanted.train_work + cell.wanted.eval_work[1])
+  lu.assertEquals(run.progress.work, cell.goal.train_work + cell.goal.eval_work[1])
   lu.assertEquals(read_state({ ["run.json"] = ENDED:format(70, 1) }, now), "failed")
   lu.assertEquals(read_state({ ["run.json"] = ENDED:format(50, 75) }, now), "stopped")
   lu.assertEquals(read_state({ ["run.json"] = make_facts(cell, run, spec, 50) }, now), "to train on")
@@ -80,7 +80,7 @@ function TestRunProgress.test_a_locked_folder_shows_a_run_in_training()
   run_progress.read(cell, run, dir, {}, os.time() + 2000)
   lu.assertEquals(run.state, "stopped")
   support.write("run_progress/old/lock", "")
-  run.seen = nil
+  run.files = nil
   run_progress.read(cell, run, dir, { [lfs.attributes(dir .. "/lock", "ino")] = true }, os.time() + 2000)
   lu.assertEquals(run.state, "running")
 end
@@ -96,7 +96,7 @@ function TestRunProgress.test_a_decoder_without_lengths()
   for decoding, expected in pairs({ [""] = "to evaluate", ['"decoding":"greedy",'] = "done" }) do
     support.write("run_progress/made/" .. run.dir .. "/eval.jsonl", line:format(decoding))
     support.write("run_progress/made/" .. run.dir .. "/checkpoint.safetensors", "")
-    run.seen = nil
+    run.files = nil
     run_progress.read(cell, run, dir, {}, os.time())
     lu.assertEquals(run.state, expected)
   end
@@ -115,7 +115,7 @@ function TestRunProgress.test_places_are_required_if_the_spec_requests_them()
     [EVALUATED:format(3) .. EVALUATED:format(4):gsub('"accuracy":0.5}', places)] = "to evaluate" }) do
     support.write(front .. "/eval.jsonl", text)
     support.write(front .. "/checkpoint.safetensors", "")
-    run.seen = nil
+    run.files = nil
     run_progress.read(cell, run, dir, {}, os.time())
     lu.assertEquals(run.state, expected, text)
   end
@@ -125,16 +125,16 @@ end
 function TestRunProgress.test_work_of_a_run_in_epochs()
   local cell = expand_cell()
   cell.spec.resolved.train.steps, cell.spec.resolved.train.epochs = nil, 6
-  cell.wanted = ledger.derive_wanted(cell)
-  lu.assertNil(cell.wanted.total)
+  cell.goal = ledger.derive_goal(cell)
+  lu.assertNil(cell.goal.total)
   local spec = reports.make_spec("parity_check")
   local dir = support.write("run_progress/epochs/run.json", json.encode({ id = cell.id, digest = cell.spec.plan.digest,
     seed = 0, learning_rate = 1e-3, spec = spec, data = { epoch_batches = 9 } })):match("^(.*)/")
   support.write("run_progress/epochs/metrics.jsonl", '{"step":27}\n')
-  lu.assertEquals(ledger.read_progress(dir, cell.wanted).work, 0)
+  lu.assertEquals(ledger.read_progress(dir, cell.goal).work, 0)
   ledger.learn_steps(cell, dir)
-  lu.assertEquals({ cell.wanted.total, cell.wanted.steps }, { 54, nil })
-  lu.assertEquals(ledger.read_progress(dir, cell.wanted).work, cell.wanted.train_work / 2)
+  lu.assertEquals({ cell.goal.total, cell.goal.steps }, { 54, nil })
+  lu.assertEquals(ledger.read_progress(dir, cell.goal).work, cell.goal.train_work / 2)
 end
 
 TestProgressText = {}
@@ -148,7 +148,7 @@ local function make_grid(tasks, widths, fill)
     for j = 1, widths do
       study.axes[2].values[j] = tostring(16 * j)
       local cell = { key = { task = "task_" .. i, width = tostring(16 * j) }, runs = {}, id = "cell",
-        wanted = { total = 10, work = 100 }, spec = { plan = { flops_per_step = 10 } } }
+        goal = { total = 10, work = 100 }, spec = { plan = { flops_per_step = 10 } } }
       for k = 1, 2 do
         cell.runs[k] = { state = "absent" }
         fill(cell.runs[k], i, j, k, cell)
@@ -175,7 +175,7 @@ end
 function TestProgressText.test_sums_of_work_and_runs()
   local total, list = progress_text.sum_up(make_grid(3, 2, finish_half), 99)
   lu.assertEquals({ total.runs, total.done, total.running, total.failed, total.left }, { 12, 6, 2, 2, 2 })
-  lu.assertEquals({ total.gone, total.work, total.share, total.rate, total.pace, total.best },
+  lu.assertEquals({ total.done_work, total.work, total.share, total.step_rate, total.work_rate, total.best },
     { 700, 1200, 7 / 12, 5, 50, 0.5 })
   lu.assertEquals({ #list, list[1].name, list[1].sums.share, list[3].sums.failed }, { 6, "task_1 16", 0.75, 1 })
 end
@@ -184,13 +184,13 @@ end
 function TestProgressText.test_unknown_work()
   local function unknown(run, i, j, k, cell)
     finish_half(run, i, j, k)
-    cell.wanted = i > 1 and { work = 0 } or cell.wanted
+    cell.goal = i > 1 and { work = 0 } or cell.goal
   end
   local total = progress_text.sum_up(make_grid(3, 2, unknown), 99)
-  lu.assertEquals({ total.work, total.gone }, { 1200, 700 })
+  lu.assertEquals({ total.work, total.done_work }, { 1200, 700 })
   total = progress_text.sum_up(make_grid(3, 2, function(run, i, j, k, cell)
     finish_half(run, i, j, k)
-    cell.wanted = { work = 0 }
+    cell.goal = { work = 0 }
   end), 99)
   lu.assertEquals({ total.share, total.is_known }, { 0.5, false })
   lu.assertEquals(progress_text.format_bar(0.9999) .. progress_text.format_bar(1),
@@ -248,9 +248,9 @@ end
 -- The remaining time follows from the work since the start, or from the rate if there is none yet.
 function TestProgressText.test_time_left()
   local estimate = progress_text.make_time_estimator()
-  local sums = { gone = 100, work = 1000, unknown = 0, is_known = true, pace = 9 }
+  local sums = { done_work = 100, work = 1000, unknown = 0, is_known = true, work_rate = 9 }
   lu.assertEquals(estimate(sums, 50), 100)
-  sums.gone = 200
+  sums.done_work = 200
   lu.assertEquals(estimate(sums, 60), 80)
   sums.unknown, sums.is_known = 3, false
   lu.assertNil(estimate(sums, 70))
@@ -281,7 +281,7 @@ function TestSetAside.test_keeps_a_run_that_is_no_longer_damaged()
   local out = support.write("aside/runs/log.txt", ""):gsub("/[^/]*$", "")
   local run = { path = out .. "/probe/0123456789abcdef/lr0.001-seed1", state = "damaged", words = "torn",
     damage = "torn" }
-  lu.assertTrue(set_aside.move_damaged(out, { wanted = { steps = 70, conditions = {} } }, { run }))
+  lu.assertTrue(set_aside.move_damaged(out, { goal = { steps = 70, conditions = {} } }, { run }))
   lu.assertEquals({ run.state, run.words, run.damage }, { "absent", nil, nil })
   lu.assertNil(lfs.attributes(out .. "/probe", "mode"))
 end

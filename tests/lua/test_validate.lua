@@ -298,12 +298,12 @@ function TestValidate.test_lines_are_read_in_every_form()
 end
 
 function TestValidate.test_lines_and_masks_are_read_again_from_run_json()
-  local respec = require("lab.study.read.respec")
+  local spec_writer = require("lab.study.read.spec_writer")
   local resolved = accept("return { " .. TASK .. [[ model = { kind = "encoder_decoder" }, encoding = {
     lines = { { head = 0, direction = 1, line = 0, value = 0.1 } }, encoder = { lines = { list = {} } },
     positions = { kind = "cyclic", period = 3 }, additive = { kind = "sinusoid" },
     cross = { lines = { list = {} }, mask = { kind = "antidiagonal", width = 1 } } } }]])
-  lu.assertEquals((accept(assert(respec.write_spec(resolved)))), resolved)
+  lu.assertEquals((accept(assert(spec_writer.write_spec(resolved)))), resolved)
 end
 
 function TestValidate.test_accepted_specs_may_have_warnings()

@@ -38,7 +38,7 @@ local function is_clumped(group, passed)
   local bad_low, bad_high = find_range(false)
   local gap = math.max(good_low - bad_high, bad_low - good_high)
   return group.judged == #group.scores and gap < math.huge and gap > math.max(good_high - good_low, bad_high - bad_low)
-    and gap >= APART * metrics.of[group.metric].factor
+    and gap >= APART * metrics.by_name[group.metric].factor
 end
 
 -- Adds to a group the fields judged, generalise, share_low, share_high and clumped (M.compare).
@@ -171,9 +171,9 @@ function M.compare(study, options)
   local groups = cell_groups.list_groups(sets)
   cell_groups.check_reference(groups, options.reference, "value")
   local metric, criterion = study.scored.metric, study.scored.generalises
-  if options.above and metrics.of[metric].unit ~= "percent" then
+  if options.above and metrics.by_name[metric].unit ~= "percent" then
     stop.exit(1, ("--above %g: a %s is no share\n  expected: --metric exact_match or another share"):format(
-      options.above, metrics.of[metric].title))
+      options.above, metrics.by_name[metric].title))
   elseif options.above then
     criterion = { metric = metric, above = options.above }
   end
@@ -202,7 +202,7 @@ end
 
 -- Returns the heading of a table of scores: "Exact match in percent, mean over 9 lengths 60..500, beyond training".
 local function format_scored(result, options)
-  local metric = metrics.of[result.metric]
+  local metric = metrics.by_name[result.metric]
   local places = lists.collect(result.groups, function(group)
     return lists.map(group.runs, function(run) return captions.name_examples(run, runs.get_evaluation(run,
       options.split)) end)
@@ -212,7 +212,7 @@ local function format_scored(result, options)
 end
 
 local function name_unit(result)
-  return metrics.of[result.metric].unit == "percent" and "points" or metrics.of[result.metric].unit
+  return metrics.by_name[result.metric].unit == "percent" and "points" or metrics.by_name[result.metric].unit
 end
 
 local function format_share(group)
@@ -224,14 +224,14 @@ local function tabulate_groups(result, options)
     return group.clumped and ("%s: two clumps of seeds; %s seeds generalise; the mean describes neither clump"):format(
       cell_groups.format_title(group), format_share(group)) or nil
   end)
-  local form = metrics.of[result.metric].factor == 100 and "%.2f" or "%.4f"
+  local form = metrics.by_name[result.metric].factor == 100 and "%.2f" or "%.4f"
   return sheets.tabulate({ name = "groups", title = format_scored(result, options) .. ", at the last step",
     about = (result.answers and result.answers .. "; " or "") .. ("over seeds; sd has n - 1 in its denominator; "
     .. "intervals of the mean contain 95%% of the bootstrap's means; a seed generalises with %s; the exact interval "
     .. "(Clopper and Pearson) is that of the share of seeds that generalise"):format(
     metrics.format_criterion(result.criterion)), heads = { result.axis, "seeds", "mean", "sd", "std. error", "interval",
     "generalise", "exact interval", "learning rate" }, rows = lists.map(result.groups, function(group)
-      return { format_titled(group, group.name), ("%d of %d"):format(#group.scores, group.asked), number(form,
+      return { format_titled(group, group.name), ("%d of %d"):format(#group.scores, group.requested), number(form,
         group.mean), number(form, group.sd), number(form, group.error), number(form .. " to " .. form, group.low,
         group.high), format_share(group), group.share_low and ("%.1f%% to %.1f%%"):format(100 * group.share_low,
           100 * group.share_high) or sheets.MISSING, ("%g"):format(group.rate) }
@@ -287,7 +287,8 @@ local function make_seeds_csv(groups, split)
 end
 
 -- Columns of groups.csv and compare.csv, in the form of sheets.to_csv.
-local GROUP = "set=set.name group=name learning_rate=rate asked seeds=count:scores mean sd error low high metric "
+local GROUP = "set=set.name group=name learning_rate=rate asked=requested seeds=count:scores mean sd error low high "
+  .. "metric "
   .. "criterion=criterion.metric above=criterion.above judged generalise share_low share_high"
 
 local PAIR = "set=a.set.name a=a.name b=b.name seeds_a=count:a.scores seeds_b=count:b.scores "

@@ -27,11 +27,11 @@ local MOST_SHOWN = 200 -- seeds of a cell in the picture
 -- for a single score.
 local function list_cells(study, options)
   local rows = lists.map(study.cells, function(cell)
-    local scores = lists.map(runs.get_chosen(cell), function(run)
+    local scores = lists.map(runs.get_chosen_runs(cell), function(run)
       return runs.get_score(run, options.split, study.scored.metric)
     end)
     return scores[1] and { name = score_tables.format_key(study, cell), count = #scores, sd = statistics.sd(scores),
-      shared = seeds.describe_shared(runs.get_chosen(cell)) } or nil
+      shared = seeds.describe_shared(runs.get_chosen_runs(cell)) } or nil
   end)
   must(1, lists.any(rows, function(row) return row.sd end), ("no cell has two seeds with a score on %s\n  expected: "
     .. "at least two seeds of a cell, trained to the end; or --published, the spread of a paper"):format(options.split))
@@ -125,7 +125,7 @@ function M.run(opened, options)
       return row.sd and row.sd > 0 and power.find_count(difference, row.sd, options.power / 100) or false
     end)
   end
-  local unit = options.published and "the paper's unit" or metrics.of[opened.scored.metric].unit
+  local unit = options.published and "the paper's unit" or metrics.by_name[opened.scored.metric].unit
   local lines = lists.collect(rows, function(row)
     return lists.map(options.differences, function(difference, i)
       return { row = row, difference = difference, power = options.power, seeds = row.counts[i] or nil }

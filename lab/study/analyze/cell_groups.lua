@@ -5,7 +5,7 @@
 --   set, cell      the set that contains the group, and its cell
 --   value, name    the cell's value on the axis, and the label of this value
 --   rate, rates    the cell's chosen learning rate (without scores, the lowest), and the number of rates with a score
---   asked          the number of requested runs at the chosen rate
+--   requested      the number of requested runs at the chosen rate
 --   runs, scores   the scored runs at that rate, by ascending seed, and the score of each
 
 local captions = require("lab.study.report.tables.captions")
@@ -40,9 +40,9 @@ local function name_set(study, cell, along)
 end
 
 local function make_group(study, set, cell, axis, split, metric)
-  local best, name = cell.summary.best or cell.summary.rates[1], axis and "" or name_set(study, cell)
+  local best, name = cell.summary.best_rate or cell.summary.rates[1], axis and "" or name_set(study, cell)
   axis = axis or study.axes[#study.axes].name
-  local group = { set = set, value = cell.key[axis], cell = cell, asked = best.asked, rate = best.rate,
+  local group = { set = set, value = cell.key[axis], cell = cell, requested = best.requested, rate = best.rate,
     name = name ~= "" and name or score_tables.label(study, axis, cell.key[axis]) }
   group.rates = lists.count(cell.summary.rates, function(rate) return rate.mean end)
   group.runs = lists.filter(best.runs, function(run) return runs.get_score(run, split, metric) end)
@@ -100,8 +100,8 @@ function M.format_title(group)
 end
 
 function M.describe_missing_seeds(group)
-  return #group.runs < group.asked and ("%s: %d of %d seeds have a score"):format(M.format_title(group), #group.runs,
-    group.asked) or nil
+  return #group.runs < group.requested and ("%s: %d of %d seeds have a score"):format(M.format_title(group),
+    #group.runs, group.requested) or nil
 end
 
 -- Ends the analysis if there is a reference (not nil) and no group has it in its field `key`.
@@ -123,7 +123,7 @@ end
 -- a caution if the compared scores are of the same examples.
 local function note_rates(groups, split)
   local chosen = lists.map(groups, function(group)
-    local run = group.cell.summary.top
+    local run = group.cell.summary.best_run
     local evaluation = group.rates > 1 and run and runs.get_evaluation(run, group.cell.summary.choice.set)
     return evaluation and { place = captions.name_examples(run, evaluation),
       same = evaluation == runs.get_evaluation(run, split) } or nil
@@ -146,7 +146,7 @@ function M.list_notes(study, groups, split)
     local grid = runs.find_usual_grid(group.runs, split)
     notes[#notes + 1] = grid and grid.key ~= usual.key and ("%s: its scores have another grid than most, %s"):format(
       M.format_title(group), grid.text) or nil
-    within = within + lists.count(group.runs, function(run) return run.within end)
+    within = within + lists.count(group.runs, function(run) return run.is_within end)
   end
   for _, cell in ipairs(study.cells) do
     local front = score_tables.format_key(study, cell)

@@ -7,7 +7,7 @@
 -- statically. Trainers for GPUs cannot be, since they load the driver's library; their only other library is libc.
 
 local grid = require("lab.study.grid.grid")
-local hand_over = require("lab.study.run.hand_over")
+local waiting_cells = require("lab.study.run.waiting_cells")
 local json = require("dkjson")
 local lfs = require("lfs")
 local lists = require("base.lists")
@@ -227,7 +227,7 @@ end
 
 -- Returns the study, and the cells with a spec, some made from finished runs here; nil if a signal stopped the making.
 local function find_cells(options)
-  local study, worst = overview.must(INPUT, hand_over.expand(options))
+  local study, worst = overview.must(INPUT, waiting_cells.expand(options))
   if worst == AGAIN then
     return nil
   end

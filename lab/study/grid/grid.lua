@@ -2,13 +2,13 @@
 --
 -- Input: a project, the name of a file in spec/studies or a path, { scale, set, out, reading, choice, given }. out: the
 -- folder of all runs; choice: the selected cells (chosen_cells.lua), nil: all; given: { text, origin } of a study from
--- flags (requested_study.lua); reading: only existing runs matter. Output: nil and the errors as text; or { name,
+-- flags (requested_study.lua); reading: true if no run will be trained. Output: nil and the errors as text; or { name,
 -- title, path, scale, set, report, scored, labels, axes = { { name, values = { names } } }, warnings, ids (of all
 -- cells), cells (the selected ones) }. A cell:
 --   key, id         { <axis> = <value> }, and the cell's name
 --   spec            the planned spec, as from project:plan; nil while the cell waits
---   seeds, learning_rates   lists; the latter is { false } if the rate is that of a spec for which the cell waits;
---                   seeds.apart: nil, or a list for each part whose seeds are set apart (seeds.lua)
+--   seeds, learning_rates   lists; learning_rates is { false } if the rate is that of a spec for which the cell waits;
+--                   seeds.apart: nil, or a list for each part with separate seeds (seeds.lua)
 --   runs            { seed, apart, learning_rate, dir, others }: dir, the run's folder below the folder of all runs,
 --                   nil while the cell waits; others, runs that were trained on other files (run_folders.lua)
 --   data            the file that the cell is trained on, { shown, digest } (run_folders.lua), or nil
@@ -58,7 +58,7 @@ function M.name_run(run)
 end
 
 -- Returns a trainer's flags for a part of a cell's runs, { learning_rates, seeds, apart }, and a device. seeds:
--- { first, last }; apart: such a range for each part of the random numbers whose seeds are set apart.
+-- { first, last }; apart: such a range for each part of the random numbers with separate seeds.
 function M.make_flags(part, device)
   local words = { "--seeds", ("%d:%d"):format(table.unpack(part.seeds)) }
   for _, name in ipairs(seeds.PARTS) do
@@ -75,7 +75,7 @@ end
 
 -- Returns the path of a study's file: argument is a path, or the name of a file in spec/studies, or of a file in `out`,
 -- the folder of runs, that flags have made. Returns nil after an error.
-local function find(project, argument, out, d)
+local function find_file(project, argument, out, d)
   local path = project:path("spec/studies/" .. argument .. ".lua")
   local from_flags = ("%s/%s.lua"):format(out, argument)
   if is_file(argument) then
@@ -121,10 +121,10 @@ local function make_id(study, point)
   return lists.find(ids, load_module.is_id) or join({ (study.axes[1].name:gsub("[^%w]", "_")) })
 end
 
--- Returns the learning rates or seeds (name) of the last value of a point that sets them; nil if no value does.
-local function find_own(point, name)
-  local own = lists.map(point, function(value) return value[name] end)
-  return own[#own]
+-- Returns "learning_rates" or "seeds" (name) of the last value of a point that sets this field; nil if no value does.
+local function get_last_setting(point, name)
+  local settings = lists.map(point, function(value) return value[name] end)
+  return settings[#settings]
 end
 
 -- Returns the file of examples that a cell is trained on, in the form of run_folders.lua; nil without such a file.
@@ -150,9 +150,9 @@ local function make_runs(work, cell)
 end
 
 -- Returns the fragments of a cell's spec, each of which overrides those before it; the last, an empty fragment, is for
--- --set. made: the spec that a verb has made from another cell's run.
+-- --set. made: the spec that a verb has made from another cell's run, or nil.
 local function list_fragments(study, point, made)
-  local list = lists.append({ made and { source = made, tree = made.tree } }, study.below)
+  local list = lists.append({ made and { source = made, tree = made.tree } }, study.base_fragments)
   lists.append(list, lists.map(point, function(value) return value.fragment end))
   list[#list + 1] = { source = study.source, tree = tree.make_table(study.source.tree.origin) }
   return list
@@ -176,18 +176,18 @@ end
 
 local make_cell
 
--- Returns the `source` of a cell that is made from another cell's run; nil after errors. The folder of the made spec is
--- next to the folders of the cell's runs; the folder's name depends on the other cell's run and on the options.
+-- Returns the `source` of a cell whose spec is made from another cell's run; nil after errors. The folder of the made
+-- spec is next to the folders of the cell's runs; the folder's name depends on the other cell's run and on the options.
 local function find_source(work, stage, point, id)
   local study, d = work.study, work.diagnostics
-  local used, axis = stages.find_source(stage, study.axes, point)
-  used = used and is_combination(study.axes, used) and used
-  local cell = used and make_cell(work, used)
-  if used and not cell then
+  local source_point, axis = stages.find_source(stage, study.axes, point)
+  source_point = source_point and is_combination(study.axes, source_point) and source_point
+  local cell = source_point and make_cell(work, source_point)
+  if source_point and not cell then
     return nil
   end
   d:set_note("in the cell of " .. describe_point(study.axes, point))
-  if not used then
+  if not source_point then
     d:add({ at = stage.origin, field = stage.path .. ".from",
       what = ("several cells of %s, or none%s"):format(stage.from.name, axis and ", on the axis " .. axis or ""),
       expected = axis and "one value of the axis in the cells of " .. stage.from.name
@@ -212,8 +212,8 @@ local function find_lost_init(loaded)
   return place and not is_file(place.real) and place.shown or nil
 end
 
--- Returns the planned spec of a cell, nil while the cell waits; whether an error occurred; and, if the initial
--- checkpoint is missing, a text on that, for `lost`.
+-- Returns the planned spec of a cell, nil while the cell waits; whether an error occurred; and the text `lost` of the
+-- cell, if its initial checkpoint is missing.
 local function plan_spec(work, point, id, source)
   local study, d = work.study, work.diagnostics
   local name = ("%s:%s%s"):format(study.shown, work.scale and work.scale .. ":" or "", id)
@@ -277,8 +277,8 @@ function make_cell(work, point)
   end
   local rates = study.learning_rates or { spec and spec.resolved.train.learning_rate or false }
   local cell = { key = key, id = id, spec = spec, data = find_data(spec),
-    seeds = stage and stage.seeds or find_own(point, "seeds") or study.seeds,
-    learning_rates = find_own(point, "learning_rates") or rates,
+    seeds = stage and stage.seeds or get_last_setting(point, "seeds") or study.seeds,
+    learning_rates = get_last_setting(point, "learning_rates") or rates,
     stage = stage and stage.name, source = source, lost = lost }
   cell.runs = make_runs(work, cell)
   work.made[place] = cell
@@ -307,21 +307,21 @@ local function make_cells(work)
   return cells
 end
 
--- Adds a warning to work.warnings if the cells have seeds of draws, and some of these cells draw nothing.
+-- Adds a warning to work.warnings if some cells have separate seeds of draws but draw nothing.
 local function warn_of_seeds(work, cells)
-  local equal = lists.filter(cells, function(cell)
+  local without_draws = lists.filter(cells, function(cell)
     return cell.spec and not cell.spec.plan.has_draws and lists.get(cell.seeds, "apart.draws")
   end)
-  work.warnings[#work.warnings + 1] = equal[1] and ("seeds of draws have no effect in %s: %d of %s draw neither "
-    .. "positions nor dropout, so that runs with other seeds of draws are equal"):format(equal[1].id, #equal,
-    wording.count(#cells, "cell")) or nil
+  work.warnings[#work.warnings + 1] = without_draws[1] and ("seeds of draws have no effect in %s: %d of %s draw "
+    .. "neither positions nor dropout, so that runs with other seeds of draws are equal"):format(without_draws[1].id,
+    #without_draws, wording.count(#cells, "cell")) or nil
 end
 
 -- Expands a study: see the head of this file. argument: a name or a path; options.out: by default "runs".
 function M.expand(project, argument, options)
   options = options or {}
   local d, out = diagnostics.new(), options.out or "runs"
-  local path = options.given and argument or find(project, argument, out, d)
+  local path = options.given and argument or find_file(project, argument, out, d)
   local sets, facts = project_module.parse_sets(options.set, d), project:read_task_facts(d)
   local study = path and d:count() == 0 and study_module.read(path, { root = project.root, diagnostics = d,
     scale = options.scale, names = paths.list_base_names, given = options.given })

@@ -49,7 +49,7 @@ function M.is_table(context, node, path, expected, legal)
   return is_one
 end
 
--- Returns the items of a node that is a list with at least one; an empty list after an error.
+-- Returns the items of a node that is a list with at least one item; an empty list after an error.
 function M.read_items(context, node, path, expected)
   if not M.is_table(context, node, path, expected) then
     return {}
@@ -66,7 +66,7 @@ function M.read_word(context, node, path, legal, kind)
     return node.value
   end
   M.report(context, node, path, ("%s is no %s"):format(M.show(node), kind),
-    #legal > 0 and table.concat(legal, ", ") or "none; this is the first",
+    #legal > 0 and table.concat(legal, ", ") or "nothing, since none is defined before it",
     nearest.make_hint(node.value, legal))
 end
 
@@ -75,7 +75,7 @@ function M.get_name(value)
   return type(value) == "number" and canonical.format(value) or value
 end
 
--- Returns those of the values, a list of { name, ... }, whose names a node lists.
+-- Returns the values whose names a node lists. values: a list of { name, ... }.
 function M.pick(context, values, node, path)
   local names, picked = lists.get_names(values), {}
   for i, item in ipairs(M.read_items(context, node, path, "a list of names")) do
@@ -135,14 +135,14 @@ local function read_range(context, node, path)
   return seeds
 end
 
--- Returns the seeds of a node { first, last, <part> = { first, last } } as a list with a field apart for the parts, a
--- table of lists; without `first` and `last` the list is { 0 }. The lists are empty after an error.
+-- Returns the seeds of a node { first, last, <part> = { first, last } } as a list with the field apart, { <part> = a
+-- list }; without `first` and `last` the list is { 0 }. The lists are empty after an error.
 function M.read_seeds(context, node, path)
   if not tree.is_table(node) or not next(node.fields) then
     return read_range(context, node, path)
   end
-  local own = { origin = node.origin, fields = {}, items = node.items }
-  local list = #node.items > 0 and read_range(context, own, path) or { 0 }
+  local range = { origin = node.origin, fields = {}, items = node.items } -- the node without the parts
+  local list = #node.items > 0 and read_range(context, range, path) or { 0 }
   local count = #list
   list.apart = {}
   for name, inner in tree.iterate(node) do

@@ -87,8 +87,9 @@ local function make_name(value, text)
   return (word:lower():gsub("[^a-z0-9_.]+", "-"):gsub("^[-_.]+", ""):gsub("%-+$", ""))
 end
 
--- Returns the value of a field for a study in the folder of runs: a relative path of a file is changed.
-local function move_path(work, field, value)
+-- Returns the value of a field for a study in the folder of runs: the relative path of a file is made relative to that
+-- folder, and other values remain unchanged.
+local function rebase_path(work, field, value)
   local entry = schema.at[field]
   if type(value) == "string" and entry and FILES[entry.type] and value:sub(1, 1) ~= "/" then
     return paths.make_relative(paths.normalise(work.spec_folder .. "/" .. value), work.folder)
@@ -104,7 +105,7 @@ local function write_fragment(work, field, value, text)
     value = file and paths.make_relative(file, work.folder) or value
     text = ("{ %s = %q }"):format(field == "task" and "kind" or "use", value)
   elseif type(value) == "string" then
-    text = ("%q"):format(move_path(work, field, value))
+    text = ("%q"):format(rebase_path(work, field, value))
   elseif type(value) == "number" then
     text = diagnostics.show(value)
   end
@@ -181,15 +182,15 @@ end
 -- Returns a word of --set, with a path in it made relative to the folder of runs. A word that sets an axis is refused.
 local function read_set(work, text)
   local field, value = text:match("^%s*([%w_.]+)%s*=(.*)$")
-  local covers = field and field:gsub("%.use$", ""):gsub("%.kind$", "") -- the section that a preset or a kind replaces
+  local section = field and field:gsub("%.use$", ""):gsub("%.kind$", "") -- the section that a preset or a kind replaces
   for _, axis in ipairs(field and work.axes or {}) do
-    if axis.field == field or is_within(axis.field, covers) or axis.field == covers then
+    if axis.field == field or is_within(axis.field, section) or axis.field == section then
       work.refuse("--set " .. text, ("%s is an axis, and --set would override all of its values"):format(axis.field),
         "one of the two")
     end
   end
   local given = field and overrides.read_constant(value)
-  local path = field and move_path(work, field, given)
+  local path = field and rebase_path(work, field, given)
   return path ~= given and ("%s=%s"):format(field, path) or text
 end
 
@@ -226,7 +227,7 @@ local function read_seeds(work, options)
   return ranges[1] and ("  seeds = { %s },"):format(table.concat(ranges, ", "))
 end
 
--- Names axes after the last part of their fields, such as width; after the whole field if two last parts are equal.
+-- Names each axis after the last part of its field, such as width; or after the whole field if last parts are equal.
 local function name_axes(axes)
   for _, same in ipairs(lists.group(axes, function(axis) return axis.field:match("[^.]*$") end)) do
     for _, axis in ipairs(same) do
@@ -285,7 +286,7 @@ local function write_study(work, id, spec, prefix)
   return table.concat(lists.append(lists.append(lines, { "  }," }), work.last_lines), "\n") .. "\n}\n"
 end
 
--- Makes a function that returns, for messages, the flag from which the value at a path in the study's text came.
+-- Makes a function that returns the flag, for messages, that gave the value at a path in the study's text.
 local function make_origin(work, spec)
   return function(path)
     local axis = work.axes[tonumber(path:match("^axes%[(%d+)%]"))]

@@ -26,12 +26,12 @@ M.VERBS = {
 local FIELDS = { "name", "cells", "from", "verb", "options", "seeds" }
 local STAGE_TEXT = '{ name = "...", cells = { <axis> = { names } }, from = "an earlier stage", verb = "..." }'
 
-local function read_name(context, node, path, known)
+local function read_name(context, node, path, stages_by_name)
   local name = node.value
   if not names_module.is_valid(name) then
     nodes.report(context, node, path, node.fields and "is missing" or nodes.show(node) .. " is no name for a stage",
       names_module.TEXT)
-  elseif known[name] then
+  elseif stages_by_name[name] then
     nodes.report(context, node, path, ('a second stage "%s"'):format(name), "names that differ")
   else
     return name
@@ -71,7 +71,7 @@ local function read_options(context, node, path, verb)
 end
 
 -- Sets `from` (a stage's name), `verb` and `options` of a stage. names: those of earlier stages.
-local function read_making(context, node, path, stage, names)
+local function read_source(context, node, path, stage, names)
   local fields = node.fields
   for _, field in ipairs({ "verb", "options" }) do
     if fields[field] and not fields.from then
@@ -93,23 +93,23 @@ local function read_making(context, node, path, stage, names)
 end
 
 function M.read(context, axes, node)
-  local list, names, known = {}, {}, {}
+  local list, names, stages_by_name = {}, {}, {}
   for i, item in ipairs(nodes.read_items(context, node, "stages", "a list of " .. STAGE_TEXT)) do
     local path = locate.join("stages", i)
     if nodes.is_table(context, item, path, STAGE_TEXT, FIELDS) then
       local stage = { origin = item.origin, path = path }
-      stage.name = read_name(context, item.fields.name or item, path .. ".name", known)
+      stage.name = read_name(context, item.fields.name or item, path .. ".name", stages_by_name)
       stage.cells = nodes.read_cells(context, axes, item.fields.cells, path .. ".cells", item)
       stage.seeds = item.fields.seeds and nodes.read_seeds(context, item.fields.seeds, path .. ".seeds")
-      read_making(context, item, path, stage, names)
+      read_source(context, item, path, stage, names)
       list[#list + 1] = stage
       if stage.name then
-        known[stage.name], names[#names + 1] = stage, stage.name
+        stages_by_name[stage.name], names[#names + 1] = stage, stage.name
       end
     end
   end
   for _, stage in ipairs(list) do
-    stage.from = known[stage.from]
+    stage.from = stages_by_name[stage.from]
   end
   return list
 end

@@ -5,12 +5,12 @@
 --   prefix           the first part of all cells' names, or nil; scales: the names of all scales
 --   axes             { name, values = { { name, fragment, learning_rates, seeds, with, path } } }: learning_rates and
 --                    seeds of the value's cells, or nil; with, from read_partners, or nil; path, in the file
---   below            the fragments that values override: the base and that of the scale
+--   base_fragments   the fragments that values override: the base, and the one of the scale
 --   seeds, learning_rates   lists; the latter is nil if the file sets none
 --   stages           from stages.lua
 --   report           the items of the report as plain data; nil: the default items
---   scored           { split, select, metric, generalises }, each but split nil unless the file sets it; nil without
---                    a report in the file
+--   scored           { split, select, metric, generalises }, of which only split has a default; nil without a report in
+--                    the file
 --   labels           texts that a report shows instead of names of axis values, by name; nil without a report
 -- Invariants: reads files, writes none; reports all errors that it finds in one run; fragments { source, tree } of
 -- specs are checked when a cell is resolved.
@@ -37,7 +37,7 @@ local SCALE_FIELDS = { "base", "seeds", "learning_rates", "axes" }
 M.SECTIONS = { task = true, encoding = true, model = true, train = true, eval = true, precision = true, init = true }
 local MOST_RATES = 64 -- runtime/cli/options.h
 
--- Sets of examples that an evaluation can be of.
+-- Sets of examples that can be evaluated.
 M.SPLITS = { "train", "test", "validation", "in_distribution", "between", "beyond" }
 
 -- Fields of a report in addition to its items: the legal words of each field, and a noun for the words.
@@ -107,13 +107,14 @@ local function read_fragment(context, source, node, path, is_base)
 end
 
 local function read_rates(context, node, path)
-  local expected, rates, known = "a list of numbers above 0, at most 1000000, that differ; at most 64", {}, {}
+  local expected = "a list of at most 64 different numbers above 0, at most 1000000"
+  local rates, is_listed = {}, {}
   for i, item in ipairs(nodes.read_items(context, node, path, expected)) do
     local rate = type(item.value) == "number" and item.value + 0.0
-    if not rate or rate <= 0 or rate > 1e6 or known[rate] or i > MOST_RATES then
+    if not rate or rate <= 0 or rate > 1e6 or is_listed[rate] or i > MOST_RATES then
       nodes.report(context, item, locate.join(path, i), nodes.show(item) .. " does not fit here", expected)
     else
-      known[rate] = true
+      is_listed[rate] = true
       rates[#rates + 1] = rate
     end
   end
@@ -251,7 +252,7 @@ local function read_scale(context, study, node, name)
     axis.narrowed = nil
   end
   if name == context.scale then
-    study.below[#study.below + 1] = base
+    study.base_fragments[#study.base_fragments + 1] = base
     study.seeds, study.learning_rates = seeds or study.seeds, rates or study.learning_rates
   end
 end
@@ -346,10 +347,10 @@ end
 local function read_fields(context)
   local fields = context.root.fields
   nodes.check_fields(context, context.root, "", FIELDS)
-  local study = { title = read_title(context, fields.title), shown = context.source.shown, below = {}, scales = {},
-    axes = read_axes(context, fields.axes) }
+  local study = { title = read_title(context, fields.title), shown = context.source.shown, base_fragments = {},
+    scales = {}, axes = read_axes(context, fields.axes) }
   study.prefix = read_optional(context, context.root, "", "prefix", read_prefix)
-  study.below[1] = fields.base and read_fragment(context, context.source, fields.base, "base", true)
+  study.base_fragments[1] = fields.base and read_fragment(context, context.source, fields.base, "base", true)
   study.seeds = read_optional(context, context.root, "", "seeds", nodes.read_seeds) or { 0 }
   study.learning_rates = read_optional(context, context.root, "", "learning_rates", read_rates)
   if fields.report and nodes.is_table(context, fields.report, "report", "what the report shows") then

@@ -1,10 +1,10 @@
 -- The cells of a study with their runs read, and the statistics of each cell's scores.
 --
--- Input: a study from grid.expand, or only a folder of runs. Output: a study { title, axes, cells, scored, grid,
--- whole }. scored: metrics.lua; grid: the most frequent grid of the runs' scores (runs.find_usual_grid); whole: the
--- whole study, also in the results of M.merge_axis and M.select. From grid.expand: also name, path, scale, report; and
--- left_out, texts on omitted earlier versions. From a folder: also found = true; and problems, texts on unreadable
--- folders. Each cell has
+-- Input: a study from grid.expand, or only a folder of runs. Output: a study { title, axes, cells, scored, grid, whole
+-- }. scored: metrics.lua; grid: the most frequent grid of the runs' scores (runs.find_usual_grid); whole: the whole
+-- study, also in the results of M.merge_axis and M.select. A study from grid.expand also has name, path, scale, report
+-- and left_out, texts on omitted earlier versions; one from a folder also has found = true and problems, texts on
+-- unreadable folders. Each cell has
 --   key, id, spec: from grid.lua; instead of a spec, a cell from a folder has digest and data (group_runs)
 --   number: its index in the whole study
 --   runs: the runs of runs.lua, with score and generalises; a run without run.json is "missing", or "waiting" if
@@ -31,7 +31,7 @@ local DEFAULT_SCORED = { split = "test" }
 
 -- Facts that all runs of a cell should share: a name for messages, and a path in run.json or a function of a run.
 -- of_spec: only runs of one spec share the fact; file: the fact is the SHA-256 of a file, which a run may lack.
-local SAME = {
+local SHARED_FACTS = {
   { "generated sources", "source_digest" },
   { "compiler", "compiler" },
   { "instruction-set level", "level" },
@@ -51,7 +51,7 @@ local SAME = {
 
 -- Returns the facts that differ among the runs in a list, as texts. joined: the runs may have several specs.
 local function describe_differences(list, joined)
-  return lists.map(SAME, function(item)
+  return lists.map(SHARED_FACTS, function(item)
     local fact = item[2]
     local values = lists.drop_repeats(lists.map(item.of_spec and joined and {} or list, function(run)
       local value = type(fact) == "string" and lists.get(run.facts, fact) or type(fact) == "function" and fact(run)
@@ -63,7 +63,7 @@ local function describe_differences(list, joined)
 end
 
 -- Returns statistics of runs that have a score: { runs, scores, mean, sd, median, lower, upper (quartiles), least,
--- most, good }; good: the share of runs that generalise, nil if no run has a score in the criterion's metric.
+-- most, generalising_share }; the last is nil if no run has a score in the criterion's metric.
 local function compute_spread(list)
   local scores = lists.map(list, function(run) return run.score end)
   local judged = lists.map(list, function(run)
@@ -74,7 +74,7 @@ local function compute_spread(list)
   end
   return { runs = list, scores = scores, mean = statistics.mean(scores), sd = statistics.sd(scores),
     median = quantile(0.5), lower = quantile(0.25), upper = quantile(0.75), least = quantile(0), most = quantile(1),
-    good = statistics.mean(judged) }
+    generalising_share = statistics.mean(judged) }
 end
 
 local function filter_scored(list)
@@ -85,21 +85,21 @@ function M.list_scored_runs(study)
   return filter_scored(lists.collect(study.cells, function(cell) return cell.runs end))
 end
 
--- Returns for each learning rate, ascending, compute_spread's statistics of its runs with a score, and as further
--- fields rate, the learning rate (0: unknown), and asked, the number of its requested runs.
+-- Returns for each learning rate, in ascending order, the statistics of its runs with a score (compute_spread), with
+-- two more fields: rate, the learning rate (0: unknown), and requested, the number of its requested runs.
 local function group_by_rate(list)
   local groups = lists.group(list, function(run) return run.learning_rate or 0 end)
   table.sort(groups, function(a, b) return a.key < b.key end)
   return lists.map(groups, function(group)
     local rate = compute_spread(filter_scored(group))
-    rate.rate, rate.asked = group.key, #group
+    rate.rate, rate.requested = group.key, #group
     return rate
   end)
 end
 
 local IN_DISTRIBUTION = { "validation", "in_distribution" }
 
--- Chooses the set that decides the learning rate, in the order that describe_choice describes.
+-- Chooses the set that decides the learning rate, as describe_choice describes.
 local function choose_set(list, scored)
   return scored.select or lists.find(IN_DISTRIBUTION, function(set)
     return set ~= scored.split and list[1]
@@ -107,20 +107,20 @@ local function choose_set(list, scored)
   end) or scored.split
 end
 
--- Describes how a cell's learning rate is chosen: { set, beyond, scored, named, rates }. list: the runs that have a
--- score. set: the name of the evaluation that decides (runs.get_evaluation). beyond: whether some of its examples are
--- beyond training. scored: whether scores are on this set, too. named: whether the study names the set, in `select`.
--- rates: the number of rates with a score. Without `select`, the set is the first of these that is not the scored set
--- and on which all runs have a score, or else the scored set: validation (a separate stream or a set of dataset
--- files); in_distribution (a split of sampled tasks, or a part of a dataset's test).
+-- Describes how a cell's learning rate is chosen: { set, is_beyond, is_scored, is_named, rates }. list: the runs that
+-- have a score. set: the name of the evaluation that decides (runs.get_evaluation). is_beyond: whether some of its
+-- examples are beyond training. is_scored: whether scores are on this set, too. is_named: whether the study names the
+-- set, in `select`. rates: the number of rates with a score. Without `select`, the set is validation (a separate stream
+-- or a set of dataset files) or else in_distribution (a split of sampled tasks, or a part of a dataset's test), if it
+-- is not the scored set and all runs have a score on it; otherwise it is the scored set.
 local function describe_choice(list, scored)
   local set = choose_set(list, scored)
-  local choice = { set = set, named = scored.select ~= nil, beyond = false, scored = false,
+  local choice = { set = set, is_named = scored.select ~= nil, is_beyond = false, is_scored = false,
     rates = #lists.group(list, function(run) return run.learning_rate or false end) }
   for _, run in ipairs(list) do
     local evaluation = runs.get_evaluation(run, set)
-    choice.beyond = choice.beyond or runs.is_beyond(run, set)
-    choice.scored = choice.scored or evaluation ~= nil and evaluation == runs.get_evaluation(run, scored.split)
+    choice.is_beyond = choice.is_beyond or runs.is_beyond(run, set)
+    choice.is_scored = choice.is_scored or evaluation ~= nil and evaluation == runs.get_evaluation(run, scored.split)
   end
   return choice
 end
@@ -129,13 +129,14 @@ local function average_scores(list, set, metric)
   return statistics.mean(lists.map(list, function(run) return runs.get_score(run, set, metric) end))
 end
 
--- Whether a learning rate is better than `best`, the best of the lower ones, or nil: by the mean score on the deciding
--- set; if equal, by the mean loss there, unless the study names the set; not if both are equal.
+-- Whether a learning rate is better than `best`, the best of the lower rates, or nil. The mean score on the deciding
+-- set decides; if it is equal, the mean loss on that set, unless the study names the set; if both are equal, `best`
+-- remains.
 local function is_better(rate, best, metric, choice)
   if not best or rate.chosen_by ~= best.chosen_by then
     return metrics.is_better(metric, rate.chosen_by, best and best.chosen_by)
   end
-  return not choice.named and rate.loss ~= nil and best.loss ~= nil and rate.loss < best.loss
+  return not choice.is_named and rate.loss ~= nil and best.loss ~= nil and rate.loss < best.loss
 end
 
 -- Returns the best of a cell's rates, from group_by_rate; nil if no rate has a score on the deciding set. Sets
@@ -160,28 +161,28 @@ local function compute_hours(list)
 end
 
 -- Returns the statistics of the cell's evaluated runs (compute_spread), and these fields; scored: the study's `scored`
---   asked, evaluated: numbers of requested runs and of runs with a score; states: numbers of requested runs by state
---   rates: from group_by_rate; choice: from describe_choice; best: the entry of rates for the chosen rate, or nil
---   max, top: the best score, and its run; hours: of training, from compute_hours
+--   requested, evaluated: numbers of requested runs and of runs with a score; states: numbers of runs by state
+--   rates: from group_by_rate; choice: from describe_choice; best_rate: the entry of rates for the chosen rate, or nil
+--   best_score, best_run: the best score, and its run; hours: of training, from compute_hours
 --   differences: texts on facts that differ among the evaluated runs
 --   grid: the most frequent grid of the scores, from runs.find_usual_grid
 --   decoding: of a generative model's scores; other_decoding: see drop_other_decodings
 local function summarise(cell, scored)
-  local evaluated, states, top = filter_scored(cell.runs), {}, nil
+  local evaluated, states, best_run = filter_scored(cell.runs), {}, nil
   for _, run in ipairs(cell.runs) do
     states[run.state] = (states[run.state] or 0) + 1
   end
   for _, run in ipairs(evaluated) do
-    top = metrics.is_better(scored.metric, run.score, top and top.score) and run or top
+    best_run = metrics.is_better(scored.metric, run.score, best_run and best_run.score) and run or best_run
   end
   local summary = compute_spread(evaluated)
-  summary.asked, summary.evaluated, summary.states = #cell.runs, #evaluated, states
+  summary.requested, summary.evaluated, summary.states = #cell.runs, #evaluated, states
   summary.rates, summary.choice = group_by_rate(cell.runs), describe_choice(evaluated, scored)
-  summary.best = choose_best(summary.rates, scored.metric, summary.choice)
-  summary.max, summary.top = top and top.score, top
+  summary.best_rate = choose_best(summary.rates, scored.metric, summary.choice)
+  summary.best_score, summary.best_run = best_run and best_run.score, best_run
   summary.hours, summary.differences = compute_hours(evaluated), describe_differences(evaluated, cell.joined)
   summary.grid = runs.find_usual_grid(evaluated, scored.split)
-  summary.decoding, summary.other_decoding = top and top.decoding, cell.other_decoding
+  summary.decoding, summary.other_decoding = best_run and best_run.decoding, cell.other_decoding
   return summary
 end
 
@@ -231,8 +232,8 @@ end
 function M.select(study, where, only)
   local kept = lists.filter(study.cells, function(cell) return M.fits(cell, where or {}, only or {}) end)
   local axes = lists.map(study.axes, function(axis)
-    local there = lists.map(kept, function(cell) return cell.key[axis.name] end)
-    return { name = axis.name, values = lists.filter(axis.values, function(value) return lists.has(there, value) end) }
+    local used = lists.map(kept, function(cell) return cell.key[axis.name] end)
+    return { name = axis.name, values = lists.filter(axis.values, function(value) return lists.has(used, value) end) }
   end)
   return setmetatable({ cells = kept, axes = axes }, { __index = study })
 end
@@ -240,9 +241,9 @@ end
 -- If some runs of the cell have evaluations with the spec's decoding (greedy if unknown), treats runs with the other
 -- decoding as not evaluated, and stores their number in cell.other_decoding.
 local function drop_other_decodings(cell)
-  local wanted = lists.get(cell.spec, "resolved.eval.decoding") or "greedy"
-  local others = lists.filter(cell.runs, function(run) return run.decoding and run.decoding ~= wanted end)
-  if #others == 0 or not lists.find(cell.runs, function(run) return run.decoding == wanted end) then
+  local requested = lists.get(cell.spec, "resolved.eval.decoding") or "greedy"
+  local others = lists.filter(cell.runs, function(run) return run.decoding and run.decoding ~= requested end)
+  if #others == 0 or not lists.find(cell.runs, function(run) return run.decoding == requested end) then
     return
   end
   cell.other_decoding = #others
@@ -251,7 +252,7 @@ local function drop_other_decodings(cell)
       run.state = "not evaluated"
       run.notes[#run.notes + 1] = ("eval.jsonl: its evaluations are %s, those of other runs are %s; expected one "
         .. "decoding, to which trainer eval or a sweep can change them"):format(metrics.decodings[run.decoding],
-        metrics.decodings[wanted])
+        metrics.decodings[requested])
     end
   end
 end
@@ -284,11 +285,12 @@ end
 -- Reads the requested runs of a cell below `root`; a missing or waiting run gets a table without evaluations.
 local function read_runs(cell, root)
   local list = {}
-  for i, wanted in ipairs(cell.runs) do
-    local dir = wanted.dir and root .. "/" .. wanted.dir
+  for i, requested in ipairs(cell.runs) do
+    local dir = requested.dir and root .. "/" .. requested.dir
     list[i] = dir and runs.read(dir, run_files.split_path(dir))
       or { dir = dir or cell.id, facts = {}, notes = {}, during = {}, state = dir and "missing" or "waiting" }
-    list[i].seed, list[i].apart, list[i].learning_rate = wanted.seed, wanted.apart, wanted.learning_rate
+    list[i].seed, list[i].apart = requested.seed, requested.apart
+    list[i].learning_rate = requested.learning_rate
   end
   return list
 end
@@ -357,14 +359,15 @@ local function distinguish(groups, get_word)
   end
 end
 
--- Returns the key { task, encoding } of a group of runs; and whether its task has only the spec's name.
+-- Returns the key { task, encoding } of a group of runs; and whether its task is a dataset file that is named only
+-- after the spec.
 local function make_key(group, spec)
   local name = M.name_task(spec, group.id) or "?"
   return { task = name, encoding = name_encoding(group.id, name) }, spec and spec.task.data ~= nil and name == group.id
 end
 
--- Returns the axes of groups of runs, from their keys. nameless: tasks are names of specs, so there is no axis of
--- encodings, and it is removed from the keys.
+-- Returns the axes of groups of runs, from their keys. nameless: whether tasks are names of specs; then there is no
+-- axis of encodings, and encodings are removed from the keys.
 local function make_axes(groups, nameless)
   local axes = lists.map({ "task", not nameless and "encoding" or nil }, function(name)
     return { name = name, values = lists.drop_repeats(lists.map(groups, function(group) return group.key[name] end)) }
@@ -381,13 +384,13 @@ end
 -- have the names of specs, and there is no axis of encodings. metric: the metric of scores, or nil for the default.
 function M.read_folder(root, metric)
   local groups, problems = group_runs(root)
-  local known, nameless = {}, true
+  local used_names, nameless = {}, true
   for _, group in ipairs(groups) do
     local spec = find_spec(group.runs)
     local key, is_nameless = make_key(group, spec)
     group.key, group.task_spec = key, spec
-    nameless = nameless and is_nameless and not known[get_name(group)]
-    known[get_name(group)] = true
+    nameless = nameless and is_nameless and not used_names[get_name(group)]
+    used_names[get_name(group)] = true
   end
   distinguish(groups, function(group) return group.digest:sub(1, 6) end)
   distinguish(groups, function(group) return "data " .. (group.data or "unknown") end)

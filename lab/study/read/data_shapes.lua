@@ -15,7 +15,7 @@ local lists = require("base.lists")
 
 local M = {}
 
-local known = {} -- results of earlier calls, by path, size, times, axes and alphabets
+local cache = {} -- results of earlier calls, by path, size, times, axes and alphabets
 
 -- Returns the number of items in a JSON list of numbers and names, from the text between its brackets.
 local function count_items(text)
@@ -103,8 +103,8 @@ function M.read(path, axes, task)
   end
   local key = canonical.format({ path, attributes.size, attributes.modification, attributes.change, axes,
     task.input_symbols or {}, task.output_symbols or {} })
-  known[key] = known[key] or read_file(path, axes, task)
-  return known[key]
+  cache[key] = cache[key] or read_file(path, axes, task)
+  return cache[key]
 end
 
 return M

@@ -20,7 +20,7 @@ local function is_any_evaluated(list)
 end
 
 -- Returns the numbers of a cell's existing runs without scores, by state, such as "2 failed"; "" without such runs.
-local function describe_own_runs(list)
+local function describe_unscored_runs(list)
   local counts = {}
   for _, group in ipairs(lists.group(list, function(run) return run.state end)) do
     counts[group.key] = group.key ~= "missing" and group.key ~= "waiting" and #group or nil
@@ -28,9 +28,9 @@ local function describe_own_runs(list)
   return runs.format_states(counts)
 end
 
--- Returns the runs of a cell to show; whether they are of an earlier version; and then a text on how that version
--- differs from the current spec, nil for a restored study. list: the cell's current runs. Appends texts on versions
--- that are not shown to left_out.
+-- Returns the runs of a cell to show; whether they are of an earlier version; and if they are, a text on how that
+-- version differs from the current spec, nil for a restored study. list: the cell's current runs. Appends texts on
+-- versions that are not shown to left_out.
 function M.choose(root, study, cell, list, left_out)
   local shown, changes = list, nil
   local is_settled = is_any_evaluated(list)
@@ -40,9 +40,9 @@ function M.choose(root, study, cell, list, left_out)
       return runs.read(root .. "/" .. dir, run_files.split_path(dir))
     end)
     if earlier and is_any_evaluated(earlier) then
-      local own = describe_own_runs(list)
+      local unscored = describe_unscored_runs(list)
       shown, is_settled = earlier, true
-      changes = words .. (own ~= "" and "; of its current spec: " .. own or "")
+      changes = words .. (unscored ~= "" and "; of its current spec: " .. unscored or "")
     else
       left_out[#left_out + 1] = ("%s of an earlier version of %s (%s): %s"):format(wording.count(#version.dirs, "run"),
         cell.id, version.dirs[1]:match("^(.*)/"), words)
@@ -57,13 +57,13 @@ local function has_axes(entry, axes)
   return #names == #axes and not lists.find(names, function(name) return not lists.has(axes, name) end)
 end
 
--- Returns the snapshot's cells that the study lacks now, as { id, key, runs = {} }, but of those with other axes than
--- the study's only the number, as the second result.
+-- Returns the snapshot's cells that the study lacks now, as { id, key, runs = {} }; and the number of further such
+-- cells, which have other axes than the study.
 function M.find_lost_cells(study)
-  local known, names = lists.to_set(study.ids or {}), lists.get_names(study.axes)
+  local is_listed, names = lists.to_set(study.ids or {}), lists.get_names(study.axes)
   local lost = lists.filter(study.snapshot and study.snapshot.cells or {}, function(entry)
-    local is_new = not known[entry.id]
-    known[entry.id] = true
+    local is_new = not is_listed[entry.id]
+    is_listed[entry.id] = true
     return is_new
   end)
   local list = lists.map(lost, function(entry)
@@ -80,14 +80,14 @@ function M.extend_axes(study, cells)
   end)
 end
 
--- Returns a snapshot's `scored` without values unknown here; nil without a known split.
-local function read_scored(noted)
-  local function known(names, name)
-    return lists.has(names, noted[name]) and noted[name] or nil
+-- Returns a snapshot's `scored` without the values that this version does not know; nil if it does not know the split.
+local function read_scored(recorded)
+  local function read_word(words, name)
+    return lists.has(words, recorded[name]) and recorded[name] or nil
   end
-  return noted and known(evaluations.SPLITS, "split") and { split = noted.split, select = known(evaluations.SPLITS,
-    "select"), metric = known(metrics.NAMES, "metric"), generalises = metrics.is_criterion(noted.generalises)
-    and noted.generalises or nil }
+  return recorded and read_word(evaluations.SPLITS, "split") and { split = recorded.split,
+    select = read_word(evaluations.SPLITS, "select"), metric = read_word(metrics.NAMES, "metric"),
+    generalises = metrics.is_criterion(recorded.generalises) and recorded.generalises or nil }
 end
 
 -- Returns the study that a snapshot records, with its axes but without cells, for a study whose file cannot be read.

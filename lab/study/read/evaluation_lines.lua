@@ -32,22 +32,23 @@ end
 function M.parse_pairs(line, at, shape, texts)
   local row = {}
   repeat
-    local name, text, mark, behind = line:match(PAIR, at)
+    local name, text, mark, after = line:match(PAIR, at)
     local value = tonumber(text)
     if not name then
-      name, value, mark, behind = line:match(WORD_PAIR, at)
+      name, value, mark, after = line:match(WORD_PAIR, at)
     end
     local is_good = text and value and fits(value, shape.fields[name] or shape.others)
       or not text and shape.fields[name] and WORDS[name] and WORDS[name][value]
     if not is_good or row[name] then
       return nil
     end
-    row[name], at = texts[name] and text or value, behind
+    row[name], at = texts[name] and text or value, after
   until mark == "}"
   return at > #line and row or nil
 end
 
-local function take_plain(line)
+-- Returns the row of a plain line, whose only axis is the length; nil for other lines.
+local function parse_plain(line)
   local shape = run_shapes.evaluation
   local step, split, length, at = line:match(FRONT)
   local row = SPLITS[split] and M.parse_pairs(line, at, shape, AS_TEXT)
@@ -59,7 +60,8 @@ local function take_plain(line)
   return fits(row.step, shape.fields.step) and fits(row.length, shape.fields.by.fields.length) and row or nil
 end
 
-local function take_any(line)
+-- Returns the row of any line, or nil and a problem.
+local function parse_any(line)
   local row, problem = input.decode(line)
   problem = problem or shapes.find_problem(row, run_shapes.evaluation)
   if not problem and not SPLITS[row.split] then
@@ -75,7 +77,7 @@ end
 
 -- Returns the row of a line, or nil and a problem { field, found, expected }. A row has the fields of its line, among
 -- them:
---   by: the numbers on the axes; nil if take_plain parsed the line, whose only axis is the length
+--   by: the numbers on the axes; nil if parse_plain has parsed the line, whose only axis is the length
 --   length: the number of by.length, nil if the axes lack it
 --   exact_match, loss: as texts, "" if the line lacks them
 --   seed: nil for the standard seed; decoding: "greedy" or "teacher_forced", nil for models that are not generative
@@ -87,12 +89,12 @@ end
 --   places: accuracies by place, for M.decode_places; nil if the line lacks them
 function M.read(line)
   local front, places = line:match('^(.-),"places":(%b{})}$')
-  local row = take_plain(front and front .. "}" or line)
+  local row = parse_plain(front and front .. "}" or line)
   if row then
     row.places = places
     return row
   end
-  return take_any(line)
+  return parse_any(line)
 end
 
 -- Returns the accuracies by place of a row (run_shapes.lua), or nil and a problem. M.read does not decode them, since a

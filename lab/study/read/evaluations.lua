@@ -3,12 +3,12 @@
 -- Input: rows from evaluation_lines.lua. Output: an evaluation with these fields:
 --   split; step; decoding and data (evaluation_lines.lua), nil if lines lack them
 --   examples, draws: those of the first line; mixed: true if other lines have other numbers of examples or draws
---   placed: true if some line that has no axis but the first one and levels has accuracies by place (places.lua)
+--   has_places: true if a line has accuracies by place (places.lua) and no axes but the first one and levels
 --   lengths: the evaluated lengths, ascending; if the lines have other axes, the numbers on the first axis
---   a list for accuracy, exact_match, loss and each other of M.MEASURES and `uncertainty` that some line has: its
+--   <measure>: a list for accuracy, exact_match and loss, and for each other measure of LISTED that some line has: the
 --     values in the order of lengths, "" for lines without the measure; exact_match and loss are texts. If lines have
---     other axes, only JOINED has lists: means over the lines with one number on the first axis, or values of the
---     condition with it alone
+--     other axes, only the measures in AVERAGED have lists: each value is the mean over the lines with that number on
+--     the first axis, or the value of the condition that has no other axis
 --   counts: the evaluated examples of each length; totals: the existing examples, nil if all were evaluated
 --   uncounted: for each length whether no label counted; nil if labels counted at all lengths
 --   conditions: { by, examples, beyond, trained, <measure> } of each line, nil if lengths are the only axis
@@ -26,14 +26,14 @@ local M = {}
 -- In the order of the columns of report.csv.
 M.MEASURES = { "accuracy", "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high",
   "ended_early", "not_ended", "loss", "sd_over_sequences" }
-local LISTS = lists.join(M.MEASURES, { "uncertainty" })
+local LISTED = lists.join(M.MEASURES, { "uncertainty" })
 M.SPLITS = { "in_distribution", "between", "beyond", "train", "test", "validation" }
 -- Measures that have a mean over conditions.
-local JOINED = { "accuracy", "accuracy_teacher_forced", "exact_match", "loss", "ended_early", "not_ended" }
+local AVERAGED = { "accuracy", "accuracy_teacher_forced", "exact_match", "loss", "ended_early", "not_ended" }
 local AS_TEXT = { exact_match = true, loss = true }
-local FACTS = { "step", "examples", "draws", "decoding", "data", "mixed", "placed", "weighted" }
+local FACTS = { "step", "examples", "draws", "decoding", "data", "mixed", "has_places", "weighted" }
 
--- Whether these numbers have no axis but the first one of the run, and levels.
+-- Whether a condition has no axes but the first axis of the run and levels.
 local function is_along(by, axis)
   return not lists.any(canonical.sort_keys(by), function(name) return name ~= axis and not axes.IS_LEVEL[name] end)
 end
@@ -62,7 +62,7 @@ function M.add(evaluations, row)
   local place = evaluation.places[key] or #evaluation.lines + 1
   evaluation.places[key], evaluation.data = place, evaluation.data or row.data
   evaluation.mixed = evaluation.mixed or row.examples ~= evaluation.examples or row.draws ~= evaluation.draws
-  evaluation.placed = evaluation.placed or row.placed and (not row.by or is_along(row.by, axis)) or nil
+  evaluation.has_places = evaluation.has_places or row.has_places and (not row.by or is_along(row.by, axis)) or nil
   evaluation.lines[place] = { n = n or 0, place = place, by = by, row = row }
 end
 
@@ -74,7 +74,7 @@ local function average_lines(group, is_own)
     local own = is_own(line)
     local weight = own and (line.row.of or line.row.examples) or 0
     row.examples, row.of = row.examples + (own and line.row.examples or 0), row.of + weight
-    for _, name in ipairs(JOINED) do
+    for _, name in ipairs(AVERAGED) do
       local value = tonumber(line.row[name])
       if value then
         row.counted = nil
@@ -90,7 +90,7 @@ local function average_lines(group, is_own)
 end
 
 -- Joins lines that share a number on the first axis. Conditions on a frame (spec/task/axes.lua) and another axis are
--- left out. If a condition has only the first axis, the mean of its number excludes conditions with further axes.
+-- left out. If a number has a condition without other axes, its mean has only that condition.
 local function join_lines(lines, axis)
   local whole = lists.index_by(lists.filter(lines, function(line)
     return not line.by or line.by[axis] ~= nil and has_one_axis(line.by)
@@ -126,14 +126,14 @@ local function make_evaluation(evaluation, split, lines, axis)
   made.lengths, made.counts = list(function(line) return line.n end), list(function(line) return line.row.examples end)
   made.totals = has.totals and list(function(line) return line.row.of or line.row.examples end) or nil
   made.uncounted = has.uncounted and list(function(line) return line.row.counted == 0 end) or nil
-  for _, name in ipairs(has.conditions and JOINED or LISTS) do
+  for _, name in ipairs(has.conditions and AVERAGED or LISTED) do
     made[name] = has[name] and list(function(line) return line.row[name] or "" end) or nil
   end
   return made
 end
 
--- The axes on which a line is beyond training, as a text: "length", "digits and width"; false if there are none, and
--- for a line by length alone among lines with other axes.
+-- Returns the axes on which a line is beyond training, as a text: "length", "digits and width"; false if there are
+-- none, and for a line by length alone among lines with other axes.
 local function name_beyond(evaluation, line)
   local names = lists.copy(line.row.beyond or {})
   if #names == 0 or evaluation.has.conditions and not line.by then
@@ -143,8 +143,8 @@ local function name_beyond(evaluation, line)
   return table.concat(names, " and ")
 end
 
--- The parts of an evaluation of dataset files: { in_distribution, beyond, axes = { { name, evaluation }, ... } }. axes
--- has an entry for each set of axes on which lines are beyond training, if there are several such sets.
+-- Returns the parts of an evaluation of dataset files: { in_distribution, beyond, axes = { { name, evaluation }, ... }
+-- }. axes has an entry for each set of axes on which lines are beyond training, if there are several such sets.
 local function make_parts(evaluation, axis)
   local within, beyond = {}, {}
   for _, line in ipairs(evaluation.lines) do
@@ -162,11 +162,11 @@ local function make_parts(evaluation, axis)
     axes = #several > 1 and several or nil }
 end
 
--- Returns the set of the optional lists that an evaluation of these lines has.
+-- Returns the set of the optional lists that an evaluation of the lines has.
 local function find_lists(lines)
   local has = { accuracy = true, exact_match = true, loss = true }
   for _, line in ipairs(lines) do
-    for _, name in ipairs(LISTS) do
+    for _, name in ipairs(LISTED) do
       has[name] = has[name] or line.row[name] ~= nil
     end
     has.totals, has.conditions = has.totals or line.row.of ~= nil, has.conditions or line.by ~= nil

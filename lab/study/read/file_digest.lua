@@ -10,7 +10,7 @@ local write = require("base.write")
 
 local M = {}
 
-local known = {} -- by path: the state and the digest of the file at the last call
+local cache = {} -- by path: the state and the digest of the file at the last call
 
 local function compute(path)
   local text = shell.capture({ "sh", "-c", 'exec sha256sum <"$1" 2>/dev/null', "sh", path })
@@ -24,10 +24,10 @@ function M.compute(path)
     return nil
   end
   local state = ("%d %d %d %d %d"):format(found.dev, found.ino, found.size, found.modification, found.change)
-  if not known[path] or known[path].state ~= state then
-    known[path] = { state = state, digest = compute(path) }
+  if not cache[path] or cache[path].state ~= state then
+    cache[path] = { state = state, digest = compute(path) }
   end
-  return known[path].digest or nil
+  return cache[path].digest or nil
 end
 
 return M

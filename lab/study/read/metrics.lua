@@ -3,18 +3,18 @@
 -- Input: a study from grid.expand, or of runs found in a folder, with its cells read; scores. Output: the study's
 -- `scored` = { split, select, metric, generalises }: split: the set whose scores are reported; select: the set that
 -- decides the learning rate, nil if the study names none; metric: of scores; generalises = { metric, above }: the
--- criterion, a score above which a seed generalises. M.of, M.NAMES and M.SHARES are those of spec/measures.lua.
+-- criterion, a score above which a seed generalises. M.by_name, M.NAMES and M.SHARES are those of spec/measures.lua.
 
 local lists = require("base.lists")
 local measures = require("spec.measures")
 
-local M = { of = measures.of, NAMES = measures.NAMES, SHARES = measures.SHARES }
+local M = { by_name = measures.by_name, NAMES = measures.NAMES, SHARES = measures.SHARES }
 
 -- Decodings of generative models, as words that precede "evaluations" and "accuracy".
 M.decodings = { greedy = "greedy", teacher_forced = "teacher-forced" }
 
--- Percentages above which a seed generalises, by default: of a paper's metric, and of exact match.
-local PAPERS, EXACT = 90, 99
+-- Percentages above which a seed generalises by default: of a paper's metric, and of exact match.
+local PAPER_PERCENT, EXACT_PERCENT = 90, 99
 
 -- Whether the models of a cell are generative: by the cell's own spec, or else by the specs of its runs.
 local function is_generative(cell)
@@ -25,7 +25,7 @@ local function is_generative(cell)
 end
 
 -- Whether a study shows a paper's numbers or compares its settings with a paper's.
-local function is_of_paper(study)
+local function refers_to_paper(study)
   return lists.find(study.report or {}, function(item)
     return type(item) == "table" and (item.published or item.setting)
   end) ~= nil
@@ -33,10 +33,10 @@ end
 
 -- Returns the default criterion of a study: above 90% of a paper's metric in percent; otherwise above 99% exact match.
 local function choose_criterion(study, metric)
-  if is_of_paper(study) and M.of[metric].unit == "percent" then
-    return { metric = metric, above = PAPERS }
+  if refers_to_paper(study) and M.by_name[metric].unit == "percent" then
+    return { metric = metric, above = PAPER_PERCENT }
   end
-  return { metric = "exact_match", above = EXACT }
+  return { metric = "exact_match", above = EXACT_PERCENT }
 end
 
 -- Returns a study's `scored` with defaults. given: fields that the study sets. requested: another metric, or nil.
@@ -44,7 +44,7 @@ function M.complete_scored(study, given, requested)
   local scored = { split = given.split or "test", select = given.select, metric = given.metric }
   -- papers print accuracy; without a paper, models that answer token by token are scored by exact match
   scored.metric = scored.metric
-    or not is_of_paper(study) and lists.find(study.cells, is_generative) and "exact_match" or "accuracy"
+    or not refers_to_paper(study) and lists.find(study.cells, is_generative) and "exact_match" or "accuracy"
   scored.generalises = given.generalises or choose_criterion(study, scored.metric)
   scored.metric = requested or scored.metric
   return scored
@@ -58,7 +58,7 @@ end
 
 -- A criterion as text: "exact match above 99%".
 function M.format_criterion(criterion)
-  return ("%s above %g%%"):format(M.of[criterion.metric].title, criterion.above)
+  return ("%s above %g%%"):format(M.by_name[criterion.metric].title, criterion.above)
 end
 
 -- Whether a run with this score generalises; nil without a score.
@@ -68,7 +68,7 @@ end
 
 -- Whether the score a is better than b, both of this metric; true if b is nil.
 function M.is_better(metric, a, b)
-  return not b or M.of[metric].higher and a > b or not M.of[metric].higher and a < b
+  return not b or M.by_name[metric].higher and a > b or not M.by_name[metric].higher and a < b
 end
 
 return M

@@ -56,12 +56,12 @@ function M.list_kinds(places)
   return lists.filter({ M.OWN, M.FORCED }, function(kind) return places.start[kind] ~= nil end)
 end
 
--- Returns the sums of several runs' places; nil for an empty list. Each side also has `of`: by kind of answers, the
--- counted labels of the runs that have this kind.
+-- Returns the sums of several runs' places; nil for an empty list. Each side also has counted_by_kind: by kind of
+-- answers, the counted labels of the runs that have this kind.
 function M.add(list)
-  local function add(get_counts, of)
+  local function add(get_counts, summands)
     local sums = {}
-    for _, places in ipairs(of or list) do
+    for _, places in ipairs(summands or list) do
       for i, count in ipairs(get_counts(places)) do
         sums[i] = (sums[i] or 0) + count
       end
@@ -72,12 +72,12 @@ function M.add(list)
     local function get_counted(places)
       return places[side].counted
     end
-    local sums = { counted = add(get_counted), of = {} }
+    local sums = { counted = add(get_counted), counted_by_kind = {} }
     for _, kind in ipairs({ M.OWN, M.FORCED }) do
       local having = lists.filter(list, function(places) return places[side][kind] ~= nil end)
       if having[1] then
         sums[kind] = add(function(places) return places[side][kind] end, having)
-        sums.of[kind] = add(get_counted, having)
+        sums.counted_by_kind[kind] = add(get_counted, having)
       end
     end
     return sums

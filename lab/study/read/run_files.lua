@@ -67,26 +67,26 @@ end
 -- Returns a fact of run.json that differs from its folders' names, as a problem; or nil. place: from M.split_path.
 local function find_misplacement(facts, place)
   local named = M.parse_name(place.name or "")
-  local function problem(field, found, expected)
+  local function make_problem(field, found, expected)
     return { field = field, found = diagnostics.show(found), expected = expected }
   end
   for _, key in ipairs({ "id", "digest" }) do
     if place[key] and place[key] ~= facts[key] then
-      return problem(key, facts[key], diagnostics.show(place[key]) .. ", the folder it lies in")
+      return make_problem(key, facts[key], diagnostics.show(place[key]) .. ", as in the path of its folder")
     end
   end
   for key, text in pairs({ learning_rate = named.rate, seed = named.seed }) do
     if tonumber(text) ~= facts[key] then
-      return problem(key, facts[key], text .. ", as its folder is called")
+      return make_problem(key, facts[key], text .. ", as in the name of its folder")
     end
   end
   local found = seeds.format({ seed = facts.seed, apart = facts.seeds_apart })
   if named.seeds and named.seeds ~= found then
-    return problem("seeds_apart", found, named.seeds .. ", as its folder is called")
+    return make_problem("seeds_apart", found, named.seeds .. ", as in the name of its folder")
   end
   local digest = named.data and (facts.data or {}).train_sha256 or ""
   return named.data and digest:sub(1, #named.data) ~= named.data
-    and problem("data.train_sha256", digest, named.data .. "..., as its folder is called") or nil
+    and make_problem("data.train_sha256", digest, named.data .. "..., as in the name of its folder") or nil
 end
 
 -- Reads the run.json of a folder, as M.read_json returns it. place: from M.split_path; nil: any folder.
@@ -105,8 +105,8 @@ function M.has_failed(exit)
   return exit ~= nil and exit ~= 0 and exit ~= STOPPED
 end
 
--- Calls take(line, number, is_whole) for each non-empty line of a file, until take returns a result. is_whole: the line
--- ends with a newline, or is cut. Of a line without its end in memory, at most longest + 1 bytes are taken. Returns the
+-- Calls take(line, number, is_whole) for each non-empty line of a file, until take returns a result. is_whole: whether
+-- the line ends with a newline, or is longer than `longest`; then only longest + 1 bytes of it are passed. Returns the
 -- result of take; nil; or nil and the problem with the file. Memory holds at most a block and a line.
 local function read_lines(path, largest, longest, take)
   local file, problem = input.open(path, largest)
@@ -142,7 +142,7 @@ local function read_rows(dir, name, notes, take, read)
     if #line > longest then
       return { field = "", found = ("more than %d bytes"):format(longest), expected = ("at most %d"):format(longest) }
     elseif number > most then
-      return { field = "", found = "one line more", expected = ("at most %d"):format(most) }
+      return { field = "", found = ("more than %d lines"):format(most), expected = ("at most %d"):format(most) }
     end
     local row, problem = read(line)
     if row then
@@ -179,8 +179,8 @@ function M.read_metrics(dir, notes, take)
 end
 
 -- Returns the last complete line of metrics.jsonl or eval.jsonl, decoded; nil if it is not valid. The text is searched
--- backwards, since a pattern that is anchored at the end would be tried at every earlier byte. bytes: read at the end
--- of the file; nil: TAIL bytes, or for a longer line as many as a line may have.
+-- backwards, since a pattern that is anchored at the end would be tried at every earlier byte. bytes: the number of
+-- bytes to read at the end of the file; nil: TAIL, or, if the line is longer, the most bytes of a line.
 function M.read_last_line(dir, name, bytes)
   local shape = name == "eval.jsonl" and run_shapes.evaluation or run_shapes.metrics
   local text = (input.read_end(dir .. "/" .. name, bytes or TAIL) or ""):reverse()

@@ -4,8 +4,9 @@
 -- Input: the folder of all runs; the folder of a plan below it ("<id>/<digest>"); the start of a run's name
 -- ("lr0.001-seed0", with seeds as in seeds.format); and data: nil for a run without a file, else { digest }, whose
 -- digest is nil if the file does not exist. Output: the folder that the trainer uses, relative to the folder of all
--- runs; if the file does not exist, that of the newest existing run, or else the start alone. Second output: a list of
--- { dir, digest } of runs of that name that were trained on other files, or nil if there are none. Writes nothing.
+-- runs; if the file does not exist, the folder of the newest existing run, or else a folder whose name is the start
+-- alone. Second output: a list of { dir, digest }, the runs with that start that were trained on other files; nil if
+-- there are none. Writes nothing.
 
 local lists = require("base.lists")
 local run_files = require("lab.study.read.run_files")
@@ -35,7 +36,7 @@ local function find_newest_name(runs)
   return newest and newest.name
 end
 
--- Finds the folder, as the head of this file says. listed: a cache of names in folders for one study, {} at first.
+-- Finds the folder, as the head of this file describes. listed: a cache of names in folders for one study, {} at first.
 function M.find(root, plan, name, data, listed)
   if not data then
     return plan .. "/" .. name

@@ -5,9 +5,9 @@
 --   state: "evaluated" or one of UNSCORED; notes: messages on unreadable contents; damaged: true if files are invalid
 --   in_distribution, between, beyond (sampled tasks, by length), train, test (dataset files), validation: the last
 --     evaluation of each set (evaluations.lua). For sampled tasks test is beyond, or else between, and train is
---     in_distribution. Where there is no such test, score_within chooses another set as the test
---   within: test has only training lengths, or, for a user's own file, no part beyond training
---   seen: only used with `within`: test has the examples of training, or, without a test file, those of validation
+--     in_distribution. If there is no such test, choose_test makes another set the test
+--   is_within: whether test has only training lengths, or, for a user's own file, no part beyond training
+--   is_trained: only with is_within: whether test has the examples of training, or, without a test file, of validation
 --   novel: held-out sets exclude examples of training
 --   parts: for dataset files, the parts of test, { in_distribution, beyond, axes } (evaluations.lua)
 --   axis: "length", or the first axis of the evaluations: `lengths` of evaluations are numbers on this axis
@@ -116,8 +116,8 @@ local function choose_decoding(run, by_decoding)
   return by_decoding[run.decoding]
 end
 
--- Calls take(row) for every line of eval.jsonl but these: those with another seed than the standard seed; those of
--- files that run.json does not name; those that include trained examples where the spec excludes them, or the reverse.
+-- Calls take(row) for the lines of eval.jsonl, except lines with another seed than the standard seed, lines on files
+-- that run.json does not name, and lines that include trained examples although the spec excludes them, or the reverse.
 -- notes: a list that gets a text on a torn line. Returns a text on damage or nil.
 function M.read_rows(run, notes, take)
   local novel = lists.get(run.facts, "spec.eval.novel") ~= false
@@ -135,7 +135,7 @@ local function read_evaluations(run)
     local decoding = row.decoding or ""
     by_decoding[decoding] = by_decoding[decoding] or { axis = run.axis, during = {} }
     run.novel = run.novel or row.novel
-    row.placed, row.places = row.places ~= nil or nil, nil -- places.lua reads them again: memory cannot hold all
+    row.has_places, row.places = row.places ~= nil or nil, nil -- places.lua reads them again: memory cannot hold all
     add_row(run, by_decoding[decoding], row, own_levels)
   end)
   return choose_decoding(run, by_decoding) or { axis = run.axis, during = {} }, damage
@@ -166,8 +166,8 @@ local function count_untrained_lengths(run)
   return lists.count(M.get_lengths(run, "eval"), function(n) return not trained[n] end)
 end
 
--- Completes evaluations and copies them into `holder`: the run, a level or its best checkpoint. For
--- sampled tasks, test and train are set, too.
+-- Completes the evaluations `found` and copies them into `holder`: the run, a level or the best checkpoint. For sampled
+-- tasks, test and train are set, too.
 local function complete_evaluations(run, holder, found)
   evaluations.complete(found, M.has_sets(run), has_own_file(run))
   found.test, found.train = found.test or found.beyond or found.between, found.train or found.in_distribution
@@ -177,16 +177,16 @@ local function complete_evaluations(run, holder, found)
 end
 
 -- Chooses the test of a run without one: for dataset files validation, or else train; for sampled tasks
--- in_distribution, if only training lengths were requested. Sets within, seen and parts.
-local function score_within(run)
+-- in_distribution, if only training lengths were requested. Sets is_within, is_trained and parts.
+local function choose_test(run)
   local has_sets = M.has_sets(run)
   run.test = run.test or has_sets and run.validation or nil
   local only_trained = has_sets or #M.get_lengths(run, "eval") > 0 and count_untrained_lengths(run) == 0
   if not run.test and run.train and only_trained then
-    run.test, run.train, run.within, run.seen = run.train, nil, true, has_sets
+    run.test, run.train, run.is_within, run.is_trained = run.train, nil, true, has_sets
   elseif run.test and run.test.parts and not run.test.parts.beyond then
-    run.within = has_own_file(run) or nil
-    run.seen = run.facts.data ~= nil and run.facts.data.eval == nil and run.test ~= run.validation
+    run.is_within = has_own_file(run) or nil
+    run.is_trained = run.facts.data ~= nil and run.facts.data.eval == nil and run.test ~= run.validation
   end
   run.parts = run.test and run.test.parts
 end
@@ -200,8 +200,8 @@ local function find_state(run)
   if run_files.has_failed(exit) then
     return "failed"
   end
-  local requested = run.within and #M.get_lengths(run, "eval") or count_untrained_lengths(run)
-  local evaluated = run.within and count_lengths(run.test)
+  local requested = run.is_within and #M.get_lengths(run, "eval") or count_untrained_lengths(run)
+  local evaluated = run.is_within and count_lengths(run.test)
     or count_lengths(run.beyond or run.test) + count_lengths(run.between)
   local is_complete = run.test and (exit == 0 or requested > 0 and evaluated >= requested)
   return is_complete and "evaluated" or exit == 0 and "not evaluated" or "unfinished"
@@ -233,7 +233,7 @@ function M.read(dir, place)
       complete_evaluations(run, level, level)
     end
   end
-  score_within(run)
+  choose_test(run)
   if facts.best then
     run.best = lists.merge(facts.best)
     complete_evaluations(run, run.best, found.best or {})
@@ -351,8 +351,8 @@ function M.is_beyond(run, name)
     and evaluation.parts.beyond ~= nil)
 end
 
--- Returns a run's score, the mean of the named evaluation in the unit of the metric; nil without it, or if the run is
--- not in the state "evaluated". name: by default test; metric: by default accuracy.
+-- Returns a run's score, the mean of the named evaluation in the unit of the metric; nil without that evaluation, or if
+-- the run is not in the state "evaluated". name: by default test; metric: by default accuracy.
 function M.get_score(run, name, metric)
   return run.state == "evaluated" and M.compute_mean(M.get_evaluation(run, name or "test"), metric) or nil
 end
@@ -373,7 +373,7 @@ function M.compute_mean(evaluation, metric)
       return nil
     end
   end
-  return weights > 0 and metrics.of[metric].factor * sum / weights or nil
+  return weights > 0 and metrics.by_name[metric].factor * sum / weights or nil
 end
 
 -- Returns the score of a run's best checkpoint, as M.get_score returns that of the last step. name has no default.
@@ -388,7 +388,7 @@ end
 
 -- Returns the evaluation of a split at a level, such as "noise" of a standard deviation; if there is no test,
 -- validation or else train replaces it. nil without such an evaluation.
-function M.get_level(run, name, value, split)
+function M.get_level_evaluation(run, name, value, split)
   local level = run.levels and run.levels[name] and run.levels[name][value]
   return level and (level[split] or split == "test" and (level.validation or level.train)) or nil
 end
@@ -403,7 +403,7 @@ function M.get_score_on(run, split, metric)
     return accuracy and 100 * accuracy or nil
   end
   local evaluation = M.get_evaluation(run, split)
-  if split == "test" and run.within and not M.has_sets(run) then
+  if split == "test" and run.is_within and not M.has_sets(run) then
     return nil -- the run has only training lengths, so its test is no separate set
   elseif not evaluation and run.test and run.test.split == split then
     evaluation = run.test
@@ -414,8 +414,8 @@ function M.get_score_on(run, split, metric)
 end
 
 -- Returns the runs of a cell at the chosen learning rate; an empty list without a cell or without scores.
-function M.get_chosen(cell)
-  return cell and cell.summary.best and cell.summary.best.runs or {}
+function M.get_chosen_runs(cell)
+  return cell and cell.summary.best_rate and cell.summary.best_rate.runs or {}
 end
 
 return M

@@ -1,4 +1,4 @@
--- Seeds of a run: the run's seed, and seeds of parts of its random numbers that are set apart (runtime/data/seeds.h).
+-- Seeds of a run: the run's seed, and separate seeds of parts of its random numbers (runtime/data/seeds.h).
 --
 -- Input: { seed, apart } of a run; apart: { <part> = seed }, nil if no part has a seed of its own. Output: texts,
 -- numbers, lists. Pure.
@@ -32,8 +32,8 @@ end
 
 M.COLUMNS = lists.map(M.PARTS, function(part) return "seed_" .. part end)
 
--- Returns a text on the parts of which several of the runs have the same seed; nil if there are none. Tests that treat
--- such runs as independent overstate what they find.
+-- Returns a text on the parts for which several of the runs have the same seed; nil if there are none. Statistical
+-- tests treat such runs as independent, and so overstate their result.
 function M.describe_shared(runs)
   local shared = lists.filter(M.PARTS, function(part)
     return #lists.drop_repeats(lists.map(runs, function(run) return M.get(run, part) end)) < #runs
@@ -55,8 +55,9 @@ function M.is_before(a, b)
   return false
 end
 
--- Returns all runs { seed, apart } of seeds, a list that may have a field apart, { <part> = a list }; seeds of the last
--- part vary fastest. A part whose seed equals the run's seed is not apart.
+-- Returns the runs { seed, apart } of all combinations of seeds; seeds of the last part vary fastest. seeds: a list
+-- that may have the field apart, { <part> = a list }. A part whose seed equals the run's seed is not in a run's
+-- `apart`.
 function M.list_runs(seeds)
   local runs = lists.map(seeds, function(seed) return { seed = seed } end)
   for _, part in ipairs(M.PARTS) do

@@ -15,8 +15,8 @@ local DEEPEST = 16
 local LARGEST = 1e300 -- largest number without a given range: products with small numbers are still finite
 local LONGEST_NAME = 60 -- bytes of a field's name in a problem
 
--- Checks by types of shapes that check the values within a value: each returns nil or the first problem.
-local judges = {}
+-- Checks of the shapes that contain shapes, by type: each returns nil or the first problem.
+local checks = {}
 
 local function describe_value(value)
   if type(value) == "table" then
@@ -29,7 +29,7 @@ local function make_problem(path, value, shape)
   return { field = path, found = describe_value(value), expected = shape.expected }
 end
 
--- Checks by the other types of shapes: each returns whether the value fits.
+-- Checks of all other shapes, by type: each returns whether the value fits.
 local fits = {}
 
 function fits.integer(value, shape)
@@ -49,21 +49,21 @@ function fits.boolean(value)
   return type(value) == "boolean"
 end
 
-local function judge(value, shape, path, depth)
+local function check(value, shape, path, depth)
   if depth > DEEPEST then
-    return { field = path, found = "tables in each other", expected = ("at most %d deep"):format(DEEPEST) }
+    return { field = path, found = "deeper nesting", expected = ("at most %d levels"):format(DEEPEST) }
   elseif fits[shape.type] then
     return not fits[shape.type](value, shape) and make_problem(path, value, shape) or nil
   end
-  return judges[shape.type](value, shape, path, depth)
+  return checks[shape.type](value, shape, path, depth)
 end
 
 -- Accepts a value that fits one of several shapes. If none fits, the problem of a table is that with the last shape;
 -- the problem of another value names all shapes.
-function judges.either(value, shape, path, depth)
+function checks.either(value, shape, path, depth)
   local problem
   for _, one in ipairs(shape.shapes) do
-    problem = judge(value, one, path, depth)
+    problem = check(value, one, path, depth)
     if not problem then
       return nil
     end
@@ -71,7 +71,7 @@ function judges.either(value, shape, path, depth)
   return type(value) == "table" and problem or make_problem(path, value, shape)
 end
 
-function judges.list(value, shape, path, depth)
+function checks.list(value, shape, path, depth)
   local is_list = type(value) == "table" and (getmetatable(value) == input.LIST or next(value) == nil)
   if not is_list or value == input.NULL or #value > shape.most or #value < shape.least then
     return make_problem(path, value, shape)
@@ -83,11 +83,11 @@ function judges.list(value, shape, path, depth)
   end
   for i, item in ipairs(value) do
     local at = ("%s[%d]"):format(path, i)
-    local problem = judge(item, shape.of, at, depth + 1)
+    local problem = check(item, shape.item, at, depth + 1)
     if problem then
       return problem
     elseif shape.ascending and i > 1 and item <= value[i - 1] then
-      return make_problem(at, item, { expected = ("more than %s, which is before it"):format(value[i - 1]) })
+      return make_problem(at, item, { expected = ("more than %s, the item before it"):format(value[i - 1]) })
     end
   end
 end
@@ -102,7 +102,7 @@ local function find_missing(value, shape, path)
   return name and { field = join_path(path, name), found = "nothing", expected = shape.fields[name].expected }
 end
 
-function judges.object(value, shape, path, depth)
+function checks.object(value, shape, path, depth)
   local is_object = type(value) == "table" and getmetatable(value) == input.OBJECT
   for name in next, is_object and value or {} do
     is_object = is_object and type(name) == "string"
@@ -111,27 +111,27 @@ function judges.object(value, shape, path, depth)
     return make_problem(path, value, shape)
   end
   for _, name in ipairs(canonical.sort_keys(value)) do -- the sorted order makes the first problem reproducible
-    local of = (not shape.names or name:find(shape.names)) and (shape.fields[name] or shape.others)
+    local inner = (not shape.names or name:find(shape.names)) and (shape.fields[name] or shape.others)
     if value[name] == input.NULL then
       value[name] = nil
-    elseif not of then
+    elseif not inner then
       return { field = path, found = "the field " .. diagnostics.show(name), expected = shape.expected }
     else
-      local problem = judge(value[name], of, join_path(path, name), depth + 1)
+      local problem = check(value[name], inner, join_path(path, name), depth + 1)
       if problem then
         return problem
       end
     end
   end
-  return find_missing(value, shape, path) or shape.more and shape.more(value, path)
+  return find_missing(value, shape, path) or shape.check and shape.check(value, path)
 end
 
 -- Accepts any value, since a later version of Longhand may write other fields.
-function judges.any(value, shape, path, depth)
+function checks.any(value, shape, path, depth)
   if type(value) ~= "table" then
     return nil
   end
-  return judge(value, getmetatable(value) == input.LIST and shape.list or shape.object, path, depth)
+  return check(value, getmetatable(value) == input.LIST and shape.list or shape.object, path, depth)
 end
 
 function M.integer(min, max)
@@ -153,16 +153,16 @@ function M.text(longest, pattern, expected)
     expected = expected or ("a text of at most %d bytes"):format(longest) }
 end
 
--- of: the shape of the items; most: their largest number; ascending: each item is larger than the one before it.
-function M.list(of, most, ascending)
-  return { type = "list", of = of, least = 0, most = most, ascending = ascending,
-    expected = ("a list of at most %d, each %s%s"):format(most, of.expected, ascending and ", ascending" or "") }
+-- item: the shape of the items; most: their largest number; ascending: each item is larger than the one before it.
+function M.list(item, most, ascending)
+  return { type = "list", item = item, least = 0, most = most, ascending = ascending,
+    expected = ("a list of at most %d, each %s%s"):format(most, item.expected, ascending and ", ascending" or "") }
 end
 
--- of: the shape of the items; count: their number.
-function M.tuple(of, count)
-  return { type = "list", of = of, least = count, most = count,
-    expected = ("a list of %d, each %s"):format(count, of.expected) }
+-- item: the shape of the items; count: their number.
+function M.tuple(item, count)
+  return { type = "list", item = item, least = count, most = count,
+    expected = ("a list of %d, each %s"):format(count, item.expected) }
 end
 
 -- fields: shapes by name. more: { required, others, names, check, expected }, each optional: the required names; the
@@ -171,7 +171,7 @@ end
 function M.object(fields, more)
   more = more or {}
   return { type = "object", fields = fields, required = more.required or {}, others = more.others, names = more.names,
-    more = more.check, expected = more.expected or "an object" }
+    check = more.check, expected = more.expected or "an object" }
 end
 
 function M.either(...)
@@ -186,7 +186,7 @@ M.any.list, M.any.object = M.list(M.any, math.maxinteger), M.object({}, { others
 
 -- Returns nil if the value fits, else { field, found, expected }; field is "" for the value itself.
 function M.find_problem(value, shape)
-  return judge(value, shape, "", 0)
+  return check(value, shape, "", 0)
 end
 
 return M

@@ -8,16 +8,18 @@ local runs = require("lab.study.read.runs")
 
 local M = {}
 
--- Whether the passes of a run's own score are the task length of each example, which the model does not determine.
+-- Whether the number of passes of a run's own score is the task length of each example, which no model determines
+-- itself.
 function M.uses_oracle(run)
   return lists.get(run.facts, "spec.model.loops.times") == "length"
 end
 
--- Returns the evaluation of a split in which each length has the number of passes with the least uncertainty, one for
--- all examples of the length, which needs no labels (Fan et al. 2024); nil without several such numbers of passes.
+-- Returns the evaluation of a split in which each length has the number of passes with the least uncertainty, the same
+-- for all examples of the length; this choice needs no labels (Fan et al. 2024). nil unless several numbers of passes
+-- were evaluated.
 function M.choose_by_confidence(run, split)
   local levels = lists.map(runs.list_levels(run, "passes"), function(value)
-    return runs.get_level(run, "passes", value, split)
+    return runs.get_level_evaluation(run, "passes", value, split)
   end)
   local lengths = levels[1] and levels[1].lengths or {}
   local is_complete = levels[2] and not lists.any(levels, function(level)

@@ -6,9 +6,9 @@
 
 local TOKENS = { tokens = true, answers = true, targets = true }
 
--- Returns the site and kind of the tensor `name`; a nil site for tokens and for names that do not begin with `front`.
-local function parse_name(name, front)
-  local rest = name:sub(1, #front) == front and name:sub(#front + 1) or ""
+-- Returns the site and kind of the tensor `name`; a nil site for tokens and for names that do not begin with `prefix`.
+local function parse_name(name, prefix)
+  local rest = name:sub(1, #prefix) == prefix and name:sub(#prefix + 1) or ""
   local site, kind = rest:match("^(.+)%.(%a+)$")
   if kind == "attention" or kind == "scores" or kind == "entropy" then
     return site, kind
@@ -17,9 +17,9 @@ local function parse_name(name, front)
 end
 
 return function(trace, length, kind)
-  local front, list, begin = ("n%d."):format(length), {}, {}
+  local prefix, list, begin = ("n%d."):format(length), {}, {}
   for _, name in ipairs(trace.names) do
-    local site, found = parse_name(name, front)
+    local site, found = parse_name(name, prefix)
     if site and found == kind then
       list[#list + 1], begin[site] = site, trace.entries[name].begin
     end

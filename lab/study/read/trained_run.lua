@@ -9,7 +9,7 @@ local build = require("render.builds.build")
 local input = require("base.input")
 local lfs = require("lfs")
 local lists = require("base.lists")
-local respec = require("lab.study.read.respec")
+local spec_writer = require("lab.study.read.spec_writer")
 local run_files = require("lab.study.read.run_files")
 local seeds = require("lab.study.read.seeds")
 local shell = require("base.shell")
@@ -48,8 +48,8 @@ function M.make_labels(runs)
   end)
 end
 
--- Finds a spec of the run's digest. path: of a spec file, or a cell of a study; info: run.json. Returns the spec,
--- planned with the words of --set that give the values of run.json, and these words; or nil and a message.
+-- Finds a spec with the run's plan digest. path: of a spec file, or a cell of a study; info: run.json. Returns the
+-- spec, planned with the words of --set that give the values of run.json, and these words; or nil and a message.
 local function find_plan(project, path, info)
   local spec, message = project:find(path, {})
   if not spec then
@@ -57,7 +57,7 @@ local function find_plan(project, path, info)
   elseif spec.plan.digest == info.digest then
     return spec, {}
   end
-  local sets = respec.list_settings(info.spec, spec.resolved)
+  local sets = spec_writer.list_settings(info.spec, spec.resolved)
   local again = project:find(path, sets)
   if again and again.plan.digest == info.digest then
     return again, sets
@@ -65,10 +65,10 @@ local function find_plan(project, path, info)
   return nil, ("its plan digest is %s now, and the run's %s"):format(spec.plan.digest, info.digest)
 end
 
--- Calls use(spec, path, sets) with the spec in run.json, which is written to a temporary file for the time of the call.
--- Returns its results, or nil and a message.
+-- Calls use(spec, path, sets) with the spec in run.json; path is a temporary file that exists during the call. Returns
+-- the results of `use`, or nil and a message.
 local function with_own_spec(project, info, use)
-  local text, message = respec.write_spec(info.spec)
+  local text, message = spec_writer.write_spec(info.spec)
   local folder
   if text then
     folder, message = shell.make_temporary_folder()
@@ -78,40 +78,41 @@ local function with_own_spec(project, info, use)
   end
   local _ <close> = setmetatable({}, { __close = function() write.remove_tree(folder) end })
   local path = ("%s/%s.lua"):format(folder, info.id)
-  local spec, more = write.file(path, text)
+  local spec, sets -- sets: the message if spec is nil
+  spec, sets = write.file(path, text)
   if spec then
-    spec, more = find_plan(project, path, info)
+    spec, sets = find_plan(project, path, info)
   end
   local data = spec and spec.plan.task.data
   if spec and (spec.plan.task.text or data and not data.made) then
     return nil, "it names a file of its own" -- the user has not requested to run this code
   elseif not spec then
-    return nil, more
+    return nil, sets
   end
-  return use(spec, path, more)
+  return use(spec, path, sets)
 end
 
 -- Returns the plan of run.json's spec; nil if the spec has another plan digest now, cannot be planned any more, or
 -- names files of the user's own.
 function M.plan_spec(project, info)
-  local text = respec.write_spec(info.spec)
+  local text = spec_writer.write_spec(info.spec)
   local spec = text and project:plan_text(text, info.id, "run.json")
   return spec and spec.plan.digest == info.digest and spec.plan or nil
 end
 
 -- Calls use(spec, path, sets) with the run's spec. path: `given`, a spec or a cell of a study; if `given` is nil, the
--- spec in spec/runs if it has a plan of the run's digest, or else a temporary file with run.json's spec. sets: the
--- words of --set that turn the file's values into the run's. Returns the results of use, or nil and a message.
+-- file in spec/runs if its spec has the run's plan digest, or else a temporary file with run.json's spec. sets: the
+-- words of --set that turn the file's values into the run's. Returns the results of `use`, or nil and a message.
 function M.with_spec(project, run, given, use)
   local info = run.info
-  local path, spec, more = given or project:path("spec/runs/" .. info.id .. ".lua"), nil, nil
+  local path, spec, sets = given or project:path("spec/runs/" .. info.id .. ".lua"), nil, nil
   if given or lfs.attributes(path, "mode") == "file" then
-    spec, more = find_plan(project, path, info)
+    spec, sets = find_plan(project, path, info)
   end
   if spec then
-    return use(spec, path, more)
+    return use(spec, path, sets)
   elseif given then
-    return nil, more
+    return nil, sets -- here the message of find_plan
   end
   return with_own_spec(project, info, use)
 end
@@ -120,7 +121,7 @@ end
 function M.use_spec(project, run, given, use)
   local result, message = M.with_spec(project, run, given, use)
   return (stop.must(1, result, ("%s: its spec cannot be read: %s\n  expected: --spec SPEC, the spec of the run"):format(
-    run.dir, message))) -- without the message, which must also returns
+    run.dir, message))) -- the parentheses drop the message, the second result of stop.must
 end
 
 -- Returns the plan digest that a trainer prints; nil if the trainer cannot be started.
@@ -134,10 +135,10 @@ function M.get_trainer_path(dir)
   return (dir:sub(1, 1) == "/" and dir or "./" .. dir) .. "/trainer"
 end
 
--- Finds a trainer for the run: `given`, which must be of the run's digest; an existing trainer; or a new trainer from
--- provide(path of a spec, sets), which returns a folder, or nil and an exit code. sets: nil, or words of --set that do
--- not change the model; with them only `given` or a new trainer is used. own: the run's spec, if the user names it.
--- Returns a path; ends the command if there is no trainer.
+-- Finds a trainer for the run: `given`, which must have the run's plan digest; an existing trainer; or a new trainer
+-- from provide(path of a spec, sets), which returns a folder, or nil and an exit code. sets: nil, or words of --set
+-- that do not change the model; with them only `given` or a new trainer is used. own: the run's spec if the user names
+-- it, or nil. Returns a path; ends the command if there is no trainer.
 function M.find_trainer(project, run, given, provide, sets, own)
   local digest = run.info.digest
   if given then
@@ -154,9 +155,9 @@ function M.find_trainer(project, run, given, provide, sets, own)
     return built
   end
   local code
-  local trainer, message = M.with_spec(project, run, own, function(_, path, more)
+  local trainer, message = M.with_spec(project, run, own, function(_, path, own_sets)
     local dir
-    dir, code = provide(path, lists.join(more, sets or {}))
+    dir, code = provide(path, lists.join(own_sets, sets or {}))
     return dir and M.get_trainer_path(dir)
   end)
   return stop.must(code or 1, trainer, message and ("%s: its trainer cannot be built again: %s\n  expected: "

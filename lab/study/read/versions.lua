@@ -18,17 +18,17 @@ local M = {}
 
 local MOST_FIELDS, LONGEST_VALUE, DIGITS = 4, 40, 8 -- of texts: differences, bytes of a value, digits of a digest
 
--- Fields that the plan digest does not cover, with all fields below them; list_inside has exceptions. The bytes of
--- files are compared by compare_files and compare_data.
-local OUTSIDE = { id = true, source = true, eval = true, init = true, ["train.learning_rate"] = true,
+-- Fields that the plan digest does not cover, with all fields below them; list_exceptions has exceptions. compare_files
+-- and compare_data compare the bytes of files.
+local NOT_IN_PLAN = { id = true, source = true, eval = true, init = true, ["train.learning_rate"] = true,
   ["train.steps"] = true, ["train.epochs"] = true, ["train.log_every"] = true, ["train.checkpoint"] = true,
   ["train.cadence"] = true, ["train.keep_probabilities"] = true, ["task.source"] = true, ["task.data"] = true,
   ["task.eval"] = true, ["task.validation"] = true, ["task.longest"] = true, ["task.axes"] = true,
   ["task.name"] = true, ["model.source"] = true }
 
--- Returns the values, by path, that are part of a plan although OUTSIDE names their fields: of evaluation, and the
--- steps or epochs over which the learning rate falls.
-local function list_inside(resolved)
+-- Returns the values, by path, that are part of a plan although NOT_IN_PLAN names their fields: values of evaluation,
+-- and the steps or epochs over which the learning rate falls.
+local function list_exceptions(resolved)
   local falls = features.get_fall(resolved) or {}
   return { ["eval.dropout"] = resolved.eval.dropout, ["eval.noise"] = features.get_noise(resolved),
     ["train.steps"] = falls.steps, ["train.epochs"] = falls.epochs }
@@ -54,7 +54,7 @@ local function compare(list, path, before, now)
   end
   for _, name in ipairs(canonical.merge_keys(before, now)) do
     local field = path == "" and name or path .. "." .. name
-    if not OUTSIDE[field] then
+    if not NOT_IN_PLAN[field] then
       compare(list, field, before[name], now[name])
     end
   end
@@ -62,11 +62,11 @@ end
 
 local function compare_specs(list, before, now)
   compare(list, "", before, now)
-  local then_inside, now_inside = list_inside(before), list_inside(now)
+  local exceptions_before, exceptions_now = list_exceptions(before), list_exceptions(now)
   for _, path in ipairs({ "eval.dropout", "eval.noise", "train.epochs", "train.steps" }) do
-    if then_inside[path] ~= now_inside[path] then
-      add_field(list, path, then_inside[path], now_inside[path], path:find("^train") and " (the learning rate falls "
-        .. "until the last step)" or nil)
+    if exceptions_before[path] ~= exceptions_now[path] then
+      add_field(list, path, exceptions_before[path], exceptions_now[path], path:find("^train")
+        and " (the learning rate falls until the last step)" or nil)
     end
   end
 end
@@ -113,7 +113,7 @@ local function compare_data(list, cell, version)
   end
 end
 
--- Returns texts on how a version differs from the cell's spec and data, at most MOST_FIELDS and the number of others.
+-- Returns texts on how a version differs from the cell's spec and data: at most MOST_FIELDS, and the number of others.
 function M.describe(study, cell, version)
   local list = {}
   if not cell.spec then
@@ -134,9 +134,9 @@ end
 
 -- Whether a run's spec was the cell `id` of the study: run.json then has the source PATH/<study>.lua:[<scale>:]<id>.
 local function names_study(facts, study, id)
-  local source, back = facts.spec.source or "", (":%s%s"):format(study.scale and study.scale .. ":" or "", id)
-  local front = source:sub(-#back) == back and source:sub(1, -#back - 1) or ""
-  return front:match("([^/]*)%.lua$") == study.name
+  local source, suffix = facts.spec.source or "", (":%s%s"):format(study.scale and study.scale .. ":" or "", id)
+  local path = source:sub(-#suffix) == suffix and source:sub(1, -#suffix - 1) or ""
+  return path:match("([^/]*)%.lua$") == study.name
 end
 
 -- Whether a run has the cell's current plan and data. The run's seed and rate may differ from the requested ones.
@@ -151,7 +151,7 @@ end
 
 -- Returns the runs below the folder of the cell's id that belong to the cell, but not to its current plan and data, as
 -- { dir, facts, digest, data }. Runs of trainer train --overfit, whose names have "-overfit", are left out.
-local function find_strays(root, study, cell)
+local function find_other_runs(root, study, cell)
   local list, own = {}, lists.to_set(lists.map(cell.runs or {}, function(run) return run.dir end))
   for _, digest in ipairs(list_names(root .. "/" .. cell.id, "^" .. ("%x"):rep(16) .. "$")) do
     local is_noted = cell.spec and digest == cell.spec.plan.digest or find_entry(study, cell.id, digest) ~= nil
@@ -170,8 +170,9 @@ local function find_strays(root, study, cell)
 end
 
 function M.find(root, study, cell)
-  local groups = lists.group(find_strays(root, study, cell), function(run) return ("%s %s"):format(run.digest,
-    run.data) end)
+  local groups = lists.group(find_other_runs(root, study, cell), function(run)
+    return ("%s %s"):format(run.digest, run.data)
+  end)
   local list = lists.map(groups, function(group)
     local version, started = group[1], lists.map(group, function(run) return run.facts.started or "" end)
     table.sort(started)

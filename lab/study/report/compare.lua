@@ -152,7 +152,7 @@ local function tabulate_samples(pair)
 end
 
 local function make_title(metric)
-  return (measures.of[metric].title:gsub("^%l", string.upper))
+  return (measures.by_name[metric].title:gsub("^%l", string.upper))
 end
 
 -- Returns the curves to show, { name (of files), title, corner (the name of x), a, b (lists of points { x, value } of
@@ -174,7 +174,7 @@ local function list_curves(a, b, metric)
     or { "accuracy" }
   local axis = a.axis == b.axis and a.axis or "length"
   for _, name in ipairs(names) do
-    local measure = measures.of[name]
+    local measure = measures.by_name[name]
     add({ name = name == "accuracy" and "lengths" or "lengths_" .. name, title = ("%s by %s, in %s"):format(
       make_title(name), axis, measure.unit), corner = axis, form = measure.form:sub(2),
       percent = measure.factor == 100 }, function(run) return figures.list_points(run, nil, measure.factor, name) end)

@@ -133,7 +133,7 @@ end
 -- such a run.
 local function choose_placed_lengths(study)
   local run = lists.any(study.cells, function(cell)
-    return lists.find(runs.get_chosen(cell), function(one) return one.test and one.test.placed end)
+    return lists.find(runs.get_chosen_runs(cell), function(one) return one.test and one.test.has_places end)
   end)
   return run and lists.drop_repeats(lists.map(runs.get_curve(run, study.scored.split), function(evaluation)
     return evaluation.split ~= "between" and evaluation.lengths[#evaluation.lengths] or nil

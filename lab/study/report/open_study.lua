@@ -99,7 +99,7 @@ end
 local function make_planner(project)
   local known = {}
   return function(cell)
-    local run = cell.summary.top
+    local run = cell.summary.best_run
     if cell.spec and (not cell.changes or run and run.digest == cell.spec.plan.digest) then
       return cell.spec.plan
     end

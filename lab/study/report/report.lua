@@ -199,7 +199,7 @@ local function make_lead(report, study)
     asked, counts[run.state] = asked + 1, (counts[run.state] or 0) + 1
   end
   local evaluated, others = counts.evaluated, runs.format_states(counts)
-  local metric, details = metrics.of[study.scored.metric], captions.describe(study, true)
+  local metric, details = metrics.by_name[study.scored.metric], captions.describe(study, true)
   local lead = { { text = ("%d of %s %s a score%s. A score is the %s at the last step, in %s.%s"):format(evaluated,
     wording.count(asked, "run"), evaluated == 1 and "has" or "have",
     others ~= "" and (" (%s)"):format(others) or "", metric.title, metric.unit,

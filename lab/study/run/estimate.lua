@@ -40,9 +40,9 @@ local function count_operations(plan, row)
   return costs.count_forward(plan, row.tokens) * plan.train.batch * (row.mode == "train" and 3 or 1)
 end
 
--- Returns the one of a spec's lengths with the operations of a forward pass that are closest to a mean, or to the mean
--- of all these lengths; nil for nil.
-local function find_typical(cell, lengths, mean)
+-- Returns the length whose forward pass has the number of operations closest to `mean`, by default the mean over all
+-- lengths. lengths: a field of the spec; nil for nil.
+local function find_typical_length(cell, lengths, mean)
   local list = lengths and tasks.list_lengths(lengths) or {}
   local operations = lists.map(list, function(n)
     return costs.count_forward(cell.spec.plan, tasks.count_tokens(cell.spec.task, n))
@@ -82,8 +82,8 @@ end
 local function measure(item, options)
   local resolved, plan = item.cell.spec.resolved, item.cell.spec.plan
   local mean = plan.flops_per_step / (3 * plan.train.batch) -- over the steps of a curriculum, too
-  local train, eval = find_typical(item.cell, resolved.train.lengths, mean), find_typical(item.cell,
-    resolved.eval.lengths)
+  local train = find_typical_length(item.cell, resolved.train.lengths, mean)
+  local eval = find_typical_length(item.cell, resolved.eval.lengths)
   local side_by_side = math.min(options.replicas, #item.cell.missing)
   local words = { "--seconds", SECONDS, "--threads", options.threads, "--replicas", side_by_side, "--device",
     options.device }
@@ -93,11 +93,11 @@ local function measure(item, options)
   lists.append(words, trainer_flags.list_files(item.cell.spec.data_files))
   local rates, points = { id = item.cell.id, side_by_side = side_by_side }, { train = {}, eval = {} }
   for _, row in ipairs(M.run_bench(item.dir .. "/trainer", words) or {}) do
-    local wanted, measured = row.mode == "train" and train or eval or train, points[row.mode]
+    local length, measured = row.mode == "train" and train or eval or train, points[row.mode]
     if measured then
       table.insert(measured, { operations = count_operations(plan, row), seconds = 1 / row.steps_per_second })
     end
-    if not wanted or row.length == wanted then
+    if not length or row.length == length then
       rates[row.mode] = row.steps_per_second * count_operations(plan, row)
       rates.steps = row.mode == "train" and row.steps_per_second or rates.steps
       rates.length = row.mode == "train" and row.length or rates.length
@@ -146,15 +146,16 @@ local function count_evaluation(cell, found, most)
   return passes, sum
 end
 
--- Adds to `work` that many evaluations, as a section of the spec (eval or eval.during) requests them.
-local function add_evaluations(cell, work, section, times)
+-- Adds the work of `count` evaluations to `work`. section: the part of the spec that requests them, eval or
+-- eval.during.
+local function add_evaluations(cell, work, section, count)
   local files = cell.spec.data_files
   for _, set in ipairs(ledger.list_evaluated_sets(section.splits, files)) do
     local file = files[set.field]
     local found = file and data_shapes.read(file.real, list_axes(section.by), cell.spec.task)
     if found then
       local passes, sum = count_evaluation(cell, found, section.examples)
-      work.passes, work.eval = work.passes + times * passes, work.eval + times * sum
+      work.passes, work.eval = work.passes + count * passes, work.eval + count * sum
     end
   end
 end
@@ -197,30 +198,30 @@ local function find_file_work(cell)
 end
 
 -- Whether the number of steps of a cell's runs is known.
-local function is_known(cell)
-  return cell.wanted.steps ~= nil or find_file_work(cell) ~= false
+local function has_steps(cell)
+  return cell.goal.steps ~= nil or find_file_work(cell) ~= false
 end
 
-function M.filter_known(items)
-  return lists.filter(items, function(item) return is_known(item.cell) end)
+function M.filter_with_steps(items)
+  return lists.filter(items, function(item) return has_steps(item.cell) end)
 end
 
 local function get_conditions(options)
   return { device = options.device, threads = options.threads, replicas = options.replicas }
 end
 
--- Returns the results of get_rates(item, group), or nil, for one item of each group of cells (make_group_key): by
--- group, and as a list.
+-- Calls get_rates(item, group) for one item of each group of cells (make_group_key). Returns the results that are not
+-- nil by group, and as a list.
 local function collect_rates(items, get_rates)
-  local known, list = {}, {}
-  for _, item in ipairs(M.filter_known(items)) do
+  local rates_by_group, list = {}, {}
+  for _, item in ipairs(M.filter_with_steps(items)) do
     local group = make_group_key(item.cell)
-    if not known[group] and #list < MOST_MEASURED then
-      known[group] = get_rates(item, group)
-      list[#list + 1] = known[group]
+    if not rates_by_group[group] and #list < MOST_MEASURED then
+      rates_by_group[group] = get_rates(item, group)
+      list[#list + 1] = rates_by_group[group]
     end
   end
-  return known, list
+  return rates_by_group, list
 end
 
 -- Returns the recorded measurements of earlier calls, in the form of collect_rates. options: as for M.format.
@@ -236,7 +237,7 @@ end
 -- Measures one trainer of each group of cells, and records the results. Without a trainer, earlier records count.
 -- Returns the results of `measure` in the form of collect_rates, and whether they are records.
 local function measure_groups(items, options)
-  local known, list = collect_rates(items, function(item, group)
+  local rates_by_group, list = collect_rates(items, function(item, group)
     local rates = item.fresh and measure(item, options) or nil
     if rates then
       speeds.write(group, get_conditions(options), rates)
@@ -244,10 +245,10 @@ local function measure_groups(items, options)
     return rates
   end)
   if #list > 0 then
-    return known, list, false
+    return rates_by_group, list, false
   end
-  known, list = read_records(items, options)
-  return known, list, true
+  rates_by_group, list = read_records(items, options)
+  return rates_by_group, list, true
 end
 
 local function average_rates(list)
@@ -267,7 +268,7 @@ local function estimate_on_files(cell, runs, lines)
   local whole = lines.train.step * work.steps + lines.train.operation * work.train
   local evaluation = lines.eval.step * work.passes + lines.eval.operation * work.eval
   for _, run in ipairs(runs) do
-    local done = math.min(1, ledger.read_progress(run.path, cell.wanted).step / math.max(1, work.steps))
+    local done = math.min(1, ledger.read_progress(run.path, cell.goal).step / math.max(1, work.steps))
     train, eval = train + (1 - done) * whole, eval + evaluation
   end
   return train, eval
@@ -275,33 +276,33 @@ end
 
 -- Returns the seconds of training and of evaluation that remain for runs of a cell. rates: from `measure`.
 local function estimate_seconds(cell, runs, rates)
-  local train, eval, wanted = 0, 0, cell.wanted
+  local train, eval, goal = 0, 0, cell.goal
   if find_file_work(cell) then
     return estimate_on_files(cell, runs, rates.lines)
   end
   for _, run in ipairs(runs) do
-    local done = ledger.read_progress(run.path, wanted).work
-    train = train + wanted.train_work - math.min(done, wanted.train_work)
-    eval = eval + wanted.work - wanted.train_work - math.max(0, done - wanted.train_work)
+    local done = ledger.read_progress(run.path, goal).work
+    train = train + goal.train_work - math.min(done, goal.train_work)
+    eval = eval + goal.work - goal.train_work - math.max(0, done - goal.train_work)
   end
   return train / rates.train, eval / rates.eval
 end
 
--- Sums the remaining work of cells: { cells, runs (numbers), train, eval (seconds), epochs (the number of cells whose
--- steps are unknown) }. left: { [cell] = { train, eval } }, in seconds.
+-- Sums the remaining work of cells: { cells, runs (numbers), train, eval (seconds), without_steps (the number of cells
+-- whose number of steps is unknown) }. left: { [cell] = { train, eval } }, in seconds.
 local function sum_seconds(cells, left)
   local function sum(mode)
     return lists.sum(cells, function(cell) return left[cell][mode] end)
   end
   return { cells = #cells, runs = lists.sum(cells, function(cell) return #cell.missing end), train = sum("train"),
-    eval = sum("eval"), epochs = lists.count(cells, function(cell) return not is_known(cell) end) }
+    eval = sum("eval"), without_steps = lists.count(cells, function(cell) return not has_steps(cell) end) }
 end
 
 local function format_duration(sums, seconds)
-  if sums.epochs == 0 then
+  if sums.without_steps == 0 then
     return wording.format_duration(seconds)
   end
-  return sums.epochs == sums.cells and "not known" or "over " .. wording.format_duration(seconds)
+  return sums.without_steps == sums.cells and "not known" or "over " .. wording.format_duration(seconds)
 end
 
 local function format_row(name, sums)
@@ -309,12 +310,13 @@ local function format_row(name, sums)
     format_duration(sums, sums.eval))
 end
 
-local function format_table(study, known, mean)
+local function format_table(study, rates_by_group, mean)
   local left = {}
   for _, cell in ipairs(study.cells) do
     left[cell] = { train = 0, eval = 0 }
-    if is_known(cell) then
-      left[cell].train, left[cell].eval = estimate_seconds(cell, cell.missing, known[make_group_key(cell)] or mean)
+    if has_steps(cell) then
+      local rates = rates_by_group[make_group_key(cell)] or mean
+      left[cell].train, left[cell].eval = estimate_seconds(cell, cell.missing, rates)
     end
   end
   local lines = { ("%-34s %6s %6s %12s %12s"):format("", "cells", "runs", "training", "evaluation") }
@@ -332,13 +334,13 @@ end
 -- options.slots_here: the most on this machine, where the trainers are measured; other options: as for M.format.
 -- Returns nil if no trainer could be measured.
 function M.make_timer(items, options)
-  local known, list = measure_groups(items, options)
+  local rates_by_group, list = measure_groups(items, options)
   local mean = average_rates(list)
   return #list > 0 and function(cell, runs)
-    if not is_known(cell) then
+    if not has_steps(cell) then
       return nil
     end
-    local rates = known[make_group_key(cell)] or mean
+    local rates = rates_by_group[make_group_key(cell)] or mean
     local train, eval = estimate_seconds(cell, runs, rates)
     local share = math.min(#runs, options.slots) / math.min(rates.side_by_side, options.slots_here)
     return (train + eval) / share
@@ -349,18 +351,20 @@ end
 -- options: threads; replicas, the most concurrent runs; device.
 function M.format(study, items, options)
   study = setmetatable({ cells = lists.filter(study.cells, function(cell) return cell.spec end) }, { __index = study })
-  local known, list, are_records = measure_groups(items, options)
-  if #list == 0 and #M.filter_known(items) > 0 then
+  local rates_by_group, list, are_records = measure_groups(items, options)
+  if #list == 0 and #M.filter_with_steps(items) > 0 then
     return nil
   end
-  local lines, total = format_table(study, known, average_rates(list))
-  if total.epochs < total.cells then
-    lines[#lines + 1] = ("%s %s on this machine, %s"):format(total.epochs == 0 and "about" or "more than",
+  local lines, total = format_table(study, rates_by_group, average_rates(list))
+  if total.without_steps < total.cells then
+    lines[#lines + 1] = ("%s %s on this machine, %s"):format(total.without_steps == 0 and "about" or "more than",
       wording.format_duration(total.train + total.eval), wording.count(options.threads, "thread"))
   end
   lines[#lines + 1] = #list > 0 and (are_records and "measured earlier:" or "measured:") or nil
   local notes = {}
-  local scaled = lists.count(study.cells, function(cell) return is_known(cell) and not known[make_group_key(cell)] end)
+  local scaled = lists.count(study.cells, function(cell)
+    return has_steps(cell) and not rates_by_group[make_group_key(cell)]
+  end)
   for _, rates in ipairs(list) do
     lines[#lines + 1] = ("  %s: %.1f steps/s at length %d"):format(rates.id, rates.steps, rates.length)
   end
@@ -368,9 +372,9 @@ function M.format(study, items, options)
     notes[#notes + 1] = ("%s of other encodings or models: scaled from these by their operations"):format(
       wording.count(scaled, "cell"))
   end
-  if total.epochs > 0 then
+  if total.without_steps > 0 then
     notes[#notes + 1] = ("not counted: %s trained for epochs, whose number of steps only the trainer knows"):format(
-      wording.count(total.epochs, "cell"))
+      wording.count(total.without_steps, "cell"))
   end
   return lines, notes
 end

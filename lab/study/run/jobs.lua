@@ -13,7 +13,7 @@ local M = {}
 local Jobs = {}
 Jobs.__index = Jobs
 
-local NO_CALLBACK = { __index = function() return function() end end } -- for the callbacks that are not given
+local NO_CALLBACK = { __index = function() return function() end end } -- replaces callbacks that are not given
 
 -- Writes the commands to a temporary file for runner.sh. Returns its path, or nil and a message.
 local function write_lines(commands)
@@ -58,7 +58,7 @@ function Jobs:handle(line)
   end
 end
 
-function Jobs:pump()
+function Jobs:handle_all()
   local line = self.pipe:read("l")
   while line do
     self:handle(line)
@@ -79,7 +79,7 @@ function M.run(project, lines, most, on)
   jobs.pipe = shell.open({ "sh", project.root .. "/lab/study/run/runner.sh", path, most })
   local done, message
   repeat
-    done, message = pcall(jobs.pump, jobs)
+    done, message = pcall(jobs.handle_all, jobs)
     if not done and not tostring(message):find("interrupted!", 1, true) then -- the error that Ctrl-C raises, once
       error(message, 0)
     elseif not done then

@@ -1,7 +1,8 @@
 -- The progress of a study, as the folders of its runs record it; a sweep keeps no other record of progress.
 --
--- Input: the folder of all runs, cells of a study (grid.lua). Output: the requirements on a cell's runs, and the state
--- and the progress of a run. Reads files, writes none; a file that grows is read up to its last complete line.
+-- Input: the folder of all runs, cells of a study (grid.lua). Output: the goal of a cell, that is, the requirements on
+-- its complete runs; the state and the progress of a run. Reads files, writes none; a file that grows is read up to its
+-- last complete line.
 
 local canonical = require("base.canonical")
 local costs = require("plan.deriving.costs")
@@ -40,28 +41,28 @@ end
 -- (examples of each condition), order, draws, axes = { [name] = true }, decoding, places }; nil for other tasks. shown:
 -- the path of the set's file; digest: the file's SHA-256, nil if the file is missing. The conditions in a file are not
 -- listed: only the trainer knows them, and it evaluates all of them before a run ends successfully.
-local function request_files(cell, decoding)
+local function derive_files_goal(cell, decoding)
   local eval, files = cell.spec.resolved.eval, cell.spec.data_files
   if not files.data then
     return nil
   end
-  local wanted = { most = eval.examples == "all" and math.huge or eval.examples,
+  local goal = { most = eval.examples == "all" and math.huge or eval.examples,
     order = eval.order or "hash", draws = cell.spec.plan.any_draws and eval.draws or 1,
     decoding = decoding, places = eval.places }
-  wanted.sets = lists.map(M.list_evaluated_sets(eval.splits, files), function(set)
+  goal.sets = lists.map(M.list_evaluated_sets(eval.splits, files), function(set)
     local file = files[set.field]
     return file and lists.merge(set, { shown = file.shown, digest = file_digest.compute(file.real) }) or nil
   end)
-  wanted.axes = lists.to_set(canonical.sort_keys(eval.by or { length = true }))
-  return wanted
+  goal.axes = lists.to_set(canonical.sort_keys(eval.by or { length = true }))
+  return goal
 end
 
 -- Whether a line has the requested examples. line.of: the number of existing examples, if fewer were evaluated.
-local function is_requested(line, wanted)
+local function is_requested(line, goal)
   if line.of then
-    return line.examples == wanted.most and line.order == wanted.order
+    return line.examples == goal.most and line.order == goal.order
   end
-  return line.examples <= wanted.most
+  return line.examples <= goal.most
 end
 
 local function belongs_to(line, set)
@@ -70,33 +71,33 @@ end
 
 -- Whether a row of eval.jsonl has the requested decoding and, if requested, accuracies by place, which only a row with
 -- counted labels has.
-local function is_complete(row, wanted)
-  return (not wanted.decoding or row.decoding == wanted.decoding)
-    and (not wanted.places or row.places ~= nil or row.counted == 0)
+local function is_complete(row, goal)
+  return (not goal.decoding or row.decoding == goal.decoding)
+    and (not goal.places or row.places ~= nil or row.counted == 0)
 end
 
 -- Reads the lines of a step with the requested draws, axes and decoding: { [split] = { [condition] = line } }; or nil
--- and a text on damage. Of a condition's lines, the last that fits the request counts, or else the last one.
-local function read_lines(dir, wanted, step)
-  local lines, sets = {}, lists.index_by(wanted.sets, function(set) return set.split end)
+-- and a text on damage. If a condition has several lines, the last one that fits the goal counts, or else the last one.
+local function read_lines(dir, goal, step)
+  local lines, sets = {}, lists.index_by(goal.sets, function(set) return set.split end)
   local damage = run_files.read_evaluations(dir, {}, function(row)
     local by = row.by or { length = row.length }
-    local other = lists.find(canonical.sort_keys(by), function(name) return not wanted.axes[name] end)
-    if row.step == step and not row.seed and row.draws == wanted.draws and not other
-      and is_complete(row, wanted) then
+    local other = lists.find(canonical.sort_keys(by), function(name) return not goal.axes[name] end)
+    if row.step == step and not row.seed and row.draws == goal.draws and not other
+      and is_complete(row, goal) then
       local set, key = sets[row.split], canonical.format(by)
       local line = { examples = row.examples, of = row.of, order = row.order or "hash", data = row.data }
-      line.is_wanted = set and belongs_to(line, set) and is_requested(line, wanted)
+      line.is_requested = set and belongs_to(line, set) and is_requested(line, goal)
       lines[row.split] = lines[row.split] or {}
       local last = lines[row.split][key]
-      lines[row.split][key] = last and last.is_wanted and not line.is_wanted and last or line
+      lines[row.split][key] = last and last.is_requested and not line.is_requested and last or line
     end
   end)
   return not damage and lines or nil, damage
 end
 
 -- Returns a text on what the evaluation of a set lacks; nil if the evaluation is as requested.
-local function find_set_problem(set, lines, wanted, facts)
+local function find_set_problem(set, lines, goal, facts)
   local other_bytes = ("%s has other bytes than the file that was evaluated"):format(set.shown)
   local recorded = (facts.data or {})[set.key .. "_sha256"]
   if not lines then
@@ -107,7 +108,7 @@ local function find_set_problem(set, lines, wanted, facts)
   for _, line in pairs(lines) do
     if not belongs_to(line, set) then
       return other_bytes
-    elseif not is_requested(line, wanted) then
+    elseif not is_requested(line, goal) then
       return ("other examples of %s are requested"):format(set.shown)
     end
   end
@@ -115,10 +116,10 @@ end
 
 -- Returns a text on what the last evaluation lacks, or nil; and a text on damage, or nil. If a set's file is missing,
 -- lines of any file count.
-local function find_files_problem(dir, wanted, facts)
-  local lines, damage = read_lines(dir, wanted, facts.step)
-  return lists.map(lines and wanted.sets or {}, function(set)
-    return find_set_problem(set, lines[set.split], wanted, facts)
+local function find_files_problem(dir, goal, facts)
+  local lines, damage = read_lines(dir, goal, facts.step)
+  return lists.map(lines and goal.sets or {}, function(set)
+    return find_set_problem(set, lines[set.split], goal, facts)
   end)[1], damage
 end
 
@@ -134,28 +135,28 @@ local function format_condition(split, n, examples, draws)
   return ("%s %d %d %d"):format(split, n, examples, draws)
 end
 
--- Sets the requirements that depend on the number of steps, which may be nil.
-local function set_steps(wanted, cell, steps)
+-- Sets the fields of a goal that depend on the number of steps, which may be nil.
+local function set_steps(goal, cell, steps)
   local train = cell.spec.resolved.train
-  wanted.total = steps
-  wanted.log_every = train.cadence ~= "epochs" and train.log_every or steps
-  wanted.train_work = (steps or 0) * cell.spec.plan.flops_per_step
-  wanted.work = wanted.train_work + (wanted.eval_work[#wanted.eval_work] or 0)
+  goal.total = steps
+  goal.log_every = train.cadence ~= "epochs" and train.log_every or steps
+  goal.train_work = (steps or 0) * cell.spec.plan.flops_per_step
+  goal.work = goal.train_work + (goal.eval_work[#goal.eval_work] or 0)
 end
 
--- Returns the requirements on a complete run of a cell: { steps (nil for epochs), total (steps; nil while the length of
--- an epoch is unknown), conditions = { [text] = true }, lengths, log_every (in steps; an upper bound if the spec sets
--- it in epochs), train_work, eval_work, work, epochs, files (request_files), decoding (of a generative model), places
--- (whether accuracies by place are requested) }. Work is counted in operations; eval_work lists the cumulative sums up
--- to each length.
-function M.derive_wanted(cell)
+-- Returns the goal of a cell: { steps (nil for epochs), total (steps; nil while the length of an epoch is unknown),
+-- conditions = { [text] = true }, lengths, log_every (in steps; an upper bound if the spec sets it in epochs),
+-- train_work, eval_work, work, epochs, files (derive_files_goal), decoding (of a generative model), places (whether
+-- accuracies by place are requested) }. Work is counted in operations; eval_work lists the cumulative sums up to each
+-- length.
+function M.derive_goal(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
   local eval, find_split, sum = resolved.eval, make_splitter(tasks.list_lengths(resolved.train.lengths)), 0
-  local wanted = { steps = resolved.train.steps, conditions = {}, lengths = tasks.list_lengths(eval.lengths),
+  local goal = { steps = resolved.train.steps, conditions = {}, lengths = tasks.list_lengths(eval.lengths),
     eval_work = {}, epochs = resolved.train.epochs,
     decoding = measures.is_generative(resolved) and (eval.decoding or "greedy") or nil,
     places = eval.places }
-  wanted.files = request_files(cell, wanted.decoding)
+  goal.files = derive_files_goal(cell, goal.decoding)
   local draws = plan.any_draws and eval.draws or 1
   local function count_work(n, examples)
     return costs.count_forward(plan, tasks.count_tokens(task, n)) * examples * draws
@@ -164,27 +165,27 @@ function M.derive_wanted(cell)
   for _, n in ipairs(stream and stream.lengths or {}) do
     sum = sum + count_work(n, stream.examples) -- this stream is evaluated first, and is not required of a complete run
   end
-  for i, n in ipairs(wanted.lengths) do
-    wanted.conditions[format_condition(find_split(n), n, eval.examples, draws)] = true
+  for i, n in ipairs(goal.lengths) do
+    goal.conditions[format_condition(find_split(n), n, eval.examples, draws)] = true
     sum = sum + count_work(n, eval.examples)
-    wanted.eval_work[i] = sum
+    goal.eval_work[i] = sum
   end
-  set_steps(wanted, cell, resolved.train.steps)
-  return wanted
+  set_steps(goal, cell, resolved.train.steps)
+  return goal
 end
 
 -- Returns the number of steps that a run must have; nil if it depends on unrecorded steps of an epoch.
-local function count_total(wanted, facts)
+local function count_total(goal, facts)
   local batches = facts.data and facts.data.epoch_batches
-  return wanted.steps or wanted.epochs and batches and wanted.epochs * batches or wanted.total
+  return goal.steps or goal.epochs and batches and goal.epochs * batches or goal.total
 end
 
--- Completes cell.wanted by the steps of an epoch, if they were unknown and the run in `dir` has recorded them.
+-- Completes cell.goal if the length of an epoch was unknown and the run in `dir` has recorded it.
 function M.learn_steps(cell, dir)
-  local facts = not cell.wanted.total and run_files.read_facts(dir)
-  local total = facts and count_total(cell.wanted, facts)
+  local facts = not cell.goal.total and run_files.read_facts(dir)
+  local total = facts and count_total(cell.goal, facts)
   if total then
-    set_steps(cell.wanted, cell, total)
+    set_steps(cell.goal, cell, total)
   end
 end
 
@@ -194,18 +195,18 @@ function M.read_locks()
   return lists.to_set(lists.map(inodes, function(inode) return math.tointeger(tonumber(inode)) end))
 end
 
--- Returns the number of requested conditions that have no line at the last step, and whether all of them have lines
--- with another decoding, and no line has the requested one; or false and a text on damage.
-local function count_missing(dir, wanted, facts)
-  local missing, others, has_lines, has_decoding = lists.copy(wanted.conditions), {}, false, false
+-- Returns the number of requested conditions without a line at the last step; and whether their lines exist with
+-- another decoding, while no line has the requested one; or false and a text on damage.
+local function count_missing(dir, goal, facts)
+  local missing, others, has_lines, has_decoding = lists.copy(goal.conditions), {}, false, false
   local damage = run_files.read_evaluations(dir, {}, function(row)
     if row.step ~= facts.step or row.seed or row.split == "during" then
       return
     end
     local text = row.length and format_condition(row.split, row.length, row.examples, row.draws)
-    local fits = not wanted.decoding or row.decoding == wanted.decoding
+    local fits = not goal.decoding or row.decoding == goal.decoding
     has_lines, has_decoding = true, has_decoding or fits
-    if text and missing[text] and is_complete(row, wanted) then
+    if text and missing[text] and is_complete(row, goal) then
       missing[text] = nil
     elseif text then
       others[text] = true
@@ -218,16 +219,16 @@ end
 
 -- Returns, for a run with all steps, a text on missing evaluations or nil; whether it was evaluated in another way; and
 -- a text on damage or nil.
-local function find_missing(dir, wanted, facts)
-  if wanted.files then
-    local problem, damage = find_files_problem(dir, wanted.files, facts)
+local function find_missing(dir, goal, facts)
+  if goal.files then
+    local problem, damage = find_files_problem(dir, goal.files, facts)
     return problem, problem ~= nil, damage
   end
-  local left, is_other = count_missing(dir, wanted, facts)
+  local left, is_other = count_missing(dir, goal, facts)
   if not left then
     return nil, false, is_other
   elseif is_other then
-    return ("%s decoding is requested"):format(wanted.decoding == "greedy" and "greedy" or "teacher-forced"), true
+    return ("%s decoding is requested"):format(goal.decoding == "greedy" and "greedy" or "teacher-forced"), true
   end
   return left > 0 and ("%s not evaluated as requested"):format(wording.count(left, "length") .. (left == 1
     and " is" or " are")) or nil, false
@@ -243,17 +244,17 @@ local function find_step(dir, facts, total)
   return checkpoint and math.tointeger(tonumber((checkpoint.metadata or {}).step)) or 0
 end
 
-local function format_steps(wanted, total)
-  return wanted.epochs and ("%d (%s)"):format(total, wording.count(wanted.epochs, "epoch")) or tostring(total)
+local function format_steps(goal, total)
+  return goal.epochs and ("%d (%s)"):format(total, wording.count(goal.epochs, "epoch")) or tostring(total)
 end
 
--- Returns the state of a run that ended well with fewer steps than requested, or that has more, and a text; nil for
--- other runs, among them a run that train.patience ended on the way to these steps.
-local function judge_steps(wanted, facts, step, total)
+-- Returns a state and a text for a run that ended without error but with fewer steps than requested, and for a run with
+-- more steps; nil for other runs, and for a run that train.patience has ended early.
+local function find_steps_state(goal, facts, step, total)
   if total and step > total then
-    return "trained further", ("at step %d, of %s requested"):format(step, format_steps(wanted, total))
+    return "trained further", ("at step %d, of %s requested"):format(step, format_steps(goal, total))
   elseif total and facts.exit == 0 and step < total and facts.patience_of_steps ~= total then
-    return "to train on", ("from step %d to %s"):format(step, format_steps(wanted, total))
+    return "to train on", ("from step %d to %s"):format(step, format_steps(goal, total))
   end
 end
 
@@ -264,8 +265,8 @@ end
 
 -- Returns the state of a run with all steps, by its evaluation. A run that was evaluated in another way counts as done
 -- if it has no checkpoint, since a new evaluation would need a new training.
-local function judge_evaluation(dir, wanted, facts)
-  local problem, is_other, damage = find_missing(dir, wanted, facts)
+local function find_evaluation_state(dir, goal, facts)
+  local problem, is_other, damage = find_missing(dir, goal, facts)
   if damage then
     return "damaged", damage
   elseif problem and is_other and not M.has_checkpoint(dir) then
@@ -275,32 +276,32 @@ local function judge_evaluation(dir, wanted, facts)
 end
 
 -- Returns the state of a run by its files alone; and a message on damage or on the remaining work.
-local function read_recorded(dir, wanted)
+local function read_recorded(dir, goal)
   local facts, damage = run_files.read_facts(dir, run_files.split_path(dir))
   if not facts then
     return damage and "damaged" or "absent", damage
   elseif run_files.has_failed(facts.exit) then
     return "failed"
   end
-  local total = count_total(wanted, facts)
-  local state, words = judge_steps(wanted, facts, total and find_step(dir, facts, total) or 0, total)
+  local total = count_total(goal, facts)
+  local state, words = find_steps_state(goal, facts, total and find_step(dir, facts, total) or 0, total)
   if state or facts.exit ~= 0 then
     return state or "stopped", words
   end
-  return judge_evaluation(dir, wanted, facts)
+  return find_evaluation_state(dir, goal, facts)
 end
 
 -- The states of runs other than "done", in the order of reports. running: a process holds the run's lock, or a task of
--- a cluster is at work on it; queued: a task in a cluster's queue will train it; to train on: it ended well, but the
--- spec now has more steps; to evaluate: it has all steps, but not the requested evaluation; trained further: it has
--- more steps than the spec, and is skipped; stopped: by a signal or a kill; failed: it ended in an error; damaged: its
+-- a cluster is at work on it; queued: a task in a cluster's queue will train it; to train on: it ended without error,
+-- but the spec now has more steps; to evaluate: it has all steps, but not the requested evaluation; trained further: it
+-- has more steps than the spec, and is skipped; stopped: a signal ended it; failed: it ended in an error; damaged: its
 -- files have invalid contents, or a link is in its path; absent: it has no run.json; waiting: its cell has no spec yet.
 M.STATES = { "running", "queued", "to train on", "to evaluate", "trained further", "stopped", "failed", "damaged",
   "absent", "waiting" }
 
 -- Returns the state of a run, and a text or nil: the damage, or how steps or evaluation differ from those requested.
-function M.read_state(dir, wanted, locks)
-  local state, words = read_recorded(dir, wanted)
+function M.read_state(dir, goal, locks)
+  local state, words = read_recorded(dir, goal)
   if state ~= "done" and locks[lfs.attributes(dir .. "/lock", "ino") or false] then
     return "running"
   end
@@ -308,10 +309,10 @@ function M.read_state(dir, wanted, locks)
 end
 
 -- Returns the number of evaluated lengths up to the last line of eval.jsonl; 0 before the evaluation after training.
-local function count_evaluated(dir, wanted)
+local function count_evaluated(dir, goal)
   local row = run_files.read_last_line(dir, "eval.jsonl")
-  local final = row and row.split ~= "during" and row.split ~= "validation" and row.step == wanted.total
-  for i, n in ipairs(final and wanted.lengths or {}) do
+  local final = row and row.split ~= "during" and row.split ~= "validation" and row.step == goal.total
+  for i, n in ipairs(final and goal.lengths or {}) do
     if n == row.by.length then
       return i
     end
@@ -321,18 +322,18 @@ end
 
 -- Reads the progress of a run from the ends of its files: { step, accuracy, rate (steps per second; accuracy and rate
 -- are nil before the first line), evaluated (lengths; nil before the first), work (operations) }.
-function M.read_progress(dir, wanted)
+function M.read_progress(dir, goal)
   local row = run_files.read_last_line(dir, "metrics.jsonl") or { step = 0 }
-  local step, total = row.step, wanted.total
+  local step, total = row.step, goal.total
   local progress = { step = step, accuracy = row.accuracy or row.accuracy_teacher_forced, rate = row.steps_per_second,
     work = 0 }
   if total then
-    progress.work = math.min(1, step / math.max(1, total)) * wanted.train_work
+    progress.work = math.min(1, step / math.max(1, total)) * goal.train_work
   end
-  if total and step + wanted.log_every > total then
-    local count = count_evaluated(dir, wanted)
+  if total and step + goal.log_every > total then
+    local count = count_evaluated(dir, goal)
     progress.evaluated = count > 0 and count or nil
-    progress.work = count > 0 and wanted.train_work + wanted.eval_work[count] or progress.work
+    progress.work = count > 0 and goal.train_work + goal.eval_work[count] or progress.work
   end
   return progress
 end
@@ -346,10 +347,10 @@ local function find_lost_files(cell)
 end
 
 local function survey_cell(cell, out, locks)
-  cell.wanted, cell.missing, cell.lost_files = M.derive_wanted(cell), {}, find_lost_files(cell)
+  cell.goal, cell.missing, cell.lost_files = M.derive_goal(cell), {}, find_lost_files(cell)
   for _, run in ipairs(cell.runs) do
     run.path = out .. "/" .. run.dir
-    run.state, run.words = M.read_state(run.path, cell.wanted, locks)
+    run.state, run.words = M.read_state(run.path, cell.goal, locks)
     local is_open = run.state ~= "done" and run.state ~= "trained further"
     run.link = is_open and inside.find_link(out, run.path)
     if run.link then
@@ -362,10 +363,11 @@ local function survey_cell(cell, out, locks)
   end
 end
 
--- Reads every run of a study below `out`. Sets run.state; cell.missing, the runs with work left, also running ones, but
--- none behind a link, and none if the cell's spec or a file is missing; and in cells with a spec run.path, run.words
--- (the text of M.read_state), run.damage (a message on damaged files), run.link (a link in the path of an undone run),
--- cell.wanted (M.derive_wanted), and cell.lost_files, a list of { field, shown } on missing data files.
+-- Reads every run of a study below `out`. Sets run.state, and cell.missing, the runs with work left, running ones
+-- included; it has no run behind a link, and is empty if the cell's spec or a data file is missing. In cells with a
+-- spec it also sets run.path, run.words (the text of M.read_state), run.damage (a message on damaged files), run.link
+-- (a link in the path of an undone run), cell.goal (M.derive_goal), and cell.lost_files, a list of { field, shown } on
+-- missing data files.
 function M.survey(study, out)
   local locks = M.read_locks()
   for _, cell in ipairs(study.cells) do

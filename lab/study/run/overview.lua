@@ -39,8 +39,8 @@ function M.warn(texts)
   end
 end
 
--- Returns the values. If the first is nil or false, ends the command with this exit code and, after "longhand: ", with
--- the message; a message that ends with a newline is printed unchanged.
+-- Returns the values after `code`. If the first one is nil or false, ends the command with the exit code `code` and
+-- prints "longhand: " and the message; a message that ends with a newline is printed without "longhand: ".
 function M.must(code, value, message, ...)
   if not value then
     error({ code = code, text = message:find("\n$") and message:sub(1, -2) or "longhand: " .. message }, 0)
@@ -52,7 +52,8 @@ function M.list_runs(study)
   return lists.collect(study.cells, function(cell) return cell.runs end)
 end
 
--- Sets study.snapshot; for cells that lack runs, cell.earlier, { runs (number), words (differences) } of another plan.
+-- Sets study.snapshot; and cell.earlier, { runs (a number), words (differences) } of an earlier plan, for cells with
+-- absent runs.
 local function find_earlier_runs(study, out)
   study.snapshot = snapshots.read(out, study.name, study.scale)
   for _, cell in ipairs(study.cells) do
@@ -107,7 +108,7 @@ function M.format_cell_count(study)
 end
 
 -- Returns " of 2 of 4 cells", or "" if all are selected.
-function M.format_part(study)
+function M.format_selection(study)
   return #study.cells < #study.ids and " of " .. M.format_cell_count(study) or ""
 end
 
@@ -126,12 +127,12 @@ end
 
 -- Returns the entries of an earlier snapshot (`before`, or nil) and those of the study's cells, each plan once.
 local function merge_entries(before, study, sources)
-  local list, known = {}, {}
+  local list, is_listed = {}, {}
   for _, entry in ipairs(before and before.cells or {}) do
-    list[#list + 1], known[entry.id .. " " .. entry.digest] = entry, true
+    list[#list + 1], is_listed[entry.id .. " " .. entry.digest] = entry, true
   end
   for _, cell in ipairs(study.cells) do
-    if cell.spec and not known[cell.id .. " " .. cell.spec.plan.digest] then
+    if cell.spec and not is_listed[cell.id .. " " .. cell.spec.plan.digest] then
       list[#list + 1] = make_entry(cell, sources)
     end
   end
@@ -167,8 +168,8 @@ end
 
 -- Writes OUT/<study>.json, next to it a study from flags, and the cells' snapshot. nil and a message after an error.
 function M.write_note(options, study)
-  local kept, message = M.write_snapshot(options.out, study)
-  if not kept then
+  local written, message = M.write_snapshot(options.out, study)
+  if not written then
     return nil, message
   end
   local text = json.encode({ study = study.name, path = study.path, absolute = paths.resolve(study.path),
@@ -180,10 +181,10 @@ end
 
 local MOST_NAMES = 3 -- the most names of cells in one line
 
--- Forms of the texts on runs that the sweep does not change, by state.
-local STAYS = { ["trained further"] = "%s; they stay as they are" }
+-- Formats of the text on runs that the sweep leaves unchanged, by state.
+local UNCHANGED = { ["trained further"] = "%s; they stay as they are" }
 
-local function describe_other(cell, other)
+local function describe_other_data(cell, other)
   local name, before = cell.data.shown:match("[^/]*$"), versions.shorten(other.digest)
   if not cell.data.digest then
     return ("%s had the SHA-256 %s"):format(name, before)
@@ -210,10 +211,10 @@ local function list_cell_decisions(cell)
     if run.link then
       add("behind a link", run.words)
     elseif run.words and run.state ~= "damaged" and run.state ~= "running" then
-      add(run.state, (STAYS[run.state] or "%s"):format(run.words))
+      add(run.state, (UNCHANGED[run.state] or "%s"):format(run.words))
     end
     for _, other in ipairs(run.others or {}) do
-      add("trained on other data", describe_other(cell, other))
+      add("trained on other data", describe_other_data(cell, other))
     end
   end
   return list
@@ -253,12 +254,12 @@ function M.print_status(options, study)
   end
   local counts = M.count_states(study)
   io.stdout:write(("%s: %d of %s%s done in %s\n"):format(M.name_study(study), counts.done, wording.count(counts.runs,
-    "run"), M.format_part(study), options.out))
-  local unsound = lists.filter(M.list_runs(study), function(run) return run.damage or run.link end)
-  for _, run in ipairs(lists.filter(unsound, function(run) return run.damage end)) do
+    "run"), M.format_selection(study), options.out))
+  local refused = lists.filter(M.list_runs(study), function(run) return run.damage or run.link end)
+  for _, run in ipairs(lists.filter(refused, function(run) return run.damage end)) do
     M.print(("damaged: %s/%s"):format(escape.plain(run.path), run.damage))
   end
-  return #unsound == 0
+  return #refused == 0
 end
 
 return M

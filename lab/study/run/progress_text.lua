@@ -3,11 +3,15 @@
 -- Input: the study, whose runs have a state and, once started, `progress` (run_progress.lua); options of M.format.
 -- Output: lines; a display that shows them.
 --
--- Sums over runs: numbers of runs: runs, done, further (runs in `done` with more steps than requested), running,
--- failed, waiting, left (all other runs), "to train on" and "to evaluate" (parts of left), unknown and unknown_done
--- (runs with unknown work, and those of them that are done). Of work: gone and work (operations that are done, and all
--- operations), share = gone / work, is_known (the work of all runs that are not done). Of running runs: rate (steps of
--- training per second), pace (operations per second). best: the best accuracy of all runs, nil if none is known.
+-- Sums over runs have these fields:
+--   runs, done, running, failed, waiting, left   numbers of runs; left: those in no other state of this list
+--   trained_further           the runs in `done` with more steps than requested
+--   to train on, to evaluate  numbers of runs that are parts of left
+--   unknown, unknown_done     runs with unknown work, and those of them that are done
+--   work, done_work           operations: all, and those that are done; share = done_work / work
+--   is_known                  whether the work of all runs that are not done is known
+--   step_rate, work_rate      of the running runs: steps of training, and operations, per second
+--   best                      the best accuracy of all runs, nil if none is known
 
 local lists = require("base.lists")
 local escape = require("base.escape")
@@ -20,16 +24,17 @@ local COUNTED = { done = "done", running = "running", failed = "failed", waiting
   ["trained further"] = "done" } -- a sweep skips such a run
 
 local function add_run(sums, cell, run)
-  local wanted, progress = cell.wanted, run.progress
+  local goal, progress = cell.goal, run.progress
   local state = COUNTED[run.state] or "left"
   sums.runs, sums[state] = sums.runs + 1, sums[state] + 1
-  sums.further = sums.further + (run.state == "trained further" and 1 or 0)
+  sums.trained_further = sums.trained_further + (run.state == "trained further" and 1 or 0)
   if state == "left" and sums[run.state] then
     sums[run.state] = sums[run.state] + 1
   end
-  if wanted and wanted.total then
-    sums.work = sums.work + wanted.work
-    sums.gone = sums.gone + (state == "done" and wanted.work or progress and math.min(progress.work, wanted.work) or 0)
+  if goal and goal.total then
+    sums.work = sums.work + goal.work
+    local done = state == "done" and goal.work or progress and math.min(progress.work, goal.work) or 0
+    sums.done_work = sums.done_work + done
   else
     sums.unknown = sums.unknown + 1
     sums.unknown_done = sums.unknown_done + (state == "done" and 1 or 0)
@@ -38,17 +43,18 @@ local function add_run(sums, cell, run)
     sums.best = math.max(sums.best or progress.accuracy, progress.accuracy)
   end
   if run.state == "running" and progress and progress.rate then
-    sums.pace = sums.pace + progress.rate * cell.spec.plan.flops_per_step
-    sums.rate = sums.rate + (progress.evaluated and 0 or progress.rate)
+    sums.work_rate = sums.work_rate + progress.rate * cell.spec.plan.flops_per_step
+    sums.step_rate = sums.step_rate + (progress.evaluated and 0 or progress.rate)
   end
 end
 
--- Completes sums: a run with unknown work counts as the mean of the others; if no work is known, each run counts as 1.
+-- Completes sums. mean: the mean work of a run with known work, which counts for the other runs, too; nil if no work is
+-- known, so that each run counts as 1.
 local function complete_sums(sums, mean)
   local each = mean or 1
   sums.work = sums.work + sums.unknown * each
-  sums.gone = sums.gone + sums.unknown_done * each
-  sums.share = sums.work > 0 and sums.gone / sums.work or sums.done / math.max(1, sums.runs)
+  sums.done_work = sums.done_work + sums.unknown_done * each
+  sums.share = sums.work > 0 and sums.done_work / sums.work or sums.done / math.max(1, sums.runs)
   sums.is_known = sums.unknown == sums.unknown_done
   return sums
 end
@@ -69,8 +75,9 @@ end
 
 local function sum_runs(cells)
   -- Operations are floats, since those of a study can exceed the largest integer.
-  local sums = { runs = 0, done = 0, further = 0, running = 0, failed = 0, waiting = 0, left = 0, ["to train on"] = 0,
-    ["to evaluate"] = 0, gone = 0.0, work = 0.0, rate = 0.0, pace = 0.0, unknown = 0, unknown_done = 0 }
+  local sums = { runs = 0, done = 0, trained_further = 0, running = 0, failed = 0, waiting = 0, left = 0,
+    ["to train on"] = 0, ["to evaluate"] = 0,
+    done_work = 0.0, work = 0.0, step_rate = 0.0, work_rate = 0.0, unknown = 0, unknown_done = 0 }
   for cell, run in lists.iterate_nested(cells, "runs") do
     add_run(sums, cell, run)
   end
@@ -132,7 +139,7 @@ local function format_counts(total)
   local parts = lists.map({ "running", "to train on", "to evaluate", "failed", "waiting" }, function(state)
     return (total[state] > 0 or state == "running") and (", %d %s"):format(total[state], state) or nil
   end)
-  local further = (total.further or 0) > 0 and (" (%d trained further)"):format(total.further) or ""
+  local further = (total.trained_further or 0) > 0 and (" (%d trained further)"):format(total.trained_further) or ""
   return ("%d of %s done"):format(total.done, wording.count(total.runs, "run")) .. further .. table.concat(parts)
 end
 
@@ -140,7 +147,7 @@ local function format_pace(total, seconds_left)
   if total.running == 0 then
     return total.done == total.runs and "all is done" or "nothing runs"
   end
-  return ("%.1f steps/s; %s left"):format(total.rate, wording.format_duration(seconds_left or -1))
+  return ("%.1f steps/s; %s left"):format(total.step_rate, wording.format_duration(seconds_left or -1))
 end
 
 function M.format_total(total, seconds_left)
@@ -149,28 +156,28 @@ end
 
 -- Returns a function that estimates the remaining seconds from the current sums and the time: from the work done since
 -- the function's first call, or since the number of runs with unknown work changed; before any work is done, from the
--- pace of running runs. The function returns nil if both are unknown.
+-- operations per second of running runs. The function returns nil if both are unknown.
 function M.make_time_estimator()
   local first, since, unknown
   return function(total, now)
     now = now or os.time()
     if not first or unknown ~= total.unknown then
-      first, since, unknown = total.gone, now, total.unknown
+      first, since, unknown = total.done_work, now, total.unknown
     end
-    local left = total.work - total.gone
-    if total.gone > first and now > since then
-      return left / (total.gone - first) * (now - since)
+    local left = total.work - total.done_work
+    if total.done_work > first and now > since then
+      return left / (total.done_work - first) * (now - since)
     end
-    return total.is_known and total.pace > 0 and left / total.pace or nil
+    return total.is_known and total.work_rate > 0 and left / total.work_rate or nil
   end
 end
 
 local function format_group(group, width)
   local sums = group.sums
-  local left = sums.is_known and sums.pace > 0 and (sums.work - sums.gone) / sums.pace or nil
+  local left = sums.is_known and sums.work_rate > 0 and (sums.work - sums.done_work) / sums.work_rate or nil
   return ("%-" .. width .. "s %s " .. COUNTS):format(cut(group.name, width), M.format_bar(sums.share, BAR),
     ("%d/%d"):format(sums.done, sums.runs), format_count(sums.running), format_count(sums.failed),
-    sums.rate > 0 and ("%.1f"):format(sums.rate) or "", sums.best and ("%.4f"):format(sums.best) or "",
+    sums.step_rate > 0 and ("%.1f"):format(sums.step_rate) or "", sums.best and ("%.4f"):format(sums.best) or "",
       format_duration(left))
 end
 
@@ -180,7 +187,8 @@ local function format_header(study, depth, width)
     (" "):rep(BAR + 2), "done", "running", "failed", "steps/s", "best", "left")
 end
 
--- Returns the most - 1 most active of too many groups, in the order of the grid, and a line on the others.
+-- Shortens a list of too many groups. Returns the `most` - 1 most active groups, in the order of the grid, and a line
+-- on the others.
 local function shorten_groups(groups, most)
   local ranked = {}
   for i, group in ipairs(groups) do

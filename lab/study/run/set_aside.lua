@@ -3,8 +3,8 @@
 --
 -- Input: the folder of all runs; a cell and some of its runs, from ledger.survey. Output: moved runs are "absent" and
 -- have their new path in run.aside; messages on stderr. M.move_damaged returns true, or nil and a message if a run
--- cannot be moved; M.put_back reverses the move. Each run is examined once more before it is moved: between the survey
--- and this call, while trainers are built, another sweep may have set the run aside and begun to train it anew.
+-- cannot be moved; M.put_back reverses the move. The state of each run is read again before the run is moved: since the
+-- survey, while trainers were built, another sweep may have set the run aside and begun to train it anew.
 
 local inside = require("lab.study.run.inside")
 local ledger = require("lab.study.run.ledger")
@@ -40,7 +40,7 @@ end
 function M.move_damaged(out, cell, runs)
   for _, run in ipairs(runs) do
     if run.state == "damaged" then
-      run.state, run.words = ledger.read_state(run.path, cell.wanted, ledger.read_locks())
+      run.state, run.words = ledger.read_state(run.path, cell.goal, ledger.read_locks())
       run.damage = run.state == "damaged" and run.words or nil
     end
     if run.state == "damaged" then

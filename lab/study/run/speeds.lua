@@ -1,9 +1,9 @@
--- Measured speeds of trainers on this machine, kept in the folder `speeds` of LONGHAND_CACHE or of the user's cache, so
--- that a later estimate needs no built trainer.
+-- Measured speeds of trainers on this machine, recorded in the folder `speeds` of LONGHAND_CACHE or of the user's
+-- cache, so that a later estimate needs no built trainer.
 --
 -- Input: a text, equal for trainers that share a measurement; conditions of the measurement, plain data. Output of
--- M.read: the recorded rates, in the form of estimate.lua; nil without a valid record. Records are only of this
--- machine. M.write does nothing if the record cannot be written.
+-- M.read: the recorded rates, in the form of estimate.lua; nil without a valid record of this machine. M.write does
+-- nothing if the record cannot be written.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")

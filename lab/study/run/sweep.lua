@@ -13,7 +13,7 @@ local estimate = require("lab.study.run.estimate")
 local failures = require("lab.study.run.failures")
 local run_progress = require("lab.study.run.run_progress")
 local grid = require("lab.study.grid.grid")
-local hand_over = require("lab.study.run.hand_over")
+local waiting_cells = require("lab.study.run.waiting_cells")
 local inside = require("lab.study.run.inside")
 local jobs = require("lab.study.run.jobs")
 local ledger = require("lab.study.run.ledger")
@@ -135,10 +135,10 @@ Sweep.__index = Sweep
 -- Reads the progress of earlier sweeps' runs: the progress table needs their accuracies and the steps of an epoch.
 function Sweep:read_earlier_progress()
   for _, cell in ipairs(self.study.cells) do
-    for _, run in ipairs(cell.wanted and cell.runs or {}) do
+    for _, run in ipairs(cell.goal and cell.runs or {}) do
       if run.state ~= "absent" then
         ledger.learn_steps(cell, run.path)
-        run.progress = ledger.read_progress(run.path, cell.wanted)
+        run.progress = ledger.read_progress(run.path, cell.goal)
       end
     end
   end
@@ -170,7 +170,7 @@ function Sweep:finish(i, status, runner)
   read_progress(job, locks)
   job.over, self.ended = true, self.ended + 1
   for _, run in ipairs(job.runs) do
-    run.state = ledger.read_state(run.path, cell.wanted, locks)
+    run.state = ledger.read_state(run.path, cell.goal, locks)
     undone = undone + (run.state == "done" and 0 or 1)
   end
   if status == AGAIN or runner.stopped and status > 128 then
@@ -246,8 +246,8 @@ function Sweep:train(items, most, threads)
   return how
 end
 
--- Prints the result of a sweep and returns its exit code. how: the last result of train_round or hand_over.run; code:
--- the worst exit code; failed: the number of failed runs; begun: the time of the start.
+-- Prints the result of a sweep and returns its exit code. how: the last result of train_round or
+-- waiting_cells.make_specs; code: the worst exit code; failed: the number of failed runs; begun: the time of the start.
 local function conclude(options, study, how, code, failed, begun)
   ledger.survey(study, options.out)
   if options.hooks then
@@ -262,7 +262,7 @@ local function conclude(options, study, how, code, failed, begun)
     { lost, "without their files" }, { linked, "behind links" },
     { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
   io.stdout:write(("%s: %d of %s%s done%s, in %s; to see them: ./longhand report %s\n"):format(
-    overview.name_study(study), counts.done, wording.count(counts.runs, "run"), overview.format_part(study),
+    overview.name_study(study), counts.done, wording.count(counts.runs, "run"), overview.format_selection(study),
     overview.format_rest(rest), wording.format_duration(os.time() - begun), options.out))
   if how == "lost" then
     say("the process that holds the trainers has ended; the same command continues")
@@ -329,11 +329,11 @@ local function sweep_all(options, study)
     must(ENVIRONMENT, overview.write_note(options, study))
     local how, code, undone = train_round(options, study, tried)
     local again = false
-    worst, failed = hand_over.choose_worse(worst, code), failed + undone
+    worst, failed = waiting_cells.choose_worse(worst, code), failed + undone
     if how == "done" and code ~= ENVIRONMENT and not is_over(options) then
       ledger.survey(study, options.out)
-      how, code, again = hand_over.run(options, study, refused)
-      worst = hand_over.choose_worse(worst, code)
+      how, code, again = waiting_cells.make_specs(options, study, refused)
+      worst = waiting_cells.choose_worse(worst, code)
     end
     if not again then
       return conclude(options, study, how, worst, failed, begun)

@@ -38,7 +38,7 @@ end
 local function expand(options)
   local study, message = grid.expand(options.project, options.study, options)
   for _, cell in ipairs(study and study.cells or {}) do
-    cell.wanted = cell.spec and ledger.derive_wanted(cell)
+    cell.goal = cell.spec and ledger.derive_goal(cell)
     for _, run in ipairs(cell.runs) do
       run.state = "waiting"
     end
@@ -71,15 +71,15 @@ end
 
 -- Finds the reason for a run's failure again only after its run.json has changed.
 local function find_reason(options, run, hooks, logs)
-  local seen = run.seen -- seen["run.json"] changes with the file (run_progress.lua)
-  if seen.explained ~= seen["run.json"] then
+  local files = run.files -- files["run.json"] changes with the file (run_progress.lua)
+  if files.explained ~= files["run.json"] then
     local log = ("%s/%s/log.txt"):format(options.out, run.dir:match("^(.*)/"))
     logs[log] = logs[log] or failures.read_last_lines(log)
-    seen.explained = seen["run.json"]
-    seen.why = hooks.find_error(options.out, run, seen.dir) or failures.find_error(logs[log], run)
-      or ("exit code %d"):format(seen.exit)
+    files.explained = files["run.json"]
+    files.why = hooks.find_error(options.out, run, files.dir) or failures.find_error(logs[log], run)
+      or ("exit code %d"):format(files.exit)
   end
-  return seen.why
+  return files.why
 end
 
 local function list_failed(options, study, hooks)

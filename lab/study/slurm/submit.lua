@@ -7,7 +7,7 @@
 local build = require("render.builds.build")
 local choice = require("lab.study.grid.chosen_cells")
 local estimate = require("lab.study.run.estimate")
-local hand_over = require("lab.study.run.hand_over")
+local waiting_cells = require("lab.study.run.waiting_cells")
 local inside = require("lab.study.run.inside")
 local lfs = require("lfs")
 local file_digest = require("lab.study.read.file_digest")
@@ -152,7 +152,7 @@ local function make_plan(options, site, cells, most)
   if options.action == "dry_run" then
     items = trainers.list(options.project, cells, request)
     if not estimate.has_records(items, make_estimate_options(request, site)) then
-      trainers.ensure_one(options.project, estimate.filter_known(items))
+      trainers.ensure_one(options.project, estimate.filter_with_steps(items))
     end
   else
     items = trainers.build_all(options.project, cells, request, "nothing was submitted")
@@ -293,7 +293,7 @@ end
 
 local function submit_study(options, site)
   -- the study with the specs that earlier stages made for later stages, and the worst exit code of their verbs
-  local study, worst = must(INPUT, (options.action == "dry_run" and overview or hand_over).expand(options))
+  local study, worst = must(INPUT, (options.action == "dry_run" and overview or waiting_cells).expand(options))
   if worst == AGAIN then
     return worst
   end
@@ -309,7 +309,7 @@ local function submit_study(options, site)
     return print_script(options, study, site, plan, most)
   end
   must(ENVIRONMENT, overview.write_note(options, study))
-  return hand_over.choose_worse(worst, submit(options, study, site, plan, most))
+  return waiting_cells.choose_worse(worst, submit(options, study, site, plan, most))
 end
 
 function M.run(options)

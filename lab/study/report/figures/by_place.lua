@@ -27,7 +27,7 @@ local FIRST_ERRORS = { "with an error", "median place", "quartiles", "sequences"
 -- Returns { line (of score_tables.list_along), by_run = { { run, [n] = places } } } for each line, with its runs.
 local function read_lines(study, item)
   return lists.map(score_tables.list_along(study, item, item.lines), function(line)
-    return { line = line, by_run = lists.map(runs.get_chosen(line.cell), function(run)
+    return { line = line, by_run = lists.map(runs.get_chosen_runs(line.cell), function(run)
       return lists.merge(places_module.read(run, study.scored.split, item.at), { run = run })
     end) }
   end)
@@ -93,9 +93,10 @@ local function list_shown(sums)
 end
 
 local function format_share(places, side, kind, place)
-  local sums = places and places[side] or { counted = {}, of = {} }
-  local of = sums.of[kind] and sums.of[kind][place] or 0
-  return of > 0 and ("%.1f"):format(100 * sums[kind][place] / of) or entries.MISSING, sums.counted[place] or 0
+  local sums = places and places[side] or { counted = {}, counted_by_kind = {} }
+  local counted = sums.counted_by_kind[kind] and sums.counted_by_kind[kind][place] or 0
+  return counted > 0 and ("%.1f"):format(100 * sums[kind][place] / counted) or entries.MISSING,
+    sums.counted[place] or 0
 end
 
 local function tabulate_places(study, item, list, axis, kinds, n)

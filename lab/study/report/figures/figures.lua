@@ -52,7 +52,7 @@ end
 -- Returns the levels (curves.lua) of a task's chance and baseline; none if the metric, by default accuracy, cannot be
 -- guessed. Names of close levels are moved apart.
 function M.make_levels(task, metric)
-  if not task or not task.chance or not metrics.of[metric or "accuracy"].guessed then
+  if not task or not task.chance or not metrics.by_name[metric or "accuracy"].guessed then
     return {}
   end
   local levels = { { 100 * task.chance, ("chance %.0f%%"):format(100 * task.chance) } }
@@ -82,9 +82,9 @@ end
 
 -- Adds the curves of a cell to a panel of scores by length. title: the title of the curves.
 local function add_cell(panel, cell, title, style, scored)
-  local shown = runs.get_chosen(cell)
+  local shown = runs.get_chosen_runs(cell)
   local found = lists.map(shown, function(run)
-    local points = M.list_points(run, scored.split, metrics.of[scored.metric].factor, scored.metric)
+    local points = M.list_points(run, scored.split, metrics.by_name[scored.metric].factor, scored.metric)
     panel.xlabel = runs.format_axis(run)
     add_training(panel, run)
     panel.x[2] = math.max(panel.x[2], #points > 0 and points[#points][1] * 1.02 or 0)
@@ -110,7 +110,7 @@ function M.choose_styles(study, axis)
 end
 
 local function is_percent(study)
-  return metrics.of[study.scored.metric].unit == "percent"
+  return metrics.by_name[study.scored.metric].unit == "percent"
 end
 
 -- Makes the figure of an item of the kind "curves": scores by length, with a panel for each value of the axis `panels`,
@@ -160,7 +160,7 @@ local function list_timed(run, metric)
   return lists.map(run.during, function(point)
     local seconds = time_to_threshold.interpolate_seconds(clock, point.step)
     return seconds and seconds > 0 and point.mean[metric]
-      and { seconds, metrics.of[metric].factor * point.mean[metric] } or nil
+      and { seconds, metrics.by_name[metric].factor * point.mean[metric] } or nil
   end)
 end
 
@@ -225,7 +225,7 @@ function M.make_by_time(study, item)
     levels = { { threshold, ("%g%%"):format(threshold) } } }
   local times, styles = {}, M.choose_styles(study, item.lines)
   for _, line in ipairs(score_tables.list_along(study, item, item.lines)) do
-    local timed = lists.map(runs.get_chosen(line.cell), function(run)
+    local timed = lists.map(runs.get_chosen_runs(line.cell), function(run)
       local points = list_timed(run, study.scored.metric)
       return #points > 0 and points or nil
     end)
@@ -253,7 +253,7 @@ local function make_curves(study, item, line_name, style)
   local values = score_tables.list_along(study, item, item.x, line_name and { [item.lines] = line_name })
   local points = seeds.sort(lists.map(values, function(value)
     local summary = value.cell and value.cell.summary
-    return summary and summary.max and summary.best
+    return summary and summary.best_score and summary.best_rate
       and { score_tables.parse_number(value.name), summary, value.cell.number } or nil
   end))
   local cells_by_x = {}
@@ -266,13 +266,13 @@ local function make_curves(study, item, line_name, style)
   end
   local name = line_name and score_tables.label(study, item.lines, line_name) or "median"
   if item.show ~= "max" then
-    local median = make_curve(name, style.dash, function(summary) return summary.best.median end)
-    local band = make_curve(nil, nil, function(summary) return summary.best.least, summary.best.most end)
+    local median = make_curve(name, style.dash, function(summary) return summary.best_rate.median end)
+    local band = make_curve(nil, nil, function(summary) return summary.best_rate.least, summary.best_rate.most end)
     return { median and lists.update(median, { band = band.points }) }
   end
   local front = line_name and name .. ", " or ""
-  return { make_curve(front .. "best", "solid", function(summary) return summary.max end),
-    make_curve(front .. "mean", "(3,3)", function(summary) return summary.best.mean end) }
+  return { make_curve(front .. "best", "solid", function(summary) return summary.best_score end),
+    make_curve(front .. "mean", "(3,3)", function(summary) return summary.best_rate.mean end) }
 end
 
 -- Returns an axis (scales.lua) over the ticks with a margin; logarithmic, to base 2, if all ticks are positive.

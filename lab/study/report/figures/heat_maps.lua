@@ -29,7 +29,7 @@ local NAN = 0 / 0
 
 -- Returns the evaluated conditions of a run on these axes, which are no axes of the grid: { by, value, trained }.
 local function list_conditions(run, study, names)
-  local metric, factor = study.scored.metric, metrics.of[study.scored.metric].factor
+  local metric, factor = study.scored.metric, metrics.by_name[study.scored.metric].factor
   local function make(by, value, trained)
     value = tonumber(value)
     return value and { by = by, value = factor * value, trained = trained } or nil
@@ -65,7 +65,7 @@ local function list_points(study, item, cell)
     local value = entries.get_value(cell, "median").value
     return value and { make({ by = {}, value = value }) } or {}
   end
-  return lists.collect(runs.get_chosen(cell), function(run)
+  return lists.collect(runs.get_chosen_runs(cell), function(run)
     return lists.map(list_conditions(run, study, names), make)
   end)
 end
@@ -169,7 +169,7 @@ end
 
 -- Makes the picture and the table of an item of the kind "heat".
 function M.make(study, item, name)
-  local metric = metrics.of[study.scored.metric]
+  local metric = metrics.by_name[study.scored.metric]
   local found = lists.map(score_tables.list_panels(study, item), function(value)
     local shown = lists.filter(study.cells, function(cell) return not value or cell.key[item.panels] == value end)
     return { name = value, title = value and score_tables.label(study, item.panels, value) or "",

@@ -46,7 +46,7 @@ end
 -- Returns the curves of a cell's runs at its chosen learning rate, lists of { step or epoch, value }. logged: a cache
 -- of the results of read_logged by run.
 local function list_curves(cell, split, in_epochs, metric, logged)
-  return lists.map(runs.get_chosen(cell), function(run)
+  return lists.map(runs.get_chosen_runs(cell), function(run)
     local points
     if split == M.LOSS or split == "epoch" then
       logged[run] = logged[run] or read_logged(run)
@@ -65,7 +65,8 @@ local function make_panel(split, title, in_epochs, study)
   return { title = title, split = split, xlabel = in_epochs and "epochs" or "steps", x = { 0, 0 },
     ylabel = split == M.LOSS and "loss in nats" or split ~= "epoch" and entries.name_metric(study)
       or captions.name_answers(study) and "teacher-forced accuracy of batches" or "accuracy of batches",
-    percent = split == "epoch" or split ~= M.LOSS and metrics.of[study.scored.metric].unit == "percent", curves = {},
+    percent = split == "epoch" or split ~= M.LOSS and metrics.by_name[study.scored.metric].unit == "percent",
+    curves = {},
     marks = {} }
 end
 
@@ -74,7 +75,7 @@ local function make_value_panels(study, item, value, splits, styles)
   local lines = lists.filter(score_tables.list_along(study, item, item.lines, value and { [item.panels] = value }),
     function(line) return line.cell end)
   local panels = {}
-  local shown = lists.collect(lines, function(line) return runs.get_chosen(line.cell) end)
+  local shown = lists.collect(lines, function(line) return runs.get_chosen_runs(line.cell) end)
   local in_epochs = not lists.find(shown, function(run) return not count_epoch_steps(run) end)
   for _, split in ipairs(splits) do
     local set = TITLES[split] or score_tables.SETS[split]

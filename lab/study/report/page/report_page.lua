@@ -63,7 +63,7 @@ local function make_run_row(run, form)
 end
 
 local function make_cell(report, cell)
-  local form, summary = metrics.of[report.study.scored.metric].form, cell.summary
+  local form, summary = metrics.by_name[report.study.scored.metric].form, cell.summary
   local rows = lists.map(cell.runs, function(run) return make_run_row(run, form) end)
   local facts = lists.map(summary.differences, function(difference)
     return make_paragraph("Runs differ in " .. difference, "flag")
@@ -73,8 +73,9 @@ local function make_cell(report, cell)
   local name = score_tables.format_key(report.study, cell)
   local heads = { "seed", "learning rate", "state", "score", "step", "folder", "flags of the trainer" }
   return ('<details id="cell-%d"><summary>%s: %d of %s%s</summary>%s%s%s</details>'):format(cell.number, escape(name),
-    summary.evaluated, wording.count(summary.asked, "run"),
-    summary.max and (", best %s"):format(form:format(summary.max)) or "", make_code_block(report.format_command(cell)),
+    summary.evaluated, wording.count(summary.requested, "run"),
+    summary.best_score and (", best %s"):format(form:format(summary.best_score)) or "",
+    make_code_block(report.format_command(cell)),
     table.concat(facts), make_sheet("Runs of " .. name, "Runs of " .. name, heads, rows))
 end
 

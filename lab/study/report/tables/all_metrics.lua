@@ -28,7 +28,7 @@ end
 -- and whether some sets are parts of test.
 local function list_sets(study)
   local seen, further, parts = {}, {}, false
-  for _, run in ipairs(lists.collect(study.cells, runs.get_chosen)) do
+  for _, run in ipairs(lists.collect(study.cells, runs.get_chosen_runs)) do
     parts = parts or run.parts ~= nil
     for _, set in ipairs(SETS) do
       seen[set] = seen[set] or find_evaluation(run, set) ~= nil
@@ -41,7 +41,7 @@ local function list_sets(study)
 end
 
 local function compute_median(cell, set, metric)
-  return statistics.quantile(lists.map(runs.get_chosen(cell), function(run)
+  return statistics.quantile(lists.map(runs.get_chosen_runs(cell), function(run)
     local evaluation = run.state == "evaluated" and find_evaluation(run, set)
     return evaluation and runs.compute_mean(evaluation, metric) or nil
   end), 0.5)
@@ -60,7 +60,7 @@ local OWN = "exact match and accuracy are of the answers that the model gives by
 
 -- Describes the grid that most runs have on each set: "sets: validation (mean over 8 lengths 1..8)".
 local function describe_grids(study, sets)
-  local list = lists.collect(study.cells, runs.get_chosen)
+  local list = lists.collect(study.cells, runs.get_chosen_runs)
   local texts = lists.map(sets, function(set)
     local grid = runs.find_usual_grid(list, set)
     return grid and ("%s (%s)"):format(set, grid.text) or nil
@@ -77,9 +77,9 @@ end
 local function make_entry(cell, set, names)
   local entry = { number = cell.number, texts = lists.map(names, function(name)
     local value = compute_median(cell, set, name)
-    return value and metrics.of[name].form:format(value) or ""
+    return value and metrics.by_name[name].form:format(value) or ""
   end) }
-  if #runs.get_chosen(cell) == 0 then
+  if #runs.get_chosen_runs(cell) == 0 then
     entry.texts[1], entry.missing = entries.MISSING, true
   end
   return entry
@@ -92,7 +92,7 @@ function M.make_cells_table(study)
   end
   local names = list_metrics(study, sets)
   local subs = lists.map(names, function(name)
-    return lists.has(names, "accuracy") and SHORT[name] or metrics.of[name].title
+    return lists.has(names, "accuracy") and SHORT[name] or metrics.by_name[name].title
   end)
   local rows = lists.map(study.cells, function(cell)
     return { title = score_tables.format_key(study, cell), cells = lists.map(sets, function(set)

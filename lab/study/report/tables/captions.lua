@@ -65,7 +65,7 @@ end
 
 -- Returns the evaluation by which a cell's learning rate was chosen; nil without several rates.
 local function find_choosing(cell)
-  local choice, run = cell.summary.choice, cell.summary.top
+  local choice, run = cell.summary.choice, cell.summary.best_run
   return run and choice.rates > 1 and runs.get_evaluation(run, choice.set) or nil
 end
 
@@ -74,24 +74,25 @@ local function describe_choice(cell)
   local choice, evaluation = cell.summary.choice, find_choosing(cell)
   if not evaluation then
     return nil
-  elseif choice.scored then
-    return choice.beyond and "on the scored examples, beyond training" or "on the scored examples themselves"
+  elseif choice.is_scored then
+    return choice.is_beyond and "on the scored examples, beyond training" or "on the scored examples themselves"
   end
-  return M.name_examples(cell.summary.top, evaluation) .. (choice.beyond and not evaluation.split:find("^beyond")
-    and ", beyond training" or "")
+  local is_beyond = choice.is_beyond and not evaluation.split:find("^beyond")
+  return M.name_examples(cell.summary.best_run, evaluation) .. (is_beyond and ", beyond training" or "")
 end
 
 -- Returns the set that chose a cell's learning rate, marked if it is beyond training or the scored set; nil: no choice.
 function M.name_chosen(cell)
   local choice, evaluation = cell.summary.choice, find_choosing(cell)
-  return evaluation and evaluation.split .. (choice.beyond and evaluation.split ~= "beyond" and " (beyond training)"
-    or "") .. (choice.scored and " (scored)" or "")
+  return evaluation and evaluation.split .. (choice.is_beyond and evaluation.split ~= "beyond" and " (beyond training)"
+    or "") .. (choice.is_scored and " (scored)" or "")
 end
 
 function M.name_rates(study)
   local texts = lists.drop_repeats(lists.map(study.cells, describe_choice))
   return texts[1] and ("learning rate chosen %s, by the best mean over seeds"):format(table.concat(texts, " or "))
-    or lists.find(study.cells, function(cell) return cell.summary.top end) and "one learning rate for each cell" or nil
+    or lists.find(study.cells, function(cell) return cell.summary.best_run end) and "one learning rate for each cell"
+    or nil
 end
 
 -- Joins texts, except nil, false and empty ones, as sentences with a capital and a full stop; nil without a text.

@@ -22,30 +22,30 @@ local function compute_late_score(run, metric)
   local points = {}
   for i = math.max(1, #run.during - LATE + 1), #run.during do
     local mean = run.during[i].mean
-    points[#points + 1] = mean and mean[metric] and metrics.of[metric].factor * mean[metric] or nil
+    points[#points + 1] = mean and mean[metric] and metrics.by_name[metric].factor * mean[metric] or nil
   end
   return statistics.quantile(points, 0.5)
 end
 
 -- Returns the median of the numbers that get_number returns for a cell's runs at the chosen rate; nil without any.
 local function compute_median(cell, get_number)
-  return statistics.quantile(lists.map(runs.get_chosen(cell), get_number), 0.5)
+  return statistics.quantile(lists.map(runs.get_chosen_runs(cell), get_number), 0.5)
 end
 
 local function make_row(study, cell)
   local scored, costs = study.scored, {}
-  for _, run in ipairs(runs.get_chosen(cell)) do
+  for _, run in ipairs(runs.get_chosen_runs(cell)) do
     costs[run] = cost.compute(study, cell, run)
   end
   local function show_score(get_score)
-    return entries.format_number(metrics.of[scored.metric].form, compute_median(cell, get_score))
+    return entries.format_number(metrics.by_name[scored.metric].form, compute_median(cell, get_score))
   end
   local function show_count(get_number)
     local count = compute_median(cell, get_number)
     return count and cost.format_count(count) or entries.MISSING
   end
   local tokens = show_count(function(run) return costs[run].tokens end)
-  local is_bound = lists.find(runs.get_chosen(cell), function(run) return costs[run].bound end)
+  local is_bound = lists.find(runs.get_chosen_runs(cell), function(run) return costs[run].bound end)
   return { score_tables.format_key(study, cell),
     show_score(function(run) return run.score end),
     show_score(function(run) return runs.get_best_score(run, scored.split, scored.metric) end),
@@ -56,17 +56,17 @@ local function make_row(study, cell)
 end
 
 function M.make_cells_table(study)
-  local chosen = lists.collect(study.cells, runs.get_chosen)
+  local chosen = lists.collect(study.cells, runs.get_chosen_runs)
   local kept = lists.find(chosen, function(run) return run.best end)
   if not kept then
     return nil
   end
   local about = ("last: at the last step; best: at the best checkpoint by %s in evaluations during training; late: the "
     .. "median of the last %d evaluations during training, each over its own lengths; steps and tokens are those of "
-    .. "the whole training"):format(metrics.of[kept.best.metric].title, LATE)
+    .. "the whole training"):format(metrics.by_name[kept.best.metric].title, LATE)
   return entries.tabulate({ name = "checkpoints",
     title = ("Last, best and late: %s in %s, medians over seeds at the chosen learning rate"):format(
-      entries.name_metric(study), metrics.of[study.scored.metric].unit),
+      entries.name_metric(study), metrics.by_name[study.scored.metric].unit),
     about = captions.join(about, captions.describe(study, true)),
     heads = { "cell", "last", "best", "late", "step of the best", "steps", "tokens" },
     rows = lists.map(study.cells, function(cell) return make_row(study, cell) end) })

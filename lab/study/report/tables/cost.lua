@@ -48,7 +48,7 @@ local function format_rates(rates)
 end
 
 local function make_row(study, cell)
-  local best, top, hours = cell.summary.best, cell.summary.top, cell.summary.hours
+  local best, top, hours = cell.summary.best_rate, cell.summary.best_run, cell.summary.hours
   local taken = top and M.compute(study, cell, top) or {}
   local bound, time = taken.bound and "at most " or "", hours.mean and 3600 * hours.mean
   return { score_tables.format_key(study, cell), format_rates(cell.summary.rates),
@@ -61,7 +61,7 @@ local function make_row(study, cell)
 end
 
 function M.make_cells_table(study)
-  if not lists.find(study.cells, function(cell) return cell.summary.top end) then
+  if not lists.find(study.cells, function(cell) return cell.summary.best_run end) then
     return nil
   end
   local about = "Tokens and operations (FLOPs) of training are those of one run: means over its training lengths, "

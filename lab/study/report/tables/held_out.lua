@@ -19,7 +19,7 @@ local M = {}
 -- Returns the conditions of a cell's runs at the chosen learning rate: a list of { by, n (the number on the first axis,
 -- or false), axis (the first axis), alone (`by` has a single axis), condition, run }.
 local function list_conditions(study, cell)
-  return lists.collect(runs.get_chosen(cell), function(run)
+  return lists.collect(runs.get_chosen_runs(cell), function(run)
     local evaluation = runs.get_evaluation(run, study.scored.split)
     return lists.map(evaluation and evaluation.conditions or {}, function(condition)
       local by = condition.by
@@ -161,8 +161,8 @@ local LEVELS = {
 
 -- Makes the table by the values of a level; nil if no run was evaluated at several.
 local function tabulate_level(study, name, subject, explanation)
-  local metric = metrics.of[study.scored.metric]
-  local values = lists.collect(lists.collect(study.cells, runs.get_chosen), function(run)
+  local metric = metrics.by_name[study.scored.metric]
+  local values = lists.collect(lists.collect(study.cells, runs.get_chosen_runs), function(run)
     return runs.list_levels(run, name)
   end)
   table.sort(values)
@@ -176,10 +176,10 @@ local function tabulate_level(study, name, subject, explanation)
   end
   local rows = lists.map(lists.drop_repeats(values), function(value)
     return make_row(("%g"):format(value), function(run)
-      return runs.get_level(run, name, value, study.scored.split)
+      return runs.get_level_evaluation(run, name, value, study.scored.split)
     end)
   end)
-  local chosen_runs = rows[1] and name == "passes" and lists.collect(study.cells, runs.get_chosen) or {}
+  local chosen_runs = rows[1] and name == "passes" and lists.collect(study.cells, runs.get_chosen_runs) or {}
   local function add_rule(row_title, get_evaluation)
     rows[#rows + 1] = lists.any(chosen_runs, get_evaluation) and make_row(row_title, get_evaluation) or nil
   end

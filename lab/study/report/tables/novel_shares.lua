@@ -25,8 +25,8 @@ local SHARES = { "positions", "distances", "keys" }
 
 -- Returns the scores of a cell's chosen runs by length, { length = scores }, and the lengths in ascending order.
 local function list_scores(study, cell)
-  local metric, scores, lengths = metrics.of[study.scored.metric], {}, {}
-  for _, run in ipairs(runs.get_chosen(cell)) do
+  local metric, scores, lengths = metrics.by_name[study.scored.metric], {}, {}
+  for _, run in ipairs(runs.get_chosen_runs(cell)) do
     for _, evaluation in ipairs(run.axis == "length" and runs.get_curve(run, study.scored.split) or {}) do
       for i, length in ipairs(evaluation.lengths) do
         local value = tonumber((evaluation[study.scored.metric] or {})[i])
@@ -68,7 +68,7 @@ end
 
 -- Returns rows for a cell: the first and the last length with something new, and some between.
 local function make_rows(study, cell)
-  local shares, form = M.find(study, cell), metrics.of[study.scored.metric].form
+  local shares, form = M.find(study, cell), metrics.by_name[study.scored.metric].form
   local scores, lengths = list_scores(study, cell)
   local new = lists.filter(lengths, function(length)
     return lists.any(SHARES, function(name) return ((shares[length] or {})[name] or 0) > 0 end)
@@ -81,7 +81,7 @@ local function make_rows(study, cell)
 end
 
 function M.make_cells_table(study)
-  local metric = metrics.of[study.scored.metric]
+  local metric = metrics.by_name[study.scored.metric]
   local rows = lists.collect(study.cells, function(cell) return make_rows(study, cell) end)
   return rows[1] and entries.tabulate({ name = "novelty",
     title = ("Novelty: mean %s in %s by length, next to what is new in a test sequence"):format(metric.title,

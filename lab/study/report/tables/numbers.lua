@@ -27,7 +27,7 @@ local function find_score(run, scored, n)
     for i, length in ipairs(evaluation[scored.metric] and evaluation.lengths or {}) do
       if length == n then
         local value = tonumber(evaluation[scored.metric][i])
-        return value and metrics.of[scored.metric].factor * value
+        return value and metrics.by_name[scored.metric].factor * value
       end
     end
   end
@@ -81,7 +81,7 @@ function M.make_table(study, item, published)
     rows[#rows + 1] = row
   end
   local what = ("%s in %s by %s, mean and standard deviation (n - 1) over seeds at the chosen learning rate"):format(
-    entries.name_metric(study), metrics.of[study.scored.metric].unit, axis)
+    entries.name_metric(study), metrics.by_name[study.scored.metric].unit, axis)
   return score_tables.complete(item, what, captions.describe(study, true), published, columns, rows, notes)
 end
 

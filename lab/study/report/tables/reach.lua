@@ -20,7 +20,7 @@ local AXES = { length = true, digits = true } -- axes of evaluations that are le
 -- Returns the results of a run by length as { length, value, high }, ascending, in the unit of the metric. high: the
 -- upper end of the 95% interval of an exact match; nil for other metrics.
 local function list_points(run, metric)
-  local factor, points = metrics.of[metric].factor, {}
+  local factor, points = metrics.by_name[metric].factor, {}
   for _, evaluation in ipairs(AXES[run.axis] and runs.get_curve(run) or {}) do
     local highs = metric == "exact_match" and evaluation.exact_match_high or {}
     for i, length in ipairs(evaluation.lengths) do
@@ -65,7 +65,7 @@ local function format_share(list)
 end
 
 local function make_row(study, cell)
-  local list = runs.get_chosen(cell)
+  local list = runs.get_chosen_runs(cell)
   local measured = lists.map(list, function(run) return M.compute(run, study.scored.generalises) end)
   local title = score_tables.format_key(study, cell)
   if not measured[1] then
@@ -81,7 +81,7 @@ end
 
 function M.make_cells_table(study)
   local criterion = study.scored.generalises
-  local is_measured = lists.find(lists.collect(study.cells, runs.get_chosen), function(run)
+  local is_measured = lists.find(lists.collect(study.cells, runs.get_chosen_runs), function(run)
     return M.compute(run, criterion) ~= nil
   end)
   if not is_measured then

@@ -38,7 +38,7 @@ end
 -- Returns the fields of a run's score; only the metric for a run without score. chosen: 1 for a run at the chosen rate;
 -- chosen_on: the set that chose the rate.
 local function list_score(study, cell, run)
-  local best = cell.summary.best
+  local best = cell.summary.best_rate
   if not run.score then
     return { metric = study.scored.metric }
   end

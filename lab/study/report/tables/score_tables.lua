@@ -132,7 +132,7 @@ function M.tabulate_sets(study, item, published)
   end)
   mark_columns(rows, columns, study.scored.metric)
   local what = ("%s in %s, mean and standard deviation (n - 1) over seeds, and the standard error of the mean"):format(
-    entries.name_metric(study), metrics.of[study.scored.metric].unit)
+    entries.name_metric(study), metrics.by_name[study.scored.metric].unit)
   local model = M.complete(item, what, captions.describe(study, true), published, columns, rows)
   table.insert(model.subs, 2, "s.e.")
   return model
@@ -214,19 +214,20 @@ end
 
 -- Returns the texts of a cell: runs, the chosen rate, the spread over seeds at this rate, the best score of all rates.
 local function format_cell(cell, form)
-  local summary, best = cell.summary, cell.summary.best
+  local summary, best = cell.summary, cell.summary.best_rate
   local range = form .. " to " .. form
-  return { ("%d of %d"):format(summary.evaluated, summary.asked), best and ("%g"):format(best.rate) or entries.MISSING,
+  return { ("%d of %d"):format(summary.evaluated, summary.requested),
+    best and ("%g"):format(best.rate) or entries.MISSING,
     best and ("%d"):format(#best.scores) or entries.MISSING, entries.format_number(form, best and best.median),
     best and range:format(best.least, best.most) or entries.MISSING,
     best and best.lower and range:format(best.lower, best.upper) or entries.MISSING,
     entries.format_number(form, best and best.mean, best and best.sd),
     best and best.good and ("%.0f%%"):format(100 * best.good) or entries.MISSING,
-    entries.format_number(form, summary.max) }
+    entries.format_number(form, summary.best_score) }
 end
 
 function M.make_cells_table(study)
-  local notes, metric = {}, metrics.of[study.scored.metric]
+  local notes, metric = {}, metrics.by_name[study.scored.metric]
   local rows = lists.map(study.cells, function(cell)
     local title, note = M.format_key(study, cell), entries.join_cautions(cell, "max", {})
     notes[#notes + 1] = note and ("%s: %s"):format(title, note)

@@ -151,12 +151,12 @@ local function format_part(result, part)
 end
 
 local function make_row(study, cell)
-  local rate = cell.summary.best and cell.summary.best.rate
+  local rate = cell.summary.best_rate and cell.summary.best_rate.rate
   local asked = lists.filter(cell.runs, function(run) return not rate or run.learning_rate == rate end)
   if not (M.find_factors(asked)) then
     return nil
   end
-  local title, scored = score_tables.format_key(study, cell), runs.get_chosen(cell)
+  local title, scored = score_tables.format_key(study, cell), runs.get_chosen_runs(cell)
   local factors, list = M.find_factors(scored)
   if not factors then
     local text = ("%d of %d runs"):format(#scored, #asked)
@@ -166,13 +166,13 @@ local function make_row(study, cell)
   local result = M.compute(list, factors)
   return lists.append(lists.append({ title, table.concat(lists.map(factors, function(factor)
     return ("%d"):format(factor.levels)
-  end), " x "), metrics.of[study.scored.metric].form:format(result.sd), cell = cell },
+  end), " x "), metrics.by_name[study.scored.metric].form:format(result.sd), cell = cell },
     lists.map(seeds.PARTS, function(part) return format_part(result, part) end)),
     { format_share(result.rest, result.rest_is_negative) })
 end
 
 function M.make_cells_table(study)
-  local metric = metrics.of[study.scored.metric]
+  local metric = metrics.by_name[study.scored.metric]
   local rows = lists.map(study.cells, function(cell) return make_row(study, cell) end)
   local about = "random effects without replication, estimated by the method of moments; sd: the root of the sum of "
     .. "all variance components; a share is a component over this sum; rest: combinations of seeds, beyond the sum of "

@@ -36,7 +36,7 @@ local function make_row(study, item, row)
   local lists_of_scores, cell, notes = {}, nil, {}
   for i, value in ipairs(score_tables.list_along(study, item, item.of, { [item.rows] = row.name })) do
     cell = value.cell
-    lists_of_scores[i] = cell and cell.summary.best and cell.summary.best.scores or {}
+    lists_of_scores[i] = cell and cell.summary.best_rate and cell.summary.best_rate.scores or {}
     local note = entries.join_cautions(cell, "mean", {})
     notes[#notes + 1] = note and ("%s: %s"):format(value.label, note)
   end
@@ -53,7 +53,7 @@ function M.make_table(study, item)
   local rows = lists.map(score_tables.list_along(study, item, item.rows), function(row) return make_row(study, item,
     row) end)
   local what = ("%s in %s: spread over seeds within each %s, and between them"):format(entries.name_metric(study),
-    metrics.of[study.scored.metric].unit, item.of)
+    metrics.by_name[study.scored.metric].unit, item.of)
   local model = score_tables.complete(item, what, nil, nil, columns, rows)
   model.about = captions.join("variance components of one random effect; at the chosen learning rate of each cell",
     captions.describe(study, true))

@@ -30,7 +30,7 @@ local VALUES = {
 local SHORT = 0.1 -- smaller values of the form "%.2f", such as times, are shown with two significant digits
 
 function M.name_metric(study)
-  return metrics.of[study.scored.metric].title
+  return metrics.by_name[study.scored.metric].title
 end
 
 -- Returns the unit in which to print a list of seconds, "hours", "minutes" or "seconds", and its length in seconds.
@@ -45,7 +45,7 @@ end
 -- Returns the entry of VALUES for an item's value, with its title and form completed. Times get per_hour, the number of
 -- their unit in an hour; the unit is hours next to a paper's times, otherwise a suitable one.
 function M.choose_form(study, item, published)
-  local value, metric = VALUES[item.value], metrics.of[study.scored.metric]
+  local value, metric = VALUES[item.value], metrics.by_name[study.scored.metric]
   if item.value ~= "hours" then
     return lists.merge(value, { title = value.title:format(metric.title, metric.unit), form = metric.form })
   end
@@ -67,14 +67,14 @@ function M.get_value(cell, kind, measure)
   if not summary then
     return { count = 0 }
   elseif kind == "max" then
-    return { value = summary.max, count = summary.evaluated }
+    return { value = summary.best_score, count = summary.evaluated }
   elseif kind == "hours" then
     local mean, sd, factor = summary.hours.mean, summary.hours.sd, measure.per_hour
     return { value = mean and mean * factor, sd = sd and sd * factor, count = summary.hours.count }
-  elseif not summary.best then
+  elseif not summary.best_rate then
     return { count = 0 }
   end
-  local best, count = summary.best, #summary.best.scores
+  local best, count = summary.best_rate, #summary.best_rate.scores
   return kind == "median" and { value = best.median, least = best.least, most = best.most, count = count }
     or { value = best.mean, sd = best.sd, count = count }
 end
@@ -129,8 +129,8 @@ end
 -- Returns a text such as "3 of 30 runs: 26 missing, 1 failed"; nil if all runs of the cell are evaluated.
 function M.describe_missing_runs(cell)
   local summary = cell.summary
-  return summary.evaluated < summary.asked and ("%d of %s: %s"):format(summary.evaluated,
-    wording.count(summary.asked, "run"), runs.format_states(summary.states)) or nil
+  return summary.evaluated < summary.requested and ("%d of %s: %s"):format(summary.evaluated,
+    wording.count(summary.requested, "run"), runs.format_states(summary.states)) or nil
 end
 
 -- Adds cautions on a cell's scores: a grid unlike the other cells', rates chosen on scored examples or beyond training,
@@ -143,12 +143,12 @@ local function add_score_cautions(parts, summary)
       metrics.decodings[summary.decoding] or "the other")
   end
   local choice = summary.choice
-  if choice.rates > 1 and not choice.named and (choice.scored or choice.beyond) then
-    parts[#parts + 1] = choice.beyond and "the learning rate was chosen beyond training"
+  if choice.rates > 1 and not choice.is_named and (choice.is_scored or choice.is_beyond) then
+    parts[#parts + 1] = choice.is_beyond and "the learning rate was chosen beyond training"
       or "the learning rate was chosen on the scored examples"
   end
-  if summary.top and summary.top.within then
-    parts[#parts + 1] = summary.top.seen and "scored on the examples of training, there are no others"
+  if summary.best_run and summary.best_run.is_within then
+    parts[#parts + 1] = summary.best_run.is_trained and "scored on the examples of training, there are no others"
       or "scored at training lengths, there are no others"
   end
 end
@@ -196,7 +196,7 @@ end
 
 -- Returns the statistics of the numbers that score(run) returns for the runs at the chosen learning rate.
 function M.summarise_runs(cell, score)
-  local scores = lists.map(runs.get_chosen(cell), score)
+  local scores = lists.map(runs.get_chosen_runs(cell), score)
   return { value = statistics.mean(scores), sd = statistics.sd(scores), count = #scores }
 end
 
@@ -204,7 +204,7 @@ end
 -- value and the difference, if there is a paper.
 function M.make_set_entry(cell, item, split, published, key, metric)
   local got = M.summarise_runs(cell, function(run) return runs.get_score_on(run, split, metric) end)
-  local form = metrics.of[metric].form
+  local form = metrics.by_name[metric].form
   local made = M.make_entry(cell, got.value, M.join_cautions(cell, "mean", got), M.format_number(form, got.value,
     got.sd))
   made.texts[2] = got.sd and form:format(got.sd / math.sqrt(got.count)) or ""

@@ -39,7 +39,7 @@ end
 function M.list_points(run, split, metric)
   return lists.map(run.during, function(point)
     local mean = point.sets and point.sets[split] or not point.sets and split == "test" and point.mean or nil
-    return mean and mean[metric] and { point.step, metrics.of[metric].factor * mean[metric] } or nil
+    return mean and mean[metric] and { point.step, metrics.by_name[metric].factor * mean[metric] } or nil
   end)
 end
 
@@ -47,7 +47,7 @@ end
 -- lists of the steps and seconds at which runs reached the threshold.
 local function measure_cell(study, cell, split, threshold)
   local got = { runs = 0, steps = {}, seconds = {} }
-  for _, run in ipairs(runs.get_chosen(cell)) do
+  for _, run in ipairs(runs.get_chosen_runs(cell)) do
     local points = M.list_points(run, split, study.scored.metric)
     local step = M.find_first(points, threshold)
     got.runs = got.runs + (#points > 0 and 1 or 0)

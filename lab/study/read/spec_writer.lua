@@ -2,9 +2,10 @@
 --
 -- Input: the field `spec` of a run.json (run_files.lua). Output: Lua text that resolves to an equal table, so that a
 -- run can be planned and built even after its spec file was changed; or nil and the reason, if the spec names the
--- user's own files, has fields that this version does not know, or a score that is no formula. The caller compares the
--- plan digests to verify that the plan is the same. M.list_settings returns settings that turn one resolved spec into
--- another. Invariant: the text is one table of known fields, whatever strings the input contains.
+-- user's own files, or has fields that this version does not know, or a score that is not a formula. The caller
+-- compares the plan digests to verify that the plan is the same. M.list_settings returns settings that turn one
+-- resolved spec into another. Invariant: the text is one table of fields of the schema, whatever strings the input
+-- contains.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -48,15 +49,15 @@ end
 -- function(i) return term end)", in one pass over its brackets. Unclosed brackets stay unclosed.
 local function write_sums(text)
   local parts, closers, at = {}, {}, 1
-  for bracket, behind in text:gmatch("([()])()") do
-    local before = text:sub(at, behind - 2)
+  for bracket, after in text:gmatch("([()])()") do
+    local before = text:sub(at, after - 2)
     if bracket == ")" then
-      parts[#parts + 1], at = before .. (table.remove(closers) or ")"), behind
+      parts[#parts + 1], at = before .. (table.remove(closers) or ")"), after
     else
-      local count, index, body = text:match("^(%d+), (i%d*): ()", behind)
+      local count, index, body = text:match("^(%d+), (i%d*): ()", after)
       local is_sum = count and before:find("%f[%w]sum$")
       parts[#parts + 1] = before .. "(" .. (is_sum and ("%s, function(%s) return "):format(count, index) or "")
-      closers[#closers + 1], at = is_sum and " end)" or ")", is_sum and body or behind
+      closers[#closers + 1], at = is_sum and " end)" or ")", is_sum and body or after
     end
   end
   return table.concat(parts) .. text:sub(at)
@@ -93,18 +94,18 @@ local function write_parameter(parameter)
 end
 
 -- Returns the default of a field (an entry of spec/schema.lua) that a resolved spec may omit; nil for other fields.
-local function get_omitted(field)
+local function get_omitted_default(field)
   return field.type == "table" and field.left_out and { kind = field.left_out } or field.left_out
 end
 
--- Returns a facet (such as `positions`) of an attention family's own encoding, with the fields that the resolved spec
--- omits added with their defaults. In the text, the facet overrides the same facet of the encoding of all families,
+-- Returns a facet (such as `positions`) of an attention family's own encoding, and adds the fields that the resolved
+-- spec omits, with their defaults. In the text, the facet overrides the same facet of the encoding of all families,
 -- which may have other values for these fields.
 local function complete_facet(facet, value)
   local out = lists.copy(value)
   for _, field in ipairs(value.kind ~= "none" and schema.children["encoding." .. facet] or {}) do
     if out[field.name] == nil and schema.allows(field, value.kind) then
-      out[field.name] = get_omitted(field)
+      out[field.name] = get_omitted_default(field)
     end
   end
   return out
@@ -126,44 +127,46 @@ local function write_encoding(encoding, is_own)
 end
 
 -- Patterns that occur in no formula: they could end the enclosing function, or hide the rest of a line.
-local FOREIGN = { "%f[%w_]end%f[^%w_]", "%f[%w_]function%f[^%w_]", "%f[%w_]return%f[^%w_]", "%-%-", "[%c\"'%[\\]" }
+local NOT_IN_FORMULAS = { "%f[%w_]end%f[^%w_]", "%f[%w_]function%f[^%w_]", "%f[%w_]return%f[^%w_]", "%-%-",
+  "[%c\"'%[\\]" }
 
--- Returns a text on the first field that this version does not know, or on a score that is no formula; nil if all are
--- valid. from: a table of the spec; path: its path with a dot at the end, "" for the whole spec.
-local function find_foreign(from, path)
+-- Returns a text on the first field that this version does not know, or on a score that is not a formula; nil if all
+-- are valid. from: a table of the spec; path: its path with a dot at the end, "" for the whole spec.
+local function find_invalid(from, path)
   for _, name in ipairs(canonical.sort_keys(from)) do
     local at = path .. name
     local field = schema.at[at]
-    local inner = field and field.type == "table" and type(from[name]) == "table" and find_foreign(from[name], at
+    local inner = field and field.type == "table" and type(from[name]) == "table" and find_invalid(from[name], at
       .. ".")
     if inner then
       return inner
     elseif not field and not NOT_IN_FILES[at] then
-      return "it has the field " .. diagnostics.show(at) .. ", which is none of this version"
+      return "it has the field " .. diagnostics.show(at) .. ", which this version does not have"
     end
   end
   local score = schema.at[path .. "score"] and from.score
-  local strange = score and lists.find(FOREIGN, function(pattern) return score:find(pattern) end)
-  return strange and ("its %sscore is no formula"):format(path) or nil
+  local is_invalid = score and lists.find(NOT_IN_FORMULAS, function(pattern) return score:find(pattern) end)
+  return is_invalid and ("its %sscore is no formula"):format(path) or nil
 end
 
 -- Fields that M.list_settings leaves out: they name files of the user's own, cannot be written as words of --set, or
 -- are no fields of a spec file (id, source).
-local STAYS = { id = true, source = true, init = true, ["task.source"] = true, ["task.data"] = true,
+local NOT_IN_SETTINGS = { id = true, source = true, init = true, ["task.source"] = true, ["task.data"] = true,
   ["task.validation"] = true, ["model.source"] = true, ["encoding.score"] = true, ["encoding.parameters"] = true }
 
 -- Appends the words that M.list_settings returns for one table of the specs. path: as in find_foreign.
-local function add_sets(list, want, have, path)
+local function add_settings(list, want, have, path)
   for _, name in ipairs(canonical.merge_keys(want, have)) do
     local at, field = path .. name, schema.at[path .. name]
     local wanted, found = want[name], have[name]
     if wanted == nil and field and field.left_out and field.left_out ~= "empty" then
-      wanted = get_omitted(field)
+      wanted = get_omitted_default(field)
     end
     local inner = field and field.type == "table" and type(wanted) == "table"
     if inner then
-      add_sets(list, wanted, type(found) == "table" and found or {}, at .. ".")
-    elseif wanted ~= nil and not STAYS[at] and canonical.format({ wanted }) ~= canonical.format({ found }) then
+      add_settings(list, wanted, type(found) == "table" and found or {}, at .. ".")
+    elseif wanted ~= nil and not NOT_IN_SETTINGS[at]
+      and canonical.format({ wanted }) ~= canonical.format({ found }) then
       list[#list + 1] = ("%s=%s"):format(at, write_value(wanted))
     end
   end
@@ -172,23 +175,24 @@ end
 -- Returns the words of --set that turn the resolved spec `have` into `want`, as far as --set can express them.
 function M.list_settings(want, have)
   local list = {}
-  add_sets(list, want, have, "")
+  add_settings(list, want, have, "")
   return list
 end
 
 -- Fields that name files of the user's own, with words on these files.
-local OWN = { { "task.source", "its task is" }, { "task.data", "its task is" }, { "task.validation", "its task is" },
+local USER_FILES = { { "task.source", "its task is" }, { "task.data", "its task is" },
+  { "task.validation", "its task is" },
   { "model.source", "its network is" }, { "init", "its first parameters are from" } }
 
 -- Returns the text of a spec file; or nil and the reason.
 function M.write_spec(resolved)
-  for _, own in ipairs(OWN) do
-    local file = lists.get(resolved, own[1])
+  for _, entry in ipairs(USER_FILES) do
+    local file = lists.get(resolved, entry[1])
     if file then
-      return nil, ("%s a file of the user's own, %s"):format(own[2], escape.plain(tostring(file)))
+      return nil, ("%s a file of the user's own, %s"):format(entry[2], escape.plain(tostring(file)))
     end
   end
-  local problem = find_foreign(resolved, "")
+  local problem = find_invalid(resolved, "")
   local parts = lists.map(problem and {} or canonical.sort_keys(resolved), function(name)
     return not NOT_IN_FILES[name] and ("  %s = %s,\n"):format(name, name == "encoding"
       and write_encoding(inherit.spell(resolved.encoding, resolved.model)) or write_value(resolved[name])) or nil

@@ -1,4 +1,4 @@
--- Makes the specs of waiting cells from the runs on which they depend, by verbs such as calibrate (stages.lua).
+-- Makes the specs of waiting cells from the runs on which the cells depend, by verbs such as calibrate (stages.lua).
 --
 -- Input: a study from grid.expand and ledger.survey, the folder of all runs. Output: for each cell whose source run is
 -- done, the file that the source's verb makes from it, next to the verb's other files and a log of its output. A cell
@@ -31,14 +31,15 @@ local function is_file(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
--- Returns the waiting cells whose source run is done, one for each file to make; and the number of their files that
--- exist by now. The source run's cell may be outside the selected cells. refused: the set of files to leave out.
-local function find_ready(options, study, refused)
+-- Returns the waiting cells whose source run is done, one for each spec file that does not exist yet; and the number of
+-- spec files of waiting cells that exist by now. The source run's cell may be outside the selected cells. failed_files:
+-- the set of files to leave out.
+local function find_ready_cells(options, study, failed_files)
   local list, locks, listed_files, existing = {}, ledger.read_locks(), {}, 0
   for _, cell in ipairs(study.cells) do
     local source = not cell.spec and cell.source or {}
-    if source.run and not refused[source.file] and not listed_files[source.file]
-      and ledger.read_state(options.out .. "/" .. source.run, ledger.derive_wanted(source.cell), locks) == "done" then
+    if source.run and not failed_files[source.file] and not listed_files[source.file]
+      and ledger.read_state(options.out .. "/" .. source.run, ledger.derive_goal(source.cell), locks) == "done" then
       listed_files[source.file] = true
       local is_made = is_file(options.out .. "/" .. source.file)
       existing = existing + (is_made and 1 or 0)
@@ -77,10 +78,10 @@ local function read_tail(path)
   return table.concat(lines, "\n", math.max(1, #lines - LOG_LINES + 1))
 end
 
--- Makes the files. refused: the set of files whose verb failed in this sweep; this function adds to it. Returns the
--- result of jobs.run, an exit code, and whether any cell has stopped waiting.
-function M.run(options, study, refused)
-  local cells, made = find_ready(options, study, refused)
+-- Makes the files of the ready cells. failed_files: the set of files whose verb failed in this sweep, to which this
+-- function adds. Returns the result of jobs.run, an exit code, and whether any cell has stopped waiting.
+function M.make_specs(options, study, failed_files)
+  local cells, made = find_ready_cells(options, study, failed_files)
   local lines, logs, code = {}, {}, DONE
   for i, cell in ipairs(cells) do
     local log, message = open_log(options, cell.source)
@@ -91,34 +92,35 @@ function M.run(options, study, refused)
     end
     lines[i] = ("%s >%s 2>&1"):format(shell.join(make_words(options, cell.source)), escape.shell(logs[i]))
   end
-  local how = #lines == 0 and "done" or jobs.run(options.project, lines, build.count_processors(), {
+  local outcome = #lines == 0 and "done" or jobs.run(options.project, lines, build.count_processors(), {
     finish = function(i, status, runner)
       local cell = cells[i]
       if is_file(options.out .. "/" .. cell.source.file) then -- a failed verb or another sweep may have made it
         made = made + 1
         overview.print(("%s: %s of %s"):format(cell.id, cell.source.verb, cell.source.run))
       elseif not runner.stopped then
-        refused[cell.source.file] = true
+        failed_files[cell.source.file] = true
         code = M.choose_worse(code, status == ENVIRONMENT and ENVIRONMENT or INPUT)
         overview.print(("%s: %s of %s failed (exit code %d); from %s:\n%s"):format(cell.id, cell.source.verb,
           cell.source.run, status, logs[i], read_tail(logs[i])))
       end
     end,
   })
-  return how, code, made > 0 and how == "done"
+  return outcome, code, made > 0 and outcome == "done"
 end
 
--- Makes all possible specs. Returns the surveyed study and the worst exit code, AGAIN if stopped; or nil, message.
+-- Makes all specs that can be made now. Returns the surveyed study and the worst exit code, AGAIN if it was stopped; or
+-- nil and a message.
 function M.expand(options)
-  local refused, worst = {}, DONE
-  local study, message, how, code, again
+  local failed_files, worst = {}, DONE
+  local study, message, outcome, code, again
   repeat
     study, message = overview.expand(options)
     if not study then
       return nil, message
     end
-    how, code, again = M.run(options, study, refused)
-    worst = M.choose_worse(worst, how == "done" and code or AGAIN)
+    outcome, code, again = M.make_specs(options, study, failed_files)
+    worst = M.choose_worse(worst, outcome == "done" and code or AGAIN)
   until not again
   return study, worst
 end
