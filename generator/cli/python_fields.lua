@@ -64,7 +64,7 @@ end
 
 -- Adds the documentation of a field. name: its path within the section; fact: an entry of schema.list_facts().
 local function document(lines, name, fact)
-  local kind_field = schema.at[fact.path].only and "kind" or "model.kind"
+  local kind_field = schema.by_path[fact.path].only and "kind" or "model.kind"
   local kinds = fact.only and (" (%s %s)"):format(kind_field, table.concat(fact.only, ", ")) or ""
   local default = fact.default and fact.default ~= "absent" and "; default: " .. fact.default
     or fact.required and "; required" or ""
@@ -86,8 +86,8 @@ local function add_section(lines, section, facts)
     (section.doc:gsub("^%l", string.upper)))), "", "    use: the name of a preset, or of a spec with this section" })
   for _, fact in ipairs(facts) do
     local inner_path = fact.path:match("^" .. section.path .. "%.(.+)$")
-    local is_copy = schema.at[fact.path].family and inner_path and inner_path:find(".", 1, true) -- of a facet's field
-    if inner_path and not is_copy then
+    local is_copied_field = schema.by_path[fact.path].family and inner_path and inner_path:find(".", 1, true)
+    if inner_path and not is_copied_field then
       document(lines, inner_path, fact)
     end
   end

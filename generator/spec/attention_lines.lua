@@ -85,7 +85,7 @@ function M.read(node, path, heads, report)
     local key = line and ("%d %d %d"):format(line.head, line.direction, line.line)
     if key and first[key] then
       report(item, locate.join(path, i), ("line %d of direction %d occurs twice in head %d"):format(line.line,
-        line.direction, line.head), ("each once; it is item %d, too"):format(first[key]))
+        line.direction, line.head), ("each line once; item %d is the same line"):format(first[key]))
       good = false
     elseif key then
       first[key] = i

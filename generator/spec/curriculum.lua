@@ -41,12 +41,12 @@ function M.read(node, path, add)
   end
   local stages = {}
   for i, item in ipairs(node.items) do
-    local at, before = locate.join(path, i), stages[i - 1]
-    local stage = read_stage(item, at, add)
+    local item_path, before = locate.join(path, i), stages[i - 1]
+    local stage = read_stage(item, item_path, add)
     if not stage then
       return nil
     elseif before and stage.until_step <= before.until_step then
-      return add(item.fields.until_step, at .. ".until_step", ("%d follows %d"):format(stage.until_step,
+      return add(item.fields.until_step, item_path .. ".until_step", ("%d follows %d"):format(stage.until_step,
         before.until_step), "ascending steps")
     end
     stages[i] = stage

@@ -87,18 +87,18 @@ local function are_equal(a, b)
 end
 
 -- The facets of a family's whole encoding that differ from the shared ones; nil if none do.
-local function find_differing(encoding, own)
-  local differs = {}
+local function find_differing_facets(encoding, family_encoding)
+  local differing = {}
   for _, facet in ipairs(M.FACETS) do
-    if facet ~= "parameters" and not are_equal(own[facet], encoding[facet]) then
-      differs[facet] = own[facet] or pages.by_name[facet].off
+    if facet ~= "parameters" and not are_equal(family_encoding[facet], encoding[facet]) then
+      differing[facet] = family_encoding[facet] or pages.by_name[facet].off
     end
   end
-  if differs.score or not are_equal(own.parameters, encoding.parameters) then
-    differs.score = differs.score or own.score
-    differs.parameters = own.parameters
+  if differing.score or not are_equal(family_encoding.parameters, encoding.parameters) then
+    differing.score = differing.score or family_encoding.score
+    differing.parameters = family_encoding.parameters
   end
-  return next(differs) and differs or nil
+  return next(differing) and differing or nil
 end
 
 -- Removes from encoding.<family>, which has every facet of the family, all facets that do not differ from the shared
@@ -122,7 +122,7 @@ function M.settle(encoding, names, shared, given)
       end
       encoding[name] = next(differing) and differing or nil
     else
-      encoding[name] = find_differing(encoding, encoding[name])
+      encoding[name] = find_differing_facets(encoding, encoding[name])
     end
   end
 end

@@ -16,7 +16,7 @@ local function format_list(list)
   return "{ " .. table.concat(words, ", ") .. " }"
 end
 
--- The text of values by name. Axes may have names that format_value looks for, such as `first` of free_addition.
+-- The text of values by name. format_value would mistake some names of axes, such as `first`, for those of a range.
 local function format_named(values)
   return format_list(lists.map(canonical.sort_keys(values), function(name)
     return ("%s = %s"):format(name, M.format_value(values[name]))
@@ -40,7 +40,8 @@ end
 -- options of a task, options of a network.
 local NAMED = { parameters = parameters.format, options = show, settings = show }
 
--- A family whose score or parameters differ from the shared ones in settling alone has them from the shared encoding.
+-- The origin of the field at a path. settle_encoding.lua may give a family a score of its own that the spec does not
+-- state: then the origin is that of the shared score.
 local function find_origin(origins, path)
   local shared = path:gsub("^encoding%.%a+%.score$", "encoding.score")
   shared = shared:gsub("^encoding%.%a+%.(parameters%.)", "encoding.%1")

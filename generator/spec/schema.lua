@@ -2,7 +2,8 @@
 -- and the tests derive from it.
 --
 -- Input: none. Output: M.fields, in the order in which they are resolved and printed; M.copies by family: copies of the
--- facets' fields below encoding.<family>; M.at by path, M.children by path: both contain the copies too.
+-- facets' fields below encoding.<family>; M.by_path: the field at a path; M.children: the list of the fields directly
+-- below a path. Both contain the copies too.
 -- An entry is
 --   path, doc      the field's path, and one line that describes the field; `name`, the last part of the path, is set
 --                  here
@@ -11,15 +12,15 @@
 --                  checkpoint (of a trainer), file (any other), symbols, symbol (one of them), options (of a task),
 --                  settings (of a network), by (axes of an evaluation), name (of a-z, 0-9 and _), names (a list of
 --                  these)
---   default        a value, or a function of the spec resolved so far; default_text: the default in words; with these
---                  words alone, settle.lua or the plan finds the value
+--   default        a value, or a function of the spec resolved so far; default_text: the default in words; if a
+--                  field has default_text without default, settle.lua or the plan determines the value
 --   required       true: the field has no default; optional: true: absent unless given
 --   min, max       inclusive; above, below: exclusive; multiple: a number that divides the value; word: a string that
 --                  is valid in place of a number
 --   unit           what a number counts
---   left_out       a value that is absent from the resolved spec, or a kind whose table is absent if it holds nothing
---                  else: a spec means the same with it and without. For a table also "empty": the table is absent if it
---                  has no fields
+--   left_out       a value that the resolved spec omits, because the spec means the same without it. For a table: a
+--                  kind, with which the table is omitted if it has no other field; or "empty": the table is omitted if
+--                  it has no fields
 --   choices        valid strings; or pairs of a string and its meaning, which become lines of `more`
 --   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
 --                  Optional functions of the resolved spec: `used`, false if the kind is on but adds no code; `shared`,
@@ -76,7 +77,7 @@ M.fields = {
 }
 lists.append(M.fields, lists.collect(SECTIONS, function(fields) return fields end))
 
-M.at = {}
+M.by_path = {}
 M.children = { [""] = {} }
 M.copies = {}
 
@@ -88,8 +89,8 @@ local function add_field(field)
     field.more = lists.append(lines, field.more or {})
   end
   field.name = name or field.path
-  M.at[field.path] = field
-  M.children[parent or ""] = M.children[parent or ""] or {} -- of lengths: fields that stand next to the values
+  M.by_path[field.path] = field
+  M.children[parent or ""] = M.children[parent or ""] or {} -- lengths have fields, too
   table.insert(M.children[parent or ""], field)
   if field.type == "table" then
     M.children[field.path] = {}
@@ -134,8 +135,8 @@ local function format_range(field)
     or field.above and "above " .. diagnostics.show(field.above)
   local high = field.max and (field.min and "to " or "at most ") .. diagnostics.show(field.max)
     or field.below and "below " .. diagnostics.show(field.below)
-  local joint = low and high and (field.min and field.max and " " or field.min and " to " or ", ") or ""
-  return noun .. " " .. (low or "") .. joint .. (high or "") .. (field.word and (" or %q"):format(field.word) or "")
+  local separator = low and high and (field.min and field.max and " " or field.min and " to " or ", ") or ""
+  return noun .. " " .. (low or "") .. separator .. (high or "") .. (field.word and (" or %q"):format(field.word) or "")
 end
 
 -- Descriptions of the values that fields of these types take.
@@ -218,19 +219,19 @@ end
 -- The reference of the spec, a paragraph per field: `all` fields, or the fields at and below a `path`, or by default
 -- the fields that most specs need. If no field has the path: nil and the nearest path, or nil.
 function M.format_fields(all, path)
-  local out, left = {}, 0
+  local out, hidden = {}, 0
   for _, field in ipairs(M.fields) do
     local below = path and (field.path .. "."):sub(1, #path + 1) == path .. "."
     if below or not path and (all or not field.seldom) then
       lists.append(out, describe_field(field))
     else
-      left = left + 1
+      hidden = hidden + 1
     end
   end
   if not path then
     table.insert(out, 1, "use: at the top level a spec file to extend; in a section also the name of a preset\n")
-    out[#out + 1] = left > 0 and ("\n%d fields that few specs need: --all, or a path such as encoding.positions")
-      :format(left) or nil
+    out[#out + 1] = hidden > 0 and ("\n%d fields that few specs need are not listed: add --all, or a path such as "
+      .. "encoding.positions"):format(hidden) or nil
   end
   if not out[1] then
     return nil, nearest.find(path, lists.map(M.fields, function(field) return field.path end))

@@ -26,7 +26,7 @@ local function find_choice(context, given)
     return add(context, given.fields[other], "task." .. other, "conflicts with task." .. choice, "one of the two")
   elseif not choice then
     add(context, given, "task.kind", "is missing",
-      table.concat(values.list_kinds(context, schema.at["task.kind"]), ", "),
+      table.concat(values.list_kinds(context, schema.by_path["task.kind"]), ", "),
       'or a task of your own: task.source = "<kind>.c", task.data = "<file>.jsonl"')
   end
   return choice
@@ -54,7 +54,7 @@ function M.drop_replaced_task(context)
   context.root = tree.copy(context.root)
   context.root.fields.task = tree.copy(given)
   for name, node in tree.iterate(given) do
-    local field = schema.at["task." .. name]
+    local field = schema.by_path["task." .. name]
     local belongs_to = lists.has(sections.TASK_CHOICES, name) and name or field and field.with or choice
     local is_kept = belongs_to == choice or not tree.drops(context, node, "task." .. name)
     context.root.fields.task.fields[name] = is_kept and node or nil
@@ -68,17 +68,17 @@ local function settle_loss(context, given, facts)
   local task, node = context.resolved.task, given.fields.loss
   local in_files = facts.data and not facts.data.made
   local model = features.is_causal(context.resolved) and "other" or "encoder"
-  local usual = in_files and "counted" or facts.mask and facts.mask[model]
-  if not usual and node and not tree.drops(context, node, "task.loss") then
+  local usual_labels = in_files and "counted" or facts.mask and facts.mask[model]
+  if not usual_labels and node and not tree.drops(context, node, "task.loss") then
     add(context, node, "task.loss", ("%s masks no label"):format(facts.kind),
       "a task that does: task.data, or a C file with a line `mask: loss` or `mask: accuracy` in its header")
   end
-  facts.loss = usual and (task.loss or usual)
-  task.loss = usual and facts.loss ~= (in_files and "counted" or "all") and facts.loss or nil
+  facts.loss = usual_labels and (task.loss or usual_labels)
+  task.loss = usual_labels and facts.loss ~= (in_files and "counted" or "all") and facts.loss or nil
 end
 
--- Refuses fields of a user's own network for a built-in network.
-function M.check_model(context)
+-- Refuses fields that only a user's own network has, if the network is built in.
+function M.refuse_network_fields(context)
   local given = context.root.fields.model
   if tree.is_table(given) and not context.partial.model then
     refuse_dependent_fields(context, "model", given, given.fields, "a network of Longhand's")
@@ -105,10 +105,10 @@ function M.settle_task(context)
   end
   task.options = task_options.settle(context, facts)
   if choice ~= "data" and facts then
-    local what
-    facts, what = tasks.settle(facts, task.options)
+    local problem
+    facts, problem = tasks.settle(facts, task.options)
     if not facts then
-      add(context, given.fields.options or given, "task.options", what, "choices that the header's formulas allow")
+      add(context, given.fields.options or given, "task.options", problem, "choices that the header's formulas allow")
     end
   end
   if facts and facts.sets then

@@ -24,7 +24,7 @@ end
 -- The formula of a score, or nil. Unless the spec states the draw, positions that a score reads are sampled anew for
 -- every block. family: the owner of the encoding, nil for the shared encoding; user: the family that uses the formula.
 local function resolve_formula(context, texts, encoding, family, user)
-  local nodes, path = values.get_formula(context, family), family and "encoding." .. family or "encoding"
+  local nodes, path = values.get_formula_nodes(context, family), family and "encoding." .. family or "encoding"
   local model = context.resolved.model
   local formula = score.resolve(context, texts, lists.merge(nodes, { path = path, encoding = encoding,
     layers = families.count_layers(model, user), cross = user == "cross",
@@ -63,10 +63,10 @@ end
 -- does not take it.
 local function inherit_formula(context, texts, encoding, family)
   local trial = setmetatable({ diagnostics = diagnostics.new(), origins = {} }, { __index = context })
-  local tried = setmetatable({ positions = lists.copy(encoding.positions) }, { __index = encoding })
-  resolve_formula(trial, texts, tried, family, "cross")
-  if not tried.score or inherit.reads_places(tried.score) then
-    encoding.score = not family and values.get_formula(context).score and "none" or nil
+  local trial_encoding = setmetatable({ positions = lists.copy(encoding.positions) }, { __index = encoding })
+  resolve_formula(trial, texts, trial_encoding, family, "cross")
+  if not trial_encoding.score or inherit.reads_places(trial_encoding.score) then
+    encoding.score = not family and values.get_formula_nodes(context).score and "none" or nil
     return nil
   end
   return resolve_formula(context, texts, encoding, family, "cross")
@@ -90,8 +90,8 @@ function M.settle_score(context, texts)
     shared[name] = not family and setmetatable({}, { __index = encoding }) or nil
     local settle = name == "cross" and settle_cross(context, family or shared[name], family)
     if context.diagnostics:count() == before then
-      local formula_of = name == "cross" and not inherit.asks_for_score(given) and inherit_formula or resolve_formula
-      formulas[name] = formula_of(context, texts, family or shared[name], family and name, name)
+      local resolve = name == "cross" and not inherit.states_cross_score(given) and inherit_formula or resolve_formula
+      formulas[name] = resolve(context, texts, family or shared[name], family and name, name)
     end
     if settle then
       settle()

@@ -59,7 +59,7 @@ local function describe_unknown(word, flags, root)
     return ("train: '%s' is not a flag\nhint: the flags of the trainer: %s"):format(word, table.concat(flags, " "))
   end
   local flag, hint = M.find_meant(word, flags, root)
-  hint = flag and ("did you mean %s?"):format(flag) or hint or "there are " .. table.concat(flags, " ")
+  hint = flag and ("did you mean %s?"):format(flag) or hint or "the flags of the trainer: " .. table.concat(flags, " ")
   return ("train: no such flag: %s\nhint: %s"):format(word, hint)
 end
 

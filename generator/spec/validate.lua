@@ -87,7 +87,7 @@ local function report_unknown_field(context, node, path, kind, legal)
       "encoding.additive, which applies to both streams", is_in_preset
         and ("encoding.%s uses this preset: write the other facets of it there"):format(family) or nil)
   end
-  local field, parent = schema.at[path], path:match("^(.*)%.[^%.]*$")
+  local field, parent = schema.by_path[path], path:match("^(.*)%.[^%.]*$")
   local expected = lists.get_names(legal)
   local function make_hint()
     if field then
@@ -111,12 +111,12 @@ end
 -- A table's node in which values without a name are moved into the field for them (`items` in schema.lua). The node
 -- itself if it has no such values, if no field takes them, or if the field is given too.
 local function name_items(node, path)
-  local name = schema.at[path] and schema.at[path].items
+  local name = schema.by_path[path] and schema.by_path[path].items
   if not name or #node.items == 0 or node.fields[name] then
     return node
   end
-  local under = { origin = node.origin, fields = {}, items = node.items }
-  return { origin = node.origin, fields = lists.merge(node.fields, { [name] = under }), items = {} }
+  local named_items = { origin = node.origin, fields = {}, items = node.items }
+  return { origin = node.origin, fields = lists.merge(node.fields, { [name] = named_items }), items = {} }
 end
 
 -- Reports positional values and fields that a table of this kind does not have; drops such fields if they are marked
@@ -132,7 +132,7 @@ local function check_names(context, node, path, kind)
   local allowed = lists.to_set(lists.get_names(legal))
   for name, inner in tree.iterate(node) do
     local inner_path = locate.join(path, name)
-    if not allowed[name] and inner.unstated and schema.at[inner_path] then
+    if not allowed[name] and inner.unstated and schema.by_path[inner_path] then
       context.dropped[#context.dropped + 1] = type(inner.unstated) == "string" and ("%s drops %s, which is no field%s")
         :format(inner.unstated, inner_path, kind and (' of kind "%s"'):format(kind) or "") or nil
     elseif not allowed[name] then
@@ -152,52 +152,54 @@ end
 
 local read_table
 
--- Reads a field that takes no table of fields. Lengths may have fields next to their values, or these fields alone.
-local function read_value(context, field, node, into)
-  local fields_next_to_it = schema.children[field.path]
+-- Reads a field that takes no table of fields. Lengths may have attached fields next to their values, or only such
+-- fields.
+local function read_value(context, field, node, result)
+  local attached_fields = schema.children[field.path]
   local value_node = node
-  if node and fields_next_to_it then
-    value_node = remove_fields(node, fields_next_to_it)
+  if node and attached_fields then
+    value_node = remove_fields(node, attached_fields)
   end
   if node then
     record_origin(context, field.path, node)
   end
   if value_node then
-    into[field.name] = values.read(context, field, value_node)
+    result[field.name] = values.read(context, field, value_node)
   elseif not field.required then
     context.origins[field.path] = node and node.origin or DEFAULT
-    into[field.name] = get_default(context, field)
+    result[field.name] = get_default(context, field)
   end
 end
 
-local function read_field(context, field, node, into)
+local function read_field(context, field, node, result)
   if field.type == "table" then
     if node or not field.optional then
-      read_table(context, field, node, into)
+      read_table(context, field, node, result)
     end
   else
-    read_value(context, field, node, into)
+    read_value(context, field, node, result)
   end
-  for _, child in ipairs(field.type ~= "table" and into[field.name] and schema.children[field.path] or {}) do
-    read_field(context, child, node and tree.is_table(node) and node.fields[child.name], into[field.name])
+  for _, child in ipairs(field.type ~= "table" and result[field.name] and schema.children[field.path] or {}) do
+    read_field(context, child, node and tree.is_table(node) and node.fields[child.name], result[field.name])
   end
-  if field.type ~= "table" and field.left_out ~= nil and into[field.name] == field.left_out then
-    into[field.name] = nil
+  if field.type ~= "table" and field.left_out ~= nil and result[field.name] == field.left_out then
+    result[field.name] = nil
   end
 end
 
--- Reads a table's fields into `into`: its kind first, then the fields of that kind; if it is unknown, all given fields.
-local function read_children(context, path, node, into)
+-- Reads a table's fields into `result`: the kind first, then the fields of that kind; if the kind is unknown, all given
+-- fields.
+local function read_children(context, path, node, result)
   local kind
   node = name_items(node, path)
   -- partial: a preset of this table, or of a table above it, is missing, and may have set fields that are absent here.
   local partial = node.partial or context.partial[path:match("^(.*)%.[^%.]*$") or ""]
   context.partial[path] = partial
-  local kind_field = schema.at[path == "" and "kind" or path .. ".kind"]
+  local kind_field = schema.by_path[path == "" and "kind" or path .. ".kind"]
   if kind_field then
-    read_field(context, kind_field, node.fields.kind, into)
-    kind = (node.fields.kind or not partial) and into.kind or false -- a missing preset may have set the kind
-    into.kind = kind or nil
+    read_field(context, kind_field, node.fields.kind, result)
+    kind = (node.fields.kind or not partial) and result.kind or false -- a missing preset may have set the kind
+    result.kind = kind or nil
   end
   if kind_field and kind_field.of then
     kind = nil -- all kinds of tasks have the same fields
@@ -208,7 +210,7 @@ local function read_children(context, path, node, into)
     local applies = (kind == nil or schema.allows(child, kind) or kind == false and is_given)
       and applies_to(context, child)
     if child ~= kind_field and applies then
-      read_field(context, child, node.fields[child.name], into)
+      read_field(context, child, node.fields[child.name], result)
     end
     if child.required and applies and not is_given and not partial then
       add(context, node, child.path, "is missing", child.type == "kind"
@@ -217,9 +219,9 @@ local function read_children(context, path, node, into)
   end
 end
 
-function read_table(context, field, node, into)
+function read_table(context, field, node, result)
   local inner = {}
-  into[field.name] = inner
+  result[field.name] = inner
   if node and not tree.is_table(node) then
     local is_name = type(node.value) == "string" and not field.path:find(".", 1, true)
     local key = (field.name == "task" or field.name == "encoding") and "kind" or "use"
@@ -233,7 +235,7 @@ function read_table(context, field, node, into)
   local has_one_field = next(inner) ~= nil and next(inner, (next(inner))) == nil
   if field.left_out and inner.kind == field.left_out and has_one_field
     or field.left_out == "empty" and next(inner) == nil then
-    into[field.name] = nil
+    result[field.name] = nil
   end
 end
 
@@ -246,7 +248,7 @@ function M.resolve(loaded, d, given)
   settle.drop_replaced_task(context)
   read_children(context, "", context.root, context.resolved)
   settle.settle_task(context)
-  settle.check_model(context)
+  settle.refuse_network_fields(context)
   settle_encoding.settle_sides(context)
   context.init = checkpoint.read(context, context.root.fields.init)
   local has_all_presets = next(context.partial) == nil -- otherwise rules would report defaults of missing presets

@@ -25,7 +25,7 @@ local M = {}
 
 local show = diagnostics.show
 
--- Adds an error about the field at path, at the node's place; for a default or no node, at that of the spec's table.
+-- Adds an error about the field at path, at the node; for a default or no node, at the position of the spec's table.
 local function add(context, node, path, what, expected, hint)
   local position = node and not node.origin.default and node.origin or context.root.origin
   context.diagnostics:add({ at = position, field = path, fault = families.make_shared_path(path), what = what,
@@ -122,21 +122,21 @@ function readers.kind(context, field, node)
   return read_one_of(context, field, node, names, #names > 0 and table.concat(names, ", ") or "a task; none were found")
 end
 
-local FROM_1 = { least = 1, most = schema.LONGEST } -- bounds of lengths
+local LENGTH_BOUNDS = { least = 1, most = schema.LONGEST }
 
 -- An integer inside a list or a range, from bounds.least to bounds.most; or nil after an error.
 local function read_integer(context, node, path, bounds)
-  local value, whole = node.value, tree.get_integer(node, bounds.least, bounds.most)
-  if whole then
-    return whole
+  local value, integer = node.value, tree.get_integer(node, bounds.least, bounds.most)
+  if integer then
+    return integer
   end
-  local integer = tree.get_integer(node, math.mininteger, math.maxinteger)
-  local fault = (type(value) == "string" and ", which is" or " is") .. (integer and " out of range" or " no integer")
+  local problem = tree.get_integer(node, math.mininteger, math.maxinteger) and " out of range" or " not an integer"
+  local fault = (type(value) == "string" and ", which is" or " is") .. problem
   add(context, node, path, describe(node) .. fault, ("an integer from %d to %d"):format(bounds.least, bounds.most))
 end
 
 -- The items of a node as a strictly ascending list, or nil after errors. read(item, path): the value of an item.
-local function read_rising(context, node, path, read)
+local function read_ascending_items(context, node, path, read)
   local list, good = {}, true
   for i, item in ipairs(node.items) do
     local item_path, before = locate.join(path, i), list[i - 1]
@@ -151,13 +151,13 @@ local function read_rising(context, node, path, read)
 end
 
 -- A strictly ascending list of integers, or nil after errors.
-local function read_ascending(context, node, path, bounds)
+local function read_ascending_integers(context, node, path, bounds)
   if not tree.is_list(node) then
     return add(context, node, path, tree.is_table(node) and #node.items == 0 and "the list is empty"
       or describe(node) .. " is no list", ("a list of ascending integers from %d to %d")
       :format(bounds.least, bounds.most))
   end
-  return read_rising(context, node, path, function(item, item_path)
+  return read_ascending_items(context, node, path, function(item, item_path)
     return read_integer(context, item, item_path, bounds)
   end)
 end
@@ -165,7 +165,7 @@ end
 local function read_range(context, path, node, bounds)
   local first = read_integer(context, node.items[1], locate.join(path, 1), bounds)
   local last = read_integer(context, node.items[2], locate.join(path, 2), bounds)
-  local step = not node.fields.step and 1 or read_integer(context, node.fields.step, path .. ".step", FROM_1)
+  local step = not node.fields.step and 1 or read_integer(context, node.fields.step, path .. ".step", LENGTH_BOUNDS)
   if first and last and first > last then
     return add(context, node.items[2], locate.join(path, 2), ("%d is below the first %s, %d"):format(last,
       bounds.noun or "length", first), "{ first, last } with first <= last")
@@ -180,9 +180,9 @@ local function format_items(node)
   return table.concat(words, ", ") .. (#node.items > 6 and ", ..." or "")
 end
 
--- Lengths, or values of an axis of eval.by; field.bounds: of these values, nil for lengths.
+-- Reads lengths, or the values of an axis of eval.by. field.bounds: the bounds of the values; nil for lengths.
 function readers.lengths(context, field, node)
-  local path, expected, bounds = field.path, schema.describe_values(field), field.bounds or FROM_1
+  local path, expected, bounds = field.path, schema.describe_values(field), field.bounds or LENGTH_BOUNDS
   if not tree.is_table(node) then
     local hint = math.type(node.value) == "integer" and ("write { %d, %d }"):format(node.value, node.value) or nil
     return report_wrong_type(context, field, node, hint)
@@ -196,18 +196,18 @@ function readers.lengths(context, field, node)
   if #node.items == 0 and not node.fields.list then
     return good and add(context, node, path, "no lengths are given", expected) or nil
   elseif #node.items == 0 then
-    local list = read_ascending(context, node.fields.list, path .. ".list", bounds)
+    local list = read_ascending_integers(context, node.fields.list, path .. ".list", bounds)
     return good and list and { list = list } or nil
   elseif #node.items ~= 2 then
-    return add(context, node, path, ("%d lengths stand where a range has two"):format(#node.items), expected,
+    return add(context, node, path, ("%d lengths are given, but a range has two"):format(#node.items), expected,
       ("for exactly these lengths, write { list = { %s } }"):format(format_items(node)))
   end
   local range = read_range(context, path, node, bounds)
   return good and range or nil
 end
 
-local ON_AXIS = { least = 0, most = axes.LARGEST, noun = "value" }
-local OF_PASSES = { least = 1, most = axes.MOST_PASSES, noun = "number of passes" }
+local AXIS_BOUNDS = { least = 0, most = axes.LARGEST, noun = "value" }
+local PASS_BOUNDS = { least = 1, most = axes.MOST_PASSES, noun = "number of passes" }
 
 -- Standard deviations of the noise on embeddings, { list = strictly ascending numbers }, or nil after errors.
 local function read_noise(context, path, node)
@@ -216,8 +216,8 @@ local function read_noise(context, path, node)
     return add(context, node, path, list and tree.is_table(list) and #list.items == 0 and "the list is empty"
       or tree.show(node) .. " does not fit here", schema.TEXT.noise)
   end
-  local values = read_rising(context, list, path .. ".list", function(item, item_path)
-    return readers.number(context, { path = item_path, type = "number", min = 0, max = axes.LOUDEST }, item)
+  local values = read_ascending_items(context, list, path .. ".list", function(item, item_path)
+    return readers.number(context, { path = item_path, type = "number", min = 0, max = axes.LARGEST_NOISE }, item)
   end)
   return values and { list = values }
 end
@@ -230,11 +230,11 @@ function readers.by(context, field, node)
     if name == axes.NOISE then
       by[name] = read_noise(context, path, inner)
     elseif name == axes.PASSES then
-      by[name] = readers.lengths(context, { path = path, type = "passes", bounds = OF_PASSES }, inner)
+      by[name] = readers.lengths(context, { path = path, type = "passes", bounds = PASS_BOUNDS }, inner)
     elseif inner.value == true then
       by[name] = true
     elseif tree.is_table(inner) then
-      by[name] = readers.lengths(context, { path = path, type = "axis", bounds = ON_AXIS }, inner)
+      by[name] = readers.lengths(context, { path = path, type = "axis", bounds = AXIS_BOUNDS }, inner)
     else
       report_misfit(context, inner, path, schema.TEXT.axis)
     end
@@ -270,7 +270,7 @@ end
 
 function readers.keep(context, field, node)
   if tree.is_table(node) then
-    return read_ascending(context, node, field.path, { least = 0, most = 2147483647 })
+    return read_ascending_integers(context, node, field.path, { least = 0, most = 2147483647 })
   end
   return read_one_of(context, field, node, field.choices, schema.describe_values(field))
 end
@@ -390,7 +390,7 @@ function readers.settings(context, field, node)
 end
 
 -- The nodes { score, parameters } of a family, or of the shared facets.
-function M.get_formula(context, family)
+function M.get_formula_nodes(context, family)
   local formulas, name = context.formulas, family or "encoding"
   formulas[name] = formulas[name] or {}
   return formulas[name]
@@ -412,7 +412,7 @@ end
 -- Scores and their parameters are read together, later (spec/score/score.lua): a score for each family that has its
 -- own, and a score "encoding" that the other families share.
 function readers.score(context, field, node)
-  local formula = M.get_formula(context, field.family)
+  local formula = M.get_formula_nodes(context, field.family)
   formula.score = not node.none and node or nil
   if formula.score and type(node.value) ~= "function" and not tree.is_table(node) then
     report_wrong_type(context, field, node, node.origin.set
@@ -422,7 +422,7 @@ function readers.score(context, field, node)
 end
 
 function readers.parameters(context, field, node)
-  local formula = M.get_formula(context, field.family)
+  local formula = M.get_formula_nodes(context, field.family)
   if not tree.is_record(node) then
     report_wrong_type(context, field, node)
     formula.score = false
@@ -431,7 +431,7 @@ function readers.parameters(context, field, node)
   end
 end
 
--- Predicates of nodes for readers that take one form alone.
+-- Predicates of nodes, for types whose values have a single form.
 local FORMS = { names = tree.is_list, settings = tree.is_record, options = tree.is_record,
   boolean = function(node) return type(node.value) == "boolean" end,
   by = function(node) return tree.is_record(node) and next(node.fields) ~= nil end }

@@ -56,7 +56,7 @@ end
 local function find_unknown_encoding(value, path)
   for _, name in ipairs(canonical.sort_keys(value)) do
     local field_value, field_path = value[name], path .. "." .. name
-    local field = schema.at[field_path]
+    local field = schema.by_path[field_path]
     local facet = families.make_shared_path(field_path):match("^encoding%.([^.]+)")
     if not field or not EXPORTED[facet] or has_unknown_word(field, field_value) then
       return ("%s = %s"):format(field_path, json.encode(field_value))

@@ -58,7 +58,7 @@ local function parse_condition(text)
   local field, sign, value = text:match("^%s*([%a_][%w_.]*)%s*([<>!=]=?)%s*(.-)%s*$")
   if not field or sign == "==" or sign == "!" or value == "" then
     return nil, ("%q: expected %s"):format(text, EXPECTED)
-  elseif not lists.has(rows.FIELDS, field) and not schema.at[field] then
+  elseif not lists.has(rows.FIELDS, field) and not schema.by_path[field] then
     local names = lists.join(rows.FIELDS, lists.map(schema.fields, function(known) return known.path end))
     local near = nearest.find(field, names)
     return nil, ("%s: runs have no such field; %s"):format(field, near and ("did you mean %s?"):format(near)

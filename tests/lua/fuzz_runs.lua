@@ -230,7 +230,7 @@ end
 local function check_spec(text)
   local spec = text and sandbox.run(text)
   for name in next, type(spec) == "table" and spec or {} do
-    assert(schema.at[name], text)
+    assert(schema.by_path[name], text)
   end
   assert(type(spec) ~= "table" or not spec.task.source and not spec.task.data, text)
 end

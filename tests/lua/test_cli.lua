@@ -149,7 +149,7 @@ function TestParse.test_mistakes_have_suggestions()
     ["train a -- --batch-size 5"] = "train.batch is a field of the spec: --set train.batch=... before the --",
     ["train a -- --d-model 5"] = "model.width is a field of the spec",
     ["train a -- --weight-decay 5"] = "train.optimizer.weight_decay is a field of the spec: --set train.opt",
-    ["train a -- --frobnicate"] = "hint: there are --steps --seed --seeds",
+    ["train a -- --frobnicate"] = "hint: the flags of the trainer: --steps --seed --seeds",
     ["train a -- steps"] = "train: 'steps' is not a flag",
     ["train a -- --steps five"] = "--steps: 'five' is not an integer",
     ["train a -- --steps 1.5"] = "--steps: '1.5' is not an integer",
@@ -262,7 +262,7 @@ function TestFlags.test_names_of_other_programs_stand_for_existing_fields_and_fl
   for _, target in ipairs(targets) do
     local flag = target:match("^%-%-[%w-]+")
     fields = fields + (flag and 0 or 1)
-    lu.assertTrue(flag ~= nil or schema.at[target] ~= nil, target)
+    lu.assertTrue(flag ~= nil or schema.by_path[target] ~= nil, target)
   end
   lu.assertTrue(fields > 40)
   for _, field in ipairs(schema.fields) do

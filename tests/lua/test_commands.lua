@@ -100,7 +100,7 @@ local function find_field_problem(verb, word)
   local field = word:match("^([^=]+)=")
   if not field or field:find("%u") or verb == "calibrate" then
     return nil
-  elseif not schema.at[field] and not lists.any(OTHER_FIELDS, function(form) return field:find(form) end) then
+  elseif not schema.by_path[field] and not lists.any(OTHER_FIELDS, function(form) return field:find(form) end) then
     return "no field " .. field
   end
 end

@@ -125,7 +125,7 @@ function TestSwitches.test_fields_exist_with_their_defaults()
   local seen = 0
   for _, default in switches:gmatch("\n| S%d+ |([^|]*)|([^|]*)|") do
     for path, value in default:gmatch("`([%l_]+%.?[%l_%.]*) = ([^`]*)`") do
-      local field = lu.assertNotNil(schema.at[path], path) or schema.at[path]
+      local field = lu.assertNotNil(schema.by_path[path], path) or schema.by_path[path]
       local text = field.default_text or tostring(field.default)
       lu.assertEquals((value:gsub('"', "")), text:match("^[^;]*"), path)
       seen = seen + 1
@@ -137,7 +137,7 @@ end
 function TestSwitches.test_every_field_that_is_named_exists()
   for span in switches:gmatch("`([^`\n]+)`") do
     for path in span:gmatch("%f[%l][%l]+%.[%l_%.]*[%l_]") do
-      lu.assertNotNil(schema.at[path] or path == "run.json" or nil, path .. " is no field")
+      lu.assertNotNil(schema.by_path[path] or path == "run.json" or nil, path .. " is no field")
     end
   end
 end
@@ -145,7 +145,7 @@ end
 -- Quoted values in the row of a switch are choices of the row's field.
 function TestSwitches.test_every_choice_is_legal()
   for row in switches:gmatch("\n(| S%d+ |[^\n]*)") do
-    local field = schema.at[row:match("`([%l_]+%.?[%l_%.]*)[ `]") or ""]
+    local field = schema.by_path[row:match("`([%l_]+%.?[%l_%.]*)[ `]") or ""]
     for value in row:gmatch('`"(%w+)"`') do
       lu.assertStrContains(" " .. table.concat(field.choices, " ") .. " ", " " .. value .. " ")
     end
@@ -185,7 +185,7 @@ end
 function TestTraining.test_the_page_has_every_field_of_the_optimiser()
   for _, path in ipairs({ "optimizer.weight_decay", "optimizer.decays", "optimizer.momentum", "schedule.warmup",
     "schedule.final" }) do
-    lu.assertNotNil(schema.at["train." .. path], path)
+    lu.assertNotNil(schema.by_path["train." .. path], path)
     lu.assertStrContains(training, path:match("[^%.]*$"))
   end
 end

@@ -261,7 +261,7 @@ end
 function TestSchema.test_every_field_has_a_case()
   local seen = {}
   for _, case in ipairs(CASES) do
-    lu.assertNotNil(schema.at[case[1]], case[1] .. " is no field")
+    lu.assertNotNil(schema.by_path[case[1]], case[1] .. " is no field")
     seen[case[1]] = true
   end
   for _, field in ipairs(schema.fields) do
@@ -287,7 +287,7 @@ function TestSchema.test_entries_are_complete()
     if field.only then
       local parent = field.path:match("^(.*)%.")
       for _, name in ipairs(field.only) do
-        lu.assertStrContains(schema.describe_values(schema.at[parent .. ".kind"]), name)
+        lu.assertStrContains(schema.describe_values(schema.by_path[parent .. ".kind"]), name)
       end
     end
   end
@@ -322,7 +322,7 @@ function TestSchema.test_fields_text_of_one_section_and_of_most_specs()
   local usual, section = schema.format_fields(), schema.format_fields(false, "encoding.positions")
   lu.assertStrContains(usual, "\ntrain.batch\n")
   lu.assertNotStrContains(usual, "\ntrain.shards\n")
-  lu.assertStrContains(usual, "fields that few specs need: --all")
+  lu.assertStrContains(usual, "fields that few specs need are not listed: add --all")
   lu.assertStrContains(section, "\nencoding.positions.range  (kind randomized)\n")
   lu.assertEquals({ section:find("encoding%.[^p]") }, {})
   lu.assertEquals({ schema.format_fields(false, "encoding.position") }, { nil, "encoding.positions" })

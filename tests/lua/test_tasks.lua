@@ -219,7 +219,7 @@ function TestTasks.test_dataset_files_have_sets_and_axes()
     [" * sets: train\n * axis carry: 4; tokens"] = "axis carry: it has no range",
     [" * sets: train\n * axis a: 1 to 2; x\n * axis b: 1 to 2; x\n * axis c: 1 to 2; x\n * axis d: 1 to 2; x"
       .. "\n * axis e: 1 to 2; x"] = "there are more than 4",
-    [" * axis carry: 1 to 4; tokens"] = "an axis is there, but no sets",
+    [" * axis carry: 1 to 4; tokens"] = "the header has an axis, but no sets",
     [" * sets: train\n * input length: n"] = "input length is given twice",
   }) do
     probe, text = read_dataset_task(line)

@@ -87,9 +87,9 @@ function TestValidate.test_axes_have_names_of_their_own()
       names)
   end
   accept(make_spec('"digits", "carry"'))
-  refuse(make_spec('"digits", "length"'), 'task.axes[2]: "length" is a key of its own')
-  refuse(make_spec('"input"'), 'task.axes[1]: "input" is a key of its own')
-  refuse(make_spec('"seed"'), 'task.axes[1]: "seed" is a key of its own')
+  refuse(make_spec('"digits", "length"'), 'task.axes[2]: "length" is already a key of examples or results')
+  refuse(make_spec('"input"'), 'task.axes[1]: "input" is already a key of examples or results')
+  refuse(make_spec('"seed"'), 'task.axes[1]: "seed" is already a key of examples or results')
   refuse(make_spec('"Digits"'), 'task.axes[1]: "Digits" does not fit here')
   refuse(make_spec('"Digits"'), "expected: a list of names: up to 40 of a-z, 0-9 and _, a letter first")
 end
@@ -178,7 +178,7 @@ function TestValidate.test_every_form_of_lengths_is_read()
     ["{ 5 }"] = "write { list = { 5 } }", ["{ list = { 1 }, step = 2 }"] = "eval.lengths.step",
     ["{ first = 1, last = 5 }"] = "eval.lengths.first: no such field",
     ["{ list = 5 }"] = "eval.lengths.list: 5 is no list",
-    ["{ { 1, 2 }, 3 }"] = "eval.lengths[1]: a table is no integer",
+    ["{ { 1, 2 }, 3 }"] = "eval.lengths[1]: a table is not an integer",
   }) do
     refuse("return { " .. TASK .. "eval = { lengths = " .. text .. " } }", message)
   end

@@ -188,7 +188,7 @@ end
 -- default out is treated as one that leaves it out.
 local function count_chip_shards(plan, max_shards)
   local train = plan.resolved.train
-  local is_default = train.shards == schema.at["train.shards"].default(plan.resolved)
+  local is_default = train.shards == schema.by_path["train.shards"].default(plan.resolved)
   return is_default and math.min(train.batch, max_shards) or train.shards
 end
 

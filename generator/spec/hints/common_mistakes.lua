@@ -154,7 +154,7 @@ function M.explain_name(name, text, line)
     local after = tokens[i + 1]
     if token.line == line and has_text(token, name) and after and after.type == "string"
       and after.line == line and after.col == token.col + #name and #name == 1 then
-      return ('texts take no %s before them; .. joins them: "a" .. b'):format(name)
+      return ('a text has no prefix such as %s; .. joins texts: "a" .. b'):format(name)
     end
   end
 end

@@ -42,7 +42,7 @@ function M.make_hint(path, legal, root)
   field = field or flag_field and flag_field.path
   if field then -- named by its name alone in the user's table, otherwise by its path
     return ('did you mean "%s"? Meaning: %s'):format(get_table(field) == parent and field:match("[^%.]*$") or field,
-      schema.at[field].doc)
+      schema.by_path[field].doc)
   end
   local is_known = flag and flags[flag:match("^%S+")] -- a value may follow the flag's name
   return is_known and ("a flag of the trainer sets this: ./longhand train SPEC -- %s"):format(flag) or meant.hint

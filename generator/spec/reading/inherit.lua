@@ -123,7 +123,7 @@ function M.reads_places(formula)
 end
 
 -- Whether a spec states a score for cross-attention. encoding: the node of the encoding's table in the spec, or nil.
-function M.asks_for_score(encoding)
+function M.states_cross_score(encoding)
   return encoding ~= nil and states(encoding.fields.cross, "score")
 end
 

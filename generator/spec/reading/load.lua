@@ -96,9 +96,9 @@ local function report_problem(state, shown, text, problem)
 end
 
 -- Runs the file at the path `real`, once; returns { real, relative, shown, tree }, or nil after an error. relative: the
--- display path of a file outside the root. `used`: the origin that named the file, nil for the main file. given:
--- { text, origin } in place of the file's own text; origin(path): the origin of the value at a path.
-local function open_file(state, real, relative, used, given)
+-- display path of a file outside the root. use_origin: the origin of the field that names the file, nil for the main
+-- file. given: { text, origin } in place of the file's own text; origin(path): the origin of the value at a path.
+local function open_file(state, real, relative, use_origin, given)
   if state.files[real] ~= nil then
     return state.files[real] or nil
   end
@@ -109,8 +109,8 @@ local function open_file(state, real, relative, used, given)
     text, message = read_text(real)
   end
   if not text then
-    state.diagnostics:add({ at = used or { path = shown }, what = used and ("cannot read %s: %s"):format(shown, message)
-      or "cannot read it: " .. message, expected = "a spec file" })
+    state.diagnostics:add({ at = use_origin or { path = shown }, what = use_origin
+      and ("cannot read %s: %s"):format(shown, message) or "cannot read it: " .. message, expected = "a spec file" })
     return
   end
   state.diagnostics:add_source(shown, text)

@@ -1,4 +1,4 @@
--- Finds places in the text of a spec file: of a field, of a word, and of forbidden words and operators.
+-- Finds the positions of fields, of words, and of forbidden words and operators in the text of a spec file.
 --
 -- Input: the text of a Lua file. Output: lines and columns, both from 1, columns in bytes.
 -- Invariants: never runs the text; never fails, whatever the text (a file with a syntax error gives partial results).

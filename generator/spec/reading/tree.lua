@@ -4,7 +4,7 @@
 -- 1..n in order. An origin is { path, line, col }, { set = "--set a.b=v" } for the command line, or { default = true }.
 -- Some modules mark nodes with further fields: partial (load.lua), made_for (inherit.lua), none (score/entries.lua),
 -- whole (overrides.lua), unstated (M.merge). Input: Lua values from the sandbox. Output: nodes that share no table with
--- these. Invariants: a tree is finite, without cycles, at most DEPTH deep and NODES large; its numbers are finite.
+-- the input. Invariants: a tree is finite, without cycles, at most DEPTH deep and NODES large; its numbers are finite.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -56,8 +56,8 @@ local function build_table(context, value, path, depth)
   context.open[value] = true
   local node = M.make_table(context.origin(path))
   for _, key in ipairs(lists.join(integers, names)) do
-    local into = type(key) == "string" and node.fields or node.items
-    into[key] = build(context, value[key], locate.join(path, key), depth + 1)
+    local list = type(key) == "string" and node.fields or node.items
+    list[key] = build(context, value[key], locate.join(path, key), depth + 1)
   end
   context.open[value] = nil
   return node
@@ -101,8 +101,8 @@ end
 
 -- The value of a node if it is an integer from low to high; otherwise nil.
 function M.get_integer(node, low, high)
-  local whole = node and type(node.value) == "number" and math.tointeger(node.value)
-  return whole and whole >= low and whole <= high and whole or nil
+  local integer = node and type(node.value) == "number" and math.tointeger(node.value)
+  return integer and integer >= low and integer <= high and integer or nil
 end
 
 function M.show(node)
@@ -159,12 +159,12 @@ end
 -- Fields that stand next to the values of a list, as in { 1, 40, per = "sequence" }.
 local QUALIFIERS = { "per", "curriculum" }
 
--- Merges tables of which one is a list. Values are replaced by those of `over`, if it has values, and qualifiers one by
--- one.
+-- Merges two tables, at least one of which is a list. The values of `over`, if it has any, replace those of `base`;
+-- qualifiers are merged one by one.
 local function merge_list(base, over)
   local has_values = #over.items > 0 or M.iterate_others(over, QUALIFIERS)() or next(over.fields) == nil
-  local stays = lists.any(QUALIFIERS, function(name) return base.fields[name] and not over.fields[name] end)
-  if has_values and not stays then
+  local has_inherited = lists.any(QUALIFIERS, function(name) return base.fields[name] and not over.fields[name] end)
+  if has_values and not has_inherited then
     return over
   end
   local merged = M.copy(has_values and over or base)

@@ -162,7 +162,7 @@ local function check_tokens(context, report)
   local outputs = kind ~= "encoder" and kind ~= "recurrent" and not facts.symbols and #facts.output_symbols or 0
   if #facts.input_symbols + outputs + 2 > alphabets.MOST_TOKENS then
     report.refuse(context.resolved.task.data and "task.data" or "task.kind", "model.kind", ("%q"):format(kind), {
-      what = ("%d input and %d output symbols, of which each has a vector"):format(#facts.input_symbols, outputs),
+      what = ("%d input and %d output symbols, each with a vector of its own"):format(#facts.input_symbols, outputs),
       expected = ("at most %d together; or one alphabet for both: `symbols`"):format(alphabets.MOST_TOKENS - 2) })
   end
 end

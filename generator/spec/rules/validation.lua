@@ -47,16 +47,16 @@ function M.estimate_shares(resolved, facts)
   local validation, eval = M.plan(resolved), lists.to_set(tasks.list_lengths(resolved.eval.lengths))
   local train, trained = resolved.train, tasks.list_lengths(resolved.train.lengths)
   local weights, total = curriculum.weigh(train.lengths.curriculum, trained, train.steps)
-  local seen = {} -- the expected number of training inputs by length
+  local training_inputs = {} -- the expected number of training inputs by length
   for i, n in ipairs(trained) do
-    seen[n] = train.batch * train.steps * weights[i] / total
+    training_inputs[n] = train.batch * train.steps * weights[i] / total
   end
   local shares = { training = 0, evaluation = 0 }
   for _, n in ipairs(validation.lengths) do
     local possible = (#facts.input_symbols) ^ tasks.length(facts.input_length, n)
-    local again = eval[n] and resolved.eval.examples or 0
-    shares.training = shares.training + compute_share(possible, seen[n]) / #validation.lengths
-    shares.evaluation = shares.evaluation + compute_share(possible, again) / #validation.lengths
+    local evaluation_inputs = eval[n] and resolved.eval.examples or 0
+    shares.training = shares.training + compute_share(possible, training_inputs[n]) / #validation.lengths
+    shares.evaluation = shares.evaluation + compute_share(possible, evaluation_inputs) / #validation.lengths
   end
   return shares
 end

@@ -40,11 +40,11 @@ local function warn_intervals(resolved, warn)
   end
 end
 
-local MASK_OF_DECODER = { decoder = "encoding.mask", encoder_decoder = "encoding.decoder.mask" }
+local DECODER_MASKS = { decoder = "encoding.mask", encoder_decoder = "encoding.decoder.mask" }
 
 -- Warns about a window's right side if no keys to the right are visible.
 local function warn_mask(context, warn)
-  local path = MASK_OF_DECODER[context.resolved.model.kind]
+  local path = DECODER_MASKS[context.resolved.model.kind]
   local mask = path and lists.get(context.resolved, path)
   if mask and (mask.right or 0) > 0 and family_facets.find_place(context, path .. ".right") then
     warn(("%s.right: %d has no effect: a decoder sees no key behind the query"):format(path, mask.right))

@@ -251,7 +251,7 @@ function M.resolve(context, texts, owner)
   end
   local list = list_entries(owner, report)
   local state = { context = context, report = report, texts = texts, builder = make_builder(resolved, owner),
-    taken = {}, all = {}, budget = sandbox.make_budget(), room = { values = parameters.MOST_VALUES },
+    taken = {}, all = {}, budget = sandbox.make_budget(), remaining = { values = parameters.MOST_VALUES },
     heads = resolved.model.heads, head_width = resolved.model.width // resolved.model.heads, layers = owner.layers,
     causal = owner.causal, largest = resolved.precision == "float64" and math.huge or LARGEST }
   local before = context.diagnostics:count()

@@ -1,13 +1,13 @@
 -- The parameters of a score: converts the table in a spec to parameters of expression/ir.lua.
 --
 -- Input: a tree node per parameter, and a context: report(node, field, what, expected, hint), which returns nil; heads;
--- causal: no key is later than its query; largest: the largest number of the precision; room = { values = the number of
--- values that further parameters may have }. Output: the parameter { name, per, size, first, init, values, learned,
--- outside }, or nil after errors; size is nil for a single number. init is a number or { kind, sigma }, a distribution.
--- per = "token": a learned map of the block's input gives each token a value for each head, and init is that of the
--- map's weights. values is complete: one number for each head and index that the parameter has, row-major, equal in
--- every layer. outside: the value at other indices, a number or "clip" (that of the nearest index), or nil. score.lua
--- adds node, local_name (the name in the spec; name is unique in a score), and inlined: formulas contain the
+-- causal: no key is later than its query; largest: the largest number of the precision; remaining = { values = the
+-- number of values that further parameters may have }. Output: the parameter { name, per, size, first, init, values,
+-- learned, outside }, or nil after errors; size is nil for a single number. init is a number or { kind, sigma }, a
+-- distribution. per = "token": a learned map of the block's input gives each token a value for each head, and init is
+-- that of the map's weights. values is complete: one number for each head and index that the parameter has, row-major,
+-- equal in every layer. outside: the value at other indices, a number or "clip" (that of the nearest index), or nil.
+-- score.lua adds node, local_name (the name in the spec; name is unique in a score), and inlined: formulas contain the
 -- parameter's number.
 
 local INIT_TEXT = require("facets.score").INIT_TEXT
@@ -42,13 +42,13 @@ end
 -- Slopes of ALiBi for any number of heads (Press et al. 2022): 2^(-8 (h + 1) / H) if H is a power of two; otherwise the
 -- slopes for the next smaller power of two, then every second slope for the next larger one.
 function M.compute_alibi_slopes(heads)
-  local whole = 1
-  while 2 * whole <= heads do
-    whole = 2 * whole
+  local power = 1
+  while 2 * power <= heads do
+    power = 2 * power
   end
   local slopes = {}
   for h = 1, heads do
-    slopes[h] = h <= whole and 2 ^ (-8 * h / whole) or 2 ^ (-8 * (2 * (h - whole) - 1) / (2 * whole))
+    slopes[h] = h <= power and 2 ^ (-8 * h / power) or 2 ^ (-8 * (2 * (h - power) - 1) / (2 * power))
   end
   return slopes
 end
@@ -62,8 +62,8 @@ local function read_range(index)
   end
 end
 
--- Size and first index of a parameter with several values; nil after an error. The third result is the size in the
--- spec, which can include distances that queries do not see.
+-- Size and first index of a parameter with several values; nil after an error. The third result, spec_size, is the size
+-- in the spec, which can include distances that queries do not see.
 local function read_extent(context, fields, path)
   local shape, index, by_distance = fields.shape, fields.index, fields.by_distance
   if by_distance and (by_distance.value ~= true or not index) then
@@ -84,41 +84,42 @@ local function read_extent(context, fields, path)
     return context.report(index, path .. ".index", tree.is_table(index) and "is no range" or tree.show(index)
       .. " does not fit here", ("{ first, last }, integers, first <= last, at most %d values"):format(MOST))
   end
-  local seen = by_distance and context.causal and math.max(first, math.min(last, 0)) or last
-  return seen - first + 1, first, last - first + 1
+  local last_visible = by_distance and context.causal and math.max(first, math.min(last, 0)) or last
+  return last_visible - first + 1, first, last - first + 1
 end
 
 local function is_outside(node)
   return node.value == "clip" or type(node.value) == "number"
 end
 
--- The legal lengths of a list of values, in words. whole: the size of the parameter in the spec; nil without a size.
-local function describe_lengths(p, whole, heads)
+-- The legal lengths of a list of values, in words. spec_size: the size of the parameter in the spec; nil without a
+-- size.
+local function describe_lengths(p, spec_size, heads)
   local words = { "1 (for all)" }
-  if whole and whole > p.size then
-    words[#words + 1] = ("%d (its values, of which those above distance 0 are left out, since no query sees what is "
-      .. "behind it)"):format(whole)
+  if spec_size and spec_size > p.size then
+    words[#words + 1] = ("%d (its values; those above distance 0 are left out, since no query sees a later key)")
+      :format(spec_size)
   end
-  if whole then
-    words[#words + 1] = p.size .. (whole > p.size and " (those up to distance 0)" or " (its values)")
+  if spec_size then
+    words[#words + 1] = p.size .. (spec_size > p.size and " (those up to distance 0)" or " (its values)")
   end
   if has_head(p) then
     words[#words + 1] = heads .. " (one per head)"
   end
-  if whole and has_head(p) then
-    words[#words + 1] = ("%d (%d heads x %d values: head after head)"):format(heads * whole, heads, whole)
+  if spec_size and has_head(p) then
+    words[#words + 1] = ("%d (%d heads x %d values: head after head)"):format(heads * spec_size, heads, spec_size)
   end
   return "a list of " .. table.concat(words, ", ", 1, #words - 1) .. (#words > 1 and " or " or "") .. words[#words]
 end
 
--- One number for each head and index from a list of a valid length; nil for other lengths. whole: the number of values
--- of a head in the spec, of which the first p.size are used.
-local function expand(list, p, whole, heads)
+-- One number for each head and index from a list of a valid length; nil for other lengths. spec_size: the number of
+-- values of a head in the spec, of which the first p.size are used.
+local function expand(list, p, spec_size, heads)
   local rows = has_head(p) and heads or 1
   local count, full = #list, {}
   for row = 0, rows - 1 do
     for i = 1, p.size or 1 do
-      local index = count == 1 and 1 or count == rows * whole and row * whole + i or count == whole and i
+      local index = count == 1 and 1 or count == rows * spec_size and row * spec_size + i or count == spec_size and i
         or count == rows and row + 1
       if not index then
         return nil
@@ -129,7 +130,7 @@ local function expand(list, p, whole, heads)
   return full
 end
 
-local function read_list(context, node, path, p, whole)
+local function read_list(context, node, path, p, spec_size)
   local list = {}
   for i, item in ipairs(node.items) do
     if type(item.value) ~= "number" then
@@ -138,9 +139,9 @@ local function read_list(context, node, path, p, whole)
     end
     list[i] = item.value
   end
-  local full = expand(list, p, whole or 1, context.heads) or whole and expand(list, p, p.size, context.heads)
+  local full = expand(list, p, spec_size or 1, context.heads) or spec_size and expand(list, p, p.size, context.heads)
   return full or context.report(node, path, ("the list has %d values"):format(#list),
-    describe_lengths(p, whole, context.heads))
+    describe_lengths(p, spec_size, context.heads))
 end
 
 local function read_name(context, node, path, p)
@@ -167,7 +168,7 @@ local function read_spread(context, node, path)
 end
 
 -- Sets p.init or p.values from the node of `init` or `values`; returns what it has set, or nil after an error.
-local function read_initial(context, node, path, p, whole)
+local function read_initial(context, node, path, p, spec_size)
   if type(node.value) == "number" and p.learned then
     p.init = node.value + 0.0
   elseif type(node.value) == "number" then
@@ -177,7 +178,7 @@ local function read_initial(context, node, path, p, whole)
   elseif not tree.is_table(node) then
     report_misfit(context, node, path, INIT_TEXT)
   elseif #node.items > 0 then
-    p.values = read_list(context, node, path, p, whole)
+    p.values = read_list(context, node, path, p, spec_size)
   elseif p.learned then
     p.init = read_spread(context, node, path)
   else
@@ -209,7 +210,7 @@ local function read_learned(context, node, fields, path)
   end
   local learned = fields.init ~= nil and not fields.learned or fields.learned and fields.learned.value or false
   if learned and not fields.init then
-    return context.report(fields.learned, path .. ".learned", "true, and it has values",
+    return context.report(fields.learned, path .. ".learned", "true, but the parameter has values",
       "init instead of values, as the value at the start of training")
   end
   return learned
@@ -244,9 +245,9 @@ end
 
 -- Subtracts the number of a parameter's values from the number that remains for all parameters.
 local function count_values(context, node, path, p)
-  local room = context.room
-  room.values = room.values - (p.size or 1) * (has_head(p) and context.heads or 1)
-  return room.values >= 0 or context.report(node, path,
+  local remaining = context.remaining
+  remaining.values = remaining.values - (p.size or 1) * (has_head(p) and context.heads or 1)
+  return remaining.values >= 0 or context.report(node, path,
     ("the parameters have more than %d values together"):format(M.MOST_VALUES), "fewer or smaller ones")
 end
 
@@ -269,9 +270,9 @@ function M.read(context, name, node, path)
     return read_map(context, fields, path, p)
   end
   local has_size = (fields.shape or fields.index or fields.by_distance) ~= nil
-  local outside, whole = fields.outside, nil
+  local outside, spec_size = fields.outside, nil
   if has_size then
-    p.size, p.first, whole = read_extent(context, fields, path)
+    p.size, p.first, spec_size = read_extent(context, fields, path)
   end
   if outside and not is_outside(outside) then
     report_misfit(context, outside, path .. ".outside",
@@ -282,13 +283,14 @@ function M.read(context, name, node, path)
   if not p.per or has_size and not p.size or outside and not is_outside(outside) or p.learned == nil then
     return nil
   elseif outside and not has_size then
-    return context.report(outside, path .. ".outside", "a single value has no outside", "shape or index as well")
+    return context.report(outside, path .. ".outside", "a parameter with a single value has no other indices",
+      "shape or index as well")
   elseif not count_values(context, node, path, p) then
     return nil
   end
   local start = fields.init or fields.values
   local start_path = path .. (fields.init and ".init" or start.origin ~= node.origin and ".values" or "")
-  return read_initial(context, start, start_path, p, whole)
+  return read_initial(context, start, start_path, p, spec_size)
     and check_size(context, start, start_path, p.values or { type(p.init) == "table" and p.init.sigma or p.init })
     and check_size(context, outside, path .. ".outside", { math.type(p.outside) and p.outside }) and p or nil
 end

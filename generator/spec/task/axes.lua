@@ -17,7 +17,7 @@ M.PASSES = "passes" -- in eval.by, but not an axis of data: the number of passes
 M.LEVELS = { M.NOISE, M.PASSES } -- entries of eval.by that no data has
 M.IS_LEVEL = lists.to_set(M.LEVELS)
 M.MOST_PASSES = 10000
-M.LOUDEST = 1e6 -- the largest standard deviation of noise
+M.LARGEST_NOISE = 1e6 -- the largest standard deviation of noise
 M.TRAINED = "trained" -- whether an example is in the training set; files have this axis even if task.axes lacks it
 -- The number of places to which numbers are padded (0: no padding). A task makes its examples for the requested values,
 -- so a spec cannot request all values by `true`; with files it can.
@@ -36,7 +36,8 @@ function M.read_named(context, names, node)
   for i, item in ipairs(names and node.items or {}) do
     if M.IS_KEY[item.value] then
       context.diagnostics:add({ at = item.origin, field = locate.join("task.axes", i),
-        what = ("%s is a key of its own"):format(diagnostics.show(item.value)), expected = "another name" })
+        what = ("%s is already a key of examples or results"):format(diagnostics.show(item.value)),
+        expected = "another name" })
     end
   end
   return names and lists.map(names, function(name) return { name = name, first = 0, last = M.LARGEST } end)

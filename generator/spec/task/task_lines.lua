@@ -384,20 +384,20 @@ end
 
 -- Returns the problem with the facts once options are settled; before that, formulas were tried only with some values
 -- of the options.
-local function find_problem(own)
+local function find_problem(settled)
   for _, name in ipairs({ "input_length", "output_length" }) do
-    local problem = try_formula(own[name], {}, LENGTHS_TRIED, check_positive)
+    local problem = try_formula(settled[name], {}, LENGTHS_TRIED, check_positive)
     if problem then
       return name:gsub("_", " ") .. ": " .. problem
     end
   end
-  local axis = lists.find(own.axes or {}, function(each)
+  local axis = lists.find(settled.axes or {}, function(each)
     return not each.first or not each.last or each.last < each.first
   end)
   return axis and ("axis %s: it has no range"):format(axis.name)
-    or not own.input_symbols and "input symbols: there are fewer"
-    or not own.output_symbols and "output symbols: there are fewer"
-    or type(own.chance) ~= "number" and "chance: it has no value" or nil
+    or not settled.input_symbols and "input symbols: the header lists fewer than these options use"
+    or not settled.output_symbols and "output symbols: the header lists fewer than these options use"
+    or type(settled.chance) ~= "number" and "chance: it has no value" or nil
 end
 
 -- The facts for a spec's options: lengths in n alone, symbols, chance and axes for these options; or nil and the

@@ -36,14 +36,14 @@ local write = require("base.write")
 
 local M = {}
 
-local SHOWN = "runtime/data/tasks/"
+local SHOWN_FOLDER = "runtime/data/tasks/"
 local LONGEST_LINE = 500 -- characters of a header's line, at most; several patterns are matched with each line
 
 local REQUIRED = { "input symbols", "output symbols", "input length", "output length", "chance" }
 local KEYS = task_lines.KEYS
 
 -- Words that cannot be kinds: longhand/task.h has types of functions with the names lh_task_<word>.
-local TAKEN = { sample = true, collect = true, expand = true, solve = true, place = true }
+local RESERVED = { sample = true, collect = true, expand = true, solve = true, place = true }
 
 -- For callers that handle one task: functions of task_lines.lua and formulas.lua.
 M.length, M.settle = formulas.compute, task_lines.settle
@@ -198,12 +198,13 @@ local function read_task(kind, path, text, d)
     end
   end
   if facts.axes and not facts.sets then
-    report(lines[1], "an axis is there, but no sets", "sets: train test; axes are for tasks with sets of examples")
+    report(lines[1], "the header has an axis, but no sets",
+      "sets: train test; axes are for tasks with sets of examples")
   elseif facts.sets and ((facts.input_length or "") .. " " .. (facts.output_length or "")):find("%f[%w_]n%f[^%w_]") then
     report(lines[1], "a length depends on n",
       "the greatest lengths that examples have, as numbers, in a task with sets")
   end
-  if TAKEN[kind] then
+  if RESERVED[kind] then
     report(whole, ("no task can be called %q: longhand/task.h has a lh_task_%s"):format(kind, kind),
       "another name for the file")
   elseif not text:find("lh_task_" .. kind .. "%s*%(") then
@@ -237,7 +238,7 @@ function M.read_own(path, text, d)
   for _, line in ipairs(declarations) do
     if not text:find(line:gsub(" ", "%%s+") .. "%s*;") then
       return refuse(("the line `%s;` is missing"):format(line),
-        "it before the function, so that the compiler compares their parameters")
+        "this line before the function, so that the compiler compares their parameters")
     end
   end
   facts.text = text:gsub("([^\n])$", "%1\n")
@@ -248,13 +249,13 @@ end
 function M.read(folder, d)
   local tasks = { list = {} }
   if lfs.attributes(folder, "mode") ~= "directory" then
-    d:add({ path = SHOWN, what = "there is no such folder", expected = "the runtime's tasks" })
+    d:add({ path = SHOWN_FOLDER, what = "there is no such folder", expected = "the runtime's tasks" })
     return tasks
   end
   local kinds = lists.map(paths.list_base_names(folder, ".c"), function(name) return name:match("^%l[%l%d_]*$") end)
   for _, kind in ipairs(kinds) do
     local text = assert(write.read(folder .. "/" .. kind .. ".c")):gsub("\r\n?", "\n")
-    tasks[kind] = read_task(kind, SHOWN .. kind .. ".c", text, d)
+    tasks[kind] = read_task(kind, SHOWN_FOLDER .. kind .. ".c", text, d)
     tasks.list[#tasks.list + 1] = tasks[kind]
   end
   return tasks

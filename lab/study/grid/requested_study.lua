@@ -90,7 +90,7 @@ end
 -- Returns the value of a field for a study in the folder of runs: the relative path of a file is made relative to that
 -- folder, and other values remain unchanged.
 local function rebase_path(work, field, value)
-  local entry = schema.at[field]
+  local entry = schema.by_path[field]
   if type(value) == "string" and entry and FILES[entry.type] and value:sub(1, 1) ~= "/" then
     return paths.make_relative(paths.normalise(work.spec_folder .. "/" .. value), work.folder)
   end

@@ -69,8 +69,8 @@ local PARAMETER = shapes.object({
 end })
 
 local VALUE = shapes.integer(0, axes.LARGEST)
-local NOISE = shapes.object({ list = shapes.list(shapes.number({ min = 0, max = axes.LOUDEST }), schema.LONGEST) },
-  { required = { "list" } })
+local DEVIATION = shapes.number({ min = 0, max = axes.LARGEST_NOISE })
+local NOISE = shapes.object({ list = shapes.list(DEVIATION, schema.LONGEST) }, { required = { "list" } })
 local BY = shapes.object({ [axes.NOISE] = NOISE }, { names = "^[%a_][%w_]*$", others = shapes.either(shapes.boolean,
   shapes.object({ first = VALUE, last = VALUE, step = LENGTH, list = shapes.list(VALUE, schema.LONGEST, true) })) })
 

@@ -135,7 +135,7 @@ local NOT_IN_FORMULAS = { "%f[%w_]end%f[^%w_]", "%f[%w_]function%f[^%w_]", "%f[%
 local function find_invalid(from, path)
   for _, name in ipairs(canonical.sort_keys(from)) do
     local at = path .. name
-    local field = schema.at[at]
+    local field = schema.by_path[at]
     local inner = field and field.type == "table" and type(from[name]) == "table" and find_invalid(from[name], at
       .. ".")
     if inner then
@@ -144,7 +144,7 @@ local function find_invalid(from, path)
       return "it has the field " .. diagnostics.show(at) .. ", which this version does not have"
     end
   end
-  local score = schema.at[path .. "score"] and from.score
+  local score = schema.by_path[path .. "score"] and from.score
   local is_invalid = score and lists.find(NOT_IN_FORMULAS, function(pattern) return score:find(pattern) end)
   return is_invalid and ("its %sscore is no formula"):format(path) or nil
 end
@@ -157,7 +157,7 @@ local NOT_IN_SETTINGS = { id = true, source = true, init = true, ["task.source"]
 -- Appends the words that M.list_settings returns for one table of the specs. path: as in find_foreign.
 local function add_settings(list, want, have, path)
   for _, name in ipairs(canonical.merge_keys(want, have)) do
-    local at, field = path .. name, schema.at[path .. name]
+    local at, field = path .. name, schema.by_path[path .. name]
     local wanted, found = want[name], have[name]
     if wanted == nil and field and field.left_out and field.left_out ~= "empty" then
       wanted = get_omitted_default(field)
