@@ -98,9 +98,9 @@ return {
       "by default: products in tiles that a block stages in shared memory; device_produ"
       .. "cts = \"warps\" issues fewer instructions, but no GPU has timed it yet" },
     { "gpu shared memory", "50176 bytes",
-      "of a block, at every length: 49152 that operations use in turn, most of all prod"
-      .. "ucts (width 64), and 1024 for the block's state; attention: 8 heads of 8 channel"
-      .. "s, a thread for each head" },
+      "of a block, at every length: 49152 that operations use in turn, the most for pro"
+      .. "ducts (width 64), and 1024 for the block's state; attention: 8 heads of 8 channe"
+      .. "ls, a thread for each head" },
     { "gpu attention", "probabilities recomputed",
       "a thread owns a query, a key or a distance and loops over its pairs: no atomics,"
       .. " a fixed order of sums" },

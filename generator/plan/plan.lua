@@ -54,7 +54,7 @@ local function list_files(plan)
   return files
 end
 
--- Facts that are known before anything is derived. Generated code is linked by names longhand_<role>_<symbol>. A role
+-- The fields that need no derivation. Generated code is linked by names longhand_<role>_<symbol>. A role
 -- is one word without underscore: spec; x8664, x8664v3, x8664v4, aarch64 (the code for one instruction-set level);
 -- cuda, images, text (the CUDA half); train, evaluate (its kernels). No other names begin with longhand_: names of the
 -- runtime begin with lh_, names of a task with lh_task_. C reserves two underscores in a row for compilers, so the
@@ -85,11 +85,11 @@ local function build(resolved, facts)
   enter(experiment.derive(plan, facts.task, facts.network))
   enter(dimensions.derive(plan))
   enter(costs.measure_training(plan, facts.task))
-  local added = encoding_facets.derive_added(plan, facts)
-  enter(model_network.derive_attentions(plan, added, facts.network))
-  enter(encoding_facets.derive(plan, facts, added))
-  local of_model, net, lists = model_network.derive(plan, facts.network)
-  enter(of_model)
+  local added_vectors = encoding_facets.derive_added_vectors(plan, facts)
+  enter(model_network.derive_attentions(plan, added_vectors, facts.network))
+  enter(encoding_facets.derive(plan, facts, added_vectors))
+  local model_fields, net, lists = model_network.derive(plan, facts.network)
+  enter(model_fields)
   recomputed_weights.settle(plan)
   terms.settle(plan)
   enter(encoding_facets.derive_shared(plan))
@@ -97,7 +97,7 @@ local function build(resolved, facts)
   enter(optimizer.derive(plan))
   enter(costs.derive(plan, net, facts.task))
   enter(cuda.derive(plan, net, lists))
-  enter({ about = describe.make_comments(plan) })
+  enter({ comments = describe.make_comments(plan) })
   enter({ digest = digests.digest_plan(plan), model_digest = digests.digest_model(plan) })
   if facts.init then
     checkpoint.check(plan, facts.init)

@@ -1,4 +1,4 @@
-% include("parts/banner.tpl", { template = "common/config.h.tpl", about = about.config })
+% include("parts/banner.tpl", { template = "common/config.h.tpl", lines = comments.config })
 #ifndef LH_CONFIG_H
 #define LH_CONFIG_H
 

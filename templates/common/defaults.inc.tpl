@@ -1,4 +1,4 @@
-% include("parts/banner.tpl", { template = "common/defaults.inc.tpl", about = about.defaults })
+% include("parts/banner.tpl", { template = "common/defaults.inc.tpl", lines = comments.defaults })
 
 static const char defaults[${defaults.reserved}] =
 % for i, line in ipairs(defaults.lines) do

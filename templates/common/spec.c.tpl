@@ -1,4 +1,4 @@
-% include("parts/banner.tpl", { template = "common/spec.c.tpl", about = about.spec })
+% include("parts/banner.tpl", { template = "common/spec.c.tpl", lines = comments.spec })
 #include "longhand/spec.h"
 
 #include "defaults.inc"
@@ -26,7 +26,7 @@ lh_task_place lh_place_${task.kind}; % if token_positions and not token_position
 
 % end
 % for _, list in ipairs(lists) do
-/* ${c_comment(list.about)} */
+/* ${c_comment(list.comment)} */
 % if #list.lines == 1 then
 static const ${list.type} ${list.name}[] = {${list.lines[1]}};
 % else
@@ -169,7 +169,7 @@ static const lh_trace_site sites[] = {
 };
 
 /* A multiply-add counts as two operations, the backward pass as two forward passes.
- * ${line} % for _, line in ipairs(about.flops)
+ * ${line} % for _, line in ipairs(comments.flops)
  */
 % local forward, rows, names = "", "", {}
 % for i, stream in ipairs(flops.streams) do

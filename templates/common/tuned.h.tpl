@@ -1,4 +1,4 @@
-% include("parts/banner.tpl", { template = "common/tuned.h.tpl", about = about.tuned })
+% include("parts/banner.tpl", { template = "common/tuned.h.tpl", lines = comments.tuned })
 #ifndef LH_TUNED_H
 #define LH_TUNED_H
 

@@ -3,7 +3,7 @@
 % local lengths = has_two_streams and "w->" .. stream.name .. "." or "w->"
 % local of_source = has_two_streams and ", and of the " .. streams[1].name or ""
 % local weight, bias = cpu.tied and "w->" .. panels_member .. "->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
-% include("parts/banner.tpl", { template = "cpu/decode.inc.tpl", about = about.decode })
+% include("parts/banner.tpl", { template = "cpu/decode.inc.tpl", lines = comments.decode })
 
 /* Decoding calls the functions of evaluation, or others with the same order of sums, so a logit has the same bits as in
  * a pass over the whole sequence. Sums over keys lack the terms of later keys, which are exact zeros in that pass. */

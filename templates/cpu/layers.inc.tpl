@@ -1,5 +1,5 @@
 % local length = streams[2] and "length" or "w->length"
-% include("parts/banner.tpl", { template = "cpu/layers.inc.tpl", about = about.layers })
+% include("parts/banner.tpl", { template = "cpu/layers.inc.tpl", lines = comments.layers })
 % if cpu.masks then
 
 % if cpu.part then

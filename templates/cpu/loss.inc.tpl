@@ -5,7 +5,7 @@
 % local factor = by_sequence and "weight" or "(real)block->loss_scale"
 % local tokens = cpu.part and "tokens of w->read" or "tokens"
 % local weight, bias = cpu.tied and "w->" .. panels_member .. "->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
-% include("parts/banner.tpl", { template = "cpu/loss.inc.tpl", about = about.loss })
+% include("parts/banner.tpl", { template = "cpu/loss.inc.tpl", lines = comments.loss })
 
 /* Counts of the answers to one sequence's labels. */
 typedef struct answer {

@@ -1,6 +1,6 @@
 % local real = precision == "float64" and f64 or f32
 % local skips = flops.masked[1] or cpu.part or cpu.vocabulary
-% include("parts/banner.tpl", { template = "cpu/step.c.tpl", about = about.step })
+% include("parts/banner.tpl", { template = "cpu/step.c.tpl", lines = comments.step })
 #include "config.h"
 #include "tuned.h"
 

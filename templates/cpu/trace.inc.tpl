@@ -1,4 +1,4 @@
-% include("parts/banner.tpl", { template = "cpu/trace.inc.tpl", about = about.trace })
+% include("parts/banner.tpl", { template = "cpu/trace.inc.tpl", lines = comments.trace })
 
 % if attentions[1] then
 /* The pass calls the functions of evaluation, so results are equal. After each layer, scores and weights are recomputed

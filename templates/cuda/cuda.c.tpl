@@ -1,6 +1,6 @@
 % local step_draws = cuda.step_draws
 % local longest_lengths = streams[2] and "make_lengths(longest)" or "longest->length[0]"
-% include("parts/banner.tpl", { template = "cuda/cuda.c.tpl", about = about.cuda })
+% include("parts/banner.tpl", { template = "cuda/cuda.c.tpl", lines = comments.cuda })
 #include "config.h"
 
 #include <string.h>

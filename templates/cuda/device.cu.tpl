@@ -1,5 +1,5 @@
 % local real = precision == "float64" and f64 or f32
-% include("parts/banner.tpl", { template = "cuda/device.cu.tpl", about = about.device })
+% include("parts/banner.tpl", { template = "cuda/device.cu.tpl", lines = comments.device })
 #ifndef DYNAMIC_SHARED
 #define DYNAMIC_SHARED(type, name) extern __shared__ type name[]
 #endif

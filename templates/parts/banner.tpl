@@ -4,5 +4,5 @@
  * spec      ${c_comment(source)}
  * template  templates/${template}
  *
- * ${c_comment(line)} % for _, line in ipairs(about)
+ * ${c_comment(line)} % for _, line in ipairs(lines)
  */

@@ -281,7 +281,8 @@ local function render_part(template, part, cases)
   return parts.render(root, template, { part = part, cases = cases, tokens = TOKENS, heads = HEADS,
     layers = LAYERS, max_position = MAX_POSITION, logits = format_hexadecimal(LOGITS),
     weights = format_hexadecimal(WEIGHTS), family = parts.settle_family(nil, HEADS, LAYERS),
-    source = "a random formula", command = "lua5.4 tests/expressions/generate.lua", about = { score = { self = {} } } })
+    source = "a random formula", command = "lua5.4 tests/expressions/generate.lua",
+    comments = { score = { self = {} } } })
 end
 
 -- Parts of the messages with which random formulas may be refused.

@@ -86,6 +86,6 @@ for _, name in ipairs(project:list_names("spec/encodings", ".lua")) do
 end
 local plan = { entries = entries, tokens = TOKENS, heads = HEADS, layers = LAYERS, max_position = MAX_POSITION,
   family = parts.settle_family(nil, HEADS, LAYERS), source = "a preset",
-  command = "lua5.4 tests/expressions/library.lua", about = { score = { self = {} } } }
+  command = "lua5.4 tests/expressions/library.lua", comments = { score = { self = {} } } }
 assert(write.files(folder, { { path = "part_library.c", text = parts.render(root, "library.c.tpl", plan) },
   { path = "device_library.cpp", text = parts.render(root, "device_library.cpp.tpl", plan) } }))

@@ -67,7 +67,7 @@ function TestWords.test_the_network_is_on_the_page()
   lu.assertStrContains(own, "logits by the tokens' vectors, loss")
   local lst = plan_page.format_page(make_plan({ ["model.embedding"] = "linear", ["model.branch_activation"] = "gelu",
     ["model.readout"] = "last", ["task.kind"] = "even_pairs" }, make_task(2, 2)))
-  lu.assertStrContains(lst, "float32, linear embedding, gelu behind the feed-forward part, "
+  lu.assertStrContains(lst, "float32, linear embedding, gelu after the feed-forward part, "
     .. "answers at the last token of the input\n")
   lu.assertStrMatches(lst, ".*\n    branch +%[tokens%]%[64%] .* gelu: branch_sum\n.*")
 end
@@ -178,14 +178,14 @@ function TestWords.test_comments_fit_a_line()
     ["encoding.rotation.kind"] = "rope", ["encoding.rotation.base"] = "123456789012",
     ["encoding.positions.kind"] = "randomized", ["encoding.positions.max_position"] = "1048576",
     ["encoding.positions.sorted"] = "false" })
-  local choice = widest.about
-  for file, lines in pairs(choice) do
+  local comments = widest.comments
+  for file, lines in pairs(comments) do
     for _, line in ipairs(lines.self or lines) do
       lu.assertTrue(#line <= 117, file .. ": " .. line)
       lu.assertStrMatches(line, "%S.*%S")
     end
   end
-  lu.assertEquals(choice.attention.self, {
+  lu.assertEquals(comments.attention.self, {
     "Self-attention over whole sequences, forward and backward: softmax(q k / sqrt(head width)) v.",
     "Learned vectors are added to the token embedding, queries and keys are rotated (base 1.23456789e+11); unsorted",
     "positions drawn from 0 .. 1048575.",

@@ -49,7 +49,7 @@ local function derive(plan, score)
   for name, value in pairs(encoding_module.derive_shared(plan)) do
     plan[name] = value
   end
-  plan.about = describe.make_comments(plan)
+  plan.comments = describe.make_comments(plan)
   return plan
 end
 

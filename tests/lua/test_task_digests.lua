@@ -180,7 +180,7 @@ function TestTaskDigests.test_a_checkpoint_that_does_not_fit_is_reported()
   support.write("torn.safetensors", whole:sub(1, #whole - 1))
   support.write("text.safetensors", "{}")
   for name, words in pairs({
-    ["less.safetensors"] = plain.tensors[2].name .. " is missing (it is of teacher)",
+    ["less.safetensors"] = plain.tensors[2].name .. " is missing (a checkpoint of teacher)",
     ["rope.safetensors"] = "its model digest is 0123456789abcdef",
   }) do
     local plan, problem = plans.plan_task(PARITY, MODEL .. ("init = %q"):format(name))

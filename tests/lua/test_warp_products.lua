@@ -209,10 +209,10 @@ function TestWarpProducts.test_the_plan_shows_shared_memory()
     find_choice(make_plan("none", "tiles"),
     "gpu shared memory")
   lu.assertEquals(warps.value, ("%d bytes"):format(2 * 24 * 256 * 4 + 1024))
-  lu.assertStrContains(warps.why, "49152 that operations use in turn, most of all chains of products (width 64)")
+  lu.assertStrContains(warps.why, "49152 that operations use in turn, the most for chains of products (width 64)")
   lu.assertStrContains(warps.why, "attention: 8 heads of 8 channels, fragments of 32 rows")
   lu.assertEquals(tiles.value, ("%d bytes"):format(6 * 32 * 64 * 4 + 1024))
-  lu.assertStrContains(tiles.why, "most of all products (width 64)")
+  lu.assertStrContains(tiles.why, "the most for products (width 64)")
   lu.assertStrContains(tiles.why, "8 heads of 8 channels, a thread for each head")
 end
 
@@ -225,10 +225,10 @@ function TestWarpProducts.test_the_plan_shows_where_gradients_of_weights_are_add
   end
   local short, long = plan_lengths(40), plan_lengths(60)
   lu.assertEquals({ short.cuda.by_team, long.cuda.by_team }, { true, false })
-  lu.assertEquals(short.cuda.kept_bytes, 128 * 80 * 5 * (64 + 192 + 64 + 64 + 64 + 256 + 256 + 64) * 4)
+  lu.assertEquals(short.cuda.operand_bytes, 128 * 80 * 5 * (64 + 192 + 64 + 64 + 64 + 256 + 256 + 64) * 4)
   local chosen = find_choice(short, "gpu gradients of weights")
   lu.assertEquals(chosen.value, "over the batch")
-  lu.assertStrContains(chosen.why, ("%.1f MB"):format(short.cuda.kept_bytes / 1e6))
+  lu.assertStrContains(chosen.why, ("%.1f MB"):format(short.cuda.operand_bytes / 1e6))
   lu.assertEquals(find_choice(long, "gpu gradients of weights").value, "by shard")
   lu.assertNil(find_choice(make_plan("none", "tiles"), "gpu gradients of weights"))
   for name, is_for_shards in pairs({ product_gradient = true, add_up_tile = false }) do

@@ -199,7 +199,7 @@ continues_from_the_teacher() {
         ! grep -q additive "$written" &&
         ./longhand check "$written" &&
         [ "$(print_digest "$written")" != "$(print_digest "$written" --set init=false)" ] &&
-        ends_with 1 'embed.token.weight has shape [15, 32] (it is of counts)' ./longhand check "$written" \
+        ends_with 1 'embed.token.weight has shape [15, 32] (a checkpoint of counts)' ./longhand check "$written" \
             --set model.width=64 &&
         ends_with 2 'the parameters were trained with' calibrate --init --positions none
 }

@@ -6,7 +6,7 @@
 local M = {}
 
 function M.check(plan, init)
-  local owner = init.id and (" (it is of %s)"):format(init.id) or ""
+  local owner = init.id and (" (a checkpoint of %s)"):format(init.id) or ""
   local function refuse(what, expected, hint)
     error({ problem = true, field = "init", what = ("%s: %s%s"):format(init.shown, what, owner), expected = expected,
       hint = hint })
@@ -21,7 +21,7 @@ function M.check(plan, init)
   end
   if init.model_digest and init.model_digest ~= plan.model_digest then
     refuse("its model digest is " .. init.model_digest, plan.model_digest,
-      "tensors and shapes are the same; heads, the encoding, the mask or what tokens mean are not")
+      "tensors and shapes agree, but heads, the encoding, the mask or the meaning of tokens differ")
   end
 end
 

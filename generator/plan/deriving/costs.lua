@@ -66,7 +66,7 @@ function M.measure_training(plan, facts)
 end
 
 -- Operations of the forward pass of one sequence. size: the list of tokens of every stream, or the number of tokens of
--- all streams together, of which each has an equal part. Passes by the length are about proportional to the tokens.
+-- all streams together, divided equally between them. Passes by the length are about proportional to the tokens.
 function M.count_forward(plan, size)
   local function get_tokens(s)
     return type(size) == "table" and size[s + 1] or size / #plan.streams

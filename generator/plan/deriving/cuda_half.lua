@@ -7,7 +7,7 @@
 --
 --   threads            the number of threads of a thread block
 --   by_team            the thread blocks of a model sum gradients of products' weights over all tokens of the batch;
---                      kept_bytes: bytes of the operands that shards would store for these sums, at most, or false
+--                      operand_bytes: bytes of the operands that shards would store for these sums, or false
 --   products           "generated": one kernel runs whole steps; "library", from width library_width on: a step is a
 --                      sequence of launches, of a kernel's phases and of a library's products over the whole batch
 --   multiplies         the device text has its own products, either all or only those of tables; multiplies_tables:
@@ -90,7 +90,7 @@ local BLOCK_STATE = 1024 -- bytes of shared memory for the state of all threads 
 local OTHER_STATE, STATE_STEP = 512, 256
 local SUM_STATE = 14 -- words of 8 bytes for sums over the batch: kernels/cuda/product_weights.cu
 -- Bytes that shards of one model store for sums over the batch, at most; beyond this each shard has its own products.
-local MAX_KEPT_BYTES = 256 << 20
+local MAX_OPERAND_BYTES = 256 << 20
 local FAMILY_STATE = 9 -- addresses of a family's tables, sums and draws; OTHER_STATE includes those of one family
 
 local PRODUCTS = {
@@ -174,7 +174,7 @@ local function list_kernels(plan, device, multiplies, by_team)
   return lists.append(list, lists.map(plan.operation_kernels, function(name) return ("cuda/%s.cu"):format(name) end))
 end
 
--- Tensors without a useful gradient: the first and last element of each, and `columns` of every `stride`.
+-- Tensors that are not learned: their first and last element; rows of `columns` elements are `stride` elements apart.
 local function list_constants(plan)
   local list = lists.map(plan.tensors, function(t)
     local rows, columns = #t.shape == 2 and t.shape[1] or 1, t.shape[#t.shape]
@@ -194,11 +194,11 @@ end
 
 -- The bytes of a thread block's state: an address for each array of the network, and a part that every model has.
 local function measure_block_state(plan, device)
-  local of_sum = device.operands.list[1] and SUM_STATE + 2 * #device.operands.list or 0
-  local arrays = of_sum + #device.always + #device.training + #device.bits
+  local sum_words = device.operands.list[1] and SUM_STATE + 2 * #device.operands.list or 0
+  local words = sum_words + #device.always + #device.training + #device.bits
     + FAMILY_STATE * math.max(0, #plan.attentions - 1) + (device.decoding and 4 + #device.decoding.caches or 0)
     + lists.sum(device.blocks, function(block) return #block.members + 2 end) -- its layers, and state of loops
-  return math.max(BLOCK_STATE, (OTHER_STATE + 8 * arrays + STATE_STEP - 1) // STATE_STEP * STATE_STEP)
+  return math.max(BLOCK_STATE, (OTHER_STATE + 8 * words + STATE_STEP - 1) // STATE_STEP * STATE_STEP)
 end
 
 -- The network in device code; or false, and the reason why there is no device code.
@@ -405,8 +405,8 @@ function M.derive(plan, net, executed)
   local library = plan.width >= schema.LIBRARY_WIDTH -- products over the batch are worth their launches
   local tables = has_any(plan, "biases")
   local multiplies = not library or tables
-  local kept_bytes = plan.cuts_by_warp and count_operand_bytes(plan, executed)
-  local by_team = kept_bytes and kept_bytes <= MAX_KEPT_BYTES
+  local operand_bytes = plan.cuts_by_warp and count_operand_bytes(plan, executed)
+  local by_team = operand_bytes and operand_bytes <= MAX_OPERAND_BYTES
   local chip = count_chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
   local cuda = {
     threads = THREADS,
@@ -415,7 +415,7 @@ function M.derive(plan, net, executed)
     multiplies = multiplies,
     multiplies_tables = tables,
     by_team = by_team,
-    kept_bytes = kept_bytes,
+    operand_bytes = operand_bytes,
     gradients = library and "gradients" or "parameters",
     chip = chip,
     replicas = library and chip or math.min(plan.train.batch, REPLICA_SHARDS),

@@ -2,10 +2,10 @@
 --
 -- Input: a plan with its resolved spec and task. Output: layers (of all stacks), width, feedforward, readout, streams,
 -- classes, class_columns (classes, rounded up to whole vectors), real_bytes (of a number), dropout, block_tokens,
--- cuts_by_warp (device_products is "warps"); part_start, a call in generated code; and of the vocabulary computation,
--- tokens (their number), tokens_text, empty_token, decoder, reading, token_constants. M.attentions gives, for
--- model_network.lua, the families that a description of the kind may name. A family of attentions has the attentions of
--- one place in the block, over all layers of a stack; encoding_facets.lua adds its facets:
+-- cuts_by_warp (device_products is "warps"); part_start, a call in generated code; and about the vocabulary:
+-- computation, tokens (their number), tokens_text, empty_token, decoder, reading, token_constants. M.attentions gives,
+-- for model_network.lua, the families that a description of the kind may name. A family of attentions has the
+-- attentions of one place in the block, over all layers of a stack; encoding_facets.lua adds its facets:
 --   name           "self"; the family's functions and types in generated code contain it
 --   spec_name        its name in the spec, the same in all models of a kind
 --   prefix, PREFIX the prefix of its constants and of its members in shared structs: "" for a single family

@@ -1,7 +1,7 @@
 -- The positional encoding: the plan's part for every facet, the random positions, and the largest length of a sequence.
 --
 -- Input: a plan with its families of attentions; the task's header and the formula of the score (facts of plan.lua);
--- the additive encoding (M.derive_added, which is known before the families).
+-- the additive encoding (M.derive_added_vectors, which is known before the families).
 -- Output of M.derive. Each family gets:
 --   the plans of its facets' pages
 --   tempered    text about the temperature, for the comment on the scale of its logits, or ""
@@ -156,10 +156,10 @@ end
 
 -- The families that use positions of a stream's tokens: { positions, PREFIX of their constants, field }. With several
 -- streams, the draw of the additive encoding, if there is one, comes first.
-function M.list_readers(plan, stream, drawn)
+function M.list_readers(plan, stream, input_draw)
   local list, encoding = {}, plan.resolved.encoding
-  if plan.streams[2] and drawn and not drawn.by_token then
-    list[1] = { positions = drawn, PREFIX = drawn.PREFIX, field = "encoding" }
+  if plan.streams[2] and input_draw and not input_draw.by_token then
+    list[1] = { positions = input_draw, PREFIX = input_draw.PREFIX, field = "encoding" }
   end
   for _, family in ipairs(dimensions.list_families(plan)) do
     if not plan.streams[2] or family.queries.stream == stream.index or family.keys.stream == stream.index then
@@ -173,12 +173,12 @@ end
 -- Limits the numbers that may be given for a stream's draws to those that all its readers can take: positions from
 -- first_position to below position_range, distances below distance_range (range 0: none are drawn). by_sequence: the
 -- reader (M.list_readers) for which every sequence has its own positions, or false.
-local function settle_stream(plan, stream, drawn)
+local function settle_stream(plan, stream, input_draw)
   stream.by_sequence, stream.position_range, stream.first_position, stream.distance_range = false, 0, 0, 0
   local function find_least(a, b) -- 0: no limit yet
     return a == 0 and b or math.min(a, b)
   end
-  for _, reader in ipairs(M.list_readers(plan, stream, drawn)) do
+  for _, reader in ipairs(M.list_readers(plan, stream, input_draw)) do
     local positions, distance = reader.positions, reader.positions.distance or {}
     if positions.kind ~= "index" then
       stream.position_range = find_least(stream.position_range, positions.max_position)
@@ -192,7 +192,7 @@ local function settle_stream(plan, stream, drawn)
 end
 
 -- The most tokens of a sequence that the encoding allows, { tokens, because }; false if it allows any number.
-local function find_limit(plan, additive, drawn)
+local function find_limit(plan, additive, input_draw)
   local limit = false
   local function add(tokens, field, value)
     if not limit or tokens < limit.tokens then
@@ -200,34 +200,34 @@ local function find_limit(plan, additive, drawn)
     end
   end
   for _, stream in ipairs(plan.streams) do
-    for _, reader in ipairs(M.list_readers(plan, stream, drawn)) do
+    for _, reader in ipairs(M.list_readers(plan, stream, input_draw)) do
       local range, distance = reader.positions.range, reader.positions.distance or {}
       if range or distance.range then -- random distances alone: n tokens have distances below n
         add(range or distance.max_position, reader.field .. ".positions.max_position", range or distance.range)
       end
     end
   end
-  if drawn and drawn.by_token then
-    local token_limit = drawn.by_token.limit
+  if input_draw and input_draw.by_token then
+    local token_limit = input_draw.by_token.limit
     limit = token_limit and not (limit and limit.tokens < token_limit.tokens) and token_limit or limit
-  elseif additive.kind == "learned" and not drawn then
+  elseif additive.kind == "learned" and not input_draw then
     add(additive.rows, "encoding.additive.rows", additive.rows)
   end
   return limit
 end
 
--- Adds the fields of the plan about sampled positions to `part`. drawn: the positions of the additive encoding.
-local function add_draws(part, plan, drawn)
+-- Adds the fields of the plan about sampled positions to `part`. input_draw: the positions of the additive encoding.
+local function add_draws(part, plan, input_draw)
   settle_sites(plan)
   part.sequence_scratch = false
   for _, stream in ipairs(plan.streams) do
-    settle_stream(plan, stream, drawn)
+    settle_stream(plan, stream, input_draw)
     local reader, largest = stream.by_sequence, part.sequence_scratch
     if reader and not (largest and largest.count >= reader.positions.max_position) then
       part.sequence_scratch = { name = reader.PREFIX .. "MAX_POSITION", count = reader.positions.max_position }
     end
   end
-  part.input_draw, part.drawn_text = drawn, {}
+  part.input_draw, part.drawn_text = input_draw, {}
   for _, name in ipairs({ "position_range", "first_position", "distance_range" }) do
     local numbers = lists.map(plan.streams, function(stream) return stream[name] end)
     part.drawn_text[name] = lists.max(numbers, function(n) return n end) > 0
@@ -241,17 +241,17 @@ local function add_draws(part, plan, drawn)
 end
 
 -- The vectors added to those of tokens, without their parameters and their sampled positions.
-function M.derive_added(plan, facts)
+function M.derive_added_vectors(plan, facts)
   return additive_facet.plan_added(plan.resolved.encoding, plan.resolved.model, facts.task)
 end
 
 -- Whether blocks of sequences share values that depend on their lengths: draws, or tables of a step.
-local function has_values_of_lengths(plan, drawn)
-  return drawn and drawn.is_separate and drawn.kind == "randomized" or lists.any(dimensions.list_families(plan),
-    function(family)
-      return family.positions.kind == "randomized" or family.positions.distance.draws or family.relative.has_step_tables
-        or family.score.kind == "expression"
-    end)
+local function has_values_of_lengths(plan, input_draw)
+  local is_drawn_by_length = input_draw and input_draw.is_separate and input_draw.kind == "randomized"
+  return is_drawn_by_length or lists.any(dimensions.list_families(plan), function(family)
+    return family.positions.kind == "randomized" or family.positions.distance.draws or family.relative.has_step_tables
+      or family.score.kind == "expression"
+  end)
 end
 
 -- Whether shorter sequences can read a part of the tables for the longest ones: this holds if the only tables are rows
@@ -267,11 +267,11 @@ end
 -- The positions that the runtime derives from tokens, or false. Positions that the task gives have greatest, the
 -- greatest position; positions of digits in numbers have offset; digits, the tokens that are digits; lines, a C
 -- initialiser that marks these tokens.
-local function derive_token_positions(plan, task, drawn)
-  if not drawn or not drawn.by_token then
+local function derive_token_positions(plan, task, input_draw)
+  if not input_draw or not input_draw.by_token then
     return false
-  elseif drawn.by_token.greatest then
-    return { greatest = drawn.by_token.greatest, digits = false }
+  elseif input_draw.by_token.greatest then
+    return { greatest = input_draw.by_token.greatest, digits = false }
   end
   local digits, lines = {}, {}
   local function add(symbols, first)
@@ -287,20 +287,21 @@ local function derive_token_positions(plan, task, drawn)
   for i = 1, #marks, MARKS_PER_LINE do
     lines[#lines + 1] = table.concat(marks, " ", i, math.min(i + MARKS_PER_LINE - 1, #marks))
   end
-  return { offset = drawn.by_token.offset, digits = digits, lines = lines }
+  return { offset = input_draw.by_token.offset, digits = digits, lines = lines }
 end
 
-function M.derive(plan, facts, added)
+function M.derive(plan, facts, added_vectors)
   for _, family in ipairs(dimensions.list_families(plan)) do
     derive_family(plan, family, facts)
   end
-  local drawn = added.kind ~= "none" and plan_input_draw(plan)
-  local part, additive = {}, lists.merge(added, { draw = drawn })
-  additive.from_tables = not (drawn and drawn.kind == "sequence") -- a table has one row for a token of all sequences
-  add_draws(part, plan, drawn)
-  part.token_positions = derive_token_positions(plan, facts.task, drawn)
-  part.additive, part.limit = additive, find_limit(plan, additive, drawn)
-  part.by_length = plan.train.mixes and has_values_of_lengths(plan, drawn) or false
+  local input_draw = added_vectors.kind ~= "none" and plan_input_draw(plan)
+  local part, additive = {}, lists.merge(added_vectors, { draw = input_draw })
+  -- A table has one row for a token of all sequences.
+  additive.from_tables = not (input_draw and input_draw.kind == "sequence")
+  add_draws(part, plan, input_draw)
+  part.token_positions = derive_token_positions(plan, facts.task, input_draw)
+  part.additive, part.limit = additive, find_limit(plan, additive, input_draw)
+  part.by_length = plan.train.mixes and has_values_of_lengths(plan, input_draw) or false
   part.slices = part.by_length and has_only_slices(plan, part.any_draws)
   for _, family in ipairs(dimensions.list_families(plan)) do
     family.slices = part.slices

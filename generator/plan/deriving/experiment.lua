@@ -1,9 +1,9 @@
 -- The experiment without its model, for spec.c: the task, and the settings of training that are compiled in.
 --
 -- Input: a plan with its resolved spec, the task's header (tasks.lua), the file of the user's own network or nil.
--- Output: task, train, clip, own_network, and lists: C arrays { about, type, name, lines }; validation: false, or the
--- validation stream { lengths, examples, coincide }; coincide: { training, evaluation }, estimates of the shares of the
--- stream's inputs that also occur there.
+-- Output: task, train, clip, own_network, and lists: C arrays { comment, type, name, lines }; validation: false, or the
+-- validation stream { lengths, examples, coincide }; coincide: { training, evaluation }, the estimated shares of
+-- the stream's inputs that also occur in training and in the final evaluation.
 
 local alphabets = require("spec.task.alphabets")
 local features = require("spec.rules.features")
@@ -15,8 +15,8 @@ local validation = require("spec.rules.validation")
 
 local M = {}
 
-local function add_array(arrays, about, type, name, lines)
-  arrays[#arrays + 1] = { about = about, type = type, name = name, lines = lines }
+local function add_array(arrays, comment, type, name, lines)
+  arrays[#arrays + 1] = { comment = comment, type = type, name = name, lines = lines }
 end
 
 -- The C initialiser of the training lengths: list and its length, or first, last and step of a range.
@@ -57,17 +57,17 @@ local function add_options(facts, options, arrays)
   local words = lists.map(facts.options, function(option)
     return ("%s = %s"):format(option.name, options[option.name])
   end)
-  local about = table.concat(words, ", ")
-  add_array(arrays, about, "int", "task_options", { table.concat(values, ", ") })
-  return about
+  local text = table.concat(words, ", ")
+  add_array(arrays, text, "int", "task_options", { table.concat(values, ", ") })
+  return text
 end
 
 -- Adds the names of an alphabet to the arrays, unless the runtime has them; returns the name of their array.
-local function add_symbols(symbols, about, name, arrays)
+local function add_symbols(symbols, comment, name, arrays)
   if alphabets.are_unlisted_numbers(symbols) then
     return "lh_number_names"
   end
-  add_array(arrays, about, "char *const", name, literals.quote(symbols))
+  add_array(arrays, comment, "char *const", name, literals.quote(symbols))
   return name
 end
 
@@ -109,7 +109,7 @@ local function describe_task(facts, resolved, arrays)
     probe = find_token(facts.input_symbols, facts.probe),
     probe_symbol = facts.probe or false,
     literal = facts.literal or false,
-    loss = facts.loss or false, -- of all labels, or of counted labels; false: none is masked
+    loss = facts.loss or false, -- "all" or "counted" labels; false: no label is masked
     counted = facts.loss == "counted",
     chance = facts.chance,
     baseline = facts.baseline,

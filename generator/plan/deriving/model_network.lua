@@ -109,7 +109,7 @@ local function list_widths(net)
 end
 
 -- The parts of a plan that builder.build needs. families, additive: nil for those of the plan.
-local function describe_given(plan, model, families, additive)
+local function make_builder_input(plan, model, families, additive)
   return {
     model = model,
     tokens = { count = plan.tokens, text = "TOKENS", output = plan.decoder and plan.decoder.first_output or nil },
@@ -241,7 +241,7 @@ local function run_own(plan, model, file, families, additive)
       local network, section
       network, section, read, fields = handles.open(net, model, own_network.method)
       describe(network, section)
-    end, describe_given(plan, model, families, additive), chunk)
+    end, make_builder_input(plan, model, families, additive), chunk)
   end
   local net, problem = own_network.run(file.text, build)
   if not net then
@@ -269,7 +269,7 @@ local function find_identity(plan, net, model)
   local plain = complete({ kind = model.kind, heads = model.heads, layers = model.layers, width = model.width,
     encoder_layers = model.encoder_layers, decoder_layers = model.decoder_layers, cell = model.cell,
     feedforward = model.feedforward, dropout = model.dropout }, SECTION_DEFAULTS)
-  local default = builder.build(DESCRIPTIONS[model.kind], describe_given(plan, plain))
+  local default = builder.build(DESCRIPTIONS[model.kind], make_builder_input(plan, plain))
   local network_identity = identity.identify(net)
   return canonical.format(network_identity) ~= canonical.format(identity.identify(default)) and network_identity or nil
 end
@@ -290,7 +290,7 @@ end
 function M.build_network(plan, file, model)
   model = model or make_section(plan, file)
   if not file then
-    return builder.build(DESCRIPTIONS[model.kind], describe_given(plan, model))
+    return builder.build(DESCRIPTIONS[model.kind], make_builder_input(plan, model))
   end
   return build_own(plan, model, file)
 end
@@ -309,7 +309,7 @@ function M.derive_attentions(plan, additive, file)
   local families, list = dimensions.attentions[plan.resolved.model.kind](plan), {}
   local model, bare = make_section(plan, file), make_bare_families(families)
   local net = file and run_own(plan, model, file, bare, additive)
-    or builder.build(DESCRIPTIONS[model.kind], describe_given(plan, model, bare, additive))
+    or builder.build(DESCRIPTIONS[model.kind], make_builder_input(plan, model, bare, additive))
   for block, op in lists.iterate_nested(net.scopes, "ops") do
     list[#list + 1] = op.kind == "attention" and dimensions.place_in_block(op.family.original, op.family.name, block)
       or nil
@@ -387,7 +387,7 @@ local function settle_families(plan, net, executed, stream, labelled)
 end
 
 -- The files of kernels/cpu that generated code includes, by name.
-local function list_cpu_headers(plan, noise, of_operations)
+local function list_cpu_headers(plan, noise, operation_headers)
   local needed = {}
   for _, family in ipairs(plan.attentions) do
     local properties = terms.list(family)
@@ -399,7 +399,7 @@ local function list_cpu_headers(plan, noise, of_operations)
   end
   local list = lists.filter({ "rotation", "rotated", "score", "geometric", "counts" },
     function(header) return needed[header] end)
-  return lists.append(lists.append(list, of_operations), { noise and "noise" or nil })
+  return lists.append(lists.append(list, operation_headers), { noise and "noise" or nil })
 end
 
 function M.derive(plan, file)

@@ -2,7 +2,7 @@
 --
 -- Input: a plan with its network and its longest training length. Output: each attention gets `recomputed`: false, or
 --   pairs     weights of a sequence with at most this number of pairs of tokens are stored
---   queries   the number of queries whose weights are recomputed together, and used up while they are in cache
+--   queries   the number of queries whose weights are recomputed together, and read while they are in cache
 --   always    no weights are stored
 -- and `bounded` (dimensions.lua). The backward pass reads stored weights after those of all attentions, layers and
 -- heads, in every loop of a block, have been written: if all of them together exceed a core's share of the last cache,

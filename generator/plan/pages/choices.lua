@@ -38,12 +38,12 @@ local function add_shared_memory(plan, add)
       family.head_width, attends.in_fragments and ("fragments of %d rows"):format(attends.fragment_rows) or sharing)
   end)
   add("gpu shared memory", ("%d bytes"):format(cuda.staging * plan.real_bytes + cuda.block_state),
-    ("of a block, at every length: %d that operations use in turn, most of all %s (width %d), and %d for the block's "
-      .. "state; attention: %s"):format(cuda.staging * plan.real_bytes, users, plan.width, cuda.block_state,
+    ("of a block, at every length: %d that operations use in turn, the most for %s (width %d), and %d for the "
+      .. "block's state; attention: %s"):format(cuda.staging * plan.real_bytes, users, plan.width, cuda.block_state,
       table.concat(families, "; ")))
 end
 
--- Passes the choices of device code in which a block computes a whole pass of a shard.
+-- Adds the choices for device code in which a block computes a whole pass of a shard. add: as in M.list.
 local function add_block_choices(plan, add)
   local cuda = plan.cuda
   local products = plan.cuts_by_warp and PRODUCTS[plan.precision .. "_by_warp"] or PRODUCTS[plan.precision]
@@ -64,11 +64,11 @@ local function add_block_choices(plan, add)
     add("gpu gradients of weights", cuda.by_team and "over the batch" or "by shard", (cuda.by_team
       and "all blocks add up the tokens of all shards; for each model that trains at a time, shards keep %.1f MB for it"
       or "sums over the batch would keep %.1f MB for each model that trains at a time, which is too much"):format(
-        cuda.kept_bytes / 1e6))
+        cuda.operand_bytes / 1e6))
   end
 end
 
--- Passes the way in which a generative model's answers are decoded on a device.
+-- Adds the way in which a device decodes the answers of a generative model.
 local function add_decoding(plan, add)
   if plan.device.decoding then
     add("gpu decoding", "cached keys", "a launch decodes groups of up to 32 sequences of all models, a token of each "
@@ -79,8 +79,7 @@ local function add_decoding(plan, add)
   end
 end
 
--- Passes the choices of the CUDA half to add(what, value, why). A trainer asks the driver for the number of resident
--- blocks.
+-- Adds the choices for the CUDA half, except the number of resident blocks, for which a trainer asks the driver.
 local function add_cuda_choices(plan, add)
   local cuda, products = plan.cuda, PRODUCTS[plan.precision]
   if plan.no_device_code then
@@ -130,7 +129,7 @@ function M.list(plan)
     .. plan.train.shards .. " threads")
   if plan.by_step then
     add("steps", ("%d sequences"):format(plan.block_sequences),
-      "those of a shard; a product of a step has a row for each")
+      "the sequences of a shard; a product of a step has a row for each")
   else
     add("block_tokens", plan.block_tokens,
       "tokens that pass through all layers together, while their activations are hot in cache")

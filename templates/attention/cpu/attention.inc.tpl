@@ -1,5 +1,5 @@
 % local always = recomputed and recomputed.always
-% include("parts/banner.tpl", { template = "attention/cpu/attention.inc.tpl", about = about.attention[name] })
+% include("parts/banner.tpl", { template = "attention/cpu/attention.inc.tpl", lines = comments.attention[name] })
 
 /* Functions that layers call with the whole workspace:
  *

@@ -1,4 +1,4 @@
-% include("parts/banner.tpl", { template = "attention/cpu/scalar.inc.tpl", about = about.score[name] })
+% include("parts/banner.tpl", { template = "attention/cpu/scalar.inc.tpl", lines = comments.score[name] })
 
 % local scalar = terms.scalar
 % include("parts/scalar_constants.tpl", { scalar = scalar, device = "" })
