@@ -97,8 +97,8 @@ return {
       .. "to the tokens, and gradients are summed per symbol (on the CPU)" },
     { "score table by_distance", "[8][query - key]",
       "once per step: -(x.slope * abs(x.distance)); its gradient goes to x.slope" },
-    { "score in the pair loop", "logit made once",
-      "x.score + by_distance; its gradient does without the logit" },
+    { "score in the pair loop", "logit computed once",
+      "x.score + by_distance; its gradient does not need the logit" },
     { "gpu, one model", "128 shards",
       "a block computes the forward and backward pass of a shard; blocks wait for each "
       .. "other only to sum gradients" },

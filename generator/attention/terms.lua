@@ -9,8 +9,7 @@
 --   properties   true for each property of the term
 --   other fields   names in the term's text, which take precedence over the family's names
 --
--- Skeletons, the templates into whose slots terms insert text, read these properties, which are false if no term has
--- them:
+-- Skeletons are the templates with the slots. They read these properties, each false if no term has it:
 --
 --   pair vectors:
 --     pair_vectors     a pair has a vector, whose product with the query is added to the logit; the backward pass sums
@@ -21,29 +20,28 @@
 --     looks_ahead      vectors of consecutive keys are looked up together, before logits are computed
 --     computes_tables  tables of pair vectors are computed once a step
 --     biases           queries have biases, one for keys and one for rows
---     scans            a pass over the logits of a query's keys, from the last key to the first, precedes the scores
+--     scans_logits     a pass over the logits of a query's keys, from the last key to the first, precedes the scores
 --   pair scalar:
 --     scaled           the logit of a pair becomes a score
 --     tables           the score reads numbers from the step's tables, which are computed first
 --     needs_logits     the backward pass needs the logits of pairs
 --     trains           learned tables have gradients
---     changes          the gradient of a logit differs from that of its score
---     row              a function scores a query with a vector of consecutive keys
---     excludes_last_keys   `row` excludes the last keys of a sequence, whose vector would begin before a table by
---                      distance
+--     changes_gradient   the gradient of a logit differs from that of its score
+--     scores_rows      a function scores a query with a vector of consecutive keys
+--     excludes_last_keys   this function excludes the last keys of a sequence, whose vector would begin before a table
+--                      by distance
 --   domain:
 --     spans            a group of queries sees a span of keys, not all keys
 --     hides            a query may not see some keys of the span
---     opens            all queries of a group see the keys of the span before a certain key, so these pairs need no
---                      test
---     opens_later      these keys begin after the first key of the span
---     tests_all        every pair is tested, because a term also hides pairs of keys that all queries would see
---     gains            values that are added to scores are written before the scores
+--     has_open_keys    all queries of a group see a part of the span, the open keys, whose pairs need no test
+--     open_keys_begin_later   the open keys begin after the first key of the span
+--     tests_all        every pair is tested, because a term also hides pairs with open keys
+--     adds_values      values that are added to scores are written before the scores
 --     sees_all         a query that would see no key sees all keys
 --     by_head          heads see different pairs
 --     scattered        keys that a query sees are not consecutive
 --   contribution:
---     directional      the query adds numbers to logits of keys to the right and to the left
+--     directional      the query adds a number to the logits of keys on its right, and another to those on its left
 --   row function:
 --     outwards         keys are visited outwards from the query; probabilities are stored next to weights
 --     normalised       weights are divided by their sum: the backward pass needs the attended values
@@ -52,7 +50,7 @@
 --   row maps:
 --     rotates          rows are rotated by their positions
 --   any:
---     numbered         the loops over pairs need the number of the head
+--     needs_head_number   the loops over pairs need the number of the head
 --     sums             a shard, a part of the batch, has sums in addition to its gradient
 --     first_query      logits, scores or seen keys of a group depend on the number of its first query
 --
@@ -84,14 +82,14 @@ local KINDS = {
 local function make_weight_map(family)
   return family.drops and { kind = "weight_map", page = "dropped", site = family.drops.dropout_number,
     rate = family.drops.name,
-    properties = { drops = true, numbered = true } } or nil
+    properties = { drops = true, needs_head_number = true } } or nil
 end
 
 M.PROPERTIES = {
-  "pair_vectors", "by_offset", "by_pair", "looks_ahead", "computes_tables", "biases", "scans", "scaled",
-  "tables", "needs_logits", "trains", "changes", "row", "excludes_last_keys", "spans", "hides", "opens", "opens_later",
-  "tests_all", "gains", "sees_all", "by_head", "scattered", "outwards", "normalised", "directional", "drops",
-  "rotates", "numbered", "sums", "first_query",
+  "pair_vectors", "by_offset", "by_pair", "looks_ahead", "computes_tables", "biases", "scans_logits", "scaled",
+  "tables", "needs_logits", "trains", "changes_gradient", "scores_rows", "excludes_last_keys", "spans", "hides",
+  "has_open_keys", "open_keys_begin_later", "tests_all", "adds_values", "sees_all", "by_head", "scattered", "outwards",
+  "normalised", "directional", "drops", "rotates", "needs_head_number", "sums", "first_query",
 }
 
 local function add_properties(terms, term)
@@ -103,16 +101,16 @@ local function add_properties(terms, term)
   end
 end
 
--- Refuses terms that exclude each other. The facets' own checks have already refused the combinations that they know.
+-- Refuses terms that exclude each other, as far as the checks of the facets have not refused them.
 local function check_terms(family, terms)
   local domain_count = lists.count(terms, function(term) return term.kind == "domain" end)
   local problem = terms.outwards and (terms.scaled or domain_count > 0)
     and "visits keys outwards from the query, and another part of the encoding changes scores or hides pairs"
     or domain_count > 1 and terms.sees_all
-    and "has queries that see all keys instead of none, and another part of the encoding hides pairs"
+    and "lets a query that would see no key see all keys, and another part of the encoding hides pairs"
   if problem then
     error({ problem = true, field = "encoding", what = ("attention %s %s"):format(family.name, problem),
-      expected = "only one of these two properties" })
+      expected = "one of these two parts of the encoding alone" })
   end
 end
 
@@ -133,8 +131,8 @@ function M.list(family)
     end
   end
   check_terms(family, terms)
-  terms.opens_later = terms.opens_later and not terms.tests_all
-  terms.opens = terms.opens and not terms.tests_all
+  terms.open_keys_begin_later = terms.open_keys_begin_later and not terms.tests_all
+  terms.has_open_keys = terms.has_open_keys and not terms.tests_all
   return terms
 end
 

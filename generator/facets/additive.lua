@@ -19,7 +19,7 @@ local diagnostics = require("base.diagnostics")
 local placement = require("facets.placement")
 local positions = require("facets.positions")
 
-local M = { name = "additive", exported = true, of_input = true, reads = "positions" }
+local M = { name = "additive", exported = true, is_for_tokens = true, reads = "positions" }
 
 M.fields = {
   { path = "encoding.additive", type = "table", doc = "vectors of positions that are added to the vectors of tokens" },

@@ -27,7 +27,7 @@ local expression_text = require("expression.text")
 local lists = require("base.lists")
 local wording = require("base.wording")
 
-local M = { name = "lines", off = { list = {} }, by_place = true, without_kinds = true, exported = true }
+local M = { name = "lines", off = { list = {} }, excludes_cross = true, without_kinds = true, exported = true }
 
 -- The largest value of a line. Device code searches a query's largest score starting from -1e30, so the scores of
 -- visible keys must be above this number.

@@ -12,7 +12,7 @@
 
 local lines_facet = require("facets.lines")
 
-local M = { name = "mask", off = { kind = "full" }, decoders = { causal = true, window = true } }
+local M = { name = "mask", off = { kind = "full" }, decoder_kinds = { causal = true, window = true } }
 
 -- Whether the facet `mask` hides keys; if the encoding has lines, the facet `lines` hides them instead.
 local function hides_keys(resolved)
@@ -99,7 +99,7 @@ function M.plan(encoding, family)
       about = ("queries see themselves and %d keys before them"):format(mask.left) }
   end
   return { kind = "window", left = mask.left, right = mask.right, sees_all = family.cross,
-    about = ("queries see themselves, %d keys before and %d behind them"):format(mask.left, mask.right) }
+    about = ("queries see themselves, %d keys before and %d after them"):format(mask.left, mask.right) }
 end
 
 function M.describe_details(family)
@@ -122,8 +122,8 @@ local function write_condition(mask)
     or ("offset > %d"):format(mask.right)
 end
 
-M.parts = { { of = "mask", rank = 20, fields = { "mask", "crosses", "stride" }, names = { "hidden" } },
-  { of = "lines", rank = 30, fields = { "lines", "crosses", "heads" }, names = { "line_values" } } }
+M.parts = { { page = "mask", rank = 20, fields = { "mask", "crosses", "stride" }, names = { "hidden" } },
+  { page = "lines", rank = 30, fields = { "lines", "crosses", "heads" }, names = { "line_values" } } }
 
 function M.export(family, given)
   local mask, text = family.mask, write_condition(family.mask)
@@ -141,9 +141,9 @@ function M.make_terms(family)
   local mask, page = family.mask, TERM_PAGES[family.mask.kind]
   local is_band, has_lines = page == "band", page == "segments"
   return page and { { kind = "domain", page = page, device_pages = not has_lines and { page, "span" } or nil,
-    seen = mask, properties = { spans = true, hides = not has_lines, gains = has_lines, scattered = has_lines,
-      numbered = has_lines, opens = is_band, opens_later = is_band and mask.left ~= nil, sees_all = mask.sees_all,
-      first_query = true } } }
+    properties = { spans = true, hides = not has_lines, adds_values = has_lines, scattered = has_lines,
+      needs_head_number = has_lines, has_open_keys = is_band, open_keys_begin_later = is_band and mask.left ~= nil,
+      sees_all = mask.sees_all, first_query = true } } }
 end
 
 return M

@@ -136,7 +136,7 @@ function M.identify(encoding)
   return { normaliser = encoding.normaliser }
 end
 
-M.parts = { { of = "geometric", rank = 70, fields = { "geometric" },
+M.parts = { { page = "geometric", rank = 70, fields = { "geometric" },
   names = { "Geometric", "Direction", "match_first" } } }
 
 function M.export(family, given)

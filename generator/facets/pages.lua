@@ -5,11 +5,11 @@
 -- in which specs are resolved and documented, since a default may read earlier fields. A family is a kind of attention,
 -- such as the decoder's self-attention. A page has a name, which is the facet's field in encodings and in plans of
 -- families, and fields, its rows of the schema (spec/schema.lua). All other fields of a page are optional:
---   of_input                 true: the facet belongs to the vectors of tokens, not to an attention
+--   is_for_tokens                 true: the facet belongs to the vectors of tokens, not to an attention
 --   serves                   true: only other facets read the facet
 --   off, is_off(value)       the value with which a spec turns the facet off for one family; whether a value does so
 --   decoders                 the kinds that, set for all attentions of an encoder-decoder, hold only for the decoder
---   by_place                 true: the facet, set for all attentions, does not hold for cross-attention
+--   excludes_cross                 true: the facet, set for all attentions, does not hold for cross-attention
 --   without_kinds            true: the facet has no kinds, and kind = "none" leaves it out of a family
 --   reads                    "positions" or "distances", if the facet reads them unless its kind is "none"
 --   find_read(encoding)      "positions" or "distances", for facets without `reads`; false if the facet reads neither

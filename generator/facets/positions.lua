@@ -42,7 +42,7 @@ local lists = require("base.lists")
 local placement = require("facets.placement")
 local token_positions = require("facets.token_positions")
 
-local M = { name = "positions", serves = true }
+local M = { name = "positions", is_for_facets = true }
 
 M.fields = {
   { path = "encoding.positions", type = "table", doc = "the position of each token" },

@@ -28,7 +28,7 @@ local lists = require("base.lists")
 local placement = require("facets.placement")
 local vector_width = require("base.vector_width")
 
-local M = { name = "relative", by_place = true, decoders = { cope = true } }
+local M = { name = "relative", excludes_cross = true, decoder_kinds = { cope = true } }
 
 M.fields = {
   { path = "encoding.relative", type = "table",
@@ -216,7 +216,7 @@ end
 
 local PAGES = { transformer_xl = { "rows_of_waves" }, shaw = { "rows_of_table" }, cope = { "rows_by_count" } }
 
-M.parts = { { of = "relative", rank = 60,
+M.parts = { { page = "relative", rank = 60,
   fields = { "relative", "clip", "farthest", "relative_rows", "count_factor" }, names = { "Relative" } } }
 
 function M.export(family, given)
@@ -238,7 +238,7 @@ function M.make_terms(family)
     return nil
   elseif relative.counts then
     return { { kind = "pair_vector", page = "rows_by_count", vectors = relative.vectors, rows = relative,
-      properties = { pair_vectors = true, scans = true, scaled = true, changes = true, sums = true,
+      properties = { pair_vectors = true, scans_logits = true, scaled = true, changes_gradient = true, sums = true,
         first_query = true } } }
   end
   local form = relative.rotated and "looks_ahead" or relative.toeplitz and "by_offset" or "by_pair"

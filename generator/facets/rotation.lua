@@ -114,7 +114,7 @@ function M.identify(encoding)
   return { rotation = encoding.rotation.kind == "rope" and { "rope", encoding.rotation.base } or "none" }
 end
 
-M.parts = { { of = "rope", rank = 10, fields = { "rope", "by_sequence", "cyclic" }, names = { "rotate" } } }
+M.parts = { { page = "rope", rank = 10, fields = { "rope", "by_sequence", "cyclic" }, names = { "rotate" } } }
 
 function M.export(family, given)
   local rope = family.rotation.kind == "rope" and family.rotation

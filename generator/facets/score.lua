@@ -1,42 +1,43 @@
 -- Page (pages.lua) of the facet `score`: a function of the logit, as tables of a step and a formula for the pair loop.
 --
 -- Input of M.derive: the validated score { root, builder, parameters } or nil, the family with the fields of earlier
--- pages, and the precision. A score is computed in two parts: tables, which a step fills once, and a rest of the
--- formula, which the loop over pairs of queries and keys computes from the logit and the tables. A table has a class,
--- which names its index: uniform (no index), query, key, distance (query - key), sum (query + key) or pair. Output of
--- M.derive: kind "none" if there is no score; otherwise the facts for the templates in templates/attention/cpu:
+-- pages, and the precision. A score is computed in two parts: tables, which a step fills once, and the pair formula,
+-- which the loop over pairs of queries and keys computes from the logit and the tables. A table has a class, which
+-- names its index: uniform (no index), query, key, distance (query - key), sum (query + key) or pair. Output of
+-- M.derive: kind "none" if there is no score; otherwise the fields that templates/attention/cpu reads:
 --
 --   kind         "expression"
 --   formula      the score as text
---   rest         the node of the formula that remains for the loop over pairs
+--   pair_formula   the node of the pair formula
 --   tables       in the order in which they are filled: { name, class, per_head, per_layer, learned, value, row, stride
 --                }
 --   has          whether the classes distance, sum and pair occur
---   members      members of the struct of tables: { name, class, declared, type, count, about }
---   numbers      members of this struct that are counts of elements: { type, name, value, about }
+--   members      the members of the struct of tables that are tables: { name, class, declared, type, count, about }
+--   numbers      its members that are numbers of elements: { type, name, value, about }
 --   sets         the number of sets of tables: one, or one for each layer
 --   per_layer    whether each layer has a set
 --   trains       whether a table has a gradient
 --   constants    parameters that are not learned, and edges of buckets: { name, lines }
 --   learned      learned parameters: { name, member, count, padded_count, shape, shape_text, per_layer, init, values,
 --                values_text }; padded_count is count, rounded up to whole vectors
---   making       loop nests that fill the tables, in order: { class, outer, key, lane, head: statements; sums:
+--   filling_nests    loop nests that fill the tables, in order: { class, outer, key, lane, head: statements; sums:
 --                accumulators }
---   gradients    loop nests that propagate gradients to parameters, of the same form
---   after        the draws on which the tables depend: "distances" or "positions", "nothing" if they depend on none;
+--   gradient_nests   loop nests that propagate gradients to parameters, of the same form
+--   filling_uses, gradient_uses   the samples that the nests of the two lists read: { position, key_position,
+--                distance }
+--   filled_after   the samples that must exist before tables are filled: "distances" or "positions", or "nothing";
 --                false if no tables are filled
 --   running      running sums over the tokens of a sequence (nests.lua, make_running), whose gradients are gathered
 --                like those of tables; false if there are none. is_recomputed: gradients of pairs read the sums
---   uses, end_uses   { position, key_position, distance }: the draws that `making` and `gradients` read
 --   pair         statements of the score of a pair, and its result
 --   row          the same for a query and consecutive keys
 --   pair_gradient   statements of the gradients of a pair
---   recomputes   whether the backward pass must compute the logit again
---   grads        whether the logit's gradient differs from the score's, or tables have gradients
+--   recomputes_logit   whether the backward pass must compute the logit again
+--   changes_gradient   whether the logit's gradient differs from the score's, or tables have gradients
 --   gathered     the tables whose gradients the loop over pairs gathers for a group of queries
 --   gathers      whether there are such tables
---   cuda         the facts for device code (facets/score/cuda.lua)
--- Further fields are words for the templates.
+--   cuda         the plan for device code (facets/score/cuda.lua)
+-- Further fields are parts of comments in generated code.
 
 local canonical = require("base.canonical")
 local classes = require("facets.score.table_classes")
@@ -59,9 +60,9 @@ local wording = require("base.wording")
 
 local M = { name = "score", off = "none", warn_unreached = reach.warn_unreached, export = python.export }
 
-M.parts = { { of = "bucket", rank = 40, fields = { "bucket" }, names = { "bucket" } },
-  { of = "running", rank = 45, fields = { "sum_between" }, names = { "sum_between" } },
-  { of = "score", rank = 50, fields = { "score_text" }, names = { "change_score" } } }
+M.parts = { { page = "bucket", rank = 40, fields = { "bucket" }, names = { "bucket" } },
+  { page = "running", rank = 45, fields = { "sum_between" }, names = { "sum_between" } },
+  { page = "score", rank = 50, fields = { "score_text" }, names = { "change_score" } } }
 
 M.INIT_TEXT = 'a number, a list, "alibi_slopes", { normal = sigma } or { truncated_normal = sigma }'
 
@@ -164,7 +165,7 @@ local function list_numbers(has, cross)
   }, function(number) return number or nil end)
 end
 
--- The draws that loop nests read: whether positions of queries, positions of keys, and sampled distances.
+-- The samples that loop nests read: whether positions of queries, positions of keys, and distances.
 local function find_uses(list)
   local set = lists.merge(table.unpack(lists.map(list, function(nest) return nest.mentioned end)))
   return { position = set.position or false, key_position = set.key_position or false, distance = set.drawn or false }
@@ -188,18 +189,18 @@ end
 
 -- Loop nests that fill the tables, each after the tables that it reads; and loop nests of gradients, in reverse order.
 local function make_nests(build, tables)
-  local making, gradients = {}, {}
+  local filling_nests, gradient_nests = {}, {}
   for _, class in ipairs(classes) do
     local members = classes.list_members(tables, class)
     if #members > 0 then
-      making[#making + 1] = nests.make_filling(build, class, members)
+      filling_nests[#filling_nests + 1] = nests.make_filling(build, class, members)
       local nest = nests.make_gradients(build, class, members)
       if nest then
-        table.insert(gradients, 1, nest)
+        table.insert(gradient_nests, 1, nest)
       end
     end
   end
-  return making, gradients
+  return filling_nests, gradient_nests
 end
 
 -- The context in which loop nests are made: the builder of nodes, names, the form of numbers, constants, and a function
@@ -233,41 +234,42 @@ local function describe_sets(out, family)
     lists.to_set(lists.map(out.tables, function(t) return t.class end)))
   out.sets = out.per_layer and family.layers or 1
   out.times_sets = out.sets > 1 and family.PREFIX .. "SCORE_SETS * " or ""
-  out.sets_about = out.sets > 1 and family.PREFIX .. "SCORE_SETS sets of" or "a set of"
+  out.sets_words = out.sets > 1 and family.PREFIX .. "SCORE_SETS sets of" or "a set of"
   out.set_words = out.per_layer and ", that of layer l" or " for all layers"
 end
 
 function M.derive(source, family, precision)
   if not source then
-    return { kind = "none", learned = {}, trains = false, grads = false, gathers = false, recomputes = false,
-      running = false }
+    return { kind = "none", learned = {}, trains = false, changes_gradient = false, gathers = false,
+      recomputes_logit = false, running = false }
   end
   local build = start_build(source, family, precision)
   local positions, distance = family.positions, family.positions.distance
   local lowered = lower.lower(source.builder, source.root, {
     draws_per_layer = (distance.kind == "difference" and positions or distance).per_layer or false })
   build.state = lowered.state
-  local out = { kind = "expression", formula = ir.format(source.root), rest = lowered.score, tables = lowered.tables,
-    constants = build.constants, learned = list_learned(family, source.parameters),
+  local out = { kind = "expression", formula = ir.format(source.root), pair_formula = lowered.score,
+    tables = lowered.tables, constants = build.constants, learned = list_learned(family, source.parameters),
     members = list_members(lowered.tables, build.heads, family.cross) }
   describe_sets(out, family)
   out.numbers = list_numbers(out.has, family.cross)
-  out.making, out.gradients = make_nests(build, out.tables)
+  out.filling_nests, out.gradient_nests = make_nests(build, out.tables)
   out.running = nests.make_running(build, lowered.running) or false
   out.pair = nests.make_pair(build, lowered.score)
   out.row = nests.make_row(build, lowered.score)
   local differs
-  out.pair_gradient, out.recomputes, differs = cpu.derive_pair(build, lowered.score)
+  out.pair_gradient, out.recomputes_logit, differs = cpu.derive_pair(build, lowered.score)
   local sums = lists.map(lowered.running, function(sum) return sum.query end)
   out.gathered = list_gathered(lists.join(out.tables, sums), out.pair_gradient)
-  out.grads = out.trains or out.running ~= false or differs
+  out.changes_gradient = out.trains or out.running ~= false or differs
   if out.running then
     out.running.is_recomputed = nests.collect_words(out.pair_gradient).r or false
   end
   out.gathers = #out.gathered > 0
-  out.uses, out.end_uses = find_uses(out.making), find_uses(out.gradients)
-  local placed = out.uses.position or out.uses.key_position
-  out.after = #out.making > 0 and (out.uses.distance and "distances" or placed and "positions" or "nothing")
+  out.filling_uses, out.gradient_uses = find_uses(out.filling_nests), find_uses(out.gradient_nests)
+  local reads_positions = out.filling_uses.position or out.filling_uses.key_position
+  out.filled_after = #out.filling_nests > 0
+    and (out.filling_uses.distance and "distances" or reads_positions and "positions" or "nothing")
   out.cuda = score_cuda.plan(build, lowered, out)
   return out
 end
@@ -305,7 +307,7 @@ local function list_destinations(value)
   return table.concat(lists.drop_repeats(names), ", ")
 end
 
--- Adds the parts of the score's formula as choices: the tables, then the rest, which the loop over pairs computes.
+-- Adds the parts of the score's formula as choices: the tables, then the pair formula.
 function M.add_choices(plan, families, add)
   local family = families[1]
   local score = family.score
@@ -321,11 +323,11 @@ function M.add_choices(plan, families, add)
       ("once per sequence and layer, up to each token: %s; its gradient goes to %s"):format(
         expression_text.format(sum.value), list_destinations(sum.value)))
   end
-  if score.rest then
-    add("score in the pair loop", score.recomputes and "logit made twice" or "logit made once",
-      expression_text.format(score.rest) .. (score.recomputes
+  if score.pair_formula then
+    add("score in the pair loop", score.recomputes_logit and "logit computed twice" or "logit computed once",
+      expression_text.format(score.pair_formula) .. (score.recomputes_logit
         and "; its gradient needs the logit, which the backward pass computes again"
-        or "; its gradient does without the logit"))
+        or "; its gradient does not need the logit"))
   end
 end
 
@@ -348,8 +350,9 @@ function M.request_value(family)
   for _, value in ipairs(running and running.values or {}) do
     local p = value.parameter
     if canonical.format(p.init) ~= canonical.format(first.init) then
-      error({ problem = true, field = "encoding.parameters." .. p.name, what = "has other initial values than x."
-        .. first.name, expected = "equal ones: one map gives all values of tokens" })
+      error({ problem = true, field = "encoding.parameters." .. p.name,
+        what = ("the initial values differ from those of x.%s"):format(first.name),
+        expected = "equal initial values, since one map computes all values of tokens" })
     end
   end
   return running and { name = "values", columns = #running.values * family.heads, bias = true, kept = true,
@@ -365,9 +368,9 @@ function M.make_terms(family)
   end
   return lists.map({
     { kind = "pair_scalar", page = "scalar", scalar = score,
-      properties = { scaled = true, tables = true, numbered = true, needs_logits = score.recomputes,
-        trains = score.trains, changes = score.grads, row = score.row ~= nil, excludes_last_keys = score.has.distance,
-        sums = score.trains, first_query = true } },
+      properties = { scaled = true, tables = true, needs_head_number = true, needs_logits = score.recomputes_logit,
+        trains = score.trains, changes_gradient = score.changes_gradient, scores_rows = score.row ~= nil,
+        excludes_last_keys = score.has.distance, sums = score.trains, first_query = true } },
     score.trains and { kind = "pair_scalar", page = "scalar_trains", scalar = score, properties = {} },
     score.running and { kind = "contribution", page = "running", scalar = score, properties = {},
       wider = family.request.width > family.request.columns },

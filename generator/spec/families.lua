@@ -13,7 +13,7 @@ local pages = require("facets.pages")
 local M = {}
 
 M.NAMES = { "encoder", "decoder", "cross" } -- of an encoder-decoder; other models have the family "self"
-M.FACETS = lists.map(pages.in_spec_order, function(page) return not page.of_input and page.name or nil end)
+M.FACETS = lists.map(pages.in_spec_order, function(page) return not page.is_for_tokens and page.name or nil end)
 M.FACETS[#M.FACETS + 1] = "parameters" -- parameters of the score count as a facet
 M.is_name, M.is_facet = lists.to_set(M.NAMES), lists.to_set(M.FACETS)
 

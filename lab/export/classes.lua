@@ -223,7 +223,7 @@ local function name_parts(state, class)
   local attention = class.attention
   attention.terms, attention.new_terms, attention.part = {}, {}, {}
   for _, row in ipairs(pages.list_parts()) do
-    local key, texts = row.of, attention.pages[row.of] or {}
+    local key, texts = row.page, attention.pages[row.page] or {}
     for _, field in ipairs(row.fields) do
       key = key .. " " .. canonical.format(attention[field])
     end

@@ -21,7 +21,7 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % end
 % for _, entry in ipairs(flops.masked) do
 % local family = entry.family
-% local name, PREFIX, by_head = family.name, family.PREFIX, family.terms.gains
+% local name, PREFIX, by_head = family.name, family.PREFIX, family.terms.adds_values
 % local sizes = (".T = shape->length[%d]"):format(family.queries.stream)
 % if family.cross then
 % sizes = sizes .. (", .S = shape->length[%d]"):format(family.keys.stream)

@@ -31,7 +31,7 @@ static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const 
         memcpy(((shared *)step.shared)->position, drawn, sizeof(int32_t[LAYERS][TOKENS]));
         memcpy(((shared *)step.shared)->distance, drawn, sizeof(int32_t[LAYERS][TOKENS]));
     }
-% if score.making[1] then
+% if score.filling_nests[1] then
     for (int l = 0; l < SCORE_SETS; l++) ${invoke("make_self_score_set", "&step", "l")};
 % end
 % if score.trains then
@@ -60,7 +60,7 @@ static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const 
 % if score.trains then
                     vector live_inverse = keep_where(less_than(counting(first, 1), broadcast(T)), broadcast(1));
 % end
-% if score.grads then
+% if score.changes_gradient then
                     vector slope = self_score_pair_grad(&tables, dscores, NULL, NULL, h, &gathered, first, j, ${logit},
                         dscore * live_inverse, dscore);
                     store_some(slopes + at, T - first, slope);

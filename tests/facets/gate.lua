@@ -1,7 +1,7 @@
 -- Facet `gate`: a score falls with the distance of its pair, at a speed that a learned map of the key gives for each
 -- head.
 
-local M = { name = "gate", off = { kind = "none" }, by_place = true }
+local M = { name = "gate", off = { kind = "none" }, excludes_cross = true }
 
 M.fields = {
   { path = "encoding.gate", type = "table", left_out = "none", doc = "whether keys say how far they are seen" },
@@ -24,7 +24,7 @@ function M.make_terms(family)
     properties = { scaled = true, first_query = true } } }
 end
 
-M.parts = { { of = "gate", rank = 90, fields = {}, names = {} } }
+M.parts = { { page = "gate", rank = 90, fields = {}, names = {} } }
 
 function M.export(family, given)
   given.pages.gate, given.calls.indices = is_on(family) and { "gated" }, is_on(family) or given.calls.indices

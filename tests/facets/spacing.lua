@@ -1,6 +1,6 @@
 -- Facet `spacing`: the first `heads` heads see only keys at even offsets, if there is more than one key.
 
-local M = { name = "spacing", off = { kind = "all" }, decoders = { even = true }, by_place = true }
+local M = { name = "spacing", off = { kind = "all" }, decoder_kinds = { even = true }, excludes_cross = true }
 
 M.fields = {
   { path = "encoding.spacing", type = "table", left_out = "all", doc = "which offsets heads see" },
@@ -26,10 +26,11 @@ end
 function M.hides(family, h, i, j, S) return h < (family.spacing.heads or 0) and S > 1 and (i - j) % 2 ~= 0 end
 function M.make_terms(family)
   return family.spacing.heads and { { kind = "domain", page = "even", count = family.spacing.heads, properties = {
-    hides = true, by_head = true, tests_all = true, scattered = true, numbered = true, first_query = true } } } or nil
+    hides = true, by_head = true, tests_all = true, scattered = true, needs_head_number = true,
+    first_query = true } } } or nil
 end
 
-M.parts = { { of = "spacing", rank = 80, fields = { "spacing" }, names = { "odd" } } }
+M.parts = { { page = "spacing", rank = 80, fields = { "spacing" }, names = { "odd" } } }
 
 function M.export(family, given)
   local heads = family.spacing.heads

@@ -107,7 +107,7 @@ function TestWords.test_the_text_of_a_plan_has_sizes_and_encoding()
   lu.assertStrContains(text, "learned vectors are added to the token embedding, keys have a learned vector of the "
     .. "distance, the same beyond 4, queries and keys are rotated (base 10000, YaRN x 4 from 41 positions); sorted "
     .. "positions drawn from 1 .. 1000, ascending distances drawn from 1 .. 1000, each side by itself; queries see "
-    .. "themselves, 4 keys before and 2 behind them; score = x.score + ")
+    .. "themselves, 4 keys before and 2 after them; score = x.score + ")
   lu.assertStrContains(text, "distance draws per pass  2 ")
   lu.assertStrContains(text, "position draws per pass  3 ")
 end
@@ -139,14 +139,14 @@ function TestWords.test_choices_of_a_score_are_its_tables_and_its_pair_loop()
   lu.assertEquals(list_score_choices("{ kind = 'alibi' }"), {
     { "score table by_distance", "[2][query - key]",
       "once per step: x.slope * (select(less(x.distance, 0), 0.5, 0) - abs(x.distance))" },
-    { "score in the pair loop", "logit made once", "x.score + by_distance; its gradient does without the logit" },
+    { "score in the pair loop", "logit computed once", "x.score + by_distance; its gradient does not need the logit" },
   })
   lu.assertEquals(list_score_choices("{ kind = 'kerple_log' }"), {
     { "score table by_head", "[2]", "once per step: exp(x.log_p); its gradient goes to x.log_p" },
     { "score table by_head_2", "[2]", "once per step: exp(x.log_a); its gradient goes to x.log_a" },
     { "score table by_distance", "[2][query - key]", "once per step: -(by_head * log1p(by_head_2 * "
       .. "abs(x.distance))); its gradient goes to by_head, by_head_2" },
-    { "score in the pair loop", "logit made once", "x.score + by_distance; its gradient does without the logit" },
+    { "score in the pair loop", "logit computed once", "x.score + by_distance; its gradient does not need the logit" },
   })
 end
 
@@ -155,12 +155,12 @@ function TestWords.test_a_score_whose_gradient_needs_the_logit_keeps_it()
     .. "parameters = { a = { init = 1 }, b = { per = 'layer', init = 2 } } }"), {
     { "score table by_head", "[2]",
       "once per step, for each layer: x.a * x.b * x.head; its gradient goes to x.a, x.b" },
-    { "score in the pair loop", "logit made twice",
+    { "score in the pair loop", "logit computed twice",
       "tanh(x.score) + by_head; its gradient needs the logit, which the backward pass computes again" },
   })
   lu.assertEquals(list_score_choices("{ kind = 'log_length' }"), {
     { "score table scalar", "one number", "once per step: 0.22820491141866869 * log(x.query_length)" },
-    { "score in the pair loop", "logit made once", "x.score * scalar; its gradient does without the logit" },
+    { "score in the pair loop", "logit computed once", "x.score * scalar; its gradient does not need the logit" },
   })
 end
 
@@ -168,7 +168,7 @@ function TestWords.test_the_text_of_a_plan_has_the_choices_of_a_score()
   local text = plan_page.format_page(plan_encoding("{ kind = 'window' }"))
   -- Columns are as wide as the longest value.
   lu.assertStrContains(text, "  score table by_distance  [query - key]             once per step: -select(less_equal(")
-  lu.assertStrContains(text, "\n  score in the pair loop   logit made once           x.score + by_distance; ")
+  lu.assertStrContains(text, "\n  score in the pair loop   logit computed once       x.score + by_distance; ")
   lu.assertStrContains(text, "\n  gpu attention            probabilities recomputed  a thread owns ")
 end
 

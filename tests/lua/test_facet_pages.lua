@@ -89,7 +89,7 @@ function TestPages.test_terms_that_exclude_one_another_are_refused()
   for _, case in ipairs({ { even .. geometric, "attention self visits keys outwards from the query" },
     { gate .. ", normaliser = { kind = 'geometric', directional = false }", "visits keys outwards from the query" },
     { gate .. geometric, "two parts of attention self request values: direction and gate" },
-    { even .. ", mask = { kind = 'antidiagonal', width = 1 }", "has queries that see all keys instead of none" },
+    { even .. ", mask = { kind = 'antidiagonal', width = 1 }", "lets a query that would see no key see all keys" },
     { gate, "attention self reads gate, which is not cached for decoded tokens", "decoder" } }) do
     local resolved, _, d = support.check_text(SPEC:format(case[3] or "encoder", case[1]))
     assert(resolved, d:text())

@@ -1,25 +1,26 @@
--- The score on a GPU: facts for scalar_layout.tpl and scalar.tpl of templates/attention/cuda, and for their callers.
+-- The score on a GPU: the plan for scalar_layout.tpl and scalar.tpl of templates/attention/cuda, and for their callers.
 --
--- Input: the context of loop nests and the plan of the facet (facets/score.lua), and the formula as split into tables
--- and a rest (expression/lower.lua). Output:
+-- Input: the context of loop nests and the plan of the facet (facets/score.lua), and the formula after its split into
+-- tables and the pair formula (expression/lower.lua). Output:
 --
 --   tables              members of the struct score_tables: { name, class, declared, type, count, about };
 --                       tables.has_distance_tables: whether some are tables by query - key, which start before their
 --                       pointers
---   numbers             members of score_tables that are counts, which depend on the number of tokens
+--   numbers             members of score_tables that are numbers of elements, which depend on the number of tokens
 --   gradients, gradient_numbers   the same for the struct score_gradients
 --   gradient_set        names of the struct of gradients and of its functions; those of score_tables if both structs
 --                       have equal members
 --   pair                statements of the score of a pair
 --   logit_grad          statements of the logit's gradient; false if it equals the score's
---   gathers             by class: the tables whose gradients the loop over pairs gathers, { name, target, at (index
---                       from 0) }, with class, count, statements, needs_logit
+--   gathers             by class: the tables whose gradients the loop over pairs gathers, { name, target, index (from
+--                       0) }, with class, count, statements, needs_logit
 --   lists               the values of `gathers` in a fixed order; uniform_count: the count of class uniform
 --   stages, stage_count lists of loop nests that fill tables, with barriers between the lists; their number
---   back                loop nests that propagate gradients to parameters
---   work                arrays that `back` needs, members of the struct score_work; uniform_work: those that start at 0
---   make, finish        of the functions that fill tables and that end a step: uses, the set of the names that the
---                       function declares; needs, of finish: words for the memory that it needs
+--   gradient_nests      loop nests that propagate gradients to parameters
+--   work                arrays that gradient_nests need, members of the struct score_work; uniform_work: those that
+--                       start at 0
+--   filling, ending     for the function that fills tables, and for the one that ends a step: uses, the set of the
+--                       names that the function declares; ending.needs: words for the memory that it needs
 
 local classes = require("facets.score.table_classes")
 local cuda = require("expression.nests_cuda")
@@ -36,16 +37,16 @@ local function make_member(build, t, per_head)
     about = classes.describe_shape(t, per_head), count = count }
 end
 
--- The members for gradients. Each has a part for each head, even if the heads share the table.
+-- The members for gradients. Each has elements for each head, even if the heads share the table.
 local function list_gradients(build, gathers)
   return lists.collect(classes, function(class)
     return lists.map(gathers[class] or {}, function(entry) return make_member(build, entry.table, true) end)
   end)
 end
 
--- The counts that a struct with these members needs, { type, name, value, about }; at least one, since C has no empty
--- struct. Sets members.has_distance_tables. is_first: whether the struct is score_tables, whose counts have full
--- comments.
+-- The numbers of elements that a struct with these members needs, { type, name, value, about }; at least one, since C
+-- has no empty struct. Sets members.has_distance_tables. is_first: whether the struct is score_tables, whose numbers
+-- have full comments.
 local function list_numbers(build, members, is_first)
   local has, list, cross = lists.to_set(lists.map(members, function(m) return m.class end)), {}, build.cross
   local function add(wanted, type, name, value, about)
@@ -63,14 +64,14 @@ local function list_numbers(build, members, is_first)
 end
 
 local TABLES_SET = { shared = true, type = "score_tables", lay_out = "lay_out_score", bytes = "score_bytes" }
-local OWN_SET = { shared = false, type = "score_gradients", lay_out = "lay_out_score_gradients",
+local SEPARATE_SET = { shared = false, type = "score_gradients", lay_out = "lay_out_score_gradients",
   bytes = "score_gradient_bytes" }
 
 local function describe_gradients(members, tables)
   local function list_counts(list)
     return table.concat(lists.map(list, function(m) return m.name .. " " .. m.count end), "; ")
   end
-  return list_counts(members) == list_counts(tables) and TABLES_SET or OWN_SET
+  return list_counts(members) == list_counts(tables) and TABLES_SET or SEPARATE_SET
 end
 
 local BY_KEYS = { key = true, distance = true, sum = true } -- classes whose loops in cross-attention depend on S
@@ -80,7 +81,7 @@ local function find_uses(build, nest)
   set.T = set.T or nest.class ~= "uniform" and not (build.cross and nest.class == "key")
   set.S = set.S or build.cross and BY_KEYS[nest.class] or false
   set.s = set.s or nest.class == "pair"
-  set.stride = not nest.alone
+  set.stride = not nest.on_one_thread
   return set
 end
 
@@ -107,18 +108,19 @@ local function has_kind(statements, kinds)
   return lists.any(statements, function(statement) return kinds[statement.kind] end)
 end
 
--- Sets fields of a nest: uses, the set of the names that it reads; alone, whether one thread runs the whole nest
--- (otherwise threads share the entries, or the heads if there are no entries); long_heads, whether the loop over heads
--- contains other loops, in which case unrolling it would need too many registers. deals_heads: whether threads may
--- share the heads.
-local function describe(build, nest, deals_heads)
-  nest.alone = nest.class == "uniform" and (not deals_heads or not nest.head[1] or has_kind(nest.outer, RESULTS))
+-- Sets fields of a nest: uses, the set of the names that it reads; on_one_thread, whether one thread runs the whole
+-- nest (otherwise threads share the entries, or the heads if there are no entries); long_heads, whether the loop over
+-- heads contains other loops, in which case unrolling it would need too many registers. may_share_heads: whether
+-- threads may share the heads.
+local function describe(build, nest, may_share_heads)
+  nest.on_one_thread = nest.class == "uniform"
+    and (not may_share_heads or not nest.head[1] or has_kind(nest.outer, RESULTS))
   nest.long_heads = has_kind(nest.head, { loop = true })
   nest.uses = find_uses(build, nest)
   return nest
 end
 
--- The loop nests that fill tables, by stage, and the facts about the function that contains them.
+-- The loop nests that fill tables, by stage, and the record of the function that contains them.
 local function make_filling(build, tables)
   local stages, all = {}, {}
   for _, rank in ipairs(RANKS) do
@@ -137,9 +139,9 @@ local function make_filling(build, tables)
   return stages, { uses = merge_uses(build, all) }
 end
 
--- The loop nests that propagate gradients from tables to parameters, and the facts about the function that contains
--- them. Nests of pairs come first, since they add to gradients of other tables. Barriers separate threads that read
--- from threads that write, and nests that add to the same sums.
+-- The loop nests that propagate gradients from tables to parameters, and the record of the function that contains them.
+-- Nests of pairs come first, since they add to gradients of other tables. Barriers separate threads that read from
+-- threads that write, and nests that add to the same sums.
 local function make_gradients(build, tables)
   local list = {}
   for i = #classes, 1, -1 do
@@ -151,13 +153,13 @@ local function make_gradients(build, tables)
   for i, nest in ipairs(list) do
     local scatters, last = nest.scatters[1] ~= nil, i == #list
     nest.barrier_within = scatters and not nest.sums[1] -- add_block_sums ends with a barrier
-    nest.barrier_behind = not last and (scatters or not nest.sums[1])
+    nest.barrier_after = not last and (scatters or not nest.sums[1])
   end
   local uses = merge_uses(build, list)
-  local room = build.prefix .. "score_work_bytes(T) bytes of scratch"
-  local shared = "THREADS elements of staging, which is shared memory"
-  local needs = uses.w and uses.staging and room .. ", " .. shared or uses.w and room or uses.staging and shared
-  return list, { uses = uses, needs = needs and ", with " .. needs or "" }
+  local memory = {}
+  memory[1] = uses.w and build.prefix .. "score_work_bytes(T) bytes of scratch" or nil
+  memory[#memory + 1] = uses.staging and "THREADS elements of staging, which is shared memory" or nil
+  return list, { uses = uses, needs = memory[1] and ", with " .. table.concat(memory, ", ") or "" }
 end
 
 local function describe_pair(out, build, score)
@@ -168,7 +170,7 @@ local function describe_pair(out, build, score)
   for class, list in next, gathers do
     list.class, list.count, list.about = class, #list, table.concat(lists.get_names(list), ", ")
     for i, entry in ipairs(list) do
-      entry.at = i - 1
+      entry.index = i - 1
     end
   end
   out.lists = lists.map(classes, function(class) return gathers[class] end)
@@ -180,9 +182,9 @@ function M.plan(build, lowered, score)
     { __index = build })
   local out = { of_layer = score.per_layer and " of layer l" or "" }
   describe_pair(out, build, lowered.score)
-  out.stages, out.make = make_filling(build, score.tables)
+  out.stages, out.filling = make_filling(build, score.tables)
   out.stage_count = #out.stages
-  out.back, out.finish = make_gradients(build, score.tables)
+  out.gradient_nests, out.ending = make_gradients(build, score.tables)
   out.tables = lists.map(score.tables, function(t) return make_member(build, t, t.per_head) end)
   out.gradients = list_gradients(build, out.gathers)
   out.numbers = list_numbers(build, out.tables, true)

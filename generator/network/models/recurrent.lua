@@ -1,4 +1,4 @@
--- A recurrent network: Deletang et al. 2023. Answers are read at empty tokens behind the input, one for each output, by
+-- A recurrent network: Deletang et al. 2023. Answers are read at empty tokens after the input, one for each output, by
 -- a linear map of the rectified state. States of a simple RNN are rectified already.
 
 return function(net, model)

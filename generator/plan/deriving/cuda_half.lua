@@ -42,12 +42,12 @@
 --   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
 --   begins, sums       the fields of cuda with these names, for this family
 --   layer_gradients    attention writes gradients of the layer's parameters
---   owners             passes that sum the pairs' terms of entries of tables (attention/device.lua)
+--   sum_passes         passes that sum gradients of pairs for entries of tables (attention/device.lua)
 --   ends_open          the last of these passes, or the sums of biases after them, end without a barrier
 --   depends_on_mode    dropout applies to weights in training only, so the kernel tests the mode
 --   dscore             the name of the gradient of a pair's score; unroll, keys_at_once: of loops over pairs
 --   keys, key_stride, to_keys   C texts: the number of keys, their stride, and their offset from the queries
---   pairs, pair_scores gradients of pairs (pair_scores: of scores, too) are stored for the owners' or keys' pass
+--   pairs, pair_scores gradients of pairs (pair_scores: of scores, too) are stored for a sum pass or the pass over keys
 --   end_by_layer       each layer has its own set of all learned numbers of the score
 --   draws              random numbers are sampled for the family: draw_rows rows of T numbers, first those of
 --                      positions, then those of distances; with cross-attention rows of T numbers, then as many rows
@@ -56,7 +56,7 @@
 --                      factor, false for row 0; reads_positions: layers read drawn positions
 --   to_log2            factor of logits, as C text, so that weights are powers of 2; "" if scores get this factor
 --   uniform_count      numbers that each head sums for a score, or false
---   owner_text         text of a comment about the owners' passes, or ""
+--   sum_pass_text      text of a comment about the sum passes, or ""
 
 local attention = require("network.graph.attention")
 local device_terms = require("attention.device")
@@ -150,7 +150,7 @@ local function list_kernels(plan, device, multiplies, by_team)
     lists.append(list, is_needed and { ... } or {})
   end
   add(has_any(plan, "trains"), "cuda/score.cu")
-  add(has_any(plan, "gains"), "cuda/lines.cu")
+  add(has_any(plan, "adds_values"), "cuda/lines.cu")
   add(has_any(plan, "trains", "cross"), "cuda/score_cross.cu")
   if plan.cuts_by_warp then
     add(true, table.unpack(WARP_PRODUCTS[plan.precision]))
@@ -261,7 +261,7 @@ end
 -- The fields of a family in device code, except the names of the network's values (cuda_network.lua).
 local function derive_attends(plan, family, library)
   local terms, score = family.terms, family.terms.scaled and family.score.cuda
-  local keeps = not library and device_terms.keeps_pairs(family)
+  local keeps = not library and device_terms.stores_pairs(family)
   local changes = score and score.logit_grad and true or false
   local is_spread = library or family.head_width > WHOLE_HEAD
   local attends = name_heads(family, is_spread and count_head_lanes(family.head_width, plan.precision) or 1)
@@ -301,10 +301,10 @@ local function derive_families(plan, net, library)
   for _, family in ipairs(plan.attentions) do
     family.attends = derive_attends(plan, family, library)
     family.on_device = { terms = device_terms.list_terms(family) }
-    family.attends.owners = device_terms.list_owners(family)
-    family.attends.ends_open = family.attends.owners[1] and (family.terms.biases
-      or lists.any(family.attends.owners, function(owner) return not owner.kept end)) or false
-    family.attends.owner_text = family.attends.owners[1] and ", then an entry of a table" or ""
+    family.attends.sum_passes = device_terms.list_sum_passes(family)
+    family.attends.ends_open = family.attends.sum_passes[1] and (family.terms.biases
+      or lists.any(family.attends.sum_passes, function(pass) return not pass.reads_stored_pairs end)) or false
+    family.attends.sum_pass_text = family.attends.sum_passes[1] and ", then an entry of a table" or ""
     count_draws(family, family.attends, placing[family] or false)
   end
 end

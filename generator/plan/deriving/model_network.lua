@@ -156,7 +156,7 @@ local function check_encoding(plan, net, file)
   for _, page in ipairs(net.used_families[1] and {} or pages) do
     local path, value = "encoding." .. page.name, encoding[page.name]
     local kind = type(value) == "table" and value.kind
-    if value and kind ~= "none" and not page.of_input and not page.serves then
+    if value and kind ~= "none" and not page.is_for_tokens and not page.is_for_facets then
       refuse_unread(kind and path .. ".kind" or path, file, "an attention")
     end
   end
@@ -393,9 +393,9 @@ local function list_cpu_headers(plan, noise, operation_headers)
     local properties = terms.list(family)
     needed.rotated = needed.rotated or properties.looks_ahead
     needed.rotation = needed.rotation or properties.rotates
-    needed.score = needed.score or properties.scaled or properties.hides or properties.gains
+    needed.score = needed.score or properties.scaled or properties.hides or properties.adds_values
     needed.geometric = needed.geometric or properties.outwards
-    needed.counts = needed.counts or properties.scans
+    needed.counts = needed.counts or properties.scans_logits
   end
   local list = lists.filter({ "rotation", "rotated", "score", "geometric", "counts" },
     function(header) return needed[header] end)

@@ -42,10 +42,10 @@ local function takes_over(facet, node, family)
     return false
   end
   local page = pages.by_name[facet] or {} -- parameters have no page
-  if page.decoders and page.decoders[get_value(node, "kind")] then
+  if page.decoder_kinds and page.decoder_kinds[get_value(node, "kind")] then
     return family == "decoder"
   end
-  return family ~= "cross" or not page.by_place -- for a score, settle_encoding.lua decides later
+  return family ~= "cross" or not page.excludes_cross -- for a score, settle_encoding.lua decides later
 end
 
 -- Whether a family's own table states a facet; a score and its parameters count as one.
@@ -169,7 +169,7 @@ function M.spell(encoding, model)
     local family = lists.merge(get_table(new[name]))
     for _, page in ipairs(pages) do
       local facet = page.name
-      if page.decoders or page.by_place then
+      if page.decoder_kinds or page.excludes_cross then
         family[facet] = spell_facet(new, name, page)
       end
       if page.without_kinds and family[facet] and canonical.format(family[facet]) == canonical.format(page.off) then

@@ -195,7 +195,7 @@ local function check_recurrent(context, report)
   for _, page in ipairs(pages.in_spec_order) do
     local path, value = "encoding." .. page.name, resolved.encoding[page.name]
     local kind = type(value) == "table" and value.kind
-    if value and kind ~= "none" and not (page.serves and kind == "index") then
+    if value and kind ~= "none" and not (page.is_for_facets and kind == "index") then
       refuse(kind and path .. ".kind" or path, 'encoding = { kind = "none" }: the state contains the order of tokens')
     end
   end

@@ -1,6 +1,6 @@
-% local opens = terms.opens and not terms.opens_later
-% local by_row, excludes_last_keys = (opens or not terms.hides) and terms.row, terms.excludes_last_keys
-% local score = not opens and score_function or opens and open_score_function
+% local keys_are_open = terms.has_open_keys and not terms.open_keys_begin_later
+% local by_row, excludes_last_keys = (keys_are_open or not terms.hides) and terms.scores_rows, terms.excludes_last_keys
+% local score = not keys_are_open and score_function or keys_are_open and open_score_function
 % local key_index, heads_together = terms.spans and "begin + j" or "j", 1
 % while heads_together < 8 and heads_together * 2 <= heads do heads_together = heads_together * 2 end
 % local per_head = terms.scaled or terms.by_head

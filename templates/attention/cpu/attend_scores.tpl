@@ -1,14 +1,14 @@
 % -- Writes to weights [keys][LANES] the scores of a group of LANES queries with keys j to `to` - 1, and updates the
 % -- largest score. through: the function that makes a logit a score, or false; slot gained: a term added to scores.
 % local many_scores, one_score = "score[u]", name .. "_logit(&queries, key, j)"
-% if terms.scans then many_scores, one_score = "load(weights + (j + u) * LANES)", "load(weights + j * LANES)" end
+% if terms.scans_logits then many_scores, one_score = "load(weights + (j + u) * LANES)", "load(weights + j * LANES)" end
 % many_scores = through and invoke(through, "head", "&queries", "j + u", many_scores) or many_scores
 % one_score = through and invoke(through, "head", "&queries", "j", one_score) or one_score
 % many_scores = inline("gained", many_scores, { gain = "weights", key = "(j + u)" })
 % one_score = inline("gained", one_score, { gain = "weights", key = "j" })
 for (; j + SIDE_BY_SIDE <= ${to}; j += SIDE_BY_SIDE) {
     vector score[SIDE_BY_SIDE];
-    ${name}_logits(SIDE_BY_SIDE, &queries, key, j, score); % if not terms.scans
+    ${name}_logits(SIDE_BY_SIDE, &queries, key, j, score); % if not terms.scans_logits
     UNROLL
     for (int u = 0; u < SIDE_BY_SIDE; u++) {
         score[u] = ${many_scores}; % if many_scores ~= "score[u]"

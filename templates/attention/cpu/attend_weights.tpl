@@ -4,19 +4,19 @@ INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_parame
         const real *restrict key, real *restrict weights) {
     ${name}_queries queries;
     load_${name}_queries(head, first, query, &queries);
-    % slot("gains", { from = from_key, to = to_key, gain = "weights" })
-% if terms.opens_later then
+    % slot("add_values", { from = from_key, to = to_key, gain = "weights" })
+% if terms.open_keys_begin_later then
     int open_begin, open_end;
     ${name}_open_span(head, first, begin, end, &open_begin, &open_end);
-% elseif terms.opens then
+% elseif terms.has_open_keys then
     const int open_end = first + 1 < end ? first + 1 : end; /* all queries see the keys before key `open_end` */
 % end
     % slot("scan", { from = from_key, to = to_key, logits = "weights" })
     % slot("far", { from = from_key, to = to_key })
     vector largest = broadcast(-(real)__builtin_inf());
     int j = ${from_key};
-    % include("attention/cpu/attend_scores.tpl", { to = "open_begin", through = score_function }) % if terms.opens_later
-    % include("attention/cpu/attend_scores.tpl", { to = "open_end", through = open_score_function }) % if terms.opens
+    % include("attention/cpu/attend_scores.tpl", { to = "open_begin", through = score_function }) % if terms.open_keys_begin_later
+    % include("attention/cpu/attend_scores.tpl", { to = "open_end", through = open_score_function }) % if terms.has_open_keys
     % include("attention/cpu/attend_scores.tpl", { to = to_key, through = score_function })
     return exp_weights(${keys_seen}, largest, ${from_weights});
 }

@@ -50,7 +50,7 @@ INLINE void attend_${name}_keys(const ${name}_head *head, ${length_parameters}, 
     }
     % include("attention/cpu/groups_begin.tpl", { rows = "rows", vectors = terms.vectors })
         const real *weight = weights + group * ${name}_group_weights(${S}) + j * LANES;
-        const real *dlogit = scratch->dlogits${zeros} + group * ${name}_group_${dlogits_word}(${S}) + j * LANES;
+        const real *dlogit = scratch->dlogits${to_dlogits} + group * ${name}_group_${group_array}(${S}) + j * LANES;
         % include("attention/cpu/groups_of_key.tpl", { vectors = terms.vectors })
         for (int i = ${bounded and "before" or "0"}; i < count; i++, row += ${terms.vectors} * ${PREFIX}HEAD_WIDTH) {
             UNROLL
@@ -85,10 +85,10 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
 }
 
 % local count, query_rows = ranged and "count" or "T", ranged and "to - from" or "T"
-% local cache_words = (cached and " cache [sequences][T][3 WIDTH]: rows of earlier tokens, to which query_key_value is "
+% local cache_words = (has_cached_keys and " cache [sequences][T][3 WIDTH]: rows of earlier tokens, to which query_key_value is "
 %     .. "appended" .. (tiles and " if it has several tokens" or "") .. "; NULL: query_key_value has all tokens." or "")
 % local tile_words = (tiles and " tiles: the keys and values of each sequence in the layout of columns.h, which attention "
-%     .. "of a single query reads" .. (cached and " instead of the cache" or "") .. "; or NULL." or "")
+%     .. "of a single query reads" .. (has_cached_keys and " instead of the cache" or "") .. "; or NULL." or "")
 % local part_words = partial and " part: the queries whose results are used." or ""
 % local layer_words = terms.drops and " layer: the layer in the counter of random numbers for the masks." or ""
 % local keeps_sums = ranged and terms.scalar.running
@@ -99,7 +99,7 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
 % local request_text = request and (" and %s [sequences][%s][%s]"):format(request.name, query_rows, request.constant) or ""
 /* Attention of all heads of all sequences, from ${inputs}${rotation_text}${request_text} to
  * attended [sequences][${query_rows}][WIDTH].${cache_words}${tile_words}${sum_words}${layer_words}${part_words} */
-% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_saved *saved", "real *" .. rows_at, cross and "real *key_value", request and "const real *" .. request.name, cached and "real *cache", tiles and "real *tiles", keeps_sums and "real *sums", "real *attended")
+% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_saved *saved", "real *" .. query_pointer, cross and "real *key_value", request and "const real *" .. request.name, has_cached_keys and "real *cache", tiles and "real *tiles", keeps_sums and "real *sums", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.stream_prefix}length, S = w->${keys.stream_prefix}length;
     const int from = w->${queries.stream_prefix}from, count = w->${queries.stream_prefix}to - from;
@@ -111,7 +111,7 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
         % slot("kept_sums") % if keeps_sums
         % slot("sequence", { from_token = ranged and "from" or "0", to_token = ranged and "w->" .. queries.stream_prefix .. "to" or "T" })
         % slot("rotate")
-% if cached then
+% if has_cached_keys then
         const real *key = query_key_value + WIDTH;
         if (cache) {
             ${tiles and "if (count > 1) " or ""}memcpy(cache + from * ${PREFIX}QUERY_STRIDE, query_key_value,
@@ -125,11 +125,11 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
             const int channel = h * ${PREFIX}HEAD_WIDTH;
             ${name}_head head = make_${name}_head(w, l, h, ${forward_from}, ${forward_to}, &scores, ${request_name});
             % slot("drop")
-            attend_${name}(&head, ${rows_at} + channel, ${cached and "key" or keys_at} + channel, attended + channel,
+            attend_${name}(&head, ${query_pointer} + channel, ${has_cached_keys and "key" or key_pointer} + channel, attended + channel,
                     head_saved);
             skip_${name}_head(&head_saved, T);
         }
-        ${rows_at} += ${count} * ${PREFIX}QUERY_STRIDE;
+        ${query_pointer} += ${count} * ${PREFIX}QUERY_STRIDE;
         key_value += S * ${PREFIX}KEY_STRIDE; % if cross
         % slot("advance")
         if (tiles) tiles += tiled_elements(WIDTH, ${S}); % if tiles

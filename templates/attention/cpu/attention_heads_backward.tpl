@@ -3,7 +3,7 @@
 % local gradient_text = request and (" and d%s [sequences][T][%s]"):format(request.name, request.constant) or ""
 % local recomputes_sums = terms.scalar.running and (terms.scalar.running.is_recomputed or terms.needs_logits or recomputed)
 /* Writes the gradients ${written}${gradient_text}, from dattended [sequences][T][WIDTH]. */
-% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_saved *saved", "const real *" .. rows_at, cross and "const real *key_value", request and "const real *" .. request.name, "const real *attended", "const real *dattended", "real *d" .. rows_at, cross and "real *dkey_value", request and "real *d" .. request.name)
+% define("static void attention_" .. name .. "_backward", "workspace *w", "int l", partial and "const row_set *part", "const " .. name .. "_saved *saved", "const real *" .. query_pointer, cross and "const real *key_value", request and "const real *" .. request.name, "const real *attended", "const real *dattended", "real *d" .. query_pointer, cross and "real *dkey_value", request and "real *d" .. request.name)
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.stream_prefix}length, S = w->${keys.stream_prefix}length;
     ${name}_saved head_saved = *saved;
@@ -13,7 +13,7 @@
 % if partial then
         const int first_query = ${part_start}, end_query = first_query + part->count;
         for (int t = 0; t < T && part->count < T; t++)
-            memset(d${rows_at} + t * ${PREFIX}QUERY_STRIDE, 0, WIDTH * sizeof(real)); /* unused queries keep 0 */
+            memset(d${query_pointer} + t * ${PREFIX}QUERY_STRIDE, 0, WIDTH * sizeof(real)); /* unused queries keep 0 */
 % end
         % slot("sequence", { from_token = "0", to_token = "T" }) % if recomputes_sums
         % slot("sequence_back")
@@ -22,13 +22,13 @@
             ${name}_head head = make_${name}_head(w, l, h, ${used_from}, ${used_to}, &scores, ${request_name});
             % slot("head_back")
             ${name}_head_grad(w, l, h, &head); % if terms.sums
-            attend_${name}_backward(&head, ${rows_at} + channel, ${keys_at} + channel, attended + channel,
-                    dattended + channel, head_saved, &w->${name}, d${rows_at} + channel, d${keys_at} + channel);
+            attend_${name}_backward(&head, ${query_pointer} + channel, ${key_pointer} + channel, attended + channel,
+                    dattended + channel, head_saved, &w->${name}, d${query_pointer} + channel, d${key_pointer} + channel);
             skip_${name}_head(&head_saved, T);
         }
         % slot("rotate_back")
-        ${rows_at} += T * ${PREFIX}QUERY_STRIDE;
-        d${rows_at} += T * ${PREFIX}QUERY_STRIDE;
+        ${query_pointer} += T * ${PREFIX}QUERY_STRIDE;
+        d${query_pointer} += T * ${PREFIX}QUERY_STRIDE;
 % if cross then
         key_value += S * ${PREFIX}KEY_STRIDE;
         dkey_value += S * ${PREFIX}KEY_STRIDE;

@@ -7,7 +7,7 @@ typedef struct ${name}_head {
     int from, to; /* requested queries, `to` excluded; only these have rows */ % if ranged
     int first_query, end_query; /* computed queries, end_query excluded${rows_text} */ % if bounded
     % slot("members")
-    int h; % if terms.numbered
+    int h; % if terms.needs_head_number
     % slot("last_members")
 } ${name}_head;
 
@@ -23,7 +23,7 @@ static ${name}_head make_${name}_head(const workspace *w, int l, int h, int firs
     head.end_query = end_query;
 % end
     % slot("head")
-    head.h = h; % if terms.numbered
+    head.h = h; % if terms.needs_head_number
     return head;
 }
 % if bounded then

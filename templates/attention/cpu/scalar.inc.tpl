@@ -20,7 +20,7 @@ INLINE ${name}_score_tables find_${name}_score_tables(const lh_cpu_step *step, i
     return s;
 }
 
-% if scalar.uses.distance or scalar.end_uses.distance then
+% if scalar.filling_uses.distance or scalar.gradient_uses.distance then
 /* LANES signed distances, for query - key = o, o + 1, ..., at most T - 1. */
 static vector ${prefix}distances_from(const int32_t *drawn, int o, int T) {
     vector x = {0};
@@ -29,12 +29,12 @@ static vector ${prefix}distances_from(const int32_t *drawn, int o, int T) {
 }
 
 % end
-% if scalar.making[1] then
+% if scalar.filling_nests[1] then
 /* Fills a set of tables${scalar.set_words}. */
 static void make_${name}_score_set(const lh_cpu_step *step, int l) {
     const ${name}_score_tables tables = find_${name}_score_tables(step, l), *s = &tables;
     % include("attention/cpu/scalar_reads.tpl")
-    % include("attention/cpu/scalar_nest.tpl", { nest = nest }) % for _, nest in ipairs(scalar.making)
+    % include("attention/cpu/scalar_nest.tpl", { nest = nest }) % for _, nest in ipairs(scalar.filling_nests)
 }
 
 % end
@@ -50,4 +50,4 @@ INLINE vector ${name}_score_row(const ${name}_score_tables *s, const ${name}_run
     % include("parts/statements.tpl", { list = scalar.row })
 }
 % end
-% include("attention/cpu/scalar_grad.tpl") % if scalar.grads
+% include("attention/cpu/scalar_grad.tpl") % if scalar.changes_gradient

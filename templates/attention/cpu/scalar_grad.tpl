@@ -46,6 +46,6 @@ static void end_${name}_score(const lh_cpu_step *step, int l, const ${name}_scor
     const ${name}_score_tables tables = find_${name}_score_tables(step, l);
     const ${name}_score_tables *s = &tables;
     % include("attention/cpu/scalar_reads.tpl")
-    % include("attention/cpu/scalar_nest.tpl", { nest = nest }) % for _, nest in ipairs(scalar.gradients)
+    % include("attention/cpu/scalar_nest.tpl", { nest = nest }) % for _, nest in ipairs(scalar.gradient_nests)
 }
 % end

@@ -32,7 +32,7 @@ static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size
     }
 % end
     % slot("lay_out_training")
-    size_t dlogits = ${zeros}${pair_factor}groups * ${name}_group_${dlogits_word}(${S});
+    size_t dlogits = ${zeros}${pair_factor}groups * ${name}_group_${group_array}(${S});
     size_t rows = (size_t)T * ${terms.vectors} * ${PREFIX}HEAD_WIDTH${interleaved and " + LANES" or ""};
     scratch->dlogits = reserve(memory, used, dlogits * sizeof(real));
     scratch->rows = reserve(memory, used, rows * sizeof(real));

@@ -16,8 +16,8 @@ INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
     ${prefix}attend_keys(first, count);
 % end
     % slot("end_backward")
-% for _, owner in ipairs(attends.owners) do
-    ${prefix}attend_by_${owner.class}(); % if not owner.kept
+% for _, sum_pass in ipairs(attends.sum_passes) do
+    ${prefix}attend_by_${sum_pass.class}(); % if not sum_pass.reads_stored_pairs
 % end
     __syncthreads(); % if attends.ends_open
 }

@@ -4,7 +4,7 @@
 typedef struct ${prefix}head {
     const real *query, *key, *value; /* rows of token 0; ${strides} */
     % slot("members")
-    int h; % if terms.numbered
+    int h; % if terms.needs_head_number
     % slot("members_of_weights")
     int T${cross and ", S; /* numbers of queries and of keys */" or ";"}
 } ${prefix}head;
@@ -26,7 +26,7 @@ INLINE ${prefix}head ${prefix}make_head(const step_view *v, int l, const ${atten
 % end
     % slot("set_rows")
     % slot("set_members")
-    a.h = h; % if terms.numbered
+    a.h = h; % if terms.needs_head_number
     % slot("set_members_of_weights")
     return a;
 }

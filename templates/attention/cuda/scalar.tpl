@@ -8,7 +8,7 @@ enum { ${PREFIX}SCORE_STAGES = ${scalar.cuda.stage_count} };
 /* Fills entries first, first + stride, ... of each table${scalar.cuda.of_layer}${stage_text}. */
 INLINE void ${prefix}make_score(int stage, const step_view *v, int l, const ${prefix}score_tables *s, int first,
         int stride) {
-    % include("attention/cuda/scalar_names.tpl", { uses = scalar.cuda.make.uses })
+    % include("attention/cuda/scalar_names.tpl", { uses = scalar.cuda.filling.uses })
 % for _, stage in ipairs(scalar.cuda.stages) do
 % if scalar.cuda.stages[2] then
     if (stage == ${stage.number}) {
@@ -43,19 +43,19 @@ INLINE void ${prefix}score_grad_${list.class}(const ${prefix}score_tables *s, in
 % end
 % if scalar.trains then
 
-/* Converts the gradients of a set of tables to gradients of the parameters; all threads of one block call it${scalar.cuda.finish.needs}. */
+/* Converts the gradients of a set of tables to gradients of the parameters; all threads of one block call it${scalar.cuda.ending.needs}. */
 INLINE void ${prefix}end_score(const step_view *v, int l, const ${prefix}score_tables *s,
         const ${prefix}${scalar.cuda.gradient_set.type} *d, parameters *g, real *scratch, real *staging) {
-    % include("attention/cuda/scalar_names.tpl", { uses = scalar.cuda.finish.uses })
+    % include("attention/cuda/scalar_names.tpl", { uses = scalar.cuda.ending.uses })
     const int first = (int)threadIdx.x, stride = THREADS;
-% if scalar.cuda.finish.uses.w then
+% if scalar.cuda.ending.uses.w then
     ${prefix}score_work w;
     size_t used = 0;
     ${prefix}lay_out_score_work(&w, (char *)scratch, &used, T, S);
 % end
     if (first < ${sum.extent}) ${sum.array}[first] = 0; % for _, sum in ipairs(scalar.cuda.uniform_work)
-% for _, nest in ipairs(scalar.cuda.back) do
-% if nest.block and scalar.cuda.back[2] then
+% for _, nest in ipairs(scalar.cuda.gradient_nests) do
+% if nest.block and scalar.cuda.gradient_nests[2] then
     {
         % include("attention/cuda/scalar_back.tpl", { nest = nest })
     }

@@ -6,4 +6,4 @@ __syncthreads(); % if nest.barrier_within
 add_listed(${list.member}, ${list.heads}, ${list.size}, ${list.index}, ${list.index_stride}, ${list.value},
         ${list.count});
 % end
-__syncthreads(); % if nest.barrier_behind
+__syncthreads(); % if nest.barrier_after

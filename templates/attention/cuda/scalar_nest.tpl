@@ -24,7 +24,7 @@ for (size_t e = first; e < s->pairs; e += stride) { % else
     ${part.array}[${part.place}] = ${part.name}; % else
 % end
 }
-% elseif nest.alone then
+% elseif nest.on_one_thread then
 if (first == 0) {
     % include("parts/statements.tpl", { list = nest.outer })
     % include("parts/scalar_heads.tpl")

@@ -1,5 +1,5 @@
 % local shares = attends.head_lanes > 1 and " HEAD_LANES threads share the channels of a head." or ""
-/* ${cross and "Cross-attention" or "Self-attention"} of a shard. A thread has one query of one head (in the backward pass then a key${attends.owner_text})
+/* ${cross and "Cross-attention" or "Self-attention"} of a shard. A thread has one query of one head (in the backward pass then a key${attends.sum_pass_text})
  * and goes through its pairs, so every sum belongs to one thread and has a fixed order.${shares} Weights are not stored: the
  * backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
 
@@ -54,10 +54,10 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
     __syncthreads();
 }
 % slot("behind_keys")
-% for _, owner in ipairs(attends.owners) do
+% for _, sum_pass in ipairs(attends.sum_passes) do
 
-% include(owner.template, owner)
+% include(sum_pass.template, sum_pass)
 % end
-% slot("behind_owners")
+% slot("after_sum_passes")
 
 % include("attention/cuda/backward.tpl")

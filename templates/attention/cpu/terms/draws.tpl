@@ -18,7 +18,7 @@ static void draw_${name}_distances(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     int T = step->shape.length[${queries.stream}];
     ${draw_or_copy}(step->distances[${queries.stream}], &step->draw, (uint32_t)d${distance_site}, ${PREFIX}MAX_POSITION, T,
-            s->${prefix}distance[d]${middle}, s->${prefix}distance_scratch[d]);
+            s->${prefix}distance[d]${to_zero_distance}, s->${prefix}distance_scratch[d]);
 }
 
 % end

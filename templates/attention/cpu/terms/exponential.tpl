@@ -12,13 +12,13 @@ static const real ${PREFIX}LOGIT_SCALE = ${real(logit_scale)}; /* 1 / sqrt(${PRE
 /* Attention of one head of one sequence.
  *
  *   query   [${query_rows}] rows of ${PREFIX}HEAD_WIDTH, ${PREFIX}QUERY_STRIDE apart
- *   key     [${cached and "to" or S}] rows of ${PREFIX}HEAD_WIDTH, ${K} apart, from token 0 on; values lie WIDTH after keys
+ *   key     [${has_cached_keys and "to" or S}] rows of ${PREFIX}HEAD_WIDTH, ${K} apart, from token 0 on; values lie WIDTH after keys
  *   out     [${query_rows}] rows of ${PREFIX}HEAD_WIDTH, WIDTH apart, written${partial and " for groups with queries whose results are used" or ""}
  *   saved   values of the head for the backward pass, written
  */
 NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict query, const real *restrict key,
         real *restrict out, ${name}_saved saved) {
-    const int T = head->to; /* no query sees keys from `to` on */ % if cached
+    const int T = head->to; /* no query sees keys from `to` on */ % if has_cached_keys
     const int ${head_lengths}; % else
     const real *value = key + WIDTH;
     const int first_group = ${name}_first_group(head);
@@ -26,7 +26,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
     for (int first = ${first_from}; first < ${first_to}; first += LANES, weights += saved.step, inverses += LANES) {
         vector o[${PREFIX}HEAD_WIDTH];
         % include("attention/cpu/span.tpl", { first = "first" })
-        if (end > T) end = T; % if terms.spans and cached
+        if (end > T) end = T; % if terms.spans and has_cached_keys
         vector sum = ${name}_weights(head, first, ${span}, query, key, weights);
 % if terms.drops then
         % slot("values")
@@ -42,7 +42,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
 % section("back_to_queries")
 % local has_pair_rows = paired and terms.pair_vectors
 % local pair_factor = paired and not has_pair_rows and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
-% local gradient = terms.changes and "dscore" or "dlogit"
+% local gradient = terms.changes_gradient and "dscore" or "dlogit"
 % local row_factors = { inverse_of_row = "inverse_sum[t]", query_factor = "inverse_sum[t] * " .. PREFIX .. "LOGIT_SCALE" }
 /* Writes gradients of queries, and the rows that the pass over keys reads. */
 INLINE void attend_${name}_queries(const ${name}_head *head, const real *restrict query, const real *restrict key,
@@ -52,7 +52,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
     const real *value = key + WIDTH;
     const int first_group = ${name}_first_group(head);
     const real *inverse_sum = saved.inverse_sum;
-    real *weights = saved.weights, *dlogits = scratch->dlogits${zeros};
+    real *weights = saved.weights, *dlogits = scratch->dlogits${to_dlogits};
     real *pairs = scratch->pairs; % if has_pair_rows
     % slot("queries_begin")
     % include("attention/cpu/attend_rows.tpl", row_factors) % if terms.looks_ahead
@@ -66,7 +66,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         for (int d = 1; d < ${PREFIX}HEAD_WIDTH; d++) mean += g[d] * o[d];
         % slot("gradients_out")
         clear_columns(${PREFIX}HEAD_WIDTH, dq);
-% if terms.needs_logits or terms.scans then
+% if terms.needs_logits or terms.scans_logits then
         ${name}_queries queries;
         load_${name}_queries(head, first, query, &queries);
 % end
@@ -98,13 +98,13 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         scale_columns(${PREFIX}HEAD_WIDTH, inverse * ${PREFIX}LOGIT_SCALE, dq);
         store_columns(${PREFIX}HEAD_WIDTH, T, first, ${PREFIX}QUERY_STRIDE, dq, dquery);
         weights += ${name}_group_weights(${S});
-        dlogits += ${pair_factor}${name}_group_${dlogits_word}(${S});
+        dlogits += ${pair_factor}${name}_group_${group_array}(${S});
         pairs += 2 * ${name}_group_weights(${S}); % if has_pair_rows
     }
     % include("attention/cpu/attend_rows.tpl", row_factors) % if not terms.looks_ahead
 }
 % section("trace_head")
-% local logit = terms.scans and "load(columns + j * LANES)" or name .. "_logit(&queries, key, j)"
+% local logit = terms.scans_logits and "load(columns + j * LANES)" or name .. "_logit(&queries, key, j)"
 % local score = score_function and invoke(score_function, "head", "&queries", "j", logit) or logit
 % score = inline("gained", score, { gain = "columns", key = "j" })
 /* Traces one head of one sequence; rows of query and key are as in attend_${name}, and saved is a workspace.
@@ -117,7 +117,7 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, cons
     for (int first = 0; first < head->T; first += LANES) {
         ${name}_queries queries;
         load_${name}_queries(head, first, query, &queries);
-        % slot("gains", { from = "0", to = "head->" .. S, gain = "columns" })
+        % slot("add_values", { from = "0", to = "head->" .. S, gain = "columns" })
         % slot("scan", { from = "0", to = "head->" .. S, logits = "columns" })
         % slot("far", { from = "0", to = "head->" .. S })
         vector largest = broadcast(-(real)__builtin_inf());

@@ -7,10 +7,10 @@ const shared *drawn = w->step->shared;
 const int32_t *position = drawn->${prefix}position[${positions.layer_index}];
 const int32_t *key_position = drawn->${prefix}key_position[${positions.layer_index}];
 % section("rotate")
-% call(rotate, "w", query_positions, ranged and "from", ranged and "from + count" or "T", PREFIX .. "QUERY_STRIDE", 1, rows_at)
+% call(rotate, "w", query_positions, ranged and "from", ranged and "from + count" or "T", PREFIX .. "QUERY_STRIDE", 1, query_pointer)
 ${ranged and "if (from == 0) " or ""}${invoke(rotate, "w", key_positions, ranged and "0", "S", K, 1, "key_value")}; % if cross
 % section("rotate_back")
-% call(rotate, "w", query_positions, ranged and "0", "T", PREFIX .. "QUERY_STRIDE", "-1", "d" .. rows_at)
+% call(rotate, "w", query_positions, ranged and "0", "T", PREFIX .. "QUERY_STRIDE", "-1", "d" .. query_pointer)
 % call(rotate, "w", key_positions, ranged and "0", "S", PREFIX .. "KEY_STRIDE", "-1", "dkey_value") % if cross
 % section("rotation_functions")
 

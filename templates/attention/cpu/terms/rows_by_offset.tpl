@@ -125,7 +125,7 @@ INLINE size_t ${name}_row_elements(${length_parameters}) { return (size_t)${name
 
 /* The signed distance to which row x of a set belongs. */
 INLINE int ${name}_distance(const lh_cpu_step *step, int set, int x) {
-    const int32_t *drawn = ((const shared *)step->shared)->${prefix}distance[set]${middle};
+    const int32_t *drawn = ((const shared *)step->shared)->${prefix}distance[set]${to_zero_distance};
     return ${distance};
 }
 

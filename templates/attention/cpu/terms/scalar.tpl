@@ -7,7 +7,7 @@ ${name}_score_pair(head->scores, head->running, head->h, group->first, j, ${inne
 % section("group_back") % if scalar.gathers
 ${name}_score_group gathered;
 memset(&gathered, 0, sizeof gathered);
-% section("pair_back") % if scalar.grads
+% section("pair_back") % if scalar.changes_gradient
 vector dlogit = ${name}_score_pair_grad(head->scores, head->dscores, head->running, head->drunning, head->h, &gathered, first, j, logit,
         dscore * inverse_in_range, dscore);
 end_${name}_score_group(head->dscores, head->drunning, head->h, &gathered, ${span}, first); % section("gathered") % if scalar.gathers
@@ -17,7 +17,7 @@ const ${name}_score_tables tables = find_${name}_score_tables(w->step, l); % sec
 #include "score_${name}.inc"
 
 % section("after_positions")
-% local make = scalar.after == "positions" and "make_" .. name .. "_score_set"
+% local make = scalar.filled_after == "positions" and "make_" .. name .. "_score_set"
 % if make and not positions.per_layer then
 ${one_set and "" or every_layer}${make}(step, ${one_set and "0" or "l"});
 % elseif make and positions.input_first then
@@ -26,8 +26,8 @@ if (d > 0)
 % elseif make then
 ${make}(step, d);
 % end
-% section("after_distances") % if scalar.after == "distances"
+% section("after_distances") % if scalar.filled_after == "distances"
 % local by_draw = one_set or positions.distance.per_layer -- with one set there is one draw, d == 0
 ${by_draw and "" or every_layer}make_${name}_score_set(step, ${by_draw and "d" or "l"});
-% section("begin") % if scalar.after == "nothing"
+% section("begin") % if scalar.filled_after == "nothing"
 ${one_set and "if (part == 0) " or layers_of_part}make_${name}_score_set(step, ${one_set and "0" or "l"});

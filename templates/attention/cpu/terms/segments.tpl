@@ -1,4 +1,4 @@
-% local corner, causal = seen.any_corner and PREFIX .. "CORNER[head->h]" or "false", seen.causal and "true" or "false"
+% local corner, causal = mask.any_corner and PREFIX .. "CORNER[head->h]" or "false", mask.causal and "true" or "false"
 % local h, pairs = PREFIX .. "FIRST_LINE[head->h", corner .. ", " .. causal .. ", head->T, head->" .. S
 % local lines = ("%sLINES + %s], %sLINES + %s + 1], %s"):format(PREFIX, h, PREFIX, h, pairs)
 % section("domain")
@@ -15,5 +15,5 @@ static void ${name}_span(const ${name}_head *head, int first, int *begin, int *e
 static void open_${name}_lines(const ${name}_head *head, int first, int begin, int end, real *gain) {
     write_line_gains(${lines}, first, begin, end, gain);
 }
-open_${name}_lines(head, first, ${from}, ${to}, ${gain}); % section("gains")
+open_${name}_lines(head, first, ${from}, ${to}, ${gain}); % section("add_values")
 ${inner} + load(${gain} + ${key} * LANES) % section("gained")

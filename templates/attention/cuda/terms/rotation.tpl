@@ -7,7 +7,7 @@
 
 /* Rotates ${cross and "queries" or "queries and keys"} of one token of each sequence by its position. */ % if decodes
 /* Rotates all rows of ${cross and "queries, or of keys," or "queries and keys"} by their positions (direction 1), or their gradients back (-1). */ % else
-% define("NOINLINE void " .. prefix .. "rotate" .. (decodes and "_one" or ""), "int direction", cross and terms.placed and "const int *position", cross and "int T", cross and "const int stride", "real *rotated")
+% define("NOINLINE void " .. prefix .. "rotate" .. (decodes and "_one" or ""), "int direction", cross and terms.samples_positions and "const int *position", cross and "int T", cross and "const int stride", "real *rotated")
     const step_view *v = &block()->view;
     const int rows = block()->sequences${per_sequence};
     % slot("positions_of_rows") % if not cross

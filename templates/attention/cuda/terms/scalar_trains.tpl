@@ -14,7 +14,7 @@ reals ${prefix}scratch; /* workspace of end_score */ % section("shared_tables") 
 % section("lay_out_tables") % if scalar.cuda.work[1]
 % local times_sets = attends.end_by_layer and scalar.times_sets or ""
 t->${prefix}scratch = reserve_reals(memory, &used, ${times_sets}${prefix}score_work_bytes(${attends.T}, ${attends.S}) / sizeof(real));
-char *${prefix}score; /* ${scalar.sets_about} ${scalar.cuda.gradient_set.type} */ % section("table_sums")
+char *${prefix}score; /* ${scalar.sets_words} ${scalar.cuda.gradient_set.type} */ % section("table_sums")
 % section("lay_out_sums")
 sums->${prefix}score = (char *)reserve(memory, used,
         ${scalar.times_sets}${prefix}${scalar.cuda.gradient_set.bytes}(${attends.T}, ${attends.S}));
@@ -25,7 +25,7 @@ sums->${prefix}score = (char *)reserve(memory, used,
 if (t->rank == 0) { % if scalar.sets == 1
 for (int l = t->rank; l < ${PREFIX}SCORE_SETS; l += t->blocks) { % elseif attends.end_by_layer
 for (int l = 0; t->rank == 0 && l < ${PREFIX}SCORE_SETS; l++) { % else
-    const ${prefix}score_tables tables = ${prefix}find_score_tables(v, ${set}); % if scalar.cuda.finish.uses.s
+    const ${prefix}score_tables tables = ${prefix}find_score_tables(v, ${set}); % if scalar.cuda.ending.uses.s
     ${prefix}${scalar.cuda.gradient_set.type} d;
     used = 0;
     ${prefix}${scalar.cuda.gradient_set.lay_out}(&d, sums.${prefix}score${set_offset}, &used, ${attends.T_of_view}, ${attends.S_of_view});

@@ -1,3 +1,3 @@
 ${inner} && ${prefix}leads_head() % section("resumes")
 ${prefix}leads_head() && (${inner}) % section("goes_on")
-if (!${prefix}leads_head()) continue; % section("lead_alone") % if leads
+if (!${prefix}leads_head()) continue; % section("keep_head_leader") % if sums_head_numbers

@@ -1,4 +1,4 @@
-% local low, high, beyond, stride = seen.low_text, seen.high_text, seen.beyond_text, seen.stride
+% local low, high, beyond, stride = mask.low_text, mask.high_text, mask.beyond_text, mask.stride
 % local line, per = stride > 1 and stride .. " * " or "", stride > 1 and " / " .. stride or ""
 % local up = stride > 1 and " + " .. stride - 1 or ""
 % local last_open = stride > 1 and high ~= "S" and "(" .. high .. ")" .. per or high .. per

@@ -8,5 +8,5 @@ ${prefix}store_head(drow, 1,
         sums->${prefix}rows + ((size_t)l * limit + task % count) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
 ${attends.once}sums->${prefix}row_sums[l * ${PREFIX}HEADS * limit + task] = row_sum;
 ((size_t)l * count + task % count) * WIDTH + h * ${PREFIX}HEAD_WIDTH % section("place_of_row")
-row_sum += dlogit; % section("add_kept")
-sums->${prefix}row_sums[l * ${PREFIX}HEADS * count + task] = row_sum; % section("store_kept_numbers")
+row_sum += dlogit; % section("add_stored")
+sums->${prefix}row_sums[l * ${PREFIX}HEADS * count + task] = row_sum; % section("store_numbers")

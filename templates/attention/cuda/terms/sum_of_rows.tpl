@@ -1,8 +1,8 @@
-const table_sums *sums = &block()->sums; % section("begin_owner")
+const table_sums *sums = &block()->sums; % section("begin_sums")
 % section("clear")
 real drow[${attends.head_part}] = {}${inline("bias_sum", "")};
 ${prefix}add_head(drow, dlogit, query); % section("add_pair")
-% section("begin_kept")
+% section("begin_stored")
 const real *queries = block()->${attends.block}.${attends.q} + (size_t)first * T * ${PREFIX}QUERY_STRIDE;
 % section("resume")
 real *to = sums->${prefix}rows + ${inline("place_of_row", "")}${attends.channel};
@@ -10,9 +10,9 @@ real drow[${attends.head_part}] = {}${inline("bias_resumed", "")};
 if (first > 0) ${prefix}load_head(drow, to);
 % section("begin_sequence")
 const real *query_rows = queries + (size_t)sequence * T * ${PREFIX}QUERY_STRIDE + h * ${PREFIX}HEAD_WIDTH${attends.channel};
-% section("add_kept")
+% section("add_stored")
 const real dlogit = sees_key ? w->${prefix}pairs[pairs + (size_t)i * (${attends.keys} + 1)] : 0;
 real query[${attends.head_part}];
 ${prefix}load_head(query, query_rows + i * ${PREFIX}QUERY_STRIDE);
 ${prefix}add_head(drow, dlogit, query);
-${prefix}store_head(drow, 1, to); % section("store_kept")
+${prefix}store_head(drow, 1, to); % section("store_stored")

@@ -3,7 +3,7 @@ real gathered[${scalar.cuda.uniform_count}] = {0}; % section("start_query")
 ${prefix}score_grad_uniform(a.score, a.T, a.S, a.h, i, j, logit, ${attends.dscore}, gathered);
 % section("finish_query")
 ${attends.once}for (int k = 0; k < ${scalar.cuda.uniform_count}; k++) w->${prefix}head_sums[k * sequences * ${PREFIX}HEADS * v->${attends.T} + task] = gathered[k];
-% section("behind_owners")
+% section("after_sum_passes")
 
 /* Sums the gradients of tables with one number per head over the queries of a shard, one warp per head, in a fixed
  * order. */
@@ -18,7 +18,7 @@ INLINE void ${prefix}attend_heads(void) {
 % for _, t in ipairs(scalar.cuda.gathers.uniform) do
         sum = 0;
         for (int e = lane; e < sequences * T; e += WARP)
-            sum += w->${prefix}head_sums[((${t.at} * sequences + e / T) * ${PREFIX}HEADS + h) * T + e % T];
+            sum += w->${prefix}head_sums[((${t.index} * sequences + e / T) * ${PREFIX}HEADS + h) * T + e % T];
         sum = warp_sum(sum);
         if (lane == 0) ${t.target} = sum; % if scalar.per_layer
         if (lane == 0) ${t.target} = l == ${stack.count} - 1 ? sum : ${t.target} + sum; % else

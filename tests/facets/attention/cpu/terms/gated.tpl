@@ -1,4 +1,4 @@
-% local gradient = terms.changes and "dscore" or "dlogit"
+% local gradient = terms.changes_gradient and "dscore" or "dlogit"
 % section("members")
 const real *gate; /* of key 0; keys ${PREFIX}GATE_WIDTH apart */
 % section("last_members")

@@ -6,8 +6,8 @@ NOINLINE void ${prefix}attend_by_distance(int first, int sequences) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int T = v->${attends.T}, S = v->${attends.S}, count = T + S - 1, l = block()->l;
-    % slot("begin_owner")
-    % slot("begin_kept")
+    % slot("begin_sums")
+    % slot("begin_stored")
     for (int task = ${first_task}; task < ${PREFIX}HEADS * count; task += ${tasks}) {
         const int h = task / count, o = task % count - (${attends.keys} - 1);
         % slot("resume")
@@ -18,11 +18,11 @@ NOINLINE void ${prefix}attend_by_distance(int first, int sequences) {
             for (int i = 0; i < T; i++) {
                 const int j = i - o;
                 const bool sees_key = ${inline("exists", "", sides)};
-                % slot("add_kept")
+                % slot("add_stored")
             }
         }
-        % slot("store_kept")
-        % slot("lead_alone")
-        % slot("store_kept_numbers")
+        % slot("store_stored")
+        % slot("keep_head_leader")
+        % slot("store_numbers")
     }
 }

@@ -2,9 +2,9 @@
  * sequence after sequence. */
 NOINLINE void ${prefix}attend_by_${class}(void) {
     % include("attention/cuda/opening.tpl")
-    % slot("begin_owner")
+    % slot("begin_sums")
     const int count = ${inline("count", "")};
-    % slot("pairs_of_owners")
+    % slot("find_pairs")
     % slot("tables")
     for (int task = ${attends.first_task}; task < ${PREFIX}HEADS * count; task += ${attends.tasks}) {
         const int h = task / count;
@@ -25,7 +25,7 @@ NOINLINE void ${prefix}attend_by_${class}(void) {
                 ${prefix}load_head(value, a.value + j * ${attends.key_stride});
                 ${prefix}load_head(dout,
                         w->${attends.dout} + (rows + i) * WIDTH + h * ${PREFIX}HEAD_WIDTH${attends.channel});
-                % include("attention/cuda/pair_gradient.tpl", { dlogit = rows })
+                % include("attention/cuda/pair_gradient.tpl", { dlogit = sums_rows })
                 % slot("add_pair")
             }
         }
