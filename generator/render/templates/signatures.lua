@@ -81,7 +81,7 @@ end
 local function fit_calls(functions, text, number, from)
   from = text.lines[number]:find("^%s*/?%* ") and #text.lines[number] or from or 1 -- skips calls in comments
   while true do
-    local name, open = text.lines[number]:match("([%a_][%w_]*)()%(", from)
+    local name, open = text.lines[number]:match("%f[%w_]([%a_][%w_]*)()%(", from)
     if not name then
       return
     end

@@ -18,6 +18,7 @@
 -- may have its head at the end of this line.
 
 local diagnostics = require("base.diagnostics")
+local lists = require("base.lists")
 
 local M = {}
 
@@ -41,9 +42,17 @@ local CLOSING = { [")"] = "(", ["]"] = "[", ["}"] = "{" }
 --   within            the section of the current line (read_head)
 --   held, chained     conditions and loops at the end of lines (add_suffix)
 
--- The kinds of tokens and their patterns; a token has the first kind whose pattern matches.
-local FORMS = { { "name", "^[%a_][%w_]*" }, { "number", "^%.?%d[%w.]*" }, { "string", "^([\"']).-%1" },
-  { "op", "^[=~<>]=" }, { "op", "^//" }, { "op", "^%.%." }, { "op", "^[^\"']" } }
+-- The kinds of tokens: kind, pattern of the first character, pattern of the token. A token has the first kind whose
+-- pattern matches.
+local FORMS = { { "name", "[%a_]", "^[%a_][%w_]*" }, { "number", "[%d.]", "^%.?%d[%w.]*" },
+  { "string", "[\"']", "^([\"']).-%1" }, { "op", "[=~<>]", "^[=~<>]=" }, { "op", "/", "^//" },
+  { "op", "%.", "^%.%." }, { "op", "[^\"']", "^." } }
+
+-- Forms by the first byte of a token, since parsing takes much of a generation's time.
+local FORMS_BY_BYTE = {}
+for byte = 0, 255 do
+  FORMS_BY_BYTE[byte] = lists.filter(FORMS, function(form) return string.char(byte):find(form[2]) end)
+end
 
 -- Returns the tokens of one line of Lua, without comments: { kind = "name" | "number" | "string" | "op", text, col };
 -- nil and a column if a string does not end on its line.
@@ -55,8 +64,8 @@ local function tokenise(code, first_column)
       return tokens
     end
     local kind, stop
-    for i = 1, #FORMS do -- no closure: parsing takes much of a generation's time
-      kind, stop = FORMS[i][1], select(2, masked:find(FORMS[i][2], first))
+    for _, form in ipairs(FORMS_BY_BYTE[masked:byte(first)]) do
+      kind, stop = form[1], select(2, masked:find(form[3], first))
       if stop then
         break
       end
@@ -326,7 +335,7 @@ local function end_suffixes(reader, line, text)
 end
 
 function M.has_section(text, section)
-  return ("\n" .. text .. "\n"):find(('%%%% section%%("%s"%%)[^\n]*\n'):format(section)) ~= nil
+  return text:find(('%% section("%s")'):format(section), 1, true) ~= nil
 end
 
 -- Ends the condition of a section at the line before the next head, or at the last line.
@@ -342,7 +351,10 @@ end
 -- Returns the text of a line without the head of a section, and whether the line is read: if it is before all sections,
 -- or in the requested section. Sets reader.within: the section of the lines below; false below a section of one line.
 local function read_head(reader, source, line)
-  local first, _, head = source:find(SECTION)
+  local first, _, head
+  if source:find("section", 1, true) then -- most lines are spared the pattern
+    first, _, head = source:find(SECTION)
+  end
   if head and not reader.section then
     fail(reader, line, 1, "a section in a file that is included as a whole", "include it by slot")
   elseif not head and reader.within == false then
@@ -355,11 +367,14 @@ local function read_head(reader, source, line)
   return source:sub(1, first - 1), head == reader.section
 end
 
+local BAD = "[\r\t]"
+
 local function read_lines(reader, text)
+  local has_bad = text:find(BAD)
   for source in (text:sub(-1) == "\n" and text or text .. "\n"):gmatch("([^\n]*)\n") do
     local line = #reader.source + 1
     reader.source[line] = source
-    local bad_col = source:find("[\r\t]")
+    local bad_col = has_bad and source:find(BAD)
     if bad_col then
       fail(reader, line, bad_col, "a tab or a carriage return", "templates use spaces and plain line feeds")
     end
