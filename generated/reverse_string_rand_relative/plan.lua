@@ -94,7 +94,7 @@ return {
     { "distance draws per pass", 5,
       "one for each layer" },
     { "vectors of distances", "by diagonal",
-      "made once per step for every key - query; queries side by side read neighbours" },
+      "computed once per step for every key - query; adjacent queries read adjacent vectors" },
     { "gpu, one model", "128 shards",
       "a block computes the forward and backward pass of a shard; blocks wait for each "
       .. "other only to sum gradients" },

@@ -54,7 +54,8 @@
 --     sums             a shard, a part of the batch, has sums in addition to its gradient
 --     first_query      logits, scores or seen keys of a group depend on the number of its first query
 --
--- The list also has vectors, how many head-wide vectors the backward pass reads per query, and scalar: family.score.
+-- The list also has scalar, family.score, and vectors_per_query, the number of vectors of a head's width that the
+-- backward pass reads for each query.
 --
 -- Properties are not text of a target. Skeletons know properties, and no facet.
 
@@ -94,7 +95,7 @@ M.PROPERTIES = {
 
 local function add_properties(terms, term)
   terms[#terms + 1] = term
-  terms.vectors = term.vectors or terms.vectors
+  terms.vectors_per_query = term.vectors_per_query or terms.vectors_per_query
   for name, value in next, term.properties do
     assert(terms[name] ~= nil, name)
     terms[name] = terms[name] or value or false
@@ -116,7 +117,7 @@ end
 
 -- The list of a family's terms, with the properties as fields.
 function M.list(family)
-  local terms, unordered = { vectors = 2, scalar = family.score }, { make_weight_map(family) or nil }
+  local terms, unordered = { vectors_per_query = 2, scalar = family.score }, { make_weight_map(family) or nil }
   for _, name in ipairs(M.PROPERTIES) do
     terms[name] = false
   end

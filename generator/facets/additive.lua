@@ -12,7 +12,7 @@
 --                   "place" for the other forms
 --   place_words     of a sinusoid: the channels in words
 --   rows            of a learned table: the number of its rows
---   first           of a learned table: its initial values, { kind, value }
+--   init            of a learned table: its initial values, { kind, value }
 --   frozen          of a learned table: whether training leaves the values unchanged
 
 local diagnostics = require("base.diagnostics")
@@ -80,31 +80,33 @@ local function check_rate(model, additive, report)
   end
 end
 
--- Refuses tables with fewer rows than there are positions, max_position + beyond.
-local function check_rows(rows, max_position, beyond, positions_words, report)
-  if max_position and rows < max_position + beyond then
+-- Refuses tables with fewer rows than there are positions, max_position + extra. positions_words: the positions in
+-- words.
+local function check_rows(rows, max_position, extra, positions_words, report)
+  if max_position and rows < max_position + extra then
     report.refuse("encoding.additive.rows", "encoding.positions.max_position", max_position, {
       what = ("%d rows are fewer than %s"):format(rows, positions_words),
       expected = ("at least encoding.positions.max_position%s = %d; every position needs a row"):format(
-        beyond > 0 and " + " .. beyond or "", max_position + beyond),
-      hint = "leave rows out: it follows max_position" })
+        extra > 0 and " + " .. extra or "", max_position + extra),
+      hint = "leave rows out: its default follows max_position" })
   end
 end
 
 function M.check(view, report)
-  local drawn, additive = view.resolved.encoding.positions, view.resolved.encoding.additive
+  local encoding = view.resolved.encoding
+  local additive, scheme = encoding.additive, encoding.positions
   if additive then
     check_rate(view.resolved.model, additive, report)
   end
-  if not drawn or not additive or additive.kind ~= "learned" or not additive.rows then
+  if not scheme or not additive or additive.kind ~= "learned" or not additive.rows then
     return
   elseif placement.is_by_token(view.resolved) then
-    check_rows(additive.rows, drawn.max_position, 1, "the positions from 0 to max_position", report)
-  elseif drawn.kind ~= "randomized" then
+    check_rows(additive.rows, scheme.max_position, 1, "the positions from 0 to max_position", report)
+  elseif scheme.kind ~= "randomized" then
     report.check_limit("encoding.additive.rows", additive.rows, "the learned table",
       "a learned table has no row beyond it", "use a scheme without a table: none, rope, sinusoid")
   else
-    check_rows(additive.rows, drawn.max_position, 0, "the positions that can be sampled", report)
+    check_rows(additive.rows, scheme.max_position, 0, "the positions that can be sampled", report)
   end
 end
 
@@ -127,7 +129,7 @@ function M.plan_added(encoding, model, task)
     place_words = (grid and "column and row: " or period and ("of the position modulo %d: "):format(period) or "")
       .. (interleaved and "sine, cosine, ..." or "sines, then cosines"),
     rows = additive.rows,
-    first = learned and { kind = additive.init or "truncated_normal", value = additive.init_sigma } or nil,
+    init = learned and { kind = additive.init or "truncated_normal", value = additive.init_sigma } or nil,
     frozen = additive.learned == false,
     dropout_rate = in_blocks and additive.dropout or nil,
     embedding_rate = in_blocks and model.embedding_dropout or not in_blocks and additive.dropout or nil,
@@ -149,12 +151,12 @@ end
 
 -- The kind, and the properties that decide whether a checkpoint fits.
 function M.identify(encoding)
-  local additive, own = encoding.additive, { encoding.additive.kind }
-  own[#own + 1] = additive.at
-  own[#own + 1] = additive.channels
-  own[#own + 1] = encoding.positions.kind == "grid" and "grid" or nil
-  own[#own + 1] = additive.learned == false and "frozen" or nil
-  return { additive = own[2] and own or own[1] }
+  local additive, words = encoding.additive, { encoding.additive.kind }
+  words[#words + 1] = additive.at
+  words[#words + 1] = additive.channels
+  words[#words + 1] = encoding.positions.kind == "grid" and "grid" or nil
+  words[#words + 1] = additive.learned == false and "frozen" or nil
+  return { additive = words[2] and words or words[1] }
 end
 
 return M

@@ -3,10 +3,10 @@
 --
 -- Input of M.make_mask: the resolved encoding, the family with the fields of earlier pages, and whether a query sees no
 -- later keys. Output: nil if there are neither lines nor corners, or a mask (mask.lua) of kind "lines":
---   heads       for each head { lines, corner }. Its lines { step, keys, first, value }: with S keys, a line opens to
---               query i the key first + step i if `keys` is 0, and S + first + step i if `keys` is 1; value is the
---               number in the spec divided by the softmax's temperature. corner: whether query 0 sees key S - 1, with
---               value 0
+--   heads       for each head { lines, corner }. Its lines { step, keys, first, value }: with S keys, a line makes
+--               visible to query i the key first + step i if `keys` is 0, and S + first + step i if `keys` is 1; value
+--               is the number in the spec divided by the softmax's temperature. corner: whether query 0 sees key S - 1,
+--               with value 0
 --   flat        the lines of all heads, head after head
 --   starts      the index in `flat`, from 0, of the first line of each head, and then the number of lines
 --   starts_text, corners_text   C text of `starts`, and of whether each head has a corner
@@ -16,7 +16,7 @@
 --   corner      the spec's choice of heads with a corner; "none" unless the family is cross-attention
 --   about       a description in words
 --   causal      whether keys after a query stay hidden
---   sees_all    true: a query whose head opens no key to it sees all keys
+--   sees_all    true: a query for which the lines of its head make no key visible sees all keys
 --
 -- Lines in the paper, which counts queries i and keys j from 1, with n keys: its line (n + 1) - (i + j) of direction -1
 -- is (S - 1) - (i + j) in specs, which count i and j from 0; both are 0 for the anti-diagonal through the corner of the
@@ -29,9 +29,9 @@ local wording = require("base.wording")
 
 local M = { name = "lines", off = { list = {} }, excludes_cross = true, without_kinds = true, exported = true }
 
--- The largest value of a line. Device code searches a query's largest score starting from -1e30, so the scores of
--- visible keys must be above this number.
-M.LARGEST = 1e20
+-- The largest value of a line. Device code starts the search for a query's largest score at -1e30, so scores of visible
+-- keys must be above -1e30.
+M.LARGEST_VALUE = 1e20
 
 M.fields = {
   { path = "encoding.lines", seldom = true, type = "table", optional = true, items = "list",
@@ -83,7 +83,7 @@ local function warn_beyond(view, report, name, streams)
   if beyond[1] then
     report.warn(("%s: line %d of direction %d in head %d%s: the longest sequences have %s and %s"):format(
       report.get_path("encoding.lines"), beyond[1].line, beyond[1].direction, beyond[1].head, beyond[2]
-        and (", and %d more, open nothing"):format(#beyond - 1) or " opens nothing",
+        and (", and %d more, contain no pair"):format(#beyond - 1) or " contains no pair",
       queries == 1 and "1 query" or queries .. " queries", wording.count(keys, "key")))
   end
 end
@@ -123,9 +123,9 @@ local function place_line(entry, columns)
 end
 
 local function describe(mask, heads)
-  local open = lists.count(mask.heads, function(head) return head.lines[1] end)
-  return ("queries see what %s of %d of %d heads open, others see all"):format(wording.count(#mask.flat, "line"), open,
-    heads)
+  local heads_with_lines = lists.count(mask.heads, function(head) return head.lines[1] end)
+  return ("queries see the keys on %s in %d of %d heads%s"):format(wording.count(#mask.flat, "line"), heads_with_lines,
+    heads, heads_with_lines < heads and ", and all keys in the other heads" or "")
 end
 
 -- The mask of a family, or nil; the first comment of this file describes it.
@@ -141,8 +141,8 @@ function M.make_mask(encoding, family, causal)
   for _, entry in ipairs(lines.list) do
     local line = place_line(entry, columns)
     line.value = entry.value / temperature
-    if math.abs(line.value) > M.LARGEST then
-      error({ problem = true, field = "encoding.lines", expected = ("at most %g"):format(M.LARGEST),
+    if math.abs(line.value) > M.LARGEST_VALUE then
+      error({ problem = true, field = "encoding.lines", expected = ("at most %g"):format(M.LARGEST_VALUE),
         what = ("the value %g, divided by the temperature %g, is too large for a score"):format(entry.value,
           temperature) })
     end

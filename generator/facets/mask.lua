@@ -125,12 +125,12 @@ end
 M.parts = { { page = "mask", rank = 20, fields = { "mask", "crosses", "stride" }, names = { "hidden" } },
   { page = "lines", rank = 30, fields = { "lines", "crosses", "heads" }, names = { "line_values" } } }
 
-function M.export(family, given)
+function M.export(family, context)
   local mask, text = family.mask, write_condition(family.mask)
   local lines = mask.kind == "lines" and lines_facet.export_mask(mask) or false
-  given.pages.mask = text and { "span" }
-  given.pages.lines = lines and { "segments" }
-  given.calls.indices = (text or lines) and true or given.calls.indices
+  context.pages.mask = text and { "span" }
+  context.pages.lines = lines and { "segments" }
+  context.calls.indices = (text or lines) and true or context.calls.indices
   return { mask = text, stride = mask.stride or false, lines = lines }
 end
 

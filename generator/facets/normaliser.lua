@@ -6,7 +6,7 @@
 --   normalised       of geometric: whether the weights of a query are divided by their sum
 --   directional      of geometric: whether a learned map of the layer's input gives two values for each query, one
 --                    added to the scores of keys on its right and one to those on its left
---   fill             of geometric: the number of unused elements after the learned numbers of a layer, which fill up a
+--   padding          of geometric: the number of unused elements after the learned numbers of a layer, up to a whole
 --                    vector
 
 local vector_width = require("base.vector_width")
@@ -95,7 +95,7 @@ function M.plan(encoding, family)
     kind = "geometric",
     normalised = normaliser.normalised,
     directional = directional,
-    fill = vector_width.WIDEST - (directional and 3 or 2),
+    padding = vector_width.WIDEST - (directional and 3 or 2),
   }
 end
 
@@ -124,8 +124,8 @@ end
 function M.describe_device_choice(family)
   if family.normaliser.kind == "geometric" then
     return { what = "gpu attention", value = "weights recomputed",
-      why = "a thread owns a query, then a key; in the backward pass the results for a layer's pairs are kept between "
-        .. "the two" }
+      why = "a thread owns a query, then a key; in the backward pass the results for a layer's pairs are stored "
+        .. "between the two passes" }
   end
   return { what = "gpu attention", value = "probabilities recomputed", why = (family.attends.in_fragments
     and "a warp owns queries, then keys, of a head and computes their pairs in fragments of tensor instructions"
@@ -139,17 +139,17 @@ end
 M.parts = { { page = "geometric", rank = 70, fields = { "geometric" },
   names = { "Geometric", "Direction", "match_first" } } }
 
-function M.export(family, given)
+function M.export(family, context)
   local normaliser = family.normaliser
-  if given.crosses and normaliser.kind == "geometric" then
+  if context.crosses and normaliser.kind == "geometric" then
     -- The error has the form of lab/stop.lua: it ends the export with this text.
     local what = ("the order of keys of attention %s, which is between two streams"):format(family.name)
     error({ code = 1, text = what }, 0)
   end
   local geometric = normaliser.kind == "geometric" and normaliser
-  given.pages.geometric = geometric and (geometric.directional and { "matches", "directions", "outwards" }
+  context.pages.geometric = geometric and (geometric.directional and { "matches", "directions", "outwards" }
     or { "matches", "outwards" })
-  given.calls.indices = geometric and true or given.calls.indices
+  context.calls.indices = geometric and true or context.calls.indices
   return { geometric = geometric, temperature = (normaliser.temperature or 1) ~= 1 and normaliser.temperature }
 end
 

@@ -5,11 +5,12 @@
 -- in which specs are resolved and documented, since a default may read earlier fields. A family is a kind of attention,
 -- such as the decoder's self-attention. A page has a name, which is the facet's field in encodings and in plans of
 -- families, and fields, its rows of the schema (spec/schema.lua). All other fields of a page are optional:
---   is_for_tokens                 true: the facet belongs to the vectors of tokens, not to an attention
---   serves                   true: only other facets read the facet
+--   is_for_tokens            true: the facet belongs to the vectors of tokens, not to an attention
+--   is_for_facets            true: only other facets read the facet
 --   off, is_off(value)       the value with which a spec turns the facet off for one family; whether a value does so
---   decoders                 the kinds that, set for all attentions of an encoder-decoder, hold only for the decoder
---   excludes_cross                 true: the facet, set for all attentions, does not hold for cross-attention
+--   decoder_kinds            the set of the kinds that hold for the decoder alone if a spec of an encoder-decoder sets
+--                            them for all attentions
+--   excludes_cross           true: if a spec sets the facet for all attentions, it does not hold for cross-attention
 --   without_kinds            true: the facet has no kinds, and kind = "none" leaves it out of a family
 --   reads                    "positions" or "distances", if the facet reads them unless its kind is "none"
 --   find_read(encoding)      "positions" or "distances", for facets without `reads`; false if the facet reads neither
@@ -17,12 +18,12 @@
 --                            and key, of the attention whose sequence a model generates
 --   check(view, report)      reports errors between fields; view: the spec as the families with this facet see it
 --                            (family_facets.lua); report: the functions of spec/rules/reports.lua
---   warn(view, report)       warns about unlikely settings, by report.warn
---   plan(encoding, family, given)   the family's field of the page's name; family: with the fields of earlier pages;
---                            given: has_several_streams (which sample positions of added vectors separately),
+--   warn(view, report)       warns about unlikely settings, through report.warn
+--   plan(encoding, family, context)   the family's field of the page's name; family: with the fields of earlier pages;
+--                            context: has_several_streams (which sample positions of added vectors separately),
 --                            width, precision, longest_training (tokens), formula (of the score, or nil)
---   describe(family, plan), describe_details(family)   parts of a sentence about an encoding, which commas (describe)
---                            or semicolons join
+--   describe(family, plan), describe_details(family)   parts of a sentence about an encoding: commas join those of
+--                            describe, semicolons those of describe_details
 --   describe_attention(family)   a sentence at the head of the file of an attention
 --   add_choices(plan, families, add)   passes choices of the generator to add(what, value, why)
 --   describe_device_choice(family)   the choice for attention on a device
@@ -33,20 +34,21 @@
 --   request_value(family)    a value that the family needs and that a learned map computes from the keys' input: name,
 --                            in files and in C; columns; bias, whether the map has one; comment of the parameter;
 --                            about, words for its width; init of the map's weights, by default that of all products;
---                            kept: attention keeps what it needs of decoded tokens. family.request has these fields,
---                            width (the columns, rounded up to whole vectors) and constant (the name of the width in C)
+--                            cached: in decoding, attention caches what it needs of the value. family.request has these
+--                            fields, width (the columns, rounded up to whole vectors) and constant (the name of the
+--                            width in C)
 --   make_terms(family)       the facet's part of the loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil if the facet is off
---   export(family, given)    a table of the names that templates of Python read; given: crosses (whether keys are of
+--   export(family, context)   a table of the names that templates of Python read; context: crosses (whether keys are of
 --                            another stream), memory (the prefix of names of the keys' stream), formula, net; export
---                            may add to the tables needs, pages and calls of given, and set given.layer, with the
---                            meanings in lab/export/pytorch.lua
+--                            may add to the tables needs, pages and calls of context, and set context.layer, which
+--                            lab/export/pytorch.lua describes
 --   exported                 true: the facet needs no `export`, since operations of the network or the table of another
 --                            page contain all of it
---   parts                    a list of the parts of an exported file that equal attentions share. of: the part's name
---                            in given.pages of export; fields: the fields of the table of export that decide whether
---                            attentions are equal; names: those of its functions and classes; rank: its place in the
---                            file
+--   parts                    a list of the parts of an exported file that equal attentions share. page: the part's
+--                            name in context.pages of export; fields: the fields of the table of export that decide
+--                            whether attentions are equal; names: those of its functions and classes; rank: its place
+--                            in the file
 --   identify(encoding)       names and values that decide whether a checkpoint fits; absent: every checkpoint fits
 --   identify_sums(plan)      names and values of the order of sums, which fix the bits of a run in addition to the spec
 --   warn_unreached(view, report)   warns about learned numbers that no gradient reaches. view: of one family, with

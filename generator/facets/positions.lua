@@ -1,8 +1,8 @@
 -- Page (pages.lua) of the facet `positions`: the position of each token, and the distance between the tokens of a pair.
 --
 -- Input of M.plan: the resolved encoding, the family with its layers, and whether there are several streams, which
--- sample the positions of added vectors separately (given.has_several_streams). Output: the facts with which templates
--- sample positions, and in `distance` the source of signed distances of pairs.
+-- sample the positions of added vectors separately (context.has_several_streams). Output: the fields with which
+-- templates sample positions, and in `distance` the source of signed distances of pairs.
 --
 -- A draw is a sample of positions. It has an index in the table of draws of a pass, and a site, which selects its
 -- random numbers: 0 if the whole pass shares the draw, l + 1 if it belongs to block l. A draw is a function of its site
@@ -11,9 +11,10 @@
 -- et al.'s released code does the same for rotation and distances. With several streams, each stream has its own draws
 -- and sites, and added vectors have draws that belong to no family (M.plan_input).
 --
--- The kind is "index" for positions by index, for a grid, whose cells only tables of sinusoids read, for positions with
--- a `period`, which tables of positions contain, for positions that depend on tokens, which only added vectors have
--- (token_positions.lua), and for sampled positions that the family does not read. Fields of sampled positions:
+-- The kind is "index" for positions by index, and in four further cases: a grid (only tables of sinusoids read its
+-- cells), positions with a `period` (only tables of positions contain it), positions that depend on tokens (only added
+-- vectors have them: token_positions.lua), and sampled positions that the family does not read. Fields of sampled
+-- positions:
 --   kind           "randomized", or "sequence": every sequence of the batch has its own draw, in the workspace
 --   range          L, the number of positions to sample from
 --   first          the least of these positions, 0 or 1
@@ -167,7 +168,7 @@ local function check_draws(view, report)
   if positions.reading == "clamped" and positions.range == "one_based" then
     report.refuse("encoding.positions.range", "encoding.positions.reading", '"clamped"', {
       what = '"one_based" cannot be used with clamped distances',
-      expected = '"zero_based"; the released code, which clamped stands for, samples distances from 1 to L - 1' })
+      expected = '"zero_based"; the released code that "clamped" reproduces samples distances from 1 to L - 1' })
   end
   if positions.draw == "sequence" and relative.kind and placement.reads_distances(view.resolved) then
     local by_vectors = placement.has_distance_vectors(encoding)
@@ -195,15 +196,18 @@ function M.check(view, report)
   end
 end
 
-local FAR = 32 -- positions per token; training worked with 16: Ruoss et al.'s figure 3 has 8192 for 501 tokens
+-- Positions per token from which on a warning is given. Training worked with 16: figure 3 of Ruoss et al. has 8192
+-- positions for 501 tokens.
+local MANY_POSITIONS = 32
 
 -- Warns about a range far above the lengths in use: training would meet most of its positions too seldom.
 local function warn_range(view, report)
   local max_position, path = view.resolved.encoding.positions.max_position, "encoding.positions.max_position"
   local longest = not view.task.data and not report.is_inherited(path) and report.find_longest_tokens() or 0
-  if longest > 0 and max_position > FAR * longest then
+  if longest > 0 and max_position > MANY_POSITIONS * longest then
     report.warn(("%s: %d is more than %d times the tokens of the longest sequence, %d: training meets few of these "
-      .. "positions together; about 2 to 16 times is usual"):format(report.get_path(path), max_position, FAR, longest))
+      .. "positions together; about 2 to 16 times is usual"):format(report.get_path(path), max_position,
+      MANY_POSITIONS, longest))
   end
 end
 
@@ -212,7 +216,7 @@ local function warn_sides(view, report)
   local positions, path = view.resolved.encoding.positions, "encoding.positions.sides"
   local why = not lists.any(report.list_users(KIND), placement.reads_distances) and "nothing reads distances"
     or positions.reading == "difference" and "distances are differences of positions"
-    or positions.reading == "clamped" and "clamped reads only the draw of the left side"
+    or positions.reading == "clamped" and "clamped distances are sampled for the left side alone"
   if positions.sides == "independent" and why and not report.is_inherited(path) then
     report.warn(("%s: \"independent\" has no effect: %s"):format(report.get_path(path), why))
   end
@@ -227,12 +231,12 @@ local function warn_draws(view, report)
     report.warn(path .. ": nothing reads the random positions: additive, rotation and relative are none, and no score "
       .. "reads x.distance, x.query or x.key")
   elseif positions.draw == "layer" and not rotates and not distances and resolved.encoding.additive.at ~= "block" then
-    report.warn(path .. ".draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score draw in a "
-      .. "layer")
+    report.warn(path .. ".draw: \"layer\" is the same as \"pass\" here: only rotation, relative and score sample "
+      .. "positions for a layer")
   end
   if positions.sorted == false and distances and positions.reading ~= "difference"
     and not reads then
-    report.warn(path .. ".sorted: false has no effect: drawn distances always ascend, and nothing reads positions")
+    report.warn(path .. ".sorted: false has no effect: sampled distances always ascend, and nothing reads positions")
   end
   if positions.reading ~= "drawn" and not distances then
     report.warn(("%s.reading: %q has no effect: nothing reads distances"):format(path, positions.reading))
@@ -296,7 +300,7 @@ local function plan_distances(encoding, layers)
   }
 end
 
--- The positions of vectors added to tokens, if they are apart from those of families.
+-- The positions of vectors added to tokens, if they are sampled separately from those of families.
 function M.plan_input(encoding)
   if placement.is_by_token({ encoding = encoding }) then
     return token_positions.plan(encoding.positions)
@@ -304,35 +308,35 @@ function M.plan_input(encoding)
   return encoding.positions.kind == "randomized" and plan_sampled(encoding.positions) or { kind = "index" }
 end
 
-function M.plan(encoding, family, given)
+function M.plan(encoding, family, context)
   local positions, layers = encoding.positions, family.layers
   local distance = plan_distances(encoding, layers)
   if family.cross and distance.draws then
     error({ problem = true, field = ("encoding.%s.positions.reading"):format(family.spec_name), expected = "difference",
       what = "distances are sampled for one sequence, but queries and keys of this attention are from two sequences" })
   end
-  local added = not given.has_several_streams and encoding.additive.kind ~= "none"
+  local added = not context.has_several_streams and encoding.additive.kind ~= "none"
   local in_blocks = encoding.additive.at == "block"
   local input = added and not in_blocks
   local in_layers = added and in_blocks or encoding.rotation.kind ~= "none" or distance.kind == "difference"
   if positions.kind ~= "randomized" or not input and not in_layers then
     return { kind = "index", distance = distance, period = positions.period }
   end
-  local drawn = plan_sampled(positions)
-  drawn.distance = distance
-  if drawn.kind == "sequence" then
-    drawn.about = "one for each sequence of the batch"
-    return drawn
+  local plan = plan_sampled(positions)
+  plan.distance = distance
+  if plan.kind == "sequence" then
+    plan.about = "one for each sequence of the batch"
+    return plan
   end
   local per_layer = in_layers and positions.draw == "layer"
   local shared = input or not per_layer
-  drawn.about = not per_layer and "shared by the whole pass"
+  plan.about = not per_layer and "shared by the whole pass"
     or (shared and "the input's, then " or "") .. "one for each layer"
-  drawn.draws = (shared and 1 or 0) + (per_layer and layers or 0)
-  drawn.site_offset = shared and "" or " + 1"
-  drawn.per_layer, drawn.input_first = per_layer, per_layer and shared
-  drawn.layer_index = not per_layer and "0" or shared and "l + 1" or "l"
-  return drawn
+  plan.draws = (shared and 1 or 0) + (per_layer and layers or 0)
+  plan.site_offset = shared and "" or " + 1"
+  plan.per_layer, plan.input_first = per_layer, per_layer and shared
+  plan.layer_index = not per_layer and "0" or shared and "l + 1" or "l"
+  return plan
 end
 
 local DISTANCES = {

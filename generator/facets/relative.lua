@@ -1,4 +1,5 @@
--- Page (pages.lua) of the facet `relative`: vectors by the signed distance of a pair, which contribute to its logit.
+-- Page (pages.lua) of the facet `relative`: vectors that depend on the signed distance of a pair or on a count of keys,
+-- and contribute to the logit of the pair.
 --
 -- Input of M.plan: the resolved encoding, the family with its positions, the model's width. Output:
 --   kind         "none", "transformer_xl", "shaw" or "cope"
@@ -11,8 +12,8 @@
 --   width        the number of channels of a row: those of all heads side by side (transformer_xl), or those of one
 --                head, which the heads share (shaw)
 --   biases       whether there are content and position biases (transformer_xl)
---   vectors      the number of vectors of a head's width that the pass over keys reads per query: the gradient of the
---                output, and the query with each of its biases
+--   vectors_per_query   the number of vectors of a head's width that the pass over keys reads for each query: the
+--                gradient of the output, and the query with each of its biases
 --   has_step_tables   whether begin_step computes rows and stores them after the struct `shared`
 -- For shaw:
 --   clip         the farthest distance with a vector of its own
@@ -22,7 +23,7 @@
 --   farthest     C text of the farthest distance to the right that has a vector
 --   init_sigma   the standard deviation of the table's initial values
 -- For cope: rows, padded_elements; factor: a number that multiplies products of queries and the table, or false.
--- Further fields are words for the templates.
+-- Further fields are parts of comments in generated code.
 
 local lists = require("base.lists")
 local placement = require("facets.placement")
@@ -68,7 +69,8 @@ end
 
 local COPE = "encoding.relative.kind"
 
--- Refuses attention that sees later keys, and facets that change or hide logits, which gates of cope are computed from.
+-- Refuses attention that sees later keys, and facets that change or hide logits: gates of cope are computed from all
+-- logits of earlier keys.
 local function check_gates(view, report, are_causal)
   local encoding = view.resolved.encoding
   local mask, normaliser = encoding.mask or {}, encoding.normaliser or {}
@@ -83,11 +85,11 @@ local function check_gates(view, report, are_causal)
     "cope counts the keys from a key up to its query, and a query sees all of these keys and no later key",
     '"causal", or model.kind = "decoder"')
   refuse("encoding.rotation.kind", encoding.rotation and encoding.rotation.kind ~= "none",
-    "a rotation would change the logits that cope computes gates from", '"none"')
+    "a rotation would change the logits from which cope computes gates", '"none"')
   refuse("encoding.score", encoding.score, "a score cannot be used with cope", "no score")
   refuse("encoding.lines", encoding.lines, "a table of lines hides keys that cope counts", "no lines")
   refuse("encoding.normaliser.temperature", (normaliser.temperature or 1) ~= 1,
-    "a temperature would divide the logits that cope computes gates from", "1")
+    "a temperature would divide the logits from which cope computes gates", "1")
 end
 
 -- Refuses a table that has vectors only for the query's own token and earlier keys, if queries also see later keys.
@@ -109,22 +111,23 @@ end
 function M.warn_unreached(view, report)
   local relative = view.resolved.encoding.relative
   if view.causal and relative.kind == "shaw" and relative.sides ~= "left" then
-    report.warn(("%s: the vectors of distances 1 to %d never get a gradient: the mask hides all keys behind a query")
+    report.warn(("%s: the vectors of distances 1 to %d never get a gradient: the mask hides all keys after a query")
       :format(report.get_path("encoding.relative.sides"), relative.clip))
   end
 end
 
--- The vectors of counts, which no pair has stored.
+-- The plan of cope, whose counts each query computes anew.
 local function plan_counts(relative, family)
   return { kind = "cope", counts = true, toeplitz = false, rotated = false, biases = false, has_step_tables = false,
-    vectors = 2, rows = relative.rows, width = family.head_width,
+    vectors_per_query = 2, rows = relative.rows, width = family.head_width,
     padded_elements = vector_width.round_up(relative.rows * family.head_width),
     factor = not relative.divided and math.sqrt(family.head_width) or false }
 end
 
-local NONE = { kind = "none", toeplitz = false, rotated = false, biases = false, has_step_tables = false, vectors = 2 }
+local NONE = { kind = "none", toeplitz = false, rotated = false, biases = false, has_step_tables = false,
+  vectors_per_query = 2 }
 
-function M.plan(encoding, family, given)
+function M.plan(encoding, family, context)
   local relative, positions = encoding.relative, family.positions
   local distance = positions.distance
   if relative.kind == "none" then
@@ -141,8 +144,8 @@ function M.plan(encoding, family, given)
     sets = draws >= family.layers and family.layers or 1,
     biases = biases,
     has_step_tables = toeplitz or biases,
-    width = given.width,
-    vectors = biases and 3 or 2,
+    width = context.width,
+    vectors_per_query = biases and 3 or 2,
   }
   if relative.kind == "shaw" then
     plan.width = family.head_width
@@ -158,7 +161,7 @@ function M.plan(encoding, family, given)
   plan.set_of_layer = plan.sets == 1 and "0" or "l"
   plan.sets_words = plan.sets == 1 and ", shared by all layers" or ", one for each layer"
   plan.width_words = biases and "all heads side by side" or "the heads share it"
-  plan.behind_words = not biases and "the rows of each layer"
+  plan.table_words = not biases and "the rows of each layer"
     or plan.rotated and "the sinusoids of the sets' keys, and of their queries, channel by channel"
     or "the sets' sinusoids, the layers' rows, and these rows before they are transposed"
   return plan
@@ -187,10 +190,10 @@ function M.add_choices(plan, families, add)
     elseif relative.kind ~= "none" then
       add(plan.streams[2] and "distance vectors, " .. family.name or "vectors of distances", relative.toeplitz
         and "by diagonal" or relative.rotated and "by query" or "by pair", relative.toeplitz
-        and "made once per step for every key - query; queries side by side read neighbours" or relative.rotated
-        and "differences of random positions: on the CPU a query is rotated by its position, once, and multiplied with "
-          .. "the sinusoids of the keys'; on a GPU every pair gathers its own"
-        or "differences of random positions: every pair gathers its own, which is several times slower")
+        and "computed once per step for every key - query; adjacent queries read adjacent vectors" or relative.rotated
+        and "differences of random positions: on the CPU each query is rotated once by its position and multiplied "
+          .. "with the sinusoids of the keys' positions; on a GPU each pair looks up its own vector"
+        or "differences of random positions: each pair looks up its own vector, which is several times slower")
     end
   end
 end
@@ -204,8 +207,8 @@ function M.identify(encoding)
     encoding.positions.reading or false, relative.sides } or nil }
 end
 
--- The order in which the gradients of vectors are summed, of each attention as { pairs, queries }: sequences with more
--- than `pairs` pairs are summed in blocks of `queries` queries.
+-- The order in which the gradients of vectors are summed, for each attention { pairs, queries }: in sequences with more
+-- than `pairs` pairs, sums are formed in blocks of `queries` queries.
 function M.identify_sums(plan)
   local list = lists.map(plan.attentions, function(family)
     local recomputed = family.relative.toeplitz and family.recomputed
@@ -219,13 +222,13 @@ local PAGES = { transformer_xl = { "rows_of_waves" }, shaw = { "rows_of_table" }
 M.parts = { { page = "relative", rank = 60,
   fields = { "relative", "clip", "farthest", "relative_rows", "count_factor" }, names = { "Relative" } } }
 
-function M.export(family, given)
+function M.export(family, context)
   local relative = family.relative
   local kind = relative.kind ~= "none" and relative.kind
-  local needed = given.memory .. "distance"
-  given.needs[needed] = kind and not relative.counts and true or given.needs[needed]
-  given.pages.relative = PAGES[kind]
-  given.calls.sinusoid = kind == "transformer_xl" or nil
+  local needed = context.memory .. "distance"
+  context.needs[needed] = kind and not relative.counts and true or context.needs[needed]
+  context.pages.relative = PAGES[kind]
+  context.calls.sinusoid = kind == "transformer_xl" or nil
   return { relative = kind, clip = relative.clip or false, farthest = relative.left and 0 or relative.clip or false,
     relative_rows = relative.rows or false, count_factor = relative.factor or false }
 end
@@ -237,13 +240,13 @@ function M.make_terms(family)
   if relative.kind == "none" then
     return nil
   elseif relative.counts then
-    return { { kind = "pair_vector", page = "rows_by_count", vectors = relative.vectors, rows = relative,
-      properties = { pair_vectors = true, scans_logits = true, scaled = true, changes_gradient = true, sums = true,
-        first_query = true } } }
+    return { { kind = "pair_vector", page = "rows_by_count", vectors_per_query = relative.vectors_per_query,
+      rows = relative, properties = { pair_vectors = true, scans_logits = true, scaled = true, changes_gradient = true,
+        sums = true, first_query = true } } }
   end
   local form = relative.rotated and "looks_ahead" or relative.toeplitz and "by_offset" or "by_pair"
-  local terms = { { kind = "pair_vector", page = TERMS[form], vectors = relative.vectors, rows = relative,
-    properties = { pair_vectors = true, [form] = true, biases = relative.biases, sums = true,
+  local terms = { { kind = "pair_vector", page = TERMS[form], vectors_per_query = relative.vectors_per_query,
+    rows = relative, properties = { pair_vectors = true, [form] = true, biases = relative.biases, sums = true,
       first_query = form == "by_pair", computes_tables = relative.has_step_tables } } }
   local function add(page)
     terms[#terms + 1] = { kind = "row_source", page = page, rows = relative, properties = {} }
@@ -259,7 +262,7 @@ end
 
 M.ROTATED_KEYS = 8 -- the constant of this name in kernels/cpu/rotated.h
 
--- Bytes that counts of a family take in the scratch memory, for T queries and keys.
+-- Bytes of scratch memory for the counts of a family, for T queries and keys.
 local function count_scratch(family, sizes, T)
   local rows, recomputed = family.relative.rows + 1, family.recomputed
   local recomputes = recomputed and (recomputed.always or T * T > recomputed.pairs)

@@ -68,29 +68,29 @@ end
 
 local SCALED = { linear = "linear x %s", ntk = "NTK x %s", yarn = "YaRN x %s from %d positions" }
 
--- The plan of a scaling. given: the scaling in the spec, or nil; without its attention_factor, a trainer with yarn
+-- The plan of a scaling. scaling: the table in the spec, or nil; without its attention_factor, a trainer with yarn
 -- computes this factor.
-local function plan_scaling(given, positions, longest_training)
-  if not given then
+local function plan_scaling(scaling, positions, longest_training)
+  if not scaling then
     return { kind = "none" }
   end
-  local factor_text = string.format("%.9g", given.factor)
-  local original_length = given.original_length or positions.range or longest_training
+  local factor_text = string.format("%.9g", scaling.factor)
+  local original_length = scaling.original_length or positions.range or longest_training
   return {
-    kind = given.kind,
-    factor = given.factor,
+    kind = scaling.kind,
+    factor = scaling.factor,
     factor_text = factor_text,
-    original_length = given.kind == "yarn" and original_length or nil,
-    beta_slow = given.beta_slow,
-    beta_fast = given.beta_fast,
-    slow_text = given.beta_slow and string.format("%.9g", given.beta_slow),
-    fast_text = given.beta_fast and string.format("%.9g", given.beta_fast),
-    attention_factor = given.attention_factor,
-    about = string.format(SCALED[given.kind], factor_text, original_length),
+    original_length = scaling.kind == "yarn" and original_length or nil,
+    beta_slow = scaling.beta_slow,
+    beta_fast = scaling.beta_fast,
+    slow_text = scaling.beta_slow and string.format("%.9g", scaling.beta_slow),
+    fast_text = scaling.beta_fast and string.format("%.9g", scaling.beta_fast),
+    attention_factor = scaling.attention_factor,
+    about = string.format(SCALED[scaling.kind], factor_text, original_length),
   }
 end
 
-function M.plan(encoding, family, given)
+function M.plan(encoding, family, context)
   local rotation, positions, head_width = encoding.rotation, family.positions, family.head_width
   return rotation.kind == "none" and { kind = "none" } or {
     kind = "rope",
@@ -98,7 +98,7 @@ function M.plan(encoding, family, given)
     base_text = string.format("%.9g", rotation.base),
     period = head_width * vector_width.WIDEST // math.min(head_width & -head_width, vector_width.WIDEST),
     draw = positions.layer_index,
-    scaling = plan_scaling(rotation.scaling, positions, given.longest_training),
+    scaling = plan_scaling(rotation.scaling, positions, context.longest_training),
   }
 end
 
@@ -116,11 +116,11 @@ end
 
 M.parts = { { page = "rope", rank = 10, fields = { "rope", "by_sequence", "cyclic" }, names = { "rotate" } } }
 
-function M.export(family, given)
+function M.export(family, context)
   local rope = family.rotation.kind == "rope" and family.rotation
-  given.needs.positions = rope and true or given.needs.positions
-  given.needs.memory_positions = given.crosses and rope and true or nil
-  given.pages.rope = rope and { "rotation" }
+  context.needs.positions = rope and true or context.needs.positions
+  context.needs.memory_positions = context.crosses and rope and true or nil
+  context.pages.rope = rope and { "rotation" }
   return { rope = rope }
 end
 

@@ -280,13 +280,13 @@ function M.explain_length(resolved, sides)
 end
 
 -- Divides the score by the softmax's temperature. Without a score, the scale of the logits contains this division.
-function M.plan(_, family, given)
-  local formula, temperature = given.formula, family.normaliser.temperature or 1
+function M.plan(_, family, context)
+  local formula, temperature = context.formula, family.normaliser.temperature or 1
   if formula and temperature ~= 1 then
     formula = { builder = formula.builder, root = formula.builder:apply("div", formula.root, temperature),
       parameters = formula.parameters }
   end
-  return M.derive(formula, family, given.precision)
+  return M.derive(formula, family, context.precision)
 end
 
 function M.describe_details(family)
@@ -355,7 +355,7 @@ function M.request_value(family)
         expected = "equal initial values, since one map computes all values of tokens" })
     end
   end
-  return running and { name = "values", columns = #running.values * family.heads, bias = true, kept = true,
+  return running and { name = "values", columns = #running.values * family.heads, bias = true, cached = true,
     init = first.init, comment = "of every head: " .. table.concat(lists.map(running.values, function(value)
       return value.parameter.name
     end), ", "), about = "values of every head" } or nil

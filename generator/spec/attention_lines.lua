@@ -6,7 +6,7 @@
 -- lines in any order give equal lists; or nil after errors. Invariants: no line occurs twice; fields are integers, but
 -- value is a float of magnitude up to LARGEST.
 
-local LARGEST = require("facets.lines").LARGEST
+local LARGEST = require("facets.lines").LARGEST_VALUE
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local tree = require("spec.reading.tree")

@@ -92,7 +92,8 @@ end
 local function count_scratch(family, sizes, queries, keys)
   local lanes, terms, width = sizes.lanes, family.terms, family.head_width
   local groups, group_weights = (queries + lanes - 1) // lanes, count_weights(family, sizes, keys)
-  local rows = sizes.reals(queries * terms.vectors * width + (family.paired and not terms.pair_vectors and lanes or 0))
+  local padding = family.paired and not terms.pair_vectors and lanes or 0
+  local rows = sizes.reals(queries * terms.vectors_per_query * width + padding)
   if recomputes(family, keys) then
     groups = family.recomputed.queries // lanes
     rows = rows + sizes.reals(groups * group_weights)

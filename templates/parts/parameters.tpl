@@ -1,7 +1,7 @@
 % if normaliser.kind == "geometric" then
 /* Learned numbers of the logits of geometric attention, padded to a whole vector. */
 typedef struct geometric_numbers {
-    real scale, offset${normaliser.directional and ", direction_scale" or ""}, fill[${normaliser.fill}];
+    real scale, offset${normaliser.directional and ", direction_scale" or ""}, fill[${normaliser.padding}];
 } geometric_numbers;
 
 % end

@@ -26,8 +26,8 @@ end
 
 M.parts = { { page = "gate", rank = 90, fields = {}, names = {} } }
 
-function M.export(family, given)
-  given.pages.gate, given.calls.indices = is_on(family) and { "gated" }, is_on(family) or given.calls.indices
+function M.export(family, context)
+  context.pages.gate, context.calls.indices = is_on(family) and { "gated" }, is_on(family) or context.calls.indices
   return {}
 end
 

@@ -32,9 +32,9 @@ end
 
 M.parts = { { page = "spacing", rank = 80, fields = { "spacing" }, names = { "odd" } } }
 
-function M.export(family, given)
+function M.export(family, context)
   local heads = family.spacing.heads
-  given.pages.spacing, given.calls.indices = heads and { "even" }, heads and true or given.calls.indices
+  context.pages.spacing, context.calls.indices = heads and { "even" }, heads and true or context.calls.indices
   return { spacing = heads or false }
 end
 

@@ -9,7 +9,7 @@ local M = {}
 function M.make_families()
   local list = {
     self = {}, sloped = { slope = 0.5 }, causal = { causal = true }, cross = { cross = true },
-    directional = { normaliser = { kind = "geometric", directional = true, fill = 13 },
+    directional = { normaliser = { kind = "geometric", directional = true, padding = 13 },
       request = { name = "direction", constant = "DIRECTION_WIDTH", width = 16, columns = 4, bias = true } },
   }
   for name, family in pairs(list) do

@@ -435,7 +435,7 @@ function TestNetworks.test_unsupported_networks_are_named()
     "does not know sampled positions of two streams")
   lu.assertEquals(find_problem(describe_two_streams, nil, function(own)
     local families = make_cross(own)
-    families.cross.normaliser = { kind = "geometric", fill = 14 }
+    families.cross.normaliser = { kind = "geometric", padding = 14 }
     return families
   end, DECODER), "does not know the order of keys of attention cross, which is between two streams")
 end

@@ -20,9 +20,10 @@ function TestRelative.test_both_kinds_have_their_rows_and_vectors()
     return relative.plan(spec, encodings.make_family(positions.plan(spec, encodings.BARE, {})), { width = 16 })
   end
   local xl = plan_relative("transformer_xl", "drawn")
-  lu.assertEquals({ xl.toeplitz, xl.biases, xl.has_step_tables, xl.width, xl.vectors }, { true, true, true, 16, 3 })
+  lu.assertEquals({ xl.toeplitz, xl.biases, xl.has_step_tables, xl.width, xl.vectors_per_query },
+    { true, true, true, 16, 3 })
   local shaw = plan_relative("shaw", "drawn")
-  lu.assertEquals({ shaw.toeplitz, shaw.biases, shaw.has_step_tables, shaw.width, shaw.vectors },
+  lu.assertEquals({ shaw.toeplitz, shaw.biases, shaw.has_step_tables, shaw.width, shaw.vectors_per_query },
     { true, false, true, 8, 2 })
   lu.assertEquals({ shaw.clip, shaw.rows, shaw.padded_elements }, { 4, 9, 80 }) -- 72 elements in vectors of 16
   lu.assertAlmostEquals(shaw.init_sigma, math.sqrt(2 / 17), 1e-15)

@@ -265,16 +265,16 @@ function TestValidate.test_lines_beyond_all_sequences_are_warned_about()
   lu.assertEquals(list_warnings(outermost), "")
   lu.assertEquals(list_warnings("cross = { " .. make_lines({ 1, 11 }) .. " }", "{ 1, 5 }"),
     "encoding.cross.lines: line 11 "
-    .. "of direction 1 in head 3 opens nothing: the longest sequences have 10 queries and 10 keys")
+    .. "of direction 1 in head 3 contains no pair: the longest sequences have 10 queries and 10 keys")
   for _, entry in ipairs({ { 1, 12 }, { 1, -12 }, { -1, 12 }, { -1, -12 }, { 0, 12 } }) do
-    lu.assertStrContains(list_warnings("cross = { " .. make_lines(entry) .. " }"), "opens nothing")
+    lu.assertStrContains(list_warnings("cross = { " .. make_lines(entry) .. " }"), "contains no pair")
   end
   lu.assertStrContains(list_warnings("cross = { " .. make_lines({ 1, 40 }, { 1, 41 }, { 1, 0 }) .. " }"),
-    "line 40 of direction 1 in head 3, and 1 more, open nothing: ")
+    "line 40 of direction 1 in head 3, and 1 more, contain no pair: ")
   local line = make_lines({ 1, 1 })
   lu.assertStrContains(list_warnings("decoder = { " .. line .. " }"), "encoding.decoder.lines: line 1 of ")
   lu.assertEquals(list_warnings("encoder = { " .. line .. " }"), "")
-  lu.assertStrContains(list_warnings("encoder = { mask = { kind = 'causal' }, " .. line .. " }"), "opens nothing")
+  lu.assertStrContains(list_warnings("encoder = { mask = { kind = 'causal' }, " .. line .. " }"), "contains no pair")
   local corner = make_lines({ 1, 0 }):gsub("{ ", "{ zero_corner = 'all', ", 1)
   lu.assertStrContains(list_warnings("decoder = { " .. corner .. " }"),
     "encoding.decoder.lines.zero_corner has no effect")
@@ -349,7 +349,7 @@ function TestValidate.test_accepted_specs_may_have_warnings()
   lu.assertStrContains(list_random_warnings("shaw", 'sides = "independent", reading = "difference"'),
     "differences of positions")
   lu.assertStrContains(list_random_warnings("shaw", 'sides = "independent", reading = "clamped"'),
-    "only the draw of the left side")
+    "clamped distances are sampled for the left side alone")
   lu.assertEquals(list_random_warnings("rope", "max_position = 32000"), "") -- 32 times the 1000 tokens of length 500
   lu.assertStrContains(list_random_warnings("rope", "max_position = 32001"), "32001 is more than 32 times")
   lu.assertEquals(list_warnings("model = { dropout = 0 }, eval = { dropout = false }"), "")

@@ -27,8 +27,8 @@ local function make_families()
       mask = { kind = "causal", right = 0 }, normaliser = { kind = "softmax", temperature = 0.5 },
       projections = { bias = true, output = false } },
     geometric = { normaliser = { kind = "geometric", normalised = true, directional = true, direction_width = 16,
-      fill = 13 } },
-    plain = { normaliser = { kind = "geometric", normalised = false, fill = 14 } },
+      padding = 13 } },
+    plain = { normaliser = { kind = "geometric", normalised = false, padding = 14 } },
     cross = { cross = true },
   }
   local missing = { rotation = { kind = "none" }, mask = { kind = "none" }, relative = { kind = "none" },
@@ -46,7 +46,7 @@ local ADDITIVES = {
   { kind = "sinusoid", in_blocks = true, interleaved = true, grid = 3 },
 }
 for _, additive in ipairs(ADDITIVES) do
-  additive.rows, additive.first = 8, { kind = "normal", value = 1 }
+  additive.rows, additive.init = 8, { kind = "normal", value = 1 }
 end
 
 local function make_network(number)

@@ -1,7 +1,8 @@
 -- A score for templates/attention/python: a Python function, its arguments, constants and parameters.
 --
--- Input: a family, and the table `given` that facets/pages.lua describes at `export`. Output: names for the template.
--- M.export also adds to given.needs and given.pages, and sets given.layer: whether the score reads the layer's index.
+-- Input: a family, and the table `context` that facets/pages.lua describes at `export`. Output: names for the template.
+-- M.export also adds to context.needs and context.pages, and sets context.layer: whether the score reads the index of
+-- the layer.
 
 local lists = require("base.lists")
 local shapes = require("expression.leaves")
@@ -41,8 +42,8 @@ local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { 
   { "own", "self.score" }, { "shared", "shared" }, { "values", "values" } }
 
 -- The formula as a function: its lines, its arguments with the passed values, its constants, and its parameters (own:
--- those that each layer has; shared: those that all layers share). queries: the dimension of the scores whose size is
--- the number of queries, -2 or -1.
+-- those that each layer has; shared: those that all layers share). The field `queries` is the dimension of the scores
+-- whose size is the number of queries, -2 or -1.
 local function describe_score(formula, crosses, memory)
   local score = torch.format(formula.root, crosses)
   score.arguments, score.pass, score.constants, score.own, score.shared, score.values = "", "", {}, {}, {}, {}
@@ -72,16 +73,16 @@ local function find_shared_folder(net, family)
   return parameter and parameter.tensors[1][1]:match("^(.*)%.")
 end
 
-function M.export(family, given)
-  if (family.score.kind or "none") == "none" or not given.formula then
+function M.export(family, context)
+  if (family.score.kind or "none") == "none" or not context.formula then
     return { score = false, score_text = false, bucket = false, sum_between = false }
   end
-  local score, needs = describe_score(given.formula, given.crosses, given.memory), given.needs
+  local score, needs = describe_score(context.formula, context.crosses, context.memory), context.needs
   needs.positions = needs.positions or score.positions or nil
-  needs[given.memory .. "distance"] = needs[given.memory .. "distance"] or score.distance or nil
-  needs[given.memory .. "shared"] = #score.shared > 0 and find_shared_folder(given.net, family) or nil
-  given.layer, given.pages.score, given.pages.bucket = score.layer, { "scalar" }, score.bucket and { "buckets" }
-  given.pages.running = score.sum_between and { "running" }
+  needs[context.memory .. "distance"] = needs[context.memory .. "distance"] or score.distance or nil
+  needs[context.memory .. "shared"] = #score.shared > 0 and find_shared_folder(context.net, family) or nil
+  context.layer, context.pages.score, context.pages.bucket = score.layer, { "scalar" }, score.bucket and { "buckets" }
+  context.pages.running = score.sum_between and { "running" }
   return { score = score, score_text = score.text, bucket = score.bucket, sum_between = score.sum_between }
 end
 

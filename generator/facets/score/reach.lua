@@ -35,8 +35,8 @@ local function visit_nodes(root, smoothly, visit)
   walk(root)
 end
 
--- The value of a node for query i and key j; nil if the value depends on anything else. A node that is linear in i and
--- j has node.row: the factors of i and j, and a constant.
+-- The value of a node for query i and key j; nil if the value does not depend on i and j alone. A node that is linear
+-- in i and j has node.row: the factors of i and j, and a constant.
 local function compute_value(node, i, j)
   if node.op == "number" or node.op == "truth" then
     return node.value
@@ -65,8 +65,8 @@ local function compute_value(node, i, j)
   return plain[node.op](a, b)
 end
 
--- Whether a causal mask or a window lets query i see key j; other masks are not tested. In cross-attention the left end
--- of a window is not tested either, since a query whose window lies beyond the last key sees all keys.
+-- Whether a causal mask or a window lets query i see key j. Other masks count as showing all keys; so does the left end
+-- of a window in cross-attention, since a query whose window lies beyond the last key sees all keys.
 local function sees(view, i, j)
   local mask = view.resolved.encoding.mask
   local left = mask and mask.kind == "window" and view.family ~= "cross" and mask.left or math.huge
@@ -141,30 +141,30 @@ end
 -- Symbols that differ between the keys of a query.
 local DIFFERING = { score = true, key = true, distance = true, key_index = true, offset = true, total = true }
 
--- Whether a node's value differs between the keys of a query. known: the results of earlier calls, by node.
-local function differs(node, known)
-  local found = known[node]
-  if found == nil then
-    found = DIFFERING[node.name] or node.op == "sum_between"
+-- Whether a node's value differs between the keys of a query. cache: node -> the result of an earlier call.
+local function differs_by_key(node, cache)
+  local result = cache[node]
+  if result == nil then
+    result = DIFFERING[node.name] or node.op == "sum_between"
     for _, argument in ipairs(node) do
-      found = differs(argument, known) or found
+      result = differs_by_key(argument, cache) or result
     end
-    known[node] = found
+    cache[node] = result
   end
-  return found
+  return result
 end
 
--- The arguments in which a node is linear, if parts that are equal for all keys count as constants, and the factor or
--- divisor of these arguments; nil if the node is not linear.
-local function find_linear_parts(node, known)
+-- The arguments in which a node is linear, where nodes that are equal for all keys count as constants, and the factor
+-- or divisor of these arguments; nil if the node is not linear.
+local function find_linear_parts(node, cache)
   local op, a, b, c = node.op, node[1], node[2], node[3]
   if op == "add" or op == "sub" or op == "neg" or op == "sum" then
     return { a, b }
-  elseif (op == "mul" or op == "div") and not differs(b, known) then
+  elseif (op == "mul" or op == "div") and not differs_by_key(b, cache) then
     return { a }, b
-  elseif op == "mul" and not differs(a, known) then
+  elseif op == "mul" and not differs_by_key(a, cache) then
     return { b }, a
-  elseif op == "select" and not differs(a, known) then
+  elseif op == "select" and not differs_by_key(a, cache) then
     return { b, c }
   end
 end
@@ -172,7 +172,7 @@ end
 -- The set of parameters that get a gradient through a softmax, which cancels terms that are equal for all keys of a
 -- query; and whether the logit occurs only as a summand, possibly times a factor that is equal for all keys.
 function M.find_reached(root)
-  local known, seen, reached, is_summand = {}, {}, {}, true
+  local cache, seen, reached, is_summand = {}, {}, {}, true
   local function visit(term)
     visit_nodes(term, true, function(node)
       if node.parameter then
@@ -182,11 +182,11 @@ function M.find_reached(root)
     end)
   end
   local function walk(node)
-    if seen[node] or not differs(node, known) then
+    if seen[node] or not differs_by_key(node, cache) then
       return
     end
     seen[node] = true
-    local parts, factor = find_linear_parts(node, known)
+    local parts, factor = find_linear_parts(node, cache)
     for _, part in ipairs(parts or {}) do
       walk(part)
     end

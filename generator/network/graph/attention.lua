@@ -64,7 +64,7 @@ local function add_geometric(list, family, path, requested_weight)
     numbers[3] = { path .. "direction.scale", { 1 }, initial.ONE }
   end
   list[#list + 1] = { kind = "facet", name = prefix .. "geometric", type = "geometric_numbers", tensors = numbers,
-    elements = #numbers + normaliser.fill }
+    elements = #numbers + normaliser.padding }
 end
 
 -- The learned numbers of a family's score: those that each layer has (per_layer), or those that all layers share.

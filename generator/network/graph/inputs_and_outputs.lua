@@ -12,7 +12,7 @@ local M = {}
 local function declare_positions(scope, encoding, path)
   return encoding.kind == "learned" and scope:declare({ kind = "table", name = "position_table", tensor = path,
     columns = scope.net.widths.WIDTH, rows = { count = encoding.rows, text = "POSITION_ROWS" },
-    from_tables = encoding.from_tables, first = encoding.first, frozen = encoding.frozen }) or nil
+    from_tables = encoding.from_tables, table_init = encoding.init, frozen = encoding.frozen }) or nil
 end
 
 -- Adds position vectors of the tokens to a block's values, and applies dropout. Learned vectors have a table for each

@@ -76,7 +76,7 @@ end
 
 function forms.table(p)
   local rows, columns, member = p.rows.count, p.columns.count, make_matrix(p.name, p.rows, p.columns)
-  return { member }, { { name = p.tensor, shape = { rows, columns }, init = p.first or p.init.token(rows, columns),
+  return { member }, { { name = p.tensor, shape = { rows, columns }, init = p.table_init or p.init.token(rows, columns),
     member = member, frozen = p.frozen } }
 end
 

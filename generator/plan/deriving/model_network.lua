@@ -377,7 +377,7 @@ local function settle_families(plan, net, executed, stream, labelled)
   for _, family in ipairs(dimensions.list_families(plan)) do
     family.drops, family.partial = drops[family] or false, partial[family] or false
     family.ranged = decoded[family] or false
-    if family.ranged and family.request and not family.request.kept then
+    if family.ranged and family.request and not family.request.cached then
       error({ problem = true, field = "encoding", expected = "a model that is not decoded token by token", what = (
         "attention %s reads %s, which is not cached for decoded tokens"):format(family.name, family.request.name) })
     end

@@ -1,7 +1,7 @@
 % -- Writes rows and pair_rows of a head's scratch. inverse_of_row, query_factor: the factors that weights and dlogits
 % -- lack.
 for (int t = ${from_query}; t < ${to_query}; t++) {
-    real *row = scratch->rows + t * ${terms.vectors} * ${PREFIX}HEAD_WIDTH;
+    real *row = scratch->rows + t * ${terms.vectors_per_query} * ${PREFIX}HEAD_WIDTH;
     real dout_factor = ${inline("row_factor", inverse_of_row)}, query_factor = ${query_factor};
     if (${PREFIX}PAIRED) { % if paired and not terms.pair_vectors then
         const real factors[2] = {dout_factor, query_factor};
@@ -27,7 +27,7 @@ for (int t = ${from_query}; t < ${to_query}; t++) {
 }
 if (${PREFIX}PAIRED) { % if paired and terms.pair_vectors then
     for (int t = ${from_query}; t < ${to_query}; t++) {
-        const real *row = scratch->rows + t * ${terms.vectors} * ${PREFIX}HEAD_WIDTH;
+        const real *row = scratch->rows + t * ${terms.vectors_per_query} * ${PREFIX}HEAD_WIDTH;
         store(scratch->pair_rows + t * 2 * ${PREFIX}HEAD_WIDTH,
                 load_pair(${PREFIX}HEAD_WIDTH, row, row + ${PREFIX}HEAD_WIDTH));
     }

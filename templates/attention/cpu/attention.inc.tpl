@@ -48,11 +48,11 @@ INLINE void attend_${name}_keys(const ${name}_head *head, ${length_parameters}, 
             dv[u][part] = *(const ${name}_part *)(dvalue + (j + u) * ${K} + part * ${PREFIX}HEAD_PART);
         }
     }
-    % include("attention/cpu/groups_begin.tpl", { rows = "rows", vectors = terms.vectors })
+    % include("attention/cpu/groups_begin.tpl", { rows = "rows", vectors = terms.vectors_per_query })
         const real *weight = weights + group * ${name}_group_weights(${S}) + j * LANES;
         const real *dlogit = scratch->dlogits${to_dlogits} + group * ${name}_group_${group_array}(${S}) + j * LANES;
-        % include("attention/cpu/groups_of_key.tpl", { vectors = terms.vectors })
-        for (int i = ${bounded and "before" or "0"}; i < count; i++, row += ${terms.vectors} * ${PREFIX}HEAD_WIDTH) {
+        % include("attention/cpu/groups_of_key.tpl", { vectors = terms.vectors_per_query })
+        for (int i = ${bounded and "before" or "0"}; i < count; i++, row += ${terms.vectors_per_query} * ${PREFIX}HEAD_WIDTH) {
             UNROLL
             for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) {
                 ${name}_part g = *(const ${name}_part *)(row + part * ${PREFIX}HEAD_PART);

@@ -11,7 +11,7 @@ typedef struct ${name}_scratch {
     % slot("scratch")
     /* ${layout} gradients of the logits, without factors that depend on the query alone${and_pairs} */
     real *dlogits;
-    /* [queries][${terms.vectors}][HEAD_WIDTH] output gradients, ${queries}; with the factors that weights and dlogits lack${and_both} */
+    /* [queries][${terms.vectors_per_query}][HEAD_WIDTH] output gradients, ${queries}; with the factors that weights and dlogits lack${and_both} */
     real *rows;
     real *pairs; /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */ % if has_pair_rows
     real *pair_rows; /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of rows, interleaved by channel */ % if has_pair_rows
@@ -33,7 +33,7 @@ static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size
 % end
     % slot("lay_out_training")
     size_t dlogits = ${zeros}${pair_factor}groups * ${name}_group_${group_array}(${S});
-    size_t rows = (size_t)T * ${terms.vectors} * ${PREFIX}HEAD_WIDTH${interleaved and " + LANES" or ""};
+    size_t rows = (size_t)T * ${terms.vectors_per_query} * ${PREFIX}HEAD_WIDTH${interleaved and " + LANES" or ""};
     scratch->dlogits = reserve(memory, used, dlogits * sizeof(real));
     scratch->rows = reserve(memory, used, rows * sizeof(real));
     if (${PREFIX}PAIRED) { % if has_pair_rows then

@@ -55,7 +55,7 @@ INLINE void ${name}_relative_rows_grad(const ${name}_head *head, ${length_parame
 % else
         for (; i < group_end; i++) {
 % end
-            const real *row = scratch->rows + i * ${rows.vectors} * ${PREFIX}HEAD_WIDTH + ${last_vector_factor}${PREFIX}HEAD_WIDTH;
+            const real *row = scratch->rows + i * ${rows.vectors_per_query} * ${PREFIX}HEAD_WIDTH + ${last_vector_factor}${PREFIX}HEAD_WIDTH;
             const real *dlogit = dlogits + (i + offset) * LANES + i;
             UNROLL
             for (int part = 0; part < ${PREFIX}HEAD_PARTS; part++) {

@@ -52,7 +52,7 @@ INLINE void add_${name}_rotated_gradients(const ${name}_head *head, int first, i
         const real *restrict dlogits, const ${name}_scratch *scratch, vector inverse, vector *dq) {
     const int ${terms.spans and "T = head->T" or head_lengths}, queries = ${to_query} - first < LANES ? ${to_query} - first : LANES;
     const int before = first < head->first_query ? head->first_query - first : 0;
-    const real *rows = scratch->rows + (first${before}) * ${rows.vectors} * ${PREFIX}HEAD_WIDTH + 2 * ${PREFIX}HEAD_WIDTH;
+    const real *rows = scratch->rows + (first${before}) * ${rows.vectors_per_query} * ${PREFIX}HEAD_WIDTH + 2 * ${PREFIX}HEAD_WIDTH;
     real *drotated = head->rotated, back[LANES * ${PREFIX}HEAD_WIDTH + LANES] = {0};
     vector dposition[${PREFIX}HEAD_WIDTH], factor = keep_where(lanes_before(T - first), inverse * ${PREFIX}LOGIT_SCALE);
     rotated_grad(WIDTH, queries, ${keys_seen}, ${terms.spans and "dlogits + begin * LANES" or "dlogits"}, ${terms.spans and "head->key_sinusoids + begin * WIDTH" or "head->key_sinusoids"}, drotated);
@@ -61,7 +61,7 @@ INLINE void add_${name}_rotated_gradients(const ${name}_head *head, int first, i
     multiply_by_weight(${PREFIX}HEAD_WIDTH, WIDTH, queries, drotated, head->weight, back);
     load_columns(${PREFIX}HEAD_WIDTH, LANES, 0, ${PREFIX}HEAD_WIDTH, back, 1, dposition);
     % slot("biases_back")
-    % call("outer_sums", bounded and "queries - before" or "queries", ("widest_divisor(%s, OUTER_ROWS)"):format(H), H, ("%d * %s"):format(rows.vectors, H), "WIDTH", "rows", bounded and "drotated + before * WIDTH" or "drotated", "head->dweight", "OUTER_ADD")
+    % call("outer_sums", bounded and "queries - before" or "queries", ("widest_divisor(%s, OUTER_ROWS)"):format(H), H, ("%d * %s"):format(rows.vectors_per_query, H), "WIDTH", "rows", bounded and "drotated + before * WIDTH" or "drotated", "head->dweight", "OUTER_ADD")
 }
 add_${name}_rotated_gradients(head, first, begin, end, dlogits, scratch, inverse, dq); % section("queries_back")
 % section("scratch_behind")
@@ -80,7 +80,7 @@ INLINE size_t ${name}_sinusoid_elements(int ${S}) { return (size_t)round_up(${S}
  * over the sets of a cache, and covers LANES queries from every query on. */
 INLINE int ${name}_sinusoid_stride(int T) { return (round_up(T + LANES - 1, LANES) / LANES | 1) * LANES; }
 
-/* Memory after the struct shared, of a size that depends on lengths: ${rows.behind_words}. */
+/* Memory after the struct shared, of a size that depends on lengths: ${rows.table_words}. */
 INLINE real *${name}_key_sinusoids(const lh_cpu_step *step, int set) {
     real *key_sinusoids = (real *)((char *)step->shared + ${name}_start(&step->shape));
     return key_sinusoids + (size_t)set * ${name}_sinusoid_elements(step->shape.length[${keys.stream}]);

@@ -9,7 +9,7 @@ for (int d = 0; d < ${PREFIX}HEAD_WIDTH; d++) {
 % section("tables")
 % include("attention/cpu/table_row.tpl")
 
-/* Memory after the struct shared, of a size that depends on lengths: ${rows.behind_words}. */
+/* Memory after the struct shared, of a size that depends on lengths: ${rows.table_words}. */
 INLINE real *${name}_rows(const lh_cpu_step *step, int l) {
     real *rows = (real *)((char *)step->shared + ${name}_start(&step->shape));
     return rows + (size_t)l * ${name}_row_elements(${step_lengths});

@@ -28,7 +28,7 @@ INLINE size_t ${name}_sinusoid_elements(${length_parameters}) {
     return (size_t)round_up(${name}_distance_count(${T_S}), TILE_ROWS) * WIDTH;
 }
 
-/* Memory after the struct shared, of a size that depends on lengths: ${rows.behind_words}. */
+/* Memory after the struct shared, of a size that depends on lengths: ${rows.table_words}. */
 INLINE real *${name}_sinusoids(const lh_cpu_step *step, int set) {
     real *sinusoids = (real *)((char *)step->shared + ${name}_start(${tables_shape}));
     return sinusoids + (size_t)set * ${name}_sinusoid_elements(${table_lengths});
