@@ -108,33 +108,40 @@ static void execute(run *r, const lh_ref_operation *op, const scope_repetition *
     lh_ref_forward[op->kind](r, entry);
 }
 
-/* Runs all repetitions of a block. The output of a repetition is the input of the next one, and the last output is the
- * value of the block in the network. Loops use the same tensors again. */
-static void run_block(run *r, const lh_ref_operation *op, node **values) {
+static void run_block(run *r, const lh_ref_operation *op, const scope_repetition *outer);
+
+static void run_scope(run *r, const lh_ref_scope *scope, const scope_repetition *repetition) {
+    for (int i = 0; i < scope->operation_count; i++) {
+        const lh_ref_operation *op = &scope->operations[i];
+        if (op->kind == LH_REF_BLOCK) run_block(r, op, repetition);
+        else execute(r, op, repetition);
+    }
+}
+
+/* Runs all repetitions of a block or a group in a repetition of the scope around it. The output of a repetition is the
+ * input of the next one, and the last output is the value in the scope around it. Loops use the same tensors again. */
+static void run_block(run *r, const lh_ref_operation *op, const scope_repetition *outer) {
     const lh_ref_scope *block = &r->model->network->scopes[op->block];
-    node *input = values[op->x[0]];
+    node *input = outer->values[op->x[0]];
     int loops = block->loops > 1 && r->batch->passes > 0 ? r->batch->passes : block->loops;
-    for (int use = 0; use < block->repetitions * loops; use++) {
+    int times = block->times ? block->times : block->repetitions * loops;
+    for (int use = outer->use * times; use < (outer->use + 1) * times; use++) {
         int first = block->first_tensor + use % block->repetitions * block->tensor_count, from = r->length;
-        scope_repetition repetition = {make_frame(r, block, values, input), r->model->tensors + first, r->layers++, use,
-                                       (uint32_t)(block->site + use)};
-        for (int i = 0; i < block->operation_count; i++) execute(r, &block->operations[i], &repetition);
+        scope_repetition repetition = {make_frame(r, block, outer->values, input), r->model->tensors + first,
+                                       block->is_group ? r->layers : r->layers++, use, (uint32_t)(block->site + use)};
+        run_scope(r, block, &repetition);
         node *output = repetition.values[block->last];
-        if (r->batch->observer) call_observer(r, repetition.layer, input, output, from);
+        if (r->batch->observer && !block->is_group) call_observer(r, repetition.layer, input, output, from);
         input = output;
     }
-    values[op->out] = input;
+    outer->values[op->out] = input;
 }
 
 /* Runs the forward pass of a sequence and returns its loss. */
 static double run_forward(run *r) {
     const lh_ref_scope *network = r->model->network->scopes;
     scope_repetition repetition = {make_frame(r, network, NULL, NULL), r->model->tensors, 0, 0, 0};
-    for (int i = 0; i < network->operation_count; i++) {
-        const lh_ref_operation *op = &network->operations[i];
-        if (op->kind == LH_REF_BLOCK) run_block(r, op, repetition.values);
-        else execute(r, op, &repetition);
-    }
+    run_scope(r, network, &repetition);
     return r->loss;
 }
 

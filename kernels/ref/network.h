@@ -87,16 +87,18 @@ typedef struct lh_ref_operation {
 
 typedef struct lh_ref_value {
     int width, stream;
-    int outside; /* index of the network's value that a block's value refers to, -1: the block's own */
+    int outside; /* index of the value of the scope around the block to which a block's value refers, -1: its own */
 } lh_ref_value;
 
-/* A scope: the network itself, or a block. */
+/* A scope: the network itself, a block, or a group of blocks, which has no tensors of its own. */
 typedef struct lh_ref_scope {
     int value_count, operation_count;
     const lh_ref_value *values;
     const lh_ref_operation *operations;
-    int entry, last;                /* indices of a block's input and output among its values */
-    int repetitions, loops;         /* each repetition has its own tensors; loops share them */
+    int entry, last;        /* indices of a block's input and output among its values */
+    int repetitions, loops; /* each repetition has its own tensors; loops share them */
+    int times;              /* repetitions in a repetition of the group around a block; 0: in the network */
+    bool is_group;
     int first_tensor, tensor_count; /* tensors of the first repetition, in the list of the network */
     int site;                       /* layer in lh_site for dropout of the first repetition */
 } lh_ref_scope;

@@ -276,7 +276,14 @@ local function make_group_item(state, class, group, scope)
   end }
 end
 
-local make_block_class
+local make_block_class, list_items
+
+-- The item of a group: its own items, which run `times` times.
+local function make_loop_of_items(state, class, op)
+  local group = op.block
+  return { out = op.out, reads = { op.x, table.unpack(op.externals) }, group = { name = group.name, scope = group,
+    times = group.loops, items = list_items(state, class, group) } }
+end
 
 local function make_loop_item(state, class, op)
   local block, inner_class = op.block, make_block_class(state, op.block)
@@ -291,18 +298,23 @@ local function make_loop_item(state, class, op)
   local text = inner_class.layer and "%s(layer) for layer in range(%s)" or "%s() for _ in range(%s)"
   local modules = class:add_module(block, (block.path:gsub("%.%%d%.$", "")),
     ("nn.ModuleList(%s)"):format(text:format(inner_class.name, block.count_name)))
-  return { out = op.out, reads = { op.x, table.unpack(op.externals) }, loop = { name = block.name, times = block.loops,
+  return { out = op.out, reads = { op.x, table.unpack(op.externals) }, loop = { name = block.name,
+    times = block.parent.is_group and 1 or block.loops,
     modules = modules, arguments = list_passed_variables(state, inner_class, op.x.stream), lines = lines } }
 end
 
-local function list_items(state, class, scope)
+function list_items(state, class, scope)
   local items, owner = {}, groups.find_groups(scope)
-  count_rates(class, scope.ops, owner)
+  if not scope.is_group then -- it has no dropout of its own
+    count_rates(class, scope.ops, owner)
+  end
   for _, op in ipairs(operations.list_own(scope.ops)) do
     local group = owner[op]
     class.attends = class.attends or op.kind == "attention" or op.kind == "place"
     if group and group.last == op then
       items[#items + 1] = make_group_item(state, class, group, scope)
+    elseif op.kind == "block" and op.block.is_group then
+      items[#items + 1] = make_loop_of_items(state, class, op)
     elseif not group and op.kind == "block" then
       items[#items + 1] = make_loop_item(state, class, op)
     elseif not group then

@@ -1,11 +1,12 @@
 -- Writes a forward pass as lines of Python, from a list of expressions.
 --
--- Input: items { out, reads, text, rank } (operations.lua) and loops over blocks { out, reads, loop } (classes.lua).
--- Output: lines. A value with one reader is inlined, which means written inside the reader's expression, unless the
--- line becomes too long or the reader is a loop. Other values are variables, named as in the network's description. A
--- value of the stream's width is named `h` instead if nothing reads the earlier value named `h` any more. Values from
--- outside of a block keep their names.
+-- Input: items { out, reads, text, rank } (operations.lua), loops over blocks { out, reads, loop } and over the items
+-- of groups { out, reads, group } (classes.lua). Output: lines. A value with one reader is inlined, which means written
+-- inside the reader's expression, unless the line becomes too long or the reader is a loop. Other values are variables,
+-- named as in the network's description. A value of the stream's width is named `h` instead if nothing reads the
+-- earlier value named `h` any more. Values from outside of a block keep their names.
 
+local canonical = require("base.canonical")
 local lists = require("base.lists")
 local names = require("lab.export.python_names")
 
@@ -20,6 +21,7 @@ local LONGEST_LINE = 112 -- characters, without the indentation of a method
 --   width       the width of the stream
 --   stream      the value that the variable `h` has after the statements written so far, or nil
 --   variables   the set of taken names
+--   keeps_h     whether no value may have the variable `h`
 local Pass = {}
 Pass.__index = Pass
 
@@ -40,10 +42,10 @@ local function find_inlined(items, result)
   local reads, named, inlined = { [result] = 1 }, { [result] = true }, {}
   for item, value in lists.iterate_nested(items, "reads") do
     reads[value] = (reads[value] or 0) + 1
-    named[value] = named[value] or item.loop ~= nil
+    named[value] = named[value] or not item.text
   end
   for _, item in ipairs(items) do
-    inlined[item.out] = not item.loop and reads[item.out] == 1 and not named[item.out] and item or nil
+    inlined[item.out] = item.text and reads[item.out] == 1 and not named[item.out] and item or nil
   end
   return inlined
 end
@@ -74,7 +76,7 @@ end
 -- Returns a variable for a value: `h` if the value has the stream's width, no block reads it from outside, and no
 -- statement after number i reads the variable `h`; otherwise a name that begins with `word`.
 function Pass:choose_name(value, i, word)
-  local is_free = not self.stream or (self.last[self.stream] or 0) <= i
+  local is_free = not self.keeps_h and (not self.stream or (self.last[self.stream] or 0) <= i)
   if is_free and value.width.count == self.width and not value.is_external then
     self.stream = value
     return "h"
@@ -101,14 +103,14 @@ local function add_wrapped(lines, text)
   lines[#lines + 1] = text
 end
 
--- Adds a loop as statement number i. Its result gets the variable of its input x, unless a later statement or every
--- repetition reads x.
-function Pass:add_loop(item, i, lines)
-  local x, loop = item.reads[1], item.loop
+-- Names the result of a loop, statement number i: it gets the variable of its input x, unless a later statement or
+-- every repetition reads x. Returns the variable.
+function Pass:name_loop(item, i, lines, loop_name)
+  local x = item.reads[1]
   local others = { table.unpack(item.reads, 2) }
   local name, is_needed = self.names[x], self.last[x] > i or lists.has(others, x)
   if is_needed then
-    local word = loop.name .. "_output"
+    local word = loop_name .. "_output"
     local result_name = self.stream == x and names.add_variable(self.variables, word)
       or self:choose_name(item.out, i - 1, word) -- a repetition may read `h` after an earlier repetition has changed it
     lines[#lines + 1] = ("%s = %s"):format(result_name, name)
@@ -117,6 +119,14 @@ function Pass:add_loop(item, i, lines)
     self.stream = item.out
   end
   self.names[item.out] = name
+  return name
+end
+
+-- Adds a loop over the modules of a block as statement number i.
+function Pass:add_loop(item, i, lines)
+  local loop = item.loop
+  local name = self:name_loop(item, i, lines, loop.name)
+  local others = { table.unpack(item.reads, 2) }
   local variable = names.add_variable(self.variables, loop.name)
   local arguments = lists.map(others, function(value) return self.names[value] end)
   arguments = lists.append({ name, table.unpack(arguments) }, loop.arguments)
@@ -129,6 +139,20 @@ function Pass:add_loop(item, i, lines)
   end
   lists.append(lines, lists.map(loop.lines, function(line) return indent .. line end))
   add_wrapped(lines, ("%s%s = %s(%s)"):format(indent, name, variable, table.concat(arguments, ", ")))
+end
+
+-- Adds a loop over the items of a group as statement number i.
+function Pass:add_group(item, i, lines)
+  local group = item.group
+  local scope, name, inner_names = group.scope, self:name_loop(item, i, lines, group.name), {}
+  inner_names[scope.entry] = name
+  for e, value in ipairs(scope.externals) do
+    inner_names[value] = self.names[item.reads[e + 1]]
+  end
+  lines[#lines + 1] = ("for _ in range(%d):"):format(group.times)
+  lists.append(lines, lists.map(M.write({ items = group.items, result = scope.last, width = self.width,
+    stream = scope.entry, names = inner_names, arguments = canonical.sort_keys(self.variables), variable = name }),
+    function(line) return "    " .. line end))
 end
 
 -- Returns the items that are statements of their own, and records what they read.
@@ -144,13 +168,13 @@ end
 function Pass:write(items, result)
   local lines = {}
   for i, item in ipairs(self:list_statements(items)) do
-    if item.loop then
-      self:add_loop(item, i, lines)
+    if item.loop or item.group then
+      self[item.loop and "add_loop" or "add_group"](self, item, i, lines)
     else
       local text = self:format_item(item)
       local name = item.out ~= result and self:choose_name(item.out, i, item.out.name)
       self.names[item.out] = name or nil
-      text = name and ("%s = %s"):format(name, text) or "return " .. text
+      text = (name and name .. " = " or self.last_text) .. text
       local part = #text > LONGEST_LINE and self:find_longest_part(item)
       if part then
         return nil, part
@@ -158,16 +182,23 @@ function Pass:write(items, result)
       add_wrapped(lines, text)
     end
   end
+  local name = self.names[result]
+  if name and name ~= self.variable then
+    lines[#lines + 1] = self.last_text .. name
+  end
   return lines
 end
 
 -- given: { items, result (the returned value), width (of the stream), stream (the value that `h` has at first, or nil),
--- arguments (their names), names (of the values that have a name already) }
+-- arguments (their names), names (of the values that have a name already), variable (to which the result is assigned;
+-- if nil, the result is returned) }
 function M.write(given)
   local inlined = find_inlined(given.items, given.result)
   while true do
     local pass = setmetatable({ inlined = inlined, last = {}, names = lists.merge(given.names), width = given.width,
-      stream = given.stream, variables = names.new_variables({ "h", table.unpack(given.arguments) }) }, Pass)
+      stream = given.stream, variables = names.new_variables({ "h", table.unpack(given.arguments) }),
+      variable = given.variable, last_text = given.variable and given.variable .. " = " or "return ",
+      keeps_h = given.variable ~= nil and given.variable ~= "h" }, Pass)
     local lines, part = pass:write(given.items, given.result)
     if lines then
       return lines

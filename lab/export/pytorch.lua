@@ -248,7 +248,9 @@ local function write_sizes(net, attentions)
       table.concat(values, ", "))
   end
   for _, block in ipairs(net.scopes) do
-    add(block.count_name, block.count)
+    if not block.is_group then
+      add(block.count_name, block.count)
+    end
   end
   if attentions[1] then
     add("HEADS", attentions[1].family.heads)

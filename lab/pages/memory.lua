@@ -150,7 +150,7 @@ function M.list_buffers(plan, size, sequences, level)
     end
     return count_buffer(buffer, sizes, sequences * size[buffer.stream + 1], sequences)
   end
-  for block, buffer in lists.iterate_nested(plan.cpu.blocks, "kept") do
+  for block, buffer in lists.iterate_nested(plan.cpu.states, "kept") do
     add(buffer.name, count_bytes(buffer) * block.repetitions, true, block.name)
   end
   for _, buffer in ipairs(plan.cpu.workspace) do

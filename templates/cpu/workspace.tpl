@@ -10,7 +10,7 @@ static size_t count_row_bytes(const workspace *w) {
 }
 
 % end
-% for _, block in ipairs(cpu.blocks) do
+% for _, block in ipairs(cpu.states) do
 % define("static void lay_out_" .. block.name, block.name .. "_state *s", "const workspace *w", "char *memory", "size_t *used", block.requests.by_mode and "lh_mode mode")
     size_t row = count_row_bytes(w); % if cpu.vocabulary
     size_t row = (size_t)w->rows * sizeof(real); % elseif not streams[2]
@@ -88,7 +88,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % end
 % end
     if (mode == LH_MODE_TRAIN) used = ${invoke("lay_out_sums", "&w->sums", "memory", "shape")}; % if any_sums
-% for _, block in ipairs(cpu.blocks) do
+% for _, block in ipairs(cpu.states) do
     for (int l = 0; l < (mode == LH_MODE_TRAIN ? ${block.uses} : 1); l++)
         % call("lay_out_" .. block.name, ("&w->%s[l]"):format(block.name), "w", "memory", "&used", block.requests.by_mode and "mode")
 % end
@@ -104,7 +104,7 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     w->position_scratch = reserve(memory, &used, ${sequence_scratch.name} * sizeof(int32_t)); % if drawn[1]
     if (mode != LH_MODE_TRAIN) return used;
     % include("cpu/buffer.tpl", request) % for _, request in ipairs(cpu.requests.training)
-% for _, block in ipairs(cpu.blocks) do
+% for _, block in ipairs(cpu.states) do
     w->${block.name}[0].input = w->${block.own_input}; % if block.own_input
 % end
     return used;

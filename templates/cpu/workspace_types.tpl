@@ -1,4 +1,4 @@
-% for _, block in ipairs(cpu.blocks) do
+% for _, block in ipairs(cpu.states) do
 /* Values that one ${block.name} stores for its backward pass; a row of values belongs to a token. */
 typedef struct ${block.name}_state {
     ${line} % for _, line in ipairs(block.members)
@@ -55,7 +55,7 @@ typedef struct workspace {
     int from, to; /* computed tokens of each sequence: all, except in decoding */ % if cpu.decoding
 % end
     int passes; /* number of passes through the layers */ % if cpu.passes
-    ${block.name}_state ${block.name}[${block.most_uses}]; % for _, block in ipairs(cpu.blocks)
+    ${block.name}_state ${block.name}[${block.most_uses}]; % for _, block in ipairs(cpu.states)
     ${line} % for _, line in ipairs(cpu.members)
     ${family.name}_scratch ${family.name}; % for _, family in ipairs(attentions)
     int32_t *position; /* sampled positions, [tokens] of all sequences */ % if drawn and not streams[2]

@@ -235,4 +235,25 @@ function TestPytorch.test_lengths_exceed_those_of_training()
   lu.assertEquals(export_run.choose_lengths({ train = { lengths = { first = 7, last = 7, step = 1 } } }), { 7, 14 })
 end
 
+function TestTorch.test_a_pass_of_several_layers_is_one_loop()
+  local fields = '{ task = { kind = "reverse_string" }, encoding = {}, model = { norm = { place = "pre" }, '
+    .. 'loops = { times = 3, inject = true, start = "%s", norm = "%s" } } }'
+  exports.assert_has(exports.render_spec(fields:format("zeros", "inside")), [[
+        for _ in range(3):
+            h = h + embedding
+            for layer in self.layers:
+                h = layer(h)
+            h = self.norm(h)
+        return self.output(h)
+]])
+  exports.assert_has(exports.render_spec(fields:format("embedding", "outside")), [[
+        h = embedding
+        for _ in range(3):
+            h = h + embedding
+            for layer in self.layers:
+                h = layer(h)
+        return self.output(self.norm(h))
+]])
+end
+
 os.exit(lu.LuaUnit.run())

@@ -2,8 +2,8 @@
 -- description: operations are not fused, buffers not shared, and nothing else is derived.
 --
 -- Input: a network (builder.lua). Output: classes, places; tensors { name, rows, columns }; families; scopes, the
--- network itself first, as lh_ref_scope: values, operations, entry, last, repetitions, loops, first_tensor,
--- tensor_count, site; also name. Values, tensors and families are numbers, from 0, blocks are numbers of scopes; -1 is
+-- network itself first, as lh_ref_scope: values, operations, entry, last, repetitions, loops, times,
+-- is_group, first_tensor, tensor_count, site; also name. Values, tensors and families are numbers, from 0, blocks are numbers of scopes; -1 is
 -- none.
 
 local builder = require("network.graph.builder")
@@ -155,9 +155,9 @@ end
 local function describe_scope(state, scope, outer)
   local values, numbers = number_values(scope, state.width_of, outer)
   local is_block = scope ~= state.net
-  local prefix = is_block and scope.path:format(0) or ""
+  local prefix = is_block and not scope.is_group and scope.path:format(0) or ""
   local first, count = 0, #state.tensors
-  if is_block then
+  if prefix ~= "" then
     first, count = find_tensors(state, prefix)
   end
   local operations = {}
@@ -166,6 +166,7 @@ local function describe_scope(state, scope, outer)
   end
   return { name = scope.name, values = values, operations = operations, entry = is_block and numbers[scope.entry] or
     NONE, last = is_block and numbers[scope.last] or NONE, repetitions = scope.count or 1, loops = scope.loops or 1,
+    times = is_block and scope.parent ~= state.net and scope.times or 0, is_group = to_flag(scope.is_group),
     first_tensor = first, tensor_count = count, site = scope.first_site or 0 }, numbers
 end
 
@@ -209,10 +210,9 @@ function M.derive(net)
   for i, block in ipairs(net.scopes) do
     state.block_number[block] = i
   end
-  local network, outer = describe_scope(state, net, {})
-  local scopes = { network }
-  for i, block in ipairs(net.scopes) do
-    scopes[i + 1] = describe_scope(state, block, outer)
+  local scopes, numbers = {}, {} -- numbers: by scope
+  for i, scope in ipairs(net.order) do
+    scopes[i], numbers[scope] = describe_scope(state, scope, numbers[scope.parent or false] or {})
   end
   local families = {}
   for i, family in ipairs(state.families) do

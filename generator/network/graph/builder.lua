@@ -17,13 +17,16 @@
 --              others: further parameters; line: its line of the description. With dropout it also has dropout { name,
 --              use, rate }, dropout_number (from 0, within the scope) and mask (the name of the stored mask, nil for
 --              weights of attention).
---   scope      the network itself, or a block in it, with the fields
+--   scope      the network itself, a block, or a group, which repeats blocks and operations between them; its fields:
 --     name, title     its name in generated code, and in messages
+--     parent, is_group   the scope that repeats it, nil for the network; whether it is a group, whose parameters belong
+--                     to the network
 --     ops, parameters    in the order of the description and of declaration; declared_last: parameters that are
 --                     declared after all others
 --     externals       a block's copies of values of the network, except its input
 --     dropout_count   the number of its dropouts; masks: name of a mask -> the number of masks with this name so far
 --     count, loops    a block is repeated count * loops times, with `count` sets of parameters
+--     times           the number of its repetitions in a repetition of its parent
 --     entry, last     its input and result as values of a repetition; first, result: as values of the network
 --     first_site      the number of its first repetition in the counter of random numbers
 --     uses, index     the number of repetitions as C text, and the C variable that counts them
@@ -151,6 +154,9 @@ end
 -- Declares a parameter; parameters lie in memory in the order of declaration.
 function Scope:declare(parameter)
   local net = self.net
+  if self.is_group then
+    return net:declare(parameter)
+  end
   checks.check_name(net, parameter.name, "a parameter")
   checks.check_parameter(self, parameter)
   parameter.scope = self
@@ -248,10 +254,10 @@ Scope.push, Scope.attention, Scope.feedforward, Scope.recur = push, attention.at
 
 lists.update(Scope, inputs_and_outputs)
 
--- Returns a block's copy of a value of the network, which the block reads in addition to its input. The gradients of
--- all its reads are summed.
+-- Returns a block's copy of a value of its parent, which the block reads in addition to its input. The gradients of all
+-- its reads are summed.
 function Scope:external(value)
-  checks.read(self.net, value, "the external value")
+  checks.read(self.parent, value, "the external value")
   local inner = make_value(self, value.name, value.width, value.stream, false)
   inner.external, value.is_external = value, true
   self.externals[#self.externals + 1] = inner
@@ -265,16 +271,15 @@ function Scope:input(value)
     checks.fail(net, ("%s has a second input"):format(self.title),
       "one input, and block:external(value) for other values that it reads")
   end
-  checks.read(net, value, "the input of " .. self.title)
+  checks.read(self.parent, value, "the input of " .. self.title)
   self.first = value
   self.entry = make_value(self, "input", value.width, value.stream, true)
   self.entry.input = true
   return self.entry
 end
 
--- Sets the output of a repetition: the input of the next repetition, and finally the block's result in the network.
+-- Sets the output of a repetition: the input of the next repetition, and finally the block's result in its parent.
 function Scope:output(value)
-  local net = self.net
   checks.read(self, value, "the output of " .. self.title)
   checks.check_output(self, value)
   value.name, value.of_stream, value.result_of = "output", true, self
@@ -282,46 +287,64 @@ function Scope:output(value)
   for i, inner in ipairs(self.externals) do
     op.externals[i] = inner.external
   end
-  self.result = push(net, op, "output", value.width, true)
+  self.result = push(self.parent, op, "output", value.width, true)
   self.last = value
 end
 
--- Makes a block: a part of the network that is repeated `count` times with separate parameters for each repetition.
--- about: its comment in generated code, or nil. options.loops: the whole stack of repetitions runs that many times with
--- the same parameters; options.has_passes: a step may run the stack another number of times; options.by_length: in
--- training, too, the task length of its examples; options.path: the prefix of its tensors' names, a format for the
--- number of the repetition.
-function Scope:block(name, count, about, options)
-  local net = self.net
-  options = options or {}
+-- Adds a block or a group, which its parent repeats `times` times in each of its own repetitions. options.loops: all of
+-- it runs that many times with the same parameters, by default as often as the parent; options.has_passes: a step may
+-- run it another number of times; options.by_length: in training, too, the task length of its examples.
+local function add_scope(parent, name, title, times, options)
+  local net = parent.net
   if net.scopes[name] then
     checks.fail(net, ("two blocks are named %s"):format(name), "different names")
   end
+  local scope = M.make_scope(net, name, title .. " " .. name)
+  scope.parent, scope.count, scope.line = parent, times * parent.count, checks.find_line(net)
+  scope.loops, scope.has_passes = options.loops or parent.loops, options.has_passes or parent.has_passes
+  scope.by_length = options.by_length or parent.by_length
+  scope.times = parent == net and times * scope.loops or times
+  net.scopes[name] = scope
+  net.scopes[#net.scopes + 1], net.order[#net.order + 1] = scope, scope
+  return scope
+end
+
+-- Makes a group of blocks, with operations before, between and after them. Its input and output are set as a block's.
+-- options: see add_scope.
+function Scope:group(name, options)
+  local group = add_scope(self, name, "group", 1, options)
+  group.is_group, group.index, group.uses = true, name, tostring(group.loops)
+  return group
+end
+
+-- Makes a block: a part of its parent that is repeated `count` times with separate parameters for each repetition.
+-- about: its comment in generated code, or nil. options: see add_scope; options.path: the prefix of its tensors' names,
+-- a format for the number of the repetition.
+function Scope:block(name, count, about, options)
+  local net = self.net
+  options = options or {}
+  local block = add_scope(self, name, "block", count, options)
+  local repetitions = block.count * block.loops
   checks.check_parameter(net, { kind = "block", name = name })
-  local loops = options.loops or 1
-  if net.repetition_count + count * loops > MAX_REPETITIONS then
-    checks.fail(net, ("the blocks of the network have %d repetitions"):format(net.repetition_count + count * loops),
+  if net.repetition_count + repetitions > MAX_REPETITIONS then
+    checks.fail(net, ("the blocks of the network have %d repetitions"):format(net.repetition_count + repetitions),
       "at most %d", MAX_REPETITIONS)
   end
-  local block = M.make_scope(net, name, "block " .. name)
-  block.count, block.loops, block.line = count, loops, checks.find_line(net)
-  block.has_passes, block.by_length = options.has_passes or false, options.by_length or false
   block.comment = about or ("One block %s."):format(name)
   block.path = options.path or name .. "s.%d."
   block.first_site = net.repetition_count + 1
   net.parameters[#net.parameters + 1] = { kind = "block", name = name, block = block }
-  net.repetition_count = net.repetition_count + count * loops
+  net.repetition_count = net.repetition_count + repetitions
   local plural = name:find("layer$") and name .. "s" or name .. "_layers"
   block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
   block.gradients_type = name .. "_gradients"
   block.uses, block.first_use = block.count_name, false
-  if loops > 1 then -- the backward pass goes from the last use to the first: uses from first_use on store gradients
+  -- The backward pass goes from the last use to the first: uses from first_use on store gradients.
+  if block.loops > 1 then
     block.index = "use" -- generated code counts uses with `use`, layers with `l`
-    block.uses = ("%d * %s"):format(loops, block.count_name)
-    block.first_use = ("%d * %s"):format(loops - 1, block.count_name)
+    block.uses = ("%d * %s"):format(block.loops, block.count_name)
+    block.first_use = ("%d * %s"):format(block.loops - 1, block.count_name)
   end
-  net.scopes[name] = block
-  net.scopes[#net.scopes + 1], net.order[#net.order + 1] = block, block
   return block
 end
 
@@ -334,8 +357,7 @@ end
 function M.make_scope(net, name, title)
   local scope = setmetatable({ name = name, title = title, ops = {}, parameters = {}, externals = {}, sums = 0,
     dropout_count = 0, masks = {}, declared_last = {}, used_names = {}, count = 1, loops = 1, first_site = 0,
-    uses = "1", index = "l",
-    comment = false }, Scope)
+    uses = "1", index = "l", comment = false, has_passes = false, by_length = false, is_group = false }, Scope)
   scope.net = net or scope
   return scope
 end

@@ -163,12 +163,12 @@ local function check_names_differ(scope)
     for _, value in ipairs(ops.list_read(op)) do
       reader[value] = op
     end
-    local earlier = op.kind ~= "block" and last_values[op.out.name] -- scope_lists.lua renames results of blocks
+    local earlier = last_values[op.out.name]
     if earlier and not (earlier.read_count == 1 and reader[earlier] and reader[earlier].kind == "add") then
       fail_at(op.line, ("two values of %s are named %s"):format(scope.title, op.out.name),
         "different names; values of feedforward have names with the option { name = ... }")
     end
-    last_values[op.out.name] = op.out
+    last_values[op.out.name] = op.kind ~= "block" and op.out or nil -- scope_lists.lua renames results of blocks
     gradients[names.name_gradient(op.out.name)] = op.out.name
   end
   for _, op in ipairs(scope.ops) do

@@ -274,7 +274,8 @@ function M.derive(net)
     initial_values = false }
   add_scope(state, "", net)
   local structs = lists.map(net.scopes, function(block)
-    return describe_struct(block, block.parameters_type, block.gradients_type, block.name, block.count_name)
+    return not block.is_group and describe_struct(block, block.parameters_type, block.gradients_type, block.name,
+      block.count_name) or nil
   end)
   structs[#structs + 1] = describe_struct(net, "parameters", "gradients", false, false)
   return { tensors = state.tensors, structs = structs, elements = state.offset,

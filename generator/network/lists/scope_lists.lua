@@ -35,15 +35,31 @@ local RESERVED = lists.split_set([[step block parameters shared length sequences
 local ATTENTION_BUFFERS = { "delta", "head_sums", "inverse_sum", "inverse_total", "key_bias", "key_sums", "largest",
   "log_sum", "pair_scores", "pairs", "query_sums", "starts", "weights" }
 
--- Marks the network's values that have no buffer of their own name.
-local function mark_carried(net)
-  local readers = fuse.find_readers(net.ops)
-  for _, op in ipairs(net.ops) do
-    local value_readers = readers[op.out] or {}
+-- Marks the values of a network or a group that have no buffer of their own name.
+local function mark_in_scope(scope)
+  local readers = fuse.find_readers(scope.ops)
+  local function mark(value)
+    local value_readers = readers[value] or {}
     local reader = #value_readers == 1 and value_readers[1]
-    local block = reader and reader.kind == "block" and reader.x == op.out and reader.block
-    local is_carried = op.out.of_stream and not op.out.has_own_buffer and (block or op.kind == "block" and reader)
-    op.out.carried = is_carried and { block = block or false } or nil
+    local block = reader and reader.kind == "block" and reader.x == value and reader.block
+    local is_carried = value.of_stream and not value.has_own_buffer
+      and (block or value.op and value.op.kind == "block" and reader)
+    value.carried = is_carried and { block = block or false } or nil
+  end
+  if scope.entry then
+    mark(scope.entry)
+  end
+  for _, op in ipairs(scope.ops) do
+    mark(op.out)
+  end
+end
+
+local function mark_carried(net)
+  mark_in_scope(net)
+  for _, scope in ipairs(net.scopes) do
+    if scope.is_group then
+      mark_in_scope(scope)
+    end
   end
 end
 
@@ -95,14 +111,12 @@ end
 -- The key of a value's buffer: its name, or "BLOCK.NAME" if every repetition of a block has such a buffer.
 function Walk:make_key(scope, value)
   if value.external then
-    return self:make_key(self.net, value.external)
-  elseif scope ~= self.net then
-    return (self.read[scope][value] and scope.name .. "." or "") .. value.name
+    return self:make_key(scope.parent, value.external)
   elseif value.carried then
-    local block = value.carried.block
+    local block = M.find_reader(value)
     return block and self:keeps_input(block) and block.name .. ".input" or buffers.name_for_stream("output", value)
   end
-  return value.name
+  return (scope ~= self.net and self.read[scope][value] and scope.name .. "." or "") .. value.name
 end
 
 function Walk:check_read(key, value)
@@ -120,19 +134,19 @@ function Walk:note_write(key, value)
   self.holds[key] = value
 end
 
--- Walks a repetition of a block, or the network itself. input, result: { key, value }, the repetition's input and
--- result with the keys of their buffers; nil for the network.
+-- Walks a repetition of a block or a group, or the network itself. input, result: { key, value }, the repetition's
+-- input and result with the keys of their buffers; nil for the network.
 function Walk:walk_scope(scope, input, result)
   for _, op in ipairs(self.executed[scope].forward) do
     for _, value in ipairs(ops.list_read(op)) do
       if value == scope.entry and input then
         self:check_read(input.key, input.value)
       else
-        self:check_read(self:make_key(scope, value), value.external or value)
+        self:check_read(self:make_key(scope, value), M.find_origin(value))
       end
     end
     if op.kind == "block" then
-      self:walk_block(op)
+      self:walk_block(scope, op, input, result)
     elseif op.out == scope.last then
       self:note_write(result.key, result.value)
     else
@@ -154,20 +168,22 @@ function Walk:check_kept(scope)
     end
   end
   for _, value in ipairs(self.training and scope.externals or {}) do
-    self.values_at_end[#self.values_at_end + 1] = self.read[scope][value] and value.external or nil
+    self.values_at_end[#self.values_at_end + 1] = self.read[scope][value] and M.find_origin(value) or nil
   end
 end
 
-function Walk:walk_block(op)
-  local block, keeps_input = op.block, self:keeps_input(op.block)
-  local uses = math.min(block.count * block.loops, 2) -- further uses behave as the second
+-- scope: the scope of the operation; scope_input, scope_result: the arguments of its walk.
+function Walk:walk_block(scope, op, scope_input, scope_result)
+  local block, keeps_input = op.block, self:keeps_input(M.find_reading_block(op.block))
+  local uses = math.min(block.times, 2) -- further uses behave as the second
   local stream_output = buffers.name_for_stream("output", block.last)
-  local input = { key = self:make_key(self.net, op.x), value = op.x }
-  if keeps_input and not op.x.carried then
+  local input = op.x == scope.entry and scope_input or { key = self:make_key(scope, op.x), value = op.x }
+  if keeps_input and scope == self.net and not op.x.carried then
     self.values_at_end[#self.values_at_end + 1] = op.x
   end
   for use = 1, uses do
-    local result = use == uses and { key = self:make_key(self.net, op.out), value = op.out }
+    local result = use == uses and (op.out == scope.last and scope_result
+      or { key = self:make_key(scope, op.out), value = op.out })
       or { key = keeps_input and ("%s.input %d"):format(block.name, use) or stream_output, value = block.last }
     self:walk_scope(block, input, result)
     self:check_kept(block)
@@ -184,7 +200,7 @@ local function find_reserved(net, executed)
     names[scope.name], names[scope.name .. "s"] = true, true
     lists.update(names, executed[scope].writes)
     for _, op in ipairs(scope.ops) do
-      if op.out.carried and op.kind ~= "block" then
+      if scope == net and op.out.carried and op.kind ~= "block" then
         names[op.out.name] = true
       end
       if op.family then
@@ -278,6 +294,21 @@ local function rename_external_duplicates(net)
       rename(net, op.out)
     end
   end
+end
+
+-- The block that stores the input of a block or a group: itself, or the block that alone reads the input of the group.
+function M.find_reading_block(block)
+  return block.is_group and block.entry.carried and M.find_reading_block(block.entry.carried.block) or block
+end
+
+-- The block that stores a carried value as the input of a repetition; false if no block reads the value as its input.
+function M.find_reader(value)
+  return value.carried.block and M.find_reading_block(value.carried.block)
+end
+
+-- The value of the network that a value of a block or a group stands for, or the value itself.
+function M.find_origin(value)
+  return value.external and M.find_origin(value.external) or value
 end
 
 -- Derives the lists of all scopes; sets `carried` and `has_own_buffer` of values, and renames values.

@@ -24,6 +24,7 @@
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
+local scope_lists = require("network.lists.scope_lists")
 
 local M = {}
 
@@ -143,7 +144,10 @@ function M.derive(net, executed, labelled)
   if not embed then
     return nil
   end
-  local block = embed.out.carried.block
+  local block = scope_lists.find_reader(embed.out)
+  if block.is_group then
+    return nil
+  end
   local result = { block = block, embed = embed, done = {}, repeated = {}, summed = {} }
   find_forward(result, executed[block].forward, labelled)
   local walk, input = setmetatable({ result = result, summed = {} }, Walk), block.entry

@@ -13,64 +13,70 @@
 --   norm        the name of a norm after the last block, for both places of norms; norm_path: the name of its tensors
 --   kind        the stack's kind in comments of generated code, by default model.kind
 --
--- A repetition of the block is a layer. If a pass of a loop also adds the embedding or ends with a norm, a repetition
--- is a whole pass: the names of its second layer end with 2, those of its third with 3.
+-- If a pass of a loop also adds the embedding or ends with a norm, a group repeats its layers and these operations. A
+-- pass of one layer is the layer's block itself.
+
+local lists = require("base.lists")
 
 local SOURCES = { post = "Vaswani et al. 2017", pre = "Xiong et al. 2020" }
 
--- The comment of a block in generated code. layers: the number of layers in a repetition of the block.
-local function describe(model, options, layers)
+-- The comment of a block in generated code. is_pass: whether a repetition is a whole pass.
+local function describe(model, options, is_pass)
   local place = model.norm.place
   local words = { place == "post" and options.source or nil }
   words[#words + 1] = SOURCES[place]
   words[#words + 1] = model.norm.kind == "rms" and "Zhang and Sennrich 2019" or nil
   words[#words + 1] = model.branch_activation ~= "none" and "Ito et al. 2024" or nil
   words[#words + 1] = model.activation:find("glu$") and "Shazeer 2020" or nil
-  words[#words + 1] = layers and "Fan et al. 2024" or nil
-  return ("One %s%s-norm %s %s: %s."):format(layers and ("pass of %d "):format(layers) or "", place,
-    options.kind or model.kind, layers and layers > 1 and "blocks" or "block", table.concat(words, "; "))
+  words[#words + 1] = is_pass and "Fan et al. 2024" or nil
+  return ("One %s%s-norm %s block: %s."):format(is_pass and "pass of 1 " or "", place, options.kind or model.kind,
+    table.concat(words, "; "))
 end
 
--- Returns a function that appends layer number i of a repetition of the block `b` to the value h, with cross-attention
--- to `memory` if it is not nil.
-local function make_layers(b, model, options, memory)
+-- Appends a layer to the value h of the block `b`, with cross-attention to `memory` if it is not nil; returns its
+-- result.
+local function add_layer(b, h, model, options, memory)
   local kind, is_pre = model.norm.kind, model.norm.place == "pre"
   local family, norm_count = options.attention or "self", 0
   -- Adds a branch to h, with a norm before the branch or after the sum.
-  local function add_branch(h, make_branch)
+  local function add_branch(make_branch)
     norm_count = norm_count + 1
     local name = "norm" .. norm_count
-    return is_pre and b:add(h, make_branch(b:norm(name, h, kind)), model.dropout)
+    h = is_pre and b:add(h, make_branch(b:norm(name, h, kind)), model.dropout)
       or b:norm(name, b:add(h, make_branch(h), model.dropout), kind)
   end
-  return function(h, i)
-    local attention_options = { bias = model.bias == "all", name = i > 1 and "attention" .. i or nil }
-    local feedforward_options = { hidden = model.feedforward, activation = model.activation, width_name = "FEEDFORWARD",
-      bias = model.bias ~= "none", hidden_dropout = model.hidden_dropout, name = i > 1 and "feedforward" .. i or nil,
-      branch_activation = model.branch_activation ~= "none" and model.branch_activation or nil }
-    h = add_branch(h, function(n) return b:attention(family, n, n, attention_options) end)
-    h = memory and add_branch(h, function(n)
-      return b:attention("cross", n, memory, { bias = attention_options.bias })
-    end) or h
-    return add_branch(h, function(n) return b:feedforward(n, feedforward_options) end)
+  add_branch(function(n) return b:attention(family, n, n, { bias = model.bias == "all" }) end)
+  if memory then
+    add_branch(function(n) return b:attention("cross", n, memory, { bias = model.bias == "all" }) end)
   end
+  add_branch(function(n)
+    return b:feedforward(n, { hidden = model.feedforward, activation = model.activation, width_name = "FEEDFORWARD",
+      bias = model.bias ~= "none", hidden_dropout = model.hidden_dropout,
+      branch_activation = model.branch_activation ~= "none" and model.branch_activation or nil })
+  end)
+  return h
 end
 
 return function(net, model, x, options)
   local loops, kind, is_pre = options.loops or { times = 1 }, model.norm.kind, model.norm.place == "pre"
   local norms_inside = is_pre and loops.norm == "inside"
-  local is_pass = loops.inject or norms_inside or false -- a repetition of the block is a pass, with all its layers
-  local b = net:block(options.name or "layer", is_pass and 1 or options.layers,
-    describe(model, options, is_pass and options.layers), { path = options.path, loops = loops.times,
-      has_passes = options.loops ~= nil, by_length = loops.by_length })
-  local h = b:input(loops.start == "zeros" and net:make_zeros("start", x) or x)
-  h = loops.inject and b:add(h, b:external(x)) or h
+  local has_operations = loops.inject or norms_inside or false -- a pass has operations beside its layers
+  local is_pass = has_operations and options.layers == 1
+  local passes = { loops = loops.times, has_passes = options.loops ~= nil, by_length = loops.by_length }
+  local group = has_operations and not is_pass and net:group("pass", passes)
+  local b = (group or net):block(options.name or "layer", options.layers, describe(model, options, is_pass),
+    lists.merge(group and {} or passes, { path = options.path }))
+  local pass = group or b
+  local h = pass:input(loops.start == "zeros" and net:make_zeros("start", x) or x)
+  h = loops.inject and pass:add(h, pass:external(x)) or h
+  h = group and b:input(h) or h
   h = net.block_place and b:place(h, net.block_place) or h
-  local add_layer = make_layers(b, model, options, options.memory and b:external(options.memory))
-  for i = 1, is_pass and options.layers or 1 do
-    h = add_layer(h, i)
+  h = add_layer(b, h, model, options, options.memory and b:external(options.memory))
+  if group then
+    b:output(h)
+    h = b.result
   end
-  b:output(norms_inside and b:norm("norm", h, kind) or h)
+  pass:output(norms_inside and pass:norm("norm", h, kind) or h)
   local last_norm = options.norm or is_pre and not norms_inside and "norm"
-  return last_norm and net:norm(last_norm, b.result, kind, options.norm_path) or b.result
+  return last_norm and net:norm(last_norm, pass.result, kind, options.norm_path) or pass.result
 end

@@ -80,7 +80,8 @@ function M.append(target, records, kind, text, ...)
 end
 
 -- The set of the C variables that the texts of records read: p in "p->bias", s in "&s->self", train in
--- "train ? keep : NULL", and also conditions of calls and selections of rows (part, distinct: cpu_rows.lua).
+-- "train ? keep : NULL", and also conditions of calls and selections of rows (part, distinct: cpu_rows.lua). A group's
+-- record also has the names that its list reads.
 function M.find_read(records)
   local read = {}
   for _, record in ipairs(records) do
@@ -90,6 +91,7 @@ function M.find_read(records)
       lists.update(read, lists.to_set(lists.find_all(field_text, "%f[%w_](%l+)%->")))
     end
     read[record.condition or ""], read[record.part or ""], read[record.distinct or ""] = true, true, true
+    lists.update(read, record.list and M.find_read(record.list) or {})
   end
   return read
 end

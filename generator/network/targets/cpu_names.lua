@@ -6,6 +6,7 @@ local buffers = require("network.lists.buffers")
 local calls = require("network.targets.calls")
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
+local scope_lists = require("network.lists.scope_lists")
 local cpu_buffers = require("network.targets.cpu_buffers")
 
 local M = {}
@@ -29,20 +30,39 @@ end
 -- Texts for a scope's records. Prefixes of names: w, of the workspace; kept, of the layer's state; p, of parameters; g,
 -- of gradients; panels, of panels of weights; selection, of the rows that a repetition computes. Arguments: self, the
 -- workspace; if the CPU omits unused rows (cpu_rows.lua), also all (all tokens) and part (the tokens that this
--- repetition computes), else false.
-function M.make_scope_text(cpu, scope)
-  local text = scope == cpu.net
-    and { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->",
+-- repetition computes), else false. The lists of groups are parts of that of the network. mode: see M.make_placer.
+function M.make_scope_text(cpu, scope, mode)
+  local is_block = scope ~= cpu.net and not scope.is_group
+  local text = is_block
+    and { w = "w->", self = "w", kept = "s->", p = "p->", g = "g->", panels = "panels->", selection = "part->" }
+    or { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->",
       panels = ("w.%s->"):format(cpu.panels_member), selection = "w.read." }
-    or { w = "w->", self = "w", kept = "s->", p = "p->", g = "g->", panels = "panels->", selection = "part->" }
-  text.all = cpu.part and (scope == cpu.net and "&w.all" or "&w->all") or false
+  if scope.is_group then
+    text.kept = ("w.%s[%s]."):format(scope.name, mode == "train" and scope.index or "0")
+    text.selection = "part->"
+  end
+  text.all = cpu.part and (is_block and "&w->all" or "&w.all") or false
   text.part = cpu.part and (scope == cpu.net and "&w.read" or "part") or false
   return text
 end
 
--- The number of a block's repetitions in a step, as text. w: the prefix of the workspace's members.
-function M.write_uses(block, w)
-  return block.has_passes and ("%spasses * %s"):format(w, block.count_name) or block.uses
+-- The number of repetitions of a block or a group in a step, as text. passes: the text of the number of passes.
+function M.write_uses(block, passes)
+  return not block.has_passes and block.uses or block.is_group and passes
+    or ("%s * %s"):format(passes, block.count_name)
+end
+
+-- The number of a block's first use in repetition number `index` of a scope around it, as text; "0" in the network.
+function M.write_first_use(block, scope, index)
+  if scope == scope.net then
+    return "0"
+  end
+  while block ~= scope do
+    index = block.times == 1 and index
+      or ("%s * %s"):format(index, block.times == block.count and block.count_name or block.times)
+    block = block.parent
+  end
+  return index
 end
 
 -- Texts for the records of a list's entry (calls.lua), with the numbers of rows and tokens that the entry computes.
@@ -66,23 +86,59 @@ local function place_in_block(cpu, scope, text, value, is_backward)
   return (cpu.buffers.scopes[scope].read[value] and text.kept or text.w) .. value.name
 end
 
--- The place of a value of the network, as text. A value that only one block reads, as its input, is in the place that
--- the block's first repetition reads; a block's result that is read once is in the `output` of its width and stream.
--- mode: "train" or "evaluate".
-local function place_in_network(cpu, value, mode)
-  if not value.carried then
-    return "w." .. value.name
-  end
-  local block = value.carried.block
-  return mode == "train" and block and cpu.buffers.scopes[block].read[block.entry]
-    and ("w.%s[0].input"):format(block.name) or "w." .. buffers.name_for_stream("output", value)
+-- Whether each repetition of a block has a buffer for its input.
+function M.keeps_input(cpu, block, mode)
+  return mode == "train" and cpu.buffers.scopes[block].read[block.entry] or false
 end
 
--- Makes a function that gives the place of a scope's value, as text. mode: "train" or "evaluate" for the network,
--- "back" for a block's backward pass, "forward" for its forward pass.
+-- The place of the input of a block or a group in repetition number `index` of a scope around it, as text. value: a
+-- value with the shape of the input.
+local function place_input(cpu, block, scope, index, value, mode)
+  local reader = scope_lists.find_reading_block(block)
+  return M.keeps_input(cpu, reader, mode)
+    and ("w.%s[%s].input"):format(reader.name, M.write_first_use(reader, scope, index))
+    or "w." .. buffers.name_for_stream("output", value)
+end
+
+local place_outside
+
+-- The place of a group's input, as text. The first repetition reads the value of the group's parent.
+local function place_group_input(cpu, group, mode)
+  local place = place_input(cpu, group, group, group.index, group.entry, mode)
+  local first = place_outside(cpu, group.parent, group.first, mode)
+  local is_stored = M.keeps_input(cpu, scope_lists.find_reading_block(group), mode)
+  return (is_stored or group.first.carried) and place or ("%s > 0 ? %s : %s"):format(group.index, place, first)
+end
+
+-- The place of a group's output, as text: the input of the next repetition, and finally the place of the result.
+local function place_group_output(cpu, group, mode)
+  local place = place_input(cpu, group, group, ("(%s + 1)"):format(group.index), group.last, mode)
+  local last = place_outside(cpu, group.parent, group.result, mode)
+  return place == last and place
+    or ("%s + 1 < %s ? %s : %s"):format(group.index, M.write_uses(group, "w.passes"), place, last)
+end
+
+-- The place of a value of the network or of a group, as text. A value that only one block reads, as its input, is in
+-- the place that the block's first repetition reads; a block's result that is read once is in the `output` of its width
+-- and stream. mode: "train" or "evaluate".
+function place_outside(cpu, scope, value, mode)
+  if scope.is_group and value == scope.entry then
+    return place_group_input(cpu, scope, mode)
+  elseif scope.is_group and value == scope.last then
+    return place_group_output(cpu, scope, mode)
+  elseif not value.carried then
+    local is_kept = scope.is_group and cpu.buffers.scopes[scope].read[value]
+    return (is_kept and M.make_scope_text(cpu, scope, mode).kept or "w.") .. value.name
+  end
+  return value.carried.block and place_input(cpu, value.carried.block, scope, scope.index, value, mode)
+    or "w." .. buffers.name_for_stream("output", value)
+end
+
+-- Makes a function that gives the place of a scope's value, as text. mode: "train" or "evaluate" for the network and
+-- groups, "back" for a block's backward pass, "forward" for its forward pass.
 function M.make_placer(cpu, scope, text, mode)
   return function(value)
-    return scope == cpu.net and place_in_network(cpu, value, mode)
+    return (scope == cpu.net or scope.is_group) and place_outside(cpu, scope, value, mode)
       or place_in_block(cpu, scope, text, value, mode == "back")
   end
 end

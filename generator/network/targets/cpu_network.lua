@@ -2,6 +2,8 @@
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), its structs of parameters (parameters.lua), its buffers
 -- (buffers.lua). A list of the output consists of records (calls.lua). Output, pure data:
+--   states      the states of repetitions that store values: of the groups of blocks that have a member, each with the
+--               fields name, is_group, uses, most_uses, repetitions, members, requests, kept, and all of `blocks`
 --   blocks      the blocks in order, each with:
 --     name, comment, parameters_type   texts for generated code
 --     count, uses          the numbers of layers and of repetitions as C text; layers, repetitions: as numbers;
@@ -57,15 +59,16 @@ local rows = require("network.targets.cpu_rows")
 local M = {}
 
 -- The records of evaluation with tracing: a record that traces values follows each embedding and recurrence, and the
--- record of a block also traces its attentions and results.
-local function make_trace(cpu)
+-- record of a block also traces its attentions and results. evaluated: the records of evaluation, which may change.
+local function make_trace(cpu, evaluated)
   local list = {}
-  for _, record in ipairs(records.list_forward(cpu, cpu.net, "evaluate")) do
+  for _, record in ipairs(evaluated) do
     list[#list + 1] = record
+    record.list = record.list and make_trace(cpu, record.list)
     if record.kind == "embed" or record.kind == "recur" then
       calls.append("cpu", list, "trace", nil, { call = "trace_activation(self, tokens, x, 'to++')",
         self = not record.traced and record.self, x = record.out, tokens = record.traced })
-    elseif record.kind == "block" then
+    elseif record.kind == "block" and not record.list then
       record.template = "cpu/op/trace_block.tpl"
       record.families = cpu_buffers.list_families(cpu.buffers.scopes[cpu.net.scopes[record.name]].kept)
     end
@@ -73,25 +76,39 @@ local function make_trace(cpu)
   return list
 end
 
+-- The first value that a block or the group around it takes as input.
+local function find_first(block)
+  local group = block.parent
+  return group.is_group and block.first == group.entry and find_first(group) or block.first
+end
+
+-- The fields of the state of a block or a group, and the numbers of its repetitions.
+local function make_state(cpu, scope)
+  local kept = cpu.buffers.scopes[scope].kept
+  return {
+    name = scope.name, is_group = scope.is_group, uses = names.write_uses(scope, "w->passes"),
+    most_uses = names.write_uses(scope, "PASSES"),
+    repetitions = scope.count * scope.loops, own_input = false,
+    members = cpu_buffers.write_members(cpu.net, kept), kept = cpu_buffers.describe(kept),
+    requests = cpu_buffers.list_requests(cpu.net, kept, "s->", "used"),
+  }
+end
+
 local function make_block(cpu, block, panels)
-  local kept, read = cpu.buffers.scopes[block].kept, cpu.buffers.scopes[block].read
+  local first, read = find_first(block), cpu.buffers.scopes[block].read
   local forward, backward = records.list_forward(cpu, block, "forward"), records.list_backward(cpu, block)
   local forward_names, backward_names = calls.find_read(forward), calls.find_read(backward)
   local function find_readers(name)
     return { forward = forward_names[name] or false, backward = backward_names[name] or false }
   end
-  return {
-    name = block.name, comment = block.comment, parameters_type = block.parameters_type,
+  return lists.merge(make_state(cpu, block), {
+    comment = block.comment, parameters_type = block.parameters_type,
     part = find_readers("part"), vocabulary = find_readers("distinct"), uses_parameters = find_readers("p"),
-    count = block.count_name, layers = block.count, loops = block.loops, uses = names.write_uses(block, "w->"),
-    most_uses = block.has_passes and "PASSES * " .. block.count_name or block.uses,
-    repetitions = block.count * block.loops,
-    members = cpu_buffers.write_members(cpu.net, kept), kept = cpu_buffers.describe(kept),
-    requests = cpu_buffers.list_requests(cpu.net, kept, "s->", "used"),
-    own_input = not block.first.carried and read[block.entry] and block.first.name or false,
+    count = block.count_name, layers = block.count, loops = block.loops,
+    own_input = not first.carried and read[block.entry] and first.name or false,
     panels = #panels > 0, depends_on_mode = forward_names.train or false,
     forward = forward, backward = backward, gradient = buffers.name_for_stream("gradient", block.last),
-  }
+  })
 end
 
 local function list_embeddings(cpu)
@@ -137,6 +154,13 @@ local function make_decoded_block(cpu, block, stream)
     per_token = make_decoding_function(cpu, block, stream, false, cached) }
 end
 
+-- The records of blocks, also of those in groups.
+local function list_block_records(list)
+  return lists.collect(list, function(record)
+    return record.list and list_block_records(record.list) or { record.kind == "block" and record or nil }
+  end)
+end
+
 -- The lists of decoding. Blocks of the decoded stream run with every token. Before all tokens, a block runs only if it
 -- has operations on other streams.
 local function make_decoding(cpu, stream)
@@ -144,18 +168,16 @@ local function make_decoding(cpu, stream)
   local result = { stream = stream.index, stream_prefix = cpu_buffers.get_prefix(net, stream), blocks = {},
     before_tokens = records.list_decoding(cpu, net, stream, true),
     per_token = records.list_decoding(cpu, net, stream, false) }
-  for _, record in ipairs(result.per_token) do
-    if record.kind == "block" then
-      local block = make_decoded_block(cpu, net.scopes[record.name], stream)
-      result.blocks[#result.blocks + 1] = block
-      local cache = block.cached and ("&c.%s[l]"):format(block.name)
-      record.routine, record.cache = block.name .. "_decode", cache
-      calls.fill("cpu", record)
-      if block.before_tokens.list[1] then
-        calls.append("cpu", result.before_tokens, "block", nil, { call = record.call, template = record.template,
-          routine = block.name .. "_prepare",
-          uses = block.uses, self = record.self, cache = cache, input = false, output = false })
-      end
+  for _, record in ipairs(list_block_records(result.per_token)) do
+    local block = make_decoded_block(cpu, net.scopes[record.name], stream)
+    result.blocks[#result.blocks + 1] = block
+    local cache = block.cached and ("&c.%s[l]"):format(block.name)
+    record.routine, record.cache = block.name .. "_decode", cache
+    calls.fill("cpu", record)
+    if block.before_tokens.list[1] then
+      calls.append("cpu", result.before_tokens, "block", nil, { call = record.call, template = record.template,
+        routine = block.name .. "_prepare",
+        first = "0", past = block.uses, self = record.self, cache = cache, input = false, output = false })
     end
   end
   result.before_tokens_reads_parameters = calls.find_read(result.before_tokens).p or false
@@ -182,13 +204,17 @@ function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream
   rows.add_buffers(cpu)
   local structs_by_name = lists.index_by(structs, function(struct) return struct.name end)
   local blocks = lists.map(net.scopes, function(block)
-    return make_block(cpu, block, structs_by_name[block.parameters_type].panels)
+    return not block.is_group and make_block(cpu, block, structs_by_name[block.parameters_type].panels) or nil
   end)
+  local states = lists.map(net.scopes, function(scope)
+    return scope.is_group and make_state(cpu, scope) or lists.find(blocks, function(b) return b.name == scope.name end)
+  end)
+  states = lists.filter(states, function(state) return not state.is_group or state.members[1] end)
   local pass = { train = records.list_forward(cpu, net, "train"), evaluate = records.list_forward(cpu, net, "evaluate"),
-    backward = records.list_backward(cpu, net), trace = make_trace(cpu) }
+    backward = records.list_backward(cpu, net), trace = make_trace(cpu, records.list_forward(cpu, net, "evaluate")) }
   local read = calls.find_read(pass.train)
   pass.reads_parameters, pass.depends_on_mode = read.p or false, read.train or false
-  return { blocks = blocks, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
+  return { blocks = blocks, states = states, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = cpu_buffers.write_members(net, cpu.buffers.workspace),
     part = part and { per_token = write_sum(part.token_texts), per_pair = write_sum(part.pair_texts),
       pairs = part.pairs } or false,

@@ -213,20 +213,52 @@ function forward.place(cpu, text, op)
   return add_dropout(cpu, text, op, record, elements)
 end
 
--- The record of all repetitions of a block. In training, each repetition has a buffer for its input if the backward
--- pass reads the input; otherwise all repetitions use the one buffer for outputs of the stream.
+-- The number of the first repetition of a block or a group within its parent, and the number after the last, as text.
+local function write_range(block)
+  local parent = block.parent
+  if not parent.is_group then
+    return "0", names.write_uses(block, "w.passes")
+  end
+  return names.write_first_use(block, parent, parent.index),
+    names.write_first_use(block, parent, ("(%s + 1)"):format(parent.index))
+end
+
+-- The record of all repetitions of a group.
+local function make_group(group, is_backward)
+  local first, past = write_range(group)
+  return { template = "cpu/op/group.tpl", index = group.index, first = first, past = past, is_backward = is_backward }
+end
+
+-- Completes the last of the records if it is the record of a group: sets its list, the records of a repetition, and
+-- part, if these select rows: the number of repetitions, of which the last omits unused rows. list_records(cpu, group,
+-- ...): returns the list.
+local function fill_group(cpu, records, op, list_records, ...)
+  local group, record = op and op.block, records[#records]
+  if group and group.is_group then
+    record.list = list_records(cpu, group, ...)
+    record.part = calls.find_read(record.list).part and names.write_uses(group, "w.passes") or false
+  end
+end
+
+-- The record of all repetitions of a block or a group. In training, each repetition of a block has a buffer for its
+-- input if the backward pass reads the input; otherwise all repetitions use the one buffer for outputs of the stream.
 function forward.block(cpu, text, op, mode)
-  local block, uses = op.block, names.write_uses(op.block, "w.")
-  local keeps_input = mode == "train" and cpu.buffers.scopes[block].read[block.entry]
+  local block = op.block
+  if block.is_group then
+    return make_group(block, false)
+  end
+  local first, past = write_range(block)
+  local keeps_input = names.keeps_input(cpu, block, mode)
   local kept_input, next_input = ("w.%s[l].input"):format(block.name), ("w.%s[l + 1].input"):format(block.name)
   local stream_output = "w." .. buffers.name_for_stream("output", op.out)
   local first_input = not op.x.carried and text.x -- other operations read the input as well
-  return { call = "routine(self, 'l', cache, input, output)", name = block.name, uses = uses, loops = block.loops,
+  return { call = "routine(self, 'l', cache, input, output)", name = block.name, first = first, past = past,
+    loops = block.loops,
     count = block.count_name, template = "cpu/op/block.tpl", routine = block.name .. "_forward", cache = false,
     traced = write_traced_tokens(cpu, op.out),
-    input = keeps_input and kept_input or first_input and ("l > 0 ? %s : %s"):format(stream_output, first_input)
+    input = keeps_input and kept_input or first_input and ("l > %s ? %s : %s"):format(first, stream_output, first_input)
       or stream_output,
-    output = (keeps_input or text.out ~= stream_output) and ("l + 1 < %s ? %s : %s"):format(uses,
+    output = (keeps_input or text.out ~= stream_output) and ("l + 1 < %s ? %s : %s"):format(past,
       keeps_input and next_input or stream_output, text.out) or stream_output }
 end
 
@@ -305,9 +337,13 @@ end
 
 function backward.block_grad(_, _, entry)
   local block = entry.op.block
+  if block.is_group then
+    return make_group(block, true)
+  end
   local layer = block.loops > 1 and "l % " .. block.count_name or "l"
+  local first, past = write_range(block)
   return { call = "routine(self, 'l', gradient)", template = "cpu/op/block_grad.tpl",
-    routine = block.name .. "_backward", uses = names.write_uses(block, "w."),
+    routine = block.name .. "_backward", first = first, past = past,
     gradient = ("&g->%s[%s]"):format(block.name, layer) }
 end
 
@@ -333,15 +369,16 @@ local function make_appender(cpu, scope, text, place, records, mode)
   end
 end
 
--- The records of a scope's forward list. mode: "train" or "evaluate" for the network; "forward" for a block, whose
--- function has a variable for the mode.
+-- The records of a scope's forward list. mode: "train" or "evaluate" for the network and its groups; "forward" for a
+-- block, whose function has a variable for the mode.
 function M.list_forward(cpu, scope, mode)
-  local text, records = names.make_scope_text(cpu, scope), {}
+  local text, records = names.make_scope_text(cpu, scope, mode), {}
   local place = names.make_placer(cpu, scope, text, mode)
   local append = make_appender(cpu, scope, text, place, records, mode)
   for _, op in ipairs(cpu.lists[scope].forward) do
     if op.kind ~= "classify" or mode ~= "train" then -- in training the backward pass begins with classify
       append(forward, op)
+      fill_group(cpu, records, op, M.list_forward, mode)
       rows.append_after(cpu, text, records, place, op)
     end
   end
@@ -351,11 +388,11 @@ end
 -- The kinds of records of dropout, which decoding leaves out.
 local DROPOUT_KINDS = { draw = true, drop = true }
 
--- Records of decoding without dropout, for a block of the decoded stream or for the network: the part that runs once,
--- before all tokens (runs_once), or the part that runs with every token. Caches hold rows of earlier tokens, and keys
--- and values of cross-attention. cached_places: keys and values of cross-attention -> their cache, as text.
+-- Records of decoding without dropout, for a block of the decoded stream, for a group or for the network: the part that
+-- runs once, before all tokens (runs_once), or the part that runs with every token. Caches hold rows of earlier tokens,
+-- and keys and values of cross-attention. cached_places: keys and values of cross-attention -> their cache, as text.
 function M.list_decoding(cpu, scope, stream, runs_once)
-  local text, records, cached_places = names.make_scope_text(cpu, scope), {}, {}
+  local text, records, cached_places = names.make_scope_text(cpu, scope, "evaluate"), {}, {}
   local place = names.make_placer(cpu, scope, text, "evaluate")
   for _, op in ipairs(decoding.list_attentions(scope, stream)) do
     cached_places[op.kv] = op.kv ~= op.q and "cache->" .. op.family.name or nil
@@ -375,17 +412,19 @@ function M.list_decoding(cpu, scope, stream, runs_once)
         calls.append("cpu", records, op.kind, entry_text, record)
       end
     end
+    fill_group(cpu, records, op, M.list_decoding, stream, runs_once)
   end
   return records
 end
 
 function M.list_backward(cpu, scope)
-  local text, records = names.make_scope_text(cpu, scope), {}
-  local mode = scope == cpu.net and "train" or "back"
+  local mode = (scope == cpu.net or scope.is_group) and "train" or "back"
+  local text, records = names.make_scope_text(cpu, scope, mode), {}
   local append = make_appender(cpu, scope, text, names.make_placer(cpu, scope, text, mode), records, mode)
   for _, entry in ipairs(cpu.lists[scope].backward) do
     rows.append_before(cpu, text, records, entry)
     append(backward, entry)
+    fill_group(cpu, records, entry.kind == "block_grad" and entry.op, M.list_backward)
   end
   rows.append_before(cpu, text, records, scope)
   return records

@@ -78,7 +78,7 @@ local function list_trace_sites(net)
     sites[#sites + 1] = { name = name, channels = value.width.count, heads = 0, query = value.stream.index,
       key = value.stream.index }
   end
-  local function add_repetition(block, path)
+  local function add_layer(block, path)
     for _, op in ipairs(block.ops) do
       if op.kind == "attention" then
         local name = (op.family.cross or op.is_named) and path .. "." .. op.family.name or path
@@ -88,15 +88,23 @@ local function list_trace_sites(net)
     end
     add_activation(path .. ".output", block.last)
   end
-  for _, op in ipairs(net.ops) do
-    if op.kind == "embed" or op.kind == "recur" then
-      add_activation(op.out.name, op.out)
-    elseif op.kind == "block" then
-      for i = 0, op.block.count * op.block.loops - 1 do
-        add_repetition(op.block, (op.block.path:format(i):gsub("%.$", "")))
+  -- repetition: the number of the repetition of the scope, from 0
+  local function add_repetition(scope, repetition)
+    for _, op in ipairs(scope.ops) do
+      if op.kind == "embed" or op.kind == "recur" then
+        add_activation(op.out.name, op.out)
+      end
+      local block = op.kind == "block" and op.block
+      for i = block and repetition * block.times or 1, block and (repetition + 1) * block.times - 1 or 0 do
+        if block.is_group then
+          add_repetition(block, i)
+        else
+          add_layer(block, (block.path:format(i):gsub("%.$", "")))
+        end
       end
     end
   end
+  add_repetition(net, 0)
   return sites
 end
 

@@ -11,29 +11,6 @@ local M = {}
 
 local PASSES = "eval.by." .. axes.PASSES
 
--- Refuses a pass of several layers with parts of the encoding that number the layers of a block, since such a pass is
--- one repetition of a block.
-local function check_layers(resolved, report)
-  local loops, encoding = resolved.model.loops, resolved.encoding
-  local is_pass = loops.inject or loops.norm == "inside"
-  if not is_pass or (resolved.model.layers or 1) == 1 then
-    return
-  end
-  local expected = "model.layers = 1, or model.loops with inject = false and norm = \"outside\""
-  local function refuse(path, value)
-    report.refuse(path, "model.layers", resolved.model.layers, {
-      what = ("%s cannot be used with passes of several layers, which count as one"):format(value),
-      expected = expected })
-  end
-  if encoding.score and encoding.score ~= "none" then
-    refuse("encoding.score", "a score")
-  elseif encoding.additive and encoding.additive.at == "block" then
-    refuse("encoding.additive.at", '"block"')
-  elseif encoding.positions and encoding.positions.draw == "layer" then
-    refuse("encoding.positions.draw", '"layer"')
-  end
-end
-
 -- Checks that the number of passes of an example can be its task length.
 local function check_by_length(context, report)
   local resolved = context.resolved
@@ -75,7 +52,6 @@ local function check_loops(context, report)
       what = "masks of evaluation are numbered by the layers of training, and passes may be more",
       expected = "false, or no model.loops" })
   end
-  check_layers(resolved, report)
   if loops.times == "length" then
     check_by_length(context, report)
   end

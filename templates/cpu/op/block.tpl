@@ -1,2 +1,2 @@
-for (int l = 0; l < ${uses}; l++)
+for (int l = ${first}; l < ${past}; l++)
     % call(routine, arguments)

@@ -1,2 +1,2 @@
-for (int l = ${uses} - 1; l >= 0; l--)
+for (int l = ${past} - 1; l >= ${first}; l--)
     % call(routine, arguments)

@@ -1,5 +1,5 @@
 % local layer = loops > 1 and "l % " .. count or "l"
-for (int l = 0; l < ${uses}; l++) {
+for (int l = ${first}; l < ${past}; l++) {
     % call(name .. "_forward", self, "l", input, output)
 % for _, family in ipairs(families) do
     % call("trace_attention_" .. family, self, layer, ("&w.%s[0]"):format(name), "to++")

@@ -1,4 +1,4 @@
--- Passes of two layers with a score, and numbers of passes for a decoder that reads its own answers.
+-- Numbers of passes for a decoder that reads its own answers.
 return {
   task = { kind = "reverse_string" },
   encoding = { kind = "alibi" },

@@ -43,6 +43,8 @@ M.cases = {
   { "passes", "model.loops={ times = 3 }" },
   { "passes from zeros with a norm inside", "model.layers=1", "model.norm.place=pre",
     "model.loops={ times = 3, inject = true, start = 'zeros', norm = 'inside' }" },
+  { "passes of several layers that add the embedding, with a score", "encoding=alibi_learned",
+    "model.loops={ times = 3, inject = true }" },
   { "the largest", "model.layers=64", "model.heads=64", "model.width=1024", "model.feedforward=8192",
     "encoding.additive.kind=learned", "encoding.rotation.kind=rope", "encoding.rotation.base=123456789012",
     "encoding.positions.kind=randomized", "encoding.positions.max_position=1048576",
