@@ -80,7 +80,7 @@ local function find_refusal(root, list, id, name)
     return ("%s: there is an entry of this name already; expected another name"):format(target)
   end
   local study = find_study(root, id)
-  return study and ("%s: the study %s names its cell so, and would train it again under that name\n  expected: runs "
+  return study and ("%s: is a cell of the study %s, which would train the cell again under that name\n  expected: runs "
     .. "of no study; `labels` in an item of the study's report changes the names that it shows"):format(root .. "/"
     .. id, study) or find_running(list)
 end

@@ -157,7 +157,7 @@ function TestCaptions.test_the_first_table_is_a_median()
   lu.assertEquals(model.rows[1].cells[1].texts, { "50.0 (25.0 to 62.5; 3)" })
   lu.assertEquals(model.title, "Accuracy in percent: median, least to most and number of seeds, at the chosen learning "
     .. "rate")
-  lu.assertEquals(model.about, "Length 20, beyond training. One learning rate for each cell.")
+  lu.assertEquals(model.caption, "Length 20, beyond training. One learning rate for each cell.")
 end
 
 -- A cell whose score is a mean over other lengths than most cells' is marked.

@@ -236,7 +236,7 @@ function TestOpen.test_other_axes()
   expand({ axis = "size" })
   local now = assert(open_folder(root, study.path))
   lu.assertEquals({ list_cells(now)[1], now.axes[1].name, now.remarks }, { "width_16: 50 51", "width", {
-    "no run is of a cell of the study's current form; this report shows the form that was swept" } })
+    "no run belongs to a cell of the study as it is now; this report shows the study as it was swept" } })
 end
 
 -- A study that scores a part of the test keeps that part when it is read from its snapshot; unknown sets are dropped.

@@ -123,7 +123,7 @@ end
 function TestEstimate.test_seconds_of_short_lines()
   write_files()
   local study, cell = expand("epochs = 30", "examples = 2")
-  local items = { { cell = cell, dir = "none", fresh = true } }
+  local items = { { cell = cell, dir = "none", is_fresh = true } }
   local work = estimate.compute_data_work(cell)
   local seconds = 1e-3 * work.steps + 1e-9 * work.train
   local options = { threads = 1, replicas = 1, device = "cpu", slots = 1, slots_here = 1 }
@@ -148,7 +148,7 @@ function TestEstimate.test_speeds_are_recorded()
   write_files()
   local study, cell = expand("epochs = 30", "examples = 2")
   local function get_text(fresh, threads)
-    local lines = estimate.format(study, { { cell = cell, dir = "none", fresh = fresh } },
+    local lines = estimate.format(study, { { cell = cell, dir = "none", is_fresh = fresh } },
       { threads = threads or 1, replicas = 1, device = "cpu" })
     return lines and table.concat(lines, "\n")
   end
@@ -179,7 +179,7 @@ return { title = "p", base = { task = { kind = "even_pairs" }, model = { use = "
       found = table.concat(words, " "):match("%-%-lengths (%S+)")
       return {}
     end } }, function()
-      estimate.format(study, { { cell = study.cells[1], dir = "none", fresh = true } }, { threads = 1, replicas = 1,
+      estimate.format(study, { { cell = study.cells[1], dir = "none", is_fresh = true } }, { threads = 1, replicas = 1,
         device = "cpu" })
     end)
     return found

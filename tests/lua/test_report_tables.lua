@@ -174,9 +174,9 @@ function TestViews.test_sets_side_by_side()
   lu.assertEquals(both.rows[1].cells[2].texts, model.rows[1].cells[1].texts)
   lu.assertEquals(both.rows[2].cells[1].texts[1], "missing")
   lu.assertEquals(study.cells[2].summary.states, { ["not evaluated"] = 2 })
-  lu.assertEquals(model.about, "Mean over 2 values of vectors 1..2, on the set validation. Learning rate chosen on the "
-    .. "set train, by the best mean over seeds.")
-  lu.assertEquals(score_tables.tabulate(study, { kind = "table", value = "max", rows = "encoding" }).about,
+  lu.assertEquals(model.caption, "Mean over 2 values of vectors 1..2, on the set validation. Learning rate chosen on "
+    .. "the set train, by the best mean over seeds.")
+  lu.assertEquals(score_tables.tabulate(study, { kind = "table", value = "max", rows = "encoding" }).caption,
     "Mean over 2 values of vectors 1..2, on the set validation.")
   model.name = "splits1"
   local latex = table_latex.render(model) -- two sets next to each other are wider than the text

@@ -81,10 +81,10 @@ end
 
 function TestPacking.test_runs_that_continue_are_in_groups_of_their_own()
   local cell = make_cell("a", { 1 }, { 0, 3 })
-  cell.missing[2].again, cell.missing[3].again = true, true
+  cell.missing[2].replaces, cell.missing[3].replaces = true, true
   local groups = packing.make_groups({ cell }, 4)
   lu.assertEquals(format_groups(groups), { "a 1 0:0 1", "a 1 3:3 1", "a 1 1:2 2" })
-  lu.assertEquals({ groups[1].again, groups[3].again }, { false, true })
+  lu.assertEquals({ groups[1].replaces, groups[3].replaces }, { false, true })
 end
 
 -- Packs groups that take these seconds (false: unknown) into `least` (by default 1) to `most` tasks, which should take
@@ -191,7 +191,7 @@ function TestScript.test_head_of_a_job_script()
 #SBATCH --chdir=/home
 #SBATCH --exclusive
 #
-# probe (small): 20 runs in 9 processes of training, 7 tasks. What is done: ./longhand sweep status
+# probe (small): 20 runs in 9 processes of training, 7 tasks. State: ./longhand sweep status
 
 trap 'echo "$0: a line of the prologue failed with exit code $?: $BASH_COMMAND" >&2; exit 4' ERR
 module load x
@@ -240,7 +240,7 @@ local function make_two_tasks()
   for _, group in ipairs(groups) do
     group.defaults, group.item, group.flags = "00ff", { copy = group.cell.id .. "-77" }, { "--data=/a b/c.jsonl" }
   end
-  groups[3].again = true
+  groups[3].replaces = true
   return { { groups[1], groups[3] }, { groups[2] } }
 end
 
@@ -289,7 +289,7 @@ end
 local function write_submitted_folder()
   support.clean()
   local out = support.write("out/here", ""):match("^(.*)/")
-  local dir, n = records.open(out)
+  local dir, n = records.make_folder(out)
   local study = { name = "probe", path = "probe.lua", scale = "small", set = {} }
   support.write("out/.slurm/" .. n .. "/record.json", records.format_record(study, { real = "/s.lua" }, "probe-1"))
   support.write("out/.slurm/" .. n .. "/runs.txt", script.make_list({ cpus = 2, gpus = 0 }, make_two_tasks(), 1))
@@ -302,7 +302,7 @@ function TestQueue.test_records_of_submitted_jobs()
   local list = records.list(out)
   lu.assertEquals({ #list, list[1].study, list[1].scale, list[1].set[1], list[1].name, list[1].cancelled },
     { 1, "probe", "small", nil, "probe-1", false })
-  lu.assertEquals(select(2, records.open(out)), 2)
+  lu.assertEquals(select(2, records.make_folder(out)), 2)
   lu.assertEquals(#records.list(out), 1) -- the second was never submitted, so it has no record
   local live = records.find_queued_runs(list, queue.parse("probe-1|12|2|PENDING||Priority\nother|13|1|RUNNING|n|\n"))
   local count = 0

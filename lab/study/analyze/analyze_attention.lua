@@ -28,8 +28,9 @@ local function analyze(source, length, options)
   end)
 end
 
--- Adds the matrix `layer` to the lines of attention.csv and to the matrices. run: number from 1; number: from 0.
-local function add(lines, matrices, run, source, length, layer, number)
+-- Adds the matrix of a layer to the lines of attention.csv and to the matrices. run: the number of the run, from 1;
+-- number: that of the layer, from 0.
+local function add_matrix(lines, matrices, run, source, length, layer, number)
   lists.append(lines, lists.map(layer.values, function(value, i)
     return { run = source.label, length = length, layer = number, query = (i - 1) // layer.columns,
       key = (i - 1) % layer.columns, weight = ("%.5g"):format(value) }
@@ -49,7 +50,7 @@ function M.run(sources, options)
       local layers = analyze(source, length, options)
       local row = { label = ("%s, length %d"):format(source.label, length) }
       for l, layer in ipairs(layers) do
-        add(lines, matrices, run, source, length, layer, l - 1)
+        add_matrix(lines, matrices, run, source, length, layer, l - 1)
         row[l] = heat.draw_weights(layer.values, layer.rows, ("layer %d"):format(l))
       end
       rows[#rows + 1] = row

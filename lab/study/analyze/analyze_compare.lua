@@ -24,10 +24,10 @@ local M = {}
 local number = sheets.format_number
 
 local MOST_NAMED = 12 -- cells in a message
-local APART = 0.05 -- least gap between two clumps of seeds, as a share of the metric's full scale
+local LEAST_GAP = 0.05 -- between two clumps of seeds, as a share of the metric's full scale
 
 -- Whether the seeds that generalise and the others form two clumps, with a gap wider than each clump and at least
--- APART. passed: for each run, whether it generalises, or nil.
+-- LEAST_GAP. passed: for each run, whether it generalises, or nil.
 local function is_clumped(group, passed)
   local function find_range(is_good)
     return scales.find_range({ lists.map(group.scores, function(score, i)
@@ -38,7 +38,7 @@ local function is_clumped(group, passed)
   local bad_low, bad_high = find_range(false)
   local gap = math.max(good_low - bad_high, bad_low - good_high)
   return group.judged == #group.scores and gap < math.huge and gap > math.max(good_high - good_low, bad_high - bad_low)
-    and gap >= APART * metrics.by_name[group.metric].factor
+    and gap >= LEAST_GAP * metrics.by_name[group.metric].factor
 end
 
 -- Adds to a group the fields judged, generalise, share_low, share_high and clumped (M.compare).
@@ -57,15 +57,15 @@ end
 
 -- Adds the statistics of M.compare to each group, and `means`, resampled means. Groups are resampled independently, so
 -- that the differences between the means of two groups are the resampled differences of the pair.
-local function describe(groups, metric, criterion, options)
-  local drawing = inference.make_random(options.seed)
+local function add_statistics(groups, metric, criterion, options)
+  local random = inference.make_random(options.seed)
   for _, group in ipairs(groups) do
     group.metric, group.criterion = metric, criterion
     count_generalising(group, options.split)
     group.mean, group.sd = statistics.mean(group.scores), statistics.sd(group.scores)
     if group.sd then
       group.error = group.sd / math.sqrt(#group.scores)
-      group.means = inference.resample(group.scores, statistics.mean, options.resamples, drawing)
+      group.means = inference.resample(group.scores, statistics.mean, options.resamples, random)
       group.low, group.high = inference.compute_interval(group.means)
     end
   end
@@ -86,21 +86,22 @@ local function test_exactly(pair, options)
     inference.make_random(options.seed))
   pair.fisher = a.judged > 0 and b.judged > 0 and exact.test_fisher(a.generalise, a.judged, b.generalise, b.judged)
     or nil
-  local smooth = inference.varies(a.scores) and inference.varies(b.scores) and not a.clumped and not b.clumped
+  local is_welch = inference.varies(a.scores) and inference.varies(b.scores) and not a.clumped and not b.clumped
   local all_equal = not pair.test.p and pair.permutation == 1
-  pair.raw = smooth and pair.test.p or not all_equal and pair.permutation or nil
-  pair.method = pair.raw and (smooth and "Welch" or "permutation")
-  pair.lowest = pair.raw and (smooth and 0.0 or pair.least)
+  pair.raw = is_welch and pair.test.p or not all_equal and pair.permutation or nil
+  pair.method = pair.raw and (is_welch and "Welch" or "permutation")
+  pair.lowest = pair.raw and (is_welch and 0.0 or pair.least)
 end
 
--- Returns all pairs within each set of groups with two scores or more; with a reference, only those whose b has it.
+-- Returns all pairs of groups within each set, if both groups have two scores or more. reference: the value of b in all
+-- pairs, nil: any.
 local function test_pairs(sets, reference)
   local list = {}
   for _, set in ipairs(sets) do
     for i, a in ipairs(set.groups) do
       for j, b in ipairs(set.groups) do
-        local wanted = reference and b.value == reference and i ~= j or not reference and i < j
-        if wanted and a.sd and b.sd then
+        local is_requested = reference and b.value == reference and i ~= j or not reference and i < j
+        if is_requested and a.sd and b.sd then
           list[#list + 1] = test_pair(a, b)
         end
       end
@@ -122,7 +123,7 @@ local function choose_verdict(pair)
 end
 
 -- Adds exact tests, corrected p and verdicts to all pairs.
-local function judge(list, options)
+local function complete_pairs(list, options)
   for _, pair in ipairs(list) do
     test_exactly(pair, options)
     pair.margin = options.margin
@@ -162,8 +163,8 @@ end
 --   permutation, splits     p and number of splits of the permutation test; least: its least possible p
 --   fisher, fisher_p        Fisher's p before and after Holm's correction over all pairs
 --   method, raw, p          the deciding test, "Welch" or "permutation", and its p before and after correction
---   lowest, reachable       the least possible p of the deciding test, 0 for Welch's, before and after correction; like
---                           the three before, nil if all seeds of both groups have the same score
+--   lowest, reachable       the least possible p of the deciding test, 0 for Welch's, before and after correction.
+--                           method to reachable are nil if all seeds of both groups have the same score
 --   p_equivalence, equivalence   with a margin, p of the test of equivalence before and after correction
 function M.compare(study, options)
   local axis = cell_groups.choose_axis(study, options.axis)
@@ -177,12 +178,12 @@ function M.compare(study, options)
   elseif options.above then
     criterion = { metric = metric, above = options.above }
   end
-  describe(groups, metric, criterion, options)
+  add_statistics(groups, metric, criterion, options)
   local list = test_pairs(sets, options.reference)
   if #list == 0 then
     stop_without_pairs(groups, options.split)
   end
-  judge(list, options)
+  complete_pairs(list, options)
   return { axis = axis, metric = metric, criterion = criterion, sets = sets, groups = groups, pairs = list,
     grid = cell_groups.find_usual_grid(groups, options.split), answers = captions.name_answers(study),
     notes = cell_groups.list_notes(study, groups, options.split) }
@@ -226,7 +227,7 @@ local function tabulate_groups(result, options)
   end)
   local form = metrics.by_name[result.metric].factor == 100 and "%.2f" or "%.4f"
   return sheets.tabulate({ name = "groups", title = format_scored(result, options) .. ", at the last step",
-    about = (result.answers and result.answers .. "; " or "") .. ("over seeds; sd has n - 1 in its denominator; "
+    caption = (result.answers and result.answers .. "; " or "") .. ("over seeds; sd has n - 1 in its denominator; "
     .. "intervals of the mean contain 95%% of the bootstrap's means; a seed generalises with %s; the exact interval "
     .. "(Clopper and Pearson) is that of the share of seeds that generalise"):format(
     metrics.format_criterion(result.criterion)), heads = { result.axis, "seeds", "mean", "sd", "std. error", "interval",
@@ -242,8 +243,8 @@ local function tabulate_pairs(result, options)
   local margin = options.margin and ("the margin of equivalence is %g %s"):format(options.margin, name_unit(result))
     or "without a margin nothing is called equivalent"
   return sheets.tabulate({ name = "comparisons", title = ("Differences between the means of seeds, in %s: %s"):format(
-    name_unit(result), wording.count(#result.pairs, "pair")), about = "the verdict is that of Welch's two-sided t test "
-    .. "if the seeds of both cells vary and form one clump, otherwise that of the permutation test; "
+    name_unit(result), wording.count(#result.pairs, "pair")), caption = "the verdict is that of Welch's two-sided t "
+    .. "test if the seeds of both cells vary and form one clump, otherwise that of the permutation test; "
     .. "equivalence is by two one-sided t tests; each p is corrected by Holm's method over all pairs; " .. margin,
     heads = { result.axis, "difference", "verdict", "by", "p", "p equivalence", "95% (Welch)", "95% (bootstrap)", "t",
     "df" }, rows = lists.map(result.pairs, function(pair)
@@ -266,9 +267,9 @@ end
 
 local function tabulate_shares(result)
   return sheets.tabulate({ name = "shares", title = "Seeds that generalise, and tests without an assumption on the "
-    .. "distribution", about = ("a seed generalises with %s; Fisher's exact test compares the shares, the permutation "
-    .. "test the means; both are two-sided; least p: the smallest p that these numbers of seeds allow"):format(
-    metrics.format_criterion(result.criterion)), heads = { result.axis, "first", "second", "p Fisher (Holm)",
+    .. "distribution", caption = ("a seed generalises with %s; Fisher's exact test compares the shares, the "
+    .. "permutation test the means; both are two-sided; least p: the smallest p that these numbers of seeds allow")
+    :format(metrics.format_criterion(result.criterion)), heads = { result.axis, "first", "second", "p Fisher (Holm)",
     "p Fisher", "p permutation", "least p" }, rows = lists.map(result.pairs, function(pair)
       return { format_pair(pair), format_share(pair.a), format_share(pair.b), format_p(pair.fisher_p),
         format_p(pair.fisher), format_p(pair.permutation), format_p(pair.least) }

@@ -24,41 +24,41 @@ local function name_symbols(tokens, names)
   return lists.map(tokens, function(token) return names[token + 1] or false end)
 end
 
--- Returns an answer: a list of symbols { text, wrong, right } with the fields known (whether the right tokens, targets,
--- are known), count (of requested tokens) and wrong (how many of these are wrong or missing).
+-- Returns an answer: a list of symbols { text, wrong, right } with the fields is_known (whether the right tokens,
+-- targets, are known), count (of requested tokens) and wrong (how many of these are wrong or missing).
 local function make_answer(answers, targets, names)
-  local made, wanted = name_symbols(answers, names), targets and name_symbols(targets, names) or {}
-  local answer = { known = targets ~= nil, wrong = 0, count = #made }
-  for i, text in ipairs(made) do
-    local wrong = wanted[i] and wanted[i] ~= text or false
+  local texts, right_texts = name_symbols(answers, names), targets and name_symbols(targets, names) or {}
+  local answer = { is_known = targets ~= nil, wrong = 0, count = #texts }
+  for i, text in ipairs(texts) do
+    local wrong = right_texts[i] and right_texts[i] ~= text or false
     answer.wrong = answer.wrong + (wrong and 1 or 0)
     if text then
-      answer[#answer + 1] = { text = text, wrong = wrong, right = wanted[i] or nil }
+      answer[#answer + 1] = { text = text, wrong = wrong, right = right_texts[i] or nil }
     end
   end
   return answer
 end
 
--- Returns a stream { reads, writes, tokens }: the symbols that its tokens read and that its queries write, up to the
--- answer's end; the number of all tokens. first: the token, from 1 on, whose query writes the answer's first symbol, or
--- nil; forced: whether the stream reads the symbols of the answer.
+-- Returns a stream { reads, writes, tokens }: the symbols that its tokens read, and those that its queries write, both
+-- up to the answer's end; and the number of all tokens. first: the number, from 1, of the token whose query writes the
+-- answer's first symbol, or nil; forced: whether the stream reads the symbols of the answer.
 local function make_stream(tokens, names, first, answer, forced)
   local reads, writes = {}, {}
   for i, text in ipairs(name_symbols(tokens, names)) do
-    local at = first and i - first
-    if at and at >= #answer then
+    local place = first and i - first -- in the answer, from 0
+    if place and place >= #answer then
       break
     end
-    reads[i] = at and at > 0 and (forced and answer[at] or NONE) or { text = text or "" }
-    writes[i] = at and answer[at + 1] or reads[i]
+    reads[i] = place and place > 0 and (forced and answer[place] or NONE) or { text = text or "" }
+    writes[i] = place and answer[place + 1] or reads[i]
   end
   return { reads = reads, writes = writes, tokens = #tokens }
 end
 
--- Returns the one or two streams (source, target) of a trace, and the answer. front: begins all names of tensors.
-local function read_streams(source, trace, front)
+-- Returns the one or two streams (source, target) of a trace, and the answer. prefix: that of all names of tensors.
+local function read_streams(source, trace, prefix)
   local function read_integers(name)
-    return trace.entries[front .. name] and source:read(trace, front .. name)
+    return trace.entries[prefix .. name] and source:read(trace, prefix .. name)
   end
   local model, inputs = source.run.info.spec.model, input.decode(trace.metadata.input_symbols)
   local outputs = input.decode(trace.metadata.output_symbols)
@@ -84,19 +84,20 @@ end
 
 -- Returns the attentions of a trace: { site, layer (from 0), reads, writes, heads }; heads: for each head the weights,
 -- row-major, a row for each item of `writes`.
-local function list_attentions(source, trace, front, streams, layers)
+local function list_attentions(source, trace, prefix, streams, layers)
   local list = {}
-  for _, site in ipairs(source:list_sites(trace, tonumber(front:match("^n(%d+)")), "attention")) do
+  for _, site in ipairs(source:list_sites(trace, tonumber(prefix:match("^n(%d+)")), "attention")) do
     local number = tonumber(site:match("layers%.(%d+)"))
     if not layers or lists.has(layers, number) then
-      local name = front .. site .. ".attention"
+      local name = prefix .. site .. ".attention"
       local values, shape = source:read(trace, name), trace.entries[name].shape
       local queries, keys = find_sides(site, streams, shape)
-      local one = { site = site, layer = number, writes = queries.writes, reads = keys.reads, heads = {} }
+      local attention = { site = site, layer = number, writes = queries.writes, reads = keys.reads, heads = {} }
       for head = 1, shape[2] do
-        one.heads[head] = source_module.take_maximum(values, shape, head, head, #one.writes, #one.reads)
+        attention.heads[head] = source_module.take_maximum(values, shape, head, head, #attention.writes,
+          #attention.reads)
       end
-      list[#list + 1] = one
+      list[#list + 1] = attention
     end
   end
   return list[1] and list or stop(1, ("%s: no attention of these layers\n  expected: --layers with numbers from 0 on")
@@ -113,22 +114,22 @@ end
 
 local function describe_answer(answer)
   local text = table.concat(lists.map(answer, function(symbol) return symbol.text end))
-  return text, not answer.known and "right answer unknown" or answer.wrong == 0 and "right"
+  return text, not answer.is_known and "right answer unknown" or answer.wrong == 0 and "right"
     or ("%d of %d wrong"):format(answer.wrong, answer.count)
 end
 
 -- Traces a model's answer to an input, and prints the answer. Returns the facts that M.run and the picture need.
 local function analyze(source, text, options)
   local trace = source:trace("attention", { "--text=" .. text, options.frame and "--frame=" .. options.frame })
-  local front -- of all names of tensors: the length, and the outputs if they can differ
+  local prefix -- of all names of tensors: the length, and the number of outputs if it can differ
   for _, name in ipairs(trace.names) do
-    front = name:match("^(n[%do]+%.)answers$") or front
+    prefix = name:match("^(n[%do]+%.)answers$") or prefix
   end
-  local streams, answer = read_streams(source, trace, front)
+  local streams, answer = read_streams(source, trace, prefix)
   local answered, verdict = describe_answer(answer)
   options.say(("%s: %s -> %s  %s"):format(source.label, text, answered, verdict))
   return { source = source, text = text, answer = answer, words = ("%s -> %s (%s)"):format(text, answered, verdict),
-    bytes = write.read(trace.path), attentions = list_attentions(source, trace, front, streams, options.layers),
+    bytes = write.read(trace.path), attentions = list_attentions(source, trace, prefix, streams, options.layers),
     streams = streams }
 end
 
@@ -186,10 +187,10 @@ local function make_picture(list)
 end
 
 local function make_csv(list)
-  return sheets.to_csv("decoding.csv", "run=of.source.label text=of.text place answer=symbol.text right=symbol.right "
-    .. "wrong", lists.collect(list, function(one)
+  return sheets.to_csv("decoding.csv", "run=traced.source.label text=traced.text place answer=symbol.text "
+    .. "right=symbol.right wrong", lists.collect(list, function(one)
       return lists.map(one.answer, function(symbol, i)
-        return { of = one, place = i - 1, symbol = symbol, wrong = symbol.right and (symbol.wrong and 1 or 0) }
+        return { traced = one, place = i - 1, symbol = symbol, wrong = symbol.right and (symbol.wrong and 1 or 0) }
       end)
     end))
 end

@@ -74,7 +74,7 @@ local function list_puzzles(bases)
   return lists.collect(bases, function(base) return base end)
 end
 
--- Returns the MEASURES of the similarity of two lists of shares by puzzle, over those of `puzzles` that both have.
+-- Returns the MEASURES of the similarity of two lists of shares by puzzle, over the `puzzles` that both lists have.
 local function compare(a, b, puzzles)
   local both = lists.filter(puzzles, function(puzzle) return a[puzzle] and b[puzzle] end)
   local x = lists.map(both, function(puzzle) return a[puzzle] end)
@@ -98,7 +98,8 @@ local function summarise_similarity(samples, point)
   return result
 end
 
--- Returns the similarity of a model's accuracies to human accuracies. Intervals: bases resampled with replacement.
+-- Returns the similarity of a model's accuracies to human accuracies. The intervals are from bases that are resampled
+-- with replacement.
 local function compute_similarity(human, accuracy, bases, options)
   return summarise_similarity(inference.resample(bases, function(list)
     return compare(human, accuracy, list_puzzles(list))
@@ -107,11 +108,11 @@ end
 
 -- Returns the similarity between random halves of the participants: means and quantiles over the random splits.
 local function compare_halves(participants, puzzles, options)
-  local drawing, list = inference.make_random(options.seed), {}
+  local random, list = inference.make_random(options.seed), {}
   for split = 1, options.resamples do
     local order = lists.join(participants, {})
     for i = #order, 2, -1 do
-      local j = drawing(i)
+      local j = random(i)
       order[i], order[j] = order[j], order[i]
     end
     local middle = #order // 2
@@ -147,10 +148,10 @@ local function compare_all(groups, options)
   local participants = options.trials and human_data.read_trials(options.trials, puzzles)
   local human = options.human and human_data.read_accuracy(options.human, options.column, puzzles)
     or human_data.compute_means(participants, puzzles.count)
-  local bases, always = find_bases(puzzles, options), {}
+  local bases, perfect_accuracy = find_bases(puzzles, options), {}
   puzzles.kept = list_puzzles(bases)
   for puzzle = 1, puzzles.count do
-    always[puzzle] = 1.0
+    perfect_accuracy[puzzle] = 1.0
   end
   local compared = lists.map(groups, function(group)
     group.accuracy = human_data.compute_means(lists.map(group.by_run, function(accuracy)
@@ -159,7 +160,8 @@ local function compare_all(groups, options)
     group.similarity = compute_similarity(human, group.accuracy, bases, options)
     return { name = group.name, count = #group.by_run, similarity = group.similarity }
   end)
-  local perfect = { name = PERFECT, similarity = compute_similarity(human, always, bases, options) }
+  local perfect = { name = PERFECT, similarity = compute_similarity(human, perfect_accuracy, bases,
+    options) }
   table.insert(compared, 1, perfect)
   if participants then
     table.insert(compared, 1, { name = PEOPLE .. ", half against half", count = #participants,
@@ -184,9 +186,10 @@ local function tabulate_similarity(result, options)
     end))
   end)
   return sheets.tabulate({ name = "human", title = ("Accuracy of humans and models by puzzle: %d puzzles of %s"):format(
-    #result.puzzles.kept, wording.count(result.bases, "base")), about = ("split %s, means over seeds; composite: mean "
-    .. "of cosine and rank correlation (Spearman's, equal numbers share their ranks); intervals: 95%% of %d resamples "
-    .. "of bases, copies together"):format(options.split, options.resamples), heads = { "cell", "seeds", "cosine",
+    #result.puzzles.kept, wording.count(result.bases, "base")), caption = ("split %s, means over seeds; composite: "
+    .. "mean of cosine and rank correlation (Spearman's, equal numbers share their ranks); intervals: 95%% of %d "
+    .. "resamples of bases, copies together"):format(options.split, options.resamples), heads = { "cell", "seeds",
+    "cosine",
     "interval", "Spearman", "interval", "composite", "interval" }, rows = rows, notes = { ("The cosine says little: it "
     .. "is %s for a model that is always right, and similar for all models that have learned the task. Compare the "
     .. "rank correlations."):format(number("%.4f", result.perfect.similarity.cosine.value)) } })
@@ -194,7 +197,7 @@ end
 
 local function tabulate_vectors(result)
   return sheets.tabulate({ name = "vectors", title = "Accuracy by vectors",
-    about = "mean ± sd (n - 1) over participants or seeds; for humans without trials, only the mean",
+    caption = "mean ± sd (n - 1) over participants or seeds; for humans without trials, only the mean",
     heads = lists.join({ "", "humans or seeds" }, lists.map(result.vectors, function(puzzles)
       return puzzles.key > 0 and wording.count(puzzles.key, "vector") or "all"
     end)), rows = lists.map(result.everybody, function(item)

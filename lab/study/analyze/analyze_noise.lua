@@ -8,7 +8,7 @@ local colours = require("lab.study.report.figures.colours")
 local curves = require("lab.study.report.figures.curves")
 local cell_groups = require("lab.study.analyze.cell_groups")
 local lists = require("base.lists")
-local seeds = require("lab.study.report.figures.seeds")
+local seed_curves = require("lab.study.report.figures.seed_curves")
 local sheets = require("lab.study.analyze.sheets")
 local source = require("lab.study.analyze.source")
 local stop = require("lab.stop")
@@ -24,14 +24,15 @@ local function choose_sets(study, options)
 end
 
 -- Evaluates the runs of a group with a trainer of the same model whose spec has the noise. Sets group.by_run: for each
--- run, its lines of noise.csv, one for every deviation; and group.drops, whether evaluation applies dropout.
+-- run, its lines of noise.csv, one for every deviation; and group.has_dropout, whether evaluation applies dropout.
 local function evaluate(group, options)
   local words = lists.map(options.noise, function(deviation) return ("%.17g"):format(deviation) end)
-  local from = source.open_group(group, options, { "eval.by.noise={ list = { " .. table.concat(words, ", ") .. " } }",
+  local opened = source.open_group(group, options, { "eval.by.noise={ list = { " .. table.concat(words, ", ") .. " } }",
     "eval.noise=" .. options.mode })
-  group.drops = from.run.info.spec.eval.dropout == true
+  group.has_dropout = opened.run.info.spec.eval.dropout == true
   group.by_run = lists.map(group.runs, function(run)
-    local rows = from:evaluate(lists.append(from:choose_run(run, options, "--splits"), { "--draws", options.draws }))
+    local rows = opened:evaluate(lists.append(opened:choose_run(run, options, "--splits"), { "--draws",
+      options.draws }))
     return lists.map(options.noise, function(deviation)
       local row = lists.find(rows, function(one) return one.by and one.by.noise == deviation end)
       stop.must(1, row, ("%s: it has no accuracy under noise %g"):format(run.dir, deviation))
@@ -53,14 +54,15 @@ end
 
 local function tabulate_accuracy(set, options, number, notes)
   local rows = lists.map(set.groups, function(group)
-    notes[#notes + 1] = group.drops and ("%s: evaluation applies dropout, as set in its spec"):format(group.name) or nil
+    notes[#notes + 1] = group.has_dropout and ("%s: evaluation applies dropout, as set in its spec"):format(group.name)
+      or nil
     return lists.join({ group.name, ("%d"):format(#group.runs) }, lists.map(options.noise, function(_, i)
       return sheets.format_mean("%.1f", list_percents(group, i))
     end))
   end)
   local place = set.name ~= "" and ", " .. set.name or ""
   return sheets.tabulate({ name = "noise-" .. number, title = "Accuracy in percent by noise on embeddings" .. place,
-    about = ("length %d, %s; standard deviations, %s; mean ± sd (n - 1) over seeds, each the mean "
+    caption = ("length %d, %s; standard deviations, %s; mean ± sd (n - 1) over seeds, each the mean "
     .. "of %d draws"):format(options.length, options.split, describe_deviations(options), options.draws),
     heads = lists.join({ "cell", "seeds" }, lists.map(options.noise,
     function(deviation) return ("%g"):format(deviation) end)), rows = rows, notes = notes })
@@ -76,7 +78,7 @@ local function make_picture(sets, options)
       local found = lists.map(group.by_run, function(by_noise)
         return lists.map(by_noise, function(line) return { line.noise, 100 * line.accuracy } end)
       end)
-      seeds.add_curves(panel, found, styles[group.name], group.name, { mean = seeds.average(found) })
+      seed_curves.add_curves(panel, found, styles[group.name], group.name, { mean = seed_curves.average(found) })
     end
     return panel
   end)

@@ -14,8 +14,8 @@ local stop = require("lab.stop").exit
 
 local M = {}
 
-local FAINT, COLOURED = 600, 1500 -- most grey and coloured points of a panel; the file has all points
-local INSIDE = 0.99 -- share of the fitted points within the radius that defines `outside`
+local MOST_GREY, MOST_COLOURED = 600, 1500 -- points of a panel; the file has all points
+local INSIDE_SHARE = 0.99 -- share of the fitted points within the radius that defines `outside`
 
 -- Returns the activations at a site, a list of numbers for each channel: those of the tokens in `part` of the first
 -- sequence, then of the second, and so on. Ends the analysis if a number is not finite.
@@ -63,7 +63,7 @@ local function analyze_site(source, file, site, options, parts)
     local fitted = result.fitted or pca.fit(points, 2)
     local projected, spread = pca.project(fitted, points)
     local radius = compute_radii(projected, fitted)
-    result.fitted, limit = fitted, limit or statistics.quantile(radius, INSIDE)
+    result.fitted, limit = fitted, limit or statistics.quantile(radius, INSIDE_SHARE)
     result.lengths[i] = { length = length, x = projected[1], y = projected[2], count = parts[i].count,
       first = parts[i].first, drift = statistics.mean(radius), outside = statistics.share_above(radius, limit),
       spread = fitted.total > 0 and spread / fitted.total or 1 }
@@ -93,14 +93,15 @@ end
 local function make_csv_lines(results)
   local summary, points = {}, {}
   for result, site in lists.iterate_nested(results, "sites") do
-    for _, at in ipairs(site.lengths) do
-      local line = { run = result.label, site = site.site, length = at.length }
-      lists.append(points, lists.map(at.x, function(x, i)
-        return { of = line, sequence = (i - 1) // at.count + 1, position = at.first + (i - 1) % at.count,
-          pc1 = format_six_digits(x), pc2 = format_six_digits(at.y[i]) }
+    for _, one in ipairs(site.lengths) do
+      local line = { run = result.label, site = site.site, length = one.length }
+      lists.append(points, lists.map(one.x, function(x, i)
+        return { line = line, sequence = (i - 1) // one.count + 1, position = one.first + (i - 1) % one.count,
+          pc1 = format_six_digits(x), pc2 = format_six_digits(one.y[i]) }
       end))
-      for name, value in pairs({ accuracy = result.accuracy[at.length], explained1 = compute_explained_share(site, 1),
-        explained2 = compute_explained_share(site, 2), drift = at.drift, outside = at.outside, spread = at.spread }) do
+      for name, value in pairs({ accuracy = result.accuracy[one.length], explained1 = compute_explained_share(site, 1),
+        explained2 = compute_explained_share(site, 2), drift = one.drift, outside = one.outside,
+        spread = one.spread }) do
         line[name] = format_six_digits(value)
       end
       summary[#summary + 1] = line
@@ -112,10 +113,10 @@ end
 -- Makes a table of the lines of summary.csv, without those of the first length, at which drift and spread are 1.
 local function tabulate(summary, options)
   return sheets.tabulate({ name = "pca", title = ("Activations in the principal components of length %d"):format(
-    options.lengths[1]), about = ("of the %s tokens; explained: shares of the two components; drift: mean squared "
+    options.lengths[1]), caption = ("of the %s tokens; explained: shares of the two components; drift: mean squared "
     .. "distance from the fitted mean in the plane, 1 at length %d; outside: share of points farther from it than "
     .. "%.0f%% of the fitted points; spread: as drift, over all channels"):format(options.part, options.lengths[1],
-    100 * INSIDE), heads = { "site", "length", "accuracy", "explained", "", "drift", "outside", "spread" },
+    100 * INSIDE_SHARE), heads = { "site", "length", "accuracy", "explained", "", "drift", "outside", "spread" },
     rows = lists.map(summary, function(line)
       return line.length ~= options.lengths[1] and { ("%s, %s"):format(line.run, line.site),
         ("%d"):format(line.length), ("%.4f"):format(line.accuracy), ("%.1f%%"):format(100 * line.explained1),
@@ -124,11 +125,11 @@ local function tabulate(summary, options)
     end) })
 end
 
--- Returns a block of data, "x y position": every k-th point, at most `most` points.
-local function make_block(at, most)
+-- Returns a block of data, "x y position", of at most `most` points at equal distances. result: of one length.
+local function make_block(result, most)
   local lines = {}
-  for i = 1, #at.x, math.max(1, (#at.x + most - 1) // most) do
-    lines[#lines + 1] = ("%.5g %.5g %d"):format(at.x[i], at.y[i], at.first + (i - 1) % at.count)
+  for i = 1, #result.x, math.max(1, (#result.x + most - 1) // most) do
+    lines[#lines + 1] = ("%.5g %.5g %d"):format(result.x[i], result.y[i], result.first + (i - 1) % result.count)
   end
   return lines
 end
@@ -138,19 +139,20 @@ local function format_axis(letter, flat, numbers)
   return flat and ("set %srange [-1:1]\nset %stics 1"):format(letter, letter) or scales.fit_axis(letter, numbers)
 end
 
--- Makes the panel of a site at a length. last: whether the panel is the last of a row, which shows the colours' scale.
-local function make_panel(site, at, last)
+-- Makes the panel of a site at a length. result: an entry of site.lengths; last: whether the panel is the last of a
+-- row, which shows the colours' scale.
+local function make_panel(site, result, last)
   local layer = site.site:match("%d+")
   local first = site.lengths[1]
-  return { title = ("%s, drift %.2f"):format(layer and "layer " .. layer + 1 or site.site, at.drift),
+  return { title = ("%s, drift %.2f"):format(layer and "layer " .. layer + 1 or site.site, result.drift),
     layers = {
-      { make_block(first, FAINT), "using 1:2 with points pt 7 ps 0.35 lc rgb '#c8c8c8'" },
-      { make_block(at, COLOURED), "using 1:2:3 with points pt 7 ps 0.25 lc palette" },
+      { make_block(first, MOST_GREY), "using 1:2 with points pt 7 ps 0.35 lc rgb '#c8c8c8'" },
+      { make_block(result, MOST_COLOURED), "using 1:2:3 with points pt 7 ps 0.25 lc palette" },
     }, lines = {
-      format_axis("x", site.fitted.variance[1] == 0, { first.x, at.x }),
-      format_axis("y", site.fitted.variance[2] == 0, { first.y, at.y }),
+      format_axis("x", site.fitted.variance[1] == 0, { first.x, result.x }),
+      format_axis("y", site.fitted.variance[2] == 0, { first.y, result.y }),
       last and "set colorbox" or "unset colorbox",
-      ("set cbrange [%d:%d]"):format(at.first, at.first + math.max(1, at.count - 1)),
+      ("set cbrange [%d:%d]"):format(result.first, result.first + math.max(1, result.count - 1)),
     } }
 end
 
@@ -175,7 +177,7 @@ end
 function M.run(sources, options)
   local results = lists.map(sources, function(source) return analyze(source, options) end)
   local summary, points = make_csv_lines(results)
-  return { sheets.to_csv("pca.csv", "run=of.run site=of.site length=of.length sequence position pc1 pc2", points),
+  return { sheets.to_csv("pca.csv", "run=line.run site=line.site length=line.length sequence position pc1 pc2", points),
     sheets.to_csv("summary.csv", "run site length accuracy explained1 explained2 drift outside spread", summary),
     tables = { tabulate(summary, options) },
     picture = { title = ("Activations of the %s tokens: principal components of length %d"):format(options.part,

@@ -88,7 +88,7 @@ local function tabulate(rows, options, unit)
       .. "uncertain" or nil })
     return found[1] and ("%s: %s"):format(row.name, table.concat(found, "; ")) or nil
   end)
-  return sheets.tabulate({ name = "power", title = "Seeds that a difference needs", about = describe(options, unit),
+  return sheets.tabulate({ name = "power", title = "Seeds that a difference needs", caption = describe(options, unit),
     heads = lists.append({ options.published or "cell", "pilot seeds", "sd" }, lists.map(options.differences,
       function(difference) return ("%g"):format(difference) end)),
     rows = lists.map(rows, function(row)

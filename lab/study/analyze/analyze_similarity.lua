@@ -22,9 +22,9 @@ local M = {}
 
 local number, mean = sheets.format_number, statistics.mean
 
-local ALL = -1 -- stands for all layers together
+local ALL_LAYERS = -1 -- the layer that stands for all layers together
 local FULL = "full" -- attention without a mask
-local LARGEST = math.log(2) -- largest possible Jensen-Shannon divergence
+local LARGEST_DIVERGENCE = math.log(2) -- of Jensen and Shannon
 local CELL, LEAST = 18, 220 -- pixels: a group in the picture, the smallest panel
 
 -- Types of elements in traces: bytes, and the format of string.pack.
@@ -49,18 +49,18 @@ local function open_group(group, options)
 end
 
 -- Returns the attention maps in a trace as { path, offsets (of each layer, in bytes of the file), examples, heads,
--- queries, keys, kind (of the elements, a key of WIDTHS) }. file: the opened trace of the source `from`.
-local function find_maps(from, file, length)
+-- queries, keys, kind (of the elements, a key of WIDTHS) }. file: the opened trace of the source `traced`.
+local function find_maps(traced, file, length)
   local maps = { path = file.path, offsets = {} }
-  for i, site in ipairs(from:list_sites(file, length, "attention")) do
+  for i, site in ipairs(traced:list_sites(file, length, "attention")) do
     local entry = file.entries[("n%d.%s.attention"):format(length, site)]
-    local shape = from:get_shape(file, length, site .. ".attention", 1)
+    local shape = traced:get_shape(file, length, site .. ".attention", 1)
     maps.offsets[i] = file.front + entry.begin
     maps.kind = maps.kind or entry.dtype
     for k, name in ipairs({ "examples", "heads", "queries", "keys" }) do
       maps[name] = maps[name] or shape[k]
       if maps[name] ~= shape[k] then
-        stop.exit(1, ("%s: its attentions differ in shape: %s has %d %s, another %d"):format(from.run.dir, site,
+        stop.exit(1, ("%s: its attentions differ in shape: %s has %d %s, another has %d"):format(traced.run.dir, site,
           shape[k], name, maps[name]))
       end
     end
@@ -73,13 +73,14 @@ local function describe_shape(maps)
     maps.queries, maps.keys)
 end
 
--- Traces the runs of a group at a step. Appends the maps of each run to models, with fields run and group.
-local function trace_runs(group, from, step, options, models)
+-- Traces the runs of a group at a step. opened: the group's source. Appends the maps of each run to models, with the
+-- fields run and group.
+local function trace_runs(group, opened, step, options, models)
   for _, run in ipairs(group.runs) do
-    local words = from:choose_run(run, options, "--split")
-    local file = from:trace("attention", words, { checkpoint = step == "start" and from:find_untrained() or nil,
+    local words = opened:choose_run(run, options, "--split")
+    local file = opened:trace("attention", words, { checkpoint = step == "start" and opened:find_untrained() or nil,
       path = ("%s/trace%d.safetensors"):format(options.folder, #models) })
-    local maps = find_maps(from, file, options.length)
+    local maps = find_maps(opened, file, options.length)
     if models[1] and describe_shape(models[1]) ~= describe_shape(maps) then
       stop.exit(1, ("%s: its attention is %s; expected %s, as of %s"):format(run.dir, describe_shape(maps),
         describe_shape(models[1]), models[1].run.dir))
@@ -89,21 +90,21 @@ local function trace_runs(group, from, step, options, models)
   end
 end
 
--- Writes a file with uniform attention under a mask, one layer for all. like: the maps of a run, for shape and kind;
+-- Writes a file with uniform attention under a mask, one layer for all. model: maps that have the shape and the kind;
 -- left, right: of describe_mask. Returns maps, { path, offsets }.
-local function write_uniform(like, left, right, path)
-  local width, rows = WIDTHS[like.kind], {}
-  for query = 0, like.queries - 1 do
-    local first, last = math.max(0, query - left), math.min(like.keys - 1, query + right)
+local function write_uniform(model, left, right, path)
+  local width, rows = WIDTHS[model.kind], {}
+  for query = 0, model.queries - 1 do
+    local first, last = math.max(0, query - left), math.min(model.keys - 1, query + right)
     local row = {}
-    for key = 0, like.keys - 1 do
+    for key = 0, model.keys - 1 do
       local allowed = key >= first and key <= last
       row[key + 1] = string.pack("=" .. width[2], allowed and 1 / (last - first + 1) or 0.0)
     end
     rows[query + 1] = table.concat(row)
   end
-  stop.must(4, write.file(path, table.concat(rows):rep(like.examples * like.heads)))
-  return { path = path, offsets = lists.map(like.offsets, function() return 0 end) }
+  stop.must(4, write.file(path, table.concat(rows):rep(model.examples * model.heads)))
+  return { path = path, offsets = lists.map(model.offsets, function() return 0 end) }
 end
 
 -- Adds a model of uniform attention for each mask of the groups; returns these models by mask.
@@ -122,9 +123,9 @@ end
 
 -- Writes the input of runtime/tools/similarity.c.
 local function write_list(models, path)
-  local like = models[1]
-  local lines = { ("%d %d %d %d %d"):format(#models, #like.offsets, like.examples * like.heads * like.queries,
-    like.keys, WIDTHS[like.kind][1]) }
+  local first = models[1]
+  local lines = { ("%d %d %d %d %d"):format(#models, #first.offsets, first.examples * first.heads * first.queries,
+    first.keys, WIDTHS[first.kind][1]) }
   for _, model in ipairs(models) do
     lists.append(lines, { model.path, table.concat(model.offsets, " ") })
   end
@@ -147,19 +148,19 @@ local function add_similarity(step, floors, a, b, layer, cosine, divergence)
     table.insert(found.cosine, cosine)
     table.insert(found.divergence, divergence)
   end
-  if a.group and b.group and layer == ALL then
-    lists.append_to(step.of_run, a.run, { group = b.group, cosine = cosine })
-    lists.append_to(step.of_run, b.run, { group = a.group, cosine = cosine })
+  if a.group and b.group and layer == ALL_LAYERS then
+    lists.append_to(step.cosines_by_run, a.run, { group = b.group, cosine = cosine })
+    lists.append_to(step.cosines_by_run, b.run, { group = a.group, cosine = cosine })
   end
 end
 
--- Returns the similarities of all pairs of models: { similarities, of_run }, which compare_steps explains.
+-- Returns the similarities of all pairs of models: { similarities, cosines_by_run }, which compare_steps explains.
 local function compare(groups, models, options)
   local program = source.build_tool(options.project, options.folder, "similarity", { what = "A program",
     expected = "a C compiler and make" })
   local floors, list = add_floors(groups, models, options.folder), options.folder .. "/list"
   write_list(models, list)
-  local step, pipe = { similarities = {}, of_run = {} }, shell.open({ program, list })
+  local step, pipe = { similarities = {}, cosines_by_run = {} }, shell.open({ program, list })
   for line in pipe:lines() do
     local first, second, layer, cosine, divergence = line:match("^(%d+) (%d+) (-?%d+) (%S+) (%S+)$")
     add_similarity(step, floors, models[math.tointeger(first) + 1], models[math.tointeger(second) + 1],
@@ -169,9 +170,9 @@ local function compare(groups, models, options)
   return step
 end
 
--- Returns steps { step, layers (their number), shape (a text), similarities (for find_similarities), of_run }. of_run:
--- for each run, its cosines over all layers with other runs, a list of { group (of the other run), cosine }. Sets
--- `mask`, a text, and `without_dropout` of the groups.
+-- Returns steps { step, layers (their number), shape (a text), similarities (for find_similarities), cosines_by_run }.
+-- cosines_by_run: for each run, its cosines over all layers with other runs, a list of { group (of the other run),
+-- cosine }. Sets `mask`, a text, and `without_dropout` of the groups.
 local function compare_steps(groups, options)
   local sources, steps = lists.map(groups, function(group) return open_group(group, options) end), {}
   for _, step in ipairs(options.trained_only and { "trained" } or { "trained", "start" }) do
@@ -194,23 +195,24 @@ end
 
 local function tabulate_matrix(groups, step, measure, title)
   return sheets.tabulate_pairs({ name = measure .. "-" .. step.step, title = ("%s of attention, %s"):format(title,
-    sheets.STEPS[step.step]), about = step.shape .. " each, all layers; mean over all pairs of seeds, on the diagonal "
-    .. "of different seeds; *: masked attention" }, groups, name_group, function(a, b)
-      return number("%.3f", mean(find_similarities(step, a, b, ALL)[measure]))
+    sheets.STEPS[step.step]), caption = step.shape .. " each, all layers; mean over all pairs of seeds, on the "
+    .. "diagonal of different seeds; *: masked attention" }, groups, name_group, function(a, b)
+      return number("%.3f", mean(find_similarities(step, a, b, ALL_LAYERS)[measure]))
     end)
 end
 
 local function tabulate_levels(groups, step, notes)
   local rows = lists.map(groups, function(group)
-    local ceiling, floor = find_similarities(step, group, group, ALL), find_similarities(step, group, nil, ALL)
+    local ceiling = find_similarities(step, group, group, ALL_LAYERS)
+    local floor = find_similarities(step, group, nil, ALL_LAYERS)
     local levels = lists.map({ ceiling.cosine, floor.cosine, ceiling.divergence, floor.divergence }, function(values)
       return sheets.format_mean("%.3f", values)
     end)
     return { name_group(group), group.mask, ("%d"):format(#group.runs), table.unpack(levels) }
   end)
   return sheets.tabulate({ name = "levels-" .. step.step, title = "Reference values, " .. sheets.STEPS[step.step],
-    about = "ceiling: other seeds of the same cell; floor: uniform attention under the window or causal mask; mean ± "
-    .. "sd (n - 1) over pairs or seeds; divergences in nats, from 0 (equal) to ln 2 = 0.693 (the maximum)",
+    caption = "ceiling: other seeds of the same cell; floor: uniform attention under the window or causal mask; mean "
+    .. "± sd (n - 1) over pairs or seeds; divergences in nats, from 0 (equal) to ln 2 = 0.693 (the maximum)",
     heads = { "cell", "mask", "seeds", "cosine, ceiling", "cosine, floor", "divergence, ceiling", "divergence, floor" },
     rows = rows, notes = notes })
 end
@@ -219,8 +221,9 @@ local function make_csv_files(groups, steps)
   local lines = {}
   for _, step in ipairs(steps) do
     for _, pair in ipairs(cell_groups.list_pairs(groups)) do
-      for layer = ALL, step.layers - 1 do
-        lines[#lines + 1] = { a = pair.a, b = pair.b, step = step.step, layer = layer == ALL and "all" or layer,
+      for layer = ALL_LAYERS, step.layers - 1 do
+        lines[#lines + 1] = { a = pair.a, b = pair.b, step = step.step,
+          layer = layer == ALL_LAYERS and "all" or layer,
           found = find_similarities(step, pair.a, pair.b, layer), floor = find_similarities(step, pair.a, nil, layer) }
       end
     end
@@ -238,7 +241,9 @@ end
 -- Returns a panel of a measure. sign: the factor of values, -1 for a measure that is smaller for more similar models.
 local function make_panel(groups, step, measure, sign, title, range)
   local values = lists.collect(groups, function(a)
-    return lists.map(groups, function(b) return sign * (mean(find_similarities(step, a, b, ALL)[measure]) or 0 / 0) end)
+    return lists.map(groups, function(b)
+      return sign * (mean(find_similarities(step, a, b, ALL_LAYERS)[measure]) or 0 / 0)
+    end)
   end)
   local names = lists.map(groups, name_group)
   return heat.draw(values, #groups, title, range, { rows = names, columns = names })
@@ -247,7 +252,7 @@ end
 local function make_picture(groups, steps)
   local rows = lists.map(steps, function(step)
     return { label = sheets.STEPS[step.step], make_panel(groups, step, "cosine", 1, "cosine, from 0 to 1", { 0, 1 }),
-      make_panel(groups, step, "divergence", -1, "divergence, from ln 2 to 0", { -LARGEST, 0 }) }
+      make_panel(groups, step, "divergence", -1, "divergence, from ln 2 to 0", { -LARGEST_DIVERGENCE, 0 }) }
   end)
   local space = heat.measure_names(lists.map(groups, name_group))
   return { title = "Similarity of the attention maps of two models", note = "means over pairs of seeds; light: "
@@ -259,7 +264,9 @@ local function describe_reference(groups, step, reference)
   local others = lists.filter(groups, function(group) return group ~= reference end)
   local over_runs, over_means = correlation.correlate_samples(lists.map(others, function(group)
     return { y = group.scores, x = lists.map(group.runs, function(run)
-      return mean(lists.map(step.of_run[run], function(one) return one.group == reference and one.cosine or nil end))
+      return mean(lists.map(step.cosines_by_run[run], function(one)
+        return one.group == reference and one.cosine or nil
+      end))
     end) }
   end))
   return table_text.wrap(("Cosine with %s against accuracy, %s: Pearson %s, Spearman %s over %s; %s and %s over the "
@@ -288,8 +295,8 @@ function M.run(study, options)
   lists.append(tables, lists.map(reference and steps or {}, function(step)
     return describe_reference(groups, step, reference)
   end))
-  local of_pairs, of_groups = make_csv_files(groups, steps)
-  return { of_pairs, of_groups, picture = make_picture(groups, steps), tables = tables }
+  local pairs_file, groups_file = make_csv_files(groups, steps)
+  return { pairs_file, groups_file, picture = make_picture(groups, steps), tables = tables }
 end
 
 return M

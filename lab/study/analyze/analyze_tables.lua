@@ -46,21 +46,21 @@ end
 local function read(groups, options, notes)
   local all = {}
   local list = lists.filter(groups, function(group)
-    local without = 0
+    local missing = 0 -- checkpoints of step 0
     group.count = 0
     for i, run in ipairs(group.runs) do
       local series = lists.map(STEPS, function(step) return read_series(group, i, step, options) end)
       if #series > 0 and series[#series].step == "trained" then
         group.count, group.learned = group.count + 1, position_tables.are_learned(run.facts.spec)
-        without = without + #STEPS - #series
+        missing = missing + #STEPS - #series
         lists.append(all, series)
       end
     end
     if group.count == 0 and #group.runs > 0 then
       notes[#notes + 1] = ("%s: has no position table"):format(group.name)
-    elseif without > 0 then
+    elseif missing > 0 then
       notes[#notes + 1] = ("%s: %d of %d runs have no checkpoint of step 0; train.checkpoint.keep = { 0 } keeps one")
-        :format(group.name, without, group.count)
+        :format(group.name, missing, group.count)
     end
     return group.count > 0
   end)
@@ -74,18 +74,18 @@ local function measure_distances(result, tables, options, rotated)
 end
 
 -- Returns { groups, series, tables (of all series), reference, width (channels), notes }. Each table gets the distances
--- of procrustes.lua and `of`, its series; each series gets `mean`, the means of the measures over its tables.
+-- of procrustes.lua and `series`, its series; each series gets `mean`, the means of the measures over its tables.
 local function measure_groups(groups, options)
   local result = { notes = {} }
   result.groups, result.series = read(groups, options, result.notes)
   must(1, result.groups[1], "no run with a score has a position table\n  expected: additive encodings, such as learned")
   local tables = lists.collect(result.series, function(series)
-    return lists.map(series, function(one) return lists.update(one, { of = series }) end)
+    return lists.map(series, function(one) return lists.update(one, { series = series }) end)
   end)
   local width = tables[1].columns
   local other = lists.find(tables, function(one) return one.columns ~= width end)
-  must(1, not other, other and ("%s: its tables have %d columns; expected %d as in other runs"):format(other.of.run.dir,
-    other.columns, width))
+  must(1, not other, other and ("%s: its tables have %d columns; expected %d as in other runs"):format(
+    other.series.run.dir, other.columns, width))
   must(1, width % 4 == 0, ("the tables have %d columns; expected a multiple of 4, for the sinusoids of a grid"):format(
     width))
   result.tables, result.width = tables, width
@@ -110,27 +110,28 @@ end
 -- Returns { x, y }: the values of a measure at a step and the accuracies of a group's runs that have the measure.
 -- block: the number of a table in its series, or "mean".
 local function list_values(result, group, step, measure, block)
-  local with = lists.filter(filter_series(result, group, step), function(series)
+  local measured = lists.filter(filter_series(result, group, step), function(series)
     return series[block] and series[block][measure]
   end)
-  return { x = lists.map(with, function(series) return series[block][measure] end),
-    y = lists.map(with, function(series) return series.accuracy end) }
+  return { x = lists.map(measured, function(series) return series[block][measure] end),
+    y = lists.map(measured, function(series) return series.accuracy end) }
 end
 
--- Returns the correlations for `at` = { step, measure, block }, in the form of correlate_all.
-local function correlate_at(result, at)
+-- Returns the correlations for a choice { step, measure, block }, in the form of correlate_all.
+local function correlate(result, choice)
   local learned = lists.filter(result.groups, function(group) return group.learned end)
   local samples = lists.map(learned, function(group)
-    return list_values(result, group, at.step, at.measure, at.block)
+    return list_values(result, group, choice.step, choice.measure, choice.block)
   end)
   local all, means = correlation.correlate_samples(lists.filter(samples, function(sample) return #sample.x > 0 end))
   local list = { lists.update(all, { over = "all runs" }), lists.update(means, { over = "means of cells" }) }
   for i, group in ipairs(learned) do
-    if #list_values(result, group, at.step, "norm", at.block).x > 0 then -- has tables: even zeros have a norm
+    -- The group has tables if there are norms: even zeros have a norm.
+    if #list_values(result, group, choice.step, "norm", choice.block).x > 0 then
       list[#list + 1] = lists.update(correlation.correlate(samples[i].x, samples[i].y), { over = group.name })
     end
   end
-  return lists.map(list, function(one) return lists.update(one, at) end)
+  return lists.map(list, function(one) return lists.update(one, choice) end)
 end
 
 -- Returns correlations of measures with accuracy for learned tables, over all runs, over the means of groups, and over
@@ -140,7 +141,7 @@ local function correlate_all(result)
   local list = {}
   for block = 0, blocks > 1 and blocks or 0 do
     lists.append(list, lists.collect(COLUMNS, function(column)
-      return correlate_at(result, lists.merge(column, { block = block > 0 and block or "mean" }))
+      return correlate(result, lists.merge(column, { block = block > 0 and block or "mean" }))
     end))
   end
   return list
@@ -189,8 +190,8 @@ local function tabulate_distances(result, options)
     end))
   end)
   return sheets.tabulate({ name = "tables", title = ("Orthogonal Procrustes distance of position tables from the %s")
-    :format(REFERENCE[options.reference]), about = ("min |A Q - B| over orthogonal Q, of the first %d positions; means "
-    .. "over blocks, then mean ± sd (n - 1) over seeds; accuracy in percent, split %s"):format(options.rows,
+    :format(REFERENCE[options.reference]), caption = ("min |A Q - B| over orthogonal Q, of the first %d positions; "
+    .. "means over blocks, then mean ± sd (n - 1) over seeds; accuracy in percent, split %s"):format(options.rows,
     options.split), heads = heads, rows = rows, notes = result.notes })
 end
 
@@ -207,7 +208,7 @@ local function tabulate_correlations(list)
     return row
   end)
   return sheets.tabulate({ name = "correlations", title = "Correlation with accuracy: Pearson, and Spearman (ranks)",
-    about = "of learned tables; the accuracy is that of the trained model, also in rows of step 0", heads = heads,
+    caption = "of learned tables; the accuracy is that of the trained model, also in rows of step 0", heads = heads,
     rows = rows })
 end
 
@@ -239,7 +240,8 @@ local function tabulate_similarity(result, list, step)
     return number("%.4f", statistics.mean(pair.values))
   end
   return sheets.tabulate_pairs({ name = "similarity-" .. step, title = "Cosine between tables, " .. sheets.STEPS[step],
-    about = "of flattened tables, mean over blocks, then over all pairs of seeds; on the diagonal of different seeds" },
+    caption = "of flattened tables, mean over blocks, then over all pairs of seeds; on the diagonal of different "
+    .. "seeds" },
     result.groups, function(group) return group.name end, format_mean)
 end
 
@@ -274,8 +276,9 @@ function M.run(study, options)
   local result = measure_groups(cell_groups.list_all(study, options.split), options)
   local correlations, similarities = correlate_all(result), compare_groups(result)
   local pearson = find_pearson(correlations)
-  return { sheets.to_csv("tables.csv", "cell=of.group.name seed=of.run.seed learning_rate=of.group.rate step=of.step "
-    .. "block norm distance unit_distance=unit unrotated=plain cosine accuracy=of.accuracy", result.tables),
+  return { sheets.to_csv("tables.csv", "cell=series.group.name seed=series.run.seed "
+    .. "learning_rate=series.group.rate step=series.step block norm distance unit_distance=unit unrotated=plain cosine "
+    .. "accuracy=series.accuracy", result.tables),
     sheets.to_csv("correlations.csv", "over step block measure points pearson spearman", correlations),
     sheets.to_csv("similarity.csv", "a=a.name b=b.name step pairs=count:values mean=mean:values sd=sd:values",
       similarities),

@@ -22,14 +22,14 @@ local M = {}
 
 local must = stop.must
 
--- Returns `wanted`, or the name of the last axis with several values; ends the analysis without such an axis.
-function M.choose_axis(study, wanted)
+-- Returns `name`, by default that of the last axis with several values; ends the analysis if there is no such axis.
+function M.choose_axis(study, name)
   local names = lists.map(study.axes, function(axis) return #axis.values > 1 and axis.name or nil end)
   must(1, names[1], "found a single cell; expected several cells to compare")
-  wanted = wanted or names[#names]
-  must(1, lists.has(names, wanted), ("--axis %s: no such axis with several values\n  expected: %s"):format(wanted,
+  name = name or names[#names]
+  must(1, lists.has(names, name), ("--axis %s: no such axis with several values\n  expected: %s"):format(name,
     table.concat(names, ", ")))
-  return wanted
+  return name
 end
 
 -- Returns the cell's values on all axes with several values but `along`.
@@ -72,7 +72,7 @@ function M.list_groups(sets)
   return lists.collect(sets, function(set) return set.groups end)
 end
 
--- Returns the sets without groups that have no scored run, and without empty sets; and notes on groups in which some
+-- Removes the groups without a scored run, and sets without groups. Returns the sets; and notes on groups in which some
 -- seeds have no score. Ends the analysis if no run has a score.
 function M.drop_unscored(sets, split)
   local notes = lists.map(M.list_groups(sets), M.describe_missing_seeds)
@@ -84,7 +84,7 @@ function M.drop_unscored(sets, split)
   return full, notes
 end
 
--- Returns all pairs { a, b } of groups, those of a group with itself included.
+-- Returns all pairs { a, b } of groups, also the pairs of a group with itself.
 function M.list_pairs(groups)
   local list = {}
   for i, a in ipairs(groups) do
@@ -149,11 +149,11 @@ function M.list_notes(study, groups, split)
     within = within + lists.count(group.runs, function(run) return run.is_within end)
   end
   for _, cell in ipairs(study.cells) do
-    local front = score_tables.format_key(study, cell)
+    local title = score_tables.format_key(study, cell)
     lists.append(notes, lists.map(cell.summary.differences, function(difference)
-      return ("%s: its runs differ, %s"):format(front, difference)
+      return ("%s: its runs differ, %s"):format(title, difference)
     end))
-    notes[#notes + 1] = cell.changes and ("%s: its runs are of an earlier version, %s"):format(front, cell.changes)
+    notes[#notes + 1] = cell.changes and ("%s: its runs are of an earlier version, %s"):format(title, cell.changes)
       or nil
   end
   if within > 0 then

@@ -47,7 +47,8 @@ local function measure(table_, reference, nuclear)
     cosine = correlation.cosine(table_, reference) }
 end
 
--- shape: { rows, columns }; reference, tables: values; rotated: whether to return A Q; folder: for temporary files.
+-- Returns the measures of each table, as the head of this file describes. shape: { rows, columns }; reference, tables:
+-- values; rotated: whether to return A Q; folder: for temporary files.
 function M.measure(project, folder, shape, reference, tables, rotated)
   local helper, path = M.build_helper(project, folder), folder .. "/tables"
   must(ENVIRONMENT, write.file(path, ("=i4i4i4"):pack(#tables, shape.rows, shape.columns) .. pack(reference)

@@ -26,7 +26,7 @@ function M.format_number(form, ...)
   return ... and form:format(...) or M.MISSING
 end
 
--- Returns "mean ± standard deviation", without the latter for a single value; MISSING without values.
+-- Returns "mean ± standard deviation", or only the mean for a single value; MISSING without values.
 function M.format_mean(form, values)
   local sd = statistics.sd(values)
   return M.format_number(form, statistics.mean(values)) .. (sd and (" ± " .. form):format(sd) or "")

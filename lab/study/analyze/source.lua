@@ -105,9 +105,9 @@ end
 
 -- Returns the path of the run's checkpoint before step 1: the stored checkpoint, or an equal one made from the seed.
 function Source:find_untrained()
-  local kept = self.run.dir .. "/checkpoint-0.safetensors"
-  if lfs.attributes(kept, "mode") == "file" then
-    return kept
+  local stored = self.run.dir .. "/checkpoint-0.safetensors"
+  if lfs.attributes(stored, "mode") == "file" then
+    return stored
   end
   local out, info = self.folder .. "/untrained", self.run.info
   for _, flag in ipairs(info.flags) do
@@ -138,8 +138,8 @@ function M.take_maximum(values, shape, first, last, rows, columns)
   return out
 end
 
--- Makes a run of a group the source's own. Returns the flags for the examples of { length, examples, split }; flag:
--- that of the split, which only tasks with sets have.
+-- Makes a run of a group the source's run. Returns the flags for the examples of options = { length, examples, split };
+-- flag: that of the split, which only tasks with sets have.
 function Source:choose_run(run, options, flag)
   self.run = M.open_run(run.dir)
   return lists.append({ "--lengths", options.length, "--examples", options.examples },
@@ -174,8 +174,8 @@ function M.open_group(group, options, sets)
   return M.open(M.open_run(group.runs[1].dir), lists.merge(options, { cell = cell, sets = #sets > 0 and sets or nil }))
 end
 
--- Returns the path of a program of runtime/tools, which computes what takes too long in Lua, after compiling it if it
--- is missing or old. need: { what, expected } for the message of a failure.
+-- Returns the path of a program of runtime/tools, for computations that take too long in Lua; compiles the program if
+-- it is missing or old. need: { what, expected } for the message of a failure.
 function M.build_tool(project, folder, name, need)
   local log, path = folder .. "/make.log", project:get_build_path("tools/" .. name)
   local code = shell.run(shell.make_command(project.root, project:get_build_setting(),

@@ -35,7 +35,7 @@ local say = overview.print
 local GLIBC = "glibc: GNU Lesser General Public License 2.1 or later, https://www.gnu.org/software/libc"
 local MUSL = "musl: MIT License, https://musl.libc.org"
 -- The software and the licence of static libraries, by file name; libc.a may be of glibc or of musl.
-local PARTS = {
+local LIBRARIES = {
   ["libgcc.a"] = "libgcc: GNU General Public License 3 with the GCC Runtime Library Exception, https://gcc.gnu.org",
   ["libgomp.a"] = "libgomp: GNU General Public License 3 with the GCC Runtime Library Exception, https://gcc.gnu.org",
   ["libomp.a"] = "libomp: Apache License 2.0 with LLVM Exceptions, https://openmp.llvm.org",
@@ -62,8 +62,8 @@ Add it to the folder licences: some licences require that their text accompanies
 ]]
 
 -- Returns the software and the licence of a static library, for NOTICE. package: the library's package, or "-".
-local function name_part(name, package)
-  return name == "libc.a" and (package:find("^musl") and MUSL or GLIBC) or PARTS[name] or name
+local function describe_library(name, package)
+  return name == "libc.a" and (package:find("^musl") and MUSL or GLIBC) or LIBRARIES[name] or name
 end
 
 -- Copies the licences of static libraries (archives) into folder/licences. Returns the text of NOTICE, and the paths of
@@ -77,7 +77,7 @@ local function make_notice(project, archives, folder)
   local parts, missing = {}, {}
   for path, package, count in output:gmatch("(%S+) (%S+) (%d+)") do
     local is_missing = count == "0"
-    parts[#parts + 1] = ("  %s (%s)"):format(name_part(path:match("[^/]*$"), package),
+    parts[#parts + 1] = ("  %s (%s)"):format(describe_library(path:match("[^/]*$"), package),
       is_missing and "no text of it here" or "licences/" .. package)
     missing[#missing + 1] = is_missing and path or nil
   end
@@ -128,7 +128,7 @@ local function run_in(folder, script, ...)
 end
 
 -- Returns the requirements of the trainers as a text; or nil and a message if they are linked with libraries other than
--- libc. items: of trainers.lua; the first trainer stands for all, which are linked in the same way.
+-- libc. items: of trainers.lua; only the first trainer is examined, since all are linked in the same way.
 local function find_needs(items)
   local trainer, foreign = paths.resolve(items[1].dir) .. "/trainer", {}
   local info = json.decode((shell.capture({ trainer, "info", "--json" })))
@@ -173,20 +173,20 @@ local function make_texts(options, study, items, cells, groups, files, bundle)
     { path = "LICENSE", text = assert(write.read(project:path("LICENSE"))) },
     { path = "README.txt", text = assert(write.read(project:path("lab/study/bundle/readme.txt"))):gsub("%${(%l+)}", {
       title = study.title or study.name, cells = count_cells(study, cells), runs = wording.count(runs, "run"),
-      of = overview.name_study(study), needs = bundle.needs, training = TRAINING[options.device], bundle = bundle.name,
-      out = out, study = study.path .. (study.scale and " --scale " .. study.scale or ""),
+      name = overview.name_study(study), needs = bundle.needs, training = TRAINING[options.device],
+      bundle = bundle.name, out = out, study = study.path .. (study.scale and " --scale " .. study.scale or ""),
       date = os.date("!%Y-%m-%d"), version = assert(write.read(project:path("VERSION"))):gsub("%s+$", ""),
       compiler = tuned.read_compiler(project), levels = items[1].job.levels:gsub(" ", ", "),
       digests = table.concat(digests, "\n") }) },
   }, runs
 end
 
--- Fills a folder in `staging` and packs it. parts: { own (from make_texts), items (of trainers.lua), files (data, by
+-- Fills a folder in `staging` and packs it. parts: { texts (from make_texts), items (of trainers.lua), files (data, by
 -- path here), archives (static libraries) }; sets parts.unlicensed, static libraries without a known licence.
 local function fill_bundle(options, study, staging, bundle, parts)
   local folder = staging .. "/" .. bundle.name
   must_succeed(write.make_directory(folder))
-  must_succeed(write.files(folder, parts.own))
+  must_succeed(write.files(folder, parts.texts))
   must_succeed(overview.write_note({ out = folder .. "/runs", given = options.given }, study))
   local text, missing = make_notice(options.project, parts.archives, folder)
   parts.unlicensed = must_succeed(text, missing) and missing
@@ -225,7 +225,8 @@ local function find_lost_file(cells)
   end)
 end
 
--- Returns the study, and the cells with a spec, some made from finished runs here; nil if a signal stopped the making.
+-- Makes the specs of waiting cells whose source runs are done here. Returns the study, and the cells with a spec; nil
+-- if a signal stopped this.
 local function find_cells(options)
   local study, worst = overview.must(INPUT, waiting_cells.expand(options))
   if worst == AGAIN then
@@ -255,7 +256,7 @@ local function finish(options, study, cells, items, linking)
     "STATIC=" .. (linking == "static" and "1" or "")))), "%S+") }
   local runs
   if needs then
-    parts.own, runs = make_texts(options, study, items, cells, packing.make_groups(cells, SIDE_BY_SIDE), parts.files,
+    parts.texts, runs = make_texts(options, study, items, cells, packing.make_groups(cells, SIDE_BY_SIDE), parts.files,
       bundle)
     local staging = write.make_temporary_name(bundle.out)
     write.remove_tree(staging)

@@ -64,7 +64,8 @@ problem=$("trainers/${cells%% *}" info 2>&1 >/dev/null) ||
     fail 4 "run.sh: the trainers do not start here:" "$problem" "  needed: $(cat needs.txt)" \
         "  found: $(uname -sm), $(getconf GNU_LIBC_VERSION 2>/dev/null || echo 'an unknown libc')"
 
-signal='' runner='' # signal: empty, yes after a signal to this script, heard once read_event has returned for it
+# signal: empty; yes after a signal to this script; heard after read_event has returned because of the signal.
+signal='' runner=''
 trap 'signal=yes; [ -z "$runner" ] || kill -TERM "$runner" 2>/dev/null' INT TERM HUP
 temporary=$(mktemp -d) || exit 4
 trap 'rm -rf "$temporary"' EXIT
@@ -76,9 +77,9 @@ while read -r cell digest runs flags; do
     [ $# -eq 0 ] || is_among "$cell" "$*" || continue
     count=$((count + 1))
     echo "$cell $digest $runs $flags" >"$temporary/$count"
-    many=$(echo "$runs" | tr , '\n' | wc -l)
-    ! is_among "--device cuda" "$flags" || many=$processors
-    [ "$many" -le "$most" ] || most=$many
+    run_count=$(echo "$runs" | tr , '\n' | wc -l)
+    ! is_among "--device cuda" "$flags" || run_count=$processors
+    [ "$run_count" -le "$most" ] || most=$run_count
 done <cells.txt
 threads=$((most < processors ? most : processors))
 at_once=$((processors / threads < count ? processors / threads : count))
@@ -106,15 +107,15 @@ conclude() {
     read -r cell digest runs flags <"$temporary/$1"
     folder=runs/$cell/$digest
     count_done "$folder" "$runs"
-    many=$(echo "$runs" | tr , '\n' | wc -l)
-    ended=$((ended + 1)) all_done=$((all_done + done_runs)) all=$((all + many))
-    how="[$ended/$count] $cell: $done_runs of $many runs done"
+    run_count=$(echo "$runs" | tr , '\n' | wc -l)
+    ended=$((ended + 1)) all_done=$((all_done + done_runs)) all=$((all + run_count))
+    result="[$ended/$count] $cell: $done_runs of $run_count runs done"
     case $2$signal in # 130, 143: SIGINT, SIGTERM, which stop the runs only if this script got a signal
-        0*) say "$how" && return ;;
-        75* | 130?* | 143?*) stopped=yes && say "$how, stopped" && return ;;
+        0*) say "$result" && return ;;
+        75* | 130?* | 143?*) stopped=yes && say "$result, stopped" && return ;;
     esac
     failed=$((failed + 1))
-    say "$how, exit code $2; from $folder/log.txt:" "$(tail -n $LOG_LINES "$folder/log.txt")"
+    say "$result, exit code $2; from $folder/log.txt:" "$(tail -n $LOG_LINES "$folder/log.txt")"
     case $2 in
         1 | 129 | 1[3-9]?) ;; # a failed run, or a killed trainer
         *)

@@ -160,8 +160,8 @@ local function make_picture(parts, title)
   for _, part in ipairs(parts) do
     local before, after = { label = part.words .. ": mean attention" }, { label = part.words .. ": bias" }
     for h, head in ipairs(part.heads) do
-      before[h] = heat.draw_open(("head %d"):format(h - 1), part.matrices[h])
-      after[h] = heat.draw_open(#head.kept > 0 and ("head %d"):format(h - 1)
+      before[h] = heat.draw_matrix(("head %d"):format(h - 1), part.matrices[h])
+      after[h] = heat.draw_matrix(#head.kept > 0 and ("head %d"):format(h - 1)
         or ("head %d, transparent"):format(h - 1), lines.extend(head.kept, part.rows, part.columns, part.choices,
         part.family == "decoder"))
     end

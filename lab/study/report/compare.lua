@@ -25,8 +25,8 @@ local M = {}
 local INPUT, ENVIRONMENT = 1, 4
 local WIDTH = 100 -- characters of a line of text
 local SAMPLES = 12 -- rows of the table of curves
-local LOOKS = { "relative", "rand-rope" } -- encodings whose styles the two runs have in figures
-local STYLES = colours.choose_styles(LOOKS)
+local STYLE_NAMES = { "relative", "rand-rope" } -- encodings whose styles the two runs have in figures
+local STYLES = colours.choose_styles(STYLE_NAMES)
 local NAMES = { "A", "B" }
 local BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 
@@ -130,9 +130,9 @@ end
 
 -- Draws a curve as a line of bars, each as high as its value between low and high.
 local function draw_sparkline(points, low, high)
-  local parts, wanted = {}, math.min(60, #points)
-  for i = 1, wanted do
-    local value = points[math.ceil(i * #points / wanted)][2]
+  local parts, count = {}, math.min(60, #points)
+  for i = 1, count do
+    local value = points[math.ceil(i * #points / count)][2]
     local share = high > low and (value - low) / (high - low) or 0
     parts[i] = BARS[math.max(1, math.min(#BARS, 1 + math.floor(share * (#BARS - 1) + 0.5)))]
   end
@@ -187,14 +187,14 @@ local function make_figure(pair)
   local panel = { xlabel = pair.corner, ylabel = pair.title, x = { 0, math.max(1, last * 1.02) },
     percent = pair.percent }
   panel.curves = lists.map({ pair.a, pair.b }, function(points, i)
-    return #points > 0 and { points = points, style = STYLES[LOOKS[i]], line = NAMES[i] } or nil
+    return #points > 0 and { points = points, style = STYLES[STYLE_NAMES[i]], line = NAMES[i] } or nil
   end)
   scales.fit_panel(panel)
   return { name = pair.name, title = pair.title, panels = { panel } }
 end
 
 local function format_differences(list)
-  local lines = { "What differs" }
+  local lines = { "Differences" }
   for _, item in ipairs(list) do
     local field, a, b = escape.plain(item.field), escape.plain(item.a), escape.plain(item.b)
     local line = ("  %-40s %s  |  %s"):format(field, a, b)
@@ -231,9 +231,9 @@ local function make_csv(result)
 end
 
 local function make_page(result, pictures)
-  local differences = entries.tabulate({ title = "What differs", heads = { "field", "A", "B" },
+  local differences = entries.tabulate({ title = "Differences", heads = { "field", "A", "B" },
     rows = lists.map(result.differences, function(item) return { item.field, item.a, item.b } end) })
-  local sections = { { title = "What differs", body = #result.differences > 0 and html.make_table(differences)
+  local sections = { { title = "Differences", body = #result.differences > 0 and html.make_table(differences)
     or "<p>Nothing in run.json but times.</p>" } }
   lists.append(sections, lists.map(result.pairs, function(pair)
     return { title = pair.title, body = figure.make_body(pair.figure, pictures)

@@ -3,7 +3,7 @@
 -- Input: a function. Output: M.observe returns the dependencies, { [path] = state }, and the function's results. A
 -- state is a text: for a file its device, inode, size and times of change; for a listed folder the names in it; for
 -- other entries their kind; for a missing entry ABSENT. M.are_unchanged compares states with the present ones.
--- Invariants: all that passes through io.open, lfs.attributes and lfs.dir is observed, except files that are written.
+-- Invariants: every path that passes through io.open, lfs.attributes and lfs.dir is observed, except files to write.
 -- The state of an entry is taken before the function reads the entry.
 
 local lfs = require("lfs")
@@ -20,10 +20,10 @@ local attributes, list, open = lfs.attributes, lfs.dir, io.open
 local reused = {} -- the table that lfs.attributes fills for M.read_state
 
 local function list_names(path, own)
-  local names, front = {}, paths.resolve(path) .. "/"
+  local names, prefix = {}, paths.resolve(path) .. "/"
   local is_readable = pcall(function()
     for name in list(path) do
-      names[#names + 1] = not own[front .. name] and name or nil
+      names[#names + 1] = not own[prefix .. name] and name or nil
     end
   end)
   table.sort(names)
@@ -92,9 +92,9 @@ function M.remove(found, own)
     if own[paths.resolve(path)] then
       found[path] = nil
     elseif is_listed(state) then
-      local front = paths.resolve(path) .. "/"
+      local prefix = paths.resolve(path) .. "/"
       found[path] = LISTED .. table.concat(lists.filter(lists.find_all(state:sub(#LISTED + 1), "[^/]+"), function(name)
-        return not own[front .. name]
+        return not own[prefix .. name]
       end), "/")
     end
   end

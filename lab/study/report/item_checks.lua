@@ -1,7 +1,7 @@
 -- Checks of the fields of an item of a report, by the kind of the field (items.lua).
 --
 -- Input: the study, the item, a field's value. Output of M.checks[kind]: nothing for a valid value; else the problem
--- with the value, the expected value, a hint or nil, and the name at fault within the value or nil.
+-- with the value, the expected value, a hint or nil, and the name of the invalid field within the value or nil.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -19,7 +19,8 @@ local keys, find_axis = canonical.sort_keys, score_tables.find_axis
 
 local LARGEST = 1e9 -- largest absolute value of a number
 
-local function is_named(value)
+-- Whether a value is a table whose fields all have names.
+local function is_record(value)
   for name in pairs(type(value) == "table" and value or {}) do
     if type(name) ~= "string" then
       return false
@@ -98,7 +99,8 @@ local function list_evaluation_axes(study)
   return lists.drop_repeats(names)
 end
 
--- Before the first evaluation of a study, the axes of its evaluations are unknown.
+-- Checks the name of an axis of the study or of its evaluations. Any text is valid before the first evaluation, when
+-- the axes of evaluations are unknown.
 function checks.place(study, _, value)
   local others = list_evaluation_axes(study)
   local names = lists.drop_repeats(lists.join(lists.get_names(study.axes), others))
@@ -160,7 +162,7 @@ checks.width = make_form_check(function(value)
 end, "%s is no width of a figure", "millimetres from 40 to 400, as 85 for one of two columns")
 
 function checks.labels(study, _, value)
-  if not is_named(value) then
+  if not is_record(value) then
     return "not a table of names to show", '{ none = "NoPE" }'
   end
   for _, name in ipairs(keys(value)) do
@@ -185,7 +187,7 @@ end, "no name of a file", 'a name such as "ruoss_2023/table1", or { file = ..., 
 
 function checks.names(study, _, value)
   local expected = "{ AXIS = { NAME = published name } }"
-  if not is_named(value) then
+  if not is_record(value) then
     return "not a table of axes", expected
   end
   for _, name in ipairs(keys(value)) do
@@ -214,7 +216,7 @@ function M.check_axis_values(study, name, values)
 end
 
 function checks.only(study, _, only)
-  if not is_named(only) then
+  if not is_record(only) then
     return ("is %s"):format(diagnostics.show(only)), "{ AXIS = { names of its values } }"
   end
   for _, name in ipairs(keys(only)) do
@@ -225,7 +227,7 @@ function checks.only(study, _, only)
   end
 end
 
-M.checks, M.is_named = checks, is_named
+M.checks, M.is_record = checks, is_record
 M.describe_unknown, M.describe_unknown_axis = describe_unknown, describe_unknown_axis
 
 return M

@@ -16,7 +16,7 @@ local score_tables = require("lab.study.report.tables.score_tables")
 local M = {}
 
 local keys = canonical.sort_keys
-local checks, describe_unknown, is_named = item_checks.checks, item_checks.describe_unknown, item_checks.is_named
+local checks, describe_unknown, is_record = item_checks.checks, item_checks.describe_unknown, item_checks.is_record
 local find_axis = score_tables.find_axis
 
 -- Fields of each kind of item, with the kind of the field, which names a check of item_checks.lua: "axis" is the name
@@ -44,7 +44,7 @@ local AXES = { axis = true, numbers = true, place = true } -- kinds of fields th
 
 -- Returns { [axis of the study or of evaluations] = the item's field that uses the axis }; or nil and the results of
 -- find_problem.
-local function find_uses(study, item)
+local function find_used_axes(study, item)
   local uses, used_by = {}, {}
   for _, field in ipairs(keys(KINDS[item.kind])) do
     local kind = KINDS[item.kind][field]:match("^%a+")
@@ -62,24 +62,24 @@ local function find_uses(study, item)
     if not is_place and not find_axis(study, name) then
       return nil, field, item_checks.describe_unknown_axis(study, name)
     elseif used_by[name] then
-      return nil, field, ("the axis %s again, which is `%s`"):format(name, used_by[name]), "each axis in one place"
+      return nil, field, ("the axis %s is used by `%s` already"):format(name, used_by[name]), "each axis in one place"
     end
     used_by[name] = field
   end
   return used_by
 end
 
--- Checks `where`, and that each axis that no field of the item uses has one value or is fixed by `where`. used_by: from
--- find_uses. The results are those of find_problem.
+-- Checks `where`; and that each axis which no field of the item uses has a single value, or a value in `where`.
+-- used_by: from find_used_axes. The results are those of find_problem.
 local function check_where(study, item, used_by)
   local where = item.where or {}
-  if not is_named(where) then
+  if not is_record(where) then
     return "where", ("is %s"):format(diagnostics.show(where)), "{ AXIS = one of its values }"
   end
   for _, name in ipairs(keys(where)) do
     local what, expected, hint = item_checks.check_axis_values(study, name, { where[name] })
     if not what and used_by[name] then
-      what, expected = ("the axis is spread out by `%s`"):format(used_by[name]), "each axis in one place"
+      what, expected = ("the axis is used by `%s` already"):format(used_by[name]), "each axis in one place"
     end
     if what then
       return "where." .. name, what, expected, hint
@@ -87,7 +87,7 @@ local function check_where(study, item, used_by)
   end
   for _, axis in ipairs(study.axes) do
     if not used_by[axis.name] and not where[axis.name] and #axis.values > 1 then
-      return "where", ("the axis %s has %d values, and the item spreads none of them out"):format(axis.name,
+      return "where", ("the axis %s has %d values, and no field of the item uses the axis"):format(axis.name,
         #axis.values), ("where = { %s = %q }, or another of its values; or pages = %q for all of them"):format(
         axis.name, axis.values[1], axis.name)
     end
@@ -97,7 +97,7 @@ end
 -- Returns the field at fault, the problem, the expected value and a hint or nil; nothing for a valid item.
 local function find_problem(study, item)
   local fields = type(item) == "table" and KINDS[item.kind]
-  if fields and not is_named(item) then
+  if fields and not is_record(item) then
     return "1", "a value without a name", "name = value"
   elseif not fields then
     return "kind", describe_unknown("no such kind", type(item) == "table" and item.kind or item, keys(KINDS))
@@ -118,7 +118,7 @@ local function find_problem(study, item)
       end
     end
   end
-  local used_by, at, what, expected, hint = find_uses(study, item)
+  local used_by, at, what, expected, hint = find_used_axes(study, item)
   if not used_by then
     return at, what, expected, hint
   end
@@ -202,7 +202,7 @@ local function fit_item(study, item)
     fitted[name] = name_values(item[name])
   end
   fitted.of, fitted.against = filter_scale(study, item.axis, fitted.of), filter_scale(study, item.axis, fitted.against)
-  if is_named(item.only) then
+  if is_record(item.only) then
     fitted.only = {}
     for name, values in pairs(item.only) do
       fitted.only[name] = filter_scale(study, name, name_values(values))

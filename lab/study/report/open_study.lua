@@ -3,7 +3,7 @@
 -- Input: { project, runs, study, scale, metric }, the options of the verbs; runs is a folder. Output of M.open: the
 -- study with its cells read (cells.lua), each with `task`, its task's facts (project:settle_task) or nil; and with
 -- path, get_plan (from make_planner), problems (messages on damage outside the runs), and, if known, set (the words of
--- --set) and remarks (texts); or nil and a message, which begins with `front` unless it is about a line of a file.
+-- --set) and remarks (texts); or nil and a message, which begins with `prefix` unless it names a line of a file.
 
 local earlier_results = require("lab.study.read.earlier_results")
 local cells = require("lab.study.read.cells")
@@ -33,7 +33,7 @@ local function replace_study(options, name, scale, message, problems)
   problems[#problems + 1] = problem
   if snapshot then
     local study = earlier_results.restore(snapshot, get_base_name(name))
-    study.remarks = { why .. "; this is as it was swept" }
+    study.remarks = { why .. "; this report shows it as it was swept" }
     return study
   end
   problems[#problems + 1] = not options.study and why or nil
@@ -49,14 +49,14 @@ end
 
 -- Returns the study to show, that of the options or the only study that was swept here; nil if there is none; or nil
 -- and a message. Appends messages on damaged records to problems.
-local function expand(options, front, problems)
+local function expand(options, prefix, problems)
   local found, damaged = run_files.read_records(options.runs)
   lists.append(problems, damaged)
   local name = options.study or #found == 1 and find_file(found[1])
   if not name and #found > 1 then
     local names = lists.map(found, function(record) return record.study end)
-    return nil, ("%s%s holds runs of several studies: %s\n  hint: --study NAME chooses one"):format(front, options.runs,
-      table.concat(names, ", "))
+    return nil, ("%s%s holds runs of several studies: %s\n  hint: --study NAME chooses one"):format(prefix,
+      options.runs, table.concat(names, ", "))
   elseif not name then
     return nil
   end
@@ -83,30 +83,31 @@ end
 local function read(options, expanded)
   local study = cells.read_study(expanded, options.runs, options.metric)
   if expanded.snapshot and not has_runs(study) then
-    local whole = cells.read_study(earlier_results.restore(expanded.snapshot, expanded.name), options.runs,
+    local restored = cells.read_study(earlier_results.restore(expanded.snapshot, expanded.name), options.runs,
       options.metric)
-    if has_runs(whole) then
-      whole.remarks = { "no run is of a cell of the study's current form; this report shows the form that was swept" }
-      return whole
+    if has_runs(restored) then
+      restored.remarks = { "no run belongs to a cell of the study as it is now; this report shows the study as it was "
+        .. "swept" }
+      return restored
     end
   end
   study.remarks = expanded.remarks
   return study
 end
 
--- Makes a function that returns the plan of a cell's best run: that of the cell's spec, or, if the cell has no spec or
--- the run is of an earlier version, that of run.json; nil if it is unknown.
+-- Makes a function that returns the plan of a cell's best run: the plan of the cell's spec, or, if the cell has no spec
+-- or the run is of an earlier version, the plan of the spec in run.json; nil if it is unknown.
 local function make_planner(project)
-  local known = {}
+  local plans = {}
   return function(cell)
     local run = cell.summary.best_run
     if cell.spec and (not cell.changes or run and run.digest == cell.spec.plan.digest) then
       return cell.spec.plan
     end
-    if run and known[run.digest] == nil then
-      known[run.digest] = trained_run.plan_spec(project, run.facts) or false
+    if run and plans[run.digest] == nil then
+      plans[run.digest] = trained_run.plan_spec(project, run.facts) or false
     end
-    return run and known[run.digest] or nil
+    return run and plans[run.digest] or nil
   end
 end
 
@@ -118,12 +119,12 @@ local function add_tasks(project, study)
   end
 end
 
-function M.open(options, front)
+function M.open(options, prefix)
   if lfs.attributes(options.runs, "mode") ~= "directory" then
-    return nil, ("%sthere is no folder %s\n  expected: a folder of runs"):format(front, options.runs)
+    return nil, ("%sthere is no folder %s\n  expected: a folder of runs"):format(prefix, options.runs)
   end
   local problems = {}
-  local expanded, message = expand(options, front, problems)
+  local expanded, message = expand(options, prefix, problems)
   if message then
     return nil, message
   end
@@ -131,7 +132,7 @@ function M.open(options, front)
   if #study.cells == 0 then
     local root = run_files.find_root(options.runs)
     return nil, ("%s%s: there are no runs\n  expected: a folder that trainers wrote, with "
-      .. "<id>/<digest>/<run>/run.json in it%s"):format(front, options.runs,
+      .. "<id>/<digest>/<run>/run.json in it%s"):format(prefix, options.runs,
       root and "\n  hint: it lies within one: " .. root or "")
   end
   study.problems = lists.append(problems, study.problems or {})
@@ -162,7 +163,7 @@ function M.list_remarks(study)
   return list
 end
 
--- Returns messages on all cells and runs: notes, failures, missing checkpoints; and the list of only those on damage.
+-- Returns messages on all cells and runs: notes, failures, missing checkpoints; and the list of the messages on damage.
 function M.list_problems(study)
   local list, damaged = lists.copy(study.problems), lists.copy(study.problems)
   for _, cell in ipairs(study.cells) do

@@ -83,8 +83,8 @@ local function read_published(project, study, list)
     local name = type(item.published) == "table" and item.published.file or item.published
     name = type(name) == "string" and name or nil -- items of the kind "time" have a number here
     by_item[item] = name and read("published", name)
-    local of_setting = item.setting or name and (name:match("^(.*/)") or "") .. "setting"
-    setting = setting or of_setting and read("setting", of_setting)
+    local setting_name = item.setting or name and (name:match("^(.*/)") or "") .. "setting"
+    setting = setting or setting_name and read("setting", setting_name)
   end
   return { by_item = by_item, setting = setting }
 end
@@ -107,8 +107,8 @@ local function select_cells(study, item)
 end
 
 -- Fields of an item that are not in the names of its files.
-local UNNAMED = lists.split_set("kind place title setting published names titles labels width pages")
-local LONGEST, KEPT = 64, 48 -- bytes of a name, and of its readable part if it would be longer
+local NOT_IN_NAMES = lists.split_set("kind place title setting published names titles labels width pages")
+local LONGEST_NAME, LONGEST_PREFIX = 64, 48 -- bytes: a longer name becomes its first bytes and a digest
 
 -- Returns the words within a value of an item: for a table, the items of its list, then each name with its value.
 local function list_words(value)
@@ -123,14 +123,15 @@ end
 -- Returns the name of an item's files: its kind and the values of its fields, so that other items do not matter.
 local function make_file_name(item)
   local words = lists.collect(canonical.sort_keys(item), function(field)
-    return not UNNAMED[field] and list_words(item[field]) or {}
+    return not NOT_IN_NAMES[field] and list_words(item[field]) or {}
   end)
   local name = table.concat(lists.join({ item.kind }, words), "-"):gsub("[^%w-]+", "_")
-  return #name <= LONGEST and name or ("%s-%s"):format(name:sub(1, KEPT), sha256.hash(name):sub(1, 8))
+  return #name <= LONGEST_NAME and name
+    or ("%s-%s"):format(name:sub(1, LONGEST_PREFIX), sha256.hash(name):sub(1, 8))
 end
 
--- Returns a sentence on each item of a study's report of which no page fits a cell. list: the items, once per page.
--- fitted: for each number of an item in the report whether one of its pages fits a cell.
+-- Returns a sentence on each item of a study's report that fits no cell on any of its pages. list: the items, once per
+-- page. fitted: the set of the numbers, in the report, of items that fit a cell.
 local function describe_unfitted(list, fitted)
   return lists.map(lists.group(list, function(item) return item.place end), function(pages)
     local last = pages[#pages]
@@ -144,7 +145,7 @@ local function make_part(model)
 end
 
 -- Makes the tables and figures of the items, in order, with names for files, and then the tables of held_out.lua.
--- Returns these parts, figures of curves.lua or { title, table }; and a sentence on each item that fits no cell.
+-- Returns these parts, each a figure for curves.lua or { title, table }; and a sentence on each item that fits no cell.
 -- papers: from read_published.
 local function make_parts(study, list, papers)
   local parts, fitted, taken = {}, {}, {}
@@ -178,7 +179,7 @@ local function make_sweep_words(options, study)
   return lists.append(words, { "--out", options.runs })
 end
 
--- Makes a function that formats the command which makes the runs of a cell.
+-- Makes a function that formats the command to make the runs of a cell.
 local function make_command_formatter(options, study)
   local sweep = not study.found and shell.join(make_sweep_words(options, study))
   return function(cell)
@@ -194,14 +195,14 @@ end
 
 -- Makes the paragraphs below the title, a list of { text, flagged }: scores, then flagged limits of comparing them.
 local function make_lead(report, study)
-  local asked, counts = 0, { evaluated = 0 }
+  local requested, counts = 0, { evaluated = 0 }
   for _, run in lists.iterate_nested(study.cells, "runs") do
-    asked, counts[run.state] = asked + 1, (counts[run.state] or 0) + 1
+    requested, counts[run.state] = requested + 1, (counts[run.state] or 0) + 1
   end
   local evaluated, others = counts.evaluated, runs.format_states(counts)
   local metric, details = metrics.by_name[study.scored.metric], captions.describe(study, true)
   local lead = { { text = ("%d of %s %s a score%s. A score is the %s at the last step, in %s.%s"):format(evaluated,
-    wording.count(asked, "run"), evaluated == 1 and "has" or "have",
+    wording.count(requested, "run"), evaluated == 1 and "has" or "have",
     others ~= "" and (" (%s)"):format(others) or "", metric.title, metric.unit,
     details and " " .. details or "") } }
   local remarks, differing = lists.join(open_study.list_remarks(study), report.unfitted),
@@ -316,7 +317,7 @@ local function read_report(options)
   return make_report(options, study, list, read_published(options.project, study, list))
 end
 
-local function make(options, key)
+local function make_and_print(options, key)
   local began, said = os.time(), {}
   local function say(text)
     said[#said + 1] = text
@@ -344,7 +345,7 @@ function M.run(options)
     scale = options.scale, out = options.out, metric = options.metric, max = options.max })
   local record = not options.no_cache and report_cache.recall(key)
   if not record then
-    return stop.catch(make, options, key)
+    return stop.catch(make_and_print, options, key)
   end
   for _, text in ipairs(record.said) do
     options.say(text)

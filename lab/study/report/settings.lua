@@ -65,10 +65,9 @@ local function format_optimiser(train)
 end
 
 -- The settings: a name, as in the paper's file, and a function that returns the value of an evaluated run. optional: a
--- run without a value is left out, and not shown as "not recorded"; unless: an axis with which a study omits the
--- setting.
-local PICKS = {
-  { "task", function(run) return cells.name_task(run.facts.spec, run.id) end, unless = "task" },
+-- run without a value is left out, and not shown as "not recorded"; axis: studies with this axis omit the setting.
+local SETTINGS = {
+  { "task", function(run) return cells.name_task(run.facts.spec, run.id) end, axis = "task" },
   { "task options", format_options, optional = true },
   { "model", function(run)
     local model = get_field(run, "model")
@@ -113,19 +112,19 @@ function M.list(study, published)
   for _, row in ipairs(published and published.rows or {}) do
     paper[row.setting] = row.value
   end
-  local function list_texts(pick) -- the texts of all evaluated runs, each once
-    return sort_texts(lists.map(evaluated, pick))
+  local function list_texts(get_text) -- the texts of all evaluated runs, each once
+    return sort_texts(lists.map(evaluated, get_text))
   end
   local function add(what, ours, theirs)
     list[#list + 1] = { what = what, ours = ours or NOTHING, paper = theirs,
       differs = theirs ~= nil and ours ~= nil and ours ~= theirs }
   end
-  for _, pick in ipairs(PICKS) do
-    local what = pick[1]
-    local is_axis = lists.has(lists.get_names(study.axes), pick.unless)
+  for _, setting in ipairs(SETTINGS) do
+    local what = setting[1]
+    local is_axis = lists.has(lists.get_names(study.axes), setting.axis)
     local texts = is_axis and {} or list_texts(function(run)
-      local text = pick[2](run)
-      return text and tostring(text) or not pick.optional and "not recorded" or nil
+      local text = setting[2](run)
+      return text and tostring(text) or not setting.optional and "not recorded" or nil
     end)
     local shown = #texts > 4 and ("%s; ... (%d different)"):format(table.concat(texts, "; ", 1, 3), #texts)
       or texts[1] and table.concat(texts, "; ")

@@ -238,7 +238,7 @@ end
 -- Returns the results of `measure` in the form of collect_rates, and whether they are records.
 local function measure_groups(items, options)
   local rates_by_group, list = collect_rates(items, function(item, group)
-    local rates = item.fresh and measure(item, options) or nil
+    local rates = item.is_fresh and measure(item, options) or nil
     if rates then
       speeds.write(group, get_conditions(options), rates)
     end

@@ -158,9 +158,9 @@ function Sweep:show()
 end
 
 local function describe_failure(job, failed, status)
-  local how = status > 128 and ("killed by signal %d"):format(status - 128) or ("exit code %d"):format(status)
+  local ending = status > 128 and ("killed by signal %d"):format(status - 128) or ("exit code %d"):format(status)
   local words = failures.format_errors(job.log, job.log_from, LOG_LINES, job.runs)
-  return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed, wording.count(#job.runs, "run"), how,
+  return ("%s: %d of %s failed (%s)%s%s"):format(job.cell.id, failed, wording.count(#job.runs, "run"), ending,
     words and "; from " .. job.log .. ":\n" or "; there is no reason in " .. job.log, words or "")
 end
 
@@ -205,13 +205,13 @@ function Sweep:prepare(items, threads)
   local most = self.options.deadline and self.options.device == "cpu" and threads or math.maxinteger
   for _, item in ipairs(items) do
     local is_ready, message = true, nil
-    if item.fresh then
+    if item.is_fresh then
       is_ready, message = set_aside.move_damaged(self.options.out, item.cell, item.cell.missing)
     end
-    if is_ready and item.fresh and self.options.hooks then
+    if is_ready and item.is_fresh and self.options.hooks then
       self.options.hooks.take_on(item.cell, make_words(item, "info", "--json"))
     end
-    for _, part in ipairs(item.fresh and split_cell(item.cell, most) or {}) do
+    for _, part in ipairs(item.is_fresh and split_cell(item.cell, most) or {}) do
       local job
       if is_ready then
         job, message = make_job(self.options, item, part, threads)
@@ -223,7 +223,7 @@ function Sweep:prepare(items, threads)
       end
       self.jobs[#self.jobs + 1] = job
     end
-    if not item.fresh then
+    if not item.is_fresh then
       self.failed = self.failed + #item.cell.missing
       self.code = math.max(self.code, item.code == ENVIRONMENT and ENVIRONMENT or INPUT)
     end
@@ -237,18 +237,18 @@ function Sweep:train(items, most, threads)
   end
   local lines = lists.map(self.jobs, function(job) return job.line end)
   self:read_earlier_progress()
-  local how = jobs.run(self.options.project, lines, most, {
+  local outcome = jobs.run(self.options.project, lines, most, {
     start = function(i) self.jobs[i].started = os.time() end,
     finish = function(i, status, runner) self:finish(i, status, runner) end,
     tick = function(runner) self:tick(runner) end,
   })
   self.display:wipe()
-  return how
+  return outcome
 end
 
--- Prints the result of a sweep and returns its exit code. how: the last result of train_round or
+-- Prints the result of a sweep and returns its exit code. outcome: the last result of train_round or
 -- waiting_cells.make_specs; code: the worst exit code; failed: the number of failed runs; begun: the time of the start.
-local function conclude(options, study, how, code, failed, begun)
+local function conclude(options, study, outcome, code, failed, begun)
   ledger.survey(study, options.out)
   if options.hooks then
     options.hooks.tidy(study)
@@ -264,16 +264,16 @@ local function conclude(options, study, how, code, failed, begun)
   io.stdout:write(("%s: %d of %s%s done%s, in %s; to see them: ./longhand report %s\n"):format(
     overview.name_study(study), counts.done, wording.count(counts.runs, "run"), overview.format_selection(study),
     overview.format_rest(rest), wording.format_duration(os.time() - begun), options.out))
-  if how == "lost" then
+  if outcome == "lost" then
     say("the process that holds the trainers has ended; the same command continues")
     return ENVIRONMENT
   elseif code == ENVIRONMENT then
     return ENVIRONMENT
-  elseif how == "drained" or is_over(options) and counts.waiting > 0 then
+  elseif outcome == "drained" or is_over(options) and counts.waiting > 0 then
     say(("the %s %s are over, and no further run was started; the same command continues"):format(
       grid.format_shortest(options.hours), options.hours == 1 and "hour" or "hours"))
     return AGAIN
-  elseif how == "stopped" or code == AGAIN then
+  elseif outcome == "stopped" or code == AGAIN then
     say("stopped; running trainings have written checkpoints; the same command continues them")
     return AGAIN
   elseif code == DONE and counts.waiting > 0 and #study.cells < #study.ids then
@@ -289,10 +289,10 @@ local function conclude(options, study, how, code, failed, begun)
 end
 
 local function announce(study, counts, options, most, threads)
-  local how = most and ("; %s at a time, %s each"):format(wording.count(most, "cell"),
+  local shares = most and ("; %s at a time, %s each"):format(wording.count(most, "cell"),
     wording.count(threads, "thread")) or ""
   say(("%s: %s, %s: %d done, %d to do in %s%s"):format(overview.name_study(study), overview.format_cell_count(study),
-    wording.count(counts.runs, "run"), counts.done, counts.left, options.out, how))
+    wording.count(counts.runs, "run"), counts.done, counts.left, options.out, shares))
   overview.print_states(study)
 end
 
@@ -314,11 +314,11 @@ local function train_round(options, study, tried)
   local display = progress_text.open_display(2)
   local sweep = setmetatable({ options = options, study = study, display = display, jobs = {}, failed = 0, ended = 0,
     estimate_seconds_left = progress_text.make_time_estimator(), code = DONE }, Sweep)
-  local how = trainers.build(options.project, items)
-  if how == "done" then
-    how = is_over(options) and "drained" or sweep:train(items, most, threads)
+  local outcome = trainers.build(options.project, items)
+  if outcome == "done" then
+    outcome = is_over(options) and "drained" or sweep:train(items, most, threads)
   end
-  return how, sweep.code, sweep.failed
+  return outcome, sweep.code, sweep.failed
 end
 
 -- Trains the runs that can be trained, makes the specs of cells that depend on them, and repeats until none is left.
@@ -327,16 +327,16 @@ local function sweep_all(options, study)
   options.deadline = options.hours and begun + 3600 * options.hours
   while true do
     must(ENVIRONMENT, overview.write_note(options, study))
-    local how, code, undone = train_round(options, study, tried)
+    local outcome, code, undone = train_round(options, study, tried)
     local again = false
     worst, failed = waiting_cells.choose_worse(worst, code), failed + undone
-    if how == "done" and code ~= ENVIRONMENT and not is_over(options) then
+    if outcome == "done" and code ~= ENVIRONMENT and not is_over(options) then
       ledger.survey(study, options.out)
-      how, code, again = waiting_cells.make_specs(options, study, refused)
+      outcome, code, again = waiting_cells.make_specs(options, study, refused)
       worst = waiting_cells.choose_worse(worst, code)
     end
     if not again then
-      return conclude(options, study, how, worst, failed, begun)
+      return conclude(options, study, outcome, worst, failed, begun)
     end
     study = must(INPUT, overview.expand(options))
   end
@@ -366,7 +366,7 @@ local function dry_run(options, study)
     say("no trainer could be measured")
     return code ~= DONE and code or INPUT
   end
-  local stale = lists.count(items, function(item) return not item.compiled and not item.fresh end)
+  local stale = lists.count(items, function(item) return not item.is_compiled and not item.is_fresh end)
   io.stdout:write(("%s to build\n%s\n"):format(wording.count(stale, "trainer"), table.concat(lines, "\n")))
   for _, note in ipairs(notes) do
     say(note)

@@ -1,10 +1,10 @@
 -- The trainers of a study's cells: lists existing trainers, and builds the missing ones, several at a time.
 --
 -- Input: a project, planned cells. Output: items, for each cell { cell, dir (the trainer's folder), job (build.lua),
--- linking (that of M.list's request), fresh (the trainer is up to date), compiled (the trainer is up to date,
--- except perhaps for the defaults of flags), code (the exit code of a build) }. A trainer with the defaults of another
--- study is compiled but not fresh, and gets the defaults of its cell. The first trainer to compile is built alone,
--- because all share the runtime's objects.
+-- linking (that of M.list's request), is_fresh (whether the trainer is up to date), is_compiled (whether it is up to
+-- date, except perhaps for the defaults of flags), code (the exit code of a build) }. A trainer with the defaults of
+-- another study is compiled but not fresh, and gets the defaults of its cell. The first trainer to compile is built
+-- alone, because all share the runtime's objects.
 
 local build = require("render.builds.build")
 local claim = require("base.claim")
@@ -39,7 +39,7 @@ function M.list(project, cells, request)
     local job = build.make_job(project, spec, levels, request.linking or "dynamic", with_cuda and cuda[least] or nil)
     local dir = build.get_folder(project, spec)
     return { cell = cell, dir = dir, job = job, linking = request.linking,
-      fresh = build.is_fresh(dir, job, request.linking), compiled = build.is_compiled(dir, job, request.linking) }
+      is_fresh = build.is_fresh(dir, job, request.linking), is_compiled = build.is_compiled(dir, job, request.linking) }
   end)
 end
 
@@ -52,56 +52,56 @@ end
 -- Records and prints the end of a build. state: { built, count }: the numbers of ended builds and of all.
 local function conclude(state, item, code, text)
   state.built = state.built + 1
-  item.fresh, item.code = code == 0, code
+  item.is_fresh, item.code = code == 0, code
   print_text(text)
   say(("[%d/%d] %s: %s"):format(state.built, state.count, item.cell.id, code == 0 and "built" or "nothing was built"))
 end
 
 -- Begins the builds of items. Returns the builds that could begin, and their commands as lines of shell.
 local function begin_all(project, items, state, threads)
-  local works, lines = {}, {}
+  local builds, lines = {}, {}
   for _, item in ipairs(items) do
-    local work, code, text = build.begin(project, item.job, item.dir, threads)
-    if work then
-      work.item = item
-      works[#works + 1] = work
-      lines[#lines + 1] = ("%s >%s 2>&1"):format(shell.join(work.words), escape.shell(work.log))
+    local begun, code, text = build.begin(project, item.job, item.dir, threads)
+    if begun then
+      begun.item = item
+      builds[#builds + 1] = begun
+      lines[#lines + 1] = ("%s >%s 2>&1"):format(shell.join(begun.words), escape.shell(begun.log))
     else
       conclude(state, item, code, text)
     end
   end
-  return works, lines
+  return builds, lines
 end
 
 -- Builds the trainers of items at the same time; returns the result of jobs.run.
 local function build_together(project, items, state, threads)
-  local works, lines = begin_all(project, items, state, threads)
-  local done, how = pcall(jobs.run, project, lines, build.count_processors(), {
+  local builds, lines = begin_all(project, items, state, threads)
+  local done, outcome = pcall(jobs.run, project, lines, build.count_processors(), {
     finish = function(i, status, runner)
       if status == 0 or not runner.stopped then
-        conclude(state, works[i].item, build.finish(works[i], status))
+        conclude(state, builds[i].item, build.finish(builds[i], status))
       end
     end,
   })
-  for _, work in ipairs(works) do
-    claim.give_back(work.claim)
+  for _, begun in ipairs(builds) do
+    claim.give_back(begun.claim)
   end
   if not done then
-    error(how, 0)
+    error(outcome, 0)
   end
-  return how
+  return outcome
 end
 
 -- Updates the defaults of compiled trainers that are not fresh. Returns the items that must be compiled.
 local function renew_defaults(project, items)
-  local unfresh = lists.filter(items, function(item) return not item.fresh end)
+  local unfresh = lists.filter(items, function(item) return not item.is_fresh end)
   local stale = lists.filter(unfresh, function(item)
     local code, text = build.renew(project, item.job, item.dir, item.linking)
-    item.fresh, item.code = code == 0, code
+    item.is_fresh, item.code = code == 0, code
     print_text(text)
     return not code
   end)
-  local renewed = lists.count(unfresh, function(item) return item.fresh end)
+  local renewed = lists.count(unfresh, function(item) return item.is_fresh end)
   if renewed > 0 then
     say(("%s given new defaults, nothing compiled"):format(wording.count(renewed, "trainer")))
   end
@@ -116,15 +116,16 @@ function M.build(project, items)
   end
   local state = { built = 0, count = #stale }
   say(("building %s for %s"):format(wording.count(#stale, "trainer"), (stale[1].job.levels:gsub(" ", ", "))))
-  local how = build_together(project, { table.remove(stale, 1) }, state, build.count_processors())
-  return how == "done" and #stale > 0 and build_together(project, stale, state, 1) or how
+  local outcome = build_together(project, { table.remove(stale, 1) }, state, build.count_processors())
+  return outcome == "done" and #stale > 0 and build_together(project, stale, state, 1) or outcome
 end
 
--- Lists the trainers of cells and builds them. Ends the command with `undone` and a message if some cannot be built.
+-- Lists the trainers of cells and builds them. If some cannot be built, ends the command with a message that begins
+-- with `undone`.
 function M.build_all(project, cells, request, undone)
   local items = M.list(project, cells, request)
   M.build(project, items)
-  local lost = lists.find(items, function(item) return not item.fresh end)
+  local lost = lists.find(items, function(item) return not item.is_fresh end)
   must(lost and lost.code or ENVIRONMENT, not lost, undone .. ", since not all trainers could be built\n")
   return items
 end
@@ -139,21 +140,22 @@ function M.copy(project, item, path)
     elseif done and build.is_compiled(item.dir, item.job, item.linking) then
       return true
     end
-    item.fresh = false
+    item.is_fresh = false
     M.build(project, { item })
   end
   return nil, item.dir .. ": other builds write this trainer, too; run the same command after they have ended"
 end
 
--- Builds the first trainer for measurements, unless one is fresh. true, also without items, or nil and an exit code.
+-- Builds the first trainer for measurements, unless one is fresh. Returns true, also without items; or nil and an exit
+-- code.
 function M.ensure_one(project, items)
-  if #items == 0 or lists.find(items, function(item) return item.fresh end) then
+  if #items == 0 or lists.find(items, function(item) return item.is_fresh end) then
     return true
   end
   say(("building a trainer of %s to measure its speed, since none is built and no speed is recorded"):format(
     items[1].cell.id))
   M.build(project, { items[1] })
-  return items[1].fresh or nil, items[1].code
+  return items[1].is_fresh or nil, items[1].code
 end
 
 return M

@@ -22,8 +22,9 @@ local DONE, INPUT = 0, 1
 local SECONDS = 5 -- between two readings
 local SIGNAL = 128 -- the least exit code that stands for a signal
 
--- Sets scale and settings as in the sweep into this folder, unless options have them or a study's text (given).
-local function set_as_swept(options)
+-- Sets scale and settings to those of the sweep into this folder, unless the options have them or a study's text
+-- (given).
+local function adopt_sweep_settings(options)
   if options.scale or #options.set > 0 or options.given then
     return
   end
@@ -92,9 +93,9 @@ local function list_failed(options, study, hooks)
   end)
 end
 
--- Shows the states; returns whether all runs are done. said: the set of failures that were printed on a display that is
--- not redrawn, and `last`, the last line of totals.
-local function show(options, study, display, estimate_seconds_left, failed, said)
+-- Shows the states; returns whether all runs are done. printed: the set of failures that were printed on a display that
+-- is not redrawn, and `last`, the last line of totals.
+local function show(options, study, display, estimate_seconds_left, failed, printed)
   local lines, columns = display:get_size()
   local shown, total = progress_text.format(study, { title = overview.name_study(study), failures = failed,
     columns = columns, lines = lines and lines - 1, seconds_left = estimate_seconds_left })
@@ -104,23 +105,23 @@ local function show(options, study, display, estimate_seconds_left, failed, said
   end
   for _, one in ipairs(failed) do
     local text = ("failed: %s: %s"):format(one.name, one.why)
-    if not said[text] then
+    if not printed[text] then
       display:say(text)
     end
-    said[text] = true
+    printed[text] = true
   end
   local text = progress_text.format_total(total, estimate_seconds_left(total))
-  if text ~= said.last then
+  if text ~= printed.last then
     display:say(text)
   end
-  said.last = text
+  printed.last = text
   return total.done == total.runs
 end
 
 function M.run(options, hooks)
-  set_as_swept(options)
+  adopt_sweep_settings(options)
   local study = overview.must(INPUT, expand(options))
-  local display, estimate_seconds_left, said = progress_text.open_display(1), progress_text.make_time_estimator(), {}
+  local display, estimate_seconds_left, printed = progress_text.open_display(1), progress_text.make_time_estimator(), {}
   while true do
     if has_new_spec(options, study) then
       study = expand(options) or study
@@ -129,7 +130,7 @@ function M.run(options, hooks)
     for _, cell in ipairs(lists.filter(study.cells, function(cell) return cell.spec end)) do
       read_cell(options, cell, hooks, locks, now)
     end
-    local is_done = show(options, study, display, estimate_seconds_left, list_failed(options, study, hooks), said)
+    local is_done = show(options, study, display, estimate_seconds_left, list_failed(options, study, hooks), printed)
     if is_done or options.once then
       return DONE
     end

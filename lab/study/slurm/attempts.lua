@@ -21,7 +21,7 @@ local write = require("base.write")
 local M = {}
 
 local TAIL = 65536 -- bytes that hold the last line of window.jsonl
-local OWN = { ["metrics.jsonl"] = true, ["eval.jsonl"] = true, ["window.jsonl"] = true, ["run.json"] = true,
+local TRAINER_FILES = { ["metrics.jsonl"] = true, ["eval.jsonl"] = true, ["window.jsonl"] = true, ["run.json"] = true,
   lock = true } -- files of trainers in the folder of a run, in addition to checkpoints
 
 -- Returns the step of the newest checkpoint in a folder, 0 if it is unknown; nil without a checkpoint.
@@ -83,8 +83,8 @@ local function find_group_lines(lines, run)
   return list
 end
 
--- Returns the last error of a run in the logs of tasks with the number of its attempt's task, those of later arrays
--- first, in one line; nil if there is none. dir: the folder of the run in the attempt.
+-- Returns the last error of a run, in one line; nil if there is none. Searches the logs of all arrays for the number of
+-- the attempt's task, logs of later arrays first. dir: the folder of the run in the attempt.
 function M.find_error(out, run, dir)
   local task = dir:match("/%.attempts/%d+_(%d[%d.]*)%-%d+/") -- with its lane, which has a log of its own
   local list = task and records.list(out) or {}
@@ -100,7 +100,7 @@ end
 -- Moves the user's files next to a run, selected as in task.sh, to the run's folder, except names that it has.
 local function move_user_files(out, from, to)
   for _, name in ipairs(list_visible(from)) do
-    if not OWN[name] and not name:find("^checkpoint") and not lfs.attributes(to .. "/" .. name, "mode") then
+    if not TRAINER_FILES[name] and not name:find("^checkpoint") and not lfs.attributes(to .. "/" .. name, "mode") then
       inside.move(out, from .. "/" .. name, to .. "/" .. name)
     end
   end
@@ -110,21 +110,21 @@ end
 -- and compiler are absent, since they are known only during training.
 local ORIGIN = { cpu = { "source_digest", "level", "compiler" }, cuda = { "source_digest" } }
 
--- Whether a trainer with the facts `own` can continue from an attempt's newest readable checkpoint: the facts named by
--- `keys` must be equal. Sets attempt.step to the checkpoint's step.
-local function can_continue(attempt, own, keys)
+-- Whether a trainer can continue from an attempt's newest readable checkpoint: the facts that `keys` names must be
+-- equal in both. trainer: the trainer's facts. Sets attempt.step to the checkpoint's step.
+local function can_continue(attempt, trainer, keys)
   local found = safetensors.open(attempt.dir .. "/checkpoint.safetensors")
     or safetensors.open(attempt.dir .. "/checkpoint.previous.safetensors")
   local facts = found and found.metadata
   local step = facts and math.tointeger(tonumber(facts.step))
   attempt.step = step or attempt.step
-  return step ~= nil and not lists.find(keys, function(key) return facts[key] ~= own[key] end)
-    and step <= (math.tointeger(own.steps) or math.maxinteger)
+  return step ~= nil and not lists.find(keys, function(key) return facts[key] ~= trainer[key] end)
+    and step <= (math.tointeger(trainer.steps) or math.maxinteger)
 end
 
 -- Returns the attempt with the most progress that a trainer can continue, or nil; and the other such attempts.
-local function choose_attempt(list, own, keys)
-  local fitting = lists.filter(list, function(attempt) return can_continue(attempt, own, keys) end)
+local function choose_attempt(list, trainer, keys)
+  local fitting = lists.filter(list, function(attempt) return can_continue(attempt, trainer, keys) end)
   table.sort(fitting, function(a, b) return a.step > b.step or a.step == b.step and a.dir < b.dir end)
   return table.remove(fitting, 1), fitting
 end
@@ -146,15 +146,15 @@ local function remove_attempts(out, list, place)
 end
 
 -- Moves unfinished runs from attempts to their own folders, if a trainer can continue them and the folders do not
--- exist. trainer: the command with which a trainer prints its facts; device: where it computes. Returns the number of
--- moved runs, and the number of other runs with a checkpoint in an attempt; attempts at these are kept. Call this
+-- exist. info_command: the command with which a trainer prints its facts; device: where it computes. Returns the number
+-- of moved runs, and the number of other runs with a checkpoint in an attempt; attempts at these are kept. Call this
 -- function only for a folder in which no task works.
-function M.adopt(out, runs, trainer, device)
-  local own, adopted, kept = nil, 0, 0
+function M.adopt(out, runs, info_command, device)
+  local trainer, adopted, kept = nil, 0, 0
   for _, run in ipairs(runs) do
     local list, place = run.state == "absent" and list_attempts(out, run) or {}, out .. "/" .. run.dir
-    own = own or list[1] and (input.decode((shell.capture(trainer))) or {})
-    local best, rest = choose_attempt(list, own, ORIGIN[device:match("^%a+")])
+    trainer = trainer or list[1] and (input.decode((shell.capture(info_command))) or {})
+    local best, rest = choose_attempt(list, trainer, ORIGIN[device:match("^%a+")])
     if best and inside.move(out, best.dir, place) then
       adopted, run.state = adopted + 1, "stopped"
       remove_empty_parents(out, best.dir)

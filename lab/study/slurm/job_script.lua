@@ -65,10 +65,10 @@ end
 -- Returns the script of an array. job: { name, tasks (a number), folder, runs, trainers, directory (where sweep was
 -- called), time, study, groups (a number), count (of runs) }; body: the text of task.sh.
 function M.make_script(site, job, body)
-  local about = ("# %s: %s in %s of training, %s. What is done: ./longhand sweep status"):format(
+  local summary = ("# %s: %s in %s of training, %s. State: ./longhand sweep status"):format(
     escape.plain(job.study), wording.count(job.count, "run"),
     wording.count(job.groups, "process"):gsub("processs$", "processes"), wording.count(job.tasks, "task"))
-  local lines = lists.collect({ { choose_interpreter(site) }, list_options(site, job), { "#", about, "" },
+  local lines = lists.collect({ { choose_interpreter(site) }, list_options(site, job), { "#", summary, "" },
     list_prologue_lines(site), list_scratch_lines(site.scratch),
     { "folder=" .. job.folder, "runs=" .. job.runs, "trainers=" .. job.trainers } }, function(part) return part end)
   return table.concat(lines, "\n") .. "\n" .. body
@@ -87,16 +87,16 @@ end
 local function format_group(task, group, site, lanes)
   local cell = group.cell
   local names = lists.map(group.runs, function(run) return run.dir:match("[^/]*$") end)
-  local words = { lanes > 1 and ("%d.%d"):format(task, group.lane) or task, group.again and "again" or "new", cell.id,
-    cell.spec.plan.digest, group.defaults, group.item.copy, table.concat(names, " "), "--threads",
+  local words = { lanes > 1 and ("%d.%d"):format(task, group.lane) or task, group.replaces and "again" or "new",
+    cell.id, cell.spec.plan.digest, group.defaults, group.item.copy, table.concat(names, " "), "--threads",
     math.max(1, site.cpus // lanes) }
   local device = site.gpus > 0 and "cuda" or "cpu"
   return shell.join(lists.append(lists.append(words, grid.make_flags(group, device)), group.flags))
 end
 
 -- Returns the text of runs.txt. A group has, in addition to the fields of packing.lua: defaults, the digest of the
--- trainer's defaults; item, whose `copy` is the trainer's name in the folder of trainers; flags, further ones. lanes:
--- their number in a task, which share its processors.
+-- trainer's defaults; item, whose `copy` is the trainer's name in the folder of trainers; flags, further flags of the
+-- trainer. lanes: the number of lanes in a task, which share its processors.
 function M.make_list(site, tasks, lanes)
   local lines = {}
   for task, groups in ipairs(tasks) do

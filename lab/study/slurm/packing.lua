@@ -1,11 +1,11 @@
 -- Packs the missing runs of a study into tasks of a job array.
 --
--- Input: cells with their missing runs, limits. Output: groups { cell, learning_rates, seeds, apart, runs, again,
+-- Input: cells with their missing runs, limits. Output: groups { cell, learning_rates, seeds, apart, runs, replaces,
 -- seconds, lane }, each of which is one process whose runs train side by side; and tasks, which are lists of groups.
--- learning_rates, seeds, apart: as in grid.make_flags. again: all runs of the group replace earlier folders; seconds:
--- an estimate (submit.lua), or nil; lane: a task trains the groups of a lane one after the other, and its lanes side by
--- side. Invariants: pure, except for lane; every run is in one group and every group in one task; equal input gives
--- equal tasks.
+-- learning_rates, seeds, apart: as in grid.make_flags. replaces: all runs of the group replace earlier folders;
+-- seconds: an estimate (submit.lua), or nil; lane: a task trains the groups of a lane one after the other, and its
+-- lanes side by side. Invariants: pure, except for lane; every run is in one group and every group in one task; equal
+-- input gives equal tasks.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -13,21 +13,22 @@ local seeds = require("lab.study.read.seeds")
 
 local M = {}
 
--- Divides a cell's missing runs into sets { runs, apart (as in grid.make_flags), wide }, in which each seed has `wide`
--- runs for each of its rates, with all seeds in `apart`: one set if all runs of each seed are missing, at most
--- `replicas`; else a set for each combination of seeds that are set apart.
+-- Divides a cell's missing runs into sets { runs, apart (as in grid.make_flags), per_seed }. per_seed is the number of
+-- runs of a seed and a learning rate, which have all combinations of the separate seeds in `apart`. There is a single
+-- set if all runs of each seed are missing and they are at most `replicas`; otherwise, there is a set for each
+-- combination of separate seeds.
 local function divide(cell, missing, replicas)
-  local lists_apart, wide = lists.get(cell, "seeds.apart") or {}, 1
+  local lists_apart, per_seed = lists.get(cell, "seeds.apart") or {}, 1
   for _, values in pairs(lists_apart) do
-    wide = wide * #values
+    per_seed = per_seed * #values
   end
   local by_seed = lists.group(missing, function(run) return ("%s %d"):format(run.learning_rate, run.seed) end)
-  if wide <= replicas and not lists.any(by_seed, function(runs) return #runs < wide end) then
+  if per_seed <= replicas and not lists.any(by_seed, function(runs) return #runs < per_seed end) then
     local apart = {}
     for name, values in pairs(lists_apart) do
       apart[name] = { values[1], values[#values] }
     end
-    return { { runs = missing, apart = apart, wide = wide } }
+    return { { runs = missing, apart = apart, per_seed = per_seed } }
   end
   local function get_apart(run)
     local apart = {}
@@ -37,7 +38,7 @@ local function divide(cell, missing, replicas)
     return apart
   end
   return lists.map(lists.group(missing, function(run) return canonical.format(get_apart(run)) end), function(runs)
-    return { runs = runs, apart = get_apart(runs[1]), wide = 1 }
+    return { runs = runs, apart = get_apart(runs[1]), per_seed = 1 }
   end)
 end
 
@@ -74,17 +75,17 @@ end
 -- Cuts a rectangle of a set into groups of at most `replicas` runs with consecutive seeds, and appends these groups to
 -- the list. common: the fields that all groups share.
 local function add_groups(groups, common, rectangle, set, replicas)
-  local own, rates = rectangle.seeds, rectangle.rates
-  local wide = math.min(#rates, math.max(1, replicas // set.wide))
-  local by_seed = cut_range(#own, math.max(1, replicas // (wide * set.wide)), function(i)
-    return own[i + 1] ~= own[i] + 1
+  local values, rates, per_seed = rectangle.seeds, rectangle.rates, set.per_seed
+  local rate_count = math.min(#rates, math.max(1, replicas // per_seed))
+  local seed_ranges = cut_range(#values, math.max(1, replicas // (rate_count * per_seed)), function(i)
+    return values[i + 1] ~= values[i] + 1
   end)
-  for _, across in ipairs(cut_range(#rates, wide, function() return false end)) do
-    for _, along in ipairs(by_seed) do
-      local group = lists.merge(common, { learning_rates = table.move(rates, across[1], across[2], 1, {}),
-        seeds = { own[along[1]], own[along[2]] }, apart = set.apart, runs = {} })
+  for _, rate_range in ipairs(cut_range(#rates, rate_count, function() return false end)) do
+    for _, range in ipairs(seed_ranges) do
+      local group = lists.merge(common, { learning_rates = table.move(rates, rate_range[1], rate_range[2], 1, {}),
+        seeds = { values[range[1]], values[range[2]] }, apart = set.apart, runs = {} })
       for _, rate in ipairs(group.learning_rates) do
-        table.move(rectangle.runs[rate], (along[1] - 1) * set.wide + 1, along[2] * set.wide, #group.runs + 1,
+        table.move(rectangle.runs[rate], (range[1] - 1) * per_seed + 1, range[2] * per_seed, #group.runs + 1,
           group.runs)
       end
       groups[#groups + 1] = group
@@ -96,11 +97,11 @@ end
 function M.make_groups(cells, replicas)
   local groups = {}
   for _, cell in ipairs(cells) do
-    for _, again in ipairs({ false, true }) do
-      local missing = lists.filter(cell.missing, function(run) return (run.again or false) == again end)
+    for _, replaces in ipairs({ false, true }) do
+      local missing = lists.filter(cell.missing, function(run) return (run.replaces or false) == replaces end)
       for _, set in ipairs(divide(cell, missing, replicas)) do
         for _, rectangle in ipairs(make_rectangles(set)) do
-          add_groups(groups, { cell = cell, again = again }, rectangle, set, replicas)
+          add_groups(groups, { cell = cell, replaces = replaces }, rectangle, set, replicas)
         end
       end
     end
@@ -108,10 +109,10 @@ function M.make_groups(cells, replicas)
   return groups
 end
 
--- Chooses groups such that the runs which train at a time, at most `most`, leave few of `cpus` processors idle: cells
--- with few missing runs train side by side, in lanes with a processor for each run. Only a single lane may have groups
--- of more runs than processors. Returns the groups and the number of lanes. Groups are as large as possible, unless
--- smaller ones save an eighth of the time.
+-- Chooses groups that leave few of `cpus` processors idle while at most `most` runs train at a time: cells with few
+-- missing runs train side by side, in lanes with a processor for each run. Only a single lane may have groups of more
+-- runs than processors. Returns the groups and the number of lanes. Groups are as large as possible, unless smaller
+-- ones save an eighth of the time.
 function M.choose_groups(cells, most, cpus)
   local best
   for width = math.min(most, lists.max(cells, function(cell) return #cell.missing end)), 1, -1 do
@@ -122,8 +123,8 @@ function M.choose_groups(cells, most, cpus)
   return best.groups, best.lanes
 end
 
--- Distributes the groups in order over `count` tasks with so many lanes, each to the least loaded lane. Returns the
--- tasks and the largest load.
+-- Distributes the groups in order over `count` tasks, each with this number of lanes: each group goes to the lane with
+-- the least load. Returns the tasks and the largest load.
 local function distribute(groups, count, lanes, weight)
   local tasks, loads, heaviest = {}, {}, 0
   for i = 1, count do
@@ -145,14 +146,15 @@ local function distribute(groups, count, lanes, weight)
   return tasks, heaviest
 end
 
--- Makes as few tasks as fit into limits.seconds each: from limits.least, if there are enough groups, to limits.most. If
--- the seconds of a group are unknown, runs are spread over limits.most tasks. limits.lanes: the most lanes of a task.
--- Returns the tasks, the longest task's seconds (nil if unknown) and the number of lanes.
+-- Makes as few tasks as possible that take at most limits.seconds each: at least limits.least, if there are enough
+-- groups, and at most limits.most. If the seconds of a group are unknown, runs are spread over limits.most tasks.
+-- limits.lanes: the most lanes of a task. Returns the tasks, the longest task's seconds (nil if unknown) and the number
+-- of lanes.
 function M.make_tasks(groups, limits)
   local sorted, total, longest, place = {}, 0, 0, {}
-  local known = not lists.find(groups, function(group) return not group.seconds end)
+  local has_seconds = not lists.find(groups, function(group) return not group.seconds end)
   local function weight(group)
-    return known and group.seconds or #group.runs
+    return has_seconds and group.seconds or #group.runs
   end
   for i, group in ipairs(groups) do
     sorted[i], place[group] = group, i
@@ -163,19 +165,19 @@ function M.make_tasks(groups, limits)
   end)
   local limit = math.min(limits.most, #groups)
   local limit_of_task = math.max(limits.seconds, longest) -- a group is one process, which continues after a requeue
-  local count = known and math.min(limit, math.max(limits.least, math.ceil(total / limit_of_task / limits.lanes)))
+  local count = has_seconds and math.min(limit, math.max(limits.least, math.ceil(total / limit_of_task / limits.lanes)))
     or limit
   local tasks, heaviest, lanes
-  local function try()
+  local function distribute_all()
     lanes = math.min(limits.lanes, (#groups + count - 1) // count)
     tasks, heaviest = distribute(sorted, count, lanes, weight)
   end
-  try()
-  while known and heaviest > limit_of_task and count < limit do
+  distribute_all()
+  while has_seconds and heaviest > limit_of_task and count < limit do
     count = math.min(limit, count + 1 + count // 16)
-    try()
+    distribute_all()
   end
-  return tasks, known and heaviest or nil, lanes
+  return tasks, has_seconds and heaviest or nil, lanes
 end
 
 return M

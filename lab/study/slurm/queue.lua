@@ -57,9 +57,10 @@ function M.list_tasks()
 end
 
 -- Environment variables that override fields of the script; and SBATCH_WAIT, with which sbatch waits for all tasks.
-local OVERRULING = { "SBATCH_ACCOUNT", "SBATCH_ARRAY_INX", "SBATCH_CPUS_PER_TASK", "SBATCH_GRES", "SBATCH_JOB_NAME",
-  "SBATCH_MEM_PER_CPU", "SBATCH_MEM_PER_GPU", "SBATCH_MEM_PER_NODE", "SBATCH_NO_REQUEUE", "SBATCH_OPEN_MODE",
-  "SBATCH_OUTPUT", "SBATCH_PARTITION", "SBATCH_QOS", "SBATCH_REQUEUE", "SBATCH_SIGNAL", "SBATCH_TIMELIMIT",
+local OVERRIDING_VARIABLES = { "SBATCH_ACCOUNT", "SBATCH_ARRAY_INX", "SBATCH_CPUS_PER_TASK", "SBATCH_GRES",
+  "SBATCH_JOB_NAME", "SBATCH_MEM_PER_CPU", "SBATCH_MEM_PER_GPU", "SBATCH_MEM_PER_NODE", "SBATCH_NO_REQUEUE",
+  "SBATCH_OPEN_MODE", "SBATCH_OUTPUT", "SBATCH_PARTITION", "SBATCH_QOS", "SBATCH_REQUEUE", "SBATCH_SIGNAL",
+  "SBATCH_TIMELIMIT",
   "SBATCH_WAIT" }
 
 -- Returns the output and the error output of sbatch, separately; or nil and a message with both.
@@ -76,7 +77,7 @@ end
 -- Submits a script. Returns the number of its job as text, or nil and a message. after: nil, or the number of an array:
 -- the job starts after the array, and Slurm removes the job unless all tasks of the array succeed.
 function M.submit(script, after)
-  local words = lists.join({ "env" }, lists.collect(OVERRULING, function(name) return { "-u", name } end))
+  local words = lists.join({ "env" }, lists.collect(OVERRIDING_VARIABLES, function(name) return { "-u", name } end))
   lists.append(words, { "sbatch", "--parsable" })
   lists.append(words, after and { "--dependency=afterok:" .. after, "--kill-on-invalid-dep=yes" } or {})
   words[#words + 1] = script

@@ -6,9 +6,9 @@
 --     logs/                  output of tasks and trainers
 --     cancelled              exists once the job array was cancelled
 --
--- The folder .slurm also holds trainers/, shared by all arrays, and submitting/, while a sweep prepares one
+-- The folder .slurm also holds trainers/, which all arrays share, and submitting/, while a sweep prepares an array
 -- (base/claim.lua). mkdir gives each number to one caller. Only the queue knows whether a job is still active; the
--- job's name identifies it there.
+-- job's name identifies it in the queue.
 
 local claim = require("base.claim")
 local input = require("base.input")
@@ -69,21 +69,21 @@ end
 -- Returns the runs of tasks in the queue: { [folder of a run] = { record, task (queue.lua) } }. list: from M.list;
 -- tasks: from queue.list_tasks. Sets record.tasks to the record's tasks in the queue, nil if there are none.
 function M.find_queued_runs(list, tasks)
-  local live = {}
+  local queued_runs = {}
   for _, record in ipairs(list) do
-    local own = lists.filter(tasks, function(task) return task.name == record.name end)
-    local at = lists.index_by(own, function(task) return task.task end)
-    record.tasks = own[1] and own
-    local text = own[1] and input.read(record.folder .. "/runs.txt", LARGEST_LIST) or ""
+    local queued = lists.filter(tasks, function(task) return task.name == record.name end)
+    local by_number = lists.index_by(queued, function(task) return task.task end)
+    record.tasks = queued[1] and queued
+    local text = queued[1] and input.read(record.folder .. "/runs.txt", LARGEST_LIST) or ""
     for dir, number in pairs(script.parse_list(text)) do
-      live[dir] = at[number] and { record = record, task = at[number] } or live[dir]
+      queued_runs[dir] = by_number[number] and { record = record, task = by_number[number] } or queued_runs[dir]
     end
   end
-  return live
+  return queued_runs
 end
 
 -- Makes the folder with the next number; returns its path and number, or nil and a message.
-function M.open(out)
+function M.make_folder(out)
   local list = M.list(out)
   local n = list[1] and list[#list].n or 0
   local made, message = inside.make_directory(out, M.get_folder(out) .. "/trainers")

@@ -20,7 +20,7 @@ local M = {}
 local LEAST_SECONDS = 300 -- a task gets a signal two minutes before its end, and the controller checks every 30 s
 
 -- Options that job_script.lua sets itself, so that a site file must not set them.
-local OWN = { "--array", "--chdir", "--cpus-per-task", "--gres", "--job-name", "--mem", "--nodes", "--ntasks",
+local SWEEP_OPTIONS = { "--array", "--chdir", "--cpus-per-task", "--gres", "--job-name", "--mem", "--nodes", "--ntasks",
   "--open-mode", "--output", "--partition", "--account", "--qos", "--requeue", "--signal", "--time" }
 
 local WORD, NAME = "^[%w_.,:@+=-]+$", "a name: letters, digits and _ . , : @ + = - alone"
@@ -85,16 +85,16 @@ end
 function readers.lines(context, field, node)
   local list = {}
   for i, item in ipairs(nodes.read_items(context, node, field.path, field.expected)) do
-    local path, own = locate.join(field.path, i), nil
+    local path, option = locate.join(field.path, i), nil
     if not fits(field, item.value) then
       nodes.report(context, item, path, nodes.show(item) .. " does not fit here", field.expected)
     else
-      own = field.path == "options" and item.value:match("^%-%-[%w-]+")
+      option = field.path == "options" and item.value:match("^%-%-[%w-]+")
     end
     -- sbatch also accepts the beginning of an option's name.
-    local meant = own and lists.find(OWN, function(one) return one:sub(1, #own) == own end)
-    if meant then
-      nodes.report(context, item, path, (own == meant and own or own .. ", short for " .. meant .. ",")
+    local name = option and lists.find(SWEEP_OPTIONS, function(one) return one:sub(1, #option) == option end)
+    if name then
+      nodes.report(context, item, path, (option == name and option or option .. ", short for " .. name .. ",")
         .. " is set by the sweep", "other options of sbatch; "
         .. "partition, account, qos, time, cpus, memory and gpus are fields of their own")
     end
@@ -124,22 +124,22 @@ local function read_fields(context)
   return site
 end
 
-local function find(project, argument, d)
+local function find_file(project, argument, d)
   local path = project:path("spec/sites/" .. argument .. ".lua")
   if lfs.attributes(argument, "mode") == "file" then
     return argument
   elseif load_module.is_id(argument) and lfs.attributes(path, "mode") == "file" then
     return path
   end
-  local known = project:list_names("spec/sites", ".lua")
+  local names = project:list_names("spec/sites", ".lua")
   d:add({ what = ("no such site: %s"):format(argument), expected = "a path, or one of the names that ./longhand list "
     .. "sites shows; a site of one's own is a file such as those (docs/cluster.md)",
-    hint = nearest.make_hint(argument:match("([^/]*)$"):gsub("%.lua$", ""), known, "%s") })
+    hint = nearest.make_hint(argument:match("([^/]*)$"):gsub("%.lua$", ""), names, "%s") })
 end
 
 function M.read(project, argument)
   local d = diagnostics.new()
-  local path = find(project, argument, d)
+  local path = find_file(project, argument, d)
   local source = path and load_module.open(path, { root = project.root, diagnostics = d })
   if not source then
     return nil, d:text()

@@ -58,24 +58,25 @@ local function format_record(record)
   return line .. (record.cancelled and "; cancelled" or "")
 end
 
--- Sets the states of runs in the queue or in attempts. live: from records.find_queued_runs.
-local function set_states(study, out, live)
+-- Sets the states of runs in the queue or in attempts. queued_runs: from records.find_queued_runs.
+local function set_states(study, out, queued_runs)
   for _, run in lists.iterate_nested(study.cells, "missing") do
-    local at = live[run.dir]
-    if at then
-      run.state = at.task.running and "running" or "queued"
+    local queued = queued_runs[run.dir]
+    if queued then
+      run.state = queued.task.running and "running" or "queued"
     elseif run.state == "absent" then
       run.state = attempts.read_state(out, run) or run.state
     end
   end
 end
 
--- Warns of runs in the queue that were submitted for this study, and that its present cells do not have.
-local function report_strangers(study, live)
-  local known, jobs, count = lists.to_set(lists.map(overview.list_runs(study), function(run) return run.dir end)), {}, 0
-  for dir, at in pairs(live) do
-    if at.record.study == study.name and not known[dir] then
-      count, jobs[at.task.job] = count + 1, true
+-- Warns of runs in the queue that were submitted for this study but belong to none of its present cells.
+local function warn_of_former_runs(study, queued_runs)
+  local is_present = lists.to_set(lists.map(overview.list_runs(study), function(run) return run.dir end))
+  local jobs, count = {}, 0
+  for dir, queued in pairs(queued_runs) do
+    if queued.record.study == study.name and not is_present[dir] then
+      count, jobs[queued.task.job] = count + 1, true
     end
   end
   if count > 0 then
@@ -87,7 +88,7 @@ end
 
 -- Reports runs that are neither done nor in the queue; without such runs, those that wait for earlier stages. counts:
 -- from overview.count_states; own: the study's records.
-local function report_lost(options, counts, own)
+local function report_unqueued(options, counts, own)
   local lost = counts.left - counts.running - counts.queued - counts.waiting
   if lost > 0 then
     say(("%s in no task of the queue: ./longhand sweep resubmit %s%s"):format(wording.count(lost, "run"), options.study,
@@ -102,29 +103,29 @@ local function status(options)
   local study = must(INPUT, overview.expand(options))
   local list = records.list(options.out)
   local tasks, message, absent = queue.list_tasks()
-  local live = records.find_queued_runs(list, tasks or {})
-  set_states(study, options.out, live)
-  local whole = overview.print_status(options, study)
+  local queued_runs = records.find_queued_runs(list, tasks or {})
+  set_states(study, options.out, queued_runs)
+  local is_undamaged = overview.print_status(options, study)
   for _, record in ipairs(list) do
     if record.tasks then
       io.stdout:write(format_record(record), "\n")
     end
   end
   if #study.cells == #study.ids then
-    report_strangers(study, live)
+    warn_of_former_runs(study, queued_runs)
   end
   if not tasks then
     say("the queue is not known: ", (message:gsub("\n$", "")))
   end
-  report_lost(options, overview.count_states(study), records.filter_study(list, study.name))
-  return not whole and INPUT or (tasks or absent) and DONE or ENVIRONMENT
+  report_unqueued(options, overview.count_states(study), records.filter_study(list, study.name))
+  return not is_undamaged and INPUT or (tasks or absent) and DONE or ENVIRONMENT
 end
 
 -- Resubmits the study, whose scale and settings must be those of its last submission; by default on the same site.
 local function resubmit(options)
   local own = find_records(options)
   local last = own[#own]
-  local function words(scale, set)
+  local function format_settings(scale, set)
     local list = lists.append({ scale and "--scale " .. scale or nil },
       lists.map(set, function(one) return "--set " .. one end))
     return list[1] and escape.plain(table.concat(list, " ")) or "neither --scale nor --set"
@@ -132,25 +133,26 @@ local function resubmit(options)
   must(INPUT, last.scale == options.scale and canonical.format(last.set) == canonical.format(options.set),
     ("resubmit %s: found %s; expected %s, as in %s\n"
     .. "  hint: ./longhand sweep STUDY --slurm SITE submits another scale of the study"):format(options.study,
-    words(options.scale, options.set), words(last.scale, last.set), last.folder))
+    format_settings(options.scale, options.set), format_settings(last.scale, last.set), last.folder))
   options.slurm = options.slurm or last.site
   return submit.run(options)
 end
 
--- Returns the records whose jobs have names of this folder; and whether the queue has jobs of others, with messages.
+-- Returns the records whose jobs have names that this folder gives; and whether the queue has jobs of other records,
+-- for which it prints messages.
 local function drop_foreign(options, own)
-  local list, any = {}, false
+  local list, has_foreign = {}, false
   for _, record in ipairs(own) do
     if records.is_own(record, options.out) then
       list[#list + 1] = record
     elseif record.tasks then
-      any = true
+      has_foreign = true
       say(("%s/record.json: names the job %s, which %s does not have in this folder; it is not cancelled")
         :format(record.folder, escape.plain(record.name), record.study))
       say("  hint: scancel ", record.tasks[1].job, " cancels it; or give --out as when the study was submitted")
     end
   end
-  return list, any
+  return list, has_foreign
 end
 
 local function cancel(options)

@@ -32,9 +32,10 @@ local M = {}
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local DEFAULT_MOST = 1000 -- tasks of an array, if the cluster sets no limit
-local FULL = 0.9 -- the share of a task's time that is filled with runs, whose times are estimates
-local USUAL = 3600 -- estimated seconds of a task of a site without `time`
-local SAFETY, START = 2, 300 -- its requested time: a multiple of the estimate of its longest task, and seconds to start
+local FILLED_SHARE = 0.9 -- the share of a task's time that is filled with runs, whose times are estimates
+-- For a site without `time`: the estimated seconds of a task; the requested time is a multiple of the estimate for the
+-- longest task, and seconds to start.
+local USUAL_SECONDS, SAFETY_FACTOR, START_SECONDS = 3600, 2, 300
 local NEXT_TIME = "1:00:00" -- of the job that submits the next stage, for a site without `time`
 
 local must, say = overview.must, overview.print
@@ -44,15 +45,15 @@ local function is_plain(path)
 end
 
 -- Returns copies of the cells with runs to submit, which are in `missing`; and counts { runs (to submit), queued (with
--- tasks in the queue), running (with processes on this machine) }. Sets run.again: the run's folder exists and will be
--- replaced by the new run. live: from records.find_queued_runs.
-local function list_to_do(study, live)
+-- tasks in the queue), running (with processes on this machine) }. Sets run.replaces: whether the run's folder exists,
+-- so that the new run replaces it. queued_runs: from records.find_queued_runs.
+local function list_to_do(study, queued_runs)
   local cells, count = {}, { runs = 0, queued = 0, running = 0 }
   for _, cell in ipairs(study.cells) do
     local missing = lists.filter(cell.missing, function(run)
-      local kind = live[run.dir] and "queued" or run.state == "running" and "running" or "runs"
+      local kind = queued_runs[run.dir] and "queued" or run.state == "running" and "running" or "runs"
       count[kind] = count[kind] + 1
-      run.again = run.state ~= "damaged" and lfs.attributes(run.path, "mode") ~= nil
+      run.replaces = run.state ~= "damaged" and lfs.attributes(run.path, "mode") ~= nil
       return kind == "runs"
     end)
     cells[#cells + 1] = #missing > 0 and setmetatable({ missing = missing }, { __index = cell }) or nil
@@ -121,8 +122,8 @@ local function describe_time(plan, site)
   local each = plan.longest and (", up to %s each, as measured here"):format(wording.format_duration(plan.longest))
     or ", spread evenly, since nothing could be measured here"
   if not site.time then
-    return ("%s; requested time %s: %d times that and %s"):format(each, plan.time, SAFETY,
-      wording.format_duration(START))
+    return ("%s; requested time %s: %d times that and %s"):format(each, plan.time, SAFETY_FACTOR,
+      wording.format_duration(START_SECONDS))
   end
   return ("%s; requested time %s, as in the site file%s"):format(each, plan.time,
     plan.longest and plan.longest > site.seconds and ", less than the longest takes: it is requeued" or "")
@@ -138,7 +139,8 @@ end
 local function choose_time(plan, site)
   must(INPUT, site.time or plan.longest, ("%s: time: is missing, and no speed could be measured on this machine\n"
     .. "  expected: the time limit of a task, such as time = \"04:00:00\""):format(site.shown))
-  return site.time or site_module.format_time(math.ceil((SAFETY * plan.longest + START) / 60) * 60)
+  return site.time or site_module.format_time(math.ceil((SAFETY_FACTOR * plan.longest + START_SECONDS)
+    / 60) * 60)
 end
 
 -- Returns the plan of a submission: { groups, tasks, lanes (packing.lua), at_once (the most runs of a task that train
@@ -166,7 +168,8 @@ local function make_plan(options, site, cells, most)
   plan.count = lists.sum(plan.groups, function(group) return #group.runs end)
   estimate_groups(plan.groups, items, request, site)
   plan.tasks, plan.longest, plan.lanes = packing.make_tasks(plan.groups, { least = site.min_tasks, lanes = lanes,
-    most = math.min(most, site.max_tasks), seconds = site.time and FULL * site.seconds or USUAL })
+    most = math.min(most, site.max_tasks), seconds = site.time and FILLED_SHARE * site.seconds
+      or USUAL_SECONDS })
   plan.at_once = plan.lanes * lists.max(plan.groups, function(group) return #group.runs end)
   plan.time = choose_time(plan, site)
   complete_groups(plan.groups, items)
@@ -225,7 +228,7 @@ local function submit_next(options, study, site, plan, job)
 end
 
 -- Finds a job of this name that the controller accepted although sbatch failed, for example because its reply was late.
-local function find_accepted(name)
+local function find_accepted_job(name)
   local task = lists.find(queue.list_tasks() or {}, function(task) return task.name == name end)
   if task then
     say(("warning: sbatch failed, but job %s of that name is in the queue"):format(task.job))
@@ -234,7 +237,7 @@ local function find_accepted(name)
 end
 
 -- Reverses the preparations of an array that was not submitted.
-local function take_back(options, plan, folder)
+local function undo_preparations(options, plan, folder)
   for _, group in ipairs(plan.groups) do
     set_aside.put_back(options.out, group.runs, "nothing was submitted")
   end
@@ -243,7 +246,7 @@ local function take_back(options, plan, folder)
 end
 
 local function submit(options, study, site, plan, most)
-  local folder, n = must(ENVIRONMENT, records.open(options.out))
+  local folder, n = must(ENVIRONMENT, records.make_folder(options.out))
   plan.folder, plan.name = paths.resolve(folder), records.make_job_name(options.out, study, n)
   local job
   local code, message = stop.catch(function()
@@ -259,9 +262,9 @@ local function submit(options, study, site, plan, most)
     end
     job = stop.must(INPUT, queue.submit(plan.folder .. "/job.sh"))
   end)
-  job = job or code == INPUT and find_accepted(plan.name)
+  job = job or code == INPUT and find_accepted_job(plan.name)
   if not job then
-    take_back(options, plan, folder)
+    undo_preparations(options, plan, folder)
     say("nothing was submitted: ", (message:gsub("\n$", "")))
     return code
   end
@@ -297,10 +300,10 @@ local function submit_study(options, site)
   if worst == AGAIN then
     return worst
   end
-  local live, most = ask_queue(options)
+  local queued_runs, most = ask_queue(options)
   must(ENVIRONMENT, most >= 1, ("scontrol show config: found MaxArraySize %d; expected 2 or more, for job arrays")
     :format(most + 1))
-  local cells, count = list_to_do(study, live)
+  local cells, count = list_to_do(study, queued_runs)
   if not announce(options, study, count) then
     return worst or DONE
   end

@@ -92,10 +92,10 @@ local function visit_choices(values, count, visit)
 end
 
 -- Returns the sum of `count` values sampled without replacement; changes the order of the list.
-local function sum_sample(values, count, drawing)
+local function sum_sample(values, count, random)
   local sum = 0.0
   for i = 1, count do
-    local j = i + drawing(#values - i + 1) - 1
+    local j = i + random(#values - i + 1) - 1
     values[i], values[j] = values[j], values[i]
     sum = sum + values[i]
   end
@@ -104,26 +104,26 @@ end
 
 -- Returns results of the permutation test of two means: p, the share of all splits of the scores into groups of these
 -- sizes whose means differ at least as much as those of a and b; the number of splits; the least possible p. With more
--- than MOST_SPLITS splits, p is the share among the observed and `samples` random splits. drawing(n): random in 1..n.
-function M.test_permutation(a, b, samples, drawing)
+-- than MOST_SPLITS splits, p is the share among the observed and `samples` random splits. random(n): of 1 to n.
+function M.test_permutation(a, b, samples, random)
   local values, total, largest = lists.join(a, b), 0.0, 0.0
   for _, value in ipairs(values) do
     total, largest = total + value, math.max(largest, math.abs(value))
   end
   local observed = math.abs(statistics.mean(a) - statistics.mean(b)) - ROUNDING * largest
-  local splits, as_far, least = 0, 0, M.compute_least(#a, #b)
-  local function take(sum)
+  local splits, as_extreme, least = 0, 0, M.compute_least(#a, #b)
+  local function count_split(sum)
     local distance = math.abs(sum / #a - (total - sum) / #b)
-    splits, as_far = splits + 1, as_far + (distance >= observed and 1 or 0)
+    splits, as_extreme = splits + 1, as_extreme + (distance >= observed and 1 or 0)
   end
   if count_choices(#values, #a) <= MOST_SPLITS then
-    visit_choices(values, #a, take)
-    return as_far / splits, splits, least
+    visit_choices(values, #a, count_split)
+    return as_extreme / splits, splits, least
   end
   for _ = 1, samples do
-    take(sum_sample(values, #a, drawing))
+    count_split(sum_sample(values, #a, random))
   end
-  return (as_far + 1) / (splits + 1), splits, math.max(least, 1 / (splits + 1))
+  return (as_extreme + 1) / (splits + 1), splits, math.max(least, 1 / (splits + 1))
 end
 
 return M

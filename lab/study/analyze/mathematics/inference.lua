@@ -57,7 +57,7 @@ function M.correct_holm(values)
   return corrected
 end
 
--- Returns a function drawing(n): a random integer from 1 to n. Each call seeds Lua's only generator.
+-- Returns a function random(n): a random integer from 1 to n. Each call seeds Lua's only generator.
 function M.make_random(seed)
   math.randomseed(seed)
   return function(n)
@@ -67,11 +67,11 @@ end
 
 -- Returns `count` values of statistic(list), where each list has #items items that are sampled from `items` with
 -- replacement. Values that belong together form one item, such as a base's puzzles. All calls get one table as `list`.
-function M.resample(items, statistic, count, drawing)
+function M.resample(items, statistic, count, random)
   local values, list = {}, {}
   for i = 1, count do
     for k = 1, #items do
-      list[k] = items[drawing(#items)]
+      list[k] = items[random(#items)]
     end
     values[i] = statistic(list)
   end

@@ -1,5 +1,5 @@
 -- The power of the two-sided t test of two samples of equal size from normal distributions with equal standard
--- deviations. Welch's and Student's tests agree there, up to Welch's estimate of the degrees of freedom.
+-- deviations. For such samples, Welch's and Student's tests agree up to Welch's estimate of the degrees of freedom.
 --
 -- Input: the difference of means and the standard deviation, positive numbers; integers for sizes. Output: a number.
 -- With U = sqrt(chi^2 / f) for f degrees of freedom, independent of the normal difference of means, a test rejects if
@@ -13,7 +13,7 @@ local M = {}
 local FEWEST = 2
 M.MOST = 100000 -- largest size of a sample that is considered
 
-local PIECES = 120 -- of Simpson's rule
+local INTERVALS = 120 -- of Simpson's rule
 local WIDTH = 10 -- half of the range of U in standard deviations of U, which is about 1 / sqrt(2 f)
 
 local critical_values = {} -- by degrees of freedom
@@ -45,9 +45,9 @@ function M.compute(difference, sd, count)
   local low, high = math.max(0, 1 - half), 1 + half
   local peak = (freedom - 1) / 2 * (math.log((freedom - 1) / freedom) - 1) -- log of the density at its mode
   local sum, total = 0.0, 0.0
-  for i = 0, PIECES do
-    local u = low + (high - low) * i / PIECES
-    local weight = (i == 0 or i == PIECES) and 1 or i % 2 == 1 and 4 or 2
+  for i = 0, INTERVALS do
+    local u = low + (high - low) * i / INTERVALS
+    local weight = (i == 0 or i == INTERVALS) and 1 or i % 2 == 1 and 4 or 2
     local density = u > 0 and weight * math.exp((freedom - 1) * math.log(u) - freedom * u * u / 2 - peak) or 0
     total = total + density
     sum = sum + density * (compute_normal(shift - critical * u) + compute_normal(-shift - critical * u))

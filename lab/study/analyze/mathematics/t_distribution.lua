@@ -15,9 +15,9 @@ local STEP, LAST = 1 / 16, 6 -- of the rule's variable, from -LAST to LAST
 local function integrate(t, freedom)
   local sum = 0.0
   for u = -LAST, LAST, STEP do
-    local grown, shrunk = math.exp(u), math.exp(-u)
-    local distance = (1 + t) * math.exp(math.pi / 4 * (grown - shrunk))
-    sum = sum + distance * (grown + shrunk) * (1 + (t + distance) ^ 2 / freedom) ^ (-(freedom + 1) / 2)
+    local exp_u, exp_minus_u = math.exp(u), math.exp(-u)
+    local distance = (1 + t) * math.exp(math.pi / 4 * (exp_u - exp_minus_u))
+    sum = sum + distance * (exp_u + exp_minus_u) * (1 + (t + distance) ^ 2 / freedom) ^ (-(freedom + 1) / 2)
   end
   return sum
 end

@@ -13,7 +13,7 @@ local places_module = require("lab.study.read.places")
 local report_csv = require("lab.study.report.tables.report_csv")
 local runs = require("lab.study.read.runs")
 local score_tables = require("lab.study.report.tables.score_tables")
-local seeds = require("lab.study.report.figures.seeds")
+local seed_curves = require("lab.study.report.figures.seed_curves")
 
 local M = {}
 
@@ -59,8 +59,8 @@ local function make_panel(list, axis, n, side, kind, styles)
       panel.x[2] = math.max(panel.x[2], points[#points][1])
       panel.levels = figures.make_levels(entry.line.cell.task, "accuracy")
     end
-    seeds.add_curves(panel, found, styles[entry.line.name], entry.line.label, { mean = seeds.average(found),
-      band = seeds.find_quartiles(found), cell = entry.line.cell and entry.line.cell.number })
+    seed_curves.add_curves(panel, found, styles[entry.line.name], entry.line.label, { mean = seed_curves.average(found),
+      band = seed_curves.find_quartiles(found), cell = entry.line.cell and entry.line.cell.number })
   end
   return #panel.curves > 0 and panel or nil
 end
@@ -115,7 +115,7 @@ local function tabulate_places(study, item, list, axis, kinds, n)
     end) }
   end)
   local what = ("Token accuracy in percent by place in the target, %s %g"):format(axis, n)
-  return { name = ("%s%g"):format(axis, n), title = score_tables.make_title(item, what), about = captions.join(
+  return { name = ("%s%g"):format(axis, n), title = score_tables.make_title(item, what), caption = captions.join(
     item.title and what, "the last of the numbers is that of labels, over all seeds at the chosen learning rate",
     captions.name_rates(study)), corner = "place", subs = lists.append(lists.map(kinds, function(kind)
     return #kinds > 1 and (kind == places_module.OWN and "own" or "forced") or "right" end), { "labels" }),
@@ -139,9 +139,10 @@ end
 
 local function tabulate_errors(study, item, list, axis)
   local what = "Place of the first error in the target, from the start"
-  return { name = "first_error", title = score_tables.make_title(item, what), about = captions.join(item.title and what,
-    "shares are of all sequences of the seeds at the chosen learning rate; median and quartiles are of the sequences "
-    .. "with an error", "runs without counts by place need eval.places = true, or trainer eval --places",
+  return { name = "first_error", title = score_tables.make_title(item, what), caption = captions.join(
+    item.title and what, "shares are of all sequences of the seeds at the chosen learning rate; median and quartiles "
+    .. "are of the sequences with an error", "runs without counts by place need eval.places = true, or trainer eval "
+    .. "--places",
     captions.name_rates(study)), corner = item.lines, subs = FIRST_ERRORS,
     columns = lists.map(item.at, function(n) return { title = ("%s %g"):format(axis, n) } end),
     rows = lists.map(list, function(entry)

@@ -26,12 +26,12 @@ M.PALETTE = {
 }
 
 -- The indices in M.PALETTE of an encoding's plain form and of its randomized form, whose line is dashed.
-local PLACES = { none = { 1 }, sincos = { 2, 5 }, sinusoid = { 2, 5 }, relative = { 8, 3 }, alibi = { 7, 4 },
+local PALETTE_INDICES = { none = { 1 }, sincos = { 2, 5 }, sinusoid = { 2, 5 }, relative = { 8, 3 }, alibi = { 7, 4 },
   rope = { 5, 6 }, learned = { 6, 1 }, geometric = { 3 } }
 
 -- The Viridis palette, whose equal steps look equal.
 M.VIRIDIS = { "#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725" }
-local SHADES = 5 -- the first so many of its colours are visible on a light background, the last so many on a dark one
+local SHADES = 5 -- the first five of its colours are visible on a light background, the last five on a dark one
 
 local function find_index(list, value)
   for i, one in ipairs(list) do
@@ -41,25 +41,26 @@ local function find_index(list, value)
   end
 end
 
--- Returns the style of a place in the palette; round 0 has solid lines, each further round other dashes and points.
-local function make_style(place, round)
-  local colour, dark, point = table.unpack(M.PALETTE[place])
+-- Returns the style of an index in the palette; round 0 has solid lines, each further round other dashes and points.
+local function make_style(index, round)
+  local colour, dark, point = table.unpack(M.PALETTE[index])
   return { colour = colour, dark = dark, dash = round == 0 and SOLID or DASHES[(round - 1) % #DASHES + 1],
     point = POINTS[(find_index(POINTS, point) + round - 1) % #POINTS + 1] }
 end
 
--- Returns the style of an encoding's own; nil without one.
+-- Returns the style that is reserved for an encoding; nil if there is none.
 local function find_style(name)
   local base, round = name:gsub("_", "-"):gsub("%-%d+$", ""):gsub("^rand%-", "") -- round 1: a randomized form
-  local place = (PLACES[base] or {})[round + 1]
-  return place and make_style(place, round)
+  local index = (PALETTE_INDICES[base] or {})[round + 1]
+  return index and make_style(index, round)
 end
 
--- Returns the styles of names: first of those with a style of their own, unless an earlier name has that style already.
+-- Returns the styles of names. Names with a reserved style get it, unless an earlier name has it already; then the
+-- other names get the remaining styles.
 function M.choose_styles(names)
   local styles, taken, place = {}, {}, 0
-  -- Gives a style to a name, if no other name has this style, nor the colour `free_colour` (nil: any colour will do).
-  -- Returns whether the name has the style then.
+  -- Gives a style to a name, if no other name has this style or the colour `free_colour` (nil: any colour is allowed).
+  -- Returns whether the name has got the style.
   local function give(name, style, free_colour)
     local look = style and style.colour .. style.dash .. style.point
     local is_free = style and not taken[look] and not taken[free_colour or ""]

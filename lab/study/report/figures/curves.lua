@@ -24,9 +24,9 @@ local quote, number = gnuplot.quote, gnuplot.format_number
 
 M.POINTS = 100 -- the most points of a curve; curves with more points are averaged in groups of neighbours
 
--- In pixels of the files: the least width and height of a panel, the height of a strip, the font (8 points); and of the
--- legend a line, a letter, the rest of an entry.
-local LEAST, LOW, STRIP, FONT, LINE, LETTER, SAMPLE = 200, 190, 62, 11, 14, 6.5, 50
+-- In pixels of the files: the least width and height of a panel, the height of a strip, the font (8 points); and in the
+-- legend the height of a line, the width of a letter, and the width of the rest of an entry.
+local LEAST_WIDTH, LEAST_HEIGHT, STRIP, FONT, LINE, LETTER, SAMPLE = 200, 190, 62, 11, 14, 6.5, 50
 local SHAPE = 0.65 -- height of a panel divided by its width
 local NAME = 12 -- pixels from the top of a picture of the page to the middle of the y axis' name
 local MARKS = 8 -- roughly the most symbols on a curve
@@ -75,15 +75,15 @@ local function make_blocks(figure)
   return blocks
 end
 
--- Returns the words `with ...` for a line. every: one of so many points has a symbol; nil: each point. gnuplot expects
--- the transparency of a colour before red, green and blue.
+-- Returns the words `with ...` for a line. every: the number of points from one symbol to the next, nil: 1. gnuplot
+-- expects the transparency of a colour before red, green and blue.
 local function format_style(style, faint, every)
   local colour, point = faint and "#a8" .. style.colour:sub(2) or style.colour, not faint and style.point
   return ("with %s lw %s dt %s%s lc rgb '%s'"):format(point and "linespoints" or "lines", faint and "1" or "2.2",
     style.dash, point and (" pt %d ps 0.8 pi %d"):format(point, every or 1) or "", colour)
 end
 
--- Returns the lines that set the scale of the y axis, in every panel, since gnuplot retains that of the last panel.
+-- Returns the lines that set the scale of the y axis. Every panel needs them, since gnuplot retains the last scale.
 local function format_scale(axis)
   if axis.zoom then
     local beyond = number(100 + scales.REST)
@@ -127,7 +127,7 @@ local function format_marks(panel, on_page)
   end)), "\n")
 end
 
--- Returns what gnuplot plots in a panel, in the order of drawing, each { words, curve (nil for a level) }.
+-- Returns the parts of gnuplot's plot command for a panel, in the order of drawing: { words, curve (nil for a level) }.
 local function list_parts(panel)
   local parts = lists.map(panel.levels or {}, function(level, i)
     return { ("%s notitle with lines dt %s lw 1.2 lc rgb '#888888'"):format(number(level[1]),
@@ -150,8 +150,8 @@ local function format_plot(texts)
   return #texts > 0 and "plot " .. table.concat(texts, ", \\\n     ") or "plot NaN notitle"
 end
 
--- height: of the panel's picture on the page, where the panel has no title and the name of its y axis is at the top
--- left; nil in files.
+-- Returns the lines that draw a panel. height: the pixels of the panel's picture on the page, where the panel has no
+-- title and the name of its y axis is at the top left; nil in files.
 local function format_panel(panel, height)
   local ylabel, ink = quote(scales.make_label(panel.ylabel, panel.y)), " textcolor rgb '#222222'"
   local lines = { "set xlabel " .. quote(panel.xlabel) .. " offset 0,0.3" .. ink, format_ranges(panel),
@@ -163,7 +163,7 @@ local function format_panel(panel, height)
   return table.concat(lines, "\n")
 end
 
--- height: of format_panel.
+-- Returns the lines that draw a strip. height: as for format_panel.
 local function format_strip(strip, height)
   return ("set format x ''\n%s\nset format x '%% h'"):format(format_panel(lists.merge(strip, {
     xlabel = "" }), height))
@@ -200,27 +200,28 @@ end
 
 -- Returns the lines of gnuplot that draw a figure; and the width and height of the drawing in pixels.
 local function format_drawing(figure)
-  local wide = gnuplot.to_pixels(figure.width or gnuplot.TEXT_WIDTH)
-  local across = math.max(1, math.min(#figure.panels, wide // LEAST))
-  local panel = math.max(LOW, SHAPE * wide / across)
-  local strip = lists.find(figure.panels, function(one) return one.strip end) and STRIP or 0
-  local legend, above = format_legend(lists.filter((M.list_lines(figure)), function(line) return line.title ~= "" end),
-    wide)
-  local height = above + math.ceil(#figure.panels / across) * (panel + strip)
+  local total_width = gnuplot.to_pixels(figure.width or gnuplot.TEXT_WIDTH)
+  local columns = math.max(1, math.min(#figure.panels, total_width // LEAST_WIDTH))
+  local panel_height = math.max(LEAST_HEIGHT, SHAPE * total_width / columns)
+  local strip_height = lists.find(figure.panels, function(one) return one.strip end) and STRIP or 0
+  local titled_lines = lists.filter((M.list_lines(figure)), function(line) return line.title ~= "" end)
+  local legend, legend_height = format_legend(titled_lines, total_width)
+  local total_height = legend_height + math.ceil(#figure.panels / columns) * (panel_height + strip_height)
   local lines = { FRAME, "set key off\nset lmargin 9\nset rmargin 3\nset multiplot" }
-  local function add(left, top, width, high, text)
-    lists.append(lines, { ("set origin %.6f,%.6f\nset size %.6f,%.6f"):format(left / wide, 1 - (top + high) / height,
-      width / wide, high / height), text })
+  local function add(left, top, width, height, text)
+    lists.append(lines, { ("set origin %.6f,%.6f\nset size %.6f,%.6f"):format(left / total_width,
+      1 - (top + height) / total_height, width / total_width, height / total_height), text })
   end
-  for i, one in ipairs(figure.panels) do
-    local left, top = (i - 1) % across * wide / across, above + (i - 1) // across * (panel + strip)
-    add(left, top, wide / across, panel, format_panel(one))
-    if one.strip then
-      add(left, top + panel, wide / across, strip, format_strip(one.strip))
+  for i, panel in ipairs(figure.panels) do
+    local left = (i - 1) % columns * total_width / columns
+    local top = legend_height + (i - 1) // columns * (panel_height + strip_height)
+    add(left, top, total_width / columns, panel_height, format_panel(panel))
+    if panel.strip then
+      add(left, top + panel_height, total_width / columns, strip_height, format_strip(panel.strip))
     end
   end
-  add(0, 0, wide, above, legend)
-  return lists.append(lines, { "unset multiplot" }), wide, height
+  add(0, 0, total_width, legend_height, legend)
+  return lists.append(lines, { "unset multiplot" }), total_width, total_height
 end
 
 -- Returns the script of a figure's files: gnuplot writes <name>.svg, .pdf and .png into its working folder.
@@ -229,7 +230,7 @@ function M.make_script(figure)
   return gnuplot.make_script({ name = figure.name, width = width, height = height, data = blocks, font = FONT }, lines)
 end
 
--- Sizes on the page, in pixels: of a panel; of the panel's margins, of which `levels` replaces `right` if there are
+-- Sizes on the page, in pixels: of a panel; of the panel's margins, where `levels` replaces `right` if there are
 -- levels; of a sample, the smallest picture that gnuplot can draw; and of a strip.
 M.PAGE = { width = 460, height = 300, left = 52, right = 14, levels = 112, top = 28, bottom = 56, sample = { 100, 60 },
   strip = { height = 86, top = 26, bottom = 12 } }

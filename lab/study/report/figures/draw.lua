@@ -12,7 +12,7 @@ local write = require("base.write")
 
 local M = {}
 
-local REST = "; everything but the pictures is written; to install it: apt-get install gnuplot-nox"
+local REMEDY = "; everything but the pictures is written; to install it: apt-get install gnuplot-nox"
 
 -- Returns a message on what this machine lacks for drawing, or nil. With -d gnuplot ignores the user's settings.
 local function find_missing()
@@ -20,8 +20,8 @@ local function find_missing()
   local terminal = lists.find({ "svg", "pdfcairo", "pngcairo" }, function(name)
     return not (" " .. text .. " "):find((" %s "):format(name), 1, true)
   end)
-  return code ~= 0 and "gnuplot is not installed" .. REST
-    or terminal and ("this gnuplot has no terminal %s"):format(terminal) .. REST or nil
+  return code ~= 0 and "gnuplot is not installed" .. REMEDY
+    or terminal and ("this gnuplot has no terminal %s"):format(terminal) .. REMEDY or nil
 end
 
 local function draw(folder, files, names, pages)
@@ -70,8 +70,9 @@ function M.add(files, names, pages)
   return not drawn and on_page or nil, drawn and on_page or {}
 end
 
--- Writes all or none of: files, scripts and pictures of figures, and index.html, whose text make_page(pictures)
--- returns. Adds all to `files`. Returns nil and a message, else changed paths, nil, a message on missing pictures.
+-- Writes `files`, the scripts and pictures of figures, and index.html, whose text make_page(pictures) returns: all of
+-- them or none. Adds all to `files`. Returns the changed paths, nil, and a message if pictures are missing; or nil and
+-- a message.
 function M.write(out, files, figures, make_page)
   lists.append(files, lists.map(figures, function(figure)
     return { path = figure.name .. ".gnuplot", text = figure.script or curves.make_script(figure) }

@@ -14,14 +14,14 @@ local progress = require("lab.study.report.figures.progress")
 local time_to_threshold = require("lab.study.report.tables.time_to_threshold")
 local runs = require("lab.study.read.runs")
 local scales = require("lab.study.report.figures.scales")
-local seeds = require("lab.study.report.figures.seeds")
+local seed_curves = require("lab.study.report.figures.seed_curves")
 local statistics = require("lab.study.read.statistics")
 local score_tables = require("lab.study.report.tables.score_tables")
 local wording = require("base.wording")
 
 local M = {}
 
-local LEAST_RATIO = 20 -- of the longest to the shortest time: if it is smaller, the axis is linear
+local LEAST_RATIO = 20 -- of the longest to the shortest time; the axis is linear if the ratio is smaller
 M.BOLD = "Bold: mean over the seeds of a cell at its chosen learning rate; "
 M.SEEDS = "faint: these seeds; bands: quartiles of the seeds, where there are three or more"
 local SAMPLES = "; of a single seed the 95% Wilson interval of its exact match, over the examples of each length"
@@ -39,7 +39,7 @@ function M.list_points(run, split, factor, ...)
       points[#points + 1] = #numbers == #names and { length, table.unpack(numbers) } or nil
     end
   end
-  return seeds.sort(points)
+  return seed_curves.sort(points)
 end
 
 -- Returns the confidence interval of a run's exact match over examples, as points { x, low, high }; nil without one.
@@ -66,7 +66,7 @@ function M.make_levels(task, metric)
 end
 
 -- Marks the training lengths of a run: a vertical line at the longest length, and a shaded range of the lengths on
--- which all runs of the panel were trained. Adds nothing without known lengths, or on other axes.
+-- which all runs of the panel were trained. Adds nothing if the lengths are unknown or the axis is another.
 local function add_training(panel, run)
   local lengths = run.axis == "length" and runs.get_lengths(run, "train") or {}
   if #lengths == 0 then
@@ -94,8 +94,8 @@ local function add_cell(panel, cell, title, style, scored)
   panel.thinned = panel.thinned or found[1] and #found[1] > curves.POINTS
   local samples = #shown == 1 and make_sample_band(shown[1], scored) or nil
   panel.samples = panel.samples or samples ~= nil
-  seeds.add_curves(panel, found, style, title, { mean = seeds.average(found), band = samples
-    or seeds.find_quartiles(found), cell = cell.number })
+  seed_curves.add_curves(panel, found, style, title, { mean = seed_curves.average(found), band = samples
+    or seed_curves.find_quartiles(found), cell = cell.number })
 end
 
 function M.make_legend(study, axis, names, styles)
@@ -137,25 +137,26 @@ function M.make_by_length(study, item)
   if #figure.panels == 0 then
     return nil
   end
-  local function any(field)
+  local function has_panel_with(field)
     return lists.find(figure.panels, function(panel) return panel[field] end)
   end
   local axis = figure.panels[1].xlabel
   local strips = lists.map(figure.panels, function(panel) return panel.strip end)
   lists.append(figure.legend, lists.drop_repeats(lists.collect(strips, function(strip) return strip.legend end)))
   figure.title = score_tables.make_title(item, ("%s by %s"):format(entries.name_metric(study), axis))
-  figure.caption = captions.join(M.BOLD .. M.SEEDS .. (any("samples") and SAMPLES or ""), captions.name_answers(study),
-    captions.name_rates(study), axis == "length" and "Shaded: lengths of training, up to the longest (dashed)",
+  figure.caption = captions.join(M.BOLD .. M.SEEDS .. (has_panel_with("samples") and SAMPLES or ""),
+    captions.name_answers(study), captions.name_rates(study),
+    axis == "length" and "Shaded: lengths of training, up to the longest (dashed)",
     strips[1] and novelty_strip.CAPTION,
     lists.find(figure.panels, function(panel) return #panel.levels > 0 end)
       and "Flat lines: chance, and the majority baseline where it is higher",
-    any("thinned") and ("Neighbouring lengths are averaged, so that a curve has at most %d points"):format(
+    has_panel_with("thinned") and ("Neighbouring lengths are averaged, so that a curve has at most %d points"):format(
       curves.POINTS))
   return figure
 end
 
 -- Returns the evaluations of a run during training as points { seconds of training, score }.
-local function list_timed(run, metric)
+local function list_timed_scores(run, metric)
   local clock = runs.read_clock(run)
   return lists.map(run.during, function(point)
     local seconds = time_to_threshold.interpolate_seconds(clock, point.step)
@@ -175,10 +176,10 @@ local function average_timed(timed)
   return mean
 end
 
--- Returns the times of runs to a threshold: { reached, runs, median, fastest }: the numbers of runs that reach the
--- threshold and of all; the median and the least time, in seconds. In the median, runs that never reach the threshold
--- count as slower than all others. median is nil if it is the time of such a run, fastest if no run reaches the
--- threshold.
+-- Returns the times of runs to a threshold: { reached, runs, median, fastest }: the number of runs that reach the
+-- threshold and of all runs; the median and the least time, in seconds. In the median, runs that never reach the
+-- threshold count as slower than all others. median is nil if it is the time of such a run; fastest is nil if no run
+-- reaches the threshold.
 local function measure_times(timed, threshold)
   local times = lists.map(timed, function(points)
     return time_to_threshold.find_first(points, threshold) or math.huge
@@ -195,9 +196,9 @@ end
 
 local function tabulate_times(study, item, times, threshold)
   local rows = lists.map(score_tables.list_along(study, item, item.lines), function(line)
-    local own = times[line.name]
-    return { line.label, ("%d of %d"):format(own.reached, own.runs), format_time(own.median), format_time(own.fastest),
-      cell = line.cell, missing = own.runs == 0 }
+    local time = times[line.name]
+    return { line.label, ("%d of %d"):format(time.reached, time.runs), format_time(time.median),
+      format_time(time.fastest), cell = line.cell, missing = time.runs == 0 }
   end)
   local titles = lists.map({ item.slow, item.fast }, function(name)
     return score_tables.label(study, item.lines, name)
@@ -207,11 +208,11 @@ local function tabulate_times(study, item, times, threshold)
     return slow[key] and fast[key] and ("%.1f times"):format(slow[key] / fast[key]) or entries.MISSING
   end)
   rows[#rows + 1] = lists.append({ table.concat(titles, " / "), "" }, ratios)
-  local about = ("Runs at the chosen learning rate; the first evaluation at or above %g%%; runs that never get there "
+  local caption = ("Runs at the chosen learning rate; the first evaluation at or above %g%%; runs that never get there "
     .. "count as longer than any in the median%s"):format(threshold, item.published
     and ("; the paper prints a ratio of %g"):format(item.published) or "")
   local title = ("Training time to %g%% %s"):format(threshold, entries.name_metric(study))
-  local model = entries.tabulate({ title = score_tables.make_title({ where = item.where }, title), about = about,
+  local model = entries.tabulate({ title = score_tables.make_title({ where = item.where }, title), caption = caption,
     heads = { item.lines, "runs", "median", "fastest" }, rows = rows })
   model.rows[#rows].last = true
   return model
@@ -226,13 +227,13 @@ function M.make_by_time(study, item)
   local times, styles = {}, M.choose_styles(study, item.lines)
   for _, line in ipairs(score_tables.list_along(study, item, item.lines)) do
     local timed = lists.map(runs.get_chosen_runs(line.cell), function(run)
-      local points = list_timed(run, study.scored.metric)
+      local points = list_timed_scores(run, study.scored.metric)
       return #points > 0 and points or nil
     end)
     for _, points in ipairs(timed) do
       panel.x[1], panel.x[2] = math.min(panel.x[1], points[1][1]), math.max(panel.x[2], points[#points][1])
     end
-    seeds.add_curves(panel, timed, styles[line.name], line.label, { mean = average_timed(timed),
+    seed_curves.add_curves(panel, timed, styles[line.name], line.label, { mean = average_timed(timed),
       cell = line.cell and line.cell.number })
     times[line.name] = measure_times(timed, threshold)
   end
@@ -251,7 +252,7 @@ end
 -- `show` is "max", the best and the mean. line_name: the value, or false for an item without this axis.
 local function make_curves(study, item, line_name, style)
   local values = score_tables.list_along(study, item, item.x, line_name and { [item.lines] = line_name })
-  local points = seeds.sort(lists.map(values, function(value)
+  local points = seed_curves.sort(lists.map(values, function(value)
     local summary = value.cell and value.cell.summary
     return summary and summary.best_score and summary.best_rate
       and { score_tables.parse_number(value.name), summary, value.cell.number } or nil
@@ -270,9 +271,9 @@ local function make_curves(study, item, line_name, style)
     local band = make_curve(nil, nil, function(summary) return summary.best_rate.least, summary.best_rate.most end)
     return { median and lists.update(median, { band = band.points }) }
   end
-  local front = line_name and name .. ", " or ""
-  return { make_curve(front .. "best", "solid", function(summary) return summary.best_score end),
-    make_curve(front .. "mean", "(3,3)", function(summary) return summary.best_rate.mean end) }
+  local prefix = line_name and name .. ", " or ""
+  return { make_curve(prefix .. "best", "solid", function(summary) return summary.best_score end),
+    make_curve(prefix .. "mean", "(3,3)", function(summary) return summary.best_rate.mean end) }
 end
 
 -- Returns an axis (scales.lua) over the ticks with a margin; logarithmic, to base 2, if all ticks are positive.

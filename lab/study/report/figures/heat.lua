@@ -23,7 +23,7 @@ local function make_image(values, columns)
   return { lines, "matrix with image" }
 end
 
--- Neighbours of a row that have equal values share a box.
+-- Makes a layer of boxes. Neighbours of a row that have equal values share a box.
 local function make_boxes(values, columns)
   local lines, first = {}, 1
   for i, value in ipairs(values) do
@@ -41,8 +41,8 @@ function M.measure_names(names, letter)
   return 24 + (letter or LETTER) * lists.max(names, function(name) return utf8.len(escape.plain(name)) end)
 end
 
--- Returns names as consecutive tics from `first` on; gnuplot reads the label of a tic as a format. most: of the names,
--- at most so many get a tic, at equal distances; nil: all.
+-- Returns names as consecutive tics from `first` on; gnuplot reads the label of a tic as a format. most: the most tics,
+-- which are at equal distances; nil: each name has a tic.
 function M.format_tics(names, first, most)
   local step = math.ceil(#names / (most or #names))
   return table.concat(lists.map(names, function(name, i)
@@ -74,9 +74,9 @@ function M.draw_weights(values, rows, title)
   return M.draw(values, rows, ("%s, to %.2g"):format(title, peak), { 0, math.max(peak, 1e-9) })
 end
 
--- Returns a panel of { rows, values }: closed cells (-inf) white; in the title, unless all others are 0, their range,
--- extended down to 0.
-function M.draw_open(title, matrix)
+-- Returns a panel of a matrix { rows, values }, whose closed cells (-inf) are white. The colours begin at 0 or at the
+-- least value, if that is negative. The title has the range of the values, unless all of them are 0.
+function M.draw_matrix(title, matrix)
   local values = lists.map(matrix.values, function(value) return value > -math.huge and value or NAN end)
   local least, largest = scales.find_range({ values })
   local from = math.min(least, 0)
@@ -85,9 +85,9 @@ function M.draw_open(title, matrix)
   return M.draw(values, matrix.rows, title .. range, { from, to })
 end
 
--- Returns the panel of M.draw_open for the first `columns` cells of each row; a closed cell is false.
+-- Returns the panel of M.draw_matrix for the first `columns` cells of each row; a closed cell is false.
 function M.draw_cells(title, rows, columns)
-  return M.draw_open(title, { rows = #rows, values = lists.collect(rows, function(row)
+  return M.draw_matrix(title, { rows = #rows, values = lists.collect(rows, function(row)
     return lists.map({ table.unpack(row, 1, columns) }, function(cell) return cell or -math.huge end)
   end) })
 end

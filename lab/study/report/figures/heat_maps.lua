@@ -27,7 +27,7 @@ local ALONE = 330 -- least width of a single panel, for the texts above
 local MOST_COLUMNS = 16 -- of a table, and of squares with numbers
 local NAN = 0 / 0
 
--- Returns the evaluated conditions of a run on these axes, which are no axes of the grid: { by, value, trained }.
+-- Returns the evaluated conditions of a run on axes of evaluations, by name: { by, value, trained }.
 local function list_conditions(run, study, names)
   local metric, factor = study.scored.metric, metrics.by_name[study.scored.metric].factor
   local function make(by, value, trained)
@@ -116,7 +116,8 @@ local function measure_side(count, least)
   return math.max(least, math.min(SQUARE * count, MOST))
 end
 
--- Returns the script of a picture. along: { rows, columns }, names.
+-- Returns the script of a picture. along: { rows, columns }, the names of both; words: { name, title, range, unit,
+-- form, framed } of the picture.
 local function make_script(maps, along, item, words)
   local rows, columns = #along.rows, #along.columns
   local drawn = lists.map(maps, function(map)
@@ -151,7 +152,7 @@ local function make_csv(study, item, maps, rows, columns)
 end
 
 -- Returns the table of all maps; nil if it has too many columns.
-local function tabulate(item, maps, along, title, about, form)
+local function tabulate(item, maps, along, title, caption, form)
   if #along.columns > MOST_COLUMNS then
     return nil
   end
@@ -163,7 +164,7 @@ local function tabulate(item, maps, along, title, about, form)
       end))
     end)
   end)
-  return entries.tabulate({ title = title, about = about, heads = lists.join({ item.rows }, along.columns),
+  return entries.tabulate({ title = title, caption = caption, heads = lists.join({ item.rows }, along.columns),
     rows = rows })
 end
 

@@ -75,7 +75,7 @@ end
 -- Returns the script of a picture:
 --   name                 of the files
 --   title, note          lines above the panels
---   panel, wide          height of a panel in pixels, and its width; nil: as the height
+--   panel, wide          height and width of a panel in pixels; wide = nil: as the height
 --   settings             lines of the script after SETTINGS, or nil
 --   left, bottom         pixels to the left of all panels and below them; nil: as usual
 --   across, down         pixels between panels of a row, and between rows; nil: as usual

@@ -13,7 +13,7 @@ local metrics = require("lab.study.read.metrics")
 local time_to_threshold = require("lab.study.report.tables.time_to_threshold")
 local runs = require("lab.study.read.runs")
 local scales = require("lab.study.report.figures.scales")
-local seeds = require("lab.study.report.figures.seeds")
+local seed_curves = require("lab.study.report.figures.seed_curves")
 local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
@@ -89,8 +89,8 @@ local function make_value_panels(study, item, value, splits, styles)
       for _, points in ipairs(found) do
         panel.x[2] = math.max(panel.x[2], points[#points][1] * 1.02)
       end
-      seeds.add_curves(panel, found, styles[entry.name], entry.label, { mean = seeds.average(found),
-        band = seeds.find_quartiles(found), cell = entry.cell.number })
+      seed_curves.add_curves(panel, found, styles[entry.name], entry.label, { mean = seed_curves.average(found),
+        band = seed_curves.find_quartiles(found), cell = entry.cell.number })
     end
   end
   for split, panel in pairs(panels) do

@@ -52,11 +52,11 @@ end
 
 -- Returns the distance of a value of the x axis from the picture's left edge, as a share of the picture's width.
 local function compute_share(figure, panel, value)
-  local function place(one)
-    return panel.x.log and math.log(one) or one
+  local function scale(x)
+    return panel.x.log and math.log(x) or x
   end
-  local from, to = place(panel.x[1]), place(panel.x[2])
-  local share = to > from and (place(value) - from) / (to - from) or 0.5
+  local from, to = scale(panel.x[1]), scale(panel.x[2])
+  local share = to > from and (scale(value) - from) / (to - from) or 0.5
   return (curves.PAGE.left + (curves.get_right_edge(figure) - curves.PAGE.left) * share) / curves.PAGE.width
 end
 

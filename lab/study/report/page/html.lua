@@ -30,7 +30,7 @@ local function make_cell(entry, i)
     return ("<td>%s</td>"):format(text)
   elseif entry.number then
     text = ('<a href="#cell-%d"%s>%s</a>'):format(entry.number,
-      entry.about and (' title="%s"'):format(escape.html(entry.about)) or "", text)
+      entry.note and (' title="%s"'):format(escape.html(entry.note)) or "", text)
   end
   local class = entry.missing and ' class="missing"' or entry.best and ' class="best"' or ""
   local detail = entry.detail and (" <small>%s</small>"):format(escape.html(entry.detail)) or ""
@@ -64,8 +64,8 @@ end
 function M.make_table(model, heading)
   local parts = {}
   parts[1] = model.title ~= heading and escape.html(model.title) or nil
-  parts[#parts + 1] = model.about and model.about ~= model.title and escape.html(model.about) or nil
-  local between = model.about and model.about:find("^%u") and ". " or ": "
+  parts[#parts + 1] = model.caption and model.caption ~= model.title and escape.html(model.caption) or nil
+  local between = model.caption and model.caption:find("^%u") and ". " or ": "
   local caption = #parts > 0 and ("<caption>%s</caption>"):format(table.concat(parts, between)) or ""
   local rows = lists.map(model.rows, function(row) return make_row(model, row) .. "\n" end)
   return M.wrap(model.title or heading, ("<table>\n%s\n<thead>%s</thead>\n<tbody>\n%s</tbody></table>"):format(caption,
@@ -95,7 +95,7 @@ local function drop_repeated_symbols(text)
 end
 
 -- Makes a page that needs no other files, with light and dark colours, for screen and print. page: { title, lead,
--- sections = { { title, body } } }, where lead and bodies are HTML. page.css and page.js are beside this module.
+-- sections = { { title, body } } }, where lead and bodies are HTML. page.css and page.js are next to this module.
 function M.make_page(page)
   local style = read_file("page.css"):gsub("LIGHT", colours.LIGHT):gsub("DARK", colours.DARK)
   local script = read_file("page.js")

@@ -18,7 +18,7 @@ local SETS = { "validation", "train", "test", "in_distribution", "between", "bey
 local NAMES = { "exact_match", "accuracy", "accuracy_teacher_forced" }
 local SHORT = { accuracy_teacher_forced = "teacher-forced" } -- a shorter name for a metric next to accuracy
 
--- Returns the evaluation of a run whose split is this set, as opposed to an evaluation with the role of `test`.
+-- Returns the evaluation of a run on exactly this set; nil if the evaluation only takes the place of `test`.
 local function find_evaluation(run, set)
   local evaluation = runs.get_evaluation(run, set)
   return evaluation and evaluation.split == set and evaluation or nil
@@ -55,8 +55,8 @@ local function list_metrics(study, sets)
   end)
 end
 
-local OWN = "exact match and accuracy are of the answers that the model gives by itself, teacher-forced accuracy is of "
-  .. "tokens whose target is known up to them"
+local ANSWERS = "exact match and accuracy are of the answers that the model gives by itself, teacher-forced accuracy "
+  .. "is of tokens whose target is known up to them"
 
 -- Describes the grid that most runs have on each set: "sets: validation (mean over 8 lengths 1..8)".
 local function describe_grids(study, sets)
@@ -69,7 +69,7 @@ local function describe_grids(study, sets)
 end
 
 local function explain_numbers(names, parts)
-  local texts = { lists.has(names, "accuracy") and lists.has(names, "accuracy_teacher_forced") and OWN or nil }
+  local texts = { lists.has(names, "accuracy") and lists.has(names, "accuracy_teacher_forced") and ANSWERS or nil }
   texts[#texts + 1] = parts and "the set test has the parts in_distribution and beyond" or nil
   return table.concat(texts, "; ")
 end
@@ -100,7 +100,7 @@ function M.make_cells_table(study)
     end) }
   end)
   return { name = "measured", title = "Every set and metric in percent: medians over seeds at the chosen learning rate",
-    about = captions.join(explain_numbers(names, parts), captions.name_answers(study), captions.name_rates(study),
+    caption = captions.join(explain_numbers(names, parts), captions.name_answers(study), captions.name_rates(study),
       describe_grids(study, sets)), corner = "cell", subs = subs, columns = entries.make_columns(sets), rows = rows,
       notes = {} }
 end

@@ -32,7 +32,7 @@ local function join_scored(study, describe)
   return texts[1] and table.concat(lists.drop_repeats(texts), " or ") or nil
 end
 
--- Returns a text on the study's grid, as "mean over 9 lengths 60..500, beyond training"; nil without scores.
+-- Returns a text on the study's grid, such as "mean over 9 lengths 60..500, beyond training"; nil without scores.
 function M.name_grid(study)
   local usual, others = study.grid, false
   local place = join_scored(study, function(run, cell)
@@ -56,7 +56,7 @@ function M.name_answers(study)
   return join_scored(study, function(run) return describe_answers(run, study.scored.metric) end)
 end
 
--- Returns a text on the number of passes at which runs were scored; nil if no run stops by the example.
+-- Returns a text on the number of passes at which runs were scored; nil if no run uses the oracle.
 function M.name_stopping(study)
   return join_scored(study, function(run)
     return stopping.uses_oracle(run) and "stopped by the oracle: as many passes as the task length" or nil
@@ -64,14 +64,15 @@ function M.name_stopping(study)
 end
 
 -- Returns the evaluation by which a cell's learning rate was chosen; nil without several rates.
-local function find_choosing(cell)
+local function find_deciding_evaluation(cell)
   local choice, run = cell.summary.choice, cell.summary.best_run
   return run and choice.rates > 1 and runs.get_evaluation(run, choice.set) or nil
 end
 
--- Returns the words after "chosen" on the examples by which a cell's learning rate was chosen; nil without a choice.
+-- Returns the words that follow "chosen": the examples by which a cell's learning rate was chosen; nil without a
+-- choice.
 local function describe_choice(cell)
-  local choice, evaluation = cell.summary.choice, find_choosing(cell)
+  local choice, evaluation = cell.summary.choice, find_deciding_evaluation(cell)
   if not evaluation then
     return nil
   elseif choice.is_scored then
@@ -81,9 +82,10 @@ local function describe_choice(cell)
   return M.name_examples(cell.summary.best_run, evaluation) .. (is_beyond and ", beyond training" or "")
 end
 
--- Returns the set that chose a cell's learning rate, marked if it is beyond training or the scored set; nil: no choice.
+-- Returns the set by which a cell's learning rate was chosen, marked if it is beyond training or is the scored set; nil
+-- without a choice.
 function M.name_chosen(cell)
-  local choice, evaluation = cell.summary.choice, find_choosing(cell)
+  local choice, evaluation = cell.summary.choice, find_deciding_evaluation(cell)
   return evaluation and evaluation.split .. (choice.is_beyond and evaluation.split ~= "beyond" and " (beyond training)"
     or "") .. (choice.is_scored and " (scored)" or "")
 end

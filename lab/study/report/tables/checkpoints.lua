@@ -15,7 +15,7 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-local LATE = 10 -- number of last evaluations during training of which the median is shown
+local LATE = 10 -- the median of so many last evaluations during training is shown
 
 -- Returns the median of a run's scores in its last evaluations during training; nil if none has the metric.
 local function compute_late_score(run, metric)
@@ -57,17 +57,17 @@ end
 
 function M.make_cells_table(study)
   local chosen = lists.collect(study.cells, runs.get_chosen_runs)
-  local kept = lists.find(chosen, function(run) return run.best end)
-  if not kept then
+  local run_with_best = lists.find(chosen, function(run) return run.best end)
+  if not run_with_best then
     return nil
   end
-  local about = ("last: at the last step; best: at the best checkpoint by %s in evaluations during training; late: the "
-    .. "median of the last %d evaluations during training, each over its own lengths; steps and tokens are those of "
-    .. "the whole training"):format(metrics.by_name[kept.best.metric].title, LATE)
+  local caption = ("last: at the last step; best: at the best checkpoint by %s in evaluations during training; late: "
+    .. "the median of the last %d evaluations during training, each over its own lengths; steps and tokens are those "
+    .. "of the whole training"):format(metrics.by_name[run_with_best.best.metric].title, LATE)
   return entries.tabulate({ name = "checkpoints",
     title = ("Last, best and late: %s in %s, medians over seeds at the chosen learning rate"):format(
       entries.name_metric(study), metrics.by_name[study.scored.metric].unit),
-    about = captions.join(about, captions.describe(study, true)),
+    caption = captions.join(caption, captions.describe(study, true)),
     heads = { "cell", "last", "best", "late", "step of the best", "steps", "tokens" },
     rows = lists.map(study.cells, function(cell) return make_row(study, cell) end) })
 end

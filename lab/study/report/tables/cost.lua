@@ -18,12 +18,12 @@ local MOST_RATES = 4 -- the most rates that are listed one by one
 
 function M.compute(study, cell, run)
   local plan, steps = study.get_plan and study.get_plan(cell), run.test and run.test.step or run.facts.step
-  local taken = { parameters = run.facts.parameters or plan and plan.parameters }
+  local cost = { parameters = run.facts.parameters or plan and plan.parameters }
   if plan and steps then
-    taken.tokens, taken.flops = plan.mean_tokens * plan.train.batch * steps, plan.flops_per_step * steps
-    taken.bound = plan.task.data and not plan.task.data.made or false
+    cost.tokens, cost.flops = plan.mean_tokens * plan.train.batch * steps, plan.flops_per_step * steps
+    cost.bound = plan.task.data and not plan.task.data.made or false
   end
-  return taken
+  return cost
 end
 
 function M.format_count(value)
@@ -48,14 +48,14 @@ local function format_rates(rates)
 end
 
 local function make_row(study, cell)
-  local best, top, hours = cell.summary.best_rate, cell.summary.best_run, cell.summary.hours
-  local taken = top and M.compute(study, cell, top) or {}
-  local bound, time = taken.bound and "at most " or "", hours.mean and 3600 * hours.mean
+  local best_rate, best_run, hours = cell.summary.best_rate, cell.summary.best_run, cell.summary.hours
+  local cost = best_run and M.compute(study, cell, best_run) or {}
+  local bound, time = cost.bound and "at most " or "", hours.mean and 3600 * hours.mean
   return { score_tables.format_key(study, cell), format_rates(cell.summary.rates),
-    best and ("%g"):format(best.rate) or entries.MISSING,
-    captions.name_chosen(cell) or top and "one rate" or entries.MISSING, M.format_count(taken.parameters),
-    taken.tokens and bound .. M.format_count(taken.tokens) or "not known",
-    taken.flops and bound .. ("%.2e"):format(taken.flops) or "not known",
+    best_rate and ("%g"):format(best_rate.rate) or entries.MISSING,
+    captions.name_chosen(cell) or best_run and "one rate" or entries.MISSING, M.format_count(cost.parameters),
+    cost.tokens and bound .. M.format_count(cost.tokens) or "not known",
+    cost.flops and bound .. ("%.2e"):format(cost.flops) or "not known",
     time and wording.format_duration(time) or entries.MISSING,
     time and wording.format_duration(time * hours.count) or entries.MISSING, cell = cell }
 end
@@ -64,9 +64,9 @@ function M.make_cells_table(study)
   if not lists.find(study.cells, function(cell) return cell.summary.best_run end) then
     return nil
   end
-  local about = "Tokens and operations (FLOPs) of training are those of one run: means over its training lengths, "
+  local caption = "Tokens and operations (FLOPs) of training are those of one run: means over its training lengths, "
     .. "times its steps. Times are of training, evaluation excluded: the mean of a run, and all together."
-  return entries.tabulate({ name = "cost", title = "What it took", about = about, heads = { "cell", "rates tried",
+  return entries.tabulate({ name = "cost", title = "What it took", caption = caption, heads = { "cell", "rates tried",
     "chosen", "chosen on", "parameters", "tokens", "FLOPs", "run time", "all runs" },
     rows = lists.map(study.cells, function(cell) return make_row(study, cell) end) })
 end

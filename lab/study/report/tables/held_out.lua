@@ -1,6 +1,6 @@
 -- Tables of held-out results in addition to the score: the share of trained examples; exact matches of finer conditions
--- that have examples of their own, such as carries within counts of digits; and scores by the noise on embeddings, or
--- by the number of passes.
+-- that have examples of their own, such as counts of carries for each count of digits; and scores by the noise on
+-- embeddings, or by the number of passes.
 --
 -- Input: a study with its cells read (cells.lua). Output: tables as in score_tables.lua, none if runs lack such
 -- numbers. All numbers are of runs at the chosen learning rate.
@@ -62,19 +62,19 @@ local function tabulate_trained(study)
     return text and { score_tables.format_key(study, cell), text, cell = cell }
   end)
   return #rows > 0 and entries.tabulate({ name = "trained",
-    title = ("Examples that were trained on, by %s"):format(axis), about = novel
+    title = ("Examples that were trained on, by %s"):format(axis), caption = novel
     and "they are left out (eval.novel); a number without others has no accuracy" or nil, heads = { "cell",
     "share of the examples" }, rows = rows }) or nil
 end
 
--- Returns the further axes of conditions whose number on the first axis alone is another condition.
+-- Returns the further axes of conditions whose number on the first axis is also a condition without further axes.
 local function list_finer_axes(study)
   local names = {}
   for _, cell in ipairs(study.cells) do
     local list = list_conditions(study, cell)
-    local whole = lists.index_by(lists.filter(list, function(one) return one.alone end), function(one) return one.n end)
+    local has_alone = lists.to_set(lists.map(list, function(one) return one.alone and one.n or nil end))
     for _, one in ipairs(list) do
-      for name in pairs(whole[one.n] and one.by or {}) do
+      for name in pairs(has_alone[one.n] and one.by or {}) do
         names[#names + 1] = name ~= one.axis and name or nil
       end
     end
@@ -83,8 +83,9 @@ local function list_finer_axes(study)
   return lists.drop_repeats(names)
 end
 
--- Whether a table by an axis includes a condition: its frame (the width to which numbers are padded) must be `frame`;
--- nil: it has only the frame of training, unnamed. A table by frames includes conditions without further axes.
+-- Whether a table by an axis includes a condition. frame: the condition's frame, the width to which numbers are padded;
+-- nil: the condition names no frame, and has that of training. A table by frames includes conditions without further
+-- axes.
 local function is_included(one, axis, frame)
   if axis ~= runs.FRAME then
     return one.by[runs.FRAME] == frame
@@ -92,8 +93,8 @@ local function is_included(one, axis, frame)
   return not lists.find(canonical.sort_keys(one.by), function(name) return name ~= axis and name ~= one.axis end)
 end
 
--- Returns { [number on an axis] = the shares of exact matches of a cell's conditions with it }; and { [number] =
--- whether the number is beyond training }.
+-- Returns { [number on an axis] = the shares of exact matches of a cell's conditions with that number }; and { [number]
+-- = whether the number is beyond training }.
 local function list_matches(study, cell, axis, frame)
   local matches, beyond = {}, {}
   for _, one in ipairs(list_conditions(study, cell)) do
@@ -136,11 +137,11 @@ local function tabulate_axis(study, axis, frame)
       return entries.make_entry(study.cells[j], mean, nil, mean and ("%.1f"):format(mean) or entries.MISSING)
     end) }
   end)
-  local about = "the mean over the other numbers that were evaluated with it, of examples drawn for each; (beyond): no "
-    .. "training example gets as far"
+  local caption = "the mean over the other numbers that were evaluated with it, of examples drawn for each; (beyond): "
+    .. "no training example gets as far"
   if axis == runs.FRAME then
-    about = "the mean over the digits that fit; places of a number, 0: no padding. Scores and curves are of the frame "
-      .. "of training, where more digits are no longer sequences"
+    caption = "the mean over the digits that fit; places of a number, 0: no padding. Scores and curves are of the "
+      .. "frame of training, where more digits are no longer sequences"
   end
   local name, where = "by_" .. axis, ""
   if frame then
@@ -148,7 +149,7 @@ local function tabulate_axis(study, axis, frame)
     where = frame > 0 and (" in a frame of %d"):format(frame) or " without padding"
   end
   return complete_table(study, { name = name, title = ("Exact match in percent by %s%s"):format(axis, where),
-    about = about, corner = axis, rows = rows })
+    caption = caption, corner = axis, rows = rows })
 end
 
 -- The tables by level: the name of the level, the end of the title, the end of the explanation.
@@ -189,7 +190,7 @@ local function tabulate_level(study, name, subject, explanation)
   end)
   local title = ("%s in %s by %s"):format(metric.title:gsub("^%l", string.upper), metric.unit, subject)
   return #rows > 0 and complete_table(study, { name = "by_" .. name, title = title, corner = name, rows = rows,
-    about = "the mean over the runs; " .. explanation }) or nil
+    caption = "the mean over the runs; " .. explanation }) or nil
 end
 
 function M.make_tables(study)

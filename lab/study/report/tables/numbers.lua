@@ -16,7 +16,8 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- Returns the numbers' axis: of the first run with a score in this part of the study, or else in the whole; or nil.
+-- Returns the axis of the numbers: that of the first run with a score in this part of the study, or else in the whole
+-- study; nil without such a run.
 function M.find_axis(study)
   local run = cells.list_scored_runs(study)[1] or cells.list_scored_runs(study.whole)[1]
   return run and run.axis
@@ -45,7 +46,8 @@ local function make_entry(study, item, cell, key, n, published)
     or entry
 end
 
--- Makes rows of results that the paper quotes. about of a row: the source, and numbers without a column.
+-- Makes rows of results that the paper quotes. The field `source` of a row has the source, and numbers without a
+-- column.
 local function make_quoted_rows(study, item, axis, published)
   local where, metric = entries.translate(item.where or {}, item.names), study.scored.metric
   local quoted = lists.filter(published and published.rows or {}, function(line)
@@ -61,14 +63,14 @@ local function make_quoted_rows(study, item, axis, published)
       return not shown[line[axis]] and ("%s: %s"):format(line[axis] or "?", line[metric] or "?") or nil
     end)
     return { title = lines.key .. " (quoted)", cells = columns,
-      about = table.concat(lists.join({ lines[1].quoted }, others), "; ") }
+      source = table.concat(lists.join({ lines[1].quoted }, others), "; ") }
   end)
 end
 
 function M.make_table(study, item, published)
-  local known = M.find_axis(study)
-  local axis = known or "length"
-  published = known and published -- the paper's numbers can be shown only if some run names the axis
+  local run_axis = M.find_axis(study)
+  local axis = run_axis or "length"
+  published = run_axis and published -- the paper's numbers can be shown only if some run names the axis
   local columns = entries.make_columns(lists.map(item.at, function(n) return score_tables.label(study, axis, n) end))
   local rows = lists.map(score_tables.list_along(study, item, item.rows), function(row)
     return { title = row.label, cells = lists.map(item.at, function(n)
@@ -77,7 +79,7 @@ function M.make_table(study, item, published)
   end)
   local notes = entries.collect_notes(rows, columns)
   for _, row in ipairs(make_quoted_rows(study, item, axis, published)) do
-    notes[#notes + 1] = ("%s: the paper took it from %s"):format(row.title, row.about)
+    notes[#notes + 1] = ("%s: the paper took it from %s"):format(row.title, row.source)
     rows[#rows + 1] = row
   end
   local what = ("%s in %s by %s, mean and standard deviation (n - 1) over seeds at the chosen learning rate"):format(

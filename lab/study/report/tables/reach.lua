@@ -32,10 +32,10 @@ local function list_points(run, metric)
   return points
 end
 
--- Returns the greatest length of the points whose number at index `at` meets the criterion; 0 if none does.
-local function find_greatest(points, at, criterion)
+-- Returns the greatest length of the points whose number at `index` meets the criterion; 0 if none does.
+local function find_greatest(points, index, criterion)
   return lists.max(points, function(point)
-    return metrics.generalises(point[at] or point[2], criterion) and point[1] or 0
+    return metrics.generalises(point[index] or point[2], criterion) and point[1] or 0
   end)
 end
 
@@ -56,12 +56,12 @@ end
 -- Returns the share of seeds that generalise as text: "2 of 3 (21% to 94%)", with its 95% interval.
 local function format_share(list)
   local judged = lists.filter(list, function(run) return run.generalises ~= nil end)
-  local good = lists.count(judged, function(run) return run.generalises end)
+  local count = lists.count(judged, function(run) return run.generalises end)
   if #judged == 0 then
     return entries.MISSING
   end
-  local low, high = statistics.compute_wilson(good / #judged, #judged)
-  return ("%d of %d (%.0f%% to %.0f%%)"):format(good, #judged, 100 * low, 100 * high)
+  local low, high = statistics.compute_wilson(count / #judged, #judged)
+  return ("%d of %d (%.0f%% to %.0f%%)"):format(count, #judged, 100 * low, 100 * high)
 end
 
 local function make_row(study, cell)
@@ -87,13 +87,14 @@ function M.make_cells_table(study)
   if not is_measured then
     return nil
   end
-  local about = ("a seed's reach is the greatest evaluated length with %s; it misses this at all greater lengths, and "
-    .. "may miss it at smaller ones; median: of an even number of seeds the lower one of the middle two; at most: the "
-    .. "largest reach if every exact match were at the upper end of its 95%% interval over examples; generalise: seeds "
-    .. "whose score meets the criterion, with the 95%% Wilson interval"):format(metrics.format_criterion(criterion))
+  local caption = ("a seed's reach is the greatest evaluated length with %s; it misses this at all greater lengths, "
+    .. "and may miss it at smaller ones; median: of an even number of seeds the lower one of the middle two; at most: "
+    .. "the largest reach if every exact match were at the upper end of its 95%% interval over examples; generalise: "
+    .. "seeds whose score meets the criterion, with the 95%% Wilson interval"):format(
+    metrics.format_criterion(criterion))
   return entries.tabulate({ name = "reach",
     title = "Reach: the length up to which seeds at the chosen learning rate generalise",
-    about = captions.join(about, captions.name_rates(study)),
+    caption = captions.join(caption, captions.name_rates(study)),
     heads = { "cell", "median", "least to most", "at most", "generalise" },
     rows = lists.map(study.cells, function(cell) return make_row(study, cell) end) })
 end

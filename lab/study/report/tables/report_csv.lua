@@ -20,19 +20,19 @@ local LENGTH_COLUMNS = lists.append(lists.join({ "step", "split", "length", "exa
   evaluations.MEASURES), { "axis", "novel_positions", "novel_distances", "novel_keys",
     "seen_sequences", "seen_labels", "seen_tokens" })
 
-local FRONT = lists.append(lists.join({ "seed" }, seeds.COLUMNS), { "learning_rate" })
+local FIRST_COLUMNS = lists.append(lists.join({ "seed" }, seeds.COLUMNS), { "learning_rate" })
 
 -- Makes a line: the study, the values on its axes, seeds and learning rate of the run, and the text of further fields.
 function M.make_line(study, cell, run, fields)
-  local front = lists.map(study.axes, function(axis) return csv.format_field(cell.key[axis.name]) end)
-  return table.concat(lists.append(lists.join({ csv.format_field(study.name) }, front), {
-    csv.format_line(lists.merge(run, seeds.list_columns(run)), FRONT), fields }), ",") .. "\n"
+  local values = lists.map(study.axes, function(axis) return csv.format_field(cell.key[axis.name]) end)
+  return table.concat(lists.append(lists.join({ csv.format_field(study.name) }, values), {
+    csv.format_line(lists.merge(run, seeds.list_columns(run)), FIRST_COLUMNS), fields }), ",") .. "\n"
 end
 
 function M.make_head(study, columns)
   local axes = lists.map(study.axes, function(axis) return csv.format_field(axis.name) end)
-  local front = lists.append(lists.join({ "study" }, axes), FRONT)
-  return table.concat(lists.join(front, columns), ",") .. "\n"
+  local first_columns = lists.append(lists.join({ "study" }, axes), FIRST_COLUMNS)
+  return table.concat(lists.join(first_columns, columns), ",") .. "\n"
 end
 
 -- Returns the fields of a run's score; only the metric for a run without score. chosen: 1 for a run at the chosen rate;
@@ -42,12 +42,13 @@ local function list_score(study, cell, run)
   if not run.score then
     return { metric = study.scored.metric }
   end
-  local taken = cost.compute(study, cell, run)
+  local run_cost = cost.compute(study, cell, run)
   return { metric = study.scored.metric, split = runs.get_evaluation(run, study.scored.split).split, score = run.score,
     best_step = run.best and run.best.step,
     best_score = runs.get_best_score(run, study.scored.split, study.scored.metric),
-    chosen = best and lists.has(best.runs, run) and 1 or 0, chosen_on = captions.name_chosen(cell), flops = taken.flops,
-    parameters = taken.parameters, tokens = taken.tokens and ("%.0f"):format(taken.tokens) }
+    chosen = best and lists.has(best.runs, run) and 1 or 0, chosen_on = captions.name_chosen(cell),
+    flops = run_cost.flops, parameters = run_cost.parameters,
+    tokens = run_cost.tokens and ("%.0f"):format(run_cost.tokens) }
 end
 
 local function format_run(study, cell, run)
@@ -57,7 +58,7 @@ local function format_run(study, cell, run)
     and ("%.3f"):format(seconds), id = run.id or cell.id, digest = run.digest, folder = run.dir }), RUN_COLUMNS))
 end
 
--- By length, the sequences, labels and tokens of training: from run.json, which only runs on a sampled task have.
+-- Returns the sequences, labels and tokens of training by length, from run.json; {} unless the task is a sampled one.
 local function index_seen(run)
   return lists.index_by(run.axis == "length" and run.facts.seen or {}, function(entry) return entry[1] end)
 end

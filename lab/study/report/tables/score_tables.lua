@@ -1,10 +1,10 @@
 -- Tables of a report: our measurements next to a paper's numbers.
 --
 -- Input: a study with its cells read (cells.lua), an item (items.lua), the paper's numbers (published.lua). Output: a
--- table { name, title, about, corner, subs, columns, rows, notes } for the renderers: name: of files and labels; about:
--- a text below the title, or nil; corner: the title of the left column; columns = { { title }, ... }; subs: the titles
--- of the texts in each cell, { "" } for a single text; rows = { { title, last, cells (table_entries.lua) } }, last: the
--- row is one of the summaries at the end; notes: texts.
+-- table { name, title, caption, corner, subs, columns, rows, notes } for the renderers: name: of files and labels;
+-- caption: a text below the title, or nil; corner: the title of the left column; columns = { { title }, ... }; subs:
+-- the titles of the texts in each cell, { "" } for a single text; rows = { { title, last, cells (table_entries.lua) }
+-- }, last: the row is one of the summaries at the end; notes: texts.
 
 local canonical = require("base.canonical")
 local captions = require("lab.study.report.tables.captions")
@@ -16,9 +16,9 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
--- Returns the cell that has the values of `wanted`, { <axis> = <value> }.
-function M.find(study, wanted)
-  return lists.find(study.cells, function(cell) return cells.fits(cell, wanted, {}) end)
+-- Returns the cell that has the values of `key`, { <axis> = <value> }; nil if there is none.
+function M.find(study, key)
+  return lists.find(study.cells, function(cell) return cells.fits(cell, key, {}) end)
 end
 
 function M.find_axis(study, name)
@@ -30,8 +30,8 @@ function M.list_values(study, name)
   return found and found.values or {}
 end
 
--- Returns the values of an axis, each { name, label, key, cell }: key, this value, those of the item's `where` and
--- those of `place`, by axis; cell, the cell with these values, or nil.
+-- Returns the values of an axis, each { name, label, key, cell }. key: by axis, this value, the values of the item's
+-- `where` and those of `place`; cell: the cell with these values, or nil.
 function M.list_along(study, item, axis, place)
   return lists.map(M.list_values(study, axis), function(name)
     local key = lists.merge(item.where or {}, { [axis] = name }, place or {})
@@ -81,7 +81,7 @@ end
 
 -- Makes an item's table. what: the table's numbers in words, the default title; details: further sentences, or nil.
 function M.complete(item, what, details, published, columns, rows, notes)
-  return { title = M.make_title(item, what), about = captions.join(item.title and what, details), corner = item.rows,
+  return { title = M.make_title(item, what), caption = captions.join(item.title and what, details), corner = item.rows,
     subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows,
     notes = notes or entries.collect_notes(rows, columns) }
 end
@@ -139,7 +139,7 @@ function M.tabulate_sets(study, item, published)
 end
 
 -- Makes the entry of a side of a comparison (which: "of" or "against") in one row: our best result and the paper's best
--- result among the side's names. The entry's `about` has the cautions on all cells of the side: "rope: 3 of 30 runs".
+-- result among the side's names. The entry's `note` has the cautions on all cells of the side: "rope: 3 of 30 runs".
 local function make_side_entry(study, item, measure, published, row, which)
   local fixed = type(item.published) == "table" and item.published[which]
   local columns = fixed and { fixed, fixed:match("_mean$") and fixed:gsub("_mean$", "_sd") or nil } or measure.columns
@@ -222,7 +222,7 @@ local function format_cell(cell, form)
     best and range:format(best.least, best.most) or entries.MISSING,
     best and best.lower and range:format(best.lower, best.upper) or entries.MISSING,
     entries.format_number(form, best and best.mean, best and best.sd),
-    best and best.good and ("%.0f%%"):format(100 * best.good) or entries.MISSING,
+    best and best.generalising_share and ("%.0f%%"):format(100 * best.generalising_share) or entries.MISSING,
     entries.format_number(form, summary.best_score) }
 end
 
@@ -233,12 +233,12 @@ function M.make_cells_table(study)
     notes[#notes + 1] = note and ("%s: %s"):format(title, note)
     return lists.append({ title, cell = cell }, format_cell(cell, metric.form))
   end)
-  local about = ("quartiles are interpolated linearly; sd has n - 1 in its denominator; %s; best: of all seeds and "
+  local caption = ("quartiles are interpolated linearly; sd has n - 1 in its denominator; %s; best: of all seeds and "
     .. "learning rates"):format(captions.name_criterion(study))
   return entries.tabulate({ name = "distribution",
     title = ("Every cell: %s in %s over the seeds at the chosen learning rate"):format(metric.title, metric.unit),
-    about = captions.join(about, captions.describe(study, true)), heads = { "cell", "runs", "rate", "seeds", "median",
-    "least to most", "quartiles", "mean ± sd", "generalise", "best" }, rows = rows, notes = notes })
+    caption = captions.join(caption, captions.describe(study, true)), heads = { "cell", "runs", "rate", "seeds",
+    "median", "least to most", "quartiles", "mean ± sd", "generalise", "best" }, rows = rows, notes = notes })
 end
 
 return M

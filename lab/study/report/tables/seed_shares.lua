@@ -1,5 +1,5 @@
--- A table of a report: shares of the variance of scores that come from the seeds of parts that are set apart
--- (lab/study/read/seeds.lua).
+-- A table of a report: shares of the variance of scores that come from the separate seeds of parts of the random
+-- numbers (lab/study/read/seeds.lua).
 --
 -- Input: a study with its cells read (cells.lua). Output: a table as in score_tables.lua, with a row for each cell
 -- whose seeds are crossed: every combination of the seeds of two or three parts has a run. nil without such a cell.
@@ -47,8 +47,8 @@ end
 -- Returns the factors of a crossed list of runs, nil if it is not crossed; and one run for each combination of seeds,
 -- since equal seeds give equal runs. The seeds of a damaged run are unknown, and it does not count.
 function M.find_factors(list)
-  local known = lists.filter(list, function(run) return run.seed end)
-  local found = lists.map(lists.group(known, function(run)
+  local with_seed = lists.filter(list, function(run) return run.seed end)
+  local found = lists.map(lists.group(with_seed, function(run)
     return table.concat(lists.map(seeds.PARTS, function(part) return seeds.get(run, part) end), " ")
   end), function(same) return same[1] end)
   local factors, combinations = list_factors(found), 1
@@ -152,14 +152,14 @@ end
 
 local function make_row(study, cell)
   local rate = cell.summary.best_rate and cell.summary.best_rate.rate
-  local asked = lists.filter(cell.runs, function(run) return not rate or run.learning_rate == rate end)
-  if not (M.find_factors(asked)) then
+  local requested = lists.filter(cell.runs, function(run) return not rate or run.learning_rate == rate end)
+  if not (M.find_factors(requested)) then
     return nil
   end
   local title, scored = score_tables.format_key(study, cell), runs.get_chosen_runs(cell)
   local factors, list = M.find_factors(scored)
   if not factors then
-    local text = ("%d of %d runs"):format(#scored, #asked)
+    local text = ("%d of %d runs"):format(#scored, #requested)
     return { title, text, entries.MISSING, entries.MISSING, entries.MISSING, entries.MISSING, entries.MISSING,
       cell = cell }
   end
@@ -174,12 +174,12 @@ end
 function M.make_cells_table(study)
   local metric = metrics.by_name[study.scored.metric]
   local rows = lists.map(study.cells, function(cell) return make_row(study, cell) end)
-  local about = "random effects without replication, estimated by the method of moments; sd: the root of the sum of "
+  local caption = "random effects without replication, estimated by the method of moments; sd: the root of the sum of "
     .. "all variance components; a share is a component over this sum; rest: combinations of seeds, beyond the sum of "
     .. "their effects; *: an estimate is negative and counts as 0"
   return rows[1] and entries.tabulate({ name = "seeds",
     title = ("Seeds: shares of the variance of %s at the chosen learning rate"):format(metric.title),
-    about = captions.join(about, captions.describe(study, true)),
+    caption = captions.join(caption, captions.describe(study, true)),
     heads = { "cell", "seeds", ("sd in %s"):format(metric.unit), "init", "data", "draws", "rest" },
     rows = rows }) or nil
 end

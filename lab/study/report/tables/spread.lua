@@ -55,7 +55,7 @@ function M.make_table(study, item)
   local what = ("%s in %s: spread over seeds within each %s, and between them"):format(entries.name_metric(study),
     metrics.by_name[study.scored.metric].unit, item.of)
   local model = score_tables.complete(item, what, nil, nil, columns, rows)
-  model.about = captions.join("variance components of one random effect; at the chosen learning rate of each cell",
+  model.caption = captions.join("variance components of one random effect; at the chosen learning rate of each cell",
     captions.describe(study, true))
   return model
 end

@@ -1,8 +1,8 @@
 -- Entries of a report's tables: a cell's measurement next to a paper's number.
 --
 -- Input: cells of cells.lua, an item (items.lua), the paper's numbers (published.lua). Output: an entry { texts,
--- missing, best, number, about, value, paper, detail }: texts are in the order of the table's `subs`; missing: there is
--- no value; best: the value is the best of its row or column; number: that of the cell to which the entry links; about:
+-- missing, best, number, note, value, paper, detail }: texts are in the order of the table's `subs`; missing: there is
+-- no value; best: the value is the best of its row or column; number: that of the cell to which the entry links; note:
 -- a caution on the value; value and paper: our number and the paper's; detail: a small text after the value.
 
 local lists = require("base.lists")
@@ -115,7 +115,7 @@ function M.translate(key, names)
   return translated
 end
 
--- Returns the paper's number and its standard deviation, from the one or two named columns; nil for what is missing.
+-- Returns the paper's number and its standard deviation, from the one or two named columns; nil for a missing number.
 function M.find_paper(published, key, names, columns)
   if not published then
     return nil
@@ -133,8 +133,8 @@ function M.describe_missing_runs(cell)
     wording.count(summary.requested, "run"), runs.format_states(summary.states)) or nil
 end
 
--- Adds cautions on a cell's scores: a grid unlike the other cells', rates chosen on scored examples or beyond training,
--- evaluations with two decodings, scores on examples or lengths of training only.
+-- Adds cautions on a cell's scores: a grid that differs from the study's, a rate chosen on scored examples or beyond
+-- training, evaluations with two decodings, scores only on examples or lengths of training.
 local function add_score_cautions(parts, summary)
   parts[#parts + 1] = summary.other_grid and ("another grid: %s"):format(summary.grid.text) or nil
   if summary.other_decoding then
@@ -174,7 +174,7 @@ end
 
 -- Makes an entry for a measured value, shown as `text`; note: a caution on the value, or nil.
 function M.make_entry(cell, value, note, text)
-  return { missing = not value, number = cell and cell.number, about = note, value = value,
+  return { missing = not value, number = cell and cell.number, note = note, value = value,
     texts = { text .. (note and value and "*" or "") } }
 end
 
@@ -216,12 +216,13 @@ function M.make_set_entry(cell, item, split, published, key, metric)
   return made
 end
 
--- Makes an entry with a statistic of a column's values, and of the paper's. If a row has no value, the entry is missing
--- unless `some` is true. form: of the statistic; difference_form: of the difference from the paper's, by default form.
-function M.make_summary(rows, column, statistic, some, form, published, difference_form)
+-- Makes an entry with a statistic of a column's values, and of the paper's values. If a row has no value, the entry is
+-- missing unless may_lack is true. form: of the statistic; difference_form: of the difference from the paper's, by
+-- default form.
+function M.make_summary(rows, column, statistic, may_lack, form, published, difference_form)
   local function take(name)
     local values = lists.map(rows, function(row) return row.cells[column][name] end)
-    return (some or #values == #rows) and statistic(values) or nil
+    return (may_lack or #values == #rows) and statistic(values) or nil
   end
   local value, paper = take("value"), take("paper")
   local made = M.make_entry(nil, value, nil, M.format_number(form, value))
@@ -232,7 +233,7 @@ function M.make_columns(titles)
   return lists.map(titles, function(title) return { title = title } end)
 end
 
--- Makes a table with one text in each cell. model: { name, title, about, notes, heads, rows }; heads and each row are
+-- Makes a table with one text in each cell. model: { name, title, caption, notes, heads, rows }; heads and each row are
 -- texts, the first for the left column; `cell` of a row: the study's cell that its texts link to; `missing`: no value.
 function M.tabulate(model)
   local rows = lists.map(model.rows, function(row)
@@ -240,7 +241,7 @@ function M.tabulate(model)
       return { texts = { text }, number = row.cell and row.cell.number, missing = row.missing or text == M.MISSING }
     end) }
   end)
-  return { name = model.name, title = model.title, about = model.about, notes = model.notes or {}, subs = { "" },
+  return { name = model.name, title = model.title, caption = model.caption, notes = model.notes or {}, subs = { "" },
     corner = model.heads[1], columns = M.make_columns({ table.unpack(model.heads, 2) }), rows = rows }
 end
 
@@ -262,7 +263,7 @@ function M.collect_notes(rows, columns)
   for _, row in ipairs(rows) do
     lists.append(notes, lists.map(row.cells, function(entry, i)
       local title = #columns > 1 and ("%s, %s"):format(row.title, columns[i].title) or row.title
-      return entry.about and ("%s: %s"):format(title, entry.about) or nil
+      return entry.note and ("%s: %s"):format(title, entry.note) or nil
     end))
   end
   return notes

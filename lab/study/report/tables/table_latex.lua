@@ -9,7 +9,7 @@ local escape = require("base.escape")
 local M = {}
 
 -- In points: the width of the text, of a letter of \small, and of a bold letter; and the space between columns.
-local TEXT, LETTER, BOLD, GAP = 345, 4.65, 5, 8
+local TEXT_WIDTH, LETTER_WIDTH, BOLD_WIDTH, GAP = 345, 4.65, 5, 8
 local MOST_ROWS, HEAD = 40, 4 -- rows on a page, and the height of a part's head in rows
 local MOST_NOTES = 10 -- with more notes, a table has only their number
 
@@ -34,7 +34,7 @@ local function format_heads(model, from, to)
   return subs > 1 and text .. table.concat(rules, " ") .. "\n" .. table.concat(seconds, " & ") .. " \\\\\n" or text
 end
 
--- part: { from, to (columns), rows }.
+-- Returns a part of the table as a tabular environment. part: { from, to (columns), rows }.
 local function format_part(model, part)
   local from, to = part.from, part.to
   local lines = { ("\\begin{tabular}{l%s}\n\\toprule"):format(("r"):rep((to - from + 1) * #model.subs)),
@@ -53,7 +53,7 @@ local function format_part(model, part)
 end
 
 local function measure(text, is_bold)
-  return (is_bold and BOLD or LETTER) * utf8.len(escape.plain(text or "")) + GAP
+  return (is_bold and BOLD_WIDTH or LETTER_WIDTH) * utf8.len(escape.plain(text or "")) + GAP
 end
 
 local function measure_column(model, column)
@@ -69,14 +69,14 @@ end
 
 -- Returns the parts of a table, each of which fits on a page unless a single column is too wide.
 local function list_parts(model)
-  local room = TEXT - math.max(measure(model.corner), lists.max(model.rows, function(row)
+  local space = TEXT_WIDTH - math.max(measure(model.corner), lists.max(model.rows, function(row)
     return measure(row.title)
   end))
   local spans, left = {}, 0
   for column = 1, #model.columns do
     local width = measure_column(model, column)
     if width > left then
-      spans[#spans + 1], left = { from = column }, room
+      spans[#spans + 1], left = { from = column }, space
     end
     spans[#spans].to, left = column, left - width
   end
@@ -106,8 +106,8 @@ end
 
 function M.render(model)
   local caption = escape.latex(model.title)
-  if model.about and model.about ~= model.title then
-    caption = caption .. (model.about:find("^%u") and ". " or ": ") .. escape.latex(model.about)
+  if model.caption and model.caption ~= model.title then
+    caption = caption .. (model.caption:find("^%u") and ". " or ": ") .. escape.latex(model.caption)
   end
   local notes = ""
   if #model.notes > 0 then

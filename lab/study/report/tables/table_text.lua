@@ -13,10 +13,10 @@ local function measure_width(text)
   return utf8.len(escape.plain(text))
 end
 
--- Fills a text up to a width with blanks in front, or behind if `behind` is true.
-local function pad(text, width, behind)
+-- Fills a text up to a width with blanks before it, or after it if is_left is true.
+local function pad(text, width, is_left)
   local gap = (" "):rep(width - measure_width(text))
-  return behind and escape.plain(text) .. gap or gap .. escape.plain(text)
+  return is_left and escape.plain(text) .. gap or gap .. escape.plain(text)
 end
 
 -- Breaks a text at blanks into lines of at most `width` columns. Later ones begin with `indent`, not counted in width.
@@ -105,8 +105,8 @@ end
 
 -- Returns the table as text. page: the page's width; most: the largest number of notes, nil: all.
 function M.render(model, page, most)
-  local parts = { M.wrap(model.title, page) .. (model.about and model.about ~= model.title
-    and "\n" .. M.wrap(model.about, page) or "") }
+  local parts = { M.wrap(model.title, page) .. (model.caption and model.caption ~= model.title
+    and "\n" .. M.wrap(model.caption, page) or "") }
   lists.append(parts, lists.map(split_parts(model, page), function(part) return format_part(model, part) end))
   parts[#parts + 1] = format_notes(model, page, most)
   return table.concat(parts, "\n\n") .. "\n"

@@ -29,7 +29,7 @@ function M.interpolate_seconds(clock, step)
   return nil
 end
 
--- Returns the x of the first point { x, percent } at or above a threshold; nil if no point is.
+-- Returns the x of the first point { x, percent } at or above a threshold; nil if there is none.
 function M.find_first(points, threshold)
   local found = lists.find(points, function(point) return point[2] >= threshold end)
   return found and found[1]
@@ -67,7 +67,7 @@ local function make_row(row, got, length)
   local note = entries.join_cautions(row.cell, "mean", {})
   local count = ("%d of %d%s"):format(#got.steps, got.runs, note and "*" or "")
   return { title = row.label, cells = { make_entry(got.steps, "%.0f", 1, row.cell), make_entry(got.seconds, "%.2f",
-    length, row.cell), { texts = { count }, about = note, number = row.cell and row.cell.number } } }
+    length, row.cell), { texts = { count }, note = note, number = row.cell and row.cell.number } } }
 end
 
 function M.make_table(study, item)

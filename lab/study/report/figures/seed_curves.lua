@@ -14,13 +14,14 @@ function M.sort(points)
   return points
 end
 
--- Returns a point { x, statistic ... } for each x, with the given statistics of all values at this x.
+-- Returns a point { x, statistic ... } for each x. Further arguments: functions that compute a statistic of all values
+-- at an x.
 local function apply_at_each(lists_of_points, ...)
-  local statistics_of = { ... }
+  local functions = { ... }
   local points = lists.collect(lists_of_points, function(list) return list end)
   return M.sort(lists.map(lists.group(points, function(point) return point[1] end), function(group)
     local values = lists.map(group, function(point) return point[2] end)
-    return { group.key, table.unpack(lists.map(statistics_of, function(statistic) return statistic(values) end)) }
+    return { group.key, table.unpack(lists.map(functions, function(compute) return compute(values) end)) }
   end))
 end
 
