@@ -38,15 +38,15 @@ while [ $# -gt 1 ]; do
     shift 2
 done
 cd -- "$(dirname -- "$0")/../.." || exit 4
-given=''
-[ -n "$root" ] || given=${LONGHAND_CUDA_ROOT:+" (LONGHAND_CUDA_ROOT)"}
+root_note=''
+[ -n "$root" ] || root_note=${LONGHAND_CUDA_ROOT:+" (LONGHAND_CUDA_ROOT)"}
 root=${root:-${LONGHAND_CUDA_ROOT:-}}
 program=$build/host/device_compiler
 work=$(mktemp -d) || exit 4
 trap 'rm -rf "$work"' EXIT
 
 # Prints the folders of toolkits, best first, one per line.
-roots() {
+list_roots() {
     if [ -n "$root" ]; then
         echo "$root"
         return
@@ -55,18 +55,19 @@ roots() {
     printf '%s\n' "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /opt/cuda /usr/lib/nvidia-cuda-toolkit | grep .
 }
 
-# Tests whether nvcc works (nvcc needs a C++ compiler); sets kind, compiler, version, and known (its architectures).
+# Tests whether nvcc works (nvcc needs a C++ compiler); sets kind, compiler, version, and supported (numbers of
+# architectures).
 try_nvcc() {
     [ "$wanted_kind" != nvrtc ] && [ -x "$1" ] || return 1
     if ! : >"$work/empty.cu" || ! "$1" -cubin -o "$work/empty.cubin" "$work/empty.cu" >"$work/log" 2>&1; then
-        broken="$broken
+        failures="$failures
     $1 does not work: $(grep . "$work/log" | head -1)"
         return 1
     fi
     kind=nvcc compiler=$1
     version=$("$1" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
-    known=$("$1" --list-gpu-code | sed -n 's/^sm_\([0-9]*\)$/\1/p' | sort -nu | tr '\n' ' ')
-    [ -n "$version" ] && [ -n "$known" ]
+    supported=$("$1" --list-gpu-code | sed -n 's/^sm_\([0-9]*\)$/\1/p' | sort -nu | tr '\n' ' ')
+    [ -n "$version" ] && [ -n "$supported" ]
 }
 
 make_program() {
@@ -77,16 +78,16 @@ make_program() {
 try_nvrtc() {
     [ "$wanted_kind" != nvcc ] && [ -e "$1" ] || return 1
     if ! make_program >"$work/log" 2>&1 || ! "$program" "$1" >"$work/abilities" 2>"$work/log"; then
-        broken="$broken
+        failures="$failures
     $1 does not work: $(grep . "$work/log" | head -1)"
         return 1
     fi
     kind=nvrtc compiler=$1
-    read -r version known <"$work/abilities"
+    read -r version supported <"$work/abilities"
 }
 
 # Prints possible paths of NVRTC's library: in the toolkits' folders, then those that the loader knows.
-libraries() {
+list_libraries() {
     echo "$toolkits" | while read -r folder; do
         for name in libnvrtc.so.13 libnvrtc.so.12 libnvrtc.so.11.2 libnvrtc.so; do
             for place in lib64 lib "targets/$(uname -m)-linux/lib"; do echo "$folder/$place/$name"; done
@@ -97,7 +98,7 @@ libraries() {
 
 find_compiler() {
     case $root in *[[:space:]]*) fail "$root: make cannot handle blanks in a folder's name" ;; esac
-    toolkits=$(roots | awk '!seen[$0]++') broken=''
+    toolkits=$(list_roots | awk '!seen[$0]++') failures=''
     while read -r folder; do
         try_nvcc "$folder/bin/nvcc" && return
     done <<END
@@ -106,10 +107,10 @@ END
     while read -r library; do
         try_nvrtc "$library" && return
     done <<END
-$(libraries)
+$(list_libraries)
 END
     fail "no CUDA toolkit found; looked for bin/nvcc, and for lib64/libnvrtc.so or lib/libnvrtc.so, in:" \
-        "$(echo "$toolkits" | sed "s/^/    /; s/\$/$given/")$broken" \
+        "$(echo "$toolkits" | sed "s/^/    /; s/\$/$root_note/")$failures" \
         "  hint: --cuda-root DIR (make: CUDA_ROOT=DIR) names the toolkit's folder" \
         "  hint: --jit (make: JIT=1) builds without a toolkit: the trainer compiles where it runs, with NVRTC there" \
         "  hint: a toolkit can be installed without a GPU: https://developer.nvidia.com/cuda-downloads"
@@ -123,53 +124,53 @@ compiles_for() {
     esac
 }
 
-native() {
+list_native() {
     nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
         sed -n 's/^ *\([0-9]*\)\.\([0-9]\).*/sm_\1\2/p' | sort -u
 }
 
-default_list() {
+list_defaults() {
     for class in $CLASSES; do
-        case " $known " in *" $class "*) [ "$class" -lt "$least" ] || echo "sm_$class" ;; esac
+        case " $supported " in *" $class "*) [ "$class" -lt "$least" ] || echo "sm_$class" ;; esac
     done
 }
 
-# Prints the script's line for the architectures in $wanted, or fails at the first unsuitable one.
-settle() {
+# Prints the script's line for the architectures in $architectures, or fails at the first unsuitable one.
+print_targets() {
     lowest=0 highest=0
-    for architecture in $wanted; do
+    for architecture in $architectures; do
         number=$(echo "$architecture" | sed -n 's/^sm_\([0-9]*\)[af]\{0,1\}$/\1/p')
         case $number in
             '') fail "--arch $architecture: expected sm_ and a number, as in --arch sm_80,sm_90" ;;
         esac
         [ "$number" -ge "$least" ] || fail "--arch $architecture: this device code needs sm_$least or later"
-        case " $known " in
+        case " $supported " in
             *" ${architecture#sm_} "*)
                 [ "$number" -le "$highest" ] || highest=$number
                 [ "$lowest" != 0 ] && [ "$lowest" -le "$number" ] || lowest=$number
                 ;;
             *) compiles_for "$architecture" ||
                 fail "--arch $architecture: $kind $version ($compiler) does not know it" \
-                    "  expected: $(echo "$known" | sed 's/[0-9][0-9]*/sm_&/g')" ;;
+                    "  expected: $(echo "$supported" | sed 's/[0-9][0-9]*/sm_&/g')" ;;
         esac
     done
-    echo "$kind $version $compiler" $(echo "$wanted" | tr ' ' '\n' | awk '!seen[$0]++') \
+    echo "$kind $version $compiler" $(echo "$architectures" | tr ' ' '\n' | awk '!seen[$0]++') \
         $([ "$highest" = 0 ] || printf 'compute_%s\n' "$lowest" "$highest" | uniq)
 }
 
 find_compiler
 case ${list:-default} in
     native)
-        list=$(native)
+        list=$(list_native)
         [ -n "$list" ] || fail "--arch native: nvidia-smi shows no GPU on this machine"
         ;;
     here)
-        list=$(native)
-        list=${list:-$(default_list)}
+        list=$(list_native)
+        list=${list:-$(list_defaults)}
         ;;
-    all) list=$(for number in $known; do [ "$number" -lt "$least" ] || echo "sm_$number"; done) ;;
-    default) list=$(default_list) ;;
+    all) list=$(for number in $supported; do [ "$number" -lt "$least" ] || echo "sm_$number"; done) ;;
+    default) list=$(list_defaults) ;;
 esac
-wanted=$(echo $list)
-[ -n "$wanted" ] || fail "$kind $version ($compiler) knows no architecture from sm_$least on: $known"
-settle
+architectures=$(echo $list)
+[ -n "$architectures" ] || fail "$kind $version ($compiler) knows no architecture from sm_$least on: $supported"
+print_targets

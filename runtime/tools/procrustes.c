@@ -26,8 +26,8 @@ void dgesvd_(const char *jobu, const char *jobvt, const int *m, const int *n, do
              size_t jobu_length, size_t jobvt_length);
 
 enum {
-    MOST_SIDE = 1 << 14,     /* most rows or columns of a table */
-    MOST_ELEMENTS = 1 << 24, /* most elements of a table */
+    MOST_SIDE = 1 << 14,     /* largest number of rows or columns of a table */
+    MOST_ELEMENTS = 1 << 24, /* largest number of elements of a table */
     BLOCK = 64               /* columns that LAPACK may process together, for the size of its workspace */
 };
 enum { DONE = 0, INPUT = 1, USAGE = 2, ENVIRONMENT = 4 };
@@ -55,12 +55,12 @@ static double *allocate_vector(size_t count) {
 
 static void problem_init(problem *p, int rows, int columns) {
     int k = rows < columns ? rows : columns;
-    size_t whole = (size_t)rows * (size_t)columns, square = (size_t)k * (size_t)k;
+    size_t table_size = (size_t)rows * (size_t)columns, square_size = (size_t)k * (size_t)k;
     *p = (problem){.rows = rows, .columns = columns, .rank = k, .work_count = BLOCK * (rows + columns)};
     double **tables[] = {&p->reference_q, &p->reference_r, &p->q, &p->r, &p->rotated};
     double **squares[] = {&p->cross, &p->u, &p->vt, &p->rotation};
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) *tables[i] = allocate_vector(whole);
-    for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) *squares[i] = allocate_vector(square);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) *tables[i] = allocate_vector(table_size);
+    for (size_t i = 0; i < sizeof squares / sizeof *squares; i++) *squares[i] = allocate_vector(square_size);
     p->singular = allocate_vector((size_t)k);
     p->tau = allocate_vector((size_t)k);
     p->work = allocate_vector((size_t)p->work_count);
@@ -163,15 +163,15 @@ static int solve_all(problem *p, FILE *file, int count, const char *path, FILE *
 }
 
 static int run(FILE *file, const char *path, FILE *rotated) {
-    int32_t front[3];
-    if (fread(front, sizeof *front, 3, file) != 3 || front[0] < 0 || front[1] < 1 || front[1] > MOST_SIDE ||
-        front[2] < 1 || front[2] > MOST_SIDE || (int64_t)front[1] * front[2] > MOST_ELEMENTS) {
+    int32_t header[3];
+    if (fread(header, sizeof *header, 3, file) != 3 || header[0] < 0 || header[1] < 1 || header[1] > MOST_SIDE ||
+        header[2] < 1 || header[2] > MOST_SIDE || (int64_t)header[1] * header[2] > MOST_ELEMENTS) {
         fprintf(stderr, "procrustes: %s: does not begin with count, rows and columns\n", path);
         return INPUT;
     }
     problem p;
-    problem_init(&p, front[1], front[2]);
-    int code = solve_all(&p, file, front[0], path, rotated);
+    problem_init(&p, header[1], header[2]);
+    int code = solve_all(&p, file, header[0], path, rotated);
     problem_free(&p);
     return code;
 }

@@ -50,10 +50,10 @@ static int read_layer(maps *m, FILE *file, int model, int layer, const char *pat
     size_t count = get_layer_size(m), layer_index = (size_t)model * (size_t)m->layers + (size_t)layer;
     float *out = m->weights + layer_index * count;
     for (size_t i = 0; i < count; i++) {
-        double wide;
-        if (fread(m->bytes == 4 ? (void *)&out[i] : (void *)&wide, (size_t)m->bytes, 1, file) != 1)
+        double value64;
+        if (fread(m->bytes == 4 ? (void *)&out[i] : (void *)&value64, (size_t)m->bytes, 1, file) != 1)
             return print_problem(INPUT, "is truncated", path);
-        if (m->bytes == 8) out[i] = (float)wide;
+        if (m->bytes == 8) out[i] = (float)value64;
         if (!(out[i] >= 0 && out[i] <= 1.001F)) return print_problem(INPUT, "a weight is not from 0 to 1", path);
         m->squares[layer_index] += (double)out[i] * (double)out[i];
         m->entropy[layer_index] += compute_entropy_term((double)out[i]);
@@ -71,7 +71,7 @@ static int read_model(maps *m, FILE *list, int model) {
     for (int layer = 0; code == DONE && layer < m->layers; layer++) {
         int64_t offset;
         if (fscanf(list, "%" SCNd64, &offset) != 1 || fseeko(file, (off_t)offset, SEEK_SET) != 0)
-            code = print_problem(INPUT, "has no such offset", path);
+            code = print_problem(INPUT, "LIST has an offset that is outside of this file", path);
         else code = read_layer(m, file, model, layer, path);
     }
     fclose(file);
@@ -87,7 +87,7 @@ static int open_maps(maps *m, FILE *list) {
         return print_problem(INPUT, "does not begin with models, layers, rows, keys and bytes", "LIST");
     size_t layer_count = (size_t)m->models * (size_t)m->layers;
     if (get_layer_size(m) > SIZE_MAX / layer_count / sizeof *m->weights)
-        return print_problem(INPUT, "too large", "LIST");
+        return print_problem(INPUT, "the maps need more memory than can be addressed", "LIST");
     m->weights = malloc(layer_count * get_layer_size(m) * sizeof *m->weights);
     m->squares = calloc(layer_count, sizeof *m->squares);
     m->entropy = calloc(layer_count, sizeof *m->entropy);

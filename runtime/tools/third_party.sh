@@ -57,9 +57,9 @@ unpack_package() {
     cd "$work/$1" || exit 4
 }
 
-# carry NAME FOLDER LICENCE FILES: copies files of the current folder to a folder of the release, and adds a line to the
-# list in the release's README.md.
-carry() {
+# add_part NAME FOLDER LICENCE FILES: copies files of the current folder to a folder of the release, and adds a line to
+# the list in the release's README.md.
+add_part() {
     name=$1 folder=$2 licence=$3
     shift 3
     mkdir -p "$work/release/$folder" && cp "$@" "$work/release/$folder" || fail "$name: expected files are missing"
@@ -70,10 +70,10 @@ carry() {
 configure_jansson() {
     sed -e 's/@json_inline@/inline/' -e 's/@json_have_[a-z_]*@/1/' "$work/jansson/src/jansson_config.h.in" \
         >"$work/release/jansson/jansson_config.h" || exit 4
-    for fact in HAVE_ATOMIC_BUILTINS HAVE_CLOSE HAVE_ENDIAN_H HAVE_FCNTL_H HAVE_GETPID HAVE_GETTIMEOFDAY \
+    for setting in HAVE_ATOMIC_BUILTINS HAVE_CLOSE HAVE_ENDIAN_H HAVE_FCNTL_H HAVE_GETPID HAVE_GETTIMEOFDAY \
         HAVE_LOCALE_H HAVE_OPEN HAVE_READ HAVE_SCHED_H HAVE_SCHED_YIELD HAVE_STDINT_H HAVE_SYS_PARAM_H \
         HAVE_SYS_STAT_H HAVE_SYS_TIME_H HAVE_SYS_TYPES_H HAVE_UNISTD_H USE_URANDOM; do
-        printf '#define %s 1\n' "$fact"
+        printf '#define %s 1\n' "$setting"
     done >"$work/release/jansson/jansson_private_config.h" || exit 4
     ! grep -q '@json' "$work/release/jansson/jansson_config.h" || fail "jansson: its configuration has an unknown value"
 }
@@ -96,15 +96,15 @@ used if Lua does not find its own. If you delete a folder, the version installed
 | --- | --- | --- | --- |
 TEXT
 unpack_source jansson
-carry jansson jansson 'MIT, jansson/LICENSE' LICENSE src/*.c src/*.h
+add_part jansson jansson 'MIT, jansson/LICENSE' LICENSE src/*.c src/*.h
 configure_jansson
 unpack_source lua-filesystem
-carry luafilesystem lfs 'MIT, lfs/LICENSE' LICENSE src/lfs.c src/lfs.h
+add_part luafilesystem lfs 'MIT, lfs/LICENSE' LICENSE src/lfs.c src/lfs.h
 unpack_source lua5.4
-carry "Lua's headers" lfs/include 'MIT, at the end of lua.h' src/lua.h src/luaconf.h src/lualib.h src/lauxlib.h
+add_part "Lua's headers" lfs/include 'MIT, at the end of lua.h' src/lua.h src/luaconf.h src/lualib.h src/lauxlib.h
 unpack_source lua-argparse
 cp LICENSE argparse.LICENSE || exit 4
-carry argparse lua 'MIT, lua/argparse.LICENSE' argparse.LICENSE src/argparse.lua
+add_part argparse lua 'MIT, lua/argparse.LICENSE' argparse.LICENSE src/argparse.lua
 unpack_package lua-dkjson
-carry dkjson lua 'MIT, in front of dkjson.lua' usr/share/lua/5.4/dkjson.lua
+add_part dkjson lua 'MIT, in front of dkjson.lua' usr/share/lua/5.4/dkjson.lua
 cd / && { [ ! -e "$into" ] || rm -rf "$into"; } && mv -T "$work/release" "$into" || fail "$into: cannot be made"
