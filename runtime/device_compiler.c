@@ -37,7 +37,7 @@ static lh_nvrtc open_library(const char *path) {
     lh_error error;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) fail(4, "%s", dlerror());
-    if (lh_nvrtc_take(library, path, &nvrtc, &error) != LH_OK) fail(4, "%s", error.text);
+    if (lh_nvrtc_load_functions(library, path, &nvrtc, &error) != LH_OK) fail(4, "%s", error.text);
     return nvrtc;
 }
 

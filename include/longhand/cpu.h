@@ -55,7 +55,7 @@ typedef struct lh_cpu_step {
     uint32_t step;  /* counter word 3 of dropout */
     lh_draw draw;   /* counter words of random positions; noise uses the same words in a domain of its own */
     int passes;     /* passes through the layers of a model with loops; training: at most lh_spec.passes */
-    double noise;   /* evaluation: deviation of the noise added to embeddings, in the unit eval.noise names; 0: none */
+    double noise;   /* evaluation: standard deviation of noise on embeddings, in the unit of eval.noise; 0: none */
     /* Positions and distances from the caller, which replace all draws of a stream: an array of [length] for each
      * stream, or NULL. distances[i][d] is the distance of two tokens whose indices differ by d in either direction;
      * distances[i][0] is 0. */
@@ -63,7 +63,9 @@ typedef struct lh_cpu_step {
     const void *parameters; /* [parameter_storage] real */
     const void *tables;     /* written by make_tables */
     void *shared;           /* written by begin_step or begin_length, read by block functions */
-    void *panels;           /* [panels_bytes] written by begin_step, read by block functions; NULL: `shared` has all */
+    /* [panels_bytes] weights packed for matrix products; written by begin_step, read by block functions; NULL: `shared`
+     * holds them */
+    void *panels;
     const lh_shape *tables_shape; /* the shape for which begin_length wrote `shared`; NULL: `shape` */
 } lh_cpu_step;
 
@@ -160,7 +162,7 @@ typedef struct lh_cpu_program {
      * as begin_step, after it. In training, begin_step leaves this to the caller, who may give sequences of each length
      * memory of their own; in evaluation, begin_step has made them. NULL: step->shared is for all lengths. */
     void (*begin_length)(const lh_cpu_step *step, int part, int parts);
-    bool slices;         /* what begin_length writes for a shape also serves shorter ones (lh_cpu_step.tables_shape) */
+    bool slices; /* the output of begin_length for a shape also serves shorter ones (lh_cpu_step.tables_shape) */
     size_t panels_bytes; /* bytes of step->panels; 0 without begin_length */
 
     /* Clears the sums that blocks accumulate in the workspace; called once for each length of a shard, before its first

@@ -11,6 +11,7 @@
 #include "longhand/cuda.h"
 #include "longhand/task.h"
 
+/* Number of the binary interface between generated code and the runtime; any change of a public struct raises it. */
 #define LH_ABI 8
 
 typedef enum lh_init_kind {
@@ -226,7 +227,7 @@ typedef struct lh_optimizer {
 
 typedef struct lh_limit {
     int tokens;          /* length of the longest sequence that the encoding allows; 0: any */
-    const char *because; /* the setting that limits it, for messages: "encoding.positions.max_position = 2048" */
+    const char *because; /* the setting that sets the limit, for messages: "encoding.positions.max_position = 2048" */
 } lh_limit;
 
 typedef struct lh_spec {
@@ -259,7 +260,7 @@ typedef struct lh_spec {
     int first_position[LH_MAX_STREAMS]; /* least random position, 0 or 1 */
     int distance_range[LH_MAX_STREAMS]; /* random distances are 1 .. distance_range - 1; 0: none */
     int passes;                         /* passes through the layers in training (model.loops); 0: no loops */
-    bool passes_by_length; /* the passes are the task length of the examples, and `passes` is the longest of training */
+    bool passes_by_length; /* the passes are the task length of the examples; `passes` is the longest training length */
     bool draws_by_sequence; /* each sequence of a batch has its own draw */
     lh_limit limit;
 

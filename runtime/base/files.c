@@ -131,24 +131,24 @@ static lh_status write_all(int file, const char *path, const void *data, size_t 
 enum { BUFFER = 16384 };
 
 /* A position in a list of pieces. */
-typedef struct walk {
+typedef struct cursor {
     const lh_piece *next;
     size_t pieces_left; /* number of remaining pieces, the current one included */
     size_t consumed;    /* bytes of the current piece that were consumed */
-} walk;
+} cursor;
 
 /* Copies the next bytes into buffer, at most BUFFER; returns their number, 0 at the end. */
-static size_t copy_next(walk *w, char buffer[BUFFER]) {
+static size_t copy_next(cursor *c, char buffer[BUFFER]) {
     size_t used = 0;
-    while (w->pieces_left > 0 && used < BUFFER) {
-        size_t rest = w->next->bytes - w->consumed, bytes = rest < BUFFER - used ? rest : BUFFER - used;
-        if (bytes > 0) memcpy(buffer + used, (const char *)w->next->data + w->consumed, bytes);
+    while (c->pieces_left > 0 && used < BUFFER) {
+        size_t rest = c->next->bytes - c->consumed, bytes = rest < BUFFER - used ? rest : BUFFER - used;
+        if (bytes > 0) memcpy(buffer + used, (const char *)c->next->data + c->consumed, bytes);
         used += bytes;
-        w->consumed += bytes;
-        if (w->consumed < w->next->bytes) continue;
-        w->next++;
-        w->pieces_left--;
-        w->consumed = 0;
+        c->consumed += bytes;
+        if (c->consumed < c->next->bytes) continue;
+        c->next++;
+        c->pieces_left--;
+        c->consumed = 0;
     }
     return used;
 }
@@ -173,7 +173,7 @@ static lh_status check_written(int file, const char *path, const lh_piece *piece
     struct stat found;
     lh_status status = LH_OK;
     char written[BUFFER];
-    walk content = {pieces, count, 0};
+    cursor content = {pieces, count, 0};
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) bytes += pieces[i].bytes;
     (void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
@@ -187,28 +187,28 @@ static lh_status check_written(int file, const char *path, const lh_piece *piece
     return status;
 }
 
-/* An identity of the machine's last start, unique among machines; empty if the kernel does not report it. */
-static char boot[64];
+/* An id of the machine's last start, unique among machines; empty if the kernel does not report it. */
+static char boot_id[64];
 
-static void read_boot(void) {
+static void read_boot_id(void) {
     int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t bytes = file < 0 ? -1 : read(file, boot, sizeof boot - 1);
-    boot[bytes > 0 ? bytes : 0] = 0;
-    boot[strcspn(boot, "\n/")] = 0;
+    ssize_t bytes = file < 0 ? -1 : read(file, boot_id, sizeof boot_id - 1);
+    boot_id[bytes > 0 ? bytes : 0] = 0;
+    boot_id[strcspn(boot_id, "\n/")] = 0;
     if (file >= 0) close(file);
 }
 
-static const char *get_boot(void) {
+static const char *get_boot_id(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, read_boot);
-    return boot;
+    pthread_once(&once, read_boot_id);
+    return boot_id;
 }
 
 /* Opens a new file in directory. Returns its descriptor, or -1 with errno; *name: malloc'ed path, or NULL. */
 static int open_temporary(const char *directory, char **name) {
     static atomic_uint next_number;
     for (int attempt = 0; attempt < 100; attempt++) {
-        if (asprintf(name, "%s/%s%s.%ld-%u%s", directory, TEMPORARY_START, get_boot(), (long)getpid(),
+        if (asprintf(name, "%s/%s%s.%ld-%u%s", directory, TEMPORARY_START, get_boot_id(), (long)getpid(),
                      atomic_fetch_add(&next_number, 1), TEMPORARY_END) < 0) {
             *name = NULL;
             errno = ENOMEM;
@@ -233,7 +233,7 @@ lh_status lh_rename_file(const char *from, const char *to, lh_error *error) {
 static lh_status fill_temporary(int file, const char *path, const lh_piece *pieces, size_t count, lh_error *error) {
     lh_status status = LH_OK;
     char buffer[BUFFER];
-    walk content = {pieces, count, 0};
+    cursor content = {pieces, count, 0};
     for (size_t bytes; status == LH_OK && (bytes = copy_next(&content, buffer)) > 0;)
         status = write_all(file, path, buffer, bytes, error);
     if (status == LH_OK && fsync(file) != 0) status = lh_fail_system(path, "cannot force to the disk", error);
@@ -242,7 +242,7 @@ static lh_status fill_temporary(int file, const char *path, const lh_piece *piec
     return status;
 }
 
-lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, size_t count, lh_error *error) {
+lh_status lh_replace_file_by_pieces(const char *path, const lh_piece *pieces, size_t count, lh_error *error) {
     char *directory = lh_copy_directory(path), *name = NULL;
     if (!directory) return lh_fail_memory(path, error);
     int file = open_temporary(directory, &name);
@@ -261,7 +261,7 @@ lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, size_t co
 
 lh_status lh_replace_file(const char *path, const void *data, size_t bytes, lh_error *error) {
     const lh_piece whole = {data, bytes};
-    return lh_replace_file_by(path, &whole, 1, error);
+    return lh_replace_file_by_pieces(path, &whole, 1, error);
 }
 
 lh_status lh_check_replaceable(const char *path, lh_error *error) {
@@ -367,15 +367,15 @@ static bool is_local(int directory) {
  * it may run on another machine. A file with this process's id is from an earlier process, because this process writes
  * nothing in the directory before it has the lock. */
 static bool is_abandoned(const char *name, bool local) {
-    const char *made_in = name + strlen(TEMPORARY_START);
-    size_t bytes = strlen(get_boot());
-    if (bytes == 0 || strncmp(made_in, get_boot(), bytes) != 0 || made_in[bytes] != '.') return local;
-    pid_t maker = (pid_t)strtol(made_in + bytes + 1, NULL, 10);
+    const char *start_id = name + strlen(TEMPORARY_START);
+    size_t bytes = strlen(get_boot_id());
+    if (bytes == 0 || strncmp(start_id, get_boot_id(), bytes) != 0 || start_id[bytes] != '.') return local;
+    pid_t maker = (pid_t)strtol(start_id + bytes + 1, NULL, 10);
     return maker <= 0 || maker == getpid() || (kill(maker, 0) != 0 && errno == ESRCH);
 }
 
 /* Removes temporary files of killed processes; the caller has the lock. */
-static void sweep(const char *directory) {
+static void remove_abandoned_files(const char *directory) {
     DIR *list = opendir(directory);
     if (!list) return;
     bool local = is_local(dirfd(list));
@@ -389,12 +389,12 @@ static void sweep(const char *directory) {
  * system must exclude each other in another way, as cluster tasks do with one folder each. */
 static bool has_no_locks(int reason) { return reason == ENOSYS || reason == EOPNOTSUPP || reason == ENOLCK; }
 
-static lh_status lock(const char *path, int *handle, bool *alone, lh_error *error) {
+static lh_status lock(const char *path, int *handle, bool *is_exclusive, lh_error *error) {
     int file;
     lh_status status = lh_open_file(path, O_RDWR | O_CREAT, &file, error);
     if (status != LH_OK) return status;
-    *alone = flock(file, LOCK_EX | LOCK_NB) == 0;
-    if (*alone || has_no_locks(errno)) {
+    *is_exclusive = flock(file, LOCK_EX | LOCK_NB) == 0;
+    if (*is_exclusive || has_no_locks(errno)) {
         *handle = file;
         return LH_OK;
     }
@@ -408,13 +408,13 @@ static lh_status lock(const char *path, int *handle, bool *alone, lh_error *erro
     return status;
 }
 
-lh_status lh_lock_directory(const char *directory, int *handle, bool *alone, lh_error *error) {
+lh_status lh_lock_directory(const char *directory, int *handle, bool *is_exclusive, lh_error *error) {
     char *path;
     *handle = -1;
-    *alone = false;
+    *is_exclusive = false;
     if (asprintf(&path, "%s/lock", directory) < 0) return lh_fail_memory(directory, error);
-    lh_status status = lock(path, handle, alone, error);
-    if (status == LH_OK && *alone) sweep(directory);
+    lh_status status = lock(path, handle, is_exclusive, error);
+    if (status == LH_OK && *is_exclusive) remove_abandoned_files(directory);
     free(path);
     return status;
 }

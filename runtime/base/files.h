@@ -10,8 +10,8 @@
 
 enum { LH_PATH_MAX = 4096, LH_MOST_FACTS = 1 << 22 /* most bytes of run.json */ };
 
-/* Return LH_ERR_ENVIRONMENT with a message: lh_fail_memory for a lack of memory for work on this file, lh_fail_system
- * for a failed system call, with the reason from errno. */
+/* Two functions that return LH_ERR_ENVIRONMENT with a message: lh_fail_memory for a lack of memory for work on this
+ * file, lh_fail_system for a failed system call, with the reason from errno. */
 lh_status lh_fail_memory(const char *path, lh_error *error);
 lh_status lh_fail_system(const char *path, const char *problem, lh_error *error);
 
@@ -35,7 +35,7 @@ typedef struct lh_piece {
 } lh_piece;
 
 /* Replaces the content of path by these pieces, as lh_replace_file does. */
-lh_status lh_replace_file_by(const char *path, const lh_piece *pieces, size_t count, lh_error *error);
+lh_status lh_replace_file_by_pieces(const char *path, const lh_piece *pieces, size_t count, lh_error *error);
 
 /* Checks, before the caller makes the content, that lh_replace_file can create its temporary file and that path is no
  * directory. */
@@ -63,11 +63,11 @@ lh_status lh_sync_file(const char *path, lh_error *error);
 
 /* Locks directory/lock for this process (flock; the kernel releases the lock when the process dies). *handle is for
  * lh_unlock_directory. Then removes temporary files in the directory whose processes have ended: on a local file
- * system all of them, on others those from this machine since its last start. If the file system has no locks, *alone
- * is false, other processes may use the directory too, and no file is removed. LH_ERR_ENVIRONMENT: another process
- * holds the lock (*handle = LH_LOCK_HELD), or locking fails (*handle = -1). */
+ * system all of them, on others those from this machine since its last start. *is_exclusive: false if the file system
+ * has no locks; then other processes may use the directory too, and no file is removed. LH_ERR_ENVIRONMENT: another
+ * process holds the lock (*handle = LH_LOCK_HELD), or locking fails (*handle = -1). */
 enum { LH_LOCK_HELD = -2 };
-lh_status lh_lock_directory(const char *directory, int *handle, bool *alone, lh_error *error);
+lh_status lh_lock_directory(const char *directory, int *handle, bool *is_exclusive, lh_error *error);
 void lh_unlock_directory(int handle);
 
 #endif

@@ -43,27 +43,29 @@ static lh_status find_tail(int file, const char *path, off_t size, off_t *tail, 
     return LH_OK;
 }
 
-/* Sets *whole: the last line, from `tail` on, lacks only its newline. A truncated line does not parse as an object. */
-static lh_status check_whole(int file, const char *path, off_t tail, off_t size, bool *whole, lh_error *error) {
+/* Sets *is_complete to whether the last line, from `tail` on, lacks only its newline. A truncated line does not
+ * parse as an object. */
+static lh_status check_complete(int file, const char *path, off_t tail, off_t size, bool *is_complete,
+                                lh_error *error) {
     size_t bytes = (size_t)(size - tail);
     char *text = malloc(bytes);
     if (text == NULL) return lh_fail_memory(path, error);
     lh_status status = read_bytes(file, path, tail, text, bytes, error);
     json_t *line = status == LH_OK ? json_loadb(text, bytes, 0, NULL) : NULL;
-    *whole = json_is_object(line);
+    *is_complete = json_is_object(line);
     json_decref(line);
     free(text);
     return status;
 }
 
-/* Cuts off a torn last line. *size: the new size; *unended: the last line needs a newline. */
-static lh_status remove_torn_line(int file, const char *path, off_t *size, bool *unended, lh_error *error) {
+/* Cuts off a torn last line. *size: the new size; *lacks_newline: whether a complete last line lacks its newline. */
+static lh_status remove_torn_line(int file, const char *path, off_t *size, bool *lacks_newline, lh_error *error) {
     off_t tail;
-    *unended = false;
+    *lacks_newline = false;
     lh_status status = find_tail(file, path, *size, &tail, error);
     if (status != LH_OK || tail == *size) return status;
-    status = check_whole(file, path, tail, *size, unended, error);
-    if (status != LH_OK || *unended) return status;
+    status = check_complete(file, path, tail, *size, lacks_newline, error);
+    if (status != LH_OK || *lacks_newline) return status;
     if (ftruncate(file, tail) != 0) return lh_fail_system(path, "cannot cut off its torn last line", error);
     *size = tail;
     return LH_OK;
@@ -72,12 +74,12 @@ static lh_status remove_torn_line(int file, const char *path, off_t *size, bool 
 /* Appends a line by one write; a short write is undone. */
 static lh_status append(int file, const char *path, const char *line, lh_error *error) {
     struct stat found;
-    bool unended;
+    bool lacks_newline;
     char *text;
     if (fstat(file, &found) != 0) return lh_fail_system(path, "cannot read its size", error);
-    lh_status status = remove_torn_line(file, path, &found.st_size, &unended, error);
+    lh_status status = remove_torn_line(file, path, &found.st_size, &lacks_newline, error);
     if (status != LH_OK) return status;
-    int bytes = asprintf(&text, "%s%s\n", unended ? "\n" : "", line);
+    int bytes = asprintf(&text, "%s%s\n", lacks_newline ? "\n" : "", line);
     if (bytes < 0) return lh_fail_memory(path, error);
     ssize_t written;
     do {
@@ -112,7 +114,8 @@ static int check_kept_line(const char *line, size_t bytes, const char *key, int6
 }
 
 /* Copies the lines to keep, each with a newline, into kept_text, [bytes + 1]. Returns the number of bytes written. */
-static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_t last, char *kept_text, lh_cut *cut) {
+static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_t last, char *kept_text,
+                         lh_truncation *cut) {
     size_t used = 0;
     for (size_t position = 0; position < bytes;) {
         const char *end = memchr(text + position, '\n', bytes - position);
@@ -130,8 +133,8 @@ static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_
     return used;
 }
 
-lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_cut *cut, lh_error *error) {
-    *cut = (lh_cut){.exists = access(path, F_OK) == 0 || errno != ENOENT};
+lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_truncation *cut, lh_error *error) {
+    *cut = (lh_truncation){.exists = access(path, F_OK) == 0 || errno != ENOENT};
     if (!cut->exists) return LH_OK;
     char *text;
     size_t bytes;

@@ -13,14 +13,14 @@
 lh_status lh_append_line(const char *path, const char *line, lh_error *error);
 
 /* The result of lh_truncate_lines. */
-typedef struct lh_cut {
+typedef struct lh_truncation {
     bool exists;        /* the file exists */
     int64_t kept_lines; /* number of lines kept */
     int torn_lines;     /* number of torn lines removed */
-} lh_cut;
+} lh_truncation;
 
 /* Removes, atomically, all lines whose integer field `key` is greater than `last`, and all torn lines: those that are
  * no JSON object with this field. A missing file is no error. */
-lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_cut *cut, lh_error *error);
+lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_truncation *cut, lh_error *error);
 
 #endif

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 
 /* The number after `key` in the first line that starts with `key`; INFINITY: no such file, line or number ("max"). */
-static double read_number_in(const char *path, const char *key) {
+static double read_number(const char *path, const char *key) {
     char line[256];
     double number = INFINITY;
     FILE *file = fopen(path, "r");
@@ -24,16 +24,16 @@ static double read_number_in(const char *path, const char *key) {
 
 double lh_get_available_memory(void) {
     struct rlimit limit;
-    double least = read_number_in("/proc/meminfo", "MemAvailable:") * 1024;
-    double group = read_number_in("/sys/fs/cgroup/memory.max", ""),
-           taken = read_number_in("/sys/fs/cgroup/memory.stat", "anon ");
-    if (isfinite(group) && isfinite(taken)) least = fmin(least, fmax(group - taken, 0));
+    double least = read_number("/proc/meminfo", "MemAvailable:") * 1024;
+    double group_limit = read_number("/sys/fs/cgroup/memory.max", ""),
+           used = read_number("/sys/fs/cgroup/memory.stat", "anon ");
+    if (isfinite(group_limit) && isfinite(used)) least = fmin(least, fmax(group_limit - used, 0));
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         least = fmin(least, (double)limit.rlim_cur);
     return least;
 }
 
 double lh_get_peak_memory(void) {
-    double kilobytes = read_number_in("/proc/self/status", "VmHWM:");
+    double kilobytes = read_number("/proc/self/status", "VmHWM:");
     return isfinite(kilobytes) ? kilobytes * 1024 : 0;
 }

@@ -144,7 +144,7 @@ static lh_status write_pieces(const char *path, const char *header, const lh_st_
     lh_status status;
     if (text && pieces) {
         pieces[0] = (lh_piece){text, bytes};
-        status = lh_replace_file_by(path, pieces, used, error);
+        status = lh_replace_file_by_pieces(path, pieces, used, error);
     } else {
         status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write it", path);
     }

@@ -4,8 +4,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Replaces control characters, which may come from names and values in files, and which a terminal would execute. */
-static void tame(char *text) {
+/* Replaces control characters by question marks: they may come from names and values in files, and a terminal would
+ * execute them. */
+static void replace_control_characters(char *text) {
     for (; *text; text++)
         if (((unsigned char)*text < ' ' && *text != '\n' && *text != '\t') || *text == 0x7f) *text = '?';
 }
@@ -16,7 +17,7 @@ lh_status lh_fail(lh_error *error, lh_status status, const char *format, ...) {
         va_start(arguments, format);
         vsnprintf(error->text, sizeof error->text, format, arguments);
         va_end(arguments);
-        tame(error->text);
+        replace_control_characters(error->text);
     }
     return status;
 }

@@ -40,7 +40,7 @@ typedef struct team {
 
 /* The team that this thread works in (NULL: none), and its number of threads. */
 static _Thread_local team *current;
-static _Thread_local int members;
+static _Thread_local int thread_count;
 
 static void relax(void) {
 #if defined(__x86_64__)
@@ -83,10 +83,10 @@ static void wait_for_change(team *t, unsigned seen) {
  * it reads the count. So either this thread sees the sleeper, or the sleeper sees the change. */
 void lh_team_barrier(void) {
     team *t = current;
-    if (!t || members == 1) return;
+    if (!t || thread_count == 1) return;
     LH_TIMED(LH_PART_WAITING);
     unsigned seen = atomic_load_explicit(&t->generation, memory_order_acquire);
-    if ((int)atomic_fetch_add(&t->arrived, 1) + 1 < members) {
+    if ((int)atomic_fetch_add(&t->arrived, 1) + 1 < thread_count) {
         wait_for_change(t, seen);
         return;
     }
@@ -95,17 +95,17 @@ void lh_team_barrier(void) {
     if (atomic_load(&t->sleepers) > 0) wake_all(t);
 }
 
-/* Works as one thread of a team. */
-static void enter(team *t, lh_team_work *work, void *argument, int index, int count) {
+/* Does the work of one thread of a team. */
+static void run_thread(team *t, lh_team_work *work, void *argument, int index, int count) {
     team *outer = current;
-    int outer_members = members;
+    int outer_thread_count = thread_count;
     current = t;
-    members = count;
+    thread_count = count;
     if (!outer) lh_timings_begin();
     work(argument, index, count);
     if (!outer) lh_timings_end();
     current = outer;
-    members = outer_members;
+    thread_count = outer_thread_count;
 }
 
 #ifdef _OPENMP
@@ -122,7 +122,7 @@ __attribute__((constructor(101))) static void wait_passively(void) {
 
 static void run(team *t, int threads, lh_team_work *work, void *argument) {
 #pragma omp parallel num_threads(threads)
-    enter(t, work, argument, omp_get_thread_num(), omp_get_num_threads());
+    run_thread(t, work, argument, omp_get_thread_num(), omp_get_num_threads());
 }
 
 #else
@@ -143,14 +143,14 @@ typedef struct start_gate {
     void *argument;
 } start_gate;
 
-static void *start(void *pointer) {
+static void *start_worker(void *pointer) {
     worker *w = pointer;
     start_gate *gate = w->gate;
     pthread_mutex_lock(&gate->mutex);
     while (gate->count == 0) pthread_cond_wait(&gate->ready, &gate->mutex);
     int count = gate->count;
     pthread_mutex_unlock(&gate->mutex);
-    enter(gate->team, gate->work, gate->argument, w->index, count);
+    run_thread(gate->team, gate->work, gate->argument, w->index, count);
     return NULL;
 }
 
@@ -161,13 +161,13 @@ static void run(team *t, int threads, lh_team_work *work, void *argument) {
     for (; workers && count < threads; count++) {
         workers[count].gate = &gate;
         workers[count].index = count;
-        if (pthread_create(&workers[count].thread, NULL, start, &workers[count]) != 0) break;
+        if (pthread_create(&workers[count].thread, NULL, start_worker, &workers[count]) != 0) break;
     }
     pthread_mutex_lock(&gate.mutex);
     gate.count = count;
     pthread_cond_broadcast(&gate.ready);
     pthread_mutex_unlock(&gate.mutex);
-    enter(t, work, argument, 0, count);
+    run_thread(t, work, argument, 0, count);
     for (int i = 1; i < count; i++) pthread_join(workers[i].thread, NULL);
     free(workers);
 }
@@ -176,18 +176,18 @@ static void run(team *t, int threads, lh_team_work *work, void *argument) {
 
 /* The number of spins of a team. The number of processors is read once, because every step needs it. */
 static int compute_spins(int threads) {
-    static atomic_int known;
-    int processors = atomic_load(&known);
+    static atomic_int stored;
+    int processors = atomic_load(&stored);
     if (processors == 0) {
         processors = lh_team_count_processors();
-        atomic_store(&known, processors);
+        atomic_store(&stored, processors);
     }
     return threads > processors ? 0 : SPINS;
 }
 
 void lh_team_run(int threads, lh_team_work *work, void *argument) {
     team t = {.spins = compute_spins(threads)};
-    if (threads <= 1) enter(&t, work, argument, 0, 1);
+    if (threads <= 1) run_thread(&t, work, argument, 0, 1);
     else run(&t, threads, work, argument);
 }
 
@@ -200,10 +200,10 @@ static int count_affinity_processors(void) {
         cpu_set_t *set = CPU_ALLOC((size_t)bits);
         if (!set) break;
         size_t size = CPU_ALLOC_SIZE((size_t)bits);
-        bool known = sched_getaffinity(0, size, set) == 0;
-        if (known) count = CPU_COUNT_S(size, set);
+        bool is_read = sched_getaffinity(0, size, set) == 0;
+        if (is_read) count = CPU_COUNT_S(size, set);
         CPU_FREE(set);
-        if (known) break;
+        if (is_read) break;
     }
 #endif
     return count > 0 ? count : 1;

@@ -59,7 +59,7 @@ static lh_status measure_steps(lh_replica_set *set, int64_t steps, window *w, lh
 }
 
 /* The number of steps that take about `seconds`, from the rate of the last window. */
-static int64_t count_steps_for(const window *last, double seconds) {
+static int64_t compute_step_count(const window *last, double seconds) {
     double steps = (double)last->steps * seconds / (last->seconds > 1e-9 ? last->seconds : 1e-9);
     return steps < 1 ? 1 : (int64_t)(steps + 0.5);
 }
@@ -92,7 +92,7 @@ static lh_status measure_parts(lh_replica_set *set, double seconds, const window
     window w;
     lh_timings_read(before);
     lh_timings_fine = true;
-    lh_status status = measure_steps(set, count_steps_for(last, seconds), &w, error);
+    lh_status status = measure_steps(set, compute_step_count(last, seconds), &w, error);
     lh_timings_fine = false;
     lh_timings_read(after);
     *ticks += (double)w.ticks * set->workers;
@@ -114,7 +114,8 @@ static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *r
     if (job.function != NULL) measure_peak(&job, set->workers, PEAK_SHARE * window_seconds);
     for (int i = 0; status == LH_OK && i < windows; i++) {
         if (job.function != NULL) peaks[i] = measure_peak(&job, set->workers, PEAK_SHARE * window_seconds);
-        status = measure_steps(set, count_steps_for(&w, (1.0 - PEAK_SHARE - PARTS_SHARE) * window_seconds), &w, error);
+        status =
+            measure_steps(set, compute_step_count(&w, (1.0 - PEAK_SHARE - PARTS_SHARE) * window_seconds), &w, error);
         rates[i] = (double)(w.steps * set->count) / w.seconds;
         processor_seconds[i] = w.processor / (double)(w.steps * set->count);
         if (status == LH_OK)
@@ -129,14 +130,14 @@ static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *r
 }
 
 /* The share of the passes at task length n in those that the spec counts; 1 without loops. */
-static double share_passes(const lh_spec *spec, int n) {
+static double compute_pass_share(const lh_spec *spec, int n) {
     return spec->passes > 0 ? (double)lh_count_passes(spec, n) / spec->passes : 1;
 }
 
 static double count_executed_flops(const lh_target *target, const lh_shape *shape, int n, lh_mode mode) {
     double flops = target->spec.executed_flops(shape, mode);
     if (target->cpu != NULL && target->cpu->skipped_flops != NULL) flops -= target->cpu->skipped_flops(shape, mode);
-    return flops * share_passes(&target->spec, n);
+    return flops * compute_pass_share(&target->spec, n);
 }
 
 lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_error *error) {
@@ -152,8 +153,8 @@ lh_status lh_bench(const lh_bench_request *request, lh_bench_result *result, lh_
     if (status == LH_OK) status = measure(&set, request->seconds, result, error);
     result->flops_per_second =
         result->steps_per_second * count_executed_flops(request->target, &shape, request->length, request->mode);
-    result->nominal_per_second =
-        spec->nominal_flops(&shape, request->mode) * share_passes(spec, request->length) * result->steps_per_second;
+    result->nominal_per_second = spec->nominal_flops(&shape, request->mode) *
+                                 compute_pass_share(spec, request->length) * result->steps_per_second;
     lh_replica_set_close(&set);
     return status;
 }

@@ -112,7 +112,7 @@ lh_status lh_bench_decode(const lh_target *target, int n, int threads, double se
     }
     close_decoder(&d);
     if (status != LH_OK) return status;
-    double *medians[] = {&result->batch, &result->alone, &result->passes};
+    double *medians[] = {&result->batch, &result->single, &result->passes};
     for (int i = 0; i < 3; i++) *medians[i] = lh_find_median(rates[i], rounds);
     return LH_OK;
 }

@@ -17,10 +17,10 @@
 
 enum {
     SEQUENCES = 3,
-    SHARDS = 2,  /* shards of a step on the CPU, one of which has two sequences */
-    LARGEST = 3, /* elements with the largest gradient that are checked individually */
-    RANDOM = 3,  /* random elements that are checked individually */
-    POINTS = 6   /* points along a direction, each with half the step of the previous one */
+    SHARDS = 2,           /* shards of a step on the CPU, one of which has two sequences */
+    LARGEST_ELEMENTS = 3, /* elements with the largest gradient that are checked individually */
+    RANDOM_ELEMENTS = 3,  /* random elements that are checked individually */
+    POINTS = 6            /* points along a direction, each with half the step of the previous one */
 };
 /* Step of a difference along a direction of length 1. A difference has a rounding error of about 4e-16 / H = 4e-11, and
  * a truncation error of H^2 = 1e-10 times the third derivative; at the last point the rounding error is about 1e-9. */
@@ -60,7 +60,7 @@ static int64_t find_element(const lh_tensor *tensor, int64_t e) {
 }
 
 /* Computes the loss of step 0 at c->parameters. The batch, draws and dropout of step 0 are always the same. */
-static lh_status find_loss(check *c, double *loss, lh_error *error) {
+static lh_status compute_loss(check *c, double *loss, lh_error *error) {
     const lh_engine_ops *ops = c->engine->ops;
     lh_step_metrics metrics;
     int done;
@@ -78,18 +78,18 @@ static void move_parameters(check *c, const lh_tensor *tensor, double distance) 
     }
 }
 
-static lh_status compute_loss(check *c, const lh_tensor *tensor, double distance, double *loss, lh_error *error) {
+static lh_status compute_loss_at(check *c, const lh_tensor *tensor, double distance, double *loss, lh_error *error) {
     move_parameters(c, tensor, distance);
-    return find_loss(c, loss, error);
+    return compute_loss(c, loss, error);
 }
 
 /* Computes, at the point at `distance`, the loss, the slope by the gradient, and s->size. */
-static lh_status find_analytic(check *c, const lh_tensor *tensor, double distance, double *loss, slopes *s,
-                               lh_error *error) {
+static lh_status compute_analytic_slope(check *c, const lh_tensor *tensor, double distance, double *loss, slopes *s,
+                                        lh_error *error) {
     const double *gradient = c->gradient;
     *loss = c->loss;
     if (distance != 0) {
-        lh_status status = compute_loss(c, tensor, distance, loss, error);
+        lh_status status = compute_loss_at(c, tensor, distance, loss, error);
         if (status == LH_OK) status = c->engine->ops->read_gradient(c->engine, c->point_gradient, error);
         if (status != LH_OK) return status;
         gradient = c->point_gradient;
@@ -106,19 +106,20 @@ static lh_status find_analytic(check *c, const lh_tensor *tensor, double distanc
 
 static double compute_error(const slopes *s, double slope) { return fabs(slope - s->analytic) / s->size; }
 
-static bool agree(const slopes *s, double a, double b) { return fabs(a - b) <= TOLERANCE * s->size; }
+static bool are_close(const slopes *s, double a, double b) { return fabs(a - b) <= TOLERANCE * s->size; }
 
 /* Computes all slopes at the point at `distance`, numeric ones with errors of second order in the step h; one-sided
  * slopes only if the two-sided slope disagrees with the gradient, else they equal the two-sided slope. */
-static lh_status find_slopes(check *c, const lh_tensor *tensor, double distance, double h, slopes *s, lh_error *error) {
+static lh_status compute_slopes(check *c, const lh_tensor *tensor, double distance, double h, slopes *s,
+                                lh_error *error) {
     double centre_loss = 0, left = 0, right = 0, far_left = 0, far_right = 0;
-    lh_status status = find_analytic(c, tensor, distance, &centre_loss, s, error);
-    if (status == LH_OK) status = compute_loss(c, tensor, distance - h, &left, error);
-    if (status == LH_OK) status = compute_loss(c, tensor, distance + h, &right, error);
+    lh_status status = compute_analytic_slope(c, tensor, distance, &centre_loss, s, error);
+    if (status == LH_OK) status = compute_loss_at(c, tensor, distance - h, &left, error);
+    if (status == LH_OK) status = compute_loss_at(c, tensor, distance + h, &right, error);
     s->left = s->right = s->centre = (right - left) / (2.0 * h);
-    if (status != LH_OK || agree(s, s->centre, s->analytic)) return status;
-    status = compute_loss(c, tensor, distance - 2.0 * h, &far_left, error);
-    if (status == LH_OK) status = compute_loss(c, tensor, distance + 2.0 * h, &far_right, error);
+    if (status != LH_OK || are_close(s, s->centre, s->analytic)) return status;
+    status = compute_loss_at(c, tensor, distance - 2.0 * h, &far_left, error);
+    if (status == LH_OK) status = compute_loss_at(c, tensor, distance + 2.0 * h, &far_right, error);
     s->left = (3.0 * centre_loss - 4.0 * left + far_left) / (2.0 * h);
     s->right = (4.0 * right - 3.0 * centre_loss - far_right) / (2.0 * h);
     return status;
@@ -127,13 +128,13 @@ static lh_status find_slopes(check *c, const lh_tensor *tensor, double distance,
 /* Checks the slope along c->direction. The error of the check is the least over all points and differences. */
 static lh_status check_direction(check *c, const lh_tensor *tensor, lh_gradcheck_result *result, lh_error *error) {
     double least = INFINITY, h = H;
-    bool smooth = false, kink = false;
+    bool is_smooth = false, has_kink = false;
     lh_status status = LH_OK;
-    for (int i = 0; status == LH_OK && i < POINTS && !smooth && !(least <= TOLERANCE); i++, h /= 2.0) {
+    for (int i = 0; status == LH_OK && i < POINTS && !is_smooth && !(least <= TOLERANCE); i++, h /= 2.0) {
         slopes s = {0};
-        status = find_slopes(c, tensor, i * SPACING, h, &s, error);
-        smooth = agree(&s, s.left, s.right) && agree(&s, s.centre, s.left);
-        kink = kink || !agree(&s, s.left, s.right);
+        status = compute_slopes(c, tensor, i * SPACING, h, &s, error);
+        is_smooth = are_close(&s, s.left, s.right) && are_close(&s, s.centre, s.left);
+        has_kink = has_kink || !are_close(&s, s.left, s.right);
         least =
             fmin(least, fmin(compute_error(&s, s.centre), fmin(compute_error(&s, s.left), compute_error(&s, s.right))));
     }
@@ -141,7 +142,7 @@ static lh_status check_direction(check *c, const lh_tensor *tensor, lh_gradcheck
     result->worst = fmax(result->worst, least);
     result->passed = result->passed && least <= TOLERANCE;
     result->checks++;
-    result->kinks += kink;
+    result->kinks += has_kink;
     return status;
 }
 
@@ -179,9 +180,9 @@ static lh_status check_tensor(check *c, const lh_tensor *tensor, lh_gradcheck_re
     if (result->checks == 0) result->passed = true;
     draw_signs(c, tensor);
     lh_status status = check_direction(c, tensor, result, error);
-    for (int i = 0; status == LH_OK && i < LARGEST; i++)
+    for (int i = 0; status == LH_OK && i < LARGEST_ELEMENTS; i++)
         status = check_element(c, tensor, find_largest_below(c, tensor, &limit), result, error);
-    for (int i = 0; status == LH_OK && i < RANDOM; i++)
+    for (int i = 0; status == LH_OK && i < RANDOM_ELEMENTS; i++)
         status = check_element(c, tensor, lh_rng_below(&c->rng, count), result, error);
     return status;
 }
@@ -199,7 +200,7 @@ static lh_status open_vectors(check *c, lh_error *error) {
 }
 
 /* Sets the base point: the engine's initial parameters with small random changes, and the gradient there. */
-static lh_status prepare(check *c, lh_error *error) {
+static lh_status set_base_point(check *c, lh_error *error) {
     const lh_spec *spec = c->spec;
     lh_status status = open_vectors(c, error);
     if (status == LH_OK) status = c->engine->ops->read_state(c->engine, &c->state, error);
@@ -208,12 +209,12 @@ static lh_status prepare(check *c, lh_error *error) {
         for (int64_t e = 0; spec->tensors[t].learned && e < lh_count_tensor_elements(&spec->tensors[t]); e++)
             c->parameters[find_element(&spec->tensors[t], e)] += NOISE * draw_uniform(c);
     memcpy(c->base, c->parameters, (size_t)spec->parameter_storage * sizeof(double));
-    status = find_loss(c, &c->loss, error);
+    status = compute_loss(c, &c->loss, error);
     return status == LH_OK ? c->engine->ops->read_gradient(c->engine, c->gradient, error) : status;
 }
 
 static lh_status check_engine(check *c, lh_gradcheck_result *results, lh_error *error) {
-    lh_status status = prepare(c, error);
+    lh_status status = set_base_point(c, error);
     for (int t = 0; status == LH_OK && t < c->spec->tensor_count; t++)
         if (c->spec->tensors[t].learned) status = check_tensor(c, &c->spec->tensors[t], &results[t], error);
     lh_state_close(&c->state);

@@ -8,11 +8,11 @@
 
 static lh_engine_config make_config(const lh_bench_request *request, int index) {
     const lh_spec *spec = &request->target->spec;
-    bool alone = request->replicas == 0 || request->target->cpu == NULL;
+    bool uses_all_threads = request->replicas == 0 || request->target->cpu == NULL;
     return (lh_engine_config){.spec = spec,
                               .seed = (uint64_t)index,
                               .learning_rate = spec->train.learning_rate,
-                              .threads = alone ? request->threads : 1,
+                              .threads = uses_all_threads ? request->threads : 1,
                               .trains = request->mode == LH_MODE_TRAIN,
                               .fixed_length = request->length};
 }

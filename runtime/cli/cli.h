@@ -21,7 +21,7 @@ typedef struct lh_cli {
  * empty. */
 typedef lh_status lh_verb_function(const lh_cli *cli, lh_error *error);
 
-/* --- cli.c ------------------------------------------------------------------------------------------------------ */
+/* ---- cli.c ---- */
 
 /* Parses the verb's flags. *done: whether --help was requested and printed. */
 lh_status lh_cli_read_options(const lh_cli *cli, const lh_verb *verb, const lh_option *options, int count, bool *done,
@@ -49,13 +49,13 @@ void lh_cli_close_checkpoint(lh_cli_model *model);
 /* Warns, once per process, that this folder cannot be locked. Call it from one thread at a time. */
 void lh_warn_unlocked(const char *directory);
 
-/* --- progress.c ------------------------------------------------------------------------------------------------- */
+/* ---- progress.c ---- */
 
 /* Progress on stderr: one line that is overwritten on a terminal ("live"), occasional lines elsewhere. */
 typedef struct lh_progress {
     bool live;
-    double started, shown; /* times by lh_read_clock: of the start, and of the last line */
-    int width;             /* width of the current line, to erase it */
+    double start_time, line_time; /* by lh_read_clock: the start, and the last line */
+    int width;                    /* width of the current line, to erase it */
 } lh_progress;
 
 void lh_progress_start(lh_progress *progress);
@@ -68,7 +68,7 @@ bool lh_progress_is_due(const lh_progress *progress, double seconds);
 void lh_progress_print(lh_progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Erases the live line. */
-void lh_progress_wipe(lh_progress *progress);
+void lh_progress_erase(lh_progress *progress);
 
 /* Writes a bar, such as "[####....]" but with 20 characters in brackets. Returns text. */
 const char *lh_progress_write_bar(double share, char text[32]);
@@ -85,7 +85,7 @@ void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int
 /* Prints the accuracy of guessing and, if the task has a baseline, the baseline's accuracy, for comparison. */
 void lh_print_guessing(const lh_spec *spec);
 
-/* --- signals.c -------------------------------------------------------------------------------------------------- */
+/* ---- signals.c ---- */
 
 /* Installs handlers of SIGTERM, SIGUSR1, SIGINT and, unless it is ignored (nohup), SIGHUP; returns the flag that they
  * set. A second SIGINT kills the process. */

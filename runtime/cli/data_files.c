@@ -90,13 +90,13 @@ static lh_status open_corpus(lh_data_files *files, const lh_spec *spec, const ch
     memcpy(request.path, paths, sizeof request.path);
     lh_progress_start(&progress);
     lh_status status = lh_corpus_open(&files->corpus, spec, &request, error);
-    lh_progress_wipe(&progress);
+    lh_progress_erase(&progress);
     return status;
 }
 
 /* Reports the keys in lines of the files that have no meaning for the task. */
 static void report_ignored(const lh_corpus *corpus, const lh_spec *spec) {
-    const lh_dataset *const sets[] = {&corpus->train, corpus->separate ? &corpus->eval : NULL, &corpus->validation};
+    const lh_dataset *const sets[] = {&corpus->train, corpus->has_test_set ? &corpus->eval : NULL, &corpus->validation};
     for (int i = 0; i < LH_SETS; i++)
         if (sets[i] != NULL && sets[i]->ignored[0] != 0)
             fprintf(stderr, "%s: %s: ignores %s, which are neither input, target, mask nor in task.axes\n", spec->id,
@@ -159,7 +159,7 @@ lh_status lh_data_files_compare(const lh_spec *spec, lh_error *error) {
         used += put_overlap(text + used, sizeof text - used, "among those of training", &overlap.trained);
         used +=
             put_overlap(text + used, sizeof text - used, "with a training input but another target", &overlap.input);
-        used += put_overlap(text + used, sizeof text - used, "repeated within the file", &overlap.twice);
+        used += put_overlap(text + used, sizeof text - used, "repeated within the file", &overlap.duplicates);
         if (used > 1) fprintf(stderr, "%s: %s has %lld examples%s\n", spec->id, set->path, (long long)set->count, text);
     }
     return LH_OK;
@@ -187,7 +187,8 @@ lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_le
     *requested = lh_corpus_select(corpus, set, requested);
     if (lh_lengths_count(requested) > 0) return LH_OK;
     lh_lengths all = lh_corpus_select(corpus, set, &any);
-    return lh_fail(error, LH_ERR_INPUT, "--lengths: %s has no example with such an input\n  expected: some of %d to %d",
+    return lh_fail(error, LH_ERR_INPUT,
+                   "--lengths: %s has no example with an input of these lengths\n  expected: lengths from %d to %d",
                    set->path, lh_lengths_get(&all, 0), lh_lengths_get(&all, all.count - 1));
 }
 
@@ -211,20 +212,21 @@ static lh_status find_shape(const lh_corpus *corpus, int length, int32_t *shape,
                    length);
 }
 
-lh_status lh_data_files_choose_shapes(const lh_spec *spec, lh_option_lengths *requested, bool given, lh_error *error) {
+lh_status lh_data_files_choose_shapes(const lh_spec *spec, lh_option_lengths *requested, bool is_given,
+                                      lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
     if (corpus == NULL) return LH_OK;
     lh_option_lengths shapes;
     int count = lh_lengths_count(&requested->lengths);
     lh_status status = LH_OK;
-    if (given && count > LH_OPTION_MOST_LENGTHS)
+    if (is_given && count > LH_OPTION_MOST_LENGTHS)
         return lh_fail(error, LH_ERR_USAGE, "--lengths: %d lengths\n  expected: at most %d", count,
                        LH_OPTION_MOST_LENGTHS);
-    for (int i = 0; given && status == LH_OK && i < count; i++)
+    for (int i = 0; is_given && status == LH_OK && i < count; i++)
         status = find_shape(corpus, lh_lengths_get(&requested->lengths, i), &shapes.list[i], error);
-    if (!given) {
-        shapes.list[0] = corpus->trained[0];
-        shapes.list[1] = corpus->trained[corpus->trained_count - 1];
+    if (!is_given) {
+        shapes.list[0] = corpus->train_shapes[0];
+        shapes.list[1] = corpus->train_shapes[corpus->train_shape_count - 1];
         count = shapes.list[0] == shapes.list[1] ? 1 : 2;
     }
     memcpy(requested->list, shapes.list, (size_t)count * sizeof *shapes.list);

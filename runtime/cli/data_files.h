@@ -36,12 +36,13 @@ lh_status lh_data_files_find_set(const lh_spec *spec, const char *name, const lh
  * order is that of the file. LH_ERR_USAGE: another word, or the spec has no dataset. */
 lh_status lh_data_files_read_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error);
 
-/* With a dataset, replaces the requested task lengths by shapes, which are pairs of input and output length. given:
+/* With a dataset, replaces the requested task lengths by shapes, which are pairs of input and output length. is_given:
  * whether the lengths come from a flag. Then each is an input length, and is replaced by the shape with this input
  * length that has the most training examples; otherwise the first and the last shape of training are requested.
  * LH_ERR_INPUT: there is no training example of a given length; LH_ERR_USAGE: more than LH_OPTION_MOST_LENGTHS are
  * given. */
-lh_status lh_data_files_choose_shapes(const lh_spec *spec, lh_option_lengths *requested, bool given, lh_error *error);
+lh_status lh_data_files_choose_shapes(const lh_spec *spec, lh_option_lengths *requested, bool is_given,
+                                      lh_error *error);
 
 /* With a dataset, removes requested input lengths of which the set has no example. set NULL: the test set, or the
  * training set if there is no test set. LH_ERR_INPUT: no length is left. */

@@ -54,7 +54,7 @@ static char *find_training_folder(const char *facts_path) {
 }
 
 /* Searches the folders around the checkpoint, from the innermost to the outermost; returns whether one has the file. */
-static bool find_above(search *s, const char *checkpoint) {
+static bool search_outer_folders(search *s, const char *checkpoint) {
     char *folder = realpath(checkpoint, NULL), *slash;
     bool found = false;
     for (int i = 1; folder != NULL && !found && i < MOST_FOLDERS && (slash = strrchr(folder, '/')) > folder; i++) {
@@ -78,9 +78,10 @@ lh_status lh_find_data(const char *path, lh_set set, const char *checkpoint, cha
     lh_read_recorded_data(facts, &recorded);
     search s = {.path = path, .name = name != NULL ? name + 1 : path, .digest = recorded.digest[set], .found = found};
     if (s.digest[0] == 0) return LH_OK; /* run.json is missing or has no digest of the file */
-    char *trained = find_training_folder(facts);
-    bool is_found = (trained != NULL && find_in_folder(&s, trained)) || find_above(&s, checkpoint);
-    free(trained);
+    char *training_folder = find_training_folder(facts);
+    bool is_found =
+        (training_folder != NULL && find_in_folder(&s, training_folder)) || search_outer_folders(&s, checkpoint);
+    free(training_folder);
     if (is_found) {
         fprintf(stderr, "%s: read from %s\n", path, found);
         return LH_OK;

@@ -11,25 +11,25 @@
 #include "training/defaults.h"
 
 /* When a verb reads the examples of the spec's dataset: never, always, or unless --input or --text is given. */
-typedef enum reading { NOTHING, EXAMPLES, UNLESS_INPUT } reading;
+typedef enum data_use { NEVER, ALWAYS, UNLESS_INPUT } data_use;
 
 static const struct {
     const char *name;
     lh_verb_function *run;
     const char *summary;
-    reading data;
+    data_use data;
     const char *advice; /* printed after a clean stop by a signal; NULL: a signal ends the verb at once */
 } verbs[] = {
-    {"info", lh_verb_info, "the spec and targets of this trainer, and its choices on this machine", NOTHING, NULL},
-    {"train", lh_verb_train, "train, then evaluate", EXAMPLES, "the same command with --resume continues"},
-    {"eval", lh_verb_eval, "evaluate a checkpoint at any lengths", EXAMPLES,
+    {"info", lh_verb_info, "the spec and targets of this trainer, and its choices on this machine", NEVER, NULL},
+    {"train", lh_verb_train, "train, then evaluate", ALWAYS, "the same command with --resume continues"},
+    {"eval", lh_verb_eval, "evaluate a checkpoint at any lengths", ALWAYS,
      "eval.jsonl has the finished conditions; --resume evaluates the others"},
-    {"sample", lh_verb_sample, "examples of the task", EXAMPLES, NULL},
-    {"predict", lh_verb_predict, "logits for inputs of your own", NOTHING, NULL},
+    {"sample", lh_verb_sample, "examples of the task", ALWAYS, NULL},
+    {"predict", lh_verb_predict, "logits for inputs of your own", NEVER, NULL},
     {"trace", lh_verb_trace, "attention, scores, activations, entropy of attention, as tensors of a file", UNLESS_INPUT,
      "nothing was written"},
-    {"gradcheck", lh_verb_gradcheck, "comparison of analytic and numeric gradients", EXAMPLES, NULL},
-    {"bench", lh_verb_bench, "steps per second, and the share of this machine's peak", EXAMPLES, NULL},
+    {"gradcheck", lh_verb_gradcheck, "comparison of analytic and numeric gradients", ALWAYS, NULL},
+    {"bench", lh_verb_bench, "steps per second, and the share of this machine's peak", ALWAYS, NULL},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
@@ -60,10 +60,10 @@ static bool is_flag(const char *word, const char *flag) {
     return strncmp(word, flag, bytes) == 0 && (word[bytes] == 0 || word[bytes] == '=');
 }
 
-static bool reads_examples(reading data, const lh_cli *cli) {
+static bool reads_examples(data_use data, const lh_cli *cli) {
     for (int i = 0; data == UNLESS_INPUT && i < cli->argc; i++)
         if (is_flag(cli->argv[i], "--input") || is_flag(cli->argv[i], "--text")) return false;
-    return data != NOTHING;
+    return data != NEVER;
 }
 
 static lh_status run_verb(int verb, lh_cli *cli, lh_error *error) {
@@ -93,15 +93,16 @@ int lh_main(const lh_spec *spec, int argc, char **argv) {
     }
     int verb = find_verb(argv[1]);
     if (verb < 0) {
-        const char *near = lh_find_nearest_name(argv[1], &verbs[0].name, VERBS, sizeof verbs[0]);
+        const char *nearest = lh_find_nearest_name(argv[1], &verbs[0].name, VERBS, sizeof verbs[0]);
         fprintf(stderr, "%s: error: no such verb: %.80s\n  hint: %s%s%s\n", program, argv[1],
-                near != NULL ? "did you mean " : "", near != NULL ? near : program, near != NULL ? "?" : " --help");
+                nearest != NULL ? "did you mean " : "", nearest != NULL ? nearest : program,
+                nearest != NULL ? "?" : " --help");
         return LH_ERR_USAGE;
     }
     signal(SIGXFSZ, SIG_IGN); /* a file that reaches a size limit is an error to report and must not end the process */
     lh_error error = {""};
     lh_defaults defaults;
-    lh_cli cli = {&defaults.spec, program, argc - 2, argv + 2, verbs[verb].data != NOTHING};
+    lh_cli cli = {&defaults.spec, program, argc - 2, argv + 2, verbs[verb].data != NEVER};
     lh_status status = lh_defaults_open(&defaults, spec, &error);
     if (status == LH_OK) status = run_verb(verb, &cli, &error);
     lh_defaults_close(&defaults);

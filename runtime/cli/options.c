@@ -56,15 +56,15 @@ static lh_status fail_flag(const lh_verb *verb, const lh_option *options, int co
     if (word[0] != '-')
         return lh_fail(error, LH_ERR_USAGE, "%s: '%s' is not a flag\n  hint: %s --help lists them", verb->name, name,
                        verb->name);
-    const char *meant = lh_find_usual_flag(name, options, count, &is_field);
-    if (meant != NULL && is_field)
+    const char *suggestion = lh_find_usual_flag(name, options, count, &is_field);
+    if (suggestion != NULL && is_field)
         return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: it is a field of the spec: %s", verb->name,
-                       name, meant);
-    if (meant == NULL) meant = lh_find_nearest_name(name, &options[0].name, count, sizeof *options);
-    if (meant == NULL)
+                       name, suggestion);
+    if (suggestion == NULL) suggestion = lh_find_nearest_name(name, &options[0].name, count, sizeof *options);
+    if (suggestion == NULL)
         return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: %s --help lists them", verb->name, name,
                        verb->name);
-    return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: did you mean %s?", verb->name, name, meant);
+    return lh_fail(error, LH_ERR_USAGE, "%s: no such flag: %s\n  hint: did you mean %s?", verb->name, name, suggestion);
 }
 
 static lh_status fail_number(const lh_option *option, const char *text, const char *expected, lh_error *error) {
@@ -233,7 +233,7 @@ lh_status lh_options_parse(const lh_verb *verb, const lh_option *options, int co
         }
         const lh_option *option = find_option(options, count, word, bytes);
         if (option == NULL) return fail_flag(verb, options, count, word, bytes, error);
-        if (option->given != NULL) *option->given = true;
+        if (option->is_given != NULL) *option->is_given = true;
         if (option->kind == LH_OPTION_SWITCH) {
             if (equals != NULL) return lh_fail(error, LH_ERR_USAGE, "%s: takes no value", option->name);
             *(bool *)option->value = true;

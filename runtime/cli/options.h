@@ -52,7 +52,7 @@ typedef struct lh_option {
     lh_option_kind kind;
     void *value;        /* destination, unchanged if the flag is absent */
     double least, most; /* range of numbers, inclusive */
-    bool *given;        /* becomes true if the flag is present; NULL: not needed */
+    bool *is_given;     /* becomes true if the flag is present; NULL: not needed */
     const char *word;   /* the name of the value in help and messages, such as "N"; NULL: no value */
     const char *help;   /* one line of text */
 } lh_option;

@@ -15,16 +15,16 @@ void lh_progress_start(lh_progress *progress) {
     const char *terminal = getenv("TERM");
     *progress = (lh_progress){
         .live = isatty(STDERR_FILENO) && (terminal == NULL || strcmp(terminal, "dumb") != 0),
-        .started = lh_read_clock(),
-        .shown = -INFINITY,
+        .start_time = lh_read_clock(),
+        .line_time = -INFINITY,
     };
     if (progress->live) lh_break_line_on_signals();
 }
 
-double lh_progress_get_seconds(const lh_progress *progress) { return lh_read_clock() - progress->started; }
+double lh_progress_get_seconds(const lh_progress *progress) { return lh_read_clock() - progress->start_time; }
 
 bool lh_progress_is_due(const lh_progress *progress, double seconds) {
-    return lh_read_clock() - progress->shown >= (progress->live ? LIVE_SECONDS : seconds);
+    return lh_read_clock() - progress->line_time >= (progress->live ? LIVE_SECONDS : seconds);
 }
 
 /* The maximum number of characters of a live line: one fewer than the columns of the terminal; 511 if they are
@@ -47,10 +47,10 @@ void lh_progress_print(lh_progress *progress, const char *format, ...) {
     else fprintf(stderr, "%s\n", line);
     fflush(stderr);
     progress->width = width;
-    progress->shown = lh_read_clock();
+    progress->line_time = lh_read_clock();
 }
 
-void lh_progress_wipe(lh_progress *progress) {
+void lh_progress_erase(lh_progress *progress) {
     if (progress->live && progress->width > 0) fprintf(stderr, "\r%*s\r", progress->width, "");
     lh_set_line_open(false);
     progress->width = 0;
@@ -90,7 +90,7 @@ void lh_progress_show_evaluation(void *context, const lh_eval_result *result, in
                           lh_eval_write_name(result, name),
                           result->decoding == lh_teacher_forced ? "teacher-forced" : "accuracy", result->accuracy,
                           result->exact_match, lh_write_duration(seconds / done * (count - done), remaining));
-    if (done == count) lh_progress_wipe(progress);
+    if (done == count) lh_progress_erase(progress);
 }
 
 void lh_print_guessing(const lh_spec *spec) {
@@ -162,11 +162,12 @@ static bool have_equal_levels(const lh_eval_result *a, const lh_eval_result *b) 
 
 /* The number of results at the start with equal split, levels and n (length, or value on the first axis). */
 static int count_equal(const lh_eval_result *results, int count) {
-    int same = 1;
-    while (same < count && results[same].n == results[0].n && have_equal_levels(&results[same], results) &&
-           strcmp(results[same].split, results[0].split) == 0)
-        same++;
-    return same;
+    int equal_count = 1;
+    while (equal_count < count && results[equal_count].n == results[0].n &&
+           have_equal_levels(&results[equal_count], results) &&
+           strcmp(results[equal_count].split, results[0].split) == 0)
+        equal_count++;
+    return equal_count;
 }
 
 /* Prints a row for results with equal split, levels and n. */
@@ -196,9 +197,9 @@ static void print_results(int split_width, const lh_eval_result *results, int co
     enum { MOST_ROWS = 16 };
     int rows = 0;
     for (int i = 0; i < count; i += count_equal(results + i, count - i)) rows++;
-    for (int i = 0, same; rows <= MOST_ROWS && i < count; i += same) {
-        same = count_equal(results + i, count - i);
-        print_row(split_width, results + i, same);
+    for (int i = 0, equal_count; rows <= MOST_ROWS && i < count; i += equal_count) {
+        equal_count = count_equal(results + i, count - i);
+        print_row(split_width, results + i, equal_count);
     }
     print_splits(split_width, results, count);
 }
@@ -220,17 +221,18 @@ static int get_split_width(const lh_eval_result *results, int count) {
 
 void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count) {
     char noise[LH_NUMBER_TEXT];
-    int same, first = count_validation(results, count), split_width = get_split_width(results, count);
+    int equal_count, first = count_validation(results, count), split_width = get_split_width(results, count);
     const char *axis = count > 0 ? results[0].axis : spec->eval.axis;
     printf("%-*s %-12s %7s", split_width, "split", strcmp(axis, "length") == 0 ? "lengths" : axis, "number");
     print_titles(count > 0 ? results[0].decoding : NULL);
     if (first < count) print_splits(split_width, results, first);
-    for (int i = first < count ? first : 0; i < count; i += same) {
-        for (same = 1; i + same < count && have_equal_levels(&results[i + same], &results[i]);) same++;
-        if (results[i].noisy) printf("noise %s\n", lh_write_shortest(results[i].noise, noise));
+    for (int i = first < count ? first : 0; i < count; i += equal_count) {
+        for (equal_count = 1; i + equal_count < count && have_equal_levels(&results[i + equal_count], &results[i]);)
+            equal_count++;
+        if (results[i].has_noise) printf("noise %s\n", lh_write_shortest(results[i].noise, noise));
         if (results[i].passes > 0) printf("passes %d\n", results[i].passes);
         if (results[i].oracle) printf("oracle: as many passes as the task length\n");
-        print_results(split_width, results + i, same);
+        print_results(split_width, results + i, equal_count);
     }
     lh_print_guessing(spec);
 }

@@ -26,7 +26,7 @@ static void end_by_signal(int number) {
 
 /* Sets the stop flag. SIGPIPE is ignored from then on: if the signal has also ended a program that reads the output,
  * such as tee, a write must not kill this process before its checkpoint. */
-static void on_signal(int number) {
+static void request_stop(int number) {
     int old_errno = errno; /* the interrupted code may read errno, and writing to a closed terminal changes it */
     if (number == SIGINT && interrupted) end_by_signal(number);
     interrupted = interrupted || number == SIGINT;
@@ -36,7 +36,7 @@ static void on_signal(int number) {
     errno = old_errno;
 }
 
-static void handle(int number, void (*handler)(int)) {
+static void install_handler(int number, void (*handler)(int)) {
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(number, &action, NULL);
@@ -50,15 +50,16 @@ static bool has_handler(int number, void (*handler)(int)) {
 
 const volatile sig_atomic_t *lh_catch_signals(void) {
     stop = interrupted = 0;
-    handle(SIGTERM, on_signal);
-    handle(SIGUSR1, on_signal); /* schedulers are often configured to send SIGUSR1 before the end of a job */
-    handle(SIGINT, on_signal);
-    if (!has_handler(SIGHUP, SIG_IGN)) handle(SIGHUP, on_signal);
+    install_handler(SIGTERM, request_stop);
+    install_handler(SIGUSR1,
+                    request_stop); /* schedulers are often configured to send SIGUSR1 before the end of a job */
+    install_handler(SIGINT, request_stop);
+    if (!has_handler(SIGHUP, SIG_IGN)) install_handler(SIGHUP, request_stop);
     return &stop;
 }
 
 void lh_break_line_on_signals(void) {
-    static const int deadly[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
-    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
-        if (has_handler(deadly[i], SIG_DFL)) handle(deadly[i], end_by_signal);
+    static const int deadly_signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
+    for (size_t i = 0; i < sizeof deadly_signals / sizeof *deadly_signals; i++)
+        if (has_handler(deadly_signals[i], SIG_DFL)) install_handler(deadly_signals[i], end_by_signal);
 }

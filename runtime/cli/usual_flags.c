@@ -10,7 +10,7 @@ enum { LONGEST_WORD = 40 };
  * field, or a flag that the verb has. The generator also reads this table: every row is {"words", "meaning"}. */
 static const struct {
     const char *words, *meaning;
-} usual[] = {
+} translations[] = {
     {"lr rate", "--learning-rate"},
     {"epoch epochs num-epochs iterations iters max-iters max-steps num-steps train-steps", "--steps"},
     {"gpu gpus cuda use-cuda", "--device cuda"},
@@ -49,7 +49,7 @@ static const struct {
 };
 
 /* Writes a word in the form of the table: without leading dashes, with - for _. */
-static void strip(const char *word, char plain[LONGEST_WORD]) {
+static void write_plain(const char *word, char plain[LONGEST_WORD]) {
     size_t used = 0;
     word += strspn(word, "-_");
     for (; word[used] != 0 && used < LONGEST_WORD - 1; used++) plain[used] = word[used] == '_' ? '-' : word[used];
@@ -78,11 +78,12 @@ static bool has_option(const lh_option *options, int count, const char *flag) {
 
 const char *lh_find_usual_flag(const char *word, const lh_option *options, int count, bool *is_field) {
     char plain[LONGEST_WORD];
-    strip(word, plain);
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
-        const char *meaning = usual[i].meaning;
+    write_plain(word, plain);
+    for (size_t i = 0; i < sizeof translations / sizeof *translations; i++) {
+        const char *meaning = translations[i].meaning;
         *is_field = !is_flag(meaning);
-        if (has_word(usual[i].words, plain) && (*is_field || has_option(options, count, meaning))) return meaning;
+        if (has_word(translations[i].words, plain) && (*is_field || has_option(options, count, meaning)))
+            return meaning;
     }
     return NULL;
 }

@@ -21,7 +21,7 @@ enum {
     LH_LT_BIAS = 4,
     LH_LT_BIAS_RELU = 6,
     LH_LT_NOT_SUPPORTED = 15, /* a result of functions: CUBLAS_STATUS_NOT_SUPPORTED */
-    LH_LT_AS_IT_IS = 0,       /* values of LH_LT_TRANSA and LH_LT_TRANSB: CUBLAS_OP_N, CUBLAS_OP_T */
+    LH_LT_NOT_TRANSPOSED = 0, /* values of LH_LT_TRANSA and LH_LT_TRANSB: CUBLAS_OP_N, CUBLAS_OP_T */
     LH_LT_TRANSPOSED = 1,
     LH_LT_WORKSPACE_BYTES = 1, /* attributes of a search for algorithms: CUBLASLT_MATMUL_PREF_... */
     LH_LT_ALIGNMENT_A = 5,     /* B, C, D: 6, 7, 8 */

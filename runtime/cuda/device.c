@@ -114,15 +114,15 @@ static lh_status load_image(lh_cuda_device *device, const lh_cuda_image *image, 
     lh_cuda_kind kind;
     lh_cuda_parse_kind(image->architecture, &kind);
     snprintf(device->image, sizeof device->image, "%s%s", image->architecture,
-             kind.machine ? "" : ", compiled by the driver");
+             kind.is_machine_code ? "" : ", compiled by the driver");
     char version[LH_CUDA_VERSION_TEXT];
-    if (kind.machine)
+    if (kind.is_machine_code)
         snprintf(device->compiler, sizeof device->compiler, "nvcc %s for %s",
                  device->program->toolkit ? device->program->toolkit : "of unknown version", image->architecture);
     else
         snprintf(device->compiler, sizeof device->compiler, "driver %s from %s",
-                 lh_cuda_version_text(device->driver_version, version), image->architecture);
-    if (kind.machine) return load_module(device, image->first, error);
+                 lh_cuda_write_version(device->driver_version, version), image->architecture);
+    if (kind.is_machine_code) return load_module(device, image->first, error);
     char *text = calloc(1, bytes + 1);
     if (!text) return lh_fail(error, LH_ERR_ENVIRONMENT, "device code of %zu bytes: not enough memory", bytes);
     memcpy(text, image->first, bytes);
@@ -150,7 +150,7 @@ static lh_status compile_and_load(lh_cuda_device *device, lh_error *error) {
 }
 
 /* *blocks: number of blocks of a kernel that one multiprocessor holds at once. */
-static lh_status count_resident(const lh_cuda_device *device, CUfunction kernel, int *blocks, lh_error *error) {
+static lh_status count_resident_blocks(const lh_cuda_device *device, CUfunction kernel, int *blocks, lh_error *error) {
     CUresult result = device->driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(
         blocks, kernel, device->program->threads, device->program->block_memory);
     return check(device, result, "cuOccupancyMaxActiveBlocksPerMultiprocessor", error);
@@ -169,7 +169,7 @@ static lh_status request_shared_memory(const lh_cuda_device *device, CUfunction 
     size_t total = device->block_memory + RESERVED, used = (size_t)blocks * (device->program->block_memory + RESERVED);
     int percent = (int)((100 * used + total - 1) / total), remaining_blocks = 0;
     lh_status status = set_attribute(device, kernel, LH_CUDA_FUNCTION_CARVE_OUT, percent < 100 ? percent : 100, error);
-    if (status == LH_OK) status = count_resident(device, kernel, &remaining_blocks, error);
+    if (status == LH_OK) status = count_resident_blocks(device, kernel, &remaining_blocks, error);
     if (status == LH_OK && remaining_blocks < blocks)
         status = set_attribute(device, kernel, LH_CUDA_FUNCTION_CARVE_OUT, LH_CUDA_CARVE_OUT_DEFAULT, error);
     return status;
@@ -177,7 +177,8 @@ static lh_status request_shared_memory(const lh_cuda_device *device, CUfunction 
 
 /* Finds a kernel, allows it the shared memory that it needs, and counts its blocks that are resident at once on
  * the whole device. */
-static lh_status prepare(lh_cuda_device *device, const char *name, CUfunction *kernel, int *blocks, lh_error *error) {
+static lh_status prepare_kernel(lh_cuda_device *device, const char *name, CUfunction *kernel, int *blocks,
+                                lh_error *error) {
     const lh_cuda_driver *driver = device->driver;
     int threads = device->program->threads, resident_blocks = 0;
     size_t bytes = device->program->block_memory;
@@ -186,7 +187,7 @@ static lh_status prepare(lh_cuda_device *device, const char *name, CUfunction *k
     lh_status status = check(device, driver->cuModuleGetFunction(kernel, device->module, name), call, error);
     if (status != LH_OK) return status;
     status = set_attribute(device, *kernel, LH_CUDA_FUNCTION_BLOCK_MEMORY, (int)bytes, error);
-    if (status == LH_OK) status = count_resident(device, *kernel, &resident_blocks, error);
+    if (status == LH_OK) status = count_resident_blocks(device, *kernel, &resident_blocks, error);
     if (status == LH_OK && resident_blocks < 1)
         status = lh_fail(error, LH_ERR_ENVIRONMENT,
                          "%s: a multiprocessor of cuda:%d (%s) cannot hold one block of %d threads with %zu bytes of "
@@ -196,7 +197,7 @@ static lh_status prepare(lh_cuda_device *device, const char *name, CUfunction *k
     return status == LH_OK ? request_shared_memory(device, *kernel, resident_blocks, error) : status;
 }
 
-static lh_status make_current(lh_cuda_device *device, lh_error *error) {
+static lh_status open_context(lh_cuda_device *device, lh_error *error) {
     CUcontext context = NULL;
     CUresult result = device->driver->cuDevicePrimaryCtxRetain(&context, device->handle);
     if (result == LH_CUDA_DEVICE_UNAVAILABLE)
@@ -207,19 +208,20 @@ static lh_status make_current(lh_cuda_device *device, lh_error *error) {
                        device->ordinal, device->name);
     if (result != 0) return check(device, result, "cuDevicePrimaryCtxRetain", error);
     device->context = context;
-    return lh_cuda_use(device, error);
+    return lh_cuda_make_current(device, error);
 }
 
-static lh_status load(lh_cuda_device *device, lh_error *error) {
+static lh_status load_kernels(lh_cuda_device *device, lh_error *error) {
     const lh_cuda_program *program = device->program;
     const lh_cuda_image *image;
     size_t total;
-    lh_status status = lh_cuda_choose(program, device->architecture, device->driver_version, &image, error);
-    if (status == LH_OK) status = make_current(device, error);
+    lh_status status = lh_cuda_choose_image(program, device->architecture, device->driver_version, &image, error);
+    if (status == LH_OK) status = open_context(device, error);
     if (status == LH_OK) status = image ? load_image(device, image, error) : compile_and_load(device, error);
-    if (status == LH_OK) status = prepare(device, program->train_kernel, &device->train, &device->train_blocks, error);
     if (status == LH_OK)
-        status = prepare(device, program->evaluate_kernel, &device->evaluate, &device->evaluate_blocks, error);
+        status = prepare_kernel(device, program->train_kernel, &device->train, &device->train_blocks, error);
+    if (status == LH_OK)
+        status = prepare_kernel(device, program->evaluate_kernel, &device->evaluate, &device->evaluate_blocks, error);
     if (status == LH_OK)
         status = check(device, device->driver->cuMemGetInfo(&device->free_memory, &total), "cuMemGetInfo", error);
     return status;
@@ -231,12 +233,12 @@ lh_status lh_cuda_device_open(lh_cuda_device *device, const lh_cuda_program *pro
     if (status == LH_OK) status = find_device(device, error);
     if (status == LH_OK) status = read_properties(device, error);
     if (status == LH_OK) status = check_fit(device, error);
-    if (status == LH_OK) status = load(device, error);
+    if (status == LH_OK) status = load_kernels(device, error);
     if (status != LH_OK) lh_cuda_device_close(device);
     return status;
 }
 
-lh_status lh_cuda_use(const lh_cuda_device *device, lh_error *error) {
+lh_status lh_cuda_make_current(const lh_cuda_device *device, lh_error *error) {
     return check(device, device->driver->cuCtxSetCurrent(device->context), "cuCtxSetCurrent", error);
 }
 

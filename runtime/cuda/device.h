@@ -41,7 +41,7 @@ lh_status lh_cuda_parse_ordinal(const char *text, int *ordinal, lh_error *error)
 lh_status lh_cuda_device_open(lh_cuda_device *device, const lh_cuda_program *program, int ordinal, lh_error *error);
 
 /* Makes the device's context current for the calling thread; every thread calls it before its first driver call. */
-lh_status lh_cuda_use(const lh_cuda_device *device, lh_error *error);
+lh_status lh_cuda_make_current(const lh_cuda_device *device, lh_error *error);
 
 /* Unloads the kernels. Device memory must be freed before. Afterwards the calling thread has no current context. A
  * zeroed device is valid. */

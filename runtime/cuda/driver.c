@@ -85,18 +85,18 @@ static lh_status fail_no_device(lh_error *error) {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     return lh_fail(error, LH_ERR_ENVIRONMENT,
                    "the CUDA driver finds no device on this machine%s%s%s\n"
-                   "run where there is one (nvidia-smi lists them); in a container or a batch job, ask for a GPU",
+                   "run where there is one (nvidia-smi lists them); in a container or a batch job, request a GPU",
                    visible ? " (CUDA_VISIBLE_DEVICES=\"" : "", visible ? visible : "",
                    visible ? "\" may hide them)" : "");
 }
 
 static lh_status fail_start(const lh_cuda_driver *driver, CUresult result, lh_error *error) {
-    lh_error words = {""};
-    lh_cuda_check(driver, result, "cuInit", &words);
+    lh_error reason = {""};
+    lh_cuda_check(driver, result, "cuInit", &reason);
     return lh_fail(error, LH_ERR_ENVIRONMENT,
                    "the CUDA driver cannot start: %s\n"
                    "nvidia-smi shows details; after an update of the driver, the machine must be restarted",
-                   words.text);
+                   reason.text);
 }
 
 static lh_status start(const lh_cuda_driver *driver, const char *file, lh_error *error) {
@@ -140,7 +140,7 @@ lh_status lh_cuda_driver_open(const lh_cuda_driver **driver, lh_error *error) {
 lh_status lh_cuda_check(const lh_cuda_driver *driver, CUresult result, const char *call, lh_error *error) {
     const char *name = NULL, *text = NULL;
     if (result == 0) return LH_OK;
-    if (driver->cuGetErrorName(result, &name) != 0 || !name) name = "an error it has no name for";
+    if (driver->cuGetErrorName(result, &name) != 0 || !name) name = "an unnamed error";
     if (driver->cuGetErrorString(result, &text) != 0 || !text) text = "no description";
     return lh_fail(error, LH_ERR_ENVIRONMENT, "the CUDA driver failed in %s: %s (%d), %s", call, name, result, text);
 }

@@ -21,7 +21,7 @@ static void add_searched_folder(lh_cuda_search *search, const char *place) {
     snprintf(search->folders + used, sizeof search->folders - used, "%s%s", used > 0 ? ", " : "", place);
 }
 
-bool lh_cuda_find_file(lh_cuda_search *search, const char *file) {
+bool lh_cuda_try_library_file(lh_cuda_search *search, const char *file) {
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *why = dlerror();
@@ -41,7 +41,7 @@ static bool try_folder(lh_cuda_search *search, const char *folder) {
     char file[320];
     for (const char *const *name = search->names; *name; name++) {
         int length = snprintf(file, sizeof file, "%s%s%s", folder, folder[0] ? "/" : "", *name);
-        if (length < (int)sizeof file && lh_cuda_find_file(search, file)) return true;
+        if (length < (int)sizeof file && lh_cuda_try_library_file(search, file)) return true;
     }
     add_searched_folder(search, folder[0] ? folder : "the loader's folders");
     return false;
@@ -58,7 +58,7 @@ static bool try_root(lh_cuda_search *search, const char *root) {
 }
 
 /* Tries the usual roots of a toolkit, each once, then the loader's paths. */
-static bool try_usual(lh_cuda_search *search) {
+static bool try_usual_folders(lh_cuda_search *search) {
     const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
     for (int i = 0; i < 3; i++) {
         bool tried = false;
@@ -68,7 +68,7 @@ static bool try_usual(lh_cuda_search *search) {
     return try_folder(search, "");
 }
 
-bool lh_cuda_find(lh_cuda_search *search) {
+bool lh_cuda_find_library(lh_cuda_search *search) {
     const char *root = getenv("LONGHAND_CUDA_ROOT");
-    return root && root[0] ? try_root(search, root) : try_usual(search);
+    return root && root[0] ? try_root(search, root) : try_usual_folders(search);
 }

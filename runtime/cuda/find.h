@@ -19,11 +19,11 @@ typedef struct lh_cuda_search {
 /* Searches lib64 and lib of LONGHAND_CUDA_ROOT if that variable is set, and nothing else. Otherwise searches lib64 and
  * lib of CUDA_HOME, of CUDA_PATH and of /usr/local/cuda, then the loader's paths. Returns true at the first suitable
  * library. Loaded libraries stay loaded. */
-bool lh_cuda_find(lh_cuda_search *search);
+bool lh_cuda_find_library(lh_cuda_search *search);
 
 /* Examines one file, a path or a name in the loader's paths. Returns false also if the file is missing. If a file at a
  * path exists but does not load, the reason is added to `refused`. */
-bool lh_cuda_find_file(lh_cuda_search *search, const char *file);
+bool lh_cuda_try_library_file(lh_cuda_search *search, const char *file);
 
 /* Adds text, which begins with a newline, to search->refused. */
 void lh_cuda_note_refusal(lh_cuda_search *search, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -7,8 +7,8 @@
 #include <string.h>
 
 bool lh_cuda_parse_kind(const char *name, lh_cuda_kind *kind) {
-    *kind = (lh_cuda_kind){.machine = strncmp(name, "sm_", 3) == 0};
-    if (!kind->machine && strncmp(name, "compute_", 8) != 0) return false;
+    *kind = (lh_cuda_kind){.is_machine_code = strncmp(name, "sm_", 3) == 0};
+    if (!kind->is_machine_code && strncmp(name, "compute_", 8) != 0) return false;
     const char *digits = strchr(name, '_') + 1;
     size_t count = strspn(digits, "0123456789");
     if (count < 2 || count > 4) return false;
@@ -17,42 +17,42 @@ bool lh_cuda_parse_kind(const char *name, lh_cuda_kind *kind) {
     return kind->suffix == 0 || (strchr("af", kind->suffix) && digits[count + 1] == 0);
 }
 
-bool lh_cuda_runs(const lh_cuda_kind *kind, int architecture) {
+bool lh_cuda_runs_image(const lh_cuda_kind *kind, int architecture) {
     if (kind->suffix == 'a') return kind->architecture == architecture;
     bool one_major = kind->architecture / 10 == architecture / 10;
-    return kind->architecture <= architecture && (one_major || !(kind->machine || kind->suffix));
+    return kind->architecture <= architecture && (one_major || !(kind->is_machine_code || kind->suffix));
 }
 
 /* The rank among images that the device runs: the highest is best. */
 static int rank_image(const lh_cuda_kind *kind) {
     int narrowness = kind->suffix == 'a' ? 2 : kind->suffix == 'f' ? 1 : 0;
-    return (kind->machine ? 100000 : 0) + kind->architecture * 10 + narrowness;
+    return (kind->is_machine_code ? 100000 : 0) + kind->architecture * 10 + narrowness;
 }
 
-const char *lh_cuda_version_text(int version, char text[LH_CUDA_VERSION_TEXT]) {
+const char *lh_cuda_write_version(int version, char text[LH_CUDA_VERSION_TEXT]) {
     snprintf(text, LH_CUDA_VERSION_TEXT, "%d.%d", version / 1000, version % 1000 / 10);
     return text;
 }
 
 /* NVIDIA, "CUDA Toolkit Release Notes", table "CUDA Toolkit and Corresponding Driver Versions" for Linux: the driver of
  * each toolkit's first release. */
-int lh_cuda_driver_release(int version) {
+int lh_cuda_get_driver_release(int version) {
     static const struct {
         int version, release;
-    } floors[] = {
+    } releases[] = {
         {11000, 450}, {11010, 455}, {11020, 460}, {11030, 465}, {11040, 470}, {11050, 495}, {11060, 510},
         {11070, 515}, {11080, 520}, {12000, 525}, {12010, 530}, {12020, 535}, {12030, 545}, {12040, 550},
         {12050, 555}, {12060, 560}, {12080, 570}, {12090, 575}, {13000, 580}, {13010, 590}, {13020, 595},
     };
-    for (size_t i = 0; i < sizeof floors / sizeof floors[0]; i++)
-        if (floors[i].version == version) return floors[i].release;
+    for (size_t i = 0; i < sizeof releases / sizeof releases[0]; i++)
+        if (releases[i].version == version) return releases[i].release;
     return 0;
 }
 
-const char *lh_cuda_driver_text(int version, char text[LH_CUDA_DRIVER_TEXT]) {
+const char *lh_cuda_describe_driver(int version, char text[LH_CUDA_DRIVER_TEXT]) {
     char number[LH_CUDA_VERSION_TEXT];
-    int release = lh_cuda_driver_release(version);
-    lh_cuda_version_text(version, number);
+    int release = lh_cuda_get_driver_release(version);
+    lh_cuda_write_version(version, number);
     if (release > 0) snprintf(text, LH_CUDA_DRIVER_TEXT, "release %d or later (CUDA %s)", release, number);
     else snprintf(text, LH_CUDA_DRIVER_TEXT, "a release for CUDA %s", number);
     return text;
@@ -67,13 +67,15 @@ static int parse_toolkit_version(const char *toolkit) {
 
 /* The least CUDA version of a driver for code of this toolkit version: for machine code the first of the same major
  * version ("minor version compatibility"), for the intermediate form the same version. */
-static int get_needed_version(bool machine, int toolkit) { return machine ? toolkit / 1000 * 1000 : toolkit; }
+static int get_needed_version(bool is_machine_code, int toolkit) {
+    return is_machine_code ? toolkit / 1000 * 1000 : toolkit;
+}
 
-int lh_cuda_find_least_driver(const lh_cuda_program *program, bool machine) {
+int lh_cuda_find_least_driver(const lh_cuda_program *program, bool is_machine_code) {
     lh_cuda_kind kind;
     for (const lh_cuda_image *next = program->images; next && next->architecture; next++)
-        if (lh_cuda_parse_kind(next->architecture, &kind) && kind.machine == machine)
-            return get_needed_version(machine, parse_toolkit_version(program->toolkit));
+        if (lh_cuda_parse_kind(next->architecture, &kind) && kind.is_machine_code == is_machine_code)
+            return get_needed_version(is_machine_code, parse_toolkit_version(program->toolkit));
     return 0;
 }
 
@@ -95,33 +97,33 @@ static lh_status fail_no_image(const lh_cuda_program *program, int architecture,
 }
 
 /* best: name of the image that the device would run with a newer driver. */
-static lh_status fail_driver(const lh_cuda_program *program, const char *best, bool machine, int driver_version,
+static lh_status fail_driver(const lh_cuda_program *program, const char *best, bool is_machine_code, int driver_version,
                              lh_error *error) {
-    int needed = get_needed_version(machine, parse_toolkit_version(program->toolkit));
+    int needed = get_needed_version(is_machine_code, parse_toolkit_version(program->toolkit));
     char driver_text[LH_CUDA_VERSION_TEXT], needed_text[LH_CUDA_VERSION_TEXT], release[LH_CUDA_DRIVER_TEXT];
-    lh_cuda_version_text(driver_version, driver_text);
-    lh_cuda_version_text(needed, needed_text);
+    lh_cuda_write_version(driver_version, driver_text);
+    lh_cuda_write_version(needed, needed_text);
     return lh_fail(error, LH_ERR_ENVIRONMENT,
                    "the CUDA driver of this machine is too old: it knows CUDA up to %s, but the device code (%s) was "
                    "compiled by toolkit %s and needs a driver for CUDA %s\n"
                    "update NVIDIA's driver to %s, or build with a toolkit that it knows (--cuda-root), or with --jit",
-                   driver_text, best, program->toolkit, needed_text, lh_cuda_driver_text(needed, release));
+                   driver_text, best, program->toolkit, needed_text, lh_cuda_describe_driver(needed, release));
 }
 
-lh_status lh_cuda_choose(const lh_cuda_program *program, int architecture, int driver_version,
-                         const lh_cuda_image **image, lh_error *error) {
+lh_status lh_cuda_choose_image(const lh_cuda_program *program, int architecture, int driver_version,
+                               const lh_cuda_image **image, lh_error *error) {
     int toolkit = parse_toolkit_version(program->toolkit), best_rank = 0, fitting_rank = 0;
     const char *fitting = NULL; /* name of the best image for the device, regardless of the driver */
     lh_cuda_kind kind;
     *image = NULL;
     for (const lh_cuda_image *next = program->images; next && next->architecture; next++) {
-        if (!lh_cuda_parse_kind(next->architecture, &kind) || !lh_cuda_runs(&kind, architecture)) continue;
+        if (!lh_cuda_parse_kind(next->architecture, &kind) || !lh_cuda_runs_image(&kind, architecture)) continue;
         if (rank_image(&kind) > fitting_rank) fitting_rank = rank_image(&kind), fitting = next->architecture;
-        if (rank_image(&kind) > best_rank && get_needed_version(kind.machine, toolkit) <= driver_version)
+        if (rank_image(&kind) > best_rank && get_needed_version(kind.is_machine_code, toolkit) <= driver_version)
             best_rank = rank_image(&kind), *image = next;
     }
     if (*image || program->source) return LH_OK;
     if (!fitting) return fail_no_image(program, architecture, error);
     lh_cuda_parse_kind(fitting, &kind);
-    return fail_driver(program, fitting, kind.machine, driver_version, error);
+    return fail_driver(program, fitting, kind.is_machine_code, driver_version, error);
 }

@@ -15,9 +15,8 @@
 #include "runtime/cuda/nvrtc.h"
 
 static const char FIRST_LINE[] = "longhand device code, version 1\n";
-enum {
-    HEAD_BYTES = sizeof FIRST_LINE - 1 + 2 * LH_SHA256_TEXT
-}; /* LH_SHA256_TEXT counts a final 0; in the header a newline takes its place */
+/* LH_SHA256_TEXT counts a final 0; in the header a newline takes its place. */
+enum { HEAD_BYTES = sizeof FIRST_LINE - 1 + 2 * LH_SHA256_TEXT };
 
 static void make_head(char head[HEAD_BYTES + 1], const char *key, const void *code, size_t bytes) {
     char digest[LH_SHA256_TEXT];
@@ -54,19 +53,19 @@ static bool read_cached(const char *path, const char *key, lh_cuda_code *code) {
     char head[HEAD_BYTES + 1], *file = NULL;
     size_t bytes = 0;
     if (lh_read_file(path, &file, &bytes, NULL) != LH_OK) return false;
-    bool good = bytes > HEAD_BYTES;
-    if (good) {
+    bool is_valid = bytes > HEAD_BYTES;
+    if (is_valid) {
         make_head(head, key, file + HEAD_BYTES, bytes - HEAD_BYTES);
-        good = memcmp(file, head, HEAD_BYTES) == 0;
+        is_valid = memcmp(file, head, HEAD_BYTES) == 0;
     }
-    if (good) {
+    if (is_valid) {
         memmove(file, file + HEAD_BYTES, bytes - HEAD_BYTES);
         code->data = file;
         code->bytes = bytes - HEAD_BYTES;
     } else {
         free(file);
     }
-    return good;
+    return is_valid;
 }
 
 static void write_cached(const char *folder, const char *path, const char *key, lh_cuda_code *code) {
@@ -75,7 +74,7 @@ static void write_cached(const char *folder, const char *path, const char *key, 
     const lh_piece pieces[] = {{head, HEAD_BYTES}, {code->data, code->bytes}};
     make_head(head, key, code->data, code->bytes);
     lh_status status = lh_make_directories(folder, &failure);
-    if (status == LH_OK) status = lh_replace_file_by(path, pieces, 2, &failure);
+    if (status == LH_OK) status = lh_replace_file_by_pieces(path, pieces, 2, &failure);
     if (status != LH_OK) snprintf(code->cache_failure, sizeof code->cache_failure, "%.500s", failure.text);
 }
 

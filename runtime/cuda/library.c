@@ -68,7 +68,8 @@ static const struct {
 typedef struct method {
     int rows, columns, inner; /* rows 0: the entry is free */
     bool transposed_a, transposed_b;
-    uint32_t requested, epilogue; /* operation after the product (bias, max(x, 0)): requested; done by the library */
+    uint32_t requested_epilogue; /* operation after the product: the bias, max(x, 0), or none */
+    uint32_t epilogue;           /* the part of it that the library does */
     void *operation;
     void *first, *second, *out; /* layouts of b, a and out */
     lh_lt_algorithm algorithm;
@@ -90,7 +91,7 @@ static lh_status check(const lh_cuda_library *library, int result, const char *c
                    library->call.cublasLtGetStatusString(result), result);
 }
 
-/* --- opening ------------------------------------------------------------------------------------------------------ */
+/* ---- opening ---- */
 
 static bool examine(lh_cuda_search *search, void *handle, const char *file) {
     lh_cuda_library *library = search->argument;
@@ -109,17 +110,17 @@ static bool examine(lh_cuda_search *search, void *handle, const char *file) {
     snprintf(library->file, sizeof library->file, "%s", file);
     if (major <= (unsigned)library->device->driver_version / 1000) return true;
     lh_cuda_note_refusal(search, "\n%s (%s): is not for this driver, which knows CUDA up to %s", library->name, file,
-                         lh_cuda_version_text(library->device->driver_version, driver));
+                         lh_cuda_write_version(library->device->driver_version, driver));
     return false;
 }
 
-static lh_status find(lh_cuda_library *library, lh_error *error) {
+static lh_status find_library(lh_cuda_library *library, lh_error *error) {
     static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so",
                                         NULL};
     lh_cuda_search search = {.names = names, .examine = examine, .argument = library};
     const char *requested_file = getenv("LONGHAND_CUBLASLT");
     bool is_requested = requested_file != NULL && requested_file[0] != 0;
-    if (is_requested ? lh_cuda_find_file(&search, requested_file) : lh_cuda_find(&search)) return LH_OK;
+    if (is_requested ? lh_cuda_try_library_file(&search, requested_file) : lh_cuda_find_library(&search)) return LH_OK;
     return lh_fail(error, LH_ERR_ENVIRONMENT,
                    "no cuBLASLt for the products of a model as wide as this one; looked in: %s%s\n"
                    "it comes with the CUDA toolkit: name its folder in LONGHAND_CUDA_ROOT, or the library itself in "
@@ -144,7 +145,7 @@ lh_status lh_cuda_library_open(const lh_cuda_device *device, lh_cuda_library **o
     if (library == NULL) return LH_ERR_ENVIRONMENT;
     library->device = device;
     choose_precision(library);
-    lh_status status = find(library, error);
+    lh_status status = find_library(library, error);
     if (status == LH_OK)
         status = check(library, library->call.cublasLtCreate(&library->handle), "cublasLtCreate", error);
     if (status == LH_OK)
@@ -156,9 +157,9 @@ lh_status lh_cuda_library_open(const lh_cuda_device *device, lh_cuda_library **o
 
 const char *lh_cuda_library_name(const lh_cuda_library *library) { return library->name; }
 
-/* --- products --------------------------------------------------------------------------------------------------- */
+/* ---- products ---- */
 
-static void forget(lh_cuda_library *library, method *m) {
+static void free_method(lh_cuda_library *library, method *m) {
     if (m->operation != NULL) library->call.cublasLtMatmulDescDestroy(m->operation);
     void *layouts[] = {m->first, m->second, m->out};
     for (int i = 0; i < 3; i++)
@@ -168,14 +169,14 @@ static void forget(lh_cuda_library *library, method *m) {
 
 void lh_cuda_library_close(lh_cuda_library *library) {
     if (library == NULL) return;
-    for (int i = 0; i < TABLE_SIZE; i++) forget(library, &library->methods[i]);
+    for (int i = 0; i < TABLE_SIZE; i++) free_method(library, &library->methods[i]);
     if (library->handle != NULL) library->call.cublasLtDestroy(library->handle);
     lh_cuda_release(library->device, &library->workspace);
     free(library);
 }
 
 /* Makes the layout of a row-major matrix, as that of its transpose stored by columns. */
-static lh_status lay_out(lh_cuda_library *library, int rows, int columns, void **layout, lh_error *error) {
+static lh_status make_layout(lh_cuda_library *library, int rows, int columns, void **layout, lh_error *error) {
     int result = library->call.cublasLtMatrixLayoutCreate(layout, library->type, (uint64_t)columns, (uint64_t)rows,
                                                           (int64_t)columns);
     return check(library, result, "cublasLtMatrixLayoutCreate", error);
@@ -186,10 +187,10 @@ static uint32_t choose_epilogue(const lh_cuda_product *p) {
     return p->rectified ? LH_LT_BIAS_RELU : LH_LT_BIAS;
 }
 
-static lh_status describe(lh_cuda_library *library, const lh_cuda_product *p, method *m, lh_error *error) {
+static lh_status describe_product(lh_cuda_library *library, const lh_cuda_product *p, method *m, lh_error *error) {
     const functions *call = &library->call;
-    int first = p->transposed_b ? LH_LT_TRANSPOSED : LH_LT_AS_IT_IS,
-        second = p->transposed_a ? LH_LT_TRANSPOSED : LH_LT_AS_IT_IS;
+    int first = p->transposed_b ? LH_LT_TRANSPOSED : LH_LT_NOT_TRANSPOSED,
+        second = p->transposed_a ? LH_LT_TRANSPOSED : LH_LT_NOT_TRANSPOSED;
     lh_status status = check(library, call->cublasLtMatmulDescCreate(&m->operation, library->compute, library->type),
                              "cublasLtMatmulDescCreate", error);
     if (status != LH_OK) return status;
@@ -197,12 +198,12 @@ static lh_status describe(lh_cuda_library *library, const lh_cuda_product *p, me
     if (result == 0) result = call->cublasLtMatmulDescSetAttribute(m->operation, LH_LT_TRANSB, &second, sizeof second);
     status = check(library, result, "cublasLtMatmulDescSetAttribute", error);
     if (status == LH_OK)
-        status = lay_out(library, p->transposed_b ? p->columns : p->inner, p->transposed_b ? p->inner : p->columns,
-                         &m->first, error);
+        status = make_layout(library, p->transposed_b ? p->columns : p->inner, p->transposed_b ? p->inner : p->columns,
+                             &m->first, error);
     if (status == LH_OK)
-        status = lay_out(library, p->transposed_a ? p->inner : p->rows, p->transposed_a ? p->rows : p->inner,
-                         &m->second, error);
-    return status == LH_OK ? lay_out(library, p->rows, p->columns, &m->out, error) : status;
+        status = make_layout(library, p->transposed_a ? p->inner : p->rows, p->transposed_a ? p->rows : p->inner,
+                             &m->second, error);
+    return status == LH_OK ? make_layout(library, p->rows, p->columns, &m->out, error) : status;
 }
 
 static lh_status make_preference(lh_cuda_library *library, void **preference, lh_error *error) {
@@ -246,12 +247,12 @@ static lh_status request_algorithm(lh_cuda_library *library, method *m, uint32_t
 }
 
 /* Chooses an algorithm with the requested epilogue or, if the library has none, an algorithm without epilogue. */
-static lh_status choose(lh_cuda_library *library, method *m, lh_error *error) {
+static lh_status choose_algorithm(lh_cuda_library *library, method *m, lh_error *error) {
     void *preference = NULL;
     bool found = false;
     lh_status status = make_preference(library, &preference, error);
-    if (status == LH_OK) status = request_algorithm(library, m, m->requested, preference, &found, error);
-    if (status == LH_OK && !found && m->requested != LH_LT_PLAIN)
+    if (status == LH_OK) status = request_algorithm(library, m, m->requested_epilogue, preference, &found, error);
+    if (status == LH_OK && !found && m->requested_epilogue != LH_LT_PLAIN)
         status = request_algorithm(library, m, LH_LT_PLAIN, preference, &found, error);
     if (preference != NULL) library->call.cublasLtMatmulPreferenceDestroy(preference);
     if (status == LH_OK && !found)
@@ -275,22 +276,22 @@ static lh_status find_method(lh_cuda_library *library, const lh_cuda_product *p,
     method *m = &library->methods[compute_slot(p)];
     *found = m;
     if (m->rows == p->rows && m->columns == p->columns && m->inner == p->inner && m->transposed_a == p->transposed_a &&
-        m->transposed_b == p->transposed_b && m->requested == choose_epilogue(p))
+        m->transposed_b == p->transposed_b && m->requested_epilogue == choose_epilogue(p))
         return LH_OK;
-    forget(library, m);
-    lh_status status = describe(library, p, m, error);
+    free_method(library, m);
+    lh_status status = describe_product(library, p, m, error);
     *m = (method){.rows = p->rows,
                   .columns = p->columns,
                   .inner = p->inner,
                   .transposed_a = p->transposed_a,
                   .transposed_b = p->transposed_b,
-                  .requested = choose_epilogue(p),
+                  .requested_epilogue = choose_epilogue(p),
                   .operation = m->operation,
                   .first = m->first,
                   .second = m->second,
                   .out = m->out};
-    if (status == LH_OK) status = choose(library, m, error);
-    if (status != LH_OK) forget(library, m);
+    if (status == LH_OK) status = choose_algorithm(library, m, error);
+    if (status != LH_OK) free_method(library, m);
     return status;
 }
 
@@ -304,11 +305,11 @@ lh_status lh_cuda_library_digest(lh_cuda_library *library, const lh_cuda_product
     return status;
 }
 
-lh_status lh_cuda_library_multiply(lh_cuda_library *library, const lh_cuda_product *p, CUstream stream, bool *whole,
-                                   lh_error *error) {
+lh_status lh_cuda_library_multiply(lh_cuda_library *library, const lh_cuda_product *p, CUstream stream,
+                                   bool *is_complete, lh_error *error) {
     const method *m;
     lh_status status = find_method(library, p, &m, error);
-    *whole = status == LH_OK && m->epilogue == m->requested;
+    *is_complete = status == LH_OK && m->epilogue == m->requested_epilogue;
     if (status == LH_OK && m->epilogue != LH_LT_PLAIN) status = set_bias(library, m, p->bias, error);
     if (status != LH_OK) return status;
     const float alpha = 1, beta = p->adds;

@@ -8,17 +8,18 @@
 
 typedef struct lh_cuda_library lh_cuda_library;
 
-/* Opens a version of cuBLASLt whose major version is at most that of the driver's CUDA, for products in
- * the program's precision: the file that LONGHAND_CUBLASLT names or, if that variable is not set, the first one that
- * lh_cuda_find finds, in each folder the latest version. The device's context must be current for this and all other
- * calls. LH_ERR_ENVIRONMENT: no suitable library, or it does not start; the message lists the searched places and the
- * reasons of refusal. */
+/* Opens a version of cuBLASLt whose major version is at most that of the driver's CUDA, for products in the program's
+ * precision: the file that LONGHAND_CUBLASLT names or, if that variable is not set, the first one that
+ * lh_cuda_find_library finds, in each folder the latest version. The device's context must be current for this and all
+ * other calls. LH_ERR_ENVIRONMENT: no suitable library, or it does not start; the message lists the searched places and
+ * the reasons of refusal. */
 lh_status lh_cuda_library_open(const lh_cuda_device *device, lh_cuda_library **library, lh_error *error);
 
 /* Enqueues a product in the stream. The library chooses an algorithm by shape, and with it the order of sums.
- * *whole: the result is complete; false: the caller must add the bias and, if product->rectified, apply max(x, 0). */
+ * *is_complete: the result is complete; false: the caller must add the bias and, if product->rectified, apply max(x,
+ * 0). */
 lh_status lh_cuda_library_multiply(lh_cuda_library *library, const lh_cuda_product *product, CUstream stream,
-                                   bool *whole, lh_error *error);
+                                   bool *is_complete, lh_error *error);
 
 /* Folds the library's algorithm for a product's shape, and its treatment of the bias, into a digest: both depend on the
  * device and determine the bits of sums. */

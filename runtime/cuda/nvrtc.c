@@ -36,12 +36,12 @@ static const struct {
 };
 
 /* The argument of examine: requirements of a library, and the functions to read from it. */
-typedef struct requested {
+typedef struct requirements {
     int architecture, driver_version;
     lh_nvrtc *nvrtc;
-} requested;
+} requirements;
 
-lh_status lh_nvrtc_take(void *library, const char *file, lh_nvrtc *nvrtc, lh_error *error) {
+lh_status lh_nvrtc_load_functions(void *library, const char *file, lh_nvrtc *nvrtc, lh_error *error) {
     memset(nvrtc, 0, sizeof *nvrtc);
     for (size_t i = 0; i < sizeof SYMBOLS / sizeof SYMBOLS[0]; i++) {
         void *function = dlsym(library, SYMBOLS[i].symbol);
@@ -56,33 +56,34 @@ lh_status lh_nvrtc_take(void *library, const char *file, lh_nvrtc *nvrtc, lh_err
 
 /* Sets nvrtc->target to the latest machine code that the library compiles and the device runs; false: none. */
 static bool choose_target(lh_nvrtc *nvrtc, int architecture) {
-    int count = 0, best = 0, known[256];
-    if (nvrtc->nvrtcGetNumSupportedArchs(&count) != 0 || count > (int)(sizeof known / sizeof known[0])) return false;
-    if (nvrtc->nvrtcGetSupportedArchs(known) != 0) return false;
+    int count = 0, best = 0, supported[256];
+    if (nvrtc->nvrtcGetNumSupportedArchs(&count) != 0 || count > (int)(sizeof supported / sizeof supported[0]))
+        return false;
+    if (nvrtc->nvrtcGetSupportedArchs(supported) != 0) return false;
     for (int i = 0; i < count; i++) {
-        const lh_cuda_kind kind = {.machine = true, .architecture = known[i]};
-        if (known[i] > best && lh_cuda_runs(&kind, architecture)) best = known[i];
+        const lh_cuda_kind kind = {.is_machine_code = true, .architecture = supported[i]};
+        if (supported[i] > best && lh_cuda_runs_image(&kind, architecture)) best = supported[i];
     }
     snprintf(nvrtc->target, sizeof nvrtc->target, "sm_%d", best);
     return best > 0;
 }
 
 static bool examine(lh_cuda_search *search, void *library, const char *file) {
-    const requested *request = search->argument;
-    lh_nvrtc *nvrtc = request->nvrtc;
+    const requirements *required = search->argument;
+    lh_nvrtc *nvrtc = required->nvrtc;
     char driver_text[LH_CUDA_VERSION_TEXT];
-    lh_error why;
-    if (lh_nvrtc_take(library, file, nvrtc, &why) != LH_OK) {
-        lh_cuda_note_refusal(search, "\n%s", why.text);
+    lh_error reason;
+    if (lh_nvrtc_load_functions(library, file, nvrtc, &reason) != LH_OK) {
+        lh_cuda_note_refusal(search, "\n%s", reason.text);
         return false;
     }
-    if (nvrtc->major > request->driver_version / 1000) {
+    if (nvrtc->major > required->driver_version / 1000) {
         lh_cuda_note_refusal(search, "\n%s: its machine code is not for this driver, which knows CUDA up to %s",
-                             nvrtc->name, lh_cuda_version_text(request->driver_version, driver_text));
+                             nvrtc->name, lh_cuda_write_version(required->driver_version, driver_text));
         return false;
     }
-    if (!choose_target(nvrtc, request->architecture)) {
-        lh_cuda_note_refusal(search, "\n%s: does not know sm_%d", nvrtc->name, request->architecture);
+    if (!choose_target(nvrtc, required->architecture)) {
+        lh_cuda_note_refusal(search, "\n%s: does not know sm_%d", nvrtc->name, required->architecture);
         return false;
     }
     return true;
@@ -90,9 +91,9 @@ static bool examine(lh_cuda_search *search, void *library, const char *file) {
 
 lh_status lh_nvrtc_open(int architecture, int driver_version, lh_nvrtc *nvrtc, lh_error *error) {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so", NULL};
-    requested request = {.architecture = architecture, .driver_version = driver_version, .nvrtc = nvrtc};
-    lh_cuda_search search = {.names = names, .examine = examine, .argument = &request};
-    if (lh_cuda_find(&search)) return LH_OK;
+    requirements required = {.architecture = architecture, .driver_version = driver_version, .nvrtc = nvrtc};
+    lh_cuda_search search = {.names = names, .examine = examine, .argument = &required};
+    if (lh_cuda_find_library(&search)) return LH_OK;
     return lh_fail(
         error, LH_ERR_ENVIRONMENT,
         "no NVRTC on this machine that compiles the device code for sm_%d; looked in: %s%s\n"
@@ -117,24 +118,24 @@ static char *copy_log(const lh_nvrtc *nvrtc, lh_nvrtc_program *program) {
 /* Reports that nvrtcCompileProgram returned `result`. */
 static lh_status fail_compilation(const lh_nvrtc *nvrtc, const lh_nvrtc_job *job, int result, lh_error *error) {
     lh_status status = result == LH_NVRTC_COMPILATION_FAILED ? LH_ERR_INPUT : LH_ERR_ENVIRONMENT;
-    bool says = job->log && job->log[0];
+    bool has_log = job->log && job->log[0];
     return lh_fail(error, status, "the device code does not compile for %s: %s: %s%s%s", job->target, nvrtc->name,
-                   nvrtc->nvrtcGetErrorString(result), says ? "\n" : "", says ? job->log : "");
+                   nvrtc->nvrtcGetErrorString(result), has_log ? "\n" : "", has_log ? job->log : "");
 }
 
 static bool is_machine_code(const lh_nvrtc_job *job) { return strncmp(job->target, "sm_", 3) == 0; }
 
-static lh_status take_code(const lh_nvrtc *nvrtc, lh_nvrtc_program *program, lh_nvrtc_job *job, lh_error *error) {
-    bool machine = is_machine_code(job);
-    int result = (machine ? nvrtc->nvrtcGetCUBINSize : nvrtc->nvrtcGetPTXSize)(program, &job->bytes);
+static lh_status copy_code(const lh_nvrtc *nvrtc, lh_nvrtc_program *program, lh_nvrtc_job *job, lh_error *error) {
+    bool is_cubin = is_machine_code(job);
+    int result = (is_cubin ? nvrtc->nvrtcGetCUBINSize : nvrtc->nvrtcGetPTXSize)(program, &job->bytes);
     if (result != 0 || job->bytes == 0)
-        return fail_call(nvrtc, machine ? "nvrtcGetCUBINSize" : "nvrtcGetPTXSize", result, error);
+        return fail_call(nvrtc, is_cubin ? "nvrtcGetCUBINSize" : "nvrtcGetPTXSize", result, error);
     job->code = malloc(job->bytes);
     if (!job->code)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "device code of %zu bytes: not enough memory", job->bytes);
-    result = (machine ? nvrtc->nvrtcGetCUBIN : nvrtc->nvrtcGetPTX)(program, job->code);
-    if (result != 0) return fail_call(nvrtc, machine ? "nvrtcGetCUBIN" : "nvrtcGetPTX", result, error);
-    if (!machine && job->code[job->bytes - 1] == 0) job->bytes--; /* a text ends with 0 */
+    result = (is_cubin ? nvrtc->nvrtcGetCUBIN : nvrtc->nvrtcGetPTX)(program, job->code);
+    if (result != 0) return fail_call(nvrtc, is_cubin ? "nvrtcGetCUBIN" : "nvrtcGetPTX", result, error);
+    if (!is_cubin && job->code[job->bytes - 1] == 0) job->bytes--; /* a text ends with 0 */
     return LH_OK;
 }
 
@@ -157,7 +158,7 @@ lh_status lh_nvrtc_compile(const lh_nvrtc *nvrtc, lh_nvrtc_job *job, lh_error *e
     result = compile(nvrtc, program, job);
     job->log = copy_log(nvrtc, program);
     lh_status status =
-        result == 0 ? take_code(nvrtc, program, job, error) : fail_compilation(nvrtc, job, result, error);
+        result == 0 ? copy_code(nvrtc, program, job, error) : fail_compilation(nvrtc, job, result, error);
     nvrtc->nvrtcDestroyProgram(&program);
     if (status != LH_OK) free(job->code), job->code = NULL;
     return status;

@@ -36,12 +36,12 @@ typedef struct lh_nvrtc {
 
 /* Reads the functions, version and name of a loaded library; the target stays empty. LH_ERR_ENVIRONMENT: the library
  * lacks a function, or does not report its version. */
-lh_status lh_nvrtc_take(void *library, const char *file, lh_nvrtc *nvrtc, lh_error *error);
+lh_status lh_nvrtc_load_functions(void *library, const char *file, lh_nvrtc *nvrtc, lh_error *error);
 
 /* Finds the first library that compiles machine code for a device of this architecture (90: compute capability 9.0)
  * that a driver of CUDA version driver_version (13000: 13.0) accepts. File names are libnvrtc.so.13, .12, .11.2 and
- * libnvrtc.so; lh_cuda_find (find.h) describes the searched folders. The library stays loaded. LH_ERR_ENVIRONMENT: no
- * suitable library; the message lists the searched places and the reasons of refusal. */
+ * libnvrtc.so; lh_cuda_find_library (find.h) describes the searched folders. The library stays loaded.
+ * LH_ERR_ENVIRONMENT: no suitable library; the message lists the searched places and the reasons of refusal. */
 lh_status lh_nvrtc_open(int architecture, int driver_version, lh_nvrtc *nvrtc, lh_error *error);
 
 /* Compiler options of every program except the target: the language, and nvcc's defaults stated explicitly: subnormal

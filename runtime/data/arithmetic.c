@@ -1,6 +1,6 @@
-/* See arithmetic.h. Counter words of random numbers (longhand/rng.h): for training and validation, word `step` is 0 and
- * word `example` is the purpose. For a test number, `step` depends on its digits and its chain, and `example` is its
- * index among such numbers; for the order of numbers with few digits, these words are 0 and WHOLE + digits. */
+/* See arithmetic.h. Counter words of random numbers (longhand/rng.h): for training and validation, and for the order of
+ * test numbers with few digits, word `step` is 0 and word `example` is the purpose. For other test numbers, `step`
+ * depends on digits and chain, and `example` is the number's index among those with equal digits and chain. */
 #include "data/arithmetic.h"
 
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "data/datasets/epoch.h"
 
 enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* indices of axes; without CARRY, those after it are 1 less */
-enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, WHOLE = 64 /* + digits */ }; /* purposes */
+enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, ALL_NUMBERS = 64 /* + digits */ }; /* purposes */
 /* Greatest stratum, a digit count; most test numbers of a digit count, and of a digit count and a chain. */
-enum { STRATA = 6, MOST_OF_DIGITS = 10000, MOST_OF_CHAIN = 500, PROGRESS = 1 << 14 /* examples between reports */ };
+enum { STRATA = 6, MOST_PER_DIGITS = 10000, MOST_PER_CHAIN = 500, PROGRESS = 1 << 14 /* examples between reports */ };
 
 /* Fields of an item's first word: the lowest bits are its kind, the others the width of its frame, 0: the task's. */
 enum { KIND_MASK = 3, WIDTH_SHIFT = 2 };
@@ -283,10 +283,10 @@ static lh_status add_split(collection_state *s) {
 
 /* Stores all numbers with `digits` digits in the test set, in a random order; count: their number. */
 static lh_status add_all_numbers(collection_state *s, int digits, uint32_t count) {
-    uint32_t low = (uint32_t)compute_power(s->f.base, digits - 1), list[MOST_OF_DIGITS];
+    uint32_t low = (uint32_t)compute_power(s->f.base, digits - 1), list[MOST_PER_DIGITS];
     lh_status status = LH_OK;
     for (uint32_t i = 0; i < count; i++) list[i] = low + i;
-    lh_shuffle(make_stream(s->c->seed, 0, (uint32_t)(WHOLE + digits)), list, count);
+    lh_shuffle(make_stream(s->c->seed, 0, (uint32_t)(ALL_NUMBERS + digits)), list, count);
     for (uint32_t i = 0; status == LH_OK && i < count; i++) {
         item it = make_small_item(list[i], 0);
         status = add_item(s, LH_SET_TEST, &it, LH_NO_VALUE);
@@ -294,14 +294,14 @@ static lh_status add_all_numbers(collection_state *s, int digits, uint32_t count
     return status;
 }
 
-/* Adds test numbers with this number of digits: all, or, as in the paper, random ones; at most MOST_OF_DIGITS. */
+/* Adds test numbers with this number of digits: all, or, as in the paper, random ones; at most MOST_PER_DIGITS. */
 static lh_status add_digits(collection_state *s, int digits) {
     uint64_t end = compute_power(s->f.base, digits);
     uint64_t number_count = end == UINT64_MAX ? end : end - compute_power(s->f.base, digits - 1);
     bool is_single = s->o->operands == LH_ONE_NUMBER || s->o->operands == LH_NUMBER_PLUS_ONE;
     lh_status status = LH_OK;
-    if (number_count <= MOST_OF_DIGITS && is_single) return add_all_numbers(s, digits, (uint32_t)number_count);
-    for (uint32_t i = 0; status == LH_OK && i < MOST_OF_DIGITS && i < number_count; i++) {
+    if (number_count <= MOST_PER_DIGITS && is_single) return add_all_numbers(s, digits, (uint32_t)number_count);
+    for (uint32_t i = 0; status == LH_OK && i < MOST_PER_DIGITS && i < number_count; i++) {
         item it = make_drawn_item(digits, i);
         status = add_item(s, LH_SET_TEST, &it, LH_NO_VALUE);
     }
@@ -334,7 +334,7 @@ static lh_status add_chain(collection_state *s, const lh_chains *chains, int dig
     lh_status status = LH_OK;
     bool exists = true;
     set_width(s, digits);
-    for (uint32_t i = 0; exists && status == LH_OK && i < MOST_OF_CHAIN; i++) {
+    for (uint32_t i = 0; exists && status == LH_OK && i < MOST_PER_CHAIN; i++) {
         uint8_t x[LH_MOST_CHAIN_DIGITS] = {0}, y[LH_MOST_CHAIN_DIGITS] = {0};
         lh_rng rng = make_stream(s->c->seed, compute_step(digits, chain), i);
         exists = chains != NULL ? lh_chains_draw(chains, &rng, digits, x, y)
@@ -432,13 +432,13 @@ static int64_t count_examples(const collection_state *s) {
     bool by_carry = s->o->operands != LH_ONE_NUMBER && s->c->groups_by(s->c, CARRY);
     for (int digits = 1; digits <= s->f.digits; digits++) {
         if (!requests_digits(s, digits)) continue;
-        tests += MOST_OF_DIGITS;
+        tests += MOST_PER_DIGITS;
         for (int chain = 0; by_carry && chain <= digits && digits <= LH_MOST_CHAIN_DIGITS; chain++)
             cells += s->c->requests(s->c, CARRY, chain);
     }
     for (int frame = 0; s->c->groups_by(s->c, get_frame_axis(s->o)) && frame <= LH_MOST_PLACES; frame++)
         frames += s->c->requests(s->c, get_frame_axis(s->o), frame);
-    return count + frames * (tests + cells * MOST_OF_CHAIN);
+    return count + frames * (tests + cells * MOST_PER_CHAIN);
 }
 
 static bool open_collection(collection_state *s) {

@@ -26,7 +26,7 @@ static const char *describe_expected(const lh_operation *o) {
 }
 
 static lh_status fail_end(const reading *r) {
-    return lh_fail(r->error, LH_ERR_INPUT, "%s: there is a number missing\n  expected: %s in base %d", r->o->kind,
+    return lh_fail(r->error, LH_ERR_INPUT, "%s: a number is missing\n  expected: %s in base %d", r->o->kind,
                    describe_expected(r->o), r->base);
 }
 
@@ -94,7 +94,7 @@ static lh_status choose_frame(const reading *r, lh_framed_options *to) {
 }
 
 lh_status lh_arithmetic_solve(const lh_operation *o, const lh_literal *literal, lh_example *example, lh_error *error) {
-    lh_framed_options own;
+    lh_framed_options framed;
     reading r = {.o = o,
                  .literal = literal,
                  .first = literal->count > 0 && literal->token[0] == LH_START,
@@ -103,10 +103,10 @@ lh_status lh_arithmetic_solve(const lh_operation *o, const lh_literal *literal, 
                  .error = error};
     if (r.end > r.first && literal->token[r.end - 1] == LH_END) r.end--;
     lh_status status = read_literal(&r);
-    if (status == LH_OK) status = choose_frame(&r, &own);
+    if (status == LH_OK) status = choose_frame(&r, &framed);
     if (status != LH_OK) return status;
-    example->input_length = own.frame.input_length;
-    example->output_length = own.frame.output_length;
-    if (example->input != NULL) o->write(own.options, r.x, r.y, example);
+    example->input_length = framed.frame.input_length;
+    example->output_length = framed.frame.output_length;
+    if (example->input != NULL) o->write(framed.options, r.x, r.y, example);
     return LH_OK;
 }

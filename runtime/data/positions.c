@@ -74,9 +74,9 @@ void lh_draw_signed_distances(const lh_draw *draw, uint32_t layer, int range, in
     int32_t *left = middle - (count - 1);
     draw_sorted(&rng, 1, range - 1, count - 1, left, scratch);
     for (int i = 0; i < (count - 1) / 2; i++) { /* reverse: the farthest comes first */
-        int32_t near = left[i];
+        int32_t nearer = left[i];
         left[i] = left[count - 2 - i];
-        left[count - 2 - i] = near;
+        left[count - 2 - i] = nearer;
     }
     for (int i = 0; i < count - 1; i++) left[i] = -left[i];
     lh_draw_distances(draw, layer, range, count, middle, scratch);
@@ -105,8 +105,8 @@ void lh_draw_or_copy_signed_distances(const int32_t *given, const lh_draw *draw,
 
 /* The rank, from 0, of a pair's distance, clipped to [low, high]. */
 static int rank_distance(const int32_t *position, const int32_t *key_position, int query, int key, int low, int high) {
-    int distance = key_position[key] - position[query], near = distance < high ? distance : high;
-    return (near > low ? near : low) - low;
+    int distance = key_position[key] - position[query], limited = distance < high ? distance : high;
+    return (limited > low ? limited : low) - low;
 }
 
 void lh_sort_pairs(const int32_t *position, const int32_t *key_position, int T, int S, int low, int high, bool every,

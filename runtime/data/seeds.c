@@ -1,3 +1,4 @@
+/* See seeds.h. */
 #include "data/seeds.h"
 
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 #include "longhand/spec.h"
 #include "longhand/status.h"
 
-/* The task length that is drawn at a step, counted from 0, for all its sequences (example LH_SHARED), or for one of a
+/* Draws the task length of a step, counted from 0, for all its sequences (example LH_SHARED), or for one sequence of a
  * mixed batch. A mixed batch is sorted: its sequence i is example i of the source and has number i of the sorted
  * lengths. */
 int lh_draw_train_length(const lh_spec *spec, lh_key key, uint32_t step, uint32_t example);
@@ -37,7 +37,8 @@ void lh_batch_parts_set(lh_batch_parts *parts, int n, int sequences);
 void lh_batch_parts_draw(lh_batch_parts *parts, const lh_spec *spec, lh_key key, uint32_t step);
 
 /* Counts, by index of the training lengths, the sequences of the first `steps` steps of a sampled task: *sequences
- * [training lengths], for free(). Takes as many draws as the steps. LH_ERR_ENVIRONMENT: out of memory. */
+ * [training lengths], for free(). Its time is proportional to the number of draws. LH_ERR_ENVIRONMENT: out of
+ * memory. */
 lh_status lh_count_trained_sequences(const lh_spec *spec, lh_key key, int64_t steps, int64_t **sequences,
                                      lh_error *error);
 

@@ -10,7 +10,7 @@
 enum {
     GUARD = 32,              /* guard elements on either side of a buffer */
     EXAMPLES_PER_LENGTH = 2, /* tried examples of each length */
-    PLACE_TEXT = 256         /* bytes of the text of describe_place */
+    EXAMPLE_TEXT = 256       /* bytes of the text of describe_example */
 };
 
 /* Values with which memory is filled before the first and before the second run of the sampler; they are no tokens of
@@ -48,13 +48,14 @@ typedef struct probe {
 } probe;
 
 /* Writes "own.c: task length 7, example 3 of step 12"; the generator's counter identifies the example. */
-static const char *describe_place(const probe *p, char text[PLACE_TEXT]) {
+static const char *describe_example(const probe *p, char text[EXAMPLE_TEXT]) {
     const uint32_t *counter = p->start->counter;
-    int used = snprintf(text, PLACE_TEXT, "%.160s: task length %d, example %u of ", p->task->source, p->n, counter[2]);
+    int used =
+        snprintf(text, EXAMPLE_TEXT, "%.160s: task length %d, example %u of ", p->task->source, p->n, counter[2]);
     uint32_t domain = counter[1] >> 24;
-    if (domain == LH_DOMAIN_DATA) snprintf(text + used, PLACE_TEXT - (size_t)used, "step %u", counter[3] + 1);
+    if (domain == LH_DOMAIN_DATA) snprintf(text + used, EXAMPLE_TEXT - (size_t)used, "step %u", counter[3] + 1);
     else
-        snprintf(text + used, PLACE_TEXT - (size_t)used, "the %s",
+        snprintf(text + used, EXAMPLE_TEXT - (size_t)used, "the %s",
                  domain == LH_DOMAIN_EVAL ? "evaluation" : "validation");
     return text;
 }
@@ -73,10 +74,10 @@ static void prepare(const probe *p, const struct lh_trial_copy *copy, uint16_t p
 }
 
 static lh_status fail_guard(const probe *p, const char *name, int index, int count) {
-    char text[PLACE_TEXT];
+    char text[EXAMPLE_TEXT];
     return lh_fail(p->error, LH_ERR_INPUT,
                    "%s: %s[%d] was written, %s\n  expected: writes to %s[0] .. %s[%d] only, as the file's header says",
-                   describe_place(p, text), name, index, index < 0 ? "before the beginning" : "past the end", name,
+                   describe_example(p, text), name, index, index < 0 ? "before the beginning" : "past the end", name,
                    name, count - 1);
 }
 
@@ -90,45 +91,45 @@ static lh_status check_guards(const probe *p, const struct lh_trial_copy *copy, 
     return LH_OK;
 }
 
-static lh_status fail_twice(const probe *p, const char *name, int index, int first, int second) {
-    char text[PLACE_TEXT];
+static lh_status fail_difference(const probe *p, const char *name, int index, int first, int second) {
+    char text[EXAMPLE_TEXT];
     return lh_fail(p->error, LH_ERR_INPUT,
                    "%s: made twice, %s[%d] is %d the first time and %d the second\n"
                    "  expected: the same example from the same rng; no static variables, no clock, nothing read before "
                    "it is written",
-                   describe_place(p, text), name, index, first, second);
+                   describe_example(p, text), name, index, first, second);
 }
 
 /* Checks that tokens are below `symbols` and equal in both runs. */
 static lh_status check_tokens(const probe *p, const char *name, const uint16_t *first, const uint16_t *second,
                               int count, int symbols) {
-    char text[PLACE_TEXT];
+    char text[EXAMPLE_TEXT];
     for (int i = 0; i < count; i++) {
         if (first[i] == POISON[0] && second[i] == POISON[1])
             return lh_fail(p->error, LH_ERR_INPUT, "%s: %s[%d] was not written\n  expected: all of %s[0] .. %s[%d]",
-                           describe_place(p, text), name, i, name, name, count - 1);
-        if (first[i] != second[i]) return fail_twice(p, name, i, first[i], second[i]);
+                           describe_example(p, text), name, i, name, name, count - 1);
+        if (first[i] != second[i]) return fail_difference(p, name, i, first[i], second[i]);
         if (first[i] >= symbols)
             return lh_fail(p->error, LH_ERR_INPUT, "%s: %s[%d] is %d\n  expected: 0 to %d, one of the %d %s symbols",
-                           describe_place(p, text), name, i, first[i], symbols - 1, symbols,
+                           describe_example(p, text), name, i, first[i], symbols - 1, symbols,
                            name[0] == 'i' ? "input" : "output");
     }
     return LH_OK;
 }
 
 static lh_status check_mask(const probe *p, const uint8_t *first, const uint8_t *second) {
-    char text[PLACE_TEXT];
+    char text[EXAMPLE_TEXT];
     for (int i = 0; i < p->outputs; i++) {
-        if (first[i] != second[i]) return fail_twice(p, "mask", i, first[i], second[i]);
+        if (first[i] != second[i]) return fail_difference(p, "mask", i, first[i], second[i]);
         if (first[i] > 1)
             return lh_fail(p->error, LH_ERR_INPUT, "%s: mask[%d] is %d\n  expected: 1, or 0 where it does not count",
-                           describe_place(p, text), i, first[i]);
+                           describe_example(p, text), i, first[i]);
         if (first[i] == 0 && p->task->loss == LH_LOSS_UNMASKED)
             return lh_fail(p->error, LH_ERR_INPUT,
                            "%s: mask[%d] is 0, but the file's header has no line `mask`\n"
                            "  expected: `mask: loss` (masked labels count in neither loss nor accuracy) or "
                            "`mask: accuracy` (masked labels count in the loss, but not in the accuracy)",
-                           describe_place(p, text), i);
+                           describe_example(p, text), i);
     }
     return LH_OK;
 }
@@ -158,19 +159,19 @@ lh_status lh_trial_sample(lh_trial *trial, const lh_task *task, const lh_rng *st
 
 /* Checks that the positions of an array are equal in both runs, and that nothing next to it was written. */
 static lh_status check_array(const probe *p, const char *name, const int32_t *first, const int32_t *second, int count) {
-    char text[PLACE_TEXT];
+    char text[EXAMPLE_TEXT];
     for (int i = -GUARD; i < count + GUARD; i++) {
         bool is_guard = i < 0 || i >= count;
         if (is_guard && (first[i] != GUARD_POSITION || second[i] != GUARD_POSITION))
             return lh_fail(p->error, LH_ERR_INPUT,
                            "%s: the function lh_place wrote %s[%d], %s\n  expected: writes to %s[0] .. %s[%d] only",
-                           describe_place(p, text), name, i, i < 0 ? "before the beginning" : "past the end", name,
+                           describe_example(p, text), name, i, i < 0 ? "before the beginning" : "past the end", name,
                            name, count - 1);
         if (first[i] != second[i])
             return lh_fail(p->error, LH_ERR_INPUT,
-                           "%s: the position %s[%d] is %d, and %d if the target is another one\n"
+                           "%s: the position %s[%d] is %d, but %d with another target\n"
                            "  expected: positions without example->target, which is unknown while a model writes it",
-                           describe_place(p, text), name, i, first[i], second[i]);
+                           describe_example(p, text), name, i, first[i], second[i]);
     }
     return LH_OK;
 }

@@ -26,14 +26,14 @@ void lh_alarm_open(lh_alarm *alarm, const lh_spec *spec) {
 static void update_usual_norm(lh_alarm *alarm, double norm) {
     if (!(norm > 0)) return;
     if (alarm->steps < USUAL_STEPS) alarm->steps++;
-    alarm->usual += (log(norm) - alarm->usual) / (double)alarm->steps;
+    alarm->usual_log_norm += (log(norm) - alarm->usual_log_norm) / (double)alarm->steps;
 }
 
 /* The rule that applies to a step; LH_ALARM_NONE: no rule applies. */
 static lh_alarm_kind find_alarm_kind(const lh_alarm *alarm, const lh_step_metrics *metrics) {
     double norm = metrics->gradient_norm;
     if (metrics->update_norm > UPDATE_SHARE * metrics->parameter_norm) return LH_ALARM_UPDATE;
-    if (alarm->steps == USUAL_STEPS && norm >= alarm->least_norm && norm > GRADIENT_RATIO * exp(alarm->usual))
+    if (alarm->steps == USUAL_STEPS && norm >= alarm->least_norm && norm > GRADIENT_RATIO * exp(alarm->usual_log_norm))
         return LH_ALARM_GRADIENT;
     return alarm->bad_losses >= LOSS_STEPS ? LH_ALARM_LOSS : LH_ALARM_NONE;
 }
@@ -60,7 +60,7 @@ static void put_finding(const lh_alarm *alarm, char *text, size_t size) {
         snprintf(text, size, "the update has a norm of %.3g, the parameters after it %.3g", m->update_norm,
                  m->parameter_norm);
     else if (alarm->kind == LH_ALARM_GRADIENT)
-        snprintf(text, size, "the gradient's norm is %.3g, usually %.3g", m->gradient_norm, exp(alarm->usual));
+        snprintf(text, size, "the gradient's norm is %.3g, usually %.3g", m->gradient_norm, exp(alarm->usual_log_norm));
     else
         snprintf(text, size, "the loss is %.3g and for %d steps was above twice that of guessing, %.3g",
                  lh_compute_mean_loss(&m->sums), LOSS_STEPS, alarm->guess_loss);

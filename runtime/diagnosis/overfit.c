@@ -7,9 +7,9 @@
 
 #include "base/json_text.h"
 
-static const double WHOLE = 1.0 - 1e-9; /* least bound of an accuracy that counts as 1 */
-static const double NO_GRADIENT =
-    1e-8; /* least gradient norm: Adam's epsilon, which exceeds every element of a smaller gradient */
+static const double FULL_ACCURACY = 1.0 - 1e-9; /* least bound of an accuracy that counts as 1 */
+/* Least gradient norm: Adam's epsilon, which exceeds every element of a smaller gradient. */
+static const double NO_GRADIENT = 1e-8;
 static const double HARDLY_MOVED = 0.01;  /* sum of the norms of all updates, relative to the initial norm */
 static const double FAR_AWAY = 10.0;      /* norm of the parameters, relative to the initial norm */
 static const double ABOVE_GUESSING = 1.5; /* loss, relative to the loss of guessing */
@@ -19,16 +19,16 @@ static const double DROPOUT_COSTS = 0.1;  /* gain in accuracy with dropout off *
 static const double TARGET_OF_GUESS = 0.1;
 static const double LONGEST_FORECAST = 1e9; /* most steps of a forecast */
 
-lh_overfit_cause lh_overfit_judge(const lh_overfit_facts *f) {
+lh_overfit_cause lh_overfit_find_cause(const lh_overfit_facts *f) {
     if (f->counted == 0) return LH_OVERFIT_NOTHING_COUNTED;
-    if (f->data_attainable < WHOLE) return LH_OVERFIT_CONFLICT;
+    if (f->data_attainable < FULL_ACCURACY) return LH_OVERFIT_CONFLICT;
     if (f->windows < 2) return LH_OVERFIT_SHORT;
     if (f->gradient_norm < NO_GRADIENT) return LH_OVERFIT_NO_GRADIENT;
-    if (f->moved < HARDLY_MOVED * f->start_norm) return LH_OVERFIT_RATE_LOW;
+    if (f->update_norm_sum < HARDLY_MOVED * f->start_norm) return LH_OVERFIT_RATE_LOW;
     if (f->recent_loss > ABOVE_GUESSING * f->guess_loss || f->parameter_norm > FAR_AWAY * f->start_norm)
         return LH_OVERFIT_RATE_HIGH;
-    if (f->end_attainable < WHOLE)
-        return f->start_attainable < WHOLE ? LH_OVERFIT_INDISTINGUISHABLE : LH_OVERFIT_COLLAPSED;
+    if (f->end_attainable < FULL_ACCURACY)
+        return f->start_attainable < FULL_ACCURACY ? LH_OVERFIT_INDISTINGUISHABLE : LH_OVERFIT_COLLAPSED;
     /* The recent gain is subtracted from the gap, because a mean over recent windows may be below the current value by
      * as much as this gain. */
     double gained = fmax(f->recent_accuracy - f->before_accuracy, 0);
@@ -40,9 +40,10 @@ lh_overfit_cause lh_overfit_judge(const lh_overfit_facts *f) {
 double lh_overfit_estimate_steps(const lh_overfit_facts *f) {
     double target = TARGET_OF_GUESS * f->guess_loss, steps = (double)f->steps;
     if (f->recent_loss <= target) return 2.0 * steps;
-    double needed = steps + f->steps_between * log(f->recent_loss / target) / log(f->before_loss / f->recent_loss);
-    double unit = pow(10.0, floor(log10(needed)) - 1.0);
-    return fmin(ceil(needed / unit) * unit, LONGEST_FORECAST);
+    double steps_needed =
+        steps + f->steps_between * log(f->recent_loss / target) / log(f->before_loss / f->recent_loss);
+    double unit = pow(10.0, floor(log10(steps_needed)) - 1.0);
+    return fmin(ceil(steps_needed / unit) * unit, LONGEST_FORECAST);
 }
 
 static void put_cause(FILE *out, lh_overfit_cause cause, const lh_overfit_facts *f) {
@@ -57,7 +58,7 @@ static void put_cause(FILE *out, lh_overfit_cause cause, const lh_overfit_facts 
     case LH_OVERFIT_NO_GRADIENT: fprintf(out, "no gradient: its norm never exceeded %.2g", f->gradient_norm); break;
     case LH_OVERFIT_RATE_LOW:
         fprintf(out, "the learning rate is too low: all updates together moved the parameters by %.2g%% of their norm",
-                100.0 * f->moved / f->start_norm);
+                100.0 * f->update_norm_sum / f->start_norm);
         break;
     case LH_OVERFIT_RATE_HIGH:
         fprintf(out,
@@ -98,7 +99,7 @@ static void put_rate(FILE *out, double rate) {
 
 static void put_hint(FILE *out, lh_overfit_cause cause, const lh_overfit_run *run, const lh_spec *spec,
                      const lh_overfit_facts *f) {
-    double usual = spec->train.learning_rate, rate = run->learning_rate;
+    double spec_rate = spec->train.learning_rate, rate = run->learning_rate;
     switch (cause) {
     case LH_OVERFIT_NOTHING_COUNTED:
     case LH_OVERFIT_CONFLICT:
@@ -109,9 +110,9 @@ static void put_hint(FILE *out, lh_overfit_cause cause, const lh_overfit_run *ru
         break;
     case LH_OVERFIT_SHORT: fprintf(out, "more --steps, or a smaller --log-every"); break;
     case LH_OVERFIT_NO_GRADIENT: fprintf(out, "trainer gradcheck of a build with --set precision=float64"); break;
-    case LH_OVERFIT_RATE_LOW: put_rate(out, usual > rate ? usual : 10.0 * rate); break;
+    case LH_OVERFIT_RATE_LOW: put_rate(out, spec_rate > rate ? spec_rate : 10.0 * rate); break;
     case LH_OVERFIT_RATE_HIGH:
-    case LH_OVERFIT_COLLAPSED: put_rate(out, usual < rate ? usual : 0.1 * rate); break;
+    case LH_OVERFIT_COLLAPSED: put_rate(out, spec_rate < rate ? spec_rate : 0.1 * rate); break;
     case LH_OVERFIT_INDISTINGUISHABLE:
         fprintf(out, "an encoding that says where a token stands (this one: trainer info)");
         break;
@@ -142,7 +143,7 @@ static void put_facts(FILE *out, const lh_overfit_facts *f) {
 lh_status lh_overfit_write_message(const lh_overfit_run *run, const lh_spec *spec, const lh_overfit_facts *facts,
                                    lh_error *error) {
     lh_text text;
-    lh_overfit_cause cause = lh_overfit_judge(facts);
+    lh_overfit_cause cause = lh_overfit_find_cause(facts);
     lh_status status = lh_text_open(&text, error);
     if (status != LH_OK) return status;
     fprintf(text.out,

@@ -9,7 +9,7 @@ typedef struct lh_overfit_run {
     int examples; /* K */
     int length;   /* task length of the examples */
     uint64_t seed;
-    lh_seeds_apart apart;
+    lh_seeds_apart seeds_apart;
     double learning_rate;
     const char *metrics; /* path of the run's metrics.jsonl */
     const char *init;    /* path of the checkpoint with the initial parameters; NULL: random parameters */
@@ -28,8 +28,8 @@ typedef struct lh_overfit_facts {
     double before_accuracy, recent_accuracy;                  /* dropout on */
     double gradient_norm;                                     /* the largest gradient norm of a window */
     double recent_gradient_norm, update_norm, parameter_norm; /* means over `recent` */
-    double clipped; /* share of the steps of `recent` whose gradient was clipped */
-    double moved;   /* sum of the norms of all updates */
+    double clipped;         /* share of the steps of `recent` whose gradient was clipped */
+    double update_norm_sum; /* sum of the norms of all updates */
 
     /* Facts of the model. */
     int64_t steps;     /* steps of the run so far */
@@ -71,7 +71,7 @@ lh_status lh_overfit_measure(const lh_overfit_run *run, lh_engine *engine, lh_ov
 lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_error *error);
 
 /* Finds the likely cause. */
-lh_overfit_cause lh_overfit_judge(const lh_overfit_facts *facts);
+lh_overfit_cause lh_overfit_find_cause(const lh_overfit_facts *facts);
 
 /* Estimates the total number of steps at which the loss reaches a tenth of the loss of guessing, if the loss keeps
  * falling at the current rate, rounded up to two digits, at most 1e9; twice facts->steps if the loss is lower now. */

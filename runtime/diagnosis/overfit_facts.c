@@ -11,7 +11,7 @@
 #include "diagnosis/overfit.h"
 #include "engine/checkpoint.h"
 
-/* --- Metrics ---------------------------------------------------------------------------------------------------- */
+/* ---- metrics ---- */
 
 /* Values of a window (a line of metrics.jsonl), with their keys in the line. */
 enum { LOSS, ACCURACY, GRADIENT_NORM, CLIPPED, PARAMETER_NORM, UPDATE_NORM, VALUES };
@@ -25,8 +25,8 @@ typedef struct window {
 
 /* The accuracy of a generative model is that of the teacher-forced pass. */
 static double read_value(const json_t *line, int i) {
-    const json_t *forced = json_object_get(line, "accuracy_teacher_forced");
-    return json_number_value(i == ACCURACY && forced != NULL ? forced : json_object_get(line, keys[i]));
+    const json_t *teacher_forced = json_object_get(line, "accuracy_teacher_forced");
+    return json_number_value(i == ACCURACY && teacher_forced != NULL ? teacher_forced : json_object_get(line, keys[i]));
 }
 
 /* Returns the windows of the file, for free(); *count: number of windows. NULL: out of memory. */
@@ -61,7 +61,7 @@ static window compute_mean(const window *windows, int count) {
 }
 
 /* Computes the facts of all windows. */
-static void take_windows(const window *windows, int count, lh_overfit_facts *facts) {
+static void summarise_windows(const window *windows, int count, lh_overfit_facts *facts) {
     int quarter = (count + 3) / 4;
     facts->windows = count;
     if (count < 2) quarter = count;
@@ -79,7 +79,7 @@ static void take_windows(const window *windows, int count, lh_overfit_facts *fac
     facts->parameter_norm = recent.value[PARAMETER_NORM];
     for (int i = 0; i < count; i++) {
         facts->gradient_norm = fmax(facts->gradient_norm, windows[i].value[GRADIENT_NORM]);
-        facts->moved += windows[i].value[UPDATE_NORM] * windows[i].steps;
+        facts->update_norm_sum += windows[i].value[UPDATE_NORM] * windows[i].steps;
     }
 }
 
@@ -92,13 +92,13 @@ lh_status lh_overfit_read_metrics(const char *path, lh_overfit_facts *facts, lh_
     if (status != LH_OK) return status;
     window *windows = read_windows(text, &count);
     if (windows == NULL) status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for its lines", path);
-    else if (count > 0) take_windows(windows, count, facts);
+    else if (count > 0) summarise_windows(windows, count, facts);
     free(windows);
     free(text);
     return status;
 }
 
-/* --- Bounds by equal inputs and outputs ------------------------------------------------------------------------- */
+/* ---- bounds by equal inputs and outputs ---- */
 
 static int compare_labels(const void *a, const void *b) { return *(const uint16_t *)a - *(const uint16_t *)b; }
 
@@ -114,7 +114,7 @@ static int64_t count_most_frequent(uint16_t *labels, int64_t count) {
     return best;
 }
 
-/* --- Data ------------------------------------------------------------------------------------------------------- */
+/* ---- data ---- */
 
 /* An example in the arrays of a batch. */
 typedef struct example {
@@ -179,7 +179,7 @@ static lh_status measure_data(const lh_batch *batch, const lh_spec *spec, lh_ove
     return LH_OK;
 }
 
-/* --- Outputs ---------------------------------------------------------------------------------------------------- */
+/* ---- outputs ---- */
 
 enum { MOST_POINTS = 512 };               /* upper limit of compared positions; each is compared with every other */
 static const double EQUAL_OUTPUTS = 1e-5; /* difference of logits, relative to the largest logit */
@@ -214,13 +214,13 @@ static double compute_attainable(const points *p) {
 }
 
 static lh_source make_source(const lh_overfit_run *run) {
-    lh_key key = lh_get_part_key(run->seed, &run->apart, LH_SEED_DATA);
+    lh_key key = lh_get_part_key(run->seed, &run->seeds_apart, LH_SEED_DATA);
     return (lh_source){key, 0, LH_DOMAIN_DATA, (uint32_t)run->examples, NULL, NULL};
 }
 
 /* The draw of fixed positions. */
 static lh_draw make_draw(const lh_overfit_run *run) {
-    return (lh_draw){lh_get_part_key(run->seed, &run->apart, LH_SEED_DRAWS), 0, 0, LH_DOMAIN_EVAL, 0};
+    return (lh_draw){lh_get_part_key(run->seed, &run->seeds_apart, LH_SEED_DRAWS), 0, 0, LH_DOMAIN_EVAL, 0};
 }
 
 /* Computes the logits of counted positions of the first examples. batch, logits: buffers for one example or more. */
@@ -258,7 +258,8 @@ static double compute_norm(const lh_spec *spec, int real_bytes, const void *para
 /* Reads the initial parameters of the run. */
 static lh_status read_start(const lh_overfit_run *run, const lh_spec *spec, lh_state *start, lh_error *error) {
     if (run->init != NULL) return lh_checkpoint_read_init(run->init, spec, start->real_bytes, start->parameters, error);
-    lh_initialise(spec, lh_get_part_seed(run->seed, &run->apart, LH_SEED_INIT), start->real_bytes, start->parameters);
+    lh_initialise(spec, lh_get_part_seed(run->seed, &run->seeds_apart, LH_SEED_INIT), start->real_bytes,
+                  start->parameters);
     return LH_OK;
 }
 
@@ -268,15 +269,15 @@ static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, l
                                  lh_error *error) {
     const lh_spec *spec = engine->spec;
     points p = {.classes = spec->classes};
-    lh_state now = {0}, start = {0};
+    lh_state current = {0}, start = {0};
     size_t row = (size_t)spec->classes * sizeof(double);
     double *logits = lh_engine_allocate((size_t)lh_make_shape(spec, run->length, 1).labels * row, "outputs", error);
     p.logits = lh_engine_allocate(MOST_POINTS * row, "outputs", error);
     lh_status status = logits != NULL && p.logits != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
-    if (status == LH_OK) status = lh_state_open(&now, engine, false, error);
+    if (status == LH_OK) status = lh_state_open(&current, engine, false, error);
     if (status == LH_OK) status = lh_state_open(&start, engine, false, error);
     if (status == LH_OK) status = compute_outputs(run, engine, batch, logits, &p, error);
-    if (status == LH_OK) status = engine->ops->read_state(engine, &now, error);
+    if (status == LH_OK) status = engine->ops->read_state(engine, &current, error);
     if (status == LH_OK) status = read_start(run, spec, &start, error);
     if (status == LH_OK) {
         facts->end_attainable = compute_attainable(&p);
@@ -284,10 +285,11 @@ static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, l
         status = engine->ops->write_state(engine, &start, engine->step, error);
         if (status == LH_OK) status = compute_outputs(run, engine, batch, logits, &p, error);
         facts->start_attainable = compute_attainable(&p);
-        lh_status restored = engine->ops->write_state(engine, &now, engine->step, status == LH_OK ? error : NULL);
-        if (status == LH_OK) status = restored;
+        lh_status restore_status =
+            engine->ops->write_state(engine, &current, engine->step, status == LH_OK ? error : NULL);
+        if (status == LH_OK) status = restore_status;
     }
-    lh_state_close(&now);
+    lh_state_close(&current);
     lh_state_close(&start);
     free(logits);
     free(p.logits);

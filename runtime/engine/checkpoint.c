@@ -64,14 +64,15 @@ static bool is_checkpoint(const lh_st_file *file) {
            (format != NULL && strcmp(format, LH_CHECKPOINT_FORMAT) == 0);
 }
 
-lh_status lh_checkpoint_open(const char *path, bool whole, lh_st_file **file, lh_error *error) {
+lh_status lh_checkpoint_open(const char *path, bool needs_checksum, lh_st_file **file, lh_error *error) {
     lh_status status = lh_st_read(path, file, error);
-    if (status != LH_OK || (!whole && !is_checkpoint(*file))) return status;
+    if (status != LH_OK || (!needs_checksum && !is_checkpoint(*file))) return status;
     const char *expected = lh_st_find_metadata(*file, LH_CHECKSUM_KEY);
     if (expected != NULL) status = check_sum(path, *file, expected, error);
     else
-        status = lh_fail(error, LH_ERR_INPUT, "%s: damaged: there is no checksum in its metadata%s", path,
-                         whole ? "" : "\n  hint: a file of parameters needs none, if its metadata has no format");
+        status =
+            lh_fail(error, LH_ERR_INPUT, "%s: damaged: there is no checksum in its metadata%s", path,
+                    needs_checksum ? "" : "\n  hint: a file of parameters needs none, if its metadata has no format");
     if (status == LH_OK) return LH_OK;
     lh_st_free(*file);
     *file = NULL;
@@ -103,8 +104,8 @@ static void scatter(const lh_tensor *tensor, const lh_st_tensor *found, int real
 }
 
 /* The file's tensor `name`, if its type is F32 or F64 and its shape that of `tensor`; otherwise NULL and a message. */
-static const lh_st_tensor *find_fitting(const char *path, const lh_st_file *file, const lh_tensor *tensor,
-                                        const char *name, lh_error *error) {
+static const lh_st_tensor *find_matching_tensor(const char *path, const lh_st_file *file, const lh_tensor *tensor,
+                                                const char *name, lh_error *error) {
     const lh_st_tensor *found = lh_st_find(file, name);
     if (!found) {
         lh_fail(error, LH_ERR_INPUT, "%s: %s is missing", path, name);
@@ -114,9 +115,9 @@ static const lh_st_tensor *find_fitting(const char *path, const lh_st_file *file
         lh_fail(error, LH_ERR_INPUT, "%s: %s: type %s, expected F32 or F64", path, name, found->dtype);
         return NULL;
     }
-    bool same = found->rank == tensor->rank;
-    for (int i = 0; same && i < tensor->rank; i++) same = found->shape[i] == tensor->shape[i];
-    if (same) return found;
+    bool is_match = found->rank == tensor->rank;
+    for (int i = 0; is_match && i < tensor->rank; i++) is_match = found->shape[i] == tensor->shape[i];
+    if (is_match) return found;
     char actual[96] = "", expected[48] = "";
     for (int i = 0, index = 0; i < found->rank && index < 90; i++)
         index += snprintf(actual + index, sizeof actual - (size_t)index, "%s%" PRId64, i ? ", " : "", found->shape[i]);
@@ -128,7 +129,7 @@ static const lh_st_tensor *find_fitting(const char *path, const lh_st_file *file
 }
 
 /* Whether the model has a tensor of this name, or the name may be that of an optimiser's state. */
-static bool is_known(const lh_spec *spec, const char *name) {
+static bool is_expected_tensor(const lh_spec *spec, const char *name) {
     if (strncmp(name, "optimizer.", 10) == 0) return true;
     for (int t = 0; t < spec->tensor_count; t++)
         if (strcmp(spec->tensors[t].name, name) == 0) return true;
@@ -138,9 +139,9 @@ static bool is_known(const lh_spec *spec, const char *name) {
 static lh_status check_parameters(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
     const char *digest = lh_st_find_metadata(file, "model_digest");
     for (int t = 0; t < spec->tensor_count; t++)
-        if (!find_fitting(path, file, &spec->tensors[t], spec->tensors[t].name, error)) return LH_ERR_INPUT;
+        if (!find_matching_tensor(path, file, &spec->tensors[t], spec->tensors[t].name, error)) return LH_ERR_INPUT;
     for (int i = 0; i < lh_st_count(file); i++)
-        if (!is_known(spec, lh_st_get(file, i)->name))
+        if (!is_expected_tensor(spec, lh_st_get(file, i)->name))
             return lh_fail(error, LH_ERR_INPUT, "%s: %s: the model %s has no such tensor", path,
                            lh_st_get(file, i)->name, spec->id);
     if (digest && strcmp(digest, spec->model_digest) != 0)
@@ -187,7 +188,7 @@ lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, i
 
 /* Checks the file's checksum against the plan's, if the plan depends on the initial parameters: all runs of a folder
  * then use the same file. */
-static lh_status check_planned(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
+static lh_status check_init_checksum(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
     const char *planned = spec->train.init_checksum, *found = lh_st_find_metadata(file, LH_CHECKSUM_KEY);
     if (planned == NULL || (found != NULL && strcmp(found, planned) == 0)) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
@@ -202,7 +203,7 @@ lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int rea
     lh_st_file *file;
     lh_status status = lh_checkpoint_open(path, false, &file, error);
     if (status != LH_OK) return status;
-    status = check_planned(path, file, spec, error);
+    status = check_init_checksum(path, file, spec, error);
     if (status == LH_OK) status = check_parameters(path, file, spec, error);
     if (status == LH_OK && parameters != NULL) read_vector(file, spec, real_bytes, parameters);
     lh_st_free(file);
@@ -212,7 +213,7 @@ lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int rea
 /* ---- resuming ---- */
 
 /* The result of reading a file: valid, refused by check_origin, damaged, unreadable, or absent. */
-typedef enum outcome { GOOD, REFUSED, DAMAGED, UNREADABLE, ABSENT } outcome;
+typedef enum outcome { VALID, REFUSED, DAMAGED, UNREADABLE, ABSENT } outcome;
 
 static lh_status check_same(const char *path, const lh_st_file *file, const char *key, const char *expected,
                             lh_error *error) {
@@ -255,7 +256,7 @@ static lh_status read_counters(const char *path, const lh_st_file *file, lh_run_
         !parse_count(lh_st_find_metadata(file, "seed"), &facts->seed))
         return lh_fail(error, LH_ERR_INPUT, "%s: step and seed: expected whole numbers", path);
     facts->step = (int64_t)step;
-    snprintf(facts->apart, sizeof facts->apart, "%s", apart != NULL ? apart : "");
+    snprintf(facts->seeds_apart, sizeof facts->seeds_apart, "%s", apart != NULL ? apart : "");
     facts->learning_rate = rate ? strtod(rate, &end) : 0;
     if (!rate || end == rate || *end || !isfinite(facts->learning_rate))
         return lh_fail(error, LH_ERR_INPUT, "%s: learning_rate: expected a number", path);
@@ -270,7 +271,7 @@ static lh_status check_state(const char *path, const lh_st_file *file, const lh_
     for (int t = 0; t < spec->tensor_count; t++) {
         for (int s = 0; spec->tensors[t].learned && s < spec->optimizer.states; s++) {
             lh_checkpoint_name_state(name, spec, s, &spec->tensors[t]);
-            if (!find_fitting(path, file, &spec->tensors[t], name, error)) return LH_ERR_INPUT;
+            if (!find_matching_tensor(path, file, &spec->tensors[t], name, error)) return LH_ERR_INPUT;
         }
     }
     for (int i = 0; i < lh_st_count(file); i++)
@@ -296,25 +297,25 @@ static void read_state(const lh_st_file *file, const lh_spec *spec, lh_state *st
 
 /* Reads one file; state and facts change only if the file is valid. */
 static outcome try_file(const char *path, const lh_spec *spec, lh_state *state, lh_run_facts *facts, lh_error *error) {
-    struct stat there;
+    struct stat attributes;
     lh_st_file *file;
-    lh_run_facts read = *facts;
-    if (stat(path, &there) != 0 && errno == ENOENT) {
+    lh_run_facts stored_facts = *facts;
+    if (stat(path, &attributes) != 0 && errno == ENOENT) {
         lh_fail(error, LH_ERR_INPUT, "%s: is missing", path);
         return ABSENT;
     }
     lh_status status = lh_checkpoint_open(path, true, &file, error);
     if (status != LH_OK) return status == LH_ERR_ENVIRONMENT ? UNREADABLE : DAMAGED;
     outcome result = DAMAGED;
-    if (read_counters(path, file, &read, error) == LH_OK) {
+    if (read_counters(path, file, &stored_facts, error) == LH_OK) {
         if (check_origin(path, file, spec, facts, error) != LH_OK) result = REFUSED;
         else if (check_parameters(path, file, spec, error) == LH_OK &&
                  check_state(path, file, spec, state->real_bytes, error) == LH_OK)
-            result = GOOD;
+            result = VALID;
     }
-    if (result == GOOD) {
+    if (result == VALID) {
         read_state(file, spec, state);
-        *facts = read;
+        *facts = stored_facts;
     }
     lh_st_free(file);
     return result;
@@ -332,12 +333,12 @@ lh_status lh_checkpoint_resume(const char *directory, const lh_spec *spec, lh_st
     outcome current_outcome = try_file(current, spec, state, facts, &first);
     if (current_outcome == REFUSED) return lh_fail(error, LH_ERR_INPUT, "%s", first.text);
     if (current_outcome == UNREADABLE) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s", first.text);
-    outcome previous_outcome = current_outcome == GOOD ? ABSENT : try_file(previous, spec, state, facts, &second);
+    outcome previous_outcome = current_outcome == VALID ? ABSENT : try_file(previous, spec, state, facts, &second);
     if (previous_outcome == UNREADABLE) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s", second.text);
     if (current_outcome == ABSENT && previous_outcome == ABSENT) return LH_OK;
     *found = 1;
-    if (current_outcome == GOOD) return LH_OK;
-    if (previous_outcome != GOOD) return lh_fail(error, LH_ERR_INPUT, "%.500s\n%.500s", first.text, second.text);
+    if (current_outcome == VALID) return LH_OK;
+    if (previous_outcome != VALID) return lh_fail(error, LH_ERR_INPUT, "%.500s\n%.500s", first.text, second.text);
     lh_fail(note, LH_OK, "%.480s; going on from %.480s, step %lld", first.text, previous, (long long)facts->step);
     return LH_OK;
 }

@@ -29,7 +29,7 @@ typedef struct lh_run_facts {
     int64_t step;
     uint64_t seed;
     double learning_rate;
-    char apart[LH_SEEDS_TEXT]; /* of lh_write_seeds_apart */
+    char seeds_apart[LH_SEEDS_TEXT]; /* the text of lh_write_seeds_apart */
 } lh_run_facts;
 
 /* Number of metadata entries that identify the writing program: id, digests, level, compiler, precision. */

@@ -29,9 +29,10 @@ lh_status lh_checkpoint_make_path(char path[PATH_MAX], const char *directory, co
 uint64_t lh_checkpoint_sum_tensor(const lh_st_tensor *tensor);
 uint64_t lh_checkpoint_sum_meta(const lh_st_meta *meta);
 
-/* Reads a file and verifies its checksum; all readers of checkpoints call this first. whole: the file must have a
- * checksum, as all files of trainers do; otherwise a file without format may have none. On success the caller frees
- * *file with lh_st_free. Errors as lh_read_file; LH_ERR_INPUT: no valid safetensors file, or no right checksum. */
-lh_status lh_checkpoint_open(const char *path, bool whole, lh_st_file **file, lh_error *error);
+/* Reads a file and verifies its checksum; all readers of checkpoints call this first. needs_checksum: the file must
+ * have a checksum, as all files of trainers do; otherwise a file without format may have none. On success the caller
+ * frees *file with lh_st_free. Errors as lh_read_file; LH_ERR_INPUT: no valid safetensors file, or a wrong or missing
+ * checksum. */
+lh_status lh_checkpoint_open(const char *path, bool needs_checksum, lh_st_file **file, lh_error *error);
 
 #endif

@@ -21,8 +21,8 @@
 #include "engine/checkpoint.h"
 #include "engine/checkpoint_parts.h"
 
-/* Metadata entries that every file has, and the most that a file has: two more depend on the run. */
-enum { META_COUNT = LH_IDENTITY_COUNT + 6, META_MOST = META_COUNT + 2 };
+/* Number of metadata entries that every file has, and the greatest number: two more entries depend on the run. */
+enum { LEAST_META = LH_IDENTITY_COUNT + 6, MOST_META = LEAST_META + 2 };
 
 /* The content of one file: the list of tensors and their names. Data is not copied from the state. */
 typedef struct content {
@@ -31,12 +31,12 @@ typedef struct content {
     char (*names)[LH_LONGEST_NAME]; /* [count] */
 } content;
 
-static void free_content(content *c) {
+static void close_content(content *c) {
     free(c->tensors);
     free(c->names);
 }
 
-static lh_status reserve(content *c, const char *path, const lh_spec *spec, lh_error *error) {
+static lh_status open_content(content *c, const char *path, const lh_spec *spec, lh_error *error) {
     size_t most = (1 + LH_MAX_STATES) * (size_t)spec->tensor_count;
     memset(c, 0, sizeof *c);
     c->tensors = calloc(most + 1, sizeof *c->tensors);
@@ -57,8 +57,7 @@ static void add(content *c, const lh_tensor *tensor, const void *vector, int rea
     c->count++;
 }
 
-/* Lists all tensors of a state. */
-static void collect(content *c, const lh_spec *spec, const lh_state *state) {
+static void list_tensors(content *c, const lh_spec *spec, const lh_state *state) {
     for (int t = 0; t < spec->tensor_count; t++) {
         const lh_tensor *tensor = &spec->tensors[t];
         snprintf(c->names[c->count], LH_LONGEST_NAME, "%s", tensor->name);
@@ -98,7 +97,7 @@ static lh_status write_content(const char *path, const content *c, const lh_spec
     snprintf(step, sizeof step, "%" PRId64, facts->step);
     snprintf(seed, sizeof seed, "%" PRIu64, facts->seed);
 
-    lh_st_meta meta[META_MOST] = {
+    lh_st_meta meta[MOST_META] = {
         {"format", LH_CHECKPOINT_FORMAT},
         [1 + LH_IDENTITY_COUNT] = {"step", step},
         {"seed", seed},
@@ -106,9 +105,9 @@ static lh_status write_content(const char *path, const content *c, const lh_spec
         {LH_OPTIMIZER_KEY, spec->optimizer.kind},
         {LH_CHECKSUM_KEY, sum},
     };
-    int count = META_COUNT;
+    int count = LEAST_META;
     if (spec->corpus != NULL) meta[count++] = (lh_st_meta){LH_DATA_KEY, spec->corpus->train.digest};
-    if (facts->apart[0] != 0) meta[count++] = (lh_st_meta){LH_SEEDS_KEY, facts->apart};
+    if (facts->seeds_apart[0] != 0) meta[count++] = (lh_st_meta){LH_SEEDS_KEY, facts->seeds_apart};
     lh_write_identity(spec, facts->level, facts->compiler, meta + 1);
     snprintf(sum, sizeof sum, "%016" PRIx64, compute_checksum(c, meta, count));
     return lh_st_write(path, c->tensors, c->count, meta, count, error);
@@ -117,17 +116,17 @@ static lh_status write_content(const char *path, const content *c, const lh_spec
 lh_status lh_checkpoint_write(const char *path, const lh_spec *spec, const lh_state *state, const lh_run_facts *facts,
                               lh_error *error) {
     content c;
-    lh_status status = reserve(&c, path, spec, error);
+    lh_status status = open_content(&c, path, spec, error);
     if (status == LH_OK) {
-        collect(&c, spec, state);
+        list_tensors(&c, spec, state);
         status = write_content(path, &c, spec, facts, error);
     }
-    free_content(&c);
+    close_content(&c);
     return status;
 }
 
 /* Whether the file is a complete checkpoint. */
-static bool is_sound(const char *path) {
+static bool is_complete_checkpoint(const char *path) {
     lh_st_file *file;
     if (lh_checkpoint_open(path, true, &file, NULL) != LH_OK) return false;
     lh_st_free(file);
@@ -139,7 +138,7 @@ static lh_status keep_previous(const char *directory, const char *current, lh_er
     char old[PATH_MAX], previous[PATH_MAX];
     lh_status status = lh_checkpoint_make_path(old, directory, ".old", error);
     if (status == LH_OK) status = lh_checkpoint_make_path(previous, directory, ".previous", error);
-    if (status != LH_OK || !is_sound(current)) return status;
+    if (status != LH_OK || !is_complete_checkpoint(current)) return status;
     unlink(old);
     if (link(current, old) != 0) return lh_rename_file(current, previous, error);
     status = lh_rename_file(old, previous, error);

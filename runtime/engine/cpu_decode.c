@@ -11,7 +11,7 @@
 #include "engine/decode_passes.h"
 
 enum {
-    BLOCK = 16,            /* most sequences of a block, for all of which the weights are read once */
+    BLOCK = 16,            /* most sequences of a block; the weights are read once for all of them */
     BLOCK_BYTES = 64 << 20 /* most bytes of a block's memory: blocks of long sequences have fewer sequences */
 };
 
@@ -136,17 +136,17 @@ static void start_waiting_rows(lh_decode_lane *lane, lh_cpu_block *block, int ro
     for (int row = block->sequences; row < rows; row++) {
         int to = block->sequences;
         if (!lane->rows[row].waits || find_next_token(lane, row) > t + SHORTEST_WAIT) continue;
-        bool occupied = row != to && lane->rows[to].waits;
+        bool is_occupied = row != to && lane->rows[to].waits;
         lane->rows[row].waits = false;
-        if (occupied) move_row(lane, spare, to);
+        if (is_occupied) move_row(lane, spare, to);
         if (row != to) move_row(lane, to, row);
-        if (occupied) move_row(lane, row, spare);
+        if (is_occupied) move_row(lane, row, spare);
         block->sequences++;
     }
 }
 
 /* Decodes from token t until all rows have ended; false: stopped. */
-static bool decode_on(lh_decode_lane *lane, lh_cpu_block *block, int rows, int t) {
+static bool decode_to_end(lh_decode_lane *lane, lh_cpu_block *block, int rows, int t) {
     for (;; t++) {
         if (lh_is_stopped(&lane->cpu->engine)) return false;
         int next = block->sequences > 0 ? t : find_earliest_token(lane, block, rows);
@@ -187,7 +187,7 @@ static bool decode_queries(lh_decode_lane *lane, int first, int count) {
         if (find_token(lane, i, 0) < first_label_token) first_label_token = find_token(lane, i, 0);
     }
     lh_cpu_block block = make_block(lane, count, lane->query.example + (uint32_t)first);
-    return read_tokens(lane, &block, first_label_token) && decode_on(lane, &block, count, first_label_token);
+    return read_tokens(lane, &block, first_label_token) && decode_to_end(lane, &block, count, first_label_token);
 }
 
 /* Makes examples of a condition, and copies them with their targets to rows. */
@@ -222,7 +222,7 @@ static void begin_row(lh_decode_lane *lane, int i) {
 lh_status lh_decode_examples(lh_decode_lane *lanes, int index, const lh_condition *condition, int first, int count,
                              int sequences_per_sum, lh_sums *sums, lh_sums *sequence_sums, lh_error *error) {
     lh_decode_lane *lane = &lanes[index];
-    int decoded = condition->decoded - first < count ? condition->decoded - first : count;
+    int decoded = condition->decoded_count - first < count ? condition->decoded_count - first : count;
     lh_status status = fill_rows(lane, condition, first, count, error);
     if (status != LH_OK) return status;
     lane->results.answers = condition->answers + (size_t)first * (size_t)lane->labels;
@@ -236,7 +236,7 @@ lh_status lh_decode_examples(lh_decode_lane *lanes, int index, const lh_conditio
     lane->cpu->program->score_block(&lane->step, &block, sums);
     for (int i = 0; i < decoded; i++) begin_row(lane, i);
     block.sequences = 0;
-    return decode_on(lane, &block, decoded, 0) ? LH_OK : LH_STOPPED;
+    return decode_to_end(lane, &block, decoded, 0) ? LH_OK : LH_STOPPED;
 }
 
 int lh_decode_count_sequences(const lh_cpu_engine *cpu, int n, int count) {
@@ -338,9 +338,9 @@ static lh_status decode(const lh_cpu_engine *cpu, const lh_query *query, int cou
 
 lh_status lh_cpu_decode(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
-    lh_status status = lh_cpu_enter(cpu, error);
+    lh_status status = lh_cpu_begin_call(cpu, error);
     if (status != LH_OK) return status;
     status = decode(cpu, query, count, to, error);
-    lh_cpu_leave(cpu, true); /* the workspace holds no activations of decoding */
+    lh_cpu_end_call(cpu, true); /* the workspace holds no activations of decoding */
     return status;
 }

@@ -74,7 +74,7 @@ static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *needs, lh
 }
 
 /* Describes the engine's vectors as a state, for checkpoints. */
-static void name_vectors(lh_cpu_engine *cpu) {
+static void set_host_state(lh_cpu_engine *cpu) {
     cpu->host_state = (lh_state){.real_bytes = cpu->engine.real_bytes, .parameters = cpu->parameters};
     memcpy(cpu->host_state.optimizer, cpu->state, sizeof cpu->host_state.optimizer);
     cpu->engine.host_state = &cpu->host_state;
@@ -89,22 +89,22 @@ static lh_status open_vectors(lh_cpu_engine *cpu, lh_error *error) {
                                        "parameters and their optimiser's state", error);
     if (vectors == NULL) return LH_ERR_ENVIRONMENT;
     cpu->parameters = vectors;
-    lh_initialise(spec, lh_get_part_seed(cpu->config.seed, &cpu->config.apart, LH_SEED_INIT), cpu->engine.real_bytes,
-                  cpu->parameters);
+    lh_initialise(spec, lh_get_part_seed(cpu->config.seed, &cpu->config.seeds_apart, LH_SEED_INIT),
+                  cpu->engine.real_bytes, cpu->parameters);
     if (!cpu->config.trains) return LH_OK;
     cpu->total = vectors + bytes;
     for (size_t i = 0; i < states; i++) cpu->state[i] = vectors + (2 + i) * bytes;
-    name_vectors(cpu);
+    set_host_state(cpu);
     if (cpu->config.keeps_gradient) cpu->last_gradient = lh_engine_allocate(bytes, "the gradient", error);
     return cpu->config.keeps_gradient && cpu->last_gradient == NULL ? LH_ERR_ENVIRONMENT : LH_OK;
 }
 
-lh_status lh_cpu_enter(lh_cpu_engine *cpu, lh_error *error) {
+lh_status lh_cpu_begin_call(lh_cpu_engine *cpu, lh_error *error) {
     return lh_cpu_workspace_take(cpu->workspaces, cpu->forward.examples > 0 ? &cpu->forward : NULL, &cpu->workspace,
                                  error);
 }
 
-void lh_cpu_leave(lh_cpu_engine *cpu, bool clean) {
+void lh_cpu_end_call(lh_cpu_engine *cpu, bool clean) {
     lh_cpu_workspace_give_back(cpu->workspaces, cpu->workspace, clean);
     cpu->workspace = NULL;
 }
@@ -119,8 +119,8 @@ static lh_status open_workspaces(lh_cpu_engine *cpu, const lh_cpu_train_needs *n
     else status = lh_cpu_workspaces_open(engine->spec, cpu->program, engine->threads, needs, &cpu->workspaces, error);
     if (status != LH_OK) return status;
     lh_cpu_workspaces_join(cpu->workspaces);
-    status = lh_cpu_enter(cpu, error);
-    if (status == LH_OK) lh_cpu_leave(cpu, true);
+    status = lh_cpu_begin_call(cpu, error);
+    if (status == LH_OK) lh_cpu_end_call(cpu, true);
     return status;
 }
 
@@ -225,8 +225,8 @@ static lh_status open_engine(const lh_engine_config *config, const lh_cpu_progra
     };
     cpu->config = *config;
     cpu->program = program;
-    cpu->data_key = lh_get_part_key(config->seed, &config->apart, LH_SEED_DATA);
-    cpu->draws_key = lh_get_part_key(config->seed, &config->apart, LH_SEED_DRAWS);
+    cpu->data_key = lh_get_part_key(config->seed, &config->seeds_apart, LH_SEED_DATA);
+    cpu->draws_key = lh_get_part_key(config->seed, &config->seeds_apart, LH_SEED_DRAWS);
     if (config->trains && cpu->engine.threads > config->spec->train.shards)
         cpu->engine.threads = config->spec->train.shards; /* a thread without a shard would be idle */
     lh_cpu_train_needs needs = {0};

@@ -50,12 +50,12 @@ lh_status lh_cpu_grow_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAM
 
 lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
 
-/* lh_cpu_enter takes a workspace for a call, lh_cpu_leave gives it back; clean: as in cpu_workspace.h.
+/* lh_cpu_begin_call takes a workspace for a call, lh_cpu_end_call gives it back; clean: as in cpu_workspace.h.
  * LH_ERR_ENVIRONMENT: out of memory. */
-lh_status lh_cpu_enter(lh_cpu_engine *cpu, lh_error *error);
-void lh_cpu_leave(lh_cpu_engine *cpu, bool clean);
+lh_status lh_cpu_begin_call(lh_cpu_engine *cpu, lh_error *error);
+void lh_cpu_end_call(lh_cpu_engine *cpu, bool clean);
 
-/* The step of an evaluation or query of `sequences` sequences. Call it between lh_cpu_enter and lh_cpu_leave. */
+/* The step of an evaluation or query of `sequences` sequences. Needs the workspace of a call (lh_cpu_begin_call). */
 lh_cpu_step lh_cpu_make_forward_step(const lh_cpu_engine *cpu, int n, int sequences, const lh_draw *draw);
 lh_cpu_step lh_cpu_make_query_step(const lh_cpu_engine *cpu, const lh_query *query, int sequences);
 

@@ -13,21 +13,21 @@
 static int min_int(int a, int b) { return a < b ? a : b; }
 
 /* Numbers of sequences. */
-typedef struct cut {
-    int sequences_per_sum; /* of a block with common sums */
-    int together;          /* of a call */
-    int part;              /* of a part of the condition, which one thread processes */
-} cut;
+typedef struct call_sizes {
+    int per_sum;  /* sequences of a block with common sums */
+    int per_call; /* sequences of a call of forward_block */
+    int per_part; /* sequences of a part of the condition, which one thread processes */
+} call_sizes;
 
-enum { PARTS = 4 }; /* parts per thread if there are enough blocks, so that threads finish at about the same time */
+/* Parts per thread if there are enough blocks, so that threads finish at about the same time. */
+enum { PARTS_PER_THREAD = 4 };
 
-static cut choose_cut(const lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS], int examples) {
-    int sequences_per_sum = cpu->program->block_sequences(length), together = sequences_per_sum;
-    if (cpu->program->forward_sequences != NULL) together = cpu->program->forward_sequences(length);
-    together = min_int(together, lh_max_int(sequences_per_sum, examples / (PARTS * cpu->engine.threads)));
-    if (together > sequences_per_sum) together -= together % sequences_per_sum;
-    return (cut){sequences_per_sum, min_int(together, examples),
-                 min_int(lh_max_int(sequences_per_sum, together), examples)};
+static call_sizes choose_sizes(const lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS], int examples) {
+    int per_sum = cpu->program->block_sequences(length), per_call = per_sum;
+    if (cpu->program->forward_sequences != NULL) per_call = cpu->program->forward_sequences(length);
+    per_call = min_int(per_call, lh_max_int(per_sum, examples / (PARTS_PER_THREAD * cpu->engine.threads)));
+    if (per_call > per_sum) per_call -= per_call % per_sum;
+    return (call_sizes){per_sum, min_int(per_call, examples), min_int(lh_max_int(per_sum, per_call), examples)};
 }
 
 /* Raises *most and the lengths `longest` to the needs of evaluations at task length n. */
@@ -35,16 +35,16 @@ static void raise_needs(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_fo
                         int longest[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_make_shape(spec, n, examples);
-    cut sequences = choose_cut(cpu, shape.length, examples);
+    call_sizes sizes = choose_sizes(cpu, shape.length, examples);
     most->shared = lh_max_size(most->shared, cpu->program->shared_bytes(&shape));
     lh_extend_streams(longest, shape.length);
-    shape.sequences = sequences.together;
+    shape.sequences = sizes.per_call;
     most->workspace = lh_max_size(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
     size_t logits = (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
     most->logits = lh_max_size(most->logits, logits);
     most->words = lh_max_size(most->words, lh_count_batch_words(spec, n));
     most->longest_n = lh_max_int(most->longest_n, n);
-    most->part = lh_max_int(most->part, sequences.part);
+    most->part = lh_max_int(most->part, sizes.per_part);
 }
 
 lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error) {
@@ -58,8 +58,8 @@ lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examp
     status = lh_cpu_grow_tables(cpu, longest, error);
     if (status != LH_OK) return status;
     cpu->forward = lh_cpu_combine_needs(&old_needs, &most);
-    status = lh_cpu_enter(cpu, error);
-    if (status == LH_OK) lh_cpu_leave(cpu, true);
+    status = lh_cpu_begin_call(cpu, error);
+    if (status == LH_OK) lh_cpu_end_call(cpu, true);
     else cpu->forward = old_needs;
     return status;
 }
@@ -71,7 +71,7 @@ typedef struct evaluation {
     const lh_query *query;
     int examples;
     lh_cpu_step step;
-    cut sequences;
+    call_sizes sizes;
     int parts;
     atomic_int next;        /* index of the next part */
     atomic_bool stopped;    /* some sequences were left out */
@@ -92,13 +92,12 @@ static lh_status fill_batch(const evaluation *job, lh_batch *batch, int first, i
 
 /* Evaluates `sequences` sequences of a part on thread `thread`. start, first: index of the first of them in the part
  * and in the job. */
-static lh_status evaluate_together(evaluation *job, int thread, int first, int start, int sequences, lh_sums *sums,
-                                   lh_error *error) {
+static lh_status evaluate_call(evaluation *job, int thread, int first, int start, int sequences, lh_sums *sums,
+                               lh_error *error) {
     lh_cpu_engine *cpu = job->cpu;
     lh_cpu_forward_lane *lane = &cpu->workspace->forward_lanes[thread];
     if (job->lanes != NULL)
-        return lh_decode_examples(job->lanes, thread, job->condition, first, sequences,
-                                  job->sequences.sequences_per_sum, sums,
+        return lh_decode_examples(job->lanes, thread, job->condition, first, sequences, job->sizes.per_sum, sums,
                                   job->sequence_sums != NULL ? job->sequence_sums + first : NULL, error);
     int labels = job->step.shape.labels;
     lh_cpu_block block = lh_batch_make_block(&lane->batch, start, sequences);
@@ -106,7 +105,7 @@ static lh_status evaluate_together(evaluation *job, int thread, int first, int s
     block.loss_scale = 1.0 / ((double)job->step.shape.sequences * labels);
     block.sequence_sums = job->sequence_sums != NULL ? job->sequence_sums + first : NULL;
     if (job->answers != NULL) block.answers = job->answers + (size_t)first * (size_t)labels;
-    block.sequences_per_sum = job->sequences.sequences_per_sum;
+    block.sequences_per_sum = job->sizes.per_sum;
     cpu->program->forward_block(&job->step, &block, lane->workspace, sums);
     return LH_OK;
 }
@@ -115,17 +114,17 @@ static lh_status evaluate_together(evaluation *job, int thread, int first, int s
 static void evaluate_part(evaluation *job, int thread, int index) {
     lh_cpu_engine *cpu = job->cpu;
     lh_cpu_forward_lane *lane = &cpu->workspace->forward_lanes[thread];
-    const cut *sequences = &job->sequences;
-    int first = index * sequences->part, count = min_int(job->examples - first, sequences->part);
+    const call_sizes *sizes = &job->sizes;
+    int first = index * sizes->per_part, count = min_int(job->examples - first, sizes->per_part);
     lh_error error;
     lh_status status = job->lanes != NULL ? LH_OK : fill_batch(job, &lane->batch, first, count, &error);
-    lh_sums *sums = &cpu->workspace->block_sums[first / sequences->sequences_per_sum];
-    memset(sums, 0, (size_t)((count + sequences->sequences_per_sum - 1) / sequences->sequences_per_sum) * sizeof *sums);
-    for (int start = 0; status == LH_OK && start < count; start += sequences->together) {
+    lh_sums *sums = &cpu->workspace->block_sums[first / sizes->per_sum];
+    memset(sums, 0, (size_t)((count + sizes->per_sum - 1) / sizes->per_sum) * sizeof *sums);
+    for (int start = 0; status == LH_OK && start < count; start += sizes->per_call) {
         if (lh_is_stopped(&cpu->engine)) status = LH_STOPPED;
         else
-            status = evaluate_together(job, thread, first + start, start, min_int(count - start, sequences->together),
-                                       &sums[start / sequences->sequences_per_sum], &error);
+            status = evaluate_call(job, thread, first + start, start, min_int(count - start, sizes->per_call),
+                                   &sums[start / sizes->per_sum], &error);
     }
     if (status == LH_STOPPED) atomic_store(&job->stopped, true);
     else if (status != LH_OK && lane->failure.status == LH_OK) lane->failure = (lh_cpu_failure){status, index, error};
@@ -153,7 +152,7 @@ static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
 
 static lh_status run_evaluation(evaluation *job, lh_sums *sums, lh_error *error) {
     lh_cpu_engine *cpu = job->cpu;
-    job->parts = (job->examples + job->sequences.part - 1) / job->sequences.part;
+    job->parts = (job->examples + job->sizes.per_part - 1) / job->sizes.per_part;
     atomic_init(&job->next, 0);
     atomic_init(&job->stopped, false);
     lh_team_run(cpu->engine.threads, evaluate_work, job);
@@ -161,24 +160,24 @@ static lh_status run_evaluation(evaluation *job, lh_sums *sums, lh_error *error)
     if (status == LH_OK && atomic_load(&job->stopped)) status = LH_STOPPED;
     if (status != LH_OK) return status;
     memset(sums, 0, sizeof *sums);
-    int blocks = (job->examples + job->sequences.sequences_per_sum - 1) / job->sequences.sequences_per_sum;
+    int blocks = (job->examples + job->sizes.per_sum - 1) / job->sizes.per_sum;
     for (int i = 0; i < blocks; i++) lh_sums_add(sums, &cpu->workspace->block_sums[i]);
     return LH_OK;
 }
 
-/* Opens lanes for decoding, and cuts the condition so that the sequences of a call fit a lane. */
+/* Opens lanes for decoding, and chooses sizes so that the sequences of a call fit a lane. */
 static lh_status open_lanes(evaluation *job, lh_error *error) {
-    cut *sequences = &job->sequences;
+    call_sizes *sizes = &job->sizes;
     int n = job->condition->n, most = lh_decode_count_sequences(job->cpu, n, job->examples);
-    sequences->together = most > sequences->sequences_per_sum ? most - most % sequences->sequences_per_sum : most;
-    sequences->part = min_int(lh_max_int(sequences->sequences_per_sum, sequences->together), job->examples);
-    return lh_decode_open(job->cpu, &job->step, n, sequences->together, job->cpu->engine.threads, &job->lanes, error);
+    sizes->per_call = most > sizes->per_sum ? most - most % sizes->per_sum : most;
+    sizes->per_part = min_int(lh_max_int(sizes->per_sum, sizes->per_call), job->examples);
+    return lh_decode_open(job->cpu, &job->step, n, sizes->per_call, job->cpu->engine.threads, &job->lanes, error);
 }
 
 lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *sequence_sums,
                           lh_error *error) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
-    lh_status status = lh_cpu_enter(cpu, error);
+    lh_status status = lh_cpu_begin_call(cpu, error);
     if (status != LH_OK) return status;
     evaluation job = {
         .cpu = cpu, .condition = condition, .examples = condition->examples, .sequence_sums = sequence_sums};
@@ -186,24 +185,24 @@ lh_status lh_cpu_evaluate(lh_engine *engine, const lh_condition *condition, lh_s
     job.step.noise = condition->noise;
     if (condition->passes > 0) job.step.passes = condition->passes;
     job.answers = condition->answers;
-    job.sequences = choose_cut(cpu, job.step.shape.length, job.examples);
-    if (condition->decoded > 0) status = open_lanes(&job, error);
+    job.sizes = choose_sizes(cpu, job.step.shape.length, job.examples);
+    if (condition->decoded_count > 0) status = open_lanes(&job, error);
     if (status == LH_OK) status = run_evaluation(&job, sums, error);
     lh_decode_close(job.lanes, engine->threads);
-    lh_cpu_leave(cpu, status == LH_OK && isfinite(sums->loss));
+    lh_cpu_end_call(cpu, status == LH_OK && isfinite(sums->loss));
     return status;
 }
 
 lh_status lh_cpu_answer(lh_engine *engine, const lh_query *query, int count, uint16_t *answers, lh_error *error) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
     lh_sums sums;
-    lh_status status = lh_cpu_enter(cpu, error);
+    lh_status status = lh_cpu_begin_call(cpu, error);
     if (status != LH_OK) return status;
     evaluation job = {.cpu = cpu, .query = query, .examples = count, .answers = answers};
     job.step = lh_cpu_make_query_step(cpu, query, count);
-    job.sequences = choose_cut(cpu, job.step.shape.length, job.examples);
+    job.sizes = choose_sizes(cpu, job.step.shape.length, job.examples);
     status = run_evaluation(&job, &sums, error);
-    lh_cpu_leave(cpu, status == LH_OK && isfinite(sums.loss));
+    lh_cpu_end_call(cpu, status == LH_OK && isfinite(sums.loss));
     return status;
 }
 
@@ -228,11 +227,11 @@ lh_status lh_cpu_predict(lh_engine *engine, const lh_query *query, double *logit
     lh_cpu_step step;
     lh_cpu_block block;
     lh_sums sums = {0};
-    lh_status status = lh_cpu_enter(cpu, error);
+    lh_status status = lh_cpu_begin_call(cpu, error);
     if (status != LH_OK) return status;
     lh_cpu_begin_query(cpu, query, &step, &block);
     cpu->program->forward_block(&step, &block, cpu->workspace->forward_lanes[0].workspace, &sums);
     lh_cpu_take_logits(cpu, step.shape.labels, logits);
-    lh_cpu_leave(cpu, isfinite(sums.loss));
+    lh_cpu_end_call(cpu, isfinite(sums.loss));
     return LH_OK;
 }

@@ -28,7 +28,7 @@ static void relax(void) {
 
 /* Spins until *turn equals shard; yields the processor after a while, which matters with more threads than
  * processors. */
-static void wait_turn(atomic_int *turn, int shard) {
+static void wait_for_turn(atomic_int *turn, int shard) {
     if (atomic_load_explicit(turn, memory_order_acquire) == shard) return;
     LH_TIMED(LH_PART_WAITING);
     for (int spins = 0; atomic_load_explicit(turn, memory_order_acquire) != shard; spins++) {
@@ -44,7 +44,7 @@ static void fold_shard(lh_cpu_engine *cpu, void *gradient, int shard) {
     for (int piece = 0; piece < LH_FOLD_PIECES; piece++) {
         size_t first = (size_t)(chunks * piece / LH_FOLD_PIECES) * LH_CHUNK;
         size_t end = (size_t)(chunks * (piece + 1) / LH_FOLD_PIECES) * LH_CHUNK;
-        wait_turn(&cpu->turn[piece], shard);
+        wait_for_turn(&cpu->turn[piece], shard);
         if (end > first)
             cpu->program->fold((char *)cpu->total + first * real, (char *)gradient + first * real, end - first);
         atomic_store_explicit(&cpu->turn[piece], shard + 1, memory_order_release);
@@ -99,11 +99,11 @@ static bool can_slice(const lh_cpu_engine *cpu, const lh_shape *shape) {
 /* Makes the lane's tables for sequences of task length n, or for the longest sequences, unless the lane has them. */
 static void begin_length(const lh_cpu_engine *cpu, lh_cpu_lane *lane, lh_cpu_step *step, int n) {
     bool slices = can_slice(cpu, &step->shape);
-    lh_cpu_step made = slices ? cpu->job : *step;
-    made.shared = step->shared = lane->shared;
+    lh_cpu_step tables_step = slices ? cpu->job : *step;
+    tables_step.shared = step->shared = lane->shared;
     if (slices) step->tables_shape = &cpu->job.shape;
     if (slices) n = get_longest(cpu);
-    if (lane->tables_n != n) cpu->program->begin_length(&made, 0, 1);
+    if (lane->tables_n != n) cpu->program->begin_length(&tables_step, 0, 1);
     lane->tables_n = n;
 }
 
@@ -198,7 +198,7 @@ static void measure_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
 
 /* Measures the parameters after a step without labels in the loss, which changes neither them nor the optimiser's
  * state. */
-static void keep_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
+static void measure_unchanged_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     size_t bytes = LH_CHUNK * (size_t)cpu->engine.real_bytes;
     for (int64_t chunk = first; chunk < end; chunk++)
         cpu->workspace->chunk_updates[chunk].parameters =
@@ -220,7 +220,7 @@ static void update_chunks(lh_cpu_engine *cpu, int64_t first, int64_t end) {
     lh_update_sums *out = cpu->workspace->chunk_updates;
     memset(&out[first], 0, (size_t)(end - first) * sizeof *out);
     if (!isfinite(sums.loss) || !isfinite(update.gradient_norm)) return;
-    if (sums.positions == 0) return keep_chunks(cpu, first, end);
+    if (sums.positions == 0) return measure_unchanged_chunks(cpu, first, end);
     for (int64_t chunk = first; chunk < end; chunk++)
         cpu->program->update(&update, (size_t)chunk * LH_CHUNK, LH_CHUNK, &out[chunk]);
 }
@@ -349,9 +349,9 @@ static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
 
 /* Refuses a step whose loss, gradient or new parameters are not finite. If no update was made, `total` still has the
  * gradient. */
-static lh_status check_step(const lh_cpu_engine *cpu, const lh_step_metrics *now, lh_error *error) {
-    bool updated = isfinite(now->sums.loss) && isfinite(now->gradient_norm);
-    lh_status status = lh_check_step(now, cpu->engine.step + 1, updated, error);
+static lh_status check_step(const lh_cpu_engine *cpu, const lh_step_metrics *metrics, lh_error *error) {
+    bool updated = isfinite(metrics->sums.loss) && isfinite(metrics->gradient_norm);
+    lh_status status = lh_check_step(metrics, cpu->engine.step + 1, updated, error);
     if (status != LH_OK)
         lh_diagnose_step(error, cpu->engine.spec, cpu->engine.real_bytes, cpu->parameters, updated ? NULL : cpu->total,
                          lh_get_reported_length(cpu->engine.spec, get_longest(cpu)));
@@ -371,7 +371,7 @@ static lh_status run_step(lh_cpu_engine *cpu, lh_step_metrics *metrics, lh_error
 lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
     *done = 0;
-    lh_status status = lh_cpu_enter(cpu, error);
+    lh_status status = lh_cpu_begin_call(cpu, error);
     if (status != LH_OK) return status;
     double start = lh_read_clock();
     for (; *done < count; ++*done) {
@@ -380,6 +380,6 @@ lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metr
         engine->step++;
     }
     engine->seconds += lh_read_clock() - start;
-    lh_cpu_leave(cpu, status == LH_OK);
+    lh_cpu_end_call(cpu, status == LH_OK);
     return status;
 }

@@ -8,11 +8,11 @@ lh_status lh_cpu_trace(lh_engine *engine, const lh_query *query, const lh_trace 
     lh_cpu_step step;
     lh_cpu_block block;
     lh_sums sums = {0};
-    lh_status status = lh_cpu_enter(cpu, error);
+    lh_status status = lh_cpu_begin_call(cpu, error);
     if (status != LH_OK) return status;
     lh_cpu_begin_query(cpu, query, &step, &block);
     cpu->program->trace_block(&step, &block, cpu->workspace->forward_lanes[0].workspace, to, &sums);
     if (logits != NULL) lh_cpu_take_logits(cpu, step.shape.labels, logits);
-    lh_cpu_leave(cpu, isfinite(sums.loss));
+    lh_cpu_end_call(cpu, isfinite(sums.loss));
     return LH_OK;
 }

@@ -37,9 +37,10 @@ static lh_status open_training(const lh_cpu_workspaces *workspaces, lh_cpu_works
     workspace->shard_sums = lh_engine_allocate(shards * sizeof *workspace->shard_sums, "sums", error);
     workspace->chunk_squares = lh_engine_allocate(chunks * sizeof *workspace->chunk_squares, "sums", error);
     workspace->chunk_updates = lh_engine_allocate(chunks * sizeof *workspace->chunk_updates, "sums", error);
-    bool whole = (by_lane || workspace->shared != NULL) && workspace->lanes != NULL && workspace->shard_sums != NULL &&
-                 workspace->chunk_squares != NULL && workspace->chunk_updates != NULL;
-    lh_status status = whole ? LH_OK : LH_ERR_ENVIRONMENT;
+    bool is_complete = (by_lane || workspace->shared != NULL) && workspace->lanes != NULL &&
+                       workspace->shard_sums != NULL && workspace->chunk_squares != NULL &&
+                       workspace->chunk_updates != NULL;
+    lh_status status = is_complete ? LH_OK : LH_ERR_ENVIRONMENT;
     for (size_t i = 0; status == LH_OK && i < threads; i++) status = open_lane(workspaces, &workspace->lanes[i], error);
     return status;
 }
@@ -73,8 +74,9 @@ static lh_status open_forward(const lh_cpu_workspaces *workspaces, lh_cpu_worksp
     workspace->forward_lanes = lh_engine_allocate(threads * sizeof *workspace->forward_lanes, "threads", error);
     workspace->forward_shared = lh_engine_allocate(needs->shared, "the shared values of a batch", error);
     workspace->block_sums = lh_engine_allocate((size_t)needs->examples * sizeof *workspace->block_sums, "sums", error);
-    bool whole = workspace->forward_lanes != NULL && workspace->forward_shared != NULL && workspace->block_sums != NULL;
-    lh_status status = whole ? LH_OK : LH_ERR_ENVIRONMENT;
+    bool is_complete =
+        workspace->forward_lanes != NULL && workspace->forward_shared != NULL && workspace->block_sums != NULL;
+    lh_status status = is_complete ? LH_OK : LH_ERR_ENVIRONMENT;
     for (size_t i = 0; status == LH_OK && i < threads; i++)
         status = open_forward_lane(workspaces, &workspace->forward_lanes[i], needs, error);
     if (status == LH_OK) workspace->forward = *needs;

@@ -46,8 +46,7 @@ static void take_given_tokens(lh_decode_passes *d, int i) {
     if (ends || *length >= get_limit(d, i)) end_sequence(d, i);
 }
 
-/* Sets the known answers of all sequences. */
-static void begin(lh_decode_passes *d) {
+static void set_known_answers(lh_decode_passes *d) {
     const lh_answers *results = d->results;
     size_t all = (size_t)d->count * d->labels;
     if (results->logits != NULL) memset(results->logits, 0, all * (size_t)d->spec->classes * sizeof *results->logits);
@@ -73,7 +72,7 @@ lh_status lh_decode_passes_open(lh_decode_passes *d, const lh_spec *spec, const 
     d->ended = lh_engine_allocate(sequences * sizeof *d->ended, "answers", error);
     if (d->length == NULL || d->ended == NULL) return LH_ERR_ENVIRONMENT;
     d->row = d->length + count;
-    begin(d);
+    set_known_answers(d);
     return LH_OK;
 }
 
@@ -108,7 +107,7 @@ void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *pass_a
         if (!d->ended[d->row[row]]) take_row(d, d->row[row], pass_answers + (size_t)row * d->labels, all_valid);
 }
 
-/* --- examples ---------------------------------------------------------------------------------------------------- */
+/* ---- examples ---- */
 
 lh_status lh_examples_open(lh_examples *examples, const lh_spec *spec, int n, int count, lh_error *error) {
     lh_examples *e = examples;

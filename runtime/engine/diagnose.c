@@ -10,8 +10,8 @@
 #include "base/real.h"
 
 typedef struct tensor_facts {
-    int64_t broken;   /* number of elements that are NaN or infinite */
-    double magnitude; /* largest magnitude of the finite elements */
+    int64_t nonfinite; /* number of elements that are NaN or infinite */
+    double magnitude;  /* largest magnitude of the finite elements */
 } tensor_facts;
 
 static tensor_facts scan_tensor(const lh_tensor *tensor, int real_bytes, const void *vector) {
@@ -19,21 +19,21 @@ static tensor_facts scan_tensor(const lh_tensor *tensor, int real_bytes, const v
     int64_t columns = lh_count_tensor_columns(tensor), count = lh_count_tensor_elements(tensor);
     for (int64_t i = 0; i < count; i++) {
         double x = lh_real_read(vector, real_bytes, tensor->offset + i / columns * tensor->stride + i % columns);
-        if (!isfinite(x)) facts.broken++;
+        if (!isfinite(x)) facts.nonfinite++;
         else facts.magnitude = fmax(facts.magnitude, fabs(x));
     }
     return facts;
 }
 
 lh_vector_facts lh_diagnose_vector(const lh_spec *spec, int real_bytes, const void *vector) {
-    lh_vector_facts all = {.first_broken = -1, .last_broken = -1, .largest = -1};
+    lh_vector_facts all = {.first_nonfinite = -1, .last_nonfinite = -1, .largest = -1};
     for (int t = 0; t < spec->tensor_count; t++) {
         if (!spec->tensors[t].learned) continue;
         tensor_facts facts = scan_tensor(&spec->tensors[t], real_bytes, vector);
         all.tensors++;
-        if (facts.broken > 0) {
-            if (all.broken++ == 0) all.first_broken = t, all.first_count = facts.broken;
-            all.last_broken = t, all.last_count = facts.broken;
+        if (facts.nonfinite > 0) {
+            if (all.nonfinite++ == 0) all.first_nonfinite = t, all.first_count = facts.nonfinite;
+            all.last_nonfinite = t, all.last_count = facts.nonfinite;
         }
         if (facts.magnitude > all.magnitude) all.largest = t, all.magnitude = facts.magnitude;
     }
@@ -78,18 +78,18 @@ static void append_vector(lh_error *error, const lh_spec *spec, int real_bytes, 
     const lh_tensor *tensors = spec->tensors;
     const lh_vector_facts found = lh_diagnose_vector(spec, real_bytes, vector), *facts = &found;
     bool too_large = facts->magnitude > sqrt(real_bytes == 8 ? DBL_MAX : (double)FLT_MAX);
-    if (facts->broken == 0 && facts->largest < 0) append(error, "\n  %s: all zero", vector_name);
-    else if (facts->broken == 0)
+    if (facts->nonfinite == 0 && facts->largest < 0) append(error, "\n  %s: all zero", vector_name);
+    else if (facts->nonfinite == 0)
         append(error, "\n  %s: every element is finite, the largest is %.3g in %s%s", vector_name, facts->magnitude,
                tensors[facts->largest].name, too_large ? "; its square is beyond this precision" : "");
     else
         append(error, "\n  %s: NaN or infinite in %d of %d tensors; the first is %s (%lld of %lld elements)",
-               vector_name, facts->broken, facts->tensors, tensors[facts->first_broken].name,
-               (long long)facts->first_count, (long long)lh_count_tensor_elements(&tensors[facts->first_broken]));
-    if (facts->broken > 1)
-        append(error, ", the last %s (%lld of %lld)", tensors[facts->last_broken].name, (long long)facts->last_count,
-               (long long)lh_count_tensor_elements(&tensors[facts->last_broken]));
-    if (facts->broken > 0 && facts->largest >= 0)
+               vector_name, facts->nonfinite, facts->tensors, tensors[facts->first_nonfinite].name,
+               (long long)facts->first_count, (long long)lh_count_tensor_elements(&tensors[facts->first_nonfinite]));
+    if (facts->nonfinite > 1)
+        append(error, ", the last %s (%lld of %lld)", tensors[facts->last_nonfinite].name, (long long)facts->last_count,
+               (long long)lh_count_tensor_elements(&tensors[facts->last_nonfinite]));
+    if (facts->nonfinite > 0 && facts->largest >= 0)
         append(error, "; the largest finite element is %.3g in %s", facts->magnitude, tensors[facts->largest].name);
 }
 

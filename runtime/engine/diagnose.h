@@ -11,13 +11,13 @@
 
 /* Facts of a vector. Tensors are indices in spec->tensors, which is in forward order; -1: none. */
 typedef struct lh_vector_facts {
-    int tensors;                   /* number of learned tensors */
-    int broken;                    /* number of learned tensors with a NaN or an infinity */
-    int first_broken, last_broken; /* in forward order; the backward pass reaches last_broken first */
-    int64_t first_count;           /* non-finite elements of first_broken */
-    int64_t last_count;            /* non-finite elements of last_broken */
-    int largest;                   /* tensor with the largest finite element by magnitude */
-    double magnitude;              /* magnitude of this element */
+    int tensors;                         /* number of learned tensors */
+    int nonfinite;                       /* number of learned tensors with a NaN or an infinity */
+    int first_nonfinite, last_nonfinite; /* in forward order; the backward pass reaches last_nonfinite first */
+    int64_t first_count;                 /* non-finite elements of first_nonfinite */
+    int64_t last_count;                  /* non-finite elements of last_nonfinite */
+    int largest;                         /* tensor with the largest finite element by magnitude */
+    double magnitude;                    /* magnitude of this element */
 } lh_vector_facts;
 
 /* Finds the facts of a vector, [parameter_storage] of float (real_bytes 4) or double (8). */

@@ -18,7 +18,7 @@
 typedef struct lh_engine_config {
     const lh_spec *spec;
     uint64_t seed;
-    lh_seeds_apart apart; /* of parts of the random numbers that have other seeds */
+    lh_seeds_apart seeds_apart; /* seeds of the parts of random numbers that do not use `seed` */
     double learning_rate;
     int threads;         /* at least 1 */
     bool trains;         /* false: no optimiser state and no gradients; step must not be called */
@@ -50,8 +50,8 @@ typedef struct lh_condition {
     uint16_t *answers; /* [examples][labels] evaluate writes the classes with the greatest logit; NULL: not requested */
     /* Number of examples, from the first, for which `answers` gets the model's own answers (lh_decode with target and
      * mask) instead; 0 unless lh_decodes_condition. Sums are those of the pass over the targets. */
-    int decoded;
-    int *lengths; /* [decoded] evaluate writes the numbers of these answers */
+    int decoded_count;
+    int *lengths; /* [decoded_count] evaluate writes the numbers of these answers */
 } lh_condition;
 
 /* Inputs of a forward pass over one or more sequences: tokens, and positions or distances that replace random draws. */
@@ -117,9 +117,9 @@ typedef struct lh_engine_ops {
      * for a spec with sites; the function is NULL on a device. */
     lh_status (*trace)(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits, lh_error *error);
 
-    /* Copy parameters and, if both sides have it, optimiser state from the engine to `state` (read_state) or from
-     * `state` to the engine and set its step (write_state). state may be engine->host_state; then nothing is copied.
-     * After an error the vectors are invalid. */
+    /* read_state copies parameters and, if both sides have it, optimiser state from the engine to `state`; write_state
+     * copies them from `state` to the engine and sets its step. state may be engine->host_state; then nothing is
+     * copied. After an error the vectors are invalid. */
     lh_status (*read_state)(lh_engine *engine, lh_state *state, lh_error *error);
     lh_status (*write_state)(lh_engine *engine, const lh_state *state, int64_t step, lh_error *error);
 

@@ -11,7 +11,7 @@ static lh_status open_cuda(lh_target *target, const char *device, int ordinal, l
     if (program == NULL)
         return lh_fail(error, LH_ERR_ENVIRONMENT,
                        "--device %s: this trainer has no CUDA half\n"
-                       "  hint: ./longhand build SPEC --target cpu,cuda makes one that has",
+                       "  hint: ./longhand build SPEC --target cpu,cuda builds a trainer with both halves",
                        device);
     target->spec.source_digest = program->source_digest;
     return lh_cuda_device_open(&target->cuda, program, ordinal, error);

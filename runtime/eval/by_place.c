@@ -45,23 +45,24 @@ void lh_by_place_clear(lh_by_place *places) {
     memset(places->start, 0, count_integers(places) * sizeof *places->start);
     places->places = 0;
     places->sequences = 0;
-    places->given = places->forced = false;
+    places->has_correct = places->has_forced = false;
 }
 
 static void add_sequence(lh_by_place *places, const lh_examples *e, const placed_answers *a, int i) {
     size_t row = (size_t)i * e->labels;
     int limit = e->limits[i], first = -1;
     for (int label = 0; label < limit; label++) {
-        size_t at = row + (size_t)label;
-        if (!e->mask[at]) continue;
-        bool forced = a->forced != NULL && a->forced[at] == e->target[at];
-        bool right = a->given != NULL ? label < a->lengths[i] && a->given[at] == e->target[at] : forced;
-        const int counts[LH_PLACE_LISTS] = {1, a->given != NULL && right, forced};
+        size_t index = row + (size_t)label;
+        if (!e->mask[index]) continue;
+        bool is_forced_right = a->forced != NULL && a->forced[index] == e->target[index];
+        bool is_right =
+            a->given != NULL ? label < a->lengths[i] && a->given[index] == e->target[index] : is_forced_right;
+        const int counts[LH_PLACE_LISTS] = {1, a->given != NULL && is_right, is_forced_right};
         for (int list = 0; list < LH_PLACE_LISTS; list++) {
             places->start[list * places->most + label] += counts[list];
             places->end[list * places->most + limit - 1 - label] += counts[list];
         }
-        if (!right && first < 0) first = label;
+        if (!is_right && first < 0) first = label;
     }
     if (limit > places->places) places->places = limit;
     if (first >= 0) places->first[first]++;
@@ -76,11 +77,11 @@ lh_status lh_by_place_add(lh_by_place *places, lh_engine *engine, const lh_condi
     lh_sums ignored;
     if (count == 0) return LH_OK;
     pass.answers = places->pass;
-    pass.decoded = 0;
+    pass.decoded_count = 0;
     if (decoding == lh_greedy) answers.forced = places->pass;
     if (decoding == lh_teacher_forced) answers = (placed_answers){.forced = condition->answers};
-    places->given = answers.given != NULL;
-    places->forced = answers.forced != NULL;
+    places->has_correct = answers.given != NULL;
+    places->has_forced = answers.forced != NULL;
     lh_status status = lh_examples_open(&examples, engine->spec, condition->n, count, error);
     if (status == LH_OK) status = lh_make_examples(&examples, engine->spec, condition, error);
     if (status == LH_OK && decoding == lh_greedy) status = engine->ops->evaluate(engine, &pass, &ignored, NULL, error);
@@ -100,8 +101,8 @@ static void write_side(const lh_by_place *places, lh_json *json, const char *key
     lh_json_raw(json, key, "");
     lh_json_begin(&side, json->out);
     write_list(&side, "counted", counts, places->places);
-    if (places->given) write_list(&side, "correct", counts + LH_PLACE_CORRECT * places->most, places->places);
-    if (places->forced)
+    if (places->has_correct) write_list(&side, "correct", counts + LH_PLACE_CORRECT * places->most, places->places);
+    if (places->has_forced)
         write_list(&side, "correct_teacher_forced", counts + LH_PLACE_FORCED * places->most, places->places);
     lh_json_end(&side);
 }

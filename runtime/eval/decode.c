@@ -89,7 +89,7 @@ static lh_status answer_in_one_pass(decoding *d, lh_error *error) {
     return status;
 }
 
-static bool open(decoding *d, lh_error *error) {
+static bool open_buffers(decoding *d, lh_error *error) {
     size_t count = (size_t)d->count;
     d->input = lh_engine_allocate(count * (d->inputs + 2 * d->labels) * sizeof *d->input, "answers", error);
     if (d->results->logits != NULL)
@@ -102,8 +102,8 @@ static bool open(decoding *d, lh_error *error) {
 
 lh_status lh_decode(lh_engine *engine, const lh_query *query, int count, const lh_answers *results, lh_error *error) {
     const lh_spec *spec = engine->spec;
-    bool forced = spec->format->teacher_forced;
-    if (forced && engine->decodes && !(query->noise > 0))
+    bool is_teacher_forced = spec->format->teacher_forced;
+    if (is_teacher_forced && engine->decodes && !(query->noise > 0))
         return engine->ops->decode(engine, query, count, results, error);
     decoding d = {.engine = engine,
                   .query = query,
@@ -113,7 +113,7 @@ lh_status lh_decode(lh_engine *engine, const lh_query *query, int count, const l
                   .inputs = (size_t)lh_get_input_length(spec, query->n),
                   .classes = (size_t)spec->classes};
     lh_status status = LH_ERR_ENVIRONMENT;
-    if (open(&d, error)) status = (forced ? decode_by_passes : answer_in_one_pass)(&d, error);
+    if (open_buffers(&d, error)) status = (is_teacher_forced ? decode_by_passes : answer_in_one_pass)(&d, error);
     free(d.input);
     free(d.logits);
     return status;

@@ -17,7 +17,7 @@ static void write_values(lh_json *by, const lh_eval_result *result) {
     for (int i = 0; result->groups != NULL && i < result->groups->axes; i++)
         if (result->group->value[i] != LH_NO_VALUE)
             lh_json_integer(by, result->groups->name[i], result->group->value[i]);
-    if (result->noisy) lh_json_number(by, "noise", result->noise);
+    if (result->has_noise) lh_json_number(by, "noise", result->noise);
     if (result->passes > 0) lh_json_integer(by, "passes", result->passes);
 }
 
@@ -39,7 +39,7 @@ static void write_training(lh_json *line, FILE *out, const lh_eval_result *resul
         separator = ",";
     }
     if (separator[0] != '[') putc(']', out);
-    double trained = lh_group_compute_trained(groups, result->group);
+    double trained = lh_group_compute_trained_share(groups, result->group);
     if (trained >= 0) lh_json_number(line, "trained", trained);
     if (groups->novel) lh_json_raw(line, "novel", "true");
 }
@@ -61,27 +61,26 @@ void lh_eval_begin_example(lh_json *line, FILE *out, const lh_eval_result *resul
     if (result->decoding != NULL) lh_json_string(line, "decoding", result->decoding);
 }
 
-/* Writes a number unless it is NAN. */
-static void put_known(lh_json *line, const char *key, double value) {
+static void put_unless_nan(lh_json *line, const char *key, double value) {
     if (!isnan(value)) lh_json_number(line, key, value);
 }
 
 /* Writes the shares of right answers, and for a generative model the kind of decoding. */
 static void write_answers(lh_json *line, const lh_eval_result *result) {
-    bool greedy = result->decoding == lh_greedy;
+    bool is_greedy = result->decoding == lh_greedy;
     if (result->decoding != NULL) lh_json_string(line, "decoding", result->decoding);
-    if (greedy && result->greedy_examples < result->examples)
+    if (is_greedy && result->greedy_examples < result->examples)
         lh_json_integer(line, "greedy_examples", result->greedy_examples);
     if (result->counted == 0) {
         lh_json_integer(line, "counted", 0);
         return;
     }
-    if (greedy || result->decoding == NULL) lh_json_number(line, "accuracy", result->accuracy);
+    if (is_greedy || result->decoding == NULL) lh_json_number(line, "accuracy", result->accuracy);
     if (result->decoding != NULL) lh_json_number(line, "accuracy_teacher_forced", result->teacher_forced);
     lh_json_number(line, "exact_match", result->exact_match);
-    put_known(line, "exact_match_low", result->exact_match_low);
-    put_known(line, "exact_match_high", result->exact_match_high);
-    if (!greedy || !result->ends) return;
+    put_unless_nan(line, "exact_match_low", result->exact_match_low);
+    put_unless_nan(line, "exact_match_high", result->exact_match_high);
+    if (!is_greedy || !result->ends) return;
     lh_json_number(line, "ended_early", result->ended_early);
     lh_json_number(line, "not_ended", result->not_ended);
 }
@@ -107,10 +106,10 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
     if (result->batch > 0) lh_json_integer(&line, "batch", result->batch);
     lh_json_integer(&line, "draws", result->draws);
     write_answers(&line, result);
-    put_known(&line, "loss", result->loss);
-    put_known(&line, "uncertainty", result->uncertainty);
+    put_unless_nan(&line, "loss", result->loss);
+    put_unless_nan(&line, "uncertainty", result->uncertainty);
     lh_json_number(&line, "sd_over_draws", result->sd_over_draws);
-    put_known(&line, "sd_over_sequences", result->sd_over_sequences);
+    put_unless_nan(&line, "sd_over_sequences", result->sd_over_sequences);
     if (result->groups != NULL) write_training(&line, text.out, result);
     if (result->data != NULL) write_data(&line, result->data);
     if (seed != LH_EVAL_SEED) lh_json_integer(&line, "seed", (int64_t)seed);
@@ -132,8 +131,8 @@ static double read_optional_number(const json_t *line, const char *key) {
 /* Whether "by" of a line has the result's value on every axis. */
 static bool is_condition(const json_t *by, const lh_eval_result *result) {
     const json_t *noise = json_object_get(by, "noise");
-    size_t values = (size_t)result->noisy + (result->passes > 0);
-    if (json_is_number(noise) != result->noisy || json_number_value(noise) != result->noise) return false;
+    size_t values = (size_t)result->has_noise + (result->passes > 0);
+    if (json_is_number(noise) != result->has_noise || json_number_value(noise) != result->noise) return false;
     if (json_integer_value(json_object_get(by, "passes")) != result->passes) return false;
     if (result->groups == NULL) return json_integer_value(json_object_get(by, result->axis)) == result->n;
     for (int i = 0; i < result->groups->axes; i++) {

@@ -23,15 +23,17 @@ bool lh_draws_anything(const lh_spec *spec) {
 }
 
 /* The number of conditions at one level of noise and one number of passes. */
-static int count_quiet_conditions(const lh_eval_request *request) {
+static int count_conditions_per_level(const lh_eval_request *request) {
     return request->groups != NULL ? request->groups->count : lh_lengths_count(&request->lengths);
 }
 
 /* The number of levels of noise; 1 without noise. */
-static int count_noises(const lh_eval_request *request) { return request->noise.count > 0 ? request->noise.count : 1; }
+static int count_noise_levels(const lh_eval_request *request) {
+    return request->noise.count > 0 ? request->noise.count : 1;
+}
 
 int lh_count_eval_conditions(const lh_eval_request *request) {
-    return count_quiet_conditions(request) * count_noises(request) * lh_lengths_count(&request->passes);
+    return count_conditions_per_level(request) * count_noise_levels(request) * lh_lengths_count(&request->passes);
 }
 
 /* Writes a line for each example of a batch. first: number of the result's examples in earlier batches. */
@@ -109,7 +111,7 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
         condition->draw.example = (uint32_t)(draw * bound_batches(engine->spec, result) + sums->batches);
     condition->answers = rows->answers;
     condition->lengths = rows->lengths;
-    condition->decoded = lh_decodes_condition(engine, condition->noise) ? greedy : 0;
+    condition->decoded_count = lh_decodes_condition(engine, condition->noise) ? greedy : 0;
     lh_status status = engine->ops->evaluate(engine, condition, &part, rows->sums, error);
     if (status == LH_OK) status = answer_batch(engine, condition, greedy, rows, sums, error);
     if (status == LH_OK && rows->places != NULL)
@@ -341,15 +343,15 @@ static void set_decoding(const lh_spec *spec, const lh_eval_request *request, lh
 
 /* Describes the condition of each result. */
 static void set_conditions(const lh_spec *spec, const lh_eval_request *request, lh_eval_result *results, int count) {
-    int quiet = count_quiet_conditions(request), noises = count_noises(request);
+    int per_level = count_conditions_per_level(request), noise_levels = count_noise_levels(request);
     for (int i = 0; i < count; i++) {
         lh_eval_result *result = &results[i];
-        int index = i % quiet;
+        int index = i % per_level;
         *result = (request->groups != NULL ? make_group_result : make_length_result)(spec, request, index);
         if (request->split != NULL) result->split = request->split;
-        result->noisy = request->noise.count > 0;
-        result->noise = result->noisy ? request->noise.deviation[i / quiet % noises] : 0;
-        result->passes = lh_lengths_get(&request->passes, i / quiet / noises);
+        result->has_noise = request->noise.count > 0;
+        result->noise = result->has_noise ? request->noise.deviation[i / per_level % noise_levels] : 0;
+        result->passes = lh_lengths_get(&request->passes, i / per_level / noise_levels);
         result->oracle = spec->passes_by_length && result->passes == 0;
         result->draws = result->noise > 0 || lh_draws_anything(spec) ? request->draws : 1;
         result->batch = request->batch;

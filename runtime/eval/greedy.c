@@ -15,14 +15,14 @@ typedef struct evaluation {
     int *lengths;      /* [count] number of answers */
 } evaluation;
 
-static lh_status open(evaluation *a, int count, lh_error *error) {
+static lh_status open_examples(evaluation *a, int count, lh_error *error) {
     lh_status status = lh_examples_open(&a->examples, a->engine->spec, a->condition->n, count, error);
     if (status != LH_OK) return status;
     a->known_counts = lh_engine_allocate((size_t)count * sizeof *a->known_counts, "examples", error);
     return a->known_counts != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
 }
 
-static void close(evaluation *a) {
+static void close_examples(evaluation *a) {
     lh_examples_close(&a->examples);
     free(a->known_counts);
 }
@@ -98,12 +98,13 @@ lh_status lh_answer_greedily(lh_engine *engine, const lh_condition *condition, i
     evaluation a = {.engine = engine, .condition = condition, .lengths = lengths};
     bool is_open = false; /* some example needs more answers */
     *sums = (lh_greedy_sums){0};
-    lh_status status = open(&a, count, error);
+    lh_status status = open_examples(&a, count, error);
     if (status == LH_OK) status = lh_make_examples(&a.examples, engine->spec, condition, error);
-    for (int i = 0; status == LH_OK && condition->decoded == 0 && i < count; i++) is_open = take_pass(&a, i) || is_open;
+    for (int i = 0; status == LH_OK && condition->decoded_count == 0 && i < count; i++)
+        is_open = take_pass(&a, i) || is_open;
     if (status == LH_OK && is_open) status = decode_examples(&a, error);
     for (int i = 0; status == LH_OK && i < count; i++)
         add_sequence_sums(&a, i, sequence_sums != NULL ? &sequence_sums[i] : NULL, sums);
-    close(&a);
+    close_examples(&a);
     return status;
 }

@@ -19,7 +19,7 @@ typedef struct lh_greedy_sums {
 } lh_greedy_sums;
 
 /* Decodes the first `count` examples of an evaluated condition, unless the evaluation has decoded them
- * (condition->decoded). condition->answers has on entry the answers of the pass, on return the decoded answers.
+ * (condition->decoded_count). condition->answers has on entry the answers of the pass, on return the decoded answers.
  * lengths: [count] numbers of decoded answers. sequence_sums: [count] sums of the evaluation by example, or NULL; their
  * fields `correct` and `exact` are replaced by those of the decoded answers. Errors: those of lh_decode and
  * lh_batch_fill; LH_ERR_ENVIRONMENT: out of memory. */

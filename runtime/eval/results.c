@@ -37,7 +37,7 @@ const char *lh_eval_write_name(const lh_eval_result *result, char text[LH_EVAL_N
     char noise[LH_NUMBER_TEXT];
     size_t used = result->groups != NULL ? name_group(result, text)
                                          : (size_t)snprintf(text, LH_EVAL_NAME, "%s %d", result->axis, result->n);
-    if (result->noisy && used < LH_EVAL_NAME)
+    if (result->has_noise && used < LH_EVAL_NAME)
         snprintf(text + used, LH_EVAL_NAME - used, "%snoise %s", used > 0 ? ", " : "",
                  lh_write_shortest(result->noise, noise));
     used = strlen(text);
@@ -73,7 +73,8 @@ lh_eval_means lh_eval_compute_means(const lh_eval_result *results, int count, co
 lh_status lh_check_passes(const lh_engine *engine, const lh_lengths *passes, bool teacher_forced, lh_error *error) {
     const lh_spec *spec = engine->spec;
     if (lh_lengths_find_longest(passes) == 0) return LH_OK;
-    if (spec->passes == 0) return lh_fail(error, LH_ERR_INPUT, "--passes: the model of this trainer has no loops");
+    if (spec->passes == 0)
+        return lh_fail(error, LH_ERR_INPUT, "--passes: the model of this trainer has no loops; leave out the flag");
     if (!engine->varies_passes)
         return lh_fail(error, LH_ERR_INPUT,
                        "--passes, eval.by.passes: a GPU runs as many passes as training, %d\n"
@@ -81,7 +82,7 @@ lh_status lh_check_passes(const lh_engine *engine, const lh_lengths *passes, boo
                        spec->passes);
     if (spec->format->teacher_forced && !teacher_forced)
         return lh_fail(error, LH_ERR_INPUT,
-                       "--passes: answers one after another read keys that each of the %d passes has cached\n"
+                       "--passes: decoding reads keys that each of the %d passes of training has cached\n"
                        "  expected: --decoding teacher_forced",
                        spec->passes);
     return LH_OK;

@@ -16,7 +16,7 @@ typedef struct lh_eval_result {
     const char *axis;        /* name of the axis of n, the key in `by` of eval.jsonl */
     const lh_groups *groups; /* dataset: all groups; else NULL */
     const lh_group *group;   /* dataset: the group among them; else NULL */
-    bool noisy;              /* the evaluation has levels of noise, and `by` has this level */
+    bool has_noise;          /* the evaluation has levels of noise, and `by` has this level */
     double noise;            /* standard deviation of the noise in embeddings */
     int passes;              /* of a model with loops, with a value in `by`; 0: as in training, without one */
     bool oracle;             /* the passes are the task length, which the model does not determine */
@@ -45,8 +45,8 @@ typedef struct lh_eval_result {
     double sd_over_sequences; /* standard deviation of sequences' right shares, n - 1; NAN for fewer than two */
 } lh_eval_result;
 
-/* Unweighted means over the results of one split that have counted labels, and the noise and the number of passes of
- * the first such result. */
+/* Unweighted means over the results of one split that have counted labels, at the noise and the number of passes of the
+ * first of them. */
 typedef struct lh_eval_means {
     int count;       /* number of these results */
     int first, last; /* n of the first and the last of these results */

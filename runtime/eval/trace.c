@@ -10,7 +10,7 @@
 #include "eval/decode.h"
 #include "longhand/math.h"
 
-double lh_read_traced(const lh_traced *tensor, int64_t i) {
+double lh_read_trace_element(const lh_trace_tensor *tensor, int64_t i) {
     if (tensor->kind >= LH_TRACE_TOKENS) return ((const int32_t *)tensor->data)[i];
     return lh_real_read(tensor->data, lh_st_get_element_bytes(tensor->file.dtype), i);
 }
@@ -30,7 +30,7 @@ typedef struct pass {
     lh_trace *buffers; /* [sites] buffers to which the pass writes */
     double *logits;    /* [labels][classes], if answers are read from them */
     uint16_t *answers; /* [labels], for a user's own inputs */
-    int answered;      /* number of answers up to the end */
+    int answer_count;  /* number of answers up to the end */
     int input;         /* index of the input in the request */
     uint32_t *pick;    /* the shape's examples in the order of a shuffle, or NULL */
     int draw, example;
@@ -40,8 +40,8 @@ typedef struct pass {
 
 static lh_status allocate_tensors(lh_traces *traces, lh_error *error) {
     for (int i = 0; i < traces->count; i++) {
-        lh_traced *t = &traces->tensors[i];
-        size_t bytes = t->mean ? (size_t)t->elements * sizeof(double) : t->file.bytes;
+        lh_trace_tensor *t = &traces->tensors[i];
+        size_t bytes = t->is_mean ? (size_t)t->elements * sizeof(double) : t->file.bytes;
         t->data = lh_engine_allocate(bytes, t->name, error);
         if (t->data == NULL) return LH_ERR_ENVIRONMENT;
     }
@@ -127,7 +127,8 @@ static void close_pass(pass *p) {
 static lh_status put_input(pass *p, lh_query *query, lh_error *error) {
     lh_status status = LH_OK;
     if (p->traces->spec->format->teacher_forced) {
-        status = lh_decode(p->engine, query, 1, &(lh_answers){.answers = p->answers, .lengths = &p->answered}, error);
+        status =
+            lh_decode(p->engine, query, 1, &(lh_answers){.answers = p->answers, .lengths = &p->answer_count}, error);
         query->target = p->answers;
     }
     if (status == LH_OK) lh_batch_put(&p->batch, p->traces->spec, query->n, 0, query->input, query->target);
@@ -177,12 +178,12 @@ static void add_entropy(const pass *p, const lh_trace_site *site, const char *we
 }
 
 /* The address of this pass's integers in a tensor, which may have a dimension of draws. */
-static int32_t *get_integers(const pass *p, const lh_traced *t) {
+static int32_t *get_integers(const pass *p, const lh_trace_tensor *t) {
     int64_t draw = t->file.rank > 2 ? p->draw : 0;
     return (int32_t *)t->data + (draw * p->group->examples + p->example) * t->elements;
 }
 
-static void take_tokens(const pass *p, lh_traced *t) {
+static void store_tokens(const pass *p, lh_trace_tensor *t) {
     int32_t *integers = get_integers(p, t);
     for (int64_t i = 0; i < t->elements; i++) integers[i] = p->batch.tokens[t->stream][i];
 }
@@ -191,17 +192,17 @@ static void take_tokens(const pass *p, lh_traced *t) {
 static void read_answers(pass *p) {
     const lh_spec *spec = p->traces->spec;
     if (spec->format->teacher_forced) return;
-    p->answered = lh_make_shape(spec, p->group->n, 1).labels;
-    for (int i = 0; i < p->answered; i++)
+    p->answer_count = lh_make_shape(spec, p->group->n, 1).labels;
+    for (int i = 0; i < p->answer_count; i++)
         p->answers[i] = (uint16_t)lh_find_best_class(p->logits + (size_t)i * (size_t)spec->classes, spec->classes);
 }
 
-static void take_answers(const pass *p, lh_traced *t) {
+static void store_answers(const pass *p, lh_trace_tensor *t) {
     int32_t *integers = get_integers(p, t);
-    for (int64_t i = 0; i < t->elements; i++) integers[i] = i < p->answered ? p->answers[i] : -1;
+    for (int64_t i = 0; i < t->elements; i++) integers[i] = i < p->answer_count ? p->answers[i] : -1;
 }
 
-static void take_targets(const pass *p, lh_traced *t) {
+static void store_targets(const pass *p, lh_trace_tensor *t) {
     const lh_right_answer *right = &p->traces->request.right[p->input];
     int32_t *integers = get_integers(p, t);
     for (int64_t i = 0; i < t->elements; i++)
@@ -215,15 +216,15 @@ static const void *choose_source(const lh_trace *buffers, lh_trace_kind kind) {
 }
 
 /* Stores the output of a pass in a tensor of the file, or adds the output to the tensor's sums. */
-static void take(const pass *p, lh_traced *t) {
+static void store_output(const pass *p, lh_trace_tensor *t) {
     if (t->kind >= LH_TRACE_TOKENS) {
-        (t->kind == LH_TRACE_TOKENS ? take_tokens : t->kind == LH_TRACE_ANSWERS ? take_answers : take_targets)(p, t);
+        (t->kind == LH_TRACE_TOKENS ? store_tokens : t->kind == LH_TRACE_ANSWERS ? store_answers : store_targets)(p, t);
         return;
     }
     const void *source = choose_source(&p->buffers[t->site], t->kind);
     double *sums = t->data;
     if (t->kind == LH_TRACE_ENTROPY) add_entropy(p, &p->traces->spec->sites[t->site], source, sums);
-    else if (t->mean)
+    else if (t->is_mean)
         for (int64_t i = 0; i < t->elements; i++) sums[i] += lh_real_read(source, p->engine->real_bytes, i);
     else {
         size_t bytes = (size_t)t->elements * (size_t)p->engine->real_bytes;
@@ -233,7 +234,7 @@ static void take(const pass *p, lh_traced *t) {
 }
 
 /* Converts sums in double to means of the file's type, in place. */
-static void finish_mean(lh_traced *t, double passes) {
+static void finish_mean(lh_trace_tensor *t, double passes) {
     char *data = t->data;
     int bytes = lh_st_get_element_bytes(t->file.dtype);
     for (int64_t i = 0; i < t->elements; i++) {
@@ -265,7 +266,7 @@ static lh_status run_pass(pass *p, lh_error *error) {
     if (p->traces->request.exact && !is_exact(p)) return LH_OK;
     if (p->answers != NULL) read_answers(p);
     p->group->counted++;
-    for (int i = 0; i < p->group->tensors; i++) take(p, &p->traces->tensors[p->group->first_tensor + i]);
+    for (int i = 0; i < p->group->tensors; i++) store_output(p, &p->traces->tensors[p->group->first_tensor + i]);
     return LH_OK;
 }
 
@@ -274,7 +275,7 @@ static lh_status run_group(lh_traces *traces, lh_trace_group *group, lh_engine *
     const lh_trace_request *request = &traces->request;
     pass p = {.traces = traces, .group = group, .engine = engine};
     int reported_length = lh_get_reported_length(traces->spec, group->n);
-    lh_traced *tensors = traces->tensors + group->first_tensor;
+    lh_trace_tensor *tensors = traces->tensors + group->first_tensor;
     lh_status status = open_pass(&p, error);
     for (p.draw = 0; status == LH_OK && p.draw < request->draws; p.draw++)
         for (p.example = 0; status == LH_OK && p.example < group->examples; p.example++) {
@@ -288,7 +289,7 @@ static lh_status run_group(lh_traces *traces, lh_trace_group *group, lh_engine *
                        "  hint: train longer",
                        reported_length, (int64_t)request->draws * group->examples);
     for (int i = 0; status == LH_OK && i < group->tensors; i++)
-        if (tensors[i].mean) finish_mean(&tensors[i], (double)group->counted);
+        if (tensors[i].is_mean) finish_mean(&tensors[i], (double)group->counted);
     return status;
 }
 

@@ -69,18 +69,18 @@ typedef struct lh_trace_request {
 } lh_trace_request;
 
 /* One tensor of the file. */
-typedef struct lh_traced {
+typedef struct lh_trace_tensor {
     char name[80];
     lh_trace_kind kind;
     int n;             /* task length */
     int group;         /* index in lh_traces.groups */
     int site;          /* index in lh_spec.sites; -1: tokens, answers and targets, which are 32-bit integers */
     int stream;        /* stream of tokens */
-    bool mean;         /* mean over draws and examples */
+    bool is_mean;      /* mean over draws and examples */
     int64_t elements;  /* elements per pass */
     lh_st_tensor file; /* the tensor in the file */
     void *data;        /* elements as in the file; during the computation of a mean: [elements] double */
-} lh_traced;
+} lh_trace_tensor;
 
 /* The passes of one task length. */
 typedef struct lh_trace_group {
@@ -95,8 +95,8 @@ typedef struct lh_traces {
     const lh_spec *spec;
     lh_trace_request request;
     int real_bytes;
-    int64_t passes;     /* number of passes of all groups */
-    lh_traced *tensors; /* [count] */
+    int64_t passes;           /* number of passes of all groups */
+    lh_trace_tensor *tensors; /* [count] */
     int count;
     lh_trace_group *groups; /* in the order of lengths, or of the first input of each length */
     int group_count;
@@ -120,13 +120,13 @@ lh_status lh_traces_write(const lh_traces *traces, const char *path, const lh_st
 void lh_traces_close(lh_traces *traces);
 
 /* The first tensor of a kind in a group; NULL: there is none. */
-const lh_traced *lh_traces_find(const lh_traces *traces, const lh_trace_group *group, lh_trace_kind kind);
+const lh_trace_tensor *lh_traces_find(const lh_traces *traces, const lh_trace_group *group, lh_trace_kind kind);
 
 /* The index in request->inputs of input number i, from 0, of task length n. */
 int lh_find_trace_input(const lh_trace_request *request, int n, int i);
 
 /* Element i of a computed tensor. */
-double lh_read_traced(const lh_traced *tensor, int64_t i);
+double lh_read_trace_element(const lh_trace_tensor *tensor, int64_t i);
 
 /* The mean over queries of -sum over keys of p ln p, in nats; weights [queries][keys] real; terms with p = 0 are 0. */
 double lh_compute_entropy(const void *weights, int real_bytes, int64_t queries, int64_t keys);

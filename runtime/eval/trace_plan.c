@@ -131,10 +131,10 @@ static lh_status group_data(lh_traces *traces, lh_error *error) {
 }
 
 static void name_group(const lh_traces *traces, lh_trace_group *group) {
-    int reported_length = lh_get_reported_length(traces->spec, group->n), same = 0;
+    int reported_length = lh_get_reported_length(traces->spec, group->n), groups_of_length = 0;
     for (int g = 0; g < traces->group_count; g++)
-        same += lh_get_reported_length(traces->spec, traces->groups[g].n) == reported_length;
-    if (same == 1) snprintf(group->label, sizeof group->label, "n%d", reported_length);
+        groups_of_length += lh_get_reported_length(traces->spec, traces->groups[g].n) == reported_length;
+    if (groups_of_length == 1) snprintf(group->label, sizeof group->label, "n%d", reported_length);
     else
         snprintf(group->label, sizeof group->label, "n%do%d", reported_length,
                  lh_get_output_length(traces->spec, group->n));
@@ -154,10 +154,10 @@ static lh_status make_groups(lh_traces *traces, lh_error *error) {
 
 /* ---- tensors of a group ---- */
 
-static bool has_integers(const lh_traced *t) { return t->kind >= LH_TRACE_TOKENS; }
+static bool has_integers(const lh_trace_tensor *t) { return t->kind >= LH_TRACE_TOKENS; }
 
 /* Writes the dimensions of one pass, which follow those of draws and examples; returns their number. */
-static int write_pass_shape(const lh_traces *traces, const lh_traced *t, int64_t *shape) {
+static int write_pass_shape(const lh_traces *traces, const lh_trace_tensor *t, int64_t *shape) {
     lh_shape lengths = lh_make_shape(traces->spec, t->n, 1);
     if (t->kind == LH_TRACE_TOKENS) {
         shape[0] = lengths.length[t->stream];
@@ -180,7 +180,7 @@ static int write_pass_shape(const lh_traces *traces, const lh_traced *t, int64_t
     return 3;
 }
 
-static void name_tensor(const lh_traces *traces, lh_traced *t) {
+static void name_tensor(const lh_traces *traces, lh_trace_tensor *t) {
     const lh_spec *spec = traces->spec;
     const char *label = traces->groups[t->group].label;
     if (t->kind == LH_TRACE_TOKENS && spec->format->streams == 1) snprintf(t->name, sizeof t->name, "%s.tokens", label);
@@ -195,24 +195,24 @@ static void name_tensor(const lh_traces *traces, lh_traced *t) {
 }
 
 /* Whether draws change a tensor; tokens change only in a stream that holds answers. */
-static bool is_drawn(const lh_traces *traces, const lh_traced *t) {
+static bool varies_by_draw(const lh_traces *traces, const lh_trace_tensor *t) {
     const lh_format *format = traces->spec->format;
-    bool decoded = traces->request.inputs != NULL && format->teacher_forced && t->stream == format->label_stream;
-    return t->kind != LH_TRACE_TARGETS && (t->kind != LH_TRACE_TOKENS || decoded);
+    bool is_decoded = traces->request.inputs != NULL && format->teacher_forced && t->stream == format->label_stream;
+    return t->kind != LH_TRACE_TARGETS && (t->kind != LH_TRACE_TOKENS || is_decoded);
 }
 
 /* Adds a tensor to the group, and the tensor's memory to the totals. */
-static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_traced tensor) {
+static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_trace_tensor tensor) {
     const lh_trace_request *request = &traces->request;
-    lh_traced *t = &traces->tensors[traces->count++];
+    lh_trace_tensor *t = &traces->tensors[traces->count++];
     int rank = 0;
     *t = tensor;
     t->n = group->n;
     t->group = (int)(group - traces->groups);
-    t->mean = t->kind == LH_TRACE_ENTROPY || (request->average && !has_integers(t));
+    t->is_mean = t->kind == LH_TRACE_ENTROPY || (request->average && !has_integers(t));
     name_tensor(traces, t);
-    if (!t->mean && request->draws > 1 && is_drawn(traces, t)) t->file.shape[rank++] = request->draws;
-    if (!t->mean) t->file.shape[rank++] = group->examples;
+    if (!t->is_mean && request->draws > 1 && varies_by_draw(traces, t)) t->file.shape[rank++] = request->draws;
+    if (!t->is_mean) t->file.shape[rank++] = group->examples;
     int all = rank + write_pass_shape(traces, t, t->file.shape + rank);
     t->file.rank = all;
     t->elements = 1;
@@ -222,7 +222,7 @@ static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_traced tenso
     for (int i = 0; i < all; i++) bytes *= (double)t->file.shape[i];
     t->file.bytes = bytes < 1e18 ? (size_t)bytes : 0; /* the size is refused before any computation */
     traces->bytes += bytes;
-    traces->memory += t->mean ? (double)t->elements * (double)sizeof(double) : bytes;
+    traces->memory += t->is_mean ? (double)t->elements * (double)sizeof(double) : bytes;
     group->tensors++;
 }
 
@@ -241,16 +241,16 @@ static void add_group_tensors(lh_traces *traces, lh_trace_group *group) {
                       (kinds[LH_TRACE_ATTENTION] || kinds[LH_TRACE_SCORES] || kinds[LH_TRACE_ACTIVATIONS]);
     group->first_tensor = traces->count;
     for (int s = 0; has_tokens && s < spec->format->streams; s++)
-        add_tensor(traces, group, (lh_traced){.kind = LH_TRACE_TOKENS, .site = -1, .stream = s});
+        add_tensor(traces, group, (lh_trace_tensor){.kind = LH_TRACE_TOKENS, .site = -1, .stream = s});
     if (traces->request.inputs != NULL) {
-        add_tensor(traces, group, (lh_traced){.kind = LH_TRACE_ANSWERS, .site = -1});
+        add_tensor(traces, group, (lh_trace_tensor){.kind = LH_TRACE_ANSWERS, .site = -1});
         if (is_any_answer_known(traces, group))
-            add_tensor(traces, group, (lh_traced){.kind = LH_TRACE_TARGETS, .site = -1});
+            add_tensor(traces, group, (lh_trace_tensor){.kind = LH_TRACE_TARGETS, .site = -1});
     }
     for (int site = 0; site < spec->site_count; site++)
         for (int kind = 0; kind < LH_TRACE_TOKENS; kind++)
             if (kinds[kind] && (kind == LH_TRACE_ACTIVATIONS) == (spec->sites[site].channels > 0))
-                add_tensor(traces, group, (lh_traced){.kind = (lh_trace_kind)kind, .site = site});
+                add_tensor(traces, group, (lh_trace_tensor){.kind = (lh_trace_kind)kind, .site = site});
 }
 
 size_t lh_count_trace_scratch(const lh_traces *traces, int n, int site, lh_trace_kind kind) {
@@ -258,8 +258,8 @@ size_t lh_count_trace_scratch(const lh_traces *traces, int n, int site, lh_trace
     const bool *kinds = traces->request.kinds;
     lh_shape shape = lh_make_shape(traces->spec, n, 1);
     size_t row = (size_t)shape.length[s->query] * (size_t)traces->real_bytes;
-    bool needed = kinds[kind] || (kind == LH_TRACE_ATTENTION && kinds[LH_TRACE_ENTROPY]);
-    if (!needed || (kind == LH_TRACE_ACTIVATIONS) != (s->channels > 0)) return 0;
+    bool is_needed = kinds[kind] || (kind == LH_TRACE_ATTENTION && kinds[LH_TRACE_ENTROPY]);
+    if (!is_needed || (kind == LH_TRACE_ACTIVATIONS) != (s->channels > 0)) return 0;
     return row * (size_t)(s->channels > 0 ? s->channels : s->heads * shape.length[s->key]);
 }
 
@@ -289,7 +289,7 @@ static lh_status make_tensors(lh_traces *traces, lh_error *error) {
     return traces->memory <= available ? LH_OK : fail_size(traces->memory, available, "the trace", error);
 }
 
-const lh_traced *lh_traces_find(const lh_traces *traces, const lh_trace_group *group, lh_trace_kind kind) {
+const lh_trace_tensor *lh_traces_find(const lh_traces *traces, const lh_trace_group *group, lh_trace_kind kind) {
     for (int i = group->first_tensor; i < group->first_tensor + group->tensors; i++)
         if (traces->tensors[i].kind == kind) return &traces->tensors[i];
     return NULL;

@@ -17,13 +17,13 @@ static lh_status write_symbols(lh_json *line, const char *key, const char *const
 }
 
 /* An example with a wrong answer. */
-typedef struct wrong {
+typedef struct wrong_example {
     const lh_batch *batch; /* a batch of this example alone */
     const uint16_t *answers;
     int length; /* number of answers */
-} wrong;
+} wrong_example;
 
-static lh_status write_line(FILE *out, const wrong *w, const lh_spec *spec, const lh_eval_result *result, int n,
+static lh_status write_line(FILE *out, const wrong_example *w, const lh_spec *spec, const lh_eval_result *result, int n,
                             int example, int draw, lh_error *error) {
     const lh_task *task = spec->task;
     lh_json line;
@@ -51,7 +51,7 @@ lh_status lh_write_wrong_answers(FILE *out, const lh_spec *spec, const lh_eval_r
         if (sequence_sums[i].exact || sequence_sums[i].counted == 0) continue;
         status =
             lh_batch_fill(&batch, spec, &condition->source, condition->n, (uint32_t)(condition->first + i), 1, error);
-        wrong w = {&batch, condition->answers + (size_t)i * (size_t)batch.shape.labels, lengths[i]};
+        wrong_example w = {&batch, condition->answers + (size_t)i * (size_t)batch.shape.labels, lengths[i]};
         if (status == LH_OK) status = write_line(out, &w, spec, result, condition->n, first_example + i, draw, error);
         (*written)++;
     }

@@ -11,7 +11,7 @@
 #include "base/sha256.h"
 #include "data/datasets/example_groups.h"
 
-enum { DIGEST = 16 /* digits */, HEAD = 96 /* most bytes of the first line */, MOST_INTEGER = INT32_MAX };
+enum { DIGEST = 16 /* digits */, HEAD_BYTES = 96 /* most bytes of the first line */, MOST_INTEGER = INT32_MAX };
 
 typedef enum value_kind { INTEGER, LONG, NUMBER, SWITCH, LENGTHS, STEPS, BY, NOISE, SETS, TEXT } value_kind;
 
@@ -98,10 +98,10 @@ static void *take_list(lh_defaults *d, char *text, size_t bytes, int *count) {
     void *list = open_list(d, text, bytes, count);
     for (int i = 0; list != NULL && i < *count; i++) {
         int64_t value = 0;
-        bool small = bytes == sizeof(int32_t);
-        if (!take_integer(&text, small ? MOST_INTEGER : INT64_MAX, &value)) return NULL;
+        bool is_small = bytes == sizeof(int32_t);
+        if (!take_integer(&text, is_small ? MOST_INTEGER : INT64_MAX, &value)) return NULL;
         if (*text++ != (i + 1 < *count ? ',' : 0)) return NULL;
-        if (small) ((int32_t *)list)[i] = (int32_t)value;
+        if (is_small) ((int32_t *)list)[i] = (int32_t)value;
         else ((int64_t *)list)[i] = value;
     }
     return list;
@@ -211,7 +211,7 @@ static lh_status check_expected(const char *digest, lh_error *error) {
 
 /* Compares the first line with the version, size and digest of the following lines; *body: these lines. */
 static lh_status check_head(lh_defaults *d, const lh_spec *spec, char **body, lh_error *error) {
-    char digest[LH_SHA256_TEXT], head[HEAD];
+    char digest[LH_SHA256_TEXT], head[HEAD_BYTES];
     *body = d->text + strcspn(d->text, "\n");
     *body += **body != 0;
     lh_sha256(*body, strlen(*body), digest);

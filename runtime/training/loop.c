@@ -34,7 +34,7 @@ struct lh_loop {
     double rate;               /* recent steps per second */
     double checkpoint_time;    /* clock at the last checkpoint */
     int64_t last_above_chance; /* step of the last line above chance */
-    bool started;              /* start() was called */
+    bool started;              /* start_loop was called */
     bool logged_once;          /* a metrics line was written in this process */
     bool is_best;              /* the current step has the best checkpoint, which is not written yet */
     lh_alarm alarm;
@@ -71,7 +71,7 @@ static int64_t find_next_event(const lh_loop *loop) {
 }
 
 /* Calls the progress callback. */
-static void show(lh_loop *loop, bool logged) {
+static void call_watch(lh_loop *loop, bool logged) {
     lh_training_view *view = &loop->view;
     if (loop->training.watch == NULL) return;
     view->step = loop->engine->step;
@@ -113,7 +113,7 @@ static void warn(lh_loop *loop) {
     lh_alarm_write_warning(&loop->alarm, loop->engine, loop->training.run->directory,
                            loop->training.run->checkpoint_step, &warning);
     loop->view.warning = warning.text;
-    show(loop, false);
+    call_watch(loop, false);
     loop->view.warning = NULL;
 }
 
@@ -145,8 +145,8 @@ static lh_status run_steps(lh_loop *loop, int64_t until, lh_error *error) {
 static void watch_chance(lh_loop *loop, double accuracy) {
     int64_t step = loop->engine->step;
     if (accuracy > loop->spec->task->chance + ABOVE_CHANCE) loop->last_above_chance = step;
-    bool long_enough = step - loop->last_above_chance >= CHANCE_WINDOWS * loop->training.log_every;
-    loop->view.at_chance_since = long_enough ? loop->last_above_chance : -1;
+    bool is_long_enough = step - loop->last_above_chance >= CHANCE_WINDOWS * loop->training.log_every;
+    loop->view.at_chance_since = is_long_enough ? loop->last_above_chance : -1;
 }
 
 static lh_status log_window(lh_loop *loop, lh_error *error) {
@@ -174,24 +174,25 @@ static const char *choose_during_split(const lh_spec *spec, const lh_eval_result
  * label. */
 static void view_during(lh_loop *loop, const lh_eval_result *results, int count) {
     lh_training_view *view = &loop->view;
-    int counts[LH_MOST_DURING] = {0};
-    view->during_count = 0;
+    int counts[LH_MOST_SPLITS] = {0};
+    view->split_count = 0;
     for (int i = 0; i < count; i++) {
         const char *split = choose_during_split(loop->spec, &results[i]);
         int index = 0, n = results[i].n;
         if (results[i].counted == 0) continue;
-        while (index < view->during_count && strcmp(view->during[index].split, split) != 0) index++;
-        lh_during *during = &view->during[index];
-        if (index == view->during_count) {
-            view->during_count++;
-            *during = (lh_during){split, results[i].axis, n, n, 0};
+        while (index < view->split_count && strcmp(view->splits[index].split, split) != 0) index++;
+        lh_split_accuracy *split_accuracy = &view->splits[index];
+        if (index == view->split_count) {
+            view->split_count++;
+            *split_accuracy = (lh_split_accuracy){split, results[i].axis, n, n, 0};
         }
-        if (n != LH_NO_VALUE && (n < during->first || during->first == LH_NO_VALUE)) during->first = n;
-        if (n != LH_NO_VALUE && n > during->last) during->last = n;
-        during->accuracy += results[i].accuracy;
+        if (n != LH_NO_VALUE && (n < split_accuracy->first || split_accuracy->first == LH_NO_VALUE))
+            split_accuracy->first = n;
+        if (n != LH_NO_VALUE && n > split_accuracy->last) split_accuracy->last = n;
+        split_accuracy->accuracy += results[i].accuracy;
         counts[index]++;
     }
-    for (int index = 0; index < view->during_count; index++) view->during[index].accuracy /= counts[index];
+    for (int index = 0; index < view->split_count; index++) view->splits[index].accuracy /= counts[index];
 }
 
 static void count_line(void *context, const lh_eval_result *result, int done, int count) {
@@ -243,8 +244,7 @@ static bool is_checkpoint_due(const lh_loop *loop) {
            (minutes > 0 && lh_read_clock() - loop->checkpoint_time >= 60.0 * minutes);
 }
 
-/* Writes a checkpoint of this step, unless it exists. */
-static lh_status secure_step(lh_loop *loop, lh_error *error) {
+static lh_status write_missing_checkpoint(lh_loop *loop, lh_error *error) {
     return loop->training.run->checkpoint_step == loop->engine->step ? LH_OK : write_checkpoint(loop, false, error);
 }
 
@@ -262,18 +262,18 @@ static lh_status handle_steps(lh_loop *loop, lh_error *error) {
     bool due = is_checkpoint_due(loop);
     if (stopped || (status == LH_OK && (kept || due || loop->is_best)))
         status = write_checkpoint(loop, kept || (due && loop->spec->train.keep_all), error);
-    if (status == LH_OK) show(loop, logged);
+    if (status == LH_OK) call_watch(loop, logged);
     return stopped && status == LH_OK ? LH_STOPPED : status;
 }
 
 static bool is_perfect(const lh_loop *loop) {
-    return loop->training.perfect != NULL && is_due(loop->training.log_every, loop->engine->step) &&
-           loop->training.perfect(loop->training.context, loop->engine);
+    return loop->training.is_perfect != NULL && is_due(loop->training.log_every, loop->engine->step) &&
+           loop->training.is_perfect(loop->training.context, loop->engine);
 }
 
 /* Finishes the evaluation of a resumed run that a signal interrupted, and writes the best checkpoint of its step again,
  * since a kill may have come before it was written; or writes a checkpoint of step 0 that is due. */
-static lh_status start(lh_loop *loop, lh_error *error) {
+static lh_status start_loop(lh_loop *loop, lh_error *error) {
     lh_status status = LH_OK;
     loop->started = true;
     if (loop->engine->step > 0 && is_due(loop->spec->eval.during_every, loop->engine->step)) {
@@ -283,7 +283,7 @@ static lh_status start(lh_loop *loop, lh_error *error) {
     }
     if (status == LH_OK && loop->engine->step == 0 && is_kept(loop->spec, 0))
         status = write_checkpoint(loop, true, error);
-    if (status == LH_OK && loop->training.steps == 0) status = secure_step(loop, error);
+    if (status == LH_OK && loop->training.steps == 0) status = write_missing_checkpoint(loop, error);
     return status;
 }
 
@@ -293,11 +293,11 @@ static bool is_at_end(const lh_loop *loop) {
 }
 
 lh_status lh_loop_advance(lh_loop *loop, bool *done, lh_error *error) {
-    lh_status status = loop->started ? LH_OK : start(loop, error);
+    lh_status status = loop->started ? LH_OK : start_loop(loop, error);
     *done = is_at_end(loop);
     if (status != LH_OK || *done) return status;
     if (lh_is_stopped(loop->engine) && loop->engine->unreported_steps == 0) {
-        status = secure_step(loop, error);
+        status = write_missing_checkpoint(loop, error);
         return status == LH_OK ? LH_STOPPED : status;
     }
     int64_t before = loop->engine->step;
@@ -305,7 +305,7 @@ lh_status lh_loop_advance(lh_loop *loop, bool *done, lh_error *error) {
     if (status == LH_OK && loop->engine->step == before) return LH_OK; /* the engine waits for other engines */
     if (status == LH_OK) status = handle_steps(loop, error);
     *done = (status == LH_OK && is_perfect(loop)) || is_at_end(loop);
-    if (status == LH_OK && *done) status = secure_step(loop, error);
+    if (status == LH_OK && *done) status = write_missing_checkpoint(loop, error);
     return status;
 }
 

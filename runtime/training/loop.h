@@ -6,22 +6,22 @@
 
 /* The mean accuracy of an evaluation during training over the conditions of one split: a set of a dataset, or for a
  * sampled task "validation" (training lengths, in the validation stream), "between" or "beyond". */
-typedef struct lh_during {
+typedef struct lh_split_accuracy {
     const char *split;   /* static text */
     const char *axis;    /* name of the first axis of the conditions */
     int32_t first, last; /* least and greatest value on this axis; LH_NO_VALUE: the conditions have none */
     double accuracy;
-} lh_during;
+} lh_split_accuracy;
 
-enum { LH_MOST_DURING = 3 };
+enum { LH_MOST_SPLITS = 3 };
 
 /* The state of a training for the progress callback. */
 typedef struct lh_training_view {
-    int64_t step, steps;              /* finished steps, and steps in all */
-    double steps_per_second;          /* recent rate of training steps alone */
-    double loss, accuracy;            /* means over the last complete window; until there is one, the current one */
-    lh_during during[LH_MOST_DURING]; /* results of the last evaluation during training */
-    int during_count;
+    int64_t step, steps;     /* finished steps, and steps in all */
+    double steps_per_second; /* recent rate of training steps alone */
+    double loss, accuracy;   /* means over the last complete window; until there is one, the current one */
+    lh_split_accuracy splits[LH_MOST_SPLITS]; /* results of the last evaluation during training */
+    int split_count;
     /* Step since which no window's accuracy exceeds that of guessing by more than 0.02; -1: fewer than 10 windows. */
     int64_t at_chance_since;
     bool logged;         /* a metrics line was written just now */
@@ -34,7 +34,8 @@ typedef struct lh_training {
     int64_t log_every, checkpoint_every; /* in steps; checkpoint_every 0: no checkpoints by steps */
     double checkpoint_minutes;           /* 0: no checkpoints by time */
     void (*watch)(void *context, const lh_training_view *view); /* progress callback; NULL: none */
-    bool (*perfect)(void *context, lh_engine *engine); /* called at each metrics line; true ends training; NULL: none */
+    /* Called at each metrics line; true ends training. NULL: none. */
+    bool (*is_perfect)(void *context, lh_engine *engine);
     void *context;
 } lh_training;
 

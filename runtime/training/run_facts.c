@@ -13,7 +13,7 @@
 #include "data/datasets/epoch.h"
 #include "eval/eval_data.h"
 
-static void name_facts(const lh_run *run, char path[LH_PATH_MAX + 64]) {
+static void write_facts_path(const lh_run *run, char path[LH_PATH_MAX + 64]) {
     snprintf(path, LH_PATH_MAX + 64, "%s/run.json", run->directory);
 }
 
@@ -59,7 +59,7 @@ static void put_data(const lh_spec *spec, lh_json *json, FILE *out) {
     lh_json_begin(&data, out);
     lh_json_integer(&data, "epoch_batches", lh_count_epoch_batches(corpus, spec->train.batch));
     put_set(&corpus->train, "train", &data);
-    if (corpus->separate) put_set(&corpus->eval, "eval", &data);
+    if (corpus->has_test_set) put_set(&corpus->eval, "eval", &data);
     if (corpus->validation.count > 0) put_set(&corpus->validation, "validation", &data);
     if (corpus->final.axes > 0) {
         lh_json_raw(&data, "by", "[");
@@ -74,8 +74,8 @@ static void put_data(const lh_spec *spec, lh_json *json, FILE *out) {
 static void put_train_lengths(const lh_corpus *corpus, lh_json *json, FILE *out) {
     int last = 0;
     lh_json_raw(json, "train_lengths", "[");
-    for (int i = 0; i < corpus->trained_count; i++) {
-        int length = corpus->sizes[corpus->trained[i] - 1].input;
+    for (int i = 0; i < corpus->train_shape_count; i++) {
+        int length = corpus->sizes[corpus->train_shapes[i] - 1].input;
         if (length != last) fprintf(out, "%s%d", last > 0 ? "," : "", length);
         last = length;
     }
@@ -162,7 +162,7 @@ static void put_facts(const lh_run *run, FILE *out, const lh_run_end *end, const
     if (spec->task->loss != LH_LOSS_UNMASKED)
         lh_json_string(&json, "loss", spec->task->loss == LH_LOSS_COUNTED ? "counted" : "all");
     lh_json_integer(&json, "seed", (int64_t)run->seed);
-    put_seeds_apart(&run->apart, &json, out);
+    put_seeds_apart(&run->seeds_apart, &json, out);
     lh_json_number(&json, "learning_rate", run->learning_rate);
     lh_json_string(&json, "level", engine->level);
     lh_json_string(&json, "compiler", engine->compiler);
@@ -183,10 +183,10 @@ lh_status lh_run_write_facts(const lh_run *run, const lh_run_end *end, lh_error 
     lh_text text;
     int64_t *seen = NULL;
     lh_status status = LH_OK;
-    name_facts(run, path);
+    write_facts_path(run, path);
     if (end != NULL && run->spec->corpus == NULL && run->overfit == 0)
-        status = lh_count_trained_sequences(run->spec, lh_get_part_key(run->seed, &run->apart, LH_SEED_DATA), end->step,
-                                            &seen, error);
+        status = lh_count_trained_sequences(run->spec, lh_get_part_key(run->seed, &run->seeds_apart, LH_SEED_DATA),
+                                            end->step, &seen, error);
     if (status == LH_OK) status = lh_text_open(&text, error);
     if (status == LH_OK) {
         put_facts(run, text.out, end, seen);
@@ -198,11 +198,11 @@ lh_status lh_run_write_facts(const lh_run *run, const lh_run_end *end, lh_error 
     return status;
 }
 
-lh_status lh_run_read_ending(const lh_run *run, lh_run_ending *last, lh_error *error) {
+lh_status lh_run_read_recorded_end(const lh_run *run, lh_recorded_end *last, lh_error *error) {
     char path[LH_PATH_MAX + 64];
     json_t *facts;
-    *last = (lh_run_ending){.exit_code = -1};
-    name_facts(run, path);
+    *last = (lh_recorded_end){.exit_code = -1};
+    write_facts_path(run, path);
     if (access(path, F_OK) != 0) return LH_OK;
     lh_status status = lh_read_facts(path, &facts, error);
     const json_t *code = json_object_get(facts, "exit");

@@ -16,13 +16,13 @@ typedef struct lh_run_end {
 lh_status lh_run_write_facts(const lh_run *run, const lh_run_end *end, lh_error *error);
 
 /* The end of a run as run.json records it. */
-typedef struct lh_run_ending {
+typedef struct lh_recorded_end {
     int exit_code; /* -1: the run has not ended, or run.json is missing or no JSON */
     int64_t step;  /* the run's last step */
     int64_t steps; /* the requested last step of a run that patience ended; else the same as `step` */
-} lh_run_ending;
+} lh_recorded_end;
 
-/* Reads the ending from run.json of a claimed folder. */
-lh_status lh_run_read_ending(const lh_run *run, lh_run_ending *ending, lh_error *error);
+/* Reads the recorded end from run.json of a claimed folder. */
+lh_status lh_run_read_recorded_end(const lh_run *run, lh_recorded_end *ending, lh_error *error);
 
 #endif

@@ -71,7 +71,7 @@ static lh_status name_directory(lh_run *run, lh_error *error) {
     if (run->overfit > 0) snprintf(overfit, sizeof overfit, "-overfit%d", run->overfit);
     int used = snprintf(run->directory, size, "%s/%s/%s/lr%s-seed%llu%s%s%s", run->root, run->spec->id,
                         run->spec->plan_digest, lh_write_shortest(run->learning_rate, rate),
-                        (unsigned long long)run->seed, lh_write_seeds_apart(&run->apart, apart), data, overfit);
+                        (unsigned long long)run->seed, lh_write_seeds_apart(&run->seeds_apart, apart), data, overfit);
     if (used < 0 || (size_t)used >= size)
         return lh_fail(error, LH_ERR_INPUT, "--out: the path is too long (%d bytes, at most %zu)", used, size - 1);
     return LH_OK;
@@ -91,7 +91,7 @@ bool lh_run_has_checkpoint(const lh_run *run) {
     return has_file(run, "checkpoint.safetensors") || has_file(run, "checkpoint.previous.safetensors");
 }
 
-static lh_status refuse_trained(const lh_run *run, lh_error *error) {
+static lh_status refuse_checkpoint(const lh_run *run, lh_error *error) {
     if (!lh_run_has_checkpoint(run)) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
                    "%s: there is a trained run here\n"
@@ -103,13 +103,13 @@ static lh_status refuse_trained(const lh_run *run, lh_error *error) {
 static lh_status refuse_links(lh_run *run, lh_error *error) {
     char path[sizeof run->directory];
     struct stat found;
-    run->linked = false;
+    run->has_link = false;
     for (const char *end = run->directory + strlen(run->root); *end != '\0';) {
         end += strspn(end, "/");
         end += strcspn(end, "/");
         snprintf(path, sizeof path, "%.*s", (int)(end - run->directory), run->directory);
-        run->linked = lstat(path, &found) == 0 && S_ISLNK(found.st_mode);
-        if (run->linked)
+        run->has_link = lstat(path, &found) == 0 && S_ISLNK(found.st_mode);
+        if (run->has_link)
             return lh_fail(error, LH_ERR_INPUT,
                            "%s: is a symbolic link, expected a folder: runs are not written through links", path);
     }
@@ -121,9 +121,9 @@ lh_status lh_run_claim(lh_run *run, lh_run_start start, lh_error *error) {
     lh_status status = name_files(run, error);
     if (status == LH_OK) status = refuse_links(run, error);
     if (status == LH_OK) status = lh_make_directories(run->directory, error);
-    if (status == LH_OK) status = lh_lock_directory(run->directory, &run->lock, &run->alone, error);
+    if (status == LH_OK) status = lh_lock_directory(run->directory, &run->lock, &run->is_exclusive, error);
     if (status != LH_OK || start != LH_RUN_FRESH) return status;
-    status = refuse_trained(run, error);
+    status = refuse_checkpoint(run, error);
     if (status != LH_OK) lh_run_release(run);
     return status;
 }
@@ -154,7 +154,8 @@ static const char *get_log_path(const lh_run *run, int log) {
 }
 
 /* Truncates the logs to step `last`. */
-static lh_status cut_logs(const lh_run *run, int64_t last, lh_cut cuts[LOGS], lh_error *note, lh_error *error) {
+static lh_status truncate_logs(const lh_run *run, int64_t last, lh_truncation cuts[LOGS], lh_error *note,
+                               lh_error *error) {
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < LOGS; i++) {
         status = lh_truncate_lines(get_log_path(run, i), "step", last, &cuts[i], error);
@@ -165,7 +166,7 @@ static lh_status cut_logs(const lh_run *run, int64_t last, lh_cut cuts[LOGS], lh
 }
 
 /* Notes how many lines of a log are lost. */
-static void note_lost_lines(const lh_run *run, int log, const lh_cut *cut, int64_t expected_lines, int64_t step,
+static void note_lost_lines(const lh_run *run, int log, const lh_truncation *cut, int64_t expected_lines, int64_t step,
                             lh_error *note) {
     if (cut->kept_lines >= expected_lines) return;
     add_note(note,
@@ -176,7 +177,7 @@ static void note_lost_lines(const lh_run *run, int log, const lh_cut *cut, int64
 }
 
 /* Loads the window of the checkpoint, and compares the number of lines in the logs with the recorded numbers. */
-static lh_status load_window(const lh_run *run, lh_window *window, int64_t step, const lh_cut cuts[LOGS],
+static lh_status load_window(const lh_run *run, lh_window *window, int64_t step, const lh_truncation cuts[LOGS],
                              lh_error *note, lh_error *error) {
     bool found;
     lh_status status = lh_window_load(window, run->windows, step, &found, error);
@@ -203,10 +204,10 @@ static lh_status load_window(const lh_run *run, lh_window *window, int64_t step,
 /* Checks that the checkpoint is of this run, and of an allowed step. */
 static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_error *error) {
     char found[LH_NUMBER_TEXT], expected[LH_NUMBER_TEXT], apart[LH_SEEDS_TEXT];
-    if (facts->seed != run->seed || strcmp(facts->apart, lh_write_seeds_apart(&run->apart, apart)) != 0)
+    if (facts->seed != run->seed || strcmp(facts->seeds_apart, lh_write_seeds_apart(&run->seeds_apart, apart)) != 0)
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of seed %llu%.90s, this run has seed %llu%s",
-                       run->directory, (unsigned long long)facts->seed, facts->apart, (unsigned long long)run->seed,
-                       apart);
+                       run->directory, (unsigned long long)facts->seed, facts->seeds_apart,
+                       (unsigned long long)run->seed, apart);
     if (facts->learning_rate != run->learning_rate)
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of learning rate %s, this run has %s",
                        run->directory, lh_write_shortest(facts->learning_rate, found),
@@ -220,23 +221,23 @@ static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_er
 lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool *found, lh_error *note,
                         lh_error *error) {
     lh_state copy, *state;
-    int there = 0;
-    lh_cut cuts[LOGS];
+    int has_checkpoint = 0;
+    lh_truncation cuts[LOGS];
     lh_run_facts facts = {.level = engine->level, .compiler = engine->compiler};
     memset(window, 0, sizeof *window);
     note->text[0] = 0;
     lh_status status = lh_state_prepare(engine, &copy, &state, error);
     if (status != LH_OK) return status;
-    status = lh_checkpoint_resume(run->directory, run->spec, state, &facts, &there, note, error);
-    if (status == LH_OK && there) status = check_facts(run, &facts, error);
-    if (status == LH_OK && there) status = engine->ops->write_state(engine, state, facts.step, error);
-    if (status == LH_OK) status = cut_logs(run, there ? facts.step : -1, cuts, note, error);
-    if (status == LH_OK && there) {
+    status = lh_checkpoint_resume(run->directory, run->spec, state, &facts, &has_checkpoint, note, error);
+    if (status == LH_OK && has_checkpoint) status = check_facts(run, &facts, error);
+    if (status == LH_OK && has_checkpoint) status = engine->ops->write_state(engine, state, facts.step, error);
+    if (status == LH_OK) status = truncate_logs(run, has_checkpoint ? facts.step : -1, cuts, note, error);
+    if (status == LH_OK && has_checkpoint) {
         run->checkpoint_step = facts.step;
         status = load_window(run, window, facts.step, cuts, note, error);
     }
     lh_state_close(&copy);
-    *found = there != 0;
+    *found = has_checkpoint != 0;
     return status;
 }
 
@@ -258,7 +259,7 @@ static lh_status write_copy(const lh_run *run, const char *name, const lh_state 
 lh_status lh_run_checkpoint(lh_run *run, lh_engine *engine, const lh_window *window, unsigned copies, lh_error *error) {
     lh_state copy, *state;
     lh_run_facts facts = {engine->level, engine->compiler, engine->step, run->seed, run->learning_rate, ""};
-    lh_write_seeds_apart(&run->apart, facts.apart);
+    lh_write_seeds_apart(&run->seeds_apart, facts.seeds_apart);
     lh_status status = lh_state_prepare(engine, &copy, &state, error);
     if (status == LH_OK) status = engine->ops->read_state(engine, state, error);
     if (status == LH_OK) status = lh_window_save(window, run->windows, engine->step, error);

@@ -30,7 +30,7 @@ typedef struct lh_run {
     const char *root;  /* the folder RUNS */
     const char *flags; /* the flags of train, without data flags (cli/data_files.h), as a JSON list */
     uint64_t seed;
-    lh_seeds_apart apart;
+    lh_seeds_apart seeds_apart;
     double learning_rate;
     int overfit;             /* number of training examples of --overfit; 0: an ordinary run */
     int64_t steps;           /* last step of the training; a checkpoint of a later step is refused */
@@ -40,8 +40,8 @@ typedef struct lh_run {
     char metrics[LH_PATH_MAX + 64], evaluations[LH_PATH_MAX + 64], windows[LH_PATH_MAX + 64]; /* paths of these files */
     char started[32];        /* time at which lh_run_begin was called */
     int lock;                /* handle of the lock */
-    bool alone;              /* false: the file system has no locks, and other processes may use the folder */
-    bool linked;             /* the path below `root` has a symbolic link, and the folder was not claimed */
+    bool is_exclusive;       /* false: the file system has no locks, and other processes may use the folder */
+    bool has_link;           /* the path below `root` has a symbolic link, and the folder was not claimed */
     int64_t checkpoint_step; /* step of the newest checkpoint; -1: none */
 } lh_run;
 

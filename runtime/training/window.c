@@ -97,8 +97,8 @@ static lh_status append(lh_text *text, const char *path, lh_error *error) {
 /* The key of a mean in metrics.jsonl. A teacher-forced accuracy has a key of its own, because each answer was predicted
  * from the right tokens before it, not from the model's own answers. */
 static const char *get_metric_key(int index, bool teacher_forced) {
-    bool accuracy = fields[index].offset == offsetof(lh_window, accuracy);
-    return teacher_forced && accuracy ? "accuracy_teacher_forced" : fields[index].key;
+    bool is_accuracy = fields[index].offset == offsetof(lh_window, accuracy);
+    return teacher_forced && is_accuracy ? "accuracy_teacher_forced" : fields[index].key;
 }
 
 lh_status lh_window_log(lh_window *window, const char *path, int64_t step, bool teacher_forced, double learning_rate,
@@ -185,30 +185,30 @@ static lh_best read_best(const json_t *line) {
     const json_t *score = json_object_get(line, "best_score");
     lh_best best = {read_count(line, "best_step"), json_number_value(score), read_count(line, "best_evaluated"),
                     read_count(line, "best_waited")};
-    bool whole = json_is_number(score) && best.step >= 0 && best.evaluated >= best.step && best.waited >= 0;
-    return whole ? best : (lh_best){0};
+    bool is_complete = json_is_number(score) && best.step >= 0 && best.evaluated >= best.step && best.waited >= 0;
+    return is_complete ? best : (lh_best){0};
 }
 
 /* Reads the window in a line of this step; false: the line is of another step or incomplete, and *window is
  * unchanged. */
 static bool take_line(lh_window *window, const char *text, int64_t step) {
-    lh_window read = {0};
+    lh_window loaded = {0};
     json_t *line = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    read.steps = read_count(line, "steps");
-    bool whole = read_count(line, "step") == step && read.steps >= 0 && read.steps <= step;
-    for (int i = 0; whole && i < FIELDS; i++) {
+    loaded.steps = read_count(line, "steps");
+    bool is_complete = read_count(line, "step") == step && loaded.steps >= 0 && loaded.steps <= step;
+    for (int i = 0; is_complete && i < FIELDS; i++) {
         const json_t *value = json_object_get(line, fields[i].key);
-        whole = json_is_number(value);
-        *get_field(&read, i) = json_number_value(value);
+        is_complete = json_is_number(value);
+        *get_field(&loaded, i) = json_number_value(value);
     }
-    if (read.steps > 0) read.masked = read_masked_steps(line, "masked", read.steps);
-    read.metrics_lines = read_count(line, "metrics_lines");
-    read.eval_lines = read_count(line, "eval_lines");
-    read.epoch = read_epoch(line);
-    read.best = read_best(line);
+    if (loaded.steps > 0) loaded.masked = read_masked_steps(line, "masked", loaded.steps);
+    loaded.metrics_lines = read_count(line, "metrics_lines");
+    loaded.eval_lines = read_count(line, "eval_lines");
+    loaded.epoch = read_epoch(line);
+    loaded.best = read_best(line);
     json_decref(line);
-    if (whole) *window = read;
-    return whole;
+    if (is_complete) *window = loaded;
+    return is_complete;
 }
 
 lh_status lh_window_load(lh_window *window, const char *path, int64_t step, bool *found, lh_error *error) {

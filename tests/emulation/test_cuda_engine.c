@@ -34,7 +34,7 @@ static void test_step_fixed_length_and_distinct_examples_are_those_of_the_cpu(vo
 static void test_step_seeds_apart_are_those_of_the_cpu(void **state) {
     lh_spec spec = lh_toy_fleet_spec();
     lh_engine_config config = lh_toy_config(&spec, 5);
-    config.apart = (lh_seeds_apart){{true, true, true}, {11, 12, 13}};
+    config.seeds_apart = (lh_seeds_apart){{true, true, true}, {11, 12, 13}};
     lh_toy_check_steps(&spec, config);
 }
 

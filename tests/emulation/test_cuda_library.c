@@ -28,7 +28,7 @@ static void open_device(lh_emulation emulation, const char *precision) {
 }
 
 static void close_device(void) {
-    lh_cuda_use(&device, NULL);
+    lh_cuda_make_current(&device, NULL);
     for (int i = 0; i < 4; i++) device.driver->cuMemFree(memory[i]);
     device.driver->cuStreamDestroy(stream);
     lh_cuda_device_close(&device);

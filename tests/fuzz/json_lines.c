@@ -50,7 +50,7 @@ static void read_input(const char *text, int as_symbols, lh_spec spec) {
     spec.position_range[0] = 64;
     spec.distance_range[0] = 32;
     lh_status status = as_symbols ? lh_input_read_literal(&input, &spec, 7, text, LH_NO_VALUE, &error)
-                                  : lh_input_read_json(&input, &spec, 7, text, LH_IF_KNOWN, &error);
+                                  : lh_input_read_json(&input, &spec, 7, text, LH_LINE_OR_TASK, &error);
     if (status != LH_OK) lh_fuzz_require(status == LH_ERR_INPUT && strlen(error.text) > 8, "a message", error.text);
     if (status == LH_OK) {
         lh_fuzz_require(spec.task->input_length(input.n) == input.input_length, "the length", text);
@@ -71,7 +71,7 @@ static void read_file(const char *path, int evaluations) {
     lh_eval_result results[2] = {{.split = "train", .n = 4, .axis = "length", .examples = 5, .draws = 1},
                                  {.split = "beyond", .n = 9, .axis = "length"}};
     bool found[2] = {false, false};
-    lh_cut cut;
+    lh_truncation cut;
     bool whole;
     lh_status status = evaluations ? lh_eval_find(path, 10, LH_EVAL_SEED, results, found, 2, &error)
                                    : lh_window_load(&window, path, 10, &whole, &error);

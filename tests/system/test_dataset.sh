@@ -113,7 +113,7 @@ evaluates() {
     done
     ends_with 0 'all test   4..5' "$trainer" eval --checkpoint "$file" --out "$work/eval" --lengths 4:5 --examples 3 \
         --per-example "$work/each" && [ "$(grep -c '"length":4,"example":[012],' "$work/each")" -eq 3 ] || return
-    ends_with 1 'examples/dataset/test.jsonl has no example with such an input' \
+    ends_with 1 'examples/dataset/test.jsonl has no example with an input of these lengths' \
         "$trainer" eval --checkpoint "$file" --lengths 40:50 --out "$work/eval"
 }
 
@@ -357,7 +357,7 @@ traces() {
             grep -q "{\"length\":${shape%,*},\"outputs\":${shape#*,},\"layer\":\"layers.0\"," "$work/output" || return
     done
     [ "$($LUA tests/support/check_trace.lua meta "$work/all" source)" = examples/dataset/test.jsonl ] &&
-        ends_with 1 'test.jsonl has no example with such an input' \
+        ends_with 1 'test.jsonl has no example with an input of these lengths' \
             "$trainer" trace --checkpoint "$file" --length 40 --out "$work/none"
 }
 

@@ -49,9 +49,9 @@ static void test_groups_record_the_share_of_trained_numbers(void **state) {
     assert_int_equal(c.final.group[2].count, 900);
     assert_false(lh_is_group_beyond(&c.final, &c.final.group[1], 0));
     assert_true(lh_is_group_beyond(&c.final, &c.final.group[2], 0));
-    double share = lh_group_compute_trained(&c.final, &c.final.group[1]);
-    long one = lround(9 * lh_group_compute_trained(&c.final, &c.final.group[0])), two = lround(90 * share);
-    assert_true(lh_group_compute_trained(&c.final, &c.final.group[2]) == 0);
+    double share = lh_group_compute_trained_share(&c.final, &c.final.group[1]);
+    long one = lround(9 * lh_group_compute_trained_share(&c.final, &c.final.group[0])), two = lround(90 * share);
+    assert_true(lh_group_compute_trained_share(&c.final, &c.final.group[2]) == 0);
     assert_true(one + two == 56 || one + two == 55); /* 0 has one digit and is not tested */
     lh_groups_close(&c.final);
     f.spec.eval.with_trained = false;
@@ -62,7 +62,7 @@ static void test_groups_record_the_share_of_trained_numbers(void **state) {
     lh_groups_close(&c.final);
     lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &digits, 1u << LH_SET_TEST, &error), &error);
     assert_int_equal(c.final.group[c.final.count - 2].count, 90 - two);
-    assert_true(lh_group_compute_trained(&c.final, &c.final.group[c.final.count - 2]) ==
+    assert_true(lh_group_compute_trained_share(&c.final, &c.final.group[c.final.count - 2]) ==
                 share); /* share of all 90 numbers */
     lh_corpus_close(&c);
     make_spec(&f, options, both);

@@ -59,9 +59,9 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
     toy_make_files(&f, "nowhere", NULL);
     const lh_corpus_request flags = {.path = {train, eval}}; /* flags have priority */
     lh_assert_ok(lh_corpus_open(&f.corpus, &f.spec, &flags, &error), &error);
-    assert_true(f.corpus.separate);
+    assert_true(f.corpus.has_test_set);
     assert_int_equal(f.corpus.shapes, 4);
-    assert_int_equal(f.corpus.trained_count, 3);
+    assert_int_equal(f.corpus.train_shape_count, 3);
     assert_int_equal(f.corpus.length_count, 2);
     assert_int_equal(lh_dataset_count_examples(&f.corpus.train, 2), 0); /* (2, 1) */
     assert_int_equal(lh_dataset_count_examples(&f.corpus.eval, 2), 1);

@@ -36,11 +36,11 @@ static void set(const char *variable, const char *value) { assert_int_equal(sete
 static void test_image_parse_kind_reads_names(void **state) {
     lh_cuda_kind kind;
     assert_true(lh_cuda_parse_kind("sm_90", &kind));
-    assert_true(kind.machine && kind.architecture == 90 && kind.suffix == 0);
+    assert_true(kind.is_machine_code && kind.architecture == 90 && kind.suffix == 0);
     assert_true(lh_cuda_parse_kind("sm_90a", &kind));
-    assert_true(kind.machine && kind.architecture == 90 && kind.suffix == 'a');
+    assert_true(kind.is_machine_code && kind.architecture == 90 && kind.suffix == 'a');
     assert_true(lh_cuda_parse_kind("compute_103f", &kind));
-    assert_true(!kind.machine && kind.architecture == 103 && kind.suffix == 'f');
+    assert_true(!kind.is_machine_code && kind.architecture == 103 && kind.suffix == 'f');
     const char *const wrong[] = {"",        "90",       "sm_",  "sm_9",   "sm_90b",
                                  "sm_90aa", "compute_", "sm90", "lto_90", "sm_90909"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) assert_false(lh_cuda_parse_kind(wrong[i], &kind));
@@ -61,7 +61,7 @@ static void test_image_runs_on_the_devices_that_its_version_names(void **state) 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lh_cuda_kind kind;
         assert_true(lh_cuda_parse_kind(cases[i].image, &kind));
-        if (lh_cuda_runs(&kind, cases[i].architecture) != cases[i].runs)
+        if (lh_cuda_runs_image(&kind, cases[i].architecture) != cases[i].runs)
             fail_msg("%s on sm_%d: expected %d", cases[i].image, cases[i].architecture, cases[i].runs);
     }
 }
@@ -101,7 +101,7 @@ static void test_image_choose_best_that_fits(void **state) {
         const lh_cuda_program program = {.images = make_images(cases[i].images), .toolkit = cases[i].toolkit};
         const lh_cuda_image *image;
         lh_error error;
-        lh_assert_ok(lh_cuda_choose(&program, cases[i].architecture, cases[i].driver, &image, &error), &error);
+        lh_assert_ok(lh_cuda_choose_image(&program, cases[i].architecture, cases[i].driver, &image, &error), &error);
         assert_non_null(image);
         assert_string_equal(image->architecture, cases[i].best);
     }
@@ -112,10 +112,10 @@ static void test_image_choose_none_fits_lists_images_and_device(void **state) {
     const lh_cuda_program none = {.images = NULL};
     const lh_cuda_image *image;
     lh_error error;
-    lh_assert_error(lh_cuda_choose(&some, 75, 13000, &image, &error), LH_ERR_ENVIRONMENT, &error,
+    lh_assert_error(lh_cuda_choose_image(&some, 75, 13000, &image, &error), LH_ERR_ENVIRONMENT, &error,
                     "sm_75 (compute capability 7.5); this program has: sm_80, sm_90a, compute_90\n");
     assert_null(image);
-    lh_assert_error(lh_cuda_choose(&none, 121, 13000, &image, &error), LH_ERR_ENVIRONMENT, &error,
+    lh_assert_error(lh_cuda_choose_image(&none, 121, 13000, &image, &error), LH_ERR_ENVIRONMENT, &error,
                     "sm_121 (compute capability 12.1); this program has: none\n");
 }
 
@@ -124,11 +124,11 @@ static void test_image_choose_driver_too_old_names_both_versions(void **state) {
     const lh_cuda_image *image;
     lh_error error;
     lh_assert_error(
-        lh_cuda_choose(&program, 90, 12040, &image, &error), LH_ERR_ENVIRONMENT, &error,
+        lh_cuda_choose_image(&program, 90, 12040, &image, &error), LH_ERR_ENVIRONMENT, &error,
         "knows CUDA up to 12.4, but the device code (sm_90) was compiled by toolkit 13.1 and needs a driver "
         "for CUDA 13.0\n");
     assert_non_null(strstr(error.text, "to release 580 or later (CUDA 13.0), or build"));
-    lh_assert_error(lh_cuda_choose(&program, 86, 13000, &image, &error), LH_ERR_ENVIRONMENT, &error,
+    lh_assert_error(lh_cuda_choose_image(&program, 86, 13000, &image, &error), LH_ERR_ENVIRONMENT, &error,
                     "knows CUDA up to 13.0, but the device code (compute_80) was compiled by toolkit 13.1 and needs a "
                     "driver for CUDA 13.1\n");
     assert_non_null(strstr(error.text, "to release 590 or later (CUDA 13.1), or build"));
@@ -151,12 +151,12 @@ static void test_image_least_driver_by_kind(void **state) {
         const lh_cuda_program program = {.images = make_images(cases[i].images), .toolkit = cases[i].toolkit};
         assert_int_equal(lh_cuda_find_least_driver(&program, true), cases[i].machine);
         assert_int_equal(lh_cuda_find_least_driver(&program, false), cases[i].ptx);
-        assert_int_equal(lh_cuda_driver_release(cases[i].machine), cases[i].release[0]);
-        assert_int_equal(lh_cuda_driver_release(cases[i].ptx), cases[i].release[1]);
+        assert_int_equal(lh_cuda_get_driver_release(cases[i].machine), cases[i].release[0]);
+        assert_int_equal(lh_cuda_get_driver_release(cases[i].ptx), cases[i].release[1]);
     }
     char text[LH_CUDA_DRIVER_TEXT];
-    assert_string_equal(lh_cuda_driver_text(12040, text), "release 550 or later (CUDA 12.4)");
-    assert_string_equal(lh_cuda_driver_text(14000, text), "a release for CUDA 14.0");
+    assert_string_equal(lh_cuda_describe_driver(12040, text), "release 550 or later (CUDA 12.4)");
+    assert_string_equal(lh_cuda_describe_driver(14000, text), "a release for CUDA 14.0");
     const lh_cuda_program none = {.images = NULL};
     assert_int_equal(lh_cuda_find_least_driver(&none, true), 0);
 }
@@ -165,11 +165,11 @@ static void test_image_choose_source_if_no_image_fits(void **state) {
     const lh_cuda_program program = {.images = make_images("sm_90"), .toolkit = "13.0", .source = "text"};
     const lh_cuda_image *image;
     lh_error error;
-    lh_assert_ok(lh_cuda_choose(&program, 80, 13000, &image, &error), &error);
+    lh_assert_ok(lh_cuda_choose_image(&program, 80, 13000, &image, &error), &error);
     assert_null(image);
-    lh_assert_ok(lh_cuda_choose(&program, 90, 12000, &image, &error), &error);
+    lh_assert_ok(lh_cuda_choose_image(&program, 90, 12000, &image, &error), &error);
     assert_null(image);
-    lh_assert_ok(lh_cuda_choose(&program, 90, 13000, &image, &error), &error);
+    lh_assert_ok(lh_cuda_choose_image(&program, 90, 13000, &image, &error), &error);
     assert_non_null(image);
 }
 
@@ -272,7 +272,7 @@ static void *use_in_thread(void *device) {
     lh_cuda_device *opened = device;
     size_t free_bytes, total;
     if (opened->driver->cuMemGetInfo(&free_bytes, &total) == 0) return NULL; /* no context is current */
-    if (lh_cuda_use(opened, &error) != LH_OK) return NULL;
+    if (lh_cuda_make_current(opened, &error) != LH_OK) return NULL;
     return opened->driver->cuMemGetInfo(&free_bytes, &total) == 0 ? device : NULL;
 }
 

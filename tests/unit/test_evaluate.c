@@ -160,7 +160,7 @@ static void test_evaluate_every_condition_under_every_noise(void **state) {
     free(text);
     memcpy(back, results, sizeof back);
     back[3].noise = 0.25;
-    back[0].noisy = false;
+    back[0].has_noise = false;
     lh_assert_ok(lh_eval_find(request.path, 0, LH_EVAL_SEED, back, found, 4, &error), &error);
     assert_true(found[1] && found[2]);
     assert_false(found[0] || found[3]);

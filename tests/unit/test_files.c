@@ -173,7 +173,7 @@ static void test_replace_file_killed_any_time_whole(void **state) {
     lh_error error;
     char *data = malloc(BIG);
     int handle;
-    bool alone;
+    bool is_exclusive;
     memset(data, 'a', BIG);
     lh_assert_ok(lh_replace_file(lh_test_path(*state, "out"), data, BIG, &error), &error);
     for (unsigned i = 0; i < 20; i++) {
@@ -185,8 +185,8 @@ static void test_replace_file_killed_any_time_whole(void **state) {
         free(now);
     }
     free(data);
-    lh_assert_ok(lh_lock_directory(*state, &handle, &alone, &error), &error); /* removes temporary files */
-    assert_int_equal(lh_test_count_files(*state), 2);                         /* out, lock */
+    lh_assert_ok(lh_lock_directory(*state, &handle, &is_exclusive, &error), &error); /* removes temporary files */
+    assert_int_equal(lh_test_count_files(*state), 2);                                /* out, lock */
     lh_unlock_directory(handle);
 }
 
@@ -231,8 +231,8 @@ static void test_open_file_pipe_or_link_refused_at_once(void **state) {
     char *data;
     size_t bytes;
     int handle;
-    bool alone;
-    lh_cut cut;
+    bool is_exclusive;
+    lh_truncation cut;
     const char *pipe = lh_test_path(*state, "pipe"), *lock = lh_test_path(*state, "lock");
     const char *link = lh_test_path(*state, "link"), *elsewhere = lh_test_path(*state, "elsewhere");
     assert_int_equal(mkfifo(pipe, 0600), 0);
@@ -242,7 +242,8 @@ static void test_open_file_pipe_or_link_refused_at_once(void **state) {
     lh_assert_error(lh_read_file(pipe, &data, &bytes, &error), LH_ERR_INPUT, &error, "pipe: is a pipe");
     lh_assert_error(lh_append_line(pipe, "x", &error), LH_ERR_ENVIRONMENT, &error, "pipe: is a pipe");
     lh_assert_error(lh_truncate_lines(pipe, "step", 1, &cut, &error), LH_ERR_INPUT, &error, "pipe: is a pipe");
-    lh_assert_error(lh_lock_directory(*state, &handle, &alone, &error), LH_ERR_ENVIRONMENT, &error, "lock: is a pipe");
+    lh_assert_error(lh_lock_directory(*state, &handle, &is_exclusive, &error), LH_ERR_ENVIRONMENT, &error,
+                    "lock: is a pipe");
     lh_assert_error(lh_append_line("/dev/full", "x", &error), LH_ERR_ENVIRONMENT, &error, "/dev/full: is a device");
     lh_assert_error(lh_append_line(link, "x", &error), LH_ERR_ENVIRONMENT, &error, "link: is a symbolic link");
     assert_false(lh_test_exists(elsewhere));
@@ -367,7 +368,7 @@ static void test_append_line_full_disk_undone(void **state) {
 
 static void check_truncation(const char *directory, const char *before, const char *after, int expected_torn) {
     lh_error error;
-    lh_cut cut;
+    lh_truncation cut;
     const char *path = lh_test_path(directory, "lines");
     write_text(path, before);
     lh_assert_ok(lh_truncate_lines(path, "step", 20, &cut, &error), &error);
@@ -391,7 +392,7 @@ static void test_truncate_lines_drops_later_and_torn_lines(void **state) {
 static void test_truncate_lines_without_later_lines_changes_nothing(void **state) {
     lh_error error;
     struct stat before, after;
-    lh_cut cut;
+    lh_truncation cut;
     const char *path = lh_test_path(*state, "lines");
     write_text(path, "{\"step\": 1, \"loss\": 0.5}\n");
     assert_int_equal(stat(path, &before), 0);
@@ -402,7 +403,7 @@ static void test_truncate_lines_without_later_lines_changes_nothing(void **state
 
 static void test_truncate_lines_of_a_missing_file_succeeds(void **state) {
     lh_error error;
-    lh_cut cut;
+    lh_truncation cut;
     lh_assert_ok(lh_truncate_lines(lh_test_path(*state, "none"), "step", 1, &cut, &error), &error);
     assert_false(cut.exists);
     assert_false(lh_test_exists(lh_test_path(*state, "none")));

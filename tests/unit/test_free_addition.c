@@ -271,9 +271,9 @@ static void test_other_literals_are_refused(void **state) {
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"", "there is a number missing"},
-        {"12", "there is a number missing"},
-        {"12+", "there is a number missing"},
+        {"", "a number is missing"},
+        {"12", "a number is missing"},
+        {"12+", "a number is missing"},
         {"+12", "symbol 1 is '+'"},
         {"1=2", "symbol 2 is '='"},
         {"1+2+3", "symbol 4 is '+'"},

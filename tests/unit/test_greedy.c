@@ -172,7 +172,7 @@ static void check_errors(const lh_spec *spec) {
     lh_condition condition = lh_make_condition(LONG, EXAMPLES, 1, DRAW);
     condition.answers = actual;
     condition.lengths = lengths;
-    condition.decoded = EXAMPLES;
+    condition.decoded_count = EXAMPLES;
     lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
     lh_assert_ok(lh_batch_open(&batch, spec, LONG, 1, &error), &error);
     int inputs = lh_get_input_length(spec, LONG), labels = lh_make_shape(spec, LONG, 1).labels;

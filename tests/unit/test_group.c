@@ -112,14 +112,15 @@ static void test_replicas_same_bits_as_alone_at_any_thread_count(void **state) {
 static void test_missing_trains_only_missing_runs(void **state) {
     lh_error error;
     int lock;
-    bool alone;
+    bool is_exclusive;
     train_alone(state);
     run_toy(state, 0, "train --out parts --steps 33 --seeds 3:4 --learning-rate 0.01 --threads 2");
     run_toy(state, 0, "train --out parts --steps 17 --seed 5 --learning-rate 0.01 --no-eval");
     run_toy(state, 0, "train --out parts --steps 33 --seed 3 --learning-rate 0.02 --no-eval");
     char *before = read_text(state, "parts/" PLAN "lr0.01-seed3/run.json");
     lh_assert_ok(lh_make_directories(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &error), &error);
-    lh_assert_ok(lh_lock_directory(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &lock, &alone, &error), &error);
+    lh_assert_ok(lh_lock_directory(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &lock, &is_exclusive, &error),
+                 &error);
     lh_run_result result =
         run_toy(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --threads 2 --missing");
     assert_non_null(strstr(result.err, "lr0.02-seed5: another process uses this folder; left out"));

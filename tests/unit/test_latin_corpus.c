@@ -209,8 +209,9 @@ static void test_invalid_file_is_refused(void **state) {
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {NAMES ONE ONE ONE TWO TWO TWO THREE THREE, "items.csv: there are 3 puzzles of one vector, 3 of two and 2 of "
-                                                    "three\n  expected: as many of each, in threes"},
+        {NAMES ONE ONE ONE TWO TWO TWO THREE THREE,
+         "items.csv: there are 3 puzzles of one vector, 3 of two and 2 of "
+         "three\n  expected: equal numbers, multiples of 3; the published file has 36 of each"},
         {NAMES ONE TWO THREE, "1 puzzles of one vector, 1 of two and 1 of three"},
         {NAMES, "there are 0 puzzles of one vector"},
         {"", "there are 0 puzzles of one vector"},

@@ -20,13 +20,14 @@ static void write_text(const char *path, const char *text) { lh_test_write(path,
 static void test_lock_excludes_others_until_it_is_released(void **state) {
     lh_error error;
     int first, second;
-    bool alone;
-    lh_assert_ok(lh_lock_directory(*state, &first, &alone, &error), &error);
-    assert_true(alone);
-    lh_assert_error(lh_lock_directory(*state, &second, &alone, &error), LH_ERR_ENVIRONMENT, &error, "another process");
+    bool is_exclusive;
+    lh_assert_ok(lh_lock_directory(*state, &first, &is_exclusive, &error), &error);
+    assert_true(is_exclusive);
+    lh_assert_error(lh_lock_directory(*state, &second, &is_exclusive, &error), LH_ERR_ENVIRONMENT, &error,
+                    "another process");
     assert_int_equal(second, LH_LOCK_HELD);
     lh_unlock_directory(first);
-    lh_assert_ok(lh_lock_directory(*state, &second, &alone, &error), &error);
+    lh_assert_ok(lh_lock_directory(*state, &second, &is_exclusive, &error), &error);
     lh_unlock_directory(second);
     lh_unlock_directory(-1);
 }
@@ -44,23 +45,24 @@ static void test_lock_without_support_of_the_file_system_succeeds_for_all(void *
     const int without[] = {ENOSYS, EOPNOTSUPP, ENOLCK};
     lh_error error;
     int first, second;
-    bool alone;
+    bool is_exclusive;
     const char *temporary = lh_test_path(*state, ".longhand-1-1.tmp");
     write_text(temporary, "of another process");
     for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
         lock_failure = without[i];
-        lh_assert_ok(lh_lock_directory(*state, &first, &alone, &error), &error);
-        assert_false(alone);
-        lh_assert_ok(lh_lock_directory(*state, &second, &alone, &error), &error);
-        assert_false(alone);
+        lh_assert_ok(lh_lock_directory(*state, &first, &is_exclusive, &error), &error);
+        assert_false(is_exclusive);
+        lh_assert_ok(lh_lock_directory(*state, &second, &is_exclusive, &error), &error);
+        assert_false(is_exclusive);
         lh_unlock_directory(first);
         lh_unlock_directory(second);
         assert_true(lh_test_exists(temporary));
     }
     lock_failure = EIO;
-    lh_assert_error(lh_lock_directory(*state, &first, &alone, &error), LH_ERR_ENVIRONMENT, &error, "cannot lock");
+    lh_assert_error(lh_lock_directory(*state, &first, &is_exclusive, &error), LH_ERR_ENVIRONMENT, &error,
+                    "cannot lock");
     lock_failure = 0;
-    lh_assert_ok(lh_lock_directory(*state, &first, &alone, &error), &error);
+    lh_assert_ok(lh_lock_directory(*state, &first, &is_exclusive, &error), &error);
     lh_unlock_directory(first);
 }
 
@@ -93,7 +95,7 @@ static void test_lock_removes_temporary_files_of_ended_processes_only(void **sta
     lh_error error;
     char boot[64] = "";
     int handle;
-    bool alone;
+    bool is_exclusive;
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
     if (file == NULL || fscanf(file, "%63s", boot) != 1) skip();
     fclose(file);
@@ -105,7 +107,7 @@ static void test_lock_removes_temporary_files_of_ended_processes_only(void **sta
         write_text(name_temporary(*state, boot, living), "");
         write_text(name_temporary(*state, "0f0f0f0f-0000-4000-8000-0123456789ab", living), "");
         write_text(name_temporary(*state, "0f0f0f0f-0000-4000-8000-0123456789ab", dead), "");
-        lh_assert_ok(lh_lock_directory(*state, &handle, &alone, &error), &error);
+        lh_assert_ok(lh_lock_directory(*state, &handle, &is_exclusive, &error), &error);
         assert_false(lh_test_exists(name_temporary(*state, boot, dead)));
         assert_false(lh_test_exists(name_temporary(*state, boot, getpid())));
         assert_true(lh_test_exists(name_temporary(*state, boot, living)));
@@ -116,8 +118,8 @@ static void test_lock_removes_temporary_files_of_ended_processes_only(void **sta
 
 static int lock_and_sleep(void *argument, const char *directory) {
     int handle;
-    bool alone;
-    if (lh_lock_directory(directory, &handle, &alone, NULL) != LH_OK) return 1;
+    bool is_exclusive;
+    if (lh_lock_directory(directory, &handle, &is_exclusive, NULL) != LH_OK) return 1;
     write_text(lh_test_path(directory, "held"), "");
     for (;;) pause();
 }
@@ -125,19 +127,19 @@ static int lock_and_sleep(void *argument, const char *directory) {
 static void test_lock_is_free_after_its_holder_is_killed(void **state) {
     lh_error error;
     int handle;
-    bool alone;
+    bool is_exclusive;
     for (int tries = 0; tries < 50 && !lh_test_exists(lh_test_path(*state, "held")); tries++)
         assert_int_equal(lh_disk_run_killed(*state, 20000u << tries / 10, lock_and_sleep, NULL), 0);
     assert_true(lh_test_exists(lh_test_path(*state, "held")));
-    lh_assert_ok(lh_lock_directory(*state, &handle, &alone, &error), &error);
+    lh_assert_ok(lh_lock_directory(*state, &handle, &is_exclusive, &error), &error);
     lh_unlock_directory(handle);
 }
 
 static void test_lock_names_a_missing_directory(void **state) {
     lh_error error;
     int handle;
-    bool alone;
-    lh_status status = lh_lock_directory(lh_test_path(*state, "none"), &handle, &alone, &error);
+    bool is_exclusive;
+    lh_status status = lh_lock_directory(lh_test_path(*state, "none"), &handle, &is_exclusive, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "none/lock: cannot open");
 }
 

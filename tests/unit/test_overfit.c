@@ -12,7 +12,7 @@
 #include "toy_runs.h"
 #include "engine/checkpoint.h"
 
-/* Facts of a run without a defect whose accuracy stays below 1: lh_overfit_judge finds no cause. */
+/* Facts of a run without a defect whose accuracy stays below 1: lh_overfit_find_cause finds no cause. */
 static const lh_overfit_facts plain = {
     .counted = 40,
     .data_attainable = 1,
@@ -28,7 +28,7 @@ static const lh_overfit_facts plain = {
     .clipped = 0.1,
     .update_norm = 0.1,
     .parameter_norm = 24,
-    .moved = 50,
+    .update_norm_sum = 50,
     .steps = 400,
     .start_norm = 22,
     .start_attainable = 1,
@@ -42,7 +42,7 @@ static const lh_overfit_run plain_run = {.examples = 4, .length = 10, .learning_
 
 static void check_cause(lh_overfit_facts facts, lh_overfit_cause cause, const char *words, const char *hint) {
     lh_error error;
-    assert_int_equal(lh_overfit_judge(&facts), cause);
+    assert_int_equal(lh_overfit_find_cause(&facts), cause);
     lh_assert_error(lh_overfit_write_message(&plain_run, &toy, &facts, &error), LH_ERR_INPUT, &error,
                     "--overfit 4: accuracy ");
     if (strstr(error.text, words) == NULL || strstr(error.text, hint) == NULL) fail_msg("%s", error.text);
@@ -63,7 +63,7 @@ static void test_judge_finds_every_cause(void **state) {
     check_cause(f, LH_OVERFIT_INDISTINGUISHABLE, "cannot tell apart", "where a token stands");
     f.recent_loss = 3;
     check_cause(f, LH_OVERFIT_RATE_HIGH, "1.86 times that of guessing", "--learning-rate 0.0001");
-    f.moved = 0.2;
+    f.update_norm_sum = 0.2;
     check_cause(f, LH_OVERFIT_RATE_LOW, "moved the parameters by 0.91%", "--learning-rate 0.01");
     f.gradient_norm = 1e-9;
     check_cause(f, LH_OVERFIT_NO_GRADIENT, "never exceeded 1e-09", "gradcheck");
@@ -116,7 +116,7 @@ static void test_read_metrics_compares_the_last_two_quarters(void **state) {
     lh_assert_ok(lh_overfit_read_metrics(path, &f, &error), &error);
     double actual[] = {f.first_loss,      f.before_loss,     f.recent_loss,    f.steps_between,
                        f.before_accuracy, f.recent_accuracy, f.gradient_norm,  f.recent_gradient_norm,
-                       f.clipped,         f.update_norm,     f.parameter_norm, f.moved};
+                       f.clipped,         f.update_norm,     f.parameter_norm, f.update_norm_sum};
     double expected[] = {8.5, 4.5, 2.5, 20, 0.55, 0.75, 8, 7.5, 0.5, 0.25, 27.5, 20};
     lh_assert_close(actual, expected, 12, 1e-12, 0);
     assert_int_equal(f.windows, 8);
@@ -179,7 +179,7 @@ static void test_measure_contradiction_found(void **state) {
     toy.task = &task;
     lh_overfit_facts f = measure(state, 1);
     assert_true(f.data_attainable >= 21.0 / 24.0 && f.data_attainable < 1.0);
-    assert_int_equal(lh_overfit_judge(&f), LH_OVERFIT_CONFLICT);
+    assert_int_equal(lh_overfit_find_cause(&f), LH_OVERFIT_CONFLICT);
 }
 
 /* Samples examples with the same input, whose random label does not count. */
@@ -208,7 +208,7 @@ static void test_measure_empty_mask_found(void **state) {
     toy.task = &task;
     lh_overfit_facts f = measure(state, 1);
     assert_int_equal(f.counted, 0);
-    assert_int_equal(lh_overfit_judge(&f), LH_OVERFIT_NOTHING_COUNTED);
+    assert_int_equal(lh_overfit_find_cause(&f), LH_OVERFIT_NOTHING_COUNTED);
 }
 
 /* With a position table of zeros all outputs of a sequence are equal. */

@@ -100,15 +100,15 @@ static void test_overlap_counts_equal_those_of_all_pairs(void **state) {
             bool is_trained = is_among(&f.test[i], f.train, TRAIN, true);
             if (is_trained) add(&expected.trained, i);
             else if (is_among(&f.test[i], f.train, TRAIN, false)) add(&expected.input, i);
-            if (is_among(&f.test[i], f.test, i, true)) add(&expected.twice, i);
+            if (is_among(&f.test[i], f.test, i, true)) add(&expected.duplicates, i);
         }
         for (int64_t place = 0; place < TEST; place++)
             assert_int_equal(trained[place],
                              is_among(&f.test[f.files.corpus.eval.line[place] / 2], f.train, TRAIN, true));
         assert_count(&actual.trained, &expected.trained);
         assert_count(&actual.input, &expected.input);
-        assert_count(&actual.twice, &expected.twice);
-        sums[0] += expected.trained.count, sums[1] += expected.input.count, sums[2] += expected.twice.count;
+        assert_count(&actual.duplicates, &expected.duplicates);
+        sums[0] += expected.trained.count, sums[1] += expected.input.count, sums[2] += expected.duplicates.count;
         lh_corpus_close(&f.files.corpus);
     }
     for (int i = 0; i < 3; i++) assert_in_range(sums[i], 50, 20 * TEST - 50);

@@ -119,7 +119,8 @@ static void test_order_file_chooses_first_lines(void **state) {
     lh_corpus_close(&f.files.corpus);
 }
 
-/* Preferred examples (lh_pick.ahead) are the choice of 128 examples; large sums are in proportion to the file. */
+/* Preferred examples (lh_pick.preferred_count) are the choice of 128 examples; large sums are in proportion to the
+ * file. */
 static void test_preferred_examples_are_of_all_kinds(void **state) {
     static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
     fixture f;
@@ -129,7 +130,7 @@ static void test_preferred_examples_are_of_all_kinds(void **state) {
     int large = 0;
     open_sums(&f, *state);
     choose_lines(&f, (lh_pick){.most = 128, .seed = 1}, few);
-    lh_pick choice = {.most = 500, .seed = 1, .ahead = 128};
+    lh_pick choice = {.most = 500, .seed = 1, .preferred_count = 128};
     lh_assert_ok(lh_groups_open(&groups, &f.files.corpus, &f.files.spec, &length, 0, &error), &error);
     lh_assert_ok(lh_pick_examples(&groups, &f.files.corpus, &choice, &error), &error);
     assert_int_equal(groups.group[0].count, 500);

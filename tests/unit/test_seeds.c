@@ -26,7 +26,7 @@ static trained train(uint64_t seed, lh_seeds_apart apart, lh_state *start) {
     spec = lh_toy_make_spec(toy_drawn_list);
     lh_engine *engine = lh_test_open_engine(
         (lh_engine_config){
-            .spec = &spec, .seed = seed, .apart = apart, .learning_rate = 0.01, .threads = 2, .trains = true},
+            .spec = &spec, .seed = seed, .seeds_apart = apart, .learning_rate = 0.01, .threads = 2, .trains = true},
         &toy_drawn);
     if (start != NULL) lh_assert_ok(engine->ops->write_state(engine, start, 0, &error), &error);
     t.start = lh_test_copy_state(engine);

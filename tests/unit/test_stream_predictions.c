@@ -146,7 +146,7 @@ static void test_input_lines_name_the_stream_of_a_list(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lh_input input;
         lh_error error = {""};
-        lh_status status = lh_input_read_json(&input, &spec, 5, cases[i].line, LH_IF_GIVEN, &error);
+        lh_status status = lh_input_read_json(&input, &spec, 5, cases[i].line, LH_LINE_ONLY, &error);
         if (cases[i].message != NULL) lh_assert_error(status, LH_ERR_INPUT, &error, cases[i].message);
         else {
             lh_assert_ok(status, &error);
@@ -171,14 +171,14 @@ static void test_input_lines_may_have_the_right_answer(void **state) {
     lh_spec spec = lh_toy_make_pair(NULL);
     lh_input input;
     lh_error error = {""};
-    for (lh_right right = LH_IF_GIVEN; right <= LH_IF_KNOWN; right++) {
+    for (lh_answer_source right = LH_LINE_ONLY; right <= LH_LINE_OR_TASK; right++) {
         lh_assert_ok(lh_input_read_json(&input, &spec, 5, line, right, &error), &error);
         assert_int_equal(input.target_length, N);
         assert_true(input.target[2] == 2 && input.mask[0] == 1 && input.mask[1] == 0);
         lh_input_free(&input);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        lh_assert_error(lh_input_read_json(&input, &spec, 5, bad[i][0], LH_IF_KNOWN, &error), LH_ERR_INPUT, &error,
+        lh_assert_error(lh_input_read_json(&input, &spec, 5, bad[i][0], LH_LINE_OR_TASK, &error), LH_ERR_INPUT, &error,
                         bad[i][1]);
         lh_input_free(&input);
     }
@@ -226,14 +226,14 @@ static void test_literals_are_solved_by_the_task(void **state) {
 
 /* ---- traces ---- */
 
-static const lh_traced *find_tensor(const lh_traces *traces, const char *name) {
+static const lh_trace_tensor *find_tensor(const lh_traces *traces, const char *name) {
     for (int i = 0; i < traces->count; i++)
         if (strcmp(traces->tensors[i].name, name) == 0) return &traces->tensors[i];
     fail_msg("no tensor %s", name);
     return NULL;
 }
 
-static void assert_shape(const lh_traced *t, int rank, const int64_t *shape) {
+static void assert_shape(const lh_trace_tensor *t, int rank, const int64_t *shape) {
     assert_int_equal(t->file.rank, rank);
     for (int i = 0; i < rank; i++) assert_int_equal(t->file.shape[i], shape[i]);
 }
@@ -252,22 +252,23 @@ static void test_trace_sites_are_as_long_as_their_streams(void **state) {
     assert_shape(find_tensor(&traces, "n4.tokens.source"), 2, (int64_t[]){EXAMPLES, N});
     assert_shape(find_tensor(&traces, "n4.source"), 3, (int64_t[]){EXAMPLES, N, TOY_WIDTH});
     assert_shape(find_tensor(&traces, "n4.target"), 3, (int64_t[]){EXAMPLES, T, TOY_WIDTH});
-    const lh_traced *scores = find_tensor(&traces, "n4.cross.scores");
+    const lh_trace_tensor *scores = find_tensor(&traces, "n4.cross.scores");
     assert_shape(scores, 4, (int64_t[]){EXAMPLES, TOY_PAIR_HEADS, T, N});
     for (int i = 0; i < EXAMPLES * TOY_PAIR_HEADS * T * N; i++)
-        assert_true(lh_read_traced(scores, i) == i / N % T - i % N);
-    double entropy = lh_read_traced(find_tensor(&traces, "n4.cross.entropy"), 1);
+        assert_true(lh_read_trace_element(scores, i) == i / N % T - i % N);
+    double entropy = lh_read_trace_element(find_tensor(&traces, "n4.cross.entropy"), 1);
     assert_true(fabs(entropy - log(N)) < 1e-12);
     /* The trace has the evaluation's examples, and its target stream holds the target. */
-    const lh_traced *tokens = find_tensor(&traces, "n4.tokens.target"), *vectors = find_tensor(&traces, "n4.target");
+    const lh_trace_tensor *tokens = find_tensor(&traces, "n4.tokens.target"),
+                          *vectors = find_tensor(&traces, "n4.target");
     lh_condition condition = lh_make_condition(N, EXAMPLES, 1, 0);
     lh_assert_ok(lh_batch_open(&batch, &spec, N, EXAMPLES, &error), &error);
     lh_assert_ok(lh_batch_fill(&batch, &spec, &condition.source, N, 0, EXAMPLES, &error), &error);
     static double parameters[TOY_STORAGE];
     lh_initialise(&spec, 7, 8, parameters);
     for (int i = 0; i < EXAMPLES * T; i++) {
-        assert_true(lh_read_traced(tokens, i) == batch.tokens[1][i]);
-        assert_true(lh_read_traced(vectors, i * TOY_WIDTH) == parameters[TOY_WIDTH * batch.tokens[1][i]]);
+        assert_true(lh_read_trace_element(tokens, i) == batch.tokens[1][i]);
+        assert_true(lh_read_trace_element(vectors, i * TOY_WIDTH) == parameters[TOY_WIDTH * batch.tokens[1][i]]);
     }
     lh_batch_close(&batch);
     lh_traces_close(&traces);
@@ -297,21 +298,22 @@ static void test_trace_of_an_input_decodes(void **state) {
     lh_assert_ok(lh_decode(engine, &query, 1, &(lh_answers){.answers = answers}, &error), &error);
     lh_assert_ok(lh_traces_open(&traces, engine, &request, &error), &error);
     lh_assert_ok(lh_traces_run(&traces, engine, &error), &error);
-    const lh_traced *tokens = find_tensor(&traces, "n4.tokens.target"), *vectors = find_tensor(&traces, "n4.target");
+    const lh_trace_tensor *tokens = find_tensor(&traces, "n4.tokens.target"),
+                          *vectors = find_tensor(&traces, "n4.target");
     static float parameters[TOY_STORAGE];
     lh_initialise(&spec, 7, 4, parameters);
-    assert_true(lh_read_traced(tokens, 0) == TOY_START);
+    assert_true(lh_read_trace_element(tokens, 0) == TOY_START);
     for (int i = 0; i < N; i++) {
-        assert_true(lh_read_traced(tokens, 1 + i) == answers[i]);
-        assert_true(lh_read_traced(vectors, (1 + i) * TOY_WIDTH) == parameters[TOY_WIDTH * answers[i]]);
+        assert_true(lh_read_trace_element(tokens, 1 + i) == answers[i]);
+        assert_true(lh_read_trace_element(vectors, (1 + i) * TOY_WIDTH) == parameters[TOY_WIDTH * answers[i]]);
     }
     assert_true(answers[0] + answers[1] + answers[2] + answers[3] > 0);
     /* The trace has the model's answers, and the right ones for counted labels. */
-    const lh_traced *written = find_tensor(&traces, "n4.answers"), *targets = find_tensor(&traces, "n4.targets");
+    const lh_trace_tensor *written = find_tensor(&traces, "n4.answers"), *targets = find_tensor(&traces, "n4.targets");
     assert_string_equal(written->file.dtype, "I32");
     for (int i = 0; i < N; i++) {
-        assert_true(lh_read_traced(written, i) == answers[i]);
-        assert_true(lh_read_traced(targets, i) == (mask[i] ? target[i] : -1));
+        assert_true(lh_read_trace_element(written, i) == answers[i]);
+        assert_true(lh_read_trace_element(targets, i) == (mask[i] ? target[i] : -1));
     }
     lh_traces_close(&traces);
     request.right = NULL;

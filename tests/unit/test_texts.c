@@ -107,7 +107,7 @@ static int show_progress(bool catches) {
     lh_progress_start(&progress);
     lh_progress_print(&progress, "[##..] step 2");
     while (stopped == NULL || !*stopped) usleep(1000);
-    lh_progress_wipe(&progress);
+    lh_progress_erase(&progress);
     fprintf(stderr, "stopped\n");
     return 0;
 }

@@ -45,14 +45,14 @@ static lh_traces run_traces(lh_engine *engine, const lh_trace_request *request) 
     return traces;
 }
 
-static const lh_traced *find_traced(const lh_traces *traces, const char *name) {
+static const lh_trace_tensor *find_traced(const lh_traces *traces, const char *name) {
     for (int i = 0; i < traces->count; i++)
         if (strcmp(traces->tensors[i].name, name) == 0) return &traces->tensors[i];
     fail_msg("there is no tensor %s", name);
     return NULL;
 }
 
-static void check_shape(const lh_traced *t, int rank, const int64_t *shape) {
+static void check_shape(const lh_trace_tensor *t, int rank, const int64_t *shape) {
     assert_int_equal(t->file.rank, rank);
     for (int i = 0; i < rank; i++) assert_int_equal(t->file.shape[i], shape[i]);
 }
@@ -74,21 +74,21 @@ static void test_traces_shapes_are_draws_examples_heads_tokens(void **state) {
 }
 
 /* Checks that the averaged trace is the mean of the stored attention, and the entropy that of this attention. */
-static void check_means(const lh_engine *engine, const lh_traced *full, const lh_traced *mean,
-                        const lh_traced *entropy) {
+static void check_means(const lh_engine *engine, const lh_trace_tensor *full, const lh_trace_tensor *mean,
+                        const lh_trace_tensor *entropy) {
     int64_t passes = EXAMPLES * DRAWS, pairs = full->elements / HEADS;
     const double zero = 0;
     for (int64_t i = 0; i < mean->elements; i++) {
         double sum = 0, difference;
-        for (int64_t p = 0; p < passes; p++) sum += lh_read_traced(full, p * full->elements + i);
-        difference = lh_read_traced(mean, i) - sum / (double)passes;
+        for (int64_t p = 0; p < passes; p++) sum += lh_read_trace_element(full, p * full->elements + i);
+        difference = lh_read_trace_element(mean, i) - sum / (double)passes;
         lh_assert_close(&difference, &zero, 1, 0, get_rounding(engine));
     }
     for (int h = 0; h < HEADS; h++) {
-        double sum = 0, actual = lh_read_traced(entropy, h);
+        double sum = 0, actual = lh_read_trace_element(entropy, h);
         for (int64_t p = 0; p < passes; p++)
             for (int64_t i = 0; i < pairs; i++) {
-                double weight = lh_read_traced(full, p * full->elements + h * pairs + i);
+                double weight = lh_read_trace_element(full, p * full->elements + h * pairs + i);
                 sum -= weight * log(weight);
             }
         sum /= (double)(passes * full->file.shape[full->file.rank - 1]);
@@ -108,7 +108,7 @@ static void test_traces_averages_are_means_of_stored_values(void **state) {
         assert_true(mean.bytes < full.bytes);
         check_means(engine, find_traced(&full, "n6.layers.1.attention"), find_traced(&mean, "n6.layers.1.attention"),
                     find_traced(&mean, "n6.layers.1.entropy"));
-        const lh_traced *attention = find_traced(&full, "n6.layers.1.attention"); /* draws differ */
+        const lh_trace_tensor *attention = find_traced(&full, "n6.layers.1.attention"); /* draws differ */
         assert_memory_not_equal(attention->data, (char *)attention->data + attention->file.bytes / DRAWS,
                                 attention->file.bytes / DRAWS);
         lh_traces_close(&full);
@@ -143,8 +143,8 @@ static void test_traces_inputs_are_grouped_by_length(void **state) {
     check_shape(find_traced(&traces, "n2.layers.0.attention"), 4, (const int64_t[]){1, HEADS, 4, 4});
     check_shape(find_traced(&traces, "n4.answers"), 2, (const int64_t[]){2, 4});
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(lh_read_traced(find_traced(&traces, "n4.tokens"), i), input[0][i]);
-        assert_int_equal(lh_read_traced(find_traced(&traces, "n4.tokens"), 8 + i), input[2][i]);
+        assert_int_equal(lh_read_trace_element(find_traced(&traces, "n4.tokens"), i), input[0][i]);
+        assert_int_equal(lh_read_trace_element(find_traced(&traces, "n4.tokens"), 8 + i), input[2][i]);
     }
     lh_traces_close(&traces);
     engine->ops->close(engine);
@@ -165,7 +165,7 @@ static void test_traces_uniform_attention_has_entropy_of_log_length(void **state
         double expected = log(2 * n);
         snprintf(name, sizeof name, "n%d.layers.1.entropy", n);
         for (int h = 0; h < HEADS; h++) {
-            double actual = lh_read_traced(find_traced(&traces, name), h);
+            double actual = lh_read_trace_element(find_traced(&traces, name), h);
             lh_assert_close(&actual, &expected, 1, 0, 1e-6);
         }
     }

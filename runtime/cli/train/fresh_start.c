@@ -35,7 +35,7 @@ static int compare_newest_first(const void *a, const void *b) {
 
 static bool is_digest(const char *name) { return strlen(name) == 16 && strspn(name, "0123456789abcdef") == 16; }
 
-static bool is_run(const char *name) {
+static bool is_run_name(const char *name) {
     for (const char *byte = name; *byte != 0; byte++)
         if (!isgraph((unsigned char)*byte)) return false;
     return strncmp(name, "lr", 2) == 0;
@@ -50,8 +50,9 @@ __attribute__((format(printf, 2, 3))) static bool put_path(char path[LH_PATH_MAX
     return bytes >= 0 && bytes < LH_PATH_MAX;
 }
 
-/* Lists the folders in `path` whose names fit and that contain the file file_name (".": any folder), newest first. */
-static int list_folders(const char *path, bool (*fits)(const char *name), const char *file_name,
+/* Lists the folders in `path` whose names are suitable and that contain the file file_name (".": any folder), newest
+ * first. */
+static int list_folders(const char *path, bool (*is_suitable)(const char *name), const char *file_name,
                         folder list[MOST_LISTED]) {
     int count = 0;
     DIR *directory = opendir(path);
@@ -60,7 +61,7 @@ static int list_folders(const char *path, bool (*fits)(const char *name), const 
         char file_path[LH_PATH_MAX];
         struct stat file_status;
         folder *item = &list[count];
-        if (!fits(entry->d_name) || strlen(entry->d_name) >= sizeof item->name) continue;
+        if (!is_suitable(entry->d_name) || strlen(entry->d_name) >= sizeof item->name) continue;
         if (!put_path(file_path, "%s/%s/%s", path, entry->d_name, file_name) || stat(file_path, &file_status) != 0)
             continue;
         strcpy(item->name, entry->d_name);
@@ -79,7 +80,7 @@ typedef struct comparison {
     char path[LONGEST_FIELD]; /* path of the compared field */
 } comparison;
 
-static void show_value(const json_t *value) {
+static void print_value(const json_t *value) {
     char number[LH_NUMBER_TEXT];
     if (json_is_real(value)) {
         fputs(lh_write_shortest(json_real_value(value), number), stderr);
@@ -91,17 +92,17 @@ static void show_value(const json_t *value) {
     free(text);
 }
 
-static void show_field(comparison *c, const json_t *earlier, const json_t *current) {
+static void print_field(comparison *c, const json_t *earlier, const json_t *current) {
     if (c->fields++ >= MOST_FIELDS) return;
     fprintf(stderr, "    %s: ", c->path);
-    show_value(earlier);
+    print_value(earlier);
     fprintf(stderr, " there, ");
-    show_value(current);
+    print_value(current);
     fputs(" here\n", stderr);
 }
 
 /* Appends ".key" to the path of the field; returns the former length of the path. */
-static size_t enter(comparison *c, const char *key) {
+static size_t append_key(comparison *c, const char *key) {
     size_t old_length = strlen(c->path);
     snprintf(c->path + old_length, sizeof c->path - old_length, "%s%s", old_length > 0 ? "." : "", key);
     for (char *byte = c->path + old_length; *byte != 0; byte++)
@@ -135,11 +136,11 @@ static void compare(comparison *c, json_t *earlier, json_t *current) {
     const char **keys =
         json_is_object(earlier) && json_is_object(current) ? merge_keys(earlier, current, &count) : NULL;
     if (keys == NULL) {
-        show_field(c, earlier, current);
+        print_field(c, earlier, current);
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        size_t old_length = enter(c, keys[i]);
+        size_t old_length = append_key(c, keys[i]);
         if (strcmp(c->path, "source") != 0) /* the path of the spec file */
             compare(c, json_object_get(earlier, keys[i]), json_object_get(current, keys[i]));
         c->path[old_length] = 0;
@@ -171,7 +172,7 @@ static bool print_plan(const lh_run *run, const char *digest) {
     json_t *facts;
     lh_error ignored;
     if (!put_path(path, "%s/%s/%s", run->root, run->spec->id, digest)) return false;
-    if (list_folders(path, is_run, "run.json", runs) == 0) return false;
+    if (list_folders(path, is_run_name, "run.json", runs) == 0) return false;
     if (!put_path(facts_path, "%s/%s/run.json", path, runs[0].name)) return false;
     fprintf(stderr, "  there is %s/%s, of another plan:\n", path, runs[0].name);
     lh_read_facts(facts_path, &facts, &ignored);
@@ -199,7 +200,7 @@ static void print_plans(const lh_run *run) {
 }
 
 /* Copies a text of run.json, with ? in place of each byte that is no printable character. Returns text. */
-static const char *write_shown(const json_t *data, const char *key, char text[LONGEST_FIELD]) {
+static const char *copy_printable(const json_t *data, const char *key, char text[LONGEST_FIELD]) {
     const char *value = json_string_value(json_object_get(data, key));
     snprintf(text, LONGEST_FIELD, "%s", value != NULL ? value : "?");
     for (char *byte = text; *byte != 0; byte++)
@@ -208,17 +209,18 @@ static const char *write_shown(const json_t *data, const char *key, char text[LO
 }
 
 /* Prints a run with the same rate and seeds that was trained on another file; returns whether there is one. */
-static bool print_data(const lh_run *run, const char *path, const folder *runs, int count) {
-    char start[64 + LH_SEEDS_TEXT], apart[LH_SEEDS_TEXT], name[LH_PATH_MAX], rate[LH_NUMBER_TEXT];
+static bool print_run_on_other_data(const lh_run *run, const char *path, const folder *runs, int count) {
+    char name_start[64 + LH_SEEDS_TEXT], apart[LH_SEEDS_TEXT], name[LH_PATH_MAX], rate[LH_NUMBER_TEXT];
     char file[LONGEST_FIELD], digest[LONGEST_FIELD];
     const lh_dataset *train = run->spec->data != NULL ? &run->spec->corpus->train : NULL;
     json_t *facts;
     lh_error ignored;
-    snprintf(start, sizeof start, "lr%s-seed%llu%s", lh_write_shortest(run->learning_rate, rate),
-             (unsigned long long)run->seed, lh_write_seeds_apart(&run->apart, apart));
+    snprintf(name_start, sizeof name_start, "lr%s-seed%llu%s", lh_write_shortest(run->learning_rate, rate),
+             (unsigned long long)run->seed, lh_write_seeds_apart(&run->seeds_apart, apart));
     for (int i = 0; train != NULL && i < count; i++) {
-        const char *suffix = runs[i].name + strlen(start);
-        if (strncmp(runs[i].name, start, strlen(start)) != 0 || (*suffix != 0 && strncmp(suffix, "-data", 5) != 0))
+        const char *suffix = runs[i].name + strlen(name_start);
+        if (strncmp(runs[i].name, name_start, strlen(name_start)) != 0 ||
+            (*suffix != 0 && strncmp(suffix, "-data", 5) != 0))
             continue;
         if (!put_path(name, "%s/%s/run.json", path, runs[i].name)) continue;
         if (lh_read_facts(name, &facts, &ignored) != LH_OK) continue;
@@ -226,7 +228,7 @@ static bool print_data(const lh_run *run, const char *path, const folder *runs, 
         fprintf(stderr,
                 "  there is %s/%s, trained on other data: %s, whose SHA-256 is %s;\n"
                 "  this run is trained on %s, whose SHA-256 is %s\n",
-                path, runs[i].name, write_shown(data, "train", file), write_shown(data, "train_sha256", digest),
+                path, runs[i].name, copy_printable(data, "train", file), copy_printable(data, "train_sha256", digest),
                 train->path, train->digest);
         json_decref(facts);
         return true;
@@ -235,23 +237,23 @@ static bool print_data(const lh_run *run, const char *path, const folder *runs, 
 }
 
 /* Prints a run of this plan that was trained on other data or, if there is none, with another rate or seed. */
-static void print_runs(const lh_run *run) {
+static void print_similar_run(const lh_run *run) {
     static folder runs[MOST_LISTED];
     char path[LH_PATH_MAX];
     if (!put_path(path, "%s/%s/%s", run->root, run->spec->id, run->spec->plan_digest)) return;
-    int count = list_folders(path, is_run, "checkpoint.safetensors", runs);
-    if (!print_data(run, path, runs, count) && count > 0)
+    int count = list_folders(path, is_run_name, "checkpoint.safetensors", runs);
+    if (!print_run_on_other_data(run, path, runs, count) && count > 0)
         fprintf(stderr, "  there is %s/%s, of another learning rate or seed%s\n", path, runs[0].name,
                 count > 1 ? ", and others" : "");
 }
 
 void lh_print_fresh_start(const lh_train_run *train_runs, int count) {
-    int fresh = 0;
-    for (int i = 0; i < count; i++) fresh += !lh_run_has_checkpoint(&train_runs[i].run);
-    if (fresh == 0) return;
+    int fresh_count = 0;
+    for (int i = 0; i < count; i++) fresh_count += !lh_run_has_checkpoint(&train_runs[i].run);
+    if (fresh_count == 0) return;
     if (count == 1) fprintf(stderr, "%s: nothing to resume, it starts at step 0\n", train_runs[0].run.directory);
-    else fprintf(stderr, "%d of %d runs have nothing to resume, they start at step 0\n", fresh, count);
-    if (fresh < count) return;
-    print_runs(&train_runs[0].run);
+    else fprintf(stderr, "%d of %d runs have nothing to resume, they start at step 0\n", fresh_count, count);
+    if (fresh_count < count) return;
+    print_similar_run(&train_runs[0].run);
     print_plans(&train_runs[0].run);
 }

@@ -22,7 +22,7 @@ lh_engine_config lh_train_run_make_config(const lh_train_run *train_run) {
     return (lh_engine_config){
         .spec = train_run->spec,
         .seed = train_run->run.seed,
-        .apart = train_run->run.apart,
+        .seeds_apart = train_run->run.seeds_apart,
         .learning_rate = train_run->run.learning_rate,
         .trains = true,
         .fixed_length = train_run->flags->overfit > 0 ? lh_overfit_get_length(train_run->spec) : 0,
@@ -33,7 +33,7 @@ lh_engine_config lh_train_run_make_config(const lh_train_run *train_run) {
 lh_status lh_train_run_claim(lh_train_run *train_run, lh_error *error) {
     lh_status status = lh_run_claim(&train_run->run, make_start(train_run->flags), error);
     train_run->is_claimed = status == LH_OK;
-    if (train_run->is_claimed && !train_run->run.alone) lh_warn_unlocked(train_run->run.directory);
+    if (train_run->is_claimed && !train_run->run.is_exclusive) lh_warn_unlocked(train_run->run.directory);
     return status;
 }
 
@@ -55,7 +55,7 @@ static lh_overfit_run make_overfit_run(const lh_train_run *train_run) {
         .examples = (int)train_run->flags->overfit,
         .length = lh_overfit_get_length(train_run->spec),
         .seed = train_run->run.seed,
-        .apart = train_run->run.apart,
+        .seeds_apart = train_run->run.seeds_apart,
         .learning_rate = train_run->run.learning_rate,
         .metrics = train_run->run.metrics,
         .init = train_run->flags->init,
@@ -80,9 +80,9 @@ lh_status lh_train_runs_load_init(lh_train_run *train_runs, int count, lh_error 
     const lh_train_flags *flags = train_runs[0].flags;
     const lh_spec *spec = train_runs[0].spec;
     lh_state state;
-    bool needed = false;
-    for (int i = 0; i < count; i++) needed = needed || !resumes(&train_runs[i]);
-    if (flags->init == NULL || !needed) return LH_OK;
+    bool is_needed = false;
+    for (int i = 0; i < count; i++) is_needed = is_needed || !resumes(&train_runs[i]);
+    if (flags->init == NULL || !is_needed) return LH_OK;
     lh_status status = lh_state_open(&state, train_runs[0].engine, true, error);
     if (status != LH_OK) return status;
     status = lh_checkpoint_read_init(flags->init, spec, state.real_bytes, state.parameters, error);
@@ -112,9 +112,9 @@ static lh_status load_state(lh_train_run *train_run, lh_error *error) {
  * better score. */
 static lh_status renew_patience(lh_train_run *train_run, lh_error *error) {
     lh_window *window = &train_run->window;
-    lh_run_ending ending;
+    lh_recorded_end ending;
     if (!lh_best_is_exhausted(&window->best, train_run->spec)) return LH_OK;
-    lh_status status = lh_run_read_ending(&train_run->run, &ending, error);
+    lh_status status = lh_run_read_recorded_end(&train_run->run, &ending, error);
     if (status != LH_OK || ending.exit_code < 0 || ending.steps == train_run->flags->steps) return status;
     window->best.waited = 0;
     return lh_window_save(window, train_run->run.windows, train_run->engine->step, error);
@@ -128,7 +128,7 @@ static lh_status open_loop(lh_train_run *train_run, lh_error *error) {
         .checkpoint_every = train_run->flags->checkpoint_every,
         .checkpoint_minutes = train_run->spec->train.checkpoint_minutes,
         .watch = lh_screen_update,
-        .perfect = train_run->flags->overfit > 0 ? is_perfect : NULL,
+        .is_perfect = train_run->flags->overfit > 0 ? is_perfect : NULL,
         .context = train_run,
     };
     train_run->run.steps = train_run->flags->steps;
@@ -192,13 +192,13 @@ static bool is_evaluated(const lh_train_run *train_run) {
 
 lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *finished, lh_error *error) {
     lh_eval_request request = make_evaluation_request(train_run, train_run->flags->steps);
-    lh_run_ending ending;
-    lh_status status = lh_run_read_ending(&train_run->run, &ending, error);
-    bool is_further =
+    lh_recorded_end ending;
+    lh_status status = lh_run_read_recorded_end(&train_run->run, &ending, error);
+    bool has_more_steps =
         ending.step > train_run->flags->steps && (ending.exit_code == LH_OK || ending.exit_code == LH_STOPPED);
-    *finished = is_further || (ending.exit_code == LH_OK && ending.steps == train_run->flags->steps);
+    *finished = has_more_steps || (ending.exit_code == LH_OK && ending.steps == train_run->flags->steps);
     request.step = ending.step;
-    if (status != LH_OK || !*finished || is_further || !is_evaluated(train_run)) return status;
+    if (status != LH_OK || !*finished || has_more_steps || !is_evaluated(train_run)) return status;
     *finished = lh_records_data(train_run->run.evaluations, train_run->spec);
     if (!*finished) return LH_OK;
     return lh_evaluation_is_complete(train_run->spec, &request, finished, error);
@@ -256,7 +256,7 @@ static lh_status evaluate_best(lh_train_run *train_run, lh_error *error) {
 }
 
 /* Evaluates the model after the last step or, with --overfit, checks its answers. */
-static lh_status finish(lh_train_run *train_run, lh_error *error) {
+static lh_status finish_run(lh_train_run *train_run, lh_error *error) {
     lh_screen_show_trained(train_run->screen, train_run);
     if (train_run->flags->overfit > 0) return check_overfit(train_run, error);
     if (!is_evaluated(train_run)) return LH_OK;
@@ -268,25 +268,25 @@ static lh_status finish(lh_train_run *train_run, lh_error *error) {
 static lh_status train_for(lh_train_run *train_run, double seconds, bool *done, lh_error *error) {
     double start = lh_read_clock();
     lh_status status = LH_OK;
-    bool waits = false;
-    for (*done = false; status == LH_OK && !*done && !waits && lh_read_clock() - start < seconds;) {
+    bool is_waiting = false;
+    for (*done = false; status == LH_OK && !*done && !is_waiting && lh_read_clock() - start < seconds;) {
         int64_t old_step = train_run->engine->step;
         status = lh_loop_advance(train_run->loop, done, error);
         train_run->last_step = train_run->engine->step;
-        waits = train_run->last_step == old_step;
+        is_waiting = train_run->last_step == old_step;
     }
     return status;
 }
 
 /* Ends a run. If it has not begun, for example because its checkpoint was refused, its files do not change. */
 static void end_run(lh_train_run *train_run, lh_status status) {
-    lh_error closing = {""};
-    lh_status closed =
-        train_run->is_begun ? lh_run_close(&train_run->run, status, &train_run->window, &closing) : LH_OK;
+    lh_error close_error = {""};
+    lh_status close_status =
+        train_run->is_begun ? lh_run_close(&train_run->run, status, &train_run->window, &close_error) : LH_OK;
     if (!train_run->is_begun) lh_run_release(&train_run->run);
-    if (status == LH_OK && closed != LH_OK) {
-        status = closed;
-        train_run->error = closing;
+    if (status == LH_OK && close_status != LH_OK) {
+        status = close_status;
+        train_run->error = close_error;
     }
     train_run->is_claimed = false;
     train_run->status = status;
@@ -302,7 +302,7 @@ bool lh_train_run_advance(void *job) {
     bool done = false;
     lh_status status = train_run->loop == NULL ? open_loop(train_run, &train_run->error) : LH_OK;
     if (status == LH_OK) status = train_for(train_run, SECONDS_AT_ONCE, &done, &train_run->error);
-    if (status == LH_OK && done) status = finish(train_run, &train_run->error);
+    if (status == LH_OK && done) status = finish_run(train_run, &train_run->error);
     if (status == LH_OK && !done) return true;
     end_run(train_run, status);
     return false;

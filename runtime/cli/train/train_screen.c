@@ -15,28 +15,28 @@ static const double FIRST_SECONDS = 1.0; /* time before the rate of a group is r
 
 lh_status lh_screen_open(lh_train_screen *screen, lh_train_run *train_runs, int count, lh_error *error) {
     *screen = (lh_train_screen){.train_runs = train_runs, .count = count, .mutex = PTHREAD_MUTEX_INITIALIZER};
-    screen->shown = calloc((size_t)count, sizeof *screen->shown);
-    if (screen->shown == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
+    screen->displays = calloc((size_t)count, sizeof *screen->displays);
+    if (screen->displays == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
     for (int i = 0; i < count; i++)
-        screen->shown[i].view = (lh_training_view){.loss = NAN, .accuracy = NAN, .at_chance_since = -1};
+        screen->displays[i].view = (lh_training_view){.loss = NAN, .accuracy = NAN, .at_chance_since = -1};
     lh_progress_start(&screen->progress);
     return LH_OK;
 }
 
-void lh_screen_close(lh_train_screen *screen) { free(screen->shown); }
+void lh_screen_close(lh_train_screen *screen) { free(screen->displays); }
 
-static lh_shown *get_display(lh_train_screen *screen, const lh_train_run *train_run) {
-    return &screen->shown[train_run - screen->train_runs];
+static lh_display *get_display(lh_train_screen *screen, const lh_train_run *train_run) {
+    return &screen->displays[train_run - screen->train_runs];
 }
 
 void lh_screen_print_note(lh_train_screen *screen, const lh_train_run *train_run, const char *format, ...) {
     char rate[LH_NUMBER_TEXT], apart[LH_SEEDS_TEXT];
     va_list arguments;
     pthread_mutex_lock(&screen->mutex);
-    lh_progress_wipe(&screen->progress);
+    lh_progress_erase(&screen->progress);
     if (screen->count > 1)
         fprintf(stderr, "learning rate %s, seed %llu%s: ", lh_write_shortest(train_run->run.learning_rate, rate),
-                (unsigned long long)train_run->run.seed, lh_write_seeds_apart(&train_run->run.apart, apart));
+                (unsigned long long)train_run->run.seed, lh_write_seeds_apart(&train_run->run.seeds_apart, apart));
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
@@ -45,19 +45,19 @@ void lh_screen_print_note(lh_train_screen *screen, const lh_train_run *train_run
 }
 
 /* Writes "  validation 0.9300 at lengths 1..40  beyond 0.4100 at length 60". */
-static const char *write_during(const lh_training_view *view, char text[320]) {
+static const char *write_split_accuracies(const lh_training_view *view, char text[320]) {
     size_t used = 0;
     text[0] = 0;
-    for (int i = 0; i < view->during_count && used < 320; i++) {
-        const lh_during *during = &view->during[i];
-        const char *plural = strcmp(during->axis, "length") == 0 ? "s" : ""; /* only the length gets a plural */
-        used += (size_t)snprintf(text + used, 320 - used, "  %s %.4f", during->split, during->accuracy);
-        if (during->first == LH_NO_VALUE || used >= 320) continue;
-        if (during->first == during->last)
-            used += (size_t)snprintf(text + used, 320 - used, " at %.40s %d", during->axis, during->first);
+    for (int i = 0; i < view->split_count && used < 320; i++) {
+        const lh_split_accuracy *split = &view->splits[i];
+        const char *plural = strcmp(split->axis, "length") == 0 ? "s" : ""; /* only the length gets a plural */
+        used += (size_t)snprintf(text + used, 320 - used, "  %s %.4f", split->split, split->accuracy);
+        if (split->first == LH_NO_VALUE || used >= 320) continue;
+        if (split->first == split->last)
+            used += (size_t)snprintf(text + used, 320 - used, " at %.40s %d", split->axis, split->first);
         else
-            used += (size_t)snprintf(text + used, 320 - used, " at %.40s%s %d..%d", during->axis, plural, during->first,
-                                     during->last);
+            used += (size_t)snprintf(text + used, 320 - used, " at %.40s%s %d..%d", split->axis, plural, split->first,
+                                     split->last);
     }
     return text;
 }
@@ -68,7 +68,7 @@ static const char *get_accuracy_name(const lh_spec *spec) {
 }
 
 static void show_run(lh_train_screen *screen, const lh_training_view *view) {
-    char bar[32], remaining[32], during[320], chance[64] = "";
+    char bar[32], remaining[32], split_text[320], chance[64] = "";
     if (view->at_chance_since >= 0)
         snprintf(chance, sizeof chance, "  at chance since step %lld", (long long)view->at_chance_since);
     double seconds = (double)(view->steps - view->step) / view->steps_per_second;
@@ -76,50 +76,50 @@ static void show_run(lh_train_screen *screen, const lh_training_view *view) {
     lh_progress_print(&screen->progress, "%s step %lld/%lld  %.1f steps/s  loss %.4f  %s %.4f%s%s  %s left",
                       lh_progress_write_bar(share, bar), (long long)view->step, (long long)view->steps,
                       view->steps_per_second, view->loss, get_accuracy_name(screen->train_runs[0].spec), view->accuracy,
-                      write_during(view, during), chance, lh_write_duration(seconds, remaining));
+                      write_split_accuracies(view, split_text), chance, lh_write_duration(seconds, remaining));
 }
 
 /* A summary of a group. */
 typedef struct overview {
-    int64_t least, most;          /* least and greatest step of the runs */
-    int64_t done, to_do;          /* steps of all runs in this process: finished, and remaining */
-    double loss[2], accuracy[2];  /* least and greatest */
-    int finished, failed, chance; /* numbers of runs that are over, of those that failed, and of runs at chance */
-    int evaluating, conditions;   /* numbers of runs in evaluation, and of their evaluated conditions */
+    int64_t least_step, greatest_step;   /* least and greatest step of the runs */
+    int64_t done_steps, remaining_steps; /* steps of all runs in this process: finished, and remaining */
+    double loss[2], accuracy[2];         /* least and greatest */
+    int finished, failed, at_chance; /* numbers of runs that are over, of those that failed, and of runs at chance */
+    int evaluating, conditions;      /* numbers of runs in evaluation, and of their evaluated conditions */
 } overview;
 
-static void widen(double range[2], double x) {
+static void extend_range(double range[2], double x) {
     if (isnan(x)) return;
     range[0] = isnan(range[0]) || x < range[0] ? x : range[0];
     range[1] = isnan(range[1]) || x > range[1] ? x : range[1];
 }
 
 static overview summarise(const lh_train_screen *screen) {
-    overview summary = {.least = INT64_MAX, .loss = {NAN, NAN}, .accuracy = {NAN, NAN}};
+    overview summary = {.least_step = INT64_MAX, .loss = {NAN, NAN}, .accuracy = {NAN, NAN}};
     for (int i = 0; i < screen->count; i++) {
         const lh_train_run *train_run = &screen->train_runs[i];
-        const lh_shown *shown = &screen->shown[i];
-        const lh_training_view *view = &shown->view;
-        if (shown->phase == LH_IS_OVER) {
+        const lh_display *display = &screen->displays[i];
+        const lh_training_view *view = &display->view;
+        if (display->phase == LH_IS_OVER) {
             summary.finished++;
             summary.failed += train_run->status != LH_OK && train_run->status != LH_STOPPED;
         }
-        if (shown->phase == LH_EVALUATES) {
+        if (display->phase == LH_EVALUATES) {
             summary.evaluating++;
-            summary.conditions += shown->evaluated;
+            summary.conditions += display->evaluated;
         }
-        if (shown->phase == LH_WAITS) {
-            summary.least = 0;
-            summary.to_do += train_run->flags->steps;
+        if (display->phase == LH_WAITS) {
+            summary.least_step = 0;
+            summary.remaining_steps += train_run->flags->steps;
             continue;
         }
-        summary.least = view->step < summary.least ? view->step : summary.least;
-        summary.most = view->step > summary.most ? view->step : summary.most;
-        summary.done += view->step - train_run->first_step;
-        if (shown->phase == LH_TRAINS) summary.to_do += view->steps - view->step;
-        summary.chance += view->at_chance_since >= 0;
-        widen(summary.loss, view->loss);
-        widen(summary.accuracy, view->accuracy);
+        summary.least_step = view->step < summary.least_step ? view->step : summary.least_step;
+        summary.greatest_step = view->step > summary.greatest_step ? view->step : summary.greatest_step;
+        summary.done_steps += view->step - train_run->first_step;
+        if (display->phase == LH_TRAINS) summary.remaining_steps += view->steps - view->step;
+        summary.at_chance += view->at_chance_since >= 0;
+        extend_range(summary.loss, view->loss);
+        extend_range(summary.accuracy, view->accuracy);
     }
     return summary;
 }
@@ -127,10 +127,10 @@ static overview summarise(const lh_train_screen *screen) {
 static void show_group(lh_train_screen *screen) {
     overview summary = summarise(screen);
     char bar[32], remaining[32], extra[160] = "";
-    double rate = (double)summary.done / lh_progress_get_seconds(&screen->progress);
+    double rate = (double)summary.done_steps / lh_progress_get_seconds(&screen->progress);
     double steps = (double)screen->train_runs[0].flags->steps * screen->count;
     size_t used = 0;
-    if (summary.chance > 0) used += (size_t)snprintf(extra, sizeof extra, "  %d at chance", summary.chance);
+    if (summary.at_chance > 0) used += (size_t)snprintf(extra, sizeof extra, "  %d at chance", summary.at_chance);
     if (summary.evaluating > 0)
         used += (size_t)snprintf(extra + used, sizeof extra - used, "  %d evaluating (%d conditions)",
                                  summary.evaluating, summary.conditions);
@@ -140,37 +140,37 @@ static void show_group(lh_train_screen *screen) {
     lh_progress_print(&screen->progress,
                       "%s %d runs  step %lld to %lld of %lld  %.1f model-steps/s  loss %.4g to %.4g  "
                       "%s %.4f to %.4f%s  %s left",
-                      lh_progress_write_bar(steps > 0 ? 1.0 - (double)summary.to_do / steps : 1.0, bar), screen->count,
-                      (long long)summary.least, (long long)summary.most, (long long)screen->train_runs[0].flags->steps,
-                      rate, summary.loss[0], summary.loss[1], get_accuracy_name(screen->train_runs[0].spec),
-                      summary.accuracy[0], summary.accuracy[1], extra,
-                      lh_write_duration((double)summary.to_do / rate, remaining));
+                      lh_progress_write_bar(steps > 0 ? 1.0 - (double)summary.remaining_steps / steps : 1.0, bar),
+                      screen->count, (long long)summary.least_step, (long long)summary.greatest_step,
+                      (long long)screen->train_runs[0].flags->steps, rate, summary.loss[0], summary.loss[1],
+                      get_accuracy_name(screen->train_runs[0].spec), summary.accuracy[0], summary.accuracy[1], extra,
+                      lh_write_duration((double)summary.remaining_steps / rate, remaining));
 }
 
 void lh_screen_show_start(lh_train_screen *screen, const lh_train_run *train_run) {
     pthread_mutex_lock(&screen->mutex);
-    lh_shown *shown = get_display(screen, train_run);
-    shown->view.step = train_run->first_step;
-    shown->view.steps = train_run->flags->steps;
-    shown->phase = LH_TRAINS;
+    lh_display *display = get_display(screen, train_run);
+    display->view.step = train_run->first_step;
+    display->view.steps = train_run->flags->steps;
+    display->phase = LH_TRAINS;
     pthread_mutex_unlock(&screen->mutex);
 }
 
 void lh_screen_update(void *context, const lh_training_view *view) {
     lh_train_run *train_run = context;
     lh_train_screen *screen = train_run->screen;
-    bool last = view->step == view->steps;
+    bool is_last = view->step == view->steps;
     if (view->warning != NULL) {
         lh_screen_print_note(screen, train_run, "warning: %s", view->warning);
         return;
     }
     pthread_mutex_lock(&screen->mutex);
-    lh_shown *shown = get_display(screen, train_run);
-    shown->view = *view;
-    bool due = lh_progress_is_due(&screen->progress, PLAIN_SECONDS);
+    lh_display *display = get_display(screen, train_run);
+    display->view = *view;
+    bool is_due = lh_progress_is_due(&screen->progress, PLAIN_SECONDS);
     if (screen->count > 1) {
-        if (due && lh_progress_get_seconds(&screen->progress) > FIRST_SECONDS) show_group(screen);
-    } else if ((screen->progress.live || view->logged || last) && (last || due)) {
+        if (is_due && lh_progress_get_seconds(&screen->progress) > FIRST_SECONDS) show_group(screen);
+    } else if ((screen->progress.live || view->logged || is_last) && (is_last || is_due)) {
         show_run(screen, view);
     }
     pthread_mutex_unlock(&screen->mutex);
@@ -199,7 +199,7 @@ static const char *write_memory(char text[64]) {
 void lh_screen_show_trained(lh_train_screen *screen, const lh_train_run *train_run) {
     if (screen->count > 1) return;
     char time[32], memory[64];
-    lh_progress_wipe(&screen->progress);
+    lh_progress_erase(&screen->progress);
     printf("%s: step %lld, %lld steps in %s%s\n%s\n", train_run->spec->id, (long long)train_run->last_step,
            (long long)(train_run->last_step - train_run->first_step),
            lh_write_duration(lh_progress_get_seconds(&screen->progress), time), write_memory(memory),
@@ -228,7 +228,7 @@ void lh_screen_show_end(lh_train_screen *screen, const lh_train_run *train_run) 
     bool failed = train_run->status != LH_OK && train_run->status != LH_STOPPED;
     pthread_mutex_lock(&screen->mutex);
     get_display(screen, train_run)->phase = LH_IS_OVER;
-    lh_progress_wipe(&screen->progress);
+    lh_progress_erase(&screen->progress);
     if (screen->count == 1 && train_run->status == LH_OK) {
         if (train_run->flags->overfit > 0)
             printf("%lld examples of length %d: accuracy 1.0000 at step %lld\n", (long long)train_run->flags->overfit,
@@ -271,7 +271,7 @@ static void print_score(const lh_train_run *train_run, const char *split, int wi
 static const char *write_seeds(const lh_run *run, char text[24 + LH_SEEDS_TEXT]) {
     char apart[LH_SEEDS_TEXT];
     snprintf(text, 24 + LH_SEEDS_TEXT, "%llu%s", (unsigned long long)run->seed,
-             lh_write_seeds_apart(&run->apart, apart));
+             lh_write_seeds_apart(&run->seeds_apart, apart));
     return text;
 }
 
@@ -302,7 +302,7 @@ void lh_screen_print_summary(lh_train_screen *screen) {
     putchar('\n');
     for (int i = 0; i < screen->count; i++) {
         const lh_train_run *train_run = &screen->train_runs[i];
-        const lh_training_view *view = &screen->shown[i].view;
+        const lh_training_view *view = &screen->displays[i].view;
         printf("%-13s %*s %10lld", lh_write_shortest(train_run->run.learning_rate, rate), seed_width,
                write_seeds(&train_run->run, seed), (long long)train_run->last_step);
         if (!isnan(view->loss)) printf(" %10.4g %10.4f", view->loss, view->accuracy);

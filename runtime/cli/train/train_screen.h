@@ -9,15 +9,15 @@
 
 typedef enum lh_phase { LH_WAITS, LH_TRAINS, LH_EVALUATES, LH_IS_OVER } lh_phase;
 
-typedef struct lh_shown {
+typedef struct lh_display {
     lh_training_view view; /* the latest view of the run; its loss is NaN before the first */
     lh_phase phase;
     int evaluated; /* conditions evaluated so far */
-} lh_shown;
+} lh_display;
 
 typedef struct lh_train_screen {
     lh_train_run *train_runs;
-    lh_shown *shown; /* [count] */
+    lh_display *displays; /* [count] */
     int count;
     lh_progress progress;
     pthread_mutex_t mutex;

@@ -45,9 +45,10 @@ static int64_t count_runs(const lh_train_flags *f) {
     return count;
 }
 
-static lh_status check_flags(const lh_train_flags *f, bool seed_given, bool seeds_given, lh_error *error) {
+static lh_status check_flags(const lh_train_flags *f, bool has_seed, bool has_seeds, lh_error *error) {
     int64_t count = count_runs(f);
-    if (seed_given && seeds_given) return lh_fail(error, LH_ERR_USAGE, "--seed and --seeds exclude each other");
+    if (has_seed && has_seeds)
+        return lh_fail(error, LH_ERR_USAGE, "--seed and --seeds exclude each other; leave out one of them");
     if (count > MOST_RUNS)
         return lh_fail(error, LH_ERR_USAGE,
                        "--seeds, --seeds-..., --learning-rate: %lld runs\n  expected: at most %d at once",
@@ -57,7 +58,8 @@ static lh_status check_flags(const lh_train_flags *f, bool seed_given, bool seed
                        "--seeds-init: the initial values are those of the file %s\n"
                        "  expected: --seeds-init without --init, and a spec without init",
                        f->init);
-    if (f->resume && f->overwrite) return lh_fail(error, LH_ERR_USAGE, "--resume and --overwrite exclude each other");
+    if (f->resume && f->overwrite)
+        return lh_fail(error, LH_ERR_USAGE, "--resume and --overwrite exclude each other; leave out one of them");
     if (f->missing && (f->overwrite || f->overfit > 0))
         return lh_fail(error, LH_ERR_USAGE, "--missing cannot be used together with --overwrite or --overfit");
     return LH_OK;
@@ -68,7 +70,7 @@ static lh_status check_flags(const lh_train_flags *f, bool seed_given, bool seed
 static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh_error *error) {
     const lh_train_defaults *train = &cli->spec->train;
     int64_t seed = 0;
-    bool seed_given = false, seeds_given = false;
+    bool has_seed = false, has_seeds = false;
     *f = (lh_train_flags){.steps = train->steps,
                           .log_every = train->log_every,
                           .checkpoint_every = train->checkpoint_every,
@@ -78,9 +80,9 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
                           .device = "cpu"};
     const lh_option options[] = {
         {"--steps", LH_OPTION_INTEGER, &f->steps, 0, 4294967295.0, NULL, "N", "train up to this step"},
-        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, &seed_given, "S",
+        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, &has_seed, "S",
          "seed of initial values, data, dropout (0)"},
-        {"--seeds", LH_OPTION_RANGE, &f->seeds, 0, LH_LARGEST_SEED, &seeds_given, "A:B",
+        {"--seeds", LH_OPTION_RANGE, &f->seeds, 0, LH_LARGEST_SEED, &has_seeds, "A:B",
          "one run for each seed from A to B"},
         {"--seeds-init", LH_OPTION_RANGE, &f->part_seeds[LH_SEED_INIT], 0, LH_LARGEST_SEED,
          &f->has_part_seeds[LH_SEED_INIT], "A:B", "seeds of initial values alone (each run's seed)"},
@@ -105,10 +107,10 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
     };
     lh_status status = lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
     if (status != LH_OK || *done) return status;
-    if (!seeds_given) f->seeds = (lh_option_range){seed, seed};
+    if (!has_seeds) f->seeds = (lh_option_range){seed, seed};
     f->resume = f->resume || f->missing;
-    status = check_flags(f, seed_given, seeds_given, error);
-    f->group = seeds_given || (status == LH_OK && count_runs(f) > 1);
+    status = check_flags(f, has_seed, has_seeds, error);
+    f->group = has_seeds || (status == LH_OK && count_runs(f) > 1);
     return status;
 }
 
@@ -175,8 +177,8 @@ static void set_seeds(lh_run *run, const lh_train_flags *flags, int64_t index) {
     run->seed = (uint64_t)(flags->seeds.first + index);
     for (int part = 0; part < LH_SEED_PARTS; part++) {
         if (!flags->has_part_seeds[part] || (uint64_t)part_seed[part] == run->seed) continue;
-        run->apart.is_apart[part] = true;
-        run->apart.seed[part] = (uint64_t)part_seed[part];
+        run->seeds_apart.is_apart[part] = true;
+        run->seeds_apart.seed[part] = (uint64_t)part_seed[part];
     }
 }
 
@@ -196,16 +198,16 @@ static void list_runs(lh_train_run *train_runs, lh_train_screen *screen, const l
 
 /* For --missing: claims the runs that are not finished, not locked by another process and not behind a symbolic link;
  * removes all other runs from the list. */
-static lh_status keep_missing(lh_train_run *train_runs, int *count, lh_error *error) {
+static lh_status claim_missing_runs(lh_train_run *train_runs, int *count, lh_error *error) {
     int kept_count = 0, finished = 0, all = *count;
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < all; i++) {
         bool done = false;
         lh_train_run train_run = train_runs[i];
         status = lh_train_run_claim(&train_run, error);
-        if (status != LH_OK && (train_run.run.lock == LH_LOCK_HELD || train_run.run.linked)) {
+        if (status != LH_OK && (train_run.run.lock == LH_LOCK_HELD || train_run.run.has_link)) {
             fprintf(stderr, "%s: %s; left out\n", train_run.run.directory,
-                    train_run.run.linked ? "is behind a symbolic link" : "another process uses this folder");
+                    train_run.run.has_link ? "is behind a symbolic link" : "another process uses this folder");
             status = LH_OK;
             continue;
         }
@@ -228,13 +230,13 @@ static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh
     if (corpus == NULL) return LH_OK;
     int n = lh_overfit_get_length(spec);
     long long batches = (long long)lh_count_epoch_batches(corpus, spec->train.batch);
-    if (flags->overfit > lh_dataset_count_examples(&corpus->train, n))
+    long long most = (long long)lh_dataset_count_examples(&corpus->train, n);
+    if (flags->overfit > most)
         return lh_fail(error, LH_ERR_INPUT,
                        "--overfit %lld: %s has %lld examples of its longest shape, %d and %d tokens\n"
-                       "  expected: at most this number",
-                       (long long)flags->overfit, corpus->train.path,
-                       (long long)lh_dataset_count_examples(&corpus->train, n), lh_get_input_length(spec, n),
-                       lh_get_output_length(spec, n));
+                       "  expected: at most %lld",
+                       (long long)flags->overfit, corpus->train.path, most, lh_get_input_length(spec, n),
+                       lh_get_output_length(spec, n), most);
     fprintf(stderr, "%s: %lld examples in %s; an epoch is %lld batches, %lld steps are %.4g epochs\n", spec->id,
             (long long)corpus->train.count, corpus->train.path, batches, (long long)flags->steps,
             (double)flags->steps / (double)batches);
@@ -353,7 +355,7 @@ static lh_status train_all(const lh_target *target, const lh_train_run *common, 
     lh_train_run *train_runs = calloc((size_t)count, sizeof *train_runs);
     if (train_runs == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
     list_runs(train_runs, &screen, common);
-    lh_status status = common->flags->missing ? keep_missing(train_runs, &count, error) : LH_OK;
+    lh_status status = common->flags->missing ? claim_missing_runs(train_runs, &count, error) : LH_OK;
     if (status == LH_OK && count > 0) status = train_on_screen(target, train_runs, &screen, count, threads, error);
     for (int i = 0; i < count; i++) lh_train_run_close(&train_runs[i]);
     free(train_runs);
@@ -366,16 +368,16 @@ static lh_status train(const lh_cli *cli, const lh_target *target, const lh_trai
     if (status == LH_OK) status = check_schedule(&target->spec, flags, error);
     if (status == LH_OK) status = check_init(&target->spec, flags, error);
     if (status != LH_OK) return status;
-    char *words = write_flags(cli);
-    if (words == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the command line");
+    char *flags_text = write_flags(cli);
+    if (flags_text == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the command line");
     lh_train_run common = {
         .spec = &target->spec,
         .flags = flags,
         .stop = lh_catch_signals(),
-        .run = {.spec = &target->spec, .root = flags->out, .flags = words, .overfit = (int)flags->overfit},
+        .run = {.spec = &target->spec, .root = flags->out, .flags = flags_text, .overfit = (int)flags->overfit},
     };
     status = train_all(target, &common, (int)count_runs(flags), lh_cli_count_threads(flags->threads), error);
-    free(words);
+    free(flags_text);
     return status;
 }
 

@@ -8,13 +8,13 @@
 #include "runtime/cuda/image.h"
 
 /* A device of this machine and the program's code for it. */
-typedef struct facts {
+typedef struct device_facts {
     char name[128];
     int architecture, multiprocessors, driver_version; /* architecture: 90 for sm_90 */
-    lh_status fits;                                    /* LH_OK: the device can run the program */
+    lh_status status;                                  /* LH_OK: the device can run the program */
     const lh_cuda_image *image;                        /* NULL: the source, which must be compiled here */
     lh_error problem;                                  /* reason why the device cannot run the program */
-} facts;
+} device_facts;
 
 static lh_status count_devices(const lh_cuda_driver **driver, int *count, lh_error *error) {
     *count = 0;
@@ -23,10 +23,10 @@ static lh_status count_devices(const lh_cuda_driver **driver, int *count, lh_err
     return lh_cuda_check(*driver, (*driver)->cuDeviceGetCount(count), "cuDeviceGetCount", error);
 }
 
-static void read_device(const lh_cuda_driver *driver, const lh_cuda_program *program, int ordinal, facts *f) {
+static void read_device(const lh_cuda_driver *driver, const lh_cuda_program *program, int ordinal, device_facts *f) {
     CUdevice handle;
     int major = 0, minor = 0;
-    *f = (facts){.fits = LH_OK};
+    *f = (device_facts){.status = LH_OK};
     CUresult result = driver->cuDeviceGet(&handle, ordinal);
     if (result == 0) result = driver->cuDriverGetVersion(&f->driver_version);
     if (result == 0) result = driver->cuDeviceGetName(f->name, sizeof f->name, handle);
@@ -34,25 +34,28 @@ static void read_device(const lh_cuda_driver *driver, const lh_cuda_program *pro
     if (result == 0) result = driver->cuDeviceGetAttribute(&minor, LH_CUDA_MINOR, handle);
     if (result == 0) result = driver->cuDeviceGetAttribute(&f->multiprocessors, LH_CUDA_MULTIPROCESSORS, handle);
     f->architecture = 10 * major + minor;
-    f->fits = lh_cuda_check(driver, result, "the query of a device", &f->problem);
-    if (f->fits == LH_OK && f->architecture < program->least_architecture)
-        f->fits =
+    f->status = lh_cuda_check(driver, result, "the query of a device", &f->problem);
+    if (f->status == LH_OK && f->architecture < program->least_architecture)
+        f->status =
             lh_fail(&f->problem, LH_ERR_ENVIRONMENT, "this program needs sm_%d or later", program->least_architecture);
-    if (f->fits == LH_OK) f->fits = lh_cuda_choose(program, f->architecture, f->driver_version, &f->image, &f->problem);
+    if (f->status == LH_OK)
+        f->status = lh_cuda_choose_image(program, f->architecture, f->driver_version, &f->image, &f->problem);
 }
 
-static const char *name_image(const facts *f) { return f->image != NULL ? f->image->architecture : "source"; }
+static const char *get_image_name(const device_facts *f) {
+    return f->image != NULL ? f->image->architecture : "source";
+}
 
-static bool is_machine(const lh_cuda_image *image) { return strncmp(image->architecture, "sm_", 3) == 0; }
+static bool is_machine_code(const lh_cuda_image *image) { return strncmp(image->architecture, "sm_", 3) == 0; }
 
-/* --- JSON ------------------------------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
-void lh_info_put_images(FILE *out, const lh_cuda_program *program, bool machine) {
+void lh_info_put_images(FILE *out, const lh_cuda_program *program, bool wants_machine_code) {
     const char *separator = "";
     putc('[', out);
     for (const lh_cuda_image *image = program != NULL ? program->images : NULL;
          image != NULL && image->architecture != NULL; image++) {
-        if (is_machine(image) != machine) continue;
+        if (is_machine_code(image) != wants_machine_code) continue;
         fputs(separator, out);
         lh_json_quote(out, image->architecture);
         separator = ",";
@@ -68,7 +71,7 @@ static void put_text(lh_json *json, const char *key, const char *text) {
 static void put_devices(FILE *out, const lh_cuda_driver *driver, const lh_cuda_program *program, int count) {
     putc('[', out);
     for (int i = 0; i < count; i++) {
-        facts f;
+        device_facts f;
         lh_json json;
         char architecture[16];
         read_device(driver, program, i, &f);
@@ -78,25 +81,25 @@ static void put_devices(FILE *out, const lh_cuda_driver *driver, const lh_cuda_p
         lh_json_string(&json, "name", f.name);
         lh_json_string(&json, "architecture", architecture);
         lh_json_integer(&json, "multiprocessors", f.multiprocessors);
-        put_text(&json, "runs", f.fits == LH_OK ? name_image(&f) : NULL);
-        put_text(&json, "problem", f.fits == LH_OK ? NULL : f.problem.text);
+        put_text(&json, "runs", f.status == LH_OK ? get_image_name(&f) : NULL);
+        put_text(&json, "problem", f.status == LH_OK ? NULL : f.problem.text);
         lh_json_end(&json);
     }
     putc(']', out);
 }
 
 /* Prints the least driver for the images of a kind; null if there are none. */
-static void put_driver(lh_json *json, const char *key, const lh_cuda_program *program, bool machine) {
-    int version = lh_cuda_find_least_driver(program, machine), release = lh_cuda_driver_release(version);
+static void put_driver(lh_json *json, const char *key, const lh_cuda_program *program, bool wants_machine_code) {
+    int version = lh_cuda_find_least_driver(program, wants_machine_code), release = lh_cuda_get_driver_release(version);
     char text[LH_CUDA_VERSION_TEXT];
-    lh_json floor;
+    lh_json least;
     lh_json_raw(json, key, version > 0 ? "" : "null");
     if (version == 0) return;
-    lh_json_begin(&floor, json->out);
-    lh_json_string(&floor, "cuda", lh_cuda_version_text(version, text));
-    if (release > 0) lh_json_integer(&floor, "release", release);
-    else lh_json_raw(&floor, "release", "null");
-    lh_json_end(&floor);
+    lh_json_begin(&least, json->out);
+    lh_json_string(&least, "cuda", lh_cuda_write_version(version, text));
+    if (release > 0) lh_json_integer(&least, "release", release);
+    else lh_json_raw(&least, "release", "null");
+    lh_json_end(&least);
 }
 
 static void put_least_driver(FILE *out, const lh_cuda_program *program) {
@@ -136,15 +139,15 @@ void lh_info_put_cuda(FILE *out, const lh_cuda_program *program) {
     lh_json_end(&json);
 }
 
-/* --- text ------------------------------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
 /* Prints the least driver for the program's images; prints nothing if the program has no images. */
 static void print_driver(const lh_cuda_program *program) {
     int machine = lh_cuda_find_least_driver(program, true), ptx = lh_cuda_find_least_driver(program, false);
     char text[LH_CUDA_DRIVER_TEXT];
     if (machine == 0 && ptx == 0) return;
-    printf("%-14s needs a driver of %s", "", lh_cuda_driver_text(machine > 0 ? machine : ptx, text));
-    if (machine > 0 && ptx > machine) printf("; its PTX one of %s", lh_cuda_driver_text(ptx, text));
+    printf("%-14s needs a driver of %s", "", lh_cuda_describe_driver(machine > 0 ? machine : ptx, text));
+    if (machine > 0 && ptx > machine) printf("; its PTX one of %s", lh_cuda_describe_driver(ptx, text));
     printf("\n");
 }
 
@@ -185,10 +188,10 @@ void lh_info_print_cuda(const lh_cuda_program *program) {
         return;
     }
     for (int i = 0; i < count; i++) {
-        facts f;
+        device_facts f;
         read_device(driver, program, i, &f);
         printf("%-14s cuda:%d %s, sm_%d, %d multiprocessors: ", "", i, f.name, f.architecture, f.multiprocessors);
-        if (f.fits == LH_OK) printf("runs %s\n", name_image(&f));
+        if (f.status == LH_OK) printf("runs %s\n", get_image_name(&f));
         else print_problem(f.problem.text);
     }
 }

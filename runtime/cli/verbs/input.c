@@ -133,11 +133,11 @@ static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line,
 /* Reads a list of token ids or names. tokens: space for all of them. */
 static lh_status read_names(const json_t *list, const char *const *names, int symbols, int64_t line, const char *key,
                             uint16_t *tokens, lh_error *error) {
-    char where[32];
+    char location[32];
     lh_alphabet alphabet;
-    snprintf(where, sizeof where, "line %lld", (long long)line);
+    snprintf(location, sizeof location, "line %lld", (long long)line);
     lh_status status = lh_alphabet_open(&alphabet, names, symbols, error);
-    if (status == LH_OK) status = lh_tokens_read(&alphabet, list, where, key, tokens, error);
+    if (status == LH_OK) status = lh_tokens_read(&alphabet, list, location, key, tokens, error);
     lh_alphabet_close(&alphabet);
     return status;
 }
@@ -177,10 +177,10 @@ static int find_stream(const lh_format *format, const char *name) {
 
 /* The range of values that may replace the random values of stream s: from least[s] to range[s] - 1; range[s] 0: the
  * stream has no random values. */
-typedef struct given {
+typedef struct value_ranges {
     const char *name; /* "positions" or "distances" */
     const int *least, *range;
-} given;
+} value_ranges;
 
 static lh_status fail_unsampled(const char *name, int64_t line, lh_error *error) {
     return lh_fail(error, LH_ERR_INPUT,
@@ -189,7 +189,7 @@ static lh_status fail_unsampled(const char *name, int64_t line, lh_error *error)
 }
 
 /* Reads {"<stream>":[...]}, lists for one or more of the model's streams. */
-static lh_status read_streams(json_t *object, const lh_spec *spec, const given *values, int64_t line,
+static lh_status read_streams(json_t *object, const lh_spec *spec, const value_ranges *ranges, int64_t line,
                               lh_input_list *out, lh_error *error) {
     const char *stream;
     json_t *list;
@@ -197,32 +197,32 @@ static lh_status read_streams(json_t *object, const lh_spec *spec, const given *
     if (!json_is_object(object))
         return lh_fail(error, LH_ERR_INPUT,
                        "line %lld: \"%s\" is no object\n  expected: {\"%s\":[...],\"%s\":[...]}, the model's streams",
-                       (long long)line, values->name, spec->format->stream[0].name, spec->format->stream[1].name);
+                       (long long)line, ranges->name, spec->format->stream[0].name, spec->format->stream[1].name);
     json_object_foreach(object, stream, list) {
         int s = find_stream(spec->format, stream);
         if (s == spec->format->streams)
             return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is for \"%.40s\"\n  expected: \"%s\" or \"%s\"",
-                           (long long)line, values->name, stream, spec->format->stream[0].name,
+                           (long long)line, ranges->name, stream, spec->format->stream[0].name,
                            spec->format->stream[1].name);
-        const label field = make_label(spec, values->name, s);
-        status = values->range[s] == 0
+        const label field = make_label(spec, ranges->name, s);
+        status = ranges->range[s] == 0
                      ? fail_unsampled(field.text, line, error)
-                     : read_list(list, field.text, values->least[s], values->range[s], line, &out[s], error);
+                     : read_list(list, field.text, ranges->least[s], ranges->range[s], line, &out[s], error);
         if (status != LH_OK) break;
     }
     return status;
 }
 
 /* Reads the lists of positions or distances of a line, if it has any. */
-static lh_status read_lists(const json_t *object, const lh_spec *spec, const given *values, int64_t line,
+static lh_status read_lists(const json_t *object, const lh_spec *spec, const value_ranges *ranges, int64_t line,
                             lh_input_list *out, lh_error *error) {
-    json_t *lists = json_object_get(object, values->name);
+    json_t *lists = json_object_get(object, ranges->name);
     bool is_sampled = false;
     if (lists == NULL) return LH_OK;
-    for (int s = 0; s < spec->format->streams; s++) is_sampled = is_sampled || values->range[s] > 0;
-    if (!is_sampled) return fail_unsampled(values->name, line, error);
-    if (spec->format->streams > 1) return read_streams(lists, spec, values, line, out, error);
-    return read_list(lists, values->name, *values->least, *values->range, line, out, error);
+    for (int s = 0; s < spec->format->streams; s++) is_sampled = is_sampled || ranges->range[s] > 0;
+    if (!is_sampled) return fail_unsampled(ranges->name, line, error);
+    if (spec->format->streams > 1) return read_streams(lists, spec, ranges, line, out, error);
+    return read_list(lists, ranges->name, *ranges->least, *ranges->range, line, out, error);
 }
 
 static lh_status read_outputs(lh_input *input, const lh_spec *spec, int64_t line, const json_t *value,
@@ -320,7 +320,7 @@ static lh_literal make_literal(const lh_task *task, const uint16_t *tokens, int 
 
 /* Sets the task's answer as the right answer if the input has the form of the task's examples and the requested number
  * of outputs; other inputs get no right answer. */
-static void add_known_answer(lh_input *input, const lh_spec *spec) {
+static void add_task_answer(lh_input *input, const lh_spec *spec) {
     lh_input solved = {.input = NULL};
     lh_error ignored;
     lh_literal literal = make_literal(spec->task, input->input, input->input_length, LH_NO_VALUE);
@@ -337,11 +337,11 @@ static void add_known_answer(lh_input *input, const lh_spec *spec) {
 }
 
 /* Finds the right answer if it is known; with a dataset it determines the number of outputs. */
-static lh_status find_right(lh_input *input, const lh_spec *spec, int64_t line, json_t *object, lh_right right,
-                            lh_error *error) {
+static lh_status find_answer(lh_input *input, const lh_spec *spec, int64_t line, json_t *object,
+                             lh_answer_source source, lh_error *error) {
     lh_status status = read_target(input, spec, line, object, error);
     if (status != LH_OK) return status;
-    if (input->target == NULL && right == LH_IF_KNOWN && spec->task->solve != NULL) add_known_answer(input, spec);
+    if (input->target == NULL && source == LH_LINE_OR_TASK && spec->task->solve != NULL) add_task_answer(input, spec);
     if (input->target == NULL || spec->corpus == NULL) return LH_OK;
     if (input->outputs > 0 && input->outputs != input->target_length)
         return fail_length(line, input->target_length, input->outputs, error);
@@ -357,8 +357,8 @@ static lh_status check_target(const lh_input *input, const lh_spec *spec, int64_
 
 /* ---- whole inputs ---- */
 
-lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_right right,
-                             lh_error *error) {
+lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text,
+                             lh_answer_source source, lh_error *error) {
     json_error_t problem;
     memset(input, 0, sizeof *input);
     lh_status status = check_line_length(line, text, error);
@@ -366,8 +366,8 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
     json_t *object = json_loads(text, 0, &problem);
     if (object == NULL) return fail_line(line, error, problem.text);
     static const int from_zero[LH_MAX_STREAMS];
-    const given positions = {"positions", spec->first_position, spec->position_range};
-    const given distances = {"distances", from_zero, spec->distance_range};
+    const value_ranges positions = {"positions", spec->first_position, spec->position_range};
+    const value_ranges distances = {"distances", from_zero, spec->distance_range};
     status = lh_input_check_keys(object, spec, line, error);
     if (status == LH_OK) status = read_tokens(input, spec, line, json_object_get(object, "input"), error);
     if (status == LH_OK) status = read_lists(object, spec, &positions, line, input->positions, error);
@@ -376,7 +376,7 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
         status = check_distances(&input->distances[s], make_label(spec, "distances", s).text, line, error);
     if (status == LH_OK && spec->corpus != NULL)
         status = read_outputs(input, spec, line, json_object_get(object, "outputs"), error);
-    if (status == LH_OK) status = find_right(input, spec, line, object, right, error);
+    if (status == LH_OK) status = find_answer(input, spec, line, object, source, error);
     json_decref(object);
     if (status == LH_OK) status = find_length(input, spec, line, error);
     return status == LH_OK ? check_target(input, spec, line, error) : status;

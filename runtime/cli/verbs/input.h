@@ -13,8 +13,8 @@ typedef struct lh_input_list {
 } lh_input_list;
 
 typedef struct lh_input {
-    int n;           /* task length; with a dataset the number of a shape (lh_line_shapes, lh_trace_inputs) */
-    int outputs;     /* dataset: number of tokens to predict; 0: not given */
+    int n;           /* task length; with a dataset, the number of a shape (lh_line_shapes, lh_trace_inputs) */
+    int outputs;     /* number of tokens to predict, with a dataset; 0: unspecified */
     uint16_t *input; /* [input_length] tokens */
     int input_length;
     lh_input_list positions[LH_MAX_STREAMS], distances[LH_MAX_STREAMS]; /* distances: 0, then ascending */
@@ -23,9 +23,9 @@ typedef struct lh_input {
     int target_length;
 } lh_input;
 
-/* The source of the right answer. LH_IF_GIVEN: only the line; LH_IF_KNOWN: the line or, if it has none, the task's
+/* The source of the right answer. LH_LINE_ONLY: only the line. LH_LINE_OR_TASK: the line or, if it has none, the task's
  * solution of the input. */
-typedef enum lh_right { LH_IF_GIVEN, LH_IF_KNOWN } lh_right;
+typedef enum lh_answer_source { LH_LINE_ONLY, LH_LINE_OR_TASK } lh_answer_source;
 
 /* A spec for reading lines of inputs. With a dataset its corpus has two shapes: 1 is the shape of the current line, 2
  * is large enough for all lines so far. Without a dataset `spec` is a copy of the original spec. */
@@ -45,8 +45,8 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec);
  * that do not ascend from 0, lists of unequal lengths, a length that the task does not have, or an input that does not
  * determine the place of its answer. With a dataset pass the spec of lh_line_shapes. Call lh_input_free also after an
  * error. */
-lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text, lh_right right,
-                             lh_error *error);
+lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line, const char *text,
+                             lh_answer_source source, lh_error *error);
 
 /* Reads text in symbols of the task's input alphabet. A task that can solve inputs converts the text to the form of its
  * examples. frame: as in lh_literal; LH_NO_VALUE if the task has no such axis. LH_ERR_INPUT also if the input is too

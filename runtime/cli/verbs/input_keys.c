@@ -10,9 +10,9 @@ enum { MOST_NAMES = 6 + LH_MOST_AXES };
 
 /* Lists the names in the order of messages; returns their number. */
 static int list_names(const lh_spec *spec, const char *names[MOST_NAMES]) {
-    static const char *const always[] = {"input", "target", "mask", "positions", "distances"};
+    static const char *const common_keys[] = {"input", "target", "mask", "positions", "distances"};
     int count = 0;
-    for (size_t i = 0; i < sizeof always / sizeof *always; i++) names[count++] = always[i];
+    for (size_t i = 0; i < sizeof common_keys / sizeof *common_keys; i++) names[count++] = common_keys[i];
     if (spec->data != NULL) names[count++] = "outputs";
     for (int i = 0; i < spec->task->axes; i++) names[count++] = spec->task->axis[i];
     return count;
@@ -24,10 +24,10 @@ static lh_status fail_key(const char *key, const char *const *names, int count, 
     snprintf(word, sizeof word, "%s", key);
     for (int i = 0; i < count && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", names[i]);
-    const char *near = lh_find_nearest_name(word, names, count, sizeof *names);
+    const char *nearest = lh_find_nearest_name(word, names, count, sizeof *names);
     return lh_fail(error, LH_ERR_INPUT, "line %lld: there is no \"%s\"\n  expected: %s%s%s%s", (long long)line, word,
-                   list, near != NULL ? "\n  hint: did you mean \"" : "", near != NULL ? near : "",
-                   near != NULL ? "\"?" : "");
+                   list, nearest != NULL ? "\n  hint: did you mean \"" : "", nearest != NULL ? nearest : "",
+                   nearest != NULL ? "\"?" : "");
 }
 
 lh_status lh_input_check_keys(json_t *object, const lh_spec *spec, int64_t line, lh_error *error) {

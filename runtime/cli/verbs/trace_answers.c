@@ -17,7 +17,7 @@ typedef struct trace_answer {
     int inputs, labels;     /* numbers of input tokens and labels */
     const int32_t *answer;  /* [labels] classes; -1 after the end */
     int length;             /* number of answers up to the end */
-    bool known;             /* at least one right answer is known */
+    bool is_known;          /* at least one right answer is known */
     int wrong;              /* number of wrong or missing answers */
 } trace_answer;
 
@@ -34,7 +34,7 @@ static bool is_wrong(const trace_answer *a, int i) { return is_counted(a, i) && 
 static trace_answer find_answer(const lh_traces *traces, const lh_trace_group *group, int draw, int example) {
     const lh_spec *spec = traces->spec;
     const lh_trace_request *request = &traces->request;
-    const lh_traced *answers = lh_traces_find(traces, group, LH_TRACE_ANSWERS);
+    const lh_trace_tensor *answers = lh_traces_find(traces, group, LH_TRACE_ANSWERS);
     int index = lh_find_trace_input(request, group->n, example);
     trace_answer a = {.task = spec->task,
                       .query = &request->inputs[index],
@@ -48,7 +48,7 @@ static trace_answer find_answer(const lh_traces *traces, const lh_trace_group *g
                           (const int32_t *)answers->data + (draw * group->examples + example) * answers->elements};
     for (int i = 0; i < a.labels; i++) {
         a.length += a.answer[i] >= 0;
-        a.known = a.known || is_counted(&a, i);
+        a.is_known = a.is_known || is_counted(&a, i);
         a.wrong += is_wrong(&a, i);
     }
     return a;
@@ -67,7 +67,7 @@ static lh_status write_answer_names(const trace_answer *a, char **out, lh_error 
 
 /* Prints a line with ^ under each wrong symbol if all symbols of both answers are single characters; otherwise prints
  * the places of wrong symbols, from 1. */
-static void mark(const trace_answer *a, char *const text[TEXTS]) {
+static void mark_wrong_symbols(const trace_answer *a, char *const text[TEXTS]) {
     bool are_characters = strlen(text[ANSWER]) == (size_t)a->length && strlen(text[RIGHT]) == (size_t)a->labels;
     int last = 0;
     printf(are_characters ? "        " : "wrong  ");
@@ -82,9 +82,9 @@ static void mark(const trace_answer *a, char *const text[TEXTS]) {
 static void print_text(const trace_answer *a, char *const text[TEXTS]) {
     printf("input   %s\n", text[INPUT]);
     if (a->draws > 1) printf("draw    %d of %d\n", a->draw + 1, a->draws);
-    printf("answer  %s%s\n", text[ANSWER], !a->known ? "" : a->wrong > 0 ? "  wrong" : "  right");
+    printf("answer  %s%s\n", text[ANSWER], !a->is_known ? "" : a->wrong > 0 ? "  wrong" : "  right");
     if (a->wrong == 0) return;
-    mark(a, text);
+    mark_wrong_symbols(a, text);
     printf("right   %s\n", text[RIGHT]);
 }
 
@@ -95,7 +95,7 @@ static void print_json(const trace_answer *a, char *const text[TEXTS]) {
     if (a->draws > 1) lh_json_integer(&line, "draw", a->draw);
     lh_json_string(&line, "input", text[INPUT]);
     lh_json_string(&line, "answer", text[ANSWER]);
-    lh_json_raw(&line, "right", !a->known ? "null" : a->wrong > 0 ? "false" : "true");
+    lh_json_raw(&line, "right", !a->is_known ? "null" : a->wrong > 0 ? "false" : "true");
     if (a->wrong > 0) {
         lh_json_string(&line, "target", text[RIGHT]);
         lh_json_raw(&line, "wrong", "[");
@@ -106,7 +106,7 @@ static void print_json(const trace_answer *a, char *const text[TEXTS]) {
     lh_json_end_line(&line);
 }
 
-static lh_status print_one(const trace_answer *a, bool json, lh_error *error) {
+static lh_status print_answer(const trace_answer *a, bool json, lh_error *error) {
     const lh_task *task = a->task;
     char *text[TEXTS] = {NULL};
     lh_status status = lh_write_symbols(task->input_symbol, task->input_symbols, a->query->input, NULL, a->inputs,
@@ -128,8 +128,8 @@ lh_status lh_print_answers(const lh_traces *traces, bool json, lh_error *error) 
         for (int i = 0; i < traces->groups[g].examples; i++)
             for (int draw = 0; status == LH_OK && draw < traces->request.draws; draw++) {
                 trace_answer a = find_answer(traces, &traces->groups[g], draw, i);
-                unknown += !a.known;
-                status = print_one(&a, json, error);
+                unknown += !a.is_known;
+                status = print_answer(&a, json, error);
             }
     if (unknown > 0)
         fprintf(stderr, "trace: %s does not know all right answers; other answers are not marked%s\n",

@@ -25,7 +25,7 @@ static int find_or_add_shape(lh_corpus *corpus, const lh_sizes *sizes) {
 
 /* Completes the input that was read last: adds it to the count, also after an error so that it is freed, and makes its
  * query. */
-static void add(lh_trace_inputs *inputs, const lh_line_shapes *lines, lh_status status) {
+static void add_input(lh_trace_inputs *inputs, const lh_line_shapes *lines, lh_status status) {
     lh_input *input = &inputs->list[inputs->count];
     if (status == LH_OK && lines->spec.corpus != NULL) input->n = find_or_add_shape(&inputs->corpus, &lines->sizes[0]);
     inputs->right[inputs->count] = (lh_right_answer){input->target, input->mask};
@@ -42,8 +42,8 @@ static lh_status read_lines(lh_trace_inputs *inputs, const lh_spec *spec, const 
         number++;
         if (is_blank(line)) continue;
         lh_status status =
-            lh_input_read_json(&inputs->list[inputs->count], &lines.spec, number, line, LH_IF_KNOWN, &problem);
-        add(inputs, &lines, status);
+            lh_input_read_json(&inputs->list[inputs->count], &lines.spec, number, line, LH_LINE_OR_TASK, &problem);
+        add_input(inputs, &lines, status);
         if (status != LH_OK) return lh_fail(error, status, "%s: %s", path, problem.text);
     }
     return inputs->count > 0 ? LH_OK
@@ -76,15 +76,15 @@ lh_status lh_trace_inputs_read(lh_trace_inputs *inputs, const lh_spec *spec, con
     return status;
 }
 
-lh_status lh_trace_inputs_take(lh_trace_inputs *inputs, const lh_spec *spec, const lh_option_texts *texts, int frame,
-                               lh_error *error) {
+lh_status lh_trace_inputs_read_texts(lh_trace_inputs *inputs, const lh_spec *spec, const lh_option_texts *texts,
+                                     int frame, lh_error *error) {
     lh_line_shapes lines;
     lh_status status = allocate_inputs(inputs, spec, (size_t)texts->count, error);
     lh_line_shapes_open(&lines, spec);
     for (int i = 0; status == LH_OK && i < texts->count; i++) {
         lh_error problem = {""};
         status = lh_input_read_literal(&inputs->list[i], &lines.spec, i + 1, texts->list[i], frame, &problem);
-        add(inputs, &lines, status);
+        add_input(inputs, &lines, status);
         if (status != LH_OK) return lh_fail(error, status, "--text: %s", problem.text);
     }
     return status;

@@ -20,8 +20,8 @@ typedef struct lh_trace_inputs {
 lh_status lh_trace_inputs_read(lh_trace_inputs *inputs, const lh_spec *spec, const char *path, lh_error *error);
 
 /* Reads inputs from texts, in frames of `frame` places (lh_literal.frame). Messages number the texts as lines. */
-lh_status lh_trace_inputs_take(lh_trace_inputs *inputs, const lh_spec *spec, const lh_option_texts *texts, int frame,
-                               lh_error *error);
+lh_status lh_trace_inputs_read_texts(lh_trace_inputs *inputs, const lh_spec *spec, const lh_option_texts *texts,
+                                     int frame, lh_error *error);
 
 void lh_trace_inputs_free(lh_trace_inputs *inputs);
 

@@ -88,7 +88,7 @@ static void print_decoding(const lh_bench_decoding *r, bool json) {
     if (!json) {
         printf("decode %5d  answers per second (%d per sequence): %.0f for %d sequences (threads %d), %.0f for one, "
                "%.0f by passes\n",
-               r->length, r->labels, r->batch, r->sequences, r->threads, r->alone, r->passes);
+               r->length, r->labels, r->batch, r->sequences, r->threads, r->single, r->passes);
         return;
     }
     lh_json_begin(&line, stdout);
@@ -98,7 +98,7 @@ static void print_decoding(const lh_bench_decoding *r, bool json) {
     lh_json_integer(&line, "sequences", r->sequences);
     lh_json_integer(&line, "threads", r->threads);
     lh_json_number(&line, "answers_per_second", r->batch);
-    lh_json_number(&line, "answers_per_second_alone", r->alone);
+    lh_json_number(&line, "answers_per_second_alone", r->single);
     lh_json_number(&line, "answers_per_second_by_passes", r->passes);
     lh_json_end_line(&line);
 }
@@ -149,16 +149,16 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
         "For generative models, bench also measures answers per second on the processor: of a batch, and of one "
         "sequence on\n"
         "one thread, with cached keys and values; and with a pass for each answer."};
-    static const int32_t standard[] = {20, 40};
-    lh_option_lengths lengths = {.lengths = {standard, 2, 0, 0, 0}};
+    static const int32_t default_lengths[] = {20, 40};
+    lh_option_lengths lengths = {.lengths = {default_lengths, 2, 0, 0, 0}};
     int64_t threads = 0, replicas = 0;
     double seconds = 3.0;
     const char *device = "cpu", *mode = NULL;
     unsigned modes;
     int64_t windows = LH_BENCH_WINDOWS;
-    bool json = false, given = false, done;
+    bool json = false, has_lengths = false, done;
     const lh_option options[] = {
-        {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, &given, "A,B,...", "task lengths (20,40)"},
+        {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, &has_lengths, "A,B,...", "task lengths (20,40)"},
         {"--mode", LH_OPTION_TEXT, &mode, 0, 0, NULL, "MODE", "only train or only eval (both, and decoding)"},
         {"--seconds", LH_OPTION_NUMBER, &seconds, 0.01, 3600, NULL, "N", "seconds per mode and length (3)"},
         {"--windows", LH_OPTION_INTEGER, &windows, 1, LH_BENCH_WINDOWS, NULL, "N", "time windows for medians (9)"},
@@ -174,7 +174,7 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     lh_target target;
     status = lh_target_open(&target, cli->spec, device, error);
     if (status != LH_OK) return status;
-    status = lh_data_files_choose_shapes(cli->spec, &lengths, given, error);
+    status = lh_data_files_choose_shapes(cli->spec, &lengths, has_lengths, error);
     if (status == LH_OK) status = lh_check_limit(cli->spec, &lengths.lengths, error);
     if (status == LH_OK && !json) print_head(&target);
     lh_bench_request request = {.target = &target,

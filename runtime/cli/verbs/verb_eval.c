@@ -13,7 +13,7 @@
 typedef struct flags {
     const char *checkpoint, *per_example, *wrong, *out, *device, *splits, *by, *order, *decoding, *metric;
     lh_option_lengths lengths, passes;
-    bool lengths_given, passes_given, examples_given, validation, places, resume, finds_reach;
+    bool has_lengths, has_passes, has_examples, validation, places, resume, finds_reach;
     double level; /* of --reach */
     int64_t examples, batch, draws, seed, threads;
 } flags;
@@ -44,10 +44,10 @@ static lh_status set_validation(const lh_spec *spec, flags *f, lh_error *error) 
             "from the lengths",
             f->splits);
     f->validation = true;
-    if (!f->lengths_given && eval->validation_examples == 0)
+    if (!f->has_lengths && eval->validation_examples == 0)
         return lh_fail(error, LH_ERR_USAGE, "--lengths: missing; the spec has no eval.validation");
-    if (!f->lengths_given) f->lengths.lengths = eval->validation_lengths;
-    if (!f->examples_given && eval->validation_examples > 0) f->examples = eval->validation_examples;
+    if (!f->has_lengths) f->lengths.lengths = eval->validation_lengths;
+    if (!f->has_examples && eval->validation_examples > 0) f->examples = eval->validation_examples;
     return LH_OK;
 }
 
@@ -63,13 +63,13 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
     f->passes.lengths = eval->passes;
     const lh_option options[] = {
         {"--checkpoint", LH_OPTION_TEXT, &f->checkpoint, 0, 0, NULL, "FILE", "checkpoint (required)"},
-        {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, &f->lengths_given, "A:B[:STEP]",
+        {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, &f->has_lengths, "A:B[:STEP]",
          "task lengths, or a list: 41,50,60 (the spec's)"},
         {"--splits", LH_OPTION_TEXT, &f->splits, 0, 0, NULL, "NAMES",
          "sets from train,test,validation (the spec's); for a sampled task validation, its stream"},
         {"--by", LH_OPTION_TEXT, &f->by, 0, 0, NULL, "AXES",
          "axes of a set of examples: length, and those of the task (the spec's)"},
-        {"--examples", LH_OPTION_COUNT, &f->examples, 1, 1e7, &f->examples_given, "N",
+        {"--examples", LH_OPTION_COUNT, &f->examples, 1, 1e7, &f->has_examples, "N",
          "examples per condition, or all (the spec's)"},
         {"--order", LH_OPTION_TEXT, &f->order, 0, 0, NULL, "hash|file", "order in a set of examples (the spec's)"},
         {"--batch", LH_OPTION_INTEGER, &f->batch, 0, 1e7, NULL, "N", "examples that share a draw; 0: all (the spec's)"},
@@ -78,7 +78,7 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
          "greedy or teacher_forced, for generative models (the spec's)"},
         {"--places", LH_OPTION_SWITCH, &f->places, 0, 0, NULL, NULL,
          "also count right answers by place in the target, and first errors (the spec's)"},
-        {"--passes", LH_OPTION_LENGTHS, &f->passes, 0, 0, &f->passes_given, "A:B[:STEP]",
+        {"--passes", LH_OPTION_LENGTHS, &f->passes, 0, 0, &f->has_passes, "A:B[:STEP]",
          "numbers of passes of a model with loops, or a list: 4,8,16 (the spec's)"},
         {"--reach", LH_OPTION_NUMBER, &f->level, 0, 1, &f->finds_reach, "LEVEL",
          "find the length above which the exact match stays below this level, such as 0.9"},
@@ -100,8 +100,8 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
 }
 
 static lh_status check_decoding(const lh_spec *spec, const char *name, lh_error *error) {
-    bool known = name == NULL || strcmp(name, lh_greedy) == 0 || strcmp(name, lh_teacher_forced) == 0;
-    if (name == NULL || (known && spec->format->teacher_forced)) return LH_OK;
+    bool is_valid = name == NULL || strcmp(name, lh_greedy) == 0 || strcmp(name, lh_teacher_forced) == 0;
+    if (name == NULL || (is_valid && spec->format->teacher_forced)) return LH_OK;
     return lh_fail(error, LH_ERR_USAGE, "--decoding: %.80s\n  expected: %s", name,
                    spec->format->teacher_forced ? "greedy or teacher_forced"
                                                 : "no such flag: an encoder computes all answers in one pass");
@@ -123,10 +123,10 @@ static bool has_name(const char *list, const char *name) {
 /* Reads --by: all values of the named axes, in the order that eval.by of a spec has, too. */
 static lh_status read_by(const flags *f, const lh_spec *spec, lh_by *by, lh_error *error) {
     const lh_task *task = spec->task;
-    char known[512] = "";
+    char axis_names[512] = "";
     int names = 1;
     *by = (lh_by){.count = 0};
-    if (spec->corpus == NULL || f->lengths_given)
+    if (spec->corpus == NULL || f->has_lengths)
         return lh_fail(error, LH_ERR_USAGE, "--by: %s\n  expected: %s",
                        spec->corpus == NULL ? "this task samples its examples, which differ in length alone"
                                             : "--lengths already groups the examples, by length",
@@ -134,8 +134,8 @@ static lh_status read_by(const flags *f, const lh_spec *spec, lh_by *by, lh_erro
     for (const char *c = f->by; *c != 0; c++) names += *c == ',';
     for (int axis = LH_BY_LENGTH; axis < task->axes; axis++) {
         const char *name = axis == LH_BY_LENGTH ? spec->eval.axis : task->axis[axis];
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", used > 0 ? ", " : "", name);
+        size_t used = strlen(axis_names);
+        snprintf(axis_names + used, sizeof axis_names - used, "%s%s", used > 0 ? ", " : "", name);
         if (has_name(f->by, name) && by->count < LH_MOST_AXES) {
             by->axes[by->count].axis = axis;
             by->axes[by->count++].all = true;
@@ -143,13 +143,13 @@ static lh_status read_by(const flags *f, const lh_spec *spec, lh_by *by, lh_erro
     }
     if (by->count == names) return LH_OK;
     return lh_fail(error, LH_ERR_USAGE, "--by: %.80s\n  expected: at most %d of %s, each once", f->by, LH_MOST_AXES,
-                   known);
+                   axis_names);
 }
 
 /* With a dataset, makes the groups of examples to evaluate, by the flags or else by the spec. Refuses --order and --by
  * without a dataset. */
 static lh_status open_groups(const flags *f, const lh_spec *spec, lh_groups *groups, lh_error *error) {
-    lh_by by = f->lengths_given ? (lh_by){1, {{LH_BY_LENGTH, false, f->lengths.lengths}}} : spec->eval.by;
+    lh_by by = f->has_lengths ? (lh_by){1, {{LH_BY_LENGTH, false, f->lengths.lengths}}} : spec->eval.by;
     if (f->by != NULL && read_by(f, spec, &by, error) != LH_OK) return LH_ERR_USAGE;
     unsigned sets = f->splits != NULL ? lh_sets_parse(f->splits) : spec->eval.sets;
     if (f->splits != NULL && spec->corpus != NULL && sets == 0)
@@ -164,18 +164,19 @@ static lh_status open_groups(const flags *f, const lh_spec *spec, lh_groups *gro
 static const char *get_metric(const flags *f) { return f->metric != NULL ? f->metric : "exact_match"; }
 
 static lh_status check_reach(const lh_spec *spec, const flags *f, lh_error *error) {
-    bool known = strcmp(get_metric(f), "exact_match") == 0 || strcmp(get_metric(f), "accuracy") == 0;
-    if (!known) return lh_fail(error, LH_ERR_USAGE, "--metric: %.80s\n  expected: exact_match or accuracy", f->metric);
+    bool is_known_metric = strcmp(get_metric(f), "exact_match") == 0 || strcmp(get_metric(f), "accuracy") == 0;
+    if (!is_known_metric)
+        return lh_fail(error, LH_ERR_USAGE, "--metric: %.80s\n  expected: exact_match or accuracy", f->metric);
     if (f->metric != NULL && !f->finds_reach)
         return lh_fail(error, LH_ERR_USAGE, "--metric: is the metric of --reach, which is missing");
     if (f->finds_reach && spec->corpus != NULL)
         return lh_fail(error, LH_ERR_USAGE,
                        "--reach: the examples of this trainer are in files\n"
                        "  expected: no such flag; ./longhand report shows the reach of evaluated runs");
-    if (f->finds_reach && f->passes_given)
-        return lh_fail(error, LH_ERR_USAGE, "--reach and --passes exclude each other");
+    if (f->finds_reach && f->has_passes)
+        return lh_fail(error, LH_ERR_USAGE, "--reach and --passes exclude each other; leave out one of them");
     if (f->finds_reach && (f->per_example != NULL || f->wrong != NULL))
-        return lh_fail(error, LH_ERR_USAGE, "--reach and %s exclude each other",
+        return lh_fail(error, LH_ERR_USAGE, "--reach and %s exclude each other; leave out one of them",
                        f->per_example != NULL ? "--per-example" : "--wrong");
     for (int i = 1; f->finds_reach && i < f->lengths.lengths.count; i++)
         if (f->lengths.lengths.list[i] <= f->lengths.lengths.list[i - 1])
@@ -239,7 +240,7 @@ static lh_status evaluate(const flags *f, const lh_groups *groups, lh_engine *en
     lh_status status = f->finds_reach ? lh_find_reach(engine, &request, strcmp(get_metric(f), "accuracy") == 0,
                                                       f->level, results, &reach, error)
                                       : lh_evaluate(engine, &request, results, error);
-    lh_progress_wipe(&progress);
+    lh_progress_erase(&progress);
     if (status == LH_OK) {
         int first = f->finds_reach ? count - reach.evaluated : 0;
         lh_print_evaluation(engine->spec, results + first, count - first);
@@ -267,15 +268,15 @@ static lh_status evaluate_to_files(const flags *f, const lh_groups *groups, lh_e
 
 static lh_status evaluate_in_folder(const flags *f, const lh_groups *groups, lh_engine *engine, lh_error *error) {
     int lock;
-    bool alone;
+    bool is_exclusive;
     char *path = NULL, *folder = get_output_folder(f);
     lh_status status = LH_OK;
     if (folder == NULL || asprintf(&path, "%s/eval.jsonl", folder) < 0)
         status = lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for a path");
     if (status == LH_OK && f->out != NULL) status = lh_make_directories(folder, error);
-    if (status == LH_OK) status = lh_lock_directory(folder, &lock, &alone, error);
+    if (status == LH_OK) status = lh_lock_directory(folder, &lock, &is_exclusive, error);
     if (status == LH_OK) {
-        if (!alone) lh_warn_unlocked(folder);
+        if (!is_exclusive) lh_warn_unlocked(folder);
         status = evaluate_to_files(f, groups, engine, path, error);
         lh_unlock_directory(lock);
     }

@@ -48,11 +48,11 @@ static lh_status check_lengths(const lh_target *target, const lh_lengths *length
 lh_status lh_verb_gradcheck(const lh_cli *cli, lh_error *error) {
     int64_t seed = 0;
     const char *device = "cpu";
-    bool given = false, done;
-    static const int32_t standard[] = {1, 5, 9};
-    lh_option_lengths lengths = {.lengths = {standard, 3, 0, 0, 0}};
+    bool has_lengths = false, done;
+    static const int32_t default_lengths[] = {1, 5, 9};
+    lh_option_lengths lengths = {.lengths = {default_lengths, 3, 0, 0, 0}};
     const lh_option options[] = {
-        {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, &given, "A,B,...", "task lengths (1,5,9)"},
+        {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, &has_lengths, "A,B,...", "task lengths (1,5,9)"},
         {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "seed of parameters, data, dropout (0)"},
         {"--device", LH_OPTION_TEXT, &device, 0, 0, NULL, LH_DEVICE_WORDS},
     };
@@ -66,7 +66,7 @@ lh_status lh_verb_gradcheck(const lh_cli *cli, lh_error *error) {
     lh_target target;
     status = lh_target_open(&target, cli->spec, device, error);
     if (status != LH_OK) return status;
-    status = lh_data_files_choose_shapes(cli->spec, &lengths, given, error);
+    status = lh_data_files_choose_shapes(cli->spec, &lengths, has_lengths, error);
     if (status == LH_OK) status = check_lengths(&target, &lengths.lengths, (uint64_t)seed, error);
     lh_target_close(&target);
     return status;

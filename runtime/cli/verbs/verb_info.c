@@ -53,7 +53,7 @@ static void print_choices(const lh_spec *spec) {
     }
 }
 
-static const char *name_targets(const lh_spec *spec) {
+static const char *get_target_names(const lh_spec *spec) {
     if (spec->cpu == NULL) return spec->cuda != NULL ? "[\"cuda\"]" : "[]";
     return spec->cuda != NULL ? "[\"cpu\",\"cuda\"]" : "[\"cpu\"]";
 }
@@ -75,7 +75,7 @@ static void print_json(const lh_spec *spec, const char *level) {
     lh_json_string(&json, "level", level);
     lh_json_raw(&json, "choices", "");
     put_choices(stdout, spec);
-    lh_json_raw(&json, "targets", name_targets(spec));
+    lh_json_raw(&json, "targets", get_target_names(spec));
     lh_json_raw(&json, "architectures", "");
     lh_info_put_images(stdout, spec->cuda, true);
     lh_json_raw(&json, "cuda", spec->cuda != NULL ? "" : "null");

@@ -9,20 +9,20 @@
 #include "data/symbols/symbols.h"
 #include "eval/decode.h"
 
-/* The state of predictions. Fields from `in` on are of one input. */
+/* The state of predictions. The fields from `input` on belong to one input. */
 typedef struct prediction {
     const lh_spec *spec;
     lh_engine *engine;
     int64_t line, seed; /* number of the line of standard input, from 1; evaluation seed */
     uint32_t example;   /* number of earlier inputs, which selects the random draws of the sequence */
-    lh_input in;
+    lh_input input;
     double *logits;
     uint16_t *answers;
     int length; /* number of answers; fewer than labels if the sequence has ended */
 } prediction;
 
-static lh_status forward(prediction *p, lh_error *error) {
-    int n = p->in.n;
+static lh_status compute_answers(prediction *p, lh_error *error) {
+    int n = p->input.n;
     lh_shape shape = lh_make_shape(p->spec, n, 1);
     int longest = p->spec->corpus != NULL ? 2 : n; /* with a dataset shape 2 of lh_line_shapes */
     lh_lengths lengths = {NULL, 0, n, longest, 1};
@@ -32,7 +32,7 @@ static lh_status forward(prediction *p, lh_error *error) {
     p->answers = calloc((size_t)shape.labels, sizeof *p->answers);
     if (p->logits == NULL || p->answers == NULL)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)p->line);
-    lh_query query = lh_input_make_query(&p->in);
+    lh_query query = lh_input_make_query(&p->input);
     query.draw = lh_make_condition(lh_get_reported_length(p->spec, n), 1, (uint64_t)p->seed, 0).draw;
     query.example = p->example++;
     return lh_decode(p->engine, &query, 1,
@@ -55,8 +55,8 @@ static lh_status check_finite(const prediction *p, lh_error *error) {
 static void print_wrong(const prediction *p) {
     const char *separator = "";
     printf(",\"wrong\":[");
-    for (int i = 0; i < p->in.target_length; i++) {
-        if (p->in.mask[i] == 0 || (i < p->length && p->answers[i] == p->in.target[i])) continue;
+    for (int i = 0; i < p->input.target_length; i++) {
+        if (p->input.mask[i] == 0 || (i < p->length && p->answers[i] == p->input.target[i])) continue;
         printf("%s%d", separator, i);
         separator = ",";
     }
@@ -75,7 +75,7 @@ static void print_json(const prediction *p) {
     printf("],\"argmax\":[");
     for (int i = 0; i < p->length; i++) printf("%s%d", i > 0 ? "," : "", p->answers[i]);
     putchar(']');
-    if (p->in.target != NULL) print_wrong(p);
+    if (p->input.target != NULL) print_wrong(p);
     printf("}\n");
 }
 
@@ -88,12 +88,12 @@ static void print_text(const prediction *p) {
 static lh_status predict_line(prediction *p, const char *line, bool text, lh_error *error) {
     p->logits = NULL;
     p->answers = NULL;
-    lh_status status = text ? lh_input_read_symbols(&p->in, p->spec, p->line, line, error)
-                            : lh_input_read_json(&p->in, p->spec, p->line, line, LH_IF_GIVEN, error);
-    if (status == LH_OK) status = forward(p, error);
+    lh_status status = text ? lh_input_read_symbols(&p->input, p->spec, p->line, line, error)
+                            : lh_input_read_json(&p->input, p->spec, p->line, line, LH_LINE_ONLY, error);
+    if (status == LH_OK) status = compute_answers(p, error);
     if (status == LH_OK) status = check_finite(p, error);
     if (status == LH_OK) (text ? print_text : print_json)(p);
-    lh_input_free(&p->in);
+    lh_input_free(&p->input);
     free(p->logits);
     free(p->answers);
     return status;

@@ -19,10 +19,10 @@ typedef struct flags {
     const char *checkpoint, *kinds, *input, *out, *split;
     lh_option_texts texts;
     int64_t frame;
-    bool frame_given;
+    bool has_frame;
     lh_option_lengths lengths;
     int64_t length, examples, draws, seed;
-    bool lengths_given, examples_given, average, exact, shuffle, json;
+    bool has_lengths, has_examples, average, exact, shuffle, json;
 } flags;
 
 static const lh_verb verb = {
@@ -54,15 +54,15 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--what", LH_OPTION_TEXT, &f->kinds, 0, 0, NULL, "KINDS", "values to trace, see below (attention)"},
         {"--length", LH_OPTION_INTEGER, &f->length, 1, LH_LONGEST_LENGTH, NULL, "N",
          "task length (the shortest of the spec's eval)"},
-        {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, &f->lengths_given, "A:B[:STEP]",
+        {"--lengths", LH_OPTION_LENGTHS, &f->lengths, 0, 0, &f->has_lengths, "A:B[:STEP]",
          "task lengths, or a list: 41,50,60"},
-        {"--examples", LH_OPTION_INTEGER, &f->examples, 1, 1e7, &f->examples_given, "K", "examples per length (1)"},
+        {"--examples", LH_OPTION_INTEGER, &f->examples, 1, 1e7, &f->has_examples, "K", "examples per length (1)"},
         {"--split", LH_OPTION_TEXT, &f->split, 0, 0, NULL, "NAME", "set of examples: train, test or validation"},
         {"--draws", LH_OPTION_INTEGER, &f->draws, 1, LH_MOST_DRAWS, NULL, "K", "position draws per length (1)"},
         {"--seed", LH_OPTION_INTEGER, &f->seed, 0, LH_LARGEST_SEED, NULL, "S", "seed of examples and draws (1)"},
         {"--input", LH_OPTION_TEXT, &f->input, 0, 0, NULL, "FILE", "JSON lines {\"input\":[...]} instead of examples"},
         {"--text", LH_OPTION_TEXTS, &f->texts, 0, 0, NULL, "SYMBOLS", text},
-        {"--frame", LH_OPTION_INTEGER, &f->frame, 0, LH_MOST_PLACES, &f->frame_given, "N",
+        {"--frame", LH_OPTION_INTEGER, &f->frame, 0, LH_MOST_PLACES, &f->has_frame, "N",
          "places of a number of --text, 0: no padding (the task's)"},
         {"--average", LH_OPTION_SWITCH, &f->average, 0, 0, NULL, NULL, "write means over examples and draws"},
         {"--exact", LH_OPTION_SWITCH, &f->exact, 0, 0, NULL, NULL, "means over examples with right answers only"},
@@ -125,15 +125,15 @@ static lh_status check_inputs(const lh_spec *spec, const flags *f, lh_error *err
             "trace: the passes through the layers (model.loops.times) are the task length, and traces need a "
             "fixed number\n  expected: a trainer with another model.loops.times");
     if (f->input != NULL && f->texts.count > 0)
-        return lh_fail(error, LH_ERR_USAGE, "--input and --text exclude each other");
-    if (inputs != NULL && (f->length > 0 || f->lengths_given || f->examples_given || f->split != NULL))
+        return lh_fail(error, LH_ERR_USAGE, "--input and --text exclude each other; leave out one of them");
+    if (inputs != NULL && (f->length > 0 || f->has_lengths || f->has_examples || f->split != NULL))
         return lh_fail(error, LH_ERR_USAGE, "%s: its %s take the place of examples; leave out %s", inputs,
                        f->input != NULL ? "lines" : "symbols",
-                       f->examples_given  ? "--examples"
+                       f->has_examples    ? "--examples"
                        : f->split != NULL ? "--split"
                                           : "--length and --lengths");
-    if (f->frame_given && f->texts.count == 0) return lh_fail(error, LH_ERR_USAGE, "--frame: applies only to --text");
-    if (f->frame_given && (spec->task->solve == NULL || !has_frames(spec->task)))
+    if (f->has_frame && f->texts.count == 0) return lh_fail(error, LH_ERR_USAGE, "--frame: applies only to --text");
+    if (f->has_frame && (spec->task->solve == NULL || !has_frames(spec->task)))
         return lh_fail(error, LH_ERR_USAGE, "--frame: inputs of %s have no frame", spec->task->kind);
     return LH_OK;
 }
@@ -163,8 +163,8 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
                                   .examples = (int)f->examples};
     lh_status status = read_kinds(f->kinds, request->kinds, error);
     if (status != LH_OK) return status;
-    if (f->length > 0 && f->lengths_given)
-        return lh_fail(error, LH_ERR_USAGE, "--length and --lengths exclude each other");
+    if (f->length > 0 && f->has_lengths)
+        return lh_fail(error, LH_ERR_USAGE, "--length and --lengths exclude each other; leave out one of them");
     status = check_inputs(spec, f, error);
     if (status != LH_OK) return status;
     status = lh_data_files_find_set(spec, f->split, &request->set, error);
@@ -175,8 +175,8 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
     if (f->out == NULL && (kinds[LH_TRACE_ATTENTION] || kinds[LH_TRACE_SCORES] || kinds[LH_TRACE_ACTIVATIONS]))
         return lh_fail(error, LH_ERR_USAGE, "--out: missing\n  expected: --out FILE.safetensors");
     int n = f->length > 0 ? (int)f->length : find_shortest_length(spec, request->set);
-    request->lengths = f->lengths_given ? f->lengths.lengths : (lh_lengths){NULL, 0, n, n, 1};
-    if (n == 0 && !f->lengths_given && get_inputs_flag(f) == NULL)
+    request->lengths = f->has_lengths ? f->lengths.lengths : (lh_lengths){NULL, 0, n, n, 1};
+    if (n == 0 && !f->has_lengths && get_inputs_flag(f) == NULL)
         return lh_fail(error, LH_ERR_USAGE, "--length: missing; the spec has no evaluation lengths");
     return f->out != NULL ? lh_check_replaceable(f->out, error) : LH_OK;
 }
@@ -188,7 +188,7 @@ static lh_status set_lengths(const lh_spec *spec, lh_trace_request *request, lh_
     return lh_try_lengths(spec->task, &request->lengths, lh_key_of_seed(request->seed), error);
 }
 
-static const char *name_source(const flags *f, const lh_spec *spec, const lh_dataset *set) {
+static const char *get_source_name(const flags *f, const lh_spec *spec, const lh_dataset *set) {
     if (f->input != NULL) return f->input;
     if (f->texts.count > 0) return "text";
     if (spec->corpus == NULL) return "task";
@@ -205,16 +205,16 @@ static void show_progress(void *context, int n, int64_t done, int64_t count) {
                       lh_write_duration(seconds / share * (1 - share), remaining));
 }
 
-/* ---- passes with right answers ---- */
+/* ---- numbers of passes with right answers ---- */
 
 /* The number of passes, over all lengths, that enter the means. */
-static int64_t count_counted(const lh_traces *traces) {
+static int64_t count_averaged_passes(const lh_traces *traces) {
     int64_t sum = 0;
     for (int g = 0; g < traces->group_count; g++) sum += traces->groups[g].counted;
     return sum;
 }
 
-static void print_exact(const lh_traces *traces, bool json) {
+static void print_right_passes(const lh_traces *traces, bool json) {
     for (int g = 0; g < traces->group_count; g++) {
         const lh_trace_group *group = &traces->groups[g];
         int64_t passes = (int64_t)group->examples * traces->request.draws;
@@ -258,18 +258,18 @@ static lh_status write_file(const flags *f, const lh_traces *traces, const lh_en
         {"step", step},
         {"what", f->kinds},
         {"average", f->average ? "true" : "false"},
-        {"source", name_source(f, engine->spec, request->set)},
+        {"source", get_source_name(f, engine->spec, request->set)},
         {"examples", examples},
         {"seed", seed},
         {"draws", draws},
     };
     int count = 9 + LH_IDENTITY_COUNT;
-    snprintf(exact, sizeof exact, "%" PRId64 "/%" PRId64, count_counted(traces), traces->passes);
+    snprintf(exact, sizeof exact, "%" PRId64 "/%" PRId64, count_averaged_passes(traces), traces->passes);
     if (f->split != NULL) meta[count++] = (lh_st_meta){"split", f->split};
     if (f->shuffle) meta[count++] = (lh_st_meta){"shuffle", "true"};
     if (f->exact) meta[count++] = (lh_st_meta){"exact", exact};
     snprintf(frame, sizeof frame, "%" PRId64, f->frame);
-    if (f->frame_given) meta[count++] = (lh_st_meta){"frame", frame};
+    if (f->has_frame) meta[count++] = (lh_st_meta){"frame", frame};
     lh_write_identity(engine->spec, engine->level, engine->compiler, meta + 1);
     if (request->inputs == NULL) return lh_traces_write(traces, f->out, meta, count, error);
     char *inputs = write_names_json(task->input_symbol, task->input_symbols);
@@ -284,28 +284,28 @@ static lh_status write_file(const flags *f, const lh_traces *traces, const lh_en
     return status;
 }
 
-static void put_shape(const lh_traced *t, const char *before, const char *between, const char *after) {
+static void print_shape(const lh_trace_tensor *t, const char *before, const char *between, const char *after) {
     for (int i = 0; i < t->file.rank; i++)
         printf("%s%" PRId64 "%s", i == 0 ? before : between, t->file.shape[i], i + 1 == t->file.rank ? after : "");
 }
 
 static void print_tensors(const lh_traces *traces, const char *path) {
     for (int i = 0; i < traces->count; i++) {
-        const lh_traced *t = &traces->tensors[i];
+        const lh_trace_tensor *t = &traces->tensors[i];
         printf("%-32s %s  %12zu bytes  ", t->name, t->file.dtype, t->file.bytes);
-        put_shape(t, "[", "][", "]\n");
+        print_shape(t, "[", "][", "]\n");
     }
     printf("%s\n", path);
 }
 
 static void print_tensors_json(const lh_traces *traces) {
     for (int i = 0; i < traces->count; i++) {
-        const lh_traced *t = &traces->tensors[i];
+        const lh_trace_tensor *t = &traces->tensors[i];
         lh_json line;
         lh_json_begin(&line, stdout);
         lh_json_string(&line, "tensor", t->name);
         lh_json_raw(&line, "shape", "");
-        put_shape(t, "[", ",", "]");
+        print_shape(t, "[", ",", "]");
         lh_json_integer(&line, "bytes", (int64_t)t->file.bytes);
         lh_json_end_line(&line);
     }
@@ -313,27 +313,27 @@ static void print_tensors_json(const lh_traces *traces) {
 
 /* ---- entropy ---- */
 
-static double compute_mean(const lh_traced *t) {
+static double compute_mean(const lh_trace_tensor *t) {
     double sum = 0;
-    for (int64_t h = 0; h < t->elements; h++) sum += lh_read_traced(t, h);
+    for (int64_t h = 0; h < t->elements; h++) sum += lh_read_trace_element(t, h);
     return sum / (double)t->elements;
 }
 
 /* The entropy of uniform attention, in nats. */
-static double compute_uniform_entropy(const lh_traces *traces, const lh_traced *t) {
+static double compute_uniform_entropy(const lh_traces *traces, const lh_trace_tensor *t) {
     lh_shape shape = lh_make_shape(traces->spec, t->n, 1);
     return log(shape.length[traces->spec->sites[t->site].key]);
 }
 
-static void print_entropy_row(const lh_traces *traces, const lh_traced *t) {
+static void print_entropy_row(const lh_traces *traces, const lh_trace_tensor *t) {
     const char *length = traces->groups[t->group].label + 1; /* without the n */
     printf("%7s  %-12s %8.4f %8.4f ", length, traces->spec->sites[t->site].name, compute_uniform_entropy(traces, t),
            compute_mean(t));
-    for (int64_t h = 0; h < t->elements; h++) printf(" %7.4f", lh_read_traced(t, h));
+    for (int64_t h = 0; h < t->elements; h++) printf(" %7.4f", lh_read_trace_element(t, h));
     printf("\n");
 }
 
-static void print_entropy_json(const lh_traces *traces, const lh_traced *t) {
+static void print_entropy_json(const lh_traces *traces, const lh_trace_tensor *t) {
     char text[LH_NUMBER_TEXT];
     lh_json line;
     lh_json_begin(&line, stdout);
@@ -344,7 +344,7 @@ static void print_entropy_json(const lh_traces *traces, const lh_traced *t) {
     lh_json_number(&line, "mean", compute_mean(t));
     lh_json_raw(&line, "entropy", "[");
     for (int64_t h = 0; h < t->elements; h++)
-        printf("%s%s", h > 0 ? "," : "", lh_write_shortest(lh_read_traced(t, h), text));
+        printf("%s%s", h > 0 ? "," : "", lh_write_shortest(lh_read_trace_element(t, h), text));
     printf("]");
     lh_json_end_line(&line);
 }
@@ -364,10 +364,10 @@ static lh_status run(const flags *f, lh_traces *traces, lh_engine *engine, lh_er
     fprintf(stderr, "trace: %d tensors, %.1f MB; %" PRId64 " passes, %.1f MB of memory\n", traces->count,
             traces->bytes / 1e6, traces->passes, traces->memory / 1e6);
     lh_status status = lh_traces_run(traces, engine, error);
-    if (traces->request.context != NULL) lh_progress_wipe(traces->request.context);
+    if (traces->request.context != NULL) lh_progress_erase(traces->request.context);
     if (status == LH_OK && f->out != NULL) status = write_file(f, traces, engine, error);
     if (status != LH_OK) return status;
-    if (f->exact) print_exact(traces, f->json);
+    if (f->exact) print_right_passes(traces, f->json);
     status = lh_print_answers(traces, f->json, error);
     if (status != LH_OK) return status;
     if (traces->request.kinds[LH_TRACE_ENTROPY]) print_entropy(traces, f->json);
@@ -400,9 +400,9 @@ lh_status lh_verb_trace(const lh_cli *cli, lh_error *error) {
     status = make_request(cli->spec, &f, &request, error);
     if (status == LH_OK && get_inputs_flag(&f) == NULL) status = set_lengths(spec, &request, error);
     if (status == LH_OK && get_inputs_flag(&f) != NULL) {
-        int frame = f.frame_given ? (int)f.frame : LH_NO_VALUE;
+        int frame = f.has_frame ? (int)f.frame : LH_NO_VALUE;
         status = f.input != NULL ? lh_trace_inputs_read(&inputs, spec, f.input, error)
-                                 : lh_trace_inputs_take(&inputs, spec, &f.texts, frame, error);
+                                 : lh_trace_inputs_read_texts(&inputs, spec, &f.texts, frame, error);
         spec = &inputs.spec;
     }
     if (status == LH_OK) status = lh_cli_open_checkpoint(&model, spec, f.checkpoint, "cpu", 1, error);

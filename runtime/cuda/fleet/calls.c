@@ -15,8 +15,8 @@ lh_status lh_cuda_record_failure(lh_cuda_fleet *fleet, lh_status status, lh_erro
     return LH_ERR_ENVIRONMENT;
 }
 
-lh_status lh_cuda_enter(lh_cuda_fleet *fleet, lh_error *error) {
-    if (fleet->device_failure == LH_OK) return lh_cuda_use(fleet->device, error);
+lh_status lh_cuda_begin_call(lh_cuda_fleet *fleet, lh_error *error) {
+    if (fleet->device_failure == LH_OK) return lh_cuda_make_current(fleet->device, error);
     if (error != NULL) *error = fleet->device_message;
     return fleet->device_failure;
 }

@@ -24,9 +24,10 @@ static bool is_same_draw(const lh_draw *a, const lh_draw *b) {
            a->first == b->first;
 }
 
-static bool is_same(const lh_condition *a, const lh_condition *b) {
+static bool is_same_condition(const lh_condition *a, const lh_condition *b) {
     return a->n == b->n && a->first == b->first && a->examples == b->examples && a->noise == b->noise &&
-           a->decoded == b->decoded && is_same_source(&a->source, &b->source) && is_same_draw(&a->draw, &b->draw);
+           a->decoded_count == b->decoded_count && is_same_source(&a->source, &b->source) &&
+           is_same_draw(&a->draw, &b->draw);
 }
 
 /* The number of conditions that a replica has requested or stored at the step of its parameters. */
@@ -52,7 +53,7 @@ int lh_cuda_choose_evaluated(lh_cuda_engine *engine, int most) {
 lh_cuda_early_answers *lh_cuda_copy_early_answers(const lh_cuda_engine *engine, const lh_condition *condition,
                                                   const lh_cuda_answer *answers, const int *classes, size_t labels) {
     size_t answer_bytes = (size_t)condition->examples * sizeof *answers;
-    size_t length_bytes = (size_t)condition->decoded * sizeof(int);
+    size_t length_bytes = (size_t)condition->decoded_count * sizeof(int);
     size_t class_bytes = classes != NULL ? labels * sizeof(uint16_t) : 0;
     size_t bytes = sizeof(lh_cuda_early_answers) + answer_bytes + length_bytes + class_bytes;
     lh_cuda_early_answers *stored = malloc(bytes);
@@ -69,7 +70,7 @@ lh_cuda_early_answers *lh_cuda_copy_early_answers(const lh_cuda_engine *engine, 
     return stored;
 }
 
-void lh_cuda_keep_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *answers) {
+void lh_cuda_store_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *answers) {
     lh_cuda_early_answers **end = &engine->early_answers;
     if (answers == NULL) return;
     while (*end != NULL) end = &(*end)->next;
@@ -105,7 +106,8 @@ lh_cuda_early_answers *lh_cuda_take_early_answers(lh_cuda_engine *engine, const 
     count_request(engine);
     if (first == NULL) return NULL;
     bool lacks_classes = condition->answers != NULL && first->classes == NULL;
-    if (first->step == get_parameter_step(engine) && is_same(&first->condition, condition) && !lacks_classes) {
+    if (first->step == get_parameter_step(engine) && is_same_condition(&first->condition, condition) &&
+        !lacks_classes) {
         engine->unused_in_a_row = 0;
         return remove_first(engine);
     }

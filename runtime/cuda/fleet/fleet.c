@@ -14,15 +14,15 @@
 
 enum { ARRIVALS_BYTES = 128 /* bytes per team, so that teams do not share a cache line */ };
 
-/* --- memory of steps ---------------------------------------------------------------------------------------------- */
+/* ---- memory of steps ---- */
 
 static int max_int(int a, int b) { return a > b ? a : b; }
 
 static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
 static lh_cuda_grid choose_grid(const lh_cuda_fleet *fleet, int replicas) {
-    bool alone = fleet->variant == &fleet->program->chip || fleet->library != NULL;
-    return lh_cuda_choose_grid(alone, replicas, fleet->variant->shards, fleet->device->train_blocks);
+    bool is_serial = fleet->variant == &fleet->program->chip || fleet->library != NULL;
+    return lh_cuda_choose_grid(is_serial, replicas, fleet->variant->shards, fleet->device->train_blocks);
 }
 
 /* Computes the largest sizes over all training lengths, and makes position tables for these lengths. */
@@ -37,10 +37,10 @@ static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
         lh_shape part = lh_make_shape(spec, lh_lengths_get(&lengths, i), spec->train.batch);
         if (fleet->library == NULL) part.sequences = (spec->train.batch + arena->shards - 1) / arena->shards;
         lh_extend_streams(longest, part.length);
-        arena->partial = max_size(arena->partial, lh_cuda_align(fleet->program->partial_bytes(&part)));
-        arena->shared = max_size(arena->shared, lh_cuda_align(fleet->program->shared_bytes(&part)));
-        arena->workspace =
-            max_size(arena->workspace, lh_cuda_align(fleet->program->workspace_bytes(&part, LH_MODE_TRAIN)));
+        arena->partial_stride = max_size(arena->partial_stride, lh_cuda_align(fleet->program->partial_bytes(&part)));
+        arena->shared_stride = max_size(arena->shared_stride, lh_cuda_align(fleet->program->shared_bytes(&part)));
+        arena->workspace_stride =
+            max_size(arena->workspace_stride, lh_cuda_align(fleet->program->workspace_bytes(&part, LH_MODE_TRAIN)));
     }
     return lh_cuda_grow_tables(fleet, longest, error);
 }
@@ -93,11 +93,11 @@ static lh_status open_arena(lh_cuda_fleet *fleet, lh_error *error) {
     if (fleet->library != NULL) arena->blocks = 1;
     size_t teams = (size_t)at_once;
     arena->arrivals_bytes = teams * ARRIVALS_BYTES;
-    arena->partials_bytes = teams * (size_t)arena->shards * arena->partial;
+    arena->partials_bytes = teams * (size_t)arena->shards * arena->partial_stride;
     status = lh_cuda_allocate_zeroed(fleet, arena->partials_bytes, "the gradients of shards", &arena->partials, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate_zeroed(fleet, teams * arena->shared, "the shared values of a step", &arena->shareds,
-                                         error);
+        status = lh_cuda_allocate_zeroed(fleet, teams * arena->shared_stride, "the shared values of a step",
+                                         &arena->shared_values, error);
     if (status == LH_OK)
         status = lh_cuda_allocate_zeroed(fleet, teams * get_piece_sums_bytes(fleet), "sums", &arena->piece_sums, error);
     if (status == LH_OK)
@@ -105,16 +105,16 @@ static lh_status open_arena(lh_cuda_fleet *fleet, lh_error *error) {
     if (status == LH_OK)
         status = lh_cuda_allocate_zeroed(fleet, arena->arrivals_bytes, "barriers", &arena->arrivals, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate_zeroed(fleet, (size_t)arena->blocks * arena->workspace, "the activations of blocks",
-                                         &arena->workspaces, error);
+        status = lh_cuda_allocate_zeroed(fleet, (size_t)arena->blocks * arena->workspace_stride,
+                                         "the activations of blocks", &arena->workspaces, error);
     return status == LH_OK ? open_arrays(fleet, error) : status;
 }
 
 static void close_arena(lh_cuda_fleet *fleet) {
     lh_cuda_arena *arena = &fleet->arena;
-    CUdeviceptr *memory[] = {&arena->partials,   &arena->shareds,  &arena->piece_sums,
-                             &arena->shard_sums, &arena->arrivals, &arena->workspaces,
-                             &arena->replicas,   &arena->steps,    &arena->results};
+    CUdeviceptr *memory[] = {&arena->partials,   &arena->shared_values, &arena->piece_sums,
+                             &arena->shard_sums, &arena->arrivals,      &arena->workspaces,
+                             &arena->replicas,   &arena->steps,         &arena->results};
     void *pinned[] = {arena->host_replicas, arena->host_steps, arena->host_results};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) lh_cuda_release(fleet->device, memory[i]);
     for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++) lh_cuda_unpin(fleet->device, &pinned[i]);
@@ -137,8 +137,8 @@ static lh_cuda_replica make_replica(const lh_cuda_fleet *fleet, int index) {
         .moment1 = get_optimizer_vector(engine, 0),
         .moment2 = get_optimizer_vector(engine, 1),
         .gradient = (void *)(uintptr_t)lh_cuda_get_vector(engine, LH_CUDA_GRADIENT),
-        .partials = (char *)(uintptr_t)(arena->partials + position * (size_t)arena->shards * arena->partial),
-        .shared = (char *)(uintptr_t)(arena->shareds + position * arena->shared),
+        .partials = (char *)(uintptr_t)(arena->partials + position * (size_t)arena->shards * arena->partial_stride),
+        .shared = (char *)(uintptr_t)(arena->shared_values + position * arena->shared_stride),
         .piece_sums = (double *)(uintptr_t)(arena->piece_sums + position * get_piece_sums_bytes(fleet)),
         .shard_sums = (lh_cuda_sums *)(uintptr_t)(arena->shard_sums + position * get_shard_sums_bytes(fleet)),
         .arrivals = (unsigned int *)(uintptr_t)(arena->arrivals + position * ARRIVALS_BYTES),
@@ -147,14 +147,14 @@ static lh_cuda_replica make_replica(const lh_cuda_fleet *fleet, int index) {
 
 lh_status lh_cuda_divide_device(lh_cuda_fleet *fleet, lh_error *error) {
     lh_cuda_arena *arena = &fleet->arena;
-    if (fleet->arranged || fleet->active_count == 0) return LH_OK;
+    if (fleet->is_grid_current || fleet->active_count == 0) return LH_OK;
     fleet->grid = choose_grid(fleet, fleet->active_count);
     for (int i = 0; i < fleet->active_count; i++) arena->host_replicas[i] = make_replica(fleet, i);
     lh_status status = lh_cuda_clear(fleet, arena->partials, arena->partials_bytes, error);
     if (status == LH_OK)
         status = lh_cuda_copy_in(fleet, arena->replicas, arena->host_replicas,
                                  (size_t)fleet->active_count * sizeof *arena->host_replicas, error);
-    fleet->arranged = status == LH_OK;
+    fleet->is_grid_current = status == LH_OK;
     return status;
 }
 
@@ -166,11 +166,11 @@ void lh_cuda_deactivate(lh_cuda_engine *engine) {
     for (int i = 0; i < fleet->active_count; i++)
         if (fleet->active[i]->active) fleet->active[kept_count++] = fleet->active[i];
     fleet->active_count = kept_count;
-    fleet->arranged = false;
+    fleet->is_grid_current = false;
     lh_cuda_ring_clear(fleet);
 }
 
-/* --- state ------------------------------------------------------------------------------------------------------ */
+/* ---- state ---- */
 
 static int count_vectors(const lh_cuda_fleet *fleet) {
     return fleet->config.trains ? LH_CUDA_STATE + fleet->spec->optimizer.states : 1;
@@ -184,8 +184,8 @@ static lh_status open_vectors(lh_cuda_engine *engine, void *host, lh_error *erro
     lh_status status =
         lh_cuda_allocate_zeroed(fleet, (size_t)count_vectors(fleet) * vector, purpose, &engine->vectors, error);
     if (status != LH_OK) return status;
-    lh_initialise(fleet->spec, lh_get_part_seed(engine->seed, &engine->apart, LH_SEED_INIT), fleet->program->real_bytes,
-                  host);
+    lh_initialise(fleet->spec, lh_get_part_seed(engine->seed, &engine->seeds_apart, LH_SEED_INIT),
+                  fleet->program->real_bytes, host);
     return lh_cuda_copy_in(fleet, engine->vectors, host, vector, error);
 }
 
@@ -193,7 +193,7 @@ static lh_status engine_read_state(lh_engine *handle, lh_state *state, lh_error 
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     lh_cuda_fleet *fleet = engine->fleet;
     size_t bytes = lh_cuda_get_vector_bytes(fleet);
-    lh_status status = lh_cuda_enter(fleet, error);
+    lh_status status = lh_cuda_begin_call(fleet, error);
     if (status != LH_OK) return status;
     status = lh_cuda_copy_out(fleet, state->parameters, lh_cuda_get_vector(engine, LH_CUDA_PARAMETERS), bytes, error);
     for (int i = 0; status == LH_OK && fleet->config.trains && i < fleet->spec->optimizer.states; i++)
@@ -207,7 +207,7 @@ static lh_status engine_write_state(lh_engine *handle, const lh_state *state, in
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     lh_cuda_fleet *fleet = engine->fleet;
     size_t bytes = lh_cuda_get_vector_bytes(fleet);
-    lh_status status = lh_cuda_enter(fleet, error);
+    lh_status status = lh_cuda_begin_call(fleet, error);
     if (status != LH_OK) return status;
     status = lh_cuda_copy_in(fleet, lh_cuda_get_vector(engine, LH_CUDA_PARAMETERS), state->parameters, bytes, error);
     for (int i = 0; status == LH_OK && fleet->config.trains && i < fleet->spec->optimizer.states; i++)
@@ -223,17 +223,17 @@ static lh_status engine_write_state(lh_engine *handle, const lh_state *state, in
 static lh_status engine_read_gradient(lh_engine *handle, void *gradient, lh_error *error) {
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     lh_cuda_fleet *fleet = engine->fleet;
-    lh_status status = lh_cuda_enter(fleet, error);
+    lh_status status = lh_cuda_begin_call(fleet, error);
     if (status != LH_OK) return status;
     status = lh_cuda_copy_out(fleet, gradient, lh_cuda_get_vector(engine, LH_CUDA_GRADIENT),
                               lh_cuda_get_vector_bytes(fleet), error);
     return lh_cuda_record_failure(fleet, status, error);
 }
 
-/* --- opening and closing ---------------------------------------------------------------------------------------- */
+/* ---- opening and closing ---- */
 
 static void fleet_close(lh_cuda_fleet *fleet) {
-    lh_cuda_use(fleet->device, NULL);
+    lh_cuda_make_current(fleet->device, NULL);
     if (fleet->stream != NULL) fleet->driver->cuStreamSynchronize(fleet->stream);
     lh_cuda_ring_close(fleet);
     lh_cuda_forward_close(fleet);
@@ -249,14 +249,14 @@ static void fleet_close(lh_cuda_fleet *fleet) {
     free(fleet->engines);
     free(fleet->active);
     free(fleet->evaluated_engines);
-    free(fleet->early);
+    free(fleet->evaluated_answers);
     free(fleet);
 }
 
 static void engine_close(lh_engine *handle) {
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     lh_cuda_fleet *fleet = engine->fleet;
-    lh_cuda_use(fleet->device, NULL);
+    lh_cuda_make_current(fleet->device, NULL);
     lh_cuda_deactivate(engine);
     lh_cuda_drop_early_answers(engine);
     engine->closed = true;
@@ -291,10 +291,10 @@ static void initialise_engine(lh_cuda_fleet *fleet, const lh_engine_config *conf
     };
     engine->fleet = fleet;
     engine->seed = config->seed;
-    engine->apart = config->apart;
+    engine->seeds_apart = config->seeds_apart;
     engine->learning_rate = config->learning_rate;
-    engine->data_key = lh_get_part_key(config->seed, &config->apart, LH_SEED_DATA);
-    engine->draws_key = lh_get_part_key(config->seed, &config->apart, LH_SEED_DRAWS);
+    engine->data_key = lh_get_part_key(config->seed, &config->seeds_apart, LH_SEED_DATA);
+    engine->draws_key = lh_get_part_key(config->seed, &config->seeds_apart, LH_SEED_DRAWS);
     engine->active = config->trains;
 }
 
@@ -312,9 +312,9 @@ static lh_status open_engines(lh_cuda_fleet *fleet, lh_error *error) {
 }
 
 static lh_status open_device(lh_cuda_fleet *fleet, lh_error *error) {
-    lh_status status = lh_cuda_use(fleet->device, error);
+    lh_status status = lh_cuda_make_current(fleet->device, error);
     if (status != LH_OK) return status;
-    status = lh_cuda_check(fleet->driver, fleet->driver->cuStreamCreate(&fleet->stream, LH_CUDA_STREAM_APART),
+    status = lh_cuda_check(fleet->driver, fleet->driver->cuStreamCreate(&fleet->stream, LH_CUDA_STREAM_NON_BLOCKING),
                            "cuStreamCreate", error);
     if (status == LH_OK) status = lh_cuda_phases_open(fleet, error);
     if (status == LH_OK) status = open_engines(fleet, error);
@@ -341,9 +341,10 @@ lh_status lh_cuda_fleet_open(const lh_cuda_device *device, const lh_cuda_variant
     fleet->active = lh_engine_allocate((size_t)count * sizeof *fleet->active, "the engines", error);
     fleet->evaluated_engines =
         lh_engine_allocate((size_t)count * sizeof *fleet->evaluated_engines, "the engines", error);
-    fleet->early = lh_engine_allocate((size_t)count * sizeof *fleet->early, "the engines", error);
-    bool fits =
-        fleet->engines != NULL && fleet->active != NULL && fleet->evaluated_engines != NULL && fleet->early != NULL;
+    fleet->evaluated_answers =
+        lh_engine_allocate((size_t)count * sizeof *fleet->evaluated_answers, "the engines", error);
+    bool fits = fleet->engines != NULL && fleet->active != NULL && fleet->evaluated_engines != NULL &&
+                fleet->evaluated_answers != NULL;
     lh_status status = fits ? LH_OK : LH_ERR_ENVIRONMENT;
     for (int i = 0; status == LH_OK && i < count; i++) {
         initialise_engine(fleet, &configs[i], &fleet->engines[i]);

@@ -36,39 +36,39 @@ typedef struct lh_cuda_lanes {
 } lh_cuda_lanes;
 
 /* A step of one replica, prepared before it runs. */
-typedef struct lh_cuda_prepared {
+typedef struct lh_cuda_prepared_step {
     lh_cuda_step step;     /* pointers are device addresses */
     const uint32_t *pick;  /* dataset: examples of the batch; NULL: sampled, or in the order of the file */
     lh_key data_key;       /* key of the examples */
     int n;                 /* task length */
     int counted_sequences; /* sequences with a counted label */
     lh_status status;      /* status of making the batch; if not LH_OK, lh_cuda_ring_get_failure has the message */
-} lh_cuda_prepared;
+} lh_cuda_prepared_step;
 
 /* Prepared batches of future steps. A slot has one column per active replica. Consecutive slots hold consecutive steps
  * of each replica. Slot numbers only increase; slot i is stored at i % capacity. */
 typedef struct lh_cuda_ring {
     int capacity, columns;
-    size_t piece;               /* most bytes of one replica's batch */
-    void *host;                 /* [capacity][columns] pieces, pinned */
-    CUdeviceptr device;         /* [capacity][columns] pieces on the device */
-    lh_cuda_prepared *prepared; /* [capacity][columns] */
-    uint32_t *picks;            /* [capacity][columns][batch]; NULL without a dataset */
-    int64_t first, end;         /* range of filled, unused slots; slot `first` holds the next step of every replica */
-    CUstream stream;            /* copies to the device */
+    size_t batch_bytes;              /* most bytes of one replica's batch */
+    void *host;                      /* [capacity][columns] batches, pinned */
+    CUdeviceptr device;              /* [capacity][columns] batches on the device */
+    lh_cuda_prepared_step *prepared; /* [capacity][columns] */
+    uint32_t *picks;                 /* [capacity][columns][batch]; NULL without a dataset */
+    int64_t first, end; /* range of filled, unused slots; slot `first` holds the next step of every replica */
+    CUstream stream;    /* copies to the device */
     lh_cuda_lanes lanes;
 } lh_cuda_ring;
 
 /* Device memory of training steps, for all replicas that step at once. */
 typedef struct lh_cuda_arena {
-    int shards, blocks;                                    /* blocks: of the largest grid; 1 for a wide model */
-    size_t partial, shared, workspace;                     /* bytes of an element of partials, shareds, workspaces */
-    size_t partials_bytes, arrivals_bytes;                 /* bytes of partials and arrivals in all */
-    CUdeviceptr partials;                                  /* [at once][shards], cleared if the replicas change */
-    CUdeviceptr shareds, piece_sums, shard_sums, arrivals; /* [at once] */
-    CUdeviceptr workspaces;                                /* [blocks] */
-    CUdeviceptr replicas, steps, results;                  /* [count]; steps, results [count][LH_CUDA_MOST_STEPS] */
-    lh_cuda_replica *host_replicas;                        /* pinned host copies of replicas, steps and results */
+    int shards, blocks;                                          /* blocks: of the largest grid; 1 for a wide model */
+    size_t partial_stride, shared_stride, workspace_stride;      /* bytes of an element of the arrays below */
+    size_t partials_bytes, arrivals_bytes;                       /* bytes of partials and arrivals in all */
+    CUdeviceptr partials;                                        /* [at once][shards], cleared if the replicas change */
+    CUdeviceptr shared_values, piece_sums, shard_sums, arrivals; /* [at once] */
+    CUdeviceptr workspaces;                                      /* [blocks] */
+    CUdeviceptr replicas, steps, results; /* [count]; steps, results [count][LH_CUDA_MOST_STEPS] */
+    lh_cuda_replica *host_replicas;       /* pinned host copies of replicas, steps and results */
     lh_cuda_step *host_steps;
     lh_cuda_result *host_results;
 } lh_cuda_arena;
@@ -119,7 +119,7 @@ typedef struct lh_cuda_engine {
     lh_engine engine;
     struct lh_cuda_fleet *fleet;
     uint64_t seed;
-    lh_seeds_apart apart;
+    lh_seeds_apart seeds_apart;
     double learning_rate;
     lh_key data_key, draws_key; /* of the seeds of LH_SEED_DATA and LH_SEED_DRAWS */
     CUdeviceptr vectors;        /* parameter_storage real each, see lh_cuda_get_vector */
@@ -152,26 +152,26 @@ typedef struct lh_cuda_fleet {
     int count, open;         /* number of engines; number of engines that are not closed */
     lh_cuda_engine **active; /* active engines; the index is the replica's column */
     int active_count;
-    lh_cuda_grid grid; /* grid of the active replicas, valid if arranged */
-    bool arranged;     /* grid and the device's array of replicas match `active` */
+    lh_cuda_grid grid;    /* grid of the active replicas, valid if is_grid_current is set */
+    bool is_grid_current; /* grid and the device's array of replicas match `active` */
     CUstream stream;
     CUdeviceptr tables;
     int tables_longest[LH_MAX_STREAMS]; /* longest sequences for which tables are made */
     lh_cuda_arena arena;
     lh_cuda_ring ring;
     lh_cuda_forward forward;
-    lh_cuda_engine **evaluated_engines; /* [count] engines that a pass evaluates, the requesting one first */
-    lh_cuda_early_answers **early;      /* [count] answers of these engines, each NULL if memory was short */
-    size_t early_bytes;                 /* bytes of stored answers of all engines */
-    lh_cuda_library *library;           /* wide models only, else NULL */
-    lh_cuda_launch *launches;           /* [most_launches] launches of a step or of an evaluated group */
+    lh_cuda_engine **evaluated_engines;        /* [count] engines that a pass evaluates, the requesting one first */
+    lh_cuda_early_answers **evaluated_answers; /* [count] answers of these engines, each NULL if memory was short */
+    size_t early_bytes;                        /* bytes of stored answers of all engines */
+    lh_cuda_library *library;                  /* wide models only, else NULL */
+    lh_cuda_launch *launches;                  /* [most_launches] launches of a step or of an evaluated group */
     double step_seconds; /* recent duration of one step of all replicas (watchdog: the maximum so far); 0: unknown */
     int last_step_count; /* steps of the last launch */
     lh_status device_failure; /* permanent failure of the device */
     lh_error device_message;
 } lh_cuda_fleet;
 
-/* --- calls.c ---------------------------------------------------------------------------------------------------- */
+/* ---- calls.c ---- */
 
 /* Records the first failure of the device, with the message in *error, and adds a hint to that message. Does nothing if
  * status is LH_OK. Returns the status for the caller. */
@@ -179,13 +179,14 @@ lh_status lh_cuda_record_failure(lh_cuda_fleet *fleet, lh_status status, lh_erro
 
 /* Begins an operation of an engine: checks that the device has not failed, and makes the device's context current for
  * the calling thread. */
-lh_status lh_cuda_enter(lh_cuda_fleet *fleet, lh_error *error);
+lh_status lh_cuda_begin_call(lh_cuda_fleet *fleet, lh_error *error);
 
-/* Copy between host and device; the copy is complete on return. */
+/* Copies between host and device, which are complete on return. */
 lh_status lh_cuda_copy_in(lh_cuda_fleet *fleet, CUdeviceptr to, const void *from, size_t bytes, lh_error *error);
 lh_status lh_cuda_copy_out(lh_cuda_fleet *fleet, void *to, CUdeviceptr from, size_t bytes, lh_error *error);
 
-/* Set device memory to zero, and allocate zeroed device memory, in the order of the stream. */
+/* lh_cuda_clear sets device memory to zero; lh_cuda_allocate_zeroed also allocates it. Both in the order of the
+ * stream. */
 lh_status lh_cuda_clear(lh_cuda_fleet *fleet, CUdeviceptr memory, size_t bytes, lh_error *error);
 lh_status lh_cuda_allocate_zeroed(lh_cuda_fleet *fleet, size_t bytes, const char *purpose, CUdeviceptr *memory,
                                   lh_error *error);
@@ -194,7 +195,7 @@ lh_status lh_cuda_allocate_zeroed(lh_cuda_fleet *fleet, size_t bytes, const char
  * are shorter. */
 lh_status lh_cuda_grow_tables(lh_cuda_fleet *fleet, const int longest[LH_MAX_STREAMS], lh_error *error);
 
-/* --- fleet.c ---------------------------------------------------------------------------------------------------- */
+/* ---- fleet.c ---- */
 
 /* Bytes of one vector of parameters. */
 static inline size_t lh_cuda_get_vector_bytes(const lh_cuda_fleet *fleet) {
@@ -221,7 +222,7 @@ void lh_cuda_deactivate(lh_cuda_engine *engine);
 /* Divides the device among the active replicas if they have changed. */
 lh_status lh_cuda_divide_device(lh_cuda_fleet *fleet, lh_error *error);
 
-/* --- ring.c ----------------------------------------------------------------------------------------------------- */
+/* ---- ring.c ---- */
 
 lh_cuda_layout lh_cuda_make_layout(const lh_cuda_fleet *fleet, const lh_shape *shape);
 
@@ -254,12 +255,12 @@ void lh_cuda_ring_clear(lh_cuda_fleet *fleet);
 lh_status lh_cuda_ring_fill(lh_cuda_fleet *fleet, int64_t end, lh_error *error);
 
 /* The prepared step of a column in a slot. */
-lh_cuda_prepared *lh_cuda_ring_get(const lh_cuda_ring *ring, int64_t slot, int column);
+lh_cuda_prepared_step *lh_cuda_ring_get(const lh_cuda_ring *ring, int64_t slot, int column);
 
 /* The status and message of a column whose batch in slot `first` could not be made. */
 lh_status lh_cuda_ring_get_failure(lh_cuda_fleet *fleet, int column, lh_error *error);
 
-/* --- early_answers.c -------------------------------------------------------------------------------------------- */
+/* ---- early_answers.c ---- */
 
 /* Replicas of a fleet reach an evaluation at the same step and request the same conditions one after another. The first
  * request evaluates the condition for the other replicas too, and their answers are stored until each requests them. */
@@ -276,7 +277,7 @@ lh_cuda_early_answers *lh_cuda_copy_early_answers(const lh_cuda_engine *engine, 
                                                   const lh_cuda_answer *answers, const int *classes, size_t labels);
 
 /* Stores answers until the engine requests them; NULL: does nothing. */
-void lh_cuda_keep_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *answers);
+void lh_cuda_store_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *answers);
 
 /* Counts a request of the engine and takes the stored answers of its condition, for free(). NULL: there are none. If
  * the engine's next stored answers belong to another condition or other parameters, or lack requested classes, all its
@@ -284,15 +285,15 @@ void lh_cuda_keep_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *a
 lh_cuda_early_answers *lh_cuda_take_early_answers(lh_cuda_engine *engine, const lh_condition *condition);
 void lh_cuda_drop_early_answers(lh_cuda_engine *engine);
 
-/* --- greedy.c --------------------------------------------------------------------------------------------------- */
+/* ---- greedy.c ---- */
 
-/* Decodes the first condition->decoded examples with the first `replicas` models of fleet->evaluated_engines: replaces
- * the classes in fleet->early, those of the pass over the targets, by the models' own answers, and sets lengths. Each
- * pass has the unfinished sequences of as many models as fit; with cached keys and values, one pass gives all answers.
- * Errors as in evaluate. */
+/* Decodes the first condition->decoded_count examples with the first `replicas` models of fleet->evaluated_engines:
+ * replaces the classes in fleet->evaluated_answers, those of the pass over the targets, by the models' own answers, and
+ * sets lengths. Each pass has the unfinished sequences of as many models as fit; with cached keys and values, one pass
+ * gives all answers. Errors as in evaluate. */
 lh_status lh_cuda_answer_greedily(lh_cuda_engine *engine, int replicas, const lh_condition *condition, lh_error *error);
 
-/* --- phases.c --------------------------------------------------------------------------------------------------- */
+/* ---- phases.c ---- */
 
 /* A training step of one replica, or the evaluation of one group of examples, of a wide model. */
 typedef struct lh_cuda_pass {
@@ -317,7 +318,7 @@ lh_status lh_cuda_name_products(lh_cuda_fleet *fleet, lh_error *error);
 /* Starts all launches of a pass; returns before they finish. */
 lh_status lh_cuda_run_phases(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, lh_error *error);
 
-/* --- forward.c -------------------------------------------------------------------------------------------------- */
+/* ---- forward.c ---- */
 
 enum { LH_CUDA_ROWS = 32 /* sequences that a host thread makes per batch */ };
 
@@ -333,7 +334,8 @@ void lh_cuda_add_model(lh_cuda_models *models, const lh_cuda_engine *model, cons
 /* Runs a pass, which `engine` requests. On return sums of sequences and the requested results are in host memory,
  * models->shape.sequences rows for each model. Logits only for one sequence of one model. LH_STOPPED: the engine's
  * flag `stop` was set. */
-lh_status lh_cuda_run(lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output requested, lh_error *error);
+lh_status lh_cuda_run_pass(lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output requested,
+                           lh_error *error);
 
 /* Makes the draws of a batch at byte `offset` of host_batch; positions and distances as in lh_cuda_make_draws. */
 void lh_cuda_make_forward_draws(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t offset, const lh_draw *draw,
@@ -343,7 +345,7 @@ void lh_cuda_make_forward_draws(const lh_cuda_fleet *fleet, const lh_shape *shap
 /* Converts classes [sequences][labels] to uint16_t. */
 void lh_cuda_take_classes(const int *classes, const lh_shape *shape, uint16_t *to);
 
-/* --- launch.c, forward.c, conditions.c ---------------------------------------------------------------------------- */
+/* ---- launch.c, forward.c, conditions.c ---- */
 
 lh_status lh_cuda_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
 

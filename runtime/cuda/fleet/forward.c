@@ -7,25 +7,25 @@
 #include "runtime/cuda/fleet/fleet_parts.h"
 #include "runtime/cuda/device_memory.h"
 
-/* MOST_TOGETHER: most bytes of tables and answers of the models that one pass evaluates; MOST_BATCHES: most bytes of
- * the batches of models that decode side by side. A pass has at least one model. */
-static const size_t MOST_TOGETHER = (size_t)256 << 20, MOST_BATCHES = (size_t)64 << 20;
+/* MOST_MODEL_BYTES: most bytes of tables and answers of the models that one pass evaluates; MOST_BATCH_BYTES: most
+ * bytes of the batches of models that decode side by side. A pass has at least one model. */
+static const size_t MOST_MODEL_BYTES = (size_t)256 << 20, MOST_BATCH_BYTES = (size_t)64 << 20;
 
 /* Most sequences of a group that is decoded: the rows of a warp's product. Groups are smaller if all groups that run at
- * once would need more than MOST_DECODED bytes. */
+ * once would need more than MOST_DECODED_BYTES. */
 enum { DECODED_GROUP = 32 };
-static const size_t MOST_DECODED = (size_t)1 << 30;
+static const size_t MOST_DECODED_BYTES = (size_t)1 << 30;
 
 static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Groups of sequences that pass through the layers together, and the blocks that process them in turn. */
-typedef struct cut {
+typedef struct grouping {
     int group;         /* sequences of a group */
     int at_once, team; /* models of one launch; blocks of each model */
     size_t workspace;  /* bytes of a workspace; each block has a workspace, a wide model has only one in total */
-} cut;
+} grouping;
 
 /* The number of groups of `group` sequences; also the sequences per group for `group` groups. */
 static int count_groups(const lh_shape *shape, int group) { return (shape->sequences + group - 1) / group; }
@@ -36,7 +36,7 @@ static int get_group(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     return group < shape->sequences ? group : shape->sequences;
 }
 
-static size_t size_workspace(const lh_cuda_fleet *fleet, const lh_shape *shape, int group, bool decodes) {
+static size_t compute_workspace_bytes(const lh_cuda_fleet *fleet, const lh_shape *shape, int group, bool decodes) {
     lh_shape part = *shape;
     part.sequences = group;
     return lh_cuda_align(decodes ? fleet->program->decode_bytes(&part)
@@ -46,38 +46,39 @@ static size_t size_workspace(const lh_cuda_fleet *fleet, const lh_shape *shape, 
 /* The most sequences of a group that is decoded, if `groups` groups run at once. */
 static int get_decoded_group(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t groups) {
     int group = shape->sequences < DECODED_GROUP ? shape->sequences : DECODED_GROUP;
-    while (group > 1 && groups * size_workspace(fleet, shape, group, true) > MOST_DECODED) group--;
+    while (group > 1 && groups * compute_workspace_bytes(fleet, shape, group, true) > MOST_DECODED_BYTES) group--;
     return group;
 }
 
 /* Chooses equal groups, smaller ones if blocks would be idle; the bits of a sequence do not depend on its group. The
  * groups of a wide model do not depend on other models, because the bits of its products may depend on the groups. */
-static cut choose_cut(const lh_cuda_fleet *fleet, const lh_shape *shape, int models, bool decodes) {
+static grouping choose_grouping(const lh_cuda_fleet *fleet, const lh_shape *shape, int models, bool decodes) {
     int most = fleet->device->evaluate_blocks;
     int group = decodes ? get_decoded_group(fleet, shape, (size_t)most) : get_group(fleet, shape);
     if (fleet->library != NULL)
-        return (cut){group, 1, group < most ? group : most, size_workspace(fleet, shape, group, false)};
+        return (grouping){group, 1, group < most ? group : most, compute_workspace_bytes(fleet, shape, group, false)};
     int at_once = models < most ? models : most, blocks = most / at_once;
     int rounds = (count_groups(shape, group) + blocks - 1) / blocks;
     group = count_groups(shape, blocks * rounds);
     int busy = count_groups(shape, group);
-    return (cut){group, at_once, busy < blocks ? busy : blocks, size_workspace(fleet, shape, group, decodes)};
+    return (grouping){group, at_once, busy < blocks ? busy : blocks,
+                      compute_workspace_bytes(fleet, shape, group, decodes)};
 }
 
-/* The most bytes of a launch's workspaces for any number of the fleet's replicas: choose_cut makes no larger groups,
- * and each block of a replica has a group. */
-static size_t size_workspaces(const lh_cuda_fleet *fleet, const lh_shape *shape) {
+/* The most bytes of a launch's workspaces for any number of the fleet's replicas: choose_grouping makes no larger
+ * groups, and each block of a replica has a group. */
+static size_t compute_workspaces_bytes(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     int most = fleet->device->evaluate_blocks, at_once = fleet->count < most ? fleet->count : most;
     int group = get_group(fleet, shape), largest = count_groups(shape, most / at_once);
-    if (fleet->library != NULL) return size_workspace(fleet, shape, group, false);
+    if (fleet->library != NULL) return compute_workspace_bytes(fleet, shape, group, false);
     size_t blocks = min_size((size_t)fleet->count * (size_t)shape->sequences, (size_t)most);
-    size_t bytes = blocks * size_workspace(fleet, shape, group < largest ? group : largest, false);
+    size_t bytes = blocks * compute_workspace_bytes(fleet, shape, group < largest ? group : largest, false);
     if (fleet->program->decode_bytes == NULL) return bytes;
     int decoded = get_decoded_group(fleet, shape, (size_t)most);
-    return max_size(bytes, blocks * size_workspace(fleet, shape, decoded < largest ? decoded : largest, true));
+    return max_size(bytes, blocks * compute_workspace_bytes(fleet, shape, decoded < largest ? decoded : largest, true));
 }
 
-static size_t size_shared(const lh_cuda_fleet *fleet, const lh_shape *shape) {
+static size_t compute_shared_bytes(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     return lh_cuda_align(fleet->program->shared_bytes(shape));
 }
 
@@ -89,8 +90,8 @@ static void raise_needs(const lh_cuda_fleet *fleet, int n, int examples, size_t 
     lh_shape shape = lh_make_shape(spec, n, examples);
     size_t labels = (size_t)shape.labels;
     raise_need(&most[LH_CUDA_NEED_BATCH], lh_cuda_make_layout(fleet, &shape).bytes);
-    raise_need(&most[LH_CUDA_NEED_WORKSPACES], size_workspaces(fleet, &shape));
-    raise_need(&most[LH_CUDA_NEED_SHARED], size_shared(fleet, &shape));
+    raise_need(&most[LH_CUDA_NEED_WORKSPACES], compute_workspaces_bytes(fleet, &shape));
+    raise_need(&most[LH_CUDA_NEED_SHARED], compute_shared_bytes(fleet, &shape));
     raise_need(&most[LH_CUDA_NEED_LOGITS], labels * (size_t)spec->classes * (size_t)fleet->program->real_bytes);
     raise_need(&most[LH_CUDA_NEED_CLASSES], (size_t)examples * labels * sizeof(int));
     raise_need(&most[LH_CUDA_NEED_ANSWERS], (size_t)examples * sizeof(lh_cuda_answer));
@@ -130,13 +131,13 @@ static size_t get_models_bytes(const lh_cuda_fleet *fleet) {
 static size_t count_replicas_per_pass(const lh_cuda_fleet *fleet, const size_t *most) {
     size_t bytes_per_model = most[LH_CUDA_NEED_CLASSES] + most[LH_CUDA_NEED_ANSWERS];
     if (fleet->library == NULL) bytes_per_model += most[LH_CUDA_NEED_SHARED];
-    return min_size((size_t)fleet->count, max_size(1, MOST_TOGETHER / max_size(1, bytes_per_model)));
+    return min_size((size_t)fleet->count, max_size(1, MOST_MODEL_BYTES / max_size(1, bytes_per_model)));
 }
 
 static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *most, lh_error *error) {
     lh_cuda_forward *forward = &fleet->forward;
     size_t replicas = count_replicas_per_pass(fleet, most), batch = most[LH_CUDA_NEED_BATCH], batches = batch;
-    if (fleet->spec->format->teacher_forced) batches = max_size(batch, min_size(replicas * batch, MOST_BATCHES));
+    if (fleet->spec->format->teacher_forced) batches = max_size(batch, min_size(replicas * batch, MOST_BATCH_BYTES));
     size_t tables = (fleet->library != NULL ? 1 : replicas) * most[LH_CUDA_NEED_SHARED];
     const struct {
         CUdeviceptr *device;
@@ -170,7 +171,7 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *most, lh_error
 
 lh_status lh_cuda_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error) {
     lh_cuda_fleet *fleet = ((lh_cuda_engine *)engine)->fleet;
-    lh_status status = lh_cuda_enter(fleet, error);
+    lh_status status = lh_cuda_begin_call(fleet, error);
     if (status == LH_OK) status = lh_check_limit(fleet->spec, lengths, error);
     if (status != LH_OK) return status;
     size_t most[LH_CUDA_NEEDS];
@@ -186,7 +187,7 @@ lh_status lh_cuda_reserve(lh_engine *engine, const lh_lengths *lengths, int exam
     return status;
 }
 
-/* --- a pass ----------------------------------------------------------------------------------------------------- */
+/* ---- a pass ---- */
 
 static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *call, lh_error *error) {
     return lh_cuda_check(fleet->driver, result, call, error);
@@ -220,7 +221,7 @@ static lh_status copy_batch_to_device(const lh_cuda_fleet *fleet, const lh_cuda_
     return check(fleet, result, "cuMemcpyHtoDAsync", error);
 }
 
-static lh_status wait(const lh_cuda_fleet *fleet, lh_error *error) {
+static lh_status wait_for_stream(const lh_cuda_fleet *fleet, lh_error *error) {
     return check(fleet, fleet->driver->cuStreamSynchronize(fleet->stream), "the evaluation", error);
 }
 
@@ -230,7 +231,7 @@ static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *leng
     lh_cuda_fleet *fleet = engine->fleet;
     lh_shape shape = *lengths;
     shape.sequences = get_steps(fleet)[index].sequences;
-    cut c = choose_cut(fleet, &shape, 1, false);
+    grouping c = choose_grouping(fleet, &shape, 1, false);
     lh_cuda_pass pass = {
         .kernel = fleet->device->evaluate,
         .blocks = c.team,
@@ -252,7 +253,7 @@ static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *leng
         pass.shape.sequences = remaining < c.group ? remaining : c.group;
         status = lh_cuda_run_phases(fleet, &pass, error);
     }
-    return status == LH_OK && engine->engine.stop != NULL ? wait(fleet, error) : status;
+    return status == LH_OK && engine->engine.stop != NULL ? wait_for_stream(fleet, error) : status;
 }
 
 static lh_status start_launch(const lh_cuda_fleet *fleet, int models, lh_cuda_evaluate *evaluate, lh_error *error) {
@@ -286,28 +287,28 @@ static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *sh
         evaluate->end += remaining < at_once ? remaining : at_once;
         status = start_launch(fleet, models, evaluate, error);
         if (!grows || status != LH_OK || remaining <= at_once) continue;
-        status = wait(fleet, error);
+        status = wait_for_stream(fleet, error);
         if (lh_read_clock() - start < SHORT_LAUNCH && at_once <= shape->sequences / 2) at_once *= 2;
     }
     return status;
 }
 
 /* Starts the launches of a pass, each for as many models as blocks allow, in their order. */
-static lh_status launch(const lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output requested,
-                        lh_error *error) {
+static lh_status start_pass(const lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output requested,
+                            lh_error *error) {
     const lh_cuda_fleet *fleet = engine->fleet;
     const lh_cuda_forward *forward = &fleet->forward;
     const lh_shape *shape = &models->shape;
     const uint16_t *ending = fleet->spec->task->end;
     bool decodes = requested == LH_CUDA_DECODED;
-    cut c = choose_cut(fleet, shape, models->count, decodes);
+    grouping c = choose_grouping(fleet, shape, models->count, decodes);
     lh_status status = LH_OK;
     lh_cuda_evaluate evaluate = {
         .parameters = (const void *const *)(uintptr_t)(forward->device_models + get_parameters_offset(fleet)),
         .steps = (const lh_cuda_step *)(uintptr_t)forward->device_models,
         .tables = (const void *)(uintptr_t)fleet->tables,
         .shared = (char *)(uintptr_t)forward->device_shared,
-        .shared_stride = (long long)size_shared(fleet, shape),
+        .shared_stride = (long long)compute_shared_bytes(fleet, shape),
         .arrivals = (unsigned int *)(uintptr_t)(forward->device_models + get_arrivals_offset(fleet)),
         .answers = (lh_cuda_answer *)(uintptr_t)forward->device_answers,
         .logits = requested == LH_CUDA_LOGITS ? (void *)(uintptr_t)forward->device_logits : NULL,
@@ -350,16 +351,18 @@ static lh_status fetch_answers(const lh_cuda_fleet *fleet, const lh_cuda_models 
         result = driver->cuMemcpyDtoHAsync(forward->host_classes, forward->device_classes, labels * sizeof(int),
                                            fleet->stream);
     lh_status status = check(fleet, result, "cuMemcpyDtoHAsync", error);
-    return status == LH_OK ? wait(fleet, error) : status;
+    return status == LH_OK ? wait_for_stream(fleet, error) : status;
 }
 
-lh_status lh_cuda_run(lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output requested, lh_error *error) {
+lh_status lh_cuda_run_pass(lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output requested,
+                           lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
     lh_status status = copy_batch_to_device(fleet, models, error);
-    if (status == LH_OK) status = launch(engine, models, requested, error);
+    if (status == LH_OK) status = start_pass(engine, models, requested, error);
     if (status == LH_OK) status = fetch_answers(fleet, models, requested, error);
     bool stopped = status == LH_STOPPED;
-    if (stopped) status = wait(fleet, error); /* until the running launches end, they use the host's memory */
+    if (stopped)
+        status = wait_for_stream(fleet, error); /* until the running launches end, they use the host's memory */
     if (stopped && status == LH_OK) return LH_STOPPED;
     return lh_cuda_record_failure(fleet, status, error);
 }
@@ -376,7 +379,7 @@ void lh_cuda_take_classes(const int *classes, const lh_shape *shape, uint16_t *t
     for (size_t i = 0; i < (size_t)shape->sequences * (size_t)shape->labels; i++) to[i] = (uint16_t)classes[i];
 }
 
-/* --- sequences of a user ------------------------------------------------------------------------------------------ */
+/* ---- sequences of a user ---- */
 
 /* Writes the query's sequences to host_batch. */
 static void put_queries(lh_cuda_fleet *fleet, const lh_query *query, const lh_shape *shape, const lh_draw *draw) {
@@ -396,11 +399,11 @@ static lh_status run_query(lh_cuda_engine *engine, const lh_query *query, const 
     lh_cuda_models models = {0};
     lh_draw draw = query->draw;
     draw.first = query->example;
-    lh_status status = lh_cuda_enter(engine->fleet, error);
+    lh_status status = lh_cuda_begin_call(engine->fleet, error);
     if (status != LH_OK) return status;
     put_queries(engine->fleet, query, shape, &draw);
     lh_cuda_add_model(&models, engine, shape, 0, &draw, query->noise);
-    return lh_cuda_run(engine, &models, requested, error);
+    return lh_cuda_run_pass(engine, &models, requested, error);
 }
 
 lh_status lh_cuda_answer_queries(lh_engine *handle, const lh_query *query, int count, uint16_t *answers,

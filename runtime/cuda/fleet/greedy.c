@@ -12,24 +12,25 @@
 typedef struct model_answers {
     lh_answers results;
     lh_decode_passes passes; /* count 0: there was no memory for the replica's answers */
-    int rows;                /* sequences in the present pass */
+    int rows;                /* sequences in the current pass */
 } model_answers;
 
-typedef struct greedy {
+typedef struct greedy_job {
     lh_cuda_engine *engine; /* the requesting engine */
     const lh_condition *condition;
     lh_examples examples;
     lh_query query;        /* all examples */
     model_answers *models; /* [replicas] */
-    int *known_counts;     /* [replicas][decoded] numbers of answers of the pass over the targets that decoding keeps */
-    uint16_t *pass_answers; /* [decoded][labels] classes of a replica in the present pass */
+    /* [replicas][decoded_count] numbers of answers of the pass over the targets that decoding keeps */
+    int *known_counts;
+    uint16_t *pass_answers; /* [decoded_count][labels] classes of a replica in the current pass */
     int replicas;
     bool has_caches; /* keys and values are cached, and one pass gives all answers */
-} greedy;
+} greedy_job;
 
 /* Begins with the answers of the pass over the targets, up to and including the first error. */
-static lh_status begin_model(greedy *g, int index, lh_error *error) {
-    lh_cuda_early_answers *early = g->engine->fleet->early[index];
+static lh_status begin_model(greedy_job *g, int index, lh_error *error) {
+    lh_cuda_early_answers *early = g->engine->fleet->evaluated_answers[index];
     const lh_examples *e = &g->examples;
     model_answers *model = &g->models[index];
     int *known_counts = g->known_counts + (size_t)index * (size_t)e->count;
@@ -44,12 +45,12 @@ static lh_status begin_model(greedy *g, int index, lh_error *error) {
     return lh_decode_passes_open(&model->passes, g->engine->fleet->spec, &g->query, e->count, &model->results, error);
 }
 
-static lh_status begin(greedy *g, lh_error *error) {
+static lh_status begin_decoding(greedy_job *g, lh_error *error) {
     const lh_condition *condition = g->condition;
     const lh_spec *spec = g->engine->fleet->spec;
     lh_examples *e = &g->examples;
-    size_t replicas = (size_t)g->replicas, count = (size_t)condition->decoded;
-    lh_status status = lh_examples_open(e, spec, condition->n, condition->decoded, error);
+    size_t replicas = (size_t)g->replicas, count = (size_t)condition->decoded_count;
+    lh_status status = lh_examples_open(e, spec, condition->n, condition->decoded_count, error);
     if (status == LH_OK) status = lh_make_examples(e, spec, condition, error);
     if (status != LH_OK) return status;
     g->models = lh_engine_allocate(replicas * sizeof *g->models, "answers", error);
@@ -105,7 +106,7 @@ static void put_work(void *argument, int index, int count) {
 }
 
 /* Writes the unfinished sequences of a replica to host_batch, from byte `first` on. */
-static void put_model(const greedy *g, const model_answers *model, const lh_shape *shape, size_t first,
+static void put_model(const greedy_job *g, const model_answers *model, const lh_shape *shape, size_t first,
                       const lh_draw *draw) {
     lh_cuda_fleet *fleet = g->engine->fleet;
     const int32_t *const no_values[LH_MAX_STREAMS] = {NULL};
@@ -122,7 +123,7 @@ static void put_model(const greedy *g, const model_answers *model, const lh_shap
 }
 
 /* Adds the unfinished sequences of a replica to a pass; false: they do not fit. */
-static bool add_model(greedy *g, int index, lh_cuda_models *models) {
+static bool add_model(greedy_job *g, int index, lh_cuda_models *models) {
     lh_cuda_fleet *fleet = g->engine->fleet;
     model_answers *model = &g->models[index];
     lh_draw draw = g->query.draw;
@@ -141,7 +142,7 @@ static bool add_model(greedy *g, int index, lh_cuda_models *models) {
 }
 
 /* Takes the classes of the replicas first .. end - 1 that had sequences in the pass. */
-static void take_pass(greedy *g, int first, int end, const lh_cuda_models *models) {
+static void take_pass(greedy_job *g, int first, int end, const lh_cuda_models *models) {
     size_t labels = g->examples.labels, rows = (size_t)models->shape.sequences;
     const int *classes = g->engine->fleet->forward.host_classes;
     for (int i = first; i < end; i++) {
@@ -155,13 +156,13 @@ static void take_pass(greedy *g, int first, int end, const lh_cuda_models *model
 
 /* Runs a pass for the replicas from *first on that fit, and advances *first beyond them. Sets *is_open if a replica had
  * unfinished sequences. */
-static lh_status run_pass(greedy *g, int *first, bool *is_open, lh_error *error) {
+static lh_status run_pass(greedy_job *g, int *first, bool *is_open, lh_error *error) {
     lh_cuda_models models = {0};
     int end = *first;
     if (lh_is_stopped(&g->engine->engine)) return LH_STOPPED;
     while (end < g->replicas && add_model(g, end, &models)) end++;
-    lh_cuda_output wanted = g->has_caches ? LH_CUDA_DECODED : LH_CUDA_CLASSES;
-    lh_status status = models.count > 0 ? lh_cuda_run(g->engine, &models, wanted, error) : LH_OK;
+    lh_cuda_output output = g->has_caches ? LH_CUDA_DECODED : LH_CUDA_CLASSES;
+    lh_status status = models.count > 0 ? lh_cuda_run_pass(g->engine, &models, output, error) : LH_OK;
     if (status == LH_OK) take_pass(g, *first, end, &models);
     *is_open = *is_open || models.count > 0;
     *first = end;
@@ -171,8 +172,8 @@ static lh_status run_pass(greedy *g, int *first, bool *is_open, lh_error *error)
 lh_status lh_cuda_answer_greedily(lh_cuda_engine *engine, int replicas, const lh_condition *condition,
                                   lh_error *error) {
     bool has_caches = engine->fleet->program->decode_bytes != NULL;
-    greedy g = {.engine = engine, .condition = condition, .replicas = replicas, .has_caches = has_caches};
-    lh_status status = begin(&g, error);
+    greedy_job g = {.engine = engine, .condition = condition, .replicas = replicas, .has_caches = has_caches};
+    lh_status status = begin_decoding(&g, error);
     for (bool is_open = true; status == LH_OK && is_open;) {
         is_open = false;
         for (int first = 0; status == LH_OK && first < replicas;) status = run_pass(&g, &first, &is_open, error);

@@ -19,7 +19,7 @@ static const double LAUNCH_SECONDS = 0.2; /* approximate duration of a launch, a
  * which makes batches while launches run. */
 enum { MOST_LAUNCHES = 1024 };
 
-/* --- failures --------------------------------------------------------------------------------------------------- */
+/* ---- failures ---- */
 
 /* Records the failure of the step after the finished ones, and removes the engine from training; its failed_metrics
  * and failure_message must be set. */
@@ -29,7 +29,7 @@ static void fail_engine(lh_cuda_engine *engine, lh_status status) {
 }
 
 /* Adds facts of parameters and gradient at the failed step to the message. */
-static lh_status diagnose(lh_cuda_engine *engine, bool updated, lh_error *error) {
+static lh_status add_diagnosis(lh_cuda_engine *engine, bool updated, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
     size_t bytes = lh_cuda_get_vector_bytes(fleet);
     char *parameters = lh_engine_allocate(2 * bytes, "a copy of the parameters", NULL), *gradient;
@@ -48,7 +48,7 @@ static lh_status diagnose(lh_cuda_engine *engine, bool updated, lh_error *error)
 
 /* Finds the first column whose batch of the next step could not be made; -1: all columns have batches. Reduces *count
  * to the number of steps for which all columns have batches. */
-static int find_refused(const lh_cuda_fleet *fleet, int *count) {
+static int find_failed_column(const lh_cuda_fleet *fleet, int *count) {
     const lh_cuda_ring *ring = &fleet->ring;
     for (int column = 0; column < ring->columns; column++)
         for (int i = 0; i < *count; i++) {
@@ -59,7 +59,7 @@ static int find_refused(const lh_cuda_fleet *fleet, int *count) {
     return -1;
 }
 
-/* --- a launch --------------------------------------------------------------------------------------------------- */
+/* ---- a launch ---- */
 
 static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *call, lh_error *error) {
     return lh_cuda_check(fleet->driver, result, call, error);
@@ -73,7 +73,7 @@ static lh_status prepare_steps(lh_cuda_fleet *fleet, int *count, lh_error *error
         if (fleet->active_count == 0) *count = 0;
         if (status == LH_OK) status = lh_cuda_ring_fill(fleet, fleet->ring.first + *count, error);
         if (status != LH_OK) return status;
-        int column = find_refused(fleet, count);
+        int column = find_failed_column(fleet, count);
         if (column < 0)
             return check(fleet, fleet->driver->cuStreamSynchronize(fleet->ring.stream), "cuStreamSynchronize", error);
         lh_cuda_engine *engine = fleet->active[column];
@@ -93,8 +93,8 @@ static lh_cuda_train make_train_arguments(const lh_cuda_fleet *fleet, int first,
         .results = (lh_cuda_result *)(uintptr_t)(arena->results + first_element * sizeof(lh_cuda_result)),
         .tables = (const void *)(uintptr_t)fleet->tables,
         .workspace = (char *)(uintptr_t)arena->workspaces,
-        .workspace_stride = (long long)arena->workspace,
-        .partial_stride = (long long)arena->partial,
+        .workspace_stride = (long long)arena->workspace_stride,
+        .partial_stride = (long long)arena->partial_stride,
         .count = count,
         .team = fleet->grid.team,
         .shards = arena->shards,
@@ -152,7 +152,7 @@ static lh_status launch_round(lh_cuda_fleet *fleet, int first, int count, lh_err
 }
 
 /* Starts `count` steps of every active replica; returns while they run. */
-static lh_status start(lh_cuda_fleet *fleet, int count, lh_error *error) {
+static lh_status start_steps(lh_cuda_fleet *fleet, int count, lh_error *error) {
     lh_cuda_arena *arena = &fleet->arena;
     const lh_cuda_driver *driver = fleet->driver;
     size_t steps = (size_t)fleet->active_count * (size_t)count, results = steps * sizeof *arena->host_results;
@@ -172,9 +172,9 @@ static lh_status start(lh_cuda_fleet *fleet, int count, lh_error *error) {
     return status;
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------ */
+/* ---- results ---- */
 
-static lh_step_metrics read_metrics(const lh_cuda_fleet *fleet, const lh_cuda_prepared *prepared,
+static lh_step_metrics read_metrics(const lh_cuda_fleet *fleet, const lh_cuda_prepared_step *prepared,
                                     const lh_cuda_result *result) {
     double clip_norm = fleet->spec->optimizer.clip_norm, norm = sqrt(result->gradient_squares);
     return (lh_step_metrics){
@@ -220,7 +220,7 @@ static lh_status take_results(lh_cuda_engine *engine, const lh_cuda_result *resu
         if (engine->failure != LH_OK) {
             engine->failed_metrics = *metrics;
             lh_status status = updated ? LH_OK : recompute_gradient(engine->fleet, column, count, i, error);
-            return status == LH_OK ? diagnose(engine, updated, error) : status;
+            return status == LH_OK ? add_diagnosis(engine, updated, error) : status;
         }
         engine->engine.unreported_steps++;
     }
@@ -242,7 +242,7 @@ static lh_status take_all_results(lh_cuda_fleet *fleet, int count, double second
     return LH_OK;
 }
 
-/* --- all engines together ----------------------------------------------------------------------------------------- */
+/* ---- all engines together ---- */
 
 static int min_int(int a, int b) { return a < b ? a : b; }
 
@@ -253,20 +253,20 @@ static int choose_step_count(const lh_cuda_fleet *fleet) {
     if (fleet->library != NULL)
         most = min_int(most, MOST_LAUNCHES / (fleet->active_count * fleet->program->most_launches));
     else if (fleet->device->watchdog) most = min_int(most, 2 * fleet->last_step_count + (fleet->last_step_count == 0));
-    double timed = fleet->step_seconds > 0 ? LAUNCH_SECONDS / fleet->step_seconds : 1;
-    int count = timed < most ? (int)timed : most;
+    double steps_in_time = fleet->step_seconds > 0 ? LAUNCH_SECONDS / fleet->step_seconds : 1;
+    int count = steps_in_time < most ? (int)steps_in_time : most;
     return count > 1 ? count : 1;
 }
 
 /* Runs a launch, makes the batches of the next launch meanwhile, and takes the results. */
-static lh_status launch(lh_cuda_fleet *fleet, lh_error *error) {
+static lh_status run_launch(lh_cuda_fleet *fleet, lh_error *error) {
     int count = choose_step_count(fleet);
     double start_time = lh_read_clock();
     for (int i = 0; i < fleet->active_count; i++)
         if (fleet->active[i]->requested_steps < count) count = fleet->active[i]->requested_steps;
     lh_status status = prepare_steps(fleet, &count, error);
     if (status != LH_OK || count == 0) return status;
-    status = start(fleet, count, error);
+    status = start_steps(fleet, count, error);
     if (status == LH_OK) status = lh_cuda_ring_fill(fleet, fleet->ring.first + count + choose_step_count(fleet), error);
     if (status == LH_OK)
         status = check(fleet, fleet->driver->cuStreamSynchronize(fleet->stream), "the training step", error);
@@ -300,11 +300,11 @@ lh_status lh_cuda_engine_step(lh_engine *handle, int count, lh_step_metrics *met
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     lh_cuda_fleet *fleet = engine->fleet;
     *done = 0;
-    lh_status status = lh_cuda_enter(fleet, error);
+    lh_status status = lh_cuda_begin_call(fleet, error);
     if (status != LH_OK) return status;
     if (handle->unreported_steps == 0 && engine->failure == LH_OK) {
         engine->requested_steps = count;
-        if (are_all_waiting(fleet)) status = lh_cuda_record_failure(fleet, launch(fleet, error), error);
+        if (are_all_waiting(fleet)) status = lh_cuda_record_failure(fleet, run_launch(fleet, error), error);
         if (status != LH_OK) return status;
     }
     return_metrics(engine, count, metrics, done);

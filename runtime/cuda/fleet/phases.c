@@ -76,9 +76,9 @@ static lh_status run_phase(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, const
 static lh_status run_product(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, const lh_cuda_launch *launch,
                              lh_error *error) {
     const lh_cuda_launch bias = {.phase = launch->bias_phase, .layer = launch->layer};
-    bool whole = true;
-    lh_status status = lh_cuda_library_multiply(fleet->library, &launch->product, fleet->stream, &whole, error);
-    return status == LH_OK && !whole ? run_phase(fleet, pass, &bias, error) : status;
+    bool is_complete = true;
+    lh_status status = lh_cuda_library_multiply(fleet->library, &launch->product, fleet->stream, &is_complete, error);
+    return status == LH_OK && !is_complete ? run_phase(fleet, pass, &bias, error) : status;
 }
 
 lh_status lh_cuda_run_phases(lh_cuda_fleet *fleet, const lh_cuda_pass *pass, lh_error *error) {

@@ -14,7 +14,7 @@
 static const size_t RING_BYTES = 64 << 20; /* most bytes of a ring, unless two steps need more */
 
 /* Reserves bytes after the used ones and returns their offset. */
-static size_t take(size_t *used, size_t bytes) {
+static size_t reserve_bytes(size_t *used, size_t bytes) {
     size_t offset = *used;
     *used += (bytes + 15) / 16 * 16;
     return offset;
@@ -27,11 +27,11 @@ lh_cuda_layout lh_cuda_make_layout(const lh_cuda_fleet *fleet, const lh_shape *s
     size_t draws = program->draw_count != NULL ? program->draw_count(shape) : 0, used = 0;
     lh_cuda_layout layout = {.has_places = spec->format->locate != NULL};
     for (int s = 0; s < LH_MAX_STREAMS; s++)
-        layout.tokens[s] = take(&used, sequences * (size_t)shape->length[s] * sizeof(uint16_t));
-    layout.labels = take(&used, labels * sizeof(uint16_t));
-    layout.mask = take(&used, labels);
-    layout.place = take(&used, layout.has_places ? labels * sizeof(uint16_t) : 0);
-    layout.draws = take(&used, draws * sizeof(int));
+        layout.tokens[s] = reserve_bytes(&used, sequences * (size_t)shape->length[s] * sizeof(uint16_t));
+    layout.labels = reserve_bytes(&used, labels * sizeof(uint16_t));
+    layout.mask = reserve_bytes(&used, labels);
+    layout.place = reserve_bytes(&used, layout.has_places ? labels * sizeof(uint16_t) : 0);
+    layout.draws = reserve_bytes(&used, draws * sizeof(int));
     layout.bytes = lh_cuda_align(used);
     return layout;
 }
@@ -102,9 +102,9 @@ lh_cuda_step lh_cuda_make_step(const lh_cuda_layout *layout, const lh_shape *sha
     return step;
 }
 
-/* --- memory ----------------------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
-static size_t find_largest_piece(const lh_cuda_fleet *fleet, const lh_lengths *lengths) {
+static size_t find_largest_batch(const lh_cuda_fleet *fleet, const lh_lengths *lengths) {
     size_t largest = 0;
     for (int i = 0; i < lh_lengths_count(lengths); i++) {
         lh_shape shape = lh_make_shape(fleet->spec, lh_lengths_get(lengths, i), fleet->spec->train.batch);
@@ -118,22 +118,22 @@ lh_status lh_cuda_ring_open(lh_cuda_fleet *fleet, lh_error *error) {
     lh_cuda_ring *ring = &fleet->ring;
     const lh_lengths lengths = lh_cuda_get_training_lengths(fleet);
     size_t columns = (size_t)fleet->count, batch = (size_t)fleet->spec->train.batch;
-    ring->piece = find_largest_piece(fleet, &lengths);
-    size_t steps = RING_BYTES / (2 * columns * ring->piece);
+    ring->batch_bytes = find_largest_batch(fleet, &lengths);
+    size_t steps = RING_BYTES / (2 * columns * ring->batch_bytes);
     ring->capacity = 2 * (steps < 1 ? 1 : steps > LH_CUDA_MOST_STEPS ? LH_CUDA_MOST_STEPS : (int)steps);
     ring->columns = fleet->count;
-    size_t pieces = (size_t)ring->capacity * columns;
-    ring->prepared = lh_engine_allocate(pieces * sizeof *ring->prepared, "batches", error);
+    size_t batches = (size_t)ring->capacity * columns;
+    ring->prepared = lh_engine_allocate(batches * sizeof *ring->prepared, "batches", error);
     if (ring->prepared == NULL) return LH_ERR_ENVIRONMENT;
     if (fleet->spec->corpus != NULL) {
-        ring->picks = lh_engine_allocate(pieces * batch * sizeof *ring->picks, "batches", error);
+        ring->picks = lh_engine_allocate(batches * batch * sizeof *ring->picks, "batches", error);
         if (ring->picks == NULL) return LH_ERR_ENVIRONMENT;
     }
-    lh_status status = lh_cuda_pin(fleet->device, pieces * ring->piece, "batches", &ring->host, error);
+    lh_status status = lh_cuda_pin(fleet->device, batches * ring->batch_bytes, "batches", &ring->host, error);
     if (status == LH_OK)
-        status = lh_cuda_allocate(fleet->device, pieces * ring->piece, "batches", &ring->device, error);
+        status = lh_cuda_allocate(fleet->device, batches * ring->batch_bytes, "batches", &ring->device, error);
     if (status == LH_OK)
-        status = lh_cuda_check(fleet->driver, fleet->driver->cuStreamCreate(&ring->stream, LH_CUDA_STREAM_APART),
+        status = lh_cuda_check(fleet->driver, fleet->driver->cuStreamCreate(&ring->stream, LH_CUDA_STREAM_NON_BLOCKING),
                                "cuStreamCreate", error);
     if (status != LH_OK) return status;
     return lh_cuda_lanes_open(&ring->lanes, fleet, lh_lengths_find_longest(&lengths), fleet->spec->train.batch, error);
@@ -153,13 +153,13 @@ void lh_cuda_ring_close(lh_cuda_fleet *fleet) {
     memset(ring, 0, sizeof *ring);
 }
 
-/* --- filling ---------------------------------------------------------------------------------------------------- */
+/* ---- filling ---- */
 
 static size_t get_index(const lh_cuda_ring *ring, int64_t slot, int column) {
     return (size_t)(slot % ring->capacity) * (size_t)ring->columns + (size_t)column;
 }
 
-lh_cuda_prepared *lh_cuda_ring_get(const lh_cuda_ring *ring, int64_t slot, int column) {
+lh_cuda_prepared_step *lh_cuda_ring_get(const lh_cuda_ring *ring, int64_t slot, int column) {
     return &ring->prepared[get_index(ring, slot, column)];
 }
 
@@ -176,10 +176,10 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
     lh_cuda_ring *ring = &fleet->ring;
     lh_cuda_engine *engine = fleet->active[column];
     size_t index = get_index(ring, slot, column);
-    lh_cuda_prepared *prepared = &ring->prepared[index];
+    lh_cuda_prepared_step *prepared = &ring->prepared[index];
     int64_t step = engine->engine.step + engine->engine.unreported_steps + (slot - ring->first);
     int sequences = spec->train.batch;
-    *prepared = (lh_cuda_prepared){.n = fleet->config.fixed_length, .data_key = engine->data_key};
+    *prepared = (lh_cuda_prepared_step){.n = fleet->config.fixed_length, .data_key = engine->data_key};
     if (prepared->n == 0 && spec->corpus == NULL)
         prepared->n = lh_draw_train_length(spec, engine->data_key, (uint32_t)step, LH_SHARED);
     if (prepared->n == 0) { /* the epoch of dataset files determines the length and the examples */
@@ -193,7 +193,7 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
     lh_shape shape = lh_make_shape(spec, prepared->n, sequences);
     lh_cuda_layout layout = lh_cuda_make_layout(fleet, &shape);
     lh_draw draw = {engine->draws_key, (uint32_t)step, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
-    prepared->step = lh_cuda_make_step(&layout, &shape, ring->device + index * ring->piece, &draw);
+    prepared->step = lh_cuda_make_step(&layout, &shape, ring->device + index * ring->batch_bytes, &draw);
     double rate = lh_compute_learning_rate(&spec->train, engine->learning_rate, step + 1);
     prepared->step.rate = rate / (1 - lh_power(fleet->program->beta1, step + 1));
     prepared->step.correct2 = 1 / (1 - lh_power(fleet->program->beta2, step + 1));
@@ -201,7 +201,7 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
 
 /* Makes the examples of a step. With config.distinct, each batch begins after the last example of the previous one, and
  * the first example follows the last. */
-static lh_status make_examples(const lh_cuda_fleet *fleet, const lh_cuda_prepared *prepared, lh_batch *batch,
+static lh_status make_examples(const lh_cuda_fleet *fleet, const lh_cuda_prepared_step *prepared, lh_batch *batch,
                                lh_error *error) {
     const lh_cuda_step *step = &prepared->step;
     uint64_t distinct = (uint64_t)fleet->config.distinct, first = 0;
@@ -220,11 +220,11 @@ void lh_cuda_make_draws(const lh_cuda_program *program, const lh_draw *draw, con
     if (program->draw_count != NULL) program->draw(draw, shape, positions, distances, scratch, out);
 }
 
-static void fill_piece(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, int64_t slot, int column) {
+static void fill_batch(const lh_cuda_fleet *fleet, lh_cuda_lane *lane, int64_t slot, int column) {
     const lh_cuda_ring *ring = &fleet->ring;
     size_t index = get_index(ring, slot, column);
-    lh_cuda_prepared *prepared = &ring->prepared[index];
-    char *memory = (char *)ring->host + index * ring->piece;
+    lh_cuda_prepared_step *prepared = &ring->prepared[index];
+    char *memory = (char *)ring->host + index * ring->batch_bytes;
     prepared->status = make_examples(fleet, prepared, &lane->batch, NULL);
     if (prepared->status != LH_OK) return;
     prepared->counted_sequences = lh_batch_count_sequences(&lane->batch, fleet->spec);
@@ -252,13 +252,14 @@ static void fill_work(void *argument, int index, int count) {
         for (int i = 0; i < job->slots; i++) choose_batch(fleet, job->first + i, column);
     lh_team_barrier();
     while ((item = atomic_fetch_add(&job->next, 1)) < job->slots * columns)
-        fill_piece(fleet, &fleet->ring.lanes.lane[index], job->first + item / columns, item % columns);
+        fill_batch(fleet, &fleet->ring.lanes.lane[index], job->first + item / columns, item % columns);
 }
 
 /* Copies adjacent slots to the device. */
 static lh_status copy_slots(const lh_cuda_fleet *fleet, int64_t slot, int count, lh_error *error) {
     const lh_cuda_ring *ring = &fleet->ring;
-    size_t slot_bytes = (size_t)ring->columns * ring->piece, offset = (size_t)(slot % ring->capacity) * slot_bytes;
+    size_t slot_bytes = (size_t)ring->columns * ring->batch_bytes,
+           offset = (size_t)(slot % ring->capacity) * slot_bytes;
     return lh_cuda_check(fleet->driver,
                          fleet->driver->cuMemcpyHtoDAsync(ring->device + offset, (char *)ring->host + offset,
                                                           (size_t)count * slot_bytes, ring->stream),
@@ -281,7 +282,7 @@ lh_status lh_cuda_ring_fill(lh_cuda_fleet *fleet, int64_t end, lh_error *error) 
 }
 
 lh_status lh_cuda_ring_get_failure(lh_cuda_fleet *fleet, int column, lh_error *error) {
-    const lh_cuda_prepared *prepared = lh_cuda_ring_get(&fleet->ring, fleet->ring.first, column);
+    const lh_cuda_prepared_step *prepared = lh_cuda_ring_get(&fleet->ring, fleet->ring.first, column);
     lh_status status = make_examples(fleet, prepared, &fleet->ring.lanes.lane[0].batch, error);
     if (status != LH_OK) return status;
     return lh_fail(error, prepared->status, "step %lld: the task made no examples at first, but made them when retried",

@@ -14,16 +14,17 @@ typedef struct collection_state {
     lh_collection task;
     const lh_spec *spec;
     const lh_corpus_request *request;
-    lh_reading *readings; /* [LH_SETS] */
+    lh_example_list *lists; /* [LH_SETS] */
 } collection_state;
 
 static lh_status fail_token(const lh_spec *spec, const char *list_name, int token, int symbols, lh_error *error) {
-    return lh_fail(error, LH_ERR_INPUT, "%s: made an example whose %s has %d\n  expected: 0 to %d", spec->task->kind,
-                   list_name, token, symbols - 1);
+    return lh_fail(error, LH_ERR_INPUT, "%s: made an example with token %d in its %s\n  expected: 0 to %d",
+                   spec->task->kind, token, list_name, symbols - 1);
 }
 
 static lh_status fail_length(const lh_spec *spec, int inputs, int outputs, lh_error *error) {
-    return lh_fail(error, LH_ERR_INPUT, "%s: made an example of %d and %d tokens\n  expected: at most %d together",
+    return lh_fail(error, LH_ERR_INPUT,
+                   "%s: made an example with %d input and %d target tokens\n  expected: at most %d together",
                    spec->task->kind, inputs, outputs, spec->data->longest);
 }
 
@@ -46,7 +47,7 @@ static lh_status add_example(lh_collection *c, lh_set set, const lh_example *exa
     lh_example_storage storage;
     lh_status status = check_example(state->spec, example, error);
     if (status == LH_OK)
-        status = lh_reading_add(&state->readings[set], inputs, outputs, inputs + outputs, count, &storage, error);
+        status = lh_example_list_add(&state->lists[set], inputs, outputs, inputs + outputs, count, &storage, error);
     if (status != LH_OK) return status;
     memcpy(storage.tokens, example->input, (size_t)inputs * sizeof *storage.tokens);
     memcpy(storage.tokens + inputs, example->target, (size_t)outputs * sizeof *storage.tokens);
@@ -57,7 +58,7 @@ static lh_status add_example(lh_collection *c, lh_set set, const lh_example *exa
 }
 
 /* Checks the length of a test item: it may exceed spec->data->longest, but not the limit of the encoding. */
-static lh_status check_tested(const lh_spec *spec, const lh_item *item, lh_error *error) {
+static lh_status check_test_item(const lh_spec *spec, const lh_item *item, lh_error *error) {
     lh_shape shape = {.sequences = 1};
     if (spec->format->shape == NULL) return fail_length(spec, item->input_length, item->output_length, error);
     spec->format->shape(item->input_length, item->output_length, &shape);
@@ -83,12 +84,12 @@ static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, con
                        state->spec->task->kind, item->greatest_position, positions->greatest);
     if (item->input_length + item->output_length > state->spec->data->longest) {
         lh_status status = set == LH_SET_TEST
-                               ? check_tested(state->spec, item, error)
+                               ? check_test_item(state->spec, item, error)
                                : fail_length(state->spec, item->input_length, item->output_length, error);
         if (status != LH_OK) return status;
     }
-    lh_status status = lh_reading_add(&state->readings[set], item->input_length, item->output_length, item->words,
-                                      count, &storage, error);
+    lh_status status = lh_example_list_add(&state->lists[set], item->input_length, item->output_length, item->words,
+                                           count, &storage, error);
     if (status != LH_OK) return status;
     memcpy(storage.tokens, item->word, (size_t)item->words * sizeof *storage.tokens);
     memset(storage.mask, 0, (size_t)item->words);
@@ -118,7 +119,7 @@ static void report_progress(lh_collection *c, double share) {
 }
 
 /* Checks that the validation file is that of the plan, since the task's examples depend on it. */
-static lh_status check_planned(const lh_spec *spec, const char *path, const char *digest, lh_error *error) {
+static lh_status check_validation_digest(const lh_spec *spec, const char *path, const char *digest, lh_error *error) {
     const char *expected = spec->data->validation_digest;
     if (spec->data->validation == NULL)
         return lh_fail(error, LH_ERR_INPUT,
@@ -127,7 +128,7 @@ static lh_status check_planned(const lh_spec *spec, const char *path, const char
     if (expected == NULL || strncmp(expected, digest, DIGEST) == 0) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
                    "%s: its SHA-256 begins with %.*s\n  expected: %s, of the file that this trainer was built for\n"
-                   "  hint: ./longhand build makes one for other puzzles",
+                   "  hint: ./longhand build makes a trainer for another validation file",
                    path, DIGEST, digest, expected);
 }
 
@@ -144,11 +145,11 @@ static lh_status read_validation(const lh_spec *spec, const char *path, char **t
     if (strlen(*text) != bytes)
         return lh_fail(error, LH_ERR_INPUT, "%s: byte %zu is 0\n  expected: text", path, strlen(*text));
     lh_sha256(*text, bytes, digest);
-    return check_planned(spec, path, digest, error);
+    return check_validation_digest(spec, path, digest, error);
 }
 
 lh_status lh_collect(const lh_spec *spec, const char *paths[LH_SETS], const lh_corpus_request *request,
-                     lh_reading readings[LH_SETS], lh_error *error) {
+                     lh_example_list lists[LH_SETS], lh_error *error) {
     collection_state state = {
         .task = {.seed = spec->data->seed,
                  .options = spec->task->options,
@@ -159,7 +160,7 @@ lh_status lh_collect(const lh_spec *spec, const char *paths[LH_SETS], const lh_c
                  .progress = report_progress},
         .spec = spec,
         .request = request,
-        .readings = readings,
+        .lists = lists,
     };
     char *text = NULL, digest[LH_SHA256_TEXT];
     lh_status status = LH_OK;
@@ -169,7 +170,7 @@ lh_status lh_collect(const lh_spec *spec, const char *paths[LH_SETS], const lh_c
     state.task.path = paths[LH_SET_VALIDATION];
     if (status == LH_OK) status = spec->task->collect(&state.task, error);
     for (int set = 0; set < LH_SETS; set++) {
-        lh_reading *r = &readings[set];
+        lh_example_list *r = &lists[set];
         r->expand = state.task.expand;
         r->seed = state.task.seed;
         r->exclusive_axes = state.task.exclusive_axes[set];
@@ -178,7 +179,7 @@ lh_status lh_collect(const lh_spec *spec, const char *paths[LH_SETS], const lh_c
         else memcpy(r->digest, digest, sizeof digest);
     }
     free(text);
-    if (status == LH_OK && readings[LH_SET_TRAIN].count == 0)
+    if (status == LH_OK && lists[LH_SET_TRAIN].count == 0)
         return lh_fail(error, LH_ERR_INPUT, "%s: made no examples to train on", spec->task->kind);
     return status;
 }

@@ -28,12 +28,12 @@ static int compare_sizes(const void *a, const void *b) {
 }
 
 /* Writes the shapes of all records, each once and in ascending order; sizes must hold as many elements as there are
- * records. The records of each reading must be sorted. Returns the number of shapes. */
-static int merge_sizes(lh_sizes *sizes, const lh_reading readings[LH_SETS]) {
+ * records. The records of each list must be sorted. Returns the number of shapes. */
+static int merge_sizes(lh_sizes *sizes, const lh_example_list lists[LH_SETS]) {
     int count = 0, shapes = 0;
     for (int set = 0; set < LH_SETS; set++)
-        for (int64_t i = 0; i < readings[set].count; i++) {
-            const lh_record *record = &readings[set].records[i];
+        for (int64_t i = 0; i < lists[set].count; i++) {
+            const lh_record *record = &lists[set].records[i];
             if (i == 0 || !has_sizes(&sizes[count - 1], record))
                 sizes[count++] = (lh_sizes){record->input, record->output};
         }
@@ -43,23 +43,23 @@ static int merge_sizes(lh_sizes *sizes, const lh_reading readings[LH_SETS]) {
     return shapes;
 }
 
-/* Moves the examples of a reading to a set; the records must be sorted. */
-static lh_status fill_set(lh_dataset *set, const char *path, lh_reading *reading, const lh_corpus *corpus, int axes,
+/* Moves the examples of a list to a set; the records must be sorted. */
+static lh_status fill_set(lh_dataset *set, const char *path, lh_example_list *list, const lh_corpus *corpus, int axes,
                           lh_error *error) {
     const lh_sizes *sizes = corpus->sizes;
     int shapes = corpus->shapes;
     *set = (lh_dataset){.path = path,
-                        .count = reading->count,
-                        .tokens = reading->tokens,
-                        .mask = reading->mask,
-                        .masked = reading->masked,
-                        .expand = reading->expand,
-                        .seed = reading->seed,
-                        .exclusive_axes = reading->exclusive_axes};
-    memcpy(set->digest, reading->digest, sizeof set->digest);
-    memcpy(set->ignored, reading->ignored, sizeof set->ignored);
-    reading->tokens = NULL;
-    reading->mask = NULL;
+                        .count = list->count,
+                        .tokens = list->tokens,
+                        .mask = list->mask,
+                        .masked = list->masked,
+                        .expand = list->expand,
+                        .seed = list->seed,
+                        .exclusive_axes = list->exclusive_axes};
+    memcpy(set->digest, list->digest, sizeof set->digest);
+    memcpy(set->ignored, list->ignored, sizeof set->ignored);
+    list->tokens = NULL;
+    list->mask = NULL;
     set->first = calloc((size_t)shapes + 1, sizeof *set->first);
     set->start = calloc((size_t)set->count + 1, sizeof *set->start);
     set->line = calloc((size_t)set->count + 1, sizeof *set->line);
@@ -69,11 +69,10 @@ static lh_status fill_set(lh_dataset *set, const char *path, lh_reading *reading
     int64_t i = 0;
     for (int n = 1; n <= shapes; n++) {
         set->first[n - 1] = i;
-        for (; i < set->count && has_sizes(&sizes[n - 1], &reading->records[i]); i++) {
-            set->start[i] = reading->records[i].start;
-            set->line[i] = reading->records[i].line;
-            for (int a = 0; a < axes; a++)
-                set->values[i * axes + a] = reading->values[reading->records[i].number * axes + a];
+        for (; i < set->count && has_sizes(&sizes[n - 1], &list->records[i]); i++) {
+            set->start[i] = list->records[i].start;
+            set->line[i] = list->records[i].line;
+            for (int a = 0; a < axes; a++) set->values[i * axes + a] = list->values[list->records[i].number * axes + a];
         }
     }
     set->first[shapes] = i;
@@ -92,14 +91,14 @@ static void close_set(lh_dataset *set) {
 
 /* Lists the shapes of the training set and the input lengths of the evaluated set. */
 static lh_status list_lengths(lh_corpus *c, lh_error *error) {
-    size_t bytes = (size_t)c->shapes * sizeof *c->trained;
-    c->trained = malloc(bytes);
+    size_t bytes = (size_t)c->shapes * sizeof *c->train_shapes;
+    c->train_shapes = malloc(bytes);
     c->lengths = malloc(bytes);
     c->selected = malloc(bytes);
-    if (c->trained == NULL || c->lengths == NULL || c->selected == NULL) return lh_fail_examples(error);
+    if (c->train_shapes == NULL || c->lengths == NULL || c->selected == NULL) return lh_fail_examples(error);
     for (int n = 1; n <= c->shapes; n++) {
         int input = c->sizes[n - 1].input;
-        if (lh_dataset_count_examples(&c->train, n) > 0) c->trained[c->trained_count++] = n;
+        if (lh_dataset_count_examples(&c->train, n) > 0) c->train_shapes[c->train_shape_count++] = n;
         if (lh_dataset_count_examples(&c->eval, n) > 0 &&
             (c->length_count == 0 || c->lengths[c->length_count - 1] != input))
             c->lengths[c->length_count++] = input;
@@ -107,36 +106,35 @@ static lh_status list_lengths(lh_corpus *c, lh_error *error) {
     return LH_OK;
 }
 
-static int64_t count_all(const lh_reading readings[LH_SETS]) {
+static int64_t count_all(const lh_example_list lists[LH_SETS]) {
     int64_t count = 0;
-    for (int set = 0; set < LH_SETS; set++) count += readings[set].count;
+    for (int set = 0; set < LH_SETS; set++) count += lists[set].count;
     return count;
 }
 
-/* Builds shapes and sets from the readings. */
-static lh_status build(lh_corpus *c, int axes, const char *const paths[LH_SETS], lh_reading readings[LH_SETS],
+/* Builds shapes and sets from the lists. */
+static lh_status build(lh_corpus *c, int axes, const char *const paths[LH_SETS], lh_example_list lists[LH_SETS],
                        lh_error *error) {
     lh_dataset *const sets[LH_SETS] = {&c->train, &c->eval, &c->validation};
     lh_status status = LH_OK;
     for (int i = 0; i < LH_SETS; i++)
-        if (readings[i].count > 0)
-            qsort(readings[i].records, (size_t)readings[i].count, sizeof(lh_record), compare_records);
-    c->sizes = calloc((size_t)count_all(readings) + 1, sizeof *c->sizes);
+        if (lists[i].count > 0) qsort(lists[i].records, (size_t)lists[i].count, sizeof(lh_record), compare_records);
+    c->sizes = calloc((size_t)count_all(lists) + 1, sizeof *c->sizes);
     if (c->sizes == NULL) return lh_fail_examples(error);
-    c->shapes = merge_sizes(c->sizes, readings);
-    c->separate = readings[LH_SET_TEST].count > 0;
+    c->shapes = merge_sizes(c->sizes, lists);
+    c->has_test_set = lists[LH_SET_TEST].count > 0;
     for (int i = 0; status == LH_OK && i < LH_SETS; i++)
-        if (i != LH_SET_TEST || c->separate) status = fill_set(sets[i], paths[i], &readings[i], c, axes, error);
-    if (status == LH_OK && !c->separate) c->eval = c->train;
+        if (i != LH_SET_TEST || c->has_test_set) status = fill_set(sets[i], paths[i], &lists[i], c, axes, error);
+    if (status == LH_OK && !c->has_test_set) c->eval = c->train;
     return status == LH_OK ? list_lengths(c, error) : status;
 }
 
-static lh_status read_files(const lh_spec *spec, const char *const paths[LH_SETS], lh_reading readings[LH_SETS],
+static lh_status read_files(const lh_spec *spec, const char *const paths[LH_SETS], lh_example_list lists[LH_SETS],
                             lh_error *error) {
     static const char *const flags[LH_SETS] = {"--data", "--eval-data", "--validation"};
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < LH_SETS; i++)
-        if (paths[i] != NULL) status = lh_reading_open(&readings[i], spec, paths[i], flags[i], error);
+        if (paths[i] != NULL) status = lh_example_list_read(&lists[i], spec, paths[i], flags[i], error);
     return status;
 }
 
@@ -145,24 +143,24 @@ lh_status lh_corpus_open(lh_corpus *corpus, const lh_spec *spec, const lh_corpus
     const char *paths[LH_SETS] = {data->train, data->eval, data->validation};
     for (int i = 0; request != NULL && i < LH_SETS; i++)
         if (request->path[i] != NULL) paths[i] = request->path[i];
-    lh_reading readings[LH_SETS] = {{0}, {0}, {0}};
+    lh_example_list lists[LH_SETS] = {{0}, {0}, {0}};
     memset(corpus, 0, sizeof *corpus);
-    lh_status status = spec->task->collect != NULL ? lh_collect(spec, paths, request, readings, error)
-                                                   : read_files(spec, paths, readings, error);
-    if (status == LH_OK) status = build(corpus, spec->task->axes, paths, readings, error);
-    for (int i = 0; i < LH_SETS; i++) lh_reading_close(&readings[i]);
+    lh_status status = spec->task->collect != NULL ? lh_collect(spec, paths, request, lists, error)
+                                                   : read_files(spec, paths, lists, error);
+    if (status == LH_OK) status = build(corpus, spec->task->axes, paths, lists, error);
+    for (int i = 0; i < LH_SETS; i++) lh_example_list_close(&lists[i]);
     if (status != LH_OK) lh_corpus_close(corpus);
     return status;
 }
 
 void lh_corpus_close(lh_corpus *corpus) {
     close_set(&corpus->train);
-    if (corpus->separate) close_set(&corpus->eval);
+    if (corpus->has_test_set) close_set(&corpus->eval);
     close_set(&corpus->validation);
     lh_groups_close(&corpus->final);
     lh_groups_close(&corpus->during);
     free(corpus->sizes);
-    free(corpus->trained);
+    free(corpus->train_shapes);
     free(corpus->lengths);
     free(corpus->selected);
     memset(corpus, 0, sizeof *corpus);
@@ -186,7 +184,7 @@ static bool is_grouped_by_trained(const lh_by *by) {
 
 /* Marks held-out examples that are also training examples, if an evaluation needs it. */
 static lh_status mark_trained(lh_corpus *corpus, const lh_spec *spec, lh_error *error) {
-    lh_dataset *const sets[LH_SETS] = {NULL, corpus->separate ? &corpus->eval : NULL, &corpus->validation};
+    lh_dataset *const sets[LH_SETS] = {NULL, corpus->has_test_set ? &corpus->eval : NULL, &corpus->validation};
     lh_overlap overlap;
     lh_status status = LH_OK;
     if (!is_grouped_by_trained(&spec->eval.by) && !is_grouped_by_trained(&spec->eval.during_by)) return LH_OK;
@@ -202,7 +200,7 @@ static lh_status mark_trained(lh_corpus *corpus, const lh_spec *spec, lh_error *
 lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error) {
     lh_lengths all = {.list = corpus->lengths, .count = corpus->length_count};
     spec->corpus = corpus;
-    spec->train.lengths = (lh_lengths){.list = corpus->trained, .count = corpus->trained_count};
+    spec->train.lengths = (lh_lengths){.list = corpus->train_shapes, .count = corpus->train_shape_count};
     if (spec->train.epochs > 0)
         spec->train.steps = spec->train.epochs * lh_count_epoch_batches(corpus, spec->train.batch);
     if (spec->train.steps > UINT32_MAX)
@@ -219,7 +217,7 @@ lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error) {
     if (status == LH_OK) status = lh_pick_examples(&corpus->final, corpus, &choice, error);
     if (status != LH_OK || eval->during_every == 0) return status;
     choice.most = eval->during_examples;
-    choice.ahead = spec->format->teacher_forced ? LH_GREEDY_DURING : 0;
+    choice.preferred_count = spec->format->teacher_forced ? LH_GREEDY_DURING : 0;
     status = lh_groups_open(&corpus->during, corpus, spec, &eval->during_by, eval->during_sets, error);
     return status == LH_OK ? lh_pick_examples(&corpus->during, corpus, &choice, error) : status;
 }

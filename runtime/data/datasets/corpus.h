@@ -46,12 +46,12 @@ typedef struct lh_corpus {
     lh_sizes *sizes; /* [shapes] */
     int shapes;
     lh_dataset train, eval;
-    bool separate;           /* eval is a separate set, the test set; else it equals train */
+    bool has_test_set;       /* whether eval is a set of its own, the test set; else it equals train */
     lh_dataset validation;   /* count 0: no validation set */
     lh_groups final, during; /* groups of the final evaluation and of evaluations during training (lh_corpus_bind) */
-    int32_t *trained;        /* [trained_count] shapes in train */
+    int32_t *train_shapes;   /* [train_shape_count] shapes in train */
     int32_t *lengths;        /* [length_count] input lengths in eval */
-    int trained_count, length_count;
+    int train_shape_count, length_count;
     int32_t *selected; /* result of lh_corpus_select */
 } lh_corpus;
 

@@ -23,7 +23,7 @@ typedef struct line {
     long long number; /* from 1 */
     const char *text;
     size_t bytes;
-    bool ends;           /* the line ends with a newline */
+    bool has_newline;    /* the line ends with a newline */
     const char *ignored; /* keys without a meaning so far */
     lh_error *error;
 } line;
@@ -36,7 +36,7 @@ static int find_axis(const lh_task *task, const char *key) {
 }
 
 /* Adds a key to the list of ignored keys, unless the list has it or is full. */
-static void ignore_key(lh_reading *r, const char *key) {
+static void ignore_key(lh_example_list *r, const char *key) {
     char name[LH_COLUMN_NAME], quoted[LH_COLUMN_NAME + 8];
     snprintf(name, sizeof name, "%s", key);
     for (char *c = name; *c != 0; c++)
@@ -48,7 +48,7 @@ static void ignore_key(lh_reading *r, const char *key) {
 }
 
 /* Adds to the ignored keys those that are neither input, target or mask nor an axis of the task. */
-static void list_ignored_keys(const line *l, lh_reading *r, json_t *object) {
+static void list_ignored_keys(const line *l, lh_example_list *r, json_t *object) {
     const char *key;
     json_t *value;
     json_object_foreach(object, key, value) {
@@ -72,11 +72,11 @@ static lh_status take_values(const line *l, const json_t *object, int32_t *value
     return LH_OK;
 }
 
-enum { WHERE = PATH_MAX + 32 };
-/* Writes file and line to `where`, for messages, and returns `where`. */
-static const char *write_place(const line *l, char where[WHERE]) {
-    snprintf(where, WHERE, "%s:%lld", l->path, l->number);
-    return where;
+enum { LOCATION_TEXT = PATH_MAX + 32 };
+/* Writes file and line to `location`, for messages, and returns `location`. */
+static const char *write_location(const line *l, char location[LOCATION_TEXT]) {
+    snprintf(location, LOCATION_TEXT, "%s:%lld", l->path, l->number);
+    return location;
 }
 
 /* Replaces an input or target that is text by the list of its symbols. */
@@ -94,20 +94,20 @@ static lh_status split_texts(const line *l, json_t *object) {
 
 /* Finds the list at a key; an empty list is an error. */
 static lh_status find_list(const line *l, const json_t *object, const char *key, json_t **list) {
-    const char *what = strcmp(key, "mask") == 0 ? "0 and 1" : "tokens";
+    const char *content = strcmp(key, "mask") == 0 ? "0 and 1" : "tokens";
     *list = json_object_get(object, key);
     if (*list == NULL)
         return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is missing%s%s\n  expected: a list of %s", l->path,
-                       l->number, key, l->ignored[0] != 0 ? "; without a meaning: " : "", l->ignored, what);
+                       l->number, key, l->ignored[0] != 0 ? "; without a meaning: " : "", l->ignored, content);
     if (json_is_array(*list) && json_array_size(*list) > 0) return LH_OK;
     return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is %s\n  expected: a list of %s", l->path, l->number, key,
-                   json_is_array(*list) ? "empty" : "no list", what);
+                   json_is_array(*list) ? "empty" : "no list", content);
 }
 
 static lh_status take_tokens(const line *l, const json_t *list, const char *key, const lh_alphabet *alphabet,
                              uint16_t *tokens) {
-    char where[WHERE];
-    return lh_tokens_read(alphabet, list, write_place(l, where), key, tokens, l->error);
+    char location[LOCATION_TEXT];
+    return lh_tokens_read(alphabet, list, write_location(l, location), key, tokens, l->error);
 }
 
 /* Checks that the mask, if there is one, has as many items as the target. */
@@ -138,7 +138,7 @@ static lh_status take_mask(const line *l, const json_t *object, size_t outputs, 
 lh_status lh_fail_examples(lh_error *error) { return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the examples"); }
 
 /* Grows the arrays for one more record and its values if necessary. */
-static lh_status grow_records(lh_reading *r, int axes, lh_error *error) {
+static lh_status grow_records(lh_example_list *r, int axes, lh_error *error) {
     if (r->count < r->capacity) return LH_OK;
     r->capacity = r->capacity * 2 + 1024;
     lh_record *records = realloc(r->records, (size_t)r->capacity * sizeof *records);
@@ -149,7 +149,7 @@ static lh_status grow_records(lh_reading *r, int axes, lh_error *error) {
 }
 
 /* Grows the arrays for this many more tokens if necessary. */
-static lh_status grow_tokens(lh_reading *r, int64_t tokens, lh_error *error) {
+static lh_status grow_tokens(lh_example_list *r, int64_t tokens, lh_error *error) {
     if (r->used + tokens <= r->token_capacity) return LH_OK;
     r->token_capacity = (r->used + tokens) * 2 + 65536;
     uint16_t *more = realloc(r->tokens, (size_t)r->token_capacity * sizeof *more);
@@ -159,8 +159,8 @@ static lh_status grow_tokens(lh_reading *r, int64_t tokens, lh_error *error) {
     return more != NULL && mask != NULL ? LH_OK : lh_fail_examples(error);
 }
 
-lh_status lh_reading_add(lh_reading *r, int input, int output, int words, int axes, lh_example_storage *storage,
-                         lh_error *error) {
+lh_status lh_example_list_add(lh_example_list *r, int input, int output, int words, int axes,
+                              lh_example_storage *storage, lh_error *error) {
     if (r->count == MOST_EXAMPLES)
         return lh_fail(error, LH_ERR_INPUT, "task.kind, task.data: more than %d examples in a set", MOST_EXAMPLES);
     lh_status status = grow_records(r, axes, error);
@@ -174,10 +174,11 @@ lh_status lh_reading_add(lh_reading *r, int input, int output, int words, int ax
 }
 
 /* Adds the example of a line, whose number is part of messages. */
-static lh_status add_example(const line *l, lh_reading *r, size_t inputs, size_t outputs, lh_example_storage *storage) {
+static lh_status add_example(const line *l, lh_example_list *r, size_t inputs, size_t outputs,
+                             lh_example_storage *storage) {
     lh_error problem;
-    lh_status status =
-        lh_reading_add(r, (int)inputs, (int)outputs, (int)(inputs + outputs), l->spec->task->axes, storage, &problem);
+    lh_status status = lh_example_list_add(r, (int)inputs, (int)outputs, (int)(inputs + outputs), l->spec->task->axes,
+                                           storage, &problem);
     return status == LH_OK ? LH_OK : lh_fail(l->error, status, "%s:%lld: %.1500s", l->path, l->number, problem.text);
 }
 
@@ -215,15 +216,15 @@ static lh_status check_lengths(const line *l, size_t inputs, size_t outputs) {
                        "%s:%lld: input and target have %zu and %zu tokens\n  expected: at most task.longest = %zu "
                        "together",
                        l->path, l->number, inputs, outputs, longest);
-    size_t wanted = spec->format->outputs != NULL ? (size_t)spec->format->outputs((int)inputs) : outputs;
-    if (outputs == wanted) return LH_OK;
+    size_t expected = spec->format->outputs != NULL ? (size_t)spec->format->outputs((int)inputs) : outputs;
+    if (outputs == expected) return LH_OK;
     return lh_fail(l->error, LH_ERR_INPUT,
                    "%s:%lld: input and target have %zu and %zu tokens\n  expected: a target of %zu, as many as "
                    "model.readout reads from this input",
-                   l->path, l->number, inputs, outputs, wanted);
+                   l->path, l->number, inputs, outputs, expected);
 }
 
-static lh_status take_example(const line *l, lh_reading *r, json_t *object) {
+static lh_status take_example(const line *l, lh_example_list *r, json_t *object) {
     json_t *input = NULL, *target = NULL;
     list_ignored_keys(l, r, object);
     lh_status status = split_texts(l, object);
@@ -244,10 +245,10 @@ static lh_status take_example(const line *l, lh_reading *r, json_t *object) {
     return status == LH_OK ? take_values(l, object, storage.values) : status;
 }
 
-static lh_status read_json(const line *l, lh_reading *r) {
+static lh_status read_json(const line *l, lh_example_list *r) {
     json_error_t problem;
     json_t *object = json_loadb(l->text, l->bytes, JSON_REJECT_DUPLICATES, &problem);
-    if (object == NULL && !l->ends)
+    if (object == NULL && !l->has_newline)
         return lh_fail(l->error, LH_ERR_INPUT,
                        "%s:%lld:%d: the last line is torn: %s\n  hint: was the file copied whole?", l->path, l->number,
                        problem.column, problem.text);
@@ -263,33 +264,33 @@ static lh_status read_json(const line *l, lh_reading *r) {
 }
 
 /* Reads a line of another format. */
-static lh_status read_text_line(const line *l, lh_reading *r, const lh_line_reader *reader) {
-    char where[WHERE];
+static lh_status read_text_line(const line *l, lh_example_list *r, const lh_line_reader *reader) {
+    char location[LOCATION_TEXT];
     json_t *object;
-    lh_status status =
-        lh_line_reader_read(reader, l->text, l->bytes, l->input, l->output, write_place(l, where), &object, l->error);
+    lh_status status = lh_line_reader_read(reader, l->text, l->bytes, l->input, l->output, write_location(l, location),
+                                           &object, l->error);
     if (status != LH_OK) return status;
     status = take_example(l, r, object);
     json_decref(object);
     return status;
 }
 
-static lh_status read_line(const line *l, lh_reading *r, lh_line_reader *reader) {
-    char where[WHERE];
+static lh_status read_line(const line *l, lh_example_list *r, lh_line_reader *reader) {
+    char location[LOCATION_TEXT];
     bool is_header = false;
     lh_status status = LH_OK;
     size_t blanks = 0;
     while (blanks < l->bytes && strchr(" \t\r", l->text[blanks]) != NULL && l->text[blanks] != 0) blanks++;
     if (blanks == l->bytes) return LH_OK;
     if (reader->format == LH_LINES_UNKNOWN)
-        status = lh_line_reader_start(reader, l->text, l->bytes, write_place(l, where), &is_header, l->error);
+        status = lh_line_reader_start(reader, l->text, l->bytes, write_location(l, location), &is_header, l->error);
     if (status != LH_OK || is_header) return status;
     return reader->format == LH_LINES_JSON ? read_json(l, r) : read_text_line(l, r, reader);
 }
 
 static const char BYTE_ORDER_MARK[] = "\xef\xbb\xbf";
 
-static lh_status read_lines(lh_reading *r, line l, const char *text, size_t bytes) {
+static lh_status read_lines(lh_example_list *r, line l, const char *text, size_t bytes) {
     lh_line_reader reader = {LH_LINES_UNKNOWN};
     lh_status status = LH_OK;
     size_t mark = strlen(BYTE_ORDER_MARK);
@@ -297,11 +298,11 @@ static lh_status read_lines(lh_reading *r, line l, const char *text, size_t byte
         text += mark;
         bytes -= mark;
     }
-    for (const char *end = text + bytes; status == LH_OK && text < end; text = l.text + l.bytes + l.ends) {
+    for (const char *end = text + bytes; status == LH_OK && text < end; text = l.text + l.bytes + l.has_newline) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         l.text = text;
-        l.ends = newline != NULL;
-        l.bytes = (size_t)((l.ends ? newline : end) - text);
+        l.has_newline = newline != NULL;
+        l.bytes = (size_t)((l.has_newline ? newline : end) - text);
         l.number++;
         status = read_line(&l, r, &reader);
     }
@@ -311,7 +312,7 @@ static lh_status read_lines(lh_reading *r, line l, const char *text, size_t byte
     return status;
 }
 
-static lh_status read_text(lh_reading *r, const lh_spec *spec, const char *path, const char *text, size_t bytes,
+static lh_status read_text(lh_example_list *r, const lh_spec *spec, const char *path, const char *text, size_t bytes,
                            lh_error *error) {
     const lh_task *task = spec->task;
     lh_alphabet input, output = {0};
@@ -324,8 +325,8 @@ static lh_status read_text(lh_reading *r, const lh_spec *spec, const char *path,
     return status;
 }
 
-lh_status lh_reading_open(lh_reading *reading, const lh_spec *spec, const char *path, const char *flag,
-                          lh_error *error) {
+lh_status lh_example_list_read(lh_example_list *list, const lh_spec *spec, const char *path, const char *flag,
+                               lh_error *error) {
     char *text;
     size_t bytes;
     lh_error problem;
@@ -333,16 +334,16 @@ lh_status lh_reading_open(lh_reading *reading, const lh_spec *spec, const char *
     if (status != LH_OK)
         return lh_fail(error, status, "%.1500s\n  hint: %s FILE; a path of the spec is relative to the spec's folder",
                        problem.text, flag);
-    lh_sha256(text, bytes, reading->digest);
+    lh_sha256(text, bytes, list->digest);
     status = lh_unpack(path, MOST_UNPACKED, &text, &bytes, error);
-    if (status == LH_OK) status = read_text(reading, spec, path, text, bytes, error);
+    if (status == LH_OK) status = read_text(list, spec, path, text, bytes, error);
     free(text);
     return status;
 }
 
-void lh_reading_close(lh_reading *reading) {
-    free(reading->records);
-    free(reading->tokens);
-    free(reading->mask);
-    free(reading->values);
+void lh_example_list_close(lh_example_list *list) {
+    free(list->records);
+    free(list->tokens);
+    free(list->mask);
+    free(list->values);
 }

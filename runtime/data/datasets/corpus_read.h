@@ -11,7 +11,7 @@ typedef struct lh_record {
     uint32_t line;     /* line of the file, from 1; for a task's examples number + 1 */
 } lh_record;
 
-typedef struct lh_reading {
+typedef struct lh_example_list {
     lh_record *records; /* [count], as in the file */
     int64_t count, capacity;
     uint16_t *tokens; /* [used] input and target of each example, one after the other */
@@ -25,10 +25,10 @@ typedef struct lh_reading {
     uint64_t seed;
     unsigned exclusive_axes;
     char digest[LH_SHA256_TEXT];
-} lh_reading;
+} lh_example_list;
 
 /* Pointers to the words (tokens of input and output, or the words of an item), mask and values of an example in the
- * arrays of a reading. */
+ * arrays of a list. */
 typedef struct lh_example_storage {
     uint16_t *tokens;
     uint8_t *mask;
@@ -40,13 +40,13 @@ lh_status lh_fail_examples(lh_error *error);
 
 /* Appends an example of these sizes, which the caller then writes to storage. words: elements of tokens and mask; axes:
  * number of values. LH_ERR_INPUT: too many examples; LH_ERR_ENVIRONMENT: out of memory. */
-lh_status lh_reading_add(lh_reading *reading, int input, int output, int words, int axes, lh_example_storage *storage,
-                         lh_error *error);
+lh_status lh_example_list_add(lh_example_list *list, int input, int output, int words, int axes,
+                              lh_example_storage *storage, lh_error *error);
 
-/* Reads a whole file. flag: the flag that replaces the file, for messages. Call lh_reading_close also after an
+/* Reads a whole file. flag: the flag that replaces the file, for messages. Call lh_example_list_close also after an
  * error. */
-lh_status lh_reading_open(lh_reading *reading, const lh_spec *spec, const char *path, const char *flag,
-                          lh_error *error);
-void lh_reading_close(lh_reading *reading);
+lh_status lh_example_list_read(lh_example_list *list, const lh_spec *spec, const char *path, const char *flag,
+                               lh_error *error);
+void lh_example_list_close(lh_example_list *list);
 
 #endif

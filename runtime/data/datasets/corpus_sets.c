@@ -6,7 +6,7 @@
 
 const lh_dataset *lh_corpus_get_set(const lh_corpus *corpus, lh_set set) {
     if (set == LH_SET_TRAIN) return &corpus->train;
-    if (set == LH_SET_TEST) return corpus->separate ? &corpus->eval : NULL;
+    if (set == LH_SET_TEST) return corpus->has_test_set ? &corpus->eval : NULL;
     return corpus->validation.count > 0 ? &corpus->validation : NULL;
 }
 

@@ -88,12 +88,12 @@ static bool is_trained(const lh_groups *groups, lh_set set, int64_t index) {
 }
 
 /* Appends the requested examples of a set to the candidates. */
-static void gather_set(selection *s, lh_set which) {
-    const lh_dataset *set = lh_corpus_get_set(s->corpus, which);
+static void gather_set(selection *s, lh_set set_index) {
+    const lh_dataset *set = lh_corpus_get_set(s->corpus, set_index);
     for (int n = 1; n <= s->corpus->shapes; n++)
         for (int64_t index = set->first[n - 1]; index < set->first[n]; index++) {
             candidate *c = &s->candidates[s->count];
-            *c = (candidate){.set = which, .index = (uint32_t)index, .pick = (uint32_t)(index - set->first[n - 1])};
+            *c = (candidate){.set = set_index, .index = (uint32_t)index, .pick = (uint32_t)(index - set->first[n - 1])};
             s->count += takes_part(s, set, index) && is_requested(s, set, n, index, c->value);
         }
 }
@@ -131,8 +131,8 @@ static const char *get_first_path(const selection *s) {
 static lh_status check_found(const selection *s, lh_error *error) {
     if (s->count == 0 && s->by->count == 1 && s->by->axes[0].axis == LH_BY_LENGTH)
         return lh_fail(error, LH_ERR_INPUT,
-                       "lengths: %s has no example with such an input\n  expected: some of %d to %d", get_first_path(s),
-                       s->lowest, s->highest);
+                       "lengths: %s has no example with an input of these lengths\n  expected: lengths from %d to %d",
+                       get_first_path(s), s->lowest, s->highest);
     if (s->count == 0)
         return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of %s has any of these values", get_first_path(s));
     if (s->groups->count == 0)
@@ -181,8 +181,8 @@ static lh_status choose_sets(lh_groups *groups, const lh_corpus *corpus, unsigne
 static int32_t find_greatest(const lh_corpus *corpus, int axes, int axis) {
     const lh_dataset *set = &corpus->train;
     int32_t greatest = LH_NO_VALUE;
-    for (int i = 0; axis == LH_BY_LENGTH && i < corpus->trained_count; i++) {
-        int32_t input = corpus->sizes[corpus->trained[i] - 1].input;
+    for (int i = 0; axis == LH_BY_LENGTH && i < corpus->train_shape_count; i++) {
+        int32_t input = corpus->sizes[corpus->train_shapes[i] - 1].input;
         if (input > greatest) greatest = input;
     }
     for (int64_t i = 0; axis >= 0 && axis < axes && i < set->count; i++)
@@ -236,7 +236,7 @@ void lh_groups_close(lh_groups *groups) {
     memset(groups, 0, sizeof *groups);
 }
 
-double lh_group_compute_trained(const lh_groups *groups, const lh_group *group) {
+double lh_group_compute_trained_share(const lh_groups *groups, const lh_group *group) {
     int64_t count = 0;
     if (groups->trained[group->set] == NULL) return -1;
     if (groups->novel) return (double)group->left_out / (double)(group->left_out + group->total);

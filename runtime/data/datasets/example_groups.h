@@ -53,7 +53,7 @@ unsigned lh_sets_parse(const char *text);
 
 /* The share of a group's examples that are also training examples: of the chosen examples or, with lh_groups.novel, of
  * all examples, those that are left out included; -1: unknown. */
-double lh_group_compute_trained(const lh_groups *groups, const lh_group *group);
+double lh_group_compute_trained_share(const lh_groups *groups, const lh_group *group);
 
 /* Whether the group's value on requested axis number `axis` is greater than that of any training example; false if no
  * training example has a value on it. */

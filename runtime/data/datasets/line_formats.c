@@ -33,7 +33,8 @@ static part take_column(part *rest) {
 static bool equals(part p, const char *word) { return p.bytes == strlen(word) && memcmp(p.text, word, p.bytes) == 0; }
 
 /* Takes the names of columns from a first line; without such names a line has input and target. */
-static lh_status name_columns(lh_line_reader *reader, part line, const char *where, bool *is_header, lh_error *error) {
+static lh_status name_columns(lh_line_reader *reader, part line, const char *location, bool *is_header,
+                              lh_error *error) {
     part rest = line, first = take_column(&rest);
     part second = rest.text != NULL ? take_column(&rest) : rest;
     *is_header =
@@ -46,7 +47,7 @@ static lh_status name_columns(lh_line_reader *reader, part line, const char *whe
     for (rest = line; rest.text != NULL; reader->columns++) {
         part name = take_column(&rest);
         if (reader->columns == LH_MOST_COLUMNS || name.bytes >= LH_COLUMN_NAME)
-            return lh_fail(error, LH_ERR_INPUT, "%s: more than %d columns, or a name of more than %d bytes", where,
+            return lh_fail(error, LH_ERR_INPUT, "%s: more than %d columns, or a name of more than %d bytes", location,
                            LH_MOST_COLUMNS, LH_COLUMN_NAME - 1);
         memcpy(reader->name[reader->columns], name.text, name.bytes);
         reader->name[reader->columns][name.bytes] = 0;
@@ -54,7 +55,7 @@ static lh_status name_columns(lh_line_reader *reader, part line, const char *whe
     return LH_OK;
 }
 
-lh_status lh_line_reader_start(lh_line_reader *reader, const char *text, size_t bytes, const char *where,
+lh_status lh_line_reader_start(lh_line_reader *reader, const char *text, size_t bytes, const char *location,
                                bool *is_header, lh_error *error) {
     part line = trim((part){text, bytes});
     *is_header = false;
@@ -66,8 +67,8 @@ lh_status lh_line_reader_start(lh_line_reader *reader, const char *text, size_t 
             error, LH_ERR_INPUT,
             "%s: the line is no example\n  expected: {\"input\":[...],\"target\":[...]}; or input and target "
             "separated by a tab; or IN: ... OUT: ... (docs/own-task.md)",
-            where);
-    return reader->format == LH_LINES_TABS ? name_columns(reader, line, where, is_header, error) : LH_OK;
+            location);
+    return reader->format == LH_LINES_TABS ? name_columns(reader, line, location, is_header, error) : LH_OK;
 }
 
 /* The bytes of the UTF-8 character at the beginning of p. */
@@ -136,11 +137,11 @@ static bool set_column(json_t *object, const char *name, part text, const lh_alp
 }
 
 /* Splits a line of SCAN into input and target. */
-static lh_status split_scan(part line, const char *where, part columns[2], lh_error *error) {
+static lh_status split_scan(part line, const char *location, part columns[2], lh_error *error) {
     const char *mark = memmem(line.text, line.bytes, OUT, strlen(OUT));
     if (line.bytes < strlen(IN) || memcmp(line.text, IN, strlen(IN)) != 0 || mark == NULL)
         return lh_fail(error, LH_ERR_INPUT, "%s: %s is missing\n  expected: IN: ... OUT: ..., as in the first line",
-                       where, mark == NULL ? OUT : IN);
+                       location, mark == NULL ? OUT : IN);
     const char *output = mark + strlen(OUT);
     columns[0] = trim((part){line.text + strlen(IN), (size_t)(mark - line.text) - strlen(IN)});
     columns[1] = trim((part){output, line.bytes - (size_t)(output - line.text)});
@@ -148,7 +149,7 @@ static lh_status split_scan(part line, const char *where, part columns[2], lh_er
 }
 
 /* Splits a line into the columns of the file. */
-static lh_status split_tabs(const lh_line_reader *reader, part line, const char *where, part *columns,
+static lh_status split_tabs(const lh_line_reader *reader, part line, const char *location, part *columns,
                             lh_error *error) {
     int count = 0;
     for (part rest = line; rest.text != NULL; count++) {
@@ -157,24 +158,24 @@ static lh_status split_tabs(const lh_line_reader *reader, part line, const char 
     }
     if (count == reader->columns) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
-                   "%s: found %d columns\n  expected: %d, separated by tabs: %s, %s%s (docs/own-task.md)", where, count,
-                   reader->columns, reader->name[0], reader->name[1], reader->columns > 2 ? ", ..." : "");
+                   "%s: found %d columns\n  expected: %d, separated by tabs: %s, %s%s (docs/own-task.md)", location,
+                   count, reader->columns, reader->name[0], reader->name[1], reader->columns > 2 ? ", ..." : "");
 }
 
 lh_status lh_line_reader_read(const lh_line_reader *reader, const char *text, size_t bytes, const lh_alphabet *input,
-                              const lh_alphabet *output, const char *where, json_t **object, lh_error *error) {
+                              const lh_alphabet *output, const char *location, json_t **object, lh_error *error) {
     static const char *const scan_names[] = {"input", "target"};
     part columns[LH_MOST_COLUMNS], line = {text, bytes};
     bool is_scan = reader->format == LH_LINES_SCAN;
     int count = is_scan ? 2 : reader->columns;
     if (line.bytes > 0 && line.text[line.bytes - 1] == '\r') line.bytes--;
     lh_status status =
-        is_scan ? split_scan(trim(line), where, columns, error) : split_tabs(reader, line, where, columns, error);
+        is_scan ? split_scan(trim(line), location, columns, error) : split_tabs(reader, line, location, columns, error);
     if (status != LH_OK) return status;
     bool good = (*object = json_object()) != NULL;
     for (int i = 0; good && i < count; i++)
         good = set_column(*object, is_scan ? scan_names[i] : reader->name[i], columns[i], input, output);
     if (good) return LH_OK;
     json_decref(*object);
-    return lh_fail(error, LH_ERR_INPUT, "%s: the text is no valid UTF-8", where);
+    return lh_fail(error, LH_ERR_INPUT, "%s: the text is no valid UTF-8", location);
 }

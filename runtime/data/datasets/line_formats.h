@@ -23,16 +23,16 @@ typedef struct lh_line_reader {
     char name[LH_MOST_COLUMNS][LH_COLUMN_NAME]; /* [columns] */
 } lh_line_reader;
 
-/* Determines the format of a file by its first line that is not blank; where: file and line, for messages. *is_header:
- * the line names the columns, and has no example. LH_ERR_INPUT: the line has no known format, too many columns, or a
- * too long name of a column. */
-lh_status lh_line_reader_start(lh_line_reader *reader, const char *text, size_t bytes, const char *where,
+/* Determines the format of a file by its first line that is not blank; location: file and line, for messages.
+ * *is_header: the line names the columns, and has no example. LH_ERR_INPUT: the line has no known format, too many
+ * columns, or a too long name of a column. */
+lh_status lh_line_reader_start(lh_line_reader *reader, const char *text, size_t bytes, const char *location,
                                bool *is_header, lh_error *error);
 
 /* Makes the object of a line that is no JSON; the caller drops the reference. LH_ERR_INPUT: the number of columns is
  * wrong, IN: or OUT: is missing, or the text is no UTF-8. */
 lh_status lh_line_reader_read(const lh_line_reader *reader, const char *text, size_t bytes, const lh_alphabet *input,
-                              const lh_alphabet *output, const char *where, json_t **object, lh_error *error);
+                              const lh_alphabet *output, const char *location, json_t **object, lh_error *error);
 
 /* Makes a list of symbols from text: its words, if it has blanks and the blank is no symbol; otherwise the whole text,
  * if it is the name of a symbol; otherwise the characters. NULL: the text is no UTF-8, or there is no memory. */

@@ -5,15 +5,15 @@
 #include <string.h>
 
 /* An example with the hashes of its input and of the whole; examples are sorted by hashes. */
-typedef struct hashed {
+typedef struct hashed_example {
     uint64_t input, whole;
     uint32_t index, line;
-} hashed;
+} hashed_example;
 
 typedef struct hashed_set {
     const lh_corpus *corpus;
     const lh_dataset *set;
-    hashed *list; /* [count] */
+    hashed_example *list; /* [count] */
     int64_t count;
 } hashed_set;
 
@@ -36,7 +36,7 @@ static const lh_sizes *get_sizes(const hashed_set *hashes, int64_t index) {
 }
 
 static int compare(const void *a, const void *b) {
-    const hashed *x = a, *y = b;
+    const hashed_example *x = a, *y = b;
     if (x->input != y->input) return x->input < y->input ? -1 : 1;
     if (x->whole != y->whole) return x->whole < y->whole ? -1 : 1;
     return x->line < y->line ? -1 : x->line > y->line;
@@ -48,7 +48,7 @@ static lh_status hash_set(hashed_set *hashes, const lh_corpus *corpus, const lh_
     for (int n = 1; n <= corpus->shapes; n++)
         for (int64_t index = set->first[n - 1]; index < set->first[n]; index++) {
             const uint16_t *tokens = set->tokens + set->start[index];
-            hashed *entry = &hashes->list[index];
+            hashed_example *entry = &hashes->list[index];
             entry->input = hash_tokens(0, tokens, corpus->sizes[n - 1].input);
             entry->whole = hash_tokens(entry->input, tokens + corpus->sizes[n - 1].input, corpus->sizes[n - 1].output);
             entry->index = (uint32_t)index;
@@ -68,11 +68,11 @@ static bool are_equal(const hashed_set *a, uint32_t first, const hashed_set *b, 
 }
 
 /* The index of the first element of the sorted list that is not before (input, whole). */
-static int64_t find(const hashed_set *hashes, uint64_t input, uint64_t whole) {
+static int64_t find_first(const hashed_set *hashes, uint64_t input, uint64_t whole) {
     int64_t low = 0, high = hashes->count;
     while (low < high) {
         int64_t middle = (low + high) / 2;
-        const hashed *entry = &hashes->list[middle];
+        const hashed_example *entry = &hashes->list[middle];
         if (entry->input < input || (entry->input == input && entry->whole < whole)) low = middle + 1;
         else high = middle;
     }
@@ -80,8 +80,8 @@ static int64_t find(const hashed_set *hashes, uint64_t input, uint64_t whole) {
 }
 
 /* Whether the training set has an example with the input of `entry`, and with `whole` also its target. */
-static bool has_example(const hashed_set *train, const hashed_set *set, const hashed *entry, bool whole) {
-    int64_t slot = find(train, entry->input, whole ? entry->whole : 0);
+static bool has_example(const hashed_set *train, const hashed_set *set, const hashed_example *entry, bool whole) {
+    int64_t slot = find_first(train, entry->input, whole ? entry->whole : 0);
     if (slot == train->count || train->list[slot].input != entry->input) return false;
     if (whole && train->list[slot].whole != entry->whole) return false;
     return are_equal(set, entry->index, train, train->list[slot].index, whole);
@@ -97,19 +97,19 @@ static void add_line(lh_overlap_count *kind, uint32_t line) {
     kind->line[slot] = line;
 }
 
-lh_status lh_overlap_count_examples(const lh_corpus *corpus, lh_set which, lh_overlap *overlap, uint8_t *trained,
+lh_status lh_overlap_count_examples(const lh_corpus *corpus, lh_set set_index, lh_overlap *overlap, uint8_t *trained,
                                     lh_error *error) {
     hashed_set train = {.list = NULL}, set = {.list = NULL};
     memset(overlap, 0, sizeof *overlap);
     lh_status status = hash_set(&train, corpus, &corpus->train, error);
-    if (status == LH_OK) status = hash_set(&set, corpus, lh_corpus_get_set(corpus, which), error);
+    if (status == LH_OK) status = hash_set(&set, corpus, lh_corpus_get_set(corpus, set_index), error);
     for (int64_t i = 0; status == LH_OK && i < set.count; i++) {
-        const hashed *entry = &set.list[i], *last = i > 0 ? &set.list[i - 1] : NULL;
+        const hashed_example *entry = &set.list[i], *last = i > 0 ? &set.list[i - 1] : NULL;
         bool is_trained = has_example(&train, &set, entry, true);
         if (is_trained) add_line(&overlap->trained, entry->line);
         else if (has_example(&train, &set, entry, false)) add_line(&overlap->input, entry->line);
         if (last != NULL && last->whole == entry->whole && are_equal(&set, entry->index, &set, last->index, true))
-            add_line(&overlap->twice, entry->line);
+            add_line(&overlap->duplicates, entry->line);
         if (trained != NULL) trained[entry->index] = is_trained;
     }
     free(train.list);

@@ -15,9 +15,9 @@ typedef struct lh_overlap_count {
 } lh_overlap_count;
 
 typedef struct lh_overlap {
-    lh_overlap_count trained; /* input and target equal those of a training example */
-    lh_overlap_count input;   /* the input occurs in training with other targets only */
-    lh_overlap_count twice;   /* input and target occur earlier in the same set */
+    lh_overlap_count trained;    /* input and target equal those of a training example */
+    lh_overlap_count input;      /* the input occurs in training with other targets only */
+    lh_overlap_count duplicates; /* input and target occur earlier in the same set */
 } lh_overlap;
 
 /* Compares a held-out set with the training examples. trained: [count of the set] 1 if input and target equal those of

@@ -7,10 +7,10 @@
 #include "longhand/rng.h"
 
 /* An example and its rank; examples of the lowest ranks are chosen. */
-typedef struct ranked {
+typedef struct ranked_example {
     uint64_t rank;
     uint32_t index;
-} ranked;
+} ranked_example;
 
 static uint64_t rank_line(const lh_pick *choice, uint32_t line) {
     uint32_t word[4], counter[4] = {0, lh_site(LH_DOMAIN_EVAL, 0, LH_PLACE_CHOICE), line, LH_SHARED};
@@ -20,7 +20,7 @@ static uint64_t rank_line(const lh_pick *choice, uint32_t line) {
 }
 
 static int compare_ranks(const void *a, const void *b) {
-    const ranked *x = a, *y = b;
+    const ranked_example *x = a, *y = b;
     if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
     return x->index < y->index ? -1 : 1;
 }
@@ -32,10 +32,11 @@ static int compare_indices(const void *a, const void *b) {
 
 lh_status lh_pick_sort(const lh_dataset *set, const lh_pick *choice, uint32_t *indices, int64_t count,
                        lh_error *error) {
-    ranked *list = malloc((size_t)count * sizeof *list + 1);
+    ranked_example *list = malloc((size_t)count * sizeof *list + 1);
     if (list == NULL)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to choose among %lld examples", (long long)count);
-    for (int64_t i = 0; i < count; i++) list[i] = (ranked){rank_line(choice, set->line[indices[i]]), indices[i]};
+    for (int64_t i = 0; i < count; i++)
+        list[i] = (ranked_example){rank_line(choice, set->line[indices[i]]), indices[i]};
     qsort(list, (size_t)count, sizeof *list, compare_ranks);
     for (int64_t i = 0; i < count; i++) indices[i] = list[i].index;
     free(list);
@@ -52,14 +53,15 @@ lh_status lh_pick_example_indices(const lh_dataset *set, const lh_pick *choice, 
     return LH_OK;
 }
 
-/* Sorts indices of chosen examples so that the `ahead` preferred ones come first; both parts are in ascending order. */
+/* Sorts indices of chosen examples so that the preferred ones come first; both parts are in ascending order. */
 static lh_status sort_preferred_first(const lh_dataset *set, const lh_pick *choice, uint32_t *indices, int64_t count,
                                       lh_error *error) {
-    if (choice->ahead == 0 || count <= choice->ahead) return LH_OK;
+    if (choice->preferred_count == 0 || count <= choice->preferred_count) return LH_OK;
     lh_status status = lh_pick_sort(set, choice, indices, count, error);
     if (status != LH_OK) return status;
-    qsort(indices, (size_t)choice->ahead, sizeof *indices, compare_indices);
-    qsort(indices + choice->ahead, (size_t)(count - choice->ahead), sizeof *indices, compare_indices);
+    qsort(indices, (size_t)choice->preferred_count, sizeof *indices, compare_indices);
+    qsort(indices + choice->preferred_count, (size_t)(count - choice->preferred_count), sizeof *indices,
+          compare_indices);
     return LH_OK;
 }
 

@@ -58,36 +58,36 @@ static lh_status start_gzip(const char *path, int input, int output, pid_t *chil
 
 /* Waits for gzip and checks that it has succeeded. */
 static lh_status end_gzip(const char *path, pid_t child, lh_error *error) {
-    int how;
+    int wait_status;
     pid_t ended;
-    do ended = waitpid(child, &how, 0);
+    do ended = waitpid(child, &wait_status, 0);
     while (ended < 0 && errno == EINTR);
     if (ended < 0) return lh_fail_system(path, "cannot wait for gzip", error);
-    if (WIFSIGNALED(how))
-        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: gzip was ended by signal %d", path, WTERMSIG(how));
-    if (WEXITSTATUS(how) == 0) return LH_OK;
+    if (WIFSIGNALED(wait_status))
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: gzip was ended by signal %d", path, WTERMSIG(wait_status));
+    if (WEXITSTATUS(wait_status) == 0) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
                    "%s: is torn or damaged: gzip -dc has exit code %d\n  expected: a complete file of gzip\n"
                    "  hint: was the file copied whole?",
-                   path, WEXITSTATUS(how));
+                   path, WEXITSTATUS(wait_status));
 }
 
-/* Unpacks what gzip reads from input. A gzip whose output is not read to its end is ended by SIGPIPE. */
+/* Unpacks the content of the file `input`. If gzip's output is not read to its end, SIGPIPE ends gzip. */
 static lh_status run_gzip(const char *path, int input, size_t most, char **text, size_t *bytes, lh_error *error) {
-    int ends[2];
+    int pipe_ends[2];
     pid_t child;
-    lh_error second;
-    if (pipe2(ends, O_CLOEXEC) != 0) return lh_fail_system(path, "cannot make a pipe", error);
-    lh_status status = start_gzip(path, input, ends[1], &child, error);
+    lh_error gzip_error;
+    if (pipe2(pipe_ends, O_CLOEXEC) != 0) return lh_fail_system(path, "cannot make a pipe", error);
+    lh_status status = start_gzip(path, input, pipe_ends[1], &child, error);
     bool is_started = status == LH_OK;
-    close(ends[1]);
-    if (is_started) status = lh_read_open_file(ends[0], path, most, text, bytes, error);
-    close(ends[0]);
+    close(pipe_ends[1]);
+    if (is_started) status = lh_read_open_file(pipe_ends[0], path, most, text, bytes, error);
+    close(pipe_ends[0]);
     if (!is_started) return status;
-    lh_status ending = end_gzip(path, child, status == LH_OK ? error : &second);
+    lh_status gzip_status = end_gzip(path, child, status == LH_OK ? error : &gzip_error);
     if (status != LH_OK) return status;
-    if (ending != LH_OK) free(*text);
-    return ending;
+    if (gzip_status != LH_OK) free(*text);
+    return gzip_status;
 }
 
 lh_status lh_unpack(const char *path, size_t most, char **data, size_t *bytes, lh_error *error) {

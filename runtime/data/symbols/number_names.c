@@ -1,4 +1,4 @@
-/* The table of longhand/spec.h. Each macro lists the numbers that begin with some digits. */
+/* The table lh_number_names; see longhand/spec.h. Each macro lists the numbers that begin with given digits. */
 #include "longhand/spec.h"
 
 /* clang-format off */

@@ -46,22 +46,22 @@ bool lh_alphabet_has(const lh_alphabet *alphabet, const char *text, size_t bytes
     return found;
 }
 
-static lh_status fail_token(const lh_alphabet *alphabet, const json_t *item, const char *where, const char *key,
+static lh_status fail_token(const lh_alphabet *alphabet, const json_t *item, const char *location, const char *key,
                             size_t i, lh_error *error) {
     int last = alphabet->count - 1;
     char names[LH_SYMBOL_LIST];
     if (json_is_integer(item))
         return lh_fail(error, LH_ERR_INPUT, "%s: %s[%zu] is %lld\n  expected: 0 to %d, or a symbol's name in quotes",
-                       where, key, i, (long long)json_integer_value(item), last);
+                       location, key, i, (long long)json_integer_value(item), last);
     if (!json_is_string(item))
         return lh_fail(error, LH_ERR_INPUT,
                        "%s: %s[%zu] is no integer and no name\n  expected: 0 to %d, or a symbol's name in quotes",
-                       where, key, i, last);
+                       location, key, i, last);
     lh_list_symbols(alphabet->names, alphabet->count, names);
     char *text = json_dumps(
         item, JSON_ENCODE_ANY | JSON_ENSURE_ASCII); /* escapes control characters, which a terminal would execute */
     lh_fail(error, LH_ERR_INPUT,
-            "%s: %s[%zu] is %.60s, which is no symbol\n  expected: one of %s; or a number, 0 to %d", where, key, i,
+            "%s: %s[%zu] is %.60s, which is no symbol\n  expected: one of %s; or a number, 0 to %d", location, key, i,
             text != NULL ? text : "a name", names, last);
     free(text);
     return LH_ERR_INPUT;
@@ -88,14 +88,14 @@ bool lh_mask_nulls(json_t *object) {
     return good;
 }
 
-lh_status lh_tokens_read(const lh_alphabet *alphabet, const json_t *list, const char *where, const char *key,
+lh_status lh_tokens_read(const lh_alphabet *alphabet, const json_t *list, const char *location, const char *key,
                          uint16_t *tokens, lh_error *error) {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *item = json_array_get(list, i);
         json_int_t id = json_is_string(item)    ? find_name(alphabet, json_string_value(item))
                         : json_is_integer(item) ? json_integer_value(item)
                                                 : -1;
-        if (id < 0 || id >= alphabet->count) return fail_token(alphabet, item, where, key, i, error);
+        if (id < 0 || id >= alphabet->count) return fail_token(alphabet, item, location, key, i, error);
         tokens[i] = (uint16_t)id;
     }
     return LH_OK;

@@ -26,8 +26,8 @@ bool lh_alphabet_has(const lh_alphabet *alphabet, const char *text, size_t bytes
 bool lh_mask_nulls(json_t *object);
 
 /* Reads the tokens of a JSON list; tokens must hold all. LH_ERR_INPUT: an element is not in the alphabet; the message
- * has `where` (file and line), the list's key and the element's index. */
-lh_status lh_tokens_read(const lh_alphabet *alphabet, const json_t *list, const char *where, const char *key,
+ * has `location` (file and line), the list's key and the element's index. */
+lh_status lh_tokens_read(const lh_alphabet *alphabet, const json_t *list, const char *location, const char *key,
                          uint16_t *tokens, lh_error *error);
 
 #endif

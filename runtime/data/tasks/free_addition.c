@@ -43,13 +43,17 @@ enum { ORDER, PADDING, LONGEST, PAIRS, PARTS, TESTS, HINTS, SPACES }; /* options
 enum { PLAIN = 1, REVERSED_SUM, LONGER = 1 };                         /* choices */
 enum { DIGITS, FIRST, SECOND, TRAINED, AXES };                        /* axes */
 enum { PLUS = 10, EQUALS, END, SPACE, FIRST_HINT };                   /* tokens after the digits */
-enum { MOST = 4096, EXACT = 19 /* digits of a number that fits in 64 bits */, PROGRESS = 1 << 14 };
+enum {
+    MOST_DIGITS = 4096,     /* most digits of a number */
+    DIGITS_IN_64_BITS = 19, /* most digits of a number that surely fits in 64 bits */
+    PROGRESS = 1 << 14      /* pairs between two reports of progress */
+};
 enum { MOST_SPACES = 3 /* before a symbol */ };
 
 /* Two numbers, lowest digit first. */
 typedef struct pair {
     int digits[2];
-    uint8_t digit[2][MOST];
+    uint8_t digit[2][MOST_DIGITS];
     int first_hint; /* index of the lowest digits' hint in the list of hints */
     int spaces;     /* percentage of input symbols with a space before them */
     lh_rng rng;     /* random numbers of the spaces */
@@ -63,7 +67,7 @@ enum { WORDS = 4 };
 static void draw_pair(uint64_t seed, const int *options, const uint16_t *word, pair *p) {
     const int longest = options[LONGEST];
     const uint32_t index = (uint32_t)word[2] | (uint32_t)word[3] << 16;
-    const uint32_t step = word[0] == 0 ? 0 : 1 + (uint32_t)word[0] * (MOST + 1) + word[1];
+    const uint32_t step = word[0] == 0 ? 0 : 1 + (uint32_t)word[0] * (MOST_DIGITS + 1) + word[1];
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), step, index, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
     for (int i = 0; i < 2; i++) p->digits[i] = word[0] > 0 ? word[i] : 1 + (int)lh_rng_below(&rng, (uint32_t)longest);
     for (int i = 0; i < 2; i++) {
@@ -122,7 +126,7 @@ static void write_token(writer *w, int token) {
 }
 
 /* Writes a space with a probability of p->spaces percent; if it did, a second one with a tenth of the probability, and
- * a third one with a hundredth: McLeish et al. 2024 without further spaces. */
+ * a third one with a hundredth: as in McLeish et al. 2024, but at most three spaces. */
 static void write_spaces(writer *w, pair *p) {
     uint32_t unit = 100;
     if (p->spaces == 0) return;
@@ -139,7 +143,7 @@ static void write_digit(writer *w, pair *p, const int *options, int digit, int p
 /* Sets the lengths of the example of a pair and, if example->input is not NULL, writes it. */
 static void write_example(const pair *numbers, const int *options, lh_example *example) {
     pair copy = *numbers, *p = &copy;
-    uint8_t sum[MOST + 1];
+    uint8_t sum[MOST_DIGITS + 1];
     add(p, sum);
     const int digits = count_sum_digits(p, options, sum);
     writer input = {example->input, 0}, target = {example->input == NULL ? NULL : example->target, 0};
@@ -208,7 +212,7 @@ typedef struct trained_pairs {
     uint64_t capacity;
 } trained_pairs;
 
-static bool fits_64_bits(const pair *p) { return get_longer(p) <= EXACT; }
+static bool fits_64_bits(const pair *p) { return get_longer(p) <= DIGITS_IN_64_BITS; }
 
 static uint64_t compute_number(const pair *p, int i) {
     uint64_t number = 0;
@@ -216,7 +220,7 @@ static uint64_t compute_number(const pair *p, int i) {
     return number;
 }
 
-/* The slot of a pair of at most EXACT digits each, which is free if the set lacks the pair. */
+/* The slot of a pair of at most DIGITS_IN_64_BITS digits each, which is free if the set lacks the pair. */
 static numbers *find_slot(const trained_pairs *t, numbers n) {
     uint64_t slot = ((n.first ^ n.second << 32 ^ n.second >> 32) * 0x9e3779b97f4a7c15u) >> 20;
     while (t->slot[slot &= t->capacity - 1].first != 0 &&
@@ -235,7 +239,8 @@ typedef struct collection_state {
     pair p;                 /* scratch */
 } collection_state;
 
-/* Adds the pair of an item. A pair with more than EXACT digits counts as new: it is one of more than 10^19. */
+/* Adds the pair of an item. A pair with a number of more than DIGITS_IN_64_BITS digits counts as new, since there are
+ * more than 10^19 such numbers. */
 static lh_status add_pair(collection_state *s, lh_set set, const uint16_t *word) {
     const int *options = s->c->options;
     lh_example sizes = {.input = NULL};
@@ -275,7 +280,7 @@ static lh_status add_split(collection_state *s) {
 /* Whether evaluations choose values of an axis: they group by it, and not by all its values. */
 static bool chooses(const lh_collection *c, int axis) {
     if (!c->groups_by(c, axis)) return false;
-    for (int v = 1; v <= MOST; v++)
+    for (int v = 1; v <= MOST_DIGITS; v++)
         if (!c->requests(c, axis, v)) return true;
     return false;
 }
@@ -294,12 +299,12 @@ static lh_status add_cell(collection_state *s, int first, int second) {
 static lh_status add_test_set(collection_state *s) {
     static const int axes[] = {DIGITS, FIRST, SECOND};
     const lh_collection *c = s->c;
-    bool requested[3][MOST + 1];
+    bool requested[3][MOST_DIGITS + 1];
     int greatest = 0;
     lh_status status = LH_OK;
     for (int a = 0; a < 3; a++) {
         const bool is_chosen = chooses(c, axes[a]);
-        for (int v = 1; v <= MOST; v++) {
+        for (int v = 1; v <= MOST_DIGITS; v++) {
             requested[a][v] = !is_chosen || c->requests(c, axes[a], v);
             if (is_chosen && requested[a][v] && v > greatest) greatest = v;
         }
@@ -334,8 +339,8 @@ lh_status lh_task_free_addition(lh_collection *collection, lh_error *error) {
 
 static lh_status fail_symbol(const lh_literal *l, int index, lh_error *error) {
     if (index == l->count)
-        return lh_fail(error, LH_ERR_INPUT,
-                       "%s: there is a number missing\n  expected: two numbers with + between them", kind);
+        return lh_fail(error, LH_ERR_INPUT, "%s: a number is missing\n  expected: two numbers with + between them",
+                       kind);
     return lh_fail(error, LH_ERR_INPUT,
                    "%s: symbol %d is '%s'\n  expected: two numbers with + between them, such as 12+345", kind,
                    index + 1, l->symbol[l->token[index]]);
@@ -349,9 +354,9 @@ static lh_status read_number(const lh_literal *l, int *index, pair *p, int i, lh
     while (first + 1 < end && l->token[first] == 0) first++;
     *index = end;
     p->digits[i] = end - first;
-    if (p->digits[i] > MOST)
+    if (p->digits[i] > MOST_DIGITS)
         return lh_fail(error, LH_ERR_INPUT, "%s: a number of %d digits\n  expected: at most %d", kind, p->digits[i],
-                       MOST);
+                       MOST_DIGITS);
     for (int d = 0; d < p->digits[i]; d++) p->digit[i][d] = (uint8_t)l->token[end - 1 - d];
     return LH_OK;
 }

@@ -138,13 +138,13 @@ static lh_status latin_read_names(const latin_row *row, int column[LATIN_COLUMNS
 /* Checks that the file has equally many puzzles of each number of vectors, and that three divides this number: a puzzle
  * has two rotated copies. */
 static lh_status latin_check_counts(const latin_answer *answers, int count, const char *path, lh_error *error) {
-    int seen[LATIN_VECTORS] = {0};
-    for (int i = 0; i < count; i++) seen[answers[i].vectors - 1]++;
-    if (count > 0 && seen[0] == seen[1] && seen[1] == seen[2] && seen[0] % 3 == 0) return LH_OK;
+    int counts[LATIN_VECTORS] = {0};
+    for (int i = 0; i < count; i++) counts[answers[i].vectors - 1]++;
+    if (count > 0 && counts[0] == counts[1] && counts[1] == counts[2] && counts[0] % 3 == 0) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
-                   "%s: there are %d puzzles of one vector, %d of two and %d of three\n  expected: as many of each, in "
-                   "threes; the published file has 36",
-                   path, seen[0], seen[1], seen[2]);
+                   "%s: there are %d puzzles of one vector, %d of two and %d of three\n  expected: equal numbers, "
+                   "multiples of 3; the published file has 36 of each",
+                   path, counts[0], counts[1], counts[2]);
 }
 
 /* Reads the whole file; puzzles and answers hold LATIN_MOST_ITEMS elements. */

@@ -29,7 +29,7 @@ lh_task_solve lh_solve_multiplication;
 enum { BASE, WIDTH, EXTRA, INPUT, SPLIT, NUMBERS, PARTS, OPTIONS }; /* options */
 enum { ALIGNED = 1, STRATIFIED = 1 };                               /* choices */
 
-static lh_frame frame(const int *options) {
+static lh_frame make_frame(const int *options) {
     int width = options[WIDTH], aligned = options[INPUT] == ALIGNED;
     return (lh_frame){.base = options[BASE],
                       .width = width,
@@ -70,8 +70,8 @@ static void write_example(const int *options, const uint8_t *x, const uint8_t *y
 }
 
 static lh_task_expand expand;
-static const lh_operation operation = {
-    "multiplication", LH_NUMBER_AND_DIGIT, OPTIONS, WIDTH, frame, write_example, expand};
+static const lh_operation operation = {"multiplication", LH_NUMBER_AND_DIGIT, OPTIONS, WIDTH,
+                                       make_frame,       write_example,       expand};
 
 static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
     lh_arithmetic_expand(&operation, seed, word, example);

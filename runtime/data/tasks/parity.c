@@ -25,7 +25,7 @@ lh_task_solve lh_solve_parity;
 enum { WIDTH, TARGET, NUMBERS, PARTS, OPTIONS }; /* options */
 enum { LAST = 1 };                               /* choice */
 
-static lh_frame frame(const int *options) {
+static lh_frame make_frame(const int *options) {
     return (lh_frame){.base = 2,
                       .width = options[WIDTH],
                       .digits = options[WIDTH],
@@ -50,7 +50,7 @@ static void write_example(const int *options, const uint8_t *x, const uint8_t *y
 }
 
 static lh_task_expand expand;
-static const lh_operation operation = {"parity", LH_ONE_NUMBER, OPTIONS, WIDTH, frame, write_example, expand};
+static const lh_operation operation = {"parity", LH_ONE_NUMBER, OPTIONS, WIDTH, make_frame, write_example, expand};
 
 static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
     lh_arithmetic_expand(&operation, seed, word, example);
