@@ -155,7 +155,7 @@ end
 
 function M.request_value(family)
   return family.normaliser.directional and { name = "direction", columns = 2 * family.heads, bias = true,
-    comment = "(right, left) of every head", about = "right and left of every head" } or nil
+    comment = "(right, left) of every head", description = "right and left of every head" } or nil
 end
 
 -- The terms: the function that computes the weights of a query; if it is directional, also the values from the learned

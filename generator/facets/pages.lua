@@ -33,10 +33,10 @@
 --   hides(family, h, i, j, S)   whether query i of head h does not see key j of S, whatever the mask; for pictures
 --   request_value(family)    a value that the family needs and that a learned map computes from the keys' input: name,
 --                            in files and in C; columns; bias, whether the map has one; comment of the parameter;
---                            about, words for its width; init of the map's weights, by default that of all products;
---                            cached: in decoding, attention caches what it needs of the value. family.request has these
---                            fields, width (the columns, rounded up to whole vectors) and constant (the name of the
---                            width in C)
+--                            description, words for its width; init of the map's weights, by default that of all
+--                            products; cached: in decoding, attention caches what it needs of the value.
+--                            family.request has these fields, width (the columns, rounded up to whole vectors) and
+--                            constant (the name of the width in C)
 --   make_terms(family)       the facet's part of the loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil if the facet is off
 --   export(family, context)   a table of the names that templates of Python read; context: crosses (whether keys are of

@@ -26,7 +26,7 @@
 --   layer_index    C text of the index of block l's draw
 --   per_layer      whether every block has its own draw
 --   input_first    whether draw 0 belongs to the input, and the draws of blocks follow
---   about          a description in words
+--   sharing        words for the parts of a pass that share a draw
 -- Kind "sequence" has no draws, site_offset and layer_index.
 -- distance.kind names the source of distances for the facets that read distances (relative, score):
 --   "none"         no facet reads distances
@@ -34,8 +34,8 @@
 --   "difference"   of sampled positions: those of draw layer_index
 --   "drawn", "clamped"   an element of the ascending draw shared->distance[distance.layer_index], by the function
 --                  drawn_distance of generated code
--- Draws of distances have sites of their own. The two last kinds have further fields:
---   distance.range, max_position, draws, site_offset, layer_index, per_layer, about   as above
+-- Draws of distances have separate sites. The two last kinds have further fields:
+--   distance.range, max_position, draws, site_offset, layer_index, per_layer, sharing   as above
 --   distance.independent   whether the left side has its own draws: the distance for o = key - query, from -(T - 1) to
 --                  T - 1, is element max_position + o of the draw
 
@@ -296,7 +296,7 @@ local function plan_distances(encoding, layers)
     site_offset = per_layer and " + 1" or "",
     layer_index = per_layer and "l" or "0",
     per_layer = per_layer,
-    about = per_layer and "one for each layer" or "shared by the whole pass",
+    sharing = per_layer and "one for each layer" or "shared by the whole pass",
   }
 end
 
@@ -325,12 +325,12 @@ function M.plan(encoding, family, context)
   local plan = plan_sampled(positions)
   plan.distance = distance
   if plan.kind == "sequence" then
-    plan.about = "one for each sequence of the batch"
+    plan.sharing = "one for each sequence of the batch"
     return plan
   end
   local per_layer = in_layers and positions.draw == "layer"
   local shared = input or not per_layer
-  plan.about = not per_layer and "shared by the whole pass"
+  plan.sharing = not per_layer and "shared by the whole pass"
     or (shared and "the input's, then " or "") .. "one for each layer"
   plan.draws = (shared and 1 or 0) + (per_layer and layers or 0)
   plan.site_offset = shared and "" or " + 1"
@@ -373,11 +373,11 @@ local function add_family_choices(family, several, add)
   local suffix, sides = several and ", " .. family.name or " per pass", family.cross and ", of each stream" or ""
   if positions.kind ~= "index" then
     add("position draws" .. suffix, positions.draws and positions.draws * #family.sides or "as many as sequences",
-      positions.about .. sides)
+      positions.sharing .. sides)
   end
   if distance.draws then
     add("distance draws" .. suffix, distance.draws,
-      distance.about .. (distance.independent and ", each of two sides" or ""))
+      distance.sharing .. (distance.independent and ", each of two sides" or ""))
   elseif family.cross and distance.kind == "difference" then
     add("distances" .. suffix, "differences", "queries and keys are of two streams, which sample positions separately")
   end

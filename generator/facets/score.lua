@@ -12,8 +12,8 @@
 --   tables       in the order in which they are filled: { name, class, per_head, per_layer, learned, value, row, stride
 --                }
 --   has          whether the classes distance, sum and pair occur
---   members      the members of the struct of tables that are tables: { name, class, declared, type, count, about }
---   numbers      its members that are numbers of elements: { type, name, value, about }
+--   members      the members of the struct of tables that are tables: { name, class, declared, type, count, comment }
+--   numbers      its members that are numbers of elements: { type, name, value, comment }
 --   sets         the number of sets of tables: one, or one for each layer
 --   per_layer    whether each layer has a set
 --   trains       whether a table has a gradient
@@ -137,14 +137,14 @@ local function list_members(tables, heads, cross)
     t.stride = cross and t.class == "key" and "%s->keys" or nil
     local count = classes.write_count(t, cpu.write_stride("s", t), t.per_head and heads)
     members[#members + 1] = { name = t.name, class = t.class, declared = "real *", type = "real",
-      about = classes.describe_shape(t, t.per_head),
+      comment = classes.describe_shape(t, t.per_head),
       count = (t.class == "query" or t.class == "pair") and ("(%s + LANES)"):format(count) or count }
     members.has_distance_tables = members.has_distance_tables or t.class == "distance"
     if t.learned and (t.class == "distance" or t.class == "sum") then
       t.row = t.name .. "_row"
       members[#members + 1] = { name = t.row, class = t.class, declared = "real *", type = "real",
         count = classes.write_count(t, cpu.write_stride("s", t)),
-        about = " /* workspace of one group of queries, only for gradients */" }
+        comment = " /* workspace of one group of queries, only for gradients */" }
     end
   end
   return members
@@ -358,7 +358,7 @@ function M.request_value(family)
   return running and { name = "values", columns = #running.values * family.heads, bias = true, cached = true,
     init = first.init, comment = "of every head: " .. table.concat(lists.map(running.values, function(value)
       return value.parameter.name
-    end), ", "), about = "values of every head" } or nil
+    end), ", "), description = "values of every head" } or nil
 end
 
 function M.make_terms(family)

@@ -9,7 +9,7 @@
 %     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of the position" })[additive.kind]
 % local embedded = linear and "linear map of one-hot tokens" or "scaled token embedding"
 % local keep = mask_number > 0 and "keep" or "w->keep"
-/* ${about} = ${embedded}${embed_adds}${noise and ", with noise in evaluation" or ""}${drops and ", with dropout" or ""}${drops and not eval_dropout and " in training" or ""}. */
+/* ${array_text} = ${embedded}${embed_adds}${noise and ", with noise in evaluation" or ""}${drops and ", with dropout" or ""}${drops and not eval_dropout and " in training" or ""}. */
 NOINLINE void ${routine}${decodes and "_one" or ""}(${(drops and not eval_dropout or noise) and "const bool training" or "void"}) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;

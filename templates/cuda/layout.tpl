@@ -35,8 +35,8 @@ typedef struct workspace {
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
-    masks keep; /* [sites][${device.most_rows.about}][WIDTH / 8] one bit per element */ % if device.masks[1]
-    masks ${m.name}; /* [${m.uses}][sequences][bytes] ${m.about} */ % for _, m in ipairs(device.bits)
+    masks keep; /* [sites][${device.most_rows.description}][WIDTH / 8] one bit per element */ % if device.masks[1]
+    masks ${m.name}; /* [${m.uses}][sequences][bytes] ${m.comment} */ % for _, m in ipairs(device.bits)
     ${line} % for _, line in ipairs(device.lines.training)
 % for _, block in ipairs(device.blocks) do
 % if block.loops > 1 and cuda.products == "generated" then

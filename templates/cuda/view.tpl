@@ -12,7 +12,7 @@ typedef global<unsigned char> masks;
 typedef struct step_view {
     global<const parameters> p;
     global<const position_row> tables; % if tables
-    global<const int> ${draw.member}; /* ${draw.about} */ % for _, draw in ipairs(cuda.step_draws)
+    global<const int> ${draw.member}; /* ${draw.shape} */ % for _, draw in ipairs(cuda.step_draws)
     shared_tables shared; % if cuda.shared
 % if streams[2] then
     lengths T;

@@ -1,6 +1,6 @@
 typedef struct ${set} {
-    ${n.type} ${n.name};${n.about} % for _, n in ipairs(numbers)
-    ${t.declared}${t.name};${t.about} % for _, t in ipairs(members)
+    ${n.type} ${n.name};${n.comment} % for _, n in ipairs(numbers)
+    ${t.declared}${t.name};${t.comment} % for _, t in ipairs(members)
 } ${set};
 
 /* Lays out the arrays for ${cross and "T queries and S keys" or "T tokens"} in memory; memory NULL: only counts bytes. */

@@ -16,7 +16,7 @@ function M.plan(encoding) return encoding.gate or M.off end
 function M.describe_details(family) return is_on(family) and "scores fall as keys say" end
 
 function M.request_value(family)
-  return is_on(family) and { name = "gate", columns = family.heads, about = "a number of every head" }
+  return is_on(family) and { name = "gate", columns = family.heads, description = "a number of every head" }
 end
 
 function M.make_terms(family)

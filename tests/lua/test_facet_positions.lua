@@ -65,7 +65,7 @@ end
 function TestPositions.test_text_describes_draws()
   local words = {}
   for _, case in ipairs(DRAWS) do
-    words[positions.plan(make_encoding(case[1], case[2], "randomized", case[3]), encodings.BARE, {}).about] = true
+    words[positions.plan(make_encoding(case[1], case[2], "randomized", case[3]), encodings.BARE, {}).sharing] = true
   end
   lu.assertEquals(words, { ["shared by the whole pass"] = true, ["one for each layer"] = true,
     ["the input's, then one for each layer"] = true })

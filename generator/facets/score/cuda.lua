@@ -3,7 +3,7 @@
 -- Input: the context of loop nests and the plan of the facet (facets/score.lua), and the formula after its split into
 -- tables and the pair formula (expression/lower.lua). Output:
 --
---   tables              members of the struct score_tables: { name, class, declared, type, count, about };
+--   tables              members of the struct score_tables: { name, class, declared, type, count, comment };
 --                       tables.has_distance_tables: whether some are tables by query - key, which start before their
 --                       pointers
 --   numbers             members of score_tables that are numbers of elements, which depend on the number of tokens
@@ -34,7 +34,7 @@ local RANKS = { { "uniform" }, { "query", "key", "distance", "sum" }, { "pair" }
 local function make_member(build, t, per_head)
   local count = classes.write_count(t, cuda.write_stride(build, t.class, "s"), per_head and build.heads)
   return { name = t.name, class = t.class, declared = "reals ", type = "real",
-    about = classes.describe_shape(t, per_head), count = count }
+    comment = classes.describe_shape(t, per_head), count = count }
 end
 
 -- The members for gradients. Each has elements for each head, even if the heads share the table.
@@ -44,13 +44,13 @@ local function list_gradients(build, gathers)
   end)
 end
 
--- The numbers of elements that a struct with these members needs, { type, name, value, about }; at least one, since C
+-- The numbers of elements that a struct with these members needs, { type, name, value, comment }; at least one, since C
 -- has no empty struct. Sets members.has_distance_tables. is_first: whether the struct is score_tables, whose numbers
 -- have full comments.
 local function list_numbers(build, members, is_first)
   local has, list, cross = lists.to_set(lists.map(members, function(m) return m.class end)), {}, build.cross
-  local function add(wanted, type, name, value, about)
-    list[#list + 1] = wanted and classes.make_number(type, name, value, about) or nil
+  local function add(wanted, type, name, value, comment)
+    list[#list + 1] = wanted and classes.make_number(type, name, value, comment) or nil
   end
   add(has.query or has.key and not cross or has.pair or not next(has), "int", "tokens", "T",
     not is_first and "as in score_tables" or "T: elements of one head by query" .. (cross and "" or " or key"))
@@ -168,7 +168,7 @@ local function describe_pair(out, build, score)
   out.logit_grad = differs and logit_grad
   out.gathers = gathers
   for class, list in next, gathers do
-    list.class, list.count, list.about = class, #list, table.concat(lists.get_names(list), ", ")
+    list.class, list.count, list.names = class, #list, table.concat(lists.get_names(list), ", ")
     for i, entry in ipairs(list) do
       entry.index = i - 1
     end
@@ -191,7 +191,7 @@ function M.plan(build, lowered, score)
   out.gradient_set = describe_gradients(out.gradients, out.tables)
   out.gradient_numbers = list_numbers(build, out.gradients, false)
   out.work, out.uniform_work = lists.map(build.work, function(w)
-    return { name = w.name, declared = w.type .. " *", type = w.type, about = "", count = w.count }
+    return { name = w.name, declared = w.type .. " *", type = w.type, comment = "", count = w.count }
   end), build.uniform_work
   return out
 end

@@ -19,8 +19,8 @@ function M.write_count(t, of_head, heads)
   return "(size_t)" .. (not heads and of_head or t.class == "uniform" and heads or heads .. " * " .. of_head)
 end
 
-function M.make_number(type, name, value, about)
-  return { type = type, name = name, value = value, about = about and (" /* %s */"):format(about) or "" }
+function M.make_number(type, name, value, comment)
+  return { type = type, name = name, value = value, comment = comment and (" /* %s */"):format(comment) or "" }
 end
 
 function M.list_members(tables, class)

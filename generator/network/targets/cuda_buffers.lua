@@ -64,13 +64,14 @@ function M.declare_rows(streams)
     before_first = write_each("%s = (size_t)first * %s", "rows", "T"), in_call = write_each("sequences * %s", "T") }
 end
 
--- The number of rows of the longer of at most two streams: { text, about }, an expression in C, and its description.
+-- The number of rows of the longer of at most two streams: { text, description }: an expression in C, and words.
 function M.name_most_rows(streams)
   if not streams[2] then
-    return { text = "rows", about = "rows" }
+    return { text = "rows", description = "rows" }
   end
   local first, second = streams[1].rows, streams[2].rows
-  return { text = ("(%s > %s ? %s : %s)"):format(first, second, first, second), about = "rows of the longer stream" }
+  return { text = ("(%s > %s ? %s : %s)"):format(first, second, first, second),
+    description = "rows of the longer stream" }
 end
 
 -- per_row: the number of elements of a row, as text, or false for one.

@@ -7,7 +7,7 @@
 --           repetition; layer: the number of the first repetition in the counter of random numbers; dropout_numbers:
 --           the numbers of a repetition's sites in this counter, false for 0, 1, ...; below_text, stream_text: C texts
 --           that select a site's threshold and its stream
---   bits    an array for each mask of another width and of attention's weights: { name, uses, bytes, about, layer,
+--   bits    an array for each mask of another width and of attention's weights: { name, uses, bytes, comment, layer,
 --           dropout_number, below }; bytes: the bytes of a sequence; below: the threshold
 
 local M = {}
@@ -47,11 +47,11 @@ local function make_bits(device, scope, op)
     local T, S = device.variables[op.q.stream].T, device.variables[op.kv.stream].T
     bits.name = op.family.name .. "_weights_keep"
     bits.bytes = ("((size_t)%s * %s * %sHEADS + 7) / 8"):format(T, S, op.family.PREFIX)
-    bits.about = "one bit for element (h * queries + query) * keys + key of attention's weights"
+    bits.comment = "one bit for element (h * queries + query) * keys + key of attention's weights"
   else
     bits.name = (scope ~= device.net and scope.name .. "_" or "") .. op.mask
     bits.bytes = ("(size_t)%s * (%s / 8)"):format(device.variables[op.out.stream].T, op.out.width.text)
-    bits.about = ("[tokens][%s] one bit per element"):format(op.out.width.text)
+    bits.comment = ("[tokens][%s] one bit per element"):format(op.out.width.text)
   end
   return bits
 end

@@ -22,7 +22,7 @@
 --     adds, adds_places, tied        another embedding has stored gradients of the table of tokens, or of the table of
 --                                    positions, before; the readout has stored gradients of the table of tokens
 --     mask_number                    the number of its mask of dropout
---     about                          a comment
+--     array_text                     words for the array of vectors
 
 local attention = require("network.graph.attention")
 local embeddings = require("network.targets.embeddings")
@@ -123,7 +123,7 @@ function M.list_embeddings(device)
       value = op.out.name, gradient = entry.dy.name, adds_places = adds_places(backward, op),
       adds = storing_entry ~= entry,
       tied = net.classified.op.tied == op.p, mask_number = op.dropout and device.mask_numbers[op] or 0,
-      about = net.streams[2] and "Vectors of the " .. op.stream.name
+      array_text = net.streams[2] and "Vectors of the " .. op.stream.name
         or i > 1 and "Vectors of the tokens, " .. op.out.name or "The first layer's input" }
   end)
 end

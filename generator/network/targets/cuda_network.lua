@@ -28,7 +28,7 @@
 --   streams      the variables of each stream (cuda_buffers.lua)
 --   lengths      the C type of the argument T: a number with one stream, a struct with several
 --   row_declarations    declarations of the streams' numbers of rows (cuda_buffers.lua)
---   most_rows    { text, about }: the number of rows of the longer stream
+--   most_rows    { text, description }: the number of rows of the longer stream
 --   tokens       the names of the arrays of tokens
 --   labelled_length    the T of the labelled stream
 --   phases       the names of a wide model's phases (launches.lua), and most_launches, the number of launches of a step

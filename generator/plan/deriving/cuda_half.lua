@@ -21,7 +21,7 @@
 --   block_state        bytes of shared memory for the state of a thread block
 --   kernels            files of kernels/ in the device text, in order, before the optimiser's
 --   step_draws         random numbers that come with a step, in the order in which they lie: { template, names, prefix
---                      } for the host, { member, address, count, about } for the device; if every sequence of a stream
+--                      } for the host, { member, address, count, shape } for the device; if every sequence of a stream
 --                      has its own positions, also two names: sequences, of the function that finds these; T, of the
 --                      length
 --   draw_scratch       ints of workspace that sampling needs, as C text
@@ -333,7 +333,7 @@ local function draw_input(plan, variables)
   return draw and draw.is_separate and draw.kind == "randomized" and { template = "cuda/draw_input.tpl",
     prefix = prefix, names = { prefix = prefix, stream = plan.streams[variables.index + 1], positions = draw,
       PREFIX = draw.PREFIX },
-    member = variables.input_draws, count = ("in->T[%d]"):format(variables.index), about = "[T]",
+    member = variables.input_draws, count = ("in->T[%d]"):format(variables.index), shape = "[T]",
     scratch = { { draw.PREFIX .. "MAX_POSITION", draw.max_position } } } or nil
 end
 
@@ -345,7 +345,7 @@ local function draw_sequences(plan, variables)
   return reader and { template = "cuda/draw_sequences.tpl", prefix = prefix,
     names = { prefix = prefix, stream = stream, positions = reader.positions, PREFIX = reader.PREFIX },
     member = prefix .. "draws", count = ("(size_t)in->sequences * in->T[%d]"):format(variables.index),
-    about = "[sequences][T]", sequences = variables.sequences, T = variables.T,
+    shape = "[sequences][T]", sequences = variables.sequences, T = variables.T,
     scratch = { { reader.PREFIX .. "MAX_POSITION", reader.positions.max_position } } } or nil
 end
 
@@ -359,7 +359,7 @@ local function draw_family(family)
   end
   return { template = "attention/cuda/family_draws.tpl", prefix = prefix, names = family.on_device, family = family,
     member = prefix .. "draws", count = prefix .. "draw_count(v)",
-    about = family.cross and "[draws][T] of queries, [draws][S] of keys" or "[draws][T]", scratch = scratch }
+    shape = family.cross and "[draws][T] of queries, [draws][S] of keys" or "[draws][T]", scratch = scratch }
 end
 
 -- The ints of workspace for sampling, as C text: the largest number that a draw needs (scratch: { C text, number }).

@@ -6,7 +6,7 @@ enum { ${PREFIX}KEYS = ${attends.keys_at_once} }; /* keys whose logits are compu
 % slot("row_of_pair")
 % local scales = attends.in_fragments and attends.rounded == "true" -- products have scaled the queries for fragments
 % local factor = not scales and " * " .. PREFIX .. "LOGIT_SCALE" or attends.to_log2 ~= "" and " / LOG2E" or ""
-/* The scaled logit of a pair${inline("about_logit", "")}. */
+/* The scaled logit of a pair${inline("logit_text", "")}. */
 INLINE real ${prefix}pair_logit(const ${prefix}head *a, const real query[${attends.head_part}],
         const real key[${attends.head_part}], int i, int j) {
     % slot("add_row")

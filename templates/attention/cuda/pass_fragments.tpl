@@ -1,5 +1,5 @@
 % -- A pass over a shard's ${lane} rows by warps. body: the template for the rows of one warp, ${lane}[] and row.
-/* ${about} */
+/* ${comment} */
 NOINLINE void ${prefix}${pass} {
     % include("attention/cuda/opening.tpl")
     const int T = v->${attends.T};

@@ -35,7 +35,7 @@ INLINE real ${prefix}score_logit_grad(const ${prefix}score_tables *s, int T, int
 % end
 % for _, list in ipairs(scalar.cuda.lists) do
 
-/* Adds to out the gradients of ${list.about}, from dscore, the gradient of a pair's score. */
+/* Adds to out the gradients of ${list.names}, from dscore, the gradient of a pair's score. */
 INLINE void ${prefix}score_grad_${list.class}(const ${prefix}score_tables *s, int T, int S, int h, int i, int j,
         real logit, real dscore, real *out) {
     % include("parts/statements.tpl", { list = list.statements })

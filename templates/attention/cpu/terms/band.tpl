@@ -1,12 +1,12 @@
-% local first_beyond, left, unless_some_see_all, or_all, about_sees_all = mask.right + 1, mask.left or 0, "", "", ""
+% local first_beyond, left, unless_some_see_all, or_all, sees_all_text = mask.right + 1, mask.left or 0, "", "", ""
 % if mask.sees_all then
 % or_all = (" | at_most(offset, broadcast((real)(j - S - %d)))"):format(left)
 % unless_some_see_all = " && !some_see_all"
-% about_sees_all = " A query without a key in its window sees all keys: Duan and Shi 2024."
+% sees_all_text = " A query without a key in its window sees all keys: Duan and Shi 2024."
 % end
 % local begin = mask.left and "low > 0" .. unless_some_see_all .. " ? low / 8 * 8 : 0" or "0"
 % section("domain")
-/* A mask of the LANES queries from i on that see key j; lanes beyond the last query repeat it.${about_sees_all} */
+/* A mask of the LANES queries from i on that see key j; lanes beyond the last query repeat it.${sees_all_text} */
 INLINE bits ${name}_visible(int T, int S, int i, int j) {
     vector offset = descending(j - i, j - T + 1); /* key - query */
     return both(at_most(broadcast(-${left}), offset), at_most(offset, broadcast(${mask.right})))${or_all}; % if mask.left

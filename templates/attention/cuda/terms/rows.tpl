@@ -1,7 +1,7 @@
 % section("sets") % if rows.sets > 1 and (rows.biases or not rows.toeplitz)
 enum { ${PREFIX}RELATIVE_SETS = ${rows.sets} }; /* sets of distances in one pass${rows.sets_words} */
 
-: the product of the query with the sum of the key and the row of their distance % section("about_logit")
+: the product of the query with the sum of the key and the row of their distance % section("logit_text")
 % section("add_row")
 real row[${attends.head_part}];
 const int x = ${prefix}find_row(a, i, j);
