@@ -658,8 +658,8 @@ INLINE void philox(const unsigned int key[2], unsigned int block, unsigned int s
 /* Dropout masks, one bit per element: element e = t * C + c of example b takes half-word e % 8 of Philox block e / 8 at
  * counter (block, site, b, step), low halves first, and is kept if this number is at least round(65536 p). */
 
-/* Compares both halves of a word with those of the limit: a half that is at least as large gives a 1 as its highest
- * bit. The subtraction of the lower 15 bits of both halves at once never borrows from the neighbouring half. */
+/* Compares both halves of a word with those of the limit: the highest bit of a half is 1 if the half is at least as
+ * large. The subtraction of the lower 15 bits of both halves at once never borrows from the neighbouring half. */
 INLINE unsigned int compare_halves(unsigned int word, unsigned int limit) {
     const unsigned int high = 0x80008000u, difference = (word | high) - (limit & ~high);
     return ((word & ~limit) | ((word | ~limit) & difference)) & high;
