@@ -34,7 +34,7 @@ local KNOWN_FIELDS = {
 }
 
 -- Fields that any operation may have: names, and facts that do not change the computation.
-local COMMON_FIELDS = "kind out definition scope line role weight name others mask dropout_number"
+local COMMON_FIELDS = "kind out definition scope line role weight name other_parameters mask dropout_number"
 
 local FUNCTIONS = {
   relu = "F.relu(%s)",
@@ -89,7 +89,8 @@ function items.embed(op, class)
   local text = op.p.kind == "linear" and map_tokens(op, class, module)
     or ("%s(%s)%s"):format(module, class:get_tokens(op.stream), factor and " * " .. factor or "")
   if kind ~= "none" then
-    text = ("%s + %s"):format(text, class:add_position(op.encoding, op.others[1], op.stream, module .. ".weight"))
+    text = ("%s + %s"):format(text,
+      class:add_position(op.encoding, op.other_parameters[1], op.stream, module .. ".weight"))
   end
   local rank = op.dropout and PRIMARY or kind ~= "none" and SUM or factor and PRODUCT or PRIMARY
   text = apply_dropout(op.dropout and class:add_dropout(op.dropout), text)
@@ -170,7 +171,7 @@ function items.classify(op, class)
   if not READOUTS[op.readout] then
     refuse(op, ("the readout %s"):format(op.readout))
   elseif not op.tied then
-    return { reads = { op.x }, rank = PRIMARY, text = make_call(class:add_output(op.others[1])) }
+    return { reads = { op.x }, rank = PRIMARY, text = make_call(class:add_output(op.other_parameters[1])) }
   end
   local rows = class:add_table(op.tied)
   return { reads = { op.x }, rank = PRIMARY, text = function(operand)

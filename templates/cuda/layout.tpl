@@ -118,9 +118,9 @@ INLINE size_t lay_out_caches(caches *c, char *memory, size_t used, int sequences
 
 /* Gradients that a shard sums itself: all except those of products' weights. */
 % for _, struct in ipairs(structs) do
-% if struct.small.lines[1] then
+% if struct.shard_sums.lines[1] then
 typedef struct ${struct.gradients_type} {
-    ${line} % for _, line in ipairs(struct.small.lines)
+    ${line} % for _, line in ipairs(struct.shard_sums.lines)
 } ${struct.gradients_type};
 
 % end

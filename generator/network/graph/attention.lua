@@ -12,22 +12,25 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Appends the parameters of relative positions to a list; C: the model's width. Dai et al. 2019, "Transformer-XL": a
--- map of the distance's sinusoid, two biases per head; initial values as in Ruoss et al. 2023. Shaw et al. 2018,
--- "Self-Attention with Relative Position Representations", keys only: one table for all heads. Shaw et al. state no
--- initial values; here they are normal with variance 2 / (rows + columns), as in equation 12 of Glorot and Bengio 2010.
--- Golovneva et al. 2024, "Contextual Position Encoding": one table for all heads, zeros at first, as in their code.
+-- Appends the parameters of relative positions to a list. C: the model's width. Parameters by kind:
+--   transformer_xl   a map of the distance's sinusoid, two biases per head (Dai et al. 2019, "Transformer-XL"), with
+--                    initial values as in Ruoss et al. 2023
+--   shaw             one table for all heads, for keys only (Shaw et al. 2018, "Self-Attention with Relative Position
+--                    Representations"). The paper states no initial values; here they are normal with variance
+--                    2 / (rows + columns), as in equation 12 of Glorot and Bengio 2010
+--   cope             one table for all heads (Golovneva et al. 2024, "Contextual Position Encoding"), which is zero at
+--                    first, as in their code
 local function add_relative(list, family, path, C)
-  local relative, prefix, small = family.relative, family.prefix, { kind = "normal", value = 0.02 }
+  local relative, prefix, bias_init = family.relative, family.prefix, { kind = "normal", value = 0.02 }
   local heads = { family.heads, family.head_width }
   if relative.kind == "transformer_xl" then
     list[#list + 1] = { kind = "map", name = prefix .. "relative", size = "WIDTH * WIDTH", rows = C, columns = C,
       tensors = { { path .. "relative.weight", { C.count, C.count },
         { kind = "truncated_normal", value = 1 / math.sqrt(C.count) } } } }
     list[#list + 1] = { kind = "facet", name = prefix .. "content_bias", size = "WIDTH", shares_line = true,
-      tensors = { { path .. "relative.content_bias", heads, small } } }
+      tensors = { { path .. "relative.content_bias", heads, bias_init } } }
     list[#list + 1] = { kind = "facet", name = prefix .. "position_bias", size = "WIDTH", shares_line = true,
-      from_tables = true, tensors = { { path .. "relative.position_bias", heads, small } } }
+      from_tables = true, tensors = { { path .. "relative.position_bias", heads, bias_init } } }
   elseif relative.kind == "shaw" then
     list[#list + 1] = { kind = "facet", name = prefix .. "relative_table", size = relative.padded_elements,
       elements = relative.padded_elements,
@@ -85,7 +88,7 @@ local function list_score_parameters(family, path, per_layer)
 end
 
 -- The family of an attention: the family called `name`, or a copy of it called options.name. If the description has run
--- before, net.families has every attention under its own name.
+-- before, net.families already has the copies.
 local function find_family(scope, name, options)
   local net = scope.net
   local family = net.families[name]
@@ -156,7 +159,7 @@ function M.attend(scope, name, queries, keys, options)
   local projections = family.projections or {}
   local bias = (projections.bias == nil and options or projections).bias or false
   local declared, packed_columns = {}, 3 * C.count -- declared: parameters in the order in which they are declared
-  local is_plain = projections.init == "linear" -- initial values are those of other products
+  local is_plain = projections.init == "linear" -- whether initial values are those of other products
   local function add_product(value, from, width, product_options)
     product_options.declared = true
     if product_options.bias == nil then
@@ -190,7 +193,7 @@ function M.attend(scope, name, queries, keys, options)
   checks.read(scope, q, "queries")
   checks.read(scope, kv, "keys")
   local op = { kind = "attention", family = family, path = path, q = q, kv = kv, contribution = contribution,
-    others = {}, is_named = options.name ~= nil }
+    other_parameters = {}, is_named = options.name ~= nil }
   scope:drop_weights(op, family.name, choose_rate(scope, family, options))
   if contribution then
     checks.read(scope, contribution, request.name)
@@ -206,13 +209,13 @@ function M.attend(scope, name, queries, keys, options)
   add_geometric(declared, family, path, contribution_weight)
   for _, p in ipairs(declared) do
     scope:declare(p)
-    op.others[#op.others + 1] = p.kind ~= "weight" and p or nil
+    op.other_parameters[#op.other_parameters + 1] = p.kind ~= "weight" and p or nil
   end
   for _, p in ipairs(list_score_parameters(family, path, true)) do
     table.insert(scope.declared_last, p)
-    table.insert(op.others, p)
+    table.insert(op.other_parameters, p)
   end
-  local shared_path = family.prefix ~= "" and family.name .. "." or "" -- paths of several families differ
+  local shared_path = family.prefix ~= "" and family.name .. "." or "" -- so that paths of several families differ
   for _, p in ipairs(list_score_parameters(family, shared_path, false)) do
     table.insert(scope.net.declared_last, p)
   end

@@ -14,7 +14,7 @@
 --              result_of: the block whose output it is. A block's copy of a value of the network has `external`, that
 --              value, which has `is_external`. scope_lists.lua sets `carried` and `has_own_buffer`.
 --   operation  kind; definition, its entry in ops.lua; operands by role; out: its value; p: its parameter, or nil;
---              others: further parameters; line: its line of the description. With dropout it also has dropout { name,
+--              other_parameters: a list; line: its line of the description. With dropout it also has dropout { name,
 --              use, rate }, dropout_number (from 0, within the scope) and mask (the name of the stored mask, nil for
 --              weights of attention).
 --   scope      the network itself, a block, or a group, which repeats blocks and operations between them; its fields:

@@ -46,8 +46,9 @@ function M:stream(name)
   return stream
 end
 
--- A vector for each token, which the embeddings of streams and the output layer may share. If model.embedding is
--- "linear", it is a linear map of one-hot tokens: a bias, plus a row for each token that is not blank.
+-- Declares a table with a vector for each token, which the embeddings of streams and the output layer may share. If
+-- model.embedding is "linear", it is a linear map of one-hot tokens: a bias, plus a row for each token that is not
+-- blank.
 function M:table(name)
   local net = self.net
   local p = { name = name, columns = net.widths.WIDTH, init = net.initial, line = checks.find_line(net) }
@@ -77,21 +78,22 @@ function M:embed(name, stream, options)
       'block:place(value, net.additive), or encoding.additive.at = "input" in the spec')
   end
   local op = { kind = "embed", stream = stream, p = p, scale = p.kind ~= "linear" and options.scale or nil,
-    encoding = positions, others = {} }
+    encoding = positions, other_parameters = {} }
   if positions then
     net.position_table = net.position_table or declare_positions(self, positions, "embed.position.weight")
-    op.others[1] = net.position_table
+    op.other_parameters[1] = net.position_table
   end
   self:drop(op, "embedding", options.dropout, "embedding", "EMBEDDING", "EMBEDDING_" .. name:upper())
   return self:push(op, name, width, true)
 end
 
--- Zeros of a value's shape, on the residual stream.
+-- Appends zeros with a value's shape, on the residual stream.
 function M:make_zeros(name, value)
   return self:push({ kind = "zeros", stream = value.stream, like = value }, name, value.width, true)
 end
 
--- The labelled tokens: the last tokens of the sequence ("last"), or the probe token ("probe") if model.readout says so.
+-- Selects the labelled tokens: the last tokens of the sequence ("last"), or the probe token ("probe") if model.readout
+-- is "probe".
 function M:readout(x, which)
   checks.read(self, x, "the value of the readout")
   local expected = self.net.model.readout == "probe" and "probe" or "last"
@@ -102,7 +104,8 @@ function M:readout(x, which)
   return { labelled = x, which = which }
 end
 
--- Logits of the labelled tokens, and the loss. tied: the table of token vectors that serves as weight.
+-- Appends the logits of the labelled tokens and the loss. options.tied: the table of token vectors that serves as
+-- weight.
 function M:classify(readout, options)
   local net = self.net
   options = options or {}
@@ -114,7 +117,7 @@ function M:classify(readout, options)
   end
   local x = readout.labelled
   local op = { kind = "classify", x = x, readout = readout.which, tied = options.tied }
-  op.others = { not options.tied and self:declare({ kind = "output", name = "output", rows = x.width,
+  op.other_parameters = { not options.tied and self:declare({ kind = "output", name = "output", rows = x.width,
     columns = net.classes, init = net.initial, bias = true }) or nil }
   local padded = net.classes.padded
   net.classified = self:push(op, "logits", { count = padded.count, text = padded.text, shown = net.classes.count })

@@ -77,7 +77,7 @@ M.activation = make_row_operation { choose_kernel = get_activation, describe_wit
   silu = "x sigmoid(x)",
 } }
 
--- f(first half) times the second half.
+-- A gate: f(first half of the channels) times the second half.
 M.gate = make_row_operation { kinds = { silu = "SwiGLU", gelu = "GEGLU" },
   by_activation = { swiglu = "silu", geglu = "gelu" },
   choose_kernel = function(op) return op.activation == "silu" and "swiglu" or "geglu" end,
@@ -106,7 +106,8 @@ M.add_norm = { roles = { "residual", "branch" }, by_row = true, describe = funct
 end }
 
 -- Attention: q holds queries, kv keys and values; contribution: the value that the family requests (attention.lua), or
--- nil. flops counts logits, weighted values, products with vectors of distances, and the map of shared distance rows.
+-- nil. count_flops counts logits, weighted values, products with vectors of distances, and the map of shared distance
+-- rows.
 M.attention = {
   roles = { "q", "kv", "contribution" },
   method = { owner = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
@@ -122,7 +123,7 @@ M.attention = {
   end,
 }
 
--- The states of a recurrence (recurrence.lua). sums: the width of the sums of a step.
+-- The states of a recurrence (recurrence.lua). op.sums: the width of the sums of a step.
 M.recur = {
   roles = {}, header = "recurrence",
   describe = function(op) return recurrence.CELLS[op.cell].words end,

@@ -34,7 +34,7 @@ end
 -- The number of learned elements of an operation's parameters, with those of its facets. counted: the set of the
 -- parameters that earlier operations have counted, which are left out; this operation's parameters are added to it.
 function M.count_learned(op, counted)
-  return lists.sum(lists.join(op.others or {}, { op.p }), function(p)
+  return lists.sum(lists.join(op.other_parameters or {}, { op.p }), function(p)
     local is_counted = counted[p]
     counted[p] = true
     return is_counted and 0 or parameters.count(p)

@@ -12,11 +12,11 @@
 --               of all copies; elements_text: of one copy, as text
 --     packed    the panels of weights of products, which are packed at the start of a step
 --     maps      the other panels
---     small     { lines, members { name, size, type } }: learned members, except weights of products, maps of relative
---               positions and `from_tables`
+--     shard_sums    { lines, members { name, size, type } }: learned members whose gradients each shard sums itself:
+--               all except weights of products, maps of relative positions and `from_tables`
 --     from_tables   { name, size }: learned members whose gradients come from gradients of tables (cuda_half.lua)
 --   elements, storage  elements of the vector: the struct's, and this number rounded up to whole chunks
---   count, frozen      the number of elements of learned tensors, and of all others
+--   count, frozen      the number of elements of learned tensors, and of frozen tensors
 --   initial_values     the given initial values as text, separated by commas; false if there are none
 
 local initial = require("network.graph.initial")
@@ -110,8 +110,8 @@ end
 
 forms.map = forms.facet
 
--- The index in initial_values of the first of a parameter's initial values, which are added to the list. Equal values
--- of parameters with one name, such as those of all layers, are stored once. parameter: a learned parameter of a score
+-- Adds a parameter's initial values to initial_values; returns the index of the first one. Equal values of parameters
+-- with one name, such as those of all layers, are stored once. parameter: a learned parameter of a score
 -- (facets/score.lua).
 local function place_values(state, parameter)
   local key = parameter.name .. " " .. parameter.values_text
@@ -181,9 +181,8 @@ local function list_members(p)
   return (forms[p.kind](p))
 end
 
--- A parameter's members of `small`. A shard sums their gradients itself, while products over the batch compute
--- gradients of weights.
-local function list_small_members(p)
+-- A parameter's members whose gradients each shard sums itself; gradients of weights come from products over the batch.
+local function list_shard_members(p)
   if p.from_tables or p.frozen or p.kind == "map" then
     return {}
   end
@@ -198,8 +197,8 @@ local function write_lines(scope, list_selected, type_field, count_field)
   local lines = {}
   for _, p in ipairs(scope.parameters) do
     if p.kind == "block" then
-      local is_empty = list_selected == list_small_members -- a C struct must have members
-        and not lists.any(p.block.parameters, function(inner) return #list_small_members(inner) > 0 end)
+      local is_empty = list_selected == list_shard_members -- a C struct must have members
+        and not lists.any(p.block.parameters, function(inner) return #list_shard_members(inner) > 0 end)
       lines[#lines + 1] = not is_empty and { text = ("%s %s[%s];"):format(p.block[type_field], p.block.name,
         p.block[count_field]) } or nil
     else
@@ -234,11 +233,11 @@ local function list_panels(scope)
   end)
 end
 
-local function describe_small(scope)
+local function describe_shard_sums(scope)
   local members = lists.collect(scope.parameters, function(p)
-    return p.kind == "block" and {} or list_small_members(p)
+    return p.kind == "block" and {} or list_shard_members(p)
   end)
-  return { lines = write_lines(scope, list_small_members, "gradients_type", "uses"),
+  return { lines = write_lines(scope, list_shard_members, "gradients_type", "uses"),
     members = lists.map(members, function(member)
       return { name = member.name, size = member.size, type = member.type or false }
     end) }
@@ -258,7 +257,8 @@ local function describe_struct(scope, name, gradients_type, block, count)
   return { name = name, struct_name = name, gradients_type = gradients_type, block = block,
     article = block and wording.choose_article(block), count = count, repetitions = scope.count, panels = panels,
     packed = packed, maps = maps, lines = write_lines(scope, list_members, "parameters_type", "count_name"),
-    small = describe_small(scope), from_tables = list_table_members(scope), first_use = scope.first_use or false }
+    shard_sums = describe_shard_sums(scope), from_tables = list_table_members(scope),
+    first_use = scope.first_use or false }
 end
 
 -- The number of learned elements of a parameter.

@@ -1,16 +1,16 @@
--- Recurrence: one state for each sequence, which a step computes from the state before and the step's token.
+-- Recurrence: one state for each sequence, which a step computes from the previous state and the step's token.
 --
 -- The kinds of steps are CELLS, by name; the value of the operation has the states of all steps:
---   words     for `longhand plan`
+--   words     the name of the cell for `longhand plan`
 --   gates     the number of sums for each channel of the state
---   stores    training stores values of all steps in addition to the states
---   adds      the backward product adds to the gradient of the state before; else its result is stored
---   biases    the recurrent product has a bias, too
---   joined    one map of token and state together, which decides its initial values
+--   stores    whether training stores values of all steps in addition to the states
+--   adds      whether the backward product adds to the gradient of the previous state, instead of storing its result
+--   biases    whether the product with the state has a bias, as the map of the token has
+--   joined    whether token and state are the input of one map, whose number of rows determines the initial values
 --   buffers   a function of the operation: buffers in addition to the value's (buffers.lua): "steps" have rows of all
 --             steps in training and of one step in evaluation, "step" have rows of one step
--- Sums of a step are W x + b + U h, where x is the one-hot token, so W x is a row of W. Deletang et al. 2023, "Neural
--- Networks and the Chomsky Hierarchy", and their code.
+-- Sums of a step are W x + b + U h, where x is the one-hot token, so W x is a row of W. Source: Deletang et al. 2023,
+-- "Neural Networks and the Chomsky Hierarchy", and their code.
 
 local lists = require("base.lists")
 
@@ -51,7 +51,7 @@ function M.recur(scope, name, stream, cell_name)
     init = make_part_scheme(net.initial, cell.joined and joint or width.count) })
   net.by_step = true
   return scope:push({ kind = "recur", stream = stream, cell = cell_name, sums = sums, p = recurrent,
-    others = { input } }, name, width)
+    other_parameters = { input } }, name, width)
 end
 
 return M

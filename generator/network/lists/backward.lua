@@ -13,10 +13,10 @@
 --            reads; relu (input_grad): the rectified value by which the gradient is masked, or nil
 --
 -- A rule reads the gradient of its operation's result from read_gradient(value). open_gradient(value) gives the buffer
--- in which the first contribution to a gradient is stored and to which others are added. share_buffer(value, buffer)
--- records that the buffer already holds a contribution: no entry is needed unless the value has another contribution,
--- or needs its own buffer. If a buffer changes before the gradient in it is complete and read, which the buffer's
--- version reveals, the value gets its own buffer, and the list is derived again.
+-- in which the first contribution to a gradient is stored and to which later contributions are added.
+-- share_buffer(value, buffer) records that the buffer already holds a contribution: no entry is needed unless the value
+-- has another contribution or needs its own buffer. If a buffer changes before the gradient in it is complete and read,
+-- its version differs from the recorded one; then the value gets its own buffer, and the list is derived again.
 
 local buffers = require("network.lists.buffers")
 local fuse = require("network.lists.fuse")
@@ -44,11 +44,11 @@ local function make_further_gradient(value, ending)
 end
 
 -- The state of one derivation:
---   own_numbers      value -> the number of its own buffer, for values that need one
+--   buffer_numbers   value -> the number of the value's own buffer, for values that need one
 --   gradients        value -> the buffer of its gradient
 --   versions         buffer -> the number of writes so far
 --   value_versions   value -> this number after the last contribution to its gradient
---   unsafe_values    values that need their own buffer, since another write would destroy their gradient, as a list;
+--   unsafe_values    the list of values that need their own buffer, since another write would destroy their gradient;
 --                    also value -> true
 --   rectified        the set of products to whose gradient the derivative of relu has already been applied
 --   producers        value -> the operation that makes it; readers: value -> the operations that read it
@@ -64,7 +64,7 @@ end
 
 -- The buffer that receives the first contribution to a value's gradient.
 function Tape:choose_buffer(value)
-  local number = self.own_numbers[value]
+  local number = self.buffer_numbers[value]
   if not number then
     return self:find_buffer(value.of_stream and not value.is_external and make_stream_gradient(value)
       or make_buffer(names.name_gradient(value.name), value))
@@ -139,7 +139,7 @@ function Tape:share_buffer(value, buffer)
   if value.external or self.gradients[value] then
     local to = self:open_gradient(value)
     self:emit({ kind = "accumulate", from = buffer, to = to }, to)
-  elseif self.own_numbers[value] or value.is_external then
+  elseif self.buffer_numbers[value] or value.is_external then
     self.gradients[value] = self:choose_buffer(value)
     self:emit({ kind = "copy", from = buffer, to = self.gradients[value] }, self.gradients[value])
   else
@@ -155,7 +155,7 @@ function Tape:open_branch_gradient(op)
   if branch.external or self.gradients[branch] then
     return nil
   end
-  self.gradients[branch] = self.own_numbers[branch] and self:choose_buffer(branch)
+  self.gradients[branch] = self.buffer_numbers[branch] and self:choose_buffer(branch)
     or self:find_buffer(make_further_gradient(branch, ""))
   return self.gradients[branch]
 end
@@ -318,9 +318,9 @@ end
 
 -- Derives a list once. The buffer `gradient` holds the gradient of a block's result before the block's list runs, and
 -- the gradient of the block's input afterwards.
-local function derive_once(list, input, result, own_numbers, executed)
+local function derive_once(list, input, result, buffer_numbers, executed)
   local tape = setmetatable({ list = {}, gradients = {}, buffers = {}, versions = {}, value_versions = {},
-    unsafe_values = {}, own_numbers = own_numbers, executed = executed, readers = fuse.find_readers(list),
+    unsafe_values = {}, buffer_numbers = buffer_numbers, executed = executed, readers = fuse.find_readers(list),
     producers = {}, rectified = {} }, Tape)
   for _, op in ipairs(list) do
     tape.producers[op.out] = op
@@ -343,15 +343,15 @@ end
 -- input, result: the block's input and output; nil for the network itself. executed: block -> its derived lists
 -- (scope_lists.lua), for the blocks in the list.
 function M.derive(list, input, result, executed)
-  local own_numbers, numbers_by_name = {}, {}
+  local buffer_numbers, numbers_by_name = {}, {}
   for _ = 1, MAX_DERIVATIONS do
-    local tape = derive_once(list, input, result, own_numbers, executed)
+    local tape = derive_once(list, input, result, buffer_numbers, executed)
     if #tape.unsafe_values == 0 then
       return tape.list, tape.gradients
     end
     for _, value in ipairs(tape.unsafe_values) do -- a number for each value, since several values may have one name
       numbers_by_name[value.name] = (numbers_by_name[value.name] or 0) + 1
-      own_numbers[value] = numbers_by_name[value.name]
+      buffer_numbers[value] = numbers_by_name[value.name]
     end
   end
   error("the backward pass of this network finds no assignment of buffers to gradients: report its spec", 0)

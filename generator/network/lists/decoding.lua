@@ -16,7 +16,7 @@ local M = {}
 
 -- Whether an operation permits decoding of a stream: an operation of the stream must compute each token from this and
 -- earlier tokens alone, and an operation of another stream must not read the decoded stream.
-local function can_decode(op, stream)
+local function permits_decoding(op, stream)
   for _, operand in ipairs(ops.list_operands(op)) do
     local read_stream = operand.value.stream
     if operand.role ~= "external" and read_stream == stream and op.out.stream ~= stream then
@@ -40,7 +40,7 @@ function M.find_stream(net, has_target, evaluates_dropout)
   end
   for scope, op in lists.iterate_nested(net.order, "ops") do
     local is_in_other_block = op.out.stream == stream and scope.entry and scope.entry.stream ~= stream
-    if is_in_other_block or not can_decode(op, stream) then
+    if is_in_other_block or not permits_decoding(op, stream) then
       return nil
     end
     attends = attends or op.kind == "attention" and op.q.stream == stream

@@ -1,14 +1,14 @@
 -- Fuses neighbouring operations that one kernel computes.
 --
 -- Input: a scope's operations in order, and its result, nil for the network. Output: a new list; the graph is
--- unchanged. The operations of generated code are fused in five ways; the second and the third are made here:
+-- unchanged. The operations of generated code are fused in five ways, the second and the third by this module:
 --
---   product + bias            one operation of the graph from the start (builder.lua)
+--   product + bias            one operation of the graph already (builder.lua)
 --   product + bias + relu     one product, if only the result of relu is read
 --   sum + norm                if the norm is the next operation and reads the sum; the sum is stored, in `sum` of the
 --                             fused operation, if it has other readers or is the scope's result
 --   derivative of relu        in the input gradient of the only product that reads the result of relu (backward.lua)
---   q, k, v; gate and up      one product of several weights, from the start (attention.lua, feedforward.lua)
+--   q, k, v; gate and up      one product of several weights in the graph already (attention.lua, feedforward.lua)
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")

@@ -40,7 +40,7 @@ end
 
 -- The records of a scope that process one token of each sequence of the decoded stream.
 function M.make_decoding_records(device, scope, entries)
-  local decoded = lists.filter(entries, function(entry) return entry.item.out.stream == device.given.decoded end)
+  local decoded = lists.filter(entries, function(entry) return entry.item.out.stream == device.choices.decoded end)
   return lists.map(M.make_records(device, scope, scope ~= device.net, decoded, true), function(record)
     return record.condition ~= "training" and lists.merge(record, { condition = false }) or nil
   end)

@@ -51,7 +51,7 @@ local function name_attention(device, op, block)
     vectors = ("(size_t)%sdistance_count(%s, %s)"):format(op.family.prefix, T, S),
     distance_of_row = op.family.prefix .. "relative_distance",
     block = block.name, state = block.name .. "_state",
-    gradients_type = device.given.wide and block.gradients_type or block.parameters_type,
+    gradients_type = device.choices.wide and block.gradients_type or block.parameters_type,
     q = op.q.name, kv = op.kv.name, out = op.out.name, dq = gradient.dq.name, dkv = gradient.dkv.name,
     dout = gradient.dy.name,
     mask = op.dropout and device.operation_bits[op].name or false, index = block.index,

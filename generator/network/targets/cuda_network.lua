@@ -16,9 +16,9 @@
 --   rows         functions over rows, each compiled once: { template, name, ... }
 --   always, training    members of the workspace (cuda_buffers.lua) that both modes have, and that only training has;
 --                lines: both as lines of C, by the same names
---   operands     if given.by_team, { list, members, row_declarations }; list: the products whose operands shards store,
---                each { name, rows, T, uses, count, loops, weight, bias, inner, columns } with texts of weights.tpl
---                (dweight, dbias, before, between); members: their parameters
+--   operands     if choices.by_team, { list, members, row_declarations }; list: the products whose operands shards
+--                store, each { name, rows, T, uses, count, loops, weight, bias, inner, columns } with texts of
+--                weights.tpl (dweight, dbias, before, between); members: their parameters
 --   place_sums   sums of the rows of learned position tables, which are added over shards (list_place_sums)
 --   masks        groups of dropout sites of the model's width (cuda_masks.lua); site_count: the sites of all groups
 --   bits         masks of another width, and of attention's weights (cuda_masks.lua)
@@ -100,7 +100,7 @@ end
 -- A block's records in decoding, and the rows that its repetitions cache: those of op.kv, and products of keys with
 -- biases.
 local function make_decoded_block(device, block, list)
-  local caches = lists.collect(decoding.list_attentions(block, device.given.decoded), function(op)
+  local caches = lists.collect(decoding.list_attentions(block, device.choices.decoded), function(op)
     local family, is_self_attention = op.family, op.q == op.kv
     local cache = { block = block.name, uses = block.uses, T = device.variables[op.kv.stream].T }
     return { lists.merge(cache, { name = op.kv.name, is_self_attention = is_self_attention,
@@ -127,8 +127,8 @@ local function make_block(device, op)
   local forward = cuda_lists.list_entries(executed.forward, false)
   local backward = cuda_lists.list_entries(executed.backward, true)
   device.unused[block] = { values = {}, gradients = {} }
-  if device.given.chains then
-    forward, backward, device.unused[block] = chains.chain(forward, backward, device.given.by_team)
+  if device.choices.chains then
+    forward, backward, device.unused[block] = chains.chain(forward, backward, device.choices.by_team)
   end
   local members = cuda_buffers.list_kept(device, block)
   local record = {
@@ -147,9 +147,9 @@ local function make_block(device, op)
   device.block_records[block] = record
   record.has_chains = lists.any(forward, function(entry) return entry.kind == "chain" end)
   record.forward = device.make_list(device, block, true, forward)
-  record.decoding = device.given.decoded == op.out.stream and make_decoded_block(device, block, forward)
+  record.decoding = device.choices.decoded == op.out.stream and make_decoded_block(device, block, forward)
   record.backward = device.make_list(device, block, true, backward)
-  local wide = device.given.wide
+  local wide = device.choices.wide
   record.forward_reads = wide and record.forward.reads_in_phases or cuda_lists.find_read(record.forward)
   record.decode_reads = record.decoding and cuda_lists.find_read(record.decoding.list) or false
   record.backward_reads = wide and record.backward.reads_in_phases or cuda_lists.find_read(record.backward)
@@ -192,15 +192,15 @@ end
 --   unused                block -> the buffers that chains make unnecessary
 --   operands, rounded, rounded_values   see warp_products.lua
 --   contributions         the set of the values that families request
-local function make_state(net, executed, given)
-  local device = { net = net, lists = executed, given = given, rows = calls.make_functions({}), masks = {},
+local function make_state(net, executed, choices)
+  local device = { net = net, lists = executed, choices = choices, rows = calls.make_functions({}), masks = {},
     scope_masks = {}, mask_numbers = {}, bits = {}, operation_bits = {}, block_records = {}, unused = {},
     site_count = 0, operands = {}, rounded = {}, rounded_values = {},
-    buffers = buffers.derive(net, executed, given.eval_dropout),
+    buffers = buffers.derive(net, executed, choices.eval_dropout),
     contributions = lists.to_set(lists.map(ops.find_all(net, "attention"), function(op) return op.contribution end)),
-    make_list = given.wide and cuda_lists.make_launches or cuda_lists.make_records,
+    make_list = choices.wide and cuda_lists.make_launches or cuda_lists.make_records,
     loops = lists.any(net.scopes, function(block) return block.loops > 1 end) }
-  device.rounds = given.rounds and not device.loops -- gradients of repeated layers are added up where the copies lie
+  device.rounds = choices.rounds and not device.loops -- gradients of repeated layers are added up where the copies lie
   device.streams, device.variables = cuda_buffers.name_streams(net)
   device.adds_bias = function(op) return records.adds_bias(device, op) end
   warp_products.find_rounded_values(device)
@@ -248,13 +248,13 @@ local function list_operands(device)
     row_declarations = streams[1] and cuda_buffers.declare_rows(streams) or false }
 end
 
--- executed: the lists of all scopes (scope_lists.lua). given: wide (a library computes products: launches.lua), by_team
--- (all thread blocks together sum gradients of weights), rounds (in training, products may read rounded copies of
--- weights), eval_dropout (evaluation applies dropout), noise (embeddings add noise in evaluation), chains (products are
--- cut by warp, and pairs may be chains), decoded (the stream that is decoded, or nil).
-function M.derive(net, executed, given)
+-- executed: the lists of all scopes (scope_lists.lua). choices: wide (a library computes products: launches.lua),
+-- by_team (all thread blocks together sum gradients of weights), rounds (in training, products may read rounded copies
+-- of weights), eval_dropout (evaluation applies dropout), noise (embeddings add noise in evaluation), chains (products
+-- are cut by warp, and pairs may be chains), decoded (the stream that is decoded, or nil).
+function M.derive(net, executed, choices)
   check_network(net)
-  local device, net_lists = make_state(net, executed, given), executed[net]
+  local device, net_lists = make_state(net, executed, choices), executed[net]
   for _, scope in ipairs(net.order) do
     cuda_masks.derive(device, scope)
   end
@@ -265,8 +265,8 @@ function M.derive(net, executed, given)
     evaluate = device.make_list(device, net, false, forward) }
   local always, training = cuda_buffers.list_workspace(device)
   return {
-    decoding = given.decoded and { per_token = cuda_lists.make_decoding_records(device, net, forward),
-      tokens = device.variables[given.decoded].tokens, index = given.decoded.index,
+    decoding = choices.decoded and { per_token = cuda_lists.make_decoding_records(device, net, forward),
+      tokens = device.variables[choices.decoded].tokens, index = choices.decoded.index,
       caches = lists.collect(blocks, function(block)
         return block.decoding and block.decoding.caches or {}
       end) } or false,
@@ -287,8 +287,8 @@ function M.derive(net, executed, given)
     rms = lists.any(ops.find_all(net, "norm"), function(op) return op.norm == "rms" end),
     loops = device.loops, rounds = device.rounds,
     chained = lists.any(blocks, function(block) return block.has_chains end),
-    phases = given.wide and cuda_lists.list_phases(pass, blocks) or false, biased = device.biased or false,
-    most_launches = given.wide and cuda_lists.count_launches(blocks, pass.train) or false,
+    phases = choices.wide and cuda_lists.list_phases(pass, blocks) or false, biased = device.biased or false,
+    most_launches = choices.wide and cuda_lists.count_launches(blocks, pass.train) or false,
   }
 end
 

@@ -69,14 +69,14 @@ local function find_function(device, name, fields)
   return calls.find_function(device.rows, name, name, fields)
 end
 
--- A dropout as { mask, rate, when }: the mask and the factor of values that are not dropped, as texts; when: "always"
--- or "never" applied, or "training" if the function's argument decides, which only functions of blocks have.
+-- A dropout as { mask, keep_scale, when }: the mask and the factor of values that are not dropped, as texts; when:
+-- "always" or "never" applied, or "training" if the argument of this name decides, which only functions of blocks have.
 local function describe_dropout(device, op, training)
   local scope = op.scope
   local is_outside = scope == device.net
-  local is_on, bits = device.given.eval_dropout or is_outside and training, device.operation_bits[op]
+  local is_on, bits = device.choices.eval_dropout or is_outside and training, device.operation_bits[op]
   local index = is_outside and "0" or "block()->" .. scope.index
-  return { rate = op.dropout.name .. "_KEEP_SCALE",
+  return { keep_scale = op.dropout.name .. "_KEEP_SCALE",
     mask = bits and ("select_bits(block()->work.%s, %s, %s_bytes(block()->view.T))"):format(bits.name, index, bits.name)
       or ("%s(%d)"):format(is_outside and "find_mask" or scope.name .. "_mask", device.mask_numbers[op]),
     when = is_on and "always" or is_outside and "never" or "training" }
@@ -90,7 +90,7 @@ local function name_mask(device, op, training)
     return false, false
   end
   local formats = { always = "%s", training = "training ? %s : " .. NO_MASK, never = NO_MASK }
-  return formats[drop.when]:format(drop.mask), drop.rate
+  return formats[drop.when]:format(drop.mask), drop.keep_scale
 end
 
 -- Whether a product adds its bias itself. The bias of a contribution (ops.lua) is added by the attention that reads it.
@@ -111,7 +111,7 @@ local forward = {
 }
 
 function forward.product(device, text, op, training)
-  if device.given.chains then
+  if device.choices.chains then
     return warp_products.make_product(device, text, op, training)
   end
   return { call = "product_forward(rows, columns, inner, x, weight, bias, rectified, out)", columns = op.out.width.text,
@@ -143,16 +143,16 @@ end
 function forward.add_norm(device, text, op, training)
   local record = forward.norm(device, text, op, training, ("add_%snorm%s"):format(op.dropout and "dropout_" or "",
     op.sum and "_sum" or ""))
-  record.call = "routine(rows, residual, branch, mask, rate, scale, offset, sum, xhat, rstd, out)"
-  record.mask, record.rate = name_mask(device, op, training)
+  record.call = "routine(rows, residual, branch, mask, keep_scale, scale, offset, sum, xhat, rstd, out)"
+  record.mask, record.keep_scale = name_mask(device, op, training)
   return record
 end
 
 function forward.add(device, _, op, training)
   check_width(op, op.out)
-  local mask, rate = name_mask(device, op, training)
-  return { call = "routine(rows, residual, branch, mask, rate, out)",
-    routine = op.dropout and "add_dropout_branch" or "add_branch", mask = mask, rate = rate }
+  local mask, keep_scale = name_mask(device, op, training)
+  return { call = "routine(rows, residual, branch, mask, keep_scale, out)",
+    routine = op.dropout and "add_dropout_branch" or "add_branch", mask = mask, keep_scale = keep_scale }
 end
 
 -- The name of the function that applies a kernel, or its gradient, to rows; ending: "" or "_grad".
@@ -163,8 +163,8 @@ end
 
 -- The record that applies a dropout (describe_dropout) to the rows `x` in place.
 local function make_drop(text, op, x, drop)
-  return { kind = "drop", call = "drop_rows(elements, x, mask, rate)",
-    elements = text.rows .. " * " .. op.out.width.text, x = x, mask = drop.mask, rate = drop.rate }
+  return { kind = "drop", call = "drop_rows(elements, x, mask, keep_scale)",
+    elements = text.rows .. " * " .. op.out.width.text, x = x, mask = drop.mask, keep_scale = drop.keep_scale }
 end
 
 -- The record that applies dropout to the result of an operation in place; false if the pass has no dropout.
@@ -199,17 +199,17 @@ function forward.attention(device, text, op)
   local queries, keys = make_rotations(device, op, 1, text.q, text.kv, text.ending)
   return queries, not text.decodes and keys, { call = "routine(training)",
     routine = op.family.prefix .. "attend" .. text.ending,
-    training = op.dropout ~= nil and not device.given.eval_dropout and (text.decodes and "false" or "training") }
+    training = op.dropout ~= nil and not device.choices.eval_dropout and (text.decodes and "false" or "training") }
 end
 
 -- The records of an embedding. The network's first operation also samples the masks of the whole pass.
 function forward.embed(device, text, op, training)
-  local is_always_on, mode = device.given.eval_dropout, tostring(training)
+  local is_always_on, mode = device.choices.eval_dropout, tostring(training)
   local samples_masks = (device.masks[1] or device.bits[1]) and op == device.net.ops[1] and (training or is_always_on)
   local sampling = { kind = "draw", call = "draw_masks(training)", training = is_always_on and mode }
   return samples_masks and sampling or false, {
     call = "routine(training)", routine = embeddings.name_routine(device.net, op) .. text.ending,
-    training = (op.dropout and not is_always_on or device.given.noise) and mode or false }
+    training = (op.dropout and not is_always_on or device.choices.noise) and mode or false }
 end
 
 local function is_learned(op)
@@ -258,8 +258,8 @@ local backward = {
 function backward.norm_grad(device, text, entry)
   local op, drop = entry.op, entry.dbranch and describe_dropout(device, entry.op, true) or {}
   local record = make_norm(text, op, calls.name_norm_grad(entry),
-    "routine(rows, dy, xhat, rstd, scale, mask, rate, to, dbranch, dscale, doffset)")
-  record.mask, record.rate = drop.mask or false, drop.rate or false
+    "routine(rows, dy, xhat, rstd, scale, mask, keep_scale, to, dbranch, dscale, doffset)")
+  record.mask, record.keep_scale = drop.mask or false, drop.keep_scale or false
   record.dscale = text.g .. op.p.name .. "_scale"
   record.doffset = op.norm == "layer" and text.g .. op.p.name .. "_offset"
   return record
@@ -271,7 +271,7 @@ function backward.dropout_grad(device, text, entry)
     return make_drop(text, entry.op, text.to, drop)
   end
   check_width(entry.op, entry.op.branch)
-  return { call = "dropout_grad(rows, dy, mask, rate, to)", mask = drop.mask, rate = drop.rate }
+  return { call = "dropout_grad(rows, dy, mask, keep_scale, to)", mask = drop.mask, keep_scale = drop.keep_scale }
 end
 
 function backward.bias_grad(_, text, entry)
@@ -282,7 +282,7 @@ end
 
 function backward.weight_grad(device, text, entry)
   local op = entry.op
-  if device.given.by_team then
+  if device.choices.by_team then
     return warp_products.sum_by_team(device, op)
   end
   return { call = "product_gradient(inner, columns, rows, x, dy, dweight)", inner = op.x.width.text,
@@ -291,7 +291,7 @@ function backward.weight_grad(device, text, entry)
 end
 
 function backward.input_grad(device, text, entry)
-  if device.given.chains then
+  if device.choices.chains then
     return warp_products.make_input_grad(device, text, entry)
   end
   local op = entry.op

@@ -1,5 +1,5 @@
 -- Records of products that device code cuts by warp, alone or in chains (chains.lua). Each size has its own function.
--- If device.given.by_team is true, products store their operands, from which the team, all thread blocks of a model,
+-- If device.choices.by_team is true, products store their operands, from which the team, all thread blocks of a model,
 -- sums gradients of weights.
 --
 -- Input: the state of cuda_network.lua (device), texts by role (cuda_records.lua), an operation or an entry of a
@@ -20,7 +20,7 @@ end
 -- The address at which a shard stores an operand of a product ("x" or "dy") for the team, as text; nil if it stores
 -- none. In a block, the operand of a use lies `rows_before` rows after the operand of the first use.
 local function write_operand_address(device, op, operand)
-  if not device.given.by_team then
+  if not device.choices.by_team then
     return nil
   end
   local first = ("block()->held.%s_%s"):format(name_product(device, op), operand)
@@ -59,12 +59,12 @@ local function find_only_product(operations)
   return op and op.kind == "product" and not op.relu and not op.dropout and op or nil
 end
 
--- Fills device.rounded_values, the values that their writers round: those that a product writes for an attention in
--- fragments (on matrix units), or such an attention for a product, and that nothing else reads. The entry of a value is
--- { scaled, scale } if its first `scaled` columns, the queries, are also multiplied by `scale`, else {}.
+-- Fills device.rounded_values, the values that their writers round: values that a product writes and only an attention
+-- in fragments (on matrix units) reads, and values that such an attention writes and only a product reads. The entry of
+-- a value is { scaled, scale } if its first `scaled` columns, the queries, are also multiplied by `scale`, else {}.
 function M.find_rounded_values(device)
   local readers, makers = {}, {}
-  for _, scope in ipairs(device.given.rounds and device.net.order or {}) do
+  for _, scope in ipairs(device.choices.rounds and device.net.order or {}) do
     for _, op in ipairs(device.lists[scope].forward) do
       for _, value in ipairs(ops.list_read(op)) do
         lists.append_to(readers, value, op)
@@ -117,7 +117,8 @@ local function write_form(device, value, finish, of_gradient)
 end
 
 -- The name of the function for products from k to `columns` channels, both as text. fields: { name, order, finish,
--- form, extra, keeps, x_rounded, rounded }, which templates/cuda/rows/product.tpl reads; name: a format for the sizes.
+-- form, extra, stores_operand, x_rounded, rounded }, which templates/cuda/rows/product.tpl reads; name: a format for
+-- the sizes.
 local function find_product_function(device, fields, k, columns)
   local sizes = ("%s_to_%s"):format(k, columns):lower():gsub("%W+", "_")
   local name = fields.name:format(sizes)
@@ -131,14 +132,14 @@ local function make_product_in_mode(device, text, op, training)
   local finish = op.relu and "FINISH_BIAS_RELU" or bias and "FINISH_BIAS" or "FINISH_STORE"
   return { call = "routine(rows, x, operand, weight, bias, out)", operand = operand,
     weight = name_weights(device, text, op, training) .. op.weight, bias = bias and text.p .. op.weight .. "_bias",
-    routine = find_product_function(device, { name = name_in_mode(training or not device.given.by_team, "product_%s"),
-      order = "ROWS", keeps = operand ~= false, x_rounded = tostring(device.rounded_values[op.x] ~= nil),
+    routine = find_product_function(device, { name = name_in_mode(training or not device.choices.by_team, "product_%s"),
+      order = "ROWS", stores_operand = operand ~= false, x_rounded = tostring(device.rounded_values[op.x] ~= nil),
       rounded = tostring(training and device.rounds), extra = bias and "bias", finish = finish,
       form = write_form(device, op.out, finish) }, op.x.width.text, op.out.width.text) }
 end
 
 function M.make_product(device, text, op, training)
-  if not device.given.by_team then
+  if not device.choices.by_team then
     return make_product_in_mode(device, text, op, false)
   end
   return make_for_modes(device, op, training, function(mode) return make_product_in_mode(device, text, op, mode) end)
@@ -149,8 +150,9 @@ function M.make_input_grad(device, text, entry)
   local finish = entry.relu and "FINISH_RELU_GRAD" or entry.adds and "FINISH_ADD" or "FINISH_STORE"
   return { call = "routine(rows, dy, operand, weight, other, to)", operand = operand,
     other = entry.relu and text.x or entry.adds and text.to, weight = name_weights(device, text, op, true) .. op.weight,
-    routine = find_product_function(device, { name = "product_%s_grad", order = "COLUMNS", keeps = operand ~= false,
-      x_rounded = write_is_rounded(device, entry.dy), rounded = tostring(device.rounds),
+    routine = find_product_function(device, { name = "product_%s_grad", order = "COLUMNS",
+      stores_operand = operand ~= false, x_rounded = write_is_rounded(device, entry.dy),
+      rounded = tostring(device.rounds),
       extra = entry.relu and "x" or entry.adds and "other", finish = finish,
       form = write_form(device, op.x, finish, true) }, op.out.width.text, op.x.width.text) }
 end
@@ -171,9 +173,9 @@ function M.sum_by_team(device, op)
     dbias = bias and to .. op.weight .. "_bias" or "NULL", inner = op.x.width.text, columns = op.out.width.text })
 end
 
--- The name of the function for a chain, or for its gradients. fields: { name, ending, biased, next_biased, keeps,
--- x_rounded, rounded, stores }, which the template reads; name: a format for the kernel; ending: of the template's
--- name.
+-- The name of the function for a chain, or for its gradients. fields: { name, ending, biased, next_biased,
+-- stores_operand, x_rounded, rounded, stores }, which the template reads; name: a format for the kernel; ending: the
+-- end of the template's name.
 local function find_chain_function(device, chain, fields)
   local ending = (chain.gated and "_gate" or "") .. fields.ending
   local record = lists.merge(fields, { template = ("cuda/rows/chain%s.tpl"):format(ending), kernel = chain.kernel,
@@ -190,8 +192,8 @@ local function make_chain_in_mode(device, text, chain, training)
   local weights = name_weights(device, text, first, training)
   return { call = "routine(rows, x, operand, weight, bias, next_weight, next_bias, sum, hidden, out)",
     routine = find_chain_function(device, chain, { name = name_in_mode(training, "chain_%s"), ending = "",
-      biased = biased, next_biased = next_biased, keeps = training and device.given.by_team, stores = training,
-      x_rounded = "false", rounded = tostring(training and device.rounds) }),
+      biased = biased, next_biased = next_biased, stores_operand = training and device.choices.by_team,
+      stores = training, x_rounded = "false", rounded = tostring(training and device.rounds) }),
     operand = training and write_operand_address(device, first, "x") or false,
     sum = training and text.sum, hidden = training and (write_operand_address(device, last, "x") or text.hidden),
     weight = weights .. first.weight, bias = biased and text.p .. first.weight .. "_bias",
@@ -209,8 +211,9 @@ function M.make_chain_grad(device, text, entry)
   local chain = entry.op
   local weights = name_weights(device, text, chain.first, true)
   return { call = "routine(rows, dy, operand, next_weight, values, weight, other, dhidden, to)",
-    routine = find_chain_function(device, chain, { name = "chain_%s", ending = "_grad", keeps = device.given.by_team,
-      x_rounded = write_is_rounded(device, entry.dy), rounded = tostring(device.rounds) }),
+    routine = find_chain_function(device, chain, { name = "chain_%s", ending = "_grad",
+      stores_operand = device.choices.by_team, x_rounded = write_is_rounded(device, entry.dy),
+      rounded = tostring(device.rounds) }),
     operand = write_operand_address(device, chain.last, "dy") or false, next_weight = weights .. chain.last.weight,
     values = chain.sum and text.sum or write_operand_address(device, chain.last, "x") or text.hidden,
     dhidden = write_operand_address(device, chain.first, "dy") or text.dhidden, weight = weights .. chain.first.weight,

@@ -1,16 +1,16 @@
 % local is_biased = biased and "true" or "false"
-% local keeps_hidden = keeps and "true" or "false"
-% local storing = keeps and "true, stored_x" or "false, NULL"
+% local keeps_hidden = stores_operand and "true" or "false"
+% local storing = stores_operand and "true, stored_x" or "false, NULL"
 % local up_bias = biased and "bias + " .. channels or "NULL"
 % local result = "(" .. kernel .. "(gate) * up) next_weight" .. (next_biased and " + next_bias" or "")
 % local x = "x weight" .. (biased and " + bias" or "")
 % if stores then
 /* out = ${result}, gate and up the halves of ${x}: products in a chain; stores
- * the values between them${keeps and ", and x in stored_x; stored_x and hidden have the layout of store_pair" or ""}. */
+ * the values between them${stores_operand and ", and x in stored_x; stored_x and hidden have the layout of store_pair" or ""}. */
 % else
 /* out = ${result}, gate and up the halves of ${x}: products in a chain. */
 % end
-% define("NOINLINE void " .. name, "int rows", "const real *x", keeps and "real *stored_x", "const real *weight", biased and "const real *bias", "const real *next_weight", next_biased and "const real *next_bias", stores and "real *sum", stores and "real *hidden", "real *out")
+% define("NOINLINE void " .. name, "int rows", "const real *x", stores_operand and "real *stored_x", "const real *weight", biased and "const real *bias", "const real *next_weight", next_biased and "const real *next_bias", stores and "real *sum", stores and "real *hidden", "real *out")
     assume_global(x);
     assume_global(weight);
     assume_global(next_weight);
@@ -34,8 +34,8 @@
 #pragma unroll
                 for (int i = 0; i < 4 * PART_TILES; i++)
                     up[i / 4][i % 4] *= ${kernel}_real(gate[i / 4][i % 4]);
-                store_hidden(up, row, rows, channel, ${channels}, ${channels}, hidden); % if stores and not keeps
-                pass_hidden(0, ${keeps_hidden}, ROWS, up, row, rows, channel, ${channels}, ${channels}, ${keeps and "hidden" or "NULL"});
+                store_hidden(up, row, rows, channel, ${channels}, ${channels}, hidden); % if stores and not stores_operand
+                pass_hidden(0, ${keeps_hidden}, ROWS, up, row, rows, channel, ${channels}, ${channels}, ${stores_operand and "hidden" or "NULL"});
             }
             chain_products(${rounded}, row, rows, 1, first, ${channels}, ROWS, next_weight, ${outer}, ${next_biased and "FINISH_BIAS" or "FINISH_STORE"},
                     ${next_biased and "next_bias" or "NULL"}, ${outer}, out, total);

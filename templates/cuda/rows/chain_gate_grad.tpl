@@ -1,9 +1,9 @@
-% local keeps_hidden = keeps and "true" or "false"
-% local storing = keeps and "true, stored_dy" or "false, NULL"
+% local keeps_hidden = stores_operand and "true" or "false"
+% local storing = stores_operand and "true, stored_dy" or "false, NULL"
 /* dhidden = the gradients of gate and up, from that of ${kernel}(gate) * up, which is dy times next_weight transposed;
  * dx = other + dhidden times weight transposed: two products in a chain. sum: gate and up, stored by the forward pass.
- * other may be NULL.${keeps and " Stores dy in stored_dy; stored_dy and dhidden have the layout of store_pair." or ""} */
-% define("NOINLINE void " .. name, "int rows", "const real *dy", keeps and "real *stored_dy", "const real *next_weight", "const real *sum", "const real *weight", "const real *other", "real *dhidden", "real *dx")
+ * other may be NULL.${stores_operand and " Stores dy in stored_dy; stored_dy and dhidden have the layout of store_pair." or ""} */
+% define("NOINLINE void " .. name, "int rows", "const real *dy", stores_operand and "real *stored_dy", "const real *next_weight", "const real *sum", "const real *weight", "const real *other", "real *dhidden", "real *dx")
     assume_global(dy);
     assume_global(next_weight);
     assume_global(weight);
@@ -28,7 +28,7 @@
                     *dgate *= *dproduct * ${kernel}_slope(x);
                     *dproduct *= ${kernel}_real(x);
                 }
-% if not keeps then
+% if not stores_operand then
                 store_hidden(up, row, rows, channel, ${channels}, 2 * ${channels}, dhidden);
                 store_hidden(d, row, rows, channel, ${channels}, 2 * ${channels}, dhidden + ${channels});
 % end

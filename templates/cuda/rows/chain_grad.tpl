@@ -1,11 +1,11 @@
-% local keeps_hidden = keeps and "true" or "false"
-% local storing = keeps and "true, stored_dy" or "false, NULL"
+% local keeps_hidden = stores_operand and "true" or "false"
+% local storing = stores_operand and "true, stored_dy" or "false, NULL"
 % local rectifies = kernel == "relu"
 /* dhidden = dy times next_weight transposed, times the slope of ${kernel} at its ${rectifies and "results" or "arguments"}, hidden; dx = other + dhidden
- * times weight transposed: two products in a chain. other may be NULL. Stores dy in stored_dy; % if keeps
- * stored_dy${rectifies and ", hidden" or ""} and dhidden have the layout of store_pair. */ % if keeps
+ * times weight transposed: two products in a chain. other may be NULL. Stores dy in stored_dy; % if stores_operand
+ * stored_dy${rectifies and ", hidden" or ""} and dhidden have the layout of store_pair. */ % if stores_operand
  * times weight transposed: two products in a chain. other may be NULL. */ % else
-% define("NOINLINE void " .. name, "int rows", "const real *dy", keeps and "real *stored_dy", "const real *next_weight", "const real *hidden", "const real *weight", "const real *other", "real *dhidden", "real *dx")
+% define("NOINLINE void " .. name, "int rows", "const real *dy", stores_operand and "real *stored_dy", "const real *next_weight", "const real *hidden", "const real *weight", "const real *other", "real *dhidden", "real *dx")
     assume_global(dy);
     assume_global(next_weight);
     assume_global(hidden);
@@ -22,7 +22,7 @@
                 real d[PART_TILES][4], z[PART_TILES][4];
                 begin_sums(false, NULL, channel, ${channels}, d);
                 add_products(${x_rounded}, ${rounded}, row, rows, ${outer}, dy, ${storing}, COLUMNS, next_weight, ${outer}, channel, ${channels}, d);
-% if rectifies and keeps then
+% if rectifies and stores_operand then
                 load_blocks(hidden, row, rows, channel, ${channels}, ${channels}, z);
 % else
                 load_hidden(hidden, row, rows, channel, ${channels}, ${channels}, z);
@@ -34,7 +34,7 @@
                     *gradient = value > 0 ? *gradient : 0; % if rectifies
                     *gradient *= ${kernel}_slope(value); % else
                 }
-                store_hidden(d, row, rows, channel, ${channels}, ${channels}, dhidden); % if not keeps
+                store_hidden(d, row, rows, channel, ${channels}, ${channels}, dhidden); % if not stores_operand
                 pass_hidden(0, ${keeps_hidden}, COLUMNS, d, row, rows, channel, ${channels}, ${channels}, dhidden);
             }
             chain_products(${rounded}, row, rows, 1, first, ${channels}, COLUMNS, weight, ${channels}, FINISH_ADD, other,
