@@ -10,7 +10,7 @@
 -- A class:
 --   name            its name
 --   template        the template that writes the class
---   about           the text of its docstring, or false
+--   docstring       the text of its docstring, or false
 --   layer           whether its constructor takes the index of its layer
 --   modules         its attributes: { name, text }, or { name, type, entries }, with entries { name, text }
 --   arguments       the text of the arguments of its forward pass
@@ -38,7 +38,7 @@ local INPUT = 1
 --   needs           the values that its attentions read, as in pytorch.lua (collect_facets)
 --   attributes      the set of taken names of attributes
 --   dictionaries    attributes that are dictionaries of modules, by the folder of their tensors
---   known           expressions of modules, by the key with which the module was added
+--   expressions     those of modules, by the key with which the module was added
 --   is_block        whether it is the class of a block
 --   attends         whether it contains an attention or adds an encoding of positions
 --   folder          the folder of a composite's tensors, or nil
@@ -47,10 +47,10 @@ local INPUT = 1
 local Class = {}
 Class.__index = Class
 
-local function new_class(state, about)
-  return setmetatable({ state = state, about = about or false, layer = false, modules = {}, needs = {},
-    template = "python/class.tpl", attributes = names_module.new_attributes(), dictionaries = {}, known = {},
-    is_block = about ~= nil }, Class)
+local function new_class(state, docstring)
+  return setmetatable({ state = state, docstring = docstring or false, layer = false, modules = {}, needs = {},
+    template = "python/class.tpl", attributes = names_module.new_attributes(), dictionaries = {}, expressions = {},
+    is_block = docstring ~= nil }, Class)
 end
 
 -- Adds a module, { text } or { type, entries }, as an attribute and returns the attribute's expression. word: its name
@@ -64,13 +64,13 @@ end
 -- Returns the expression of the module with this key; the first call with a key adds the module. path: its path in
 -- checkpoints, such as "up", or "embed.token", a module in a dictionary. text: the expression that constructs it.
 function Class:add_module(key, path, text)
-  if self.known[key] then
-    return self.known[key]
+  if self.expressions[key] then
+    return self.expressions[key]
   end
   local folder, word = path:match("^(.-)%.(.*)$")
   if not folder then
-    self.known[key] = self:add_attribute(path, { text = text })
-    return self.known[key]
+    self.expressions[key] = self:add_attribute(path, { text = text })
+    return self.expressions[key]
   end
   local dictionary = self.dictionaries[folder]
   if not dictionary then
@@ -79,8 +79,8 @@ function Class:add_module(key, path, text)
   end
   local name = self.state.names:add_attribute(dictionary.taken, word)
   table.insert(dictionary.entries, { name = name, text = text })
-  self.known[key] = ('%s["%s"]'):format(dictionary.expression, name)
-  return self.known[key]
+  self.expressions[key] = ('%s["%s"]'):format(dictionary.expression, name)
+  return self.expressions[key]
 end
 
 local function format_bias(p)
@@ -116,13 +116,13 @@ end
 
 function Class:add_dropout(dropout)
   local rate = dropout.rate
-  if not self.known[rate] then
+  if not self.expressions[rate] then
     local name = names_module.add_variable(self.attributes, self.rates > 1 and dropout.name:lower() .. "_dropout"
       or "dropout")
     self.modules[#self.modules + 1] = { name = name, text = ("nn.Dropout(%.9g)"):format(rate) }
-    self.known[rate] = "self." .. name
+    self.expressions[rate] = "self." .. name
   end
-  return self.known[rate]
+  return self.expressions[rate]
 end
 
 function Class:get_tokens(stream)
@@ -341,7 +341,7 @@ end
 
 -- Adds to the network's class the parameters that all layers share, and their expressions, by path, to state.shared.
 local function share_numbers(state, class)
-  for _, shared in ipairs(state.given_shared) do
+  for _, shared in ipairs(state.shared_parameters) do
     local entries = lists.map(shared.entries, function(entry) return ('"%s": %s'):format(entry.name, entry.text) end)
     local text = ("nn.ParameterDict({%s})"):format(table.concat(entries, ", "))
     state.shared[shared.path] = shared.path:find("%.") and class:add_module(shared, shared.path, text)
@@ -364,19 +364,19 @@ local function make_network_class(state)
   return class
 end
 
--- given, a table:
+-- Returns the classes of an unfused network. facts, a table:
 --   name        the name of the network's class
 --   tensors     the plan's tensors
 --   facets      facts about each attention, by its operation (pytorch.lua)
 --   shared      parameters that all layers share: { path, entries }
 --   in_layers   lines of Python before each repetition of a block that has an attention or adds an encoding
 --   one_based   whether positions begin at 1
-function M.derive(net, given)
+function M.derive(net, facts)
   -- same: finished classes, by their texts; parts: the keys and Python names of written terms (name_parts)
-  local state = { net = net, names = names_module.new(given.tensors), facets = given.facets,
-    given_shared = given.shared, in_layers = given.in_layers, one_based = given.one_based, same = {}, list = {},
+  local state = { net = net, names = names_module.new(facts.tensors), facets = facts.facets,
+    shared_parameters = facts.shared, in_layers = facts.in_layers, one_based = facts.one_based, same = {}, list = {},
     parts = {}, shared = {}, variables = { place = {}, distance = {}, memory_distance = {} } }
-  local name = state.names:add_class(given.name)
+  local name = state.names:add_class(facts.name)
   local network = make_network_class(state)
   network.name = name
   return { list = state.list, network = network, renamed = state.names.renamed,

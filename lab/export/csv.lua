@@ -18,7 +18,7 @@ local INPUT, ENVIRONMENT = 1, 4
 
 -- Columns before and after the columns of axes; each has the name of its field in the row of an evaluation, but the
 -- column of the field seed is evaluation_seed.
-local FRONT_COLUMNS = { "id", "digest", "step", "split", "set" }
+local FIRST_COLUMNS = { "id", "digest", "step", "split", "set" }
 local VALUE_COLUMNS = { "examples", "of", "order", "draws", "decoding", "counted", "accuracy",
   "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high", "ended_early", "not_ended", "loss",
   "sd_over_draws", "sd_over_sequences", "beyond", "trained", "novel", "data", "seed" }
@@ -60,7 +60,7 @@ local function format_run(study, axes, cell, run)
     local key = canonical.format({ row.step, row.split, row.set or "", by, row.novel or false, row.seed or "" })
     local number = line_numbers[key] or #lines + 1
     line_numbers[key], lines[number] = number, report_csv.make_line(study, cell, run, table.concat({
-      csv.format_line(lists.merge(row, { id = run.id, digest = run.digest }), FRONT_COLUMNS), csv.format_line(by, axes),
+      csv.format_line(lists.merge(row, { id = run.id, digest = run.digest }), FIRST_COLUMNS), csv.format_line(by, axes),
       csv.format_line(row, VALUE_COLUMNS), csv.format_field(run.dir) }, ","))
   end)
   return table.concat(lines)
@@ -70,7 +70,7 @@ function M.run(options)
   local study = must(INPUT, open_study.open(options, ""))
   local out = must(INPUT, write.choose_folder(options.runs, "csv", options.out))
   local axes = list_axes(study)
-  local columns = lists.append(lists.join(FRONT_COLUMNS, lists.map(axes, csv.format_field)), VALUE_COLUMNS)
+  local columns = lists.append(lists.join(FIRST_COLUMNS, lists.map(axes, csv.format_field)), VALUE_COLUMNS)
   columns[#columns], columns[#columns + 1] = "evaluation_seed", "folder"
   local evaluations = report_csv.make_file("evaluations.csv", report_csv.make_head(study, columns), study,
     function(cell, run)

@@ -189,9 +189,9 @@ function Pass:write(items, result)
   return lines
 end
 
--- given: { items, result (the returned value), width (of the stream), stream (the value that `h` has at first, or nil),
--- arguments (their names), names (of the values that have a name already), variable (to which the result is assigned;
--- if nil, the result is returned) }
+-- Returns the lines of a forward pass. given: { items, result (the returned value), width (of the stream), stream (the
+-- value that `h` has at first, or nil), arguments (their names), names (of the values that already have a name),
+-- variable (to which the result is assigned; if nil, the result is returned) }.
 function M.write(given)
   local inlined = find_inlined(given.items, given.result)
   while true do

@@ -291,7 +291,7 @@ end
 
 local function derive_file_facts(spec, run)
   local plan, model = spec.plan, spec.resolved.model
-  local about = {
+  local comments = {
     ("Trained by Longhand on %s: plan %s, seed %s, learning rate %s, step %s."):format(plan.task.kind, plan.digest,
       run.info.seed, run.info.learning_rate, escape.python(run.metadata.step or "unknown")),
     ("%d parameters; %s %s%s."):format(plan.parameters, wording.choose_article(model.kind), (model.kind:gsub("_", "-")),
@@ -301,7 +301,7 @@ local function derive_file_facts(spec, run)
     id = plan.id, tokens = plan.tokens, classes = plan.classes, empty_token = plan.empty_token,
     linear = plan.linear, readout = plan.readout, probe = plan.task.probe,
     computation = plan.computation, decoder = plan.decoder, float64 = plan.precision == "float64",
-    tolerance_text = plan.precision == "float64" and "1e-9" or "1e-4", about = about,
+    tolerance_text = plan.precision == "float64" and "1e-9" or "1e-4", comments = comments,
   }
 end
 

@@ -68,7 +68,7 @@ local function get_sides(family, size)
   return size[family.queries.stream + 1], size[family.keys.stream + 1]
 end
 
--- Numbers in the weights of a group of `lanes` queries in one head: group_weights of attention/cpu/family.tpl.
+-- Returns the number of weights of a group of `lanes` queries in one head: group_weights of attention/cpu/family.tpl.
 local function count_weights(family, sizes, keys)
   return round_up(keys, sizes.keys(family)) * sizes.lanes
 end
@@ -78,7 +78,7 @@ local function recomputes(family, tokens)
   return family.recomputed and (family.recomputed.always or tokens * tokens > family.recomputed.pairs)
 end
 
--- Bytes that a family stores for the backward pass.
+-- Returns the number of bytes that a family stores for the backward pass.
 local function count_kept(family, sizes, queries, keys, sequences)
   local groups = sequences * family.heads * ((queries + sizes.lanes - 1) // sizes.lanes)
   local weights, sums = sizes.reals(groups * count_weights(family, sizes, keys)), sizes.reals(groups * sizes.lanes)
@@ -88,7 +88,7 @@ local function count_kept(family, sizes, queries, keys, sequences)
   return (recomputes(family, keys) and 0 or weights) + sums
 end
 
--- Bytes of a family's scratch memory, without sums.
+-- Returns the number of bytes of a family's scratch memory, without sums.
 local function count_scratch(family, sizes, queries, keys)
   local lanes, terms, width = sizes.lanes, family.terms, family.head_width
   local groups, group_weights = (queries + lanes - 1) // lanes, count_weights(family, sizes, keys)
@@ -115,10 +115,10 @@ local function count_scratch(family, sizes, queries, keys)
   return rows + sizes.reals(dlogits) + rotated + keep
 end
 
--- Bytes of a family's facets for T queries and S keys. what: "sums" (sums.tpl), "scratch", "draws" (sampled positions),
--- or "behind" (tables that lie behind the packed weights).
-local function count_facets(family, sizes, what, T, S)
-  return lists.sum(pages.collect("count_bytes", family, sizes, T, S), function(part) return part[what] or 0 end)
+-- Returns the number of bytes of a family's facets for T queries and S keys. use: "sums" (sums.tpl), "scratch", "draws"
+-- (sampled positions), or "step_tables" (tables that lie behind the packed weights).
+local function count_facets(family, sizes, use, T, S)
+  return lists.sum(pages.collect("count_bytes", family, sizes, T, S), function(part) return part[use] or 0 end)
 end
 
 local function count_buffer(buffer, sizes, tokens, sequences)
@@ -136,8 +136,9 @@ local function count_buffer(buffer, sizes, tokens, sequences)
   return count_taken(rows * buffer.channels + sizes.vector) -- the form "mask"
 end
 
--- All buffers in the workspace of some sequences in training: { name, block, kept, bytes }. block: the name of the
--- block whose repetitions have a buffer each, or nil; bytes: of all repetitions; kept: the backward pass reads it.
+-- Returns all buffers in the workspace of some sequences in training: { name, block, kept, bytes }. block: the name of
+-- the block whose repetitions have a buffer each, or nil; bytes: of all repetitions; kept: whether the backward pass
+-- reads the buffer.
 function M.list_buffers(plan, size, sequences, level)
   local sizes, list = derive_sizes(plan, level), {}
   local function add(name, bytes, kept, block)
@@ -289,13 +290,13 @@ local function add_bytes(plan, block)
     bytes[key] = (bytes[key] or 0) + buffer.bytes
   end
   for _, scope in ipairs(plan.passes) do
-    local front = scope.name .. " "
+    local prefix = scope.name .. " "
     for _, operation in ipairs(lists.join(scope.forward, scope.backward)) do
       operation.kept_bytes = lists.sum(operation.buffers, function(name)
-        return kept[front .. name] or kept[" " .. name] or 0
+        return kept[prefix .. name] or kept[" " .. name] or 0
       end)
       operation.scratch_bytes = lists.sum(operation.buffers, function(name)
-        return kept[front .. name] and 0 or scratch[" " .. name] or 0
+        return kept[prefix .. name] and 0 or scratch[" " .. name] or 0
       end)
     end
   end

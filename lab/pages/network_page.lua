@@ -37,7 +37,7 @@ end
 
 local HEADS = { "", "", "parameters", "kept kB", "scratch kB", "GFLOP", "" }
 local LEFT_ALIGNED = { true, true, [7] = true } -- columns
-local ABOUT = "network     operations of a step, with GFLOP. Memory of one thread for %s of %s. kept: stored for\n"
+local HEADING = "network     operations of a step, with GFLOP. Memory of one thread for %s of %s. kept: stored for\n"
   .. "            the backward pass by all repetitions; scratch: reused, listed where it is first written"
 
 -- Returns rows as lines with aligned columns; a row that is a text becomes a line unchanged.
@@ -69,7 +69,7 @@ function M.format_lines(plan)
     lists.append(rows, lists.map(scope.backward, make_row))
   end
   local lines = align(rows)
-  table.insert(lines, 1, ABOUT:format(wording.count(block.sequences, "sequence"), table.concat(lengths, " and ")))
+  table.insert(lines, 1, HEADING:format(wording.count(block.sequences, "sequence"), table.concat(lengths, " and ")))
   return lines
 end
 

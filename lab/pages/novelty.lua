@@ -53,12 +53,12 @@ function M.compute_shares(tokens, trained, left, right)
 end
 
 -- Results of compute_shares by its arguments, most of which are equal for the cells of a study.
-local known_shares = {}
+local cached_shares = {}
 
 local function find_shares(...)
   local key = table.concat({ ... }, " ")
-  known_shares[key] = known_shares[key] or M.compute_shares(...)
-  return known_shares[key]
+  cached_shares[key] = cached_shares[key] or M.compute_shares(...)
+  return cached_shares[key]
 end
 
 -- Returns a list of { length, shares } for these task lengths; nil for the plans that have no line.

@@ -37,14 +37,14 @@ local function compute_mean(run, field, from, to)
   end))
 end
 
--- Returns the number of steps of each run, fewer than `wanted` if the demo would take too long and the user named no
--- number; and the expected seconds. rate: steps per second.
-local function decide_steps(options, rate, wanted)
+-- Returns the number of steps of each run and the expected seconds. The number is less than `planned` if the demo would
+-- take too long and the user named no number. rate: steps per second.
+local function decide_steps(options, rate, planned)
   local function estimate_seconds(steps)
     return #RUNS * steps / rate * 1.15 + 10 -- 15% and 10 seconds more for evaluations and pictures
   end
-  if options.steps or estimate_seconds(wanted) <= BUDGET_SECONDS then
-    return wanted, estimate_seconds(wanted)
+  if options.steps or estimate_seconds(planned) <= BUDGET_SECONDS then
+    return planned, estimate_seconds(planned)
   end
   local most = (BUDGET_SECONDS - 10) * rate / (#RUNS * 1.15)
   local steps = math.max(FEWEST_STEPS, math.floor(most) // 50 * 50)
@@ -125,12 +125,12 @@ local function choose_steps(options)
     options.say(("the trainer's bench failed (exit code %d)"):format(code))
     stop.exit(code)
   end
-  local wanted = options.steps or RUNS[1].plan.resolved.train.steps
-  local steps, seconds = decide_steps(options, row.steps_per_second, wanted)
+  local planned = options.steps or RUNS[1].plan.resolved.train.steps
+  local steps, seconds = decide_steps(options, row.steps_per_second, planned)
   options.say(("\n%.0f steps per second here: %d runs of %s take about %s"):format(row.steps_per_second, #RUNS,
     wording.count(steps, "step"), wording.format_duration(seconds)))
-  if steps < wanted then
-    options.say(("(%d steps instead of %d, to stay near %s)"):format(steps, wanted,
+  if steps < planned then
+    options.say(("(%d steps instead of %d, to stay near %s)"):format(steps, planned,
       wording.format_duration(BUDGET_SECONDS)))
   end
   return steps

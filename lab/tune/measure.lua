@@ -18,7 +18,7 @@ local M = {}
 local INPUT, ENVIRONMENT = 1, 4
 
 local LEAST_ROUNDS, MOST_ROUNDS = 3, 15
-local CLEAR = 0.97 -- ratio of rates: a smaller median ends a comparison after LEAST_ROUNDS
+local CLEARLY_SLOWER = 0.97 -- ratio of rates: a smaller median ends a comparison after LEAST_ROUNDS
 
 -- Whether the gain of a result (M.summarise) exceeds 1 by more than `floor` and by more than twice the result's noise.
 function M.exceeds_noise(result, floor)
@@ -47,23 +47,23 @@ local function try_choice(request, best, choice, remaining)
         break
       end
       remaining = remaining - 1
-      request.tell(choice, best, value, result)
+      request.report(choice, best, value, result)
       if M.exceeds_noise(result, request.floor) and (not better or result.gain > better_result.gain) then
         better, better_result = candidate, result
       end
     end
   end
   if better then
-    request.accepted(better)
+    request.accept(better)
   end
   return better or best, better ~= nil, remaining
 end
 
 -- Tries each value of each choice against the best values so far, until nothing improves or time runs out. request: {
--- start = { name = value }, choices = { { name, values, modes } }, floor, compare, accepted, tell, is_over }.
+-- start = { name = value }, choices = { { name, values, modes } }, floor, compare, accept, report, is_over }.
 -- compare(best, candidate, modes, remaining) measures two sets of values and returns { gain, noise }, or nil if time
--- has run out; `remaining` candidates share the time that is left. accepted(values) is called for every new best set,
--- tell(choice, best, value, result) for every candidate. floor: see M.exceeds_noise. Returns the best values.
+-- has run out; `remaining` candidates share the time that is left. accept(values) is called for every new best set,
+-- report(choice, best, value, result) for every candidate. floor: see M.exceeds_noise. Returns the best values.
 function M.search(request)
   local best, changed = request.start, true
   while changed and not request.is_over() do
@@ -156,7 +156,7 @@ function M.compare(from, to, modes, options, stop)
     local first_rates, second_rates = measure_rates(first, modes, options), measure_rates(second, modes, options)
     ratios[#ratios + 1] = #ratios % 2 == 1 and compare_rates(second_rates, first_rates)
       or compare_rates(first_rates, second_rates)
-    if #ratios >= LEAST_ROUNDS and statistics.quantile(ratios, 0.5) < CLEAR then
+    if #ratios >= LEAST_ROUNDS and statistics.quantile(ratios, 0.5) < CLEARLY_SLOWER then
       break
     end
   end

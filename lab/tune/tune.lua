@@ -28,9 +28,9 @@ local M = {}
 local must = stops.must
 
 local INPUT, ENVIRONMENT, STOPPED = 1, 4, 75
-local WINDOW = 0.3 -- seconds of `bench` for a mode and a length
-local SEARCHING = 0.7 -- share of the time; the rest is for comparing with the model's choices, and for proposals
-local LEAST = 0.005 -- gains up to 0.5% are ignored
+local WINDOW_SECONDS = 0.3 -- seconds of `bench` for a mode and a length
+local SEARCH_SHARE = 0.7 -- share of the time; the rest is for comparing with the model's choices, and for proposals
+local LEAST_GAIN = 0.005 -- gains up to 0.5% are ignored
 local BLOCKS = { 42, 84, 126, 168 } -- values of train.block_tokens to propose
 local KEY_ORDER = { "machine", "level", "compiler", "shape", "date", "gain", "choices" }
 local MODES = { "train", "eval" } -- of bench
@@ -91,14 +91,14 @@ end
 local function measure_floor(job)
   local trainer = measure.build(job.work, job.model)
   local result = measure.compare(trainer, trainer, MODES, job.options, os.time() + (job.stop - os.time()) // 10)
-  job.floor = math.max(LEAST, result and math.abs(result.gain - 1) or 0)
+  job.floor = math.max(LEAST_GAIN, result and math.abs(result.gain - 1) or 0)
   if result then
     job.say(("%-36s %s"):format("the model's choices against themselves", format_result(result)))
   end
 end
 
 local function search_choices(job)
-  local say, stop = job.say, os.time() + math.floor(SEARCHING * (job.stop - os.time()))
+  local say, stop = job.say, os.time() + math.floor(SEARCH_SHARE * (job.stop - os.time()))
   local values_by_name = tuning.list_values(job.spec.plan, job.level)
   return measure.search({
     start = job.model, floor = job.floor, choices = lists.map(tuning.list_choices(job.spec.plan), function(choice)
@@ -115,16 +115,17 @@ local function search_choices(job)
       return now < stop and measure.compare(from, to, modes, job.options,
         now + math.max(2, (stop - now) // math.max(1, remaining))) or nil
     end,
-    tell = function(choice, best, value, result)
+    report = function(choice, best, value, result)
       job.tried = job.tried + 1
       say(("%-18s %5s against %-5s %s  %s left"):format(choice.name, value, best[choice.name], format_result(result),
         format_duration(math.max(0, job.stop - os.time()))))
     end,
-    accepted = function(values) job.found = values end,
+    accept = function(values) job.found = values end,
   })
 end
 
--- Compares the best values with the model's, separately by mode; stores them if they are faster. Returns the faster.
+-- Compares the best values with the model's, separately by mode, and stores the best values if they are faster. Returns
+-- the faster of the two.
 local function confirm(job, best)
   if tuning.format(best) == tuning.format(job.model) then
     report_unchanged(job, "the model's choices are the best that were tried")
@@ -258,8 +259,8 @@ function M.run(arguments)
   local job = { project = project, spec = spec, find = find, say = arguments.say, dir = dir, level = level,
     seconds = arguments.seconds, tried = 0,
     key = tuned.make_key(project, spec.plan, level.name), stop = os.time() + arguments.seconds,
-    options = { seconds = WINDOW, threads = arguments.threads, lengths = arguments.lengths or choose_lengths(spec),
-      files = trainer_flags.list_files(spec.data_files) } }
+    options = { seconds = WINDOW_SECONDS, threads = arguments.threads,
+      lengths = arguments.lengths or choose_lengths(spec), files = trainer_flags.list_files(spec.data_files) } }
   job.earlier = read_earlier(job)
   job.say(("%s at %s on %s, %s"):format(spec.id, level.name, job.key.machine, job.key.compiler))
   job.say(("%s; steps by processor time, ratios, %s"):format(job.key.shape, format_duration(arguments.seconds)))

@@ -1,6 +1,6 @@
 class ${name}(nn.Module):
-% if about then
-    """${about}"""
+% if docstring then
+    """${docstring}"""
 
 % end
     def __init__(self${layer and ", layer" or ""}):

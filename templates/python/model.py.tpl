@@ -1,6 +1,6 @@
 """${id} in PyTorch.
 
-${line} % for _, line in ipairs(about)
+${line} % for _, line in ipairs(comments)
 
 % if decoder then
     from model import decode, load, with_target

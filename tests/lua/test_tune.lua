@@ -33,8 +33,8 @@ local function search(speeds, options)
       log[#log + 1] = to.a .. to.b
       return { gain = gain, noise = options and options.noise or 0.001 }
     end,
-    tell = function() end,
-    accepted = function(values) accepted[#accepted + 1] = values.a .. values.b end,
+    report = function() end,
+    accept = function(values) accepted[#accepted + 1] = values.a .. values.b end,
   })
   return best.a .. best.b, accepted, log
 end

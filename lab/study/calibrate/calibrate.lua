@@ -133,10 +133,10 @@ end
 
 -- Writes the student's spec, and the teacher's if it must be written. parts: from find_part; place: from choose_paths.
 local function write_specs(job, trace, parts, place)
-  local families, drawing = {}, inference.make_random(job.options.seed)
+  local families, random = {}, inference.make_random(job.options.seed)
   for _, part in ipairs(parts) do
     local kept = { list = lists.collect(part.heads, function(head) return head.kept end), choices = part.choices }
-    families[part.family] = controls.make(job.options.control, kept, part, part.family, #part.heads, drawing)
+    families[part.family] = controls.make(job.options.control, kept, part, part.family, #part.heads, random)
   end
   if job.options.init and student.replaces_masks(families, job.resolved.encoding) then
     stop(INPUT, ("%s: --init: lines replace a mask of the teacher, so that the student has another model\n  expected: "

@@ -1,7 +1,7 @@
 -- Controls for a calibrated bias: each bias here has one wrong property, to show how much of the effect remains.
 --
 -- Input: the lines of a family, { list = { { head, direction, line, value } }, choices } (found_lines.lua), the size of
--- the teacher's matrix { rows, columns }, the family's name, and drawing(n), which returns a random integer from 1 to n
+-- the teacher's matrix { rows, columns }, the family's name, and random(n), which returns a random integer from 1 to n
 -- (inference.lua). Output: the lines of the control, in the same form.
 --   values    the same lines with the value 0: only the mask remains
 --   heads     each head's lines at another head, shifted by the same number of heads. Heads of one attention are
@@ -19,15 +19,15 @@ local M = {}
 -- Returns a copy of the list in which each line has the fields that change(line) returns. Lines that become equal are
 -- merged and get the largest value.
 local function change_lines(list, change)
-  local changed, at = {}, {}
+  local changed, by_key = {}, {}
   for _, line in ipairs(list) do
     local copy = lists.merge(line, change(line))
     local key = ("%d %d %d"):format(copy.head, copy.direction, copy.line)
-    if not at[key] then
-      at[key] = copy
+    if not by_key[key] then
+      by_key[key] = copy
       changed[#changed + 1] = copy
     end
-    at[key].value = math.max(at[key].value, copy.value)
+    by_key[key].value = math.max(by_key[key].value, copy.value)
   end
   return changed
 end
@@ -41,28 +41,28 @@ local function find_range(direction, matrix, family)
 end
 
 -- Moves each line in turn to a random number that no other line of its head and direction has.
-local function draw_lines(list, matrix, family, drawing)
+local function choose_random_lines(list, matrix, family, random)
   local taken = {}
   return change_lines(list, function(line)
     local first, last = find_range(line.direction, matrix, family)
-    local place
+    local number
     repeat
-      place = first + drawing(last - first + 1) - 1
-      local key = ("%d %d %d"):format(line.head, line.direction, place)
+      number = first + random(last - first + 1) - 1
+      local key = ("%d %d %d"):format(line.head, line.direction, number)
       local free = not taken[key]
       taken[key] = true
     until free
-    return { line = place }
+    return { line = number }
   end)
 end
 
 -- Returns the control of this name; nil: the lines themselves. heads: their number.
-function M.make(name, part, matrix, family, heads, drawing)
+function M.make(name, part, matrix, family, heads, random)
   local list = part.list
   if name == "values" then
     list = change_lines(list, function() return { value = 0 } end)
   elseif name == "heads" then
-    local shift = heads > 1 and drawing(heads - 1) or 0
+    local shift = heads > 1 and random(heads - 1) or 0
     list = change_lines(list, function(line) return { head = (line.head + shift) % heads } end)
   elseif name == "shifted" then
     list = change_lines(list, function(line)
@@ -70,7 +70,7 @@ function M.make(name, part, matrix, family, heads, drawing)
       return { line = line.line + (from_last and 1 or -1) }
     end)
   elseif name == "random" then
-    list = draw_lines(list, matrix, family, drawing)
+    list = choose_random_lines(list, matrix, family, random)
   end
   return { list = list, choices = part.choices }
 end

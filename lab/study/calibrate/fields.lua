@@ -35,13 +35,13 @@ end
 local DIRECTIONS = {
   expected = "1 (down the diagonal), -1 (down the anti-diagonal), 0 (down a column); several with commas",
   read = function(text)
-    local list, known = {}, {}
+    local list, chosen = {}, {}
     for word in (text .. ","):gmatch("([^,]*),") do
       local direction = math.tointeger(tonumber(word))
-      if not direction or direction < -1 or direction > 1 or known[direction] then
+      if not direction or direction < -1 or direction > 1 or chosen[direction] then
         return nil
       end
-      list[#list + 1], known[direction] = direction, true
+      list[#list + 1], chosen[direction] = direction, true
     end
     return list
   end,
@@ -87,7 +87,7 @@ local function read_word(texts, word)
   if not name then
     return ("--set %s: not of the form FIELD=VALUE"):format(word)
   elseif not field then
-    local names = lists.map(M.FIELDS, function(known) return known[1] end)
+    local names = lists.map(M.FIELDS, function(one) return one[1] end)
     local near = nearest.find(name, names)
     return ("--set %s: no such field\n  expected: %s"):format(name, near and near .. "?" or table.concat(names, ", "))
   elseif field[2].read(value) == nil then
@@ -114,15 +114,15 @@ end
 
 -- Returns the choices of a family, "self" or "cross", by field.
 local function read_family(texts, family)
-  local made = {}
+  local choices = {}
   for _, field in ipairs(M.FIELDS) do
     local name, only = field[1]:match("^([^.]+)%.?(.*)$")
     if name ~= "scores" and (only == "" or only == family) then
       local value = field[2].read(texts[field[1]])
-      made[name] = value ~= ALL and value or nil
+      choices[name] = value ~= ALL and value or nil
     end
   end
-  return made
+  return choices
 end
 
 function M.read(reading, words)

@@ -31,7 +31,7 @@ end
 
 -- Returns all lines of a direction as { line, sum, cells (their number) }, sorted by line. Rows are added from 0 on.
 local function sum_lines(matrix, direction, choices)
-  local at, list = {}, {}
+  local by_line, list = {}, {}
   local form = choices.precision == "float32" and "f" or "d"
   local function round(value)
     return (form:unpack(form:pack(value)))
@@ -42,10 +42,10 @@ local function sum_lines(matrix, direction, choices)
       local value = matrix.values[row * matrix.columns + column + 1]
       if value > -math.huge and value < math.huge then
         local line = number_line(direction, row, column, matrix.columns, choices.align)
-        local entry = at[line]
+        local entry = by_line[line]
         if not entry then
           entry = { line = line, sum = 0.0, cells = 0 }
-          at[line], list[#list + 1] = entry, entry
+          by_line[line], list[#list + 1] = entry, entry
         end
         entry.sum, entry.cells = round(entry.sum + round(value)), entry.cells + 1
       end
@@ -216,12 +216,12 @@ local function format_part(part)
     .. "counted from the %s"):format(part.words, part.rows, part.columns, wording.count(choices.rows or part.rows,
     "row"), choices.threshold, choices.align)
   for h, head in ipairs(part.heads) do
-    local front = ("  head %-2d "):format(h - 1)
+    local prefix = ("  head %-2d "):format(h - 1)
     for _, found in ipairs(head.directions) do
       local text = format_direction(found, choices)
       if text then
-        out[#out + 1] = front .. text
-        front = (" "):rep(#front)
+        out[#out + 1] = prefix .. text
+        prefix = (" "):rep(#prefix)
       end
     end
   end

@@ -14,20 +14,21 @@ local M = {}
 local SIDES = { decoder = "left", cross = "right" } -- the side from which specs count columns by default
 
 -- Parts of an encoding (facets) that encode positions, each with the kind that disables the part.
-local PLACES = {
+local POSITION_FACETS = {
   { "positions", "index" }, { "additive", "none" }, { "rotation", "none" }, { "relative", "none" }, { "score", "none" },
 }
 
--- Returns lines of a spec that disable the position facets of an encoding. front: the indentation.
-local function disable_facets(encoding, front)
-  return lists.map(PLACES, function(place)
-    local facet = encoding[place[1]]
-    return facet and facet ~= "none" and facet.kind ~= place[2]
-      and ("%s%s = { kind = %q },"):format(front, place[1], place[2]) or nil
+-- Returns lines of a spec that disable the position facets of an encoding. indentation: the blanks that begin a line.
+local function disable_facets(encoding, indentation)
+  return lists.map(POSITION_FACETS, function(pair)
+    local name, disabled_kind = pair[1], pair[2]
+    local facet = encoding[name]
+    return facet and facet ~= "none" and facet.kind ~= disabled_kind
+      and ("%s%s = { kind = %q },"):format(indentation, name, disabled_kind) or nil
   end)
 end
 
--- Returns the fields of the spec's table `lines`, apart from `list`, that differ from their defaults. name: the family.
+-- Returns the fields of the spec's table `lines` that differ from their defaults, without `list`. name: the family.
 local function list_settings(name, part)
   local out, columns = {}, lists.find(part.list, function(line) return line.direction == 0 end)
   if name == "cross" and part.choices.corner ~= "lines" then
@@ -82,7 +83,7 @@ local function write_family(out, name, part, encoding, masks)
   end
 end
 
--- student: the input at the head of this file.
+-- Returns the spec of a student, described at the head of this file.
 function M.write_spec(student)
   local out = lists.map(student.comment, function(line) return "-- " .. line end)
   out[#out + 1] = ("return {\n  use = %q,"):format(student.base)
