@@ -11,7 +11,7 @@ local escape = require("base.escape")
 
 local M = {}
 
-local OWN = "build"
+local CHECKOUT_FOLDER = "build"
 
 local function read_requested_folder()
   local folder = os.getenv("LONGHAND_BUILD")
@@ -23,16 +23,16 @@ function M.find(root)
   if read_requested_folder() then
     return paths.resolve(read_requested_folder())
   end
-  local own_folder = root .. "/" .. OWN
-  local exists = lfs.attributes(own_folder, "mode") == "directory"
-  return shell.run({ "sh", "-c", '[ -w "$1" ]', "sh", exists and own_folder or root }) == 0 and OWN
-    or paths.find_cache("build-" .. sha256.digest(paths.resolve(root))) or OWN
+  local checkout_folder = root .. "/" .. CHECKOUT_FOLDER
+  local exists = lfs.attributes(checkout_folder, "mode") == "directory"
+  return shell.run({ "sh", "-c", '[ -w "$1" ]', "sh", exists and checkout_folder or root }) == 0 and CHECKOUT_FOLDER
+    or paths.find_cache("build-" .. sha256.digest(paths.resolve(root))) or CHECKOUT_FOLDER
 end
 
 -- A message if make cannot handle the name of the folder of builds, or nil.
 function M.find_problem(root)
   local folder = M.find(root)
-  if folder ~= OWN and not escape.make(folder) then
+  if folder ~= CHECKOUT_FOLDER and not escape.make(folder) then
     local is_requested = read_requested_folder() ~= nil
     return ("%s: make cannot handle this folder's name: %s; expected %s%s"):format(is_requested and "LONGHAND_BUILD"
       or "the user's cache (LONGHAND_CACHE, XDG_CACHE_HOME, HOME)", escape.plain(folder), escape.MAKE_TEXT,

@@ -52,7 +52,7 @@ end
 -- The holder of a claim, as words for users.
 function M.describe_holder(identity)
   local holder = identity and parse(identity)
-  return holder and ("%s, process %s"):format(holder.host, holder.pid) or "nobody has put a name there"
+  return holder and ("%s, process %s"):format(holder.host, holder.pid) or "an unknown process"
 end
 
 local function find_holder(path)

@@ -22,44 +22,46 @@ local WIDEST = 160 -- columns; longer source lines are cut around the caret
 local Diagnostics = {}
 Diagnostics.__index = Diagnostics
 
--- known: keys of records (make_key). By path: lines, of a file; rank, its number among `files` files; paths, to show.
+-- record_keys: the set of the records' keys (make_key). By the path of a file: lines; ranks, its number among `files`
+-- files; shown_paths, the path that messages show.
 function M.new()
-  return setmetatable({ records = {}, known = {}, lines = {}, rank = {}, paths = {}, files = 0 }, Diagnostics)
+  return setmetatable({ records = {}, record_keys = {}, lines = {}, ranks = {}, shown_paths = {}, files = 0 },
+    Diagnostics)
 end
 
 -- Takes the text of a file, so that errors in the file can show their line. Files sort in the order of these calls.
 function Diagnostics:add_source(path, text)
   self.lines[path] = lists.find_all(text .. "\n", "(.-)\n")
-  if not self.rank[path] then
+  if not self.ranks[path] then
     self.files = self.files + 1
-    self.rank[path] = self.files
+    self.ranks[path] = self.files
   end
 end
 
 -- Sets the path that messages show for a file in place of its path in records.
 function Diagnostics:show_path(path, shown)
-  self.paths[path] = shown
+  self.shown_paths[path] = shown
 end
 
 local function make_key(record)
   local position = record.at or record
-  local fault = record.fault or record.field or ""
-  return table.concat({ position.set or position.path or "", position.line or 0, position.col or 0, fault,
+  local compared_field = record.compared_field or record.field or ""
+  return table.concat({ position.set or position.path or "", position.line or 0, position.col or 0, compared_field,
     record.what }, "\0")
 end
 
 -- Adds one error: { path, line, col, field, what, expected, hint, notes = { { path, line, col, what }, ... } }. Only
 -- `what` is required; a hint may be a function, called only if the hint is shown. The position may be a table: at = {
 -- path, line, col }, or at = { set = text } for a value from the command line; so may that of a note. An error with the
--- position, field and `what` of an earlier one is not added. If one value is read for several fields, `fault` is
--- compared in place of the field.
+-- position, field and `what` of an earlier one is not added. If one value is read for several fields, `compared_field`
+-- replaces the field in this comparison.
 function Diagnostics:add(record)
   assert(type(record.what) == "string", "an error needs `what`")
   local text = make_key(record)
-  if self.known[text] then
+  if self.record_keys[text] then
     return
   end
-  self.known[text] = true
+  self.record_keys[text] = true
   if self.note then
     record.notes = lists.join(record.notes or {}, { { what = self.note } })
   end
@@ -77,10 +79,10 @@ function Diagnostics:count()
 end
 
 local function get_shown_path(self, position)
-  return position.path and self.paths[position.path] or position.path
+  return position.path and self.shown_paths[position.path] or position.path
 end
 
--- The prefix "path:line:col: " of an error or a note, or its known parts.
+-- The prefix "path:line:col: " of an error or a note, or as much of it as is known.
 local function format_position(self, record)
   local position = record.at or record
   local path = get_shown_path(self, position)
@@ -143,7 +145,7 @@ local function sort_records(self)
   local keys, list = {}, lists.join({}, self.records)
   for _, record in ipairs(list) do
     local position = record.at or record
-    local rank = position.path and (self.rank[position.path] or self.files + 1) or 0
+    local rank = position.path and (self.ranks[position.path] or self.files + 1) or 0
     keys[record] = ("%09d\0%s\0%09d\0%09d\0%09d"):format(rank, position.path or "", position.line or 0,
       position.col or 0, record.order)
   end
@@ -195,16 +197,17 @@ function M.attempt(work, ...)
   return ok and result or nil, not ok and result or nil
 end
 
--- The message that a path is no entry of a kind; mode: the kind of the entry at the path (lfs.attributes), or nil.
+-- The message for a path that has no entry of this kind; mode: the kind of the entry at the path (lfs.attributes), or
+-- nil.
 function M.describe_missing(kind, path, mode)
   return ("no such %s: %s%s"):format(kind, path, mode and (", which is a %s"):format(mode) or "")
 end
 
 -- A number in its shortest form that reads back as the same number; 10.0 is "10".
 local function format_number(value)
-  local whole = math.tointeger(value)
-  if whole then
-    return ("%d"):format(whole)
+  local integer = math.tointeger(value)
+  if integer then
+    return ("%d"):format(integer)
   end
   for digits = 1, 17 do
     local text = ("%." .. digits .. "g"):format(value)

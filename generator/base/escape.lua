@@ -107,7 +107,7 @@ function M.make(word)
   return not word:find("[^%w_./+,=@^\x80-\xFF-]") and not word:find("^-") and word or nil
 end
 
-M.MAKE_TEXT = "letters, digits and . _ - + , = @ ^ alone, no - in front"
+M.MAKE_TEXT = "only letters, digits and . _ - + , = @ ^, and no - at the beginning"
 
 -- Text inside a Python comment, or inside a docstring in """.
 function M.python(text)

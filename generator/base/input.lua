@@ -32,7 +32,7 @@ end
 local BLOCK = 1 << 16 -- bytes
 local PROBLEMS = { [127] = { found = "a compressed file, and no program gzip on this machine",
   expected = "the package gzip, or an unpacked file" } }
-local TORN = { found = "a torn or damaged file of gzip", expected = "a complete file" }
+local DAMAGED = { found = "a truncated or damaged gzip file", expected = "a complete file" }
 
 -- The output of gzip in a pipe, as an object with the methods of M.open_lines.
 local function read_pipe(pipe, largest)
@@ -40,7 +40,7 @@ local function read_pipe(pipe, largest)
   local function close()
     if pipe then
       local ok, how, code = pipe:close()
-      pipe, problem = nil, problem or not ok and (how == "exit" and PROBLEMS[code] or TORN) or nil
+      pipe, problem = nil, problem or not ok and (how == "exit" and PROBLEMS[code] or DAMAGED) or nil
     end
     return problem == nil or nil, problem
   end

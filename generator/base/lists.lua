@@ -40,11 +40,11 @@ function M.split_set(text)
 end
 
 -- Sets the fields of another table in a table and returns the table.
-function M.update(into, from)
-  for name, value in next, from do
-    into[name] = value
+function M.update(target, source)
+  for name, value in next, source do
+    target[name] = value
   end
-  return into
+  return target
 end
 
 -- A new table with the fields of all given tables; if several have a field, the last table wins.

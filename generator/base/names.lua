@@ -23,7 +23,7 @@ local COMPILER_WORDS = lists.split_set([[alignas alignof alloca and and_eq asm a
   typedef typeid typename typeof typeof_unqual union unix unsigned using virtual void volatile wchar_t while xor
   xor_eq]])
 
-M.FREE = M.TEXT .. "; no word of C, C++ or CUDA"
+M.FREE_TEXT = M.TEXT .. "; not a word of C, C++ or CUDA"
 
 -- Whether generated code may use a name.
 function M.is_free(name)

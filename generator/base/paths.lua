@@ -21,13 +21,13 @@ function M.normalise(path)
   return (path:sub(1, 1) == "/" and "/" or "") .. table.concat(parts, "/")
 end
 
--- A path that names the same file from any folder. Its ".." remain: behind a link their meaning depends on the link.
-function M.make_rooted(path)
+-- An absolute path of the same file. Its ".." remain: after a link their meaning depends on the link.
+function M.make_absolute(path)
   return path:sub(1, 1) == "/" and path or lfs.currentdir() .. "/" .. path
 end
 
 function M.resolve(path)
-  return M.normalise(M.make_rooted(path))
+  return M.normalise(M.make_absolute(path))
 end
 
 -- The folder `name` in LONGHAND_CACHE, else in longhand/ of XDG_CACHE_HOME, else in .cache/longhand/ of HOME;

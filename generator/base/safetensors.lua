@@ -15,7 +15,7 @@ local lists = require("base.lists")
 local M = {}
 
 local LARGEST_HEADER = 16 << 20 -- bytes: a sixth of the format's limit, a thousand times a trainer's header
-local AT_ONCE = 128 -- elements that one call unpacks
+local ELEMENTS_PER_CALL = 128 -- elements that one call unpacks
 -- The pack format of elements, and their bytes.
 local TYPES = { F32 = { "f", 4 }, F64 = { "d", 8 }, I32 = { "i4", 4 }, I64 = { "i8", 8 }, U8 = { "B", 1 } }
 
@@ -23,20 +23,20 @@ local function is_count(value)
   return math.type(value) == "integer" and value >= 0
 end
 
--- The checked entry of one tensor; or nil and the problem with it. room: the bytes of data in the file.
-local function check_entry(stored, room)
+-- The checked entry of one tensor; or nil and the problem with it. data_bytes: the number of bytes of data in the file.
+local function check_entry(stored, data_bytes)
   local kind = type(stored) == "table" and TYPES[stored.dtype]
   local offsets = kind and stored.data_offsets
   if not kind or type(stored.shape) ~= "table" or type(offsets) ~= "table" or not is_count(offsets[1])
     or not is_count(offsets[2]) then
-    return nil, "no dtype, shape and data_offsets that are known here"
+    return nil, "the dtype, shape or data_offsets are missing or not supported"
   end
   local elements = 1
   for _, size in ipairs(stored.shape) do
-    elements = is_count(size) and elements and 1.0 * elements * size <= room and elements * size
+    elements = is_count(size) and elements and 1.0 * elements * size <= data_bytes and elements * size
   end
-  if not elements or offsets[2] - offsets[1] ~= elements * kind[2] or offsets[2] > room then
-    return nil, ("bytes %d to %d of %d are not those of its shape"):format(offsets[1], offsets[2], room)
+  if not elements or offsets[2] - offsets[1] ~= elements * kind[2] or offsets[2] > data_bytes then
+    return nil, ("bytes %d to %d of %d do not match its shape"):format(offsets[1], offsets[2], data_bytes)
   end
   return { dtype = stored.dtype, shape = stored.shape, begin = offsets[1], bytes = offsets[2] - offsets[1] }
 end
@@ -48,21 +48,21 @@ local function read_header(file, path)
   local front = file:read(8)
   local length = front and #front == 8 and string.unpack("<I8", front) or -1
   if length < 0 or length > LARGEST_HEADER or length > size - 8 then
-    return nil, path .. ": no safetensors file, or cut short"
+    return nil, path .. ": not a safetensors file, or cut short"
   end
   local header = input.decode(file:read(length))
   if getmetatable(header) ~= input.OBJECT then
-    return nil, path .. ": the header is no JSON"
+    return nil, path .. ": the header is not JSON"
   end
   return header, 8 + length, size
 end
 
-local function collect_entries(result, header, room)
+local function collect_entries(result, header, data_bytes)
   for name, stored in next, header do
     if name ~= "__metadata__" then
-      local entry, message = nil, "no name of a tensor"
+      local entry, message = nil, "the name of a tensor is not text"
       if type(name) == "string" then
-        entry, message = check_entry(stored, room)
+        entry, message = check_entry(stored, data_bytes)
       end
       if not entry then
         return nil, ("%s: %s: %s"):format(result.path, escape.plain(name), message)
@@ -98,7 +98,7 @@ local function unpack_all(bytes, kind)
   local out, count, next_byte = {}, 0, 1
   local total = #bytes // kind[2]
   while count < total do
-    local n = math.min(AT_ONCE, total - count)
+    local n = math.min(ELEMENTS_PER_CALL, total - count)
     local values = table.pack(string.unpack("<" .. kind[1]:rep(n), bytes, next_byte))
     table.move(values, 1, n, count + 1, out)
     count, next_byte = count + n, values[n + 1]
@@ -133,8 +133,8 @@ function M.make_file(list, metadata)
   local order = lists.join({ "__metadata__" }, canonical.sort_keys(metadata or {}))
   for i, tensor in ipairs(list) do
     local packed = {}
-    for first = 1, #tensor.values, AT_ONCE do
-      local last = math.min(first + AT_ONCE - 1, #tensor.values)
+    for first = 1, #tensor.values, ELEMENTS_PER_CALL do
+      local last = math.min(first + ELEMENTS_PER_CALL - 1, #tensor.values)
       packed[#packed + 1] = string.pack("<" .. ("f"):rep(last - first + 1), table.unpack(tensor.values, first, last))
     end
     parts[i] = table.concat(packed)

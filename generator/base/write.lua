@@ -98,7 +98,7 @@ local function stage(dir, files)
   return staged
 end
 
-local function undo(staged, made)
+local function undo(staged, created)
   for _, item in ipairs(staged) do
     os.remove(item.temporary)
     if item.renamed and item.before then
@@ -107,8 +107,8 @@ local function undo(staged, made)
       os.remove(item.target)
     end
   end
-  for i = #made, 1, -1 do
-    lfs.rmdir(made[i])
+  for i = #created, 1, -1 do
+    lfs.rmdir(created[i])
   end
 end
 

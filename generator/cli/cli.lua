@@ -49,13 +49,13 @@ local function read_target(text)
   return halves and (lists.has(halves, "cuda") and "cpu,cuda" or "cpu"), message
 end
 
-local function make_target(default)
+local function make_target_row(default)
   return { "--target TARGET", "processors: cpu, or cpu,cuda" .. default, convert = read_target }
 end
 
 local function add_cuda(command, default)
   options.add(command, {
-    lists.merge(make_target(""), { default = "cpu" }),
+    lists.merge(make_target_row(""), { default = "cpu" }),
     { "--arch LIST", "GPU architectures: a list such as sm_80,sm_90a; native: those of this machine; all: those that "
       .. "the toolkit supports; default: " .. default, convert = converters.read_architectures },
     { "--jit", "include the source of the device code, so that the machine that runs it can compile it" },
@@ -71,11 +71,11 @@ end
 
 local function add_making_verbs(parser)
   options.add(options.add_spec_verb(parser, "gen", "generate the C sources of a spec"), {
-    make_target("; default: cpu,cuda if the network has device code"),
+    make_target_row("; default: cpu,cuda if the network has device code"),
     { "--out DIR", "output folder; default: generated/<id> for specs of the showcase, otherwise build/generated/<id>" },
   })
   local build = options.add_spec_verb(parser, "build", "generate and compile a trainer, DIR/trainer")
-  add_cuda(build, "one of each class (docs/cuda.md)")
+  add_cuda(build, "one architecture of each class (docs/cuda.md)")
   options.add(build, {
     { "--out DIR", "output folder; default: build/trainers/<id>-<digest>" },
     { "--levels LIST", "instruction-set levels: all, best (the highest that this machine supports), or a list such as "
@@ -83,7 +83,7 @@ local function add_making_verbs(parser)
     { "--static", "link without shared libraries: one file for any Linux of this architecture, with the same bits" },
   })
   local train = options.add_spec_verb(parser, "train", "build the trainer if it is not up to date, then train")
-  add_cuda(train, "native, or without a GPU one of each class (docs/cuda.md)")
+  add_cuda(train, "native, or without a GPU one architecture of each class (docs/cuda.md)")
   train:usage("Usage: longhand train SPEC [--set FIELD=VALUE] [--target cpu,cuda ...] [-- flags of the trainer]")
   train:epilog("Flags of the trainer follow --, for example: -- --steps 1000 --seed 2 --out runs --resume")
 end
@@ -186,7 +186,7 @@ local MOVED = lists.to_set({ "where", "stale", "manual" }) -- verbs that are now
 local function add_hint(parser, message, verb, root)
   local kind, name = message:match("^unknown (%l+) '([^']+)'")
   if kind == "command" and MOVED[name] then
-    return ("%s\nIt is: longhand dev %s"):format(message:match("^[^\n]+"), name)
+    return ("%s\nThe verb is now: longhand dev %s"):format(message:match("^[^\n]+"), name)
   elseif not kind or message:find("Did you mean", 1, true) then
     return message
   end

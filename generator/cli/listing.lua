@@ -29,8 +29,8 @@ local ENCODER, BOTH_SIDES, PAIR = "encoder", "encoder, encoder_decoder", "encode
 local MODELS = { coupling = "decoder, encoder_decoder", geometric = BOTH_SIDES, abc_b = PAIR, abc_c = PAIR,
   abc_d = PAIR, lst_2d = ENCODER, lst_2d_clean = ENCODER, lst_learned = ENCODER, lst_random = ENCODER }
 
-local function format_row(name, about)
-  return ("%-34s %s"):format(name, about)
+local function format_row(name, summary)
+  return ("%-34s %s"):format(name, summary)
 end
 
 -- The first sentence of the comment at the head of a file.
@@ -60,8 +60,8 @@ local function list_encodings(project)
     lists.append(lines, { title .. ":" })
     for _, name in ipairs(names) do
       local models = MODELS[name]
-      local about = read_first_sentence(project:path(("spec/encodings/%s.lua"):format(name)))
-      lines[#lines + 1] = "  " .. format_row(name, about
+      local summary = read_first_sentence(project:path(("spec/encodings/%s.lua"):format(name)))
+      lines[#lines + 1] = "  " .. format_row(name, summary
         .. (models and (" [models: %s]"):format(models) or ""))
       listed[name] = true
     end

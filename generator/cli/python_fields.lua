@@ -63,7 +63,7 @@ local function split_words(text)
 end
 
 -- Adds the documentation of a field. name: its path within the section; fact: an entry of schema.list_facts().
-local function document(lines, name, fact)
+local function add_documentation(lines, name, fact)
   local kind_field = schema.by_path[fact.path].only and "kind" or "model.kind"
   local kinds = fact.only and (" (%s %s)"):format(kind_field, table.concat(fact.only, ", ")) or ""
   local default = fact.default and fact.default ~= "absent" and "; default: " .. fact.default
@@ -88,7 +88,7 @@ local function add_section(lines, section, facts)
     local inner_path = fact.path:match("^" .. section.path .. "%.(.+)$")
     local is_copied_field = schema.by_path[fact.path].family and inner_path and inner_path:find(".", 1, true)
     if inner_path and not is_copied_field then
-      document(lines, inner_path, fact)
+      add_documentation(lines, inner_path, fact)
     end
   end
   lists.append(lines, { '    """', "    return _make_section(locals())" })

@@ -28,7 +28,7 @@ local show = diagnostics.show
 -- Adds an error about the field at path, at the node; for a default or no node, at the position of the spec's table.
 local function add(context, node, path, what, expected, hint)
   local position = node and not node.origin.default and node.origin or context.root.origin
-  context.diagnostics:add({ at = position, field = path, fault = families.make_shared_path(path), what = what,
+  context.diagnostics:add({ at = position, field = path, compared_field = families.make_shared_path(path), what = what,
     expected = expected, hint = hint })
 end
 

@@ -47,7 +47,7 @@ class Tensors(Mapping):
                 raise LonghandError(f"{self.path}: cannot map its {size} bytes into memory: {error.strerror}") from None
         length, = struct.unpack_from("<Q", self._map)
         if length > min(LARGEST_HEADER, size - 8):
-            raise LonghandError(f"{self.path}: no safetensors file, or cut short: found a header of {length} bytes; "
+            raise LonghandError(f"{self.path}: not a safetensors file, or cut short: found a header of {length} bytes; "
                                 f"expected at most {min(LARGEST_HEADER, size - 8)}")
         self._bytes = memoryview(self._map)[8 + length:]
         self._entries = self._read_header(self._map[8:8 + length])
@@ -66,7 +66,7 @@ class Tensors(Mapping):
         try:
             header = decode(text.decode("utf-8"))
         except ValueError as error:
-            raise LonghandError(f"{self.path}: the header is no JSON: {error}") from None
+            raise LonghandError(f"{self.path}: the header is not JSON: {error}") from None
         if not isinstance(header, dict) or not isinstance(header.get("__metadata__", {}), dict):
             raise LonghandError(f"{self.path}: the header, or its __metadata__, is no JSON object")
         return header

@@ -115,12 +115,12 @@ function TestLack.test_logs_of_a_full_disk_or_memory_are_recognised()
     ["cc1: out of memory allocating 65536 bytes"] = "out of memory",
     ["collect2: fatal error: ld terminated with signal 7 [Bus error]"] = "Bus error",
   }) do
-    lu.assertEquals(build.find_lack(log, folder), expected)
+    lu.assertEquals(build.find_missing_resource(log, folder), expected)
   end
-  lu.assertNil(build.find_lack("make: *** [Makefile:174: x.o] Error 1", folder))
-  lu.assertEquals(build.find_lack("make: *** [Makefile:174: x.o] Error 1", folder .. "/gone"),
+  lu.assertNil(build.find_missing_resource("make: *** [Makefile:174: x.o] Error 1", folder))
+  lu.assertEquals(build.find_missing_resource("make: *** [Makefile:174: x.o] Error 1", folder .. "/gone"),
     "less than 4 MB are left")
-  lu.assertNil(build.find_lack("src/task.c:14:9: error: 'y' undeclared", folder .. "/gone"))
+  lu.assertNil(build.find_missing_resource("src/task.c:14:9: error: 'y' undeclared", folder .. "/gone"))
   lu.assertEquals(support.shell("ls " .. folder), "x\n")
 end
 

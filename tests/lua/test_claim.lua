@@ -76,7 +76,7 @@ function TestClaim.test_an_empty_folder_is_taken_and_one_with_a_foreign_owner_is
   support.write("claims/strange/owner", "node 12\n") -- an owner file in a foreign format
   local ours, who, message = claim.take(dir .. "/strange")
   lu.assertNil(ours or who or message)
-  lu.assertEquals(claim.describe_holder(who), "nobody has put a name there")
+  lu.assertEquals(claim.describe_holder(who), "an unknown process")
   lu.assertEquals(write.list_names(dir .. "/strange"), { "owner" })
   ours, who, message = claim.take(dir .. "/nowhere/one")
   lu.assertNil(ours or who)

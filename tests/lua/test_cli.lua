@@ -321,7 +321,7 @@ function TestHelp.test_a_verb_that_moved_is_named()
   for _, verb in ipairs({ "where", "stale", "manual" }) do
     local parsed, message = cli.parse({ verb }, ".")
     lu.assertNil(parsed)
-    lu.assertStrContains(message, "It is: longhand dev " .. verb)
+    lu.assertStrContains(message, "The verb is now: longhand dev " .. verb)
   end
 end
 

@@ -82,8 +82,8 @@ b:output(b:add(h, b:activation("a", b:norm("m", h), "relu")))]], 5,
     "begins with the other" },
   { [[local t = b:product("t", h, 16) b:output(b:add(t, b:product("t_transposed", h, 16)))]], 5,
     "t and t_transposed are parameters", "_transposed follows them" },
-  { [[b:output(b:norm("while", h))]], 5, 'name is "while"', "no word of C" },
-  { [[b:output(b:add(h, b:attention("self", h, h, { name = "read" })))]], 5, 'name is "read"', "no word of C" },
+  { [[b:output(b:norm("while", h))]], 5, 'name is "while"', "not a word of C" },
+  { [[b:output(b:add(h, b:attention("self", h, h, { name = "read" })))]], 5, 'name is "read"', "not a word of C" },
   { [[local c = net:block("all", 2, "Another.")]], 5, 'name is "all"', "a network's memory" },
   { [[b:output(b:norm("Norm", h))]], 5, 'name is "Norm"', "a letter first" },
   { [[b:output(b:add(h, b:norm("n", h), 1))]], 5, "dropout is 1", "a share from 0 to below 1" },
@@ -245,7 +245,7 @@ function TestErrors.test_words_of_compilers_are_refused_as_names()
       local result, message = plan_network(text)
       lu.assertTrue(result == nil, word)
       lu.assertStrContains(message, ('name is "%s"'):format(word))
-      lu.assertStrContains(message, "no word of C, C++ or CUDA")
+      lu.assertStrContains(message, "not a word of C, C++ or CUDA")
     end
   end
   local plan = accept_network(make_description([[local o = b:product("o", b:norm("ouble", h), 16)

@@ -313,7 +313,7 @@ function TestVerb.test_messages_on_wrong_grids_and_splits()
   write.file(dir .. "/checkpoint.safetensors", "no tensors")
   local code, message = run(root)
   lu.assertEquals(code, 1)
-  lu.assertStrContains(message, "checkpoint.safetensors: no safetensors file, or cut short")
+  lu.assertStrContains(message, "checkpoint.safetensors: not a safetensors file, or cut short")
   for _, text in ipairs({ "4", "0x4", "4x", "100x100" }) do
     local parsed, problem = cli.parse({ "analyze", "tables", root, "--grid", text }, ".")
     lu.assertNil(parsed)

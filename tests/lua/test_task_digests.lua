@@ -192,7 +192,7 @@ function TestTaskDigests.test_a_checkpoint_that_does_not_fit_is_reported()
   local _, problem = plans.plan_task(PARITY, wide .. "init = 'whole.safetensors'")
   lu.assertStrContains(problem.what, "has shape [")
   for name, words in pairs({ ["mine.safetensors"] = "has no checksum",
-    ["torn.safetensors"] = "are not those of its shape", ["text.safetensors"] = "no safetensors file, or cut short",
+    ["torn.safetensors"] = "do not match its shape", ["text.safetensors"] = "not a safetensors file, or cut short",
     ["."] = "is a directory, expected a file" }) do
     local _, _, d = support.check_text(("return { task = { %s } %s init = %q }"):format(PARITY, MODEL, name))
     lu.assertStrContains(d:text(), words)

@@ -421,7 +421,7 @@ class TestTensors(Files):
         path.write_bytes(whole + b"x")
         self.expect_refusal("the tensors end at byte", longhand.Tensors, path)
         path.write_bytes(whole[:8] + b"!" + whole[9:])
-        self.expect_refusal("the header is no JSON", longhand.Tensors, path)
+        self.expect_refusal("the header is not JSON", longhand.Tensors, path)
         self.expect_refusal("No such file", longhand.Tensors, self.folder / "none")
 
     def test_files_that_cannot_be_mapped_are_reported(self):

@@ -72,9 +72,9 @@ end
 -- names a stream or a table, may also be a name that a layer's memory has. Limits of numbers are those of a model's
 -- fields.
 M.KINDS = {
-  name = { "a name: " .. base_names.FREE .. ", and no name that a layer's memory has", is_name },
-  title = { "a name: " .. base_names.FREE, base_names.is_free },
-  scope = { "a name: " .. base_names.FREE .. ", and no name that a network's memory has", is_block_name },
+  name = { "a name: " .. base_names.FREE_TEXT .. ", and no name that a layer's memory has", is_name },
+  title = { "a name: " .. base_names.FREE_TEXT, base_names.is_free },
+  scope = { "a name: " .. base_names.FREE_TEXT .. ", and no name that a network's memory has", is_block_name },
   names = { "a list of names, such as { \"gate\", \"up\" }", is_list_of_names },
   word = { "a word", function(x) return type(x) == "string" and #x <= 60 end },
   text = { "a sentence of up to 100 printable characters", is_text },

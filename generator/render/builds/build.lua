@@ -31,7 +31,7 @@ local STEP_BYTES = 4 << 20 -- bytes on the disk that a step of a build may need 
 function M.make_stamps(project, files)
   local cpu, cuda, loose = { project:digest_sources() }, {}, {}
   for _, file in ipairs(files) do
-    local text = file.loose and file.text or file.counted or file.text
+    local text = file.loose and file.text or file.digest_text or file.text
     table.insert(file.loose and loose or file.cuda and cuda or cpu, file.path .. "\n" .. text)
   end
   return fingerprint.digest(table.concat(cpu, "\n")), cuda[1] and fingerprint.digest(table.concat(cuda, "\n")),
@@ -44,8 +44,8 @@ local function run_goal(project, ...)
   return text:gsub("%s+$", ""), code
 end
 
--- Returns the levels, as words, for which a choice (all, best, or a list) stands with this compiler on this machine; or
--- nil and a message.
+-- Returns the levels, as words, that a choice (all, best, or a list) means for this compiler on this machine; or nil
+-- and a message.
 function M.find_levels(project, choice)
   local answer, code = "", 1
   if escape.make((choice:gsub(" ", ","))) then
@@ -72,7 +72,7 @@ function M.find_cuda(project, request, least)
   if request.jit and not request.arch then
     return text
   end
-  local root = request.cuda_root and paths.make_rooted(request.cuda_root) or ""
+  local root = request.cuda_root and paths.make_absolute(request.cuda_root) or ""
   local words, code = shell.ask({ "sh", project.root .. "/runtime/cuda/toolkit.sh", "--build",
     project:get_build_goal(""):gsub("/$", ""), "--root", root, "--arch", request.arch or "", "--least", least })
   if code ~= 0 then
@@ -147,7 +147,7 @@ end
 
 -- Returns the name of a folder for make, which runs in the root: relative for folders in the repository, else absolute.
 local function get_path_from_root(project, path)
-  path = paths.make_rooted(path):gsub("/+$", "")
+  path = paths.make_absolute(path):gsub("/+$", "")
   local root = project.root .. "/"
   return path:sub(1, #root) == root and path:sub(#root + 1) or path
 end
@@ -220,8 +220,8 @@ end
 -- Forces files to the disk before they replace others, if this machine has the program sync. Returns nil and a message
 -- on failure.
 local function sync(...)
-  local said, code = shell.ask({ "sync", ... })
-  return code == 0 or code == 127 or nil, said
+  local output, code = shell.ask({ "sync", ... })
+  return code == 0 or code == 127 or nil, output
 end
 
 -- Claims a folder while its files are replaced, so that files of two builds do not mix: a claim, or nil and a message.
@@ -270,12 +270,12 @@ local function replace(work)
   return is_done, message
 end
 
--- Returns an exit code and a message if make cannot handle the path `dir`; otherwise nil. choice: the setting that
--- names dir.
-function M.refuse_folder(project, dir, choice)
+-- Returns an exit code and a message if make cannot handle the path `dir`; otherwise nil. setting: the flag or
+-- variable that names dir.
+function M.refuse_folder(project, dir, setting)
   if not escape.make(get_path_from_root(project, dir)) then
     return 2, ("%s: make cannot handle this folder's name; expected %s; choose another %s\n"):format(
-      escape.plain(dir), escape.MAKE_TEXT, choice)
+      escape.plain(dir), escape.MAKE_TEXT, setting)
   end
 end
 
@@ -287,7 +287,7 @@ end
 --   log                 the file for the command's output
 --   compiled            the lines of the stamp on what is compiled
 function M.begin(project, job, dir, threads)
-  dir = paths.make_rooted(dir):gsub("/+$", "")
+  dir = paths.make_absolute(dir):gsub("/+$", "")
   local refused, why = M.refuse_folder(project, dir, "--out")
   if refused then
     return nil, refused, why
@@ -325,7 +325,7 @@ end
 -- Returns the resource that the machine lacks, as text, if a build failed for lack of a resource; otherwise nil.
 -- Compilers and linkers report such a lack in many ways or not at all; but if one of them found a mistake at a place in
 -- a file, the mistake is the reason.
-function M.find_lack(log, staging)
+function M.find_missing_resource(log, staging)
   local message = lists.find(NO_SPACE_MESSAGES, function(words) return log:find(words, 1, true) end)
   local at_a_place = log:find(":%d+:%d+: error: ") or log:find("%(%d+%): error")
   return message or not at_a_place and not has_space(staging)
@@ -340,9 +340,9 @@ function M.finish(work, code)
   local text = log:find("%S") and M.annotate(log, get_path_from_root(work.project, staging) .. "/src", job.files,
     job.id) or nil
   if code ~= 0 then
-    local failure, lack = text or "make failed and printed nothing\n", M.find_lack(log, staging)
-    if lack then
-      return 4, ("%s%s: %s\n"):format(failure, work.dir, lack)
+    local failure, resource = text or "make failed and printed nothing\n", M.find_missing_resource(log, staging)
+    if resource then
+      return 4, ("%s%s: %s\n"):format(failure, work.dir, resource)
     end
     return code > 128 and code or 1, failure
   end
@@ -404,10 +404,10 @@ function M.renew(project, job, dir, linking)
     return nil
   end
   return run_build(project, add_sources(dir, job), dir, function(work)
-    local done, message = trainer_defaults.write(dir .. "/trainer", work.staging .. "/trainer", job.defaults)
-    if done == false then
+    local is_done, message = trainer_defaults.write(dir .. "/trainer", work.staging .. "/trainer", job.defaults)
+    if is_done == false then
       return 4, message .. "\n"
-    elseif done then
+    elseif is_done then
       work.compiled = lines
       return M.finish(work, 0)
     end

@@ -1,9 +1,9 @@
 -- The defaults of flags in a compiled trainer: checks whether they are a spec's, and copies a trainer with other
 -- defaults.
 --
--- Input: paths of trainers; defaults { text, reserved }, of plan/deriving/defaults.lua, where reserved is the number of
--- bytes that the trainer reserves for the text. The first line of the text locates it in the trainer: this line must
--- occur once, with the same number of bytes, and only zeros may follow the text. A copy is read back.
+-- Input: paths of trainers; settings, the defaults { text, reserved } of plan/deriving/defaults.lua, where reserved is
+-- the number of bytes that the trainer reserves for the text. The first line of the text locates it in the trainer:
+-- this line must occur once, with the same number of bytes, and only zeros may follow the text. A copy is read back.
 
 local defaults = require("plan.deriving.defaults")
 local shell = require("base.shell")
@@ -24,13 +24,13 @@ local function find_text(program, reserved)
 end
 
 -- The text of defaults, followed by zeros up to the reserved size.
-local function fill_space(new)
-  return new.text .. ("\0"):rep(new.reserved - #new.text)
+local function fill_space(settings)
+  return settings.text .. ("\0"):rep(settings.reserved - #settings.text)
 end
 
 -- Whether the program at a path contains these defaults.
-function M.has(path, new)
-  return (write.read(path) or ""):find(fill_space(new), 1, true) ~= nil
+function M.has(path, settings)
+  return (write.read(path) or ""):find(fill_space(settings), 1, true) ~= nil
 end
 
 -- Writes bytes at an offset of an existing file; nil and a message on failure.
@@ -50,20 +50,20 @@ local function overwrite(path, offset, bytes)
   return true
 end
 
--- Makes the trainer `to` from the trainer `from`. Returns true on success; nil if `from` has no space of new.reserved
--- bytes for defaults, so that `to` must be compiled; false and a message after another failure.
-function M.write(from, to, new)
+-- Makes the trainer `to` from the trainer `from`. Returns true on success; nil if `from` has no space of
+-- settings.reserved bytes for defaults, so that `to` must be compiled; false and a message after another failure.
+function M.write(from, to, settings)
   local program = write.read(from)
-  local first, last = find_text(program or "", new.reserved)
+  local first, last = find_text(program or "", settings.reserved)
   if not first then
     return nil
   end
   -- cp preserves the permission to execute.
-  local said, code = shell.ask({ "cp", "--", from, to })
+  local output, code = shell.ask({ "cp", "--", from, to })
   if code ~= 0 then
-    return false, said
+    return false, output
   end
-  local block = fill_space(new)
+  local block = fill_space(settings)
   local written, message = overwrite(to, first - 1, block)
   if written and write.read(to) ~= program:sub(1, first - 1) .. block .. program:sub(last + 1) then
     return false, to .. ": found other bytes than were written; expected a disk without errors"

@@ -8,7 +8,7 @@
 --   cuda        whether it belongs to the CUDA half
 --   loose       whether it changes no code
 --   neutral     whether it changes no bit of a run
---   counted     its text for the digests of a build, without the name of a study
+--   digest_text its text for the digests of a build, without the name of a study
 --   original    of task.c: the path of the user's file
 --
 -- The source digest identifies the code that computes on a CPU: the kernels, a user's own sampler, and every rendered
@@ -136,7 +136,7 @@ function M.render_files(plan, read, kernels, cuda)
   end
   files[#files + 1] = { path = "plan.lua", text = plan_file.write(plan), map = {}, loose = true }
   for _, file in ipairs(files) do
-    file.counted = remove_study(file.text, plan)
+    file.digest_text = remove_study(file.text, plan)
   end
   return files, digest
 end

@@ -65,8 +65,8 @@ end
 local function make_hint(name, ...)
   local names = {}
   for _, scope in ipairs({ ... }) do
-    for known in pairs(scope) do
-      names[#names + 1] = tostring(known)
+    for key in pairs(scope) do
+      names[#names + 1] = tostring(key)
     end
   end
   table.sort(names)
@@ -331,7 +331,7 @@ function M.format_place(entry)
 end
 
 -- Renders a template. finish(lines, map), if given, returns changed lines and a changed map; extras, if given, are
--- names for the whole template; known, if given, is the record of the functions of files rendered before
+-- names for the whole template; functions, if given, is the record of the functions of files rendered before
 -- (signatures.lua), to which the functions of this C file are added.
 --
 -- The state of a rendering, `run`, has in addition to the arguments:
@@ -343,8 +343,8 @@ end
 --   pieces       the pieces of the current line
 --   lines, map   the result
 --   environment  the environment in which templates run; helpers: functions in it
-function M.render(name, plan, read, finish, extras, known)
-  local in_c = known ~= nil or C_ENDINGS[name:match("%.(%w+)%.tpl$")]
+function M.render(name, plan, read, finish, extras, functions)
+  local in_c = functions ~= nil or C_ENDINGS[name:match("%.(%w+)%.tpl$")]
   local run = {
     plan = plan, read = read, parsed = {}, sections = {}, stack = {}, extras = { extras }, indent = "", pieces = {},
     lines = {}, map = {},
@@ -354,7 +354,7 @@ function M.render(name, plan, read, finish, extras, known)
   local ok, err = xpcall(function()
     run_template(run, name)
     if in_c then
-      local ok, problem, number = signatures.fit(known or signatures.new(), run.lines, run.map)
+      local ok, problem, number = signatures.remove_unused(functions or signatures.new(), run.lines, run.map)
       local place = not ok and run.map[number][1]
       return ok or error({ path = "templates/" .. place[1], line = place[2], col = 1, what = problem }, 0)
     end

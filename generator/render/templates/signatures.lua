@@ -1,27 +1,29 @@
 -- Removes parameters and constants of generated functions that the functions do not use, and the arguments for these
 -- parameters from calls.
 --
--- Input of M.fit: a record of the functions of files that were rendered before (M.new), the lines of a C text, and the
--- origin of each line (render.lua's map). M.fit changes all three in place. A function begins with static, INLINE or
--- NOINLINE at the start of a line and ends with a "}" at the start of a line. It must be defined before it is called,
--- in the same file or in one that was rendered before; a second definition counts for the text below it. Functions of
--- inserted files are not changed, nor are functions that are called above their definition or whose addresses are
--- taken. Constants are declarations `const type name = ...;` of one line within a function. Names in comments and names
--- of members do not count as uses. Heads of functions become one line, which wrap.lua breaks again.
+-- Input of M.remove_unused: a record of the functions of files that were rendered before (M.new), the lines of a C
+-- text, and the origin of each line (render.lua's map). M.remove_unused changes all three in place. A function begins
+-- with static, INLINE or NOINLINE at the start of a line and ends with a "}" at the start of a line. It must be defined
+-- before it is called, in the same file or in one that was rendered before; a second definition counts for the text
+-- below it. Functions of inserted files are not changed, nor are functions that are called above their definition or
+-- whose addresses are taken. Constants are declarations `const type name = ...;` of one line within a function. Names
+-- in comments and names of members do not count as uses. Heads of functions become one line, which wrap.lua breaks
+-- again.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
 
 local M = {}
 
--- Returns a record of functions. kept: for each function that has lost parameters, by name, a list that states for each
--- parameter whether it is kept; called: the set of the names of all called functions.
+-- Returns a record of functions. kept_parameters: for each function that has lost parameters, by name, a list that
+-- states for each parameter whether it is kept; called: the set of the names of all called functions.
 function M.new()
-  return { kept = {}, called = {} }
+  return { kept_parameters = {}, called = {} }
 end
 
--- In replace, is_value, fit_calls, fit_body, fit_head and fit_function, `text` is a record { lines, map, defined,
--- values }. defined: the set of the functions defined so far; values: by name, whether it occurs other than in a call.
+-- In replace, is_value, remove_arguments, remove_unused_constants, remove_parameters and reduce_function, `text` is a
+-- record { lines, map, defined, values }. defined: the set of the functions defined so far; values: by name, whether it
+-- occurs other than in a call.
 
 -- Returns underscores in place of the characters of a text, so that it contains no separators.
 local function mask(text)
@@ -78,14 +80,14 @@ local function join_kept(list, is_kept)
 end
 
 -- Removes arguments that functions no longer take from the calls in a line; a call may continue on the next lines.
-local function fit_calls(functions, text, number, from)
+local function remove_arguments(functions, text, number, from)
   from = text.lines[number]:find("^%s*/?%* ") and #text.lines[number] or from or 1 -- skips calls in comments
   while true do
     local name, open = text.lines[number]:match("%f[%w_]([%a_][%w_]*)()%(", from)
     if not name then
       return
     end
-    local is_kept = functions.kept[name]
+    local is_kept = functions.kept_parameters[name]
     functions.called[name] = true
     if is_kept then
       local line, last = join(text.lines, number, open)
@@ -104,7 +106,7 @@ end
 
 -- Returns a line of a function without the constants that it declares and that nothing else uses; nil if no constant
 -- remains. counts: how often the function mentions each name.
-local function fit_constants(counts, line)
+local function remove_constants(counts, line)
   local head, list = line:match("^(%s+const [%w_]+ )([^{]*);$")
   if not head then
     return line
@@ -123,14 +125,14 @@ end
 
 -- Removes unused constants from the lines of a function's body, from `first` on. Returns how often the remaining lines
 -- mention each name, and the number of the last line.
-local function fit_body(text, first)
+local function remove_unused_constants(text, first)
   local last, counts = first, {}
   while text.lines[last] ~= "}" do
     last = last + 1
   end
   count(counts, table.concat(text.lines, "\n", first, last), 1)
   for number = last - 1, first, -1 do
-    local line = fit_constants(counts, text.lines[number])
+    local line = remove_constants(counts, text.lines[number])
     if line then
       text.lines[number] = line
     else
@@ -156,7 +158,7 @@ local function is_value(text, name)
 end
 
 -- Removes from the head at a line the parameters that the function's body does not mention.
-local function fit_head(functions, text, number, name, counts)
+local function remove_parameters(functions, text, number, name, counts)
   local line = text.lines[number]
   local open = line:find("(", 1, true)
   local close = select(2, line:find("^%b()", open))
@@ -166,11 +168,11 @@ local function fit_head(functions, text, number, name, counts)
     is_kept[i] = #words == 1 and word == "void" or (counts[parameter] or 0) > 0
     keeps_all = keeps_all and is_kept[i]
   end
-  -- A function in `kept` was called in an earlier text, where another function had its name.
-  local is_called_above = functions.called[name] and not functions.kept[name]
-  functions.kept[name] = nil
+  -- A function in `kept_parameters` was called in an earlier text, where another function had its name.
+  local is_called_above = functions.called[name] and not functions.kept_parameters[name]
+  functions.kept_parameters[name] = nil
   if not keeps_all and (text.defined[name] or not is_called_above) and not is_value(text, name) then
-    functions.kept[name] = is_kept
+    functions.kept_parameters[name] = is_kept
     local parameters = join_kept(words, is_kept)
     text.lines[number] = ("%s(%s)%s"):format(line:sub(1, open - 1), parameters == "" and "void" or parameters,
       line:sub(close + 1))
@@ -178,8 +180,9 @@ local function fit_head(functions, text, number, name, counts)
   text.defined[name] = true
 end
 
--- Fits the function whose head begins at a line, and the calls in its body; returns the number of its last line.
-local function fit_function(functions, text, number, name)
+-- Removes what the function whose head begins at a line does not use, and arguments from the calls in its body; returns
+-- the number of its last line.
+local function reduce_function(functions, text, number, name)
   local line, last = join(text.lines, number, text.lines[number]:find("(", 1, true))
   local rest = line:match("%b()(.*)$")
   local counts, stop = {}, number
@@ -190,21 +193,22 @@ local function fit_function(functions, text, number, name)
   if rest == " {" then
     local below = number + 1
     while text.lines[below] ~= "}" do
-      fit_calls(functions, text, below)
+      remove_arguments(functions, text, below)
       below = below + 1
     end
-    counts, stop = fit_body(text, number + 1)
+    counts, stop = remove_unused_constants(text, number + 1)
   else
-    fit_calls(functions, text, number, line:find("{", 1, true))
+    remove_arguments(functions, text, number, line:find("{", 1, true))
     count(counts, text.lines[number]:match("%b()(.*)$"), 1)
   end
-  fit_head(functions, text, number, name, counts)
+  remove_parameters(functions, text, number, name, counts)
   return stop
 end
 
--- Fits a text; `functions` gains the functions that have lost parameters. Returns true; or nil, a problem and its line
--- if the number of arguments in a call differs from the number of the function's parameters.
-function M.fit(functions, lines, map)
+-- Removes what the functions of a text do not use; `functions` gains the functions that have lost parameters. Returns
+-- true; or nil, a problem and its line if the number of arguments in a call differs from the number of the function's
+-- parameters.
+function M.remove_unused(functions, lines, map)
   local text, number = { lines = lines, map = map, defined = {} }, 1
   local fits, problem = diagnostics.attempt(function()
     while lines[number] do
@@ -212,9 +216,9 @@ function M.fit(functions, lines, map)
       local is_head = is_generated and (line:find("^static ") or line:find("^N?O?INLINE "))
       local name = is_head and line:match("^[%w_ *]-([%a_][%w_]*)%(")
       if name then
-        number = fit_function(functions, text, number, name)
+        number = reduce_function(functions, text, number, name)
       elseif is_generated then
-        fit_calls(functions, text, number)
+        remove_arguments(functions, text, number)
       end
       number = number + 1
     end

@@ -39,8 +39,9 @@ local CLOSING = { [")"] = "(", ["]"] = "[", ["}"] = "{" }
 --   blocks, brackets  blocks and brackets that are open, outermost first
 --   pending           the statement whose brackets are open, or nil
 --   section           the name of the requested section, or nil
---   within            the section of the current line (read_head)
---   held, chained     conditions and loops at the end of lines (add_suffix)
+--   current_section   the section of the current line (read_head)
+--   open_suffixes     conditions and loops at the end of lines that have not ended; last_suffix: the last one that an
+--                     `elseif` or `else` on the next line may continue
 
 -- The kinds of tokens: kind, pattern of the first character, pattern of the token. A token has the first kind whose
 -- pattern matches.
@@ -262,8 +263,8 @@ local function count_opened(text)
   return select(2, text:gsub("[({[]", "")) - select(2, text:gsub("[)}%]]", ""))
 end
 
--- Returns a line without its suffix, the condition or loop at its end, and the suffix or nil: { word, col, behind (the
--- text after the word), whole (whether it applies up to the line that closes the brackets) }.
+-- Returns a line without its suffix, the condition or loop at its end, and the suffix or nil: { word, col, code (the
+-- text after the word), spans_brackets (whether it applies up to the line that closes the brackets) }.
 local function split_suffix(source)
   if not source:find(" % ", 1, true) then
     return source
@@ -272,7 +273,7 @@ local function split_suffix(source)
     local text, after_word = source:sub(1, first - 2), source:sub(stop + 1)
     if SUFFIXES[word] and (word == "else") == (after_word == "") and text:find("%S") then
       local short = count_opened(text) > 0 and after_word:match("^(.*) " .. SUFFIXES[word] .. "$")
-      return text, { word = word, col = first + 2, behind = short or after_word, whole = short }
+      return text, { word = word, col = first + 2, code = short or after_word, spans_brackets = short }
     end
   end
   return source
@@ -280,56 +281,54 @@ end
 
 local function check_suffix(reader, line, suffix)
   local form = suffix.word == "for" and "for %s do end" or "return (%s)"
-  local code = form:format(suffix.behind)
+  local code = form:format(suffix.code)
   if checked[code] then
     return
   end
   local col = suffix.col + #suffix.word + 1
-  for _, token in ipairs(tokenise(suffix.behind, col) or {}) do
+  for _, token in ipairs(tokenise(suffix.code, col) or {}) do
     local word = token.kind == "name" and token.text
     if BLOCK[word] or FORBIDDEN[word] or LINES[word] then
       fail(reader, line, token.col, ("'%s' at the end of a line"):format(word))
     end
   end
   if suffix.word ~= "else" and not load(code, "=suffix", "t", {}) then
-    fail(reader, line, col, suffix.word == "for" and "not a loop: for " .. suffix.behind
-      or "not an expression: " .. suffix.behind)
+    fail(reader, line, col, suffix.word == "for" and "not a loop: for " .. suffix.code
+      or "not an expression: " .. suffix.code)
   end
   checked[code] = true
 end
 
--- Makes the code of a line depend on its suffix. reader.chained: the last suffix that `elseif` or `else` on the next
--- line may continue; reader.held: suffixes that have not ended. The suffix of a section's head has an infinite depth of
--- brackets.
+-- Makes the code of a line depend on its suffix. The suffix of a section's head has an infinite depth of brackets.
 local function add_suffix(reader, line, suffix, text)
   check_suffix(reader, line, suffix)
-  local word, previous = suffix.word, reader.chained
+  local word, previous = suffix.word, reader.last_suffix
   local chains = word == "elseif" or word == "else"
   if chains and not (previous and previous.line == line - 1) then
     fail(reader, line, suffix.col, ("'%s' without 'if' at the end of the line before"):format(word))
   elseif chains then
     reader.code[line - 1] = reader.code[line - 1]:gsub(" end$", "")
-    suffix.whole = previous.whole
+    suffix.spans_brackets = previous.spans_brackets
   end
-  reader.code[line] = ("%s%s %s %s %s"):format(chains and "" or ";", word, suffix.behind, SUFFIXES[word],
+  reader.code[line] = ("%s%s %s %s %s"):format(chains and "" or ";", word, suffix.code, SUFFIXES[word],
     (reader.code[line]:gsub("^;", "")))
-  table.insert(reader.held, { line = line, col = suffix.col, depth = text == "" and math.huge or 0,
-    whole = suffix.whole or text == "", chains = word:find("if$") })
+  table.insert(reader.open_suffixes, { line = line, col = suffix.col, depth = text == "" and math.huge or 0,
+    spans_brackets = suffix.spans_brackets or text == "", chains = word:find("if$") })
 end
 
 -- Ends the suffixes that apply to one line, and those whose brackets this line closes.
 local function end_suffixes(reader, line, text)
-  if #reader.held == 0 then
+  if #reader.open_suffixes == 0 then
     return
   end
   local brackets = count_opened(text)
-  for i = #reader.held, 1, -1 do
-    local suffix = reader.held[i]
+  for i = #reader.open_suffixes, 1, -1 do
+    local suffix = reader.open_suffixes[i]
     suffix.depth = suffix.depth + brackets
-    if suffix.depth <= 0 or not suffix.whole then
+    if suffix.depth <= 0 or not suffix.spans_brackets then
       reader.code[line] = reader.code[line] .. " end"
-      reader.held[i], suffix.line = nil, line
-      reader.chained = suffix.chains and suffix or nil
+      reader.open_suffixes[i], suffix.line = nil, line
+      reader.last_suffix = suffix.chains and suffix or nil
     end
   end
 end
@@ -340,7 +339,7 @@ end
 
 -- Ends the condition of a section at the line before the next head, or at the last line.
 local function end_section(reader, line)
-  local suffix = table.remove(reader.held)
+  local suffix = table.remove(reader.open_suffixes)
   if suffix and suffix.depth < math.huge then
     fail(reader, suffix.line, suffix.col, "a condition or loop for brackets that are never closed")
   elseif suffix then
@@ -349,7 +348,8 @@ local function end_section(reader, line)
 end
 
 -- Returns the text of a line without the head of a section, and whether the line is read: if it is before all sections,
--- or in the requested section. Sets reader.within: the section of the lines below; false below a section of one line.
+-- or in the requested section. Sets reader.current_section: the section of the lines below; false below a section of
+-- one line.
 local function read_head(reader, source, line)
   local first, _, head
   if source:find("section", 1, true) then -- most lines are spared the pattern
@@ -357,13 +357,13 @@ local function read_head(reader, source, line)
   end
   if head and not reader.section then
     fail(reader, line, 1, "a section in a file that is included as a whole", "include it by slot")
-  elseif not head and reader.within == false then
+  elseif not head and reader.current_section == false then
     fail(reader, line, 1, "a line below a section of one line", "begin the next section")
   elseif not head then
-    return source, reader.within == nil or reader.within == reader.section
+    return source, reader.current_section == nil or reader.current_section == reader.section
   end
   end_section(reader, line - 1)
-  reader.within = first == 1 and head
+  reader.current_section = first == 1 and head
   return source:sub(1, first - 1), head == reader.section
 end
 
@@ -408,7 +408,7 @@ local function read_lines(reader, text)
 end
 
 local function read(name, path, text, section)
-  local reader = { path = path, source = {}, code = {}, firsts = {}, blocks = {}, brackets = {}, held = {},
+  local reader = { path = path, source = {}, code = {}, firsts = {}, blocks = {}, brackets = {}, open_suffixes = {},
     section = section }
   local _, err = diagnostics.attempt(read_lines, reader, text == "" and "\n" or text)
   if err then

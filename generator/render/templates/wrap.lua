@@ -15,8 +15,8 @@ M.COLUMNS, M.CONTINUED = 120, 8
 local INDENT = 4
 local SHORTEST_REST = 12 -- minimum columns of a continued line if another break is possible
 
--- Costs of a break: that of each token, of which the cheapest is 0, of a short rest, and of each level of brackets. The
--- break is after the token, or with `before` in front of it.
+-- Costs of a break, which add up: the cost of its token (the cheapest has 0), of a short rest, and of each level of
+-- brackets. The break is after the token, or with `before` in front of it.
 local ASSIGNMENT_COST, SHORT_REST_COST, DEPTH_COST = 5, 6, 10
 local BREAKS = {
   { ",", 0 }, { ";", 0 }, { " &&", 1 }, { " ||", 1 }, { " ?", 2, before = true }, { " :", 2, before = true },
@@ -25,7 +25,7 @@ local BREAKS = {
 }
 local OPENS = { ["("] = true, ["["] = true, ["{"] = true }
 
-local fit
+local break_line -- returns the lines of at most COLUMNS of a line of code, with its comment above
 
 -- Returns the cost of a break after the first `last` characters; nil if a break there is impossible.
 local function find_cost(text, last)
@@ -81,24 +81,25 @@ local function break_head(indent, code)
     head, body = code:match("^(if %b()) (.*)$")
   end
   return head and body ~= "{" and body ~= ";"
-    and append(fit(indent .. head), fit(indent .. (" "):rep(INDENT) .. body)) or nil
+    and append(break_line(indent .. head), break_line(indent .. (" "):rep(INDENT) .. body)) or nil
 end
 
 -- Returns the lines of a function whose head, body and end are on one line; nil for other code.
 local function unfold(indent, code)
   local head, body = code:match("^([%w_].-%)) { (.*) }$")
   if head and not code:find("=.*{") then
-    return append(append(fit(indent .. head .. " {"), fit(indent .. (" "):rep(INDENT) .. body)), { indent .. "}" })
+    local lines = append(break_line(indent .. head .. " {"), break_line(indent .. (" "):rep(INDENT) .. body))
+    return append(lines, { indent .. "}" })
   end
 end
 
-fit = function(line)
+break_line = function(line)
   local indent, code = line:match("^(%s*)(.*)$")
   if #line <= M.COLUMNS or code:find("^#") or code:find("^{.*},$") then
     return { line }
   end
   local bare, comment = code:match("^(.-) (/%*.*%*/)$")
-  return comment and append({ indent .. comment }, fit(indent .. bare))
+  return comment and append({ indent .. comment }, break_line(indent .. bare))
     or break_head(indent, code) or unfold(indent, code) or break_code(line, indent)
 end
 
@@ -189,7 +190,7 @@ function M.wrap(lines, map)
     else
       local line
       line, last = join(lines, map, first)
-      for _, part in ipairs(fit(line)) do
+      for _, part in ipairs(break_line(line)) do
         add(part, first)
       end
     end

@@ -19,7 +19,7 @@ local M = {}
 
 local function add_reports(report, context)
   function report.add(paths, record)
-    record.field, record.fault = report.get_path(paths[1]), paths[1]
+    record.field, record.compared_field = report.get_path(paths[1]), paths[1]
     record.at = context.root.origin
     for i = #paths, 1, -1 do
       record.at = report.find_place(paths[i]) or record.at
