@@ -18,15 +18,15 @@ local rules = {
   neg = function(b, _, a) return b:apply("neg", a) end,
   mul = function(b, node, a) return b:apply("mul", a, node[2]), b:apply("mul", a, node[1]) end,
   div = function(b, node, a)
-    local share = b:apply("div", a, node[2])
-    return share, b:apply("neg", b:apply("mul", share, node))
+    local quotient = b:apply("div", a, node[2])
+    return quotient, b:apply("neg", b:apply("mul", quotient, node))
   end,
   select = function(b, node, a) return nil, b:apply("select", node[1], a, 0), b:apply("select", node[1], 0, a) end,
 }
-local flat = { bucket = true } -- operations whose gradients are all 0
+local has_zero_gradients = { bucket = true } -- by operation: whether all its gradients are 0
 
 for name, row in next, functions.rows do
-  rules[name], flat[name] = row.gradient, not row.gradient
+  rules[name], has_zero_gradients[name] = row.gradient, not row.gradient
 end
 
 -- Makes a function that returns whether a gradient that reaches a node also reaches a wanted leaf below it.
@@ -38,7 +38,7 @@ local function make_predicate(wanted)
       for _, argument in ipairs(node) do
         results[node] = leads_to_leaf(argument) or results[node]
       end
-      if flat[node.op] or node.type == "truth" then
+      if has_zero_gradients[node.op] or node.type == "truth" then
         results[node] = false
       end
     end

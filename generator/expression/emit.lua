@@ -13,7 +13,7 @@
 -- An effect is { kind, node, per_head, loops, base, index_node, wide, integer, ... }:
 --   loops           indices of the sums around the node, outermost first
 --   index_node      the node of the index of the place to which the effect writes, or nil; base: text that is added
---   wide            whether the line may be longer, by WIDE characters less those of `target`
+--   wide            whether the line may have WIDE more characters, less those of `target`
 --   integer         whether the node is an index
 -- Its statement has all its fields, and value (the text of the node), index (that of index_node), place (base + index).
 -- All statements, each with its indent: those of effects; { kind = "set", type, name, value }; { kind = "array", type,
@@ -37,6 +37,7 @@ local LONGEST_NEGATIVE = 32 -- maximum operations and leaves of a part with a mi
 local LONGEST_LINE = 94 -- characters of an indented expression, without the rest of its statement
 local WIDE = 22 -- characters that an expression may have beyond LONGEST_LINE if it is only assigned
 local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 } -- maximum columns; under keys four more
+local TERM_PRECEDENCE = 12 -- the least precedence (syntax.lua) of text after a plus sign
 local RANK = { outer = 1, key = 2, lane = 3, head = 4, after = 5 }
 
 local NAMES = { add = "total", sub = "difference", mul = "product", div = "ratio", neg = "negative",
@@ -46,7 +47,7 @@ for name, row in next, functions.rows do
   NAMES[name] = row.word
 end
 
--- The state of one nest. A scope is { list = statements, known = names by node }. Fields:
+-- The state of one nest. A scope is { list = statements, names = names by node }. Fields:
 --   levels   scopes, by the name of the level
 --   open     scopes of the loops over sums that are not complete, outermost first
 --   uses     by node: the number of its uses
@@ -87,7 +88,7 @@ function Emitter:find_scope(node)
 end
 
 function Emitter:find_name(node)
-  return self.arrays[node] or self:find_scope(node).known[node]
+  return self.arrays[node] or self:find_scope(node).names[node]
 end
 
 function Emitter:add_set(node)
@@ -96,14 +97,14 @@ function Emitter:add_set(node)
   local text = self:print_line(node, true)
   local scope, name = self:find_scope(node), self:make_name(base)
   table.insert(scope.list, { kind = "set", type = self:get_type(node), name = name, value = text })
-  scope.known[node] = name
+  scope.names[node] = name
   return name
 end
 
 -- Adds a loop over an index to a scope; fill() adds the statements of its body. Returns the loop's statement and the
 -- result of fill.
 function Emitter:add_loop(index, scope, fill)
-  local loop = { index = index, list = {}, known = {} }
+  local loop = { index = index, list = {}, names = {} }
   self.open[#self.open + 1] = loop
   local result = fill()
   self.open[#self.open] = nil
@@ -120,7 +121,7 @@ function Emitter:add_sum(node)
   table.insert(statement.body, { kind = "add", target = name, value = value })
   table.insert(scope.list, declaration)
   table.insert(scope.list, statement)
-  scope.known[node] = name
+  scope.names[node] = name
   return name
 end
 
@@ -271,9 +272,9 @@ function Emitter:emit_effect(effect, level)
     or effect.base or statement.index or "0"
   local has_target = statement.kind == "store" or statement.kind == "add_at" or statement.kind == "scatter"
   local taken_width = has_target and #statement.target or effect.wide and #statement.target - WIDE or 0
-  local is_term = statement.kind == "gather_distance" or statement.kind == "gather_sum"
+  local is_added = statement.kind == "gather_distance" or statement.kind == "gather_sum"
   statement.value = effect.integer and self:print_index(effect.node, level)
-    or self:print_line(effect.node, false, taken_width, is_term and 12 or 0)
+    or self:print_line(effect.node, false, taken_width, is_added and TERM_PRECEDENCE or 0)
   if effect.kind == "result" and not self.environment.scalar and not self:is_vector(effect.node) then
     statement.value = ("broadcast(%s)"):format(statement.value)
   end
@@ -327,7 +328,7 @@ end
 function M.make_statements(state, environment, effects)
   local levels = {}
   for name in next, RANK do
-    levels[name] = { list = {}, known = {} }
+    levels[name] = { list = {}, names = {} }
   end
   local emitter = setmetatable({ state = state, environment = environment, levels = levels, open = {}, names = {},
     arrays = {}, forced = {}, sizes = {}, zero = environment.literal(0) }, Emitter)

@@ -7,7 +7,7 @@
 --
 --   type        "real", "integer" (a real that is whole) or "truth"
 --   low, high   the range of the value, as far as it is known; ranges may be too wide, never too narrow
---   sure        the range follows from positions and constants alone, not from learned numbers or logits
+--   sure        whether the range follows from positions and constants alone, not from learned numbers or logits
 --   row         { a, b, c } of a number a q + b k + c, with the indices q of the query and k of the key in their
 --               sequences; nil for other nodes
 --   value       of a number or truth
@@ -46,7 +46,7 @@ local Builder = {}
 Builder.__index = Builder
 
 function M.new(context)
-  return setmetatable({ context = context, known = {}, count = 0 }, Builder)
+  return setmetatable({ context = context, nodes = {}, count = 0 }, Builder)
 end
 
 local refuse = functions.refuse
@@ -66,8 +66,8 @@ function Builder:make(op, arguments, payload, fields)
     key[3], key[4] = key[4], key[3]
   end
   key = table.concat(key, " ")
-  if self.known[key] then
-    return self.known[key]
+  if self.nodes[key] then
+    return self.nodes[key]
   elseif self.trusted and self.count >= M.DERIVED then
     error({ problem = true, what = ("the formula and its gradients come to more than %d operations"):format(M.DERIVED),
       expected = "a smaller formula" })
@@ -75,19 +75,19 @@ function Builder:make(op, arguments, payload, fields)
     return refuse(("the formula has more than %d operations"):format(M.NODES), "a smaller one")
   end
   self.count = self.count + 1
-  self.known[key] = lists.update(table.move(arguments, 1, #arguments, 1, { op = op, id = self.count }), fields)
-  return self.known[key]
+  self.nodes[key] = lists.update(table.move(arguments, 1, #arguments, 1, { op = op, id = self.count }), fields)
+  return self.nodes[key]
 end
 
--- A node whose value is a number. whole: whether the type is integer if all arguments are integers; otherwise it is
--- real.
-function Builder:make_result(op, arguments, whole, low, high, row)
+-- A node whose value is a number. keeps_integers: whether the type is integer if all arguments are integers; otherwise
+-- it is real.
+function Builder:make_result(op, arguments, keeps_integers, low, high, row)
   local sure, integers = true, true
   for _, argument in ipairs(arguments) do
     sure = sure and argument.sure or false
     integers = integers and argument.type == "integer"
   end
-  return self:make(op, arguments, nil, { type = whole and integers and "integer" or "real",
+  return self:make(op, arguments, nil, { type = keeps_integers and integers and "integer" or "real",
     low = low == low and low or -HUGE, high = high == high and high or HUGE, sure = sure, row = row })
 end
 
@@ -173,8 +173,8 @@ function Builder:value(p)
   return self:leaf("value", p.name, { parameter = p })
 end
 
--- The words for a node that sum_between cannot sum; nil for other nodes.
-local function find_unsummed(node)
+-- Describes a node that sum_between cannot sum; nil for other nodes.
+local function describe_unsummable(node)
   local p = node.parameter
   return node.op == "symbol" and node.name ~= "head" and text.format_briefly(node)
     or node.op == "sum_between" and "another sum_between"
@@ -183,13 +183,13 @@ end
 
 -- The difference of two running sums of a term over the tokens: up to and with the query, less up to and with the key.
 function Builder:sum_between(term)
-  local has_value, unsummed = false, nil
+  local has_value, unsummable_text = false, nil
   walk(term, function(node)
     has_value = has_value or node.op == "value"
-    unsummed = unsummed or find_unsummed(node)
+    unsummable_text = unsummable_text or describe_unsummable(node)
   end)
-  if unsummed then
-    return refuse(("sum_between reads %s"):format(unsummed), "values of tokens, constants and x.head",
+  if unsummable_text then
+    return refuse(("sum_between reads %s"):format(unsummable_text), "values of tokens, constants and x.head",
       "write factors outside: x.slope * sum_between(x.gate)")
   elseif not has_value or term.type == "truth" then
     return refuse("sum_between reads no value of a token", 'a parameter with per = "token"')
@@ -206,21 +206,21 @@ function Builder:lookup(p, index)
   if index.type ~= "integer" then
     return refuse(("an index of x.%s is not an integer"):format(p.name), "an integer expression", "floor makes one")
   end
-  local inside = index
+  local index_inside = index
   if index.low < first or index.high > last then
     if p.outside == nil then
       return refuse(("the index of x.%s can be %s, but the table has the indices %d to %d"):format(p.name,
         index.low < first and text.format_number(index.low) or text.format_number(index.high), first, last),
         "an index that stays inside the table", 'outside = "clip" or a number sets the value beyond the table')
     end
-    inside = self:apply("min", self:apply("max", index, first), last)
+    index_inside = self:apply("min", self:apply("max", index, first), last)
   end
-  local node = self:make("lookup", { self:apply("sub", inside, first) }, p.name,
+  local node = self:make("lookup", { self:apply("sub", index_inside, first) }, p.name,
     { parameter = p, type = "real", low = -HUGE, high = HUGE })
-  if inside == index or type(p.outside) ~= "number" then
+  if index_inside == index or type(p.outside) ~= "number" then
     return node
   end
-  return self:apply("select", self:apply("equal", index, inside), node, p.outside)
+  return self:apply("select", self:apply("equal", index, index_inside), node, p.outside)
 end
 
 -- The sum of body(m) over m = 0 .. count - 1; count is at least 1.

@@ -241,8 +241,8 @@ end
 
 local ORDER = { "distance", "query", "key", "sum", "pair", "uniform" }
 
--- A sum or product that contains the logit, in which the operands without the logit are combined by class.
-local function gather(state, node, kind)
+-- The node for a sum or product that contains the logit: operands without the logit are combined by class first.
+local function lower_operands(state, node, kind)
   local total
   local groups = {}
   for _, operand in ipairs(collect_operands(state, node, kind, false, {})) do
@@ -275,7 +275,7 @@ local function lower_arguments(state, node)
 end
 
 -- A part without the logit: a number, a load, or a cheap combination of loads. There are no tables of truth values.
-local function lower_free(state, node)
+local function lower_without_logit(state, node)
   if node.op == "number" or node.op == "truth" then
     return node
   elseif node.type == "truth" then
@@ -309,15 +309,15 @@ end
 local function compute_lowered(state, node)
   local needs = M.find_needs(state, node)
   if not needs.s then
-    return lower_free(state, node)
+    return lower_without_logit(state, node)
   elseif node.op == "sum_between" then
     return lower_sum(state, node)
   elseif #node == 0 then
     return node
   elseif node.op == "add" or node.op == "sub" or node.op == "neg" then
-    return gather(state, node, "sum")
+    return lower_operands(state, node, "sum")
   elseif node.op == "mul" or node.op == "div" and not M.find_needs(state, node[2]).s then
-    return gather(state, node, "product")
+    return lower_operands(state, node, "product")
   end
   return lower_arguments(state, node)
 end

@@ -14,7 +14,7 @@
 --   gathered         sums over the heads
 --   parts, scatters  lists that nests_cuda makes
 --   block            whether the statements need their own scope in C
---   mentioned        the set of the words in their texts
+--   words            the set of the words in their texts
 
 local canonical = require("base.canonical")
 local derive = require("expression.derive")
@@ -52,7 +52,7 @@ local function make_nest(build, class, contents)
   local nest = emit.make_statements(build.state, build.target.make_environment(build, class), contents.effects)
   nest.class, nest.sums, nest.gathered, nest.parts, nest.scatters = class, contents.sums or {}, contents.gathered or {},
     contents.parts or {}, contents.scatters or {}
-  nest.mentioned = M.collect_words(nest.outer, nest.key, nest.lane, nest.head, nest.after, nest.sums, nest.parts,
+  nest.words = M.collect_words(nest.outer, nest.key, nest.lane, nest.head, nest.after, nest.sums, nest.parts,
     nest.scatters)
   nest.block = #nest.outer + #nest.sums > 0
   return nest
@@ -150,7 +150,7 @@ local function add_table_effects(build, nest, class, t)
     table.insert(nest.gathered, gatherings[part])
   end
   local gradient = build.builder:leaf("table", "d_" .. t.key, { table = {
-    name = "d_" .. t.name, class = t.class, per_head = t.per_head, per_layer = t.per_layer, of = t } })
+    name = "d_" .. t.name, class = t.class, per_head = t.per_head, per_layer = t.per_layer, gradient_of = t } })
   for _, entry in ipairs(derive.derive(build.builder, t.value, gradient, is_learned, stops)) do
     local gathering = gatherings[entry.leaf]
     if gathering then
@@ -197,14 +197,14 @@ function M.make_gradients(build, class, tables)
 end
 
 -- The statements that compute the terms of running sums from the values of consecutive tokens (fill), and the values'
--- gradients from those of the terms (back). heads: the number of rows of all sums; values,
--- in the order of the parameters' names: { name, column, parameter }; reread: those that `back` reads. nil if there are
--- no sums.
+-- gradients from those of the terms (backward). heads: the number of rows of all sums; values, in the order of the
+-- parameters' names: { name, column, parameter }; backward_values: those that `backward` reads. nil if there are no
+-- sums.
 function M.make_running(build, sums)
   if not sums[1] then
     return nil
   end
-  local environment, fill, back, values = build.target.make_environment(build, "token"), {}, {}, {}
+  local environment, fill, backward, values = build.target.make_environment(build, "token"), {}, {}, {}
   local function skip_heads(count)
     return count == 0 and "h" or (count > 1 and count .. " * " or "") .. build.heads .. " + h"
   end
@@ -213,12 +213,12 @@ function M.make_running(build, sums)
     sum.key.head_row = sum.query.head_row
     fill[#fill + 1] = { kind = "store", target = build.target.write_address("s", sum.key, "token"), node = sum.value }
     local gradient = build.builder:leaf("table", "d_" .. sum.key.key, { table = {
-      name = "d_" .. sum.name, class = "key", per_head = true, per_layer = false, of = sum.key } })
+      name = "d_" .. sum.name, class = "key", per_head = true, per_layer = false, gradient_of = sum.key } })
     for _, entry in ipairs(derive.derive(build.builder, sum.value, gradient, function(leaf)
       return leaf.op == "value"
     end)) do
-      back[#back + 1] = { kind = "add", target = "d" .. environment.value(entry.leaf.parameter), node = entry.gradient,
-        loops = entry.loops }
+      backward[#backward + 1] = { kind = "add", target = "d" .. environment.value(entry.leaf.parameter),
+        node = entry.gradient, loops = entry.loops }
     end
     walk(sum.value, function(node)
       if node.op == "value" then
@@ -230,13 +230,13 @@ function M.make_running(build, sums)
     return emit.make_statements(build.state, environment, effects).lane
   end
   local names = canonical.sort_keys(values)
-  local out = { fill = emit_lane(fill), back = emit_lane(back), sums = sums,
+  local out = { fill = emit_lane(fill), backward = emit_lane(backward), sums = sums,
     heads = (sums[2] and #sums .. " * " or "") .. build.heads,
     values = lists.map(names, function(name, i)
       return { name = environment.value(values[name]), column = skip_heads(i - 1), parameter = values[name] }
     end) }
-  local words = M.collect_words(out.back)
-  out.reread = lists.filter(out.values, function(value) return words[value.name] end)
+  local words = M.collect_words(out.backward)
+  out.backward_values = lists.filter(out.values, function(value) return words[value.name] end)
   return out
 end
 
@@ -261,7 +261,7 @@ function M.make_row(build, score)
 end
 
 -- The leaf for a gradient that the loop over pairs has computed before, with its name in C.
-function M.make_given(build, name)
+function M.make_gradient_leaf(build, name)
   return build.builder:leaf("symbol", name, { name = name })
 end
 

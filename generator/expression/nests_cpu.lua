@@ -4,7 +4,7 @@
 -- the places of results. It has these functions, where t is a table and build the context of loop nests (nests.lua):
 --
 --   make_environment(build, class)   the environment for emit.lua
---   make_filling(build, t, class)  the statement that stores a table's entry; nests.lua adds the value
+--   make_filling(build, t, class)    the statement that stores a table's entry; nests.lua adds the value
 --   complete_effect(build, nest, t, class, effect)   completes an effect that adds to a table's gradient
 --   scatter(build, nest, class, effect, p)   the effects that replace an addition to elements of parameter p, if the
 --                                  elements differ from lane to lane
@@ -94,10 +94,10 @@ function M.make_environment(build, class)
   function out.integer(name)
     return INTEGERS[name], 14
   end
-  -- Loads an entry of a table. A table of gradients has `of`, the table whose gradients it contains. In a row, keys
-  -- ascend, so distances i - j descend.
+  -- Loads an entry of a table. A table of gradients has `gradient_of`, the table whose gradients it contains. In a row,
+  -- keys ascend, so distances i - j descend.
   function out.load(t)
-    local set, source = t.of and "d" or "s", t.of or t
+    local set, source = t.gradient_of and "d" or "s", t.gradient_of or t
     if class == "row" and t.class == "query" then
       return ("broadcast(%s)"):format(M.write_element(set, source, class))
     elseif class == "row" and t.class == "distance" then
@@ -146,7 +146,7 @@ end
 -- times the inverse of the sum by which attention weights are divided.
 function M.derive_pair(build, score)
   local effects = {}
-  local weighted, dscore = nests.make_given(build, "weighted"), nests.make_given(build, "dscore")
+  local weighted, dscore = nests.make_gradient_leaf(build, "weighted"), nests.make_gradient_leaf(build, "dscore")
   for _, entry in ipairs(nests.derive_tables(build, score, weighted)) do
     local t = entry.leaf.table
     local by_lane = t.running and t.class == "key"

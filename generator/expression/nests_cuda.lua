@@ -114,7 +114,7 @@ function M.make_environment(build, class)
     return "(real)" .. (precedence < 13 and "(" .. integer .. ")" or integer)
   end
   function out.load(t)
-    return t.of and write_gradient(build, t.of, class) or write_element(build, "s", t, class)
+    return t.gradient_of and write_gradient(build, t.gradient_of, class) or write_element(build, "s", t, class)
   end
   return out
 end
@@ -220,7 +220,7 @@ local OWNERS = { "uniform", "query", "key", "distance", "sum", "pair" }
 -- statements and needs_logit; the statements of the logit's gradient; and whether the logit's gradient differs from the
 -- score's.
 function M.derive_pair(build, score)
-  local dscore = nests.make_given(build, "dscore")
+  local dscore = nests.make_gradient_leaf(build, "dscore")
   local effects, gathers = {}, {}
   for _, entry in ipairs(nests.derive_tables(build, score, dscore)) do
     local t = entry.leaf.table
@@ -240,7 +240,7 @@ function M.derive_pair(build, score)
     local list = gathers[class]
     if list then
       list.statements, list.needs_logit = make_statements(effects[class]), nests.needs_logit(build, effects[class])
-      list.statements.mentioned = nests.collect_words(list.statements)
+      list.statements.words = nests.collect_words(list.statements)
     end
   end
   local logit = nests.derive_logit(build, score, dscore)

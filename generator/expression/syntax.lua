@@ -8,7 +8,7 @@
 local functions = require("expression.functions")
 local lists = require("base.lists")
 local lower = require("expression.lower")
-local shapes = require("expression.leaves")
+local leaf_texts = require("expression.leaves")
 
 local M = {}
 
@@ -69,7 +69,7 @@ end
 
 function M:print_lookup(node, level)
   local p = node.parameter
-  local per_head = shapes.has_head(p)
+  local per_head = leaf_texts.has_head(p)
   local member = self.environment.parameter(p)
   if self:is_vector(node[1]) then
     local from = per_head and ("%s + h * %d"):format(member, p.size) or member
@@ -125,7 +125,7 @@ local leaves = {
   index = function(_, node) return "(real)" .. M.name_index(node), 13 end,
   value = function(self, node) return self.environment.value(node.parameter) end,
   parameter = function(self, node)
-    return self.environment.parameter(node.parameter) .. (shapes.has_head(node.parameter) and "[h]" or "[0]")
+    return self.environment.parameter(node.parameter) .. (leaf_texts.has_head(node.parameter) and "[h]" or "[0]")
   end,
   -- The sum over the heads: a number, or one number per index.
   gathered = function(self, node, level)

@@ -12,7 +12,7 @@
 local functions = require("expression.functions")
 local ir = require("expression.ir")
 local lists = require("base.lists")
-local shapes = require("expression.leaves")
+local leaf_texts = require("expression.leaves")
 local text = require("expression.text")
 local walk = require("expression.walk")
 
@@ -30,7 +30,7 @@ local SYMBOLS = {
   head = { "head", "head" }, layer = { "layer", "layer" }, length = { "length", "length" },
 }
 -- The symbols of cross-attention, in the form of SYMBOLS.
-local CROSSING = setmetatable({
+local CROSS_SYMBOLS = setmetatable({
   key_index = { "memory_index", "memory_index" }, key_length = { "key_length", "key_length" },
   offset = { "(memory_index - index[:, None])", "memory_index", "index" },
   total = { "(memory_index + index[:, None])", "memory_index", "index" },
@@ -46,7 +46,7 @@ Printer.__index = Printer
 
 -- The text of a parameter: its place in a dictionary.
 function Printer:name_parameter(p)
-  local kind = not p.learned and "constant" or shapes.has_layer(p) and "own" or "shared"
+  local kind = not p.learned and "constant" or leaf_texts.has_layer(p) and "own" or "shared"
   self.uses[kind] = true
   return ("%s[%q]"):format(kind == "constant" and "constants" or kind, p.name)
 end
@@ -67,7 +67,7 @@ end
 
 function leaves.parameter(self, node)
   local store = self:name_parameter(node.parameter)
-  return store .. (shapes.has_head(node.parameter) and "[:, None, None]" or ""), PRIMARY
+  return store .. (leaf_texts.has_head(node.parameter) and "[:, None, None]" or ""), PRIMARY
 end
 
 -- The values of a sum's index, as a tensor along a dimension before all others, which an earlier line of the body
@@ -85,7 +85,7 @@ end
 function leaves.lookup(self, node)
   local store, index = self:name_parameter(node.parameter), node[1]
   local index_text = index.op == "number" and text.format_number(index.value) or self:print(index, PRIMARY) .. ".long()"
-  if shapes.has_head(node.parameter) then
+  if leaf_texts.has_head(node.parameter) then
     self.uses.head = true
     return ("%s[head, %s]"):format(store, index_text), PRIMARY
   end
@@ -199,7 +199,7 @@ end
 
 -- Names a part; first names those of its parts that are too long for a line.
 function Printer:assign(node)
-  local value = self:fit(node)
+  local value = self:print_line(node)
   local name = text.make_name(#self.lines + 1)
   self.lines[#self.lines + 1] = ("%s = %s"):format(name, value)
   self.names[node] = name
@@ -222,7 +222,7 @@ end
 
 -- The text of a node. Parts that are too long for any line are named first, then the longest parts until the line is
 -- short enough.
-function Printer:fit(node)
+function Printer:print_line(node)
   for _, argument in ipairs(node) do
     if self:is_long(argument) then
       self:assign(argument)
@@ -243,11 +243,11 @@ end
 -- The lines and uses of a formula. crosses: whether queries attend to another sequence.
 function M.format(root, crosses)
   local printer = setmetatable({ names = {}, uses = {}, lines = {}, terms = {}, term_count = 0,
-    symbols = crosses and CROSSING or SYMBOLS }, Printer)
+    symbols = crosses and CROSS_SYMBOLS or SYMBOLS }, Printer)
   for _, node in ipairs(text.find_shared_parts(root, LARGEST_REPEATED)) do
     printer:assign(node)
   end
-  local result = printer:fit(root)
+  local result = printer:print_line(root)
   printer.lines[#printer.lines + 1] = "return " .. result
   return { lines = printer.lines, uses = printer.uses }
 end

@@ -46,7 +46,7 @@ local function wrap_result(word, node, problem)
     refuse(word, ("the formula has more than %d operations"):format(MOST_NODES), "a smaller one",
       "sum(n, function(m) ... end) repeats one operation")
   elseif node.op == "number" and not is_finite(node.value) then
-    refuse(word, ("%s gives no finite number here"):format(word), "arguments for which it does")
+    refuse(word, ("%s gives no finite number here"):format(word), "arguments that give a finite number")
   end
   return wrap(node)
 end
@@ -68,7 +68,8 @@ local function compute_plain(word, op, arguments)
   local value, row = functions.plain[op](table.unpack(arguments)), functions.rows[op]
   if not is_finite(value) then
     refuse(word, ("%s(%s) is not a finite number"):format(word:find("%a") and word or op,
-      table.concat(lists.map(arguments, diagnostics.show), ", ")), row and row.expected or "arguments for which it is")
+      table.concat(lists.map(arguments, diagnostics.show), ", ")), row and row.expected
+      or "arguments that give a finite number")
   end
   return value
 end

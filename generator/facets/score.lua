@@ -167,7 +167,7 @@ end
 
 -- The samples that loop nests read: whether positions of queries, positions of keys, and distances.
 local function find_uses(list)
-  local set = lists.merge(table.unpack(lists.map(list, function(nest) return nest.mentioned end)))
+  local set = lists.merge(table.unpack(lists.map(list, function(nest) return nest.words end)))
   return { position = set.position or false, key_position = set.key_position or false, distance = set.drawn or false }
 end
 

@@ -77,7 +77,7 @@ end
 local BY_KEYS = { key = true, distance = true, sum = true } -- classes whose loops in cross-attention depend on S
 
 local function find_uses(build, nest)
-  local set = lists.merge(nest.mentioned, { staging = nest.sums[1] ~= nil })
+  local set = lists.merge(nest.words, { staging = nest.sums[1] ~= nil })
   set.T = set.T or nest.class ~= "uniform" and not (build.cross and nest.class == "key")
   set.S = set.S or build.cross and BY_KEYS[nest.class] or false
   set.s = set.s or nest.class == "pair"

@@ -46,10 +46,10 @@ static void end_${name}_running(const ${name}_running *dr, int T, const real *va
     }
     for (int h = 0; h < ${PREFIX}HEADS; h++)
         for (int j = 0; j < T; j += LANES) {
-            const real *row = values + j * ${row_width}; % if running.reread[1]
-            vector ${value.name} = load_${name}_values(row + ${value.column}, T - j); % for _, value in ipairs(running.reread)
+            const real *row = values + j * ${row_width}; % if running.backward_values[1]
+            vector ${value.name} = load_${name}_values(row + ${value.column}, T - j); % for _, value in ipairs(running.backward_values)
             vector d${value.name} = {0}; % for _, value in ipairs(values)
-            % include("parts/statements.tpl", { list = running.back })
+            % include("parts/statements.tpl", { list = running.backward })
             for (int k = 0; k < LANES && j + k < T; k++) {
                 dvalues[(j + k) * ${row_width} + ${value.column}] = d${value.name}[k]; % for _, value in ipairs(values)
             }
