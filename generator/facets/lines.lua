@@ -14,7 +14,7 @@
 --   list        the lines as in the spec
 --   columns     the side from which lines of direction 0 are counted
 --   corner      the spec's choice of heads with a corner; "none" unless the family is cross-attention
---   about       a description in words
+--   description   the visible keys in words
 --   causal      whether keys after a query stay hidden
 --   sees_all    true: a query for which the lines of its head make no key visible sees all keys
 --
@@ -159,7 +159,7 @@ function M.make_mask(encoding, family, causal)
   end
   mask.starts[family.heads + 1] = #mask.flat
   mask.starts_text, mask.corners_text = table.concat(mask.starts, ", "), table.concat(corners, ", ")
-  mask.about = describe(mask, family.heads)
+  mask.description = describe(mask, family.heads)
   if not mask.flat[1] and not mask.any_corner then
     return nil
   end

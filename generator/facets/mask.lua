@@ -1,8 +1,8 @@
 -- Page (pages.lua) of the facet `mask`: the keys that a query sees, by indices, and values that lines add to scores.
 --
--- Input of M.plan: the resolved encoding, and the family with the fields of earlier pages. Output: kind; about, words
--- for the visible keys, absent if all are visible; sees_all, whether a query without any visible key sees all keys;
--- and the fields of the kind:
+-- Input of M.plan: the resolved encoding, and the family with the fields of earlier pages. Output: kind; description,
+-- the visible keys in words, absent if all are visible; sees_all, whether a query without any visible key sees all
+-- keys; and the fields of the kind:
 --   none             no further fields
 --   causal, window   left and right: the number of visible keys before and after the query (left: nil for no limit)
 --   antidiagonal     low, high, stride: with S keys, query i sees the keys from S + low - stride i to S + high -
@@ -78,7 +78,7 @@ local function plan_antidiagonal(mask)
     low = -mask.stride - mask.width, high = high, sees_all = true,
     low_text = write_key_count(-mask.stride - mask.width), high_text = write_key_count(high),
     beyond_text = write_key_count(high + 1),
-    about = ("queries see the anti-diagonal, %s for each, and %s %s"):format(
+    description = ("queries see the anti-diagonal, %s for each, and %s %s"):format(
       mask.stride == 1 and "one key" or mask.stride .. " keys", mask.width == 1 and "one" or mask.width, sides) }
 end
 
@@ -91,19 +91,19 @@ function M.plan(encoding, family)
   elseif not mask and not causal then
     return { kind = "none" }
   elseif not mask or mask.kind == "causal" then
-    return { kind = "causal", right = 0, about = "queries see themselves and the keys before them" }
+    return { kind = "causal", right = 0, description = "queries see themselves and the keys before them" }
   elseif mask.kind == "antidiagonal" then
     return plan_antidiagonal(mask)
   elseif causal then
     return { kind = "window", left = mask.left, right = 0,
-      about = ("queries see themselves and %d keys before them"):format(mask.left) }
+      description = ("queries see themselves and %d keys before them"):format(mask.left) }
   end
   return { kind = "window", left = mask.left, right = mask.right, sees_all = family.cross,
-    about = ("queries see themselves, %d keys before and %d after them"):format(mask.left, mask.right) }
+    description = ("queries see themselves, %d keys before and %d after them"):format(mask.left, mask.right) }
 end
 
 function M.describe_details(family)
-  return family.mask.about
+  return family.mask.description
 end
 
 function M.identify(encoding)

@@ -86,7 +86,7 @@ local function plan_scaling(scaling, positions, longest_training)
     slow_text = scaling.beta_slow and string.format("%.9g", scaling.beta_slow),
     fast_text = scaling.beta_fast and string.format("%.9g", scaling.beta_fast),
     attention_factor = scaling.attention_factor,
-    about = string.format(SCALED[scaling.kind], factor_text, original_length),
+    description = string.format(SCALED[scaling.kind], factor_text, original_length),
   }
 end
 
@@ -105,7 +105,7 @@ end
 function M.describe(family)
   local rotation, period = family.rotation, family.positions.period
   return rotation.kind == "rope" and ("queries and keys are rotated (base %s%s%s)"):format(rotation.base_text,
-    rotation.scaling.about and ", " .. rotation.scaling.about or "",
+    rotation.scaling.description and ", " .. rotation.scaling.description or "",
     period and (", the position modulo %d"):format(period) or "") or nil
 end
 

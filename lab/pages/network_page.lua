@@ -63,7 +63,7 @@ function M.format_lines(plan)
   local block, rows = memory.derive(plan).largest_block, { HEADS }
   local lengths = lists.map(block.size, function(length) return wording.count(length, "token") end)
   for i, scope in ipairs(plan.passes) do
-    rows[#rows + 1] = ("  %s%s"):format(format_title(scope, i), i > 1 and scope.about and ": " .. scope.about or "")
+    rows[#rows + 1] = ("  %s%s"):format(format_title(scope, i), i > 1 and scope.comment and ": " .. scope.comment or "")
     lists.append(rows, lists.map(scope.forward, make_row))
     rows[#rows + 1] = "    backward pass"
     lists.append(rows, lists.map(scope.backward, make_row))

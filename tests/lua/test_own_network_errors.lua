@@ -97,7 +97,7 @@ c:output(c:norm("n", c:input(b.result)))]], 6, "block layer has no result yet", 
   { [[net:block("more", 2, nil, { loops = 0 })]], 5, "loops is 0", "a whole number from 1 to 64" },
   { [[net:block("more", 2, nil, { loops = 1.5 })]], 5, "loops is 1.5", "a whole number from 1 to 64" },
   { [[net:block("more", 2, nil, { times = 2 })]], 5, 'has no option "times"', "loops" },
-  { [[net:block("more", 2, { loops = 2 })]], 5, "about is a table", "a sentence" },
+  { [[net:block("more", 2, { loops = 2 })]], 5, "comment is a table", "a sentence" },
   { [[net:block("more", 64, nil, { loops = 64 })]], 5, "the blocks of the network have 4098 repetitions",
     "at most 4096" },
   { [[local v = b:norm("n", h)

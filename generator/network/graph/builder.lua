@@ -9,7 +9,7 @@
 --              that width, and `factor`; the width of logits has `shown`, the columns without those that only fill a
 --              vector
 --   value      rows of channels: name, width, stream, scope; op: the operation that makes it, or nil; of_stream:
---              whether it is on the residual stream; read_count: the number of its reads; about: text for a comment;
+--              whether it is on the residual stream; read_count: the number of its reads; comment: text for comments;
 --              from: the name of the part that made it, if it is a branch; input: whether it is a block's input;
 --              result_of: the block whose output it is. A block's copy of a value of the network has `external`, that
 --              value, which has `is_external`. scope_lists.lua sets `carried` and `has_own_buffer`.
@@ -318,9 +318,9 @@ function Scope:group(name, options)
 end
 
 -- Makes a block: a part of its parent that is repeated `count` times with separate parameters for each repetition.
--- about: its comment in generated code, or nil. options: see add_scope; options.path: the prefix of its tensors' names,
--- a format for the number of the repetition.
-function Scope:block(name, count, about, options)
+-- comment: its comment in generated code, or nil. options: see add_scope; options.path: the prefix of its tensors'
+-- names, a format for the number of the repetition.
+function Scope:block(name, count, comment, options)
   local net = self.net
   options = options or {}
   local block = add_scope(self, name, "block", count, options)
@@ -330,7 +330,7 @@ function Scope:block(name, count, about, options)
     checks.fail(net, ("the blocks of the network have %d repetitions"):format(net.repetition_count + repetitions),
       "at most %d", MAX_REPETITIONS)
   end
-  block.comment = about or ("One block %s."):format(name)
+  block.comment = comment or ("One block %s."):format(name)
   block.path = options.path or name .. "s.%d."
   block.first_site = net.repetition_count + 1
   net.parameters[#net.parameters + 1] = { kind = "block", name = name, block = block }

@@ -20,7 +20,7 @@ local M = {}
 M.METHODS = {
   stream = { owner = "network", { "name", "title" } },
   table = { owner = "network", { "name", "title" } },
-  block = { owner = "network", { "name", "scope" }, { "count", "times" }, { "about", "text" }, required = 2,
+  block = { owner = "network", { "name", "scope" }, { "count", "times" }, { "comment", "text" }, required = 2,
     options = { loops = "times" } },
   readout = { owner = "network", { "value", "value" }, { "which", "word" } },
   input = { owner = "block", { "value", "value" } },

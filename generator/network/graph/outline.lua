@@ -3,8 +3,8 @@
 --
 -- Input: a network (builder.lua), its buffers (buffers.lua). Output, M.derive: pure data, first the network, then
 -- blocks:
---   scope      { name, count, times, about, outside, operations }; count: repetitions with parameters of their own;
---              times: all repetitions, loops included; about: the block's comment, or false; outside: names of a
+--   scope      { name, count, times, comment, outside, operations }; count: repetitions with parameters of their own;
+--              times: all repetitions, loops included; comment: the block's comment, or false; outside: names of a
 --              block's input and of the values of the network that it reads
 --   operation  { kind, name, description, reads, from, rows, columns, parameters, kept, per_token, per_pair, per_label,
 --              per_distance, stream, keys }; reads: the names of its operands; from: for each operand, the number of
@@ -73,7 +73,7 @@ local function describe_scope(scope, counted, read)
     list[i] = describe_operation(op, counted, numbers, read)
     numbers[op.out] = tostring(i)
   end
-  return { name = scope.name, count = scope.count, times = scope.count * scope.loops, about = scope.comment,
+  return { name = scope.name, count = scope.count, times = scope.count * scope.loops, comment = scope.comment,
     outside = outside, operations = list }
 end
 

@@ -167,7 +167,7 @@ end
 -- The comment of a member. For a member of several weights, it states the columns of each.
 local function describe(p)
   if p.kind ~= "weight" or #p.tensors == 1 then
-    return p.comment or p.about
+    return p.comment
   end
   local parts = lists.map(p.tensors, function(name) return name:match("[%w_]+$") .. " " .. p.width.text end)
   return ("[%s][%s]"):format(p.rows.text, table.concat(parts, " | "))

@@ -21,8 +21,8 @@ M.CELLS = {
     return { { name = "dlater", form = "step", width = op.out.width, training = true } }
   end },
   lstm = { words = "LSTM", gates = 4, joined = true, stores = true, adds = true, buffers = function(op)
-    return { { name = "gates", form = "steps", width = op.sums, about = "in training, of one step in evaluation" },
-      { name = "cells", form = "steps", width = op.out.width, about = "in training, of one step in evaluation" },
+    return { { name = "gates", form = "steps", width = op.sums, comment = "in training, of one step in evaluation" },
+      { name = "cells", form = "steps", width = op.out.width, comment = "in training, of one step in evaluation" },
       { name = "dcells", form = "step", width = op.out.width, training = true } }
   end },
 }

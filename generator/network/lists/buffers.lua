@@ -11,7 +11,7 @@
 --              (cpu_rows.lua); "step": rows of one step of a recurrence, one for each sequence; "steps": in training as
 --              "rows", in evaluation as "step"
 --   training   the buffer exists only in training
---   about      text for the comment of its declaration, or nil
+--   comment    text for the comment of its declaration, or nil
 --   kept       the backward pass reads the buffer
 --   writer     its first writer: an operation of the forward list, or an entry of the backward list; nil for the input
 --              of a repetition
@@ -80,7 +80,7 @@ end
 -- the buffer, which replace the default ones; or nil.
 function M.make_rows(value, writer, fields)
   return lists.merge({ name = value.name, form = "rows", width = value.width, stream = value.stream, training = false,
-    about = value.about, kept = false, writer = writer }, fields or {})
+    comment = value.comment, kept = false, writer = writer }, fields or {})
 end
 
 -- Collects the buffers of one scope: kept buffers and buffers of the workspace, each in the order of their first
@@ -102,7 +102,7 @@ local function collect(scope, forward, backward, add_shared, evaluates_dropout)
     end
     if op.mask then
       masks[#masks + 1] = { name = op.mask, form = "mask", width = op.out.width, stream = op.out.stream,
-        training = not evaluates_dropout, about = "0 or -1", kept = true, writer = op }
+        training = not evaluates_dropout, comment = "0 or -1", kept = true, writer = op }
     end
     for _, value in ipairs(ops.list_results(op)) do
       if value ~= scope.last and not value.carried and op.kind ~= "classify" then
@@ -131,7 +131,7 @@ function M.derive(net, executed, evaluates_dropout)
   for _, block in ipairs(net.scopes) do
     local last = block.last
     add_shared(M.make_rows({ name = M.name_for_stream("output", last), width = last.width, stream = last.stream,
-      about = "of the last layer" }, block.result.op))
+      comment = "of the last layer" }, block.result.op))
   end
   for _, scope in ipairs(executed.order) do
     local forward, backward = executed[scope].forward, executed[scope].backward

@@ -2,7 +2,7 @@
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), which both targets execute, and its buffers
 -- (buffers.lua). Output, pure data: a list of scopes, the network first:
---   scope      { name, count, times, about, forward, backward }; count and times as in outline.lua
+--   scope      { name, count, times, comment, forward, backward }; count and times as in outline.lua
 --   operation  { kind, name, description, reads, shape, parameters, per_token, per_pair, stream, keys, buffers }
 -- Fields of an operation:
 --   name        the name of the result in generated code: a value, the buffer of a gradient, or a parameter whose
@@ -184,7 +184,7 @@ local function describe_scope(net, scope, executed, buffer_lists, names_by_write
     backward[i] = describe_backward(net, item)
     backward[i].buffers = names_by_writer[item] or {}
   end
-  return { name = scope.name, count = scope.count, times = scope.count * scope.loops, about = scope.comment,
+  return { name = scope.name, count = scope.count, times = scope.count * scope.loops, comment = scope.comment,
     forward = forward, backward = backward }
 end
 

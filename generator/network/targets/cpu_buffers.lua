@@ -30,7 +30,7 @@ function M.write_members(net, list)
       return { type = buffer.family.name .. "_saved", name = buffer.family.name }
     end
     return { type = TYPES[buffer.form], name = buffer.name, key = buffer.form .. tostring(buffer.training),
-      comment = write_shape(net, buffer) .. (buffer.about and " " .. buffer.about or "") }
+      comment = write_shape(net, buffer) .. (buffer.comment and " " .. buffer.comment or "") }
   end))
 end
 

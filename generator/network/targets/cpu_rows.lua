@@ -22,8 +22,8 @@ local VECTORS, SCRATCH = "token_vectors", "token_scratch"
 -- Adds the buffers for rows of the vocabulary to the workspace, if the network has such rows.
 function M.add_buffers(cpu)
   local vocabulary = cpu.vocabulary
-  local function add(name, width, about)
-    table.insert(cpu.buffers.workspace, buffers.make_rows({ name = name, width = width, about = about,
+  local function add(name, width, comment)
+    table.insert(cpu.buffers.workspace, buffers.make_rows({ name = name, width = width, comment = comment,
       stream = vocabulary.embed.stream }, vocabulary.embed, { form = "vocabulary" }))
   end
   if vocabulary then
@@ -39,7 +39,7 @@ local function name_labelled_buffer(cpu, value, reader)
   if not cpu.part_names[value] then
     cpu.part_names[value] = base_names.find_unused(value.name .. "_read", taken)
     table.insert(cpu.buffers.workspace, buffers.make_rows(value, reader, { name = cpu.part_names[value],
-      about = "rows of w->read" }))
+      comment = "rows of w->read" }))
   end
   return cpu.part_names[value]
 end

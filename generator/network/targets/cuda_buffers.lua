@@ -1,13 +1,13 @@
 -- The arrays that layers and thread blocks store in device code, as members of structs.
 --
--- Input: the state of cuda_network.lua (device). Output: lists of members { name, type, count, at_a_time, about,
+-- Input: the state of cuda_network.lua (device). Output: lists of members { name, type, count, at_a_time, comment,
 -- variables }:
 --   type        "reals", with which the compiler knows that the array lies in global memory, or "real *" for arrays
 --               that loops over pairs read: with "reals" these loops would need 10 to 20 registers more
 --   count       the number of elements for all sequences, as text with the streams' variables
 --   at_a_time   equal to count, except for numbers of pairs: the number of elements for the sequences that attention
 --               processes at a time
---   about       its comment
+--   comment     its comment in C
 --   variables   the variables of its stream (name_streams)
 
 local buffers = require("network.lists.buffers")
@@ -75,30 +75,30 @@ function M.name_most_rows(streams)
 end
 
 -- per_row: the number of elements of a row, as text, or false for one.
-local function make_member(variables, name, type, per_row, about)
+local function make_member(variables, name, type, per_row, comment)
   local count = per_row and variables.rows .. " * " .. per_row or variables.rows
-  return { name = name, type = type, count = count, at_a_time = count, about = about, variables = variables }
+  return { name = name, type = type, count = count, at_a_time = count, comment = comment, variables = variables }
 end
 
 -- A member with a row of channels for each token of a stream; width: false for one number for each token.
-local function make_rows(variables, name, type, width, about)
+local function make_rows(variables, name, type, width, comment)
   local shape = ("[%s]"):format(variables.rows) .. (width and ("[%s]"):format((width.text:gsub(" %* ", " "))) or "")
-  return make_member(variables, name, type, width and width.text or false, shape .. (about and " " .. about or ""))
+  return make_member(variables, name, type, width and width.text or false, shape .. (comment and " " .. comment or ""))
 end
 
 -- A member with numbers for each row and head of a family. variables: those of the rows' stream (queries or keys);
 -- number_count: how many numbers, as text, by default one.
-local function make_heads(variables, family, name, type, about, number_count)
+local function make_heads(variables, family, name, type, comment, number_count)
   local per_row = (number_count and number_count .. " * " or "") .. family.PREFIX .. "HEADS"
   return make_member(variables, family.prefix .. name, type, per_row,
-    (about:gsub("HEADS", family.PREFIX .. "HEADS", 1):gsub("LOGIT_SCALE", family.PREFIX .. "LOGIT_SCALE")))
+    (comment:gsub("HEADS", family.PREFIX .. "HEADS", 1):gsub("LOGIT_SCALE", family.PREFIX .. "LOGIT_SCALE")))
 end
 
 -- A member with a number for each query, key and head of a family; sides: the result of get_sides().
-local function make_pairs(sides, family, name, type, about)
+local function make_pairs(sides, family, name, type, comment)
   local per_key = ("%sHEADS * (size_t)%s"):format(family.PREFIX, sides.queries.T)
   local member = make_member(sides.keys, family.prefix .. name, type, per_key,
-    (about:gsub("HEADS", family.PREFIX .. "HEADS", 1)))
+    (comment:gsub("HEADS", family.PREFIX .. "HEADS", 1)))
   if family.attends.pairs then
     member.at_a_time = ("(size_t)%spair_sequences(sequences, %s) * (size_t)%s * %s"):format(family.prefix, sides.keys.T,
       sides.keys.T, per_key)
@@ -113,8 +113,8 @@ end
 
 -- Adds to a list the members that a layer stores for an attention family. sides: the result of get_sides().
 local function add_kept(sides, family, list)
-  local function add(variables, name, type, about)
-    list[#list + 1] = make_heads(variables, family, name, type, about)
+  local function add(variables, name, type, comment)
+    list[#list + 1] = make_heads(variables, family, name, type, comment)
   end
   local key_count = family.cross and "S" or "T"
   if family.relative.biases then
@@ -173,7 +173,7 @@ end
 -- A buffer (buffers.lua) as a member. pair_names: the names of the buffers that loops over pairs read or write.
 local function convert(device, buffer, pair_names)
   local width, type = buffer.form == "rows" and buffer.width, pair_names[buffer.name] and PLAIN_TYPE or GLOBAL_TYPE
-  return make_rows(device.variables[buffer.stream], buffer.name, type, width, buffer.about)
+  return make_rows(device.variables[buffer.stream], buffer.name, type, width, buffer.comment)
 end
 
 -- The members of a layer's state, its output last. Members of an attention lie together, with the attention's result
@@ -238,7 +238,7 @@ end
 
 function M.write_lines(members)
   return calls.write_members(lists.map(members, function(member)
-    return { type = member.type, name = member.name, key = member.type, comment = member.about }
+    return { type = member.type, name = member.name, key = member.type, comment = member.comment }
   end))
 end
 
