@@ -217,11 +217,11 @@ local function add_terms(terms, texts)
 end
 
 -- Sets fields of class.attention: terms, all terms of the attention; new_terms, the terms whose text no earlier class
--- has; part, the Python names of the functions and classes that its terms define. If an earlier term defined another
+-- has; names, the Python names of the functions and classes that its terms define. If an earlier term defined another
 -- function of the same name, the name begins with the class's name.
 local function name_parts(state, class)
   local attention = class.attention
-  attention.terms, attention.new_terms, attention.part = {}, {}, {}
+  attention.terms, attention.new_terms, attention.names = {}, {}, {}
   for _, row in ipairs(pages.list_parts()) do
     local key, texts = row.page, attention.pages[row.page] or {}
     for _, field in ipairs(row.fields) do
@@ -231,8 +231,8 @@ local function name_parts(state, class)
     add_terms(attention.new_terms, state.parts[key] and {} or texts)
     for _, name in ipairs(texts[1] and row.names or {}) do
       local prefixed_name = name:find("^%u") and class.name .. name or names_module.to_snake(class.name) .. "_" .. name
-      attention.part[name] = state.parts[key .. name] or state.parts[name] and prefixed_name or name
-      state.parts[key .. name], state.parts[name], state.parts[key] = attention.part[name], true, true
+      attention.names[name] = state.parts[key .. name] or state.parts[name] and prefixed_name or name
+      state.parts[key .. name], state.parts[name], state.parts[key] = attention.names[name], true, true
     end
   end
   add_terms(attention.terms, attention.dropout and { "dropped" } or {})

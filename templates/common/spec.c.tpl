@@ -80,8 +80,8 @@ enum { ${token_constants} };
 % end
 
 % local input, output = task.data and "input" or "input_length(n)", task.data and "output" or "output_length(n)"
-% local together = not streams[2] and readout == "outputs" -- one stream has the tokens of both
-% local length = (computation and computation.all .. " * " or "") .. input .. (together and " + " .. output or "")
+% local appends_outputs = not streams[2] and readout == "outputs" -- one stream has the tokens of both
+% local length = (computation and computation.all .. " * " or "") .. input .. (appends_outputs and " + " .. output or "")
 % local own_length = not task.data and length ~= input
 % if own_length then
 static int source_length(int n) { return ${length}; }

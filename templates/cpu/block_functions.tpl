@@ -1,15 +1,15 @@
 % local use = loops > 1 and "use" or "l"
-% local of_use = "w->step->mode == LH_MODE_TRAIN ? " .. use .. " : 0"
+% local state_index = "w->step->mode == LH_MODE_TRAIN ? " .. use .. " : 0"
 /* ${comment}
  * In evaluation output may be input. */
 % define("static void " .. name .. "_forward", "workspace *w", "int " .. use, "const real *input", "real *output")
     const int l = use % ${count}; % if loops > 1
     const ${parameters_type} *p = &w->parameters->${name}[l]; % if uses_parameters.forward
     const ${name}_panels *panels = &w->${panels_member}->${name}[l]; % if panels
-    ${name}_state *s = &w->${name}[${of_use}];
+    ${name}_state *s = &w->${name}[${state_index}];
     const bool train = w->step->mode == LH_MODE_TRAIN; % if depends_on_mode
-    const row_set *part = ${use} + 1 < ${uses} ? &w->all : &w->read; % if part.forward
-    const row_set *distinct = ${use} > 0 ? &w->all : &w->vocabulary; % if vocabulary.forward
+    const row_set *part = ${use} + 1 < ${uses} ? &w->all : &w->read; % if uses_part.forward
+    const row_set *distinct = ${use} > 0 ? &w->all : &w->vocabulary; % if uses_vocabulary.forward
     % include(op.template, op) % for _, op in ipairs(forward)
 }
 
@@ -19,7 +19,7 @@
     const ${parameters_type} *p = &w->parameters->${name}[l]; % if uses_parameters.backward
     const ${name}_panels *panels = &w->${panels_member}->${name}[l]; % if panels
     const ${name}_state *s = &w->${name}[${use}];
-    const row_set *part = ${use} + 1 < ${uses} ? &w->all : &w->read; % if part.backward
-    const row_set *distinct = ${use} > 0 ? &w->all : &w->vocabulary; % if vocabulary.backward
+    const row_set *part = ${use} + 1 < ${uses} ? &w->all : &w->read; % if uses_part.backward
+    const row_set *distinct = ${use} > 0 ? &w->all : &w->vocabulary; % if uses_vocabulary.backward
     % include(op.template, op) % for _, op in ipairs(backward)
 }

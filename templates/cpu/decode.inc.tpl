@@ -1,7 +1,7 @@
 % local decoding, has_two_streams = cpu.decoding, streams[2] ~= nil
 % local stream = streams[decoding.stream + 1]
 % local lengths = has_two_streams and "w->" .. stream.name .. "." or "w->"
-% local of_source = has_two_streams and ", and of the " .. streams[1].name or ""
+% local source_words = has_two_streams and ", and of the " .. streams[1].name or ""
 % local weight, bias = cpu.tied and "w->" .. panels_member .. "->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/decode.inc.tpl", lines = comments.decode })
 
@@ -10,7 +10,7 @@
 
 % for _, block in ipairs(decoding.blocks) do
 % if block.cached then
-/* Values that one ${block.name} caches, of the tokens processed so far${of_source}. */
+/* Values that one ${block.name} caches, of the tokens processed so far${source_words}. */
 typedef struct ${block.name}_cache {
 % for _, cache in ipairs(block.caches) do
     real *${cache.name}; /* [sequences][${cache.stream_prefix}length][${cache.width}] queries, keys and values */ % if cache.is_self_attention

@@ -1,7 +1,7 @@
-% local of_layers = cpu.most_dropouts > 1 and cpu.most_dropouts .. " * layer + " .. place or "layer"
+% local number = cpu.most_dropouts > 1 and cpu.most_dropouts .. " * layer + " .. place or "layer"
 % if eval_dropout then
 uint32_t site = step->mode == LH_MODE_TRAIN ? lh_site(LH_DOMAIN_DROPOUT, layer, ${place})
-        : lh_site(LH_DOMAIN_EVAL_DROPOUT, step->draw.example, ${of_layers});
+        : lh_site(LH_DOMAIN_EVAL_DROPOUT, step->draw.example, ${number});
 % else
 uint32_t site = lh_site(LH_DOMAIN_DROPOUT, layer, ${place});
 % end

@@ -2,7 +2,7 @@
 % include("parts/banner.tpl", { template = "cpu/layers.inc.tpl", lines = comments.layers })
 % if cpu.masks then
 
-% if cpu.part then
+% if cpu.unused_rows then
 /* Draws masks of `width` channels, of dropout number `place` of a layer, for the tokens in `part` of every sequence of
  * the block. A token's mask does not depend on the part. */
 static void draw_masks(const workspace *w, const row_set *part, uint32_t layer, uint32_t place, uint16_t drop_below,

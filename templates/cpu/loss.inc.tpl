@@ -1,9 +1,9 @@
 % local length = "w->" .. cpu.labelled_prefix .. "length"
-% local places = readout == "probe" or cpu.part
-% local row = places and "find_labelled_row(w, s, i)" or by_step and "((w->length - labels + i) * w->sequences + s)" or ("(s * %s + %s - labels + i)"):format(length, length)
-% local by_sequence = train.weighs and task.counted
-% local factor = by_sequence and "weight" or "(real)block->loss_scale"
-% local tokens = cpu.part and "tokens of w->read" or "tokens"
+% local finds_rows = readout == "probe" or cpu.unused_rows
+% local row = finds_rows and "find_labelled_row(w, s, i)" or by_step and "((w->length - labels + i) * w->sequences + s)" or ("(s * %s + %s - labels + i)"):format(length, length)
+% local weighs_sequences = train.weighs and task.counted
+% local factor = weighs_sequences and "weight" or "(real)block->loss_scale"
+% local tokens = cpu.unused_rows and "tokens of w->read" or "tokens"
 % local weight, bias = cpu.tied and "w->" .. panels_member .. "->output" or "p->output", cpu.tied and "NULL" or "p->output_bias"
 % include("parts/banner.tpl", { template = "cpu/loss.inc.tpl", lines = comments.loss })
 
@@ -33,7 +33,7 @@ static void add_sequence(const answer *a, int labels, lh_sums *sums) {
     sums->exact += a->correct == a->counted;
 }
 
-% if by_sequence then
+% if weighs_sequences then
 /* The factor of each label's gradient in sequence s; all labels of a sequence that count have the weight of one sequence together. */
 static real weigh_labels(const lh_cpu_block *block, int labels, int s) {
     int counted = 0;
@@ -42,13 +42,13 @@ static real weigh_labels(const lh_cpu_block *block, int labels, int s) {
 }
 
 % end
-% if places then
+% if finds_rows then
 /* The row of x [${tokens}] from which label i of sequence s is predicted. */
 INLINE int find_labelled_row(const workspace *w, int s, int i) {
-% if cpu.part and readout == "probe" then
+% if cpu.unused_rows and readout == "probe" then
     const int labels = w->step->shape.labels, count = w->read.count;
     return s * count + (count < w->all.count ? i : w->block->place[s * labels + i]);
-% elseif cpu.part then
+% elseif cpu.unused_rows then
     const int count = w->read.count; /* the last tokens have the labels */
     return s * count + count - w->step->shape.labels + i;
 % else
@@ -65,10 +65,10 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
     const lh_cpu_block *block = w->block;
     const parameters *p = w->parameters;
     int labels = w->step->shape.labels;
-    memset(dx, 0, (size_t)w->${cpu.part and "read." or cpu.labelled_prefix}tokens * WIDTH * sizeof(real));
+    memset(dx, 0, (size_t)w->${cpu.unused_rows and "read." or cpu.labelled_prefix}tokens * WIDTH * sizeof(real));
     for (int s = 0; s < w->sequences; s++) {
         answer a = {0, 0};
-        const real weight = weigh_labels(block, labels, s); % if by_sequence
+        const real weight = weigh_labels(block, labels, s); % if weighs_sequences
         for (int i = 0; i < labels; i++) {
             int label = block->labels[s * labels + i];
             if (!block->mask[s * labels + i]) continue; % if task.counted
@@ -94,7 +94,7 @@ static void loss_and_gradient(const workspace *w, const real *x, real *dx, param
 /* Computes the logits [CLASS_COLUMNS] of label i of sequence s, from x [${tokens}][WIDTH]. */
 INLINE void compute_label_logits(const workspace *w, const real *x, int s, int i, real *logits) {
     const parameters *p = w->parameters; % if not cpu.tied
-    int labels = w->step->shape.labels; % if not places
+    int labels = w->step->shape.labels; % if not finds_rows
     class_logits(WIDTH, CLASS_COLUMNS, x + (size_t)${row} * WIDTH, ${weight}, ${bias}, logits);
 }
 

@@ -1,16 +1,16 @@
-% local part, vocabulary = cpu.part, cpu.vocabulary
+% local unused_rows, vocabulary = cpu.unused_rows, cpu.vocabulary
 /* The number of floating-point operations that are skipped; the backward pass counts as two forward passes. Skipped
  * operations are those of
  * - pairs that masks hide from all queries of a group of LANES queries % if flops.masked[1]
- * - unused rows of the last layer % if part
+ * - unused rows of the last layer % if unused_rows
  * - tokens in the first layer, where a block of sequences has one row per symbol % if vocabulary
  */
 static double skipped_flops(const lh_shape *shape, lh_mode mode) {
-% if part then
+% if unused_rows then
     const int T = shape->length[0], unused = T - shape->labels;
     const int skipped_queries = unused / LANES * LANES; /* queries of groups without any used query */
-    double forward = ${part.per_token} * unused;
-    forward += ${part.per_pair} * T * skipped_queries;
+    double forward = ${unused_rows.per_token} * unused;
+    forward += ${unused_rows.per_pair} * T * skipped_queries;
 % else
     double forward = 0;
 % end
@@ -28,18 +28,18 @@ static double skipped_flops(const lh_shape *shape, lh_mode mode) {
 % end
 % -- Pairs that are skipped with their query and also hidden by a mask are counted once. A probe token counts
 % -- as the last token.
-% local of_last = part and part.pairs[name] or false
-% local of_head = of_last and of_last / family.heads
+% local unused_pair_cost = unused_rows and unused_rows.pairs[name] or false
+% local cost_per_head = unused_pair_cost and unused_pair_cost / family.heads
 % if by_head then
     for (int h = 0; h < ${PREFIX}HEADS; h++) {
         const ${name}_head ${name} = {${sizes}, .h = h};
         forward += ${f64(entry.per_head)} * ${name}_skipped_pairs(&${name}, ${name}.T);
-        forward -= ${f64(of_head)} * ${name}_skipped_pairs(&${name}, skipped_queries); % if of_last
+        forward -= ${f64(cost_per_head)} * ${name}_skipped_pairs(&${name}, skipped_queries); % if unused_pair_cost
     }
 % else
     const ${name}_head ${name} = {${sizes}};
     forward += ${f64(entry.count)} * ${name}_skipped_pairs(&${name}, ${name}.T);
-    forward -= ${f64(of_last)} * ${name}_skipped_pairs(&${name}, skipped_queries); % if of_last
+    forward -= ${f64(unused_pair_cost)} * ${name}_skipped_pairs(&${name}, skipped_queries); % if unused_pair_cost
 % end
 % end
     return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);

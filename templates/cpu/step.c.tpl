@@ -1,5 +1,5 @@
 % local real = precision == "float64" and f64 or f32
-% local skips = flops.masked[1] or cpu.part or cpu.vocabulary
+% local skips = flops.masked[1] or cpu.unused_rows or cpu.vocabulary
 % include("parts/banner.tpl", { template = "cpu/step.c.tpl", lines = comments.step })
 #include "config.h"
 #include "tuned.h"
@@ -33,7 +33,7 @@ enum { VOCABULARY = ${symbols} }; /* number of symbols; before the first attenti
 % paragraph("cpu/shard_sums.tpl") % if any_sums
 % include("cpu/workspace.tpl")
 
-% paragraph("cpu/part_functions.tpl") % if cpu.part
+% paragraph("cpu/part_functions.tpl") % if cpu.unused_rows
 % paragraph("cpu/vocabulary.tpl") % if cpu.vocabulary
 #include "attention_${family.name}.inc" % for _, family in ipairs(attentions)
 #include "layers.inc"

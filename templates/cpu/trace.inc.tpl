@@ -34,6 +34,6 @@ static void trace_block(const lh_cpu_step *step, const lh_cpu_block *block, void
     const bool train = step->mode == LH_MODE_TRAIN; % if cpu.pass.depends_on_mode
     workspace w;
     start_block(&w, step, block, memory, LH_MODE_EVALUATE);
-    w.read = w.all; /* all queries and outputs are traced */ % if cpu.part
+    w.read = w.all; /* all queries and outputs are traced */ % if cpu.unused_rows
     % include(op.template, op) % for _, op in ipairs(cpu.pass.trace)
 }

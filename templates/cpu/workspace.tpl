@@ -1,8 +1,8 @@
-% local drawn = {}
+% local sampled_streams = {}
 % for _, stream in ipairs(streams) do
-% drawn[#drawn + 1] = stream.by_sequence and stream or nil
+% sampled_streams[#sampled_streams + 1] = stream.by_sequence and stream or nil
 % end
-% paragraph("cpu/workspace_types.tpl", { drawn = drawn[1] ~= nil })
+% paragraph("cpu/workspace_types.tpl", { samples_positions = sampled_streams[1] ~= nil })
 % if cpu.vocabulary then
 /* Returns the bytes of one channel of all tokens, or of all symbols if there are more symbols than tokens. */
 static size_t count_row_bytes(const workspace *w) {
@@ -23,7 +23,7 @@ static size_t count_row_bytes(const workspace *w) {
 
 % end
 % local decoded = cpu.decoding and streams[cpu.decoding.stream + 1]
-% local of_decoded = decoded and streams[2] and " of the " .. decoded.name or ""
+% local decoded_words = decoded and streams[2] and " of the " .. decoded.name or ""
 % if streams[2] then
 /* Returns the size of a stream of `sequences` sequences. */
 static stream_size make_stream_size(int sequences, int length) {
@@ -41,7 +41,7 @@ static stream_size make_stream_size(int sequences, int length) {
     ${name}->to = to;
     ${name}->tokens = ${streams[2] and "sequences" or "w->sequences"} * (to - from);
     ${name}->rows = round_up(${name}->tokens, TILE_ROWS);
-    w->all = (row_set){to - from, w->tokens, w->rows}; % if cpu.part
+    w->all = (row_set){to - from, w->tokens, w->rows}; % if cpu.unused_rows
     w->all = (row_set){w->tokens, w->rows}; % elseif cpu.vocabulary
 }
 
@@ -52,7 +52,7 @@ INLINE int find_token(const ${streams[2] and "stream_size *s" or "workspace *w"}
 }
 
 /* Lays out a block's workspace in memory and returns the bytes used. most: greatest number of tokens of each
- * sequence${of_decoded} that are processed at a time. */
+ * sequence${decoded_words} that are processed at a time. */
 static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, int most, lh_mode mode) {
 % else
 /* Lays out a block's workspace in memory and returns the bytes used. */
@@ -72,10 +72,10 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
     w->tokens = w->sequences * w->length;
     w->rows = round_up(w->tokens + TILE_ROWS - 1, TILE_ROWS); % if by_step
     w->rows = round_up(w->tokens, TILE_ROWS); % else
-    w->all = (row_set){w->length, w->tokens, w->rows}; % if cpu.part
+    w->all = (row_set){w->length, w->tokens, w->rows}; % if cpu.unused_rows
     w->all = (row_set){w->tokens, w->rows}; % elseif cpu.vocabulary
 % end
-% if cpu.part then
+% if cpu.unused_rows then
     const int labels = shape->labels, labelled = w->sequences * labels;
     w->read = (row_set){labels, labelled, round_up(labelled, TILE_ROWS)};
 % end
@@ -97,11 +97,11 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % local lengths = "w->" .. family.queries.stream_prefix .. "length" .. (family.cross and ", w->" .. family.keys.stream_prefix .. "length" or "")
     lay_out_${family.name}_scratch(&w->${family.name}, memory, &used, ${lengths}, mode == LH_MODE_TRAIN);
 % end
-% for _, stream in ipairs(drawn) do
+% for _, stream in ipairs(sampled_streams) do
 % local prefix_of_stream = streams[2] and stream.name .. "." or ""
     w->${prefix_of_stream}position = reserve(memory, &used, (size_t)(w->sequences * w->${prefix_of_stream}length) * sizeof(int32_t));
 % end
-    w->position_scratch = reserve(memory, &used, ${sequence_scratch.name} * sizeof(int32_t)); % if drawn[1]
+    w->position_scratch = reserve(memory, &used, ${sequence_scratch.name} * sizeof(int32_t)); % if sampled_streams[1]
     if (mode != LH_MODE_TRAIN) return used;
     % include("cpu/buffer.tpl", request) % for _, request in ipairs(cpu.requests.training)
 % for _, block in ipairs(cpu.states) do

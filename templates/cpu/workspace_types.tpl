@@ -10,11 +10,11 @@ typedef struct ${block.name}_state {
 typedef struct stream_size {
     int length, tokens, rows;
     int from, to; /* computed tokens of each sequence: all, except in decoding */ % if cpu.decoding
-    int32_t *position; /* [tokens] sampled positions of every sequence */ % if drawn
+    int32_t *position; /* [tokens] sampled positions of every sequence */ % if samples_positions
 } stream_size;
 
 % end
-% if cpu.part then
+% if cpu.unused_rows then
 /* A part of the tokens of each sequence, whose rows lie one sequence after another. */
 typedef struct row_set {
     int count; /* tokens of each sequence */
@@ -46,7 +46,7 @@ typedef struct workspace {
 % else
     int length, sequences, tokens, rows; /* rows: tokens rounded up to whole tiles */
 % end
-% if cpu.part then
+% if cpu.unused_rows then
     row_set all, read; /* all: all tokens; read: labelled tokens, whose results are used after the last attention */
 % elseif cpu.vocabulary then
     row_set all; /* all tokens */
@@ -58,7 +58,7 @@ typedef struct workspace {
     ${block.name}_state ${block.name}[${block.most_uses}]; % for _, block in ipairs(cpu.states)
     ${line} % for _, line in ipairs(cpu.members)
     ${family.name}_scratch ${family.name}; % for _, family in ipairs(attentions)
-    int32_t *position; /* sampled positions, [tokens] of all sequences */ % if drawn and not streams[2]
-    int32_t *position_scratch; /* scratch memory of sampling, [MAX_POSITION] */ % if drawn
+    int32_t *position; /* sampled positions, [tokens] of all sequences */ % if samples_positions and not streams[2]
+    int32_t *position_scratch; /* scratch memory of sampling, [MAX_POSITION] */ % if samples_positions
     shard_sums sums; % if any_sums
 } workspace;

@@ -141,17 +141,17 @@ enum { OPERANDS_PAD = 128 /* reals behind the last operand, which tiles at its e
 
 /* Operands of products that a shard stores for the gradients of the products' weights. */
 typedef struct operands {
-% for _, one in ipairs(device.operands.list) do
-    reals ${one.name}_x, ${one.name}_dy; /* [${one.uses}][${one.rows}][${one.inner}], in blocks of two rows (store_pair); dy: [${one.columns}] per row */
+% for _, product in ipairs(device.operands.list) do
+    reals ${product.name}_x, ${product.name}_dy; /* [${product.uses}][${product.rows}][${product.inner}], in blocks of two rows (store_pair); dy: [${product.columns}] per row */
 % end
 } operands;
 
 /* Lays out the operands in memory, with one layout for all shards; returns the bytes used. sequences: the number in the largest shard. */
 INLINE size_t lay_out_operands(operands *o, char *memory, int sequences, ${device.lengths} T) {
     size_t used = 0, ${device.operands.row_declarations.all};
-% for _, one in ipairs(device.operands.list) do
-    o->${one.name}_x = reserve_reals(memory, &used, ${one.uses} * ((${one.rows} + 1) / 2 * 2) * ${one.inner});
-    o->${one.name}_dy = reserve_reals(memory, &used, ${one.uses} * ((${one.rows} + 1) / 2 * 2) * ${one.columns});
+% for _, product in ipairs(device.operands.list) do
+    o->${product.name}_x = reserve_reals(memory, &used, ${product.uses} * ((${product.rows} + 1) / 2 * 2) * ${product.inner});
+    o->${product.name}_dy = reserve_reals(memory, &used, ${product.uses} * ((${product.rows} + 1) / 2 * 2) * ${product.columns});
 % end
     reserve_reals(memory, &used, OPERANDS_PAD);
     return used;

@@ -1,6 +1,6 @@
 % local weight = device.tied and "v->p->" .. device.tied .. " + (OUTPUT_TOKEN + c) * WIDTH" or "v->p->output + c"
 % local bias = device.tied and "0" or "v->p->output_bias[c]"
-% local of_weight = device.tied and "k + i" or "(k + i) * CLASS_COLUMNS"
+% local weight_index = device.tied and "k + i" or "(k + i) * CLASS_COLUMNS"
 % if decodes then
 /* Computes the logits of the tokens in rows of x into the workspace, with one thread per token and class. */
 % else
@@ -17,7 +17,7 @@ INLINE void make_logits${decodes and "_one" or ""}(const real *x, int count) {
         for (int k = 0; k < WIDTH; k += 4) {
             const quad part = *(const quad *)(row + k);
 #pragma unroll
-            for (int i = 0; i < 4; i++) logit += part.v[i] * weight[${of_weight}];
+            for (int i = 0; i < 4; i++) logit += part.v[i] * weight[${weight_index}];
         }
         block()->work.logits[n * CLASS_COLUMNS + c] = logit;
     }

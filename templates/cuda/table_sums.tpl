@@ -1,18 +1,18 @@
 /* A shard's gradients of the tables of a step; end_tables converts their sums to gradients of parameters. */
 typedef struct table_sums {
-% for _, one in ipairs(device.place_sums) do
-% if one.block then
-    reals ${one.member}; /* [${one.count}][T][WIDTH] gradients of the vectors that are added before each ${one.block} */
+% for _, place_sum in ipairs(device.place_sums) do
+% if place_sum.block then
+    reals ${place_sum.member}; /* [${place_sum.count}][T][WIDTH] gradients of the vectors that are added before each ${place_sum.block} */
 % else
-    reals ${one.member}; /* [T][WIDTH] gradients of the vectors that are added to the tokens */
+    reals ${place_sum.member}; /* [T][WIDTH] gradients of the vectors that are added to the tokens */
 % end
 % end
     % slot("table_sums", family.on_device) % for _, family in ipairs(attentions)
 } table_sums;
 
 INLINE void lay_out_sums(table_sums *sums, char *memory, size_t *used, ${device.lengths} T) {
-% for _, one in ipairs(device.place_sums) do
-    sums->${one.member} = reserve_reals(memory, used, ${one.times}(size_t)${one.T} * WIDTH);
+% for _, place_sum in ipairs(device.place_sums) do
+    sums->${place_sum.member} = reserve_reals(memory, used, ${place_sum.times}(size_t)${place_sum.T} * WIDTH);
 % end
     % slot("lay_out_sums", family.on_device) % for _, family in ipairs(attentions)
 }

@@ -22,11 +22,11 @@ INLINE void add_up_products(void) {
     __syncthreads();
     if (threadIdx.x == 0) find_operands(b, b->replica.partials);
     __syncthreads();
-% for _, one in ipairs(device.operands.list) do
-% local indent = one.count and "    " or ""
-    for (int l = 0; l < ${one.count}; l++) { % if one.count
-    ${indent}tile = add_up_tiles({${one.inner}, ${one.columns}, ${one.loops}, shards, sequences / shards * b->view.${one.T}, sequences % shards, b->view.${one.T}, ${one.between}, b->train.partial_stride, b->held.${one.name}_x + ${one.before} * ${one.inner}, b->held.${one.name}_dy + ${one.before} * ${one.columns}, ${one.dweight}, ${one.dbias}}, tile);
-    } % if one.count
+% for _, product in ipairs(device.operands.list) do
+% local indent = product.count and "    " or ""
+    for (int l = 0; l < ${product.count}; l++) { % if product.count
+    ${indent}tile = add_up_tiles({${product.inner}, ${product.columns}, ${product.loops}, shards, sequences / shards * b->view.${product.T}, sequences % shards, b->view.${product.T}, ${product.use_rows}, b->train.partial_stride, b->held.${product.name}_x + ${product.first_row} * ${product.inner}, b->held.${product.name}_dy + ${product.first_row} * ${product.columns}, ${product.dweight}, ${product.dbias}}, tile);
+    } % if product.count
 % end
 }
 

@@ -199,7 +199,7 @@ def read(path):
     return out
 
 
-IN_NORMS = {"weight": "scale", "bias": "offset"}  # names in a checkpoint % if norms
+IN_NORMS = {"weight": "scale", "bias": "offset"}  # names of parameters of norms in a checkpoint % if norms
 % if #renamed > 0 then
 IN_FILE = {  # names in a checkpoint, for attributes whose names Python reserves
     "${name.name}": "${name.word}", % for _, name in ipairs(renamed)

@@ -111,14 +111,14 @@ end
 -- In the last layer, a row that no label reads needs no output of attention, no feed-forward layer, no pairs.
 function TestCosts.test_unused_rows_of_the_last_layer_need_no_flops()
   local function check(sets, per_token, per_pair)
-    local part = make_plan(sets, make_task(2, 3)).cpu.part
+    local part = make_plan(sets, make_task(2, 3)).cpu.unused_rows
     lu.assertEquals({ compute(part.per_token), compute(part.per_pair), part.pairs.self },
       { per_token, per_pair, per_pair })
   end
   check({}, 2 * (64 * 64 + 2 * 64 * 256), 4 * 64)
   check({ ["encoding.relative.kind"] = "shaw" }, 2 * (64 * 64 + 2 * 64 * 256), 6 * 64)
   check({ ["model.activation"] = "swiglu" }, 2 * (64 * 64 + 3 * 64 * 256), 4 * 64)
-  lu.assertFalse(make_plan({ ["model.kind"] = "encoder_decoder" }, make_task(2, 3)).cpu.part)
+  lu.assertFalse(make_plan({ ["model.kind"] = "encoder_decoder" }, make_task(2, 3)).cpu.unused_rows)
 end
 
 -- In the first layer, products before attention are computed once per symbol, if nothing is added to the symbols'

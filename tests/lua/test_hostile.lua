@@ -225,7 +225,7 @@ function TestHostile.test_a_checkpoint_that_is_exported()
   for _, text in ipairs(hostile.TEXTS) do
     local run = { info = { seed = 1, learning_rate = 0.1 }, metadata = { step = text } }
     local facts = assert(pytorch.derive_facts(spec, run, reports.project:build_network(spec)))
-    lu.assertNil(facts.about[1]:find('["\\\n]'))
+    lu.assertNil(facts.comments[1]:find('["\\\n]'))
   end
 end
 

@@ -180,7 +180,7 @@ end
 function M.plan(build, lowered, score)
   build = setmetatable({ target = cuda, gathered = {}, parts = {}, work = {}, names = {}, uniform_work = {} },
     { __index = build })
-  local out = { of_layer = score.per_layer and " of layer l" or "" }
+  local out = { layer_words = score.per_layer and " of layer l" or "" }
   describe_pair(out, build, lowered.score)
   out.stages, out.filling = make_filling(build, score.tables)
   out.stage_count = #out.stages

@@ -46,12 +46,13 @@ local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { 
 -- whose size is the number of queries, -2 or -1.
 local function describe_score(formula, crosses, memory)
   local score = torch.format(formula.root, crosses)
-  score.arguments, score.pass, score.constants, score.own, score.shared, score.values = "", "", {}, {}, {}, {}
+  score.arguments, score.passed_arguments, score.constants = "", "", {}
+  score.own, score.shared, score.values = {}, {}, {}
   for _, argument in ipairs(ARGUMENTS) do
     if score.uses[argument[1]] then
       local of_pair = argument[1] == "distance" or argument[1] == "shared"
       score.arguments = score.arguments .. ", " .. argument[1]
-      score.pass = score.pass .. ", " .. (of_pair and memory or "") .. argument[2]
+      score.passed_arguments = score.passed_arguments .. ", " .. (of_pair and memory or "") .. argument[2]
     end
   end
   for _, name in ipairs({ "index", "memory_index", "length", "key_length", "head", "distance", "positions", "layer",

@@ -13,8 +13,8 @@
 --                          repetitions, else false
 --     panels               whether the block has panels of weights
 --     gradient             the name of the buffer of the stream's gradient
---     part, vocabulary, uses_parameters    { forward, backward }: whether the function for the list has the argument
---                          `part` (the last repetition omits unused rows), the argument `distinct` (the first
+--     uses_part, uses_vocabulary, uses_parameters    { forward, backward }: whether the function for the list has the
+--                          argument `part` (the last repetition omits unused rows), the argument `distinct` (the first
 --                          repetition computes rows of symbols), and parameters
 --     members, requests, kept   the buffers of its state as lines of a struct, as records of lay_out, and as data
 --   pass        the lists for one block of sequences: { train, evaluate, backward, trace }, trace: evaluation that
@@ -22,7 +22,7 @@
 --   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, x, y }
 --   gradients   the functions that compute gradients of weights: { name, inner, columns, bias }
 --   rows        the functions over rows (norms, sums, activations), each compiled once: { template, name, width, ... }
---   part        if unused rows are omitted (labelled_rows.lua), the operations that one such row saves: { per_token,
+--   unused_rows if unused rows are omitted (labelled_rows.lua), the operations that one such row saves: { per_token,
 --               per_pair: as text; pairs: by family }, else false
 --   vocabulary  if rows of symbols replace rows of tokens (vocabulary_rows.lua), the operations that one row saves:
 --               { per_token: as text }, else false
@@ -103,7 +103,7 @@ local function make_block(cpu, block, panels)
   end
   return lists.merge(make_state(cpu, block), {
     comment = block.comment, parameters_type = block.parameters_type,
-    part = find_readers("part"), vocabulary = find_readers("distinct"), uses_parameters = find_readers("p"),
+    uses_part = find_readers("part"), uses_vocabulary = find_readers("distinct"), uses_parameters = find_readers("p"),
     count = block.count_name, layers = block.count, loops = block.loops,
     own_input = not first.carried and read[block.entry] and first.name or false,
     panels = #panels > 0, depends_on_mode = forward_names.train or false,
@@ -216,7 +216,7 @@ function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream
   pass.reads_parameters, pass.depends_on_mode = read.p or false, read.train or false
   return { blocks = blocks, states = states, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = cpu_buffers.write_members(net, cpu.buffers.workspace),
-    part = part and { per_token = write_sum(part.token_texts), per_pair = write_sum(part.pair_texts),
+    unused_rows = part and { per_token = write_sum(part.token_texts), per_pair = write_sum(part.pair_texts),
       pairs = part.pairs } or false,
     vocabulary = vocabulary and { per_token = write_sum(vocabulary.token_texts) } or false,
     requests = cpu_buffers.list_requests(net, cpu.buffers.workspace, "w->", "&used"),

@@ -166,8 +166,8 @@ function M.sum_by_team(device, op)
   local to, bias = is_outside and "g->" or ("g->%s[l]."):format(scope.name), device.adds_bias(op)
   table.insert(device.operands, { name = name_product(device, op), variables = variables, rows = variables.rows,
     T = variables.T, uses = scope.uses, count = not is_outside and scope.count_name, loops = scope.loops,
-    before = before,
-    between = scope.loops > 1 and ("(int)count_rows_before(%s, b->view.%s)"):format(scope.count_name, variables.T)
+    first_row = before,
+    use_rows = scope.loops > 1 and ("(int)count_rows_before(%s, b->view.%s)"):format(scope.count_name, variables.T)
       or "0", scope = scope, weight = op.weight, bias = bias and op.weight .. "_bias" or false,
     dweight = to .. op.weight,
     dbias = bias and to .. op.weight .. "_bias" or "NULL", inner = op.x.width.text, columns = op.out.width.text })

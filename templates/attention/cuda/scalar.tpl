@@ -5,7 +5,7 @@ enum { ${PREFIX}SCORE_STAGES = ${scalar.cuda.stage_count} };
 
 % end
 % local stage_text = scalar.cuda.stages[2] and " in one stage, which reads the tables of earlier stages" or ""
-/* Fills entries first, first + stride, ... of each table${scalar.cuda.of_layer}${stage_text}. */
+/* Fills entries first, first + stride, ... of each table${scalar.cuda.layer_words}${stage_text}. */
 INLINE void ${prefix}make_score(int stage, const step_view *v, int l, const ${prefix}score_tables *s, int first,
         int stride) {
     % include("attention/cuda/scalar_names.tpl", { uses = scalar.cuda.filling.uses })

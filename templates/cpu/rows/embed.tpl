@@ -9,16 +9,16 @@
 % input_place = "(" .. index .. " - " .. input_draw.PREFIX .. "FIRST_POSITION)"
 % end
 % local token_place, input_place = input_place:gsub("#", token_index), input_place:gsub("#", "m")
-% local drawn, draw = false, false
+% local positions_text, draw_routine = false, false
 % if by_sequence and input_draw.by_token then
-% drawn = ("w->block->positions[%d]"):format(stream)
+% positions_text = ("w->block->positions[%d]"):format(stream)
 % elseif by_sequence then
-% drawn = "w->" .. stream_prefix .. "position"
+% positions_text = "w->" .. stream_prefix .. "position"
 % elseif input_draw then
-% drawn = input_draw.is_separate and ("w->shared->input_position[%d]"):format(stream) or ("w->shared->%sposition[0]"):format(prefix)
+% positions_text = input_draw.is_separate and ("w->shared->input_position[%d]"):format(stream) or ("w->shared->%sposition[0]"):format(prefix)
 % end
 % if streams[stream + 1].by_sequence then
-% draw = streams[2] and ("draw_%s_positions"):format(streams[stream + 1].name) or "draw_positions"
+% draw_routine = streams[2] and ("draw_%s_positions"):format(streams[stream + 1].name) or "draw_positions"
 % end
 % local trains = additive.kind == "learned" and not additive.frozen
 % local embed_adds = ({ none = "", sinusoid = " + sinusoid of the position",
@@ -29,9 +29,9 @@
 static void ${routine}(const workspace *w, real *x) {
     const parameters *p = w->parameters;
     const position_row *table = w->step->tables; % if additive.kind == "sinusoid"
-    const int32_t *position = ${drawn}; % if drawn
-    if (w->${stream_prefix}from == 0) ${draw}(w); % if draw and decodes
-    ${draw}(w); % elseif draw
+    const int32_t *position = ${positions_text}; % if positions_text
+    if (w->${stream_prefix}from == 0) ${draw_routine}(w); % if draw_routine and decodes
+    ${draw_routine}(w); % elseif draw_routine
     for (int m = 0; m < ${tokens}; m++) {
         const int token_index = find_token(${token_counts}, m); % if decodes
         const int token = w->block->tokens[${stream}][${token_index}]; % if linear
@@ -59,7 +59,7 @@ static void ${routine}(const workspace *w, real *x) {
     }
     if (w->step->mode != LH_MODE_TRAIN) return; % if drops and not eval_dropout
 % if drops then
-    % call("draw_masks", "w", cpu.part and "&w->all", "0", dropout_number, drops .. "_DROP_BELOW", streams[2] and "w->" .. stream_prefix .. "length" or false, "WIDTH", "w->" .. mask)
+    % call("draw_masks", "w", cpu.unused_rows and "&w->all", "0", dropout_number, drops .. "_DROP_BELOW", streams[2] and "w->" .. stream_prefix .. "length" or false, "WIDTH", "w->" .. mask)
     dropout_apply(${tokens} * WIDTH, w->${mask}, ${drops}_KEEP_SCALE, x);
 % end
 }
@@ -71,7 +71,7 @@ static void ${routine}(const workspace *w, real *x) {
 /* Adds to the gradients of the embedding in g. gradient: the gradient of x, which this function may change. */
 static void ${routine}_backward(const workspace *w, real *gradient, parameters *g) {
     dropout_apply(${tokens} * WIDTH, w->${mask}, ${drops}_KEEP_SCALE, gradient); % if drops
-    const int32_t *position = ${drawn}; % if trains and drawn
+    const int32_t *position = ${positions_text}; % if trains and positions_text
     for (int m = 0; m < ${tokens}; m++) {
         const real *d = gradient + m * WIDTH;
         const int input = w->block->tokens[${stream}][m] - BLANKS; % if linear and task.blanks > 0

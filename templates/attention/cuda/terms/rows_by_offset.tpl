@@ -11,9 +11,9 @@ INLINE int ${prefix}row_count(const step_view *v, int l) { return ${attends.dist
 /* The number of vectors of distances for T queries and S keys: one for every query - key, from -(S - 1) on. */
 INLINE int ${prefix}distance_count(int T, int S) { return T + S - 1; }
 % section("distance_of_row")
-% local distance, drawn = "v->" .. attends.S .. " - 1 - x", positions.distance.draws
-% distance = drawn and invoke(prefix .. "drawn_distance", invoke(prefix .. "find_distances", "v", "set"), distance) or distance
-/* The signed distance of pairs whose query - key is x - (${attends.keys} - 1)${drawn and ", in the draw of a set" or ""}. */
+% local distance, draws_distances = "v->" .. attends.S .. " - 1 - x", positions.distance.draws
+% distance = draws_distances and invoke(prefix .. "drawn_distance", invoke(prefix .. "find_distances", "v", "set"), distance) or distance
+/* The signed distance of pairs whose query - key is x - (${attends.keys} - 1)${draws_distances and ", in the draw of a set" or ""}. */
 INLINE int ${prefix}relative_distance(const step_view *v, int set, int x) { return ${distance}; }
 
 ${prefix}table_row(${attends.distance_of_row}(v, ${rows.set_of_layer}, x)) % section("table_row")

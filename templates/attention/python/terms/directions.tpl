@@ -1,5 +1,5 @@
 % section("functions")
-class ${part.Direction}(nn.Linear):
+class ${names.Direction}(nn.Linear):
     """Terms in the logits of a query with all keys to its right, and to its left: a map of the layer's input."""
 
     def __init__(self):
@@ -13,5 +13,5 @@ class ${part.Direction}(nn.Linear):
         return self.scale * torch.where(index > index[:, None], right, left)
 
 
-self.direction = ${part.Direction}() % section("members")
+self.direction = ${names.Direction}() % section("members")
 ${inner} + self.direction(h) % section("logit")

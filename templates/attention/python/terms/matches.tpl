@@ -1,5 +1,5 @@
 % section("functions")
-class ${part.Geometric}(nn.Module):
+class ${names.Geometric}(nn.Module):
     """Logits scale (q + u) k + offset of the event that a key matches (Csordas et al. 2022)."""
 
     def __init__(self):
@@ -13,5 +13,5 @@ class ${part.Geometric}(nn.Module):
         return self.scale * ((query + self.content_bias[:, None]) @ key.transpose(-1, -2)) + self.offset
 
 
-self.geometric = ${part.Geometric}() % section("members")
+self.geometric = ${names.Geometric}() % section("members")
 self.geometric(query, key) % section("logit")

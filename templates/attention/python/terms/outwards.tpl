@@ -1,5 +1,5 @@
 % section("functions")
-def ${part.match_first}(score):
+def ${names.match_first}(score):
     """Weights [B][HEADS][T][T]: the probability that a key is the first one that matches. Keys are visited outwards,
     right before left."""
     query, key = indices(score)
@@ -13,4 +13,4 @@ def ${part.match_first}(score):
     return weight % else
 
 
-${part.match_first}(score) % section("weights")
+${names.match_first}(score) % section("weights")

@@ -1,6 +1,6 @@
 % local yarn = rope.scaling.kind == "yarn"
 % section("functions")
-def ${part.rotate}(vectors, positions):
+def ${names.rotate}(vectors, positions):
     """Rotates adjacent pairs of channels by the token's position; vectors [B][HEADS][T][D]."""
     width = WIDTH // HEADS
     base = ${f64(rope.base)} * ${f64(rope.scaling.factor)} ** (width / (width - 2)) % if rope.scaling.kind == "ntk"
@@ -25,4 +25,4 @@ def ${part.rotate}(vectors, positions):
     return rotated.flatten(-2) % else
 
 
-query, key = ${part.rotate}(query, positions), ${part.rotate}(key, ${memory_positions}) % section("rotate_rows")
+query, key = ${names.rotate}(query, positions), ${names.rotate}(key, ${memory_positions}) % section("rotate_rows")

@@ -1,5 +1,5 @@
 % section("functions")
-class ${part.Relative}(nn.Module):
+class ${names.Relative}(nn.Module):
     """Logits q (k + e), with e at the sum of a query's gates from a key up to the query, between two vectors of a table
     (Golovneva et al. 2024)."""
 
@@ -19,5 +19,5 @@ class ${part.Relative}(nn.Module):
         return score + torch.lerp(low, high, counts - counts.floor())
 
 
-self.relative = ${part.Relative}() % section("members")
+self.relative = ${names.Relative}() % section("members")
 self.relative(query, key) % section("logit")

@@ -1,5 +1,5 @@
 % section("functions")
-class ${part.Relative}(nn.Module):
+class ${names.Relative}(nn.Module):
     """Logits q (k + a), with the learned vector a of the clipped distance, for all heads (Shaw et al. 2018)."""
 
     def __init__(self):
@@ -12,5 +12,5 @@ class ${part.Relative}(nn.Module):
         return query @ key.transpose(-1, -2) + torch.einsum("bhid,ijd->bhij", query, rows)
 
 
-self.relative = ${part.Relative}() % section("members")
+self.relative = ${names.Relative}() % section("members")
 self.relative(query, key, ${distance}) / math.sqrt(WIDTH // HEADS) % section("logit")

@@ -1,5 +1,5 @@
 % section("functions")
-class ${part.Relative}(nn.Module):
+class ${names.Relative}(nn.Module):
     """Logits (q + u) k + (q + v) W R with two biases u, v and the distance's sinusoid R (Dai et al. 2019)."""
 
     def __init__(self):
@@ -15,5 +15,5 @@ class ${part.Relative}(nn.Module):
         return content + torch.einsum("bhid,ijhd->bhij", query + self.position_bias[:, None], rows)
 
 
-self.relative = ${part.Relative}() % section("members")
+self.relative = ${names.Relative}() % section("members")
 self.relative(query, key, ${distance}) / math.sqrt(WIDTH // HEADS) % section("logit")

@@ -1,5 +1,5 @@
 % section("functions")
-def ${part.sum_between}(term):
+def ${names.sum_between}(term):
     """The sum of a term [B][HEADS][1][T] of each token, over the tokens after the key (columns), up to the query (rows)."""
     sums = term.cumsum(dim=-1)
     return sums.transpose(-1, -2) - sums

@@ -1,5 +1,5 @@
 % section("functions")
-def ${part.change_score}(score${score.arguments}):
+def ${names.change_score}(score${score.arguments}):
     """Scores [B][HEADS][queries][keys] from scaled logits of the same shape."""
     score = score.to(torch.promote_types(score.dtype, torch.float32))  # 16-bit types cannot hold all positions
     constants = {name: constant.to(score) for name, constant in CONSTANTS.items()} % if #score.constants > 0
@@ -24,4 +24,4 @@ self.score = nn.ParameterDict({ % if #score.own > 0 then
 values = self.values(h).unflatten(-1, (-1, HEADS)).permute(2, 0, 3, 1)[..., None, :]
 values = dict(zip([${score.value_names}], values))
 % end
-score = ${part.change_score}(score${score.pass}).to(query)
+score = ${names.change_score}(score${score.passed_arguments}).to(query)

@@ -1,5 +1,5 @@
 % section("functions")
-def ${part.line_values}(score):
+def ${names.line_values}(score):
     """[HEADS][T][S]: terms of the scores on lines of pairs, else minus infinity; 0 if a query would see no key."""
     i, j = indices(score)
     keys = score.shape[-1]
@@ -16,4 +16,4 @@ def ${part.line_values}(score):
     return gain % else
 
 
-score = score + ${part.line_values}(score) % section("gain")
+score = score + ${names.line_values}(score) % section("gain")

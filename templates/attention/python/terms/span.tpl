@@ -1,7 +1,7 @@
 % local offset = stride and ("key - score.shape[-1] + %d * query"):format(stride) or "key - query"
 % local or_all = (stride or crosses) and "; a query that would see no key sees all" or ""
 % section("functions")
-def ${part.hidden}(score):
+def ${names.hidden}(score):
     """[T][S]: True where a query (row) does not see a key (column)${or_all}."""
     query, key = indices(score)
     offset = ${offset}
@@ -10,4 +10,4 @@ def ${part.hidden}(score):
     return ${mask} % else
 
 
-score = score.masked_fill(${part.hidden}(score), -math.inf) % section("hide")
+score = score.masked_fill(${names.hidden}(score), -math.inf) % section("hide")
