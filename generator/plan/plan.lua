@@ -8,6 +8,7 @@
 -- Invariant: each function that `build` calls reads fields that were entered before. It returns new fields, or
 -- completes records of earlier fields, such as families of attentions. No field is entered twice.
 
+local capacity = require("plan.deriving.capacity")
 local checkpoint = require("plan.deriving.checkpoint_fits")
 local costs = require("plan.deriving.costs")
 local cuda = require("plan.deriving.cuda_half")
@@ -85,6 +86,7 @@ local function build(resolved, facts)
   enter(experiment.derive(plan, facts.task, facts.network))
   enter(dimensions.derive(plan))
   enter(costs.measure_training(plan, facts.task))
+  enter(capacity.derive(plan, facts.task))
   local added_vectors = encoding_facets.derive_added_vectors(plan, facts)
   enter(model_network.derive_attentions(plan, added_vectors, facts.network))
   enter(encoding_facets.derive(plan, facts, added_vectors))

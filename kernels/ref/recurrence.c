@@ -85,6 +85,10 @@ static void run_steps(const run *r, const tape_entry *entry, int T, int N, doubl
 }
 
 void lh_ref_recurrence_forward(run *r, tape_entry *entry) {
+    if (get_tensor(entry, LH_REF_READ)) {
+        lh_ref_memory_forward(r, entry);
+        return;
+    }
     node *out = get_output(entry);
     int columns = get_tensor(entry, LH_REF_RECURRENT)->columns;
     double *sums = allocate_doubles((size_t)(out->rows * columns)),
@@ -95,6 +99,10 @@ void lh_ref_recurrence_forward(run *r, tape_entry *entry) {
 }
 
 void lh_ref_recurrence_backward(run *r, tape_entry *entry) {
+    if (get_tensor(entry, LH_REF_READ)) {
+        lh_ref_memory_backward(r, entry);
+        return;
+    }
     node *out = get_output(entry);
     int N = out->width, columns = get_tensor(entry, LH_REF_RECURRENT)->columns;
     double *sums = allocate_doubles((size_t)(out->rows * columns)), *dsums = allocate_doubles((size_t)columns),

@@ -111,6 +111,7 @@ typedef void operation(run *r, tape_entry *entry);
 
 /* Functions by kind of operation; backward functions add to the gradients of the inputs. */
 extern operation *const lh_ref_forward[], *const lh_ref_backward[];
-operation lh_ref_attention_forward, lh_ref_attention_backward, lh_ref_recurrence_forward, lh_ref_recurrence_backward;
+operation lh_ref_attention_forward, lh_ref_attention_backward, lh_ref_recurrence_forward, lh_ref_recurrence_backward,
+    lh_ref_memory_forward, lh_ref_memory_backward;
 
 #endif

@@ -121,13 +121,19 @@ local function count_facets(family, sizes, use, T, S)
   return lists.sum(pages.collect("count_bytes", family, sizes, T, S), function(part) return part[use] or 0 end)
 end
 
+-- Numbers in a row of a buffer. A stack also has two empty cells: count_stack_numbers of kernels/cpu/memory.h.
+local function count_channels(buffer, tokens)
+  return buffer.most_cells and (math.min(tokens // 2, buffer.most_cells) + 2) * buffer.channels or buffer.channels
+end
+
 local function count_buffer(buffer, sizes, tokens, sequences)
   local rows = round_up(sizes.by_step and tokens + sizes.tile_rows - 1 or tokens, sizes.tile_rows)
   local most = math.max(rows, sizes.vocabulary)
+  local channels = count_channels(buffer, tokens // sequences)
   if buffer.form == "step" then
-    return sizes.reals(round_up(sequences, sizes.tile_rows) * buffer.channels)
+    return sizes.reals(round_up(sequences, sizes.tile_rows) * channels)
   elseif buffer.form == "rows" or buffer.form == "steps" then
-    return sizes.reals(most * buffer.channels)
+    return sizes.reals(most * channels)
   elseif buffer.form == "row" then
     return sizes.reals(most)
   elseif buffer.form == "vocabulary" then

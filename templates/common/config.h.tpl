@@ -19,6 +19,8 @@ typedef float real;
 enum {
     % include("parts/dimensions.tpl")
     PASSES = ${cpu.passes}, /* ${cpu.passes_by_length and "most " or ""}passes through the layers in training */ % if cpu.passes
+    CELL_WIDTH = ${cell_width}, /* numbers of a cell of the memory */ % if cell_width
+    CELLS = ${resolved.model.cells}, /* of the memory of a sequence */ % if resolved.model.cells
     BLOCK_SEQUENCES = ${block_sequences} /* sequences of a shard, which go through all steps together */ % if by_step
     BLOCK_TOKENS = ${block_tokens} /* approximate tokens of a block of sequences, whose values stay in the cache */ % else
 };

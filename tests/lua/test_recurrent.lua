@@ -11,12 +11,12 @@ local tuning = require("plan.deriving.tuning")
 
 local project = project_module.new(".")
 
--- The plan of a preset of spec/models on parity_check.
-local function make_spec(preset)
+-- The spec of a preset of spec/models on parity_check, with its plan. sets: arguments of --set, or nil.
+local function make_spec(preset, sets)
   local path = support.write("recurrent.lua", ([[return { task = { kind = "parity_check" },
     encoding = { kind = "none" }, model = { use = "%s" }, train = { use = "deletang" }, eval = { use = "ruoss" },
   }]]):format(preset))
-  return assert(project:plan(path, {}))
+  return assert(project:plan(path, sets or {}))
 end
 
 TestRecurrent = {}
@@ -25,6 +25,7 @@ TestRecurrent = {}
 function TestRecurrent.test_numbers_of_parameters()
   lu.assertEquals(make_spec("deletang_rnn").plan.parameters, 67330)
   lu.assertEquals(make_spec("deletang_lstm").plan.parameters, 266754)
+  lu.assertEquals(make_spec("deletang_stack_rnn").plan.parameters, 72205)
 end
 
 -- An LSTM has one matrix for token and state, a simple RNN has two.
@@ -41,6 +42,35 @@ function TestRecurrent.test_weights_are_sampled_by_the_inputs_of_their_matrix()
     ["recurrent.weight"] = 256, ["recurrent.bias"] = 0, ["output.weight"] = 256, ["output.bias"] = 0 })
   lu.assertEquals(list_deviations("deletang_lstm"), { ["input.weight"] = 259, ["input.bias"] = 0,
     ["recurrent.weight"] = 259, ["output.weight"] = 256, ["output.bias"] = 0 })
+  lu.assertEquals(list_deviations("deletang_stack_rnn"), { ["input.weight"] = 11, ["input.bias"] = 0,
+    ["read.weight"] = 11, ["recurrent.weight"] = 256, ["recurrent.bias"] = 0, ["push.weight"] = 256, ["push.bias"] = 0,
+    ["actions.weight"] = 256, ["actions.bias"] = 0, ["output.weight"] = 256, ["output.bias"] = 0 })
+end
+
+-- Tensors of the heads lie next to each other behind the columns of the state.
+function TestRecurrent.test_heads_are_columns_of_the_recurrent_product()
+  local plan = make_spec("deletang_stack_rnn").plan
+  local tensors = lists.index_by(plan.tensors, function(tensor) return tensor.name end)
+  local start = tensors["recurrent.weight"].offset
+  lu.assertEquals(tensors["push.weight"].offset - start, 256)
+  lu.assertEquals(tensors["actions.weight"].offset - start, 264)
+  lu.assertEquals(tensors["actions.weight"].stride, 288)
+end
+
+-- A sequence of parity has n + 1 tokens, and 82 tokens can read 41 cells of a stack.
+function TestRecurrent.test_capacity_of_a_stack()
+  lu.assertEquals(make_spec("deletang_lstm").plan.capacity, false)
+  lu.assertEquals(make_spec("deletang_stack_rnn").plan.capacity, { kind = "stack", cells = false, exceeded = false })
+  lu.assertEquals(make_spec("deletang_stack_rnn", { "model.cells=40" }).plan.capacity,
+    { kind = "stack", cells = 40, exceeded = 81 })
+  lu.assertFalse(make_spec("deletang_stack_rnn", { "model.cells=250" }).plan.capacity.exceeded)
+end
+
+-- Cells change the results of a run, but a checkpoint fits a model with another number of cells.
+function TestRecurrent.test_cells_are_in_the_plan_digest_alone()
+  local few, many = make_spec("deletang_stack_rnn", { "model.cells=40" }).plan, make_spec("deletang_stack_rnn").plan
+  lu.assertNotEquals(few.digest, many.digest)
+  lu.assertEquals(few.model_digest, many.model_digest)
 end
 
 function TestRecurrent.test_the_cell_is_in_both_digests()

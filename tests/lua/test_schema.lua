@@ -78,6 +78,7 @@ local CASES = {
   { "model.loops.start", "zeros", "noise", "expected: embedding, zeros", { LOOPS } },
   { "model.loops.norm", "inside", "outer", "expected: outside, inside", { LOOPS, PRE } },
   { "model.cell", "rnn", "gru", "\"gru\" does not fit here", { "model.kind=recurrent" } },
+  { "model.cells", "40", "0", "0 is below 1", { "model.kind=recurrent", "model.cell=stack_rnn" } },
   { "model.heads", "16", "0", "0 is below 1" },
   { "model.width", "128", "72", "80 is the nearest legal value" },
   { "model.feedforward", "16", "8", "8 is below 16" },

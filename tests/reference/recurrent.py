@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes rnn.safetensors and lstm.safetensors: recurrent models in JAX and float64, which share no code with Longhand.
+"""Writes a file for each cell: recurrent models in JAX and float64, which share no code with Longhand.
 
 Source: Deletang et al. 2023, "Neural Networks and the Chomsky Hierarchy", and its code. A sequence is the input and an
 empty token for each output; logits are linear in the rectified states at the empty tokens. Files have the content that
@@ -24,7 +24,9 @@ WIDTH, SYMBOLS = 16, 5           # tokens: symbols and the empty token; answers:
 SEQUENCES = 3
 LENGTHS = (1, 5, 18)             # numbers of input tokens; gradients are those of the last
 SEED = 2023
-CELLS = {"rnn": 1, "lstm": 2}    # numbers of the files, which select their random numbers
+CELLS = {"rnn": 1, "lstm": 2, "stack_rnn": 3}   # numbers of the files, which select their random numbers
+MEMORY = {"stack_rnn": 5}        # cells of the memory, of CELL_WIDTH numbers
+CELL_WIDTH = 8
 
 
 def make_parameters(cell, rng):
@@ -36,6 +38,11 @@ def make_parameters(cell, rng):
          "recurrent.weight": draw(WIDTH, sums, sd=WIDTH**-0.5)}
     if cell == "rnn":
         p["recurrent.bias"] = draw(sums, sd=0.3)
+    if cell in MEMORY:
+        p |= {"recurrent.weight": draw(WIDTH, sums, sd=0.6 * WIDTH**-0.5), "recurrent.bias": draw(sums, sd=0.3),
+              "read.weight": draw(CELL_WIDTH, sums, sd=0.4), "push.weight": draw(WIDTH, CELL_WIDTH, sd=0.5),
+              "push.bias": draw(CELL_WIDTH, sd=0.3), "actions.weight": draw(WIDTH, 3, sd=0.4),
+              "actions.bias": draw(3, sd=0.3)}
     return p | {"output.weight": draw(WIDTH, SYMBOLS, sd=0.5), "output.bias": draw(SYMBOLS, sd=0.2)}
 
 
@@ -53,11 +60,25 @@ def step_lstm(p, state, x):
     return (h, c), h
 
 
+def step_stack(p, state, x):
+    h, stack = state                     # stack [B][cells][CELL_WIDTH], the first cell on top
+    joint = jnp.concatenate([p["input.weight"], p["read.weight"]])
+    h = jax.nn.relu(jnp.concatenate([x, stack[:, 0]], axis=-1) @ joint + p["input.bias"] + h @ p["recurrent.weight"]
+                    + p["recurrent.bias"])
+    value = h @ p["push.weight"] + p["push.bias"]
+    action = jax.nn.softmax(h @ p["actions.weight"] + p["actions.bias"])
+    pushed = jnp.concatenate([value[:, None], stack[:, :-1]], axis=1)
+    popped = jnp.concatenate([stack[:, 1:], jnp.zeros_like(stack[:, :1])], axis=1)
+    stack = jnp.einsum("ab,abcd->bcd", action.T, jnp.stack([pushed, popped, stack]))
+    return (h, stack), h
+
+
 def compute_loss(p, cell, tokens, target):
     """Returns the mean loss in nats, and logits [B][outputs][SYMBOLS]."""
     x = jnp.moveaxis(jax.nn.one_hot(tokens, SYMBOLS + 1, dtype=jnp.float64), 0, 1)
     zero = jnp.zeros((len(tokens), WIDTH))
-    steps = {"rnn": (step_rnn, zero), "lstm": (step_lstm, (zero, zero))}
+    memory = jnp.zeros((len(tokens), MEMORY.get(cell, 1), CELL_WIDTH))
+    steps = {"rnn": (step_rnn, zero), "lstm": (step_lstm, (zero, zero)), "stack_rnn": (step_stack, (zero, memory))}
     step, state = steps[cell]
     _, states = jax.lax.scan(lambda carry, token: step(p, carry, token), state, x)
     read = jnp.moveaxis(states, 0, 1)[:, -target.shape[1]:]

@@ -49,7 +49,7 @@ static const lh_ref_operation operations_${n}_${s}[] = {
 % for _, o in ipairs(scope.operations) do
 % local kind, f, additive, cell = o.kind:upper(), o.f:upper(), o.additive:upper(), o.cell:upper()
     {.kind = LH_REF_${kind}, .out = ${o.out}, .x = {${o.x}}, .tensor = {${o.tensors}}, .parts = ${o.parts},
-     .f = LH_REF_${f}, .cell = LH_REF_${cell}, .rms = ${o.rms}, .tied = ${o.tied}, .first_class = ${o.first_class}, .scale = ${f64(o.scale)},
+     .f = LH_REF_${f}, .cell = LH_REF_${cell}, .cells = ${o.cells}, .rms = ${o.rms}, .tied = ${o.tied}, .first_class = ${o.first_class}, .scale = ${f64(o.scale)},
      .blanks = ${o.blanks}, .embedding = ${o.embedding}, .stream = ${o.stream},
      .additive = LH_REF_${additive}, .interleaved = ${o.interleaved}, .grid = ${o.grid}, .period = ${o.period}, .rate = ${f64(o.rate)}, .place = ${o.place},
      .family = ${o.family}, .block = ${o.block}},

@@ -17,7 +17,7 @@ local function to_flag(is)
   return is and 1 or 0
 end
 
-local TENSORS, PARTS = 6, 3 -- LH_REF_TENSORS, LH_REF_PARTS
+local TENSORS, PARTS = 9, 3 -- LH_REF_TENSORS, LH_REF_PARTS
 
 local function list_tensors(net)
   local list, numbers = {}, {}
@@ -52,7 +52,8 @@ function roles.embed(op)
 end
 
 function roles.recur()
-  return { "input.weight", "input.bias", "recurrent.weight", "recurrent.bias" }
+  return { "input.weight", "input.bias", "recurrent.weight", "recurrent.bias", "read.weight", "actions.weight",
+    "actions.bias", "push.weight", "push.bias" }
 end
 
 function roles.place(op)
@@ -111,7 +112,8 @@ local OPERANDS = { add = { "residual", "branch" }, attention = { "q", "kv", "con
 
 local function describe_operation(state, op, numbers, prefix, first_tensor)
   local record = { kind = op.kind, out = numbers[op.out], x = {}, tensors = {}, parts = 0,
-    f = op.activation or "relu", cell = op.cell or "no_cell", rms = to_flag(op.norm == "rms"), tied = to_flag(op.tied),
+    f = op.activation or "relu", cell = op.cell or "no_cell", cells = op.cells or 0,
+    rms = to_flag(op.norm == "rms"), tied = to_flag(op.tied),
     first_class = op.tied and op.tied.rows.output or 0, scale = op.scale or 1,
     blanks = op.kind == "embed" and op.p.kind == "linear" and state.net.tokens.count - op.p.rows.count or 0,
     embedding = op.kind == "embed" and state.embeddings or 0,

@@ -41,13 +41,13 @@ refuses_another_level() {
     LONGHAND_ISA=$2 ends_with 1 "$1" "$trainer" train --out "$work/alone.$1" --steps $((STEPS + 1)) --resume
 }
 
-# Trains and evaluates a recurrent model at once on one thread, and in two parts on two and three.
+# Trains and evaluates a recurrent model at once on one thread, and in two parts on two and three: CELL.
 keeps_bits_of_recurrence() {
-    ./longhand build tests/specs/parity_float64_lstm.lua --levels best --out "$work/recurrent" || return
-    "$work/recurrent/trainer" train --out "$work/whole" --steps 20 --threads 1 $FLAGS &&
-        "$work/recurrent/trainer" train --out "$work/parts" --steps 10 --no-eval --threads 2 $FLAGS &&
-        "$work/recurrent/trainer" train --out "$work/parts" --steps 20 --threads 3 --resume $FLAGS &&
-        have_equal_results "$(find_run whole 0)" "$(find_run parts 0)" metrics.jsonl eval.jsonl
+    ./longhand build tests/specs/parity_float64_$1.lua --levels best --out "$work/$1" || return
+    "$work/$1/trainer" train --out "$work/whole.$1" --steps 20 --threads 1 $FLAGS &&
+        "$work/$1/trainer" train --out "$work/parts.$1" --steps 10 --no-eval --threads 2 $FLAGS &&
+        "$work/$1/trainer" train --out "$work/parts.$1" --steps 20 --threads 3 --resume $FLAGS &&
+        have_equal_results "$(find_run "whole.$1" 0)" "$(find_run "parts.$1" 0)" metrics.jsonl eval.jsonl
 }
 
 expect bits_trainer_builds ./longhand build tests/specs/$TINY.lua $RATES --out "$work/out"
@@ -61,5 +61,5 @@ if [ "$failures" -eq 0 ]; then
         echo "skip bits_refuse_another_level: this machine runs one level, $levels"
     fi
 fi
-expect bits_same_of_a_recurrence keeps_bits_of_recurrence
+for cell in lstm stack_rnn; do expect "bits_same_of_$cell" keeps_bits_of_recurrence $cell; done
 finish

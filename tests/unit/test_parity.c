@@ -29,7 +29,8 @@ extern const lh_spec longhand_spec_parity_decoder_rope, longhand_spec_parity_dec
     longhand_spec_parity_float64_decoder_alibi;
 extern const lh_spec longhand_spec_parity_float64_cells, longhand_spec_parity_float64_tables;
 extern const lh_spec longhand_spec_parity_lst_probe;
-extern const lh_spec longhand_spec_parity_float64_rnn, longhand_spec_parity_float64_lstm;
+extern const lh_spec longhand_spec_parity_float64_rnn, longhand_spec_parity_float64_lstm,
+    longhand_spec_parity_float64_stack_rnn;
 extern const lh_spec longhand_spec_parity_dropout_relative;
 
 static const lh_parity_case CASES[] = {
@@ -70,6 +71,7 @@ static const lh_parity_case CASES[] = {
     {"lst_probe", &longhand_spec_parity_lst_probe},
     {"rnn", &longhand_spec_parity_float64_rnn},
     {"lstm", &longhand_spec_parity_float64_lstm},
+    {"stack_rnn", &longhand_spec_parity_float64_stack_rnn},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 

@@ -1,11 +1,12 @@
-/* kernels/cpu/recurrence.h: steps with printed results, from a second reading of Deletang et al. 2023's code, and the
- * input's part of the sums. test_parity.c compares whole networks. */
+/* kernels/cpu/recurrence.h and memory.h: steps with printed results, from a second reading of Deletang et al. 2023's
+ * code, and the parts of the sums from tokens and cells. test_parity.c compares whole networks. */
 #include "support/lh_kernels.h"
 
 #include "base/cpu_level.h"
-#include "kernels/cpu/recurrence.h"
 
-enum { ROWS = 3, WIDTH = 16 };
+enum { ROWS = 3, WIDTH = 16, CELL_WIDTH = 8 };
+
+#include "kernels/cpu/memory.h"
 
 static const double PRINTED = 5e-5; /* results are printed with four digits */
 
@@ -62,11 +63,139 @@ static void test_token_sums_read_and_collect_rows(void **state) {
     }
 }
 
+/* Fills the numbers of `count` cells with one value for each cell. */
+static void fill_cells(int count, const double *values, real *cells) {
+    for (int i = 0; i < count; i++) fill(CELL_WIDTH, (real)values[i], cells + i * CELL_WIDTH);
+}
+
+enum { HEADS = 2 * CELL_WIDTH };
+
+/* Heads of one row, with zero biases: the cell to push, and logits whose softmax is the probabilities of actions. */
+static void fill_heads(double value, const double *probabilities, int actions, real *heads) {
+    fill(HEADS, 0, heads);
+    fill(CELL_WIDTH, (real)value, heads);
+    for (int k = 0; k < actions; k++) heads[CELL_WIDTH + k] = (real)log(probabilities[k]);
+}
+
+static const double ACTIONS[] = {0.5, 0.3, 0.2}, STACK[] = {1, 2, 3, 0, 0};
+
+/* A stack of three cells that is full: its last cell is lost by the push, and an empty cell follows it. */
+static void test_stack_step_printed_case_gives_printed_stack(void **state) {
+    real stack[5 * CELL_WIDTH], heads[HEADS], bias[HEADS] = {0}, read[CELL_WIDTH];
+    fill_cells(5, STACK, stack);
+    fill_heads(9, ACTIONS, 3, heads);
+    stack_step(1, HEADS, 3, 5 * CELL_WIDTH, bias, stack, heads, stack, read);
+    static const double expected[] = {5.3, 1.8, 1.6, 0, 0};
+    for (int i = 0; i < 5; i++) assert_printed(CELL_WIDTH, stack + i * CELL_WIDTH, expected[i]);
+    assert_printed(CELL_WIDTH, read, 5.3);
+}
+
+static void test_stack_step_adds_biases_of_value_and_actions(void **state) {
+    real stack[4 * CELL_WIDTH], heads[HEADS], bias[HEADS], read[CELL_WIDTH];
+    fill_cells(4, STACK, stack);
+    fill(HEADS, 0, heads);
+    fill_heads(9, ACTIONS, 3, bias);
+    stack_step(1, HEADS, 1, 4 * CELL_WIDTH, bias, stack, heads, stack, read);
+    assert_printed(CELL_WIDTH, read, 5.3);
+    assert_printed(CELL_WIDTH, heads, 9);
+    for (int k = 0; k < 3; k++) assert_printed(1, heads + CELL_WIDTH + k, ACTIONS[k]);
+}
+
+/* The gradient of the sum of all numbers of the new stack: 8 of each cell of the pushed value, 1 + 2 + 9, of the popped
+ * stack, 2 + 3, and of the kept stack, 1 + 2 + 3. */
+static void test_stack_step_grad_of_sum_by_hand(void **state) {
+    real stack[5 * CELL_WIDTH], heads[HEADS], dstack[5 * CELL_WIDTH] = {0};
+    fill_cells(5, STACK, stack);
+    fill(CELL_WIDTH, 9, heads);
+    for (int k = 0; k < 3; k++) heads[CELL_WIDTH + k] = (real)ACTIONS[k];
+    fill(3 * CELL_WIDTH, 1, dstack);
+    stack_step_grad(1, HEADS, 3, 5 * CELL_WIDTH, stack, heads, dstack);
+    const double action[] = {8 * 12, 8 * 5, 8 * 6}, mean = 8 * (0.5 * 12 + 0.3 * 5 + 0.2 * 6);
+    assert_printed(CELL_WIDTH, heads, 0.5);
+    for (int k = 0; k < 3; k++) assert_printed(1, heads + CELL_WIDTH + k, ACTIONS[k] * (action[k] - mean));
+    static const double cells[] = {0.5 + 0.2, 1, 0.3 + 0.2, 0, 0};
+    for (int i = 0; i < 5; i++) assert_printed(CELL_WIDTH, dstack + i * CELL_WIDTH, cells[i]);
+}
+
+/* Six steps: every step fills a cell, and a cell that remains is popped before the last step. */
+static void test_count_stack_cells_grow_to_the_middle(void **state) {
+    static const int unlimited[] = {0, 1, 2, 3, 2, 1}, limited[] = {0, 1, 2, 2, 2, 1};
+    for (int t = 0; t < 6; t++) {
+        assert_int_equal(count_stack_cells(t, 6, 6), unlimited[t]);
+        assert_int_equal(count_stack_cells(t, 6, 2), limited[t]);
+    }
+    assert_int_equal(count_stack_numbers(6, 6), (3 + 2) * CELL_WIDTH);
+    assert_int_equal(count_stack_numbers(1, 1), 2 * CELL_WIDTH);
+}
+
+enum { COLUMNS = 2 * WIDTH };
+
+static void test_add_read_adds_product_and_cells_times_weight(void **state) {
+    real *product = make_random_reals(1, ROWS * COLUMNS, ROWS * COLUMNS), *sums = make_reals(ROWS * WIDTH);
+    real *read = make_random_reals(2, ROWS * CELL_WIDTH, ROWS * CELL_WIDTH);
+    real *weight = make_random_reals(3, CELL_WIDTH * WIDTH, CELL_WIDTH * WIDTH);
+    fill(ROWS * WIDTH, 1, sums);
+    double expected[ROWS * WIDTH];
+    for (int i = 0; i < ROWS * WIDTH; i++) {
+        int m = i / WIDTH, n = i % WIDTH;
+        expected[i] = 1 + product[m * COLUMNS + n];
+        for (int k = 0; k < CELL_WIDTH; k++) expected[i] += (double)read[m * CELL_WIDTH + k] * weight[k * WIDTH + n];
+    }
+    add_read(ROWS, WIDTH, COLUMNS, product, read, weight, sums);
+    check_close(sums, expected, ROWS * WIDTH, sum_tolerance(CELL_WIDTH));
+    free_all(product, sums, read, weight);
+}
+
+/* Gradients of cells are added at their places, here every second cell. */
+static void test_add_read_grad_copies_sums_and_adds_to_cells(void **state) {
+    real *dsums = make_random_reals(1, ROWS * WIDTH, ROWS * WIDTH), *dproduct = make_reals(ROWS * COLUMNS);
+    real *weight = make_random_reals(2, CELL_WIDTH * WIDTH, CELL_WIDTH * WIDTH);
+    real dcells[2 * ROWS * CELL_WIDTH];
+    fill(ROWS * COLUMNS, 5, dproduct);
+    fill(2 * ROWS * CELL_WIDTH, 1, dcells);
+    double expected[2 * ROWS * CELL_WIDTH];
+    for (int i = 0; i < 2 * ROWS * CELL_WIDTH; i++) {
+        int m = i / (2 * CELL_WIDTH), k = i % (2 * CELL_WIDTH);
+        expected[i] = 1;
+        for (int n = 0; k < CELL_WIDTH && n < WIDTH; n++)
+            expected[i] += (double)dsums[m * WIDTH + n] * weight[k * WIDTH + n];
+    }
+    add_read_grad(ROWS, WIDTH, COLUMNS, dsums, weight, 2 * CELL_WIDTH, dproduct, dcells);
+    check_close(dcells, expected, 2 * ROWS * CELL_WIDTH, sum_tolerance(WIDTH));
+    for (int m = 0; m < ROWS; m++) {
+        assert_memory_equal(dproduct + m * COLUMNS, dsums + m * WIDTH, WIDTH * sizeof(real));
+        for (int n = WIDTH; n < COLUMNS; n++) assert_true(dproduct[m * COLUMNS + n] == 5);
+    }
+    free_all(dsums, dproduct, weight);
+}
+
+static void test_read_weight_grad_sums_outer_products(void **state) {
+    real *read = make_random_reals(1, ROWS * CELL_WIDTH, ROWS * CELL_WIDTH);
+    real *dsums = make_random_reals(2, ROWS * WIDTH, ROWS * WIDTH), *dweight = make_reals(CELL_WIDTH * WIDTH);
+    fill(CELL_WIDTH * WIDTH, 1, dweight);
+    double expected[CELL_WIDTH * WIDTH];
+    for (int i = 0; i < CELL_WIDTH * WIDTH; i++) {
+        expected[i] = 1;
+        for (int m = 0; m < ROWS; m++)
+            expected[i] += (double)read[m * CELL_WIDTH + i / WIDTH] * dsums[m * WIDTH + i % WIDTH];
+    }
+    read_weight_grad(ROWS, WIDTH, read, dsums, dweight);
+    check_close(dweight, expected, CELL_WIDTH * WIDTH, sum_tolerance(ROWS));
+    free_all(read, dsums, dweight);
+}
+
 static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_lstm_step_printed_case_gives_printed_state),
     cmocka_unit_test(test_lstm_step_without_earlier_cells_starts_at_zero),
     cmocka_unit_test(test_rnn_step_rectifies_sum_and_bias),
     cmocka_unit_test(test_token_sums_read_and_collect_rows),
+    cmocka_unit_test(test_stack_step_printed_case_gives_printed_stack),
+    cmocka_unit_test(test_stack_step_adds_biases_of_value_and_actions),
+    cmocka_unit_test(test_stack_step_grad_of_sum_by_hand),
+    cmocka_unit_test(test_count_stack_cells_grow_to_the_middle),
+    cmocka_unit_test(test_add_read_adds_product_and_cells_times_weight),
+    cmocka_unit_test(test_add_read_grad_copies_sums_and_adds_to_cells),
+    cmocka_unit_test(test_read_weight_grad_sums_outer_products),
 };
 
 int main(void) {

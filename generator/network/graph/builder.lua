@@ -3,7 +3,7 @@
 -- Input: a description, function(net, model), which calls the methods below on `net` and on the blocks that it makes.
 -- Output: the network `net`, a scope with order (all scopes, the network first), scopes (the blocks), streams, tables,
 -- widths, dropouts, used_families, classified (the logits), and by_step (whether rows lie step by step instead of
--- sequence by sequence).
+-- sequence by sequence), and cell_width (numbers of a cell of a recurrence's memory; nil: it has no memory).
 --
 --   width      { count, text }: a number of channels, and its expression in C; a multiple of a width also has `base`,
 --              that width, and `factor`; the width of logits has `shown`, the columns without those that only fill a

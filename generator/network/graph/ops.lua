@@ -123,13 +123,15 @@ M.attention = {
   end,
 }
 
--- The states of a recurrence (recurrence.lua). op.sums: the width of the sums of a step.
+-- The states of a recurrence (recurrence.lua). op.sums: the width of the sums of a step; op.products: the rows and
+-- columns of the weights that multiply every token, without those of one-hot tokens; op.header: the kernels' file, if
+-- it is another one.
 M.recur = {
   roles = {}, header = "recurrence",
   describe = function(op) return recurrence.CELLS[op.cell].words end,
   count_flops = function(op)
-    return { token = 2 * op.out.width.count * op.sums.count,
-      text = ("2.0 * %s * %s"):format(op.out.width.text, op.sums.text) }
+    local flops = 2 * lists.sum(op.products, function(size) return size[1] * size[2] end)
+    return { token = flops, text = ("%d.0"):format(flops) }
   end,
 }
 

@@ -138,7 +138,9 @@ function M.sum_up(net, outline)
         local number = operation.stream + 1
         lists.append_to(terms, number, ("%d x %d"):format(op.x.width.count, count_columns(op)))
       elseif op.kind == "recur" then
-        lists.append_to(terms, operation.stream + 1, ("%d x %d"):format(op.out.width.count, op.sums.count))
+        for _, size in ipairs(op.products) do
+          lists.append_to(terms, operation.stream + 1, ("%d x %d"):format(size[1], size[2]))
+        end
       elseif op.kind == "attention" then
         local name = op.family.name
         sums.families[name] = (sums.families[name] or 0) + times * operation.per_pair

@@ -49,17 +49,19 @@ end
 -- first element in the member.
 local forms = {}
 
--- y = x W + b: weights [in][out], the weights of a packed product side by side; then the biases.
+-- y = x W + b: weights [in][out], the weights of a packed product side by side; then the biases. p.widths: the columns
+-- of each weight, if they differ.
 function forms.weight(p)
-  local rows, width, columns = p.rows.count, p.shown or p.width.count, p.columns.count
+  local rows, columns, column = p.rows.count, p.columns.count, 0
   local members, tensors = { make_matrix(p.name, p.rows, p.columns) }, {}
   members[2] = p.bias and make_vector(p.name .. "_bias", p.columns, true) or nil
   for i, name in ipairs(p.tensors) do
-    local column = (i - 1) * p.width.count
+    local width = p.widths and p.widths[i] or p.shown or p.width.count
     tensors[i] = { name = name .. ".weight", shape = { rows, width }, stride = columns, member = members[1],
       init = p.init.weight(rows, p.fan_out or width, p.use), column = column }
     tensors[#p.tensors + i] = p.bias and { name = name .. ".bias", shape = { width }, init = p.init.bias(rows, p.use),
       column = column, member = members[2] } or nil
+    column = column + (p.widths and width or p.width.count)
   end
   return members, tensors
 end
@@ -169,7 +171,9 @@ local function describe(p)
   if p.kind ~= "weight" or #p.tensors == 1 then
     return p.comment
   end
-  local parts = lists.map(p.tensors, function(name) return name:match("[%w_]+$") .. " " .. p.width.text end)
+  local parts = lists.map(p.tensors, function(name, i)
+    return ("%s %s"):format(name:match("[%w_]+$"), p.widths and p.widths[i] or p.width.text)
+  end)
   return ("[%s][%s]"):format(p.rows.text, table.concat(parts, " | "))
 end
 

@@ -7,24 +7,48 @@
 --   adds      whether the backward product adds to the gradient of the previous state, instead of storing its result
 --   biases    whether the product with the state has a bias, as the map of the token has
 --   joined    whether token and state are the input of one map, whose number of rows determines the initial values
+--   header    the file of kernels/cpu with its steps, if it is not recurrence.h
+--   heads     for a cell with a memory, values that are linear in the state and change the memory: { name, width };
+--             the product with the state computes them in addition to the sums of the next step
 --   buffers   a function of the operation: buffers in addition to the value's (buffers.lua): "steps" have rows of all
 --             steps in training and of one step in evaluation, "step" have rows of one step
--- Sums of a step are W x + b + U h, where x is the one-hot token, so W x is a row of W. Source: Deletang et al. 2023,
--- "Neural Networks and the Chomsky Hierarchy", and their code.
+-- Sums of a step are W x + b + U h, where x is the one-hot token, so W x is a row of W. With a memory, W also
+-- multiplies the cell that the step reads. Source: Deletang et al. 2023, "Neural Networks and the Chomsky Hierarchy",
+-- and their code.
 
 local lists = require("base.lists")
 
 local M = {}
+
+local CELL = 8 -- numbers of a memory's cell
+local PANEL = 48 -- a multiple of it is a number of vectors with a large divisor that fits a product's tile
+local COMMENT = "in training, of one step in evaluation"
+
+-- The width of the stack of a sequence, whose number of cells depends on the length; capacity: in C.
+local function make_stack_width(op)
+  return { text = ("count_stack_numbers(w->length, %s)"):format(op.cells and "CELLS" or "w->length"), count = CELL }
+end
 
 M.CELLS = {
   rnn = { words = "simple RNN", gates = 1, biases = true, buffers = function(op)
     return { { name = "dlater", form = "step", width = op.out.width, training = true } }
   end },
   lstm = { words = "LSTM", gates = 4, joined = true, stores = true, adds = true, buffers = function(op)
-    return { { name = "gates", form = "steps", width = op.sums, comment = "in training, of one step in evaluation" },
-      { name = "cells", form = "steps", width = op.out.width, comment = "in training, of one step in evaluation" },
+    return { { name = "gates", form = "steps", width = op.sums, comment = COMMENT },
+      { name = "cells", form = "steps", width = op.out.width, comment = COMMENT },
       { name = "dcells", form = "step", width = op.out.width, training = true } }
   end },
+  stack_rnn = { words = "stack-RNN", gates = 1, biases = true, stores = true, header = "memory",
+    heads = { { name = "push", width = CELL }, { name = "actions", width = 3 } },
+    buffers = function(op)
+      local stack, read = make_stack_width(op), { text = "CELL_WIDTH", count = CELL }
+      local most = op.cells or math.maxinteger
+      return { { name = "heads", form = "steps", width = op.p.columns, comment = COMMENT },
+        { name = "stacks", form = "steps", width = stack, most_cells = most, comment = COMMENT },
+        { name = "reads", form = "steps", width = read, comment = COMMENT },
+        { name = "dlater", form = "step", width = op.out.width, training = true },
+        { name = "dstack", form = "step", width = stack, most_cells = most, training = true } }
+    end },
 }
 
 -- The initial values of a scheme for a weight that is a part of a matrix with this number of rows.
@@ -36,22 +60,42 @@ function M.list_buffers(op)
   return M.CELLS[op.cell].buffers(op)
 end
 
+-- The columns of the recurrent product, the tensors side by side in it, and their widths: the sums and the heads.
+local function list_products(net, cell, sums)
+  local tensors, widths, count = { "recurrent" }, { sums.count }, sums.count
+  for i, head in ipairs(cell.heads or {}) do
+    tensors[i + 1], widths[i + 1], count = head.name, head.width, count + head.width
+  end
+  return cell.heads and net:width("RECURRENT_COLUMNS", (count + PANEL - 1) // PANEL * PANEL) or sums, tensors, widths
+end
+
 -- Appends the states of all steps of a stream: [tokens][WIDTH]. Rows of a network with a recurrence lie step by step,
--- each step with a row for every sequence.
-function M.recur(scope, name, stream, cell_name)
+-- each step with a row for every sequence. cells: the number of cells of a memory; nil for a stack: as many as steps
+-- can fill.
+function M.recur(scope, name, stream, cell_name, cells)
   local net, cell = scope.net, M.CELLS[cell_name]
   local width = net.widths.WIDTH
   local sums = cell.gates == 1 and width
     or { count = cell.gates * width.count, text = ("%d * %s"):format(cell.gates, width.text) }
   local joint = net.tokens.count + width.count
-  local input = scope:declare({ kind = "linear", name = "input", path = "input", rows = net.tokens, columns = sums,
-    init = make_part_scheme(net.initial, cell.joined and joint or net.tokens.count) })
-  local recurrent = scope:declare({ kind = "weight", name = "recurrent", tensors = { "recurrent" }, rows = width,
-    width = sums, columns = sums, bias = cell.biases or false,
+  local with_read = net.tokens.count + (cell.heads and CELL or 0)
+  local scheme = make_part_scheme(net.initial, cell.joined and joint or with_read)
+  local others = { scope:declare({ kind = "linear", name = "input", path = "input", rows = net.tokens, columns = sums,
+    init = scheme }) }
+  if cell.heads then
+    net.cell_width = CELL
+    others[2] = scope:declare({ kind = "facet", name = "read", size = "CELL_WIDTH * " .. width.text,
+      tensors = { { "read.weight", { CELL, width.count }, scheme.weight(CELL, width.count) } } })
+  end
+  local columns, tensors, widths = list_products(net, cell, sums)
+  local recurrent = scope:declare({ kind = "weight", name = "recurrent", tensors = tensors, rows = width,
+    widths = widths, columns = columns, bias = cell.biases or false,
     init = make_part_scheme(net.initial, cell.joined and joint or width.count) })
   net.by_step = true
-  return scope:push({ kind = "recur", stream = stream, cell = cell_name, sums = sums, p = recurrent,
-    other_parameters = { input } }, name, width)
+  local products = { { width.count, lists.sum(widths, function(count) return count end) },
+    cell.heads and { CELL, width.count } or nil }
+  return scope:push({ kind = "recur", stream = stream, cell = cell_name, cells = cells, sums = sums, p = recurrent,
+    other_parameters = others, products = products, header = cell.header }, name, width)
 end
 
 return M

@@ -58,8 +58,9 @@ end
 function M.describe(list)
   return lists.map(list, function(buffer)
     return { name = buffer.name or buffer.family.name, form = buffer.form,
-      channels = buffer.width and buffer.width.count, stream = buffer.stream and buffer.stream.index,
-      kept = buffer.kept, training = buffer.training, family = buffer.family }
+      channels = buffer.width and buffer.width.count, most_cells = buffer.most_cells,
+      stream = buffer.stream and buffer.stream.index, kept = buffer.kept, training = buffer.training,
+      family = buffer.family }
   end)
 end
 

@@ -146,20 +146,23 @@ function forward.attention(cpu, text, op)
   return record
 end
 
--- The function of a recurrence for a direction, "forward" or "backward". One template prints both functions.
+-- The function of a recurrence for a direction, "forward" or "backward". One template prints both functions. A cell
+-- with a memory stores its product, since the next step adds it to other sums.
 local function find_recurrence_function(cpu, op, direction)
-  local width, sums = op.out.width.text, op.sums.text
-  local function find_product(from, columns, prefix, x, y, adds)
+  local cell = recurrence.CELLS[op.cell]
+  local width, columns = op.out.width.text, op.p.columns.text
+  local function find_product(from, to, prefix, x, y, adds)
     local finish = adds and "FINISH_ADD" or "FINISH_STORE"
-    return find_function(cpu.products, table.concat({ prefix, from, columns, finish }, " "),
-      ("%s_%s"):format(prefix, op.out.name), { inner = from, columns = columns, finish = finish,
+    return find_function(cpu.products, table.concat({ prefix, from, to, finish }, " "),
+      ("%s_%s"):format(prefix, op.out.name), { inner = from, columns = to, finish = finish,
         other = adds and y or false, x = x, y = y })
   end
   return find_function(cpu.rows, op.out.name, op.out.name, { template = ("cpu/rows/%s.tpl"):format(op.cell),
-    width = width, sums = sums, to = find_product(width, sums, "to", "x", "y", true),
-    from = find_product(sums, width, "from", "dy", "dx", recurrence.CELLS[op.cell].adds),
-    weight_grad = find_function(cpu.gradients, table.concat({ width, sums, "false" }, " "), "recurrent_grad",
-      { inner = width, columns = sums, bias = false }) }) .. "_" .. direction
+    width = width, sums = op.sums.text, columns = columns, cells = op.cells or false,
+    to = find_product(width, columns, "to", "x", "y", not cell.heads),
+    from = find_product(columns, width, "from", "dy", "dx", cell.adds),
+    weight_grad = find_function(cpu.gradients, table.concat({ width, columns, "false" }, " "), "recurrent_grad",
+      { inner = width, columns = columns, bias = false }) }) .. "_" .. direction
 end
 
 -- stores: whether values of all steps are stored, as text; false for a cell without further values.

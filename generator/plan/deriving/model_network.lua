@@ -8,9 +8,9 @@
 -- network_identity (identity.lua), nil for a kind's default network, which has none in digests; cpu
 -- (cpu_network.lua); widths, { name, count } of those that need a constant; trace_sites, the possible outputs of
 -- trace_block, in order; network (outline.lua) and passes (passes.lua), its operations for costs and pages;
--- cpu_headers, files of kernels/cpu by name; operation_kernels, files that operations need on both targets; by_step
--- (builder.lua); network_sizes, which sizes { layers, heads, feedforward, dropout } a user's own network or a
--- recurrent one has read, else nil; and the fields of derive_constants. Every family gets ranged, tiles, partial and
+-- cpu_headers, files of kernels/cpu by name; operation_kernels, files that operations need on both targets; by_step and
+-- cell_width (builder.lua); network_sizes, which sizes { layers, heads, feedforward, dropout } a user's own network or
+-- a recurrent one has read, else nil; and the fields of derive_constants. Every family gets ranged, tiles, partial and
 -- drops. A mistake in a description is an error { problem = true, what, expected, hint }, with path, line and col of
 -- the file, or with the field of the spec.
 
@@ -329,7 +329,7 @@ end
 -- The kernels that operations need on both targets, each file once; relu has a gradient without an operation.
 local function list_headers(executed)
   return canonical.sort_keys(lists.to_set(lists.collect(executed.order, function(scope)
-    local headers = lists.map(executed[scope].forward, function(op) return op.definition.header end)
+    local headers = lists.map(executed[scope].forward, function(op) return op.header or op.definition.header end)
     return lists.append(headers, lists.map(executed[scope].backward, function(b)
       return b.kind == "relu_grad" and "activations" or nil
     end))
@@ -433,7 +433,7 @@ function M.derive(plan, file)
     plan.panels_member)
   part.network, part.passes = outline.derive(net, buffer_lists), passes.derive(net, executed, buffer_lists)
   part.network_identity, part.network_sizes = find_identity(plan, net, model), sizes or net.by_step and {}
-  part.by_step = net.by_step or false
+  part.by_step, part.cell_width = net.by_step or false, net.cell_width or false
   return part, net, executed
 end
 

@@ -120,6 +120,17 @@ local function add_probabilities(plan, recomputed, add)
   end
 end
 
+-- Passes the size of a recurrent model's memory, and the lengths at which it matters.
+local function add_capacity(capacity, add)
+  if not capacity.cells then
+    add("stack", "no limit", "half as many cells as a sequence has tokens: deeper ones cannot return to the top")
+  else
+    add("stack", capacity.cells .. " cells", capacity.exceeded
+      and ("from length %d on, a push on the full stack may lose a cell that a later step would read"):format(
+        capacity.exceeded) or "no sequence of the spec can read more of them")
+  end
+end
+
 function M.list(plan)
   local list = {}
   local function add(what, value, why)
@@ -130,6 +141,9 @@ function M.list(plan)
   if plan.by_step then
     add("steps", ("%d sequences"):format(plan.block_sequences),
       "the sequences of a shard; a product of a step has a row for each")
+    if plan.capacity then
+      add_capacity(plan.capacity, add)
+    end
   else
     add("block_tokens", plan.block_tokens,
       "tokens that pass through all layers together, while their activations are hot in cache")

@@ -22,7 +22,12 @@ return {
     doc = "the computation of a step from the step's token and the state",
     choices = {
       { "rnn", "h = relu(W x + b + U h + b') (Elman 1990)" },
-      { "lstm", "a state behind gates, with 1 added to the forget gate (Hochreiter and Schmidhuber 1997)" } } },
+      { "lstm", "a state behind gates, with 1 added to the forget gate (Hochreiter and Schmidhuber 1997)" },
+      { "stack_rnn", "rnn that also reads the top of a stack, which every step pushes, pops and keeps with learned "
+        .. "probabilities (Joulin and Mikolov 2015)" } } },
+  { path = "model.cells", type = "integer", min = 1, max = 65536, optional = true, only = { "recurrent" },
+    unit = "cells", doc = "greatest number of cells of a stack, whose bottom a push on a full stack loses; absent: no "
+      .. "limit" },
   { path = "model.source", only = WITH_ATTENTION, type = "network", optional = true,
     doc = "the Lua file of a network of your own, relative to the spec file (docs/own-network.md); kind then states "
       .. "the streams that it reads" },

@@ -204,6 +204,10 @@ local function check_recurrent(context, report)
       refuse(path, "no such field")
     end
   end
+  if resolved.model.cells and resolved.model.cell ~= "stack_rnn" then
+    report.refuse("model.cells", "model.cell", ("%q"):format(resolved.model.cell), {
+      what = "only a stack has a number of cells", expected = 'no such field, or model.cell = "stack_rnn"' })
+  end
 end
 
 -- Refuses tied weights with a linear embedding, whose rows are not vectors of tokens.

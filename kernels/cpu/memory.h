@@ -1,0 +1,159 @@
+/* Steps of recurrent networks with a memory, forward and backward, for `rows` sequences at once. The state is that of a
+ * simple RNN (recurrence.h) whose sums also contain a cell of the memory; values that are linear in the state change
+ * the memory at the end of a step.
+ *
+ * Cells have CELL_WIDTH numbers, a power of two that config.h defines. The product of a step's state with a weight has
+ * M columns: first the N sums of the next step, then the heads, which change the memory. Arrays are row-major, without
+ * gaps unless a distance between rows is given; every call is compiled for its constants N and M. Source: Deletang et
+ * al. 2023, "Neural Networks and the Chomsky Hierarchy", and their code. Reference: lh_ref_memory.
+ */
+#ifndef LONGHAND_KERNELS_MEMORY_H
+#define LONGHAND_KERNELS_MEMORY_H
+
+#include "kernels/cpu/matmul.h"
+#include "kernels/cpu/recurrence.h"
+
+typedef real cell __attribute__((vector_size(CELL_WIDTH * REAL_BYTES), aligned(REAL_BYTES), may_alias));
+
+INLINE cell load_cell(const real *p) { return *(const cell *)p; }
+INLINE void store_cell(real *p, cell x) { *(cell *)p = x; }
+
+INLINE real sum_cell(cell x) {
+    real sum = 0;
+    UNROLL
+    for (int k = 0; k < CELL_WIDTH; k++) sum += x[k];
+    return sum;
+}
+
+/* ---- the cell that a step reads ---- */
+
+/* sums[N] += the start of product[M] + read[CELL_WIDTH] weight[CELL_WIDTH][N], for each row. */
+INLINE void add_read(int rows, const int N, const int M, const real *product, const real *read, const real *weight,
+                     real *restrict sums) {
+    for (int m = 0; m < rows; m++, product += M, read += CELL_WIDTH, sums += N) {
+        vector factor[CELL_WIDTH];
+        UNROLL
+        for (int k = 0; k < CELL_WIDTH; k++) factor[k] = broadcast(read[k]);
+        for (int n = 0; n < N; n += LANES) {
+            vector sum = load(sums + n) + load(product + n);
+            UNROLL
+            for (int k = 0; k < CELL_WIDTH; k++) sum += factor[k] * load(weight + k * N + n);
+            store(sums + n, sum);
+        }
+    }
+}
+
+/* dsums [rows][N]: the gradients of a step's sums, copied to the start of the rows of dproduct [rows][M]; the gradients
+ * of the cells that the step read are added to dread, whose rows are `distance` apart. */
+INLINE void add_read_grad(int rows, const int N, const int M, const real *dsums, const real *weight, int distance,
+                          real *restrict dproduct, real *dread) {
+    for (int m = 0; m < rows; m++, dsums += N, dproduct += M, dread += distance) {
+        vector sum[CELL_WIDTH] = {{0}};
+        for (int n = 0; n < N; n += LANES) {
+            vector d = load(dsums + n);
+            store(dproduct + n, d);
+            UNROLL
+            for (int k = 0; k < CELL_WIDTH; k++) sum[k] += d * load(weight + k * N + n);
+        }
+        UNROLL
+        for (int k = 0; k < CELL_WIDTH; k++) dread[k] += sum_lanes(sum[k]);
+    }
+}
+
+/* dweight[CELL_WIDTH][N] += read[rows][CELL_WIDTH]^T dsums[rows][N]. */
+INLINE void read_weight_grad(int rows, const int N, const real *read, const real *dsums, real *dweight) {
+    const int tile = (int)OUTER_ROWS < (int)CELL_WIDTH ? (int)OUTER_ROWS : (int)CELL_WIDTH;
+    outer_sums(rows, tile, CELL_WIDTH, CELL_WIDTH, N, read, dsums, dweight, OUTER_ADD);
+}
+
+/* ---- the probabilities of actions ---- */
+
+/* actions[count]: logits without their biases, then their softmax. */
+INLINE void choose_actions(const int count, const real *bias, real *actions) {
+    real largest = actions[0] + bias[0], total = 0;
+    for (int k = 0; k < count; k++) {
+        actions[k] += bias[k];
+        if (actions[k] > largest) largest = actions[k];
+    }
+    for (int k = 0; k < count; k++) {
+        actions[k] = exp_real(actions[k] - largest);
+        total += actions[k];
+    }
+    for (int k = 0; k < count; k++) actions[k] /= total;
+}
+
+/* actions[count]: probabilities, then the gradients of their logits. d[count]: the gradients of the probabilities. */
+INLINE void choose_actions_grad(const int count, const real *d, real *actions) {
+    real mean = 0;
+    for (int k = 0; k < count; k++) mean += actions[k] * d[k];
+    for (int k = 0; k < count; k++) actions[k] *= d[k] - mean;
+}
+
+/* ---- stack ---- */
+
+enum { STACK_ACTIONS = 3 }; /* push, pop, keep */
+
+/* The number of cells of a stack before step t, the first step being 0, that this or a later step can read: every step
+ * fills one more cell, up to the stack's capacity, and the steps that follow can pop one cell each. */
+INLINE int count_stack_cells(int t, int length, int capacity) {
+    int cells = t < length - t ? t : length - t;
+    return cells < capacity ? cells : capacity;
+}
+
+/* The numbers that the stack of a sequence takes: its greatest number of cells, and two empty cells. */
+INLINE int count_stack_numbers(int length, int capacity) {
+    return (count_stack_cells(length / 2, length, capacity) + 2) * CELL_WIDTH;
+}
+
+/* heads [rows], M apart: a cell to push and the logits of the actions, then both with their biases, the logits as
+ * probabilities. before, after: stacks, `size` numbers apart, the first cell on top; they may be the same array. The
+ * first `count` cells after the step are computed: m from m - 1 (the pushed cell for the top) if the step pushes, from
+ * m + 1 if it pops, else from m, each times its probability. Two empty cells follow. read [rows][CELL_WIDTH]: the top
+ * cells. */
+INLINE void stack_step(int rows, const int M, int count, int size, const real *bias, const real *before,
+                       real *restrict heads, real *after, real *restrict read) {
+    for (int m = 0; m < rows; m++, heads += M, before += size, after += size, read += CELL_WIDTH) {
+        real *action = heads + CELL_WIDTH;
+        choose_actions(STACK_ACTIONS, bias + CELL_WIDTH, action);
+        const real push = action[0], pop = action[1], keep = action[2];
+        cell above = load_cell(heads) + load_cell(bias), here = load_cell(before);
+        store_cell(heads, above);
+        for (int i = 0; i < count * CELL_WIDTH; i += CELL_WIDTH) {
+            cell below = load_cell(before + i + CELL_WIDTH);
+            store_cell(after + i, push * above + pop * below + keep * here);
+            above = here;
+            here = below;
+        }
+        store_cell(after + count * CELL_WIDTH, (cell){0});
+        store_cell(after + (count + 1) * CELL_WIDTH, (cell){0});
+        store_cell(read, load_cell(after));
+    }
+}
+
+/* heads: the values that stack_step left, then the gradients of the product's columns. dstack [rows], `size` apart: the
+ * gradients of the stack after the step, 0 beyond its cells, then of the stack before it. count: the greater number of
+ * cells of both. */
+INLINE void stack_step_grad(int rows, const int M, int count, int size, const real *before, real *restrict heads,
+                            real *restrict dstack) {
+    for (int m = 0; m < rows; m++, heads += M, before += size, dstack += size) {
+        real *action = heads + CELL_WIDTH;
+        const real push = action[0], pop = action[1], keep = action[2];
+        cell above = load_cell(heads), here = load_cell(before), dabove = {0}, dhere = load_cell(dstack);
+        cell dpush = {0}, dpop = {0}, dkeep = {0};
+        store_cell(heads, push * dhere);
+        for (int i = 0; i < count * CELL_WIDTH; i += CELL_WIDTH) {
+            cell below = load_cell(before + i + CELL_WIDTH), dbelow = load_cell(dstack + i + CELL_WIDTH);
+            dpush += dhere * above;
+            dpop += dhere * below;
+            dkeep += dhere * here;
+            store_cell(dstack + i, push * dbelow + pop * dabove + keep * dhere);
+            above = here;
+            here = below;
+            dabove = dhere;
+            dhere = dbelow;
+        }
+        choose_actions_grad(STACK_ACTIONS, (real[]){sum_cell(dpush), sum_cell(dpop), sum_cell(dkeep)}, action);
+    }
+}
+
+#endif
