@@ -19,9 +19,9 @@ TestLabelledRows = {}
 
 -- A scope's two lists as one text: + before operations on labelled rows alone, ~ before a buffer that is expanded to
 -- all rows.
-local function mark_partial(found, executed, scope)
+local function mark_partial(found, lists_by_scope, scope)
   local words = {}
-  for _, op in ipairs(executed[scope].forward) do
+  for _, op in ipairs(lists_by_scope[scope].forward) do
     words[#words + 1] = (found.partial[op] and "+" or "") .. op.out.name
   end
   words[#words + 1] = "|"
@@ -30,7 +30,7 @@ local function mark_partial(found, executed, scope)
       words[#words + 1] = "~" .. buffer.name
     end
   end
-  for _, b in ipairs(executed[scope].backward) do
+  for _, b in ipairs(lists_by_scope[scope].backward) do
     spread_over(b)
     words[#words + 1] = (found.partial[b] and "+" or "") .. b.kind
   end
@@ -81,10 +81,11 @@ local LABELLED = {
 function TestLabelledRows.test_unused_rows_are_left_out()
   for name, case in pairs(LABELLED) do
     local net = build(case[1])
-    local executed = derive_lists(net)
-    local found = labelled_rows.derive(net, executed)
+    local lists_by_scope = derive_lists(net)
+    local found = labelled_rows.derive(net, lists_by_scope)
     local block = found and net.scopes.layer
-    lu.assertEquals({ found and mark_partial(found, executed, net), block and mark_partial(found, executed, block) },
+    lu.assertEquals({ found and mark_partial(found, lists_by_scope, net),
+      block and mark_partial(found, lists_by_scope, block) },
       { case[2], case[3] }, name)
   end
 end
@@ -95,8 +96,8 @@ TestVocabularyRows = {}
 
 -- The block's two lists as one text: * before operations on the vocabulary's rows, = before a value whose rows are
 -- copied to all tokens, ^ before a buffer of gradients that are summed by symbol.
-local function mark_computed_once(found, executed)
-  local words, list = {}, executed[found.block]
+local function mark_computed_once(found, lists_by_scope)
+  local words, list = {}, lists_by_scope[found.block]
   for _, op in ipairs(list.forward) do
     words[#words + 1] = (found.repeated[op.out] and "=" or "") .. (found.done[op] and "*" or "") .. op.out.name
   end
@@ -172,9 +173,9 @@ local EQUAL_ROWS = {
 function TestVocabularyRows.test_operations_on_rows_of_symbols_are_computed_once_per_symbol()
   for name, case in pairs(EQUAL_ROWS) do
     local net = build(case[1])
-    local executed = derive_lists(net)
-    local found = vocabulary_rows.derive(net, executed)
-    lu.assertEquals(found and mark_computed_once(found, executed), case[2], name)
+    local lists_by_scope = derive_lists(net)
+    local found = vocabulary_rows.derive(net, lists_by_scope)
+    lu.assertEquals(found and mark_computed_once(found, lists_by_scope), case[2], name)
   end
 end
 

@@ -52,7 +52,7 @@ end
 --                    also value -> true
 --   rectified        the set of products to whose gradient the derivative of relu has already been applied
 --   producers        value -> the operation that makes it; readers: value -> the operations that read it
---   executed         block -> its derived lists (scope_lists.lua)
+--   lists_by_scope   block -> its derived lists (scope_lists.lua)
 local Tape = {}
 Tape.__index = Tape
 
@@ -296,7 +296,7 @@ function rules.block(tape, op)
     tape:record_version(value)
   end
   tape:emit({ kind = "block_grad", op = op, dy = gradient }, gradient)
-  for name in pairs(tape.executed[op.block].writes) do
+  for name in pairs(tape.lists_by_scope[op.block].writes) do
     if tape.buffers[name] then
       tape:note_change(tape.buffers[name])
     end
@@ -318,10 +318,10 @@ end
 
 -- Derives a list once. The buffer `gradient` holds the gradient of a block's result before the block's list runs, and
 -- the gradient of the block's input afterwards.
-local function derive_once(list, input, result, buffer_numbers, executed)
+local function derive_once(list, input, result, buffer_numbers, lists_by_scope)
   local tape = setmetatable({ list = {}, gradients = {}, buffers = {}, versions = {}, value_versions = {},
-    unsafe_values = {}, buffer_numbers = buffer_numbers, executed = executed, readers = fuse.find_readers(list),
-    producers = {}, rectified = {} }, Tape)
+    unsafe_values = {}, buffer_numbers = buffer_numbers, lists_by_scope = lists_by_scope,
+    readers = fuse.find_readers(list), producers = {}, rectified = {} }, Tape)
   for _, op in ipairs(list) do
     tape.producers[op.out] = op
   end
@@ -340,12 +340,12 @@ local function derive_once(list, input, result, buffer_numbers, executed)
   return tape
 end
 
--- input, result: the block's input and output; nil for the network itself. executed: block -> its derived lists
+-- input, result: the block's input and output; nil for the network itself. lists_by_scope: block -> its derived lists
 -- (scope_lists.lua), for the blocks in the list.
-function M.derive(list, input, result, executed)
+function M.derive(list, input, result, lists_by_scope)
   local buffer_numbers, numbers_by_name = {}, {}
   for _ = 1, MAX_DERIVATIONS do
-    local tape = derive_once(list, input, result, buffer_numbers, executed)
+    local tape = derive_once(list, input, result, buffer_numbers, lists_by_scope)
     if #tape.unsafe_values == 0 then
       return tape.list, tape.gradients
     end

@@ -125,8 +125,8 @@ local function collect(scope, forward, backward, add_shared, evaluates_dropout)
   return { kept = kept, read = read }
 end
 
--- executed: the lists of all scopes (scope_lists.lua). evaluates_dropout: evaluation applies dropout.
-function M.derive(net, executed, evaluates_dropout)
+-- lists_by_scope: the lists of all scopes (scope_lists.lua). evaluates_dropout: evaluation applies dropout.
+function M.derive(net, lists_by_scope, evaluates_dropout)
   local workspace, scopes = {}, {}
   local add_shared = make_adder(workspace)
   for _, block in ipairs(net.scopes) do
@@ -134,16 +134,16 @@ function M.derive(net, executed, evaluates_dropout)
     add_shared(M.make_rows({ name = M.name_for_stream("output", last), width = last.width, stream = last.stream,
       comment = "of the last layer" }, block.result.op))
   end
-  for _, scope in ipairs(executed.order) do
-    local forward, backward = executed[scope].forward, executed[scope].backward
+  for _, scope in ipairs(lists_by_scope.order) do
+    local forward, backward = lists_by_scope[scope].forward, lists_by_scope[scope].backward
     scopes[scope] = collect(scope, forward, backward, add_shared, evaluates_dropout)
   end
   for _, buffer in ipairs(scopes[net].kept) do -- the network is not repeated, so its buffers exist once
     add_shared(buffer)
   end
   scopes[net].kept = {}
-  for i = #executed.order, 1, -1 do -- gradients, in the order in which the backward lists first write them
-    for _, entry in ipairs(executed[executed.order[i]].backward) do
+  for i = #lists_by_scope.order, 1, -1 do -- gradients, in the order in which the backward lists first write them
+    for _, entry in ipairs(lists_by_scope[lists_by_scope.order[i]].backward) do
       for _, buffer in ipairs(M.list_written(entry)) do
         add_shared(M.make_rows(buffer, entry, { training = true }))
       end

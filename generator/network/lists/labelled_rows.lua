@@ -25,7 +25,7 @@ local M = {}
 local find_in_scope
 
 -- Records an operation whose result is read at labelled rows alone. result: the table that M.derive returns.
-local function record_partial(result, executed, op)
+local function record_partial(result, lists_by_scope, op)
   local flops = ops.count_flops(op)
   if ops[op.kind].by_row then
     result.partial[op] = true
@@ -38,14 +38,14 @@ local function record_partial(result, executed, op)
     table.insert(result.pair_texts, 1, flops.text)
     result.partial[op] = true
   elseif op.kind == "block" then
-    find_in_scope(result, executed, op.block)
+    find_in_scope(result, lists_by_scope, op.block)
     result.values[op.out] = result.values[op.block.last]
   end
 end
 
 -- Finds the operations of a scope on labelled rows alone, if its result is read at labelled rows alone.
-function find_in_scope(result, executed, scope)
-  local read_whole, list = {}, executed[scope].forward -- read_whole: values whose rows are all read
+function find_in_scope(result, lists_by_scope, scope)
+  local read_whole, list = {}, lists_by_scope[scope].forward -- read_whole: values whose rows are all read
   if result.whole[scope] then
     return
   end
@@ -54,7 +54,7 @@ function find_in_scope(result, executed, scope)
     local op = list[i]
     local is_partial = not read_whole[op.out] and not (op.sum and read_whole[op.sum])
     if is_partial then
-      record_partial(result, executed, op)
+      record_partial(result, lists_by_scope, op)
     end
     local by_row = op.kind == "classify" or is_partial and ops[op.kind].by_row
     lists.update(read_whole, lists.to_set(by_row and {} or ops.list_read(op)))
@@ -107,12 +107,14 @@ function Walk:walk_entry(entry)
 end
 
 -- Finds the work on labelled rows in a scope's backward list; returns whether gradients come in a supported order.
-local function walk_backward(result, executed, scope)
+local function walk_backward(result, lists_by_scope, scope)
   local walk = setmetatable({ result = result, compact = {} }, Walk)
   if scope.last then
     walk:note_write({ name = buffers.name_for_stream("gradient", scope.last) }, result.values[scope.last])
   end
-  local is_supported = not lists.any(executed[scope].backward, function(entry) return not walk:walk_entry(entry) end)
+  local is_supported = not lists.any(lists_by_scope[scope].backward, function(entry)
+    return not walk:walk_entry(entry)
+  end)
   if is_supported and scope.entry then
     walk:note_read({ name = buffers.name_for_stream("gradient", scope.entry), width = scope.entry.width }, false, scope)
   end
@@ -121,11 +123,13 @@ end
 
 -- Derives the result. whole: the set of the scopes that are computed whole. If another scope must be computed whole, it
 -- is added to the set, and nil is returned.
-local function derive(net, executed, whole)
+local function derive(net, lists_by_scope, whole)
   local result = { partial = {}, values = {}, spread = {}, scopes = {}, whole = whole,
     pairs = {}, token_texts = {}, pair_texts = {} }
-  find_in_scope(result, executed, net)
-  local unsupported = lists.find(result.scopes, function(scope) return not walk_backward(result, executed, scope) end)
+  find_in_scope(result, lists_by_scope, net)
+  local unsupported = lists.find(result.scopes, function(scope)
+    return not walk_backward(result, lists_by_scope, scope)
+  end)
   if not unsupported then
     return result
   end
@@ -134,10 +138,10 @@ end
 
 -- Finds the work on labelled rows; none in a network with several streams, where all tokens of the target are read, and
 -- in a recurrent network, whose rows lie step by step.
-function M.derive(net, executed)
+function M.derive(net, lists_by_scope)
   local result, whole = nil, {}
   while not net.streams[2] and not net.by_step and not result do
-    result = derive(net, executed, whole)
+    result = derive(net, lists_by_scope, whole)
   end
   return result and result.values[net.classified.op.x] and result or nil
 end

@@ -149,17 +149,18 @@ end
 
 -- Returns writer -> names of the buffers whose first writer it is, in order. The input of a repetition has no writer,
 -- so the name of its buffer has the scope's list `kept` as its key.
-local function index_by_writer(buffer_lists, executed)
+local function index_by_writer(buffer_lists, lists_by_scope)
   local names_by_writer = {}
   for _, buffer in ipairs(buffer_lists.workspace) do
     lists.append_to(names_by_writer, buffer.writer, buffer.name)
   end
-  for _, scope in ipairs(executed.order) do
+  for _, scope in ipairs(lists_by_scope.order) do
     local kept = buffer_lists.scopes[scope].kept
     for _, buffer in ipairs(kept) do
       lists.append_to(names_by_writer, buffer.writer or kept, buffer.name or buffer.family.name)
     end
-    for _, item in ipairs(executed[scope].backward) do -- an attention's workspace per head, and positions of sequences
+    -- Further buffers: an attention's workspace per head, and positions of sequences.
+    for _, item in ipairs(lists_by_scope[scope].backward) do
       if item.kind == "attention_grad" then
         lists.append_to(names_by_writer, item, item.op.family.name .. "_scratch")
       elseif item.kind == "embed_grad" then
@@ -170,17 +171,17 @@ local function index_by_writer(buffer_lists, executed)
   return names_by_writer
 end
 
-local function describe_scope(net, scope, executed, buffer_lists, names_by_writer, counted_parameters)
+local function describe_scope(net, scope, lists_by_scope, buffer_lists, names_by_writer, counted_parameters)
   local forward, backward, kept = {}, {}, buffer_lists.scopes[scope].kept
   if names_by_writer[kept] then
     forward[1] = make_entry("input", "input", "output of the repetition before", {}, get_shape(net, scope.entry))
     forward[1].buffers = names_by_writer[kept]
   end
-  for _, op in ipairs(executed[scope].forward) do
+  for _, op in ipairs(lists_by_scope[scope].forward) do
     forward[#forward + 1] = describe_forward(net, op, counted_parameters)
     forward[#forward].buffers = names_by_writer[op] or {}
   end
-  for i, item in ipairs(executed[scope].backward) do
+  for i, item in ipairs(lists_by_scope[scope].backward) do
     backward[i] = describe_backward(net, item)
     backward[i].buffers = names_by_writer[item] or {}
   end
@@ -188,10 +189,10 @@ local function describe_scope(net, scope, executed, buffer_lists, names_by_write
     forward = forward, backward = backward }
 end
 
-function M.derive(net, executed, buffer_lists)
-  local names_by_writer, counted_parameters = index_by_writer(buffer_lists, executed), {}
+function M.derive(net, lists_by_scope, buffer_lists)
+  local names_by_writer, counted_parameters = index_by_writer(buffer_lists, lists_by_scope), {}
   local scopes = lists.map(net.order, function(scope)
-    return describe_scope(net, scope, executed, buffer_lists, names_by_writer, counted_parameters)
+    return describe_scope(net, scope, lists_by_scope, buffer_lists, names_by_writer, counted_parameters)
   end)
   local shared = outline.count_shared(net)
   if shared > 0 then

@@ -1,7 +1,7 @@
 -- The forward list, fused, and the backward list of every scope of a network, over named buffers.
 --
--- Input: a network (builder.lua); a scope is the network itself or one of its blocks. Output: a table `executed` with
--- order, the scopes, the network first, and scope -> { forward, backward, gradients, writes }:
+-- Input: a network (builder.lua); a scope is the network itself or one of its blocks. Output: a table `lists_by_scope`
+-- with order, the scopes, the network first, and scope -> { forward, backward, gradients, writes }:
 --   forward     the operations of the forward pass (fuse.lua)
 --   backward    the entries of the backward pass (backward.lua)
 --   gradients   value -> the buffer of its gradient
@@ -64,23 +64,23 @@ local function mark_carried(net)
 end
 
 local function derive_lists(net)
-  local executed = { order = net.order }
-  for i = #executed.order, 1, -1 do -- blocks come first, since the network's list runs them
-    local scope = executed.order[i]
+  local lists_by_scope = { order = net.order }
+  for i = #lists_by_scope.order, 1, -1 do -- blocks come first, since the network's list runs them
+    local scope = lists_by_scope.order[i]
     local forward = fuse.fuse(scope.ops, scope.last)
-    local list, gradients = backward.derive(forward, scope.entry, scope.last, executed)
+    local list, gradients = backward.derive(forward, scope.entry, scope.last, lists_by_scope)
     local written = lists.filter(lists.collect(list, buffers.list_written), function(buffer)
       return not buffer.outside
     end)
-    executed[scope] = { forward = forward, backward = list, gradients = gradients,
+    lists_by_scope[scope] = { forward = forward, backward = list, gradients = gradients,
       writes = lists.to_set(lists.get_names(written)) }
   end
-  return executed
+  return lists_by_scope
 end
 
 -- A walk through a forward pass, of training or of evaluation, which checks that every read finds the right value:
 --   training   whether the pass belongs to training
---   holds      key of a buffer -> the value that was last written to it; shapes: key -> the buffer's shape
+--   contents   key of a buffer -> the value that was last written to it; shapes: key -> the buffer's shape
 --   read       scope -> the set of the values that its backward list reads
 --   values_at_end   values that must still be in their buffers when the pass ends
 --   reserved   names that no buffer of a value may have
@@ -120,8 +120,8 @@ function Walk:make_key(scope, value)
 end
 
 function Walk:check_read(key, value)
-  if self.holds[key] ~= value then
-    raise_conflict(value, self.holds[key])
+  if self.contents[key] ~= value then
+    raise_conflict(value, self.contents[key])
   end
 end
 
@@ -131,13 +131,13 @@ function Walk:note_write(key, value)
   if self.reserved[key] or self.shapes[key] ~= shape then
     raise_conflict(value)
   end
-  self.holds[key] = value
+  self.contents[key] = value
 end
 
 -- Walks a repetition of a block or a group, or the network itself. input, result: { key, value }, the repetition's
 -- input and result with the keys of their buffers; nil for the network.
 function Walk:walk_scope(scope, input, result)
-  for _, op in ipairs(self.executed[scope].forward) do
+  for _, op in ipairs(self.lists_by_scope[scope].forward) do
     for _, value in ipairs(ops.list_read(op)) do
       if value == scope.entry and input then
         self:check_read(input.key, input.value)
@@ -160,7 +160,7 @@ end
 -- Checks, at the end of a scope, that the values which its backward list reads are still in their buffers. The values
 -- of the network that it reads are checked at the end of the pass.
 function Walk:check_kept(scope)
-  for _, op in ipairs(self.executed[scope].forward) do
+  for _, op in ipairs(self.lists_by_scope[scope].forward) do
     for _, value in ipairs(ops.list_results(op)) do
       if self.read[scope][value] and value ~= scope.last and (scope ~= self.net or self.training) then
         self:check_read(self:make_key(scope, value), value)
@@ -193,12 +193,12 @@ end
 
 -- The set of the names that no buffer of a value may have: the other members of the C structs of workspaces and layers,
 -- and carried values of the network, which are members in device code.
-local function find_reserved(net, executed)
+local function find_reserved(net, lists_by_scope)
   local names = lists.to_set(lists.get_names(net.streams[2] and net.streams or {}))
   setmetatable(names, { __index = RESERVED })
-  for _, scope in ipairs(executed.order) do
+  for _, scope in ipairs(lists_by_scope.order) do
     names[scope.name], names[scope.name .. "s"] = true, true
-    lists.update(names, executed[scope].writes)
+    lists.update(names, lists_by_scope[scope].writes)
     for _, op in ipairs(scope.ops) do
       if scope == net and op.out.carried and op.kind ~= "block" then
         names[op.out.name] = true
@@ -215,11 +215,11 @@ local function find_reserved(net, executed)
   return names
 end
 
-local function walk_pass(net, executed, training)
-  local walk = setmetatable({ net = net, executed = executed, training = training, holds = {}, shapes = {}, read = {},
-    values_at_end = {}, reserved = find_reserved(net, executed) }, Walk)
-  for _, scope in ipairs(executed.order) do
-    walk.read[scope] = buffers.find_read(executed[scope].backward)
+local function walk_pass(net, lists_by_scope, training)
+  local walk = setmetatable({ net = net, lists_by_scope = lists_by_scope, training = training, contents = {},
+    shapes = {}, read = {}, values_at_end = {}, reserved = find_reserved(net, lists_by_scope) }, Walk)
+  for _, scope in ipairs(lists_by_scope.order) do
+    walk.read[scope] = buffers.find_read(lists_by_scope[scope].backward)
   end
   walk:walk_scope(net)
   walk:check_kept(net)
@@ -229,12 +229,12 @@ local function walk_pass(net, executed, training)
 end
 
 -- Checks that every buffer of gradients has the shape of the values whose gradients it holds.
-local function check_gradients(executed)
+local function check_gradients(lists_by_scope)
   local shapes = {}
-  for _, scope in ipairs(executed.order) do
-    for _, op in ipairs(executed[scope].forward) do
+  for _, scope in ipairs(lists_by_scope.order) do
+    for _, op in ipairs(lists_by_scope[scope].forward) do
       for _, value in ipairs(ops.list_results(op)) do
-        local buffer, shape = executed[scope].gradients[value], get_shape(value)
+        local buffer, shape = lists_by_scope[scope].gradients[value], get_shape(value)
         if value ~= scope.last and buffer then
           local is_own = buffer.name:find(base_names.name_gradient(value.name), 1, true) == 1
           if is_own and (shapes[buffer.name] or shape) ~= shape then
@@ -248,11 +248,11 @@ local function check_gradients(executed)
 end
 
 -- The value that must get a buffer of its own name or be renamed; nil if there is none.
-local function find_conflict(net, executed)
+local function find_conflict(net, lists_by_scope)
   local _, problem = diagnostics.attempt(function()
-    walk_pass(net, executed, true)
-    walk_pass(net, executed, false)
-    check_gradients(executed)
+    walk_pass(net, lists_by_scope, true)
+    walk_pass(net, lists_by_scope, false)
+    check_gradients(lists_by_scope)
   end)
   return problem and problem.conflict
 end
@@ -316,10 +316,10 @@ function M.derive(net)
   for _ = 1, MAX_ATTEMPTS do
     mark_carried(net)
     rename_external_duplicates(net)
-    local executed = derive_lists(net)
-    local value = find_conflict(net, executed)
+    local lists_by_scope = derive_lists(net)
+    local value = find_conflict(net, lists_by_scope)
     if not value then
-      return executed
+      return lists_by_scope
     elseif value.carried then
       value.has_own_buffer = true
     else

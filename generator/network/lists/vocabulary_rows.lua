@@ -138,9 +138,9 @@ local function find_embedding(list)
   end
 end
 
--- executed: the lists of all scopes; labelled: the labelled rows, or nil.
-function M.derive(net, executed, labelled)
-  local embed = not net.streams[2] and find_embedding(executed[net].backward)
+-- lists_by_scope: the lists of all scopes; labelled: the labelled rows, or nil.
+function M.derive(net, lists_by_scope, labelled)
+  local embed = not net.streams[2] and find_embedding(lists_by_scope[net].backward)
   if not embed then
     return nil
   end
@@ -149,10 +149,10 @@ function M.derive(net, executed, labelled)
     return nil
   end
   local result = { block = block, embed = embed, done = {}, repeated = {}, summed = {} }
-  find_forward(result, executed[block].forward, labelled)
+  find_forward(result, lists_by_scope[block].forward, labelled)
   local walk, input = setmetatable({ result = result, summed = {} }, Walk), block.entry
   local is_supported = result.token_texts[1] ~= nil
-    and not lists.any(executed[block].backward, function(entry) return not walk:walk_entry(entry) end)
+    and not lists.any(lists_by_scope[block].backward, function(entry) return not walk:walk_entry(entry) end)
   local gradient = { name = buffers.name_for_stream("gradient", input), width = input.width }
   return is_supported and walk:note_read(gradient, true, block) and result or nil
 end

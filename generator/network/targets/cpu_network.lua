@@ -193,12 +193,12 @@ end
 -- part: the output of labelled_rows.lua, or nil; vocabulary: the output of vocabulary_rows.lua, or nil. Buffers for
 -- both are added to buffer_lists. stream: the stream that is decoded token by token, or nil. eval_dropout: whether
 -- evaluation applies dropout. panels_member: the workspace's member with the panels of weights.
-function M.derive(net, executed, structs, buffer_lists, part, vocabulary, stream, eval_dropout, panels_member)
+function M.derive(net, lists_by_scope, structs, buffer_lists, part, vocabulary, stream, eval_dropout, panels_member)
   local kernel_names, tied = names.list_kernel_names(), net.classified.op.tied
   -- value -> the buffer for copies of its labelled rows: part_names of all such buffers, copied_parts of those that the
   -- network's pass has filled so far
-  local cpu = { net = net, lists = executed, buffers = buffer_lists, part = part, part_names = {}, copied_parts = {},
-    vocabulary = vocabulary, eval_dropout = eval_dropout, panels_member = panels_member,
+  local cpu = { net = net, lists = lists_by_scope, buffers = buffer_lists, part = part, part_names = {},
+    copied_parts = {}, vocabulary = vocabulary, eval_dropout = eval_dropout, panels_member = panels_member,
     products = calls.make_functions(kernel_names), gradients = calls.make_functions(kernel_names),
     rows = calls.make_functions(kernel_names) }
   rows.add_buffers(cpu)

@@ -123,9 +123,9 @@ end
 
 -- The entry of `blocks` for an operation of kind "block".
 local function make_block(device, op)
-  local block, executed = op.block, device.lists[op.block]
-  local forward = cuda_lists.list_entries(executed.forward, false)
-  local backward = cuda_lists.list_entries(executed.backward, true)
+  local block, lists_by_scope = op.block, device.lists[op.block]
+  local forward = cuda_lists.list_entries(lists_by_scope.forward, false)
+  local backward = cuda_lists.list_entries(lists_by_scope.backward, true)
   device.unused[block] = { values = {}, gradients = {} }
   if device.choices.chains then
     forward, backward, device.unused[block] = chains.chain(forward, backward, device.choices.by_team)
@@ -139,7 +139,7 @@ local function make_block(device, op)
     members = members, lines = cuda_buffers.write_lines(members),
     row_declarations = cuda_buffers.declare_rows(find_streams(device, members)),
     mask = device.scope_masks[block] or false,
-    drops = lists.any(executed.forward, function(operation) return operation.dropout ~= nil end),
+    drops = lists.any(lists_by_scope.forward, function(operation) return operation.dropout ~= nil end),
     in_place = op.x.carried and op.x.carried.block == block or false,
     input = records.place_in_network(records.make_scope_text(device, device.net), op.x),
     host_input = records.place_in_network(cuda_lists.NETWORK_TEXT, op.x),
@@ -192,11 +192,11 @@ end
 --   unused                block -> the buffers that chains make unnecessary
 --   operands, rounded, rounded_values   see warp_products.lua
 --   contributions         the set of the values that families request
-local function make_state(net, executed, choices)
-  local device = { net = net, lists = executed, choices = choices, rows = calls.make_functions({}), masks = {},
+local function make_state(net, lists_by_scope, choices)
+  local device = { net = net, lists = lists_by_scope, choices = choices, rows = calls.make_functions({}), masks = {},
     scope_masks = {}, mask_numbers = {}, bits = {}, operation_bits = {}, block_records = {}, unused = {},
     site_count = 0, operands = {}, rounded = {}, rounded_values = {},
-    buffers = buffers.derive(net, executed, choices.eval_dropout),
+    buffers = buffers.derive(net, lists_by_scope, choices.eval_dropout),
     contributions = lists.to_set(lists.map(ops.find_all(net, "attention"), function(op) return op.contribution end)),
     make_list = choices.wide and cuda_lists.make_launches or cuda_lists.make_records,
     loops = lists.any(net.scopes, function(block) return block.loops > 1 end) }
@@ -248,13 +248,13 @@ local function list_operands(device)
     row_declarations = streams[1] and cuda_buffers.declare_rows(streams) or false }
 end
 
--- executed: the lists of all scopes (scope_lists.lua). choices: wide (a library computes products: launches.lua),
+-- lists_by_scope: the lists of all scopes (scope_lists.lua). choices: wide (a library computes products: launches.lua),
 -- by_team (all thread blocks together sum gradients of weights), rounds (in training, products may read rounded copies
 -- of weights), eval_dropout (evaluation applies dropout), noise (embeddings add noise in evaluation), chains (products
 -- are cut by warp, and pairs may be chains), decoded (the stream that is decoded, or nil).
-function M.derive(net, executed, choices)
+function M.derive(net, lists_by_scope, choices)
   check_network(net)
-  local device, net_lists = make_state(net, executed, choices), executed[net]
+  local device, net_lists = make_state(net, lists_by_scope, choices), lists_by_scope[net]
   for _, scope in ipairs(net.order) do
     cuda_masks.derive(device, scope)
   end

@@ -202,8 +202,8 @@ local function measure_block_state(plan, device)
 end
 
 -- The network in device code; or false, and the reason why there is no device code.
-local function derive_network(net, executed, given)
-  local device, obstacle = diagnostics.attempt(network.derive, net, executed, given)
+local function derive_network(net, lists_by_scope, given)
+  local device, obstacle = diagnostics.attempt(network.derive, net, lists_by_scope, given)
   for family, names in pairs(device and device.attention_names or {}) do
     lists.update(family.attends, names)
   end
@@ -389,9 +389,9 @@ local function list_step_draws(plan, device)
 end
 
 -- Bytes of the operands of all products of a batch, inputs and gradients of outputs.
-local function count_operand_bytes(plan, executed)
-  local numbers = lists.sum(executed.order, function(scope)
-    return lists.sum(executed[scope].backward, function(b)
+local function count_operand_bytes(plan, lists_by_scope)
+  local numbers = lists.sum(lists_by_scope.order, function(scope)
+    return lists.sum(lists_by_scope[scope].backward, function(b)
       local op = b.kind == "weight_grad" and b.op
       local uses, tokens = scope.loops * scope.count, op and plan.streams[op.x.stream.index + 1].longest
       return op and uses * tokens * (op.x.width.count + op.out.width.count) or 0
@@ -400,12 +400,12 @@ local function count_operand_bytes(plan, executed)
   return plan.train.batch * plan.real_bytes * numbers
 end
 
-function M.derive(plan, net, executed)
+function M.derive(plan, net, lists_by_scope)
   local learned_places = plan.additive.kind == "learned" and plan.additive.from_tables and not plan.additive.frozen
   local library = plan.width >= schema.LIBRARY_WIDTH -- products over the batch are worth their launches
   local tables = has_any(plan, "biases")
   local multiplies = not library or tables
-  local operand_bytes = plan.cuts_by_warp and count_operand_bytes(plan, executed)
+  local operand_bytes = plan.cuts_by_warp and count_operand_bytes(plan, lists_by_scope)
   local by_team = operand_bytes and operand_bytes <= MAX_OPERAND_BYTES
   local chip = count_chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
   local cuda = {
@@ -427,7 +427,7 @@ function M.derive(plan, net, executed)
   cuda.begins = lists.any(plan.attentions, function(family) return family.attends.begins end)
   cuda.sums = learned_places or lists.any(plan.attentions, function(family) return family.attends.sums end)
   cuda.shared = cuda.sums or has_any(plan, "scaled")
-  local device, obstacle = derive_network(net, executed, { wide = library, by_team = by_team,
+  local device, obstacle = derive_network(net, lists_by_scope, { wide = library, by_team = by_team,
     eval_dropout = plan.eval_dropout,
     decoded = decoding.find_stream(net, plan.decoder and not library and not plan.noise, plan.eval_dropout),
     noise = plan.noise, chains = plan.cuts_by_warp, rounds = by_team and STORES_ROUNDED[plan.precision] or false })

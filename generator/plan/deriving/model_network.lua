@@ -327,10 +327,10 @@ function M.derive_attentions(plan, additive, file)
 end
 
 -- The kernels that operations need on both targets, each file once; relu has a gradient without an operation.
-local function list_headers(executed)
-  return canonical.sort_keys(lists.to_set(lists.collect(executed.order, function(scope)
-    local headers = lists.map(executed[scope].forward, function(op) return op.header or op.definition.header end)
-    return lists.append(headers, lists.map(executed[scope].backward, function(b)
+local function list_headers(lists_by_scope)
+  return canonical.sort_keys(lists.to_set(lists.collect(lists_by_scope.order, function(scope)
+    local headers = lists.map(lists_by_scope[scope].forward, function(op) return op.header or op.definition.header end)
+    return lists.append(headers, lists.map(lists_by_scope[scope].backward, function(b)
       return b.kind == "relu_grad" and "activations" or nil
     end))
   end)))
@@ -369,10 +369,10 @@ end
 -- Sets the properties of families that follow from the network. drops: the dropout of their weights { name,
 -- dropout_number }, or false. ranged: an attention of decoded tokens may be computed for some of the tokens only.
 -- partial: an attention of labelled tokens is computed for these tokens alone.
-local function settle_families(plan, net, executed, stream, labelled)
+local function settle_families(plan, net, lists_by_scope, stream, labelled)
   local drops, decoded, partial = {}, {}, {}
   for _, block in ipairs(net.scopes) do
-    for _, op in ipairs(executed[block].forward) do
+    for _, op in ipairs(lists_by_scope[block].forward) do
       if op.kind == "attention" then
         drops[op.family] = op.dropout and { name = op.dropout.name, dropout_number = op.dropout_number }
         partial[op.family] = labelled and labelled.partial[op]
@@ -415,26 +415,26 @@ function M.derive(plan, file)
   local net, sizes = M.build_network(plan, file, model)
   local part = derive_constants(plan, net)
   limit_dropouts(part.eval_dropout, net)
-  local derived, executed = parameters.derive(net), scope_lists.derive(net)
+  local derived, lists_by_scope = parameters.derive(net), scope_lists.derive(net)
   part.structs, part.tensors, part.tensor_count = derived.structs, derived.tensors, #derived.tensors
   part.parameters, part.frozen, part.initial_values = derived.count, derived.frozen, derived.initial_values
   part.parameter_elements, part.parameter_storage = derived.elements, derived.storage
   part.widths, part.trace_sites = list_widths(net), list_trace_sites(net)
-  part.operation_kernels = list_headers(executed)
+  part.operation_kernels = list_headers(lists_by_scope)
   part.cpu_headers = list_cpu_headers(plan, part.noise, part.operation_kernels)
-  local buffer_lists = buffers.derive(net, executed, part.eval_dropout)
-  local labelled, stream = labelled_rows.derive(net, executed),
+  local buffer_lists = buffers.derive(net, lists_by_scope, part.eval_dropout)
+  local labelled, stream = labelled_rows.derive(net, lists_by_scope),
     decoding.find_stream(net, plan.decoder, part.eval_dropout)
-  settle_families(plan, net, executed, stream, labelled)
+  settle_families(plan, net, lists_by_scope, stream, labelled)
   -- Noise makes every token different, and with a large vocabulary a block has few tokens of each symbol.
   local has_equal_rows = MIN_TOKENS_PER_SYMBOL * plan.tokens <= plan.block_tokens and not part.noise
-  part.cpu = cpu.derive(net, executed, derived.structs, buffer_lists, labelled,
-    has_equal_rows and vocabulary_rows.derive(net, executed, labelled) or nil, stream, part.eval_dropout,
+  part.cpu = cpu.derive(net, lists_by_scope, derived.structs, buffer_lists, labelled,
+    has_equal_rows and vocabulary_rows.derive(net, lists_by_scope, labelled) or nil, stream, part.eval_dropout,
     plan.panels_member)
-  part.network, part.passes = outline.derive(net, buffer_lists), passes.derive(net, executed, buffer_lists)
+  part.network, part.passes = outline.derive(net, buffer_lists), passes.derive(net, lists_by_scope, buffer_lists)
   part.network_identity, part.network_sizes = find_identity(plan, net, model), sizes or net.by_step and {}
   part.by_step, part.cell_width = net.by_step or false, net.cell_width or false
-  return part, net, executed
+  return part, net, lists_by_scope
 end
 
 return M
