@@ -202,16 +202,16 @@ local PLAIN = { "feedforward", "feedforward", "map", "chain", "twice", "norm" }
 -- values.
 local function add_branch(w, y, h)
   local kinds = { table.unpack(PLAIN) }
-  local function more(kind, times)
+  local function add_kind(kind, times)
     for _ = 1, times do
       kinds[#kinds + 1] = kind
     end
   end
-  more("gate", w.lacks_norm and 0 or 1)
-  more("attention", w.width == w.model and (w.inner or not w.printed) and 2 or 0)
-  more("cross", w.memory and 2 or 0)
-  more("outside", w.outside and y == h and 1 or 0) -- otherwise y would be unused
-  more("detour", w.detours and 1 or 0)
+  add_kind("gate", w.lacks_norm and 0 or 1)
+  add_kind("attention", w.width == w.model and (w.inner or not w.printed) and 2 or 0)
+  add_kind("cross", w.memory and 2 or 0)
+  add_kind("outside", w.outside and y == h and 1 or 0) -- otherwise y would be unused
+  add_kind("detour", w.detours and 1 or 0)
   return branches[w.random:pick(kinds)](w, y)
 end
 

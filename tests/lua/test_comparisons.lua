@@ -100,27 +100,29 @@ local function compare_two(name, rope, rand_rope, more)
     { metric = "accuracy", above = 90 } }), make_options(more))).pairs[1]
 end
 
--- If the seeds of a cell have one score or form two clumps, exact tests decide, whose p has a least possible value.
-function TestComparisons.test_cells_whose_seeds_are_in_two_clumps()
+-- If the seeds of a cell have one score or form two clusters, exact tests decide, whose p has a least possible value.
+function TestComparisons.test_cells_whose_seeds_are_in_two_clusters()
   local pair = compare_two("flat", { 97, 97, 97 }, { 50, 50, 50 })
-  lu.assertEquals({ pair.test.p, pair.method, pair.a.generalise, pair.a.judged, pair.b.generalise, pair.a.clumped },
+  local a, b = pair.a, pair.b
+  lu.assertEquals({ pair.test.p, pair.method, a.generalise, a.judged, b.generalise, a.is_clustered },
     { nil, "permutation", 3, 3, 0, false })
   for name, p in pairs({ raw = pair.raw, permutation = pair.permutation, fisher = pair.fisher, least = pair.least }) do
     lu.assertAlmostEquals(p, 0.1, 1e-12, name) -- 2 of the 20 ways to choose 3 of 6
   end
   lu.assertAlmostEquals(pair.a.share_low, 0.025 ^ (1 / 3), 1e-9)
   lu.assertEquals(pair.a.share_high, 1)
-  pair = compare_two("two_clumps", { 97, 96, 20 }, { 98, 97, 97 })
-  lu.assertEquals({ pair.method, pair.a.clumped, pair.b.clumped, pair.a.generalise }, { "permutation", true, false, 2 })
+  pair = compare_two("two_clusters", { 97, 96, 20 }, { 98, 97, 97 })
+  lu.assertEquals({ pair.method, pair.a.is_clustered, pair.b.is_clustered, pair.a.generalise },
+    { "permutation", true, false, 2 })
   lu.assertAlmostEquals(pair.fisher, 1, 1e-12)
   lu.assertNotNil(pair.test.p, "Welch's test is there, and does not decide")
 end
 
--- Seeds on both sides of the criterion form one clump if they are close or evenly spread.
-function TestComparisons.test_one_clump_is_tested_by_welch()
+-- Seeds on both sides of the criterion form one cluster if they are close or evenly spread.
+function TestComparisons.test_one_cluster_is_tested_by_welch()
   for _, scores in ipairs({ { 91, 88, 90 }, { 20, 60, 95 }, { 89, 91, 89.5 } }) do
-    local pair = compare_two("one_clump", scores, { 98, 97, 96 })
-    lu.assertEquals({ pair.method, pair.a.clumped, pair.raw }, { "Welch", false, pair.test.p })
+    local pair = compare_two("one_cluster", scores, { 98, 97, 96 })
+    lu.assertEquals({ pair.method, pair.a.is_clustered, pair.raw }, { "Welch", false, pair.test.p })
   end
 end
 
@@ -236,12 +238,12 @@ function TestVerb.test_written_tables_of_groups_and_pairs()
   end
 end
 
-function TestVerb.test_two_clumps_are_reported()
+function TestVerb.test_two_clusters_are_reported()
   local _, _, output = run((write_runs()), { above = 53 })
-  lu.assertNotStrContains(output, "clumps")
+  lu.assertNotStrContains(output, "clusters")
   reports.write_run("verb", "bucket_sort_rope", 3, 0.1, { exit = 0, eval = reports.make_scored_lines(97) })
   _, _, output = run((write_runs()), { above = 90 })
-  lu.assertStrContains(output, "* rope: two clumps of seeds; 1 of 3 seeds generalise; the mean describes neither")
+  lu.assertStrContains(output, "* rope: two clusters of seeds; 1 of 3 seeds generalise; the mean describes neither")
 end
 
 -- The least possible p of three against three seeds is reported.

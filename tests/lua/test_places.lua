@@ -19,16 +19,17 @@ TestPlaces = {}
 -- Four sequences: three of three labels, one of two. wrong: sequences that are wrong at all places from the first on.
 local function make_places(wrong, forced)
   local right = 4 - wrong
-  local function list(a, b, c)
+  local function format_counts(a, b, c)
     return ("[%d,%d,%d]"):format(a, b, c)
   end
-  local function side(counted, correct, correct_forced)
+  local function format_side(counted, correct, correct_forced)
     return ('{"counted":%s%s%s}'):format(counted, ',"correct":' .. correct,
       forced and ',"correct_teacher_forced":' .. correct_forced or "")
   end
   return (',"places":{"sequences":4,"start":%s,"end":%s,"first_error":%s}'):format(
-    side(list(4, 4, 3), list(right, right, right), list(right, 4, 3)),
-    side(list(4, 4, 3), list(right, right, right), list(3, 4, 3)), list(wrong, 0, 0))
+    format_side(format_counts(4, 4, 3), format_counts(right, right, right), format_counts(right, 4, 3)),
+    format_side(format_counts(4, 4, 3), format_counts(right, right, right), format_counts(3, 4, 3)),
+    format_counts(wrong, 0, 0))
 end
 
 local DECODED = { ["in_distribution"] = 5, between = 7, beyond = 20 }

@@ -52,12 +52,12 @@ end
 -- Three factors: effects of each, and an interaction of init and data, which is part of the rest. Mean squares by hand:
 -- with x = 1 or -1 for the two seeds, the score x1 + 2 x2 + 3 x3 + 4 x1 x2 has MS 8, 32, 72 and 128 and no others.
 function TestSeedShares.test_three_factors()
-  local function sign(seed)
+  local function get_sign(seed)
     return seed == 0 and -1 or 1
   end
   local result = compute(make_runs({ 0, apart = { init = { 0, 1 }, data = { 0, 1 }, draws = { 0, 1 } } },
     function(init, data, draws)
-      return sign(init) + 2 * sign(data) + 3 * sign(draws) + 4 * sign(init) * sign(data)
+      return get_sign(init) + 2 * get_sign(data) + 3 * get_sign(draws) + 4 * get_sign(init) * get_sign(data)
     end))
   local shares = lists.map(result.factors, function(factor) return factor.share end)
   -- init: (8 - 128) / 4 < 0; data: (32 - 128) / 4 < 0; draws: 72 / 4 = 18; init with data: 128 / 2 = 64.

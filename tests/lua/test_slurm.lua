@@ -332,14 +332,14 @@ function TestQueue.test_files_of_attempts()
   local dir = "a/0123456789abcdef/lr0.001-seed2"
   local run = { dir = dir, state = "absent" }
   lu.assertNil(attempts.read_state(out, run))
-  local function attempt(name, step)
-    local place = ("out/a/0123456789abcdef/.attempts/%s/%s/"):format(name, dir)
-    support.write(place .. "window.jsonl", ('{"step":5,"x":1}\n{"step":%d,"x":1}\n'):format(step))
-    support.write(place .. "checkpoint.safetensors", name)
+  local function write_attempt(name, step)
+    local path = ("out/a/0123456789abcdef/.attempts/%s/%s/"):format(name, dir)
+    support.write(path .. "window.jsonl", ('{"step":5,"x":1}\n{"step":%d,"x":1}\n'):format(step))
+    support.write(path .. "checkpoint.safetensors", name)
   end
-  attempt("12-1", 20)
-  attempt("12-2", 40)
-  attempt("12-3", 30)
+  write_attempt("12-1", 20)
+  write_attempt("12-2", 40)
+  write_attempt("12-3", 30)
   lu.assertEquals(attempts.find_best(out, run).step, 40)
   lu.assertEquals(attempts.read_state(out, run), "stopped")
 end
@@ -349,22 +349,22 @@ end
 -- v4.
 function TestQueue.test_attempts_that_a_sweep_continues()
   local out, cell = write_submitted_folder(), "a/0123456789abcdef"
-  local function attempt(name, seed, step, level)
-    local place = ("out/%s/.attempts/%s/%s/lr0.001-seed%d/"):format(cell, name, cell, seed)
+  local function write_attempt(name, seed, step, level)
+    local path = ("out/%s/.attempts/%s/%s/lr0.001-seed%d/"):format(cell, name, cell, seed)
     local header = ('{"__metadata__":{"step":"%d","level":"%s","compiler":"gcc 12","source_digest":"5a"}}'):format(step,
       level)
-    support.write(place .. "window.jsonl", ('{"step":%d,"x":1}\n'):format(step))
-    support.write(place .. "checkpoint.safetensors", ("<I8"):pack(#header) .. header)
-    support.write(place .. "from", name)
+    support.write(path .. "window.jsonl", ('{"step":%d,"x":1}\n'):format(step))
+    support.write(path .. "checkpoint.safetensors", ("<I8"):pack(#header) .. header)
+    support.write(path .. "from", name)
   end
   local function list_attempts()
     return lists.find_all(support.shell(("find %s/%s/.attempts -name 'lr*' | sort"):format(out, cell)), "ts/([^/]+)/")
   end
-  attempt("12-1", 1, 20, "v3")
-  attempt("12-2", 1, 40, "v4")
-  attempt("12-3", 1, 30, "v3")
-  attempt("12-4", 1, 60, "v3")
-  attempt("12-5", 2, 40, "v4")
+  write_attempt("12-1", 1, 20, "v3")
+  write_attempt("12-2", 1, 40, "v4")
+  write_attempt("12-3", 1, 30, "v3")
+  write_attempt("12-4", 1, 60, "v3")
+  write_attempt("12-5", 2, 40, "v4")
   -- a task that died left a run that it had replaced
   support.write(("out/%s/.attempts/12-1/replaced/lr0.001-seed1/notes.jsonl"):format(cell), "mine")
   local first = { dir = cell .. "/lr0.001-seed1", state = "absent" }
@@ -388,16 +388,17 @@ function TestQueue.test_reason_why_a_run_of_a_task_failed()
   local run = { dir = "a/0123456789abcdef/lr0.001-seed2", learning_rate = 1e-3, seed = 2 }
   local dir = out .. "/a/0123456789abcdef/.attempts/12_2-1/" .. run.dir
   lu.assertNil(attempts.find_error(out, run, dir))
-  local function error_line(words)
+  local function format_error(words)
     return "learning rate 0.001, seed 2: error: " .. words .. "\n"
   end
-  local function task_line(words)
+  local function format_task(words)
     return "2026-11-23T10:00:00Z task 2: " .. words .. "\n"
   end
-  support.write("out/.slurm/1/logs/2.txt", error_line("of another cell")
-    .. task_line("b: not all of lr0.001-seed2 is done (the trainer's exit code: 1)") .. error_line("the loss is nan")
-    .. task_line("a: not all of lr0.001-seed1 lr0.001-seed2 is done (the trainer's exit code: 1)")
-    .. error_line("of a third"))
+  support.write("out/.slurm/1/logs/2.txt", format_error("of another cell")
+    .. format_task("b: not all of lr0.001-seed2 is done (the trainer's exit code: 1)")
+    .. format_error("the loss is nan")
+    .. format_task("a: not all of lr0.001-seed1 lr0.001-seed2 is done (the trainer's exit code: 1)")
+    .. format_error("of a third"))
   lu.assertEquals(attempts.find_error(out, run, dir), "the loss is nan")
   lu.assertNil(attempts.find_error(out, run, out .. "/" .. run.dir))
 end

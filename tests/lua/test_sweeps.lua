@@ -182,11 +182,11 @@ end
 
 -- Cells of unknown work count like the others; a bar is never full before the end.
 function TestProgressText.test_unknown_work()
-  local function unknown(run, i, j, k, cell)
+  local function fill_unknown(run, i, j, k, cell)
     finish_half(run, i, j, k)
     cell.goal = i > 1 and { work = 0 } or cell.goal
   end
-  local total = progress_text.sum_up(make_grid(3, 2, unknown), 99)
+  local total = progress_text.sum_up(make_grid(3, 2, fill_unknown), 99)
   lu.assertEquals({ total.work, total.done_work }, { 1200, 700 })
   total = progress_text.sum_up(make_grid(3, 2, function(run, i, j, k, cell)
     finish_half(run, i, j, k)

@@ -115,12 +115,12 @@ end
 -- Normal numbers, in every call the same times sigma, by the method of Box and Muller.
 local function compute_normal(count, sigma)
   local values, state = {}, 12345
-  local function uniform()
+  local function sample_uniform()
     state = (state * 1103515245 + 12345) % 2147483648
     return (state + 0.5) / 2147483648
   end
   for i = 1, count do
-    values[i] = sigma * math.sqrt(-2 * math.log(uniform())) * math.cos(2 * math.pi * uniform())
+    values[i] = sigma * math.sqrt(-2 * math.log(sample_uniform())) * math.cos(2 * math.pi * sample_uniform())
   end
   return values
 end

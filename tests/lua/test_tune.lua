@@ -98,12 +98,12 @@ local function read_choices()
   return tuned.read(tuned.make_key(project, plan, "x86-64"), plan)
 end
 
--- Values without prefetching are 10 % faster than values with it.
+-- Values without prefetching are 10% faster than values with it.
 local function prefer_no_prefetch(from, to)
-  local function speed(text)
+  local function get_speed(text)
     return text:find("gradient_prefetch no", 1, true) and 1.1 or 1
   end
-  return speed(to) / speed(from)
+  return get_speed(to) / get_speed(from)
 end
 
 local function find_no_gain() return 1 end
@@ -172,7 +172,7 @@ function TestTune.test_a_temporary_folder_that_make_cannot_handle_is_refused()
     code, printed = run_tune(find_no_gain, 1)
   end)
   lu.assertEquals(code, 2)
-  lu.assertStrContains(printed, "/tmp/a b: make cannot handle this folder's name; expected letters")
+  lu.assertStrContains(printed, "/tmp/a b: make cannot handle this folder's name; expected only letters")
 end
 
 -- Returns the error of measure.compare if `bench` ends with this exit code, and the command line of bench.

@@ -136,17 +136,17 @@ function TestValidate.test_scalings_of_rope_can_be_changed_and_switched_off()
   local function resolve_rotation(encoding)
     return accept("return { " .. TASK .. "encoding = { " .. encoding .. " } }").encoding.rotation
   end
-  local function rope(scaling)
+  local function make_rope(scaling)
     return { kind = "rope", base = 10000.0, scaling = scaling }
   end
-  lu.assertEquals(resolve_rotation('kind = "rope_linear"'), rope({ kind = "linear", factor = 4.0 }))
+  lu.assertEquals(resolve_rotation('kind = "rope_linear"'), make_rope({ kind = "linear", factor = 4.0 }))
   lu.assertEquals(resolve_rotation('kind = "rope_ntk", rotation = { scaling = { factor = 2.5 } }'),
-    rope({ kind = "ntk", factor = 2.5 }))
+    make_rope({ kind = "ntk", factor = 2.5 }))
   lu.assertEquals(resolve_rotation('kind = "rope_yarn"'),
-    rope({ kind = "yarn", factor = 4.0, beta_slow = 1.0, beta_fast = 32.0 }))
+    make_rope({ kind = "yarn", factor = 4.0, beta_slow = 1.0, beta_fast = 32.0 }))
   lu.assertEquals(resolve_rotation('kind = "rope_yarn", rotation = { scaling = { kind = "linear", factor = 8 } }'),
-    rope({ kind = "linear", factor = 8.0 }))
-  lu.assertEquals(resolve_rotation('kind = "rope_yarn", rotation = { scaling = { kind = "none" } }'), rope())
+    make_rope({ kind = "linear", factor = 8.0 }))
+  lu.assertEquals(resolve_rotation('kind = "rope_yarn", rotation = { scaling = { kind = "none" } }'), make_rope())
   lu.assertEquals(resolve_rotation('kind = "rope_yarn", rotation = { kind = "none" }'), { kind = "none" })
   refuse("return { " .. TASK .. "encoding = { rotation = { scaling = { kind = 'linear', factor = 4 } } } }",
     'encoding.rotation.scaling: no such field for kind "none"')

@@ -24,11 +24,11 @@ local M = {}
 local number = sheets.format_number
 
 local MOST_NAMED = 12 -- cells in a message
-local LEAST_GAP = 0.05 -- between two clumps of seeds, as a share of the metric's full scale
+local LEAST_GAP = 0.05 -- between two clusters of seeds, as a share of the metric's full scale
 
--- Whether the seeds that generalise and the others form two clumps, with a gap wider than each clump and at least
+-- Whether the seeds that generalise and the others form two clusters, with a gap wider than each cluster and at least
 -- LEAST_GAP. passed: for each run, whether it generalises, or nil.
-local function is_clumped(group, passed)
+local function has_two_clusters(group, passed)
   local function find_range(is_good)
     return scales.find_range({ lists.map(group.scores, function(score, i)
       return passed[i] == is_good and score or nil
@@ -41,7 +41,7 @@ local function is_clumped(group, passed)
     and gap >= LEAST_GAP * metrics.by_name[group.metric].factor
 end
 
--- Adds to a group the fields judged, generalise, share_low, share_high and clumped (M.compare).
+-- Adds to a group the fields judged, generalise, share_low, share_high and is_clustered (M.compare).
 local function count_generalising(group, split)
   local passed, count = {}, 0
   group.judged = 0
@@ -49,7 +49,7 @@ local function count_generalising(group, split)
     passed[i] = metrics.generalises(runs.get_score(run, split, group.criterion.metric), group.criterion)
     group.judged, count = group.judged + (passed[i] ~= nil and 1 or 0), count + (passed[i] and 1 or 0)
   end
-  group.generalise, group.clumped = count, is_clumped(group, passed)
+  group.generalise, group.is_clustered = count, has_two_clusters(group, passed)
   if group.judged > 0 then
     group.share_low, group.share_high = exact.compute_interval(count, group.judged, inference.ERROR)
   end
@@ -79,14 +79,15 @@ local function test_pair(a, b)
 end
 
 -- Adds the tests without an assumption on the distribution of scores, and the name of the deciding test: Welch's test
--- if the scores of both groups vary and form one clump. The permutation test has its own random sequence.
+-- if the scores of both groups vary and form one cluster. The permutation test has its own random sequence.
 local function test_exactly(pair, options)
   local a, b = pair.a, pair.b
   pair.permutation, pair.splits, pair.least = exact.test_permutation(a.scores, b.scores, options.resamples,
     inference.make_random(options.seed))
   pair.fisher = a.judged > 0 and b.judged > 0 and exact.test_fisher(a.generalise, a.judged, b.generalise, b.judged)
     or nil
-  local is_welch = inference.varies(a.scores) and inference.varies(b.scores) and not a.clumped and not b.clumped
+  local is_welch = inference.varies(a.scores) and inference.varies(b.scores)
+    and not (a.is_clustered or b.is_clustered)
   local all_equal = not pair.test.p and pair.permutation == 1
   pair.raw = is_welch and pair.test.p or not all_equal and pair.permutation or nil
   pair.method = pair.raw and (is_welch and "Welch" or "permutation")
@@ -157,7 +158,7 @@ end
 --   low, high               the bootstrap's interval of the mean; like error, nil without two scores
 --   judged, generalise      the number of seeds with a score of the criterion's metric, and how many of them generalise
 --   share_low, share_high   the exact interval of the share that generalises
---   clumped                 the result of is_clumped
+--   is_clustered            the result of has_two_clusters
 -- A pair, of groups a and b of one set with two scores each, has a, b, margin (of the options), verdict and
 --   test, low, high         Welch's test of a - b (inference.test_welch), and the bootstrap's interval of a - b
 --   permutation, splits     p and number of splits of the permutation test; least: its least possible p
@@ -221,9 +222,9 @@ local function format_share(group)
 end
 
 local function tabulate_groups(result, options)
-  local clumped = lists.map(result.groups, function(group)
-    return group.clumped and ("%s: two clumps of seeds; %s seeds generalise; the mean describes neither clump"):format(
-      cell_groups.format_title(group), format_share(group)) or nil
+  local cluster_notes = lists.map(result.groups, function(group)
+    return group.is_clustered and ("%s: two clusters of seeds; %s seeds generalise; the mean describes neither cluster")
+      :format(cell_groups.format_title(group), format_share(group)) or nil
   end)
   local form = metrics.by_name[result.metric].factor == 100 and "%.2f" or "%.4f"
   return sheets.tabulate({ name = "groups", title = format_scored(result, options) .. ", at the last step",
@@ -236,7 +237,7 @@ local function tabulate_groups(result, options)
         group.mean), number(form, group.sd), number(form, group.error), number(form .. " to " .. form, group.low,
         group.high), format_share(group), group.share_low and ("%.1f%% to %.1f%%"):format(100 * group.share_low,
           100 * group.share_high) or sheets.MISSING, ("%g"):format(group.rate) }
-    end), notes = lists.append(clumped, result.notes) })
+    end), notes = lists.append(cluster_notes, result.notes) })
 end
 
 local function tabulate_pairs(result, options)
@@ -244,7 +245,7 @@ local function tabulate_pairs(result, options)
     or "without a margin nothing is called equivalent"
   return sheets.tabulate({ name = "comparisons", title = ("Differences between the means of seeds, in %s: %s"):format(
     name_unit(result), wording.count(#result.pairs, "pair")), caption = "the verdict is that of Welch's two-sided t "
-    .. "test if the seeds of both cells vary and form one clump, otherwise that of the permutation test; "
+    .. "test if the seeds of both cells vary and form one cluster, otherwise that of the permutation test; "
     .. "equivalence is by two one-sided t tests; each p is corrected by Holm's method over all pairs; " .. margin,
     heads = { result.axis, "difference", "verdict", "by", "p", "p equivalence", "95% (Welch)", "95% (bootstrap)", "t",
     "df" }, rows = lists.map(result.pairs, function(pair)
