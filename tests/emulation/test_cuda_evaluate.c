@@ -140,17 +140,17 @@ static void test_evaluate_ends_after_the_launch_at_a_signal(void **state) {
     lh_engine *cuda = s.cuda;
     cuda->stop = &lh_toy_interrupted.stop;
     check_evaluation(s, 9, 100);
-    int all = lh_toy_interrupted.launched / 2 /* of one evaluation */,
+    int all = lh_toy_interrupted.launch_count / 2 /* of one evaluation */,
         group = toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9});
     assert_in_range(all, 2, 100 / group);
-    lh_toy_interrupted.launched = 0;
-    lh_toy_interrupted.at = 2;
+    lh_toy_interrupted.launch_count = 0;
+    lh_toy_interrupted.interrupted_launch = 2;
     lh_condition condition = lh_make_condition(9, 100, 1, 2);
     assert_int_equal(cuda->ops->evaluate(cuda, &condition, &sums, NULL, &error), LH_STOPPED);
-    assert_int_equal(lh_toy_interrupted.launched, 2);
+    assert_int_equal(lh_toy_interrupted.launch_count, 2);
     assert_int_equal(cuda->ops->evaluate(cuda, &condition, &sums, NULL, &error), LH_STOPPED); /* no launch yet */
-    assert_int_equal(lh_toy_interrupted.launched, 2);
-    lh_toy_interrupted.at = lh_toy_interrupted.stop = 0;
+    assert_int_equal(lh_toy_interrupted.launch_count, 2);
+    lh_toy_interrupted.interrupted_launch = lh_toy_interrupted.stop = 0;
     check_evaluation(s, 9, 100);
     close_sides(s);
 }

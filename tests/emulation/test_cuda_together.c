@@ -272,9 +272,9 @@ static void test_greedy_ends_after_the_pass_at_a_signal(void **state) {
     engines[0]->stop = &lh_toy_interrupted.stop;
     for (int at = 1; at <= 4; at++) {
         fleet->driver = lh_toy_interrupt(false);
-        lh_toy_interrupted.at = at;
+        lh_toy_interrupted.interrupted_launch = at;
         assert_int_equal(try_evaluation(engines[0], &greedy, &e, &error), LH_STOPPED);
-        assert_int_equal(lh_toy_interrupted.launched, at);
+        assert_int_equal(lh_toy_interrupted.launch_count, at);
         assert_int_equal(e.size[0] + e.size[1], 0);
         assert_int_equal(fleet->early_bytes, 0);
         release(&e);
@@ -293,7 +293,7 @@ static void test_greedy_on_a_failing_device_is_reported(void **state) {
         evaluated e;
         lh_cuda_fleet *fleet = open_trained(&spec, 8, engines);
         fleet->driver = lh_toy_interrupt(true);
-        lh_toy_interrupted.at = at;
+        lh_toy_interrupted.interrupted_launch = at;
         lh_assert_error(try_evaluation(engines[0], &greedy, &e, &error), LH_ERR_ENVIRONMENT, &error, "is lost");
         assert_int_equal(fleet->early_bytes, 0);
         release(&e);

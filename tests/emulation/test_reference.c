@@ -122,7 +122,7 @@ static void test_evaluation_of_stored_batches_gives_stored_logits(void **state) 
 
 /* Compares with the stored gradients, which are rounded to float32, also for a float64 model. */
 static void check_stored_gradient(model *m) {
-    if (lh_network_drops(m->reference->network)) return;
+    if (lh_network_has_dropout(m->reference->network)) return;
     lh_vectors_case stored = lh_vectors_read_case(m->file, lh_vectors_read_facts(m->file).gradient_length);
     question q = make_stored_question(&stored);
     lh_parity_load_gradients(m->file, m->reference);

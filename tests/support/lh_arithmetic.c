@@ -7,19 +7,19 @@
 #include "lh_test.h"
 
 static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, const int32_t *axes, lh_error *error) {
-    lh_collected *s = (lh_collected *)c;
+    lh_full_collection *s = (lh_full_collection *)c;
     if (s->count == s->capacity) {
         s->capacity = 2 * s->capacity + 1024;
         s->item = realloc(s->item, (size_t)s->capacity * sizeof *s->item);
         assert_non_null(s->item);
     }
-    lh_kept *k = &s->item[s->count++];
-    *k = (lh_kept){set,
-                   {0},
-                   item->input_length,
-                   item->output_length,
-                   item->greatest_position,
-                   {axes[0], axes[1], axes[2], LH_NO_VALUE}};
+    lh_kept_example *k = &s->item[s->count++];
+    *k = (lh_kept_example){set,
+                           {0},
+                           item->input_length,
+                           item->output_length,
+                           item->greatest_position,
+                           {axes[0], axes[1], axes[2], LH_NO_VALUE}};
     if (s->frame_axis > 0) k->axes[FRAME] = axes[s->frame_axis];
     assert_in_range(item->words, 1, 16);
     memcpy(k->word, item->word, (size_t)item->words * sizeof *item->word);
@@ -27,20 +27,20 @@ static lh_status add_item(lh_collection *c, lh_set set, const lh_item *item, con
 }
 
 static bool is_grouped_by(const lh_collection *c, int axis) {
-    const lh_collected *s = (const lh_collected *)c;
+    const lh_full_collection *s = (const lh_full_collection *)c;
     return axis == DIGITS || (axis > 0 && axis == s->frame_axis) || (axis == CARRY && s->by_carry);
 }
 
 static bool is_requested(const lh_collection *c, int axis, int value) {
-    const lh_collected *s = (const lh_collected *)c;
+    const lh_full_collection *s = (const lh_full_collection *)c;
     if (axis > 0 && axis == s->frame_axis) return value == s->frame[0] || value == s->frame[1];
     return axis == DIGITS ? value >= s->least && value <= s->most : s->by_carry;
 }
 
 static void progress(lh_collection *c, double share) { assert_true(share >= 0 && share <= 1); }
 
-lh_collected lh_make_collected(const int *options, uint64_t seed, int most, bool by_carry) {
-    lh_collected s = {.by_carry = by_carry, .least = 1, .most = most};
+lh_full_collection lh_make_full_collection(const int *options, uint64_t seed, int most, bool by_carry) {
+    lh_full_collection s = {.by_carry = by_carry, .least = 1, .most = most};
     s.c = (lh_collection){.seed = seed,
                           .options = options,
                           .add_item = add_item,
@@ -50,7 +50,7 @@ lh_collected lh_make_collected(const int *options, uint64_t seed, int most, bool
     return s;
 }
 
-void lh_collect_all(lh_collected *s, lh_task_collect *task) {
+void lh_collect_all(lh_full_collection *s, lh_task_collect *task) {
     lh_error error;
     lh_assert_ok(task(&s->c, &error), &error);
 }
@@ -65,7 +65,7 @@ void lh_write_symbols(char *text, const uint16_t *tokens, int count) {
     text[count] = 0;
 }
 
-lh_text lh_write_example(const lh_collected *s, const uint16_t *word, int inputs, int outputs) {
+lh_text lh_write_example(const lh_full_collection *s, const uint16_t *word, int inputs, int outputs) {
     uint16_t input[MOST_TOKENS + 1], target[MOST_TOKENS + 1];
     uint8_t mask[MOST_TOKENS];
     memset(mask, 1, sizeof mask);
@@ -80,7 +80,7 @@ lh_text lh_write_example(const lh_collected *s, const uint16_t *word, int inputs
     return text;
 }
 
-lh_text lh_write_kept(const lh_collected *s, const lh_kept *k) {
+lh_text lh_write_kept_example(const lh_full_collection *s, const lh_kept_example *k) {
     return lh_write_example(s, k->word, k->input_length, k->output_length);
 }
 
@@ -108,7 +108,7 @@ int lh_count_digits(int base, uint64_t n) {
     return count;
 }
 
-int lh_find_defined_chain(int base, bool product, uint64_t x, uint64_t y, int digits) {
+int lh_find_chain_by_definition(int base, bool product, uint64_t x, uint64_t y, int digits) {
     uint64_t low = 1, b = (uint64_t)base;
     int length = 0, longest = 0;
     for (int i = 0; i < digits; i++, low *= b) {

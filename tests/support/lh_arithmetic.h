@@ -8,34 +8,34 @@
 
 enum { MOST_TOKENS = 128 };
 
-/* Indices in lh_kept.axes. For parity, which has no carries, index 1 is `trained`. */
+/* Indices in lh_kept_example.axes. For parity, which has no carries, index 1 is `trained`. */
 enum { DIGITS = 0, CARRY = 1, TRAINED = 2, FRAME = 3 };
 
 lh_task_collect lh_task_successor, lh_task_addition, lh_task_multiplication, lh_task_parity;
 
 /* An example in a collection: the words from which its task expands it, its lengths, its values on the axes. */
-typedef struct lh_kept {
+typedef struct lh_kept_example {
     lh_set set;
     uint16_t word[16];
     int input_length, output_length, greatest_position;
     int32_t axes[4];
-} lh_kept;
+} lh_kept_example;
 
 /* A collection that keeps every example of a task. */
-typedef struct lh_collected {
+typedef struct lh_full_collection {
     lh_collection c;
     bool by_carry;   /* numbers of every chain of carries are requested, too */
     int least, most; /* least and most requested digits */
     int frame_axis;  /* index of the axis `frame`; 0: no frames are requested */
     int frame[2];    /* requested frames */
-    lh_kept *item;
+    lh_kept_example *item;
     int count, capacity;
-} lh_collected;
+} lh_full_collection;
 
 /* Makes an empty collection that requests 1 to `most` digits; lh_collect_all calls the task; the caller frees
  * `item`. */
-lh_collected lh_make_collected(const int *options, uint64_t seed, int most, bool by_carry);
-void lh_collect_all(lh_collected *s, lh_task_collect *task);
+lh_full_collection lh_make_full_collection(const int *options, uint64_t seed, int most, bool by_carry);
+void lh_collect_all(lh_full_collection *s, lh_task_collect *task);
 
 /* The symbol of each token. */
 extern const char lh_arithmetic_symbols[];
@@ -48,8 +48,8 @@ void lh_write_symbols(char *text, const uint16_t *tokens, int count);
 
 /* Return the input and target that the task makes of an item, as text, and check that it writes no token after them.
  * word: words of the item; inputs, outputs: numbers of tokens. */
-lh_text lh_write_example(const lh_collected *s, const uint16_t *word, int inputs, int outputs);
-lh_text lh_write_kept(const lh_collected *s, const lh_kept *k);
+lh_text lh_write_example(const lh_full_collection *s, const uint16_t *word, int inputs, int outputs);
+lh_text lh_write_kept_example(const lh_full_collection *s, const lh_kept_example *k);
 
 /* Return the number whose digits, highest first, are text[from .. to - 1], and the number of a target, whose digits,
  * lowest first, precede the end symbol. */
@@ -60,6 +60,6 @@ int lh_count_digits(int base, uint64_t n);
 
 /* Returns the length of the longest chain of carries in the lowest `digits` places of x + y or x * y, by definition: a
  * place makes a carry by itself, or because of the incoming carry. */
-int lh_find_defined_chain(int base, bool product, uint64_t x, uint64_t y, int digits);
+int lh_find_chain_by_definition(int base, bool product, uint64_t x, uint64_t y, int digits);
 
 #endif

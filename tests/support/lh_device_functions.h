@@ -18,18 +18,18 @@ INLINE vector broadcast(real x) { return (vector){x}; }
 INLINE vector load(const real *p) { return broadcast(*p); }
 INLINE void store(real *p, vector x) { *p = x[0]; }
 
-#define BITS_OF(name, from, to) \
+#define DEFINE_BIT_CAST(name, from, to) \
     INLINE to name(from x) { \
         to y; \
         memcpy(&y, &x, sizeof y); \
         return y; \
     }
-BITS_OF(__float_as_int, float, int)
-BITS_OF(__int_as_float, int, float)
-BITS_OF(__float_as_uint, float, unsigned)
-BITS_OF(__uint_as_float, unsigned, float)
-BITS_OF(__double_as_longlong, double, long long)
-BITS_OF(__longlong_as_double, long long, double)
+DEFINE_BIT_CAST(__float_as_int, float, int)
+DEFINE_BIT_CAST(__int_as_float, int, float)
+DEFINE_BIT_CAST(__float_as_uint, float, unsigned)
+DEFINE_BIT_CAST(__uint_as_float, unsigned, float)
+DEFINE_BIT_CAST(__double_as_longlong, double, long long)
+DEFINE_BIT_CAST(__longlong_as_double, long long, double)
 
 #if REAL_BYTES == 8
 #include "kernels/cuda/functions_float64.cu"
@@ -39,25 +39,25 @@ BITS_OF(__longlong_as_double, long long, double)
 
 #include "kernels/cuda/functions.cu"
 
-#define OF_ONE(name, scalar) \
+#define DEFINE_UNARY(name, scalar) \
     INLINE vector name(vector x) { return broadcast(scalar(x[0])); }
-#define OF_TWO(name, scalar) \
+#define DEFINE_BINARY(name, scalar) \
     INLINE vector name(vector a, vector b) { return broadcast(scalar(a[0], b[0])); }
-OF_ONE(exp_of, exp_real)
-OF_ONE(log_of, log_real)
-OF_ONE(log1p_of, log1p_real)
-OF_ONE(sqrt_of, sqrt_real)
-OF_ONE(tanh_of, tanh_real)
-OF_ONE(sigmoid_of, sigmoid_real)
-OF_ONE(log_sigmoid_of, log_sigmoid_real)
-OF_ONE(erf_of, erf_real)
-OF_ONE(sin_of, sin_real)
-OF_ONE(cos_of, cos_real)
-OF_ONE(abs_of, abs_real)
-OF_ONE(floor_of, floor_real)
-OF_TWO(minimum, minimum_real)
-OF_TWO(pow_of, pow_real)
-OF_TWO(mod_of, mod_real)
+DEFINE_UNARY(exp_of, exp_real)
+DEFINE_UNARY(log_of, log_real)
+DEFINE_UNARY(log1p_of, log1p_real)
+DEFINE_UNARY(sqrt_of, sqrt_real)
+DEFINE_UNARY(tanh_of, tanh_real)
+DEFINE_UNARY(sigmoid_of, sigmoid_real)
+DEFINE_UNARY(log_sigmoid_of, log_sigmoid_real)
+DEFINE_UNARY(erf_of, erf_real)
+DEFINE_UNARY(sin_of, sin_real)
+DEFINE_UNARY(cos_of, cos_real)
+DEFINE_UNARY(abs_of, abs_real)
+DEFINE_UNARY(floor_of, floor_real)
+DEFINE_BINARY(minimum, minimum_real)
+DEFINE_BINARY(pow_of, pow_real)
+DEFINE_BINARY(mod_of, mod_real)
 
 INLINE vector vector_erf_and_weight(vector x, vector *weight) {
     real w;

@@ -29,10 +29,10 @@ enum { TILE_ROWS = 5, TILE_COLUMNS = 3, OUTER_ROWS = 4, OUTER_COLUMNS = 3, PREFE
 /* Errors are relative to the largest element of the expected array. One rounding is half an ulp; a sum of n terms is
  * rounded n times, with a few further roundings. */
 static const double ROUNDING = REAL_BYTES == 8 ? 0x1p-53 : 0x1p-24;
-enum { AROUND = 16 };
+enum { FURTHER_ROUNDINGS = 16 };
 
 /* Returns the tolerance for a sum of this number of terms. */
-INLINE double sum_tolerance(int terms) { return (terms + AROUND) * ROUNDING; }
+INLINE double sum_tolerance(int terms) { return (terms + FURTHER_ROUNDINGS) * ROUNDING; }
 
 /* ---- arrays ---- */
 

@@ -17,7 +17,7 @@ const lh_ref_network *lh_network_get(const char *id) {
     abort();
 }
 
-bool lh_network_drops(const lh_ref_network *network) {
+bool lh_network_has_dropout(const lh_ref_network *network) {
     for (int s = 0; s < network->scope_count; s++)
         for (int i = 0; i < network->scopes[s].operation_count; i++)
             if (network->scopes[s].operations[i].rate > 0) return true;

@@ -11,14 +11,14 @@ extern const lh_ref_network *const lh_networks;
 extern const int lh_network_count;
 
 /* The planned memory of a training at a level, in bytes, for a block of sequences of this number of tokens. */
-typedef struct lh_planned {
+typedef struct lh_memory_plan {
     const char *id, *level;
     int length[LH_MAX_STREAMS], sequences;
     size_t workspace, shared, tables;
-} lh_planned;
+} lh_memory_plan;
 
-extern const lh_planned *const lh_planned_memory;
-extern const int lh_planned_count;
+extern const lh_memory_plan *const lh_memory_plans;
+extern const int lh_memory_plan_count;
 
 /* The network with this spec id, or NULL. */
 const lh_ref_network *lh_network_find(const char *id);
@@ -27,6 +27,6 @@ const lh_ref_network *lh_network_find(const char *id);
 const lh_ref_network *lh_network_get(const char *id);
 
 /* Whether training has dropout. */
-bool lh_network_drops(const lh_ref_network *network);
+bool lh_network_has_dropout(const lh_ref_network *network);
 
 #endif

@@ -206,10 +206,10 @@ lh_parity_counts lh_parity_count(const lh_ref_batch *batch, const lh_spec *spec,
 
 /* ---- memory ---- */
 
-static const lh_planned *find_planned(const char *id, const char *level) {
-    for (int i = 0; i < lh_planned_count; i++)
-        if (strcmp(lh_planned_memory[i].id, id) == 0 && strcmp(lh_planned_memory[i].level, level) == 0)
-            return &lh_planned_memory[i];
+static const lh_memory_plan *find_memory_plan(const char *id, const char *level) {
+    for (int i = 0; i < lh_memory_plan_count; i++)
+        if (strcmp(lh_memory_plans[i].id, id) == 0 && strcmp(lh_memory_plans[i].level, level) == 0)
+            return &lh_memory_plans[i];
     fail_msg("%s at %s is in no plan", id, level);
     return NULL;
 }
@@ -218,7 +218,7 @@ void lh_parity_check_memory(const lh_spec *spec) {
     static const char *const WHAT[] = {"a workspace", "shared memory", "tables"};
     for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {
         if (!lh_level_runs((*program)->level)) continue;
-        const lh_planned *expected = find_planned(spec->id, (*program)->level);
+        const lh_memory_plan *expected = find_memory_plan(spec->id, (*program)->level);
         lh_shape shape = {expected->sequences, {expected->length[0], expected->length[1]}, 1};
         size_t tables = (*program)->tables_bytes ? (*program)->tables_bytes(shape.length) : 0;
         size_t actual[] = {(*program)->workspace_bytes(&shape, LH_MODE_TRAIN), (*program)->shared_bytes(&shape),

@@ -13,7 +13,7 @@ int lh_keep_length(int n) { return n; }
 int lh_get_one(int n) { return 1; }
 int lh_add_one(int n) { return n + 1; }
 
-void lh_draw_example(const lh_task_case *task, int n, uint32_t step, uint32_t index, lh_drawn *drawn) {
+void lh_draw_example(const lh_task_case *task, int n, uint32_t step, uint32_t index, lh_drawn_example *drawn) {
     drawn->n = n;
     drawn->inputs = task->inputs(n);
     drawn->outputs = task->outputs(n);
@@ -34,7 +34,7 @@ void lh_draw_example(const lh_task_case *task, int n, uint32_t step, uint32_t in
 
 void lh_check_every_length(const lh_task_case *task) {
     static const int beyond[] = {41, 77, 150, 499, 500, LH_TASKS_LONGEST};
-    static lh_drawn drawn;
+    static lh_drawn_example drawn;
     for (int i = 0; i < 46; i++) {
         int n = i < 40 ? i + 1 : beyond[i - 40];
         for (uint32_t copy = 0; copy < (n == LH_TASKS_LONGEST ? 2 : COPIES); copy++) {
@@ -46,8 +46,8 @@ void lh_check_every_length(const lh_task_case *task) {
 
 static int find_token(char digit) { return digit >= 'a' ? digit - 'a' + 10 : digit - '0'; }
 
-void lh_check_worked(const lh_task_case *task, const char *input, const char *target) {
-    static lh_drawn drawn;
+void lh_check_worked_example(const lh_task_case *task, const char *input, const char *target) {
+    static lh_drawn_example drawn;
     drawn.inputs = drawn.n = (int)strlen(input);
     for (int i = 0; i < drawn.inputs; i++) drawn.input[i] = (uint16_t)find_token(input[i]);
     drawn.outputs = drawn.counted = 0;
@@ -81,7 +81,7 @@ void lh_check_equal(const long *seen, int categories) {
 void lh_check_uniform(const lh_task_case *task) {
     enum { N = 70, DRAWN = 4000 };
     static long single[N][MOST_SYMBOLS], pair[N][MOST_SYMBOLS * MOST_SYMBOLS];
-    static lh_drawn drawn;
+    static lh_drawn_example drawn;
     memset(single, 0, sizeof single);
     memset(pair, 0, sizeof pair);
     for (uint32_t e = 0; e < DRAWN; e++) {
@@ -97,10 +97,10 @@ void lh_check_uniform(const lh_task_case *task) {
     }
 }
 
-int lh_guess_0(const lh_task_case *task, const lh_drawn *drawn) { return 0; }
-int lh_guess_1(const lh_task_case *task, const lh_drawn *drawn) { return 1; }
+int lh_guess_0(const lh_task_case *task, const lh_drawn_example *drawn) { return 0; }
+int lh_guess_1(const lh_task_case *task, const lh_drawn_example *drawn) { return 1; }
 
-int lh_guess_most_frequent(const lh_task_case *task, const lh_drawn *drawn) {
+int lh_guess_most_frequent(const lh_task_case *task, const lh_drawn_example *drawn) {
     int count[MOST_SYMBOLS] = {0}, best = 0;
     for (int i = 0; i < drawn->inputs; i++) count[drawn->input[i]]++;
     for (int token = 1; token < task->classes; token++)
@@ -109,7 +109,7 @@ int lh_guess_most_frequent(const lh_task_case *task, const lh_drawn *drawn) {
 }
 
 static double measure_accuracy(const lh_task_case *task, lh_task_guess *guess, int n, int examples) {
-    static lh_drawn drawn;
+    static lh_drawn_example drawn;
     long correct = 0, counted = 0;
     for (int e = 0; e < examples; e++) {
         lh_draw_example(task, n, (uint32_t)n, (uint32_t)e, &drawn);
@@ -140,7 +140,7 @@ void lh_check_score(const lh_task_case *task, lh_task_guess *guess, int step, do
 }
 
 double lh_compute_counted_share(const lh_task_case *task, int examples) {
-    static lh_drawn drawn;
+    static lh_drawn_example drawn;
     double sum = 0;
     for (int n = 41; n <= 500; n++) {
         long counted = 0;

@@ -10,14 +10,14 @@
 enum { LH_TASKS_LONGEST = 2001, LH_TASKS_OUTPUTS = 2 * LH_TASKS_LONGEST };
 
 /* An example. counted: number of outputs that the mask counts, the first ones. */
-typedef struct lh_drawn {
+typedef struct lh_drawn_example {
     int n, inputs, outputs, counted;
     uint16_t input[LH_TASKS_LONGEST + 1], target[LH_TASKS_OUTPUTS + 1];
     uint8_t mask[LH_TASKS_OUTPUTS + 1];
-} lh_drawn;
+} lh_drawn_example;
 
 /* Whether the input is valid for the task, and target and counted are those of this input. */
-typedef bool lh_task_rule(const lh_drawn *drawn);
+typedef bool lh_task_rule(const lh_drawn_example *drawn);
 
 typedef struct lh_task_case {
     lh_task_sample *sample;
@@ -34,14 +34,14 @@ int lh_add_one(int n);
 
 /* Makes example `index` of step `step`; fails if an element after an array is written, a token is outside its
  * alphabet, or the counted outputs are not the first ones. */
-void lh_draw_example(const lh_task_case *task, int n, uint32_t step, uint32_t index, lh_drawn *drawn);
+void lh_draw_example(const lh_task_case *task, int n, uint32_t step, uint32_t index, lh_drawn_example *drawn);
 
 /* Checks 20 examples of every length 1..40, 41, 77, 150, 499, 500, and two of the longest, by the rule. */
 void lh_check_every_length(const lh_task_case *task);
 
 /* Tokens are digits, a for 10; in the target, | follows the last counted output. The rule must accept the example, and
  * must refuse it with any one token of the target changed or with one counted output fewer. */
-void lh_check_worked(const lh_task_case *task, const char *input, const char *target);
+void lh_check_worked_example(const lh_task_case *task, const char *input, const char *target);
 
 /* Returns the 1 - 1e-5 point of chi-square with this number of degrees of freedom. Tests sample fixed examples. */
 double lh_compute_chi_limit(int freedom);
@@ -54,11 +54,11 @@ void lh_check_uniform(const lh_task_case *task);
 void lh_check_equal(const long *seen, int categories);
 
 /* Predicts one token for all outputs of an example. */
-typedef int lh_task_guess(const lh_task_case *task, const lh_drawn *drawn);
-int lh_guess_0(const lh_task_case *task, const lh_drawn *drawn);
-int lh_guess_1(const lh_task_case *task, const lh_drawn *drawn);
+typedef int lh_task_guess(const lh_task_case *task, const lh_drawn_example *drawn);
+int lh_guess_0(const lh_task_case *task, const lh_drawn_example *drawn);
+int lh_guess_1(const lh_task_case *task, const lh_drawn_example *drawn);
 int lh_guess_most_frequent(const lh_task_case *task,
-                           const lh_drawn *drawn); /* the most frequent of the first `classes` symbols */
+                           const lh_drawn_example *drawn); /* the most frequent of the first `classes` symbols */
 
 /* The mean over lengths of the pooled accuracy, in percent, and its standard error. */
 typedef struct lh_score {

@@ -74,7 +74,7 @@ static const lh_ref_network networks[] = {
      tensors_${n}, ${list}, scopes_${n}},
 % end
 };
-static const lh_planned planned[] = {
+static const lh_memory_plan planned[] = {
 % for _, p in ipairs(planned) do
     {"${p.id}", "${p.level}", {${p.first}, ${p.second}}, ${p.sequences}, ${p.workspace}, ${p.shared}, ${p.tables}},
 % end
@@ -82,5 +82,5 @@ static const lh_planned planned[] = {
 % local count, sizes = #networks, #planned
 const lh_ref_network *const lh_networks = networks;
 const int lh_network_count = ${count};
-const lh_planned *const lh_planned_memory = planned;
-const int lh_planned_count = ${sizes};
+const lh_memory_plan *const lh_memory_plans = planned;
+const int lh_memory_plan_count = ${sizes};

@@ -40,7 +40,7 @@ static CUresult launch_and_interrupt(CUfunction function, unsigned grid_x, unsig
                                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                      CUstream stream, void **arguments) {
     lh_toy_interruption *state = &lh_toy_interrupted;
-    bool is_reached = ++state->launched == state->at;
+    bool is_reached = ++state->launch_count == state->interrupted_launch;
     if (is_reached && state->fails) return 719;
     state->stop = is_reached;
     return lh_emulated_driver()->cuLaunchCooperativeKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
@@ -71,24 +71,24 @@ void lh_toy_close_all(lh_engine **engines, int count) {
     for (int i = 0; i < count; i++) engines[i]->ops->close(engines[i]);
 }
 
-void lh_toy_run_fleet(lh_engine **engines, int count, int wanted, int asked, lh_toy_record *records) {
+void lh_toy_run_fleet(lh_engine **engines, int count, int target_steps, int requested_steps, lh_toy_record *records) {
     for (bool busy = true; busy;) {
         busy = false;
         for (int i = 0; i < count; i++) {
             lh_toy_record *r = &records[i];
-            int done, left = wanted - (int)r->steps;
+            int done, left = target_steps - (int)r->steps;
             if (left == 0 || r->status != LH_OK) continue;
             busy = true;
-            r->status =
-                engines[i]->ops->step(engines[i], left < asked ? left : asked, r->metrics + r->steps, &done, &r->error);
+            r->status = engines[i]->ops->step(engines[i], left < requested_steps ? left : requested_steps,
+                                              r->metrics + r->steps, &done, &r->error);
             r->steps += done;
-            if (r->status != LH_OK || r->steps == wanted) lh_cuda_deactivate((lh_cuda_engine *)engines[i]);
+            if (r->status != LH_OK || r->steps == target_steps) lh_cuda_deactivate((lh_cuda_engine *)engines[i]);
         }
     }
 }
 
-void lh_toy_run_one(lh_engine *engine, int wanted, int asked, lh_toy_record *r) {
-    lh_toy_run_fleet(&engine, 1, wanted, asked, r);
+void lh_toy_run_one(lh_engine *engine, int target_steps, int requested_steps, lh_toy_record *r) {
+    lh_toy_run_fleet(&engine, 1, target_steps, requested_steps, r);
 }
 
 lh_toy_record *lh_toy_new_records(int count) {

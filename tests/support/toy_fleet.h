@@ -21,17 +21,17 @@ void lh_toy_end_device(void);
 lh_spec lh_toy_fleet_spec(void);
 lh_spec lh_toy_fleet_pair(void);
 
-/* Counts kernels that the driver of lh_toy_interrupt launches. Launch number `at` (from 1; 0: none) fails, or sets
- * `stop` while the kernel computes, as a signal does. */
+/* Counts kernels that the driver of lh_toy_interrupt launches. Launch number `interrupted_launch` (from 1; 0: none)
+ * fails, or sets `stop` while the kernel computes, as a signal does. */
 typedef struct lh_toy_interruption {
-    int launched, at;
+    int launch_count, interrupted_launch;
     bool fails;
     volatile sig_atomic_t stop;
 } lh_toy_interruption;
 
 extern lh_toy_interruption lh_toy_interrupted;
 
-/* Returns the device's driver with interruption, and starts to count: at = 0. */
+/* Returns the device's driver with interruption, and starts to count: interrupted_launch = 0. */
 const lh_cuda_driver *lh_toy_interrupt(bool fails);
 
 lh_engine_config lh_toy_config(const lh_spec *spec, int seed); /* the learning rate depends on the seed */
@@ -50,10 +50,10 @@ typedef struct lh_toy_record {
 
 lh_toy_record *lh_toy_new_records(int count); /* for free() */
 
-/* Requests `asked` steps of every engine in turn, as a group of loops does, until each has made `wanted` or has
- * failed. */
-void lh_toy_run_fleet(lh_engine **engines, int count, int wanted, int asked, lh_toy_record *records);
-void lh_toy_run_one(lh_engine *engine, int wanted, int asked, lh_toy_record *r);
+/* Requests `requested_steps` steps of every engine in turn, as a group of loops does, until each has made
+ * `target_steps` or has failed. */
+void lh_toy_run_fleet(lh_engine **engines, int count, int target_steps, int requested_steps, lh_toy_record *records);
+void lh_toy_run_one(lh_engine *engine, int target_steps, int requested_steps, lh_toy_record *r);
 
 /* A sampler whose example 9 of this step, with seed 4, has an invalid token. */
 extern uint32_t lh_toy_wrong_step;

@@ -20,7 +20,7 @@ static lh_step_metrics make_step(double loss, double gradient_norm) {
 }
 
 /* Adds `count` equal steps; returns the step that raises the alarm, or 0. */
-static int64_t take(lh_alarm *alarm, int count, int64_t step, lh_step_metrics metrics) {
+static int64_t add_steps(lh_alarm *alarm, int count, int64_t step, lh_step_metrics metrics) {
     for (int i = 0; i < count; i++)
         if (lh_alarm_add(alarm, step + i, &metrics)) return step + i;
     return 0;
@@ -38,25 +38,25 @@ static void test_alarm_healthy_run_silent(void **state) {
 static void test_alarm_gradient_1000_times_the_usual_after_100_steps_reported(void **state) {
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
-    assert_int_equal(take(&alarm, 99, 1, make_step(1, 0.5)), 0);
-    assert_int_equal(take(&alarm, 1, 100, make_step(1, 501)), 0); /* too early: fewer than 100 steps */
+    assert_int_equal(add_steps(&alarm, 99, 1, make_step(1, 0.5)), 0);
+    assert_int_equal(add_steps(&alarm, 1, 100, make_step(1, 501)), 0); /* too early: fewer than 100 steps */
     lh_alarm_open(&alarm, &lh_toy_spec);
-    assert_int_equal(take(&alarm, 100, 1, make_step(1, 0.5)), 0);
-    assert_int_equal(take(&alarm, 1, 101, make_step(1, 499)), 0);
+    assert_int_equal(add_steps(&alarm, 100, 1, make_step(1, 0.5)), 0);
+    assert_int_equal(add_steps(&alarm, 1, 101, make_step(1, 499)), 0);
     lh_alarm_open(&alarm, &lh_toy_spec);
-    assert_int_equal(take(&alarm, 100, 1, make_step(1, 0.5)), 0);
-    assert_int_equal(take(&alarm, 1, 101, make_step(1, 501)), 101);
+    assert_int_equal(add_steps(&alarm, 100, 1, make_step(1, 0.5)), 0);
+    assert_int_equal(add_steps(&alarm, 1, 101, make_step(1, 501)), 101);
     assert_int_equal(alarm.kind, LH_ALARM_GRADIENT);
-    assert_int_equal(take(&alarm, 9, 102, make_step(1, 501)), 0); /* only one warning */
+    assert_int_equal(add_steps(&alarm, 9, 102, make_step(1, 501)), 0); /* only one warning */
 }
 
 /* A fitted model has tiny gradients: a gradient norm below the clipping norm is not an alarm. */
 static void test_alarm_gradient_below_the_clipping_norm_silent(void **state) {
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
-    assert_int_equal(take(&alarm, 200, 1, make_step(0.1, 1e-6)), 0);
-    assert_int_equal(take(&alarm, 1, 201, make_step(0.1, 0.99)), 0);
-    assert_int_equal(take(&alarm, 1, 202, make_step(0.1, 1.0)), 202);
+    assert_int_equal(add_steps(&alarm, 200, 1, make_step(0.1, 1e-6)), 0);
+    assert_int_equal(add_steps(&alarm, 1, 201, make_step(0.1, 0.99)), 0);
+    assert_int_equal(add_steps(&alarm, 1, 202, make_step(0.1, 1.0)), 202);
 }
 
 static void test_alarm_update_above_half_of_the_parameters_reported(void **state) {
@@ -64,9 +64,9 @@ static void test_alarm_update_above_half_of_the_parameters_reported(void **state
     lh_step_metrics metrics = make_step(1, 0.5);
     lh_alarm_open(&alarm, &lh_toy_spec);
     metrics.update_norm = 10;
-    assert_int_equal(take(&alarm, 5, 1, metrics), 0);
+    assert_int_equal(add_steps(&alarm, 5, 1, metrics), 0);
     metrics.update_norm = 10.1;
-    assert_int_equal(take(&alarm, 1, 6, metrics), 6);
+    assert_int_equal(add_steps(&alarm, 1, 6, metrics), 6);
     assert_int_equal(alarm.kind, LH_ALARM_UPDATE);
 }
 
@@ -74,9 +74,9 @@ static void test_alarm_loss_above_twice_guessing_for_200_steps_reported(void **s
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
     double bad = 2.0 * log(5.0) + 0.01;
-    assert_int_equal(take(&alarm, 199, 1, make_step(bad, 1)), 0);
-    assert_int_equal(take(&alarm, 1, 200, make_step(bad - 0.02, 1)), 0);
-    assert_int_equal(take(&alarm, 250, 201, make_step(bad, 1)), 400);
+    assert_int_equal(add_steps(&alarm, 199, 1, make_step(bad, 1)), 0);
+    assert_int_equal(add_steps(&alarm, 1, 200, make_step(bad - 0.02, 1)), 0);
+    assert_int_equal(add_steps(&alarm, 250, 201, make_step(bad, 1)), 400);
     assert_int_equal(alarm.kind, LH_ALARM_LOSS);
 }
 
@@ -89,11 +89,11 @@ static void test_alarm_message_names_tensors_and_checkpoint(void **state) {
     ((float *)values.parameters)[lh_toy_spec.tensors[TOY_VALUE].offset] = -321;
     engine->ops->write_state(engine, &values, 12, NULL);
     lh_alarm_open(&alarm, &lh_toy_spec);
-    take(&alarm, 100, 1, make_step(1, 0.5));
+    add_steps(&alarm, 100, 1, make_step(1, 0.5));
     lh_step_metrics wild = make_step(1, 1e4);
     wild.heavy_chunk = 1;
     wild.heavy_share = 0.9;
-    assert_int_equal(take(&alarm, 1, 11, wild), 11);
+    assert_int_equal(add_steps(&alarm, 1, 11, wild), 11);
     lh_alarm_write_warning(&alarm, engine, "runs/x", 10, &error);
     assert_string_equal(error.text,
                         "step 11: the training may be running away: the gradient's norm is 1e+04, usually 0.5 (task "

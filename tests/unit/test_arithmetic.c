@@ -9,15 +9,15 @@
 
 /* ---- worked examples ---- */
 
-typedef struct worked {
+typedef struct worked_example {
     lh_task_collect *task;
     int options[8];
     uint16_t first, second;
     const char *input, *target;
-} worked;
+} worked_example;
 
 static void test_worked_examples_of_the_paper(void **state) {
-    static const worked cases[] = {
+    static const worked_example cases[] = {
         {lh_task_successor, {10, 6, 64, 8}, 1999, 0, "$001999&", "000200&"},
         {lh_task_addition, {10, 4, 0, 0, 64, 8}, 123, 748, "$0123+0748&", "1780&"},
         {lh_task_addition, {10, 4, 1, 0, 64, 8}, 123, 748, "$+00172438&", "1780&"},
@@ -31,7 +31,7 @@ static void test_worked_examples_of_the_paper(void **state) {
         {lh_task_successor, {2, 9, 64, 8}, 7, 0, "$000000111&", "000100000&"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        lh_collected s = lh_make_collected(cases[i].options, 0, 1, false);
+        lh_full_collection s = lh_make_full_collection(cases[i].options, 0, 1, false);
         lh_collect_all(&s, cases[i].task);
         const uint16_t word[] = {0, cases[i].first, 0, cases[i].second, 0};
         lh_text text = lh_write_example(&s, word, (int)strlen(cases[i].input), (int)strlen(cases[i].target));
@@ -51,18 +51,18 @@ static void test_worked_examples_of_the_paper(void **state) {
 
 static uint64_t join_pair(uint64_t x, uint64_t y) { return x << 32 | y; }
 
-static bool was_trained(const lh_collected *s, const uint64_t *pair, uint64_t wanted) {
+static bool is_training_pair(const lh_full_collection *s, const uint64_t *pair, uint64_t pair_to_find) {
     for (int i = 0; i < s->count && s->item[i].set == LH_SET_TRAIN; i++)
-        if (pair[i] == wanted) return true;
+        if (pair[i] == pair_to_find) return true;
     return false;
 }
 
-static void check_all(const lh_collected *s, bool product, int base, int width, int places) {
+static void check_all(const lh_full_collection *s, bool product, int base, int width, int places) {
     uint64_t *pair = calloc((size_t)s->count, sizeof *pair);
     int checked = 0;
     for (int i = 0; i < s->count; i++) {
-        const lh_kept *k = &s->item[i];
-        lh_text text = lh_write_kept(s, k);
+        const lh_kept_example *k = &s->item[i];
+        lh_text text = lh_write_kept_example(s, k);
         int second = product ? 1 : width;
         uint64_t x = lh_read_digits(text.input, 1, 1 + width, base);
         uint64_t y = lh_read_digits(text.input, 2 + width, 2 + width + second, base);
@@ -74,17 +74,17 @@ static void check_all(const lh_collected *s, bool product, int base, int width, 
         assert_int_equal(k->axes[DIGITS], digits);
         if (k->set == LH_SET_TEST && !product) assert_int_equal(lh_count_digits(base, x < y ? x : y), digits);
         bool has_chain = k->axes[CARRY] != LH_NO_VALUE;
-        if (has_chain) assert_int_equal(k->axes[CARRY], lh_find_defined_chain(base, product, x, y, digits));
+        if (has_chain) assert_int_equal(k->axes[CARRY], lh_find_chain_by_definition(base, product, x, y, digits));
         if (k->set != LH_SET_TEST) assert_true(has_chain);
         if (k->set == LH_SET_TRAIN) assert_int_equal(k->axes[TRAINED], LH_NO_VALUE);
-        else if (digits < 4 && checked++ < 3000) assert_int_equal(k->axes[TRAINED], was_trained(s, pair, pair[i]));
+        else if (digits < 4 && checked++ < 3000) assert_int_equal(k->axes[TRAINED], is_training_pair(s, pair, pair[i]));
     }
     assert_true(checked > 0);
     free(pair);
 }
 
 /* Each pair of digits and chain has equally many examples, in addition to the uniform ones. */
-static void check_cells(const lh_collected *s, int most, int per_digits) {
+static void check_counts(const lh_full_collection *s, int most, int per_digits) {
     int uniform[16] = {0}, cell[16][16] = {{0}};
     for (int i = 0; i < s->count; i++)
         if (s->item[i].set == LH_SET_TEST) {
@@ -102,17 +102,17 @@ static void check_cells(const lh_collected *s, int most, int per_digits) {
 
 static void test_sums_and_products_are_right(void **state) {
     const int add[] = {10, 5, 0, 0, 256, 8}, times[] = {10, 4, 1, 0, 0, 256, 8}, hex[] = {16, 4, 0, 0, 256, 8};
-    lh_collected s = lh_make_collected(add, 5, 3, true);
+    lh_full_collection s = lh_make_full_collection(add, 5, 3, true);
     lh_collect_all(&s, lh_task_addition);
     check_all(&s, false, 10, 5, 5);
-    check_cells(&s, 3, 900);
+    check_counts(&s, 3, 900);
     free(s.item);
-    s = lh_make_collected(times, 5, 3, true);
+    s = lh_make_full_collection(times, 5, 3, true);
     lh_collect_all(&s, lh_task_multiplication);
     check_all(&s, true, 10, 4, 5);
-    check_cells(&s, 3, 900);
+    check_counts(&s, 3, 900);
     free(s.item);
-    s = lh_make_collected(hex, 5, 2, true);
+    s = lh_make_full_collection(hex, 5, 2, true);
     lh_collect_all(&s, lh_task_addition);
     check_all(&s, false, 16, 4, 4);
     free(s.item);
@@ -122,22 +122,22 @@ static void test_sums_and_products_are_right(void **state) {
  * digits has. */
 static void test_successor_has_chains_of_trailing_digits(void **state) {
     const int ten[] = {10, 7, 2048, 8}, two[] = {2, 12, 64, 8};
-    lh_collected s = lh_make_collected(ten, 5, 5, true);
+    lh_full_collection s = lh_make_full_collection(ten, 5, 5, true);
     lh_collect_all(&s, lh_task_successor);
     for (int i = 0; i < s.count; i++) {
-        lh_text text = lh_write_kept(&s, &s.item[i]);
+        lh_text text = lh_write_kept_example(&s, &s.item[i]);
         uint64_t n = lh_read_digits(text.input, 1, 8, 10);
         assert_int_equal(lh_read_reversed(text.target, 10), n + 1);
         int nines = 0;
         for (uint64_t rest = n; rest % 10 == 9; rest /= 10) nines++;
         assert_int_equal(s.item[i].axes[DIGITS], lh_count_digits(10, n));
         if (s.item[i].axes[CARRY] != LH_NO_VALUE) assert_int_equal(s.item[i].axes[CARRY], nines);
-        assert_int_equal(lh_find_defined_chain(10, false, n, 1, lh_count_digits(10, n)),
+        assert_int_equal(lh_find_chain_by_definition(10, false, n, 1, lh_count_digits(10, n)),
                          nines); /* equal to the chain of the sum n + 1 */
     }
-    check_cells(&s, 5, 10000);
+    check_counts(&s, 5, 10000);
     free(s.item);
-    s = lh_make_collected(two, 5, 2, true);
+    s = lh_make_full_collection(two, 5, 2, true);
     lh_collect_all(&s, lh_task_successor);
     for (int i = 0; i < s.count; i++)
         if (s.item[i].set == LH_SET_TEST && s.item[i].axes[DIGITS] == 1) assert_true(s.item[i].axes[CARRY] != 0);
@@ -152,12 +152,12 @@ static void test_permutation_is_split_seven_to_one(void **state) {
     int sets[LH_SETS] = {0};
     uint16_t first[2];
     for (uint64_t seed = 0; seed < 2; seed++) {
-        lh_collected s = lh_make_collected(options, seed, 14, false);
+        lh_full_collection s = lh_make_full_collection(options, seed, 14, false);
         memset(seen, 0, sizeof seen);
         memset(sets, 0, sizeof sets);
         lh_collect_all(&s, lh_task_parity);
         for (int i = 0; i < s.count; i++) {
-            uint64_t n = lh_read_digits(lh_write_kept(&s, &s.item[i]).input, 1, 17, 2);
+            uint64_t n = lh_read_digits(lh_write_kept_example(&s, &s.item[i]).input, 1, 17, 2);
             sets[s.item[i].set]++;
             if (s.item[i].set == LH_SET_TEST) {
                 assert_int_equal(s.item[i].axes[1], n < 4096 && seen[n] == 1 + LH_SET_TRAIN);
@@ -180,11 +180,11 @@ static void test_permutation_is_split_seven_to_one(void **state) {
 static void test_pairs_stay_within_their_part(void **state) {
     const int options[] = {10, 8, 0, 0, 4096, 4};
     uint8_t part[4096] = {0};
-    lh_collected s = lh_make_collected(options, 1, 1, false);
+    lh_full_collection s = lh_make_full_collection(options, 1, 1, false);
     lh_collect_all(&s, lh_task_addition);
     int counts[LH_SETS] = {0};
     for (int i = 0; i < s.count; i++) {
-        const lh_kept *k = &s.item[i];
+        const lh_kept_example *k = &s.item[i];
         counts[k->set]++;
         if (k->set == LH_SET_TEST) continue;
         for (int operand = 0; operand < 2; operand++) part[k->word[1 + 2 * operand]] |= (uint8_t)(1 << k->set);
@@ -201,7 +201,7 @@ static void test_pairs_stay_within_their_part(void **state) {
 static void test_stratified_operands_have_all_counts_of_digits(void **state) {
     enum { NUMBERS = 6000, SHARE = 1000 };
     const int options[] = {10, 8, 0, 1, NUMBERS, 8}, times[] = {10, 8, 1, 0, 1, NUMBERS, 8};
-    lh_collected s = lh_make_collected(options, 1, 1, false);
+    lh_full_collection s = lh_make_full_collection(options, 1, 1, false);
     lh_collect_all(&s, lh_task_addition);
     for (int operand = 0; operand < 2; operand++) {
         int seen[1000] = {0}, count_by_digits[8] = {0};
@@ -218,7 +218,7 @@ static void test_stratified_operands_have_all_counts_of_digits(void **state) {
         assert_in_range(count_by_digits[6], SHARE + 1700, SHARE + 1900); /* nine tenths of the remaining 1995 */
     }
     free(s.item);
-    s = lh_make_collected(times, 1, 1, false);
+    s = lh_make_full_collection(times, 1, 1, false);
     lh_collect_all(&s, lh_task_multiplication);
     for (int i = 0; i < s.count; i++)
         if (s.item[i].set != LH_SET_TEST) assert_in_range(s.item[i].word[3], 1, 9);
@@ -228,12 +228,13 @@ static void test_stratified_operands_have_all_counts_of_digits(void **state) {
 static void test_tested_digits_are_those_of_the_paper(void **state) {
     const int options[] = {10, 61, 64, 8};
     int counts[8] = {0}, seen[100] = {0};
-    lh_collected s = lh_make_collected(options, 3, 6, false);
+    lh_full_collection s = lh_make_full_collection(options, 3, 6, false);
     lh_collect_all(&s, lh_task_successor);
     for (int i = 0; i < s.count; i++)
         if (s.item[i].set == LH_SET_TEST) {
             counts[s.item[i].axes[DIGITS]]++;
-            if (s.item[i].axes[DIGITS] <= 2) seen[lh_read_digits(lh_write_kept(&s, &s.item[i]).input, 1, 62, 10)]++;
+            if (s.item[i].axes[DIGITS] <= 2)
+                seen[lh_read_digits(lh_write_kept_example(&s, &s.item[i]).input, 1, 62, 10)]++;
         }
     const int expected[8] = {0, 9, 90, 900, 9000, 10000, 10000, 0};
     assert_memory_equal(counts, expected, sizeof expected);
@@ -244,13 +245,14 @@ static void test_tested_digits_are_those_of_the_paper(void **state) {
 /* Numbers above 32 bits have a value on the axis of digits, too. */
 static void test_long_numbers_have_their_digits(void **state) {
     const int times[] = {10, 13, 1, 0, 0, 64, 8};
-    lh_collected s = lh_make_collected(times, 3, 12, false);
+    lh_full_collection s = lh_make_full_collection(times, 3, 12, false);
     int counts[14] = {0};
     s.least = 9;
     lh_collect_all(&s, lh_task_multiplication);
     for (int i = 0; i < s.count; i++) {
-        const lh_kept *k = &s.item[i];
-        assert_int_equal(k->axes[DIGITS], lh_count_digits(10, lh_read_digits(lh_write_kept(&s, k).input, 1, 14, 10)));
+        const lh_kept_example *k = &s.item[i];
+        assert_int_equal(k->axes[DIGITS],
+                         lh_count_digits(10, lh_read_digits(lh_write_kept_example(&s, k).input, 1, 14, 10)));
         if (k->set == LH_SET_TEST) counts[k->axes[DIGITS]]++;
     }
     for (int digits = 1; digits < 14; digits++)
@@ -261,7 +263,7 @@ static void test_long_numbers_have_their_digits(void **state) {
 /* The longest numbers of the widest frame: in the task's own frame, without padding, and in the widest frame. */
 static void test_numbers_fill_the_widest_frame(void **state) {
     const int next[] = {10, LH_MOST_PLACES, 64, 8};
-    lh_collected s = lh_make_collected(next, 3, LH_MOST_PLACES, false);
+    lh_full_collection s = lh_make_full_collection(next, 3, LH_MOST_PLACES, false);
     int own = 0, framed = 0;
     s.least = LH_MOST_PLACES - 1;
     s.frame_axis = FRAME;

@@ -29,21 +29,21 @@ static lh_text write_in_frame(const lh_text *unframed, int from, int width) {
 
 /* Every test number occurs again in each frame that can hold it. A frame without padding has one place more than the
  * number, for the last carry of a sum. */
-static void check_frames(lh_collected *s, lh_task_collect *task, int own_width) {
+static void check_frames(lh_full_collection *s, lh_task_collect *task, int own_width) {
     int count = 0, cursor[2] = {0, 0};
     lh_collect_all(s, task);
     while (count < s->count && (s->item[count].set != LH_SET_TEST || s->item[count].axes[FRAME] == LH_NO_VALUE))
         count++;
     for (int i = 0; i < count; i++) {
-        const lh_kept *k = &s->item[i];
+        const lh_kept_example *k = &s->item[i];
         assert_int_equal(k->axes[FRAME], LH_NO_VALUE);
         if (k->set != LH_SET_TEST) continue;
         for (int f = 0; f < 2; f++) {
             int width = s->frame[f] > 0 ? s->frame[f] : k->axes[DIGITS] + 1;
             if (width < k->axes[DIGITS] + 1) continue;
             while (s->item[count + cursor[f]].axes[FRAME] != s->frame[f]) cursor[f]++;
-            const lh_kept *other = &s->item[count + cursor[f]++];
-            lh_text unframed = lh_write_kept(s, k), actual = lh_write_kept(s, other),
+            const lh_kept_example *other = &s->item[count + cursor[f]++];
+            lh_text unframed = lh_write_kept_example(s, k), actual = lh_write_kept_example(s, other),
                     expected = write_in_frame(&unframed, own_width, width);
             assert_string_equal(actual.input, expected.input);
             assert_string_equal(actual.target, expected.target);
@@ -60,20 +60,20 @@ static void check_frames(lh_collected *s, lh_task_collect *task, int own_width) 
 static void test_frames_hold_the_same_numbers(void **state) {
     const int add[] = {10, 7, 0, 0, 64, 8}, next[] = {10, 7, 64, 8}, times[] = {10, 13, 0, 0, 0, 64, 8};
     lh_error error;
-    lh_collected s = lh_make_collected(add, 5, 4, false);
+    lh_full_collection s = lh_make_full_collection(add, 5, 4, false);
     s.frame_axis = FRAME;
     memcpy(s.frame, (const int[]){0, 12}, sizeof s.frame);
     check_frames(&s, lh_task_addition, 7);
-    s = lh_make_collected(next, 5, 4, true); /* with numbers that are drawn by their chain */
+    s = lh_make_full_collection(next, 5, 4, true); /* with numbers that are drawn by their chain */
     s.frame_axis = FRAME;
     memcpy(s.frame, (const int[]){4, 12}, sizeof s.frame); /* four digits do not fit in the first frame */
     check_frames(&s, lh_task_successor, 7);
-    s = lh_make_collected(times, 5, 12, false);
+    s = lh_make_full_collection(times, 5, 12, false);
     s.least = 9; /* also above 32 bits */
     s.frame_axis = FRAME;
     memcpy(s.frame, (const int[]){0, 16}, sizeof s.frame);
     check_frames(&s, lh_task_multiplication, 13);
-    s = lh_make_collected(next, 5, 4, false);
+    s = lh_make_full_collection(next, 5, 4, false);
     s.frame_axis = FRAME;
     s.frame[0] = s.frame[1] = 1;
     lh_assert_error(lh_task_successor(&s.c, &error), LH_ERR_INPUT, &error,
@@ -87,16 +87,16 @@ static void test_frames_have_chains_of_their_own(void **state) {
     static const int frame[FRAMES] = {LH_NO_VALUE, 0, 12};
     const int add[] = {10, OWN + 1, 0, 0, 64, 8};
     int uniform[FRAMES][MOST + 1] = {{0}}, cell[FRAMES][MOST + 1][MOST + 1] = {{{0}}};
-    lh_collected s = lh_make_collected(add, 5, MOST, true);
+    lh_full_collection s = lh_make_full_collection(add, 5, MOST, true);
     s.least = OWN;
     s.frame_axis = FRAME;
     memcpy(s.frame, frame + 1, sizeof s.frame);
     lh_collect_all(&s, lh_task_addition);
     for (int i = 0; i < s.count; i++) {
-        const lh_kept *k = &s.item[i];
+        const lh_kept_example *k = &s.item[i];
         if (k->set != LH_SET_TEST) continue;
         int f = k->axes[FRAME] == LH_NO_VALUE ? 0 : k->axes[FRAME] == 0 ? 1 : 2, digits = k->axes[DIGITS];
-        lh_text text = lh_write_kept(&s, k);
+        lh_text text = lh_write_kept_example(&s, k);
         int width = f == 2 ? 12 : OWN + 1;
         assert_int_equal(strlen(text.input), 2 * width + 3);
         uint64_t x = lh_read_digits(text.input, 1, 1 + width, 10),
@@ -105,7 +105,7 @@ static void test_frames_have_chains_of_their_own(void **state) {
         assert_int_equal(lh_count_digits(10, x < y ? x : y), digits);
         if (k->axes[CARRY] == LH_NO_VALUE) uniform[f][digits]++;
         else {
-            assert_int_equal(k->axes[CARRY], lh_find_defined_chain(10, false, x, y, digits));
+            assert_int_equal(k->axes[CARRY], lh_find_chain_by_definition(10, false, x, y, digits));
             cell[f][digits][k->axes[CARRY]]++;
         }
     }
@@ -123,13 +123,13 @@ static void test_frames_have_chains_of_their_own(void **state) {
 static void test_narrow_frame_is_refused(void **state) {
     const int options[] = {10, 6, 0, 0, 1048576, 8}, six[] = {10, 7, 0, 1, 64, 8}, far[] = {10, 200, 64, 8};
     lh_error error;
-    lh_collected s = lh_make_collected(options, 0, 1, false);
+    lh_full_collection s = lh_make_full_collection(options, 0, 1, false);
     lh_assert_error(lh_task_addition(&s.c, &error), LH_ERR_INPUT, &error,
                     "addition: the frame holds numbers of at most 5 digits, but training numbers have up to 7 in base "
                     "10\n  expected: a task.options.width that is 2 greater, or a smaller task.options.numbers");
-    s = lh_make_collected(six, 0, 1, false);
+    s = lh_make_full_collection(six, 0, 1, false);
     lh_assert_error(lh_task_addition(&s.c, &error), LH_ERR_INPUT, &error, "up to 7 in base 10");
-    s = lh_make_collected(far, 0, 150, true);
+    s = lh_make_full_collection(far, 0, 150, true);
     lh_assert_error(lh_task_successor(&s.c, &error), LH_ERR_INPUT, &error,
                     "eval.by requests carries of numbers of 150 digits\n  expected: at most 128");
     free(s.item);

@@ -19,8 +19,8 @@ enum { COLUMN_ROWS = 2 * LANES + 3, COLUMN_STRIDE = 70 };
 INLINE void check_columns(const int D) {
     real *rows = make_random_reals(1, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE + LANES);
     real *back = make_random_reals(2, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE),
-         *was = make_reals(COLUMN_ROWS * COLUMN_STRIDE);
-    memcpy(was, back, COLUMN_ROWS * COLUMN_STRIDE * sizeof(real));
+         *before = make_reals(COLUMN_ROWS * COLUMN_STRIDE);
+    memcpy(before, back, COLUMN_ROWS * COLUMN_STRIDE * sizeof(real));
     for (int first = 0; first < COLUMN_ROWS; first += LANES) {
         vector column[64];
         load_columns(D, COLUMN_ROWS, first, COLUMN_STRIDE, rows, 2, column);
@@ -29,8 +29,8 @@ INLINE void check_columns(const int D) {
         store_columns(D, COLUMN_ROWS, first, COLUMN_STRIDE, column, back);
     }
     for (int i = 0; i < COLUMN_ROWS * COLUMN_STRIDE; i++)
-        assert_true(back[i] == (i % COLUMN_STRIDE < D ? 2 * rows[i] : was[i]));
-    free_all(rows, back, was);
+        assert_true(back[i] == (i % COLUMN_STRIDE < D ? 2 * rows[i] : before[i]));
+    free_all(rows, back, before);
 }
 
 static void test_columns_any_head_width_exact(void **state) {

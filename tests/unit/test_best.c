@@ -14,7 +14,7 @@
 
 /* Adds an evaluation of two training lengths, with 10 and 30 examples, and of a length beyond them, whose result must
  * not matter. */
-static bool add(lh_best *best, int64_t step, double short_value, double long_value) {
+static bool add_evaluation(lh_best *best, int64_t step, double short_value, double long_value) {
     const lh_eval_result results[] = {
         {.n = 2, .examples = 10, .counted = 10, .accuracy = short_value, .exact_match = 0.5, .loss = short_value},
         {.n = 6, .examples = 30, .counted = 30, .accuracy = long_value, .exact_match = 0.25, .loss = long_value},
@@ -27,18 +27,18 @@ static void test_best_score_is_the_mean_at_training_lengths(void **state) {
     (void)state;
     lh_best best = {0};
     toy.train.best = "accuracy";
-    assert_true(add(&best, 5, 0.2, 0.6));
+    assert_true(add_evaluation(&best, 5, 0.2, 0.6));
     assert_true(fabs(best.score - 0.5) < 1e-15);
-    assert_false(add(&best, 10, 0.6, 0.4));
+    assert_false(add_evaluation(&best, 10, 0.6, 0.4));
     assert_int_equal(best.step, 5);
     assert_int_equal(best.waited, 1);
-    assert_false(add(&best, 10, 1, 1)); /* the step was added before */
+    assert_false(add_evaluation(&best, 10, 1, 1)); /* the step was added before */
     assert_int_equal(best.waited, 1);
-    assert_true(add(&best, 15, 0.2, 0.7));
+    assert_true(add_evaluation(&best, 15, 0.2, 0.7));
     assert_int_equal(best.waited, 0);
     toy.train.best = "exact_match";
     best = (lh_best){0};
-    assert_true(add(&best, 1, 0, 0));
+    assert_true(add_evaluation(&best, 1, 0, 0));
     assert_true(fabs(best.score - 0.3125) < 1e-15);
 }
 
@@ -47,13 +47,13 @@ static void test_best_of_equal_scores(void **state) {
     lh_best best = {0};
     toy.train.best = "accuracy";
     toy.train.patience = 2;
-    assert_true(add(&best, 1, 1, 1));
-    assert_true(add(&best, 2, 1, 1));
+    assert_true(add_evaluation(&best, 1, 1, 1));
+    assert_true(add_evaluation(&best, 2, 1, 1));
     assert_int_equal(best.step, 2);
     assert_int_equal(best.waited, 1); /* an equal score is not better */
     assert_false(lh_best_is_exhausted(&best, &toy));
     toy.train.best_earliest = true;
-    assert_false(add(&best, 3, 1, 1));
+    assert_false(add_evaluation(&best, 3, 1, 1));
     assert_int_equal(best.step, 2);
     assert_true(lh_best_is_exhausted(&best, &toy));
     toy.train.patience = 0;
@@ -64,12 +64,12 @@ static void test_best_loss_is_the_lowest(void **state) {
     (void)state;
     lh_best best = {0};
     toy.train.best = "loss";
-    assert_false(add(&best, 1, NAN, 1));
+    assert_false(add_evaluation(&best, 1, NAN, 1));
     assert_int_equal(best.step, 0);
-    assert_true(add(&best, 2, 2, 2));
-    assert_true(add(&best, 3, 1, 1));
-    assert_false(add(&best, 4, 1, 2));
-    assert_false(add(&best, 5, NAN, 1));
+    assert_true(add_evaluation(&best, 2, 2, 2));
+    assert_true(add_evaluation(&best, 3, 1, 1));
+    assert_false(add_evaluation(&best, 4, 1, 2));
+    assert_false(add_evaluation(&best, 5, NAN, 1));
     assert_int_equal(best.waited, 2);
 }
 

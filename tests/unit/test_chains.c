@@ -29,11 +29,11 @@ static void check_uniform(int base, bool product, int digits, int chain) {
     }
     for (uint64_t x = high / b; x < high; x++)
         for (uint64_t y = product ? 0 : high / b; y < y_end; y++)
-            pairs += lh_find_defined_chain(base, product, x, y, digits) == chain;
+            pairs += lh_find_chain_by_definition(base, product, x, y, digits) == chain;
     for (uint64_t x = 0; x < high; x++)
         for (uint64_t y = 0; y < y_end; y++) {
             bool is_possible = x >= high / b && (product || y >= high / b) &&
-                               lh_find_defined_chain(base, product, x, y, digits) == chain;
+                               lh_find_chain_by_definition(base, product, x, y, digits) == chain;
             double expected = is_possible ? (double)DRAWS / pairs : 0, difference = seen[x * y_end + y] - expected;
             assert_true(difference * difference <= 36 * expected); /* within six standard deviations */
         }

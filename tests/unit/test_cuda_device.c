@@ -29,7 +29,7 @@ static int clear_variables(void **state) {
     return 0;
 }
 
-static void set(const char *variable, const char *value) { assert_int_equal(setenv(variable, value, 1), 0); }
+static void set_variable(const char *variable, const char *value) { assert_int_equal(setenv(variable, value, 1), 0); }
 
 /* ---- images ---- */
 
@@ -228,7 +228,7 @@ static void test_device_open_facts_of_the_device(void **state) {
     const lh_cuda_program program = make_program("sm_80 sm_90 compute_75");
     lh_cuda_device device;
     lh_error error;
-    set("FAKE_CUDA_COUNT", "2");
+    set_variable("FAKE_CUDA_COUNT", "2");
     lh_assert_ok(lh_cuda_device_open(&device, &program, 1, &error), &error);
     assert_int_equal(device.ordinal, 1);
     assert_string_equal(device.name, "Fake B");
@@ -292,33 +292,33 @@ static void test_device_use_in_another_thread_makes_current(void **state) {
 static void test_device_open_ordinal_beyond_count_refused(void **state) {
     const lh_cuda_program program = make_program("sm_90");
     assert_refused(*state, &program, 1, "no device cuda:1 here: the CUDA driver finds 1, cuda:0");
-    set("FAKE_CUDA_COUNT", "3");
-    set("CUDA_VISIBLE_DEVICES", "4,5,6");
+    set_variable("FAKE_CUDA_COUNT", "3");
+    set_variable("CUDA_VISIBLE_DEVICES", "4,5,6");
     assert_refused(*state, &program, 3, "the CUDA driver finds 3, cuda:0 to cuda:2 (CUDA_VISIBLE_DEVICES=4,5,6)");
 }
 
 static void test_device_open_too_small_refused(void **state) {
     lh_cuda_program program = make_program("sm_90 compute_75");
     program.block_memory = 101376;
-    set("FAKE_CUDA_BLOCK_MEMORY", "65536");
+    set_variable("FAKE_CUDA_BLOCK_MEMORY", "65536");
     assert_refused(*state, &program, 0, "gives a block 65536 bytes of shared memory, this program needs 101376");
-    set("FAKE_CUDA_BLOCK_MEMORY", "101376");
-    set("FAKE_CUDA_RESIDENT", "0");
+    set_variable("FAKE_CUDA_BLOCK_MEMORY", "101376");
+    set_variable("FAKE_CUDA_RESIDENT", "0");
     assert_refused(*state, &program, 0,
                    "toy_train_kernel: a multiprocessor of cuda:0 (Fake A) cannot hold one block of 256");
-    set("FAKE_CUDA_COOPERATIVE", "0");
+    set_variable("FAKE_CUDA_COOPERATIVE", "0");
     assert_refused(*state, &program, 0, "does not launch cooperative kernels");
     program.least_architecture = 80;
     program.precision = "tf32";
-    set("FAKE_CUDA_ARCHITECTURE", "75");
+    set_variable("FAKE_CUDA_ARCHITECTURE", "75");
     assert_refused(*state, &program, 0, "cuda:0 (Fake A) is sm_75, this program in tf32 needs sm_80 or later");
 }
 
 static void test_device_open_no_image_refused(void **state) {
     const lh_cuda_program program = make_program("sm_80");
     assert_refused(*state, &program, 0, "this program has: sm_80");
-    set("FAKE_CUDA_ARCHITECTURE", "86");
-    set("FAKE_CUDA_VERSION", "12080");
+    set_variable("FAKE_CUDA_ARCHITECTURE", "86");
+    set_variable("FAKE_CUDA_VERSION", "12080");
     assert_refused(*state, &program, 0, "knows CUDA up to 12.8");
 }
 
@@ -326,7 +326,7 @@ static void test_device_open_shared_memory_never_costs_a_block(void **state) {
     const lh_cuda_program program = make_program("sm_90");
     lh_cuda_device device;
     lh_error error;
-    set("FAKE_CUDA_CARVED", "1");
+    set_variable("FAKE_CUDA_CARVED", "1");
     lh_assert_ok(lh_cuda_device_open(&device, &program, 0, &error), &error);
     assert_int_equal(device.train_blocks, device.multiprocessors * 2);
     assert_int_equal(*(int *)find_fake_variable(*state, "fake_carve_out"), -1);
@@ -335,21 +335,21 @@ static void test_device_open_shared_memory_never_costs_a_block(void **state) {
 
 static void test_device_open_failing_calls_named(void **state) {
     const lh_cuda_program program = make_program("sm_90");
-    set("FAKE_CUDA_RETAIN", "2");
+    set_variable("FAKE_CUDA_RETAIN", "2");
     assert_refused(*state, &program, 0, "in cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2)");
-    set("FAKE_CUDA_RETAIN", "46");
+    set_variable("FAKE_CUDA_RETAIN", "46");
     assert_refused(*state, &program, 0, "cuda:0 (Fake A) is not free: another process uses it exclusively");
-    set("FAKE_CUDA_RETAIN", "0");
-    set("FAKE_CUDA_FUNCTION", "500");
+    set_variable("FAKE_CUDA_RETAIN", "0");
+    set_variable("FAKE_CUDA_FUNCTION", "500");
     assert_refused(*state, &program, 0, "in cuModuleGetFunction of toy_train_kernel");
-    set("FAKE_CUDA_FUNCTION", "0");
-    set("FAKE_CUDA_ATTRIBUTE", "1");
+    set_variable("FAKE_CUDA_FUNCTION", "0");
+    set_variable("FAKE_CUDA_ATTRIBUTE", "1");
     assert_refused(*state, &program, 0, "in cuFuncSetAttribute");
 }
 
 static void test_device_open_load_failure_has_the_driver_s_log(void **state) {
     const lh_cuda_program program = make_program("compute_75");
-    set("FAKE_CUDA_LOAD", "209");
+    set_variable("FAKE_CUDA_LOAD", "209");
     assert_refused(
         *state, &program, 0,
         "cuda:0 (Fake A, sm_90) does not load the device code (compute_75, compiled by the driver): the CUDA driver "
@@ -365,9 +365,9 @@ static void test_device_open_source_compiled_for_the_device(void **state) {
     char root[512];
     program.source = "the source";
     snprintf(root, sizeof root, "%s/toolkit", (char *)*state);
-    set("LONGHAND_CUDA_ROOT", root);
-    set("LONGHAND_CACHE", lh_test_path(*state, "cache"));
-    set("FAKE_CUDA_ARCHITECTURE", "80");
+    set_variable("LONGHAND_CUDA_ROOT", root);
+    set_variable("LONGHAND_CACHE", lh_test_path(*state, "cache"));
+    set_variable("FAKE_CUDA_ARCHITECTURE", "80");
     assert_refused(*state, &program, 0, "no NVRTC on this machine that compiles the device code for sm_80");
     lh_compile_fake_cuda("nvrtc", "-DVERSION=13 -DNEWEST=120", lh_test_path(root, "lib64"), "libnvrtc.so");
     for (int start = 0; start < 2; start++) {
@@ -377,7 +377,7 @@ static void test_device_open_source_compiled_for_the_device(void **state) {
         assert_non_null(strstr(find_fake_variable(*state, "fake_image"), "the source"));
         lh_cuda_device_close(&device);
     }
-    set("LONGHAND_CACHE", "/dev/null/cache");
+    set_variable("LONGHAND_CACHE", "/dev/null/cache");
     lh_assert_ok(lh_cuda_device_open(&device, &program, 0, &error), &error);
     assert_non_null(strstr(device.image, "not kept for the next start: /dev/null"));
     lh_cuda_device_close(&device);

@@ -16,7 +16,7 @@
 #include "runtime/cuda/nvrtc.h"
 
 static const char DIGEST[] = "0123456789abcdef";
-static const char KEPT[] = "0123456789abcdef-sm_90-nvrtc-13.4.cubin"; /* cache file of the replacement for version 13 */
+static const char CACHE_FILE[] = "0123456789abcdef-sm_90-nvrtc-13.4.cubin"; /* by the replacement for version 13 */
 static const char OPTIONS[] =
     "code --gpu-architecture=sm_90 --std=c++17 --fmad=true --ftz=false --prec-div=true --prec-sqrt=true\n";
 
@@ -24,7 +24,7 @@ enum { ROOTS = 3 }; /* the first VARIABLES: folders of toolkits */
 static const char *const VARIABLES[] = {"LONGHAND_CUDA_ROOT", "CUDA_HOME",      "CUDA_PATH",
                                         "LONGHAND_CACHE",     "XDG_CACHE_HOME", "FAKE_NVRTC_LOG"};
 
-static char *given_roots[ROOTS]; /* values of these variables before the tests; NULL: not set */
+static char *initial_roots[ROOTS]; /* values of these variables before the tests; NULL: not set */
 
 /* *state: a directory with replacements in root13/lib64 (version 13.4, which supports sm_75 to sm_120), root12/lib
  * (12.4, to sm_90), both/lib64 (both versions) and old/lib64 (a version that lacks a function). */
@@ -32,7 +32,7 @@ static int make_fakes(void **state) {
     if (lh_test_make_directory(state) != 0) return -1;
     const char *directory = *state;
     for (int i = 0; i < ROOTS; i++)
-        if (getenv(VARIABLES[i])) given_roots[i] = strdup(getenv(VARIABLES[i]));
+        if (getenv(VARIABLES[i])) initial_roots[i] = strdup(getenv(VARIABLES[i]));
     lh_compile_fake_cuda("nvrtc", "-DVERSION=13 -DNEWEST=120", lh_test_path(directory, "root13/lib64"),
                          "libnvrtc.so.13");
     lh_compile_fake_cuda("nvrtc", "-DVERSION=12 -DNEWEST=90", lh_test_path(directory, "root12/lib"), "libnvrtc.so.12");
@@ -43,10 +43,10 @@ static int make_fakes(void **state) {
     return 0;
 }
 
-static void set(const char *variable, const char *value) { assert_int_equal(setenv(variable, value, 1), 0); }
+static void set_variable(const char *variable, const char *value) { assert_int_equal(setenv(variable, value, 1), 0); }
 
 static int remove_fakes(void **state) {
-    for (int i = 0; i < ROOTS; i++) free(given_roots[i]);
+    for (int i = 0; i < ROOTS; i++) free(initial_roots[i]);
     return lh_test_remove_directory(state);
 }
 
@@ -57,9 +57,9 @@ static int prepare_directory(void **state) {
     for (size_t i = 0; i < sizeof VARIABLES / sizeof VARIABLES[0]; i++) unsetenv(VARIABLES[i]);
     snprintf(command, sizeof command, "rm -rf '%s/cache' '%s/log'", directory, directory);
     if (system(command) != 0) return -1;
-    set("LONGHAND_CUDA_ROOT", lh_test_path(directory, "root13"));
-    set("LONGHAND_CACHE", lh_test_path(directory, "cache"));
-    set("FAKE_NVRTC_LOG", lh_test_path(directory, "log"));
+    set_variable("LONGHAND_CUDA_ROOT", lh_test_path(directory, "root13"));
+    set_variable("LONGHAND_CACHE", lh_test_path(directory, "cache"));
+    set_variable("FAKE_NVRTC_LOG", lh_test_path(directory, "log"));
     return 0;
 }
 
@@ -91,8 +91,8 @@ static void test_nvrtc_open_none_lists_searched_folders(void **state) {
     lh_nvrtc nvrtc;
     lh_error error;
     char line[600];
-    set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "nowhere"));
-    set("CUDA_HOME", lh_test_path(*state, "root13")); /* not used beside the first variable */
+    set_variable("LONGHAND_CUDA_ROOT", lh_test_path(*state, "nowhere"));
+    set_variable("CUDA_HOME", lh_test_path(*state, "root13")); /* not used beside the first variable */
     lh_assert_error(lh_nvrtc_open(90, 13000, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error,
                     "no NVRTC on this machine that compiles the device code for sm_90");
     snprintf(line, sizeof line, "looked in: %s/nowhere/lib64, %s/nowhere/lib\n", (char *)*state, (char *)*state);
@@ -117,7 +117,7 @@ static void test_nvrtc_open_first_of_several(void **state) {
         lh_error error;
         for (int v = 0; v < ROOTS; v++) {
             unsetenv(VARIABLES[v]);
-            if (roots[v]) set(VARIABLES[v], roots[v][0] ? lh_test_path(*state, roots[v]) : "");
+            if (roots[v]) set_variable(VARIABLES[v], roots[v][0] ? lh_test_path(*state, roots[v]) : "");
         }
         lh_assert_ok(lh_nvrtc_open(90, 13000, &nvrtc, &error), &error);
         const char *hole = strstr(cases[i].name, "%s");
@@ -130,10 +130,10 @@ static void test_nvrtc_open_first_of_several(void **state) {
 static void test_nvrtc_open_too_new_for_the_driver_skipped(void **state) {
     lh_nvrtc nvrtc;
     lh_error error;
-    set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "both"));
+    set_variable("LONGHAND_CUDA_ROOT", lh_test_path(*state, "both"));
     lh_assert_ok(lh_nvrtc_open(90, 12020, &nvrtc, &error), &error);
     assert_int_equal(nvrtc.major, 12);
-    set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "root13"));
+    set_variable("LONGHAND_CUDA_ROOT", lh_test_path(*state, "root13"));
     lh_assert_error(lh_nvrtc_open(90, 12020, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error,
                     "libnvrtc.so.13): its machine code is not for this driver, which knows CUDA up to 12.2\n");
     const char *second_name = lh_test_path(*state, "root13/lib64/libnvrtc.so");
@@ -152,20 +152,20 @@ static void test_nvrtc_open_best_target_for_the_device(void **state) {
     assert_string_equal(nvrtc.target, "sm_120");
     lh_assert_error(lh_nvrtc_open(70, 13000, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error,
                     "libnvrtc.so.13): does not know sm_70\n");
-    set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "root12"));
+    set_variable("LONGHAND_CUDA_ROOT", lh_test_path(*state, "root12"));
     lh_assert_error(lh_nvrtc_open(120, 13000, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error, "does not know sm_120");
 }
 
 static void test_nvrtc_open_useless_library_reported(void **state) {
     lh_nvrtc nvrtc;
     lh_error error;
-    set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "old"));
+    set_variable("LONGHAND_CUDA_ROOT", lh_test_path(*state, "old"));
     lh_assert_error(lh_nvrtc_open(90, 13000, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error,
                     "old/lib64/libnvrtc.so: has no function nvrtcGetCUBIN\n");
     assert_int_equal(mkdir(lh_test_path(*state, "text"), 0777), 0);
     assert_int_equal(mkdir(lh_test_path(*state, "text/lib64"), 0777), 0);
     lh_test_write(lh_test_path(*state, "text/lib64/libnvrtc.so.12"), "text", 4);
-    set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "text"));
+    set_variable("LONGHAND_CUDA_ROOT", lh_test_path(*state, "text"));
     lh_assert_error(lh_nvrtc_open(90, 13000, &nvrtc, &error), LH_ERR_ENVIRONMENT, &error,
                     "libnvrtc.so.12: file too short");
 }
@@ -178,7 +178,7 @@ static void test_jit_compile_cached_for_the_next_start(void **state) {
     assert_true(compile_and_check("source", &error, NULL));
     assert_int_equal(count_compilations(*state), 1);
     assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 1);
-    assert_true(lh_test_exists(lh_test_path(lh_test_path(*state, "cache"), KEPT)));
+    assert_true(lh_test_exists(lh_test_path(lh_test_path(*state, "cache"), CACHE_FILE)));
 }
 
 /* A cache file's name has the caller's digest; its header has a digest of the source, which decides. */
@@ -200,7 +200,7 @@ static void test_jit_compile_other_device_or_compiler_cached_separately(void **s
     assert_string_equal(code.target, "sm_80");
     assert_false(code.is_cached);
     lh_cuda_code_free(&code);
-    set("LONGHAND_CUDA_ROOT", lh_test_path(*state, "root12"));
+    set_variable("LONGHAND_CUDA_ROOT", lh_test_path(*state, "root12"));
     assert_false(compile_and_check("source", &error, NULL));
     assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 3);
 }
@@ -223,7 +223,7 @@ static void test_jit_compile_damaged_file_replaced(void **state) {
     lh_error error;
     size_t bytes;
     char file[600];
-    snprintf(file, sizeof file, "%s/cache/%s", (char *)*state, KEPT);
+    snprintf(file, sizeof file, "%s/cache/%s", (char *)*state, CACHE_FILE);
     assert_false(compile_and_check("source", &error, NULL));
     char *good = lh_test_read(file, &bytes);
     for (size_t i = 0; i < bytes; i += i < 40 ? 3 : 11) {
@@ -247,19 +247,19 @@ static void test_jit_compile_damaged_file_replaced(void **state) {
 static void test_jit_compile_cache_folder_follows_variables(void **state) {
     lh_error error;
     char cache_failure[512], *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
-    set("LONGHAND_CACHE", "");
-    set("HOME", lh_test_path(*state, "home"));
-    set("XDG_CACHE_HOME", lh_test_path(*state, "xdg"));
+    set_variable("LONGHAND_CACHE", "");
+    set_variable("HOME", lh_test_path(*state, "home"));
+    set_variable("XDG_CACHE_HOME", lh_test_path(*state, "xdg"));
     assert_false(compile_and_check("source", &error, NULL));
-    assert_true(lh_test_exists(lh_test_path(lh_test_path(*state, "xdg/longhand"), KEPT)));
-    set("XDG_CACHE_HOME", "relative");
+    assert_true(lh_test_exists(lh_test_path(lh_test_path(*state, "xdg/longhand"), CACHE_FILE)));
+    set_variable("XDG_CACHE_HOME", "relative");
     assert_false(compile_and_check("source", &error, NULL));
-    assert_true(lh_test_exists(lh_test_path(lh_test_path(*state, "home/.cache/longhand"), KEPT)));
+    assert_true(lh_test_exists(lh_test_path(lh_test_path(*state, "home/.cache/longhand"), CACHE_FILE)));
     assert_int_equal(unsetenv("HOME"), 0);
     assert_false(compile_and_check("source", &error, cache_failure));
     assert_false(compile_and_check("source", &error, NULL));
     assert_string_equal(cache_failure, "");
-    if (home) set("HOME", home);
+    if (home) set_variable("HOME", home);
     free(home);
 }
 
@@ -282,15 +282,15 @@ static void test_jit_compile_without_cache_compiles_each_time(void **state) {
     lh_error error;
     const char *directory = lh_test_path(*state, "disk");
     assert_int_equal(mkdir(directory, 0777), 0);
-    set("LONGHAND_CACHE", "/dev/null/cache");
+    set_variable("LONGHAND_CACHE", "/dev/null/cache");
     assert_false(compile_and_check("source", &error, cache_failure));
     assert_false(compile_and_check("source", &error, NULL));
     assert_non_null(strstr(cache_failure, "/dev/null"));
-    set("LONGHAND_CACHE", lh_test_path(*state, "cache"));
+    set_variable("LONGHAND_CACHE", lh_test_path(*state, "cache"));
     assert_int_equal(mkdir(lh_test_path(*state, "cache"), 0777), 0);
-    assert_int_equal(mkdir(lh_test_path(lh_test_path(*state, "cache"), KEPT), 0777), 0);
+    assert_int_equal(mkdir(lh_test_path(lh_test_path(*state, "cache"), CACHE_FILE), 0777), 0);
     assert_false(compile_and_check("source", &error, cache_failure));
-    assert_non_null(strstr(cache_failure, KEPT));
+    assert_non_null(strstr(cache_failure, CACHE_FILE));
     assert_int_equal(lh_disk_run_limited(lh_test_path(*state, "disk"), 100, compile_twice, NULL), 0);
     assert_int_equal(lh_test_count_files(lh_test_path(*state, "disk")), 0);
     int result = lh_disk_run_read_only(lh_test_path(*state, "disk"), compile_twice, NULL);
@@ -331,7 +331,7 @@ static void test_jit_compile_many_processes_at_once(void **state) {
     lh_error error;
     size_t bytes;
     const char *folder = lh_test_path(*state, "cache");
-    set("CUT", lh_test_path(folder, KEPT));
+    set_variable("CUT", lh_test_path(folder, CACHE_FILE));
     for (int i = 0; i < PROCESSES; i++) {
         children[i] = fork();
         assert_true(children[i] >= 0);
@@ -342,7 +342,7 @@ static void test_jit_compile_many_processes_at_once(void **state) {
     assert_int_equal(lh_test_count_files(lh_test_path(*state, "cache")), 1);
     assert_false(compile_and_check("the last one", &error, NULL));
     assert_true(compile_and_check("the last one", &error, NULL));
-    free(lh_test_read(lh_test_path(lh_test_path(*state, "cache"), KEPT), &bytes));
+    free(lh_test_read(lh_test_path(lh_test_path(*state, "cache"), CACHE_FILE), &bytes));
 }
 
 /* ---- the real NVRTC ---- */
@@ -351,7 +351,7 @@ static void use_real_nvrtc(void) {
     lh_nvrtc nvrtc;
     unsetenv("LONGHAND_CUDA_ROOT");
     for (int i = 0; i < ROOTS; i++)
-        if (given_roots[i]) set(VARIABLES[i], given_roots[i]);
+        if (initial_roots[i]) set_variable(VARIABLES[i], initial_roots[i]);
     if (lh_nvrtc_open(90, 99000, &nvrtc, NULL) == LH_OK) return;
     print_message("no NVRTC on this machine\n");
     skip();

@@ -13,22 +13,22 @@
 #include "toy_state.h"
 
 /* A folder with a checkpoint of step 20, which tests damage, and an earlier one of step 10. */
-typedef struct place {
+typedef struct checkpoints {
     const char *directory, *current, *previous;
     char *text;           /* original bytes of current */
     size_t bytes, header; /* header: offset of the data */
-    toy_state *before;
-} place;
+    toy_state *previous_state;
+} checkpoints;
 
-static place make_place(const char *directory) {
-    place p = {.directory = directory, .before = toy_make_filled_state(0)};
-    toy_state *now = toy_make_filled_state(1);
+static checkpoints make_checkpoints(const char *directory) {
+    checkpoints p = {.directory = directory, .previous_state = toy_make_filled_state(0)};
+    toy_state *current_state = toy_make_filled_state(1);
     lh_error error;
     lh_run_facts facts = toy_facts;
-    lh_assert_ok(lh_checkpoint_rotate(directory, &lh_toy_spec, &p.before->state, &facts, &error), &error);
+    lh_assert_ok(lh_checkpoint_rotate(directory, &lh_toy_spec, &p.previous_state->state, &facts, &error), &error);
     facts.step = 20;
-    lh_assert_ok(lh_checkpoint_rotate(directory, &lh_toy_spec, &now->state, &facts, &error), &error);
-    free(now);
+    lh_assert_ok(lh_checkpoint_rotate(directory, &lh_toy_spec, &current_state->state, &facts, &error), &error);
+    free(current_state);
     p.current = strdup(lh_test_path(directory, "checkpoint.safetensors"));
     p.previous = strdup(lh_test_path(directory, "checkpoint.previous.safetensors"));
     p.text = lh_test_read(p.current, &p.bytes);
@@ -37,14 +37,14 @@ static place make_place(const char *directory) {
     return p;
 }
 
-static void free_place(place *p) {
-    free(p->before);
+static void free_checkpoints(checkpoints *p) {
+    free(p->previous_state);
     free(p->text);
     free((char *)p->current);
     free((char *)p->previous);
 }
 
-static lh_status resume(const place *p, toy_state *actual, int *found, lh_error *note, lh_error *error) {
+static lh_status resume(const checkpoints *p, toy_state *actual, int *found, lh_error *note, lh_error *error) {
     lh_run_facts current_facts = {.level = toy_facts.level, .compiler = toy_facts.compiler};
     lh_status status =
         lh_checkpoint_resume(p->directory, &lh_toy_spec, &actual->state, &current_facts, found, note, error);
@@ -53,7 +53,7 @@ static lh_status resume(const place *p, toy_state *actual, int *found, lh_error 
 }
 
 /* Checks that the previous checkpoint is used, and that the note names the damaged one. */
-static void check_falls_back(const place *p) {
+static void check_falls_back(const checkpoints *p) {
     lh_error error, note;
     int found;
     toy_state *actual = toy_make_state();
@@ -61,12 +61,12 @@ static void check_falls_back(const place *p) {
     assert_int_equal(found, 1);
     assert_non_null(strstr(note.text, "/checkpoint.safetensors: "));
     assert_non_null(strstr(note.text, "; going on from "));
-    assert_memory_equal(actual->values, p->before->values, sizeof actual->values);
+    assert_memory_equal(actual->values, p->previous_state->values, sizeof actual->values);
     free(actual);
 }
 
 /* Checks that without a previous checkpoint a message names the file, and no value changes. */
-static void check_refused(const place *p, toy_state *actual) {
+static void check_refused(const checkpoints *p, toy_state *actual) {
     lh_error error = {""}, note;
     int found;
     if (resume(p, actual, &found, &note, &error) != LH_ERR_INPUT)
@@ -77,16 +77,16 @@ static void check_refused(const place *p, toy_state *actual) {
 }
 
 static void test_resume_truncated_header_falls_back(void **state) {
-    place p = make_place(*state);
+    checkpoints p = make_checkpoints(*state);
     for (size_t length = p.header + 4; length-- > 0;) {
         assert_int_equal(truncate(p.current, (off_t)length), 0);
         check_falls_back(&p);
     }
-    free_place(&p);
+    free_checkpoints(&p);
 }
 
 static void test_resume_truncated_without_previous_refused(void **state) {
-    place p = make_place(*state);
+    checkpoints p = make_checkpoints(*state);
     toy_state *actual = toy_make_state();
     unlink(p.previous);
     for (size_t length = p.bytes; length-- > 0;) {
@@ -95,7 +95,7 @@ static void test_resume_truncated_without_previous_refused(void **state) {
         check_refused(&p, actual);
     }
     free(actual);
-    free_place(&p);
+    free_checkpoints(&p);
 }
 
 /* Writes one byte of the file. */
@@ -105,7 +105,7 @@ static void write_byte(int file, size_t offset, int byte) {
 }
 
 static void test_resume_any_header_bit_flipped_refused(void **state) {
-    place p = make_place(*state);
+    checkpoints p = make_checkpoints(*state);
     toy_state *actual = toy_make_state();
     unlink(p.previous);
     int file = open(p.current, O_RDWR);
@@ -118,11 +118,11 @@ static void test_resume_any_header_bit_flipped_refused(void **state) {
     }
     close(file);
     free(actual);
-    free_place(&p);
+    free_checkpoints(&p);
 }
 
 /* Checks that a reader of parameters refuses the file, names it, and changes no value. */
-static void check_parameters_refused(const place *p, toy_state *actual) {
+static void check_parameters_refused(const checkpoints *p, toy_state *actual) {
     lh_error error = {""};
     int64_t step;
     lh_status status =
@@ -135,7 +135,7 @@ static void check_parameters_refused(const place *p, toy_state *actual) {
 /* Flips one bit of every byte of the header and of every third byte of the data, also in parts that a reader of
  * parameters ignores. */
 static void test_parameters_bits_flipped_refused(void **state) {
-    place p = make_place(*state);
+    checkpoints p = make_checkpoints(*state);
     toy_state *actual = toy_make_state();
     int file = open(p.current, O_RDWR);
     for (size_t offset = 0; offset < p.bytes; offset += offset < p.header ? 1 : 3) {
@@ -145,12 +145,12 @@ static void test_parameters_bits_flipped_refused(void **state) {
     }
     close(file);
     free(actual);
-    free_place(&p);
+    free_checkpoints(&p);
 }
 
 static void test_resume_bits_flipped_fall_back(void **state) {
     enum { SAMPLES = 1500 };
-    place p = make_place(*state);
+    checkpoints p = make_checkpoints(*state);
     int file = open(p.current, O_RDWR);
     lh_rng rng = lh_rng_at(lh_key_of_seed(20), 0, 0, 0);
     for (uint32_t i = 0; i < SAMPLES; i++) {
@@ -161,11 +161,11 @@ static void test_resume_bits_flipped_fall_back(void **state) {
         write_byte(file, offset, p.text[offset]);
     }
     close(file);
-    free_place(&p);
+    free_checkpoints(&p);
 }
 
 /* Replaces the first `from` of the header by `to`, which must have the same length. */
-static void check_changed(const place *p, const char *from, const char *to) {
+static void check_changed(const checkpoints *p, const char *from, const char *to) {
     char *text = malloc(p->bytes);
     assert_non_null(text);
     assert_int_equal(strlen(from), strlen(to));
@@ -180,7 +180,7 @@ static void check_changed(const place *p, const char *from, const char *to) {
 
 /* Files that are valid, but differ from the written ones. */
 static void test_resume_valid_file_with_changes_falls_back(void **state) {
-    place p = make_place(*state);
+    checkpoints p = make_checkpoints(*state);
     check_changed(&p, "\"step\":\"20\"", "\"step\":\"21\"");
     check_changed(&p, "\"step\":\"20\"", "\"stop\":\"20\"");
     check_changed(&p, "\"seed\":\"1844", "\"seed\":\"1744");
@@ -190,13 +190,13 @@ static void test_resume_valid_file_with_changes_falls_back(void **state) {
     check_changed(&p, "\"F32\"", "\"I32\"");
     check_changed(&p, "attention.key.weight", "attention.kay.weight");
     check_changed(&p, "first_moment", "other_moment");
-    free_place(&p);
+    free_checkpoints(&p);
 }
 
 /* Wrong lengths of the header and of the file. */
 static void test_resume_wrong_lengths_fall_back(void **state) {
     static const int64_t lengths[] = {0, 1, 8, -1, -8, 1 << 24, INT64_MAX, INT64_MIN};
-    place p = make_place(*state);
+    checkpoints p = make_checkpoints(*state);
     char *text = malloc(p.bytes + 4096);
     assert_non_null(text);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
@@ -215,7 +215,7 @@ static void test_resume_wrong_lengths_fall_back(void **state) {
     lh_test_write(p.current, text + 8, p.bytes - 8);
     check_falls_back(&p);
     free(text);
-    free_place(&p);
+    free_checkpoints(&p);
 }
 
 int main(void) {

@@ -16,10 +16,10 @@ enum { SOURCE, TARGET, STREAMS };
 enum { ENCODER, DECODER, CROSS, FAMILIES };
 
 /* The positions, distances and scores of a family of attentions (ENCODER, DECODER or CROSS) in every layer. */
-typedef struct placed {
+typedef struct family_values {
     int32_t query[LAYERS * LONGEST], key[LAYERS * LONGEST], distances[LAYERS * LONGEST * LONGEST];
     double score[LAYERS * HEADS * LONGEST * LONGEST];
-} placed;
+} family_values;
 
 /* A batch of random tokens, with draws for one sequence or for all. */
 typedef struct batch_data {
@@ -27,10 +27,10 @@ typedef struct batch_data {
     uint16_t token[STREAMS][SEQUENCES * LONGEST], label[SEQUENCES * LONGEST];
     int length[STREAMS];
     lh_draw draw;
-    bool given;
+    bool from_caller;
     int32_t positions[STREAMS][LONGEST], distances[STREAMS][LONGEST]; /* given by the caller */
     int32_t input[STREAMS][LONGEST]; /* positions of the vectors that are added to the input */
-    placed placed[FAMILIES];
+    family_values family_values[FAMILIES];
     lh_ref_places places[FAMILIES];
 } batch_data;
 
@@ -38,7 +38,7 @@ typedef struct batch_data {
 
 static void sample_positions(const batch_data *data, int stream, uint32_t site, int32_t *out) {
     int32_t scratch[RANGE];
-    if (data->given) memcpy(out, data->positions[stream], (size_t)data->length[stream] * sizeof *out);
+    if (data->from_caller) memcpy(out, data->positions[stream], (size_t)data->length[stream] * sizeof *out);
     else lh_draw_positions(&data->draw, site, 0, RANGE, data->length[stream], true, out, scratch);
 }
 
@@ -53,10 +53,10 @@ static void compute_differences(int queries, int keys, const int32_t *query, con
 static void sample_distances(const batch_data *data, int stream, uint32_t site, int range, bool sides, int32_t *out) {
     int32_t buffer[2 * LONGEST], scratch[RANGE + 1], *middle = buffer + LONGEST;
     int T = data->length[stream];
-    if (data->given) memcpy(middle, data->distances[stream], (size_t)T * sizeof *middle);
+    if (data->from_caller) memcpy(middle, data->distances[stream], (size_t)T * sizeof *middle);
     else if (sides) lh_draw_signed_distances(&data->draw, site, range, T, middle, scratch);
     else lh_draw_distances(&data->draw, site, range, T, middle, scratch);
-    for (int d = 1; d < T && (data->given || !sides); d++) middle[-d] = -middle[d];
+    for (int d = 1; d < T && (data->from_caller || !sides); d++) middle[-d] = -middle[d];
     for (int i = 0; i < T; i++)
         for (int j = 0; j < T; j++) *out++ = middle[j - i];
 }
@@ -78,7 +78,7 @@ static void place_layers(batch_data *data) {
     sample_positions(data, SOURCE, SOURCE_SITE, data->input[SOURCE]);
     sample_positions(data, TARGET, TARGET_SITE, data->input[TARGET]);
     for (uint32_t l = 0; l < LAYERS; l++) {
-        placed *placed_families = data->placed;
+        family_values *placed_families = data->family_values;
         sample_positions(data, SOURCE, SOURCE_SITE + l + 1, placed_families[ENCODER].query + l * S);
         sample_positions(data, TARGET, TARGET_SITE + l + 1, placed_families[DECODER].query + l * T);
         sample_positions(data, SOURCE, CROSS_SITE + l + 1, placed_families[CROSS].key + l * S);
@@ -100,20 +100,20 @@ static void place_layers(batch_data *data) {
 /* drawn_pair: sequence s has its own positions, for all attentions but the decoder's self-attention. */
 static void place_sequence(batch_data *data, int s) {
     enum { TARGET_SITE = 2 };
-    int32_t scratch[RANGE], *own[STREAMS] = {data->placed[CROSS].key, data->placed[CROSS].query};
+    int32_t scratch[RANGE], *own[STREAMS] = {data->family_values[CROSS].key, data->family_values[CROSS].query};
     for (uint32_t stream = 0; stream < STREAMS; stream++) {
         int count = data->length[stream];
-        if (data->given) memcpy(own[stream], data->positions[stream], (size_t)count * sizeof *own[stream]);
+        if (data->from_caller) memcpy(own[stream], data->positions[stream], (size_t)count * sizeof *own[stream]);
         else
             lh_draw_sequence(&data->draw, stream, FIRST_EXAMPLE + (uint32_t)s, 1, RANGE, count, false, own[stream],
                              scratch);
         for (int t = 0; t < count; t++) data->input[stream][t] = own[stream][t] - 1; /* index of the table's row */
     }
-    memcpy(data->placed[ENCODER].query, own[SOURCE], sizeof data->placed->query);
-    memcpy(data->placed[ENCODER].key, own[SOURCE], sizeof data->placed->key);
-    sample_distances(data, TARGET, TARGET_SITE, RANGE + 1, false, data->placed[DECODER].distances);
-    compute_alibi(data->length[TARGET] * data->length[TARGET], data->placed[DECODER].distances,
-                  data->placed[DECODER].score);
+    memcpy(data->family_values[ENCODER].query, own[SOURCE], sizeof data->family_values->query);
+    memcpy(data->family_values[ENCODER].key, own[SOURCE], sizeof data->family_values->key);
+    sample_distances(data, TARGET, TARGET_SITE, RANGE + 1, false, data->family_values[DECODER].distances);
+    compute_alibi(data->length[TARGET] * data->length[TARGET], data->family_values[DECODER].distances,
+                  data->family_values[DECODER].score);
 }
 
 /* ---- batches ---- */
@@ -133,7 +133,7 @@ static void draw_positions(lh_rng *rng, batch_data *data) {
     }
 }
 
-static void make_batch(batch_data *data, lh_mode mode, bool given, int source, int target) {
+static void make_batch(batch_data *data, lh_mode mode, bool from_caller, int source, int target) {
     enum { TOKENS = 11 };
     lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)(source * LONGEST + target), 0, 0);
     memset(data, 0, sizeof *data);
@@ -142,12 +142,12 @@ static void make_batch(batch_data *data, lh_mode mode, bool given, int source, i
     draw_tokens(&rng, SEQUENCES * source, TOKENS, data->token[SOURCE]);
     draw_tokens(&rng, SEQUENCES * target, TOKENS, data->token[TARGET]);
     draw_tokens(&rng, SEQUENCES * target, CLASSES, data->label);
-    data->given = given;
+    data->from_caller = from_caller;
     draw_positions(&rng, data);
     data->draw = lh_trainer_make_draw(mode);
     for (int f = 0; f < FAMILIES; f++)
-        data->places[f] = (lh_ref_places){1, data->placed[f].query, data->placed[f].key, data->placed[f].distances,
-                                          data->placed[f].score};
+        data->places[f] = (lh_ref_places){1, data->family_values[f].query, data->family_values[f].key,
+                                          data->family_values[f].distances, data->family_values[f].score};
     data->batch = (lh_ref_batch){.sequences = SEQUENCES,
                                  .tokens = source,
                                  .target_tokens = target,
@@ -182,19 +182,19 @@ static double run_reference(lh_ref_model *model, batch_data *data, void (*place)
     return loss;
 }
 
-static void check(const lh_spec *spec, void (*place)(batch_data *, int), lh_mode mode, bool given, int source,
+static void check(const lh_spec *spec, void (*place)(batch_data *, int), lh_mode mode, bool from_caller, int source,
                   int target) {
     static batch_data data;
     static const uint8_t mask[SEQUENCES * LONGEST] = {0};
     lh_ref_model *model = lh_parity_make_random_model(spec);
     double logits[SEQUENCES * LONGEST * CLASSES];
-    make_batch(&data, mode, given, source, target);
+    make_batch(&data, mode, from_caller, source, target);
     double loss = run_reference(model, &data, place, logits);
     const int32_t *const sampled[STREAMS] = {NULL},
                          *const positions[] = {data.positions[SOURCE], data.positions[TARGET]},
                          *const distances[] = {data.distances[SOURCE], data.distances[TARGET]};
-    lh_trainer t = lh_trainer_open_sampling(spec, model, &data.batch, mode, given ? positions : sampled,
-                                            given ? distances : sampled);
+    lh_trainer t = lh_trainer_open_sampling(spec, model, &data.batch, mode, from_caller ? positions : sampled,
+                                            from_caller ? distances : sampled);
     lh_trainer_check(&t, &data.batch, mask, 2, model, loss, logits, &lh_parity_random_tolerance);
     lh_trainer_close(&t);
     lh_ref_model_free(model);
@@ -203,9 +203,9 @@ static void check(const lh_spec *spec, void (*place)(batch_data *, int), lh_mode
 static void check_all(const lh_spec *spec, void (*place)(batch_data *, int)) {
     static const int shapes[][STREAMS] = {{1, 1}, {5, 12}, {19, 3}, {16, 16}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        for (int given = 0; given < 2; given++)
+        for (int from_caller = 0; from_caller < 2; from_caller++)
             for (int mode = 0; mode < 2; mode++)
-                check(spec, place, mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN, given, shapes[i][0], shapes[i][1]);
+                check(spec, place, mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN, from_caller, shapes[i][0], shapes[i][1]);
 }
 
 static void place_every_layer(batch_data *data, int s) { place_layers(data); }
@@ -221,7 +221,7 @@ static void test_draws_of_sequences_match_reference(void **state) {
 }
 
 /* The host passes the positions of every sequence to a device, stream by stream, then the decoder's distances. */
-static void check_draws_for_a_device(bool given) {
+static void check_draws_for_a_device(bool from_caller) {
     enum { SOURCES = 7, TARGETS = 4, DECODER_SITE = 2 };
     const lh_cuda_program *cuda = longhand_spec_parity_float64_drawn_pair.cuda;
     const lh_shape shape = {SEQUENCES, {SOURCES, TARGETS}, TARGETS};
@@ -229,21 +229,21 @@ static void check_draws_for_a_device(bool given) {
     static batch_data data;
     int out[SEQUENCES * (SOURCES + TARGETS) + TARGETS], *next = out;
     int32_t scratch[RANGE + 1], expected[LONGEST];
-    make_batch(&data, LH_MODE_TRAIN, given, SOURCES, TARGETS);
+    make_batch(&data, LH_MODE_TRAIN, from_caller, SOURCES, TARGETS);
     const int32_t *const none[STREAMS] = {NULL}, *const positions[] = {data.positions[SOURCE], data.positions[TARGET]},
                          *const distances[] = {data.distances[SOURCE], data.distances[TARGET]};
     assert_int_equal(cuda->draw_count(&shape), sizeof out / sizeof *out);
     assert_true(cuda->draw_scratch >= RANGE);
-    cuda->draw(&draw, &shape, given ? positions : none, given ? distances : none, scratch, out);
+    cuda->draw(&draw, &shape, from_caller ? positions : none, from_caller ? distances : none, scratch, out);
     for (int stream = 0; stream < STREAMS; stream++)
         for (int s = 0; s < SEQUENCES; s++, next += shape.length[stream]) {
             lh_draw_sequence(&draw, (uint32_t)stream, (uint32_t)s, 1, RANGE, shape.length[stream], false, expected,
                              scratch);
-            assert_memory_equal(next, given ? positions[stream] : expected,
+            assert_memory_equal(next, from_caller ? positions[stream] : expected,
                                 (size_t)shape.length[stream] * sizeof *expected);
         }
     lh_draw_distances(&draw, DECODER_SITE, RANGE + 1, TARGETS, expected, scratch);
-    assert_memory_equal(next, given ? distances[TARGET] : expected, TARGETS * sizeof *expected);
+    assert_memory_equal(next, from_caller ? distances[TARGET] : expected, TARGETS * sizeof *expected);
 }
 
 static void test_draws_for_a_device_are_those_of_the_streams(void **state) {

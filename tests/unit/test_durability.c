@@ -19,27 +19,27 @@
 enum { MOST = 64, LOGS = 3 };
 
 /* A synced path with its bytes when it was synced; for a folder also the number of logs in it. */
-typedef struct synced {
+typedef struct synced_path {
     char path[PATH_MAX];
     off_t bytes;
     int logs;
-} synced;
+} synced_path;
 
-static synced list[MOST];
+static synced_path synced_paths[MOST];
 static int count, renames;
 static char problem[PATH_MAX + 64]; /* the first problem; a test cannot fail while its output is captured */
 static const char *const logs[LOGS] = {"metrics.jsonl", "eval.jsonl", "window.jsonl"};
 
-static synced *find(const char *path) {
+static synced_path *find(const char *path) {
     for (int i = 0; i < count; i++)
-        if (strcmp(list[i].path, path) == 0) return &list[i];
+        if (strcmp(synced_paths[i].path, path) == 0) return &synced_paths[i];
     if (count == MOST) abort();
-    snprintf(list[count].path, sizeof list[count].path, "%s", path);
-    return &list[count++];
+    snprintf(synced_paths[count].path, sizeof synced_paths[count].path, "%s", path);
+    return &synced_paths[count++];
 }
 
-static void expect(bool good, const char *path, const char *what) {
-    if (!good && problem[0] == 0) snprintf(problem, sizeof problem, "%s: %s", path, what);
+static void expect(bool is_right, const char *path, const char *expected) {
+    if (!is_right && problem[0] == 0) snprintf(problem, sizeof problem, "%s: %s", path, expected);
 }
 
 static int count_logs(const char *folder) {
@@ -57,7 +57,7 @@ int fsync(int file) {
     if (bytes < 0 || fstat(file, &found) != 0) abort();
     path[bytes] = 0;
     if (strstr(path, "/.longhand-") == NULL) {
-        synced *entry = find(path);
+        synced_path *entry = find(path);
         entry->bytes = found.st_size;
         entry->logs = S_ISDIR(found.st_mode) ? count_logs(path) : 0;
     }

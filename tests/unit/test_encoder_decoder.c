@@ -88,7 +88,7 @@ static size_t count_logits(const pass *p) {
 }
 
 /* Stores the attention of the decoder's last layer; layers of the encoder have one attention and are skipped. */
-static void see_layer(void *context, int sequence, int layer, const lh_ref_layer_values *values) {
+static void store_layer(void *context, int sequence, int layer, const lh_ref_layer_values *values) {
     pass *p = context;
     const double *attention[LH_MAX_STREAMS] = {values->cross, values->attention};
     for (int s = 0; values->cross && s < LH_MAX_STREAMS; s++)
@@ -98,7 +98,7 @@ static void see_layer(void *context, int sequence, int layer, const lh_ref_layer
 
 /* Returns the summed loss, and computes gradients if the batch has a backward pass. */
 static double run_reference(pass *p, const lh_ref_batch *batch) {
-    lh_ref_observer observer = {see_layer, p};
+    lh_ref_observer observer = {store_layer, p};
     lh_ref_batch seen = *batch;
     seen.observer = &observer;
     return lh_ref_run(p->model, &seen, p->logits);

@@ -288,16 +288,16 @@ static void test_step_distinct_repeats_examples(void **state) {
     engine->ops->close(engine);
 }
 
-enum { SHARERS = 5 };
+enum { ENGINES = 5 };
 
 static const void *workspaces[8];
-static int workspace_count, spoilt; /* number of workspaces, and of blocks whose workspace contained NaN */
+static int workspace_count, spoilt_blocks; /* number of workspaces, and of blocks whose workspace contained NaN */
 
-enum { BEHIND = 4096 }; /* an offset in a workspace, in bytes, beyond what toy_float uses */
+enum { UNUSED_OFFSET = 4096 }; /* an offset in a workspace, in bytes, beyond what toy_float uses */
 
 static size_t get_roomy_workspace_bytes(const lh_shape *longest, lh_mode mode) {
-    assert_true(toy_float.workspace_bytes(longest, mode) <= BEHIND);
-    return BEHIND + sizeof(float);
+    assert_true(toy_float.workspace_bytes(longest, mode) <= UNUSED_OFFSET);
+    return UNUSED_OFFSET + sizeof(float);
 }
 
 static void count_workspaces(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
@@ -305,8 +305,8 @@ static void count_workspaces(const lh_cpu_step *step, const lh_cpu_block *block,
     int i = 0;
     while (i < workspace_count && workspaces[i] != workspace) i++;
     if (i == workspace_count && i < 8) workspaces[workspace_count++] = workspace;
-    float *behind = (float *)((char *)workspace + BEHIND);
-    spoilt += isnan(*behind);
+    float *behind = (float *)((char *)workspace + UNUSED_OFFSET);
+    spoilt_blocks += isnan(*behind);
     toy_float.train_block(step, block, workspace, gradient, sums);
     if (isnan(sums->loss)) *behind = NAN; /* as activations that no later sequence overwrites */
 }
@@ -335,21 +335,21 @@ static void test_engines_share_working_memory(void **state) {
     lh_cpu_program program = toy_float;
     program.train_block = count_workspaces;
     program.workspace_bytes = get_roomy_workspace_bytes;
-    lh_engine_config configs[SHARERS];
-    lh_engine *engines[SHARERS];
-    for (int i = 0; i < SHARERS; i++)
+    lh_engine_config configs[ENGINES];
+    lh_engine *engines[ENGINES];
+    for (int i = 0; i < ENGINES; i++)
         configs[i] = (lh_engine_config){
             .spec = &lh_toy_spec, .seed = (uint64_t)i, .learning_rate = 0.01, .threads = 1, .trains = true};
-    lh_assert_ok(lh_cpu_engines_open(configs, SHARERS, &program, engines, &error), &error);
-    workspace_count = spoilt = 0;
+    lh_assert_ok(lh_cpu_engines_open(configs, ENGINES, &program, engines, &error), &error);
+    workspace_count = spoilt_blocks = 0;
     break_bias(engines[0]);
-    for (int i = 0; i < SHARERS; i++) {
+    for (int i = 0; i < ENGINES; i++) {
         lh_engine *single = lh_test_open_engine(configs[i], &toy_float);
         if (i == 0) {
             assert_true(isnan(evaluate_length(engines[0], 32).loss));
             lh_assert_error(engines[0]->ops->step(engines[0], 4, shared, &done, &error), LH_ERR_INPUT, &error,
                             "step 1");
-            workspace_count = spoilt = 0; /* blocks of that step found NaN; the workspace was freed */
+            workspace_count = spoilt_blocks = 0; /* blocks of that step found NaN; the workspace was freed */
         } else {
             lh_sums before = evaluate_length(single, 32 - i), after = evaluate_length(engines[i], 32 - i);
             assert_memory_equal(&before, &after, sizeof before);
@@ -361,11 +361,11 @@ static void test_engines_share_working_memory(void **state) {
         single->ops->close(single);
     }
     assert_int_equal(workspace_count, 1);
-    assert_int_equal(spoilt, 0);
-    for (int i = 0; i < SHARERS; i++) engines[i]->ops->close(engines[i]);
+    assert_int_equal(spoilt_blocks, 0);
+    for (int i = 0; i < ENGINES; i++) engines[i]->ops->close(engines[i]);
 }
 
-static uint64_t seen[64];
+static uint64_t seen_sequences[64];
 static int seen_count;
 
 /* Stores, for every new sequence, the number whose octal digits are its tokens. */
@@ -376,8 +376,8 @@ static void record_train_block(const lh_cpu_step *step, const lh_cpu_block *bloc
         int known = 0;
         for (int i = 0; i < step->shape.length[0]; i++)
             number = number * 8 + block->tokens[0][s * step->shape.length[0] + i];
-        for (int i = 0; i < seen_count; i++) known += seen[i] == number;
-        if (!known && seen_count < 64) seen[seen_count++] = number;
+        for (int i = 0; i < seen_count; i++) known += seen_sequences[i] == number;
+        if (!known && seen_count < 64) seen_sequences[seen_count++] = number;
     }
     toy_float.train_block(step, block, workspace, gradient, sums);
 }

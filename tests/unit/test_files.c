@@ -51,14 +51,14 @@ static void test_make_directories_file_in_the_way_named(void **state) {
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "/file: is a file, expected a directory");
 }
 
-static int make_below(void *argument, const char *directory) {
+static int make_directory_below(void *argument, const char *directory) {
     lh_error error;
     lh_status status = lh_make_directories(lh_test_path(directory, "new/deeper"), &error);
     return status == LH_ERR_ENVIRONMENT && strstr(error.text, "/new: ") && strstr(error.text, "denied") ? 0 : 1;
 }
 
 static void test_make_directories_read_only_parent_named(void **state) {
-    int result = lh_disk_run_read_only(*state, make_below, NULL);
+    int result = lh_disk_run_read_only(*state, make_directory_below, NULL);
     if (result == LH_DISK_ABSENT) skip();
     assert_int_equal(result, 0);
 }
@@ -114,17 +114,17 @@ static void test_replace_file_missing_directory_named(void **state) {
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "none/out: cannot make a file next to it: No such file");
 }
 
-enum { BIG = 200000 };
+enum { BIG_FILE = 200000 };
 
 /* A first file fits, its successor does not: the first is kept, and no other file is left. */
 static int replace_on_full_disk(void *argument, const char *directory) {
     const char *expected = argument, *path = lh_test_path(directory, "out");
     lh_error error;
-    char *big = calloc(1, BIG), *now = NULL;
+    char *big = calloc(1, BIG_FILE), *now = NULL;
     size_t bytes = 0;
     int result = 0;
     if (!big || lh_replace_file(path, "old", 3, &error) != LH_OK) result = 1;
-    if (result == 0 && lh_replace_file(path, big, BIG, &error) != LH_ERR_ENVIRONMENT) result = 2;
+    if (result == 0 && lh_replace_file(path, big, BIG_FILE, &error) != LH_ERR_ENVIRONMENT) result = 2;
     if (result == 0 && !strstr(error.text, expected)) result = 3;
     if (result == 0 && (lh_read_file(path, &now, &bytes, &error) != LH_OK || bytes != 3)) result = 4;
     if (result == 0 && lh_test_count_files(directory) != 1) result = 5;
@@ -163,25 +163,25 @@ static int replace_for_ever(void *argument, const char *directory) {
     char *data = argument;
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK; i++) {
-        memset(data, 'a' + i % 2, BIG);
-        status = lh_replace_file(lh_test_path(directory, "out"), data, BIG, NULL);
+        memset(data, 'a' + i % 2, BIG_FILE);
+        status = lh_replace_file(lh_test_path(directory, "out"), data, BIG_FILE, NULL);
     }
     return 1;
 }
 
 static void test_replace_file_killed_any_time_whole(void **state) {
     lh_error error;
-    char *data = malloc(BIG);
+    char *data = malloc(BIG_FILE);
     int handle;
     bool is_exclusive;
-    memset(data, 'a', BIG);
-    lh_assert_ok(lh_replace_file(lh_test_path(*state, "out"), data, BIG, &error), &error);
+    memset(data, 'a', BIG_FILE);
+    lh_assert_ok(lh_replace_file(lh_test_path(*state, "out"), data, BIG_FILE, &error), &error);
     for (unsigned i = 0; i < 20; i++) {
         size_t bytes;
         assert_int_equal(lh_disk_run_killed(*state, 3000 + 731 * i, replace_for_ever, data), 0);
         char *now = lh_test_read(lh_test_path(*state, "out"), &bytes);
-        assert_int_equal(bytes, BIG);
-        for (int byte = 1; byte < BIG; byte++) assert_int_equal(now[byte], now[0]);
+        assert_int_equal(bytes, BIG_FILE);
+        for (int byte = 1; byte < BIG_FILE; byte++) assert_int_equal(now[byte], now[0]);
         free(now);
     }
     free(data);

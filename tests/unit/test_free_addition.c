@@ -11,7 +11,7 @@ lh_task_place lh_place_free_addition;
 
 enum { REVERSED, PLAIN, REVERSED_SUM };
 enum { NONE, LONGER };
-enum { FIRST = CARRY, SECOND = TRAINED, IS_TRAINED = FRAME }; /* the task's axes in lh_kept.axes */
+enum { FIRST = CARRY, SECOND = TRAINED, IS_TRAINED = FRAME }; /* the task's axes in lh_kept_example.axes */
 enum { LONGEST = 3, PAIRS = 6400, PARTS = 10, TESTS = 20, GREATEST = 5, OPTIONS = 8, HINTS = 6 /* an option */ };
 enum { SPACE = 13, FIRST_HINT }; /* tokens; a test's texts show them as & and, from @ and A on, as letters */
 
@@ -24,7 +24,7 @@ static uint64_t read_number(const char *text, int count, bool reversed) {
 static int read_token(char symbol) { return (int)(strchr(lh_arithmetic_symbols, symbol) - lh_arithmetic_symbols); }
 
 /* An item has the greatest position of its tokens. A hint has the position of its digit, and a space has none. */
-static void check_positions(const lh_collected *s, const lh_kept *k, const lh_text *text) {
+static void check_positions(const lh_full_collection *s, const lh_kept_example *k, const lh_text *text) {
     uint16_t input[MOST_TOKENS];
     int32_t positions[2 * MOST_TOKENS], greatest = 0;
     const int count = k->input_length + k->output_length;
@@ -46,7 +46,7 @@ static void check_positions(const lh_collected *s, const lh_kept *k, const lh_te
 
 /* Deletes the hints and the spaces of a text, and adds the spaces to *spaces. A digit of weight 10^w has hint first + w
  * of a cyclic list, where *first is the same for the whole example, and -1 until the first hint is found. */
-static void strip(char *text, int hints, bool reversed, int *first, int *spaces) {
+static void remove_hints_and_spaces(char *text, int hints, bool reversed, int *first, int *spaces) {
     int place[MOST_TOKENS], hint[MOST_TOKENS], count = 0, digits = 0, last = -1;
     for (int t = 0; text[t] != 0; t++) {
         const int token = read_token(text[t]);
@@ -75,15 +75,15 @@ static void strip(char *text, int hints, bool reversed, int *first, int *spaces)
 
 /* Reads the numbers of an example, checks their sum, and returns the number of spaces. The symbol $ stands for the end.
  */
-static int check_example(const lh_collected *s, const lh_kept *k, uint64_t number[2]) {
+static int check_example(const lh_full_collection *s, const lh_kept_example *k, uint64_t number[2]) {
     int spaces = 0;
     const bool reversed = s->c.options[0] == REVERSED, padded = s->c.options[1] == LONGER;
     const bool reversed_sum = s->c.options[0] != PLAIN;
-    lh_text text = lh_write_kept(s, k);
+    lh_text text = lh_write_kept_example(s, k);
     check_positions(s, k, &text);
     int first_hint = -1;
-    strip(text.input, s->c.options[HINTS], reversed, &first_hint, &spaces);
-    strip(text.target, s->c.options[HINTS], reversed_sum, &first_hint, &spaces);
+    remove_hints_and_spaces(text.input, s->c.options[HINTS], reversed, &first_hint, &spaces);
+    remove_hints_and_spaces(text.target, s->c.options[HINTS], reversed_sum, &first_hint, &spaces);
     const int first = (int)strcspn(text.input, "+"), second = (int)strlen(text.input) - first - 1;
     const int longer = first > second ? first : second, digits = (int)strlen(text.target) - 1;
     number[0] = read_number(text.input, first, reversed);
@@ -99,23 +99,23 @@ static int check_example(const lh_collected *s, const lh_kept *k, uint64_t numbe
     return spaces;
 }
 
-static bool was_trained(const lh_collected *s, uint64_t (*numbers)[2], int i) {
+static bool is_training_pair(const lh_full_collection *s, uint64_t (*numbers)[2], int i) {
     for (int j = 0; j < s->count && s->item[j].set == LH_SET_TRAIN; j++)
         if (numbers[j][0] == numbers[i][0] && numbers[j][1] == numbers[i][1]) return true;
     return false;
 }
 
 /* Counts the pairs of a set for each pair of digit counts, up to GREATEST. */
-static void count_cells(const lh_collected *s, lh_set set, int count[GREATEST][GREATEST]) {
+static void count_pairs_by_digits(const lh_full_collection *s, lh_set set, int count[GREATEST][GREATEST]) {
     memset(count, 0, GREATEST * sizeof *count);
     for (int i = 0; i < s->count; i++)
         if (s->item[i].set == set) count[s->item[i].axes[FIRST] - 1][s->item[i].axes[SECOND] - 1]++;
 }
 
-static lh_collected collect(int order, int padding, int hints, int spaces, int options[OPTIONS]) {
+static lh_full_collection collect(int order, int padding, int hints, int spaces, int options[OPTIONS]) {
     const int values[OPTIONS] = {order, padding, LONGEST, PAIRS, PARTS, TESTS, hints, spaces};
     memcpy(options, values, sizeof values);
-    lh_collected s = lh_make_collected(options, 7, GREATEST, false);
+    lh_full_collection s = lh_make_full_collection(options, 7, GREATEST, false);
     s.frame_axis = IS_TRAINED; /* it keeps the value on the axis `trained` */
     lh_collect_all(&s, lh_task_free_addition);
     return s;
@@ -124,14 +124,14 @@ static lh_collected collect(int order, int padding, int hints, int spaces, int o
 static void test_every_sum_is_right(void **state) {
     for (int choice = 0; choice < 6; choice++) {
         int options[OPTIONS];
-        lh_collected s = collect(choice % 3, choice / 3, 0, 0, options);
+        lh_full_collection s = collect(choice % 3, choice / 3, 0, 0, options);
         uint64_t(*numbers)[2] = calloc((size_t)s.count, sizeof *numbers);
         assert_non_null(numbers);
         int trained = 0;
         for (int i = 0; i < s.count; i++) assert_int_equal(check_example(&s, &s.item[i], numbers[i]), 0);
         for (int i = 0; i < s.count; i++) {
             if (s.item[i].set == LH_SET_TRAIN) assert_int_equal(s.item[i].axes[IS_TRAINED], LH_NO_VALUE);
-            else assert_int_equal(s.item[i].axes[IS_TRAINED], was_trained(&s, numbers, i));
+            else assert_int_equal(s.item[i].axes[IS_TRAINED], is_training_pair(&s, numbers, i));
             trained += s.item[i].axes[IS_TRAINED] == 1;
         }
         assert_in_range(trained, 1, s.count - 1);
@@ -145,8 +145,8 @@ static void test_hints_and_spaces_leave_the_sums(void **state) {
     for (int choice = 0; choice < 6; choice++) {
         int options[OPTIONS], plain_options[OPTIONS], spaces = 0, symbols = 0;
         const int hints = choice < 4 ? GREATEST + 1 : 0;
-        lh_collected s = collect(choice % 3, choice / 3, hints, 10, options);
-        lh_collected plain = collect(choice % 3, choice / 3, 0, 0, plain_options);
+        lh_full_collection s = collect(choice % 3, choice / 3, hints, 10, options);
+        lh_full_collection plain = collect(choice % 3, choice / 3, 0, 0, plain_options);
         assert_int_equal(s.count, plain.count);
         for (int i = 0; i < s.count; i++) {
             uint64_t numbers[2], plain_numbers[2];
@@ -163,7 +163,7 @@ static void test_hints_and_spaces_leave_the_sums(void **state) {
 
 static void test_numbers_longer_than_the_hints_are_refused(void **state) {
     const int options[OPTIONS] = {REVERSED, NONE, LONGEST, 64, 2, 1, GREATEST, 0};
-    lh_collected s = lh_make_collected(options, 7, GREATEST, false);
+    lh_full_collection s = lh_make_full_collection(options, 7, GREATEST, false);
     lh_error error;
     lh_assert_error(lh_task_free_addition(&s.c, &error), LH_ERR_INPUT, &error,
                     "task.options.hints is 5, and sums of numbers of 5 digits need 6 hints");
@@ -173,13 +173,13 @@ static void test_numbers_longer_than_the_hints_are_refused(void **state) {
 /* Chi-squared with 8 degrees of freedom exceeds 26.1 with a probability of 0.1%. */
 static void test_pairs_of_digit_counts_are_equally_likely(void **state) {
     int options[OPTIONS], train[GREATEST][GREATEST], test[GREATEST][GREATEST], validation[GREATEST][GREATEST];
-    lh_collected s = collect(REVERSED, NONE, 0, 0, options);
+    lh_full_collection s = collect(REVERSED, NONE, 0, 0, options);
     const int trained = PAIRS - PAIRS / PARTS, cells = LONGEST * LONGEST;
     double chi = 0;
     int sum = 0;
-    count_cells(&s, LH_SET_TRAIN, train);
-    count_cells(&s, LH_SET_VALIDATION, validation);
-    count_cells(&s, LH_SET_TEST, test);
+    count_pairs_by_digits(&s, LH_SET_TRAIN, train);
+    count_pairs_by_digits(&s, LH_SET_VALIDATION, validation);
+    count_pairs_by_digits(&s, LH_SET_TEST, test);
     for (int i = 0; i < GREATEST; i++)
         for (int j = 0; j < GREATEST; j++) {
             const bool trains = i < LONGEST && j < LONGEST;
@@ -200,7 +200,7 @@ static bool requests_first_and_last(const lh_collection *c, int axis, int value)
 
 static void test_first_and_last_values_are_a_choice(void **state) {
     const int options[OPTIONS] = {REVERSED, NONE, LONGEST, 64, 2, 1};
-    lh_collected s = lh_make_collected(options, 7, GREATEST, false);
+    lh_full_collection s = lh_make_full_collection(options, 7, GREATEST, false);
     int tests = 0;
     s.c.groups_by = groups_by_numbers;
     s.c.requests = requests_first_and_last;
@@ -217,7 +217,7 @@ static void test_first_and_last_values_are_a_choice(void **state) {
 
 static void test_more_parts_than_pairs_leave_one_for_validation(void **state) {
     const int options[OPTIONS] = {REVERSED, NONE, LONGEST, 64, 1000, 1};
-    lh_collected s = lh_make_collected(options, 7, GREATEST, false);
+    lh_full_collection s = lh_make_full_collection(options, 7, GREATEST, false);
     int count[LH_SETS] = {0};
     lh_collect_all(&s, lh_task_free_addition);
     for (int i = 0; i < s.count; i++) count[s.item[i].set]++;

@@ -10,13 +10,13 @@ lh_task_sample lh_task_full_answer;
 enum { COPY, PARITY, ONES, ADDITION, OPERATIONS };
 enum { LONGEST = 40, TOKENS = 3 * LONGEST + 3 };
 
-typedef struct drawn {
+typedef struct drawn_example {
     int count; /* tokens */
     uint16_t input[TOKENS + 1], target[TOKENS + 1];
     uint8_t mask[TOKENS + 1];
-} drawn;
+} drawn_example;
 
-static void draw(int operation, int n, uint32_t index, drawn *d) {
+static void draw_example(int operation, int n, uint32_t index, drawn_example *d) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(3), index, 0, 0);
     memset(d, 0xff, sizeof *d);
     d->count = operation == ADDITION ? 3 * n + 3 : 2 * n + 1;
@@ -29,7 +29,7 @@ static void draw(int operation, int n, uint32_t index, drawn *d) {
 }
 
 /* The example as text: the input, then the labels, with a dot for each label that does not count. */
-static void show(const drawn *d, char text[2 * TOKENS + 3]) {
+static void write_text(const drawn_example *d, char text[2 * TOKENS + 3]) {
     for (int i = 0; i < d->count; i++) {
         assert_in_range(d->input[i], 0, 4);
         assert_in_range(d->target[i], 0, 2);
@@ -41,27 +41,27 @@ static void show(const drawn *d, char text[2 * TOKENS + 3]) {
 }
 
 /* Whether some sampled example has this text. */
-static bool occurs(int operation, int n, const char *expected) {
-    drawn d;
+static bool is_sampled(int operation, int n, const char *expected) {
+    drawn_example d;
     char text[2 * TOKENS + 3];
     for (uint32_t index = 0; index < 4000; index++) {
-        draw(operation, n, index, &d);
-        show(&d, text);
+        draw_example(operation, n, index, &d);
+        write_text(&d, text);
         if (strcmp(text, expected) == 0) return true;
     }
     return false;
 }
 
 static void test_printed_examples_occur(void **state) {
-    assert_true(occurs(COPY, 4, "0101=____ ....0101_"));
-    assert_true(occurs(PARITY, 4, "1101=____ ....1____"));
-    assert_true(occurs(PARITY, 1, "0=_ .0_"));
-    assert_true(occurs(ONES, 4, "1111=____ ....001__"));
-    assert_true(occurs(ONES, 4, "0000=____ ....0____"));
-    assert_true(occurs(ONES, 3, "011=___ ...01__"));
-    assert_true(occurs(ADDITION, 4, "0101+0001=_____ .........00110_"));
-    assert_true(occurs(ADDITION, 2, "11+11=___ .....110_"));
-    assert_false(occurs(ADDITION, 2, "11+11=___ .....111_"));
+    assert_true(is_sampled(COPY, 4, "0101=____ ....0101_"));
+    assert_true(is_sampled(PARITY, 4, "1101=____ ....1____"));
+    assert_true(is_sampled(PARITY, 1, "0=_ .0_"));
+    assert_true(is_sampled(ONES, 4, "1111=____ ....001__"));
+    assert_true(is_sampled(ONES, 4, "0000=____ ....0____"));
+    assert_true(is_sampled(ONES, 3, "011=___ ...01__"));
+    assert_true(is_sampled(ADDITION, 4, "0101+0001=_____ .........00110_"));
+    assert_true(is_sampled(ADDITION, 2, "11+11=___ .....110_"));
+    assert_false(is_sampled(ADDITION, 2, "11+11=___ .....111_"));
 }
 
 /* The value of bits, the highest first. */
@@ -72,7 +72,7 @@ static uint64_t read_number(const uint16_t *bits, int count) {
 }
 
 /* The value of the answer, whose bits end before the padding; `first`: the token that has the first of them. */
-static uint64_t read_answer(const drawn *d, int operation, int first, int *length) {
+static uint64_t read_answer(const drawn_example *d, int operation, int first, int *length) {
     uint64_t value = 0;
     for (*length = 0; first + *length < d->count && d->target[first + *length] != 2; ++*length) {
         uint64_t bit = d->target[first + *length];
@@ -83,9 +83,9 @@ static uint64_t read_answer(const drawn *d, int operation, int first, int *lengt
 }
 
 static void check_example(int operation, int n, uint32_t index) {
-    drawn d;
+    drawn_example d;
     int length, bits = operation == ADDITION ? 2 * n + 1 : n;
-    draw(operation, n, index, &d);
+    draw_example(operation, n, index, &d);
     assert_int_equal(d.input[bits], 3);
     for (int i = 0; i < d.count; i++) {
         assert_int_equal(d.mask[i], i >= bits);

@@ -22,10 +22,10 @@ enum { DISK = 1 << 20, PAGE = 4096, MOST = 64 /* most pages that any of these co
 #define TRAIN "train --steps 14 --checkpoint-every 5 --log-every 5 --threads 1 --out "
 #define CHECKPOINT " --checkpoint whole/" FOLDER "/checkpoint.safetensors --threads 1"
 
-static int met; /* number of commands that reached the end of the disk */
+static int full_disk_count; /* number of runs of a command that filled the disk */
 
 /* Fills the disk except for this number of pages. */
-static bool fill(const char *disk, int pages) {
+static bool fill_disk(const char *disk, int pages) {
     static const char page[PAGE];
     int file = open(lh_test_path(disk, "ballast"), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     off_t bytes = 0;
@@ -61,11 +61,11 @@ static bool are_same(const char *a, const char *b) {
 /* Runs a command on a disk with this number of free pages: it succeeds, or fails with the right message and exit
  * code. */
 static bool is_failure_reported(const char *parent, const char *disk, int pages, const char *command) {
-    if (!fill(disk, pages)) return false;
+    if (!fill_disk(disk, pages)) return false;
     lh_run_result result = lh_run_main(&toy, parent, command, NULL);
     unlink(lh_test_path(disk, "ballast"));
     if (result.code == 0) return true;
-    met++;
+    full_disk_count++;
     const char *message = strstr(result.err, "error: disk/");
     if (result.code == LH_ERR_ENVIRONMENT && message != NULL &&
         (strstr(message, "No space left on device") != NULL || strstr(message, "no space left?") != NULL))
@@ -79,7 +79,7 @@ static int train_into(void *argument, const char *disk) {
     static const char *const lines[] = {"metrics.jsonl", "eval.jsonl", "window.jsonl"};
     char path[256];
     for (int pages = 0; pages < MOST; pages++) {
-        int before = met;
+        int before = full_disk_count;
         if (!is_failure_reported(parent, disk, pages, TRAIN "disk/new")) return 1;
         for (int i = 0; i < 3; i++) {
             snprintf(path, sizeof path, "new/" FOLDER "/%s", lines[i]);
@@ -91,7 +91,8 @@ static int train_into(void *argument, const char *disk) {
             !are_same(lh_test_path(disk, "new/" FOLDER "/eval.jsonl"),
                       lh_test_path(parent, "whole/" FOLDER "/eval.jsonl")))
             return 4;
-        if (met == before) return pages > 5 ? 0 : 5; /* there are 10 files, some of which end in the same page */
+        if (full_disk_count == before)
+            return pages > 5 ? 0 : 5; /* there are 10 files, some of which end in the same page */
         snprintf(path, sizeof path, "rm -r '%s'", lh_test_path(disk, "new"));
         if (system(path) != 0) return 6;
     }
@@ -107,14 +108,14 @@ static int evaluate_into(void *argument, const char *disk) {
         "eval --out eval --examples 900 --draws 9 --wrong disk/wrong.jsonl" CHECKPOINT,
     };
     for (int i = 0; i < 3; i++) {
-        met = 0;
-        for (int pages = 0; pages == 0 || met == pages; pages++) {
+        full_disk_count = 0;
+        for (int pages = 0; pages == 0 || full_disk_count == pages; pages++) {
             if (pages == MOST || !is_failure_reported(parent, disk, pages, commands[i])) return 10 * i + 1;
             if (!has_whole_lines(lh_test_path(disk, "each.jsonl"))) return 10 * i + 2;
             if (!has_whole_lines(lh_test_path(disk, "wrong.jsonl"))) return 10 * i + 3;
             if (!has_whole_lines(lh_test_path(disk, "eval/eval.jsonl"))) return 10 * i + 4;
         }
-        if (met == 0) return 10 * i + 5;
+        if (full_disk_count == 0) return 10 * i + 5;
     }
     return 0;
 }
@@ -122,15 +123,16 @@ static int evaluate_into(void *argument, const char *disk) {
 static int trace_into(void *argument, const char *disk) {
     const char *command = "trace --out disk/trace --length 5 --examples 40 --checkpoint "
                           "whole/toy_pair/0123456789abcdef/lr0.01-seed0/checkpoint.safetensors";
-    met = 0;
-    for (int pages = 0; pages == 0 || met == pages; pages++) {
+    full_disk_count = 0;
+    for (int pages = 0; pages == 0 || full_disk_count == pages; pages++) {
         if (pages == MOST || !is_failure_reported(argument, disk, pages, command)) return 1;
-        if (met == pages + 1 && lh_test_count_files(disk) != 0) return 2; /* no partial and no temporary file */
+        if (full_disk_count == pages + 1 && lh_test_count_files(disk) != 0)
+            return 2; /* no partial and no temporary file */
     }
-    return met > 0 ? 0 : 3;
+    return full_disk_count > 0 ? 0 : 3;
 }
 
-static void check(void **state, lh_disk_work *work) {
+static void check_disks(void **state, lh_disk_work *work) {
     char disk[256];
     snprintf(disk, sizeof disk, "%s", lh_test_path(*state, "disk"));
     assert_int_equal(mkdir(disk, 0777), 0);
@@ -146,17 +148,17 @@ static void test_training_on_a_full_disk_keeps_its_files_whole(void **state) {
     toy.eval.during_every = 6;
     toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};
     toy.eval.during_examples = 4;
-    check(state, train_into);
+    check_disks(state, train_into);
 }
 
 static void test_evaluation_on_a_full_disk_keeps_its_files_whole(void **state) {
     toy = lh_toy_make_spec(toy_float_list);
-    check(state, evaluate_into);
+    check_disks(state, evaluate_into);
 }
 
 static void test_traces_on_a_full_disk_keep_their_files_whole(void **state) {
     toy = lh_toy_make_pair(toy_float_list);
-    check(state, trace_into);
+    check_disks(state, trace_into);
 }
 
 int main(void) {

@@ -27,7 +27,7 @@ typedef float real;
 #include "longhand/rng.h"
 
 typedef vector function(vector);
-typedef long double wanted(long double);
+typedef long double reference_function(long double);
 
 enum { POINTS = 40000, DIGITS = REAL_BYTES == 8 ? DBL_MANT_DIG : FLT_MANT_DIG };
 static const int LEAST_EXPONENT = REAL_BYTES == 8 ? DBL_MIN_EXP : FLT_MIN_EXP;
@@ -53,7 +53,7 @@ static real draw_point(lh_rng *rng, int i, double low, double high) {
 
 /* Checks that no error over points of (low, high) is above `allowed`, in units of `absolute`, or in ulps if `absolute`
  * is 0. */
-static void check(const char *name, function *f, wanted *expected, double low, double high, double absolute,
+static void check(const char *name, function *f, reference_function *expected, double low, double high, double absolute,
                   double allowed) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(1), 0, 0, 0);
     double worst = 0, worst_x = 0, worst_actual = 0;
@@ -455,9 +455,9 @@ static const struct CMUnitTest TESTS[] = {
 };
 
 #if defined(DEVICE)
-#define WHICH "device functions "
+#define GROUP_NAME "device functions "
 #else
-#define WHICH "functions "
+#define GROUP_NAME "functions "
 #endif
 
 int main(void) {
@@ -466,5 +466,5 @@ int main(void) {
         return 0;
     }
     return cmocka_run_group_tests_name(
-        REAL_BYTES == 8 ? WHICH LH_LEVEL_NAME " float64" : WHICH LH_LEVEL_NAME " float32", TESTS, NULL, NULL);
+        REAL_BYTES == 8 ? GROUP_NAME LH_LEVEL_NAME " float64" : GROUP_NAME LH_LEVEL_NAME " float32", TESTS, NULL, NULL);
 }

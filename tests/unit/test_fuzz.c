@@ -16,9 +16,9 @@
 
 enum { SECONDS_PER_CASE = 20 };
 
-static uint64_t read_number_from_environment(const char *name, uint64_t otherwise) {
+static uint64_t read_number_from_environment(const char *name, uint64_t fallback) {
     const char *text = getenv(name);
-    return text && text[0] ? strtoull(text, NULL, 10) : otherwise;
+    return text && text[0] ? strtoull(text, NULL, 10) : fallback;
 }
 
 typedef struct target {

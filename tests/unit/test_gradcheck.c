@@ -14,8 +14,9 @@
 
 extern const lh_spec longhand_spec_parity_float64_rope;
 
-static const double PLANTED = 1e-4; /* added to an element, relative to the largest element of a tensor's gradient */
-static const double JUMP = 0.5;     /* jump of the slope at a kink of the toy */
+static const double PLANTED_ERROR =
+    1e-4;                       /* added to an element, relative to the largest element of a tensor's gradient */
+static const double JUMP = 0.5; /* jump of the slope at a kink of the toy */
 enum { SEEDS = 10, LENGTH = 9, KINKED = 2 /* index of the element of TOY_SCALE that has kinks */ };
 
 /* A program that records the gradient of its first step, adds to one element in all steps, and may have kinks. */
@@ -28,14 +29,15 @@ static struct {
     const double *kinks; /* distances from the parameters of the first step; ends with 0, or NULL */
     double origin;
     bool placed;
-} altered;
+} altered_program;
 
 static double compute_altered_norm(const void *gradient, size_t count) {
-    int64_t chunk = altered.calls++ % altered.chunks, first = chunk * LH_CHUNK;
+    int64_t chunk = altered_program.calls++ % altered_program.chunks, first = chunk * LH_CHUNK;
     double *g = (double *)gradient;
-    if (altered.calls <= altered.chunks) memcpy(altered.first + first, g, count * sizeof *g);
-    if (altered.element >= first && altered.element < first + LH_CHUNK) g[altered.element - first] += altered.amount;
-    return altered.right->squared_norm(gradient, count);
+    if (altered_program.calls <= altered_program.chunks) memcpy(altered_program.first + first, g, count * sizeof *g);
+    if (altered_program.element >= first && altered_program.element < first + LH_CHUNK)
+        g[altered_program.element - first] += altered_program.amount;
+    return altered_program.right->squared_norm(gradient, count);
 }
 
 /* Adds a ReLU of the parameter at each kink to the loss of every position. */
@@ -43,11 +45,11 @@ static void train_altered_block(const lh_cpu_step *step, const lh_cpu_block *blo
                                 lh_sums *sums) {
     int64_t i = lh_toy_spec.tensors[TOY_SCALE].offset + KINKED;
     double value = ((const double *)step->parameters)[i], positions = block->sequences * step->shape.labels;
-    altered.right->train_block(step, block, workspace, gradient, sums);
-    if (!altered.placed) altered.origin = value;
-    altered.placed = true;
-    for (const double *kink = altered.kinks; *kink != 0; kink++) {
-        double beyond = value - (altered.origin + *kink);
+    altered_program.right->train_block(step, block, workspace, gradient, sums);
+    if (!altered_program.placed) altered_program.origin = value;
+    altered_program.placed = true;
+    for (const double *kink = altered_program.kinks; *kink != 0; kink++) {
+        double beyond = value - (altered_program.origin + *kink);
         if (beyond <= 0) continue;
         sums->loss += positions * JUMP * beyond;
         ((double *)gradient)[i] += positions * block->loss_scale * JUMP;
@@ -60,17 +62,17 @@ static void check(const lh_spec *spec, uint64_t seed, int64_t element, double am
     const lh_cpu_program *list[] = {&program, NULL};
     lh_error error = {""};
     lh_target target;
-    lh_assert_ok(lh_level_choose(spec->cpu, &altered.right, &error), &error);
-    program = *altered.right;
+    lh_assert_ok(lh_level_choose(spec->cpu, &altered_program.right, &error), &error);
+    program = *altered_program.right;
     program.squared_norm = compute_altered_norm;
-    if (altered.kinks != NULL) program.train_block = train_altered_block;
+    if (altered_program.kinks != NULL) program.train_block = train_altered_block;
     lh_spec altered_spec = *spec;
     altered_spec.cpu = list;
-    altered.chunks = spec->parameter_storage / LH_CHUNK;
-    altered.calls = 0;
-    altered.placed = false;
-    altered.element = element;
-    altered.amount = amount;
+    altered_program.chunks = spec->parameter_storage / LH_CHUNK;
+    altered_program.calls = 0;
+    altered_program.placed = false;
+    altered_program.element = element;
+    altered_program.amount = amount;
     memset(results, 0, (size_t)spec->tensor_count * sizeof *results);
     lh_assert_ok(lh_target_open(&target, &altered_spec, "cpu", &error), &error);
     lh_assert_ok(lh_gradcheck(&target, LENGTH, seed, results, &error), &error);
@@ -93,29 +95,30 @@ static void assert_wrong(const lh_spec *spec, const lh_gradcheck_result *results
     }
 }
 
-/* Returns the index of a tensor's element in the vector of parameters. *amount: PLANTED times the largest absolute
- * value of the tensor's elements in the first gradient. */
+/* Returns the index of a tensor's element in the vector of parameters. *amount: PLANTED_ERROR times the largest
+ * absolute value of the tensor's elements in the first gradient. */
 static int64_t find_element(const lh_tensor *tensor, int64_t element, double *amount) {
     int64_t rows = tensor->rank == 1 ? 1 : tensor->shape[0], columns = tensor->shape[tensor->rank - 1];
     *amount = 0;
     for (int64_t r = 0; r < rows; r++)
         for (int64_t c = 0; c < columns; c++)
-            *amount = fmax(*amount, PLANTED * fabs(altered.first[tensor->offset + r * tensor->stride + c]));
+            *amount =
+                fmax(*amount, PLANTED_ERROR * fabs(altered_program.first[tensor->offset + r * tensor->stride + c]));
     element %= rows * columns;
     return tensor->offset + element / columns * tensor->stride + element % columns;
 }
 
 static lh_gradcheck_result *open_check(const lh_spec *spec, const double *kinks) {
-    memset(&altered, 0, sizeof altered);
-    altered.first = calloc((size_t)spec->parameter_storage, sizeof *altered.first);
-    altered.kinks = kinks;
+    memset(&altered_program, 0, sizeof altered_program);
+    altered_program.first = calloc((size_t)spec->parameter_storage, sizeof *altered_program.first);
+    altered_program.kinks = kinks;
     lh_gradcheck_result *results = calloc((size_t)spec->tensor_count, sizeof *results);
-    assert_true(altered.first != NULL && results != NULL);
+    assert_true(altered_program.first != NULL && results != NULL);
     return results;
 }
 
 static void close_check(lh_gradcheck_result *results) {
-    free(altered.first);
+    free(altered_program.first);
     free(results);
 }
 

@@ -31,15 +31,15 @@ static const greedy_case CASES[] = {
 };
 
 /* The examples of an evaluation, and their greedily decoded answers. */
-typedef struct decoded {
+typedef struct decoded_examples {
     lh_batch batch;
     uint16_t input[EXAMPLES * MOST_INPUTS], answers[EXAMPLES * MOST_LABELS];
     int lengths[EXAMPLES];
     double logits[EXAMPLES * MOST_LABELS * MOST_CLASSES];
     int labels;
-} decoded;
+} decoded_examples;
 
-static void open_examples(lh_engine *engine, const lh_condition *condition, decoded *d) {
+static void open_examples(lh_engine *engine, const lh_condition *condition, decoded_examples *d) {
     lh_error error;
     int n = condition->n, inputs = lh_get_input_length(engine->spec, n);
     lh_assert_ok(lh_batch_open(&d->batch, engine->spec, n, EXAMPLES, &error), &error);
@@ -53,7 +53,7 @@ static void open_examples(lh_engine *engine, const lh_condition *condition, deco
     assert_true(inputs <= MOST_INPUTS && d->labels <= MOST_LABELS && engine->spec->classes <= MOST_CLASSES);
 }
 
-static void decode(lh_engine *engine, const lh_condition *condition, decoded *d) {
+static void decode(lh_engine *engine, const lh_condition *condition, decoded_examples *d) {
     lh_error error;
     lh_query query = {.n = condition->n, .input = d->input, .draw = condition->draw};
     lh_assert_ok(lh_decode(engine, &query, EXAMPLES,
@@ -63,7 +63,7 @@ static void decode(lh_engine *engine, const lh_condition *condition, decoded *d)
 
 /* Whether greedy decoding of an example gives its target up to the last counted label: in these tasks no counted
  * label follows an uncounted one. */
-static bool decodes_to_target(const decoded *d, int example) {
+static bool decodes_to_target(const decoded_examples *d, int example) {
     const uint8_t *mask = d->batch.mask + example * d->labels;
     int counted = 0;
     while (counted < d->labels && mask[counted]) counted++;
@@ -74,8 +74,8 @@ static bool decodes_to_target(const decoded *d, int example) {
 
 /* Decoding with cached keys and values gives the bits of decoding by passes; each sequence ends at its first end
  * symbol. */
-static void check_against_passes(lh_engine *engine, const lh_condition *condition, const decoded *cached) {
-    static decoded passes;
+static void check_against_passes(lh_engine *engine, const lh_condition *condition, const decoded_examples *cached) {
+    static decoded_examples passes;
     passes = *cached;
     assert_true(engine->decodes);
     engine->decodes = false;
@@ -94,7 +94,7 @@ static void check_against_passes(lh_engine *engine, const lh_condition *conditio
 
 /* Counts right examples; both methods must agree on each. */
 static int count_exact(lh_engine *engine, int n) {
-    static decoded d;
+    static decoded_examples d;
     lh_error error;
     lh_sums sums, sequence_sums[EXAMPLES];
     lh_condition condition = lh_make_condition(n, EXAMPLES, 1, DRAW);

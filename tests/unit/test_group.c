@@ -24,22 +24,22 @@
 
 /* --- the queue -------------------------------------------------------------------------------------------------- */
 
-typedef struct piecework {
-    int pieces, done;
-    atomic_int holders; /* threads inside the job */
-    bool shared;        /* more than one thread was inside */
-    int *order, *turns; /* [*turns] numbers of the jobs that had a turn, in order; NULL for several threads */
-    int number;         /* number of this job */
-} piecework;
+typedef struct counted_job {
+    int needed_turns, turns_taken;
+    atomic_int threads_inside; /* threads inside the job */
+    bool was_shared;           /* more than one thread was inside */
+    int *order, *turns;        /* [*turns] numbers of the jobs that had a turn, in order; NULL for several threads */
+    int number;                /* number of this job */
+} counted_job;
 
-static bool do_piece(void *job) {
-    piecework *p = job;
-    if (atomic_fetch_add(&p->holders, 1) > 0) p->shared = true;
+static bool take_turn(void *job) {
+    counted_job *p = job;
+    if (atomic_fetch_add(&p->threads_inside, 1) > 0) p->was_shared = true;
     if (p->order) p->order[(*p->turns)++] = p->number;
     usleep(100);
-    p->done++;
-    bool more = p->done < p->pieces;
-    atomic_fetch_sub(&p->holders, 1);
+    p->turns_taken++;
+    bool more = p->turns_taken < p->needed_turns;
+    atomic_fetch_sub(&p->threads_inside, 1);
     return more;
 }
 
@@ -47,16 +47,16 @@ static void test_group_every_job_by_one_thread_at_a_time(void **state) {
     enum { JOBS = 23 };
     lh_error error;
     for (int threads = 1; threads <= 4; threads++) {
-        piecework work[JOBS] = {{0}};
+        counted_job work[JOBS] = {{0}};
         void *jobs[JOBS];
         for (int i = 0; i < JOBS; i++) {
-            work[i].pieces = 1 + i % 7;
+            work[i].needed_turns = 1 + i % 7;
             jobs[i] = &work[i];
         }
-        lh_assert_ok(lh_group_run(threads, jobs, JOBS, do_piece, &error), &error);
+        lh_assert_ok(lh_group_run(threads, jobs, JOBS, take_turn, &error), &error);
         for (int i = 0; i < JOBS; i++) {
-            assert_int_equal(work[i].done, work[i].pieces);
-            assert_false(work[i].shared);
+            assert_int_equal(work[i].turns_taken, work[i].needed_turns);
+            assert_false(work[i].was_shared);
         }
     }
 }
@@ -64,7 +64,7 @@ static void test_group_every_job_by_one_thread_at_a_time(void **state) {
 static void test_group_jobs_take_turns(void **state) {
     lh_error error;
     int order[6], turns = 0;
-    piecework work[3] = {{.pieces = 3}, {.pieces = 1}, {.pieces = 2}};
+    counted_job work[3] = {{.needed_turns = 3}, {.needed_turns = 1}, {.needed_turns = 2}};
     void *jobs[3];
     for (int i = 0; i < 3; i++) {
         work[i].order = order;
@@ -72,11 +72,11 @@ static void test_group_jobs_take_turns(void **state) {
         work[i].number = i;
         jobs[i] = &work[i];
     }
-    lh_assert_ok(lh_group_run(1, jobs, 3, do_piece, &error), &error);
+    lh_assert_ok(lh_group_run(1, jobs, 3, take_turn, &error), &error);
     static const int expected[] = {0, 1, 2, 0, 2, 0};
     assert_int_equal(turns, 6);
     assert_memory_equal(order, expected, sizeof expected);
-    lh_assert_ok(lh_group_run(2, jobs, 0, do_piece, &error), &error);
+    lh_assert_ok(lh_group_run(2, jobs, 0, take_turn, &error), &error);
 }
 
 /* --- runs ------------------------------------------------------------------------------------------------------- */
@@ -84,7 +84,7 @@ static void test_group_jobs_take_turns(void **state) {
 static const char *const FOLDERS[] = {PLAN "lr0.01-seed3", PLAN "lr0.01-seed4", PLAN "lr0.01-seed5",
                                       PLAN "lr0.02-seed3", PLAN "lr0.02-seed4", PLAN "lr0.02-seed5"};
 
-static void train_alone(void **state) {
+static void train_single_runs(void **state) {
     for (int seed = 3; seed <= 5; seed++)
         for (int rate = 1; rate <= 2; rate++) {
             char command[128];
@@ -95,7 +95,7 @@ static void train_alone(void **state) {
 }
 
 static void test_replicas_same_bits_as_alone_at_any_thread_count(void **state) {
-    train_alone(state);
+    train_single_runs(state);
     for (int threads = 1; threads <= 7; threads += 2) {
         char command[128], out[32];
         snprintf(out, sizeof out, "group%d", threads);
@@ -113,7 +113,7 @@ static void test_missing_trains_only_missing_runs(void **state) {
     lh_error error;
     int lock;
     bool is_exclusive;
-    train_alone(state);
+    train_single_runs(state);
     run_toy(state, 0, "train --out parts --steps 33 --seeds 3:4 --learning-rate 0.01 --threads 2");
     run_toy(state, 0, "train --out parts --steps 17 --seed 5 --learning-rate 0.01 --no-eval");
     run_toy(state, 0, "train --out parts --steps 33 --seed 3 --learning-rate 0.02 --no-eval");
@@ -187,7 +187,7 @@ static void test_file_system_without_locks_warns_once(void **state) {
 }
 
 static void test_replicas_resume_from_different_steps(void **state) {
-    train_alone(state);
+    train_single_runs(state);
     run_toy(state, 0, "train --out parts --steps 13 --seed 4 --learning-rate 0.02 --no-eval");
     run_toy(state, 0, "train --out parts --steps 17 --seeds 4:5 --learning-rate 0.01 --threads 2 --no-eval");
     lh_run_result result =

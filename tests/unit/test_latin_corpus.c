@@ -53,11 +53,11 @@ static latin_puzzle read_puzzle(const lh_dataset *set, int64_t i, int *symbol) {
     return p;
 }
 
-/* Checks that every example is a puzzle of the recorded number of vectors with one answer, and that there are of_each
- * examples of each number. */
-static void check_set(const lh_dataset *set, int of_each, bool strict) {
+/* Checks that every example is a puzzle of the recorded number of vectors with one answer, and that there are
+ * count_per_number examples of each number. */
+static void check_set(const lh_dataset *set, int count_per_number, bool strict) {
     int seen[LATIN_VECTORS + 1] = {0}, symbol;
-    assert_int_equal(set->count, LATIN_VECTORS * of_each);
+    assert_int_equal(set->count, LATIN_VECTORS * count_per_number);
     for (int64_t i = 0; i < set->count; i++) {
         latin_puzzle p = read_puzzle(set, i, &symbol);
         latin_answer answer = latin_classify(&p, strict);
@@ -66,7 +66,7 @@ static void check_set(const lh_dataset *set, int of_each, bool strict) {
         assert_int_equal(latin_find_possible(&p, squares), 1 << (symbol - 1));
         seen[answer.vectors]++;
     }
-    for (int v = 1; v <= LATIN_VECTORS; v++) assert_int_equal(seen[v], of_each);
+    for (int v = 1; v <= LATIN_VECTORS; v++) assert_int_equal(seen[v], count_per_number);
 }
 
 /* Checks that no puzzle occurs twice in train and test together, and that none is similar to a validation puzzle. */

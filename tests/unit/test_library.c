@@ -14,12 +14,12 @@
 enum { MOST_VALUES = 50000 };
 
 /* One entry of the library (a preset), with random numbers in all inputs. */
-typedef struct workplace {
+typedef struct entry_case {
     const library_entry *entry;
     double values[MOST_VALUES], gradients[MOST_VALUES];
     int32_t drawn[LAYERS][TOKENS];
     double logits[PAIRS], weights[PAIRS], scores[PAIRS], slopes[PAIRS];
-} workplace;
+} entry_case;
 
 static void randomise(lh_rng *rng, int count, double *out) {
     for (int i = 0; i < count; i++) out[i] = lh_rng_word(rng) / 2147483648.0 - 1;
@@ -33,7 +33,7 @@ static int count_values(const library_entry *entry) {
 }
 
 /* The first value of a parameter in a layer. */
-static const double *find(const workplace *w, const char *name, int layer) {
+static const double *find_parameter(const entry_case *w, const char *name, int layer) {
     const double *at = w->values;
     for (const library_parameter *p = w->entry->parameters; p->name; p++) {
         if (strcmp(p->name, name) == 0) return at + (p->layers > 1 ? layer * p->count : 0);
@@ -43,8 +43,8 @@ static const double *find(const workplace *w, const char *name, int layer) {
     return NULL;
 }
 
-static workplace *open_workplace(const library_entry *entry) {
-    workplace *w = calloc(1, sizeof *w);
+static entry_case *open_entry(const library_entry *entry) {
+    entry_case *w = calloc(1, sizeof *w);
     assert_non_null(w);
     w->entry = entry;
     lh_rng rng = lh_rng_at(lh_key_of_seed(31), 0, 0, 0);
@@ -52,7 +52,7 @@ static workplace *open_workplace(const library_entry *entry) {
     randomise(&rng, PAIRS, w->weights);
     randomise(&rng, count_values(entry), w->values);
     if (strncmp(entry->name, "fire", 4) == 0) { /* thresholds below and above TOKENS */
-        double *threshold = w->values + (find(w, "threshold", 0) - w->values);
+        double *threshold = w->values + (find_parameter(w, "threshold", 0) - w->values);
         for (int l = 0; l < LAYERS; l++) threshold[l] *= 0.3;
     }
     for (int l = 0; l < LAYERS; l++)
@@ -60,63 +60,63 @@ static workplace *open_workplace(const library_entry *entry) {
     return w;
 }
 
-static void run(workplace *w) {
+static void run(entry_case *w) {
     w->entry->run(w->values, w->entry->drawn ? (const int32_t(*)[TOKENS])w->drawn : NULL, w->logits, w->weights,
                   w->scores, w->slopes, w->gradients);
 }
 
 /* ---- the papers' formulas ---- */
 
-typedef struct place {
-    const workplace *w;
+typedef struct pair_case {
+    const entry_case *w;
     int layer, distance; /* distance: key - query, or the random distance */
     lh_ref_pair indices;
     lh_ref_pair pair; /* indices with that distance, one of them 0 */
-} place;
+} pair_case;
 
-static double get_head_value(const place *at, const char *name) {
-    return find(at->w, name, at->layer)[at->indices.head];
+static double get_head_value(const pair_case *at, const char *name) {
+    return find_parameter(at->w, name, at->layer)[at->indices.head];
 }
 
-static double alibi(const place *at) { return lh_ref_alibi_half_step(at->pair); }
+static double alibi(const pair_case *at) { return lh_ref_alibi_half_step(at->pair); }
 
 /* The mask hides keys to the right, for which the formula would give a reward. */
-static double alibi_causal(const place *at) {
+static double alibi_causal(const pair_case *at) {
     return at->distance <= 0 ? lh_ref_alibi(at->pair) : -lh_ref_alibi(at->pair);
 }
 
-static double alibi_learned(const place *at) {
+static double alibi_learned(const pair_case *at) {
     return get_head_value(at, "slope") * lh_ref_alibi_half_step(at->pair) / lh_ref_alibi_slope(at->pair.head, HEADS);
 }
 
-static double window(const place *at) { return abs(at->distance) > 8 ? -1e4 : 0; }
+static double window(const pair_case *at) { return abs(at->distance) > 8 ? -1e4 : 0; }
 
-static double t5(const place *at) {
-    return find(at->w, "bias", at->layer)[32 * at->pair.head + lh_ref_t5_bucket(at->pair, 32, 128)];
+static double t5(const pair_case *at) {
+    return find_parameter(at->w, "bias", at->layer)[32 * at->pair.head + lh_ref_t5_bucket(at->pair, 32, 128)];
 }
 
-static double kerple_log(const place *at) {
+static double kerple_log(const pair_case *at) {
     return lh_ref_kerple_log(at->pair, exp(get_head_value(at, "log_p")), exp(get_head_value(at, "log_a")));
 }
 
-static double kerple_power(const place *at) {
+static double kerple_power(const pair_case *at) {
     return lh_ref_kerple_power(at->pair, exp(get_head_value(at, "log_p")), 2 / (1 + exp(-get_head_value(at, "raw_a"))));
 }
 
 /* The paper's formula, with input weights times `sign`, for a query with this farthest key. */
-static double compute_fire(const place *at, int farthest, int sign) {
+static double compute_fire(const pair_case *at, int farthest, int sign) {
     double weight[32], output[32 * HEADS], offset[HEADS] = {0};
     int head = at->indices.head;
     for (int k = 0; k < 32; k++) {
-        weight[k] = find(at->w, "weight", at->layer)[k] * sign;
-        output[k * HEADS + head] = find(at->w, "output_weight", at->layer)[32 * head + k];
+        weight[k] = find_parameter(at->w, "weight", at->layer)[k] * sign;
+        output[k * HEADS + head] = find_parameter(at->w, "output_weight", at->layer)[32 * head + k];
     }
     offset[head] = get_head_value(at, "output_bias");
-    const lh_ref_fire_parameters p = {.c = fabs(*find(at->w, "scale", at->layer)),
-                                      .threshold = fabs(512 * *find(at->w, "threshold", at->layer)),
+    const lh_ref_fire_parameters p = {.c = fabs(*find_parameter(at->w, "scale", at->layer)),
+                                      .threshold = fabs(512 * *find_parameter(at->w, "threshold", at->layer)),
                                       .width = 32,
                                       .input_weight = weight,
-                                      .input_offset = find(at->w, "bias", at->layer),
+                                      .input_offset = find_parameter(at->w, "bias", at->layer),
                                       .output_weight = output,
                                       .output_offset = offset};
     return lh_ref_fire((lh_ref_pair){head, HEADS, farthest, farthest - abs(at->distance)}, &p);
@@ -124,45 +124,45 @@ static double compute_fire(const place *at, int farthest, int sign) {
 
 /* The share of a key to the right is negative, which is equivalent to negated input weights. The normaliser is the
  * distance of the farthest token on either side. */
-static double fire(const place *at) {
+static double fire(const pair_case *at) {
     int query = at->indices.query;
     return compute_fire(at, query > TOKENS - 1 - query ? query : TOKENS - 1 - query, at->distance > 0 ? -1 : 1);
 }
 
-static double fire_causal(const place *at) { return compute_fire(at, at->indices.query, 1); }
+static double fire_causal(const pair_case *at) { return compute_fire(at, at->indices.query, 1); }
 
 /* The preset's frequencies are those of the authors' code, m = 0 .. 63; the paper's equation has m = 1 .. 64. */
-static double sandwich(const place *at) {
+static double sandwich(const pair_case *at) {
     double first = cos(at->distance), last = cos(at->distance / 10000.0);
     return (lh_ref_sandwich(at->pair, 128) + first - last) / (8.0 * (at->pair.head + 1) / HEADS);
 }
 
-static double cyclic(const place *at) {
-    return find(at->w, "bias", at->layer)[3 * at->pair.head + (at->distance % 3 + 3) % 3];
+static double cyclic(const pair_case *at) {
+    return find_parameter(at->w, "bias", at->layer)[3 * at->pair.head + (at->distance % 3 + 3) % 3];
 }
 
-static double distance_table(const place *at) {
+static double distance_table(const pair_case *at) {
     int row = at->distance < -64 ? 0 : at->distance > 64 ? 128 : at->distance + 64;
-    return find(at->w, "bias", at->layer)[129 * at->pair.head + row];
+    return find_parameter(at->w, "bias", at->layer)[129 * at->pair.head + row];
 }
 
-static double pair_table(const place *at) {
+static double pair_table(const pair_case *at) {
     int row = at->indices.query < 64 ? at->indices.query : 63, column = at->indices.key < 64 ? at->indices.key : 63;
-    return find(at->w, "bias", at->layer)[4096 * at->pair.head + 64 * row + column];
+    return find_parameter(at->w, "bias", at->layer)[4096 * at->pair.head + 64 * row + column];
 }
 
-static double log_length(const place *at) {
+static double log_length(const pair_case *at) {
     (void)at;
     return log(TOKENS) / log(80);
 }
 
 /* Every query of an encoder sees all keys. */
-static double ssmax(const place *at) { return find(at->w, "s", at->layer)[at->pair.head] * log(TOKENS); }
+static double ssmax(const pair_case *at) { return find_parameter(at->w, "s", at->layer)[at->pair.head] * log(TOKENS); }
 
 typedef struct formula {
     const char *name;
-    double (*bias)(const place *at);   /* added to the logit; NULL: no bias */
-    double (*factor)(const place *at); /* factor of the logit; NULL: 1 */
+    double (*bias)(const pair_case *at);   /* added to the logit; NULL: no bias */
+    double (*factor)(const pair_case *at); /* factor of the logit; NULL: 1 */
 } formula;
 
 static const formula FORMULAS[] = {
@@ -192,9 +192,9 @@ static const formula *find_formula(const library_entry *entry) {
 }
 
 /* The pair of element e of the arrays. */
-static place find_pair(const workplace *w, int e) {
+static pair_case find_pair(const entry_case *w, int e) {
     int query = e % TOKENS, key = e / TOKENS % TOKENS, head = e / (TOKENS * TOKENS) % HEADS;
-    place at = {.w = w, .layer = e / (TOKENS * TOKENS * HEADS), .indices = {head, HEADS, query, key}};
+    pair_case at = {.w = w, .layer = e / (TOKENS * TOKENS * HEADS), .indices = {head, HEADS, query, key}};
     const int32_t *drawn = w->drawn[at.layer];
     at.distance = key - query;
     if (w->entry->drawn) at.distance = key < query ? -drawn[query - key] : drawn[key - query];
@@ -206,12 +206,12 @@ static place find_pair(const workplace *w, int e) {
 
 static void check_scores(const library_entry *entry) {
     const formula *f = find_formula(entry);
-    workplace *w = open_workplace(entry);
+    entry_case *w = open_entry(entry);
     double *expected = calloc(2 * PAIRS, sizeof *expected), *factors = expected + PAIRS;
     assert_non_null(expected);
     run(w);
     for (int e = 0; e < PAIRS; e++) {
-        place at = find_pair(w, e);
+        pair_case at = find_pair(w, e);
         factors[e] = f->factor ? f->factor(&at) : 1;
         expected[e] = factors[e] * w->logits[e] + (f->bias ? f->bias(&at) : 0);
     }
@@ -232,7 +232,7 @@ static void test_scores_every_preset_equals_its_closed_form(void **state) {
     assert_int_equal(count, 2 * FORMULA_COUNT);
 }
 
-static double objective(workplace *w) {
+static double objective(entry_case *w) {
     double sum = 0;
     run(w);
     for (int e = 0; e < PAIRS; e++) sum += w->weights[e] * w->scores[e];
@@ -240,7 +240,7 @@ static double objective(workplace *w) {
 }
 
 /* Compares the slope along a random direction of one parameter's values, in all layers at once, with a difference. */
-static void check_direction(workplace *w, const library_parameter *p, int first) {
+static void check_direction(entry_case *w, const library_parameter *p, int first) {
     static double direction[MOST_VALUES], before[MOST_VALUES];
     const double step = 1e-6;
     int count = p->layers * p->count;
@@ -263,7 +263,7 @@ static void check_direction(workplace *w, const library_parameter *p, int first)
 static void test_gradients_every_parameter_matches_differences(void **state) {
     int count = 0;
     for (const library_entry *entry = library_entries; entry->name; entry++) {
-        workplace *w = open_workplace(entry);
+        entry_case *w = open_entry(entry);
         int first = 0;
         for (const library_parameter *p = entry->parameters; p->name; p++, count++) {
             print_message("           %s%s: %s\n", entry->name, entry->drawn ? ", drawn" : "", p->name);
@@ -277,14 +277,14 @@ static void test_gradients_every_parameter_matches_differences(void **state) {
 }
 
 /* Initial values of a parameter: `number`, or random values around it with this deviation or bound. */
-typedef struct beginning {
+typedef struct initial_value {
     const char *entry, *parameter;
     int layers;
     double number, spread;
-} beginning;
+} initial_value;
 
 /* T5: width^-1/2 at width 64. FIRE: PyTorch's linear layers have uniform weights and biases within fan_in^-1/2. */
-static const beginning BEGINNINGS[] = {
+static const initial_value INITIAL_VALUES[] = {
     {"t5", "bias", 1, 0, 0.125},
     {"kerple_log", "log_p", 1, 0, 0.5},
     {"kerple_log", "log_a", 1, 0, 0.5},
@@ -302,9 +302,9 @@ static const beginning BEGINNINGS[] = {
     {"ssmax", "s", LAYERS, 0.4342944819032518, 0},
 };
 
-static void check_beginning(const library_entry *entry, const library_parameter *p) {
-    for (size_t i = 0; i < sizeof BEGINNINGS / sizeof *BEGINNINGS; i++) {
-        const beginning *b = &BEGINNINGS[i];
+static void check_initial_values(const library_entry *entry, const library_parameter *p) {
+    for (size_t i = 0; i < sizeof INITIAL_VALUES / sizeof *INITIAL_VALUES; i++) {
+        const initial_value *b = &INITIAL_VALUES[i];
         if (strncmp(b->entry, entry->name, strlen(b->entry)) != 0 || strcmp(b->parameter, p->name) != 0) continue;
         assert_null(p->start);
         assert_int_equal(p->layers, b->layers);
@@ -322,7 +322,7 @@ static void check_beginning(const library_entry *entry, const library_parameter 
 
 static void test_parameters_have_the_papers_initial_values(void **state) {
     for (const library_entry *entry = library_entries; entry->name; entry++)
-        for (const library_parameter *p = entry->parameters; p->name; p++) check_beginning(entry, p);
+        for (const library_parameter *p = entry->parameters; p->name; p++) check_initial_values(entry, p);
 }
 
 int main(void) {

@@ -85,7 +85,7 @@ static void test_train_resume_drops_lines_beyond_checkpoint(void **state) {
 /* A pipe without a writer replaces each file that a trainer reads; reading it would wait for ever. */
 static void test_pipes_in_place_of_files_reported(void **state) {
     static const struct {
-        const char *name, *command, *says;
+        const char *name, *command, *warning;
         int code;
     } cases[] = {
         {"checkpoint.safetensors", "train --out . --steps 9 --no-eval --resume", "is a pipe, expected a file; going on",
@@ -107,24 +107,24 @@ static void test_pipes_in_place_of_files_reported(void **state) {
         unlink(path);
         assert_int_equal(mkfifo(path, 0600), 0);
         lh_run_result result = run_toy(state, cases[i].code, cases[i].command);
-        if (strstr(result.err, cases[i].says) == NULL) print_error("%s: got: %s\n", cases[i].name, result.err);
-        assert_non_null(strstr(result.err, cases[i].says));
+        if (strstr(result.err, cases[i].warning) == NULL) print_error("%s: got: %s\n", cases[i].name, result.err);
+        assert_non_null(strstr(result.err, cases[i].warning));
         unlink(path);
     }
     alarm(0);
 }
 
-/* Checks that a resume warns with `says` and continues to the same bits if this file has this text. text NULL: the file
- * is missing. */
-static void check_damaged_log(void **state, const char *name, const char *text, const char *says) {
+/* Checks that a resume warns with `warning` and continues to the same bits if this file has this text. text NULL: the
+ * file is missing. */
+static void check_damaged_log(void **state, const char *name, const char *text, const char *warning) {
     char path[512];
     snprintf(path, sizeof path, "%s/cut/" FOLDER "/%s", (char *)*state, name);
     run_toy(state, 0, "train --out cut --steps 13 --no-eval --overwrite");
     if (text != NULL) lh_test_write(path, text, strlen(text));
     else unlink(path);
     lh_run_result result = run_toy(state, 0, "train --out cut --steps 20 --no-eval --resume");
-    if (strstr(result.err, says) == NULL) print_error("%s: got: %s\n", name, result.err);
-    assert_non_null(strstr(result.err, says));
+    if (strstr(result.err, warning) == NULL) print_error("%s: got: %s\n", name, result.err);
+    assert_non_null(strstr(result.err, warning));
     assert_non_null(strstr(result.err, "warning: "));
     lh_assert_same_file(*state, "whole/" FOLDER "/checkpoint.safetensors", "cut/" FOLDER "/checkpoint.safetensors");
     result = run_toy(state, 0, "train --out cut --steps 21 --no-eval --resume"); /* reported once */

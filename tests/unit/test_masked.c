@@ -49,34 +49,34 @@ static bool mask_all_of_third_step(uint32_t example, uint32_t step, int label) {
 }
 
 /* The generated program, and the number of calls of its function scale. */
-static const lh_cpu_program *generated;
-static int64_t scaled;
+static const lh_cpu_program *generated_program;
+static int64_t scale_calls;
 
 static void count_scale(void *gradient, double factor, size_t count) {
-    scaled++;
-    generated->scale(gradient, factor, count);
+    scale_calls++;
+    generated_program->scale(gradient, factor, count);
 }
 
 /* An engine for a task that masks labels. */
-typedef struct masked {
+typedef struct masking_engine {
     lh_task task;
     lh_cpu_program program;
     const lh_cpu_program *list[2];
     lh_spec spec;
     lh_target target;
     lh_engine *engine;
-} masked;
+} masking_engine;
 
-static void open_masked(masked *m, bool (*which)(uint32_t, uint32_t, int)) {
+static void open_masking(masking_engine *m, bool (*masks_label)(uint32_t, uint32_t, int)) {
     const lh_spec *spec = &longhand_spec_parity_float64_decoder_alibi;
     lh_error error = {""};
-    masks = which;
-    generated = spec->cpu[0];
-    scaled = 0;
-    assert_non_null(generated->scale);
+    masks = masks_label;
+    generated_program = spec->cpu[0];
+    scale_calls = 0;
+    assert_non_null(generated_program->scale);
     m->task = *spec->task;
     m->task.sample = sample;
-    m->program = *generated;
+    m->program = *generated_program;
     m->program.scale = count_scale;
     m->list[0] = &m->program;
     m->list[1] = NULL;
@@ -96,19 +96,19 @@ static void open_masked(masked *m, bool (*which)(uint32_t, uint32_t, int)) {
     lh_assert_ok(lh_target_open_engines(&m->target, &config, 1, false, &m->engine, &error), &error);
 }
 
-static void close_masked(masked *m) {
+static void close_masking(masking_engine *m) {
     m->engine->ops->close(m->engine);
     lh_target_close(&m->target);
 }
 
-static lh_step_metrics make_step(masked *m) {
+static lh_step_metrics make_step(masking_engine *m) {
     lh_step_metrics metrics;
     lh_test_step(m->engine, 1, &metrics);
     return metrics;
 }
 
 /* Makes the batch of the first step, for the reference; returns its number of counted labels. */
-static int64_t fill_batch(const masked *m, lh_parity_batch *batch_data) {
+static int64_t fill_batch(const masking_engine *m, lh_parity_batch *batch_data) {
     const lh_parity_case parity_case = {"decoder_alibi", &longhand_spec_parity_float64_decoder_alibi};
     lh_source source = {lh_key_of_seed(SEED), 0, LH_DOMAIN_DATA, 0, NULL, NULL};
     lh_batch batch;
@@ -129,11 +129,11 @@ static int64_t fill_batch(const masked *m, lh_parity_batch *batch_data) {
 
 /* Checks one step: loss, counts and gradient equal the reference's, for the mean over the counted labels.
  * sequences: the expected number of sequences with a counted label. */
-static void check_step(bool (*which)(uint32_t, uint32_t, int), int sequences) {
-    masked m;
+static void check_step(bool (*masks_label)(uint32_t, uint32_t, int), int sequences) {
+    masking_engine m;
     lh_parity_batch batch_data;
     lh_error error = {""};
-    open_masked(&m, which);
+    open_masking(&m, masks_label);
     lh_ref_model *model = lh_ref_model_new(lh_network_get(m.spec.id));
     lh_state state = lh_test_copy_state(m.engine);
     for (int i = 0; i < model->tensor_count; i++)
@@ -163,27 +163,27 @@ static void check_step(bool (*which)(uint32_t, uint32_t, int), int sequences) {
     free(logits);
     lh_state_close(&state);
     lh_ref_model_free(model);
-    close_masked(&m);
+    close_masking(&m);
 }
 
 static void test_step_with_masks_has_the_gradient_of_counted_labels(void **state) {
     check_step(mask_some_labels, SEQUENCES);
-    assert_true(scaled > 0);
+    assert_true(scale_calls > 0);
 }
 
 static void test_step_with_all_masks_in_one_shard_divides_by_counted_labels_of_the_batch(void **state) {
     check_step(mask_first_shard, SEQUENCES - FIRST_SHARD);
-    assert_true(scaled > 0);
+    assert_true(scale_calls > 0);
 }
 
 static void test_step_without_masks_is_not_scaled(void **state) {
     check_step(mask_none, SEQUENCES);
-    assert_int_equal(scaled, 0);
+    assert_int_equal(scale_calls, 0);
 }
 
 static void test_step_with_all_labels_masked_changes_nothing(void **state) {
-    masked m;
-    open_masked(&m, mask_all_of_third_step);
+    masking_engine m;
+    open_masking(&m, mask_all_of_third_step);
     size_t bytes = (size_t)m.spec.parameter_storage * sizeof(double);
     make_step(&m);
     lh_step_metrics second = make_step(&m);
@@ -201,15 +201,15 @@ static void test_step_with_all_labels_masked_changes_nothing(void **state) {
     assert_true(fourth.update_norm > 0 && fourth.sums.positions > 0);
     lh_state_close(&before);
     lh_state_close(&after);
-    close_masked(&m);
+    close_masking(&m);
 }
 
 /* A step without counted labels does not enter means over labels, but enters means of norms. */
 static void test_window_leaves_out_steps_without_counted_labels(void **state) {
-    masked m;
+    masking_engine m;
     lh_window window = {0};
     double loss = 0, norms = 0;
-    open_masked(&m, mask_all_of_third_step);
+    open_masking(&m, mask_all_of_third_step);
     for (int i = 0; i < 4; i++) {
         lh_step_metrics metrics = make_step(&m);
         lh_window_add(&window, &metrics);
@@ -219,23 +219,23 @@ static void test_window_leaves_out_steps_without_counted_labels(void **state) {
     assert_true(window.steps == 4 && window.masked == 1);
     assert_true(fabs(lh_window_compute_mean(&window, window.loss) - loss / 3) <= 1e-12);
     assert_true(fabs(window.gradient_norm - norms) <= 1e-12);
-    close_masked(&m);
+    close_masking(&m);
 }
 
 /* Compares with differences of the mean loss over the counted labels. */
 static void test_gradcheck_of_a_masked_loss_passes(void **state) {
-    masked m;
+    masking_engine m;
     lh_error error = {""};
-    open_masked(&m, mask_some_labels);
+    open_masking(&m, mask_some_labels);
     lh_gradcheck_result *results = calloc((size_t)m.spec.tensor_count, sizeof *results);
     assert_non_null(results);
     lh_assert_ok(lh_gradcheck(&m.target, LENGTH, 1, results, &error), &error);
     for (int t = 0; t < m.spec.tensor_count; t++)
         if (m.spec.tensors[t].learned && !results[t].passed)
             fail_msg("%s: error %g", m.spec.tensors[t].name, results[t].worst);
-    assert_true(scaled > 0);
+    assert_true(scale_calls > 0);
     free(results);
-    close_masked(&m);
+    close_masking(&m);
 }
 
 int main(void) {

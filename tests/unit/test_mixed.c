@@ -17,27 +17,28 @@ lh_task_sample lh_task_stack_manipulation;
 
 enum { SEQUENCES = 13, SHARDS = 4, SEED = 6, ALL = -1, NO_LABELS = 5 /* a sequence whose labels are all masked */ };
 
-static int unmasked; /* the only sequence with labels that count; ALL: each */
+static int counted_sequence; /* the only sequence with labels that count; ALL: each */
 
 static void sample(lh_rng *rng, int n, lh_example *example) {
     int index = (int)rng->counter[2];
     lh_task_stack_manipulation(rng, n, example);
     for (int i = 0; i < example->output_length; i++)
-        example->mask[i] = (unmasked == ALL || index == unmasked) && index != NO_LABELS && (i + index) % 3 != 1;
+        example->mask[i] =
+            (counted_sequence == ALL || index == counted_sequence) && index != NO_LABELS && (i + index) % 3 != 1;
 }
 
-typedef struct result {
+typedef struct first_step {
     lh_sums sums;
     double *gradient; /* [parameter_storage] */
-} result;
+} first_step;
 
 /* The first step of a batch. n: the length of all sequences; 0: they have lengths of their own. */
-static result make_step(const lh_spec *from, int sequence, int n, int threads) {
+static first_step make_step(const lh_spec *from, int sequence, int n, int threads) {
     lh_error error;
     lh_task task = *from->task;
     lh_spec spec = *from;
     lh_step_metrics metrics;
-    unmasked = sequence;
+    counted_sequence = sequence;
     task.sample = sample;
     spec.task = &task;
     spec.train.batch = SEQUENCES;
@@ -51,7 +52,7 @@ static result make_step(const lh_spec *from, int sequence, int n, int threads) {
                                                                .fixed_length = n},
                                             from->cpu[0]);
     lh_test_step(engine, 1, &metrics);
-    result r = {metrics.sums, lh_parity_reserve((size_t)spec.parameter_storage * sizeof(double))};
+    first_step r = {metrics.sums, lh_parity_reserve((size_t)spec.parameter_storage * sizeof(double))};
     lh_assert_ok(engine->ops->read_gradient(engine, r.gradient, &error), &error);
     engine->ops->close(engine);
     return r;
@@ -68,12 +69,12 @@ static void check_gradient(const lh_spec *from, bool equal) {
     lh_assert_ok(lh_batch_parts_open(&parts, &spec, &error), &error);
     lh_batch_parts_draw(&parts, &spec, lh_key_of_seed(SEED), 0);
     assert_true(parts.count > SHARDS);
-    result mixed = make_step(from, ALL, 0, 1);
+    first_step mixed = make_step(from, ALL, 0, 1);
     double *expected = lh_parity_reserve(count * sizeof *expected), loss = 0;
     int64_t counted = 0;
     for (int p = 0; p < parts.count; p++)
         for (int i = parts.parts[p].first; i < parts.parts[p].first + parts.parts[p].sequences; i++) {
-            result one = make_step(from, i, parts.parts[p].n, 1);
+            first_step one = make_step(from, i, parts.parts[p].n, 1);
             double weight =
                 equal ? 1.0 / (double)mixed.sums.sequences : (double)one.sums.counted / (double)mixed.sums.counted;
             for (size_t e = 0; e < count; e++) expected[e] += one.sums.counted > 0 ? weight * one.gradient[e] : 0;
@@ -110,7 +111,7 @@ static void test_gradcheck_of_the_mean_over_sequences_passes(void **state) {
     lh_target target;
     lh_error error = {""};
     lh_gradcheck_result *results = lh_parity_reserve((size_t)spec.tensor_count * sizeof *results);
-    unmasked = ALL;
+    counted_sequence = ALL;
     task.sample = sample;
     spec.task = &task;
     lh_assert_ok(lh_target_open(&target, &spec, "cpu", &error), &error);
@@ -123,7 +124,7 @@ static void test_gradcheck_of_the_mean_over_sequences_passes(void **state) {
 }
 
 static void check_threads(const lh_spec *spec) {
-    result one = make_step(spec, ALL, 0, 1), three = make_step(spec, ALL, 0, 3);
+    first_step one = make_step(spec, ALL, 0, 1), three = make_step(spec, ALL, 0, 3);
     assert_memory_equal(one.gradient, three.gradient, (size_t)spec->parameter_storage * sizeof *one.gradient);
     assert_memory_equal(&one.sums, &three.sums, sizeof one.sums);
     free(one.gradient);

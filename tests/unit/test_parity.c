@@ -143,7 +143,7 @@ static void test_forward_block_stored_batches_give_stored_logits(void **state) {
 /* Stored gradients are rounded to float32 and computed without dropout: those of float64 programs and of networks with
  * dropout are compared with kernels/ref alone. */
 static void check_stored_gradient(const lh_parity_case *c, const lh_cpu_program *program) {
-    if (lh_network_drops(lh_network_get(c->spec->id)) || program->real_bytes == 8) return;
+    if (lh_network_has_dropout(lh_network_get(c->spec->id)) || program->real_bytes == 8) return;
     lh_st_file *file = lh_vectors_open(c->vectors);
     lh_ref_model *model = lh_parity_make_model(file, c);
     lh_vectors_case stored = lh_vectors_read_case(file, lh_vectors_read_facts(file).gradient_length);
@@ -224,9 +224,9 @@ static void test_cases_cover_the_eleven_encodings_of_the_paper(void **state) {
     for (size_t i = 0; i < sizeof paper / sizeof *paper; i++) {
         bool found = false;
         for (int c = 0; c < CASE_COUNT; c++)
-            found = found ||
-                    (strcmp(CASES[c].vectors, paper[i]) == 0 && !lh_network_drops(lh_network_get(CASES[c].spec->id)) &&
-                     CASES[c].spec->cpu[0]->real_bytes == 4 && !lh_parity_learns_slopes(CASES[c].spec));
+            found = found || (strcmp(CASES[c].vectors, paper[i]) == 0 &&
+                              !lh_network_has_dropout(lh_network_get(CASES[c].spec->id)) &&
+                              CASES[c].spec->cpu[0]->real_bytes == 4 && !lh_parity_learns_slopes(CASES[c].spec));
         covered += found;
     }
     assert_int_equal(covered, 11);

@@ -18,13 +18,13 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
     sums->uncertainty += 0.5 * block->sequences * step->shape.labels;
 }
 
-typedef struct looped {
+typedef struct looped_model {
     lh_spec spec;
     lh_cpu_program program;
     lh_engine *engine;
-} looped;
+} looped_model;
 
-static void open_looped(looped *l) {
+static void open_looped(looped_model *l) {
     l->spec = lh_toy_spec;
     l->spec.passes = TRAINED;
     l->program = toy_float;
@@ -51,7 +51,7 @@ static lh_eval_request make_request(const int32_t *passes, int count) {
 static void test_every_condition_at_every_number_of_passes(void **state) {
     static const int32_t passes[] = {TRAINED, 1, 7};
     lh_error error;
-    looped l;
+    looped_model l;
     lh_eval_result results[6], back[6], plain[2];
     bool found[6] = {false};
     char name[LH_EVAL_NAME];
@@ -89,7 +89,7 @@ static void test_every_condition_at_every_number_of_passes(void **state) {
 static void test_passes_by_length_are_the_task_length(void **state) {
     static const int32_t passes[] = {0, 9};
     lh_error error = {""};
-    looped l;
+    looped_model l;
     lh_step_metrics metrics[8];
     lh_eval_result results[4];
     open_looped(&l);
@@ -123,7 +123,7 @@ static void test_passes_by_length_are_the_task_length(void **state) {
     assert_non_null(strstr(error.text, "length 7 has 7 passes, and training has memory for 6"));
 }
 
-static void check_refusal(looped *l, const char *words) {
+static void check_refusal(looped_model *l, const char *words) {
     static const int32_t passes[] = {3};
     lh_error error = {""};
     lh_eval_result results[2];
@@ -133,7 +133,7 @@ static void check_refusal(looped *l, const char *words) {
 }
 
 static void test_passes_that_an_engine_cannot_run_refused(void **state) {
-    looped l;
+    looped_model l;
     lh_format format = *lh_toy_spec.format;
     open_looped(&l);
     l.spec.passes = 0;

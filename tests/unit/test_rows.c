@@ -10,7 +10,12 @@ enum { ROWS = 7, C = 3 * LANES, COUNT = ROWS * C, KEEP_SCALE = 2 };
 
 /* ---- norms ---- */
 
-enum form { ALONE, ADD, ADD_SUM, FORMS }; /* of the residual; of residual + branch; the same, and stores this sum */
+enum form {
+    RESIDUAL,
+    SUM,
+    STORED_SUM,
+    FORMS
+}; /* of the residual; of residual + branch; the same, and stores this sum */
 
 /* One of the functions: layer or RMS norm, its input, and whether the branch has dropout. */
 typedef struct variant {
@@ -50,43 +55,49 @@ static void free_arrays(arrays *a) {
              a->dscale, a->doffset, a->keep);
 }
 
-#define KEPT a->xhat, a->rstd, a->y
-#define MASK a->keep, KEEP_SCALE
+#define NORM_RESULTS a->xhat, a->rstd, a->y
+#define DROPOUT a->keep, KEEP_SCALE
 
 NOINLINE void run_layer_forward(const variant *v, arrays *a) {
-    if (v->form == ALONE) layer_norm(ROWS, C, a->residual, a->scale, a->offset, KEPT);
-    else if (v->form == ADD && v->drops)
-        add_dropout_norm(ROWS, C, a->residual, a->branch, MASK, a->scale, a->offset, KEPT);
-    else if (v->form == ADD) add_norm(ROWS, C, a->residual, a->branch, a->scale, a->offset, KEPT);
-    else if (v->drops) add_dropout_norm_sum(ROWS, C, a->residual, a->branch, MASK, a->scale, a->offset, a->sum, KEPT);
-    else add_norm_sum(ROWS, C, a->residual, a->branch, a->scale, a->offset, a->sum, KEPT);
+    if (v->form == RESIDUAL) layer_norm(ROWS, C, a->residual, a->scale, a->offset, NORM_RESULTS);
+    else if (v->form == SUM && v->drops)
+        add_dropout_norm(ROWS, C, a->residual, a->branch, DROPOUT, a->scale, a->offset, NORM_RESULTS);
+    else if (v->form == SUM) add_norm(ROWS, C, a->residual, a->branch, a->scale, a->offset, NORM_RESULTS);
+    else if (v->drops)
+        add_dropout_norm_sum(ROWS, C, a->residual, a->branch, DROPOUT, a->scale, a->offset, a->sum, NORM_RESULTS);
+    else add_norm_sum(ROWS, C, a->residual, a->branch, a->scale, a->offset, a->sum, NORM_RESULTS);
 }
 
 NOINLINE void run_rms_forward(const variant *v, arrays *a) {
-    if (v->form == ALONE) rms_norm(ROWS, C, a->residual, a->scale, KEPT);
-    else if (v->form == ADD && v->drops) rms_add_dropout_norm(ROWS, C, a->residual, a->branch, MASK, a->scale, KEPT);
-    else if (v->form == ADD) rms_add_norm(ROWS, C, a->residual, a->branch, a->scale, KEPT);
-    else if (v->drops) rms_add_dropout_norm_sum(ROWS, C, a->residual, a->branch, MASK, a->scale, a->sum, KEPT);
-    else rms_add_norm_sum(ROWS, C, a->residual, a->branch, a->scale, a->sum, KEPT);
+    if (v->form == RESIDUAL) rms_norm(ROWS, C, a->residual, a->scale, NORM_RESULTS);
+    else if (v->form == SUM && v->drops)
+        rms_add_dropout_norm(ROWS, C, a->residual, a->branch, DROPOUT, a->scale, NORM_RESULTS);
+    else if (v->form == SUM) rms_add_norm(ROWS, C, a->residual, a->branch, a->scale, NORM_RESULTS);
+    else if (v->drops)
+        rms_add_dropout_norm_sum(ROWS, C, a->residual, a->branch, DROPOUT, a->scale, a->sum, NORM_RESULTS);
+    else rms_add_norm_sum(ROWS, C, a->residual, a->branch, a->scale, a->sum, NORM_RESULTS);
 }
 
-#define NORMED a->dy, a->xhat, a->rstd, a->scale
-#define SUMS a->dscale, a->doffset
+#define GRADIENT_INPUTS a->dy, a->xhat, a->rstd, a->scale
+#define PARAMETER_GRADIENTS a->dscale, a->doffset
 
 NOINLINE void run_layer_backward(const variant *v, arrays *a) {
-    if (v->form == ALONE) layer_norm_grad(ROWS, C, NORMED, a->dz, SUMS);
-    else if (v->form == ADD && v->drops) add_dropout_norm_grad(ROWS, C, NORMED, MASK, a->dz, a->dbranch, SUMS);
-    else if (v->form == ADD) add_norm_grad(ROWS, C, NORMED, a->dz, SUMS);
-    else if (v->drops) add_dropout_norm_sum_grad(ROWS, C, NORMED, MASK, a->dz, a->dbranch, SUMS);
-    else add_norm_sum_grad(ROWS, C, NORMED, a->dz, SUMS);
+    if (v->form == RESIDUAL) layer_norm_grad(ROWS, C, GRADIENT_INPUTS, a->dz, PARAMETER_GRADIENTS);
+    else if (v->form == SUM && v->drops)
+        add_dropout_norm_grad(ROWS, C, GRADIENT_INPUTS, DROPOUT, a->dz, a->dbranch, PARAMETER_GRADIENTS);
+    else if (v->form == SUM) add_norm_grad(ROWS, C, GRADIENT_INPUTS, a->dz, PARAMETER_GRADIENTS);
+    else if (v->drops)
+        add_dropout_norm_sum_grad(ROWS, C, GRADIENT_INPUTS, DROPOUT, a->dz, a->dbranch, PARAMETER_GRADIENTS);
+    else add_norm_sum_grad(ROWS, C, GRADIENT_INPUTS, a->dz, PARAMETER_GRADIENTS);
 }
 
 NOINLINE void run_rms_backward(const variant *v, arrays *a) {
-    if (v->form == ALONE) rms_norm_grad(ROWS, C, NORMED, a->dz, a->dscale);
-    else if (v->form == ADD && v->drops) rms_add_dropout_norm_grad(ROWS, C, NORMED, MASK, a->dz, a->dbranch, a->dscale);
-    else if (v->form == ADD) rms_add_norm_grad(ROWS, C, NORMED, a->dz, a->dscale);
-    else if (v->drops) rms_add_dropout_norm_sum_grad(ROWS, C, NORMED, MASK, a->dz, a->dbranch, a->dscale);
-    else rms_add_norm_sum_grad(ROWS, C, NORMED, a->dz, a->dscale);
+    if (v->form == RESIDUAL) rms_norm_grad(ROWS, C, GRADIENT_INPUTS, a->dz, a->dscale);
+    else if (v->form == SUM && v->drops)
+        rms_add_dropout_norm_grad(ROWS, C, GRADIENT_INPUTS, DROPOUT, a->dz, a->dbranch, a->dscale);
+    else if (v->form == SUM) rms_add_norm_grad(ROWS, C, GRADIENT_INPUTS, a->dz, a->dscale);
+    else if (v->drops) rms_add_dropout_norm_sum_grad(ROWS, C, GRADIENT_INPUTS, DROPOUT, a->dz, a->dbranch, a->dscale);
+    else rms_add_norm_sum_grad(ROWS, C, GRADIENT_INPUTS, a->dz, a->dscale);
 }
 
 static void run_forward(const variant *v, arrays *a) {
@@ -104,7 +115,7 @@ typedef struct expected {
     double z[COUNT], y[COUNT], dz[COUNT], dbranch[COUNT], dscale[C], doffset[C];
 } expected;
 
-static void widen(const real *x, int count, double *to) {
+static void copy_to_double(const real *x, int count, double *to) {
     for (int i = 0; i < count; i++) to[i] = x[i];
 }
 
@@ -112,9 +123,11 @@ static expected *compute_expected(const variant *v, const arrays *a) {
     expected *e = malloc(sizeof *e);
     assert_non_null(e);
     double scale[C], offset[C], dy[COUNT], stream[COUNT];
-    widen(a->scale, C, scale), widen(a->offset, C, offset), widen(a->dy, COUNT, dy), widen(a->dz, COUNT, stream);
-    widen(a->residual, COUNT, e->z), widen(a->dscale, C, e->dscale), widen(a->doffset, C, e->doffset);
-    for (int i = 0; v->form != ALONE && i < COUNT; i++)
+    copy_to_double(a->scale, C, scale), copy_to_double(a->offset, C, offset), copy_to_double(a->dy, COUNT, dy),
+        copy_to_double(a->dz, COUNT, stream);
+    copy_to_double(a->residual, COUNT, e->z), copy_to_double(a->dscale, C, e->dscale),
+        copy_to_double(a->doffset, C, e->doffset);
+    for (int i = 0; v->form != RESIDUAL && i < COUNT; i++)
         e->z[i] += !v->drops ? a->branch[i] : a->keep[i] ? KEEP_SCALE * a->branch[i] : 0;
     if (v->rms) {
         lh_ref_rms_norm(ROWS, C, e->z, scale, e->y);
@@ -124,7 +137,7 @@ static expected *compute_expected(const variant *v, const arrays *a) {
         lh_ref_layer_norm_grad(ROWS, C, e->z, scale, dy, e->dz, e->dscale, e->doffset);
     }
     for (int i = 0; i < COUNT; i++) {
-        if (v->form == ADD_SUM) e->dz[i] += stream[i];
+        if (v->form == STORED_SUM) e->dz[i] += stream[i];
         e->dbranch[i] = a->keep[i] ? KEEP_SCALE * e->dz[i] : 0;
     }
     return e;
@@ -139,7 +152,7 @@ static void check_norm(const variant *v) {
     check_close(a.dz, e->dz, COUNT, sum_tolerance(C));
     check_close(a.dscale, e->dscale, C, sum_tolerance(ROWS + C));
     if (!v->rms) check_close(a.doffset, e->doffset, C, sum_tolerance(ROWS));
-    if (v->form == ADD_SUM) check_close(a.sum, e->z, COUNT, sum_tolerance(0));
+    if (v->form == STORED_SUM) check_close(a.sum, e->z, COUNT, sum_tolerance(0));
     if (v->drops) check_close(a.dbranch, e->dbranch, COUNT, sum_tolerance(C));
     free(e);
     free_arrays(&a);
@@ -149,7 +162,7 @@ static void check_norm(const variant *v) {
 static void for_every_norm(void (*check)(const variant *)) {
     for (int i = 0; i < 4 * FORMS; i++) {
         const variant v = {i / 2 % 2, i % 2, (enum form)(i / 4)};
-        if (v.form != ALONE || !v.drops) check(&v);
+        if (v.form != RESIDUAL || !v.drops) check(&v);
     }
 }
 
@@ -162,13 +175,13 @@ static void assert_same(const real *x, const real *y) { assert_memory_equal(x, y
 static void check_in_place(const variant *v) {
     arrays a = make_arrays(), b = make_arrays(), in_place = b;
     run_forward(v, &a);
-    if (v->form == ADD_SUM) in_place.sum = in_place.residual, in_place.y = in_place.branch;
-    if (v->form == ALONE) in_place.y = in_place.residual;
+    if (v->form == STORED_SUM) in_place.sum = in_place.residual, in_place.y = in_place.branch;
+    if (v->form == RESIDUAL) in_place.y = in_place.residual;
     run_forward(v, &in_place);
     assert_same(in_place.y, a.y);
     assert_same(in_place.xhat, a.xhat);
-    if (v->form == ADD_SUM) assert_same(in_place.sum, a.sum);
-    if (v->form == ADD_SUM) in_place.dbranch = in_place.dy;
+    if (v->form == STORED_SUM) assert_same(in_place.sum, a.sum);
+    if (v->form == STORED_SUM) in_place.dbranch = in_place.dy;
     else in_place.dz = in_place.dy;
     run_backward(v, &a);
     run_backward(v, &in_place);
@@ -182,7 +195,7 @@ static void test_norms_in_place_give_same_bits(void **state) { for_every_norm(ch
 
 /* Checks that a row's gradient is added to an existing one: the increase equals the separate gradient. */
 static void check_added(int rms) {
-    const variant v = {rms, 0, ALONE};
+    const variant v = {rms, 0, RESIDUAL};
     arrays a = make_arrays(), b = make_arrays();
     run_forward(&v, &a);
     run_backward(&v, &a);
@@ -206,7 +219,7 @@ static void test_norm_grad_added_to_the_streams(void **state) {
 /* The constant 1e-5 matters for small rows, and a row of zeros is normalised to 0. */
 static void test_norms_of_small_rows_match_reference(void **state) {
     for (int rms = 0; rms < 2; rms++) {
-        const variant v = {rms, 0, ALONE};
+        const variant v = {rms, 0, RESIDUAL};
         arrays a = make_arrays();
         for (int i = 0; i < COUNT; i++) a.residual[i] *= i < C ? 0 : (real)1e-4;
         expected *e = compute_expected(&v, &a);
@@ -221,7 +234,7 @@ static void test_norms_of_small_rows_match_reference(void **state) {
 /* ---- residual connections alone ---- */
 
 NOINLINE void add_rows(const arrays *a, int drops, real *out) {
-    if (drops) add_dropout_branch(ROWS, C, a->residual, a->branch, MASK, out);
+    if (drops) add_dropout_branch(ROWS, C, a->residual, a->branch, DROPOUT, out);
     else add_branch(ROWS, C, a->residual, a->branch, out);
 }
 

@@ -12,17 +12,17 @@
 
 enum { STEPS = 20 };
 
-typedef struct trained {
-    lh_state start, end;
+typedef struct trained_model {
+    lh_state start, close_trained;
     lh_step_metrics metrics[STEPS];
-} trained;
+} trained_model;
 
 /* Trains a model with random rows and dropout. start: parameters and optimiser state before the first step; NULL: those
  * of the seed. */
-static trained train(uint64_t seed, lh_seeds_apart apart, lh_state *start) {
+static trained_model train(uint64_t seed, lh_seeds_apart apart, lh_state *start) {
     static lh_spec spec;
     lh_error error;
-    trained t;
+    trained_model t;
     spec = lh_toy_make_spec(toy_drawn_list);
     lh_engine *engine = lh_test_open_engine(
         (lh_engine_config){
@@ -31,26 +31,26 @@ static trained train(uint64_t seed, lh_seeds_apart apart, lh_state *start) {
     if (start != NULL) lh_assert_ok(engine->ops->write_state(engine, start, 0, &error), &error);
     t.start = lh_test_copy_state(engine);
     lh_test_step(engine, STEPS, t.metrics);
-    t.end = lh_test_copy_state(engine);
+    t.close_trained = lh_test_copy_state(engine);
     engine->ops->close(engine);
     return t;
 }
 
-static void end(trained *t) {
+static void close_trained(trained_model *t) {
     lh_state_close(&t->start);
-    lh_state_close(&t->end);
+    lh_state_close(&t->close_trained);
 }
 
-static bool is_same_start(const trained *a, const trained *b) {
+static bool is_same_start(const trained_model *a, const trained_model *b) {
     return memcmp(a->start.parameters, b->start.parameters, TOY_STORAGE * sizeof(float)) == 0;
 }
 
-static bool is_same_run(const trained *a, const trained *b) {
-    return memcmp(a->end.parameters, b->end.parameters, TOY_STORAGE * sizeof(float)) == 0 &&
+static bool is_same_run(const trained_model *a, const trained_model *b) {
+    return memcmp(a->close_trained.parameters, b->close_trained.parameters, TOY_STORAGE * sizeof(float)) == 0 &&
            memcmp(a->metrics, b->metrics, sizeof a->metrics) == 0;
 }
 
-static bool has_same_lengths(const trained *a, const trained *b) {
+static bool has_same_lengths(const trained_model *a, const trained_model *b) {
     for (int i = 0; i < STEPS; i++)
         if (a->metrics[i].length != b->metrics[i].length) return false;
     return true;
@@ -65,35 +65,35 @@ static lh_seeds_apart set_apart(lh_seed_part part, uint64_t seed) {
 
 static void test_equal_seeds_give_the_bits_of_one_seed(void **state) {
     lh_seeds_apart none = {{false}, {0}}, all = {{true, true, true}, {7, 7, 7}};
-    trained one = train(7, none, NULL), three = train(99, all, NULL);
+    trained_model one = train(7, none, NULL), three = train(99, all, NULL);
     assert_true(is_same_start(&one, &three) && is_same_run(&one, &three));
-    end(&one);
-    end(&three);
+    close_trained(&one);
+    close_trained(&three);
 }
 
 /* From the same parameters, runs that differ in LH_SEED_INIT alone have equal batches, positions and dropout. */
 static void test_init_changes_nothing_but_the_start(void **state) {
     lh_seeds_apart none = {{false}, {0}};
-    trained plain = train(7, none, NULL), other = train(7, set_apart(LH_SEED_INIT, 8), NULL);
-    trained moved = train(7, set_apart(LH_SEED_INIT, 8), &plain.start), eight = train(8, none, NULL);
+    trained_model plain = train(7, none, NULL), other = train(7, set_apart(LH_SEED_INIT, 8), NULL);
+    trained_model moved = train(7, set_apart(LH_SEED_INIT, 8), &plain.start), eight = train(8, none, NULL);
     assert_false(is_same_start(&plain, &other));
     assert_true(is_same_start(&eight, &other));
     assert_true(has_same_lengths(&plain, &other));
     assert_false(is_same_run(&plain, &other));
     assert_true(is_same_run(&plain, &moved));
-    end(&plain);
-    end(&other);
-    end(&moved);
-    end(&eight);
+    close_trained(&plain);
+    close_trained(&other);
+    close_trained(&moved);
+    close_trained(&eight);
 }
 
 static void test_data_and_draws_change_the_steps_alone(void **state) {
     lh_seeds_apart none = {{false}, {0}}, both = set_apart(LH_SEED_DATA, 8);
     both.is_apart[LH_SEED_DRAWS] = true;
     both.seed[LH_SEED_DRAWS] = 8;
-    trained plain = train(7, none, NULL), data = train(7, set_apart(LH_SEED_DATA, 8), NULL);
-    trained draws = train(7, set_apart(LH_SEED_DRAWS, 8), NULL), two = train(7, both, NULL);
-    trained eight = train(8, set_apart(LH_SEED_INIT, 7), NULL);
+    trained_model plain = train(7, none, NULL), data = train(7, set_apart(LH_SEED_DATA, 8), NULL);
+    trained_model draws = train(7, set_apart(LH_SEED_DRAWS, 8), NULL), two = train(7, both, NULL);
+    trained_model eight = train(8, set_apart(LH_SEED_INIT, 7), NULL);
     assert_true(is_same_start(&plain, &data) && is_same_start(&plain, &draws) && is_same_start(&plain, &two));
     assert_false(has_same_lengths(&plain, &data));
     assert_true(has_same_lengths(&plain, &draws));
@@ -101,11 +101,11 @@ static void test_data_and_draws_change_the_steps_alone(void **state) {
     assert_false(is_same_run(&plain, &draws));
     assert_false(is_same_run(&data, &two));
     assert_true(is_same_run(&eight, &two));
-    end(&plain);
-    end(&data);
-    end(&draws);
-    end(&two);
-    end(&eight);
+    close_trained(&plain);
+    close_trained(&data);
+    close_trained(&draws);
+    close_trained(&two);
+    close_trained(&eight);
 }
 
 static void assert_in_file(void **state, const char *name, const char *part) {

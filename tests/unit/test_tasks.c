@@ -7,10 +7,10 @@ lh_task_sample lh_task_bucket_sort, lh_task_even_pairs, lh_task_parity_check, lh
 
 /* ---- the targets, by definition ---- */
 
-static bool counts_all_labels(const lh_drawn *d) { return d->counted == d->outputs; }
+static bool counts_all_labels(const lh_drawn_example *d) { return d->counted == d->outputs; }
 
 /* Whether the target is ascending and has every token as often as the input. */
-static bool is_sorted(const lh_drawn *d) {
+static bool is_sorted(const lh_drawn_example *d) {
     int balance[5] = {0};
     for (int i = 0; i < d->outputs; i++) {
         balance[d->target[i]]++;
@@ -22,21 +22,23 @@ static bool is_sorted(const lh_drawn *d) {
     return counts_all_labels(d);
 }
 
-static bool has_odd_pairs(const lh_drawn *d) {
+static bool has_odd_pairs(const lh_drawn_example *d) {
     int pairs = 0;
     for (int i = 0; i + 1 < d->n; i++) pairs += d->input[i] != d->input[i + 1];
     return counts_all_labels(d) && d->target[0] == pairs % 2;
 }
 
-static int count_tokens(const lh_drawn *d, int token) {
+static int count_tokens(const lh_drawn_example *d, int token) {
     int seen = 0;
     for (int i = 0; i < d->inputs; i++) seen += d->input[i] == token;
     return seen;
 }
 
-static bool has_odd_ones(const lh_drawn *d) { return counts_all_labels(d) && d->target[0] == count_tokens(d, 1) % 2; }
+static bool has_odd_ones(const lh_drawn_example *d) {
+    return counts_all_labels(d) && d->target[0] == count_tokens(d, 1) % 2;
+}
 
-static bool is_sum_of_steps(const lh_drawn *d) {
+static bool is_sum_of_steps(const lh_drawn_example *d) {
     int remainder = (count_tokens(d, 2) - count_tokens(d, 0)) % 5;
     return counts_all_labels(d) && d->target[0] == (remainder < 0 ? remainder + 5 : remainder);
 }
@@ -49,27 +51,27 @@ static const lh_task_case cycle = {lh_task_cycle_navigation, is_sum_of_steps, lh
 /* ---- tests ---- */
 
 static void test_bucket_sort_every_length_sorted(void **state) {
-    lh_check_worked(&bucket_sort, "10204112", "00111224");
-    lh_check_worked(&bucket_sort, "330", "033");
+    lh_check_worked_example(&bucket_sort, "10204112", "00111224");
+    lh_check_worked_example(&bucket_sort, "330", "033");
     lh_check_every_length(&bucket_sort);
 }
 
 static void test_even_pairs_every_length_counted(void **state) {
-    lh_check_worked(&even_pairs, "01001", "1");
-    lh_check_worked(&even_pairs, "1101", "0");
-    lh_check_worked(&even_pairs, "1", "0");
+    lh_check_worked_example(&even_pairs, "01001", "1");
+    lh_check_worked_example(&even_pairs, "1101", "0");
+    lh_check_worked_example(&even_pairs, "1", "0");
     lh_check_every_length(&even_pairs);
 }
 
 static void test_parity_check_every_length_counted(void **state) {
-    lh_check_worked(&parity_check, "1011", "1");
-    lh_check_worked(&parity_check, "01100", "0");
+    lh_check_worked_example(&parity_check, "1011", "1");
+    lh_check_worked_example(&parity_check, "01100", "0");
     lh_check_every_length(&parity_check);
 }
 
 static void test_cycle_navigation_every_length_added_up(void **state) {
-    lh_check_worked(&cycle, "20100", "3");
-    lh_check_worked(&cycle, "222022", "4");
+    lh_check_worked_example(&cycle, "20100", "3");
+    lh_check_worked_example(&cycle, "222022", "4");
     lh_check_every_length(&cycle);
 }
 
@@ -82,7 +84,7 @@ static void test_tokens_uniform(void **state) {
 
 /* Single targets are balanced for any length (for even pairs, from n = 2 on). */
 static void test_single_tasks_targets_balanced(void **state) {
-    static lh_drawn drawn;
+    static lh_drawn_example drawn;
     const lh_task_case *tasks[] = {&even_pairs, &parity_check};
     for (int t = 0; t < 2; t++) {
         for (int n = 2; n <= 40; n += 19) {

@@ -27,44 +27,44 @@ static int compute_value_of_sum(const uint16_t *tokens, int count) {
 }
 
 /* The tokens of an expression with brackets: digits 0 to 4, operators from 5 on, brackets after them, and 9 for x.
- * operators: number of operators; unknown: value of x, -1: there is no x. */
-typedef struct text {
+ * operators: number of operators; x_value: value of x, -1: there is no x. */
+typedef struct token_text {
     const uint16_t *cursor, *end;
-    int operators, unknown;
-    bool good;
-} text;
+    int operators, x_value;
+    bool is_valid;
+} token_text;
 
-static int take_token(text *t) {
-    t->good = t->good && t->cursor < t->end;
-    return t->good ? *t->cursor++ : -1;
+static int take_token(token_text *t) {
+    t->is_valid = t->is_valid && t->cursor < t->end;
+    return t->is_valid ? *t->cursor++ : -1;
 }
 
-static void expect(text *t, int token) { t->good = take_token(t) == token && t->good; }
+static void expect(token_text *t, int token) { t->is_valid = take_token(t) == token && t->is_valid; }
 
-static bool is_next(const text *t, int token) { return t->cursor < t->end && *t->cursor == token; }
+static bool is_next(const token_text *t, int token) { return t->cursor < t->end && *t->cursor == token; }
 
-static int read_digit(text *t) {
+static int read_digit(token_text *t) {
     int token = take_token(t);
-    if (t->unknown >= 0 && token == 9) return t->unknown;
-    t->good = t->good && token < 5;
+    if (t->x_value >= 0 && token == 9) return t->x_value;
+    t->is_valid = t->is_valid && token < 5;
     return token;
 }
 
-static int read_signed_digit(text *t) {
+static int read_signed_digit(token_text *t) {
     if (!is_next(t, 6)) return read_digit(t);
     take_token(t);
     return reduce(-read_digit(t));
 }
 
 /* Reads a digit, a negative digit, one of the two in brackets, or (left op right). */
-static int read_expression(text *t) {
+static int read_expression(token_text *t) {
     int open = 5 + t->operators;
     if (!is_next(t, open)) return read_signed_digit(t);
     take_token(t);
     int left = read_expression(t);
     if (!is_next(t, open + 1)) {
         int op = take_token(t), right = read_expression(t);
-        t->good = t->good && op >= 5 && op < open;
+        t->is_valid = t->is_valid && op >= 5 && op < open;
         left = reduce(op == 5 ? left + right : op == 6 ? left - right : left * right);
     }
     expect(t, open + 1);
@@ -72,22 +72,22 @@ static int read_expression(text *t) {
 }
 
 /* The value of an expression; -1 if the tokens are not an expression. */
-static int evaluate_tokens(const uint16_t *tokens, int count, int operators, int unknown) {
-    text t = {tokens, tokens + count, operators, unknown, true};
+static int evaluate_tokens(const uint16_t *tokens, int count, int operators, int x_value) {
+    token_text t = {tokens, tokens + count, operators, x_value, true};
     int value = read_expression(&t);
-    return t.good && t.cursor == t.end ? value : -1;
+    return t.is_valid && t.cursor == t.end ? value : -1;
 }
 
-static bool sum_has_value(const lh_drawn *d) {
+static bool sum_has_value(const lh_drawn_example *d) {
     return d->counted == 1 && d->target[0] == compute_value_of_sum(d->input, d->inputs);
 }
 
-static bool brackets_have_value(const lh_drawn *d) {
+static bool brackets_have_value(const lh_drawn_example *d) {
     return d->counted == 1 && d->target[0] == evaluate_tokens(d->input, d->inputs, 3, -1);
 }
 
 /* Whether the target solves the equation, and no other digit does. */
-static bool equation_is_solved(const lh_drawn *d) {
+static bool equation_is_solved(const lh_drawn_example *d) {
     int unknowns = 0;
     if (d->n < 3) return d->counted == 1 && d->target[0] == 0 && d->input[0] == 0 && d->input[d->n - 1] == 0;
     for (int i = 0; i < d->n; i++) unknowns += d->input[i] == 9;
@@ -111,29 +111,29 @@ static const lh_task_case equation = {
 /* ---- targets ---- */
 
 static void test_simple_arithmetic_every_length_has_its_value(void **state) {
-    lh_check_worked(&simple, "15273", "2");
-    lh_check_worked(&simple, "0647362", "1");
+    lh_check_worked_example(&simple, "15273", "2");
+    lh_check_worked_example(&simple, "0647362", "1");
     lh_check_every_length(&simple);
 }
 
 static void test_brackets_every_length_have_their_value(void **state) {
-    lh_check_worked(&brackets, "88639749", "3");
-    lh_check_worked(&brackets, "8268156499", "0");
+    lh_check_worked_example(&brackets, "88639749", "3");
+    lh_check_worked_example(&brackets, "8268156499", "0");
     lh_check_every_length(&brackets);
 }
 
 static void test_equations_every_length_are_solved(void **state) {
-    lh_check_worked(&equation, "79538a1", "3");
-    lh_check_worked(&equation, "762698a0", "3");
-    lh_check_worked(&equation, "0", "0");
-    lh_check_worked(&equation, "00", "0");
+    lh_check_worked_example(&equation, "79538a1", "3");
+    lh_check_worked_example(&equation, "762698a0", "3");
+    lh_check_worked_example(&equation, "0", "0");
+    lh_check_worked_example(&equation, "00", "0");
     lh_check_every_length(&equation);
 }
 
 /* ---- distributions ---- */
 
 static void test_simple_arithmetic_digits_and_operators_uniform(void **state) {
-    static lh_drawn drawn;
+    static lh_drawn_example drawn;
     static long digits[11][5], operators[10][3], pairs[10][15];
     for (uint32_t e = 0; e < 6000; e++) {
         lh_draw_example(&simple, 22, 3, e, &drawn);
@@ -149,7 +149,7 @@ static void test_simple_arithmetic_digits_and_operators_uniform(void **state) {
 }
 
 /* The number of tokens in the first operand of a pair of brackets. */
-static int measure_left_side(const lh_drawn *d, int operators) {
+static int measure_left_side(const lh_drawn_example *d, int operators) {
     int depth = 0, i = 1;
     do { /* up to the operator at the outer level; a minus before a digit is a sign */
         if (d->input[i] == 5 + operators) depth++;
@@ -162,7 +162,7 @@ static int measure_left_side(const lh_drawn *d, int operators) {
 /* The left side of (left op right) has 1 to n - 4 tokens, with equal frequencies; operators and digits are uniform,
  * too. length: n of the formula, without the = and the result of an equation of n tokens. */
 static void check_pairs(const lh_task_case *task, int n, int length, int operators) {
-    static lh_drawn drawn;
+    static lh_drawn_example drawn;
     long lengths[20] = {0}, seen[3] = {0}, digits[5] = {0};
     for (uint32_t e = 0; e < 6000; e++) {
         lh_draw_example(task, n, 3, e, &drawn);
@@ -185,7 +185,7 @@ static void test_expressions_splits_operators_and_digits_uniform(void **state) {
 static void test_short_expressions_have_their_form(void **state) {
     static const uint16_t form[5][4] = {{0}, {0}, {6, 0}, {8, 0, 9}, {8, 6, 0, 9}};
     static const int digit_index[5] = {0, 0, 1, 1, 2};
-    static lh_drawn drawn;
+    static lh_drawn_example drawn;
     for (int n = 1; n <= 4; n++) {
         long digits[5] = {0};
         for (uint32_t e = 0; e < 2000; e++) {
@@ -202,7 +202,7 @@ static void test_short_expressions_have_their_form(void **state) {
  * from 2 and 3 the second. */
 static void test_hidden_digits_are_those_after_a_uniform_place(void **state) {
     enum { EXAMPLES = 10000 };
-    static lh_drawn drawn;
+    static lh_drawn_example drawn;
     long first = 0, answers[5] = {0};
     for (uint32_t e = 0; e < EXAMPLES; e++) {
         lh_draw_example(&equation, 7, 3, e, &drawn);
@@ -217,7 +217,7 @@ static void test_hidden_digits_are_those_after_a_uniform_place(void **state) {
  * equally frequent. */
 static void test_brackets_classes_have_their_shares(void **state) {
     enum { EXAMPLES = 10000 };
-    static lh_drawn drawn;
+    static lh_drawn_example drawn;
     for (int i = 0; i < 2; i++) {
         long seen[5] = {0};
         for (uint32_t e = 0; e < EXAMPLES; e++) {

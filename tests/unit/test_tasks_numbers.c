@@ -68,7 +68,7 @@ static bool is_less(const number *x, const number *y) {
 
 /* Whether the target has the bits of x up to the highest 1, but at least `fewest` bits, then a terminator, the last
  * counted label, then zeros. */
-static bool is_written(const lh_drawn *d, const number *x, int fewest) {
+static bool is_written(const lh_drawn_example *d, const number *x, int fewest) {
     int length = count_bits(x) > fewest ? count_bits(x) : fewest;
     if (length + 1 > d->outputs || d->target[length] != 2 || d->counted != length + 1) return false;
     for (int i = 0; i < d->outputs; i++)
@@ -77,7 +77,7 @@ static bool is_written(const lh_drawn *d, const number *x, int fewest) {
 }
 
 /* Reads the two operands; false unless both are there and neither is 0. */
-static bool read_operands(const lh_drawn *d, number *x, number *y) {
+static bool read_operands(const lh_drawn_example *d, number *x, number *y) {
     int index = 0;
     while (index < d->n && d->input[index] != 2) index++;
     if (index == 0 || index >= d->n - 1) return false;
@@ -89,12 +89,12 @@ static bool read_operands(const lh_drawn *d, number *x, number *y) {
 }
 
 /* Reads an input of a single number, 0 or of two bits and below 3. */
-static bool read_single_number(const lh_drawn *d, number *x) {
+static bool read_single_number(const lh_drawn_example *d, number *x) {
     *x = read_number(d->input, d->n, 1);
     return x->limb[0] < (d->n == 1 ? 1 : 3) && d->input[0] < 2 && d->input[d->n - 1] < 2;
 }
 
-static bool is_sum_right(const lh_drawn *d) {
+static bool is_sum_right(const lh_drawn_example *d) {
     number x, y;
     if (d->n < 3) return read_single_number(d, &x) && is_written(d, &x, 1);
     if (!read_operands(d, &x, &y)) return false;
@@ -102,7 +102,7 @@ static bool is_sum_right(const lh_drawn *d) {
     return is_written(d, &sum, 1);
 }
 
-static bool is_product_right(const lh_drawn *d) {
+static bool is_product_right(const lh_drawn_example *d) {
     number x, y, zero = {{0}};
     if (d->n < 3) return read_single_number(d, &x) && is_written(d, &zero, d->n - 1);
     if (!read_operands(d, &x, &y)) return false;
@@ -111,7 +111,7 @@ static bool is_product_right(const lh_drawn *d) {
 }
 
 /* Whether root^2 <= x < (root + 1)^2. */
-static bool is_root_right(const lh_drawn *d) {
+static bool is_root_right(const lh_drawn_example *d) {
     number one = {{1}}, x = read_number(d->input + d->n - 1, d->n, -1);
     for (int i = 0; i < d->outputs; i++)
         if (d->target[i] > 1) return false;
@@ -130,35 +130,35 @@ static const lh_task_case root = {lh_task_compute_sqrt, is_root_right, lh_keep_l
 /* ---- targets ---- */
 
 static void test_addition_every_length_added(void **state) {
-    lh_check_worked(&addition, "001201101", "010112|0000");
-    lh_check_worked(&addition, "1121", "0012|0");
-    lh_check_worked(&addition, "121", "012|0");
-    lh_check_worked(&addition, "0", "02|");
-    lh_check_worked(&addition, "00", "02|0");
-    lh_check_worked(&addition, "10", "12|0");
-    lh_check_worked(&addition, "01", "012|");
+    lh_check_worked_example(&addition, "001201101", "010112|0000");
+    lh_check_worked_example(&addition, "1121", "0012|0");
+    lh_check_worked_example(&addition, "121", "012|0");
+    lh_check_worked_example(&addition, "0", "02|");
+    lh_check_worked_example(&addition, "00", "02|0");
+    lh_check_worked_example(&addition, "10", "12|0");
+    lh_check_worked_example(&addition, "01", "012|");
     lh_check_every_length(&addition);
 }
 
 static void test_multiplication_every_length_multiplied(void **state) {
-    lh_check_worked(&multiplication, "001201101", "00011012|0");
-    lh_check_worked(&multiplication, "1121", "112|0");
-    lh_check_worked(&multiplication, "0", "2|");
-    lh_check_worked(&multiplication, "00", "02|");
-    lh_check_worked(&multiplication, "10", "02|");
-    lh_check_worked(&multiplication, "01", "02|");
+    lh_check_worked_example(&multiplication, "001201101", "00011012|0");
+    lh_check_worked_example(&multiplication, "1121", "112|0");
+    lh_check_worked_example(&multiplication, "0", "2|");
+    lh_check_worked_example(&multiplication, "00", "02|");
+    lh_check_worked_example(&multiplication, "10", "02|");
+    lh_check_worked_example(&multiplication, "01", "02|");
     lh_check_every_length(&multiplication);
 }
 
 static void test_square_root_every_length_found(void **state) {
-    lh_check_worked(&root, "100101", "110");
-    lh_check_worked(&root, "00111", "010");
+    lh_check_worked_example(&root, "100101", "110");
+    lh_check_worked_example(&root, "00111", "010");
     lh_check_every_length(&root);
 }
 
 /* All numbers of up to 12 bits but 0 occur, each with its root rounded down. */
 static void test_square_roots_of_all_small_numbers_are_right(void **state) {
-    static lh_drawn drawn;
+    static lh_drawn_example drawn;
     static unsigned char seen[4096];
     for (uint32_t e = 0; e < 60000; e++) {
         lh_draw_example(&root, 12, 4, e, &drawn);
@@ -176,7 +176,7 @@ static void test_square_roots_of_all_small_numbers_are_right(void **state) {
 
 /* The operator is at any of the places 1 to n - 2 (counted from 0), and both numbers are uniform without 0. */
 static void check_operands(const lh_task_case *task) {
-    static lh_drawn drawn;
+    static lh_drawn_example drawn;
     long places[9] = {0}, pairs[49] = {0}, singles[3] = {0};
     for (uint32_t e = 0; e < 8000; e++) {
         lh_draw_example(task, 11, 3, e, &drawn);
@@ -202,7 +202,7 @@ static void test_operands_uniform(void **state) {
 }
 
 static void test_radicands_uniform(void **state) {
-    static lh_drawn drawn;
+    static lh_drawn_example drawn;
     long seen[15] = {0};
     for (uint32_t e = 0; e < 6000; e++) {
         lh_draw_example(&root, 4, 3, e, &drawn);

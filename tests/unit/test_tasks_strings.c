@@ -11,33 +11,33 @@ lh_task_sample lh_task_missing_duplicate_string, lh_task_stack_manipulation;
 
 /* ---- the targets, by definition ---- */
 
-static bool counts_all_labels(const lh_drawn *d) { return d->counted == d->outputs; }
+static bool counts_all_labels(const lh_drawn_example *d) { return d->counted == d->outputs; }
 
-static bool is_reversed(const lh_drawn *d) {
+static bool is_reversed(const lh_drawn_example *d) {
     for (int i = 0; i < d->n; i++)
         if (d->target[d->n - 1 - i] != d->input[i]) return false;
     return counts_all_labels(d);
 }
 
-static bool is_doubled(const lh_drawn *d) {
+static bool is_doubled(const lh_drawn_example *d) {
     size_t bytes = (size_t)d->n * sizeof d->input[0];
     return counts_all_labels(d) && memcmp(d->target, d->input, bytes) == 0 &&
            memcmp(d->target + d->n, d->input, bytes) == 0;
 }
 
 /* Whether the target has the input's bits at 0-based places of one parity (first: 0 even, 1 odd), then the others. */
-static bool has_odds_first(const lh_drawn *d, int first) {
+static bool has_odds_first(const lh_drawn_example *d, int first) {
     int others = first == 1 ? d->n / 2 : (d->n + 1) / 2;
     for (int i = 0; i < d->n; i++)
         if (d->target[i % 2 == first ? i / 2 : others + i / 2] != d->input[i]) return false;
     return counts_all_labels(d);
 }
 
-static bool has_odds_then_evens(const lh_drawn *d) { return has_odds_first(d, 1); }
-static bool has_evens_then_odds(const lh_drawn *d) { return has_odds_first(d, 0); }
+static bool has_odds_then_evens(const lh_drawn_example *d) { return has_odds_first(d, 1); }
+static bool has_evens_then_odds(const lh_drawn_example *d) { return has_odds_first(d, 0); }
 
 /* Whether one bit is hidden, the target is the bit at its place in the other half, and all other bits occur twice. */
-static bool is_hole_filled(const lh_drawn *d) {
+static bool is_hole_filled(const lh_drawn_example *d) {
     int m = d->n / 2, holes = 0;
     if (m == 0) return d->input[0] == 1 && d->target[0] == 1 && counts_all_labels(d);
     for (int i = 0; i < m; i++) {
@@ -53,7 +53,7 @@ static bool is_hole_filled(const lh_drawn *d) {
 /* Whether the input is bits, then actions (2 pops, 3 and 4 push), and the target is the resulting stack: read
  * backwards, a pop removes the next bit that was pushed or was there before; the bits left are the stack from its
  * top. */
-static bool is_stack_right(const lh_drawn *d) {
+static bool is_stack_right(const lh_drawn_example *d) {
     int bits = 0, pops = 0, found = 0;
     while (bits < d->n && d->input[bits] < 2) bits++;
     if (bits == 0 || (d->n > 1 && bits == d->n)) return false;
@@ -88,38 +88,38 @@ static const lh_task_case stack = {lh_task_stack_manipulation, is_stack_right, l
 /* ---- targets ---- */
 
 static void test_reverse_string_every_length_reversed(void **state) {
-    lh_check_worked(&reverse_string, "011", "110");
-    lh_check_worked(&reverse_string, "10010", "01001");
+    lh_check_worked_example(&reverse_string, "011", "110");
+    lh_check_worked_example(&reverse_string, "10010", "01001");
     lh_check_every_length(&reverse_string);
 }
 
 static void test_duplicate_string_every_length_written_twice(void **state) {
-    lh_check_worked(&duplicate_string, "10", "1010");
-    lh_check_worked(&duplicate_string, "011", "011011");
+    lh_check_worked_example(&duplicate_string, "10", "1010");
+    lh_check_worked_example(&duplicate_string, "011", "011011");
     lh_check_every_length(&duplicate_string);
 }
 
 static void test_odds_first_every_length_has_odd_positions_first(void **state) {
-    lh_check_worked(&odds_first, "00110101", "01110100");
-    lh_check_worked(&odds_first, "110", "110");
-    lh_check_worked(&evens_first, "00110101", "01000111");
-    lh_check_worked(&evens_first, "110", "101");
+    lh_check_worked_example(&odds_first, "00110101", "01110100");
+    lh_check_worked_example(&odds_first, "110", "110");
+    lh_check_worked_example(&evens_first, "00110101", "01000111");
+    lh_check_worked_example(&evens_first, "110", "101");
     lh_check_every_length(&odds_first);
     lh_check_every_length(&evens_first);
 }
 
 static void test_missing_duplicate_every_length_has_its_hole_filled(void **state) {
-    lh_check_worked(&missing, "01100210", "1");
-    lh_check_worked(&missing, "1021003", "0");
-    lh_check_worked(&missing, "1", "1");
+    lh_check_worked_example(&missing, "01100210", "1");
+    lh_check_worked_example(&missing, "1021003", "0");
+    lh_check_worked_example(&missing, "1", "1");
     lh_check_every_length(&missing);
 }
 
 static void test_stack_manipulation_every_length_leaves_the_right_stack(void **state) {
-    lh_check_worked(&stack, "0110422", "1102|0000");
-    lh_check_worked(&stack, "1223", "02|000");
-    lh_check_worked(&stack, "12", "2|00");
-    lh_check_worked(&stack, "0", "02|");
+    lh_check_worked_example(&stack, "0110422", "1102|0000");
+    lh_check_worked_example(&stack, "1223", "02|000");
+    lh_check_worked_example(&stack, "12", "2|00");
+    lh_check_worked_example(&stack, "0", "02|");
     lh_check_every_length(&stack);
 }
 
@@ -133,7 +133,7 @@ static void test_bits_uniform(void **state) {
 
 /* A word gives 32 bits, lowest first: this is part of the contract, since a GPU must make the same tokens. */
 static void test_bits_come_from_words_lowest_first(void **state) {
-    static lh_drawn drawn;
+    static lh_drawn_example drawn;
     lh_draw_example(&reverse_string, 70, 5, 6, &drawn);
     lh_rng rng = lh_rng_at(lh_key_of_seed(9), 5, 6, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
     uint32_t word[3] = {lh_rng_word(&rng), lh_rng_word(&rng), lh_rng_word(&rng)};
@@ -142,7 +142,7 @@ static void test_bits_come_from_words_lowest_first(void **state) {
 
 /* The hole may be anywhere, and the hidden bit has either value. */
 static void test_missing_duplicate_holes_uniform(void **state) {
-    static lh_drawn drawn;
+    static lh_drawn_example drawn;
     long places[20] = {0}, bits[2] = {0}, answers[2] = {0};
     for (uint32_t e = 0; e < 6000; e++) {
         lh_draw_example(&missing, 21, 3, e, &drawn);
@@ -159,7 +159,7 @@ static void test_missing_duplicate_holes_uniform(void **state) {
 
 /* Before the actions the stack has 1 to n - 1 bits, with equal frequencies; bits and actions are uniform. */
 static void test_stack_manipulation_heights_bits_and_actions_uniform(void **state) {
-    static lh_drawn drawn;
+    static lh_drawn_example drawn;
     long heights[11] = {0}, bits[2] = {0}, actions[3] = {0};
     for (uint32_t e = 0; e < 6000; e++) {
         lh_draw_example(&stack, 12, 3, e, &drawn);

@@ -182,15 +182,15 @@ static void check_softmax(const lh_engine *engine, int T, const lh_trace *to) {
 /* ---- one pass ---- */
 
 /* The trace of one sequence, with which the layers of the reference are compared; `layers` counts these. */
-typedef struct observed {
+typedef struct observed_trace {
     const lh_engine *engine;
     const lh_trace *to;
     int tokens, layers;
     bool geometric, normalised;
-} observed;
+} observed_trace;
 
 static void check_layer(void *context, int sequence, int layer, const lh_ref_layer_values *values) {
-    observed *o = context;
+    observed_trace *o = context;
     const lh_trace *site = &o->to[2 * layer]; /* the layer's input, its attention, its output */
     size_t activations = (size_t)o->tokens * WIDTH, pairs = (size_t)o->tokens * (size_t)o->tokens * HEADS;
     assert_int_equal(sequence, 0);
@@ -227,7 +227,7 @@ static void check_sequence(const lh_parity_case *c, lh_engine *engine, lh_ref_mo
     free(predicted);
 
     const lh_ref_family *family = model->network->families;
-    observed o = {engine, to, T, 0, family->geometric, family->normalised};
+    observed_trace o = {engine, to, T, 0, family->geometric, family->normalised};
     lh_ref_observer observer = {check_layer, &o};
     lh_ref_batch one = *batch;
     one.sequences = 1;
@@ -257,18 +257,18 @@ static void check_stored(const lh_parity_case *c, lh_engine *engine) {
 static void test_trace_stored_batches_match_reference_and_prediction(void **state) { for_each_engine(check_stored); }
 
 /* The arguments that a program's own functions need, without an engine around them. */
-typedef struct bare {
+typedef struct bare_program {
     const lh_cpu_program *program;
     lh_state state;
     void *tables, *workspace;
     lh_cpu_step step;
     int32_t positions[LONGEST];
-} bare;
+} bare_program;
 
-static void open_bare(bare *b, lh_engine *engine, const lh_cpu_program *program, int T) {
+static void open_bare_program(bare_program *b, lh_engine *engine, const lh_cpu_program *program, int T) {
     lh_error error = {""};
     lh_shape shape = {2, {T, 0}, 1};
-    *b = (bare){.program = program};
+    *b = (bare_program){.program = program};
     for (int t = 0; t < T; t++) b->positions[t] = t;
     lh_assert_ok(lh_state_open(&b->state, engine, false, &error), &error);
     engine->ops->read_state(engine, &b->state, NULL);
@@ -285,14 +285,14 @@ static void open_bare(bare *b, lh_engine *engine, const lh_cpu_program *program,
     program->begin_step(&b->step, 0, 1);
 }
 
-static void close_bare(bare *b) {
+static void close_bare_program(bare_program *b) {
     lh_state_close(&b->state);
     free(b->tables);
     free(b->workspace);
     free(b->step.shared);
 }
 
-static void trace_tokens(bare *b, const uint16_t *tokens, int sequences, const lh_trace *to) {
+static void trace_tokens(bare_program *b, const uint16_t *tokens, int sequences, const lh_trace *to) {
     static const uint16_t labels[2] = {0, 0};
     static const uint8_t mask[2] = {1, 1};
     lh_sums sums = {0};
@@ -306,19 +306,19 @@ static void check_decoder(lh_engine *engine, const lh_cpu_program *program, lh_r
     lh_parity_case c = lh_parity_make_random_case(engine->spec);
     lh_parity_batch data;
     lh_trace to[SITES];
-    observed o = {engine, to, TOKENS, 0, false, false};
+    observed_trace o = {engine, to, TOKENS, 0, false, false};
     lh_ref_observer observer = {check_layer, &o};
-    bare b;
+    bare_program b;
     lh_parity_make_batch(&c, (lh_parity_size){TOKENS, 1, 0}, 0, &data);
     lh_parity_make_evaluation(engine->spec, &data.batch);
     data.batch.sequences = 1;
     data.batch.observer = &observer;
     open_buffers(engine, TOKENS, to);
-    open_bare(&b, engine, program, TOKENS);
+    open_bare_program(&b, engine, program, TOKENS);
     trace_tokens(&b, data.token, 1, to);
     lh_ref_run(model, &data.batch, NULL);
     assert_int_equal(o.layers, LAYERS);
-    close_bare(&b);
+    close_bare_program(&b);
     close_buffers(to);
 }
 
@@ -342,14 +342,14 @@ static void test_trace_of_counts_matches_reference(void **state) { check_spec(&l
 /* Compares the attention of layer 1 (site 3) for two sequences in one block with that of each alone; nothing else is
  * traced. */
 static void check_block(lh_engine *engine, const lh_cpu_program *program, int T) {
-    bare b;
+    bare_program b;
     uint16_t tokens[2 * LONGEST];
     size_t bytes = (size_t)(T * T * HEADS * program->real_bytes);
     lh_trace both[SITES] = {{0}}, one[SITES] = {{0}};
     for (int i = 0; i < 2 * T; i++) tokens[i] = (uint16_t)(i * 7 % 5);
     both[3].attention = lh_parity_reserve(2 * bytes);
     one[3].attention = lh_parity_reserve(bytes);
-    open_bare(&b, engine, program, T);
+    open_bare_program(&b, engine, program, T);
     trace_tokens(&b, tokens, 2, both);
     for (int s = 0; s < 2; s++) {
         trace_tokens(&b, tokens + s * T, 1, one);
@@ -357,7 +357,7 @@ static void check_block(lh_engine *engine, const lh_cpu_program *program, int T)
         double entropy = lh_compute_entropy(one[3].attention, program->real_bytes, HEADS * T, T);
         assert_true(T == 1 ? entropy == 0 : entropy > 0 && entropy < log(T) + 1e-6);
     }
-    close_bare(&b);
+    close_bare_program(&b);
     free(both[3].attention);
     free(one[3].attention);
 }

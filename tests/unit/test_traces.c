@@ -45,7 +45,7 @@ static lh_traces run_traces(lh_engine *engine, const lh_trace_request *request) 
     return traces;
 }
 
-static const lh_trace_tensor *find_traced(const lh_traces *traces, const char *name) {
+static const lh_trace_tensor *find_tensor(const lh_traces *traces, const char *name) {
     for (int i = 0; i < traces->count; i++)
         if (strcmp(traces->tensors[i].name, name) == 0) return &traces->tensors[i];
     fail_msg("there is no tensor %s", name);
@@ -63,12 +63,12 @@ static void test_traces_shapes_are_draws_examples_heads_tokens(void **state) {
     lh_traces traces = run_traces(engine, &request);
     assert_int_equal(traces.count, 2 * (1 + 1 + LAYERS * 4));
     assert_int_equal(traces.passes, 2 * EXAMPLES * DRAWS);
-    check_shape(find_traced(&traces, "n4.tokens"), 2, (const int64_t[]){EXAMPLES, 8});
-    check_shape(find_traced(&traces, "n5.embedding"), 4, (const int64_t[]){DRAWS, EXAMPLES, 10, WIDTH});
-    check_shape(find_traced(&traces, "n5.layers.1.output"), 4, (const int64_t[]){DRAWS, EXAMPLES, 10, WIDTH});
-    check_shape(find_traced(&traces, "n4.layers.0.scores"), 5, (const int64_t[]){DRAWS, EXAMPLES, HEADS, 8, 8});
-    check_shape(find_traced(&traces, "n4.layers.0.attention"), 5, (const int64_t[]){DRAWS, EXAMPLES, HEADS, 8, 8});
-    check_shape(find_traced(&traces, "n4.layers.1.entropy"), 1, (const int64_t[]){HEADS});
+    check_shape(find_tensor(&traces, "n4.tokens"), 2, (const int64_t[]){EXAMPLES, 8});
+    check_shape(find_tensor(&traces, "n5.embedding"), 4, (const int64_t[]){DRAWS, EXAMPLES, 10, WIDTH});
+    check_shape(find_tensor(&traces, "n5.layers.1.output"), 4, (const int64_t[]){DRAWS, EXAMPLES, 10, WIDTH});
+    check_shape(find_tensor(&traces, "n4.layers.0.scores"), 5, (const int64_t[]){DRAWS, EXAMPLES, HEADS, 8, 8});
+    check_shape(find_tensor(&traces, "n4.layers.0.attention"), 5, (const int64_t[]){DRAWS, EXAMPLES, HEADS, 8, 8});
+    check_shape(find_tensor(&traces, "n4.layers.1.entropy"), 1, (const int64_t[]){HEADS});
     lh_traces_close(&traces);
     engine->ops->close(engine);
 }
@@ -106,9 +106,9 @@ static void test_traces_averages_are_means_of_stored_values(void **state) {
         lh_traces mean = run_traces(engine, &request);
         assert_int_equal(mean.count, full.count - 1);
         assert_true(mean.bytes < full.bytes);
-        check_means(engine, find_traced(&full, "n6.layers.1.attention"), find_traced(&mean, "n6.layers.1.attention"),
-                    find_traced(&mean, "n6.layers.1.entropy"));
-        const lh_trace_tensor *attention = find_traced(&full, "n6.layers.1.attention"); /* draws differ */
+        check_means(engine, find_tensor(&full, "n6.layers.1.attention"), find_tensor(&mean, "n6.layers.1.attention"),
+                    find_tensor(&mean, "n6.layers.1.entropy"));
+        const lh_trace_tensor *attention = find_tensor(&full, "n6.layers.1.attention"); /* draws differ */
         assert_memory_not_equal(attention->data, (char *)attention->data + attention->file.bytes / DRAWS,
                                 attention->file.bytes / DRAWS);
         lh_traces_close(&full);
@@ -139,12 +139,12 @@ static void test_traces_inputs_are_grouped_by_length(void **state) {
     request.inputs = queries;
     request.input_count = 3;
     lh_traces traces = run_traces(engine, &request);
-    check_shape(find_traced(&traces, "n4.tokens"), 2, (const int64_t[]){2, 8});
-    check_shape(find_traced(&traces, "n2.layers.0.attention"), 4, (const int64_t[]){1, HEADS, 4, 4});
-    check_shape(find_traced(&traces, "n4.answers"), 2, (const int64_t[]){2, 4});
+    check_shape(find_tensor(&traces, "n4.tokens"), 2, (const int64_t[]){2, 8});
+    check_shape(find_tensor(&traces, "n2.layers.0.attention"), 4, (const int64_t[]){1, HEADS, 4, 4});
+    check_shape(find_tensor(&traces, "n4.answers"), 2, (const int64_t[]){2, 4});
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(lh_read_trace_element(find_traced(&traces, "n4.tokens"), i), input[0][i]);
-        assert_int_equal(lh_read_trace_element(find_traced(&traces, "n4.tokens"), 8 + i), input[2][i]);
+        assert_int_equal(lh_read_trace_element(find_tensor(&traces, "n4.tokens"), i), input[0][i]);
+        assert_int_equal(lh_read_trace_element(find_tensor(&traces, "n4.tokens"), 8 + i), input[2][i]);
     }
     lh_traces_close(&traces);
     engine->ops->close(engine);
@@ -165,7 +165,7 @@ static void test_traces_uniform_attention_has_entropy_of_log_length(void **state
         double expected = log(2 * n);
         snprintf(name, sizeof name, "n%d.layers.1.entropy", n);
         for (int h = 0; h < HEADS; h++) {
-            double actual = lh_read_trace_element(find_traced(&traces, name), h);
+            double actual = lh_read_trace_element(find_tensor(&traces, name), h);
             lh_assert_close(&actual, &expected, 1, 0, 1e-6);
         }
     }

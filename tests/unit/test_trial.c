@@ -105,12 +105,12 @@ static const struct {
 };
 
 /* The toy's spec with a user's task. */
-typedef struct own {
+typedef struct own_task {
     lh_spec spec;
     lh_task task;
-} own;
+} own_task;
 
-static void make_own(own *o, lh_task_sample *sample) {
+static void make_own_spec(own_task *o, lh_task_sample *sample) {
     o->task = *lh_toy_spec.task;
     o->task.sample = sample;
     o->task.source = "own.c";
@@ -118,7 +118,7 @@ static void make_own(own *o, lh_task_sample *sample) {
     o->spec.task = &o->task;
 }
 
-static lh_status fill(const own *o, uint32_t domain, lh_batch *batch, lh_error *error) {
+static lh_status fill(const own_task *o, uint32_t domain, lh_batch *batch, lh_error *error) {
     lh_source source = {lh_key_of_seed(4), 11, domain, 0, NULL, NULL};
     lh_assert_ok(lh_batch_open(batch, &o->spec, N, 8, error), error);
     return lh_batch_fill(batch, &o->spec, &source, N, 0, 8, error);
@@ -126,10 +126,10 @@ static lh_status fill(const own *o, uint32_t domain, lh_batch *batch, lh_error *
 
 static void test_batch_of_wrong_sampler_names_defect_and_example(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        own o;
+        own_task o;
         lh_batch batch;
         lh_error error;
-        make_own(&o, cases[i].sample);
+        make_own_spec(&o, cases[i].sample);
         lh_assert_error(fill(&o, LH_DOMAIN_DATA, &batch, &error), LH_ERR_INPUT, &error, cases[i].message);
         assert_non_null(strstr(error.text, "own.c: task length 6, example 3 of step 12: "));
         lh_batch_close(&batch);
@@ -139,10 +139,10 @@ static void test_batch_of_wrong_sampler_names_defect_and_example(void **state) {
 static void test_batch_of_a_sampler_with_declared_masks_is_accepted(void **state) {
     static const lh_loss losses[] = {LH_LOSS_ALL, LH_LOSS_COUNTED};
     for (int i = 0; i < 2; i++) {
-        own o;
+        own_task o;
         lh_batch batch;
         lh_error error;
-        make_own(&o, mask_without_a_line);
+        make_own_spec(&o, mask_without_a_line);
         o.task.loss = losses[i];
         lh_assert_ok(fill(&o, LH_DOMAIN_DATA, &batch, &error), &error);
         for (int label = 0; label < 8 * N; label++)
@@ -155,21 +155,21 @@ static void test_batch_of_a_sampler_with_declared_masks_is_accepted(void **state
 }
 
 static void test_batch_of_evaluation_is_named_in_the_message(void **state) {
-    own o;
+    own_task o;
     lh_batch batch;
     lh_error error;
-    make_own(&o, write_too_large_token);
+    make_own_spec(&o, write_too_large_token);
     lh_assert_error(fill(&o, LH_DOMAIN_EVAL, &batch, &error), LH_ERR_INPUT, &error,
                     "own.c: task length 6, example 3 of the evaluation: input[4]");
     lh_batch_close(&batch);
 }
 
 static void test_batch_of_right_sampler_same_as_without_trial(void **state) {
-    own o, plain;
+    own_task o, plain;
     lh_batch tried, untried;
     lh_error error;
-    make_own(&o, lh_task_bucket_sort);
-    make_own(&plain, lh_task_bucket_sort);
+    make_own_spec(&o, lh_task_bucket_sort);
+    make_own_spec(&plain, lh_task_bucket_sort);
     plain.task.source = NULL;
     lh_assert_ok(fill(&o, LH_DOMAIN_DATA, &tried, &error), &error);
     lh_assert_ok(fill(&plain, LH_DOMAIN_DATA, &untried, &error), &error);
@@ -190,10 +190,10 @@ static void write_wrong_token_at_nine(lh_rng *rng, int n, lh_example *example) {
 static int get_no_length_at_four(int n) { return n == 4 ? 0 : n; }
 
 static void test_trial_of_a_wrong_length_names_it(void **state) {
-    own o;
+    own_task o;
     lh_error error;
     lh_lengths before = {.first = 1, .last = 8, .step = 1}, all = {.first = 1, .last = 20, .step = 1};
-    make_own(&o, write_wrong_token_at_nine);
+    make_own_spec(&o, write_wrong_token_at_nine);
     lh_assert_ok(lh_try_lengths(&o.task, &before, lh_key_of_seed(1), &error), &error);
     lh_assert_error(lh_try_lengths(&o.task, &all, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
                     "own.c: task length 9, example 0 of the evaluation: input[8] is 7");
@@ -235,10 +235,10 @@ static void test_trial_of_positions_names_writes_beside_arrays_and_reads_of_the_
         {place_before_the_beginning, "the function lh_place wrote input[-1], before the beginning"},
         {place_by_target, " with another target\n  expected: positions without example->target"},
     };
-    own o;
+    own_task o;
     lh_error error;
     lh_lengths lengths = {.first = N, .last = N, .step = 1};
-    make_own(&o, lh_task_bucket_sort);
+    make_own_spec(&o, lh_task_bucket_sort);
     o.task.place = place_well;
     lh_assert_ok(lh_try_lengths(&o.task, &lengths, lh_key_of_seed(1), &error), &error);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

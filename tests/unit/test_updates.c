@@ -78,18 +78,18 @@ static void test_adam_first_step_moves_every_element_by_the_rate(void **state) {
 
 /* ---- adamw.h, sgd.h ---- */
 
-enum { MANY = 50 };
+enum { STEPS = 50 };
 
 typedef enum rule { ADAMW, SGD, MOMENTUM } rule;
 
 /* A vector with its state, in real and in double. */
-typedef struct updated {
+typedef struct updated_vector {
     real *p, *g, *state[2];
     double *p_wide, *state_wide[2];
-} updated;
+} updated_vector;
 
-static updated new_updated(void) {
-    updated u = {.p = make_random_reals(1, COUNT, COUNT), .g = make_random_reals(2, COUNT, COUNT)};
+static updated_vector new_updated_vector(void) {
+    updated_vector u = {.p = make_random_reals(1, COUNT, COUNT), .g = make_random_reals(2, COUNT, COUNT)};
     u.p_wide = to_doubles(u.p, COUNT);
     for (int i = 0; i < 2; i++) {
         u.state[i] = make_random_reals(3, COUNT, COUNT);
@@ -101,14 +101,15 @@ static updated new_updated(void) {
 
 /* Elements that do not decay: a single one, two across the border of a vector, and the last one, which is after the
  * part. */
-static const element_range SPARED[] = {{FIRST + 1, FIRST + 1}, {FIRST + LANES - 1, FIRST + LANES}, {COUNT - 1, COUNT}};
+static const element_range NOT_DECAYED[] = {
+    {FIRST + 1, FIRST + 1}, {FIRST + LANES - 1, FIRST + LANES}, {COUNT - 1, COUNT}};
 
-static bool is_spared(int e) {
+static bool is_not_decayed(int e) {
     return e == FIRST + 1 || e == FIRST + LANES - 1 || e == FIRST + LANES || e >= COUNT - 1;
 }
 
 /* Updates elements FIRST .. FIRST + PART - 1 by the kernel, and their copies in double by kernels/ref. */
-static void update_both(rule how, int step, const updated *u, lh_update_sums *sums) {
+static void update_both(rule update_rule, int step, const updated_vector *u, lh_update_sums *sums) {
     const lh_ref_adam adam_settings = {.learning_rate = 1e-2, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
     const lh_ref_sgd sgd = {.learning_rate = 1e-2};
     const lh_update update = {u->p, {u->state[0], u->state[1]}, u->g, 0, 1e-2, step};
@@ -116,28 +117,28 @@ static void update_both(rule how, int step, const updated *u, lh_update_sums *su
     real shares[PART];
     for (int e = FIRST; e < FIRST + PART; e++) {
         double clipped = 0.5 * g[e], *p = u->p_wide + e, *first = u->state_wide[0] + e;
-        if (how == SGD) lh_ref_sgd_update(&sgd, 0, 1, &clipped, p);
-        else if (how == MOMENTUM) lh_ref_momentum_update(&sgd, 0.9, 0, 1, &clipped, p, first);
+        if (update_rule == SGD) lh_ref_sgd_update(&sgd, 0, 1, &clipped, p);
+        else if (update_rule == MOMENTUM) lh_ref_momentum_update(&sgd, 0.9, 0, 1, &clipped, p, first);
         else
-            lh_ref_adamw_update(&adam_settings, is_spared(e) ? 0 : 0.1, step, 0, 1, &clipped, p, first,
+            lh_ref_adamw_update(&adam_settings, is_not_decayed(e) ? 0 : 0.1, step, 0, 1, &clipped, p, first,
                                 u->state_wide[1] + e);
     }
-    spread_decay(1e-2 * 0.1, SPARED, 3, FIRST, PART, shares);
-    if (how == SGD) sgd_update(&update, 0.5, FIRST, PART, sums);
-    else if (how == MOMENTUM) momentum_update(&update, 0.9, 0.5, FIRST, PART, sums);
+    spread_decay(1e-2 * 0.1, NOT_DECAYED, 3, FIRST, PART, shares);
+    if (update_rule == SGD) sgd_update(&update, 0.5, FIRST, PART, sums);
+    else if (update_rule == MOMENTUM) momentum_update(&update, 0.9, 0.5, FIRST, PART, sums);
     else adamw_update(&update, (adam){0.9, 0.999, 1e-8}, shares, 0.5, FIRST, PART, sums);
     free(g);
 }
 
 /* Checks every one of many steps. The tolerance grows with the step: each step rounds parameters and moments anew. */
-static void check_updates(rule how, int states) {
-    updated u = new_updated();
-    for (int step = 1; step <= MANY; step++) {
+static void check_updates(rule update_rule, int states) {
+    updated_vector u = new_updated_vector();
+    for (int step = 1; step <= STEPS; step++) {
         lh_update_sums sums = {0, 0};
         double *before = to_doubles(u.p, COUNT), squares[2] = {0, 0};
         real *next = make_random_reals(10 + (uint64_t)step, COUNT, COUNT);
         for (int i = 0; i < COUNT; i++) u.g[i] = next[i] * (step % 5 ? 1 : 20);
-        update_both(how, step, &u, &sums);
+        update_both(update_rule, step, &u, &sums);
         for (int i = 0; i < COUNT; i++) assert_true((u.g[i] == 0) == (i >= FIRST && i < FIRST + PART));
         check_close(u.p, u.p_wide, COUNT, 4 * step * sum_tolerance(0));
         for (int i = 0; i < states; i++) check_close(u.state[i], u.state_wide[i], COUNT, 4 * step * sum_tolerance(0));

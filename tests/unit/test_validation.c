@@ -17,27 +17,28 @@ enum { MOST = 4096, LONGEST = 9, DOMAINS = 9 };
 
 /* A sampled example: its key, words 1 to 3 of its counter, its length, and its input as digits in base 5. A pass: the
  * same words of its draw alone. */
-typedef struct call {
+typedef struct recorded_call {
     uint32_t key, word[3];
     int n;
     uint64_t input;
-} call;
+} recorded_call;
 
-static call examples[MOST], passes[MOST];
+static recorded_call examples[MOST], passes[MOST];
 static atomic_int example_count, pass_count;
 
 lh_task_sample lh_task_bucket_sort;
 
 static void record_sample(lh_rng *rng, int n, lh_example *example) {
-    call *one = &examples[atomic_fetch_add(&example_count, 1) % MOST];
-    *one = (call){rng->key.word[0], {rng->counter[1], rng->counter[2], rng->counter[3]}, n, 0};
+    recorded_call *one = &examples[atomic_fetch_add(&example_count, 1) % MOST];
+    *one = (recorded_call){rng->key.word[0], {rng->counter[1], rng->counter[2], rng->counter[3]}, n, 0};
     lh_task_bucket_sort(rng, n, example);
     for (int i = 0; i < n; i++) one->input = one->input * 5 + example->input[i];
 }
 
 static void record_pass(const lh_cpu_step *step) {
-    call *one = &passes[atomic_fetch_add(&pass_count, 1) % MOST];
-    *one = (call){step->draw.key.word[0], {step->draw.domain << 24, step->draw.example, step->draw.step}, 0, 0};
+    recorded_call *one = &passes[atomic_fetch_add(&pass_count, 1) % MOST];
+    *one =
+        (recorded_call){step->draw.key.word[0], {step->draw.domain << 24, step->draw.example, step->draw.step}, 0, 0};
 }
 
 static void record_train(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
@@ -53,7 +54,7 @@ static void record_forward(const lh_cpu_step *step, const lh_cpu_block *block, v
 
 static lh_task task;
 static lh_cpu_program program;
-static const lh_cpu_program *const list[] = {&program, NULL};
+static const lh_cpu_program *const programs[] = {&program, NULL};
 
 static int make_recorded_toy(void **state) {
     int failure = make_toy(state);
@@ -62,7 +63,7 @@ static int make_recorded_toy(void **state) {
     program = toy_float;
     program.train_block = record_train;
     program.forward_block = record_forward;
-    toy.cpu = list;
+    toy.cpu = programs;
     toy.task = &task;
     toy.eval.lengths = toy.eval.during_lengths = (lh_lengths){NULL, 0, 1, LONGEST, 1};
     toy.eval.validation_lengths = (lh_lengths){NULL, 0, 1, 6, 1};
@@ -72,13 +73,13 @@ static int make_recorded_toy(void **state) {
     return failure;
 }
 
-static int count_draws(const call *calls, int count, uint32_t domain) {
+static int count_draws(const recorded_call *calls, int count, uint32_t domain) {
     int found = 0;
     for (int i = 0; i < count; i++) found += calls[i].word[0] >> 24 == domain;
     return found;
 }
 
-static bool is_counter(const call *a, const call *b) {
+static bool is_counter(const recorded_call *a, const recorded_call *b) {
     return a->key == b->key && memcmp(a->word, b->word, sizeof a->word) == 0;
 }
 
@@ -154,9 +155,9 @@ static void test_validation_has_its_own_positions(void **state) {
         for (int b = 0; b < a; b++) assert_memory_not_equal(drawn[a], drawn[b], sizeof drawn[a]);
 }
 
-static int count_text(const char *text, const char *what) {
+static int count_text(const char *text, const char *part) {
     int found = 0;
-    for (const char *cursor = text; (cursor = strstr(cursor, what)); cursor++) found++;
+    for (const char *cursor = text; (cursor = strstr(cursor, part)); cursor++) found++;
     return found;
 }
 
