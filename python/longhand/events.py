@@ -123,7 +123,7 @@ def _average(values):
         return sum(map(float, values)) / len(values)
 
 
-def _average_during(evaluations):
+def _average_evaluations(evaluations):
     """The values of evaluations during training, means over their conditions, by step in ascending order."""
     by_step = {}
     for line in evaluations:
@@ -149,7 +149,7 @@ def _list_events(run, start, ended):
     """All events of a run. start: time of its first step. If a run has not ended, an evaluation is left out until a
     later line of metrics shows that the evaluation is complete."""
     seconds, events, evaluations = start, [], run.evaluations()
-    during = _average_during(evaluations)
+    during = _average_evaluations(evaluations)
     for line in run.metrics():
         while during and during[0][0] < line["step"]:
             events.append((seconds, *during.pop(0)))
@@ -222,9 +222,9 @@ class _EventFile:
         """Writes the events of a run that the file lacks."""
         if self._start is None:
             self._start = _read_start(run)
-        events, known = _list_events(run, self._start, ended), len(self._events)
-        if self._is_unchanged() and events[:known] == self._events:
-            data = b"".join(map(_encode_event, events[known:]))
+        events, written = _list_events(run, self._start, ended), len(self._events)
+        if self._is_unchanged() and events[:written] == self._events:
+            data = b"".join(map(_encode_event, events[written:]))
             _write(self._path, data, 0)
             self._size += len(data)
         else:
@@ -287,7 +287,7 @@ class _Export:
 
     @property
     def is_training(self):
-        """Whether no run is known, or files of a run that has not ended have changed within QUIET_UNENDED seconds."""
+        """Whether there is no run yet, or files of a run that has not ended have changed within QUIET_UNENDED seconds."""
         now = time.monotonic()
         return not self._states or any(now - changed < QUIET_UNENDED for changed in self._unended.values())
 

@@ -36,8 +36,8 @@ class Tail:
         self._checksums = self._checksums + [zlib.crc32(line) for line in lines]
         self._end += sum(map(len, lines))
         self._last_line = lines[-1] if lines else self._last_line
-        kept = len(os.path.commonprefix([before, self._checksums]))
-        return kept, lines[kept + len(lines) - len(self._checksums):]
+        unchanged = len(os.path.commonprefix([before, self._checksums]))
+        return unchanged, lines[unchanged + len(lines) - len(self._checksums):]
 
 
 class Metrics:
@@ -66,9 +66,9 @@ class Metrics:
     def read(self):
         """Yields a dict for each new line: id, digest and name of its run, and the fields of the line. Empty and
         damaged lines are skipped, the latter with a warning for each file."""
-        for path, kept, lines in self._read_tails():
+        for path, unchanged, lines in self._read_tails():
             identity, digest, run = path.parts[-4:-1]
-            for number, text in enumerate(lines, kept + 1):
+            for number, text in enumerate(lines, unchanged + 1):
                 line = self._parse_line(path, number, text) if text != b"\n" else None
                 if line is not None:
                     yield {"id": identity, "digest": digest, "run": run, **line}
