@@ -45,7 +45,7 @@ typedef struct parameters {
     real token[TOKENS * WIDTH];
     layer_parameters layer[LAYERS];
     real output[WIDTH * CLASS_COLUMNS], output_bias[CLASS_COLUMNS];
-    real score_slope[16]; /* [8], filled up to whole vectors */
+    real score_slope[16]; /* [8], padded to whole vectors */
 } parameters;
 
 _Static_assert(sizeof(parameters) == 250144 * sizeof(real), "layout differs from the tensor table");

@@ -149,7 +149,7 @@ typedef struct parameters {
     real token[TOKENS * WIDTH];
     layer_parameters layer[LAYERS];
     real output[WIDTH * CLASS_COLUMNS], output_bias[CLASS_COLUMNS];
-    real score_slope[16]; /* [8], filled up to whole vectors */
+    real score_slope[16]; /* [8], padded to whole vectors */
 } parameters;
 
 #define EMBEDDING_SCALE 8.0f /* sqrt(WIDTH) */

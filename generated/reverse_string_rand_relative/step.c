@@ -70,7 +70,8 @@ typedef struct layer_panels {
 typedef struct shared {
     layer_panels layer[LAYERS];
     real output_rows[CLASS_COLUMNS * WIDTH]; /* the output layer's weight, transposed, in training */
-    int32_t distance[DISTANCE_DRAWS][MAX_POSITION]; /* the first T of each draw are used: 0, then ascending */
+    /* a sequence uses the first T of a draw: 0, then ascending distances */
+    int32_t distance[DISTANCE_DRAWS][MAX_POSITION];
     int32_t distance_scratch[DISTANCE_DRAWS][MAX_POSITION];
 } shared;
 
@@ -190,8 +191,8 @@ typedef struct self_scratch {
     /* KEYS * LANES zeros, then [groups][keys + KEYS][LANES] gradients of the logits, without factors that depend on the
      * query alone */
     real *dlogits;
-    /* [queries][3][HEAD_WIDTH] output gradients, queries with content bias, queries with position bias; with the
-     * factors that weights and dlogits lack */
+    /* [queries][3][HEAD_WIDTH] gradient of the output, query with content bias, query with position bias, each times
+     * the factor that weights or dlogits lack */
     real *rows;
     real *pairs; /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */
     real *pair_rows; /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of rows, interleaved by channel */
@@ -253,7 +254,7 @@ typedef struct workspace {
     row_set all, read; /* all: all tokens; read: labelled tokens, whose results are used after the last attention */
     row_set vocabulary; /* one row for each symbol */
     layer_state layer[LAYERS];
-    real *output; /* [tokens][WIDTH] of the last layer */
+    real *output; /* [tokens][WIDTH] output of the last layer */
     real *branch; /* [tokens][WIDTH] the branch of a residual connection */
     real *gradient, *dbranch; /* [tokens][WIDTH] */
     real *dhidden; /* [tokens][FEEDFORWARD] */
@@ -330,7 +331,7 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
     w->shared = step->shared;
 }
 
-/* The part's first token of every sequence. */
+/* The first token of the part in every sequence. */
 INLINE int part_start(const workspace *w, const row_set *part) { return w->all.count - part->count; }
 
 /* The part's rows of x [all tokens][width]: x itself if the part is all tokens, else copies in `rows`. */
@@ -342,7 +343,7 @@ static const real *select_rows(const workspace *w, const row_set *part, int widt
     return rows;
 }
 
-/* Expands gradients of the part's rows to gradients of all tokens, in place; those of other tokens are zero. */
+/* Expands gradients of the part's rows to gradients of all tokens, in place; gradients of other tokens become zero. */
 static void expand_rows(const workspace *w, const row_set *part, int width, real *gradient) {
     const int size = part->count * width, all = w->all.count * width;
     if (size == all) return;

@@ -71,7 +71,7 @@ typedef struct layer_panels {
 typedef struct shared {
     layer_panels layer[LAYERS];
     real output_rows[CLASS_COLUMNS * WIDTH]; /* the output layer's weight, transposed, in training */
-    int32_t position[DRAWS][MAX_POSITION]; /* the first T of each draw are used */
+    int32_t position[DRAWS][MAX_POSITION]; /* a sequence uses the first T of a draw */
     int32_t scratch[DRAWS][MAX_POSITION];
 } shared;
 
@@ -118,8 +118,8 @@ typedef struct self_scratch {
     /* [groups][keys][LANES] gradients of the logits, without factors that depend on the query alone; if PAIRED,
      * [groups][keys][LANES][2] pairs of a weight and this gradient */
     real *dlogits;
-    /* [queries][2][HEAD_WIDTH] output gradients, queries; with the factors that weights and dlogits lack; if PAIRED,
-     * [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel */
+    /* [queries][2][HEAD_WIDTH] gradient of the output, query, each times the factor that weights or dlogits lack; if
+     * PAIRED, [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel */
     real *rows;
 } self_scratch;
 
@@ -163,7 +163,7 @@ typedef struct workspace {
     row_set all, read; /* all: all tokens; read: labelled tokens, whose results are used after the last attention */
     row_set vocabulary; /* one row for each symbol */
     layer_state layer[LAYERS];
-    real *output; /* [tokens][WIDTH] of the last layer */
+    real *output; /* [tokens][WIDTH] output of the last layer */
     real *branch; /* [tokens][WIDTH] the branch of a residual connection */
     real *gradient, *dbranch; /* [tokens][WIDTH] */
     real *dhidden; /* [tokens][FEEDFORWARD] */
@@ -238,7 +238,7 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
     w->shared = step->shared;
 }
 
-/* The part's first token of every sequence. */
+/* The first token of the part in every sequence. */
 INLINE int part_start(const workspace *w, const row_set *part) { return w->all.count - part->count; }
 
 /* The part's rows of x [all tokens][width]: x itself if the part is all tokens, else copies in `rows`. */
@@ -250,7 +250,7 @@ static const real *select_rows(const workspace *w, const row_set *part, int widt
     return rows;
 }
 
-/* Expands gradients of the part's rows to gradients of all tokens, in place; those of other tokens are zero. */
+/* Expands gradients of the part's rows to gradients of all tokens, in place; gradients of other tokens become zero. */
 static void expand_rows(const workspace *w, const row_set *part, int width, real *gradient) {
     const int size = part->count * width, all = w->all.count * width;
     if (size == all) return;

@@ -41,7 +41,7 @@ local PAGE_LISTERS = {
   end,
   row_source = function() return {} end, -- the page of the pair vector finds rows itself
   row_function = function(term, terms)
-    return terms.outwards and { term.page, term.properties.normalised and "normalised" or "as_they_are",
+    return terms.outwards and { term.page, term.properties.normalised and "normalised" or "unnormalised",
       not terms.directional and "one_offset" or nil } or {}
   end,
 }
@@ -54,7 +54,7 @@ function M.list_terms(family)
       return lists.merge(term, { page = page })
     end)
   end)
-  table.insert(terms, 1, { page = "everywhere" }) -- the first domain contains all keys; further domains narrow it
+  table.insert(terms, 1, { page = "all_keys" }) -- the first domain contains all keys; further domains narrow it
   for name, value in next, family.terms do
     if type(name) == "string" then -- a property
       terms[name] = value
@@ -103,7 +103,7 @@ local function make_sum_pass(family, class, gathered, sums_rows)
   add(sums_rows and "sum_of_rows")
   add(sums_rows and (family.relative.biases and "sum_of_biased_rows" or "sum_of_shared_rows"))
   add(gathered and "sum_of_tables", { scalar = family.score })
-  add(is_spread and "spread")
+  add(is_spread and "shared_head")
   return { class = class, title = TITLES[class], reads_stored_pairs = reads_stored_pairs, sums_rows = sums_rows,
     gathered = gathered or false, terms = terms,
     template = ("attention/cuda/%s.tpl"):format(reads_stored_pairs and "sum_stored_pairs" or "sum_pairs"),

@@ -141,9 +141,9 @@ function M.make_terms(family)
   local mask, page = family.mask, TERM_PAGES[family.mask.kind]
   local is_band, has_lines = page == "band", page == "segments"
   return page and { { kind = "domain", page = page, device_pages = not has_lines and { page, "span" } or nil,
-    properties = { spans = true, hides = not has_lines, adds_values = has_lines, scattered = has_lines,
-      needs_head_number = has_lines, has_open_keys = is_band, open_keys_begin_later = is_band and mask.left ~= nil,
-      sees_all = mask.sees_all, first_query = true } } }
+    visibility = mask, properties = { spans = true, hides = not has_lines, adds_values = has_lines,
+      scattered = has_lines, needs_head_number = has_lines, has_open_keys = is_band,
+      open_keys_begin_later = is_band and mask.left ~= nil, sees_all = mask.sees_all, first_query = true } } }
 end
 
 return M

@@ -32,7 +32,7 @@ M.fields = {
       { name = "ntk", fingerprints = { "log_base" },
         doc = "the base is multiplied by factor^(D / (D - 2)): the slowest channel pair rotates slower by factor, the "
           .. "fastest one as before" },
-      { name = "yarn", fingerprints = { "slowed" },
+      { name = "yarn", fingerprints = { "scale_speed" },
         doc = "channel pairs rotate slower by factor, except those with many turns within original_length; logits "
           .. "become larger" },
     } },

@@ -154,7 +154,7 @@ local function list_numbers(has, cross)
   local S = cross and "S" or "T"
   return lists.map({
     classes.make_number("int", "queries", "round_up(T, LANES)",
-      "T, filled up to whole vectors: elements of one head by query" .. (cross and "" or " or key")),
+      "T, padded to whole vectors: elements of one head by query" .. (cross and "" or " or key")),
     cross and classes.make_number("int", "keys", "round_up(S, LANES)", "elements of one head by key"),
     has.distance and classes.make_number("int", "distances", ("round_up(%s - 1, LANES) + s->queries + LANES"):format(S),
       "elements of one head by query - key"),

@@ -1,11 +1,11 @@
 % local decoded = cpu.decoding and "w->from + " or ""
 % if readout == "probe" then
-/* The part's first token of sequence s: token 0 if the part has all tokens, else the labelled token. */
+/* The first token of the part in sequence s: token 0 if the part has all tokens, else the labelled token. */
 INLINE int part_start(const workspace *w, const row_set *part, int s) {
     return part->count < w->all.count ? w->block->place[s] : 0;
 }
 % else
-/* The part's first token of every sequence. */
+/* The first token of the part in every sequence. */
 INLINE int part_start(const workspace *w, const row_set *part) { return ${decoded}w->all.count - part->count; }
 % end
 
@@ -18,7 +18,7 @@ static const real *select_rows(const workspace *w, const row_set *part, int widt
     return rows;
 }
 
-/* Expands gradients of the part's rows to gradients of all tokens, in place; those of other tokens are zero. */
+/* Expands gradients of the part's rows to gradients of all tokens, in place; gradients of other tokens become zero. */
 static void expand_rows(const workspace *w, const row_set *part, int width, real *gradient) {
     const int size = part->count * width, all = w->all.count * width;
     if (size == all) return;

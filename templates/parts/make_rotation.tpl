@@ -4,7 +4,7 @@
 /* The scaled speed of a pair, in radians per position. Within the ${scaling.original_length} positions of training, a pair that
  * makes ${scaling.fast_text} full turns or more keeps its speed, a pair that makes ${scaling.slow_text} or fewer is ${scaling.factor_text} times slower;
  * pairs between them have a mixture of both speeds. Source: Peng et al. 2024, "YaRN", section 3.2. */
-static double ${prefix}slowed(double speed) {
+static double ${prefix}scale_speed(double speed) {
     const double turns = ${f64(scaling.original_length)} * speed / (2 * 3.14159265358979323846);
     double share = (turns - ${f64(scaling.beta_slow)}) / (${f64(scaling.beta_fast)} - ${f64(scaling.beta_slow)});
     share = share < 0 ? 0 : share > 1 ? 1 : share;
@@ -20,7 +20,7 @@ static double ${prefix}slowed(double speed) {
  * ${rotation.base_text} * ${scaling.factor_text}^(${PREFIX}HEAD_WIDTH / (${PREFIX}HEAD_WIDTH - 2)): the last pair is ${scaling.factor_text} times slower, the first is unchanged.
  * Source: "NTK-aware" scaling, bloc97 2023; Peng et al. 2024, "YaRN", section 3.1. */
 % elseif scaling.kind == "yarn" then
-/* Pairs (2m, 2m + 1) of a head are rotated by ${place} * ${prefix}slowed(${rotation.base_text}^(-2m / ${PREFIX}HEAD_WIDTH)) and multiplied by `growth`, in
+/* Pairs (2m, 2m + 1) of a head are rotated by ${place} * ${prefix}scale_speed(${rotation.base_text}^(-2m / ${PREFIX}HEAD_WIDTH)) and multiplied by `growth`, in
  * queries and in keys. This divides the softmax's temperature by the square of `growth` (section 3.4). */
 % else
 /* Pairs (2m, 2m + 1) of a head are rotated by ${place} * ${rotation.base_text}^(-2m / ${PREFIX}HEAD_WIDTH). */
@@ -41,7 +41,7 @@ static void make_${prefix}rotation(int position, real *row) {
 % if scaling.kind == "linear" then
         lh_sincos(interpolated * lh_exp(-(c % ${PREFIX}HEAD_WIDTH / 2) * step), &sine, &cosine);
 % elseif scaling.kind == "yarn" then
-        lh_sincos(${place} * ${prefix}slowed(lh_exp(-(c % ${PREFIX}HEAD_WIDTH / 2) * step)), &sine, &cosine);
+        lh_sincos(${place} * ${prefix}scale_speed(lh_exp(-(c % ${PREFIX}HEAD_WIDTH / 2) * step)), &sine, &cosine);
 % else
         lh_sincos(${place} * lh_exp(-(c % ${PREFIX}HEAD_WIDTH / 2) * step), &sine, &cosine);
 % end

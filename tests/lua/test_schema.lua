@@ -354,7 +354,7 @@ function TestSchema.test_absent_identifiers_follow_the_features()
   local geometric = "geometric LEAST_TOTAL direction_scale DIRECTION_WIDTH "
   local counts = "count_table COUNT_ROWS "
   local relative = "position_bias table_row relative_table " .. counts .. "visible " .. geometric
-  local scalings = "interpolated log_base slowed "
+  local scalings = "interpolated log_base scale_speed "
   local others = "w->passes ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
   local rotations = others .. "ROTATION_PERIOD rotation " .. scalings
   lu.assertEquals(list_absent(), rotations .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. score)

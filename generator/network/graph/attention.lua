@@ -35,13 +35,13 @@ local function add_relative(list, family, path, C)
     list[#list + 1] = { kind = "facet", name = prefix .. "relative_table", size = relative.padded_elements,
       elements = relative.padded_elements,
       from_tables = true,
-      comment = (relative.left and "[CLIP + 1]" or "[2 CLIP + 1]") .. "[HEAD_WIDTH], filled up to whole vectors",
+      comment = (relative.left and "[CLIP + 1]" or "[2 CLIP + 1]") .. "[HEAD_WIDTH], padded to whole vectors",
       tensors = { { path .. "relative.table", { relative.rows, relative.width },
         { kind = "normal", value = relative.init_sigma } } } }
   elseif relative.counts then
     list[#list + 1] = { kind = "facet", name = prefix .. "count_table", size = relative.padded_elements,
       elements = relative.padded_elements,
-      comment = "[COUNT_ROWS][HEAD_WIDTH], filled up to whole vectors",
+      comment = "[COUNT_ROWS][HEAD_WIDTH], padded to whole vectors",
       tensors = { { path .. "relative.table", { relative.rows, relative.width }, initial.ZERO } } }
   end
 end
@@ -80,7 +80,7 @@ local function list_score_parameters(family, path, per_layer)
         or learned.values and { kind = "values", parameter = learned } or { kind = "constant", value = learned.init }
       list[#list + 1] = { kind = "facet", name = learned.member, size = learned.padded_count,
         elements = learned.padded_count,
-        from_tables = true, comment = ("[%s], filled up to whole vectors"):format(learned.shape_text),
+        from_tables = true, comment = ("[%s], padded to whole vectors"):format(learned.shape_text),
         tensors = { { path .. "score." .. learned.name, learned.shape, init } } }
     end
   end

@@ -132,7 +132,7 @@ function M.derive(net, lists_by_scope, evaluates_dropout)
   for _, block in ipairs(net.scopes) do
     local last = block.last
     add_shared(M.make_rows({ name = M.name_for_stream("output", last), width = last.width, stream = last.stream,
-      comment = "of the last layer" }, block.result.op))
+      comment = "output of the last layer" }, block.result.op))
   end
   for _, scope in ipairs(lists_by_scope.order) do
     local forward, backward = lists_by_scope[scope].forward, lists_by_scope[scope].backward

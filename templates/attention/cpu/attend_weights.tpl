@@ -12,7 +12,7 @@ INLINE vector ${name}_weights(const ${name}_head *head, int first, ${span_parame
     const int open_end = first + 1 < end ? first + 1 : end; /* all queries see the keys before key `open_end` */
 % end
     % slot("scan", { from = from_key, to = to_key, logits = "weights" })
-    % slot("far", { from = from_key, to = to_key })
+    % slot("distance_logits", { from = from_key, to = to_key })
     vector largest = broadcast(-(real)__builtin_inf());
     int j = ${from_key};
     % include("attention/cpu/attend_scores.tpl", { to = "open_begin", through = score_function }) % if terms.open_keys_begin_later

@@ -108,7 +108,7 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
     % slot("heads")
     for (int s = 0; s < w->sequences; s++) {
         const int first_query = ${part_start}, end_query = first_query + part->count;
-        % slot("kept_sums") % if keeps_sums
+        % slot("cached_sums") % if keeps_sums
         % slot("sequence", { from_token = ranged and "from" or "0", to_token = ranged and "w->" .. queries.stream_prefix .. "to" or "T" })
         % slot("rotate")
 % if has_cached_keys then

@@ -12,8 +12,8 @@ typedef struct ${name}_score_group {
 } ${name}_score_group;
 
 % end
-/* Returns the gradient of the logit${added}. dscore: the gradient of the score; both without the
- * factor inverse_sum.${weighted} */
+/* Returns the gradient of the logit${added}. dscore: the gradient of the score. Both gradients lack
+ * the factor inverse_sum.${weighted} */
 INLINE vector ${name}_score_pair_grad(const ${name}_score_tables *s, const ${name}_score_tables *d,
         const ${name}_running *r, const ${name}_running *dr, int h, ${name}_score_group *group, int i, int j, vector logit, vector weighted, vector dscore) {
     % include("parts/statements.tpl", { list = scalar.pair_gradient })

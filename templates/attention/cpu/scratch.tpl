@@ -1,7 +1,7 @@
 % local has_pair_rows, interleaved = paired and terms.pair_vectors, paired and not terms.pair_vectors
 % local zeros = terms.by_offset and PREFIX .. "KEYS * LANES + " or ""
 % local pair_factor = interleaved and "(" .. PREFIX .. "PAIRED ? 2 : 1) * " or ""
-% local queries = terms.biases and "queries with content bias, queries with position bias" or "queries"
+% local queries = terms.biases and "query with content bias, query with position bias" or "query"
 % local layout = terms.by_offset and "KEYS * LANES zeros, then [groups][keys + KEYS][LANES]" or "[groups][keys][LANES]"
 % local and_pairs = interleaved and "; if PAIRED, [groups][keys][LANES][2] pairs of a weight and this gradient" or ""
 % local and_both = interleaved and "; if PAIRED, [queries][HEAD_WIDTH][2] the two vectors, interleaved by channel" or ""
@@ -11,11 +11,11 @@ typedef struct ${name}_scratch {
     % slot("scratch")
     /* ${layout} gradients of the logits, without factors that depend on the query alone${and_pairs} */
     real *dlogits;
-    /* [queries][${terms.vectors_per_query}][HEAD_WIDTH] output gradients, ${queries}; with the factors that weights and dlogits lack${and_both} */
+    /* [queries][${terms.vectors_per_query}][HEAD_WIDTH] gradient of the output, ${queries}, each times the factor that weights or dlogits lack${and_both} */
     real *rows;
     real *pairs; /* if PAIRED, [groups][keys][LANES][2] pairs of a weight and the gradient of its logit */ % if has_pair_rows
     real *pair_rows; /* if PAIRED, [queries][HEAD_WIDTH][2] the first two vectors of rows, interleaved by channel */ % if has_pair_rows
-    % slot("scratch_behind")
+    % slot("last_scratch")
 } ${name}_scratch;
 
 static void lay_out_${name}_scratch(${name}_scratch *scratch, char *memory, size_t *used, ${length_parameters}, bool train) {

@@ -11,7 +11,7 @@ static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *s
     size_t pairs = (size_t)T * (size_t)${S}, offset = 0;
     real *scores = to->scores, *attention = to->attention;
     if (!scores && !attention) return;
-    % slot("traced")
+    % slot("trace_tables")
     for (int s = 0; s < w->sequences; s++) {
         % slot("sequence", { request_name = contribution, from_token = "0", to_token = "T" })
         for (int h = 0; h < ${PREFIX}HEADS; h++, offset += pairs) {

@@ -10,7 +10,7 @@ enum {
 };
 
 % include("attention/cuda/head.tpl")
-% slot("kept_weight")
+% slot("dropout_factor")
 % slot("domain")
 
 % local frame, constant = "attention/cuda/pass_fragments.tpl", attends.depends_on_mode and "" or "const "

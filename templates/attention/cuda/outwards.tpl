@@ -48,7 +48,7 @@ INLINE void ${prefix}visit_outwards(const ${prefix}head *a, const ${prefix}prepa
     ${prefix}add_head(m->out, weight, value);
 }
 
-/* Computes the layer's attended values${inline("kept", "")}. */
+/* Computes the layer's attended values${inline("stored_words", "")}. */
 NOINLINE void ${prefix}attend(void) {
     % include("attention/cuda/opening.tpl")
     const int T = v->${attends.T};
@@ -186,7 +186,7 @@ INLINE void ${prefix}add_number_gradients(${attends.gradients_type} *g) {
     % slot("number_grads")
 }
 
-/* Computes the gradients of queries, keys${inline("also", " and values")} in the workspace, and those of the layer's learned numbers. */
+/* Computes the gradients of queries, keys${inline("other_gradients", " and values")} in the workspace, and those of the layer's learned numbers. */
 INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
     % slot("begin_backward")
 % if attends.pairs then

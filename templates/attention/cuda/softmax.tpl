@@ -4,7 +4,7 @@
  * backward pass recomputes each from the largest score of its query and the inverse of the query's sum. */
 
 % include("attention/cuda/head.tpl")
-% slot("kept_weight")
+% slot("dropout_factor")
 
 % include("attention/cuda/pairs_loops.tpl")
 
@@ -53,7 +53,7 @@ NOINLINE void ${prefix}attend_keys(int first, int count) {
     }
     __syncthreads();
 }
-% slot("behind_keys")
+% slot("after_keys")
 % for _, sum_pass in ipairs(attends.sum_passes) do
 
 % include(sum_pass.template, sum_pass)

@@ -26,7 +26,7 @@ M.identifiers = {
   { "ROTATION_PERIOD", function(case) return case.family.rotation.kind == "rope" end },
   { "interpolated", make_scaling_test("linear") },
   { "log_base", make_scaling_test("ntk") },
-  { "slowed", make_scaling_test("yarn") },
+  { "scale_speed", make_scaling_test("yarn") },
   { "growth", make_scaling_test("yarn") },
   { "kernels/cpu/rotation.h", function(case) return case.family.rotation.kind == "rope" end },
 }
@@ -38,7 +38,7 @@ M.sections = {
   { "rotate.randomized_input_and_layer", "learned rope layer 0.1 float32", "attention_self.inc", { "rotate_self" } },
   { "positions.rope_linear", "linear scaling", "step.c", { "make_rotation" } },
   { "positions.rope_ntk", "NTK scaling", "step.c", { "make_rotation" } },
-  { "positions.rope_yarn", "YaRN", "step.c", { "slowed", "make_rotation" } },
+  { "positions.rope_yarn", "YaRN", "step.c", { "scale_speed", "make_rotation" } },
 }
 
 return M

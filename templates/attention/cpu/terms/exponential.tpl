@@ -73,7 +73,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         % slot("group_back")
         % include("attention/cpu/span.tpl", { first = "first" })
         % slot("scan_back", { from = from_key, to = to_key })
-        % slot("far", { from = from_key, to = to_key }) % if terms.needs_logits
+        % slot("distance_logits", { from = from_key, to = to_key }) % if terms.needs_logits
         for (int j = ${from_key}; j < ${to_key}; j++) {
             vector logit = ${name}_logit(&queries, key, j); % if terms.needs_logits
             % slot("weight_back", { gradient = gradient }) % if terms.drops
@@ -119,7 +119,7 @@ static void trace_${name}_head(const ${name}_head *head, const real *query, cons
         load_${name}_queries(head, first, query, &queries);
         % slot("add_values", { from = "0", to = "head->" .. S, gain = "columns" })
         % slot("scan", { from = "0", to = "head->" .. S, logits = "columns" })
-        % slot("far", { from = "0", to = "head->" .. S })
+        % slot("distance_logits", { from = "0", to = "head->" .. S })
         vector largest = broadcast(-(real)__builtin_inf());
         for (int j = 0; j < head->${S}; j++) {
             vector score = ${score};

@@ -42,7 +42,7 @@ INLINE void ${name}_distance_logits(const ${name}_head *head, int from, int to) 
 dot_rows(${PREFIX}HEAD_WIDTH, N, group->content, ${K}, key, sum);
 UNROLL
 for (int u = 0; u < N; u++) sum[u] += load(group->distance_terms + (j + u) * LANES);
-${name}_distance_logits(head, ${from}, ${to}); % section("far")
+${name}_distance_logits(head, ${from}, ${to}); % section("distance_logits")
 % section("queries_grad")
 
 % local before = bounded and " + before" or ""
@@ -64,7 +64,7 @@ INLINE void add_${name}_rotated_gradients(const ${name}_head *head, int first, i
     % call("outer_sums", bounded and "queries - before" or "queries", ("widest_divisor(%s, OUTER_ROWS)"):format(H), H, ("%d * %s"):format(rows.vectors_per_query, H), "WIDTH", "rows", bounded and "drotated + before * WIDTH" or "drotated", "head->dweight", "OUTER_ADD")
 }
 add_${name}_rotated_gradients(head, first, begin, end, dlogits, scratch, inverse, dq); % section("queries_back")
-% section("scratch_behind")
+% section("last_scratch")
 real *rotated; /* [WIDTH][LANES] a group's rotated queries; in the backward pass their gradients, [LANES][WIDTH] */
 real *distance_terms; /* [keys][LANES] products of rotated queries with the sinusoids of keys */
 % section("lay_out_scratch")

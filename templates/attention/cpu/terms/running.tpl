@@ -11,7 +11,7 @@ scratch->running = place_${name}_running(T, reserve(memory, used, count_${name}_
 % section("lay_out_training")
 scratch->drunning = place_${name}_running(T, reserve(memory, used, count_${name}_running(T) * sizeof(real)));
 scratch->drunning.lanes = reserve(memory, used, count_${name}_running(T) * LANES * sizeof(real));
-% section("kept_sums")
+% section("cached_sums")
 if (sums) {
     w->${name}.running = place_${name}_running(T, sums);
     sums += count_${name}_running(T);

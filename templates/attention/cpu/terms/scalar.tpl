@@ -12,7 +12,7 @@ vector dlogit = ${name}_score_pair_grad(head->scores, head->dscores, head->runni
         dscore * inverse_in_range, dscore);
 end_${name}_score_group(head->dscores, head->drunning, head->h, &gathered, ${span}, first); % section("gathered") % if scalar.gathers
 const ${name}_score_tables scores = find_${name}_score_tables(w->step, l); % section("heads")
-const ${name}_score_tables tables = find_${name}_score_tables(w->step, l); % section("traced")
+const ${name}_score_tables tables = find_${name}_score_tables(w->step, l); % section("trace_tables")
 % section("tables")
 #include "score_${name}.inc"
 

@@ -1,4 +1,4 @@
-% local corner, causal = mask.any_corner and PREFIX .. "CORNER[head->h]" or "false", mask.causal and "true" or "false"
+% local corner, causal = visibility.any_corner and PREFIX .. "CORNER[head->h]" or "false", visibility.causal and "true" or "false"
 % local h, pairs = PREFIX .. "FIRST_LINE[head->h", corner .. ", " .. causal .. ", head->T, head->" .. S
 % local lines = ("%sLINES + %s], %sLINES + %s + 1], %s"):format(PREFIX, h, PREFIX, h, pairs)
 % section("domain")

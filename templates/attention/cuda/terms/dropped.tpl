@@ -2,7 +2,7 @@ const unsigned char *keep; /* masks of the sequence's weights; NULL: no dropout 
 % section("set_members_of_weights")
 const size_t bytes = ${attends.mask}_bytes(v->T);
 a.keep = select_bits(block()->work.${attends.mask}, block()->${attends.index}, bytes) + sequence * bytes;
-% section("kept_weight")
+% section("dropout_factor")
 
 /* The factor of a pair's weight after the softmax. */
 INLINE real ${prefix}dropout_factor(const ${prefix}head *a, int i, int j) {

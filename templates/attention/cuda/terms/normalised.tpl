@@ -3,7 +3,7 @@
 
 real total; /* sum of the weights */ % section("walk")
 m->total += weight; % section("add_weight")
-, and stores the inverse sums of weights for the backward pass % section("kept")
+, and stores the inverse sums of weights for the backward pass % section("stored_words")
 % section("end_walk")
 const real inverse = 1 / (m.total > ${PREFIX}LEAST_TOTAL ? m.total : ${PREFIX}LEAST_TOTAL);
 ${prefix}store_head(m.out, inverse, out);

@@ -1,4 +1,4 @@
-% section("behind_keys")
+% section("after_keys")
 % local bytes = invoke(prefix .. scalar.cuda.gradient_set.bytes, "block()->view." .. attends.T, "block()->view." .. attends.S)
 % local layer_offset = scalar.per_layer and " + (size_t)block()->l * " .. bytes or ""
 

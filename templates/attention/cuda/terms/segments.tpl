@@ -1,4 +1,4 @@
-% local corner, causal = mask.any_corner and PREFIX .. "CORNER[h]" or "false", mask.causal and "true" or "false"
+% local corner, causal = visibility.any_corner and PREFIX .. "CORNER[h]" or "false", visibility.causal and "true" or "false"
 % local first, stop = PREFIX .. "LINES + " .. PREFIX .. "FIRST_LINE[h]", PREFIX .. "LINES + " .. PREFIX .. "FIRST_LINE[h + 1]"
 % local lines = ("%s, %s, %s, %s, i, j, S"):format(first, stop, corner, causal)
 % section("domain")

@@ -1,4 +1,4 @@
-% local low, high, beyond, stride = mask.low_text, mask.high_text, mask.beyond_text, mask.stride
+% local low, high, beyond, stride = visibility.low_text, visibility.high_text, visibility.beyond_text, visibility.stride
 % local line, per = stride > 1 and stride .. " * " or "", stride > 1 and " / " .. stride or ""
 % local up = stride > 1 and " + " .. stride - 1 or ""
 % local last_open = stride > 1 and high ~= "S" and "(" .. high .. ")" .. per or high .. per

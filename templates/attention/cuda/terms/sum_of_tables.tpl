@@ -14,7 +14,7 @@ const ${prefix}score_tables tables = ${prefix}find_score_tables(v, l); % section
 real out[${gathered.count}];
 % for _, g in ipairs(gathered) do
 out[${g.index}] = ${inline("resumes", "first > 0")} ? ${g.target} : 0; % if scalar.per_layer
-out[${g.index}] = ${inline("goes_on", has_earlier_sums)} ? ${g.target} : 0; % else
+out[${g.index}] = ${inline("continues", has_earlier_sums)} ? ${g.target} : 0; % else
 % end
 % section("add_stored")
 if (sees_key) ${prefix}score_grad_${class}(&tables, T, S, h, i, j, 0,

@@ -1,5 +1,5 @@
 % section("functions")
-def ${part.odd}(score):
+def ${names.odd}(score):
     """[HEADS][T][S]: whether a query (rows) does not see a key (columns): in the first heads those at odd offsets, if
     there are several keys."""
     query, key = indices(score)
@@ -8,4 +8,4 @@ def ${part.odd}(score):
 
 
 % section("hide")
-score = score.masked_fill(${part.odd}(score), -math.inf)
+score = score.masked_fill(${names.odd}(score), -math.inf)

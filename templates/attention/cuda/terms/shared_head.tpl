@@ -1,3 +1,3 @@
 ${inner} && ${prefix}leads_head() % section("resumes")
-${prefix}leads_head() && (${inner}) % section("goes_on")
+${prefix}leads_head() && (${inner}) % section("continues")
 if (!${prefix}leads_head()) continue; % section("keep_head_leader") % if sums_head_numbers
