@@ -99,7 +99,7 @@ TestVocabularyRows = {}
 local function mark_computed_once(found, lists_by_scope)
   local words, list = {}, lists_by_scope[found.block]
   for _, op in ipairs(list.forward) do
-    words[#words + 1] = (found.repeated[op.out] and "=" or "") .. (found.done[op] and "*" or "") .. op.out.name
+    words[#words + 1] = (found.repeated[op.out] and "=" or "") .. (found.by_symbol[op] and "*" or "") .. op.out.name
   end
   words[#words + 1] = "|"
   local function sum_over(key)
@@ -109,7 +109,7 @@ local function mark_computed_once(found, lists_by_scope)
   end
   for _, b in ipairs(list.backward) do
     sum_over(b)
-    words[#words + 1] = (found.done[b] and "*" or "") .. b.kind
+    words[#words + 1] = (found.by_symbol[b] and "*" or "") .. b.kind
   end
   sum_over(found.block)
   return table.concat(words, " ")

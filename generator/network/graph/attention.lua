@@ -219,7 +219,7 @@ function M.attend(scope, name, queries, keys, options)
   for _, p in ipairs(list_score_parameters(family, shared_path, false)) do
     table.insert(scope.net.declared_last, p)
   end
-  branch.from = part_names.mask
+  branch.part_name = part_names.mask
   branch.comment = branch.comment or "the branch of a residual connection"
   return branch
 end

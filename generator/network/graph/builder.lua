@@ -10,7 +10,7 @@
 --              vector
 --   value      rows of channels: name, width, stream, scope; op: the operation that makes it, or nil; of_stream:
 --              whether it is on the residual stream; read_count: the number of its reads; comment: text for comments;
---              from: the name of the part that made it, if it is a branch; input: whether it is a block's input;
+--              part_name: the name of the part that made it, if it is a branch; input: whether it is a block's input;
 --              result_of: the block whose output it is. A block's copy of a value of the network has `external`, that
 --              value, which has `is_external`. scope_lists.lua sets `carried` and `has_own_buffer`.
 --   operation  kind; definition, its entry in ops.lua; operands by role; out: its value; p: its parameter, or nil;
@@ -235,7 +235,7 @@ function Scope:add(residual, branch, rate)
   checks.check_widths(self, residual, branch, "the summands")
   self.sums = self.sums + 1
   local op = { kind = "add", residual = residual, branch = branch }
-  local from = branch.from or branch.name
+  local from = branch.part_name or branch.name
   self:drop(op, from, rate, "branch", "BRANCH", from:upper())
   return push(self, op, ("sum%d"):format(self.sums), residual.width, true)
 end

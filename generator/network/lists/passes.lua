@@ -174,7 +174,7 @@ end
 local function describe_scope(net, scope, lists_by_scope, buffer_lists, names_by_writer, counted_parameters)
   local forward, backward, kept = {}, {}, buffer_lists.scopes[scope].kept
   if names_by_writer[kept] then
-    forward[1] = make_entry("input", "input", "output of the repetition before", {}, get_shape(net, scope.entry))
+    forward[1] = make_entry("input", "input", "output of the previous repetition", {}, get_shape(net, scope.entry))
     forward[1].buffers = names_by_writer[kept]
   end
   for _, op in ipairs(lists_by_scope[scope].forward) do

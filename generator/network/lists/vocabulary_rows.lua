@@ -7,7 +7,7 @@
 -- Operations on labelled rows alone are not computed by symbol. Output: nil if no operation is saved, else
 --   block       the block whose first repetition computes rows by symbol
 --   embed       the operation that makes the block's input
---   done        the set of the work on the vocabulary's rows alone: operations of the block's fused list, entries of
+--   by_symbol   the set of the work on the vocabulary's rows alone: operations of the block's fused list, entries of
 --               its backward list
 --   repeated    value -> true: the value's rows are copied to the rows of all tokens, after the operation that makes it
 --   summed      entry of the backward list -> the buffers of gradients that are summed by symbol before it; block ->
@@ -38,29 +38,30 @@ end
 -- The set of the operations that run for the vocabulary. labelled: the labelled rows (labelled_rows.lua), or nil;
 -- barred: the set of operations that must run for all tokens.
 local function select_operations(block, list, labelled, barred)
-  local values, done = { [block.entry] = true }, {}
+  local values, by_symbol = { [block.entry] = true }, {}
   for _, op in ipairs(list) do
     local needs_tokens = not ops[op.kind].by_row or op.dropout or op.out == block.last
       or labelled and labelled.partial[op]
       or lists.any(ops.list_read(op), function(value) return not values[value] end)
     if not needs_tokens and not barred[op] then
-      done[op] = true
+      by_symbol[op] = true
       lists.update(values, lists.to_set(ops.list_results(op)))
     end
   end
-  return done
+  return by_symbol
 end
 
 -- The set of the values that operations on all tokens read.
-local function find_token_values(list, done)
-  return lists.to_set(lists.collect(list, function(op) return done[op] and {} or ops.list_read(op) end))
+local function find_token_values(list, by_symbol)
+  return lists.to_set(lists.collect(list, function(op) return by_symbol[op] and {} or ops.list_read(op) end))
 end
 
 -- Bars the readers of a value that others read for all tokens; returns whether a reader was barred.
-local function bar_readers(block, list, done, barred)
-  local read = find_token_values(list, done)
+local function bar_readers(block, list, by_symbol, barred)
+  local read = find_token_values(list, by_symbol)
   local readers = lists.filter(list, function(op)
-    return done[op] and lists.any(ops.list_read(op), function(value) return value ~= block.entry and read[value] end)
+    return by_symbol[op]
+      and lists.any(ops.list_read(op), function(value) return value ~= block.entry and read[value] end)
   end)
   lists.update(barred, lists.to_set(readers))
   return readers[1] ~= nil
@@ -71,12 +72,12 @@ end
 local function find_forward(result, list, labelled)
   local barred = {}
   repeat
-    result.done = select_operations(result.block, list, labelled, barred)
-  until not bar_readers(result.block, list, result.done, barred)
-  local read = find_token_values(list, result.done)
-  local done_list = lists.filter(list, function(op) return result.done[op] end)
-  result.token_texts = lists.collect(done_list, function(op) return { ops.count_flops(op).text } end)
-  for _, value in ipairs(lists.collect(done_list, ops.list_results)) do
+    result.by_symbol = select_operations(result.block, list, labelled, barred)
+  until not bar_readers(result.block, list, result.by_symbol, barred)
+  local read = find_token_values(list, result.by_symbol)
+  local symbol_list = lists.filter(list, function(op) return result.by_symbol[op] end)
+  result.token_texts = lists.collect(symbol_list, function(op) return { ops.count_flops(op).text } end)
+  for _, value in ipairs(lists.collect(symbol_list, ops.list_results)) do
     if read[value] then
       result.repeated[value] = true
       note_width(result, value.width)
@@ -89,40 +90,40 @@ end
 local Walk = {}
 Walk.__index = Walk
 
--- Records that an entry reads a buffer or adds to it, for the vocabulary (is_done) or for all tokens; returns whether
--- the buffer has these rows, which may need a sum before the entry.
-function Walk:note_read(buffer, is_done, entry)
-  if is_done and not self.summed[buffer.name] then
+-- Records that an entry reads a buffer or adds to it, for the vocabulary (runs_by_symbol) or for all tokens; returns
+-- whether the buffer has these rows, which may need a sum before the entry.
+function Walk:note_read(buffer, runs_by_symbol, entry)
+  if runs_by_symbol and not self.summed[buffer.name] then
     lists.append_to(self.result.summed, entry, buffer)
     note_width(self.result, buffer.width)
     self.summed[buffer.name] = true
   end
-  return is_done or not self.summed[buffer.name]
+  return runs_by_symbol or not self.summed[buffer.name]
 end
 
 -- Whether an entry of the list runs for the vocabulary. If the result of relu was copied to all tokens, relu's gradient
 -- reads the copies.
-function Walk:is_done(entry)
+function Walk:runs_by_symbol(entry)
   if entry.kind == "copy" or entry.kind == "accumulate" then
     return self.summed[entry.from.name] or entry.kind == "accumulate" and self.summed[entry.to.name] or false
   end
   local is_copied = entry.kind == "relu_grad" and self.result.repeated[entry.op.out]
-  return entry.op ~= nil and not is_copied and self.result.done[entry.op] or false
+  return entry.op ~= nil and not is_copied and self.result.by_symbol[entry.op] or false
 end
 
 -- Walks an entry of the list; returns whether its gradients come in a supported order.
 function Walk:walk_entry(entry)
-  local is_done = self:is_done(entry)
-  if entry.kind == "accumulate" and is_done and not self.summed[entry.from.name] then
+  local runs_by_symbol = self:runs_by_symbol(entry)
+  if entry.kind == "accumulate" and runs_by_symbol and not self.summed[entry.from.name] then
     return false -- the buffer `from` holds gradients of all tokens
   end
   local read = { entry.from or entry.dy, (entry.adds or entry.kind == "accumulate") and entry.to or nil }
-  if lists.any(read, function(buffer) return not self:note_read(buffer, is_done, entry) end) then
+  if lists.any(read, function(buffer) return not self:note_read(buffer, runs_by_symbol, entry) end) then
     return false
   end
-  self.result.done[entry] = is_done or nil
+  self.result.by_symbol[entry] = runs_by_symbol or nil
   for _, buffer in ipairs(buffers.list_written(entry)) do
-    self.summed[buffer.name] = is_done or nil
+    self.summed[buffer.name] = runs_by_symbol or nil
   end
   return true
 end
@@ -148,7 +149,7 @@ function M.derive(net, lists_by_scope, labelled)
   if block.is_group then
     return nil
   end
-  local result = { block = block, embed = embed, done = {}, repeated = {}, summed = {} }
+  local result = { block = block, embed = embed, by_symbol = {}, repeated = {}, summed = {} }
   find_forward(result, lists_by_scope[block].forward, labelled)
   local walk, input = setmetatable({ result = result, summed = {} }, Walk), block.entry
   local is_supported = result.token_texts[1] ~= nil

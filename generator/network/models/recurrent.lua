@@ -1,5 +1,5 @@
 -- A recurrent network: Deletang et al. 2023. Answers are read at empty tokens after the input, one for each output, by
--- a linear map of the rectified state. Only the states of an LSTM are not rectified already.
+-- a linear map of the rectified state. States of an LSTM are rectified here; the other cells rectify their states.
 
 return function(net, model)
   local states = net:recur("hidden", net:stream("source"), model.cell, model.cells)

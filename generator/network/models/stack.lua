@@ -60,7 +60,7 @@ end
 return function(net, model, x, options)
   local loops, kind, is_pre = options.loops or { times = 1 }, model.norm.kind, model.norm.place == "pre"
   local norms_inside = is_pre and loops.norm == "inside"
-  local has_operations = loops.inject or norms_inside or false -- a pass has operations beside its layers
+  local has_operations = loops.inject or norms_inside or false -- a pass has operations in addition to its layers
   local is_pass = has_operations and options.layers == 1
   local passes = { loops = loops.times, has_passes = options.loops ~= nil, by_length = loops.by_length }
   local group = has_operations and not is_pass and net:group("pass", passes)

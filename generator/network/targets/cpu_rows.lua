@@ -50,7 +50,7 @@ end
 -- record replaces the block's input by the vectors of symbols.
 function M.make_naming(cpu, scope, text, place, records, mode)
   local partial = cpu.part and cpu.part.partial or {}
-  local done = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.done or {}
+  local by_symbol = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.by_symbol or {}
   local copied = scope == cpu.net and mode == "train" and cpu.copied_parts or {} -- value -> name of its copy
   local part_text = setmetatable({ is_partial = true }, { __index = text })
   local distinct_text = setmetatable({ is_partial = true, selection = "distinct->" }, { __index = text })
@@ -66,7 +66,7 @@ function M.make_naming(cpu, scope, text, place, records, mode)
     return "input_distinct"
   end
   return function(entry)
-    if done[entry] then
+    if by_symbol[entry] then
       return distinct_text, place_symbols
     elseif not partial[entry] or entry.kind == "attention" then
       return text, place
