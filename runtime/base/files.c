@@ -389,7 +389,7 @@ static void remove_abandoned_files(const char *directory) {
  * system must exclude each other in another way, as cluster tasks do with one folder each. */
 static bool has_no_locks(int reason) { return reason == ENOSYS || reason == EOPNOTSUPP || reason == ENOLCK; }
 
-static lh_status lock(const char *path, int *handle, bool *is_exclusive, lh_error *error) {
+static lh_status lock_file(const char *path, int *handle, bool *is_exclusive, lh_error *error) {
     int file;
     lh_status status = lh_open_file(path, O_RDWR | O_CREAT, &file, error);
     if (status != LH_OK) return status;
@@ -413,7 +413,7 @@ lh_status lh_lock_directory(const char *directory, int *handle, bool *is_exclusi
     *handle = -1;
     *is_exclusive = false;
     if (asprintf(&path, "%s/lock", directory) < 0) return lh_fail_memory(directory, error);
-    lh_status status = lock(path, handle, is_exclusive, error);
+    lh_status status = lock_file(path, handle, is_exclusive, error);
     if (status == LH_OK && *is_exclusive) remove_abandoned_files(directory);
     free(path);
     return status;

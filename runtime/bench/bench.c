@@ -77,10 +77,10 @@ double lh_find_median(double *values, int count) {
 /* Converts the ticks of each part to shares. ticks: elapsed time times the number of workers. The difference between
  * `ticks` and the sum of all parts counts as waiting: a team starts or ends, or one thread works alone. */
 static void convert_to_shares(double ticks, double parts[LH_PARTS]) {
-    double counted = 0;
-    for (int part = 0; part < LH_PARTS; part++) counted += parts[part];
-    if (ticks > counted) parts[LH_PART_WAITING] += ticks - counted;
-    else ticks = counted;
+    double measured = 0;
+    for (int part = 0; part < LH_PARTS; part++) measured += parts[part];
+    if (ticks > measured) parts[LH_PART_WAITING] += ticks - measured;
+    else ticks = measured;
     for (int part = 0; part < LH_PARTS; part++) parts[part] /= ticks;
 }
 

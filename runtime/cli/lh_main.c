@@ -50,7 +50,7 @@ static int find_verb(const char *name) {
     return -1;
 }
 
-static void report(const char *program, int verb, lh_status status, const lh_error *error) {
+static void print_error(const char *program, int verb, lh_status status, const lh_error *error) {
     if (error->text[0] != 0) fprintf(stderr, "%s: error: %s\n", program, error->text);
     else if (status == LH_STOPPED) fprintf(stderr, "%s: stopped by a signal; %s\n", program, verbs[verb].advice);
 }
@@ -106,6 +106,6 @@ int lh_main(const lh_spec *spec, int argc, char **argv) {
     lh_status status = lh_defaults_open(&defaults, spec, &error);
     if (status == LH_OK) status = run_verb(verb, &cli, &error);
     lh_defaults_close(&defaults);
-    if (status != LH_OK) report(program, verb, status, &error);
+    if (status != LH_OK) print_error(program, verb, status, &error);
     return status;
 }

@@ -99,7 +99,7 @@ static lh_status fail_start(const lh_cuda_driver *driver, CUresult result, lh_er
                    reason.text);
 }
 
-static lh_status start(const lh_cuda_driver *driver, const char *file, lh_error *error) {
+static lh_status start_driver(const lh_cuda_driver *driver, const char *file, lh_error *error) {
     int count = 0;
     CUresult result = driver->cuInit(0);
     if (result == LH_CUDA_STUB_LIBRARY)
@@ -121,7 +121,7 @@ static lh_status open_library(lh_cuda_driver *driver, lh_error *error) {
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!library) return fail_no_library(file, error);
     lh_status status = find_functions(library, file, driver, error);
-    return status == LH_OK ? start(driver, file, error) : status;
+    return status == LH_OK ? start_driver(driver, file, error) : status;
 }
 
 lh_status lh_cuda_driver_open(const lh_cuda_driver **driver, lh_error *error) {

@@ -93,7 +93,7 @@ static lh_status check(const lh_cuda_library *library, int result, const char *c
 
 /* ---- opening ---- */
 
-static bool examine(lh_cuda_search *search, void *handle, const char *file) {
+static bool examine_library(lh_cuda_search *search, void *handle, const char *file) {
     lh_cuda_library *library = search->argument;
     char driver[LH_CUDA_VERSION_TEXT];
     for (size_t i = 0; i < sizeof SYMBOLS / sizeof SYMBOLS[0]; i++) {
@@ -117,7 +117,7 @@ static bool examine(lh_cuda_search *search, void *handle, const char *file) {
 static lh_status find_library(lh_cuda_library *library, lh_error *error) {
     static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so",
                                         NULL};
-    lh_cuda_search search = {.names = names, .examine = examine, .argument = library};
+    lh_cuda_search search = {.names = names, .examine = examine_library, .argument = library};
     const char *requested_file = getenv("LONGHAND_CUBLASLT");
     bool is_requested = requested_file != NULL && requested_file[0] != 0;
     if (is_requested ? lh_cuda_try_library_file(&search, requested_file) : lh_cuda_find_library(&search)) return LH_OK;

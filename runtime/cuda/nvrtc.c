@@ -35,7 +35,7 @@ static const struct {
     SYMBOL(nvrtcGetPTX),
 };
 
-/* The argument of examine: requirements of a library, and the functions to read from it. */
+/* The argument of examine_library: requirements of a library, and the functions to read from it. */
 typedef struct requirements {
     int architecture, driver_version;
     lh_nvrtc *nvrtc;
@@ -68,7 +68,7 @@ static bool choose_target(lh_nvrtc *nvrtc, int architecture) {
     return best > 0;
 }
 
-static bool examine(lh_cuda_search *search, void *library, const char *file) {
+static bool examine_library(lh_cuda_search *search, void *library, const char *file) {
     const requirements *required = search->argument;
     lh_nvrtc *nvrtc = required->nvrtc;
     char driver_text[LH_CUDA_VERSION_TEXT];
@@ -92,7 +92,7 @@ static bool examine(lh_cuda_search *search, void *library, const char *file) {
 lh_status lh_nvrtc_open(int architecture, int driver_version, lh_nvrtc *nvrtc, lh_error *error) {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so", NULL};
     requirements required = {.architecture = architecture, .driver_version = driver_version, .nvrtc = nvrtc};
-    lh_cuda_search search = {.names = names, .examine = examine, .argument = &required};
+    lh_cuda_search search = {.names = names, .examine = examine_library, .argument = &required};
     if (lh_cuda_find_library(&search)) return LH_OK;
     return lh_fail(
         error, LH_ERR_ENVIRONMENT,

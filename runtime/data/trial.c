@@ -61,14 +61,14 @@ static const char *describe_example(const probe *p, char text[EXAMPLE_TEXT]) {
 }
 
 /* Fills tokens and their guard words. */
-static void fill(uint16_t *tokens, int count, uint16_t value) {
+static void fill_tokens(uint16_t *tokens, int count, uint16_t value) {
     for (int i = -GUARD; i < count + GUARD; i++) tokens[i] = value;
 }
 
 /* Fills the buffers of a run with poison, and sets the mask to 1. */
-static void prepare(const probe *p, const struct lh_trial_copy *copy, uint16_t poison) {
-    fill(copy->input, p->inputs, poison);
-    fill(copy->target, p->outputs, poison);
+static void poison_example(const probe *p, const struct lh_trial_copy *copy, uint16_t poison) {
+    fill_tokens(copy->input, p->inputs, poison);
+    fill_tokens(copy->target, p->outputs, poison);
     memset(copy->mask - GUARD, poison & 0xff, (size_t)p->outputs + 2 * GUARD);
     memset(copy->mask, 1, (size_t)p->outputs);
 }
@@ -143,7 +143,7 @@ lh_status lh_trial_sample(lh_trial *trial, const lh_task *task, const lh_rng *st
         const struct lh_trial_copy *copy = &trial->copy[i];
         lh_example sampled = {p.inputs, p.outputs, copy->input, copy->target, copy->mask, task->options};
         lh_rng rng = *start;
-        prepare(&p, copy, POISON[i]);
+        poison_example(&p, copy, POISON[i]);
         task->sample(&rng, n, &sampled);
         status = check_guards(&p, copy, POISON[i]);
     }

@@ -46,7 +46,7 @@ static lh_status open_content(content *c, const char *path, const lh_spec *spec,
 }
 
 /* Adds one tensor of a vector, whose rows may have gaps between them. The caller has written its name. */
-static void add(content *c, const lh_tensor *tensor, const void *vector, int real_bytes) {
+static void add_tensor(content *c, const lh_tensor *tensor, const void *vector, int real_bytes) {
     lh_st_tensor *entry = &c->tensors[c->count];
     size_t real = (size_t)real_bytes;
     *entry = (lh_st_tensor){.name = c->names[c->count], .dtype = real_bytes == 8 ? "F64" : "F32", .rank = tensor->rank};
@@ -61,11 +61,11 @@ static void list_tensors(content *c, const lh_spec *spec, const lh_state *state)
     for (int t = 0; t < spec->tensor_count; t++) {
         const lh_tensor *tensor = &spec->tensors[t];
         snprintf(c->names[c->count], LH_LONGEST_NAME, "%s", tensor->name);
-        add(c, tensor, state->parameters, state->real_bytes);
+        add_tensor(c, tensor, state->parameters, state->real_bytes);
         for (int s = 0; tensor->learned && s < spec->optimizer.states; s++) {
             if (!state->optimizer[s]) continue;
             lh_checkpoint_name_state(c->names[c->count], spec, s, tensor);
-            add(c, tensor, state->optimizer[s], state->real_bytes);
+            add_tensor(c, tensor, state->optimizer[s], state->real_bytes);
         }
     }
 }

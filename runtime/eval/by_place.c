@@ -9,9 +9,9 @@
 
 /* Answers to examples, [count][labels]. */
 typedef struct placed_answers {
-    const uint16_t *given;  /* NULL: the model is generative, and not decoded */
-    const int *lengths;     /* [count] numbers of given answers */
-    const uint16_t *forced; /* of a generative model's teacher-forced pass; NULL: none */
+    const uint16_t *answers; /* NULL: the model is generative, and not decoded */
+    const int *lengths;      /* [count] numbers of answers */
+    const uint16_t *forced;  /* of a generative model's teacher-forced pass; NULL: none */
 } placed_answers;
 
 static size_t count_integers(const lh_by_place *places) { return (size_t)places->most * (2 * LH_PLACE_LISTS + 1); }
@@ -56,8 +56,8 @@ static void add_sequence(lh_by_place *places, const lh_examples *e, const placed
         if (!e->mask[index]) continue;
         bool is_forced_right = a->forced != NULL && a->forced[index] == e->target[index];
         bool is_right =
-            a->given != NULL ? label < a->lengths[i] && a->given[index] == e->target[index] : is_forced_right;
-        const int counts[LH_PLACE_LISTS] = {1, a->given != NULL && is_right, is_forced_right};
+            a->answers != NULL ? label < a->lengths[i] && a->answers[index] == e->target[index] : is_forced_right;
+        const int counts[LH_PLACE_LISTS] = {1, a->answers != NULL && is_right, is_forced_right};
         for (int list = 0; list < LH_PLACE_LISTS; list++) {
             places->start[list * places->most + label] += counts[list];
             places->end[list * places->most + limit - 1 - label] += counts[list];
@@ -71,7 +71,7 @@ static void add_sequence(lh_by_place *places, const lh_examples *e, const placed
 
 lh_status lh_by_place_add(lh_by_place *places, lh_engine *engine, const lh_condition *condition, const char *decoding,
                           int count, const int *lengths, lh_error *error) {
-    placed_answers answers = {.given = condition->answers, .lengths = lengths};
+    placed_answers answers = {.answers = condition->answers, .lengths = lengths};
     lh_condition pass = *condition;
     lh_examples examples;
     lh_sums ignored;
@@ -80,7 +80,7 @@ lh_status lh_by_place_add(lh_by_place *places, lh_engine *engine, const lh_condi
     pass.decoded_count = 0;
     if (decoding == lh_greedy) answers.forced = places->pass;
     if (decoding == lh_teacher_forced) answers = (placed_answers){.forced = condition->answers};
-    places->has_correct = answers.given != NULL;
+    places->has_correct = answers.answers != NULL;
     places->has_forced = answers.forced != NULL;
     lh_status status = lh_examples_open(&examples, engine->spec, condition->n, count, error);
     if (status == LH_OK) status = lh_make_examples(&examples, engine->spec, condition, error);

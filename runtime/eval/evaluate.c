@@ -50,7 +50,7 @@ static void write_examples(FILE *out, const lh_eval_result *result, const lh_con
     }
 }
 
-static double divide(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
+static double compute_share(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
 
 /* The sums of one draw of a condition. */
 typedef struct draw_sums {
@@ -93,7 +93,7 @@ static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, 
     lh_status status = lh_answer_greedily(engine, condition, count, rows->lengths, rows->sums, &part, error);
     if (status != LH_OK) return status;
     lh_greedy_add(&sums->greedy, &part);
-    sums->greedy_accuracies += divide((double)part.correct, (double)part.counted);
+    sums->greedy_accuracies += compute_share((double)part.correct, (double)part.counted);
     sums->greedy_batches += part.counted > 0;
     return LH_OK;
 }
@@ -126,7 +126,7 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
                                         rows->sums, rows->lengths, &sums->wrong, error);
     if (status != LH_OK) return status;
     lh_sums_add(&sums->all, &part);
-    sums->accuracies += divide((double)part.correct, (double)part.counted);
+    sums->accuracies += compute_share((double)part.correct, (double)part.counted);
     sums->counted_batches += part.counted > 0;
     sums->batches++;
     return LH_OK;
@@ -192,10 +192,10 @@ typedef struct condition_sums {
 } condition_sums;
 
 static void add_draw(condition_sums *all, const draw_sums *draw, bool by_batch) {
-    double pass = divide((double)draw->all.correct, (double)draw->all.counted);
-    double decoded = divide((double)draw->greedy.correct, (double)draw->greedy.counted);
-    if (by_batch) pass = divide(draw->accuracies, draw->counted_batches);
-    if (by_batch) decoded = divide(draw->greedy_accuracies, draw->greedy_batches);
+    double pass = compute_share((double)draw->all.correct, (double)draw->all.counted);
+    double decoded = compute_share((double)draw->greedy.correct, (double)draw->greedy.counted);
+    if (by_batch) pass = compute_share(draw->accuracies, draw->counted_batches);
+    if (by_batch) decoded = compute_share(draw->greedy_accuracies, draw->greedy_batches);
     lh_sums_add(&all->all, &draw->all);
     lh_greedy_add(&all->greedy, &draw->greedy);
     lh_spread_add(&all->pass, pass);
@@ -207,13 +207,14 @@ static void set_means(const lh_engine *engine, lh_eval_result *result, const con
     const lh_sums *all = &sums->all;
     const lh_greedy_sums *greedy = &sums->greedy;
     bool by_batch = result->batch > 0, decoded = result->decoding == lh_greedy;
-    result->teacher_forced = by_batch ? sums->pass.mean : divide((double)all->correct, (double)all->counted);
+    result->teacher_forced = by_batch ? sums->pass.mean : compute_share((double)all->correct, (double)all->counted);
     result->accuracy = result->teacher_forced;
     if (decoded)
-        result->accuracy = by_batch ? sums->decoded.mean : divide((double)greedy->correct, (double)greedy->counted);
-    result->ended_early = divide((double)greedy->ended_early, (double)greedy->sequences);
-    result->not_ended = divide((double)greedy->not_ended, (double)greedy->sequences);
-    result->exact_match = divide((double)all->exact, (double)all->sequences);
+        result->accuracy =
+            by_batch ? sums->decoded.mean : compute_share((double)greedy->correct, (double)greedy->counted);
+    result->ended_early = compute_share((double)greedy->ended_early, (double)greedy->sequences);
+    result->not_ended = compute_share((double)greedy->not_ended, (double)greedy->sequences);
+    result->exact_match = compute_share((double)all->exact, (double)all->sequences);
     result->counted = all->counted;
     result->loss = all->positions > 0 ? all->loss / (double)all->positions : NAN;
     result->uncertainty = has_uncertainty && all->positions > 0 ? all->uncertainty / (double)all->positions : NAN;
@@ -252,7 +253,7 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
 }
 
 /* Writes the buffered data of a file; NULL: there is no file. */
-static lh_status flush(FILE *file, const char *path, lh_error *error) {
+static lh_status flush_lines(FILE *file, const char *path, lh_error *error) {
     errno = 0;
     if (file == NULL || (fflush(file) == 0 && !ferror(file))) return LH_OK;
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: cannot write: %s", path,
@@ -274,8 +275,8 @@ static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *req
                                    lh_eval_result *result, lh_error *error) {
     off_t examples_start = get_file_position(request->per_example), wrong_start = get_file_position(request->wrong);
     lh_status status = evaluate_condition(engine, request, rows, result, error);
-    if (status == LH_OK) status = flush(request->per_example, request->per_example_path, error);
-    if (status == LH_OK) status = flush(request->wrong, request->wrong_path, error);
+    if (status == LH_OK) status = flush_lines(request->per_example, request->per_example_path, error);
+    if (status == LH_OK) status = flush_lines(request->wrong, request->wrong_path, error);
     if (status == LH_OK && request->path != NULL)
         status = lh_eval_append(request->path, request->step, request->seed, result, rows->places, error);
     if (status == LH_OK) return LH_OK;

@@ -15,7 +15,7 @@ typedef struct group {
     pthread_mutex_t mutex;
 } group;
 
-static void *take(group *g) {
+static void *take_job(group *g) {
     void *job = NULL;
     pthread_mutex_lock(&g->mutex);
     if (g->waiting > 0) {
@@ -34,10 +34,10 @@ static void put_back(group *g, void *job) {
     pthread_mutex_unlock(&g->mutex);
 }
 
-static void work(void *argument, int index, int count) {
+static void run_jobs(void *argument, int index, int count) {
     group *g = argument;
     (void)index, (void)count;
-    for (void *job; (job = take(g)) != NULL;)
+    for (void *job; (job = take_job(g)) != NULL;)
         if (g->advance(job)) put_back(g, job);
 }
 
@@ -47,7 +47,7 @@ lh_status lh_group_run(int threads, void *const *jobs, int count, lh_group_advan
     g.queue = malloc((size_t)count * sizeof *g.queue);
     if (g.queue == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d runs", count);
     for (int i = 0; i < count; i++) g.queue[i] = jobs[i];
-    lh_team_run(threads < count ? threads : count, work, &g);
+    lh_team_run(threads < count ? threads : count, run_jobs, &g);
     free(g.queue);
     return LH_OK;
 }

@@ -64,8 +64,8 @@ static int64_t find_next_event(const lh_loop *loop) {
     next = find_next_multiple(step, training->checkpoint_every, next);
     next = find_next_multiple(step, loop->spec->eval.during_every, next);
     for (int i = 0; i < loop->spec->train.keep_steps_count; i++) {
-        int64_t kept = lh_get_kept_step(&loop->spec->train, i);
-        if (kept > step && kept < next) next = kept;
+        int64_t kept_step = lh_get_kept_step(&loop->spec->train, i);
+        if (kept_step > step && kept_step < next) next = kept_step;
     }
     return next;
 }
@@ -108,7 +108,7 @@ static lh_status explain_failure(const lh_loop *loop, lh_status status, int done
 }
 
 /* Warns once that the training may diverge. */
-static void warn(lh_loop *loop) {
+static void write_warning(lh_loop *loop) {
     lh_error warning;
     lh_alarm_write_warning(&loop->alarm, loop->engine, loop->training.run->directory,
                            loop->training.run->checkpoint_step, &warning);
@@ -137,7 +137,7 @@ static lh_status run_steps(lh_loop *loop, int64_t until, lh_error *error) {
     if (loop->seconds > 0) loop->rate = (double)loop->timed_steps / loop->seconds;
     if (!loop->logged_once) view_window(loop);
     for (int i = 0; i < done; i++)
-        if (lh_alarm_add(&loop->alarm, loop->engine->step - done + 1 + i, &loop->metrics[i])) warn(loop);
+        if (lh_alarm_add(&loop->alarm, loop->engine->step - done + 1 + i, &loop->metrics[i])) write_warning(loop);
     return LH_OK;
 }
 
@@ -258,10 +258,10 @@ static lh_status handle_steps(lh_loop *loop, lh_error *error) {
         status = evaluate_during(loop, false, error);
         stopped = status == LH_STOPPED;
     }
-    bool kept = is_kept(loop->spec, step);
+    bool stays = is_kept(loop->spec, step);
     bool due = is_checkpoint_due(loop);
-    if (stopped || (status == LH_OK && (kept || due || loop->is_best)))
-        status = write_checkpoint(loop, kept || (due && loop->spec->train.keep_all), error);
+    if (stopped || (status == LH_OK && (stays || due || loop->is_best)))
+        status = write_checkpoint(loop, stays || (due && loop->spec->train.keep_all), error);
     if (status == LH_OK) call_watch(loop, logged);
     return stopped && status == LH_OK ? LH_STOPPED : status;
 }

@@ -139,8 +139,8 @@ static void put_seen(const lh_spec *spec, const int64_t *sequences, lh_json *jso
     putc(']', out);
 }
 
-/* Writes the content of run.json. seen: number of sequences of each training length, or NULL. */
-static void put_facts(const lh_run *run, FILE *out, const lh_run_end *end, const int64_t *seen) {
+/* Writes the content of run.json. sequences_by_length: number of sequences of each training length, or NULL. */
+static void put_facts(const lh_run *run, FILE *out, const lh_run_end *end, const int64_t *sequences_by_length) {
     const lh_spec *spec = run->spec;
     const lh_engine *engine = run->engine;
     char machine[512];
@@ -173,7 +173,7 @@ static void put_facts(const lh_run *run, FILE *out, const lh_run_end *end, const
     lh_json_string(&json, "machine", machine);
     lh_json_string(&json, "started", run->started);
     put_best(run, end, &json, out);
-    if (seen != NULL) put_seen(spec, seen, &json, out);
+    if (sequences_by_length != NULL) put_seen(spec, sequences_by_length, &json, out);
     put_ending(end, &json);
     lh_json_end_line(&json);
 }
@@ -181,20 +181,20 @@ static void put_facts(const lh_run *run, FILE *out, const lh_run_end *end, const
 lh_status lh_run_write_facts(const lh_run *run, const lh_run_end *end, lh_error *error) {
     char path[LH_PATH_MAX + 64];
     lh_text text;
-    int64_t *seen = NULL;
+    int64_t *sequences_by_length = NULL;
     lh_status status = LH_OK;
     write_facts_path(run, path);
     if (end != NULL && run->spec->corpus == NULL && run->overfit == 0)
         status = lh_count_trained_sequences(run->spec, lh_get_part_key(run->seed, &run->seeds_apart, LH_SEED_DATA),
-                                            end->step, &seen, error);
+                                            end->step, &sequences_by_length, error);
     if (status == LH_OK) status = lh_text_open(&text, error);
     if (status == LH_OK) {
-        put_facts(run, text.out, end, seen);
+        put_facts(run, text.out, end, sequences_by_length);
         status = lh_text_close(&text, error);
         if (status == LH_OK) status = lh_replace_file(path, text.text, text.bytes, error);
         free(text.text);
     }
-    free(seen);
+    free(sequences_by_length);
     return status;
 }
 

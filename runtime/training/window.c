@@ -35,15 +35,15 @@ static double *get_field(lh_window *window, int index) {
     return (double *)(void *)((char *)window + fields[index].offset);
 }
 
-static double divide(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0.0; }
+static double compute_share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0.0; }
 
 void lh_window_add(lh_window *window, const lh_step_metrics *metrics) {
     const lh_sums *sums = &metrics->sums;
     window->steps++;
     window->masked += sums->counted == 0;
     window->loss += sums->counted > 0 ? lh_compute_mean_loss(sums) : 0;
-    window->accuracy += divide(sums->correct, sums->counted);
-    window->exact_match += divide(sums->exact, sums->sequences);
+    window->accuracy += compute_share(sums->correct, sums->counted);
+    window->exact_match += compute_share(sums->exact, sums->sequences);
     window->gradient_norm += metrics->gradient_norm;
     window->clipped += metrics->clipped;
     window->parameter_norm += metrics->parameter_norm;
@@ -59,7 +59,7 @@ void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, i
     lh_window_epoch *epoch = &window->epoch;
     epoch->steps++;
     epoch->masked += metrics->sums.counted == 0;
-    epoch->sum += divide(metrics->sums.correct, metrics->sums.counted);
+    epoch->sum += compute_share(metrics->sums.correct, metrics->sums.counted);
     if (step % batches != 0) return;
     if (epoch->steps == batches &&
         epoch->masked < batches) { /* else the start of the epoch was not recorded, or no label of it counts */
@@ -87,7 +87,7 @@ static void put_epoch(lh_json *line, const lh_window_epoch *epoch) {
 }
 
 /* Appends a line of text to a file, and frees the text. */
-static lh_status append(lh_text *text, const char *path, lh_error *error) {
+static lh_status append_text(lh_text *text, const char *path, lh_error *error) {
     lh_status status = lh_text_close(text, error);
     if (status == LH_OK) status = lh_append_line(path, text->text, error);
     free(text->text);
@@ -120,7 +120,7 @@ lh_status lh_window_log(lh_window *window, const char *path, int64_t step, bool 
     put_epoch(&line, &window->epoch);
     lh_json_end(&line);
     window->metrics_lines++;
-    return append(&text, path, error);
+    return append_text(&text, path, error);
 }
 
 /* Writes the state of the best checkpoint, if evaluations have been added to it. */
@@ -153,7 +153,7 @@ lh_status lh_window_save(const lh_window *window, const char *path, int64_t step
     }
     put_best(&line, &sums.best);
     lh_json_end(&line);
-    return append(&text, path, error);
+    return append_text(&text, path, error);
 }
 
 /* The count at a key of a line; -1: the key is missing, or its value is not an integer of 0 or more. */

@@ -130,7 +130,7 @@ static const char **merge_keys(json_t *earlier, json_t *current, size_t *count) 
 }
 
 /* Prints the fields that differ. Recursion ends, because jansson parses at most 2048 levels. */
-static void compare(comparison *c, json_t *earlier, json_t *current) {
+static void compare_objects(comparison *c, json_t *earlier, json_t *current) {
     size_t count;
     if (json_equal(earlier, current)) return;
     const char **keys =
@@ -142,7 +142,7 @@ static void compare(comparison *c, json_t *earlier, json_t *current) {
     for (size_t i = 0; i < count; i++) {
         size_t old_length = append_key(c, keys[i]);
         if (strcmp(c->path, "source") != 0) /* the path of the spec file */
-            compare(c, json_object_get(earlier, keys[i]), json_object_get(current, keys[i]));
+            compare_objects(c, json_object_get(earlier, keys[i]), json_object_get(current, keys[i]));
         c->path[old_length] = 0;
     }
     free(keys);
@@ -152,7 +152,7 @@ static void compare_specs(json_t *facts, const lh_spec *spec) {
     comparison c = {.fields = 0};
     json_t *current = json_loads(spec->resolved, 0, NULL), *earlier = json_object_get(facts, "spec");
     if (json_is_object(current) && json_is_object(earlier)) {
-        compare(&c, earlier, current);
+        compare_objects(&c, earlier, current);
         if (c.fields > MOST_FIELDS) fprintf(stderr, "    and %d more fields\n", c.fields - MOST_FIELDS);
         if (c.fields == 0)
             fprintf(stderr, "    no field differs: the version of Longhand differs, or a file that the spec names\n");

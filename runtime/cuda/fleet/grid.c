@@ -1,10 +1,10 @@
 /* See grid.h. */
 #include "runtime/cuda/fleet/grid.h"
 
-static int limit(int x, int most) { return x < most ? x : most; }
+static int get_smaller(int x, int most) { return x < most ? x : most; }
 
 lh_cuda_grid lh_cuda_choose_grid(bool is_serial, int replicas, int shards, int resident) {
-    if (is_serial) return (lh_cuda_grid){.team = limit(shards, resident), .at_once = 1, .rounds = replicas};
+    if (is_serial) return (lh_cuda_grid){.team = get_smaller(shards, resident), .at_once = 1, .rounds = replicas};
     int rounds = (replicas + resident - 1) / resident, at_once = (replicas + rounds - 1) / rounds;
-    return (lh_cuda_grid){.team = limit(shards, resident / at_once), .at_once = at_once, .rounds = rounds};
+    return (lh_cuda_grid){.team = get_smaller(shards, resident / at_once), .at_once = at_once, .rounds = rounds};
 }

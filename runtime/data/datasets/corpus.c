@@ -113,8 +113,8 @@ static int64_t count_all(const lh_example_list lists[LH_SETS]) {
 }
 
 /* Builds shapes and sets from the lists. */
-static lh_status build(lh_corpus *c, int axes, const char *const paths[LH_SETS], lh_example_list lists[LH_SETS],
-                       lh_error *error) {
+static lh_status build_sets(lh_corpus *c, int axes, const char *const paths[LH_SETS], lh_example_list lists[LH_SETS],
+                            lh_error *error) {
     lh_dataset *const sets[LH_SETS] = {&c->train, &c->eval, &c->validation};
     lh_status status = LH_OK;
     for (int i = 0; i < LH_SETS; i++)
@@ -147,7 +147,7 @@ lh_status lh_corpus_open(lh_corpus *corpus, const lh_spec *spec, const lh_corpus
     memset(corpus, 0, sizeof *corpus);
     lh_status status = spec->task->collect != NULL ? lh_collect(spec, paths, request, lists, error)
                                                    : read_files(spec, paths, lists, error);
-    if (status == LH_OK) status = build(corpus, spec->task->axes, paths, lists, error);
+    if (status == LH_OK) status = build_sets(corpus, spec->task->axes, paths, lists, error);
     for (int i = 0; i < LH_SETS; i++) lh_example_list_close(&lists[i]);
     if (status != LH_OK) lh_corpus_close(corpus);
     return status;

@@ -42,7 +42,7 @@ unsigned lh_sets_parse(const char *text) {
     return sets;
 }
 
-static int compare(const void *a, const void *b, void *axes) {
+static int compare_candidates(const void *a, const void *b, void *axes) {
     const candidate *x = a, *y = b;
     if (x->set != y->set) return x->set < y->set ? -1 : 1;
     for (int i = 0; i < *(const int *)axes; i++)
@@ -101,13 +101,13 @@ static void gather_set(selection *s, lh_set set_index) {
 /* Divides the sorted candidates into groups, and drops empty groups. */
 static void divide_into_groups(selection *s) {
     lh_groups *groups = s->groups;
-    int64_t taken = 0;
+    int64_t written = 0;
     for (int64_t i = 0; i < s->count; i++) {
         const candidate *c = &s->candidates[i];
         lh_group *last = groups->count > 0 ? &groups->group[groups->count - 1] : NULL;
         if (last == NULL || last->set != c->set || memcmp(last->value, c->value, sizeof c->value) != 0) {
             if (last == NULL || last->count > 0) last = &groups->group[groups->count++];
-            *last = (lh_group){.set = c->set, .first = taken};
+            *last = (lh_group){.set = c->set, .first = written};
             memcpy(last->value, c->value, sizeof c->value);
         }
         if (groups->novel && is_trained(groups, c->set, c->index)) {
@@ -115,8 +115,8 @@ static void divide_into_groups(selection *s) {
             continue;
         }
         last->total = ++last->count;
-        groups->indices[taken] = c->index;
-        groups->pick[taken++] = c->pick;
+        groups->indices[written] = c->index;
+        groups->pick[written++] = c->pick;
     }
     if (groups->count > 0 && groups->group[groups->count - 1].count == 0) groups->count--;
 }
@@ -144,7 +144,7 @@ static lh_status check_found(const selection *s, lh_error *error) {
     return lh_fail(error, LH_ERR_INPUT, "eval.by: no example of these sets has a value on %s", s->groups->name[0]);
 }
 
-static lh_status gather(selection *s, lh_error *error) {
+static lh_status group_candidates(selection *s, lh_error *error) {
     lh_groups *groups = s->groups;
     int64_t capacity = 1;
     for (int set = 0; set < LH_SETS; set++)
@@ -157,7 +157,7 @@ static lh_status gather(selection *s, lh_error *error) {
         return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the groups of examples");
     for (int set = 0; set < LH_SETS; set++)
         if (groups->sets >> set & 1) gather_set(s, (lh_set)set);
-    qsort_r(s->candidates, (size_t)s->count, sizeof *s->candidates, compare, &groups->axes);
+    qsort_r(s->candidates, (size_t)s->count, sizeof *s->candidates, compare_candidates, &groups->axes);
     divide_into_groups(s);
     return check_found(s, error);
 }
@@ -224,7 +224,7 @@ lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_sp
     for (int i = 0; i < s.by->count; i++) groups->name[i] = get_axis_name(spec, s.by->axes[i].axis);
     compare_with_training(&s, spec->eval.with_trained);
     lh_status status = choose_sets(groups, corpus, sets, error);
-    if (status == LH_OK) status = gather(&s, error);
+    if (status == LH_OK) status = group_candidates(&s, error);
     free(s.candidates);
     return status;
 }

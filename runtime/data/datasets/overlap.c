@@ -35,7 +35,7 @@ static const lh_sizes *get_sizes(const hashed_set *hashes, int64_t index) {
     return &hashes->corpus->sizes[lh_dataset_find_shape(hashes->set, hashes->corpus->shapes, index) - 1];
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_hashes(const void *a, const void *b) {
     const hashed_example *x = a, *y = b;
     if (x->input != y->input) return x->input < y->input ? -1 : 1;
     if (x->whole != y->whole) return x->whole < y->whole ? -1 : 1;
@@ -54,7 +54,7 @@ static lh_status hash_set(hashed_set *hashes, const lh_corpus *corpus, const lh_
             entry->index = (uint32_t)index;
             entry->line = set->line[index];
         }
-    qsort(hashes->list, (size_t)hashes->count, sizeof *hashes->list, compare);
+    qsort(hashes->list, (size_t)hashes->count, sizeof *hashes->list, compare_hashes);
     return LH_OK;
 }
 

@@ -13,8 +13,8 @@ void lh_print_symbols(FILE *out, const char *const *names, int symbols, const ui
     for (int i = 0; i < symbols; i++) single = single && strlen(names[i]) == 1;
     for (int i = 0; i < count; i++) {
         const char *name = tokens[i] < symbols ? names[tokens[i]] : "?";
-        bool counted = mask == NULL || mask[i] != 0;
-        fprintf(out, "%s%s%s%s", single || i == 0 ? "" : " ", counted ? "" : "(", name, counted ? "" : ")");
+        bool is_counted = mask == NULL || mask[i] != 0;
+        fprintf(out, "%s%s%s%s", single || i == 0 ? "" : " ", is_counted ? "" : "(", name, is_counted ? "" : ")");
     }
 }
 

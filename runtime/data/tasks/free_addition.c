@@ -85,7 +85,7 @@ static int get_longer(const pair *p) { return p->digits[0] > p->digits[1] ? p->d
 static int get_digit(const pair *p, int i, int place) { return place < p->digits[i] ? p->digit[i][place] : 0; }
 
 /* Computes the sum, lowest digit first, one digit longer than the longer number: its last digit may be 0. */
-static void add(const pair *p, uint8_t *sum) {
+static void add_numbers(const pair *p, uint8_t *sum) {
     const int longer = get_longer(p);
     int carry = 0;
     for (int d = 0; d < longer; d++) {
@@ -144,7 +144,7 @@ static void write_digit(writer *w, pair *p, const int *options, int digit, int p
 static void write_example(const pair *numbers, const int *options, lh_example *example) {
     pair copy = *numbers, *p = &copy;
     uint8_t sum[MOST_DIGITS + 1];
-    add(p, sum);
+    add_numbers(p, sum);
     const int digits = count_sum_digits(p, options, sum);
     writer input = {example->input, 0}, target = {example->input == NULL ? NULL : example->target, 0};
     for (int i = 0; i < 2; i++) {

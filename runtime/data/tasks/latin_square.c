@@ -108,7 +108,8 @@ static lh_status draw_puzzles(collection_state *s, lh_error *error) {
 }
 
 /* Adds puzzle i to a set; number: its value on the axis `puzzle`. */
-static lh_status add(const collection_state *s, lh_set set, const items *all, int i, int number, lh_error *error) {
+static lh_status add_example(const collection_state *s, lh_set set, const items *all, int i, int number,
+                             lh_error *error) {
     const latin_puzzle *p = &all->puzzle[i];
     uint16_t input[LATIN_CELLS], target = (uint16_t)(all->answer[i].symbol - 1);
     uint8_t mask = 1;
@@ -134,10 +135,10 @@ static lh_status add_split(const collection_state *s, lh_error *error) {
         int v = s->puzzles.answer[i].vectors - 1;
         bool held_out = (int)lh_rng_below(&rng, (uint32_t)remaining[v]--) < test[v];
         test[v] -= held_out;
-        status = add(s, held_out ? LH_SET_TEST : LH_SET_TRAIN, &s->puzzles, i, LH_NO_VALUE, error);
+        status = add_example(s, held_out ? LH_SET_TEST : LH_SET_TRAIN, &s->puzzles, i, LH_NO_VALUE, error);
     }
     for (int i = 0; status == LH_OK && i < s->validation.count; i++)
-        status = add(s, LH_SET_VALIDATION, &s->validation, i, i + 1, error);
+        status = add_example(s, LH_SET_VALIDATION, &s->validation, i, i + 1, error);
     return status;
 }
 

@@ -111,9 +111,9 @@ static inline int latin_extend(uint64_t square, int cell, uint64_t *squares, int
         squares[count] = square;
         return count + 1;
     }
-    int taken = latin_collect_row_symbols(square, cell / 4) | latin_collect_column_symbols(square, cell % 4);
+    int excluded = latin_collect_row_symbols(square, cell / 4) | latin_collect_column_symbols(square, cell % 4);
     for (int bit = 1; bit < 16; bit *= 2)
-        if ((taken & bit) == 0) count = latin_extend(square | (uint64_t)bit << 4 * cell, cell + 1, squares, count);
+        if ((excluded & bit) == 0) count = latin_extend(square | (uint64_t)bit << 4 * cell, cell + 1, squares, count);
     return count;
 }
 
