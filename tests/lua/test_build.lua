@@ -146,8 +146,8 @@ end
 function TestStamps.test_loose_text_has_its_own_stamp()
   local project = { digest_sources = function() return "r" end }
   local function compute_stamps(steps, banner)
-    return build.make_stamps(project, { { path = "step.c", text = banner .. "code", counted = "code" },
-      { path = "defaults.inc", text = banner .. steps, counted = steps, loose = true } })
+    return build.make_stamps(project, { { path = "step.c", text = banner .. "code", digest_text = "code" },
+      { path = "defaults.inc", text = banner .. steps, digest_text = steps, loose = true } })
   end
   local cpu, _, loose = compute_stamps("1", "a")
   lu.assertEquals({ cpu, false }, { (compute_stamps("2", "a")), select(2, compute_stamps("2", "a")) or false })
