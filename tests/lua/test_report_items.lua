@@ -23,7 +23,7 @@ end
 
 function TestItems.test_mistakes_name_the_field()
   local cases = {
-    { { kind = "tabel" }, 'report[1].kind: no such kind: "tabel"\n  expected: one of: axis, best, curves, '
+    { { kind = "tabel" }, 'report[1].kind: no such kind: "tabel"\n  expected: one of: axis, best, claim, curves, '
       .. "heat, numbers, places, progress, reached, splits, spread, table, time\n  hint: did you mean table?" },
     { { kind = "curves" }, 'report[1].lines: missing\n  expected: kind "curves" needs it' },
     { { kind = "curves", lines = "encoding", panels = "task", setting = 3 }, "report[1].setting: no name of a file" },
@@ -70,6 +70,10 @@ function TestItems.test_mistakes_name_the_field()
     { { kind = "heat", rows = "encoding", columns = "length" }, "report[1].where: the axis task has 15 values" },
     { { kind = "heat", rows = "encoding", columns = "length", panels = "task", width = 85 },
       "report[1].width: is no field of this kind" },
+    { { kind = "claim", rows = "encoding", at = { 20 }, bound = { over = 3 }, pages = "task" },
+      "report[1].bound: is a table\n  expected: { above = 90 } or { below = 50 }" },
+    { { kind = "claim", rows = "encoding", at = { 20 }, bound = { above = 3 }, passes = 1.5, pages = "task" },
+      "report[1].passes: 1.5 is no whole number" },
     { { kind = "curves", lines = "encoding", where = 3 }, "report[1].where: is \"3\"" },
     { { kind = "table", value = "max", rows = "task", columns = "task", pages = "encoding" },
       "report[1].rows: the axis task is used by `columns` already\n  expected: each axis in one place" },

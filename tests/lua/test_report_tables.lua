@@ -3,6 +3,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local cells = require("lab.study.read.cells")
+local claims = require("lab.study.report.tables.claims")
 local entries = require("lab.study.report.tables.table_entries")
 local hostile = require("hostile")
 local html = require("lab.study.report.page.html")
@@ -127,6 +128,26 @@ function TestViews.test_single_lengths()
   lu.assertEquals({ #model.rows, model.rows[3].title, model.rows[3].cells[1].texts, model.rows[3].cells[2].texts },
     { 3, "best (quoted)", { "", "", "" }, { "", "52.0", "" } })
   lu.assertStrContains(table.concat(model.notes, "\n"), "best (quoted): the paper took it from somebody; all: 51")
+end
+
+-- A claim lists every seed and holds if all requested seeds meet its bound at all numbers.
+function TestViews.test_claims()
+  local study = make_study("claims", SCORES)
+  local function tabulate(task, names, bound)
+    local item = { kind = "claim", rows = "encoding", at = { 20, 30 }, bound = bound, where = { task = task } }
+    return claims.make_table(cells.select(study, item.where, { encoding = names }), item)
+  end
+  local model = tabulate("even_pairs", { "rope", "rand-rope" }, { above = 50 })
+  lu.assertEquals(lists.map(model.rows[1].cells, function(entry) return entry.texts[1] end),
+    { "51.0, 53.0, 55.0", "49.0, 51.0, 53.0", "2 of 3" })
+  lu.assertEquals(lists.map(model.columns, function(column) return column.title end),
+    { "length 20", "length 30", "seeds that meet it" })
+  lu.assertStrContains(model.caption, "Not shown: 1 of 6 seeds with a score miss the bound.")
+  lu.assertStrContains(tabulate("even_pairs", { "rope" }, { below = 58 }).caption, "Shown by all 3 seeds.")
+  model = tabulate("bucket_sort", { "rope" }, { above = 20 })
+  lu.assertStrContains(model.caption, "Open: 1 of 3 seeds have a score, and all of them meet the bound.")
+  lu.assertEquals(model.rows[1].cells[3].texts[1], "1 of 3")
+  lu.assertStrContains(tabulate("bucket_sort", { "rand-rope" }, { above = 20 }).caption, "Open: ")
 end
 
 -- Computed by hand: the means are 2, 6 and 4 of 3, 3 and 2 scores, the mean squares 1.2 within groups and 12 between

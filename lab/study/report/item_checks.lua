@@ -133,9 +133,9 @@ checks.sets = make_list_check(function(_, item, name)
   names[#names + 1] = item.kind == "progress" and progress.LOSS or nil
   return make_word_check("no set", names)(nil, nil, name)
 end, "no list of sets", 'a list such as { "train", "test", "validation" }')
-checks.counts = make_list_check(make_form_check(function(n)
-  return math.type(n) == "integer"
-end, "%s is no whole number", "whole numbers"), "no list of numbers", "a list such as { 6, 10, 50 }")
+checks.count = make_form_check(function(n) return math.type(n) == "integer" end, "%s is no whole number",
+  "whole numbers")
+checks.counts = make_list_check(checks.count, "no list of numbers", "a list such as { 6, 10, 50 }")
 
 function checks.one(study, item, value)
   if not study.scale then
@@ -155,6 +155,14 @@ function checks.percent(study, item, value)
     return ("%s is no number of percent that a score reaches"):format(diagnostics.show(value)),
       "a number above 1, at most 100", value > 0 and value <= 1 and "percent, not a share" or nil
   end
+end
+
+function checks.bound(study, item, value)
+  local name = is_record(value) and next(value)
+  if not name or next(value, name) or name ~= "above" and name ~= "below" then
+    return ("is %s"):format(diagnostics.show(value)), "{ above = 90 } or { below = 50 }"
+  end
+  return checks.number(study, item, value[name])
 end
 
 checks.width = make_form_check(function(value)

@@ -36,6 +36,7 @@ local KINDS = {
   spread = { rows = "axis", of = "axis" },
   reached = { rows = "axis", threshold = "percent", split = "set?" },
   numbers = { rows = "axis", at = "counts", published = "published?", names = "names?" },
+  claim = { rows = "axis", at = "counts", bound = "bound", passes = "count?" },
 }
 -- Fields of items of every kind; `where`, `pages` and `over` are checked together, since they share the axes.
 local COMMON = { kind = "", where = "", pages = "", over = "", title = "title?", setting = "setting?", only = "only?",

@@ -10,6 +10,7 @@ local canonical = require("base.canonical")
 local captions = require("lab.study.report.tables.captions")
 local cells = require("lab.study.read.cells")
 local checkpoints = require("lab.study.report.tables.checkpoints")
+local claims = require("lab.study.report.tables.claims")
 local compare = require("lab.study.report.compare")
 local cost = require("lab.study.report.tables.cost")
 local dependencies = require("lab.study.report.dependencies")
@@ -93,7 +94,7 @@ end
 -- of their own. A figure has panels for curves.lua, or a script. A figure and a table may have `file`, a further file.
 local TABLES = { table = score_tables.tabulate, best = score_tables.tabulate_best,
   splits = score_tables.tabulate_sets, numbers = numbers.make_table, reached = time_to_threshold.make_table,
-  spread = spread.make_table }
+  spread = spread.make_table, claim = claims.make_table }
 local FIGURES = { curves = figures.make_by_length, time = figures.make_by_time, axis = figures.make_along_axis,
   progress = figures.make_by_epoch, places = by_place.make, heat = heat_maps.make }
 

@@ -23,12 +23,13 @@ function M.find_axis(study)
   return run and run.axis
 end
 
-local function find_score(run, scored, n)
-  for _, evaluation in ipairs(runs.get_curve(run, scored.split)) do
-    for i, length in ipairs(evaluation[scored.metric] and evaluation.lengths or {}) do
+-- Returns the score at the number n, in the unit of the metric, in a list of evaluations; nil without one.
+function M.find_score(list, metric, n)
+  for _, evaluation in ipairs(list) do
+    for i, length in ipairs(evaluation[metric] and evaluation.lengths or {}) do
       if length == n then
-        local value = tonumber(evaluation[scored.metric][i])
-        return value and metrics.by_name[scored.metric].factor * value
+        local value = tonumber(evaluation[metric][i])
+        return value and metrics.by_name[metric].factor * value
       end
     end
   end
@@ -39,7 +40,9 @@ local function add_paper(entry, paper)
 end
 
 local function make_entry(study, item, cell, key, n, published)
-  local got = entries.summarise_runs(cell, function(run) return find_score(run, study.scored, n) end)
+  local got = entries.summarise_runs(cell, function(run)
+    return M.find_score(runs.get_curve(run, study.scored.split), study.scored.metric, n)
+  end)
   local entry = entries.make_entry(cell, got.value, entries.join_cautions(cell, "mean", got),
     entries.format_number("%.1f", got.value, got.sd))
   return published and add_paper(entry, (entries.find_paper(published, key, item.names, { study.scored.metric })))

@@ -1,0 +1,77 @@
+-- A table of a report: a claim about the scores of single seeds, and whether the runs show it.
+--
+-- Input: a study with its cells read, an item { rows, at, bound, passes }. Output: a table as in score_tables.lua, with
+-- a row for each value of an axis, a column for each number (a length, or a number of another axis of the evaluation)
+-- that lists the score of every seed at the chosen learning rate, and a column that counts the seeds that meet the
+-- bound at all numbers. passes: for models with loops, the number of passes; nil: those of training. The runs show the
+-- claim if all requested seeds of all rows have run and meet the bound.
+
+local captions = require("lab.study.report.tables.captions")
+local entries = require("lab.study.report.tables.table_entries")
+local lists = require("base.lists")
+local metrics = require("lab.study.read.metrics")
+local numbers = require("lab.study.report.tables.numbers")
+local runs = require("lab.study.read.runs")
+local score_tables = require("lab.study.report.tables.score_tables")
+
+local M = {}
+
+-- Returns the evaluations of a run with the requested passes.
+local function list_evaluations(run, study, item)
+  local splits = { "in_distribution", "between", "beyond" }
+  return item.passes and lists.map(runs.has_sets(run) and { study.scored.split } or splits, function(split)
+    return runs.get_level_evaluation(run, "passes", item.passes, split)
+  end) or runs.get_curve(run, study.scored.split)
+end
+
+local function meets(bound, score)
+  return score ~= nil and (not bound.above or score > bound.above) and (not bound.below or score < bound.below)
+end
+
+-- Makes a row and counts its seeds: requested, with scores at all numbers, and meeting the bound at all of them.
+local function make_row(study, item, row, counts)
+  local form, shown, scored, list = metrics.by_name[study.scored.metric].form, 0, 0, runs.get_chosen_runs(row.cell)
+  local texts = lists.map(item.at, function() return {} end)
+  for _, run in ipairs(list) do
+    local evaluations, met, known = list_evaluations(run, study, item), true, true
+    for i, n in ipairs(item.at) do
+      local score = numbers.find_score(evaluations, study.scored.metric, n)
+      texts[i][#texts[i] + 1] = score and form:format(score) or entries.MISSING
+      met, known = met and meets(item.bound, score), known and score ~= nil
+    end
+    shown, scored = shown + (met and 1 or 0), scored + (known and 1 or 0)
+  end
+  local rate = row.cell and (row.cell.summary.best_rate or row.cell.summary.rates[1])
+  local requested = rate and rate.requested or 0
+  for name, number in pairs({ requested = requested, scored = scored, shown = shown }) do
+    counts[name] = counts[name] + number
+  end
+  local line = lists.map(texts, function(one) return #one > 0 and table.concat(one, ", ") or entries.MISSING end)
+  return lists.append({ row.label, cell = row.cell }, lists.append(line, { ("%d of %d"):format(shown, requested) }))
+end
+
+local function describe(counts)
+  local missed, open = counts.scored - counts.shown, counts.requested == 0 or counts.scored < counts.requested
+  if missed > 0 then
+    return ("Not shown: %d of %d seeds with a score miss the bound"):format(missed, counts.scored)
+  end
+  return open and ("Open: %d of %d seeds have a score, and all of them meet the bound"):format(counts.scored,
+    counts.requested) or ("Shown by all %d seeds"):format(counts.requested)
+end
+
+function M.make_table(study, item)
+  local axis, counts = numbers.find_axis(study) or "length", { requested = 0, scored = 0, shown = 0 }
+  local rows = lists.map(score_tables.list_along(study, item, item.rows), function(row)
+    return make_row(study, item, row, counts)
+  end)
+  local metric = metrics.by_name[study.scored.metric]
+  local claim = ("%s %s %g %s with every seed%s"):format(metric.title, item.bound.above and "above" or "below",
+    item.bound.above or item.bound.below, metric.unit, item.passes and (", after %d passes"):format(item.passes) or "")
+  local heads = lists.map(item.at, function(n) return score_tables.label(study, axis, n) end)
+  return entries.tabulate({ title = score_tables.make_title(item, claim), rows = rows,
+    caption = captions.join(describe(counts), item.title and claim, captions.name_answers(study),
+      not item.passes and captions.name_stopping(study), captions.name_rates(study)),
+    heads = lists.join({ item.rows }, lists.append(heads, { "seeds that meet it" })) })
+end
+
+return M
