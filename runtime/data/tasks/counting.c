@@ -1,0 +1,38 @@
+/* Counting (after Golovneva et al. 2024): the number of increments since the last reset, after each statement.
+ *
+ * input symbols:  0 + .
+ * output symbols: 0 1 2 3 4 5 6 7 8 9
+ * input length:   n
+ * output length:  n
+ * chance:         0.1
+ * baseline:       0.2937 always 0
+ */
+#include "longhand/task.h"
+
+lh_task_sample lh_task_counting;
+
+enum { RESET, INCREMENT, PASS }; /* inputs */
+enum { MOST_RESETS = 4, MOST = 9 /* of a count, which starts at 0 */ };
+
+/* The first statement is a reset, and up to three further resets are at random places. Every count has the same
+ * probability from 0 to the most that fits after its reset, and its increments are at random places before the next
+ * reset. So the counts of long inputs are those of short ones, farther apart. */
+void lh_task_counting(lh_rng *rng, int n, lh_example *example) {
+    for (int i = 0; i < n; i++) example->input[i] = PASS;
+    example->input[0] = RESET;
+    for (int resets = (int)lh_rng_below(rng, MOST_RESETS); resets > 0; resets--)
+        example->input[lh_rng_below(rng, (uint32_t)n)] = RESET;
+    for (int first = 0, next; first < n; first = next) {
+        for (next = first + 1; next < n && example->input[next] != RESET;) next++;
+        const int places = next - first - 1, most = places < MOST ? places : MOST;
+        int increments = (int)lh_rng_below(rng, (uint32_t)most + 1), count = 0;
+        example->target[first] = 0;
+        for (int i = first + 1; i < next; i++) {
+            if ((int)lh_rng_below(rng, (uint32_t)(next - i)) < increments - count) {
+                example->input[i] = INCREMENT;
+                count++;
+            }
+            example->target[i] = (uint16_t)count;
+        }
+    }
+}
