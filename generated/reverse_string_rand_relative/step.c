@@ -387,7 +387,7 @@ static void write_signed_sinusoid(const position_row *table, int distance, real 
     memcpy(row + WIDTH / 2, from + WIDTH / 2, WIDTH / 2 * sizeof(real));
 }
 
-/* Makes draw d of this step's distances: one for each layer. */
+/* Makes draw d of this step's distances. Draws: one for each layer. */
 static void draw_self_distances(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     int T = step->shape.length[0];

@@ -1047,7 +1047,7 @@ INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
     return (real *)reserve(memory, used, count * sizeof(real));
 }
 
-/* Values that a layer keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation
+/* Values that a layer stores for the backward pass; rows are tokens, sequence after sequence. In evaluation
  * all layers share one state.
  *
  * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs

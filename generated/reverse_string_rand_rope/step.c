@@ -287,7 +287,7 @@ static void sum_by_symbol(const workspace *w, const row_set *distinct, int width
 #include "layers.inc"
 #include "loss.inc"
 
-/* Makes draw d of this step's positions: one for each layer. */
+/* Makes draw d of this step's positions. Draws: one for each layer. */
 static void draw_self_positions(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     const int T = step->shape.length[0];

@@ -11,13 +11,13 @@ INLINE real *reserve_reals(char *memory, size_t *used, size_t count) {
 
 % for i, block in ipairs(device.blocks) do
 % if i == 1 then
-/* Values that ${block.article} ${block.name} keeps for the backward pass; rows are tokens, sequence after sequence. In evaluation
+/* Values that ${block.article} ${block.name} stores for the backward pass; rows are tokens, sequence after sequence. In evaluation
  * all ${block.name}s share one state.
  *
  * In device code the type reals tells the compiler that an array is in global memory. Arrays that the loops over pairs
  * read have the type real *: with reals these loops would need 10 to 20 more registers, without fewer loads. */
 % else
-/* Values that ${block.article} ${block.name} keeps for the backward pass; in evaluation all ${block.name}s share one state. */
+/* Values that ${block.article} ${block.name} stores for the backward pass; in evaluation all ${block.name}s share one state. */
 % end
 typedef struct ${block.state} {
     ${line} % for _, line in ipairs(block.lines)

@@ -1,7 +1,7 @@
 % paragraph("parts/drawn_distance.tpl") % section("distances") % if positions.distance.draws
 % section("step_functions")
 % if positions.kind == "randomized" then
-/* Makes draw d of this step's positions: ${positions.sharing}. */
+/* Makes draw d of this step's positions. Draws: ${positions.sharing}. */
 static void draw_${name}_positions(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     const int T = step->shape.length[${queries.stream}], S = step->shape.length[${keys.stream}];
@@ -13,7 +13,7 @@ static void draw_${name}_positions(const lh_cpu_step *step, int d) {
 % end
 % if positions.distance.draws then
 % local draw_or_copy = "lh_draw_or_copy_" .. (positions.distance.independent and "signed_" or "") .. "distances"
-/* Makes draw d of this step's distances: ${positions.distance.sharing}. */
+/* Makes draw d of this step's distances. Draws: ${positions.distance.sharing}. */
 static void draw_${name}_distances(const lh_cpu_step *step, int d) {
     shared *s = step->shared;
     int T = step->shape.length[${queries.stream}];

@@ -11,7 +11,7 @@ head->drows = w->sums.${name}.rows[l]; % section("head_grad")
 const ${name}_head *head; % section("queries")
 group->head = head; % section("load")
 % section("logit_functions")
-/* The offset of a pair's row in the table, in elements. */
+/* The offset of a pair's row in the table of vectors of distances, in elements. */
 INLINE int ${name}_pair_offset(const ${name}_head *head, int query, int key) {
     return ${name}_table_row(head->${cross and "key_" or ""}position[key] - head->position[query]) * ${PREFIX}RELATIVE_WIDTH;
 }

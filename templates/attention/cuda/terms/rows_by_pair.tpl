@@ -27,7 +27,7 @@ INLINE int ${prefix}row_count(const step_view *v, int l) { return *${prefix}find
 % section("distance_count")
 % slot("most_distances")
 
-/* The vector of each pair of a set; the host makes it, because the host samples positions. */
+/* The vectors of the pairs of a set; the host fills these arrays, because it samples the positions. */
 typedef struct ${prefix}pair_rows {
     const int *count;    /* number of vectors */
     const int *distance; /* [count] distances of the vectors, ascending */
