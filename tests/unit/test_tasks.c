@@ -9,10 +9,10 @@ lh_task_sample lh_task_counting;
 
 /* ---- the targets, by definition ---- */
 
-static bool counts_all_labels(const lh_drawn_example_example *d) { return d->counted == d->outputs; }
+static bool counts_all_labels(const lh_drawn_example *d) { return d->counted == d->outputs; }
 
 /* Whether the target is ascending and has every token as often as the input. */
-static bool is_sorted(const lh_drawn_example_example *d) {
+static bool is_sorted(const lh_drawn_example *d) {
     int balance[5] = {0};
     for (int i = 0; i < d->outputs; i++) {
         balance[d->target[i]]++;
@@ -24,23 +24,23 @@ static bool is_sorted(const lh_drawn_example_example *d) {
     return counts_all_labels(d);
 }
 
-static bool has_odd_pairs(const lh_drawn_example_example *d) {
+static bool has_odd_pairs(const lh_drawn_example *d) {
     int pairs = 0;
     for (int i = 0; i + 1 < d->n; i++) pairs += d->input[i] != d->input[i + 1];
     return counts_all_labels(d) && d->target[0] == pairs % 2;
 }
 
-static int count_tokens(const lh_drawn_example_example *d, int token) {
+static int count_tokens(const lh_drawn_example *d, int token) {
     int seen = 0;
     for (int i = 0; i < d->inputs; i++) seen += d->input[i] == token;
     return seen;
 }
 
-static bool has_odd_ones(const lh_drawn_example_example *d) {
+static bool has_odd_ones(const lh_drawn_example *d) {
     return counts_all_labels(d) && d->target[0] == count_tokens(d, 1) % 2;
 }
 
-static bool is_sum_of_steps(const lh_drawn_example_example *d) {
+static bool is_sum_of_steps(const lh_drawn_example *d) {
     int remainder = (count_tokens(d, 2) - count_tokens(d, 0)) % 5;
     return counts_all_labels(d) && d->target[0] == (remainder < 0 ? remainder + 5 : remainder);
 }
@@ -114,7 +114,7 @@ static void test_tokens_uniform(void **state) {
 
 /* Single targets are balanced for any length (for even pairs, from n = 2 on). */
 static void test_single_tasks_targets_balanced(void **state) {
-    static lh_drawn_example_example drawn;
+    static lh_drawn_example drawn;
     const lh_task_case *tasks[] = {&even_pairs, &parity_check};
     for (int t = 0; t < 2; t++) {
         for (int n = 2; n <= 40; n += 19) {
