@@ -89,8 +89,8 @@ static void test_cycle_navigation_every_length_added_up(void **state) {
 }
 
 static void test_counting_every_length_counted(void **state) {
-    lh_check_worked(&counting, "0121102", "0112300");
-    lh_check_worked(&counting, "00211", "00012");
+    lh_check_worked_example(&counting, "0121102", "0112300");
+    lh_check_worked_example(&counting, "00211", "00012");
     lh_check_every_length(&counting);
 }
 
