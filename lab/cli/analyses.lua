@@ -49,7 +49,7 @@ local LARGEST_GRID = 4096 -- cells
 local function read_grid(text)
   local rows, columns = text:match("^(%d+)x(%d+)$")
   rows, columns = read_positive(rows), read_positive(columns)
-  return rows and columns and rows * columns <= LARGEST_GRID and { down = rows, across = columns } or nil,
+  return rows and columns and rows * columns <= LARGEST_GRID and { rows = rows, columns = columns } or nil,
     ("%s: expected rows and columns, such as 4x4, and at most %d cells"):format(text, LARGEST_GRID)
 end
 

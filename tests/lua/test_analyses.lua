@@ -212,7 +212,7 @@ end
 TestPanels = {}
 
 function TestPanels.test_texts_are_quoted()
-  local script = panels.make_script({ name = "x", title = "don't", note = "n", panel = 100,
+  local script = panels.make_script({ name = "x", title = "don't", note = "n", panel_height = 100,
     rows = { { label = "one", { title = "t", lines = {}, layers = { { { "1 2" }, "" } } } } } })
   lu.assertStrContains(script, "set label 1 \"don't\"")
   lu.assertStrContains(script, "set output 'x.svg'")

@@ -170,7 +170,8 @@ function TestHostile.test_scripts_of_gnuplot()
       figure.name, figure.title = "x", text
       lu.assertNil(hostile.find_gnuplot_problem(curves.make_script(figure)))
     end
-    lu.assertNil(hostile.find_gnuplot_problem(panels.make_script({ name = "x", title = text, note = text, panel = 100,
+    lu.assertNil(hostile.find_gnuplot_problem(panels.make_script({ name = "x", title = text, note = text,
+      panel_height = 100,
       rows = { { label = text, { title = text, lines = {}, layers = {} } } } })))
   end
 end

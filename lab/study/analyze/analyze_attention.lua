@@ -61,7 +61,7 @@ function M.run(sources, options)
   return { sheets.to_csv("attention.csv", "run length layer query key weight", lines),
     { path = "attention.safetensors", text = (safetensors.make_file(matrices, metadata)) },
     picture = { title = "Attention: the largest weight of any head", note = "queries down, keys right; colours from 0 "
-      .. "to the panel's largest", panel = 200, rows = rows } }
+      .. "to the panel's largest", panel_height = 200, rows = rows } }
 end
 
 return M

@@ -177,7 +177,7 @@ local function make_picture(list)
   end
   local size = math.max(LEAST, math.min(CELL * most, MOST))
   local font = math.max(3, math.min(9, math.floor(0.8 * size / most)))
-  return { title = "Attention of every head while decoding", panel = size,
+  return { title = "Attention of every head while decoding", panel_height = size,
     note = "rows: written symbols; columns: read symbols; a cross: a wrong symbol; white: a closed cell",
     rows = lists.collect(list, function(one)
       return lists.join(lists.map(one.attentions, function(attention, a)

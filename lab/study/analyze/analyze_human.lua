@@ -21,7 +21,7 @@ local M = {}
 local number, must = sheets.format_number, require("lab.stop").must
 
 local PEOPLE, PERFECT = "people", "always right"
-local ACROSS = 5 -- panels in a row of the picture
+local PANELS_PER_ROW = 5 -- panels in a row of the picture
 local SHARES = { -0.05, 1.05, 0.25 } -- an axis of shares: both ends, and the step of its tics
 
 local MEASURES = { "cosine", "spearman", "composite" }
@@ -237,9 +237,9 @@ local function make_picture(result)
   local by_puzzle = lists.map(result.groups, function(group) return draw_puzzles(result, group) end)
   local by_vectors = lists.map(result.everybody, draw_vectors)
   return { title = "Humans and models, puzzle by puzzle", note = ("%d puzzles"):format(#result.puzzles.kept),
-    panel = 190, settings = scatter.SETTINGS, rows = lists.append(panels.arrange(by_puzzle, ACROSS,
+    panel_height = 190, settings = scatter.SETTINGS, rows = lists.append(panels.arrange(by_puzzle, PANELS_PER_ROW,
       "Each puzzle: right: share of humans with the correct answer; up: share of seeds; lighter: more vectors"),
-      panels.arrange(by_vectors, ACROSS, "Accuracy by vectors")) }
+      panels.arrange(by_vectors, PANELS_PER_ROW, "Accuracy by vectors")) }
 end
 
 local CSV = "cell=name seeds=count" .. table.concat(lists.map(MEASURES, function(measure)

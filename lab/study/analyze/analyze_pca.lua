@@ -181,7 +181,7 @@ function M.run(sources, options)
     sheets.to_csv("summary.csv", "run site length accuracy explained1 explained2 drift outside spread", summary),
     tables = { tabulate(summary, options) },
     picture = { title = ("Activations of the %s tokens: principal components of length %d"):format(options.part,
-      options.lengths[1]), note = "grey: points of the fit; colours: other sequences, by token", panel = 190,
+      options.lengths[1]), note = "grey: points of the fit; colours: other sequences, by token", panel_height = 190,
       settings = SETTINGS, rows = draw_rows(results, options.lengths) } }
 end
 

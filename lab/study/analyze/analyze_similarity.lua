@@ -256,8 +256,8 @@ local function make_picture(groups, steps)
   end)
   local space = heat.measure_names(lists.map(groups, name_group))
   return { title = "Similarity of the attention maps of two models", note = "means over pairs of seeds; light: "
-    .. "similar; divergence: Jensen-Shannon; *: masked attention", panel = math.max(LEAST, CELL * #groups), rows = rows,
-    left = space, across = space, down = 60 + space }
+    .. "similar; divergence: Jensen-Shannon; *: masked attention", rows = rows,
+    panel_height = math.max(LEAST, CELL * #groups), left = space, column_gap = space, row_gap = 60 + space }
 end
 
 local function describe_reference(groups, step, reference)

@@ -1,6 +1,6 @@
 -- Position tables: their distance from a fixed table, and their similarity (docs/analyses.md).
 --
--- Input: a study with its cells read, and { project, folder, grid, reference, split }: grid = { down, across }, its
+-- Input: a study with its cells read, and { project, folder, grid, reference, split }: grid = { rows, columns }, its
 -- numbers of rows and of columns; reference: "grid" or "line". Output: as in analyze.lua, with the files tables.csv (a
 -- table per line), correlations.csv, similarity.csv.
 
@@ -37,7 +37,7 @@ local function read_series(group, i, step, options)
   local spec = run.facts.spec
   local path = ("%s/%s"):format(run.dir, FILES[position_tables.are_learned(spec) and step or "trained"])
   local list = (step == "trained" or lfs.attributes(path, "mode") == "file")
-    and position_tables.read(path, spec, options.rows, options.across) or {}
+    and position_tables.read(path, spec, options.rows, options.grid_columns) or {}
   return list[1] and lists.update(list, { group = group, run = run, accuracy = group.scores[i], step = step }) or nil
 end
 
@@ -90,7 +90,7 @@ local function measure_groups(groups, options)
     width))
   result.tables, result.width = tables, width
   result.reference = options.reference == "line" and position_tables.compute_line(options.rows, width)
-    or position_tables.compute_grid(options.rows, options.across, width)
+    or position_tables.compute_grid(options.rows, options.grid_columns, width)
   for i, measures in ipairs(measure_distances(result, tables, options)) do
     lists.update(tables[i], measures)
   end
@@ -176,7 +176,7 @@ end
 
 local REFERENCE = { grid = "2-D sinusoid", line = "1-D sinusoid" }
 local MEASURE = { norm = "norm", distance = "distance", unit = "distance at unit norm" }
-local ACROSS = 6 -- panels in a row of the picture
+local PANELS_PER_ROW = 6 -- panels in a row of the picture
 
 local function tabulate_distances(result, options)
   local heads = lists.join({ "cell", "seeds", "accuracy" }, lists.map(COLUMNS, function(column)
@@ -258,7 +258,7 @@ local function make_picture(result, correlations, options)
     return heat.draw(one.rotated, options.rows, result.groups[i].name)
   end)
   table.insert(shown, 1, heat.draw(result.reference, options.rows, REFERENCE[options.reference]))
-  local rows = panels.arrange(shown, ACROSS,
+  local rows = panels.arrange(shown, PANELS_PER_ROW,
     "Trained tables (first seed, first block), rotated towards the first panel: positions down, channels across")
   lists.append(rows, lists.map(STEPS, function(step)
     return lists.append({ label = ("Accuracy in percent against the measure above each panel, %s: points are runs")
@@ -268,11 +268,11 @@ local function make_picture(result, correlations, options)
   end))
   return { title = ("Position tables and the %s"):format(REFERENCE[options.reference]),
     note = "colours of tables: from minus to plus the panel's largest; points: cells in the same order, dark to light; "
-      .. "r: Pearson's, of learned tables", panel = 190, rows = rows }
+      .. "r: Pearson's, of learned tables", panel_height = 190, rows = rows }
 end
 
 function M.run(study, options)
-  options.rows, options.across = options.grid.down * options.grid.across, options.grid.across
+  options.rows, options.grid_columns = options.grid.rows * options.grid.columns, options.grid.columns
   local result = measure_groups(cell_groups.list_all(study, options.split), options)
   local correlations, similarities = correlate_all(result), compare_groups(result)
   local pearson = find_pearson(correlations)

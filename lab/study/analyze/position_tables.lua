@@ -29,13 +29,13 @@ function M.compute_line(rows, width, halves)
   return values
 end
 
--- Returns the vectors of the first `rows` cells of a grid, row by row, with `across` cells in a row of the grid: the
+-- Returns the vectors of the first `rows` cells of a grid, row by row, with `columns` cells in a row of the grid: the
 -- sinusoid of a cell's column in the first half of the channels, the sinusoid of its row in the second half.
-function M.compute_grid(rows, across, width, halves)
+function M.compute_grid(rows, columns, width, halves)
   local values, half = {}, width // 2
   for cell = 0, rows - 1 do
-    put_wave(values, cell * width + 1, half, cell % across, halves)
-    put_wave(values, cell * width + half + 1, half, cell // across, halves)
+    put_wave(values, cell * width + 1, half, cell % columns, halves)
+    put_wave(values, cell * width + half + 1, half, cell // columns, halves)
   end
   return values
 end
@@ -65,11 +65,11 @@ local function read_stored(file, item, rows)
 end
 
 -- Returns the table that depends on a run's spec alone, in a list; an empty list if there is none.
-local function compute_table(spec, rows, across)
+local function compute_table(spec, rows, columns)
   local encoding, width = spec.encoding or {}, spec.model.width
   local positions, additive = encoding.positions or {}, encoding.additive or {}
   local halves = additive.channels ~= "interleaved"
-  local values = positions.kind == "grid" and M.compute_grid(rows, across, width, halves)
+  local values = positions.kind == "grid" and M.compute_grid(rows, columns, width, halves)
     or positions.kind == "index" and M.compute_line(rows, width, halves)
   if additive.kind ~= "sinusoid" or not values then
     return {}
@@ -77,11 +77,11 @@ local function compute_table(spec, rows, across)
   return { { block = additive.at or "input", values = values, rows = rows, columns = width } }
 end
 
--- Returns a run's position tables. path: of the checkpoint; rows: number of positions; across: cells in a grid's row.
-function M.read(path, spec, rows, across)
+-- Returns a run's position tables. path: of the checkpoint; rows: number of positions; columns: cells in a grid's row.
+function M.read(path, spec, rows, columns)
   local file = stop.must(1, safetensors.open(path))
   local list = lists.map(list_tables(file), function(item) return read_stored(file, item, rows) end)
-  return #list > 0 and list or compute_table(spec, rows, across)
+  return #list > 0 and list or compute_table(spec, rows, columns)
 end
 
 -- Whether training changes the position tables of a spec.

@@ -168,7 +168,7 @@ local function make_picture(parts, title)
     rows[#rows + 1], rows[#rows + 2] = before, after
   end
   return panels.make_script({ name = "calibration", title = title,
-    note = "queries down, keys right; closed cells are white", panel = 160, rows = rows })
+    note = "queries down, keys right; closed cells are white", panel_height = 160, rows = rows })
 end
 
 -- Writes tables and pictures. Returns nil, or a message if the pictures could not be drawn.

@@ -29,7 +29,7 @@ local function list_masks(plan)
 end
 
 local function make_picture(id, attentions)
-  return panels.make_script({ name = "mask", title = "Masks of " .. id, panel = PANEL,
+  return panels.make_script({ name = "mask", title = "Masks of " .. id, panel_height = PANEL,
     note = "queries down, keys right; hidden pairs are white", rows = lists.map(attentions, function(attention)
       return lists.append({ label = attention.label }, lists.map(attention, function(head)
         return heat.draw_cells(head.title, head.rows, #head.rows[1])

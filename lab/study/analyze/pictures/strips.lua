@@ -37,8 +37,9 @@ return function(title, note, sets)
   local names = lists.get_names(groups)
   local styles = colours.choose_styles(lists.drop_repeats(names))
   local range = scales.fit_axis("x", lists.map(groups, function(group) return group.scores end))
-  return { title = title, note = note, settings = SETTINGS, wide = WIDTH, left = heat.measure_names(names, LETTER),
-    panel = ROW * lists.max(sets, function(set) return #set.groups end), rows = lists.map(sets, function(set)
+  return { title = title, note = note, settings = SETTINGS, panel_width = WIDTH,
+    left = heat.measure_names(names, LETTER),
+    panel_height = ROW * lists.max(sets, function(set) return #set.groups end), rows = lists.map(sets, function(set)
       return { label = "", { title = set.name, lines = { range, ("set yrange [%g:0.5]\nset ytics (%s)"):format(
         #set.groups + 0.5, heat.format_tics(lists.get_names(set.groups), 1)) }, layers = {
           { format_points(set, styles), "using 1:2:3 with points pt 7 ps 0.6 lc rgb variable" },

@@ -22,7 +22,7 @@ local statistics = require("lab.study.read.statistics")
 local M = {}
 
 local SQUARE, LEAST, MOST = 34, 90, 330 -- pixels: a square; least and most of a panel
-local ACROSS = 600 -- most pixels of a row of panels
+local MOST_ROW_WIDTH = 600 -- most pixels of a row of panels
 local ALONE = 330 -- least width of a single panel, for the texts above
 local MOST_COLUMNS = 16 -- of a table, and of squares with numbers
 local NAN = 0 / 0
@@ -130,11 +130,12 @@ local function make_script(maps, along, item, words)
   end)
   table.insert(drawn[#drawn].lines, "set colorbox user origin graph 1.04,graph 0 size graph 0.03,graph 1\n"
     .. "set cbtics font ',8'")
-  local wide = measure_side(columns, #drawn == 1 and ALONE or 2 * LEAST)
+  local panel_width = measure_side(columns, #drawn == 1 and ALONE or 2 * LEAST)
   local below, aside = heat.measure_names(along.columns), heat.measure_names(along.rows)
-  return panels.make_script({ name = words.name, title = words.title, panel = measure_side(rows, LEAST),
-    wide = wide, left = aside, across = aside,
-    bottom = below, down = 60 + below, rows = panels.arrange(drawn, math.max(1, ACROSS // (wide + aside)), ""),
+  return panels.make_script({ name = words.name, title = words.title, panel_height = measure_side(rows, LEAST),
+    panel_width = panel_width, left = aside, column_gap = aside,
+    bottom = below, row_gap = 60 + below,
+    rows = panels.arrange(drawn, math.max(1, MOST_ROW_WIDTH // (panel_width + aside)), ""),
     note = ("rows: %s; columns: %s; in %s%s"):format(item.rows, item.columns, words.unit, words.framed
       and "; framed: training" or "") })
 end

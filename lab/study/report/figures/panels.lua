@@ -18,18 +18,19 @@ local SETTINGS = {
 }
 
 local LEFT, RIGHT, TOP, BOTTOM = 52, 84, 100, 36 -- margins around all panels in pixels
-local ACROSS, DOWN = 42, 74 -- space between panels in pixels
+local COLUMN_GAP, ROW_GAP = 42, 74 -- space between panels in pixels
 
 -- Returns the left and the upper edge of a panel, in pixels.
 local function find_corner(picture, row, column)
-  return picture.left + (column - 1) * (picture.wide + picture.across), TOP + (row - 1) * (picture.panel + picture.down)
+  return picture.left + (column - 1) * (picture.panel_width + picture.column_gap),
+    TOP + (row - 1) * (picture.panel_height + picture.row_gap)
 end
 
 local function format_margins(picture, row, column)
   local x, y = find_corner(picture, row, column)
   return ("set lmargin at screen %.6f\nset rmargin at screen %.6f\nset tmargin at screen %.6f\n"
-    .. "set bmargin at screen %.6f"):format(x / picture.width, (x + picture.wide) / picture.width,
-    1 - y / picture.height, 1 - (y + picture.panel) / picture.height)
+    .. "set bmargin at screen %.6f"):format(x / picture.width, (x + picture.panel_width) / picture.width,
+    1 - y / picture.height, 1 - (y + picture.panel_height) / picture.height)
 end
 
 local function format_label(picture, number, text, y, size)
@@ -60,11 +61,11 @@ local function add_panels(picture, lines)
   end
 end
 
--- Arranges panels in rows of at most `across`, in the form of M.make_script; the heading is above the first row.
-function M.arrange(list, across, heading)
+-- Arranges panels in rows of at most `most`, in the form of M.make_script; the heading is above the first row.
+function M.arrange(list, most, heading)
   local rows = {}
   for i, panel in ipairs(list) do
-    if (i - 1) % across == 0 then
+    if (i - 1) % most == 0 then
       rows[#rows + 1] = { label = i == 1 and heading or "" }
     end
     table.insert(rows[#rows], panel)
@@ -75,19 +76,21 @@ end
 -- Returns the script of a picture:
 --   name                 of the files
 --   title, note          lines above the panels
---   panel, wide          height and width of a panel in pixels; wide = nil: as the height
+--   panel_height         in pixels
+--   panel_width          in pixels; nil: the height
 --   settings             lines of the script after SETTINGS, or nil
 --   left, bottom         pixels to the left of all panels and below them; nil: as usual
---   across, down         pixels between panels of a row, and between rows; nil: as usual
+--   column_gap, row_gap  pixels between panels of a row, and between rows; nil: as usual
 --   rows                 lists of panels, with label, a line above the row
 -- A panel = { title, lines, layers }: lines of the script that set its axes; layers = { data, words }: a list of lines
 -- of numbers, and words of gnuplot's plot command that draw them.
 function M.make_script(picture)
   local columns = math.max(1, lists.max(picture.rows, function(row) return #row end))
-  picture.left, picture.across, picture.down = picture.left or LEFT, picture.across or ACROSS, picture.down or DOWN
-  picture.wide = picture.wide or picture.panel
-  picture.width = picture.left + RIGHT + columns * (picture.wide + picture.across) - picture.across
-  picture.height = TOP + (picture.bottom or BOTTOM) + #picture.rows * (picture.panel + picture.down) - picture.down
+  picture.left, picture.bottom = picture.left or LEFT, picture.bottom or BOTTOM
+  picture.column_gap, picture.row_gap = picture.column_gap or COLUMN_GAP, picture.row_gap or ROW_GAP
+  picture.panel_width = picture.panel_width or picture.panel_height
+  picture.width = picture.left + RIGHT + columns * (picture.panel_width + picture.column_gap) - picture.column_gap
+  picture.height = TOP + picture.bottom + #picture.rows * (picture.panel_height + picture.row_gap) - picture.row_gap
   picture.data, picture.most = {}, gnuplot.to_pixels(gnuplot.TEXT_WIDTH)
   local drawing = lists.append(lists.join(SETTINGS, picture.settings or {}), {
     format_label(picture, 1, picture.title, 20, 14), format_label(picture, 2, picture.note, 40, 10), "set multiplot" })
