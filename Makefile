@@ -56,7 +56,7 @@ UNUSED_CONSTANTS = $(call once,UNUSED_CONSTANTS,$(if $(call \
 
 # Profilers, backtraces and sanitizers need functions and lines (-g1); with variables (-g) compiling takes a quarter
 # more time.
-RUNTIME_CFLAGS := -std=gnu11 $(if $(RELEASED),-O2,-O1) -g1 -ffp-contract=off -fno-math-errno \
+RUNTIME_CFLAGS := -std=gnu11 $(if $(RELEASED),-O2,-Og) -g1 -ffp-contract=off -fno-math-errno \
 	$(if $(filter tsan,$(VARIANT)),,-fopenmp) $(WARNINGS) $(INCLUDES)
 # Generated functions that the runtime calls have the parameters of their type, used or not; the generator gives other
 # functions only the parameters that they use.

@@ -5,20 +5,21 @@
 #     sh tests/cuda/check.sh [--few | --all [ARCHITECTURES] | --record]
 #
 # Compiles the device code of the showcase, and of one of its runs with products that are cut by warp, for one
-# architecture of each class; with --few for sm_90 alone, except that of $WIDEST, which needs the most registers, and
-# counts instructions at one length; with --all for every architecture of the toolkit, or for those of a list
-# (sm_80,sm_90), together with the device code of the test specs and of every encoding in spec/encodings, which it
-# generates. Attention must not spill a register for any architecture. The assembler's report on each kernel (registers,
-# stack, spills, shared memory) is compared with resources.txt, the largest values of any architecture of a class. A
-# toolkit of another version than the recorded one gives other numbers, which are not compared. The runtime's
-# declarations of the driver, NVRTC and cuBLASLt are compared with the toolkit's headers (driver.c, nvrtc.c,
-# cublaslt.c). The instructions of a step of the showcase are counted from PTX and compared with counts.txt
-# (tests/ptx/counts.sh). Lines: "ok NAME", "not ok NAME: why", "skip NAME: why".
+# architecture of each class; with --few that of $WIDEST, which needs the most registers, and for sm_90 alone that of
+# $FEW, and counts instructions in two precisions at one length; with --all for every architecture of the toolkit, or
+# for those of a list (sm_80,sm_90), together with the device code of the test specs and of every encoding in
+# spec/encodings, which it generates. Attention must not spill a register for any architecture. The assembler's report
+# on each kernel (registers, stack, spills, shared memory) is compared with resources.txt, the largest values of any
+# architecture of a class. A toolkit of another version than the recorded one gives other numbers, which are not
+# compared. The runtime's declarations of the driver, NVRTC and cuBLASLt are compared with the toolkit's headers
+# (driver.c, nvrtc.c, cublaslt.c). The instructions of a step of the showcase are counted from PTX and compared with
+# counts.txt (tests/ptx/counts.sh). Lines: "ok NAME", "not ok NAME: why", "skip NAME: why".
 # --record writes resources.txt from the reports of nvcc and NVRTC, which differ a little, for every architecture, and
 # counts.txt from NVRTC's PTX.
 TABLE=tests/cuda/resources.txt
 WIDEST=reverse_string_rand_relative
 WARPS=bucket_sort_sinusoid_warps # bucket_sort_sinusoid in tf32 with products that are cut by warp
+FEW="bucket_sort_alibi_learned $WARPS"
 
 cd -- "$(dirname -- "$0")/../.." || exit 4
 mode=${1:-check} architectures=${2:-all}
@@ -78,6 +79,7 @@ fi
 
 showcase="$showcase
 $WARPS"
+[ "$mode" != --few ] || showcase="$WIDEST $FEW"
 ./longhand gen spec/runs/bucket_sort_sinusoid.lua --target cpu,cuda --set precision=tf32 \
     --set device_products=warps --out "$texts/$WARPS" >/dev/null || exit
 
@@ -191,6 +193,7 @@ compare() {
         }' >"$work/compared"
     cat "$work/compared"
     ! grep -q '^not ok' "$work/compared" || failed=1
+    [ "$mode" != --few ] || return 0
     for run in $(sed -n 's/^\([a-z][a-z0-9_]*\) [a-z]* [0-9].*/\1/p' $TABLE | sort -u); do
         echo "$showcase" | grep -qx "$run" || say not ok "$TABLE: $run is not compiled (make cuda-record)"
     done

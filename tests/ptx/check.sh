@@ -5,13 +5,13 @@
 #     sh tests/ptx/check.sh [--all]
 #
 # Tests of the machine compare each of its instructions with plain Lua, and run small kernels with and without races.
-# Test specs of every precision, and one run of the showcase in tf32 and in bf16, are compiled to PTX by nvcc or NVRTC;
+# Test specs of every precision, and one run of the showcase in tf32, are compiled to PTX by nvcc or NVRTC;
 # the machine runs the PTX in the tests of tests/emulation/test_model.c and looks for races.
 # These tests must also fail for mutants of the PTX of the specs MUTATED and DECODED (a decoder); check_mutants.lua
 # makes the mutants.
 # --all: every test spec of tests/emulation, the showcase in every precision with all tests, a mutant for every barrier.
 # Prints lines "ok NAME", "not ok NAME: why", "skip NAME: why".
-SMALL='emulated_decoder emulated_float32 emulated_tf32 emulated_bf16 emulated_warps_tf32 emulated_warps_float32'
+SMALL='emulated_decoder emulated_tf32 emulated_bf16 emulated_warps_tf32'
 MUTATED=emulated_tf32
 DECODED=emulated_decoder
 
@@ -143,7 +143,6 @@ if [ "$mode" = --all ]; then
 else
     models=$SMALL tests='test_*ev*_cpu' # the gradients of all lengths, and evaluation
     write_showcase reverse_string_rand_relative tf32
-    write_showcase bucket_sort_sinusoid bf16
 fi
 make_models
 start mutants "$LUA" tests/ptx/check_mutants.lua "$(get_binary $MUTATED)" "$programs/$MUTATED.ptx" $out/mutants \

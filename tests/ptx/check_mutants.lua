@@ -4,7 +4,7 @@
 --
 -- TEST is a test_model program of tests/emulation, TEXT the file with the PTX of its model; a mutant has one changed
 -- line. Without a last argument, or with `all`, the model has products on tensor cores, and mutants have a wrong
--- operand, a weaker memory order, or lack a barrier: the first one of each of eight functions, or with `all` any one.
+-- operand, a weaker memory order, or lack a barrier: the first one of each of four functions, or with `all` any one.
 -- With `decoding`, the model is a decoder, and mutants lack a barrier of a function that decodes. Tests must find a
 -- share of the barriers, and all other mutants. Prints "ok NAME", "not ok NAME".
 
@@ -69,12 +69,12 @@ local function sample(list, count)
 end
 
 local function change_instructions()
-  for _, place in ipairs(sample(find_matches(text, "mma%.sync[^;]*;"), 2)) do
+  for _, place in ipairs(sample(find_matches(text, "mma%.sync[^;]*;"), 1)) do
     add_mutant("fragments of b exchanged", place, "{(%%r%d+), (%%r%d+)}, {([^}]*)};$", "{%2, %1}, {%3};", VALUES)
     add_mutant("fragments of a exchanged", place, "}, {(%%r%d+), (%%r%d+), (%%r%d+), (%%r%d+)}, {",
       "}, {%1, %3, %2, %4}, {", VALUES)
   end
-  for _, place in ipairs(sample(find_matches(text, "ld%.global%.v4%.f32 \t[^;]*%+16%];"), 2)) do
+  for _, place in ipairs(sample(find_matches(text, "ld%.global%.v4%.f32 \t[^;]*%+16%];"), 1)) do
     add_mutant("a load from the wrong half", place, "%+16%]", "]", VALUES)
   end
   add_mutant("a release taken away", find_matches(text, "red%.release[^;]*;")[1], "release", "relaxed", ORDERS)
@@ -98,7 +98,7 @@ elseif barriers == "all" then
     add_mutant("a barrier left out", place, "bar%.sync \t0;", "", EVERYTHING)
   end
 else
-  for _, place in ipairs(sample(find_matches(text, "\n%.func.-" .. BARRIER), 8)) do
+  for _, place in ipairs(sample(find_matches(text, "\n%.func.-" .. BARRIER), 4)) do
     add_mutant("a barrier left out", { place[2] - 11, place[2] }, "bar%.sync \t0;", "", ORDERS)
   end
 end

@@ -15,7 +15,7 @@ counted_toolkit() { echo "$toolkit" | cut -d ' ' -f 1,2; }
 COUNTED_LENGTHS='21 1
 41 1
 80 40'
-[ "$mode" != --few ] || COUNTED_LENGTHS='21 1' # the table's first column
+[ "$mode" != --few ] || COUNTED_LENGTHS='21 1' COUNTED_PRECISIONS='float32 tf32_warps' # the table's first column
 
 build_counts() {
     goals='' programs=build/ptx/$(counted_toolkit | tr ' ' -)

@@ -2,18 +2,19 @@
 # of their ids. SCHEMES has the names of the suite, MORE_SCHEMES those of the long suite. All lists together have every
 # scheme, every score of the library and every reading (of sampled positions).
 
-SCHEMES="none learned rand_rope relative rand_shaw rand_alibi_learned fire_softcap geometric"
-MORE_SCHEMES="sinusoid rope rand_learned rand_rope_ntk rope_yarn rand_relative rand_relative_difference shaw
-    alibi_learned lst_learned rand_sinusoid rope_linear rand_relative_clamped rand_shaw_difference alibi rand_alibi
-    rand_alibi_clamped window t5 rand_t5 rand_t5_difference kerple_log rand_kerple_log_difference kerple_power
-    rand_kerple_power_difference fire rand_fire fire_causal sandwich rand_sandwich cyclic rand_cyclic distance_table
-    rand_distance_table_difference log_length ssmax softcap constant_cap list places rand_places_difference alibi_causal
-    geometric_raw rand_geometric_raw rand_geometric_plain label rand_sinusoid_unsorted rand_rope_sequence
-    rand_geometric_raw_sequence rand_relative_independent rand_shaw_independent rand_alibi_learned_independent
-    rand_learned_onebased rand_rope_onebased rand_relative_onebased abc_a abc_b abc_c abc_d lines lst_1d lst_1d_clean
-    lst_2d lst_2d_clean lst_random lst_relative lst_relative_clean lst_rope lst_nope lst_cnope lst_cnope_clean
-    sums_abc_a sums_abc_b sums_abc_c sums_abc_d sums_lines sums_alibi sums_alibi_learned sums_rope sums_shaw
-    sums_distance_table sums_pair_table sums_windows sums_left_only sums_all abacus coupling"
+SCHEMES="relative rand_shaw fire_softcap"
+MORE_SCHEMES="none learned rand_rope rand_alibi_learned geometric sinusoid rope rand_learned rand_rope_ntk rope_yarn
+    rand_relative rand_relative_difference shaw alibi_learned lst_learned rand_sinusoid rope_linear
+    rand_relative_clamped rand_shaw_difference alibi rand_alibi rand_alibi_clamped window t5 rand_t5 rand_t5_difference
+    kerple_log rand_kerple_log_difference kerple_power rand_kerple_power_difference fire rand_fire fire_causal sandwich
+    rand_sandwich cyclic rand_cyclic distance_table rand_distance_table_difference log_length ssmax softcap
+    constant_cap list places rand_places_difference alibi_causal geometric_raw rand_geometric_raw rand_geometric_plain
+    label rand_sinusoid_unsorted rand_rope_sequence rand_geometric_raw_sequence rand_relative_independent
+    rand_shaw_independent rand_alibi_learned_independent rand_learned_onebased rand_rope_onebased
+    rand_relative_onebased abc_a abc_b abc_c abc_d lines lst_1d lst_1d_clean lst_2d lst_2d_clean lst_random
+    lst_relative lst_relative_clean lst_rope lst_nope lst_cnope lst_cnope_clean sums_abc_a sums_abc_b sums_abc_c
+    sums_abc_d sums_lines sums_alibi sums_alibi_learned sums_rope sums_shaw sums_distance_table sums_pair_table
+    sums_windows sums_left_only sums_all abacus coupling"
 HOST_SCHEMES="gates fox cable cope" # schemes without device code
 
 CAP='function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end'

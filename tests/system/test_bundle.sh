@@ -10,7 +10,7 @@ return {
   title = "two cells",
   base = {
     model = { use = "small_encoder", layers = 1, feedforward = 16 },
-    train = { batch = 4, steps = 40000, log_every = 500 },
+    train = { batch = 4, steps = 20000, log_every = 500 },
     encoding = { kind = "none" },
   },
   axes = { { name = "task", values = {
@@ -207,7 +207,7 @@ has_licences() {
     chmod +x "$work/managers/dpkg-query" && PATH=$work/managers:$PATH ends_with 0 'no text of the licence of /' \
         ./longhand bundle "$work/packed.lua:parity" --levels "$level" --out "$work/bare.tar.gz" &&
         tar xzf "$work/bare.tar.gz" -C "$work" && "$work/bare/trainers/parity" info | grep -q 'linked: static' &&
-        [ -d "$work/called" ] && grep -aq '^train.steps 40000$' "$work/bare/trainers/parity" &&
+        [ -d "$work/called" ] && grep -aq '^train.steps 20000$' "$work/bare/trainers/parity" &&
         grep -q '^NOT COMPLETE: ' "$work/bare/NOTICE" && grep -q '/libjansson.a$' "$work/bare/NOTICE" || return
     echo 'do as you please' >"$work/COPYING"
     cat >"$work/managers/rpm" <<END

@@ -36,15 +36,15 @@ keeps_bits() {
 }
 
 survives_kills() {
-    "$trainer" train --out "$work/calm" --steps 2500 --log-every 50 --checkpoint-every 100 || return
+    "$trainer" train --out "$work/calm" --steps 1200 --log-every 50 --checkpoint-every 100 || return
     for moment in 0.05 0.15 0.3; do
-        "$trainer" train --out "$work/killed" --steps 2500 --log-every 50 --checkpoint-every 100 --resume &
+        "$trainer" train --out "$work/killed" --steps 1200 --log-every 50 --checkpoint-every 100 --resume &
         child=$!
         sleep $moment
         kill -9 $child 2>/dev/null
         wait $child
     done
-    "$trainer" train --out "$work/killed" --steps 2500 --log-every 50 --checkpoint-every 100 --resume &&
+    "$trainer" train --out "$work/killed" --steps 1200 --log-every 50 --checkpoint-every 100 --resume &&
         have_equal_results "$(find_run calm)" "$(find_run killed)" metrics.jsonl eval.jsonl
 }
 

@@ -8,7 +8,7 @@ family=gradcheck
 . tests/system/schemes.sh
 
 SCHEMES="$SCHEMES ${HOST_SCHEMES%% *}"
-seeds=4 many="none relative fire_softcap"
+seeds=4 many="rand_shaw fire_softcap"
 [ -z "${LONG_SEEDS:-}" ] || { seeds=$LONG_SEEDS many="$SCHEMES $MORE_SCHEMES ${HOST_SCHEMES#* }" && SCHEMES=$many; }
 
 build_one() {

@@ -81,7 +81,7 @@ return {
   title = "a study of 24 runs",
   base = {
     model = { use = "small_encoder", layers = 1, feedforward = 16 },
-    train = { batch = 4, steps = 16000, lengths = { 1, 4 }, log_every = 1000, checkpoint = { every = 2000 } },
+    train = { batch = 4, steps = 8000, lengths = { 1, 4 }, log_every = 500, checkpoint = { every = 1000 } },
     eval = { lengths = { 3, 6 }, examples = 16 },
     encoding = { kind = "none" },
   },

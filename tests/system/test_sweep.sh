@@ -90,9 +90,9 @@ trains_nothing_through_links() {
 
 # Another study of the same cells trains and compiles nothing, and has its own evaluation.
 shares_runs_of_another_study() {
-    write_study 40000 1e-3 other 8 && cp -r "$work/whole" "$work/both" || return
+    write_study 15000 1e-3 other 8 && cp -r "$work/whole" "$work/both" || return
     ends_with 0 '0 trainers to build' ./longhand sweep "$work/other.lua" --out "$work/both" --dry-run &&
-        write_study 40000 1e-3 other 9 || return
+        write_study 15000 1e-3 other 9 || return
     ends_with 0 '2 trainers given new defaults, nothing compiled' ./longhand sweep "$work/other.lua" \
         --out "$work/both" &&
         ! grep -q building "$work/.out" && grep -q '"examples":9,' "$work/both"/sort/*/*/eval.jsonl &&
@@ -127,7 +127,7 @@ reports_each_failure() {
 
 # With --jobs=9 each cell has one thread: seed 1 starts, warns and fails after seed 0 has failed.
 reports_failed_runs() {
-    write_study 40000 "1e-3, 1e6" && ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole --jobs=9 &&
+    write_study 15000 "1e-3, 1e6" && ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole --jobs=9 &&
         reports_each_failure && ends_with 1 "sweep: 4 of 8 runs done, 4 failed" sweep whole &&
         reports_each_failure &&
         status whole | grep -q '^parity  *2 of   4 done, 2 failed' &&
@@ -147,7 +147,7 @@ write_spec() {
 return {
   task = { kind = "parity_check" },
   model = { use = "small_encoder", layers = 1, feedforward = 16 },
-  train = { batch = 4, steps = 60000, lengths = { 1, 4 }, log_every = 500 },
+  train = { batch = 4, steps = 15000, lengths = { 1, 4 }, log_every = 500 },
   eval = { lengths = { 3, 6 }, examples = 16 },
 }
 EOF
@@ -208,7 +208,7 @@ selects_cells() {
         ends_with 1 "did you mean parity?" ./longhand sweep "$work/sweep.lua:sort,party" --out "$work/whole"
 }
 
-write_study 40000 1e-3
+write_study 15000 1e-3
 expect_each sweep_ prints_an_estimate trains_all_runs does_nothing_twice selects_cells
 expect_python sweep_is_reported_by_python is_reported_by_python
 expect_each sweep_ is_reported_from_elsewhere trains_a_damaged_run_anew trains_nothing_through_links \
