@@ -104,6 +104,7 @@ skip() {
 
 layer_lint() {
     check "comments, docs of fields, subjects of commits, long files" "$LUA" tests/lint/words.lua
+    check "fields of required modules exist" "$LUA" tests/lint/modules.lua
     check "python/longhand/fields.py is what make gen would write" \
         sh -c './longhand dev python | cmp - python/longhand/fields.py'
     if command -v luacheck >/dev/null 2>&1; then

@@ -357,7 +357,7 @@ local function dry_run(options, study)
   local code, lines, notes = DONE, nil, nil
   local can_measure = estimate.has_records(items, settings)
   if not can_measure then
-    can_measure, code = trainers.ensure_one(options.project, estimate.filter_known(items))
+    can_measure, code = trainers.ensure_one(options.project, estimate.filter_with_steps(items))
   end
   if can_measure then
     lines, notes = estimate.format(study, items, settings)
