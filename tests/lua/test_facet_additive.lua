@@ -18,7 +18,7 @@ function TestAdditive.test_each_kind_has_its_data()
   lu.assertEquals({ sinusoid.kind, sinusoid.embedding_rate, sinusoid.member, sinusoid.grid }, { "sinusoid", 0.1,
     "sinusoid", false })
   local learned = additive.plan_added(make_encoding("learned", "rope", "randomized", "pass"), {}, {})
-  lu.assertEquals({ learned.kind, learned.rows, learned.embedding_rate, learned.frozen, learned.first },
+  lu.assertEquals({ learned.kind, learned.rows, learned.embedding_rate, learned.frozen, learned.init },
     { "learned", 100, 0.1, false, { kind = "truncated_normal", value = 0.5 } })
 end
 
@@ -40,7 +40,7 @@ function TestAdditive.test_interleaved_grid_and_frozen_vectors_have_their_data()
   spec = make_encoding("learned", "none", "index")
   spec.additive.learned, spec.additive.init = false, "normal"
   local frozen = additive.plan_added(spec, {}, {})
-  lu.assertEquals({ frozen.frozen, frozen.first }, { true, { kind = "normal", value = 0.5 } })
+  lu.assertEquals({ frozen.frozen, frozen.init }, { true, { kind = "normal", value = 0.5 } })
 end
 
 support.run()

@@ -16,7 +16,7 @@ end
 function TestNormaliser.test_learned_numbers_fill_whole_vectors()
   local plan = normaliser.plan({ normaliser = { kind = "geometric", normalised = true, directional = true } },
     { heads = 8 })
-  lu.assertEquals(plan.fill, 13)
+  lu.assertEquals(plan.padding, 13)
   for heads, width in pairs({ [1] = 16, [8] = 16, [9] = 32, [64] = 128 }) do
     local planned = plans.make_plan({ encoding = "{ kind = 'geometric' }", ["model.heads"] = tostring(heads),
       ["model.width"] = tostring(16 * heads) })
