@@ -24,7 +24,7 @@ function TestNormaliser.test_learned_numbers_fill_whole_vectors()
   end
   local plain = normaliser.plan({ normaliser = { kind = "geometric", normalised = false, directional = false } },
     { heads = 8 })
-  lu.assertEquals({ plain.fill, plain.normalised }, { 14, false })
+  lu.assertEquals({ plain.padding, plain.normalised }, { 14, false })
 end
 
 support.run()
