@@ -166,13 +166,14 @@ function TestEstimate.test_speeds_are_recorded()
 end
 
 -- A trainer is measured at the lengths whose operations are closest to the mean over the steps of training, of which a
--- curriculum makes most short, and over the lengths of evaluation.
+-- curriculum makes most short, and over the lengths of evaluation. With passes by length it has memory for the former.
 function TestEstimate.test_trainers_are_measured_at_typical_lengths()
-  local function list_lengths(curriculum)
+  local function list_lengths(curriculum, loops)
     local file = support.write("estimate/typical.lua", ([[
-return { title = "p", base = { task = { kind = "even_pairs" }, model = { use = "small_encoder" }, train = { steps = 100,
-  lengths = { 1, 40%s } }, eval = { lengths = { 41, 100 } } }, axes = { { name = "encoding", values = {
-  { name = "none", spec = { encoding = { kind = "none" } } } } } } }]]):format(curriculum))
+return { title = "p", base = { task = { kind = "even_pairs" }, model = { use = "small_encoder"%s },
+  train = { steps = 100, lengths = { 1, 40%s } }, eval = { lengths = { 41, 100 } } },
+  axes = { { name = "encoding", values = { { name = "none", spec = { encoding = { kind = "none" } } } } } } }]])
+      :format(loops or "", curriculum))
     local study, found = assert(grid.expand(project, file, { out = "none" })), nil
     ledger.survey(study, "none")
     support.replace_fields({ { estimate, "run_bench", function(_, words)
@@ -186,6 +187,7 @@ return { title = "p", base = { task = { kind = "even_pairs" }, model = { use = "
   end
   lu.assertEquals(list_lengths(""), "22,72")
   lu.assertEquals(list_lengths(", curriculum = { { until_step = 90, max = 4 } }"), "5,72")
+  lu.assertEquals(list_lengths("", ', loops = { times = "length" }'), "24")
 end
 
 -- Tasks without files are estimated by steps and by operations of the plan.

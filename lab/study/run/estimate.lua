@@ -78,12 +78,12 @@ end
 
 -- Measures a trainer. Returns { id, side_by_side (concurrent runs), train, eval (operations per second of all these
 -- runs), steps (of training, per second), length (of training), lines = { train, eval } (from fit_line) }; nil if bench
--- fails.
+-- fails. A model with as many passes as the task length has no memory for longer examples than those of training.
 local function measure(item, options)
   local resolved, plan = item.cell.spec.resolved, item.cell.spec.plan
   local mean = plan.flops_per_step / (3 * plan.train.batch) -- over the steps of a curriculum, too
   local train = find_typical_length(item.cell, resolved.train.lengths, mean)
-  local eval = find_typical_length(item.cell, resolved.eval.lengths)
+  local eval = plan.cpu.passes_by_length and train or find_typical_length(item.cell, resolved.eval.lengths)
   local side_by_side = math.min(options.replicas, #item.cell.missing)
   local words = { "--seconds", SECONDS, "--threads", options.threads, "--replicas", side_by_side, "--device",
     options.device }
