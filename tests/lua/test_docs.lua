@@ -215,11 +215,11 @@ end
 
 TestStudies = {}
 
--- Studies, scales, cells and values of axes in the page's commands exist. Two commands name files that a sweep or the
+-- Studies, scales, cells and values of axes in the pages' commands exist. Two commands name files that a sweep or the
 -- reader makes.
 function TestStudies.test_commands_are_valid()
   local count, project = 0, project_module.new(".")
-  for line in read("docs/studies.md"):gmatch("\n    %./longhand (sweep [^\n#]+)") do
+  for line in (read("docs/studies.md") .. read("docs/recipes.md")):gmatch("\n    %./longhand (sweep [^\n#]+)") do
     if not line:find("1a2b3c4d", 1, true) and not line:find("items.csv", 1, true) then
       local options, message = cli.parse(lists.find_all(line, "%S+"), ".")
       lu.assertNotNil(options, ("%s: %s"):format(line, message))

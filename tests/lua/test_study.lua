@@ -6,6 +6,7 @@
 local support = dofile("tests/lua/support.lua")
 
 local grid = require("lab.study.grid.grid")
+local items = require("lab.study.report.items")
 local lists = require("base.lists")
 local lu = require("luaunit")
 local probes = require("probe_study")
@@ -314,6 +315,17 @@ function TestStudies.test_studies_have_a_small_scale()
     local text = support.read("spec/studies/" .. name .. ".lua")
     lu.assertStrContains(text, "small = {")
     lu.assertStrContains(text:match("^[^\n]*"), "-- ")
+  end
+end
+
+-- All cells and items of the reports of recipes are valid, at both scales, which share the numbers of claims.
+function TestStudies.test_studies_of_recipes_are_valid()
+  for _, name in ipairs({ "looped_copy" }) do
+    for _, scale in ipairs({ false, "small" }) do
+      local study = expand(name, { scale = scale or nil })
+      lu.assertEquals(study.cells[1].seeds, { 0, 1, 2, 3, 4 })
+      assert(items.check(study))
+    end
   end
 end
 
