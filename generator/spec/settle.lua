@@ -77,6 +77,20 @@ local function settle_loss(context, given, facts)
   task.loss = usual_labels and facts.loss ~= (in_files and "counted" or "all") and facts.loss or nil
 end
 
+-- Gives a tape whose number of cells is not stated a cell for each token of the longest input; in files, of the longest
+-- input that task.longest allows.
+local function settle_cells(context)
+  local model, facts = context.resolved.model, context.task
+  if not model or model.cell ~= "tape_rnn" or model.cells then
+    return
+  elseif facts.data and not facts.data.made then
+    model.cells = facts.data.longest - 1
+    return
+  end
+  local named = facts.data and { 1 } or tasks.list_named_lengths(context.resolved)
+  model.cells = named[1] and lists.max(named, function(n) return tasks.length(facts.input_length, n) end)
+end
+
 -- Refuses fields that only a user's own network has, if the network is built in.
 function M.refuse_network_fields(context)
   local given = context.root.fields.model
@@ -122,6 +136,7 @@ function M.settle_task(context)
     context.task = lists.merge(lists.copy(facts), { computation = task.computation, readout = model.readout,
       has_two_streams = model.kind == "encoder_decoder" or nil })
     settle_loss(context, given, context.task)
+    settle_cells(context)
   end
   datasets.settle_steps(context, context.task)
 end

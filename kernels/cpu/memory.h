@@ -156,4 +156,95 @@ INLINE void stack_step_grad(int rows, const int M, int count, int size, const re
     }
 }
 
+/* ---- tape ---- */
+
+enum { TAPE_ACTIONS = 5 }; /* stay, left, right, jump left, jump right */
+
+/* source[]: the cells that the moves of a circular tape bring to cell i; jump: the distance of a jump, below `cells`.
+ * Returns for how many cells from i on the sources are the next ones, too. */
+INLINE int find_sources(int cells, int jump, int i, int source[TAPE_ACTIONS]) {
+    const int distance[TAPE_ACTIONS] = {0, 1, cells - 1, jump, cells - jump};
+    int farthest = 0;
+    for (int k = 0; k < TAPE_ACTIONS; k++) {
+        source[k] = (i + distance[k]) % cells;
+        if (source[k] > farthest) farthest = source[k];
+    }
+    return cells - farthest;
+}
+
+/* to[cells][CELL_WIDTH]: the mean of the tapes that the moves make of `from`, by the moves' probabilities. */
+INLINE void move_tape(int cells, int jump, const real *action, const real *restrict from, real *restrict to) {
+    for (int i = 0, count; i < cells; i += count) {
+        int source[TAPE_ACTIONS];
+        count = find_sources(cells, jump, i, source);
+        for (int c = 0; c < count * CELL_WIDTH; c += CELL_WIDTH) {
+            cell sum = {0};
+            UNROLL
+            for (int k = 0; k < TAPE_ACTIONS; k++) sum += action[k] * load_cell(from + source[k] * CELL_WIDTH + c);
+            store_cell(to + i * CELL_WIDTH + c, sum);
+        }
+    }
+}
+
+/* daction[k]: the scalar product of dto and the tape that move k makes of `from`, the gradient of its probability. */
+INLINE void move_tape_grad(int cells, int jump, const real *from, const real *dto, real *daction) {
+    cell sum[TAPE_ACTIONS] = {{0}};
+    for (int i = 0, count; i < cells; i += count) {
+        int source[TAPE_ACTIONS];
+        count = find_sources(cells, jump, i, source);
+        for (int c = 0; c < count * CELL_WIDTH; c += CELL_WIDTH) {
+            cell d = load_cell(dto + i * CELL_WIDTH + c);
+            UNROLL
+            for (int k = 0; k < TAPE_ACTIONS; k++) sum[k] += d * load_cell(from + source[k] * CELL_WIDTH + c);
+        }
+    }
+    for (int k = 0; k < TAPE_ACTIONS; k++) daction[k] = sum_cell(sum[k]);
+}
+
+/* hidden[rows][H] = max(head + bias, 0), where the rows of heads are M apart: the first layer of the written value. */
+INLINE void rectify_head(int rows, const int M, const int H, const real *bias, const real *head, real *hidden) {
+    for (int m = 0; m < rows; m++, head += M, hidden += H)
+        for (int n = 0; n < H; n += LANES) store(hidden + n, maximum(load(head + n) + load(bias + n), broadcast(0)));
+}
+
+/* The gradients of rectified heads [rows][H] are copied to the gradients of the product's columns, M apart. */
+INLINE void copy_head_grad(int rows, const int M, const int H, const real *dhidden, real *dhead) {
+    for (int m = 0; m < rows; m++, dhidden += H, dhead += M)
+        for (int n = 0; n < H; n += LANES) store(dhead + n, load(dhidden + n));
+}
+
+/* actions [rows], M apart: logits, then with their biases as probabilities. before: tapes of `cells` cells, whose first
+ * cell is replaced by `written`, whose rows are V apart; after: the moved tapes; read [rows][CELL_WIDTH]: their first
+ * cells. */
+INLINE void tape_step(int rows, const int M, const int V, int cells, int jump, const real *bias, const real *written,
+                      real *actions, real *restrict before, real *restrict after, real *restrict read) {
+    for (int m = 0; m < rows; m++, actions += M, written += V, read += CELL_WIDTH) {
+        choose_actions(TAPE_ACTIONS, bias, actions);
+        store_cell(before, load_cell(written));
+        move_tape(cells, jump, actions, before, after);
+        store_cell(read, load_cell(after));
+        before += cells * CELL_WIDTH;
+        after += cells * CELL_WIDTH;
+    }
+}
+
+/* actions: the values that tape_step left, then the gradients of their logits. before: as tape_step left it. dafter:
+ * the gradients of the tapes after the step; dbefore: those of the tapes before the first cell is replaced; dwritten:
+ * those of the values that replace it. */
+INLINE void tape_step_grad(int rows, const int M, const int V, int cells, int jump, const real *before,
+                           const real *restrict dafter, real *actions, real *restrict dbefore, real *dwritten) {
+    for (int m = 0; m < rows; m++, actions += M, dwritten += V) {
+        const real opposite[TAPE_ACTIONS] = {actions[0], actions[2], actions[1], actions[4], actions[3]};
+        real daction[TAPE_ACTIONS];
+        move_tape(cells, jump, opposite, dafter, dbefore);
+        store_cell(dwritten, load_cell(dbefore));
+        store_cell(dbefore, (cell){0});
+        move_tape_grad(cells, jump, before, dafter, daction);
+        choose_actions_grad(TAPE_ACTIONS, daction, actions);
+        before += cells * CELL_WIDTH;
+        dafter += cells * CELL_WIDTH;
+        dbefore += cells * CELL_WIDTH;
+    }
+}
+
 #endif

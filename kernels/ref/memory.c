@@ -5,33 +5,47 @@
 
 #include "kernels/ref/tape.h"
 
-enum { ACTIONS = 3 };
+enum { LAYERS = 3 };
 
-/* All steps of a sequence. C cells of W numbers. */
+/* All steps of a sequence. C cells of W numbers; A actions; jump: the distance of a tape's jump. */
 typedef struct steps {
-    int T, N, C, W;
-    double *h;      /* [T][N] states */
-    double *memory; /* [T + 1][C][W] before the first step and after each */
-    double *value;  /* [T][W] the cell to write */
-    double *action; /* [T][ACTIONS] probabilities */
+    int T, N, C, W, A, jump;
+    double *h;             /* [T][N] states */
+    double *memory;        /* [T + 1][C][W] before the first step and after each */
+    double *value[LAYERS]; /* [T][columns of the layer] the layers of the cell to write; layers that it lacks: NULL */
+    double *action;        /* [T][A] probabilities */
 } steps;
 
-static steps new_steps(const tape_entry *entry, int T, int N) {
-    int W = get_tensor(entry, LH_REF_READ)->rows, C = entry->op->cells ? entry->op->cells : T + 1;
-    return (steps){T,
-                   N,
-                   C,
-                   W,
-                   allocate_doubles((size_t)(T * N)),
-                   allocate_doubles((size_t)((T + 1) * C * W)),
-                   allocate_doubles((size_t)(T * W)),
-                   allocate_doubles((size_t)(T * ACTIONS))};
+/* The weight of a layer of the written value, NULL: there is none. Its bias is the next tensor. */
+static const lh_ref_tensor *get_layer(const tape_entry *entry, int layer) {
+    return layer < LAYERS ? get_tensor(entry, LH_REF_VALUE + 2 * layer) : NULL;
+}
+
+static steps new_steps(const run *r, const tape_entry *entry) {
+    const node *out = get_output(entry);
+    steps s = {.T = out->rows, .N = out->width, .W = get_tensor(entry, LH_REF_READ)->rows};
+    s.C = entry->op->cells ? entry->op->cells : s.T + 1;
+    s.A = get_tensor(entry, LH_REF_ACTIONS)->columns;
+    s.jump = (r->batch->tokens - r->batch->labels) % s.C;
+    s.h = allocate_doubles((size_t)(s.T * s.N));
+    s.memory = allocate_doubles((size_t)((s.T + 1) * s.C * s.W));
+    for (int i = 0; get_layer(entry, i); i++)
+        s.value[i] = allocate_doubles((size_t)(s.T * get_layer(entry, i)->columns));
+    s.action = allocate_doubles((size_t)(s.T * s.A));
+    return s;
+}
+
+/* The cell that step t writes. */
+static double *get_value(const steps *s, int t) {
+    int last = 0;
+    while (last + 1 < LAYERS && s->value[last + 1]) last++;
+    return s->value[last] + t * s->W;
 }
 
 static void free_steps(steps *s) {
     free(s->h);
     free(s->memory);
-    free(s->value);
+    for (int i = 0; i < LAYERS; i++) free(s->value[i]);
     free(s->action);
 }
 
@@ -55,27 +69,73 @@ static void add_linear_grad(int K, int N, const double *x, const double *w, cons
     }
 }
 
-/* The cell that an action moves to place c: its place before the step, C for the value, -1 for an empty cell. */
-static int find_source(int action, int c, int C) {
+/* The cell that an action of a stack moves to place c: its place before the step, C for the value, -1 for an empty
+ * cell. */
+static int find_source_of_stack(int action, int c, int C) {
     enum { PUSH, POP };
     if (action == PUSH) return c > 0 ? c - 1 : C;
     if (action == POP) return c + 1 < C ? c + 1 : -1;
     return c;
 }
 
-static const double *get_source(const steps *s, int t, int action, int c) {
-    static const double empty[64] = {0};
-    int from = find_source(action, c, s->C);
-    return from < 0 ? empty : from == s->C ? s->value + t * s->W : s->memory + (t * s->C + from) * s->W;
+/* The cell that an action moves to place c, for a stack or a tape. The value takes the place of a tape's first cell
+ * before the tape moves. */
+static int find_source(lh_ref_cell kind, const steps *s, int action, int c) {
+    enum { STAY, LEFT, RIGHT, JUMP_LEFT, JUMP_RIGHT };
+    if (kind == LH_REF_STACK_RNN) return find_source_of_stack(action, c, s->C);
+    int distance = action == LEFT         ? 1
+                   : action == RIGHT      ? s->C - 1
+                   : action == JUMP_LEFT  ? s->jump
+                   : action == JUMP_RIGHT ? s->C - s->jump
+                                          : 0;
+    int from = (c + distance) % s->C;
+    return from > 0 ? from : s->C;
 }
 
-static void choose_actions(const tape_entry *entry, int N, const double *h, double *action) {
+static const double *get_source(lh_ref_cell kind, const steps *s, int t, int action, int c) {
+    static const double empty[64] = {0};
+    int from = find_source(kind, s, action, c);
+    return from < 0 ? empty : from == s->C ? get_value(s, t) : s->memory + (t * s->C + from) * s->W;
+}
+
+static void choose_actions(const tape_entry *entry, const steps *s, const double *h, double *action) {
     double largest = -INFINITY, total = 0;
-    memset(action, 0, ACTIONS * sizeof *action);
-    add_linear(N, ACTIONS, h, get_parameter(entry, LH_REF_ACTIONS), get_parameter(entry, LH_REF_ACTIONS_BIAS), action);
-    for (int a = 0; a < ACTIONS; a++) largest = fmax(largest, action[a]);
-    for (int a = 0; a < ACTIONS; a++) total += action[a] = exp(action[a] - largest);
-    for (int a = 0; a < ACTIONS; a++) action[a] /= total;
+    add_linear(s->N, s->A, h, get_parameter(entry, LH_REF_ACTIONS), get_parameter(entry, LH_REF_ACTIONS_BIAS), action);
+    for (int a = 0; a < s->A; a++) largest = fmax(largest, action[a]);
+    for (int a = 0; a < s->A; a++) total += action[a] = exp(action[a] - largest);
+    for (int a = 0; a < s->A; a++) action[a] /= total;
+}
+
+/* All layers but the last are rectified. */
+static void make_value(const tape_entry *entry, const steps *s, int t, const double *h) {
+    const double *x = h;
+    for (int i = 0; get_layer(entry, i); i++) {
+        const lh_ref_tensor *weight = get_layer(entry, i);
+        double *y = s->value[i] + t * weight->columns;
+        add_linear(weight->rows, weight->columns, x, weight->value, get_parameter(entry, LH_REF_VALUE + 2 * i + 1), y);
+        for (int n = 0; get_layer(entry, i + 1) && n < weight->columns; n++) y[n] = fmax(y[n], 0);
+        x = y;
+    }
+}
+
+/* Adds to dh and to the parameters' gradients. dvalue: the gradient of the written cell. */
+static void make_value_grad(const tape_entry *entry, const steps *s, int t, const double *dvalue, double *dh) {
+    double *dy = allocate_doubles((size_t)s->W);
+    memcpy(dy, dvalue, (size_t)s->W * sizeof *dy);
+    int last = 0;
+    while (get_layer(entry, last + 1)) last++;
+    for (int i = last; i >= 0; i--) {
+        const lh_ref_tensor *weight = get_layer(entry, i);
+        const double *x = i > 0 ? s->value[i - 1] + t * weight->rows : s->h + t * s->N;
+        double *dx = allocate_doubles((size_t)weight->rows);
+        add_linear_grad(weight->rows, weight->columns, x, weight->value, dy, dx, weight->gradient,
+                        get_gradient(entry, LH_REF_VALUE + 2 * i + 1));
+        for (int n = 0; i > 0 && n < weight->rows; n++) dx[n] = x[n] > 0 ? dx[n] : 0;
+        free(dy);
+        dy = dx;
+    }
+    add((size_t)s->N, dh, dy);
+    free(dy);
 }
 
 static void run_step(const tape_entry *entry, steps *s, int t, int token) {
@@ -87,16 +147,16 @@ static void run_step(const tape_entry *entry, steps *s, int t, int token) {
     add_linear(W, N, s->memory + t * C * W, get_parameter(entry, LH_REF_READ), NULL, h);
     if (t > 0) add_linear(N, N, h - N, get_parameter(entry, LH_REF_RECURRENT), NULL, h);
     for (int n = 0; n < N; n++) h[n] = fmax(h[n], 0);
-    add_linear(N, W, h, get_parameter(entry, LH_REF_VALUE), get_parameter(entry, LH_REF_VALUE_BIAS), s->value + t * W);
-    choose_actions(entry, N, h, s->action + t * ACTIONS);
+    make_value(entry, s, t, h);
+    choose_actions(entry, s, h, s->action + t * s->A);
     for (int c = 0; c < C; c++)
-        for (int a = 0; a < ACTIONS; a++)
-            for (int k = 0; k < W; k++) after[c * W + k] += s->action[t * ACTIONS + a] * get_source(s, t, a, c)[k];
+        for (int a = 0; a < s->A; a++)
+            for (int k = 0; k < W; k++)
+                after[c * W + k] += s->action[t * s->A + a] * get_source(entry->op->cell, s, t, a, c)[k];
 }
 
 static steps run_steps(const run *r, const tape_entry *entry) {
-    const node *out = get_output(entry);
-    steps s = new_steps(entry, out->rows, out->width);
+    steps s = new_steps(r, entry);
     for (int t = 0; t < s.T; t++)
         run_step(entry, &s, t, r->batch->token[(size_t)r->sequence * (size_t)r->batch->tokens + (size_t)t]);
     return s;
@@ -106,24 +166,24 @@ static steps run_steps(const run *r, const tape_entry *entry) {
  * at first, becomes that of the memory before it. */
 static void change_memory_grad(const tape_entry *entry, const steps *s, int t, const double *after, double *before,
                                double *dh) {
-    int N = s->N, C = s->C, W = s->W;
-    const double *action = s->action + t * ACTIONS, *h = s->h + t * N;
-    double daction[ACTIONS] = {0}, mean = 0, *dvalue = allocate_doubles((size_t)W);
+    int C = s->C, W = s->W;
+    const double *action = s->action + t * s->A, *h = s->h + t * s->N;
+    double mean = 0, *daction = allocate_doubles((size_t)s->A), *dvalue = allocate_doubles((size_t)W);
     for (int c = 0; c < C; c++)
-        for (int a = 0; a < ACTIONS; a++) {
-            int from = find_source(a, c, C);
+        for (int a = 0; a < s->A; a++) {
+            int from = find_source(entry->op->cell, s, a, c);
             double *to = from < 0 ? NULL : from == C ? dvalue : before + from * W;
             for (int k = 0; k < W; k++) {
-                daction[a] += after[c * W + k] * get_source(s, t, a, c)[k];
+                daction[a] += after[c * W + k] * get_source(entry->op->cell, s, t, a, c)[k];
                 if (to) to[k] += action[a] * after[c * W + k];
             }
         }
-    for (int a = 0; a < ACTIONS; a++) mean += action[a] * daction[a];
-    for (int a = 0; a < ACTIONS; a++) daction[a] = action[a] * (daction[a] - mean);
-    add_linear_grad(N, ACTIONS, h, get_parameter(entry, LH_REF_ACTIONS), daction, dh,
+    for (int a = 0; a < s->A; a++) mean += action[a] * daction[a];
+    for (int a = 0; a < s->A; a++) daction[a] = action[a] * (daction[a] - mean);
+    add_linear_grad(s->N, s->A, h, get_parameter(entry, LH_REF_ACTIONS), daction, dh,
                     get_gradient(entry, LH_REF_ACTIONS), get_gradient(entry, LH_REF_ACTIONS_BIAS));
-    add_linear_grad(N, W, h, get_parameter(entry, LH_REF_VALUE), dvalue, dh, get_gradient(entry, LH_REF_VALUE),
-                    get_gradient(entry, LH_REF_VALUE_BIAS));
+    make_value_grad(entry, s, t, dvalue, dh);
+    free(daction);
     free(dvalue);
 }
 

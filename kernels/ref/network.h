@@ -36,10 +36,12 @@ typedef enum lh_ref_kind {
 typedef enum lh_ref_additive { LH_REF_NONE, LH_REF_SINUSOID, LH_REF_LEARNED } lh_ref_additive;
 
 /* The computation of a step: h = relu(W x + b + U h + b'); or i, g, f, o = W x + b + U h, c = sigmoid(f + 1) c +
- * sigmoid(i) tanh(g), h = sigmoid(o) tanh(c); or the first with R times the top of a stack as a further summand. Linear
- * maps of h give the value and, by a softmax, the actions of the stack: push the value, pop, keep; every cell becomes
- * the mean of its three successors. */
-typedef enum lh_ref_cell { LH_REF_NO_CELL, LH_REF_RNN, LH_REF_LSTM, LH_REF_STACK_RNN } lh_ref_cell;
+ * sigmoid(i) tanh(g), h = sigmoid(o) tanh(c); or the first with R times the first cell of a memory as a further
+ * summand. Layers of h give a value and, by a softmax, the probabilities of actions; every cell becomes the mean of the
+ * results of all actions. A stack: push the value, pop, keep. A circular tape, whose first cell the value replaces:
+ * stay, move by a cell to the left, to the right, by as many cells as there are tokens before the labels to the left,
+ * to the right. */
+typedef enum lh_ref_cell { LH_REF_NO_CELL, LH_REF_RNN, LH_REF_LSTM, LH_REF_STACK_RNN, LH_REF_TAPE_RNN } lh_ref_cell;
 
 typedef enum lh_ref_relative {
     LH_REF_NO_RELATIVE,
@@ -50,7 +52,7 @@ typedef enum lh_ref_relative {
 
 /* Indices in lh_ref_operation.tensor, by kind of operation. Part i of a product has weight LH_REF_WEIGHT + i and bias
  * LH_REF_BIAS + i; classify has a weight, which may be the tied table, and a bias. */
-enum { LH_REF_PARTS = 3, LH_REF_TENSORS = 9 };
+enum { LH_REF_PARTS = 3, LH_REF_TENSORS = 13 };
 enum { LH_REF_WEIGHT = 0, LH_REF_BIAS = LH_REF_PARTS };
 enum { LH_REF_SCALE, LH_REF_OFFSET };                  /* norm */
 enum { LH_REF_TABLE, LH_REF_POSITIONS, LH_REF_SHIFT }; /* embed, place; shift: a vector added to every token's row */
@@ -62,8 +64,7 @@ enum {                                                 /* recur */
        LH_REF_READ, /* R */
        LH_REF_ACTIONS,
        LH_REF_ACTIONS_BIAS,
-       LH_REF_VALUE,
-       LH_REF_VALUE_BIAS
+       LH_REF_VALUE /* weight and bias of the first layer, then those of the further layers */
 };
 enum {                  /* attention: the tensors that its family has */
        LH_REF_RELATIVE, /* Transformer-XL: projection of sinusoids; Shaw, CoPE: table of rows */
@@ -81,7 +82,7 @@ typedef struct lh_ref_operation {
     int parts;                  /* parts of a product */
     lh_ref_nonlinearity f;
     lh_ref_cell cell; /* of recur */
-    int cells;        /* of recur: capacity of the stack; 0: no limit */
+    int cells;        /* of recur: cells of the memory; 0: no limit */
     bool rms, tied;   /* rms: RMS norm; tied: the weight of the logits is the table of tokens */
     int first_class;  /* first row of the tied table that is a class */
     double scale;     /* factor of embedded vectors */

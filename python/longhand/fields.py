@@ -57,11 +57,11 @@ def Task(*, use: str | None = None, kind: str | None = None, source: str | None 
 
 
 def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encoder_decoder", "recurrent"] | None = None,
-          cell: Literal["rnn", "lstm", "stack_rnn"] | None = None, cells: int | None = None, source: str | None = None,
-          options: dict | None = None, layers: int | None = None, encoder_layers: int | None = None,
-          decoder_layers: int | None = None, loops: dict | None = None, heads: int | None = None,
-          width: int | None = None, feedforward: int | None = None, dropout: float | None = None,
-          attention_dropout: float | None = None, hidden_dropout: float | None = None,
+          cell: Literal["rnn", "lstm", "stack_rnn", "tape_rnn"] | None = None, cells: int | None = None,
+          source: str | None = None, options: dict | None = None, layers: int | None = None,
+          encoder_layers: int | None = None, decoder_layers: int | None = None, loops: dict | None = None,
+          heads: int | None = None, width: int | None = None, feedforward: int | None = None,
+          dropout: float | None = None, attention_dropout: float | None = None, hidden_dropout: float | None = None,
           embedding_dropout: float | None = None, norm: dict | None = None,
           activation: Literal["relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu"] | None = None,
           branch_activation: Literal["none", "relu", "gelu", "gelu_tanh", "silu"] | None = None,
@@ -73,10 +73,11 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
 
     use: the name of a preset, or of a spec with this section
     kind: the kind of network [encoder, decoder, encoder_decoder, recurrent; default: encoder]
-    cell (kind recurrent): the computation of a step from the step's token and the state [rnn, lstm, stack_rnn; default:
-        lstm]
-    cells (kind recurrent): greatest number of cells of a stack, whose bottom a push on a full stack loses; absent: no
-        limit [an integer from 1 to 65536]
+    cell (kind recurrent): the computation of a step from the step's token and the state [rnn, lstm, stack_rnn,
+        tape_rnn; default: lstm]
+    cells (kind recurrent): number of cells of a tape, by default that of the tokens of the longest input; of a stack,
+        the greatest number, by default without a limit: a push on a full stack loses the bottom cell [an integer from 1
+        to 65536]
     source (kind encoder, decoder, encoder_decoder): the Lua file of a network of your own, relative to the spec file
         (docs/own-network.md); kind then states the streams that it reads [a Lua file named <name>.lua; <name> is a
         letter a-z, then 1 to 63 of a-z, 0-9 and _]

@@ -360,7 +360,7 @@ function TestLoad.test_unknown_presets_list_existing_ones()
   end
   local d = assert_message('return { model = { use = "small_encodr" } }',
     "model.use: there is no small_encodr.lua in spec/models")
-  lu.assertStrContains(d:text(), "expected: deletang_lstm, deletang_rnn, deletang_stack_rnn, duan_")
+  lu.assertStrContains(d:text(), "expected: deletang_lstm, deletang_rnn, deletang_stack_rnn, deletang_tape_rnn, ")
   lu.assertStrContains(d:text(), 'small_encoder, small_encoder_decoder\n  hint: did you mean "small_encoder"?')
   assert_message('return { encoding = { kind = "rop" } }', "encoding.kind: there is no rop.lua in spec/encodings")
   refuse("return { model = { use = 5 } }", "model.use: 5 is no name")

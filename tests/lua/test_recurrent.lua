@@ -26,6 +26,7 @@ function TestRecurrent.test_numbers_of_parameters()
   lu.assertEquals(make_spec("deletang_rnn").plan.parameters, 67330)
   lu.assertEquals(make_spec("deletang_lstm").plan.parameters, 266754)
   lu.assertEquals(make_spec("deletang_stack_rnn").plan.parameters, 72205)
+  lu.assertEquals(make_spec("deletang_tape_rnn").plan.parameters, 91791)
 end
 
 -- An LSTM has one matrix for token and state, a simple RNN has two.
@@ -45,6 +46,10 @@ function TestRecurrent.test_weights_are_sampled_by_the_inputs_of_their_matrix()
   lu.assertEquals(list_deviations("deletang_stack_rnn"), { ["input.weight"] = 11, ["input.bias"] = 0,
     ["read.weight"] = 11, ["recurrent.weight"] = 256, ["recurrent.bias"] = 0, ["push.weight"] = 256, ["push.bias"] = 0,
     ["actions.weight"] = 256, ["actions.bias"] = 0, ["output.weight"] = 256, ["output.bias"] = 0 })
+  lu.assertEquals(list_deviations("deletang_tape_rnn"), { ["input.weight"] = 11, ["input.bias"] = 0,
+    ["read.weight"] = 11, ["recurrent.weight"] = 256, ["recurrent.bias"] = 0, ["write_1.weight"] = 256,
+    ["write_1.bias"] = 0, ["write_2.weight"] = 64, ["write_2.bias"] = 0, ["write_3.weight"] = 64, ["write_3.bias"] = 0,
+    ["actions.weight"] = 256, ["actions.bias"] = 0, ["output.weight"] = 256, ["output.bias"] = 0 })
 end
 
 -- Tensors of the heads lie next to each other behind the columns of the state.
@@ -60,10 +65,31 @@ end
 -- A sequence of parity has n + 1 tokens, and 82 tokens can read 41 cells of a stack.
 function TestRecurrent.test_capacity_of_a_stack()
   lu.assertEquals(make_spec("deletang_lstm").plan.capacity, false)
-  lu.assertEquals(make_spec("deletang_stack_rnn").plan.capacity, { kind = "stack", cells = false, exceeded = false })
+  lu.assertEquals(make_spec("deletang_stack_rnn").plan.capacity, { kind = "stack", cells = false, exceeded = false,
+    by_length = true })
   lu.assertEquals(make_spec("deletang_stack_rnn", { "model.cells=40" }).plan.capacity,
-    { kind = "stack", cells = 40, exceeded = 81 })
+    { kind = "stack", cells = 40, exceeded = 81, by_length = true })
   lu.assertFalse(make_spec("deletang_stack_rnn", { "model.cells=250" }).plan.capacity.exceeded)
+end
+
+-- By default a tape has the cells of the longest input, here of evaluation. Parity has n input tokens.
+function TestRecurrent.test_cells_of_a_tape()
+  local spec = make_spec("deletang_tape_rnn")
+  lu.assertEquals(spec.plan.capacity, { kind = "tape", cells = 500, exceeded = false, by_length = true })
+  lu.assertEquals(spec.resolved.model.cells, 500)
+  lu.assertEquals(make_spec("deletang_tape_rnn", { "model.cells=40" }).plan.capacity.exceeded, 41)
+  local shorter = make_spec("deletang_tape_rnn", { "eval.lengths={ 1, 10 }" })
+  lu.assertEquals(shorter.resolved.model.cells, 40)
+end
+
+-- A jump is by the tokens of the input: neither empty tokens nor computation tokens count.
+function TestRecurrent.test_a_jump_leaves_out_computation_tokens()
+  local function render(sets)
+    local spec = make_spec("deletang_tape_rnn", sets)
+    return support.index_texts(assert(project:render_files(spec.plan)))["layers.inc"]
+  end
+  lu.assertStrContains(render(), "jump = (w->length - w->step->shape.labels) % CELLS;")
+  lu.assertStrContains(render({ "task.computation=2" }), "jump = (w->length - w->step->shape.labels) / 3 % CELLS;")
 end
 
 -- Cells change the results of a run, but a checkpoint fits a model with another number of cells.

@@ -24,8 +24,8 @@ WIDTH, SYMBOLS = 16, 5           # tokens: symbols and the empty token; answers:
 SEQUENCES = 3
 LENGTHS = (1, 5, 18)             # numbers of input tokens; gradients are those of the last
 SEED = 2023
-CELLS = {"rnn": 1, "lstm": 2, "stack_rnn": 3}   # numbers of the files, which select their random numbers
-MEMORY = {"stack_rnn": 5}        # cells of the memory, of CELL_WIDTH numbers
+CELLS = {"rnn": 1, "lstm": 2, "stack_rnn": 3, "tape_rnn": 4}  # numbers of the files, which select their random numbers
+MEMORY = {"stack_rnn": 5, "tape_rnn": 7}  # cells of the memory, of CELL_WIDTH numbers
 CELL_WIDTH = 8
 
 
@@ -40,9 +40,12 @@ def make_parameters(cell, rng):
         p["recurrent.bias"] = draw(sums, sd=0.3)
     if cell in MEMORY:
         p |= {"recurrent.weight": draw(WIDTH, sums, sd=0.6 * WIDTH**-0.5), "recurrent.bias": draw(sums, sd=0.3),
-              "read.weight": draw(CELL_WIDTH, sums, sd=0.4), "push.weight": draw(WIDTH, CELL_WIDTH, sd=0.5),
-              "push.bias": draw(CELL_WIDTH, sd=0.3), "actions.weight": draw(WIDTH, 3, sd=0.4),
-              "actions.bias": draw(3, sd=0.3)}
+              "read.weight": draw(CELL_WIDTH, sums, sd=0.4)}
+        sizes = {"push": (WIDTH, CELL_WIDTH), "actions": (WIDTH, 3)} if cell == "stack_rnn" else {
+            "write_1": (WIDTH, 64), "actions": (WIDTH, 5), "write_2": (64, 64), "write_3": (64, CELL_WIDTH)}
+        for name, (rows, columns) in sizes.items():
+            sd = (1.6 if name == "actions" else 2 if name == "push" else 0.9) / rows**0.5
+            p |= {f"{name}.weight": draw(rows, columns, sd=sd), f"{name}.bias": draw(columns, sd=0.3)}
     return p | {"output.weight": draw(WIDTH, SYMBOLS, sd=0.5), "output.bias": draw(SYMBOLS, sd=0.2)}
 
 
@@ -73,12 +76,28 @@ def step_stack(p, state, x):
     return (h, stack), h
 
 
+def step_tape(jump):
+    def step(p, state, x):
+        h, tape = state                  # tape [B][cells][CELL_WIDTH], circular
+        joint = jnp.concatenate([p["input.weight"], p["read.weight"]])
+        h = jax.nn.relu(jnp.concatenate([x, tape[:, 0]], axis=-1) @ joint + p["input.bias"]
+                        + h @ p["recurrent.weight"] + p["recurrent.bias"])
+        value = jax.nn.relu(h @ p["write_1.weight"] + p["write_1.bias"])
+        value = jax.nn.relu(value @ p["write_2.weight"] + p["write_2.bias"])
+        tape = tape.at[:, 0].set(value @ p["write_3.weight"] + p["write_3.bias"])
+        action = jax.nn.softmax(h @ p["actions.weight"] + p["actions.bias"])
+        moved = jnp.stack([jnp.roll(tape, shift, axis=1) for shift in (0, -1, 1, -jump, jump)])
+        return (h, jnp.einsum("ba,abcd->bcd", action, moved)), h
+    return step
+
+
 def compute_loss(p, cell, tokens, target):
     """Returns the mean loss in nats, and logits [B][outputs][SYMBOLS]."""
     x = jnp.moveaxis(jax.nn.one_hot(tokens, SYMBOLS + 1, dtype=jnp.float64), 0, 1)
     zero = jnp.zeros((len(tokens), WIDTH))
     memory = jnp.zeros((len(tokens), MEMORY.get(cell, 1), CELL_WIDTH))
-    steps = {"rnn": (step_rnn, zero), "lstm": (step_lstm, (zero, zero)), "stack_rnn": (step_stack, (zero, memory))}
+    steps = {"rnn": (step_rnn, zero), "lstm": (step_lstm, (zero, zero)), "stack_rnn": (step_stack, (zero, memory)),
+             "tape_rnn": (step_tape(tokens.shape[1] - target.shape[1]), (zero, memory))}
     step, state = steps[cell]
     _, states = jax.lax.scan(lambda carry, token: step(p, carry, token), state, x)
     read = jnp.moveaxis(states, 0, 1)[:, -target.shape[1]:]

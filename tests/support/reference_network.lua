@@ -7,6 +7,7 @@
 -- none.
 
 local builder = require("network.graph.builder")
+local lists = require("base.lists")
 local parameters = require("network.graph.parameters")
 
 local M = {}
@@ -17,7 +18,7 @@ local function to_flag(is)
   return is and 1 or 0
 end
 
-local TENSORS, PARTS = 9, 3 -- LH_REF_TENSORS, LH_REF_PARTS
+local TENSORS, PARTS = 13, 3 -- LH_REF_TENSORS, LH_REF_PARTS
 
 local function list_tensors(net)
   local list, numbers = {}, {}
@@ -51,9 +52,14 @@ function roles.embed(op)
   return { op.p.tensor, "embed.position.weight" }
 end
 
-function roles.recur()
-  return { "input.weight", "input.bias", "recurrent.weight", "recurrent.bias", "read.weight", "actions.weight",
-    "actions.bias", "push.weight", "push.bias" }
+function roles.recur(op)
+  local names = { "input.weight", "input.bias", "recurrent.weight", "recurrent.bias", "read.weight", "actions.weight",
+    "actions.bias" }
+  local layers = op.cell == "tape_rnn" and { "write_1", "write_2", "write_3" } or { "push" }
+  for _, layer in ipairs(layers) do
+    lists.append(names, { layer .. ".weight", layer .. ".bias" })
+  end
+  return names
 end
 
 function roles.place(op)

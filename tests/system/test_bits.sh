@@ -61,5 +61,5 @@ if [ "$failures" -eq 0 ]; then
         echo "skip bits_refuse_another_level: this machine runs one level, $levels"
     fi
 fi
-for cell in lstm stack_rnn; do expect "bits_same_of_$cell" keeps_bits_of_recurrence $cell; done
+for cell in lstm stack_rnn tape_rnn; do expect "bits_same_of_$cell" keeps_bits_of_recurrence $cell; done
 finish

@@ -30,7 +30,7 @@ extern const lh_spec longhand_spec_parity_decoder_rope, longhand_spec_parity_dec
 extern const lh_spec longhand_spec_parity_float64_cells, longhand_spec_parity_float64_tables;
 extern const lh_spec longhand_spec_parity_lst_probe;
 extern const lh_spec longhand_spec_parity_float64_rnn, longhand_spec_parity_float64_lstm,
-    longhand_spec_parity_float64_stack_rnn;
+    longhand_spec_parity_float64_stack_rnn, longhand_spec_parity_float64_tape_rnn;
 extern const lh_spec longhand_spec_parity_dropout_relative;
 
 static const lh_parity_case CASES[] = {
@@ -72,6 +72,7 @@ static const lh_parity_case CASES[] = {
     {"rnn", &longhand_spec_parity_float64_rnn},
     {"lstm", &longhand_spec_parity_float64_lstm},
     {"stack_rnn", &longhand_spec_parity_float64_stack_rnn},
+    {"tape_rnn", &longhand_spec_parity_float64_tape_rnn},
 };
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES };
 

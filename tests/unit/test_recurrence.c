@@ -117,6 +117,68 @@ static void test_stack_step_grad_of_sum_by_hand(void **state) {
     for (int i = 0; i < 5; i++) assert_printed(CELL_WIDTH, dstack + i * CELL_WIDTH, cells[i]);
 }
 
+/* The printed tapes are those of single moves; a jump is by two cells. */
+static void test_move_tape_printed_moves_give_printed_tapes(void **state) {
+    static const double tape[] = {9, 2, 3, 4};
+    static const double moved[TAPE_ACTIONS][4] = {{9, 2, 3, 4}, {2, 3, 4, 9}, {4, 9, 2, 3}, {3, 4, 9, 2}, {3, 4, 9, 2}};
+    real from[4 * CELL_WIDTH], to[4 * CELL_WIDTH];
+    fill_cells(4, tape, from);
+    for (int k = 0; k < TAPE_ACTIONS; k++) {
+        real action[TAPE_ACTIONS] = {0};
+        action[k] = 1;
+        move_tape(4, 2, action, from, to);
+        for (int i = 0; i < 4; i++) assert_printed(CELL_WIDTH, to + i * CELL_WIDTH, moved[k][i]);
+    }
+}
+
+/* A jump by one cell distinguishes its two directions, and a tape may have a single cell. */
+static void test_move_tape_jumps_in_both_directions(void **state) {
+    static const double tape[] = {1, 2, 3}, left[] = {2, 3, 1}, right[] = {3, 1, 2};
+    real from[3 * CELL_WIDTH], to[3 * CELL_WIDTH];
+    fill_cells(3, tape, from);
+    move_tape(3, 1, (real[]){0, 0, 0, 1, 0}, from, to);
+    for (int i = 0; i < 3; i++) assert_printed(CELL_WIDTH, to + i * CELL_WIDTH, left[i]);
+    move_tape(3, 1, (real[]){0, 0, 0, 0, 1}, from, to);
+    for (int i = 0; i < 3; i++) assert_printed(CELL_WIDTH, to + i * CELL_WIDTH, right[i]);
+    move_tape(1, 0, (real[]){0.1f, 0.2f, 0.3f, 0.15f, 0.25f}, from, to);
+    assert_printed(CELL_WIDTH, to, 1);
+}
+
+static const double MOVES[TAPE_ACTIONS] = {0.4, 0.2, 0.2, 0.1, 0.1};
+
+/* The first cell is replaced before the tape moves; the second number of each written row is not read. */
+static void test_tape_step_replaces_first_cell_and_moves(void **state) {
+    static const double cells[] = {1, 2, 3, 4};
+    real before[4 * CELL_WIDTH], after[4 * CELL_WIDTH], written[2 * CELL_WIDTH], read[CELL_WIDTH];
+    real actions[TAPE_ACTIONS], bias[TAPE_ACTIONS] = {0};
+    fill_cells(4, cells, before);
+    fill_cells(2, (double[]){9, NAN}, written);
+    for (int k = 0; k < TAPE_ACTIONS; k++) actions[k] = (real)log(MOVES[k]);
+    tape_step(1, TAPE_ACTIONS, 2 * CELL_WIDTH, 4, 2, bias, written, actions, before, after, read);
+    const double first = 0.4 * 9 + 0.2 * 2 + 0.2 * 4 + 0.2 * 3;
+    assert_printed(CELL_WIDTH, read, first);
+    assert_printed(CELL_WIDTH, after, first);
+    assert_printed(CELL_WIDTH, after + CELL_WIDTH, 0.4 * 2 + 0.2 * 3 + 0.2 * 9 + 0.2 * 4);
+    assert_printed(CELL_WIDTH, before, 9);
+    for (int k = 0; k < TAPE_ACTIONS; k++) assert_printed(1, actions + k, MOVES[k]);
+}
+
+/* The gradient of the sum of the new first cell's numbers: its sources are cells 0, 1, 3, and 2 for both jumps. */
+static void test_tape_step_grad_of_first_cell_by_hand(void **state) {
+    static const double cells[] = {9, 2, 3, 4};
+    real before[4 * CELL_WIDTH], dafter[4 * CELL_WIDTH] = {0}, dbefore[4 * CELL_WIDTH], dwritten[CELL_WIDTH];
+    real actions[TAPE_ACTIONS];
+    fill_cells(4, cells, before);
+    fill(CELL_WIDTH, 1, dafter);
+    for (int k = 0; k < TAPE_ACTIONS; k++) actions[k] = (real)MOVES[k];
+    tape_step_grad(1, TAPE_ACTIONS, CELL_WIDTH, 4, 2, before, dafter, actions, dbefore, dwritten);
+    static const double expected[] = {0, 0.2, 0.2, 0.2}, source[TAPE_ACTIONS] = {9, 2, 4, 3, 3};
+    const double mean = 0.4 * 9 + 0.2 * 2 + 0.2 * 4 + 0.2 * 3;
+    for (int i = 0; i < 4; i++) assert_printed(CELL_WIDTH, dbefore + i * CELL_WIDTH, expected[i]);
+    assert_printed(CELL_WIDTH, dwritten, 0.4);
+    for (int k = 0; k < TAPE_ACTIONS; k++) assert_printed(1, actions + k, MOVES[k] * 8 * (source[k] - mean));
+}
+
 /* Six steps: every step fills a cell, and a cell that remains is popped before the last step. */
 static void test_count_stack_cells_grow_to_the_middle(void **state) {
     static const int unlimited[] = {0, 1, 2, 3, 2, 1}, limited[] = {0, 1, 2, 2, 2, 1};
@@ -193,6 +255,10 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_stack_step_adds_biases_of_value_and_actions),
     cmocka_unit_test(test_stack_step_grad_of_sum_by_hand),
     cmocka_unit_test(test_count_stack_cells_grow_to_the_middle),
+    cmocka_unit_test(test_move_tape_printed_moves_give_printed_tapes),
+    cmocka_unit_test(test_move_tape_jumps_in_both_directions),
+    cmocka_unit_test(test_tape_step_replaces_first_cell_and_moves),
+    cmocka_unit_test(test_tape_step_grad_of_first_cell_by_hand),
     cmocka_unit_test(test_add_read_adds_product_and_cells_times_weight),
     cmocka_unit_test(test_add_read_grad_copies_sums_and_adds_to_cells),
     cmocka_unit_test(test_read_weight_grad_sums_outer_products),

@@ -145,11 +145,23 @@ static void check_network_gradients(const lh_ref_network *network, bool by_tenso
 }
 
 static void test_run_grad_of_encodings_matches_differences(void **state) {
-    static const char *const specs[] = {
-        "parity_none",           "parity_dropout_sincos",    "parity_dropout_relative",  "parity_learned",
-        "parity_rope",           "parity_rope_yarn",         "parity_dropout_rand_rope", "parity_relative",
-        "parity_shaw",           "parity_float64_geometric", "parity_geometric_raw",     "parity_geometric_plain",
-        "parity_float64_labels", "parity_float64_rnn",       "parity_float64_lstm",      "parity_float64_stack_rnn"};
+    static const char *const specs[] = {"parity_none",
+                                        "parity_dropout_sincos",
+                                        "parity_dropout_relative",
+                                        "parity_learned",
+                                        "parity_rope",
+                                        "parity_rope_yarn",
+                                        "parity_dropout_rand_rope",
+                                        "parity_relative",
+                                        "parity_shaw",
+                                        "parity_float64_geometric",
+                                        "parity_geometric_raw",
+                                        "parity_geometric_plain",
+                                        "parity_float64_labels",
+                                        "parity_float64_rnn",
+                                        "parity_float64_lstm",
+                                        "parity_float64_stack_rnn",
+                                        "parity_float64_tape_rnn"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) check_network_gradients(lh_network_get(specs[i]), true);
 }
 
@@ -227,7 +239,7 @@ static void test_run_all_networks_match_stored_vectors(void **state) {
 }
 
 static void test_run_recurrent_networks_match_stored_vectors(void **state) {
-    static const char *const names[] = {"rnn", "lstm", "stack_rnn"};
+    static const char *const names[] = {"rnn", "lstm", "stack_rnn", "tape_rnn"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) check_stored(names[i], STORED_F64);
 }
 

@@ -10,6 +10,8 @@
 --   header    the file of kernels/cpu with its steps, if it is not recurrence.h
 --   heads     for a cell with a memory, values that are linear in the state and change the memory: { name, width };
 --             the product with the state computes them in addition to the sums of the next step
+--   layers    further linear maps, from a rectified head to the value that is written: { name, from, to, shown }, with
+--             names of widths
 --   buffers   a function of the operation: buffers in addition to the value's (buffers.lua): "steps" have rows of all
 --             steps in training and of one step in evaluation, "step" have rows of one step
 -- Sums of a step are W x + b + U h, where x is the one-hot token, so W x is a row of W. With a memory, W also
@@ -22,6 +24,8 @@ local M = {}
 
 local CELL = 8 -- numbers of a memory's cell
 local PANEL = 48 -- a multiple of it is a number of vectors with a large divisor that fits a product's tile
+local HIDDEN = 64 -- width of the hidden layers of a written value
+local VALUE = 16 -- CELL, filled up to whole vectors
 local COMMENT = "in training, of one step in evaluation"
 
 -- The width of the stack of a sequence, whose number of cells depends on the length; capacity: in C.
@@ -49,6 +53,25 @@ M.CELLS = {
         { name = "dlater", form = "step", width = op.out.width, training = true },
         { name = "dstack", form = "step", width = stack, most_cells = most, training = true } }
     end },
+  tape_rnn = { words = "tape-RNN", gates = 1, biases = true, stores = true, header = "memory",
+    heads = { { name = "write_1", width = HIDDEN }, { name = "actions", width = 5 } },
+    layers = { { name = "write_2", from = "HIDDEN_CHANNELS", to = "HIDDEN_CHANNELS" },
+      { name = "write_3", from = "HIDDEN_CHANNELS", to = "VALUE_COLUMNS", shown = CELL } },
+    buffers = function(op)
+      local tape, read = { text = "CELLS * CELL_WIDTH", count = op.cells * CELL }, { text = "CELL_WIDTH", count = CELL }
+      local hidden, value = op.layers[1].rows, op.layers[2].columns
+      return { { name = "heads", form = "steps", width = op.p.columns, comment = COMMENT },
+        { name = "tapes", form = "steps", width = tape, comment = COMMENT },
+        { name = "spare_tape", form = "step", width = tape },
+        { name = "reads", form = "steps", width = read, comment = COMMENT },
+        { name = "hidden_1", form = "steps", width = hidden, comment = COMMENT },
+        { name = "hidden_2", form = "steps", width = hidden, comment = COMMENT },
+        { name = "written", form = "steps", width = value, comment = COMMENT },
+        { name = "dlater", form = "step", width = op.out.width, training = true },
+        { name = "dhidden_1", form = "step", width = hidden, training = true },
+        { name = "dhidden_2", form = "step", width = hidden, training = true },
+        { name = "dtape", form = "step", width = tape, training = true } }
+    end },
 }
 
 -- The initial values of a scheme for a weight that is a part of a matrix with this number of rows.
@@ -67,6 +90,17 @@ local function list_products(net, cell, sums)
     tensors[i + 1], widths[i + 1], count = head.name, head.width, count + head.width
   end
   return cell.heads and net:width("RECURRENT_COLUMNS", (count + PANEL - 1) // PANEL * PANEL) or sums, tensors, widths
+end
+
+-- Declares the further linear maps of a written value; returns their parameters.
+local function declare_layers(scope, cell)
+  local net = scope.net
+  local widths = cell.layers and { HIDDEN_CHANNELS = net:width("HIDDEN_CHANNELS", HIDDEN),
+    VALUE_COLUMNS = net:width("VALUE_COLUMNS", VALUE) }
+  return lists.map(cell.layers or {}, function(layer)
+    return scope:declare({ kind = "weight", name = layer.name, tensors = { layer.name }, rows = widths[layer.from],
+      width = widths[layer.to], columns = widths[layer.to], shown = layer.shown, bias = true, init = net.initial })
+  end)
 end
 
 -- Appends the states of all steps of a stream: [tokens][WIDTH]. Rows of a network with a recurrence lie step by step,
@@ -91,11 +125,16 @@ function M.recur(scope, name, stream, cell_name, cells)
   local recurrent = scope:declare({ kind = "weight", name = "recurrent", tensors = tensors, rows = width,
     widths = widths, columns = columns, bias = cell.biases or false,
     init = make_part_scheme(net.initial, cell.joined and joint or width.count) })
+  local layers = declare_layers(scope, cell)
   net.by_step = true
   local products = { { width.count, lists.sum(widths, function(count) return count end) },
     cell.heads and { CELL, width.count } or nil }
+  for _, layer in ipairs(layers) do
+    products[#products + 1] = { layer.rows.count, layer.shown or layer.columns.count }
+  end
   return scope:push({ kind = "recur", stream = stream, cell = cell_name, cells = cells, sums = sums, p = recurrent,
-    other_parameters = others, products = products, header = cell.header }, name, width)
+    other_parameters = lists.join(others, layers), layers = layers, products = products, header = cell.header }, name,
+    width)
 end
 
 return M

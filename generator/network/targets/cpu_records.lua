@@ -151,18 +151,29 @@ end
 local function find_recurrence_function(cpu, op, direction)
   local cell = recurrence.CELLS[op.cell]
   local width, columns = op.out.width.text, op.p.columns.text
-  local function find_product(from, to, prefix, x, y, adds)
-    local finish = adds and "FINISH_ADD" or "FINISH_STORE"
-    return find_function(cpu.products, table.concat({ prefix, from, to, finish }, " "),
-      ("%s_%s"):format(prefix, op.out.name), { inner = from, columns = to, finish = finish,
-        other = adds and y or false, x = x, y = y })
+  local function find_product(from, to, name, finish, other)
+    local prefix = name:match("^%l+")
+    return find_function(cpu.products, table.concat({ prefix, from, to, finish }, " "), name, { inner = from,
+      columns = to, finish = finish, other = other or false, x = prefix == "to" and "x" or "dy",
+      y = prefix == "to" and "y" or "dx" })
   end
-  return find_function(cpu.rows, op.out.name, op.out.name, { template = ("cpu/rows/%s.tpl"):format(op.cell),
-    width = width, sums = op.sums.text, columns = columns, cells = op.cells or false,
-    to = find_product(width, columns, "to", "x", "y", not cell.heads),
-    from = find_product(columns, width, "from", "dy", "dx", cell.adds),
-    weight_grad = find_function(cpu.gradients, table.concat({ width, columns, "false" }, " "), "recurrent_grad",
-      { inner = width, columns = columns, bias = false }) }) .. "_" .. direction
+  local function find_gradient(from, to, name, bias)
+    return find_function(cpu.gradients, table.concat({ from, to, tostring(bias) }, " "), name .. "_grad",
+      { inner = from, columns = to, bias = bias })
+  end
+  local fields = { template = ("cpu/rows/%s.tpl"):format(op.cell), width = width, sums = op.sums.text,
+    columns = columns, cells = op.cells or false, weight_grad = find_gradient(width, columns, "recurrent", false),
+    to = find_product(width, columns, "to_" .. op.out.name, cell.heads and "FINISH_STORE" or "FINISH_ADD",
+      not cell.heads and "y"),
+    from = find_product(columns, width, "from_" .. op.out.name, cell.adds and "FINISH_ADD" or "FINISH_STORE",
+      cell.adds and "dx") }
+  for i, p in ipairs(op.layers) do -- all but the last are rectified, and so is the input of the first
+    local from, to = p.rows.text, p.columns.text
+    fields[p.name] = { from_width = from, to_width = to, grad = find_gradient(from, to, p.name, true),
+      to = find_product(from, to, "to_" .. p.name, op.layers[i + 1] and "FINISH_BIAS_RELU" or "FINISH_BIAS", "bias"),
+      from = find_product(to, from, "from_" .. p.name, "FINISH_RELU_GRAD", "rectified") }
+  end
+  return find_function(cpu.rows, op.out.name, op.out.name, fields) .. "_" .. direction
 end
 
 -- stores: whether values of all steps are stored, as text; false for a cell without further values.

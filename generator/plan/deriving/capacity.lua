@@ -1,34 +1,31 @@
 -- The capacity of a recurrent model's memory, and the lengths that exceed it.
 --
--- Input: a plan; the task's header. Output: capacity, false without a memory: { kind = "stack"; cells, or false without
--- a limit; exceeded: the least task length of the spec at which the capacity shows in the answers, or false }. A
--- sequence of T tokens cannot use more than T / 2 cells of a stack: a deeper cell cannot return to the top.
+-- Input: a plan; the task's header. Output: capacity, false without a memory: { kind = "stack" or "tape"; cells, or
+-- false without a limit; exceeded: the least task length of the spec with more used cells, or false; by_length: whether
+-- the spec names lengths }. A sequence of T tokens can use T / 2 cells of a stack, since a deeper cell cannot return to
+-- the top. The cells of a tape are compared with the tokens of the input.
 
-local lists = require("base.lists")
 local tasks = require("spec.task.tasks")
 
 local M = {}
 
--- The task lengths of training and evaluation; none for dataset files.
-local function list_lengths(resolved)
-  return lists.collect({ "train.lengths", "eval.lengths", "eval.during.lengths" }, function(path)
-    local lengths = lists.get(resolved, path)
-    return lengths and tasks.list_lengths(lengths) or {}
-  end)
-end
-
 function M.derive(plan, facts)
   local model = plan.resolved.model
-  if model.cell ~= "stack_rnn" then
+  local kind = (model.cell or ""):match("^(.*)_rnn$")
+  if not kind then
     return { capacity = false }
   end
+  local function count_used(n)
+    return kind == "stack" and tasks.count_longest(facts, n) // 2 or tasks.length(facts.input_length, n)
+  end
   local exceeded = false
-  for _, n in ipairs(model.cells and not facts.data and list_lengths(plan.resolved) or {}) do
-    if tasks.count_longest(facts, n) // 2 > model.cells then
+  for _, n in ipairs(model.cells and not facts.data and tasks.list_named_lengths(plan.resolved) or {}) do
+    if count_used(n) > model.cells then
       exceeded = math.min(exceeded or n, n)
     end
   end
-  return { capacity = { kind = "stack", cells = model.cells or false, exceeded = exceeded } }
+  return { capacity = { kind = kind, cells = model.cells or false, exceeded = exceeded,
+    by_length = not facts.data } }
 end
 
 return M

@@ -122,12 +122,18 @@ end
 
 -- Passes the size of a recurrent model's memory, and the lengths at which it matters.
 local function add_capacity(capacity, add)
+  local exceeded = { stack = "from length %d on, a push on the full stack may lose a cell that a later step would read",
+    tape = "from length %d on, the input has more tokens than the circular tape has cells" }
+  local fitting = { stack = "no sequence of the spec can read more of them",
+    tape = "no input of the spec has more tokens; the tape is circular" }
+  local general = { stack = "a push on the full stack loses the bottom cell",
+    tape = "the tape is circular: longer inputs wrap around" }
   if not capacity.cells then
     add("stack", "no limit", "half as many cells as a sequence has tokens: deeper ones cannot return to the top")
   else
-    add("stack", capacity.cells .. " cells", capacity.exceeded
-      and ("from length %d on, a push on the full stack may lose a cell that a later step would read"):format(
-        capacity.exceeded) or "no sequence of the spec can read more of them")
+    local kind = capacity.kind
+    add(kind, capacity.cells .. " cells", capacity.exceeded and exceeded[kind]:format(capacity.exceeded)
+      or capacity.by_length and fitting[kind] or general[kind])
   end
 end
 

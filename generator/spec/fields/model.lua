@@ -24,10 +24,12 @@ return {
       { "rnn", "h = relu(W x + b + U h + b') (Elman 1990)" },
       { "lstm", "a state behind gates, with 1 added to the forget gate (Hochreiter and Schmidhuber 1997)" },
       { "stack_rnn", "rnn that also reads the top of a stack, which every step pushes, pops and keeps with learned "
-        .. "probabilities (Joulin and Mikolov 2015)" } } },
+        .. "probabilities (Joulin and Mikolov 2015)" },
+      { "tape_rnn", "rnn that also reads the first cell of a circular tape, which every step writes and then moves "
+        .. "with learned probabilities (Deletang et al. 2023)" } } },
   { path = "model.cells", type = "integer", min = 1, max = 65536, optional = true, only = { "recurrent" },
-    unit = "cells", doc = "greatest number of cells of a stack, whose bottom a push on a full stack loses; absent: no "
-      .. "limit" },
+    unit = "cells", doc = "number of cells of a tape, by default that of the tokens of the longest input; of a stack, "
+      .. "the greatest number, by default without a limit: a push on a full stack loses the bottom cell" },
   { path = "model.source", only = WITH_ATTENTION, type = "network", optional = true,
     doc = "the Lua file of a network of your own, relative to the spec file (docs/own-network.md); kind then states "
       .. "the streams that it reads" },

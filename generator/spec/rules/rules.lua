@@ -204,9 +204,11 @@ local function check_recurrent(context, report)
       refuse(path, "no such field")
     end
   end
-  if resolved.model.cells and resolved.model.cell ~= "stack_rnn" then
-    report.refuse("model.cells", "model.cell", ("%q"):format(resolved.model.cell), {
-      what = "only a stack has a number of cells", expected = 'no such field, or model.cell = "stack_rnn"' })
+  local cell = resolved.model.cell
+  if resolved.model.cells and cell ~= "stack_rnn" and cell ~= "tape_rnn" then
+    report.refuse("model.cells", "model.cell", ("%q"):format(cell), {
+      what = "only a stack or a tape has a number of cells",
+      expected = 'no such field, or model.cell = "stack_rnn" or "tape_rnn"' })
   end
 end
 

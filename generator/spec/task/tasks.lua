@@ -63,6 +63,14 @@ function M.list_lengths(field)
   return list
 end
 
+-- The task lengths of training and evaluation that a spec names; none for dataset files.
+function M.list_named_lengths(resolved)
+  return lists.collect({ "train.lengths", "eval.lengths", "eval.during.lengths" }, function(path)
+    local named = lists.get(resolved, path)
+    return named and M.list_lengths(named) or {}
+  end)
+end
+
 -- The numbers of tokens in the streams of a sequence (one or two) at task length n: the input and computation tokens,
 -- then one token per output, unless answers are read at tokens of the input. A decoder's output tokens are the
 -- separator and the target without its last token. facts.has_two_streams: there are two streams.

@@ -1,0 +1,81 @@
+% local jump = "(w->length - w->step->shape.labels)" .. (computation and " / " .. computation.all or "") .. " % CELLS"
+% local hidden, value = write_2.from_width, write_3.to_width
+/* A tape-RNN, one step of all sequences after another; state and tape before the first step are zero.
+ * states [step][sequence][${width}]; stores: values of all steps are stored, not only of the last step (tapes: of the
+ * last two). */
+static void ${name}_forward(const workspace *w, bool stores, real *states) {
+    const parameters *p = w->parameters;
+    const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
+    const int stored = stores ? sequences : 0; /* rows from the values of a step to those of the next step */
+    const int tape_size = sequences * CELLS * CELL_WIDTH;
+    const int jump = ${jump}; /* the tokens of the input, around the tape */
+    const uint16_t *token = w->block->tokens[0];
+    real *heads = w->heads, *tape = w->tapes, *after = stores ? tape + tape_size : w->spare_tape, *read = w->reads;
+    real *hidden_1 = w->hidden_1, *hidden_2 = w->hidden_2, *written = w->written;
+    memset(tape, 0, (size_t)tape_size * sizeof(real));
+    for (int t = 0; t < w->length; t++, states += size) {
+        token_sums(sequences, ${width}, token + t, w->length, p->input, p->input_bias, states);
+        if (t > 0) {
+            add_read(sequences, ${width}, ${columns}, heads, read, p->read, states);
+            heads += stored * ${columns};
+        }
+        rnn_step(sequences, ${width}, p->recurrent_bias, states);
+        if (t == w->length - 1) break;
+        ${to}(rows, states, w->${panels_member}->recurrent, heads);
+        rectify_head(sequences, ${columns}, ${hidden}, p->recurrent_bias + ${width}, heads + ${width}, hidden_1);
+        ${write_2.to}(rows, hidden_1, w->${panels_member}->write_2, p->write_2_bias, hidden_2);
+        ${write_3.to}(rows, hidden_2, w->${panels_member}->write_3, p->write_3_bias, written);
+        read += stored * CELL_WIDTH;
+        tape_step(sequences, ${columns}, ${value}, CELLS, jump, p->recurrent_bias + ${width} + ${hidden}, written,
+                heads + ${width} + ${hidden}, tape, after, read);
+        hidden_1 += stored * ${hidden};
+        hidden_2 += stored * ${hidden};
+        written += stored * ${value};
+        real *other = tape;
+        tape = after;
+        after = stores ? tape + tape_size : other;
+    }
+}
+
+/* The last step first. dstates: the gradients of the states from the readout, then the gradients of the sums. w->heads
+ * and w->written: the values of the forward pass, then the gradients of all steps but the last. */
+static void ${name}_backward(const workspace *w, const real *states, real *dstates, parameters *g) {
+    const parameters *p = w->parameters;
+    const int sequences = w->sequences, size = sequences * ${width}, rows = round_up(sequences, TILE_ROWS);
+    const int tape_size = sequences * CELLS * CELL_WIDTH;
+    const int jump = ${jump}; /* the tokens of the input, around the tape */
+    const uint16_t *token = w->block->tokens[0];
+    const real *later = NULL;
+    real *dtape = w->dtape, *dbefore = w->spare_tape;
+    memset(dtape, 0, (size_t)tape_size * sizeof(real));
+    for (int t = w->length - 1; t >= 0; t--) {
+        const size_t row = (size_t)t * (size_t)sequences;
+        real *d = dstates + row * ${width}, *heads = w->heads + row * ${columns};
+        if (t < w->length - 1) {
+            const real *hidden_1 = w->hidden_1 + row * ${hidden}, *hidden_2 = w->hidden_2 + row * ${hidden};
+            real *written = w->written + row * ${value};
+            tape_step_grad(sequences, ${columns}, ${value}, CELLS, jump, w->tapes + row * CELLS * CELL_WIDTH, dtape,
+                    heads + ${width} + ${hidden}, dbefore, written);
+            ${write_3.grad}(sequences, hidden_2, written, g->write_3, g->write_3_bias);
+            ${write_3.from}(rows, written, w->${panels_member}->write_3_transposed, hidden_2, w->dhidden_2);
+            ${write_2.grad}(sequences, hidden_1, w->dhidden_2, g->write_2, g->write_2_bias);
+            ${write_2.from}(rows, w->dhidden_2, w->${panels_member}->write_2_transposed, hidden_1, w->dhidden_1);
+            copy_head_grad(sequences, ${columns}, ${hidden}, w->dhidden_1, heads + ${width});
+            ${from}(rows, heads, w->${panels_member}->recurrent_transposed, w->dlater);
+            later = w->dlater;
+            real *other = dtape;
+            dtape = dbefore;
+            dbefore = other;
+        }
+        rnn_step_grad(sequences, ${width}, states + row * ${width}, later, d);
+        if (t > 0)
+            add_read_grad(sequences, ${width}, ${columns}, d, p->read, CELLS * CELL_WIDTH, heads - sequences * ${columns}, dtape);
+        token_sums_grad(sequences, ${width}, token + t, w->length, d, g->input);
+    }
+    const int steps = w->tokens - sequences; /* rows of all steps but one */
+    ${weight_grad}(steps, states, w->heads, g->recurrent);
+    bias_grad(steps, ${columns}, w->heads, g->recurrent_bias);
+    bias_grad(sequences, ${width}, dstates, g->recurrent_bias);
+    read_weight_grad(steps, ${width}, w->reads + sequences * CELL_WIDTH, dstates + size, g->read);
+    bias_grad(w->tokens, ${width}, dstates, g->input_bias);
+}
