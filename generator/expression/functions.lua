@@ -144,7 +144,7 @@ local function simplify_pow(b, x, y)
   if M.is_number(x) and M.is_number(y) then
     local value = x.value ^ y.value
     if value ~= value or math.abs(value) == HUGE then
-      return M.refuse(("pow(%s, %s) is no number"):format(text.format_briefly(x), text.format_briefly(y)),
+      return M.refuse(("pow(%s, %s) is not a number"):format(text.format_briefly(x), text.format_briefly(y)),
         "a finite power")
     end
     return b:number(value)

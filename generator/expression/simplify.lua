@@ -255,7 +255,7 @@ end
 -- The number of ascending edges that are at most the value.
 function M.bucket(b, x, edges)
   if #edges > 1024 then
-    return refuse("the edges of bucket are no list of 1 to 1024 numbers", "{ 8, 12, 16, ... }, ascending")
+    return refuse("the edges of bucket are not a list of 1 to 1024 numbers", "{ 8, 12, 16, ... }, ascending")
   elseif x.type == "truth" then
     return refuse("bucket of a truth value", "a number")
   end

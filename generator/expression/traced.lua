@@ -176,7 +176,7 @@ end
 local function sum(name, count, f)
   local term_count = type(count) == "number" and math.tointeger(count)
   if not term_count or term_count < 1 or term_count > LONGEST_SUM then
-    refuse(name, ("%s is no number of terms"):format(nodes[count] and "a traced value" or show(count)),
+    refuse(name, ("%s is not a number of terms"):format(nodes[count] and "a traced value" or show(count)),
       ("a constant integer from 1 to %d, as in sum(8, function(m) return ... end), m = 0 .. 7"):format(LONGEST_SUM))
   elseif type(f) ~= "function" then
     refuse(name, "sum has no function", "sum(8, function(m) return ... end)")

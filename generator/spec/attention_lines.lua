@@ -35,7 +35,7 @@ local NAMES = lists.map(FIELDS, function(field) return field[1] end)
 
 local function read_line(node, path, heads, report)
   if not tree.is_record(node) then
-    return report(node, path, (tree.is_table(node) and "a list" or tree.show(node)) .. " is no line", M.TEXT)
+    return report(node, path, (tree.is_table(node) and "a list" or tree.show(node)) .. " is not a line", M.TEXT)
   end
   local line, good = {}, true
   local function refuse(inner, name, what, expected)
@@ -75,7 +75,7 @@ end
 
 function M.read(node, path, heads, report)
   if not tree.is_table(node) or next(node.fields) then
-    return report(node, path, tree.show(node) .. " is no list of lines", M.TEXT)
+    return report(node, path, tree.show(node) .. " is not a list of lines", M.TEXT)
   elseif #node.items > M.MOST then
     return report(node, path, ("%d lines"):format(#node.items), ("at most %d for one attention"):format(M.MOST))
   end

@@ -133,8 +133,9 @@ local function check_names(context, node, path, kind)
   for name, inner in tree.iterate(node) do
     local inner_path = locate.join(path, name)
     if not allowed[name] and inner.unstated and schema.by_path[inner_path] then
-      context.dropped[#context.dropped + 1] = type(inner.unstated) == "string" and ("%s drops %s, which is no field%s")
-        :format(inner.unstated, inner_path, kind and (' of kind "%s"'):format(kind) or "") or nil
+      context.dropped[#context.dropped + 1] = type(inner.unstated) == "string"
+        and ("%s drops %s, which is not a field%s"):format(inner.unstated, inner_path,
+          kind and (' of kind "%s"'):format(kind) or "") or nil
     elseif not allowed[name] then
       report_unknown_field(context, inner, inner_path, kind, legal)
     end

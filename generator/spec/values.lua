@@ -154,7 +154,7 @@ end
 local function read_ascending_integers(context, node, path, bounds)
   if not tree.is_list(node) then
     return add(context, node, path, tree.is_table(node) and #node.items == 0 and "the list is empty"
-      or describe(node) .. " is no list", ("a list of ascending integers from %d to %d")
+      or describe(node) .. " is not a list", ("a list of ascending integers from %d to %d")
       :format(bounds.least, bounds.most))
   end
   return read_ascending_items(context, node, path, function(item, item_path)
@@ -305,7 +305,7 @@ local function read_symbol_names(context, field, node)
   for i, item in ipairs(node.items) do
     local name, path = item.value, locate.join(field.path, i)
     if not is_symbol(name) then
-      return add(context, item, path, tree.show(item) .. " is no symbol", M.SYMBOL_TEXT)
+      return add(context, item, path, tree.show(item) .. " is not a symbol", M.SYMBOL_TEXT)
     elseif seen[name] then
       return add(context, item, path, ("the symbol %s is given twice"):format(show(name)), "each once")
     end

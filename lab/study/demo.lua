@@ -102,7 +102,7 @@ local function train(run, steps, options)
   dir = dir .. "/" .. (lists.find(write.list_names(dir), function(name) return name:find("^lr") end) or "")
   local found = runs.read(dir)
   if not found or found.damaged then
-    options.say(found and ("%s/%s"):format(dir, found.notes[1]) or dir .. " is no folder of a run")
+    options.say(found and ("%s/%s"):format(dir, found.notes[1]) or dir .. " is not a folder of a run")
     stop.exit(4)
   end
   run.points = figures.list_points(found, nil, 1, "accuracy", "loss") -- lists of length, accuracy, loss

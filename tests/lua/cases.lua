@@ -96,7 +96,7 @@ end)
 add_facets()
 
 function M.get_case(name)
-  case_by_name[name] = case_by_name[name] or render_case(assert(row_by_name[name], name .. " is no case"))
+  case_by_name[name] = case_by_name[name] or render_case(assert(row_by_name[name], name .. " is not a case"))
   return case_by_name[name]
 end
 

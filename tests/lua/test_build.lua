@@ -105,7 +105,7 @@ end
 
 TestLack = {}
 
--- A full disk or memory is no error of the user's code, whichever program reports it; an error with a position is.
+-- A full disk or memory is not an error of the user's code, whichever program reports it; an error with a position is.
 function TestLack.test_logs_of_a_full_disk_or_memory_are_recognised()
   local folder = support.write("lack/x", ""):match("^(.*)/")
   for log, expected in pairs({

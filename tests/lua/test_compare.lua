@@ -80,10 +80,10 @@ function TestCompare.test_the_same_run_twice()
   lu.assertEquals(result.first, "All 2 steps that both logged have the same numbers, times aside.")
   local code, message = stop.catch(compare.compare, a, a .. "/..")
   lu.assertEquals(code, 1)
-  lu.assertStrContains(message, "is no folder of a run")
+  lu.assertStrContains(message, "is not a folder of a run")
   code, message = stop.catch(compare.compare, a, "LICENSE")
   lu.assertEquals(code, 1)
-  lu.assertStrContains(message, "LICENSE is no folder of a run")
+  lu.assertStrContains(message, "LICENSE is not a folder of a run")
 end
 
 support.run()

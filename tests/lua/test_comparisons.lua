@@ -155,7 +155,7 @@ function TestComparisons.test_another_metric()
   lu.assertEquals({ result.criterion, result.pairs[1].a.generalise }, { { metric = "accuracy", above = 53 }, 1 })
   lu.assertEquals(assert(compare_by_metric("loss")).pairs[1].a.scores, { 0.5, 0.5, 0.5 })
   local nothing, message = compare_by_metric("loss", 53)
-  lu.assertEquals({ nothing, message }, { nil, "--above 53: a loss is no share\n  expected: --metric exact_match or "
+  lu.assertEquals({ nothing, message }, { nil, "--above 53: a loss is not a share\n  expected: --metric exact_match or "
     .. "another share" })
 end
 

@@ -137,7 +137,7 @@ end
 function TestSwitches.test_every_field_that_is_named_exists()
   for span in switches:gmatch("`([^`\n]+)`") do
     for path in span:gmatch("%f[%l][%l]+%.[%l_%.]*[%l_]") do
-      lu.assertNotNil(schema.by_path[path] or path == "run.json" or nil, path .. " is no field")
+      lu.assertNotNil(schema.by_path[path] or path == "run.json" or nil, path .. " is not a field")
     end
   end
 end

@@ -41,7 +41,7 @@ function TestSymbols.test_lists_of_json()
 end
 
 function TestSymbols.test_problems_name_the_line()
-  local cases = { { "no example\n", "a line that is no example", 1 }, { "a\tb\n\n", nil },
+  local cases = { { "no example\n", "a line that is not an example", 1 }, { "a\tb\n\n", nil },
     { '{"input":[1],"target":[1]}\n{"input":\n', "no JSON", 2 }, { "IN: a OUT: b\nIN: a\n", nil, 2 },
     { '{"input":[1,"a"],"target":[1]}\n', "both names and numbers as tokens" },
     { '{"input":[null],"target":[1]}\n', "tokens that are neither texts nor numbers from 0 to 65535", 1 },
@@ -109,7 +109,7 @@ function TestSymbols.test_an_end_symbol_joins_the_alphabet_of_the_file()
   local plan = assert(plan_module.build(resolved, info))
   lu.assertTrue(plan.task.ends)
   lu.assertNotEquals(plan.digest, assert(plan_module.build(check('output_symbols = { "b", "." }'))).digest)
-  refuse('task.end_symbol: "." is no symbol of targets', 'end_symbol = ".", output_symbols = { "b" }')
+  refuse('task.end_symbol: "." is not a symbol of targets', 'end_symbol = ".", output_symbols = { "b" }')
 end
 
 -- The resolved spec states the size of a long alphabet of numbers, and generated code has no list of its names.

@@ -68,7 +68,7 @@ function TestHeatMaps.test_over_two_axes_of_evaluations()
   local study = cells.read_folder(root)
   study.path, study.report = "s.lua", { { kind = "heat", rows = "frist", columns = "second" } }
   local _, message = items.check(study)
-  lu.assertStrContains(message, 'report[1].rows: no axis of the study or of its evaluations: "frist"')
+  lu.assertStrContains(message, 'report[1].rows: not an axis of the study or of its evaluations: "frist"')
   lu.assertStrContains(message, 'hint: did you mean first?')
 end
 

@@ -180,7 +180,7 @@ function TestLoad.test_id_is_the_base_name()
   for _, name in ipairs({ "a.lua", "Upper.lua", "9lives.lua", "with-dash.lua", ("a"):rep(65) .. ".lua", "noend" }) do
     local loaded, d = load_spec(support.write(name, "return {}"))
     lu.assertNil(loaded, name)
-    lu.assertStrContains(d:text(), "is no name for a spec")
+    lu.assertStrContains(d:text(), "is not a name for a spec")
   end
   lu.assertNotNil(load_spec(support.write(("a"):rep(64) .. ".lua", "return {}")))
   lu.assertNotNil(load_spec(support.write("ab.lua", "return {}")))
@@ -247,7 +247,7 @@ function TestLoad.test_a_kind_from_the_command_line_keeps_fitting_fields()
       model = { %s, norm = { kind = "rms", place = "pre" } } }]]):format(model),
       support.sets({ "model.kind=decoder", "model.norm.kind=layer" }))
     lu.assertEquals({ resolved.model.layers, resolved.model.norm.place }, { 3, "pre" })
-    lu.assertEquals(info.warnings, { "--set model.kind=decoder drops model.spare_token, which is no field of kind "
+    lu.assertEquals(info.warnings, { "--set model.kind=decoder drops model.spare_token, which is not a field of kind "
       .. '"decoder"' })
   end
 end
@@ -363,7 +363,7 @@ function TestLoad.test_unknown_presets_list_existing_ones()
   lu.assertStrContains(d:text(), "expected: deletang_lstm, deletang_rnn, deletang_stack_rnn, deletang_tape_rnn, ")
   lu.assertStrContains(d:text(), 'small_encoder, small_encoder_decoder\n  hint: did you mean "small_encoder"?')
   assert_message('return { encoding = { kind = "rop" } }', "encoding.kind: there is no rop.lua in spec/encodings")
-  refuse("return { model = { use = 5 } }", "model.use: 5 is no name")
+  refuse("return { model = { use = 5 } }", "model.use: 5 is not a name")
   assert_message('return { model = { use = "../../secret" } }', 'model.use: "../../secret" names nothing')
   d = assert_message('return { encoding = { kind = "RoPE" } }', 'encoding.kind: "RoPE" names nothing')
   lu.assertStrContains(d:text(), 'hint: did you mean "rope"?')
@@ -416,9 +416,9 @@ end
 
 function TestSet.test_invalid_settings_are_reported()
   for _, case in ipairs({
-    { "train..steps", "1", '"train..steps" is no field path' }, { "eval.lengths.list[1]", "1", "is no field path" },
-    { "", "1", "is no field path" }, { "train.steps", " ", "has no value" }, { "train.lengths", "{ 1, ",
-      "not valid Lua" },
+    { "train..steps", "1", '"train..steps" is not a field path' }, { "", "1", "is not a field path" },
+    { "eval.lengths.list[1]", "1", "is not a field path" }, { "train.steps", " ", "has no value" },
+    { "train.lengths", "{ 1, ", "not valid Lua" },
     { "train.lengths", "{ os }", '"os" is not defined' },
     { "train.lengths", "{ [1.5] = 2 }", "error: a key is 1.5" },
     { "train.batch", "1e999", "error: inf is not a finite number" },

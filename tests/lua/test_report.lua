@@ -117,9 +117,10 @@ end
 function TestPage.test_labels_and_widths_are_checked()
   local study = make_study("checked", SCORES)
   for fields, expected in pairs({
-    [{ labels = { rop = "RoPE" } }] = 'labels.rop: no value of an axis: "rop"\n  expected: one of: even_pairs, bucket',
-    [{ labels = { rope = 3 } }] = "labels.rope: 3 is no text",
-    [{ width = 8.5 }] = "width: 8.5 is no width of a figure\n  expected: millimetres from 40 to 400",
+    [{ labels = { rop = "RoPE" } }] =
+      'labels.rop: not a value of an axis: "rop"\n  expected: one of: even_pairs, bucket',
+    [{ labels = { rope = 3 } }] = "labels.rope: 3 is not a text",
+    [{ width = 8.5 }] = "width: 8.5 is not a width of a figure\n  expected: millimetres from 40 to 400",
   }) do
     study.report = { lists.merge({ kind = "curves", panels = "task", lines = "encoding" }, fields) }
     local list, message = report_items.check(study)

@@ -159,8 +159,8 @@ function TestFlags.test_messages_on_wrong_axes()
   refuse({ axes = { "model.layers=1", "model=small_encoder" } }, "model replaces model.layers")
   refuse({ axes = { "model.layers=1" }, set = { "model.use=small_encoder" } }, "model.layers is an axis")
   refuse({ axes = { "model.layers=1" }, seeds = "4:0" }, "--seeds 4:0: error: ends before it starts")
-  refuse({ axes = { "model.layers=1" }, seeds = "all" }, "--seeds all: error: is no range of seeds")
-  refuse({ axes = { "model.layers=1" }, rates = "1e-3,fast" }, '"fast" is no number')
+  refuse({ axes = { "model.layers=1" }, seeds = "all" }, "--seeds all: error: is not a range of seeds")
+  refuse({ axes = { "model.layers=1" }, rates = "1e-3,fast" }, '"fast" is not a number')
   refuse({ axes = { "train.learning_rate=1" }, rates = "1" }, "conflicts with an axis of train.learning_rate")
   refuse({ axes = { "model.layers=1" }, study = "ruoss_table1" }, "ruoss_table1 is a study: ./longhand sweep")
   refuse({ axes = { "model.layers=1" }, study = "spec/studies/ruoss_table1.lua" }, "this is a study, a grid of specs")
@@ -186,8 +186,8 @@ function TestFlags.test_labels_of_values()
   end
   lu.assertEquals({ get_labels({}) }, { study.labels, options.given.text })
   lu.assertEquals(get_labels({ "rope=RoPE" }), { rope = "RoPE" })
-  refuse({ axes = { "encoding=none,rope" }, labels = { "rop=RoPE" } }, "--label rop=RoPE: error: \"rop\" is no value "
-    .. "of an axis\n  expected: none, rope\n  hint: did you mean")
+  refuse({ axes = { "encoding=none,rope" }, labels = { "rop=RoPE" } }, "--label rop=RoPE: error: \"rop\" is not a "
+    .. "value of an axis\n  expected: none, rope\n  hint: did you mean")
   refuse({ axes = { "encoding=none,rope" }, labels = { "none" } }, "--label none: error: not of the form VALUE=TEXT")
   refuse({ axes = { "encoding=none,rope" }, labels = { "none= " } }, "not of the form VALUE=TEXT")
   refuse({ axes = { "encoding=none,rope" }, labels = { "none=NoPE", "none=no" } }, "--label none=no: error: \"none\" "
@@ -245,8 +245,9 @@ end
 function TestChoice.test_messages_on_wrong_choices()
   for expected, case in pairs({ ["has no cell rope_17"] = { { ":rope_17,none_16" } },
     ["did you mean rope_16?"] = { { ":rope_17" } }, ["small is a scale: --scale small"] = { { ":small" } },
-    ["widht is no axis of this study"] = { { "" }, { "widht=3" } }, ["did you mean width?"] = { { "" }, { "widht=3" } },
-    ["48 is no value of the axis width"] = { { "" }, { "width=48" } },
+    ["widht is not an axis of this study"] = { { "" }, { "widht=3" } },
+    ["did you mean width?"] = { { "" }, { "widht=3" } },
+    ["48 is not a value of the axis width"] = { { "" }, { "width=48" } },
     ["expected: 16, 32"] = { { "" }, { "width=48" } }, ["found no axis and value"] = { { "" }, { "width" } },
     ["found a second study"] = { { ":rope_16", ":small:none_16" } },
     ["no cell that all of these select"] = { { ":rope_16" }, { "width=32" } } }) do

@@ -432,7 +432,7 @@ end
 function TestTrained.test_respec_takes_no_code()
   local own = 'x.score end, task = { source = "/tmp/evil.c" }, other = function(x) return 1'
   for what, spec in pairs({
-    ["its encoding.score is no formula"] = { encoding = { score = own } },
+    ["its encoding.score is not a formula"] = { encoding = { score = own } },
     ["it has the field \"task.zzz\", which this version does not have"] = { task = { kind = "x", zzz = 1 } },
     ["it has the field \"use\""] = { use = "x.lua" },
     ["it has the field \"encoding.a = 1, b\""] = { encoding = { ["a = 1, b"] = 1 } },

@@ -118,7 +118,7 @@ local CASES = {
   { "encoding.mask.stride", "2", "0", "0 is below 1", { ANTIDIAGONAL } },
   { "encoding.mask.left_only", "true", "1", "expected: true or false", { ANTIDIAGONAL } },
   { "encoding.lines", "{ { head = 0, direction = 1, line = 0, value = 1 } }", "1", "1 does not fit here" },
-  { "encoding.lines.list", "{ { head = 0, direction = -1, line = 2, value = 0.5 } }", "{ 1 }", "1 is no line" },
+  { "encoding.lines.list", "{ { head = 0, direction = -1, line = 2, value = 0.5 } }", "{ 1 }", "1 is not a line" },
   { "encoding.made_for", "decoder", "cross", "expected: encoder, decoder" },
   { "encoding.lines.zero_corner", "all", "some", "expected: lines, all, none", { LINE } },
   { "encoding.lines.columns", "right", "up", "expected: left, right", { LINE } },
@@ -208,7 +208,7 @@ local CASES = {
   { "eval.dropout", "true", "1", "expected: true or false" },
   { "eval.noise", "relative", "loud", "expected: absolute, relative" },
   { "eval.validation", "{ examples = 5 }", "5", "5 does not fit here" },
-  { "eval.validation.lengths", "{ 2, 4 }", "{ 2, 41 }", "41 is no training length" },
+  { "eval.validation.lengths", "{ 2, 4 }", "{ 2, 41 }", "41 is not a training length" },
   { "eval.validation.examples", "0", "-1", "-1 is below 0" },
   { "eval.during", "{ every = 5 }", "{ examples = 5 }", "eval.during.every: is missing" },
   { "eval.during.every", "5", "0", "0 is below 1" },
@@ -262,7 +262,7 @@ end
 function TestSchema.test_every_field_has_a_case()
   local seen = {}
   for _, case in ipairs(CASES) do
-    lu.assertNotNil(schema.by_path[case[1]], case[1] .. " is no field")
+    lu.assertNotNil(schema.by_path[case[1]], case[1] .. " is not a field")
     seen[case[1]] = true
   end
   for _, field in ipairs(schema.fields) do

@@ -50,7 +50,7 @@ function TestPlain.test_undefined_values_are_refused()
     ["abs('1')"] = 'abs takes "1" for a number', ["abs(less(1, 2))"] = "abs takes a truth value",
     ["negate(1)"] = "negate takes a number for a truth value", ["all(less(1, 2))"] = "all has 1 argument",
     ["bucket(1, { 2, 1 })"] = "edge 2, 1, follows 2", ["bucket(1, {})"] = "bucket has no list of edges",
-    ["sum(0, function() return 1 end)"] = "0 is no number of terms", ["sum(2, 3)"] = "sum has no function",
+    ["sum(0, function() return 1 end)"] = "0 is not a number of terms", ["sum(2, 3)"] = "sum has no function",
     ["sum(2, function() end)"] = "sum takes nothing (nil)", ["lookup({}, 1)"] = "its first argument is a table",
     ["absolute(1)"] = '"absolute" is not defined', ["sqr(1)"] = '"sqr" is not defined',
   }) do
@@ -170,7 +170,7 @@ function TestTracing.test_other_uses_of_traced_values_are_refused()
     ["return x[1]"] = "unknown symbol x.[...]",
     ["return x.score + less(x.distance, 1)"] = "add of a truth value",
     ["return x.score + select(x.distance, 1, 2)"] = "select takes a number for a truth value",
-    ["return x.score + sum(x.distance, abs)"] = "a traced value is no number of terms",
+    ["return x.score + sum(x.distance, abs)"] = "a traced value is not a number of terms",
     ["return x.score + bucket(x.distance, x)"] = "bucket has no list of edges",
     ["return x.score + '1'"] = '+ takes "1" for a number', ["return x.score + {}"] = "+ takes a table for a number",
     ["return x.score + 1 / 0"] = "+ takes inf", ["return x.score + nil"] = "+ takes nothing (nil)",

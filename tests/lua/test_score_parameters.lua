@@ -62,8 +62,8 @@ function TestParameters.test_constants_of_the_model_are_written_into_the_formula
   lu.assertEquals(resolved.encoding.parameters.width.values, { 4.0 })
 end
 
--- Press et al. 2022: the slopes are powers of 1 / 2. If the number of heads is no power of two, the slopes of the next
--- lower power are followed by every other slope of the next higher power.
+-- Press et al. 2022: the slopes are powers of 1 / 2. If the number of heads is not a power of two, the slopes of the
+-- next lower power are followed by every other slope of the next higher power.
 function TestParameters.test_alibi_slopes_are_the_paper_s()
   lu.assertEquals(parameters.compute_alibi_slopes(8), { 1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256 })
   lu.assertEquals(parameters.compute_alibi_slopes(1), { 1 / 256 })
@@ -81,7 +81,7 @@ function TestParameters.test_lists_that_fit_nothing_name_the_lengths()
   refuse("score = function(x) return x.score + x.p end, parameters = { p = { 1, 2 } }",
     "encoding.parameters.p: the list has 2 values")
   refuse("score = function(x) return x.score + x.p end, parameters = { p = { values = { { 1 } } } }",
-    "encoding.parameters.p.values[1]: a table is no number")
+    "encoding.parameters.p.values[1]: a table is not a number")
 end
 
 TestEntries = {}

@@ -72,7 +72,7 @@ function TestGrid.test_messages_on_seeds_of_parts()
   local function refuse_seeds(seeds, expected)
     refuse((SMALL:gsub("seeds = {[^}]*}", "seeds = " .. seeds, 1)), expected)
   end
-  refuse_seeds("{ 0, 1, order = { 0, 1 } }", '"order" is no part of the random numbers')
+  refuse_seeds("{ 0, 1, order = { 0, 1 } }", '"order" is not a part of the random numbers')
   refuse_seeds("{ init = { 3 } }", "seeds.init: is a list of length 1")
   refuse_seeds("{ 0, 99, init = { 0, 99 } }", "seeds: are 10000 combinations of seeds")
 end
@@ -92,7 +92,7 @@ function TestGrid.test_values_may_be_combined_with_some_others_only()
   local text = SMALL:gsub("train = { batch = 12 } }", "%0, with = { task = { 'parity_check' } }")
   lu.assertEquals(list_ids(expand(support.write("with.lua", text))),
     { "reverse_string_tilted", "parity_check_tilted", "parity_check_rand_rope" })
-  for wrong, expected in pairs({ ["task = { 'parity' }"] = '"parity" is no value of this axis',
+  for wrong, expected in pairs({ ["task = { 'parity' }"] = '"parity" is not a value of this axis',
     ["encoding = { 'tilted' }"] = "axes[2].values[2].with.encoding: no such field" }) do
     refuse(text:gsub("task = { 'parity_check' }", wrong), expected)
   end
@@ -113,8 +113,8 @@ end
 function TestGrid.test_wrong_seeds_are_refused_once_with_their_position()
   for wrong, expected in pairs({ ["3"] = "seeds: is 3\n", ["{}"] = "seeds: is empty\n",
     ["{ 0, 1, 5 }"] = "seeds: is a list of length 3\n", ["{ 4, 2 }"] = "seeds: ends at 2, before it starts\n",
-    ["{ 0, 4096 }"] = "seeds: are 4097 seeds\n", ["{ 0, 0.5 }"] = "seeds[2]: 0.5 is no seed\n",
-    ["{ '1', 2 }"] = 'seeds[1]: "1" is no seed\n', ["{ -1, 2 }"] = "seeds[1]: -1 is no seed\n" }) do
+    ["{ 0, 4096 }"] = "seeds: are 4097 seeds\n", ["{ 0, 0.5 }"] = "seeds[2]: 0.5 is not a seed\n",
+    ["{ '1', 2 }"] = 'seeds[1]: "1" is not a seed\n', ["{ -1, 2 }"] = "seeds[1]: -1 is not a seed\n" }) do
     local text = SMALL:gsub("{ 2, 4 }", wrong, 1)
     lu.assertStrContains(refuse(text, "error: " .. expected), "1 error; nothing was written")
   end
@@ -174,16 +174,17 @@ function TestGrid.test_scored_sets_of_a_report()
   for report, expected in pairs({
     ['{ generalises = 90 }'] = "report.generalises: is 90\n",
     ['{ generalises = { above = 90 } }'] = "report.generalises.metric: is missing",
-    ['{ generalises = { metric = "loss", above = 90 } }'] = 'report.generalises.metric: "loss" is no metric of shares',
+    ['{ generalises = { metric = "loss", above = 90 } }'] =
+      'report.generalises.metric: "loss" is not a metric of shares',
     ['{ generalises = { metric = "accuracy", above = 0.9 } }'] = "hint: percent, not a share",
-    ['{ generalises = { metric = "accuracy", above = 100 } }'] = "report.generalises.above: 100 is no number of",
-    ['{ generalises = { metric = "accuracy", above = "90" } }'] = 'report.generalises.above: "90" is no number of',
+    ['{ generalises = { metric = "accuracy", above = 100 } }'] = "report.generalises.above: 100 is not a number of",
+    ['{ generalises = { metric = "accuracy", above = "90" } }'] = 'report.generalises.above: "90" is not a number of',
     ['{ generalises = { metric = "accuracy", over = 90, above = 90 } }'] = "report.generalises.over: no such field",
-    ['{ split = "tests" }'] = 'report.split: "tests" is no set',
-    ['{ select = 3 }'] = "report.select: 3 is no set",
-    ['{ metric = "exact" }'] = 'report.metric: "exact" is no metric',
+    ['{ split = "tests" }'] = 'report.split: "tests" is not a set',
+    ['{ select = 3 }'] = "report.select: 3 is not a set",
+    ['{ metric = "exact" }'] = 'report.metric: "exact" is not a metric',
     ['{ labels = { rop = "RoPE" } }'] = 'report.labels.rop: no such field',
-    ['{ labels = { tilted = 1 } }'] = 'report.labels.tilted: 1 is no text',
+    ['{ labels = { tilted = 1 } }'] = 'report.labels.tilted: 1 is not a text',
     ['{ slect = "train" }'] = 'report.slect: no such field',
   }) do
     refuse(make_text(report), expected)

@@ -114,7 +114,7 @@ end
 function TestStages.test_messages_on_wrong_stages()
   for wrong, expected in pairs({
     [ [[from = "teach", verb = "probe", options = { few_lines = 3 }]] ] = { [[from = "teech", verb = "probe"]],
-      'stages[2].from: "teech" is no earlier stage', 'did you mean "teach"?' },
+      'stages[2].from: "teech" is not an earlier stage', 'did you mean "teach"?' },
     [ [[cells = { bias = { "taken" } }, from]] ] = { [[cells = { bias = { "taken", "plain" } }, from]],
       "teacher 0, bias plain is in this stage and in teach" },
     [ [[cells = { bias = { "plain" } } },]] ] = { [[cells = { bias = { "plain", "loose" } } },]],
@@ -122,7 +122,7 @@ function TestStages.test_messages_on_wrong_stages()
     [ [[{ name = "plain", spec = {} }, ]] ] = { [[{ name = "plain", spec = {}, with = { teacher = { 0 } } }, ]],
       "several cells of teach, or none", "expected: values that occur together in a cell" },
     [ [[seeds = { 4, 4 } },]] ] = { [[seeds = { 4, 5 } },]], "the cell teacher_0_taken has 2 runs" },
-    [ [[verb = "probe", options]] ] = { [[verb = "prone", options]], '"prone" is no verb of a stage' },
+    [ [[verb = "probe", options]] ] = { [[verb = "prone", options]], '"prone" is not a verb of a stage' },
     [ "few_lines = 3" ] = { "few_line = 3", 'stages[2].options.few_line: no such field' },
     [ "{ few_lines = 3 }" ] = { "{ briefly = 3 }", "stages[2].options.briefly: is 3", "expected: true" },
     [ "options = { few_lines = 3 }" ] = { "options = { few_lines = { x = 3 } }",

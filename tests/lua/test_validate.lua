@@ -177,7 +177,7 @@ function TestValidate.test_every_form_of_lengths_is_read()
     ["{ list = {} }"] = "eval.lengths.list: the list is empty", ["{}"] = "eval.lengths: no lengths are given",
     ["{ 5 }"] = "write { list = { 5 } }", ["{ list = { 1 }, step = 2 }"] = "eval.lengths.step",
     ["{ first = 1, last = 5 }"] = "eval.lengths.first: no such field",
-    ["{ list = 5 }"] = "eval.lengths.list: 5 is no list",
+    ["{ list = 5 }"] = "eval.lengths.list: 5 is not a list",
     ["{ { 1, 2 }, 3 }"] = "eval.lengths[1]: a table is not an integer",
   }) do
     refuse("return { " .. TASK .. "eval = { lengths = " .. text .. " } }", message)

@@ -146,7 +146,7 @@ compares_seeds() {
         [ "$(read_column "$work/exact/compare.csv" verdict ,drawn,plain,)" = 'no spread' ] &&
         [ "$(read_column "$work/exact/compare.csv" p ,drawn,plain,)" = '' ] &&
         ends_with 0 'Loss in nats' ./longhand analyze compare "$work/seeds" --metric loss --out "$work/loss" &&
-        ends_with 1 'a loss is no share' ./longhand analyze compare "$work/seeds" --metric loss --above 90
+        ends_with 1 'a loss is not a share' ./longhand analyze compare "$work/seeds" --metric loss --above 90
 }
 
 refuses_wrong_arguments() {

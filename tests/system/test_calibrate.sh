@@ -218,7 +218,7 @@ refuses_wrong_arguments() {
         ends_with 2 '--set row: no such field' calibrate_student --set row=4 &&
         ends_with 2 'expected: above, at_least' calibrate_student --set keep=below &&
         ends_with 2 "'--reading' must be one of" calibrate_student --reading mine &&
-        ends_with 1 'no name of a spec' calibrate_student --out "$work/out/9.lua" &&
+        ends_with 1 'not a name of a spec' calibrate_student --out "$work/out/9.lua" &&
         ends_with 1 "is the teacher's spec" calibrate_student --out "$work/counts.lua" --spec "$work/counts.lua" \
             --force &&
         ends_with 1 'expected the folder of a run' ./longhand calibrate "$work" &&

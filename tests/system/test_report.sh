@@ -55,7 +55,7 @@ compares_two_runs() {
     ends_with 0 "seed  " "$LUA" generator/main.lua report "$a" "$b" &&
         ends_with 0 "The first logged step that differs is 10" "$LUA" generator/main.lua report "$a" "$b" &&
         ends_with 0 "have the same numbers, times aside" "$LUA" generator/main.lua report "$a" "$a" &&
-        ends_with 1 "is no folder of a run" "$LUA" generator/main.lua report "$a" "$work"
+        ends_with 1 "is not a folder of a run" "$LUA" generator/main.lua report "$a" "$work"
 }
 
 skips_a_torn_line() {

@@ -68,7 +68,7 @@ local function make_range_check(max)
   return function(x) return math.type(x) == "integer" and x >= 1 and x <= max end
 end
 
--- Kinds of arguments: a description for messages, and a predicate for arguments that are no objects. A title, which
+-- Kinds of arguments: a description for messages, and a predicate for arguments that are not objects. A title, which
 -- names a stream or a table, may also be a name that a layer's memory has. Limits of numbers are those of a model's
 -- fields.
 M.KINDS = {
@@ -114,7 +114,7 @@ function Handles:fail(what, ...)
   checks.fail(self.net, what, ...)
 end
 
--- The builder's object that an argument stands for, or the argument itself if it is no object; a list is copied.
+-- The builder's object that an argument stands for, or the argument itself if it is not an object; a list is copied.
 function Handles:unwrap(call, name, kind, x)
   local handle, expected, is_valid = x ~= nil and self.handles[x] or nil, table.unpack(M.KINDS[kind])
   if handle and handle.kind ~= kind or not handle and not (is_valid and is_valid(x)) then

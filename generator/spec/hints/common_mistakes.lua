@@ -37,9 +37,9 @@ local function is_word(token)
 end
 
 local OPERATORS = {
-  { "*", "*", "`**` is no operator", "^, as in x ^ 2" }, { "!", "=", "`!=` is no operator", "~=" },
-  { "&", "&", "`&&` is no operator", "and" }, { "|", "|", "`||` is no operator", "or" },
-  { "+", "+", "`++` is no operator", "a = a + 1" },
+  { "*", "*", "`**` is not an operator", "^, as in x ^ 2" }, { "!", "=", "`!=` is not an operator", "~=" },
+  { "&", "&", "`&&` is not an operator", "and" }, { "|", "|", "`||` is not an operator", "or" },
+  { "+", "+", "`++` is not an operator", "a = a + 1" },
 }
 
 -- Rules that recognise a mistake at a token; the first matching rule of ORDER is reported. Each rule takes the tokens,
@@ -54,7 +54,7 @@ function rules.operator(tokens, i)
   end
   local sign = tokens[i].text
   if sign:find("^[-+*/%%]$") and are_pair(tokens, i, sign, "=") then
-    return ("`%s=` is no operator"):format(sign), ("a = a %s b"):format(sign)
+    return ("`%s=` is not an operator"):format(sign), ("a = a %s b"):format(sign)
   end
 end
 
@@ -108,7 +108,7 @@ function rules.word(tokens, i)
     or has_text(after, ":")) and after.line == token.line then
     return ("`%s` begins no statement"):format(token.text), foreign_names.STATEMENTS[token.text]
   elseif has_text(token, "not") and has_text(after, "in") or has_text(token, "is") and has_text(after, "not") then
-    return ("`%s %s` is no operator"):format(token.text, after.text), "== or ~="
+    return ("`%s %s` is not an operator"):format(token.text, after.text), "== or ~="
   end
 end
 

@@ -162,7 +162,7 @@ local function open_use(state, file, section, node, field)
   local name = node.value
   local legal = (section and "the name of a preset, or " or "") .. 'a spec file such as "./base.lua"'
   if type(name) ~= "string" then
-    return refuse(state, node, field, node.fields and "is a table" or diagnostics.show(name) .. " is no name", legal)
+    return refuse(state, node, field, node.fields and "is a table" or diagnostics.show(name) .. " is not a name", legal)
   elseif name:find("^%.%.?/") and name:find("%.lua$") then
     return open_file(state, paths.normalise(paths.get_folder(file.real) .. "/" .. name),
       paths.normalise(paths.get_folder(file.relative) .. "/" .. name), node.origin), true
@@ -365,7 +365,7 @@ function M.load(path, options)
   local id = base:gsub("%.lua$", "")
   local file = open_file(state, real, base, nil)
   if base == id or not M.is_id(id) then
-    d:add({ path = get_shown_path(state, real, base), what = ("%s is no name for a spec"):format(
+    d:add({ path = get_shown_path(state, real, base), what = ("%s is not a name for a spec"):format(
       diagnostics.show(base)), expected = M.ID_TEXT .. "; then .lua" })
   end
   if file and file.tree.fields.axes then -- read as a spec, a study would give many misleading errors

@@ -39,7 +39,7 @@ local function parse_set(d, set)
     d:add({ at = origin, what = what, expected = expected })
   end
   if ("." .. set.path):gsub("%.[%a_][%w_]*", "") ~= "" then
-    return refuse(diagnostics.show(set.path) .. " is no field path",
+    return refuse(diagnostics.show(set.path) .. " is not a field path",
       "names joined by dots, such as train.batch; a list is set as a whole")
   end
   local value, problem = M.read_constant(set.text)

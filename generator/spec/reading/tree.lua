@@ -76,7 +76,7 @@ function build(context, value, path, depth)
     return context.report(path, ("%s is not a finite number"):format(value ~= value and "NaN" or value),
       "a finite number")
   elseif type(value) == "userdata" or type(value) == "thread" then
-    return context.report(path, ("a %s is no value of a spec"):format(type(value)), "a constant or a table")
+    return context.report(path, ("a %s is not a value of a spec"):format(type(value)), "a constant or a table")
   end
   return { origin = context.origin(path), value = value }
 end

@@ -79,7 +79,7 @@ function M.check(context, report)
     if not trained[n] then
       local path = "eval.validation.lengths"
       return report.add({ given.lengths.list and locate.join(path .. ".list", i) or path, path }, {
-        what = ("%d is no training length"):format(n),
+        what = ("%d is not a training length"):format(n),
         notes = { report.note("train.lengths", resolved_text.format_value(resolved.train.lengths)) },
         expected = "some of train.lengths, since choices by validation are made in distribution",
         hint = "lengths beyond training go into eval.lengths and eval.during.lengths" })

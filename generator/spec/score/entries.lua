@@ -154,7 +154,7 @@ local function read_entries(context, node, path)
     return { entry }
   elseif not tree.is_record(node) then
     return context.report(node, path, (tree.is_table(node) and "a list inside a list" or show(node.value))
-      .. " is no score", ENTRY_TEXT)
+      .. " is not a score", ENTRY_TEXT)
   end
   local use, score = node.fields.use, node.fields.score
   if use and score then
@@ -167,7 +167,7 @@ local function read_entries(context, node, path)
     return context.report(inner, path .. "." .. name, "no such field", "use, score, parameters",
       "constants are for scores with use; any other score has parameters = { " .. name .. " = ... }")
   elseif not is_function(score) then
-    return context.report(score or node, path .. ".score", score and "is no function" or "is missing", ENTRY_TEXT)
+    return context.report(score or node, path .. ".score", score and "is not a function" or "is missing", ENTRY_TEXT)
   end
   return { node }
 end

@@ -53,7 +53,7 @@ end
 local function read_parameters(state, entry)
   local list, good, parameter_nodes = {}, true, entry.parameters
   if parameter_nodes and not tree.is_record(parameter_nodes) then
-    return state.report(parameter_nodes, entry.below, "is no table of names",
+    return state.report(parameter_nodes, entry.below, "is not a table of names",
       "{ name = " .. parameters.TEXT .. ", ... }")
   end
   for name, node in tree.iterate(parameter_nodes or tree.make_table()) do

@@ -53,7 +53,7 @@ function M.compute_alibi_slopes(heads)
   return slopes
 end
 
--- The first and the last index of a range; nil if the node is no range of at most MOST indices.
+-- The first and the last index of a range; nil if the node is not a range of at most MOST indices.
 local function read_range(index)
   local items = index.items or {}
   local first, last = tree.get_integer(items[1], -MOST, MOST), tree.get_integer(items[2], -MOST, MOST)
@@ -81,7 +81,7 @@ local function read_extent(context, fields, path)
   end
   local first, last = read_range(index)
   if not first then
-    return context.report(index, path .. ".index", tree.is_table(index) and "is no range" or tree.show(index)
+    return context.report(index, path .. ".index", tree.is_table(index) and "is not a range" or tree.show(index)
       .. " does not fit here", ("{ first, last }, integers, first <= last, at most %d values"):format(MOST))
   end
   local last_visible = by_distance and context.causal and math.max(first, math.min(last, 0)) or last
@@ -134,7 +134,7 @@ local function read_list(context, node, path, p, spec_size)
   local list = {}
   for i, item in ipairs(node.items) do
     if type(item.value) ~= "number" then
-      return context.report(item, locate.join(path, i), tree.show(item) .. " is no number", "a flat list of numbers",
+      return context.report(item, locate.join(path, i), tree.show(item) .. " is not a number", "a flat list of numbers",
         tree.is_table(item) and "write row after row in one list" or nil)
     end
     list[i] = item.value
@@ -189,7 +189,7 @@ end
 
 local function check_name(context, name, node, path)
   if not name:find(M.NAME) or #name > 40 then
-    return context.report(node, path, ("%s is no name for a parameter"):format(show(name)),
+    return context.report(node, path, ("%s is not a name for a parameter"):format(show(name)),
       "a letter a-z, then up to 39 of a-z, 0-9 and _")
   elseif lists.has(traced.SYMBOLS, name) then
     return context.report(node, path, ("x.%s already has a meaning"):format(name),

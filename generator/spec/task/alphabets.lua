@@ -37,7 +37,7 @@ function M.read(value)
   local symbols, seen = {}, {}
   for word in value:gmatch("%S+") do
     if word:find('[^!-~]') or word:find('["\\]') then
-      return nil, ("%s is no symbol"):format(diagnostics.show(word)), "printable ASCII without quotes or backslashes"
+      return nil, ("%s is not a symbol"):format(diagnostics.show(word)), "printable ASCII without quotes or backslashes"
     end
     local numbers = read_numbers(word)
     for number = numbers and numbers.first or 0, numbers and numbers.last or 0 do

@@ -84,7 +84,7 @@ local function check_alphabets(context, given, task)
     end
   end
   if task.end_symbol and output and not lists.has(output, task.end_symbol) then
-    values.add(context, given.fields.end_symbol, "task.end_symbol", ("%s is no symbol of targets"):format(
+    values.add(context, given.fields.end_symbol, "task.end_symbol", ("%s is not a symbol of targets"):format(
       diagnostics.show(task.end_symbol)), "one of task.output_symbols or task.symbols")
   end
 end

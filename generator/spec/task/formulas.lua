@@ -23,7 +23,7 @@ function M.compile(formula)
   end
   local chunk = load("local n = ... return " .. formula:gsub("/", "//"), "=formula", "t", {})
   if formula:match("^%s*$") or not chunk then
-    return nil, diagnostics.show(formula) .. " is no formula"
+    return nil, diagnostics.show(formula) .. " is not a formula"
   end
   compiled[formula] = chunk
   return chunk

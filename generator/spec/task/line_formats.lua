@@ -70,14 +70,14 @@ function M.make_reader()
     if is_head then
       return nil
     elseif not read then
-      return nil, { found = "a line that is no example", expected = "a format of docs/own-task.md" }
+      return nil, { found = "a line that is not an example", expected = "a format of docs/own-task.md" }
     end
     return read(line)
   end
 end
 
--- Counts the symbols of a text: its words if it has blanks and the blank is no symbol; otherwise one, if the whole text
--- is a symbol; otherwise its characters. is_symbol: the alphabet as a set.
+-- Counts the symbols of a text: its words if it has blanks and the blank is not a symbol; otherwise one, if the whole
+-- text is a symbol; otherwise its characters. is_symbol: the alphabet as a set.
 function M.count_symbols(text, is_symbol)
   if not is_symbol[" "] then
     text = text:match("^ *(.-) *$")

@@ -28,7 +28,7 @@ end
 local function read_share(value)
   local number = tonumber(value:match("^%S+"))
   return number and number >= 0 and number <= 1 and number + 0.0 or nil,
-    show(value:match("^%S*")) .. " is no accuracy", "a number from 0 to 1"
+    show(value:match("^%S*")) .. " is not an accuracy", "a number from 0 to 1"
 end
 
 -- Reads an accuracy, or "1 / base", the accuracy of a guess among `base` symbols, as { over = "base" }.
@@ -68,7 +68,7 @@ end
 -- Reads the number of cells in a row of the input, if the input is a grid.
 local function read_grid(value)
   local width = math.tointeger(tonumber(value:match("^%d+$")))
-  return width and width >= 2 and width <= WIDEST_GRID and width or nil, show(value) .. " is no width of a grid",
+  return width and width >= 2 and width <= WIDEST_GRID and width or nil, show(value) .. " is not a width of a grid",
     ("an integer from 2 to %d"):format(WIDEST_GRID)
 end
 
@@ -78,7 +78,7 @@ local function read_choices(text)
   for word in text:gmatch("%S+") do
     local number = word:match("^%-?%d+$") and math.tointeger(tonumber(word))
     if number and math.abs(number) > 2147483647 or not number and not word:match("^%l[%l%d_]*$") then
-      return nil, show(word) .. " is no choice", "words of a-z, 0-9 and _, or integers of 32 bits"
+      return nil, show(word) .. " is not a choice", "words of a-z, 0-9 and _, or integers of 32 bits"
     elseif numbers ~= nil and numbers ~= (number ~= nil) then
       return nil, "words are mixed with integers", "choices of one sort"
     elseif seen[number or word] then
@@ -149,7 +149,7 @@ local function read_sets(value)
     sets[#sets + 1] = SETS[number] and word
   end
   if sets[1] ~= "train" or number > #SETS then
-    return nil, show(value) .. " are no sets", "train, then others of " .. table.concat(SETS, ", ")
+    return nil, show(value) .. " are not sets", "train, then others of " .. table.concat(SETS, ", ")
   end
   return sets
 end
@@ -158,7 +158,7 @@ end
 local function read_number_length(value)
   local trained, tests = value:match("^(.+) in training; (.+) in tests$")
   if not trained then
-    return nil, show(value) .. " is no number of digits", "FORMULA in training; FORMULA, ... in tests"
+    return nil, show(value) .. " is not a number of digits", "FORMULA in training; FORMULA, ... in tests"
   end
   return { trained = trained, tests = lists.find_all(tests, "[^,]+") }
 end

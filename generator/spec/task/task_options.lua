@@ -45,7 +45,7 @@ end
 local function choose(context, option, node)
   local choice, path = find_choice(option, node.value), "task.options." .. option.name
   if not choice and not tree.drops(context, node, path) then
-    values.add(context, node, path, tree.show(node) .. " is no choice", describe_choices(option),
+    values.add(context, node, path, tree.show(node) .. " is not a choice", describe_choices(option),
       make_hint(option, node.value))
   end
   return choice or get_default(option)

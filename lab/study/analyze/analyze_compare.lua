@@ -174,7 +174,7 @@ function M.compare(study, options)
   cell_groups.check_reference(groups, options.reference, "value")
   local metric, criterion = study.scored.metric, study.scored.generalises
   if options.above and metrics.by_name[metric].unit ~= "percent" then
-    stop.exit(1, ("--above %g: a %s is no share\n  expected: --metric exact_match or another share"):format(
+    stop.exit(1, ("--above %g: a %s is not a share\n  expected: --metric exact_match or another share"):format(
       options.above, metrics.by_name[metric].title))
   elseif options.above then
     criterion = { metric = metric, above = options.above }

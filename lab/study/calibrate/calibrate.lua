@@ -93,7 +93,8 @@ local function choose_paths(run, options, path, is_users)
   local out = options.out or ("%s/%s_calibrated.lua"):format(folder, id)
   local name = out:match("([^/]*)%.lua$")
   if not name or not load_module.is_id(name) then
-    stop(INPUT, ("--out %s: no name of a spec\n  expected: NAME.lua with NAME = %s"):format(out, load_module.ID_TEXT))
+    stop(INPUT, ("--out %s: not a name of a spec\n  expected: NAME.lua with NAME = %s"):format(out,
+      load_module.ID_TEXT))
   end
   local teachers = is_users and path or ("%s/%s.lua"):format(paths.get_folder(out), id)
   if paths.resolve(out) == paths.resolve(teachers) then

@@ -7,6 +7,7 @@
 local lists = require("base.lists")
 local nearest = require("base.nearest")
 local nodes = require("lab.study.grid.nodes")
+local wording = require("base.wording")
 
 local M = {}
 
@@ -56,8 +57,9 @@ function M.parse_only(texts)
 end
 
 local function refuse_unknown(d, one, name, kind, legal)
-  d:add({ at = { set = "--only " .. one.word }, what = ("%s is no %s"):format(name, kind),
-    expected = table.concat(legal, ", "), hint = nearest.make_hint(name, legal, "%s") })
+  d:add({ at = { set = "--only " .. one.word },
+    what = ("%s is not %s %s"):format(name, wording.choose_article(kind), kind), expected = table.concat(legal, ", "),
+    hint = nearest.make_hint(name, legal, "%s") })
 end
 
 -- Returns the selected values of each axis in `only`: { <axis> = { <value> = true } }. Items of one axis add up.

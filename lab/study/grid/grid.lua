@@ -260,7 +260,7 @@ function make_cell(work, point)
   work.made[place] = false
   d:set_note("in the cell of " .. describe_point(study.axes, point))
   if not load_module.is_id(id) or work.ids[id] then
-    d:add({ path = study.shown, what = ("%s is no name for a cell%s"):format(diagnostics.show(id),
+    d:add({ path = study.shown, what = ("%s is not a name for a cell%s"):format(diagnostics.show(id),
       work.ids[id] and "; another has it" or ""), expected = load_module.ID_TEXT })
     return nil
   end

@@ -11,6 +11,7 @@ local locate = require("spec.reading.locate")
 local nearest = require("base.nearest")
 local part_seeds = require("lab.study.read.seeds")
 local tree = require("spec.reading.tree")
+local wording = require("base.wording")
 
 local M = {}
 
@@ -54,7 +55,8 @@ function M.read_items(context, node, path, expected)
   if not M.is_table(context, node, path, expected) then
     return {}
   elseif next(node.fields) or #node.items == 0 then
-    M.report(context, node, path, #node.items == 0 and not next(node.fields) and "is empty" or "is no list", expected)
+    local is_empty = #node.items == 0 and not next(node.fields)
+    M.report(context, node, path, is_empty and "is empty" or "is not a list", expected)
     return {}
   end
   return node.items
@@ -65,7 +67,7 @@ function M.read_word(context, node, path, legal, kind)
   if lists.has(legal, node.value) then
     return node.value
   end
-  M.report(context, node, path, ("%s is no %s"):format(M.show(node), kind),
+  M.report(context, node, path, ("%s is not %s %s"):format(M.show(node), wording.choose_article(kind), kind),
     #legal > 0 and table.concat(legal, ", ") or "nothing, since none is defined before it",
     nearest.make_hint(node.value, legal))
 end
@@ -81,7 +83,7 @@ function M.pick(context, values, node, path)
   for i, item in ipairs(M.read_items(context, node, path, "a list of names")) do
     local value = lists.find(values, function(value) return value.name == M.get_name(item.value) end)
     if not value then
-      M.report(context, item, locate.join(path, i), M.show(item) .. " is no value of this axis",
+      M.report(context, item, locate.join(path, i), M.show(item) .. " is not a value of this axis",
         table.concat(names, ", "), nearest.make_hint(item.value, names))
     end
     picked[#picked + 1] = value or nil
@@ -114,7 +116,7 @@ local function read_range(context, node, path)
   for i, item in ipairs(items) do
     ends[i] = math.type(item.value) and math.tointeger(item.value)
     if not ends[i] or ends[i] < 0 or ends[i] > LARGEST_SEED then
-      M.report(context, item, locate.join(path, i), M.show(item) .. " is no seed", expected)
+      M.report(context, item, locate.join(path, i), M.show(item) .. " is not a seed", expected)
       return seeds
     end
   end

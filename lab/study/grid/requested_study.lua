@@ -197,7 +197,7 @@ end
 local function read_rates(work, text)
   local rates = lists.map(lists.find_all(text .. ",", "([^,]*),"), function(part)
     return tonumber(part) and diagnostics.show(tonumber(part))
-      or work.refuse(work.rates, ("%s is no number"):format(diagnostics.show(part)), "a list such as 3e-4,1e-3")
+      or work.refuse(work.rates, ("%s is not a number"):format(diagnostics.show(part)), "a list such as 3e-4,1e-3")
   end)
   if lists.find(work.axes, function(axis) return axis.field == "train.learning_rate" end) then
     work.refuse(work.rates, "conflicts with an axis of train.learning_rate", "one of the two")
@@ -212,7 +212,7 @@ local function read_range(work, flag, text)
   if first and last and tonumber(last) < tonumber(first) then
     work.refuse(flag, "ends before it starts", "A:B, both included")
   elseif not first then
-    work.refuse(flag, "is no range of seeds", "A:B, both included, as in 0:4, or one seed")
+    work.refuse(flag, "is not a range of seeds", "A:B, both included, as in 0:4, or one seed")
   end
   return ("%s, %s"):format(first, last or first)
 end
@@ -248,7 +248,7 @@ local function write_labels(work, texts)
     if not name then
       return work.refuse("--label " .. text, "not of the form VALUE=TEXT", "as in --label none=NoPE")
     elseif not lists.has(names, name) then
-      return work.refuse("--label " .. text, ("%s is no value of an axis"):format(diagnostics.show(name)),
+      return work.refuse("--label " .. text, ("%s is not a value of an axis"):format(diagnostics.show(name)),
         table.concat(names, ", "), nearest.make_hint(name, names))
     elseif labelled[name] then
       return work.refuse("--label " .. text, ("%s occurs twice"):format(diagnostics.show(name)), "one label per value")

@@ -29,7 +29,7 @@ local STAGE_TEXT = '{ name = "...", cells = { <axis> = { names } }, from = "an e
 local function read_name(context, node, path, stages_by_name)
   local name = node.value
   if not names_module.is_valid(name) then
-    nodes.report(context, node, path, node.fields and "is missing" or nodes.show(node) .. " is no name for a stage",
+    nodes.report(context, node, path, node.fields and "is missing" or nodes.show(node) .. " is not a name for a stage",
       names_module.TEXT)
   elseif stages_by_name[name] then
     nodes.report(context, node, path, ('a second stage "%s"'):format(name), "names that differ")

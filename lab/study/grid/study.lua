@@ -61,7 +61,7 @@ local function make_name_reader(fits, words, expected)
     if fits(node.value) then
       return node.value
     end
-    nodes.report(context, node, path, ("%s is no %s"):format(nodes.show(node), words), expected)
+    nodes.report(context, node, path, ("%s is not a %s"):format(nodes.show(node), words), expected)
   end
 end
 
@@ -78,7 +78,7 @@ local function read_value_name(context, node, path)
   if is_name(name) or type(name) == "string" and name:find(NUMBER) then
     return name
   end
-  nodes.report(context, node, path, nodes.show(node) .. " is no name for a value", NAME_TEXT .. "; or a number")
+  nodes.report(context, node, path, nodes.show(node) .. " is not a name for a value", NAME_TEXT .. "; or a number")
 end
 
 local function read_title(context, node)
@@ -263,7 +263,7 @@ local function read_scales(context, study, node)
   end
   for name, inner in tree.iterate(node or tree.make_table(context.root.origin)) do
     if not name:find(NAME) then
-      nodes.report(context, inner, locate.join("scales", name), diagnostics.show(name) .. " is no name for a scale",
+      nodes.report(context, inner, locate.join("scales", name), diagnostics.show(name) .. " is not a name for a scale",
         NAME_TEXT)
     end
     study.scales[#study.scales + 1] = name
@@ -293,7 +293,7 @@ local function read_criterion(context, node, path)
   local percent = tonumber(above.value)
   if math.type(above.value) == nil or percent <= 1 or percent >= 100 then
     nodes.report(context, above, locate.join(path, "above"), nodes.show(above)
-      .. " is no number of percent that a score can pass", "a number above 1 and below 100", percent
+      .. " is not a number of percent that a score can pass", "a number above 1 and below 100", percent
       and percent > 0 and percent <= 1 and "percent, not a share" or nil)
   end
   return { metric = nodes.read_word(context, metric, locate.join(path, "metric"), measures.SHARES, "metric of shares"),
@@ -306,7 +306,7 @@ local function read_labels(context, node, axes)
   if nodes.is_table(context, node, path, '{ VALUE = "TEXT" }, as in { none = "NoPE" }', names) then
     for name, inner in tree.iterate(node) do
       if type(inner.value) ~= "string" or not inner.value:find("%S") then
-        nodes.report(context, inner, locate.join(path, name), nodes.show(inner) .. " is no text", "a text to show")
+        nodes.report(context, inner, locate.join(path, name), nodes.show(inner) .. " is not a text", "a text to show")
       end
       labels[name] = inner.value
     end

@@ -4,7 +4,7 @@
 -- output_symbols, if they are known). Output: { count, shapes, groups }, or nil if the file does not exist or is torn.
 -- count: the number of examples. shapes: a list of { input, output, count }: the numbers of input and output tokens,
 -- and the number of examples with them. groups: a list of { input, output, group, count }, where group is a text of the
--- examples' values on the axes. Both lists also map keys to their entries. Lines that are no examples do not count. A
+-- examples' values on the axes. Both lists also map keys to their entries. Lines that are not examples do not count. A
 -- file is read again only after its size or times change.
 
 local canonical = require("base.canonical")

@@ -404,7 +404,7 @@ function M.get_score_on(run, split, metric)
   end
   local evaluation = M.get_evaluation(run, split)
   if split == "test" and run.is_within and not M.has_sets(run) then
-    return nil -- the run has only training lengths, so its test is no separate set
+    return nil -- the run has only training lengths, so its test is not a separate set
   elseif not evaluation and run.test and run.test.split == split then
     evaluation = run.test
   elseif M.has_sets(run) and evaluation and evaluation.split ~= split then

@@ -146,11 +146,11 @@ local function find_invalid(from, path)
   end
   local score = schema.by_path[path .. "score"] and from.score
   local is_invalid = score and lists.find(NOT_IN_FORMULAS, function(pattern) return score:find(pattern) end)
-  return is_invalid and ("its %sscore is no formula"):format(path) or nil
+  return is_invalid and ("its %sscore is not a formula"):format(path) or nil
 end
 
 -- Fields that M.list_settings leaves out: they name files of the user's own, cannot be written as words of --set, or
--- are no fields of a spec file (id, source).
+-- are not fields of a spec file (id, source).
 local NOT_IN_SETTINGS = { id = true, source = true, init = true, ["task.source"] = true, ["task.data"] = true,
   ["task.validation"] = true, ["model.source"] = true, ["encoding.score"] = true, ["encoding.parameters"] = true }
 

@@ -146,7 +146,7 @@ function M.find_trainer(project, run, given, provide, sets, own)
     local found = read_digest(path)
     if found ~= digest then
       stop.exit(1, found and ("--trainer %s: its plan digest is %s, and that of %s is %s"):format(given, found,
-        run.dir, digest) or ("--trainer %s: is no trainer that runs here"):format(given))
+        run.dir, digest) or ("--trainer %s: is not a trainer that runs here"):format(given))
     end
     return path
   end

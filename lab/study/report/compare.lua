@@ -38,8 +38,8 @@ local TIMES = { seconds = true, steps_per_second = true }
 local function read(path)
   local dir = lfs.attributes(path, "mode") == "file" and (path:match("^(.*)/[^/]*$") or ".") or path
   local run = runs.read(dir)
-  stop.must(INPUT, run, ("longhand report: %s is no folder of a run: there is no run.json\n  expected: a folder such "
-    .. "as runs/<id>/<digest>/lr0.0003-seed0"):format(escape.plain(path)))
+  stop.must(INPUT, run, ("longhand report: %s is not a folder of a run: there is no run.json\n  expected: a folder "
+    .. "such as runs/<id>/<digest>/lr0.0003-seed0"):format(escape.plain(path)))
   run.metrics = run.damaged and {} or runs.read_metrics(run)
   if run.damaged then
     stop.exit(INPUT, escape.plain(("longhand report: %s/%s"):format(dir, run.notes[#run.notes])))

@@ -36,10 +36,10 @@ local function describe_unknown(what, name, list)
 end
 
 local function describe_unknown_axis(study, name)
-  return describe_unknown("no axis of the study", name, lists.get_names(study.axes))
+  return describe_unknown("not an axis of the study", name, lists.get_names(study.axes))
 end
 
--- Makes a check of a word that must be in a list; what: the problem, such as "no set".
+-- Makes a check of a word that must be in a list; what: the problem, such as "not a set".
 local function make_word_check(what, list)
   return function(_, _, value)
     if not lists.has(list, value) then
@@ -57,8 +57,9 @@ local function make_form_check(fits, what, expected)
   end
 end
 
-local checks = { value = make_word_check("no value of a table", { "hours", "max", "mean", "median" }),
-  show = make_word_check("nothing to show", { "median", "max" }), set = make_word_check("no set", study_module.SPLITS) }
+local checks = { value = make_word_check("not a value of a table", { "hours", "max", "mean", "median" }),
+  show = make_word_check("nothing to show", { "median", "max" }),
+  set = make_word_check("not a set", study_module.SPLITS) }
 
 -- Makes a check of a list with check(study, item, value) for values. scaled: in a scale, the list may be empty.
 local function make_list_check(check, what, expected, scaled)
@@ -82,7 +83,7 @@ function checks.axis(study, _, value)
 end
 
 function checks.none()
-  return "is no field of this kind", "no such field"
+  return "is not a field of this kind", "no such field"
 end
 
 -- Returns the names of the axes of all evaluations of a study's runs.
@@ -105,7 +106,7 @@ function checks.place(study, _, value)
   local others = list_evaluation_axes(study)
   local names = lists.drop_repeats(lists.join(lists.get_names(study.axes), others))
   if not lists.has(names, value) and (others[1] or type(value) ~= "string") then
-    return describe_unknown("no axis of the study or of its evaluations", value, names)
+    return describe_unknown("not an axis of the study or of its evaluations", value, names)
   end
 end
 
@@ -131,11 +132,11 @@ checks.values = make_list_check(check_name, "not a list of names", 'a list such 
 checks.sets = make_list_check(function(_, item, name)
   local names = lists.join({ runs.EPOCH }, study_module.SPLITS)
   names[#names + 1] = item.kind == "progress" and progress.LOSS or nil
-  return make_word_check("no set", names)(nil, nil, name)
-end, "no list of sets", 'a list such as { "train", "test", "validation" }')
-checks.count = make_form_check(function(n) return math.type(n) == "integer" end, "%s is no whole number",
+  return make_word_check("not a set", names)(nil, nil, name)
+end, "not a list of sets", 'a list such as { "train", "test", "validation" }')
+checks.count = make_form_check(function(n) return math.type(n) == "integer" end, "%s is not a whole number",
   "whole numbers")
-checks.counts = make_list_check(checks.count, "no list of numbers", "a list such as { 6, 10, 50 }")
+checks.counts = make_list_check(checks.count, "not a list of numbers", "a list such as { 6, 10, 50 }")
 
 function checks.one(study, item, value)
   if not study.scale then
@@ -145,14 +146,14 @@ end
 
 checks.number = make_form_check(function(value)
   return type(value) == "number" and math.abs(value) <= LARGEST
-end, "%s is no number", "a number")
+end, "%s is not a number", "a number")
 
 function checks.percent(study, item, value)
   local what, expected = checks.number(study, item, value)
   if what then
     return what, expected
   elseif value <= 1 or value > 100 then
-    return ("%s is no number of percent that a score reaches"):format(diagnostics.show(value)),
+    return ("%s is not a number of percent that a score reaches"):format(diagnostics.show(value)),
       "a number above 1, at most 100", value > 0 and value <= 1 and "percent, not a share" or nil
   end
 end
@@ -167,7 +168,7 @@ end
 
 checks.width = make_form_check(function(value)
   return type(value) == "number" and value >= 40 and value <= 400
-end, "%s is no width of a figure", "millimetres from 40 to 400, as 85 for one of two columns")
+end, "%s is not a width of a figure", "millimetres from 40 to 400, as 85 for one of two columns")
 
 function checks.labels(study, _, value)
   if not is_record(value) then
@@ -175,10 +176,10 @@ function checks.labels(study, _, value)
   end
   for _, name in ipairs(keys(value)) do
     if type(value[name]) ~= "string" or not value[name]:find("%S") then
-      return ("%s is no text"):format(diagnostics.show(value[name])), "a text to show", nil, name
+      return ("%s is not a text"):format(diagnostics.show(value[name])), "a text to show", nil, name
     elseif not study.scale and not lists.find(study.axes, function(axis) return lists.has(axis.values, name) end) then
       local values = lists.collect(study.axes, function(axis) return axis.values end)
-      local what, expected, hint = describe_unknown("no value of an axis", name, lists.drop_repeats(values))
+      local what, expected, hint = describe_unknown("not a value of an axis", name, lists.drop_repeats(values))
       return what, expected, hint, name
     end
   end
@@ -191,7 +192,7 @@ end
 checks.published = make_form_check(function(value)
   return is_file(value) or type(value) == "table" and is_file(value.file) and type(value.of or "") == "string"
     and type(value.against or "") == "string"
-end, "no name of a file", 'a name such as "ruoss_2023/table1", or { file = ..., of = COLUMN, against = COLUMN }')
+end, "not a name of a file", 'a name such as "ruoss_2023/table1", or { file = ..., of = COLUMN, against = COLUMN }')
 
 function checks.names(study, _, value)
   local expected = "{ AXIS = { NAME = published name } }"
@@ -202,13 +203,13 @@ function checks.names(study, _, value)
     if not find_axis(study, name) then
       return describe_unknown_axis(study, name)
     elseif type(value[name]) ~= "table" then
-      return ("%s is no table"):format(diagnostics.show(value[name])), expected
+      return ("%s is not a table"):format(diagnostics.show(value[name])), expected
     end
   end
 end
 
-checks.title = make_form_check(function(value) return type(value) == "string" end, "%s is no text", "a text")
-checks.setting = make_form_check(is_file, "no name of a file", 'a name such as "ruoss_2023/setting"')
+checks.title = make_form_check(function(value) return type(value) == "string" end, "%s is not a text", "a text")
+checks.setting = make_form_check(is_file, "not a name of a file", 'a name such as "ruoss_2023/setting"')
 checks.titles = make_form_check(function(value)
   return type(value) == "table" and type(value.of) == "string" and type(value.against) == "string"
 end, "not two titles", '{ of = "...", against = "..." }')

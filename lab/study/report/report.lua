@@ -209,8 +209,8 @@ local function make_lead(report, study)
   local remarks, differing = lists.join(open_study.list_remarks(study), report.unfitted),
     settings.list_differing(report.settings)
   if #differing > 0 then
-    table.insert(remarks, 1, ("%sNot the paper's setting: %s. The differences from the paper's numbers are no measure "
-      .. "of a reproduction."):format(study.scale and ("Scale %s. "):format(study.scale) or "",
+    table.insert(remarks, 1, ("%sNot the paper's setting: %s. The differences from the paper's numbers are not a "
+      .. "measure of a reproduction."):format(study.scale and ("Scale %s. "):format(study.scale) or "",
       table.concat(differing, ", ") .. (#differing == 1 and " differs" or " differ")))
   end
   return lists.append(lead, lists.map(remarks, function(text) return { text = text, flagged = true } end))

@@ -36,7 +36,7 @@ function M.find_largest_array()
 end
 
 -- Parses the output of squeue into tasks { name (of the job), job (its number, as text), task (its number, 0 for a job
--- that is no array), state, node, reason (why it waits), running }.
+-- that is not an array), state, node, reason (why it waits), running }.
 function M.parse(text)
   local tasks = {}
   for line in text:gmatch("[^\n]+") do

@@ -1,4 +1,4 @@
--- Positions that come again are no distances, and no rows of a table.
+-- Positions that come again are not distances, and no rows of a table.
 return {
   task     = { kind = "bucket_sort" },
   encoding = { positions = { kind = "cyclic", period = 3 }, additive = { kind = "learned" },

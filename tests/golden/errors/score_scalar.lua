@@ -1,4 +1,4 @@
--- lookup of what is no table.
+-- lookup of what is not a table.
 return {
   task = { kind = "bucket_sort" },
   encoding = {

@@ -1,4 +1,4 @@
--- Uses of traced values that are no arithmetic.
+-- Uses of traced values that are not arithmetic.
 return {
   task = { kind = "bucket_sort" },
   encoding = {

@@ -1,4 +1,4 @@
--- A file whose name is no name of a C function.
+-- A file whose name is not a name of a C function.
 return {
   task = { source = "../tasks/own/First-Repeat.c" },
 }

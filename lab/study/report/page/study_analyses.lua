@@ -2,7 +2,7 @@
 --
 -- Input: a folder of runs, and the study's name or nil. Output: M.name_folder names the folder of an analysis; M.find
 -- returns a list of { what, text, png }, in a fixed order: the analysis, its text, and its picture, nil if there is
--- none. Invariants: reads only regular files of bounded size; ignores a file that is no PNG.
+-- none. Invariants: reads only regular files of bounded size; ignores a file that is not a PNG.
 
 local input = require("base.input")
 local lists = require("base.lists")

@@ -86,7 +86,7 @@ function M.make_cells_table(study)
   return rows[1] and entries.tabulate({ name = "novelty",
     title = ("Novelty: mean %s in %s by length, next to what is new in a test sequence"):format(metric.title,
       metric.unit),
-    caption = captions.join(M.ABOUT .. "; -: positions are no indices", captions.name_rates(study)),
+    caption = captions.join(M.ABOUT .. "; -: positions are not indices", captions.name_rates(study)),
     heads = { "cell", "length", "score", "positions", "distances", "keys" }, rows = rows }) or nil
 end
 
