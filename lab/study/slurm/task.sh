@@ -1,16 +1,17 @@
 
 # A line of runs.txt is a group of runs that train side by side in one process:
 #
-#     TASK[.LANE] new|again ID DIGEST DEFAULTS TRAINER 'RUN RUN ...' flags of the trainer
+#     TASK[.LANE] MODE ID DIGEST DEFAULTS TRAINER 'RUN RUN ...' flags of the trainer
 #
-# The groups of a lane train one after the other, and the lanes of a task side by side, each with a log of its own.
-# Each group works in a folder of its own, $runs/ID/DIGEST/.attempts/<job>_<task>[.<lane>]-<n>, in which no other process writes.
-# A finished run is moved from there to $runs/ID/DIGEST/RUN in one step that succeeds only once: the first finished run
-# counts. So a task may run twice, be killed at any moment, or be submitted again by hand. The lines above this text set
-# folder (of this array: job.sh, runs.txt, logs), runs (the folder of all runs) and trainers (the folder of trainers).
+# MODE is again if the runs had folders when this array was made, else new; see is_done. The groups of a lane train one
+# after the other, and the lanes of a task side by side, each with a separate log. Each group works in a separate folder,
+# $runs/ID/DIGEST/.attempts/<job>_<task>[.<lane>]-<n>, in which no other process writes. A finished run is moved from
+# there to $runs/ID/DIGEST/RUN in one step that succeeds only once: the first finished run counts. So a task may run
+# twice, be killed at any moment, or be submitted again by hand. The lines above this text set folder (of this array:
+# job.sh, runs.txt, logs), runs (the folder of all runs) and trainers (the folder of trainers).
 
 set -u
-task=$SLURM_ARRAY_TASK_ID place=$SLURM_ARRAY_TASK_ID pid='' told='' failed=0 # place: TASK[.LANE]
+task=$SLURM_ARRAY_TASK_ID place=$SLURM_ARRAY_TASK_ID pid='' got_signal='' failed=0 # place: TASK[.LANE]
 job=${SLURM_ARRAY_JOB_ID}_$task # SLURM_JOB_ID of one of the tasks equals the number of the whole array
 
 say() {
@@ -20,7 +21,7 @@ say() {
 # Only the script's first shell receives SIGTERM. It passes the signal on to its trainer, or to the shells of its lanes,
 # which do the same. A trainer then writes a checkpoint and exits with 75. pid: the processes that get the signal.
 pass_signals_on() {
-    trap 'told=yes; [ -z "$pid" ] || kill -TERM $pid 2>/dev/null' TERM
+    trap 'got_signal=yes; [ -z "$pid" ] || kill -TERM $pid 2>/dev/null' TERM
 }
 pass_signals_on
 
@@ -86,7 +87,7 @@ is_finished() {
 # Whether a run is done. A run that had a folder when this array was made is done once that folder was replaced. If an
 # unfinished run appears in that place meanwhile, both runs are kept, and the next array replaces the unfinished one.
 is_done() {
-    if [ "$how" = new ]; then
+    if [ "$mode" = new ]; then
         is_finished "$cell/$1"
     else
         [ -e "$folder/replaced/$id.$digest.$1" ]
@@ -94,7 +95,7 @@ is_done() {
 }
 
 all_done() {
-    for run in $members; do
+    for run in $group; do
         is_done "$run" || return
     done
 }
@@ -141,7 +142,7 @@ read_trainer() {
         *) keys='source_digest level compiler' ;;
     esac
     facts=$("$trainers/$trainer" info --json </dev/null 2>/dev/null 9<&-)
-    own=$(print_origin "$keys" "$facts")
+    trainer_origin=$(print_origin "$keys" "$facts")
     last=$(print_value steps "$facts")
     [ "${last:-x}" -ge 0 ] 2>/dev/null || last=9000000000000 # a trainer that counts epochs checks the steps itself
 }
@@ -159,9 +160,9 @@ print_progress() { # DIR RUN
     is_inside "$1/any" && facts=$(print_checkpoint_facts "$1") || return
     step=$(print_value step "$facts")
     [ "$step" -ge 0 ] 2>/dev/null && [ "$step" -le "$last" ] || return
-    [ -z "$own" ] || [ "$(print_origin "$keys" "$facts")" = "$own" ] || return
-    below=$(print_step "$refused" "$2")
-    [ -z "$below" ] || [ "$step" -lt "$below" ] || return
+    [ -z "$trainer_origin" ] || [ "$(print_origin "$keys" "$facts")" = "$trainer_origin" ] || return
+    refused_step=$(print_step "$refused" "$2")
+    [ -z "$refused_step" ] || [ "$step" -lt "$refused_step" ] || return
     lines=0
     ! is_file "$1/eval.jsonl" || lines=$(cat "$1/eval.jsonl" 2>/dev/null | wc -l)
     echo $((step * 1000000 + lines))
@@ -170,10 +171,10 @@ print_progress() { # DIR RUN
 # Copies a run with its files from the folder or attempt with the most progress, in which it may still be running, into
 # this attempt. Checkpoints are replaced and never modified, so that a hard link to a checkpoint is a copy.
 continue_run() { # RUN
-    best='' furthest=-1
+    best='' most_progress=-1
     for from in "$cell/$1" "$cell"/.attempts/*/"$id/$digest/$1" "$cell"/.attempts/*/"replaced/$1"; do
-        far=$(print_progress "$from" "$1")
-        [ "${far:--1}" -le "$furthest" ] || { best=$from furthest=$far; }
+        progress=$(print_progress "$from" "$1")
+        [ "${progress:--1}" -le "$most_progress" ] || { best=$from most_progress=$progress; }
     done
     [ -n "$best" ] || return 0
     into=$attempt/$id/$digest
@@ -186,7 +187,7 @@ continue_run() { # RUN
         ! is_file "$best/$file.jsonl" || cp "$best/$file.jsonl" "$into/.$1/" || return
     done
     [ -d "$best" ] && move "$into/.$1" "$into/$1" || return # if $best is gone now, the copy may be incomplete
-    taken="$taken $1:$((furthest / 1000000))"
+    continued="$continued $1:$((most_progress / 1000000))"
 }
 
 # Copies files that a user has put next to a run, such as an export, into the run that replaces it.
@@ -205,11 +206,11 @@ publish() { # RUN
     is_finished "$from" || return 0
     ! is_done "$1" || return 0
     copy_user_files "$1" || { say "$id $1: other files of its folder cannot be copied; it stays in $from" && return; }
-    if [ "$how" = again ] && [ -e "$cell/$1" ]; then
+    if [ "$mode" = again ] && [ -e "$cell/$1" ]; then
         mkdir -p "$attempt/replaced" && move "$cell/$1" "$attempt/replaced/$1"
     fi
     move "$from" "$cell/$1" || return 0
-    [ "$how" = new ] || mkdir -p "$folder/replaced/$id.$digest.$1"
+    [ "$mode" = new ] || mkdir -p "$folder/replaced/$id.$digest.$1"
     published="$published $1"
     say "$id $1: done"
 }
@@ -226,9 +227,10 @@ remove_run() { # PATH of the run
     delete "${1%/*}/.$run" && move "$1" "${1%/*}/.$run" 2>/dev/null && remove "${1%/*}/.$run"
 }
 
-# Removes runs of attempts once they are done. An attempt that still trains such a run then ends; see report_taken.
+# Removes runs of attempts once they are done. An attempt that still trains such a run then ends; see
+# report_finished_elsewhere.
 remove_done() {
-    for run in $members; do
+    for run in $group; do
         is_done "$run" || continue
         for old in "$cell"/.attempts/*/"$id/$digest/$run" "$cell"/.attempts/*/"$id/$digest/.$run" \
             "$cell"/.attempts/*/"replaced/$run"; do
@@ -242,28 +244,28 @@ remove_done() {
 # Removes runs of attempts whose trainers have recorded their end, if the runs have no more progress than this attempt,
 # and the same level, compiler and source. Attempts without a recorded end may be running.
 remove_older() {
-    every='source_digest level compiler'
-    for run in $members; do
+    all_keys='source_digest level compiler'
+    for run in $group; do
         ours=$attempt/$id/$digest/$run
-        far=$(print_progress "$ours" "$run") || continue
-        origin=$(print_origin "$every" "$(print_checkpoint_facts "$ours")")
+        our_progress=$(print_progress "$ours" "$run") || continue
+        origin=$(print_origin "$all_keys" "$(print_checkpoint_facts "$ours")")
         for old in "$cell"/.attempts/*/"$id/$digest/$run"; do
             [ "$old" != "$ours" ] && has_ended "$old" '[1-9][0-9]*' || continue
-            theirs=$(print_progress "$old" "$run") && [ "$theirs" -le "$far" ] || continue
-            [ "$(print_origin "$every" "$(print_checkpoint_facts "$old")")" = "$origin" ] || continue
+            their_progress=$(print_progress "$old" "$run") && [ "$their_progress" -le "$our_progress" ] || continue
+            [ "$(print_origin "$all_keys" "$(print_checkpoint_facts "$old")")" = "$origin" ] || continue
             remove_run "$old"
         done
     done
 }
 
 # Reports runs that disappeared from this attempt's folder without being published: other tasks have finished them.
-report_taken() {
-    for run in $members; do
+report_finished_elsewhere() {
+    for run in $group; do
         [ ! -e "$attempt/$id/$digest/$run" ] && is_finished "$cell/$run" || continue
         case " $published " in *" $run "*) continue ;; esac
-        [ "$how" = new ] || mkdir -p "$folder/replaced/$id.$digest.$run"
+        [ "$mode" = new ] || mkdir -p "$folder/replaced/$id.$digest.$run"
         say "$id $run: another task has finished it"
-        more=yes
+        has_changed=yes
     done
 }
 
@@ -271,36 +273,36 @@ report_taken() {
 # next best checkpoint is tried. A trainer that refuses a checkpoint writes no file. The original checkpoint is kept,
 # and its copy is deleted.
 find_refused() {
-    for run in $members; do
-        step=$(print_step "$taken" "$run")
+    for run in $group; do
+        step=$(print_step "$continued" "$run")
         facts=$attempt/$id/$digest/$run/run.json
         ended=$(sed -n 's/.*"step":\([0-9]*\),.*"exit":1}$/\1/p' "$facts" 2>/dev/null)
         [ -e "$facts" ] || [ "$status" -ne 1 ] || ended=0
         [ -n "$step" ] && [ -n "$ended" ] && [ "$ended" -le "$step" ] || continue
         say "$id $run: its trainer refuses the checkpoint of step $step; an earlier one is tried, if there is one"
-        refused="$refused $run:$step" more=yes
+        refused="$refused $run:$step" has_changed=yes
         remove_run "$attempt/$id/$digest/$run"
     done
 }
 
 # Trains the runs of a group in a new attempt; arguments: flags. Sets status to the exit code.
 train() {
-    taken=''
+    continued=''
     open_attempt || { say "cannot make a folder in $cell"; exit 4; }
-    for run in $members; do
+    for run in $group; do
         # If another task moves a run away meanwhile, the run is done, or exists under its next name.
         continue_run "$run" || is_done "$run" || continue_run "$run" || is_done "$run" || continue_run "$run" ||
             { say "$attempt: the earlier progress of $run cannot be copied"; exit 4; }
     done
     LONGHAND_DEFAULTS=$defaults "$trainers/$trainer" train --missing --out "$attempt" "$@" </dev/null 9<&- &
     pid=$!
-    [ -z "$told" ] || kill -TERM "$pid"
+    [ -z "$got_signal" ] || kill -TERM "$pid"
     await "$pid"
     pid=''
 }
 
 train_group() {
-    how=$1 id=$2 digest=$3 defaults=$4 trainer=$5 members=$6
+    mode=$1 id=$2 digest=$3 defaults=$4 trainer=$5 group=$6
     shift 6
     cell=$runs/$id/$digest refused=''
     ! all_done || return 0
@@ -311,19 +313,19 @@ train_group() {
     fi
     read_trainer "$@"
     until all_done; do
-        more='' published=''
+        has_changed='' published=''
         train "$@"
-        for run in $members; do
+        for run in $group; do
             publish "$run"
         done
-        report_taken
+        report_finished_elsewhere
         find_refused
         remove_done
         ! all_done || return 0
         remove_older
-        [ -z "$told" ] && [ "$status" -ne 75 ] || requeue
-        [ -z "$more" ] || continue
-        say "$id: not all of $members is done (the trainer's exit code: $status)"
+        [ -z "$got_signal" ] && [ "$status" -ne 75 ] || requeue
+        [ -z "$has_changed" ] || continue
+        say "$id: not all of $group is done (the trainer's exit code: $status)"
         [ "$status" -ne 4 ] || { say "other groups would fail in the same way: none is started"; exit 4; }
         failed=1
         return
@@ -336,7 +338,7 @@ train_groups() {
     while read -r number line <&9; do
         [ "$number" = "$place" ] || continue
         eval "train_group $line"
-        [ -z "$told" ] || requeue
+        [ -z "$got_signal" ] || requeue
     done
     exit $failed
 }
@@ -351,14 +353,14 @@ for lane in $lanes; do
     ) >>"$folder/logs/$lane.txt" 2>&1 &
     pid="$pid $!"
 done
-[ -z "$told" ] || kill -TERM $pid 2>/dev/null
+[ -z "$got_signal" ] || kill -TERM $pid 2>/dev/null
 for lane in $pid; do
     await "$lane"
     case $status in
         0) ;;
-        75) told=yes ;;
+        75) got_signal=yes ;;
         *) [ "$failed" -eq 4 ] || failed=$((status == 4 ? 4 : 1)) ;;
     esac
 done
-[ -z "$told" ] || requeue
+[ -z "$got_signal" ] || requeue
 exit $failed
