@@ -34,7 +34,7 @@ local function list(_, cells)
     local file = assert(io.open(files[i], "wb"))
     assert(file:write(write_trainer(cell, body)))
     assert(file:close())
-    items[i] = { cell = cell, dir = dir, fresh = true, job = { defaults = { digest = DEFAULTS } } }
+    items[i] = { cell = cell, dir = dir, is_fresh = true, job = { defaults = { digest = DEFAULTS } } }
   end
   assert(os.execute(("find %s -name trainer -exec chmod +x {} +"):format(escape.shell(folder))))
   return items
