@@ -49,8 +49,12 @@ local LARGEST_GRID = 4096 -- cells
 local function read_grid(text)
   local rows, columns = text:match("^(%d+)x(%d+)$")
   rows, columns = read_positive(rows), read_positive(columns)
-  return rows and columns and rows * columns <= LARGEST_GRID and { rows = rows, columns = columns } or nil,
-    ("%s: expected rows and columns, such as 4x4, and at most %d cells"):format(text, LARGEST_GRID)
+  if not rows or not columns then
+    return nil, ("%s: expected rows and columns, such as 4x4"):format(text)
+  elseif rows * columns > LARGEST_GRID then
+    return nil, ("%s: found %d cells; expected at most %d"):format(text, rows * columns, LARGEST_GRID)
+  end
+  return { rows = rows, columns = columns }
 end
 
 local LARGEST_NUMBER = 1e6 -- in lists of standard deviations and of differences

@@ -314,10 +314,11 @@ function TestVerb.test_messages_on_wrong_grids_and_splits()
   local code, message = run(root)
   lu.assertEquals(code, 1)
   lu.assertStrContains(message, "checkpoint.safetensors: not a safetensors file, or cut short")
-  for _, text in ipairs({ "4", "0x4", "4x", "100x100" }) do
+  for text, expected in pairs({ ["4"] = "expected rows and columns, such as 4x4", ["0x4"] = "expected rows and columns",
+    ["4x"] = "expected rows and columns", ["100x100"] = "found 10000 cells; expected at most 4096" }) do
     local parsed, problem = cli.parse({ "analyze", "tables", root, "--grid", text }, ".")
     lu.assertNil(parsed)
-    lu.assertStrContains(problem, ("--grid %s: expected rows and columns, such as 4x4"):format(text))
+    lu.assertStrContains(problem, ("--grid %s: %s"):format(text, expected))
   end
 end
 
