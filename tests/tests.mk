@@ -66,6 +66,13 @@ unit: $(UNIT_TESTS)
 
 $(TEST_OBJECTS) $(UNIT_TESTS): RUNTIME_CFLAGS += $(TEST_FLAGS)
 
+OTHER_UNITS := $(filter-out $(UNIT_TESTS),$(filter $(B)/tests/unit/%,$(MAKECMDGOALS)))
+ifneq ($(OTHER_UNITS),)
+$(error $(firstword $(OTHER_UNITS)): VARIANT=$(VARIANT) has no such unit test; make print-unit-tests VARIANT=$(VARIANT) lists \
+	its tests. Tests of generated code need VARIANT=release and sources that tests/run.sh writes; tests of kernels need \
+	VARIANT=plain or asan and end in a level and an element size, such as test_softmax.$(firstword $(KERNEL_UNITS)))
+endif
+
 define spec_rules
 $(B)/specs/$(1)/levels: FORCE
 	$$(call write_if_changed,$(call levels_of,$(1)) $(call cuda_half_of,$(1)))
