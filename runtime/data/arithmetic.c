@@ -315,11 +315,11 @@ static bool requests_digits(const collection_state *s, int digits) {
 
 /* The most digits of test numbers in the current frame, at most the task's unless eval.by requests more; 0: none. */
 static int find_most_digits(const collection_state *s) {
-    int most = s->f.digits;
-    if (s->frame > 0) most = lh_set_width(s->o, s->c->options, s->frame).frame.digits;
-    if (most > s->f.digits && !s->c->groups_by(s->c, DIGITS)) most = s->f.digits;
-    while (most > 0 && !requests_digits(s, most)) most--;
-    return most;
+    int digits = s->f.digits;
+    if (s->frame > 0) digits = lh_set_width(s->o, s->c->options, s->frame).frame.digits;
+    if (digits > s->f.digits && !s->c->groups_by(s->c, DIGITS)) digits = s->f.digits;
+    while (digits > 0 && !requests_digits(s, digits)) digits--;
+    return digits;
 }
 
 /* Sets the width for the next numbers, of `digits` digits, in the current frame. */
@@ -372,11 +372,11 @@ static lh_status add_chains(collection_state *s) {
     return status;
 }
 
-/* Adds the test numbers in the current frame; most: most digits. */
-static lh_status add_numbers(collection_state *s, int most) {
+/* Adds the test numbers in the current frame with up to max_digits digits. */
+static lh_status add_numbers(collection_state *s, int max_digits) {
     bool by_carry = s->o->operands != LH_ONE_NUMBER && s->c->groups_by(s->c, CARRY);
     lh_status status = LH_OK;
-    for (int digits = 1; status == LH_OK && digits <= most; digits++) {
+    for (int digits = 1; status == LH_OK && digits <= max_digits; digits++) {
         if (!requests_digits(s, digits)) continue;
         set_width(s, digits);
         status = add_digits(s, digits);
@@ -387,11 +387,11 @@ static lh_status add_numbers(collection_state *s, int most) {
 /* Adds the test numbers again, in frames of `frame` places, if they fit; 0: each number in its smallest frame. */
 static lh_status add_frame(collection_state *s, int frame) {
     s->frame = frame;
-    int most = find_most_digits(s);
-    lh_status status = most > 0 ? add_numbers(s, most) : LH_OK;
+    int max_digits = find_most_digits(s);
+    lh_status status = max_digits > 0 ? add_numbers(s, max_digits) : LH_OK;
     s->width = 0;
     s->frame = LH_NO_VALUE;
-    if (most > 0) return status;
+    if (max_digits > 0) return status;
     return lh_fail(s->error, LH_ERR_INPUT,
                    "%s: eval.by requests a frame of %d places, which holds numbers of at most %d digits\n"
                    "  expected: a frame that holds numbers of some of eval.by.digits",
@@ -416,8 +416,8 @@ static lh_status add_test_set(collection_state *s) {
 
 /* Checks that the frame can hold the numbers of the split. */
 static lh_status check_frame(const collection_state *s) {
-    uint64_t most = s->f.stratified ? compute_power(s->f.base, STRATA) : (uint64_t)s->f.numbers - 1;
-    int digits = count_digits(s->f.base, most);
+    uint64_t largest = s->f.stratified ? compute_power(s->f.base, STRATA) : (uint64_t)s->f.numbers - 1;
+    int digits = count_digits(s->f.base, largest);
     if (digits <= s->f.digits) return LH_OK;
     return lh_fail(s->error, LH_ERR_INPUT,
                    "%s: the frame holds numbers of at most %d digits, but training numbers have up to %d in base %d\n"

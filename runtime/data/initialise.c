@@ -8,29 +8,30 @@
 #include "base/real.h"
 #include "longhand/math.h"
 
-/* A uniform number in the open interval (0, 1): the middle of the word's cell. */
+/* A uniform number in the open interval (0, 1): the middle of one of 2^32 equal intervals. */
 static double make_uniform(uint32_t word) { return ((double)word + 0.5) * 0x1p-32; }
 
 /* A uniform number in [-1, 1), a multiple of 2^-23: its product with a bound, rounded to float, is below the
  * bound. */
 static double make_signed_uniform(uint32_t word) { return (double)(word >> 8) * 0x1p-23 - 1.0; }
 
-/* Draws a value. below: the probability that a normal number is below -2, the lower end of truncated normal numbers. */
-static double make_random_value(const lh_tensor *tensor, double below, uint32_t word) {
+/* Draws a value. lower_tail: the probability that a normal number is below
+ * -2; truncated normal numbers are between -2 and 2. */
+static double make_random_value(const lh_tensor *tensor, double lower_tail, uint32_t word) {
     if (tensor->init == LH_INIT_UNIFORM) return tensor->value * make_signed_uniform(word);
     if (tensor->init == LH_INIT_NORMAL) return tensor->value * lh_normal_quantile(make_uniform(word));
-    return tensor->value * lh_normal_quantile(below + make_uniform(word) * (1.0 - 2.0 * below));
+    return tensor->value * lh_normal_quantile(lower_tail + make_uniform(word) * (1.0 - 2.0 * lower_tail));
 }
 
 /* Writes the initial values of one tensor. */
 static void fill_tensor(const lh_tensor *tensor, const double *values, lh_rng rng, int real_bytes, void *parameters) {
     int64_t rows = lh_count_tensor_rows(tensor), columns = lh_count_tensor_columns(tensor);
-    double below = lh_normal_cumulative(-2.0);
+    double lower_tail = lh_normal_cumulative(-2.0);
     for (int64_t r = 0; r < rows; r++) {
         for (int64_t c = 0; c < columns; c++) {
             double value = tensor->value;
             if (tensor->init == LH_INIT_VALUES) value = values[(int64_t)tensor->value + r * columns + c];
-            else if (tensor->init != LH_INIT_CONSTANT) value = make_random_value(tensor, below, lh_rng_word(&rng));
+            else if (tensor->init != LH_INIT_CONSTANT) value = make_random_value(tensor, lower_tail, lh_rng_word(&rng));
             lh_real_write(parameters, real_bytes, tensor->offset + r * tensor->stride + c, value);
         }
     }

@@ -31,18 +31,18 @@ static int get_largest_shard(const lh_spec *spec) {
     return (spec->train.batch + spec->train.shards - 1) / spec->train.shards;
 }
 
-/* Raises the memory needs *most, and the lengths `longest`, to the needs of training length n. */
-static void raise_needs(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *most, int longest[LH_MAX_STREAMS]) {
+/* Raises *needs, and the lengths `longest`, to those of training length n. */
+static void raise_needs(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *needs, int longest[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_make_shape(spec, n, spec->train.batch);
     size_t shared = cpu->program->shared_bytes(&shape);
     int block = cpu->program->block_sequences(shape.length);
-    shape.sequences = block < most->shard ? block : most->shard;
+    shape.sequences = block < needs->shard ? block : needs->shard;
     size_t workspace = cpu->program->workspace_bytes(&shape, LH_MODE_TRAIN);
-    if (shared > most->shared) most->shared = shared;
-    if (workspace > most->workspace) most->workspace = workspace;
+    if (shared > needs->shared) needs->shared = shared;
+    if (workspace > needs->workspace) needs->workspace = workspace;
     lh_extend_streams(longest, shape.length);
-    if (n > most->longest_n) most->longest_n = n;
+    if (n > needs->longest_n) needs->longest_n = n;
 }
 
 /* Computes the memory needs of training; makes position tables and the lists of a step's lengths and shards; with a

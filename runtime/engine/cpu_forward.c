@@ -30,34 +30,34 @@ static call_sizes choose_sizes(const lh_cpu_engine *cpu, const int length[LH_MAX
     return (call_sizes){per_sum, min_int(per_call, examples), min_int(lh_max_int(per_sum, per_call), examples)};
 }
 
-/* Raises *most and the lengths `longest` to the needs of evaluations at task length n. */
-static void raise_needs(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_forward_needs *most,
+/* Raises *needs and the lengths `longest` to those of evaluations at task length n. */
+static void raise_needs(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_forward_needs *needs,
                         int longest[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_make_shape(spec, n, examples);
     call_sizes sizes = choose_sizes(cpu, shape.length, examples);
-    most->shared = lh_max_size(most->shared, cpu->program->shared_bytes(&shape));
+    needs->shared = lh_max_size(needs->shared, cpu->program->shared_bytes(&shape));
     lh_extend_streams(longest, shape.length);
     shape.sequences = sizes.per_call;
-    most->workspace = lh_max_size(most->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
+    needs->workspace = lh_max_size(needs->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
     size_t logits = (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
-    most->logits = lh_max_size(most->logits, logits);
-    most->words = lh_max_size(most->words, lh_count_batch_words(spec, n));
-    most->longest_n = lh_max_int(most->longest_n, n);
-    most->part = lh_max_int(most->part, sizes.per_part);
+    needs->logits = lh_max_size(needs->logits, logits);
+    needs->words = lh_max_size(needs->words, lh_count_batch_words(spec, n));
+    needs->longest_n = lh_max_int(needs->longest_n, n);
+    needs->part = lh_max_int(needs->part, sizes.per_part);
 }
 
 lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
-    lh_cpu_forward_needs most = {.examples = examples}, old_needs = cpu->forward;
+    lh_cpu_forward_needs needs = {.examples = examples}, old_needs = cpu->forward;
     int longest[LH_MAX_STREAMS] = {0};
     lh_status status = lh_check_limit(engine->spec, lengths, error);
     if (status != LH_OK) return status;
     for (int i = 0; i < lh_lengths_count(lengths); i++)
-        raise_needs(cpu, lh_lengths_get(lengths, i), examples, &most, longest);
+        raise_needs(cpu, lh_lengths_get(lengths, i), examples, &needs, longest);
     status = lh_cpu_grow_tables(cpu, longest, error);
     if (status != LH_OK) return status;
-    cpu->forward = lh_cpu_combine_needs(&old_needs, &most);
+    cpu->forward = lh_cpu_combine_needs(&old_needs, &needs);
     status = lh_cpu_begin_call(cpu, error);
     if (status == LH_OK) lh_cpu_end_call(cpu, true);
     else cpu->forward = old_needs;
@@ -168,8 +168,8 @@ static lh_status run_evaluation(evaluation *job, lh_sums *sums, lh_error *error)
 /* Opens lanes for decoding, and chooses sizes so that the sequences of a call fit a lane. */
 static lh_status open_lanes(evaluation *job, lh_error *error) {
     call_sizes *sizes = &job->sizes;
-    int n = job->condition->n, most = lh_decode_count_sequences(job->cpu, n, job->examples);
-    sizes->per_call = most > sizes->per_sum ? most - most % sizes->per_sum : most;
+    int n = job->condition->n, count = lh_decode_count_sequences(job->cpu, n, job->examples);
+    sizes->per_call = count > sizes->per_sum ? count - count % sizes->per_sum : count;
     sizes->per_part = min_int(lh_max_int(sizes->per_sum, sizes->per_call), job->examples);
     return lh_decode_open(job->cpu, &job->step, n, sizes->per_call, job->cpu->engine.threads, &job->lanes, error);
 }

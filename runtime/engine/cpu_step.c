@@ -173,13 +173,13 @@ static void clear_constants(lh_cpu_engine *cpu, int64_t first, int64_t end) {
  * 0. */
 static double compute_mask_factor(const lh_cpu_engine *cpu) {
     bool by_sequence = cpu->engine.spec->train.weighs_sequences;
-    int64_t counted = 0, all = by_sequence ? cpu->job.shape.sequences : cpu->labels;
+    int64_t in_loss = 0, all = by_sequence ? cpu->job.shape.sequences : cpu->labels;
     if (cpu->program->scale == NULL) return 1;
     for (int shard = 0; shard < cpu->engine.spec->train.shards; shard++) {
         const lh_sums *sums = &cpu->workspace->shard_sums[shard];
-        counted += by_sequence ? sums->sequences : sums->counted;
+        in_loss += by_sequence ? sums->sequences : sums->counted;
     }
-    return counted > 0 ? (double)all / (double)counted : 1;
+    return in_loss > 0 ? (double)all / (double)in_loss : 1;
 }
 
 /* Finishes the gradient of chunks first .. end - 1 and computes their squared norms. */

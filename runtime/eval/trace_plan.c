@@ -69,7 +69,7 @@ static bool has_examples(const lh_traces *traces, const lh_dataset *set, int inp
 static uint32_t *pick_example_indices(const lh_traces *traces, const lh_dataset *set, int input, int64_t *count,
                                       lh_error *error) {
     const lh_spec *spec = traces->spec;
-    lh_pick choice = {.most = traces->request.examples, .seed = traces->request.seed, .in_order = spec->eval.in_order};
+    lh_pick choice = {.limit = traces->request.examples, .seed = traces->request.seed, .in_order = spec->eval.in_order};
     uint32_t *indices = lh_engine_allocate((size_t)set->count * sizeof *indices, "a list of examples", error);
     *count = 0;
     for (int n = 1; indices != NULL && n <= spec->corpus->shapes; n++)

@@ -65,12 +65,12 @@ static lh_status fail_damaged(lh_error *error, const lh_spec *spec, const char *
                    shown < 80 ? shown : 80, found, expected, spec->id);
 }
 
-/* Reads an integer from 0 to `most` at *cursor, and moves *cursor past it; false: there is no such integer. */
-static bool take_integer(char **cursor, int64_t most, int64_t *value) {
+/* Reads an integer from 0 to `limit` at *cursor, and moves *cursor past it; false: there is no such integer. */
+static bool take_integer(char **cursor, int64_t limit, int64_t *value) {
     if (**cursor < '0' || **cursor > '9') return false;
     errno = 0;
     *value = strtoll(*cursor, cursor, 10);
-    return errno == 0 && *value <= most;
+    return errno == 0 && *value <= limit;
 }
 
 /* Parses first:last:step. */

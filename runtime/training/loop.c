@@ -258,10 +258,10 @@ static lh_status handle_steps(lh_loop *loop, lh_error *error) {
         status = evaluate_during(loop, false, error);
         stopped = status == LH_STOPPED;
     }
-    bool stays = is_kept(loop->spec, step);
+    bool keeps_step = is_kept(loop->spec, step);
     bool due = is_checkpoint_due(loop);
-    if (stopped || (status == LH_OK && (stays || due || loop->is_best)))
-        status = write_checkpoint(loop, stays || (due && loop->spec->train.keep_all), error);
+    if (stopped || (status == LH_OK && (keeps_step || due || loop->is_best)))
+        status = write_checkpoint(loop, keeps_step || (due && loop->spec->train.keep_all), error);
     if (status == LH_OK) call_watch(loop, logged);
     return stopped && status == LH_OK ? LH_STOPPED : status;
 }

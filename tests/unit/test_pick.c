@@ -54,7 +54,7 @@ static int choose_lines(const fixture *f, lh_pick choice, bool is_picked[SUMS + 
     lh_assert_ok(lh_pick_examples(&groups, &f->files.corpus, &choice, &error), &error);
     assert_int_equal(groups.count, 1);
     assert_int_equal(groups.group[0].total, SUMS);
-    assert_int_equal(groups.group[0].count, choice.most > 0 && choice.most < SUMS ? choice.most : SUMS);
+    assert_int_equal(groups.group[0].count, choice.limit > 0 && choice.limit < SUMS ? choice.limit : SUMS);
     for (int64_t i = 0; i < groups.group[0].count; i++) {
         int n = lh_dataset_find_shape(&f->files.corpus.train, f->files.corpus.shapes, groups.indices[i]);
         int line = (int)f->files.corpus.train.line[groups.indices[i]];
@@ -83,10 +83,10 @@ static void test_limit_chooses_examples_of_all_kinds(void **state) {
     int whole = count_large(&f, SUMS);
     assert_in_range(whole, 550, 650);
     for (uint64_t seed = 0; seed < 20; seed++) {
-        int large = choose_lines(&f, (lh_pick){.most = 500, .seed = seed, .in_order = false}, is_picked);
+        int large = choose_lines(&f, (lh_pick){.limit = 500, .seed = seed, .in_order = false}, is_picked);
         assert_in_range(large, whole / 2 - 40, whole / 2 + 40); /* the standard deviation is 8 */
     }
-    assert_int_equal(choose_lines(&f, (lh_pick){.most = 0, .seed = 1, .in_order = false}, is_picked), whole);
+    assert_int_equal(choose_lines(&f, (lh_pick){.limit = 0, .seed = 1, .in_order = false}, is_picked), whole);
     assert_int_equal(f.files.corpus.final.group[0].count, f.files.spec.eval.examples);
     lh_corpus_close(&f.files.corpus);
 }
@@ -96,10 +96,10 @@ static void test_choices_are_nested_and_depend_on_the_seed(void **state) {
     bool few[SUMS + 1], many[SUMS + 1], repeated[SUMS + 1], other[SUMS + 1];
     int common = 0;
     open_sums(&f, *state);
-    choose_lines(&f, (lh_pick){.most = 100, .seed = 1, .in_order = false}, few);
-    choose_lines(&f, (lh_pick){.most = 500, .seed = 1, .in_order = false}, many);
-    choose_lines(&f, (lh_pick){.most = 500, .seed = 1, .in_order = false}, repeated);
-    choose_lines(&f, (lh_pick){.most = 500, .seed = 2, .in_order = false}, other);
+    choose_lines(&f, (lh_pick){.limit = 100, .seed = 1, .in_order = false}, few);
+    choose_lines(&f, (lh_pick){.limit = 500, .seed = 1, .in_order = false}, many);
+    choose_lines(&f, (lh_pick){.limit = 500, .seed = 1, .in_order = false}, repeated);
+    choose_lines(&f, (lh_pick){.limit = 500, .seed = 2, .in_order = false}, other);
     assert_memory_equal(many, repeated, sizeof many);
     for (int line = 1; line <= SUMS; line++) {
         assert_true(!few[line] || many[line]);
@@ -113,7 +113,7 @@ static void test_order_file_chooses_first_lines(void **state) {
     fixture f;
     bool is_picked[SUMS + 1];
     open_sums(&f, *state);
-    assert_int_equal(choose_lines(&f, (lh_pick){.most = 300, .seed = 1, .in_order = true}, is_picked),
+    assert_int_equal(choose_lines(&f, (lh_pick){.limit = 300, .seed = 1, .in_order = true}, is_picked),
                      count_large(&f, 300));
     for (int line = 1; line <= SUMS; line++) assert_int_equal(is_picked[line], line <= 300);
     lh_corpus_close(&f.files.corpus);
@@ -129,8 +129,8 @@ static void test_preferred_examples_are_of_all_kinds(void **state) {
     bool few[SUMS + 1];
     int large = 0;
     open_sums(&f, *state);
-    choose_lines(&f, (lh_pick){.most = 128, .seed = 1}, few);
-    lh_pick choice = {.most = 500, .seed = 1, .preferred_count = 128};
+    choose_lines(&f, (lh_pick){.limit = 128, .seed = 1}, few);
+    lh_pick choice = {.limit = 500, .seed = 1, .preferred_count = 128};
     lh_assert_ok(lh_groups_open(&groups, &f.files.corpus, &f.files.spec, &length, 0, &error), &error);
     lh_assert_ok(lh_pick_examples(&groups, &f.files.corpus, &choice, &error), &error);
     assert_int_equal(groups.group[0].count, 500);
@@ -155,7 +155,7 @@ static const char *evaluate(fixture *f, bool in_order, const char *path, bool *t
     lh_engine *engine = lh_test_open_engine(config, &toy_float);
     lh_assert_ok(lh_groups_open(&groups, &f->files.corpus, &f->files.spec, &f->files.spec.eval.by, 0, &error), &error);
     lh_assert_ok(
-        lh_pick_examples(&groups, &f->files.corpus, &(lh_pick){.most = 100, .seed = 1, .in_order = in_order}, &error),
+        lh_pick_examples(&groups, &f->files.corpus, &(lh_pick){.limit = 100, .seed = 1, .in_order = in_order}, &error),
         &error);
     lh_eval_request request = {.groups = &groups, .draws = 1, .seed = 1, .step = 5, .path = path, .only_missing = true};
     lh_assert_ok(lh_evaluate(engine, &request, &result, &error), &error);

@@ -230,13 +230,13 @@ static lh_status check_data(const lh_spec *spec, const lh_train_flags *flags, lh
     if (corpus == NULL) return LH_OK;
     int n = lh_overfit_get_length(spec);
     long long batches = (long long)lh_count_epoch_batches(corpus, spec->train.batch);
-    long long most = (long long)lh_dataset_count_examples(&corpus->train, n);
-    if (flags->overfit > most)
+    long long available = (long long)lh_dataset_count_examples(&corpus->train, n);
+    if (flags->overfit > available)
         return lh_fail(error, LH_ERR_INPUT,
                        "--overfit %lld: %s has %lld examples of its longest shape, %d and %d tokens\n"
                        "  expected: at most %lld",
-                       (long long)flags->overfit, corpus->train.path, most, lh_get_input_length(spec, n),
-                       lh_get_output_length(spec, n), most);
+                       (long long)flags->overfit, corpus->train.path, available, lh_get_input_length(spec, n),
+                       lh_get_output_length(spec, n), available);
     fprintf(stderr, "%s: %lld examples in %s; an epoch is %lld batches, %lld steps are %.4g epochs\n", spec->id,
             (long long)corpus->train.count, corpus->train.path, batches, (long long)flags->steps,
             (double)flags->steps / (double)batches);

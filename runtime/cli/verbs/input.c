@@ -53,8 +53,8 @@ static lh_status check_counts(const lh_spec *spec, const char *name, const lh_in
 /* Finds the least task length n whose input has this many tokens. */
 static lh_status search_length(lh_input *input, const lh_spec *spec, int64_t line, lh_error *error) {
     const lh_task *task = spec->task;
-    int most = 4 * input->input_length + 16;
-    for (input->n = 1; input->n <= most; input->n++)
+    int last_n = 4 * input->input_length + 16;
+    for (input->n = 1; input->n <= last_n; input->n++)
         if (task->input_length(input->n) == input->input_length) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT, "line %lld: no task length of %s has an input of %d tokens", (long long)line,
                    task->kind, input->input_length);
@@ -72,10 +72,10 @@ static int choose_outputs(const lh_input *input, const lh_spec *spec) {
     if (input->outputs > 0) return input->outputs;
     if (spec->format->outputs != NULL) return spec->format->outputs(input->input_length);
     if (spec->task->end == NULL) return 1;
-    int most = spec->data->longest - input->input_length;
+    int longest = spec->data->longest - input->input_length;
     int allowed = spec->limit.tokens - (spec->format->streams == 1 ? input->input_length : 0);
-    if (spec->limit.tokens > 0 && allowed < most) most = allowed;
-    return most > 1 ? most : 1;
+    if (spec->limit.tokens > 0 && allowed < longest) longest = allowed;
+    return longest > 1 ? longest : 1;
 }
 
 /* Sets shape 1 of the dataset to the lengths of the line, and raises those of shape 2 to them if necessary. */

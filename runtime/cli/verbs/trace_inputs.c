@@ -50,16 +50,16 @@ static lh_status read_lines(lh_trace_inputs *inputs, const lh_spec *spec, const 
                              : lh_fail(error, LH_ERR_INPUT, "%s: contains no line\n  expected: JSON lines", path);
 }
 
-static lh_status allocate_inputs(lh_trace_inputs *inputs, const lh_spec *spec, size_t most, lh_error *error) {
+static lh_status allocate_inputs(lh_trace_inputs *inputs, const lh_spec *spec, size_t capacity, lh_error *error) {
     *inputs = (lh_trace_inputs){.spec = *spec};
-    inputs->list = calloc(most, sizeof *inputs->list);
-    inputs->queries = calloc(most, sizeof *inputs->queries);
-    inputs->right = calloc(most, sizeof *inputs->right);
-    inputs->corpus.sizes = calloc(most, sizeof *inputs->corpus.sizes);
+    inputs->list = calloc(capacity, sizeof *inputs->list);
+    inputs->queries = calloc(capacity, sizeof *inputs->queries);
+    inputs->right = calloc(capacity, sizeof *inputs->right);
+    inputs->corpus.sizes = calloc(capacity, sizeof *inputs->corpus.sizes);
     if (spec->data != NULL) inputs->spec.corpus = &inputs->corpus;
     if (inputs->list != NULL && inputs->queries != NULL && inputs->right != NULL && inputs->corpus.sizes != NULL)
         return LH_OK;
-    return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %zu inputs", most);
+    return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %zu inputs", capacity);
 }
 
 lh_status lh_trace_inputs_read(lh_trace_inputs *inputs, const lh_spec *spec, const char *path, lh_error *error) {

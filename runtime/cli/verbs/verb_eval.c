@@ -154,7 +154,7 @@ static lh_status open_groups(const flags *f, const lh_spec *spec, lh_groups *gro
     unsigned sets = f->splits != NULL ? lh_sets_parse(f->splits) : spec->eval.sets;
     if (f->splits != NULL && spec->corpus != NULL && sets == 0)
         return lh_fail(error, LH_ERR_USAGE, "--splits: %.80s\n  expected: some of train,test,validation", f->splits);
-    lh_pick choice = {.most = f->examples, .seed = (uint64_t)f->seed};
+    lh_pick choice = {.limit = f->examples, .seed = (uint64_t)f->seed};
     lh_status status = lh_data_files_read_order(spec, f->order, &choice.in_order, error);
     if (status != LH_OK || spec->corpus == NULL) return status;
     status = lh_groups_open(groups, spec->corpus, spec, &by, sets, error);

@@ -85,7 +85,7 @@ static lh_status print_file(const lh_spec *spec, const lh_dataset *set, int leng
         status =
             lh_fail(error, LH_ERR_INPUT, "--length: %s has no example with an input of %d tokens", set->path, length);
     if (status == LH_OK)
-        status = print_chosen(spec, set, indices, found < choice->most ? found : choice->most, text, error);
+        status = print_chosen(spec, set, indices, found < choice->limit ? found : choice->limit, text, error);
     free(indices);
     return status;
 }
@@ -117,7 +117,7 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
     status = lh_data_files_find_set(spec, split, &set, error);
     if (status == LH_OK) status = lh_data_files_read_order(spec, order, &in_order, error);
     if (status != LH_OK) return status;
-    lh_pick choice = {.most = count, .seed = (uint64_t)seed, .in_order = in_order};
+    lh_pick choice = {.limit = count, .seed = (uint64_t)seed, .in_order = in_order};
     if (spec->corpus != NULL)
         return print_file(spec, set != NULL ? set : &spec->corpus->train, (int)length, &choice, text, error);
     lh_source source = {lh_key_of_seed((uint64_t)seed), (uint32_t)length, LH_DOMAIN_EVAL, 0, NULL, NULL};

@@ -28,7 +28,7 @@ static lh_status fill_piece(const fill_job *job, lh_batch *batch, int piece, lh_
                          (uint32_t)(condition->first + piece * LH_CUDA_ROWS), count_rows(job, piece), error);
 }
 
-static void fill_work(void *argument, int index, int count) {
+static void fill_pieces(void *argument, int index, int count) {
     fill_job *job = argument;
     lh_cuda_forward *forward = &job->fleet->forward;
     lh_batch *batch = &forward->lanes.lane[index].batch;
@@ -55,7 +55,7 @@ static lh_status fill_batch(const lh_cuda_engine *engine, const lh_condition *co
                     .engine = &engine->engine};
     atomic_init(&job.next, 0);
     atomic_init(&job.failed, pieces);
-    lh_team_run(threads < pieces ? threads : pieces, fill_work, &job);
+    lh_team_run(threads < pieces ? threads : pieces, fill_pieces, &job);
     int failed = atomic_load(&job.failed);
     if (failed < pieces) return fill_piece(&job, &fleet->forward.lanes.lane[0].batch, failed, error);
     if (atomic_load(&job.next) < pieces) return LH_STOPPED;
@@ -98,7 +98,7 @@ static lh_status evaluate_for_engines(lh_cuda_engine *engine, const lh_condition
     lh_cuda_models models = {0};
     lh_status status = fill_batch(engine, condition, shape, error);
     if (status != LH_OK) return status;
-    int replicas = lh_cuda_choose_evaluated(engine, fleet->forward.replicas_per_pass);
+    int replicas = lh_cuda_choose_evaluated_engines(engine, fleet->forward.replicas_per_pass);
     for (int i = 0; i < replicas; i++)
         lh_cuda_add_model(&models, fleet->evaluated_engines[i], shape, 0, &condition->draw, condition->noise);
     status = lh_cuda_run_pass(engine, &models, condition->answers != NULL ? LH_CUDA_CLASSES : LH_CUDA_SUMS, error);

@@ -35,12 +35,12 @@ static int count_conditions(const lh_cuda_engine *engine) {
     return engine->request_step == get_parameter_step(engine) ? engine->request_count + engine->stored_count : 0;
 }
 
-int lh_cuda_choose_evaluated(lh_cuda_engine *engine, int most) {
+int lh_cuda_choose_evaluated_engines(lh_cuda_engine *engine, int max_count) {
     lh_cuda_fleet *fleet = engine->fleet;
     int count = 0;
     fleet->evaluated_engines[count++] = engine;
     if (fleet->early_bytes > MOST_STORED) return count;
-    for (int i = 0; i < fleet->count && count < most; i++) {
+    for (int i = 0; i < fleet->count && count < max_count; i++) {
         lh_cuda_engine *other = &fleet->engines[i];
         if (other != engine && !other->closed && other->failure == LH_OK && other->unused_in_a_row < MOST_UNUSED &&
             get_parameter_step(other) == get_parameter_step(engine) &&

@@ -265,11 +265,12 @@ lh_status lh_cuda_ring_get_failure(lh_cuda_fleet *fleet, int column, lh_error *e
 /* Replicas of a fleet reach an evaluation at the same step and request the same conditions one after another. The first
  * request evaluates the condition for the other replicas too, and their answers are stored until each requests them. */
 
-/* Fills fleet->evaluated_engines with the replicas to evaluate, and returns their number: the engine, and up to most -
- * 1 other open ones without a failed step, in their order, that have parameters of the same step and have requested or
- * stored as many conditions at this step as the engine before its present request. A replica is left out for good once
- * two requests in a row dropped its stored answers; while more than 256 MB are stored, all others are left out. */
-int lh_cuda_choose_evaluated(lh_cuda_engine *engine, int most);
+/* Fills fleet->evaluated_engines with at most max_count replicas to evaluate, and returns their number. The first is
+ * `engine`. The others, in their order, are open, have no failed step and have parameters of the same step; at this
+ * step they have requested or stored as many conditions as the engine before its present request. A replica is left out
+ * for good once two requests in a row dropped its stored answers; while more than 256 MB are stored, all others are
+ * left out. */
+int lh_cuda_choose_evaluated_engines(lh_cuda_engine *engine, int max_count);
 
 /* Copies an engine's answers to a condition; classes: [labels], for all examples together, or NULL if not requested.
  * The lengths remain unset. Returns NULL if there is not enough memory. */

@@ -53,11 +53,12 @@ static int get_decoded_group(const lh_cuda_fleet *fleet, const lh_shape *shape, 
 /* Chooses equal groups, smaller ones if blocks would be idle; the bits of a sequence do not depend on its group. The
  * groups of a wide model do not depend on other models, because the bits of its products may depend on the groups. */
 static grouping choose_grouping(const lh_cuda_fleet *fleet, const lh_shape *shape, int models, bool decodes) {
-    int most = fleet->device->evaluate_blocks;
-    int group = decodes ? get_decoded_group(fleet, shape, (size_t)most) : get_group(fleet, shape);
+    int resident = fleet->device->evaluate_blocks;
+    int group = decodes ? get_decoded_group(fleet, shape, (size_t)resident) : get_group(fleet, shape);
     if (fleet->library != NULL)
-        return (grouping){group, 1, group < most ? group : most, compute_workspace_bytes(fleet, shape, group, false)};
-    int at_once = models < most ? models : most, blocks = most / at_once;
+        return (grouping){group, 1, group < resident ? group : resident,
+                          compute_workspace_bytes(fleet, shape, group, false)};
+    int at_once = models < resident ? models : resident, blocks = resident / at_once;
     int rounds = (count_groups(shape, group) + blocks - 1) / blocks;
     group = count_groups(shape, blocks * rounds);
     int busy = count_groups(shape, group);
@@ -68,13 +69,13 @@ static grouping choose_grouping(const lh_cuda_fleet *fleet, const lh_shape *shap
 /* The most bytes of a launch's workspaces for any number of the fleet's replicas: choose_grouping makes no larger
  * groups, and each block of a replica has a group. */
 static size_t compute_workspaces_bytes(const lh_cuda_fleet *fleet, const lh_shape *shape) {
-    int most = fleet->device->evaluate_blocks, at_once = fleet->count < most ? fleet->count : most;
-    int group = get_group(fleet, shape), largest = count_groups(shape, most / at_once);
+    int resident = fleet->device->evaluate_blocks, at_once = fleet->count < resident ? fleet->count : resident;
+    int group = get_group(fleet, shape), largest = count_groups(shape, resident / at_once);
     if (fleet->library != NULL) return compute_workspace_bytes(fleet, shape, group, false);
-    size_t blocks = min_size((size_t)fleet->count * (size_t)shape->sequences, (size_t)most);
+    size_t blocks = min_size((size_t)fleet->count * (size_t)shape->sequences, (size_t)resident);
     size_t bytes = blocks * compute_workspace_bytes(fleet, shape, group < largest ? group : largest, false);
     if (fleet->program->decode_bytes == NULL) return bytes;
-    int decoded = get_decoded_group(fleet, shape, (size_t)most);
+    int decoded = get_decoded_group(fleet, shape, (size_t)resident);
     return max_size(bytes, blocks * compute_workspace_bytes(fleet, shape, decoded < largest ? decoded : largest, true));
 }
 
@@ -82,21 +83,21 @@ static size_t compute_shared_bytes(const lh_cuda_fleet *fleet, const lh_shape *s
     return lh_cuda_align(fleet->program->shared_bytes(shape));
 }
 
-static void raise_need(size_t *most, size_t value) { *most = max_size(*most, value); }
+static void raise_need(size_t *needs, size_t value) { *needs = max_size(*needs, value); }
 
-/* Raises `most` and `longest` to the needs and stream lengths of a condition. */
-static void raise_needs(const lh_cuda_fleet *fleet, int n, int examples, size_t *most, int *longest) {
+/* Raises `needs` and `longest` to the needs and stream lengths of a condition. */
+static void raise_needs(const lh_cuda_fleet *fleet, int n, int examples, size_t *needs, int *longest) {
     const lh_spec *spec = fleet->spec;
     lh_shape shape = lh_make_shape(spec, n, examples);
     size_t labels = (size_t)shape.labels;
-    raise_need(&most[LH_CUDA_NEED_BATCH], lh_cuda_make_layout(fleet, &shape).bytes);
-    raise_need(&most[LH_CUDA_NEED_WORKSPACES], compute_workspaces_bytes(fleet, &shape));
-    raise_need(&most[LH_CUDA_NEED_SHARED], compute_shared_bytes(fleet, &shape));
-    raise_need(&most[LH_CUDA_NEED_LOGITS], labels * (size_t)spec->classes * (size_t)fleet->program->real_bytes);
-    raise_need(&most[LH_CUDA_NEED_CLASSES], (size_t)examples * labels * sizeof(int));
-    raise_need(&most[LH_CUDA_NEED_ANSWERS], (size_t)examples * sizeof(lh_cuda_answer));
-    raise_need(&most[LH_CUDA_NEED_WORDS], lh_count_batch_words(spec, n));
-    raise_need(&most[LH_CUDA_NEED_LENGTH], (size_t)n);
+    raise_need(&needs[LH_CUDA_NEED_BATCH], lh_cuda_make_layout(fleet, &shape).bytes);
+    raise_need(&needs[LH_CUDA_NEED_WORKSPACES], compute_workspaces_bytes(fleet, &shape));
+    raise_need(&needs[LH_CUDA_NEED_SHARED], compute_shared_bytes(fleet, &shape));
+    raise_need(&needs[LH_CUDA_NEED_LOGITS], labels * (size_t)spec->classes * (size_t)fleet->program->real_bytes);
+    raise_need(&needs[LH_CUDA_NEED_CLASSES], (size_t)examples * labels * sizeof(int));
+    raise_need(&needs[LH_CUDA_NEED_ANSWERS], (size_t)examples * sizeof(lh_cuda_answer));
+    raise_need(&needs[LH_CUDA_NEED_WORDS], lh_count_batch_words(spec, n));
+    raise_need(&needs[LH_CUDA_NEED_LENGTH], (size_t)n);
     lh_extend_streams(longest, shape.length);
 }
 
@@ -128,30 +129,30 @@ static size_t get_models_bytes(const lh_cuda_fleet *fleet) {
 }
 
 /* The number of replicas that one pass may evaluate. Wide models run one after another and share one set of tables. */
-static size_t count_replicas_per_pass(const lh_cuda_fleet *fleet, const size_t *most) {
-    size_t bytes_per_model = most[LH_CUDA_NEED_CLASSES] + most[LH_CUDA_NEED_ANSWERS];
-    if (fleet->library == NULL) bytes_per_model += most[LH_CUDA_NEED_SHARED];
+static size_t count_replicas_per_pass(const lh_cuda_fleet *fleet, const size_t *needs) {
+    size_t bytes_per_model = needs[LH_CUDA_NEED_CLASSES] + needs[LH_CUDA_NEED_ANSWERS];
+    if (fleet->library == NULL) bytes_per_model += needs[LH_CUDA_NEED_SHARED];
     return min_size((size_t)fleet->count, max_size(1, MOST_MODEL_BYTES / max_size(1, bytes_per_model)));
 }
 
-static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *most, lh_error *error) {
+static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *needs, lh_error *error) {
     lh_cuda_forward *forward = &fleet->forward;
-    size_t replicas = count_replicas_per_pass(fleet, most), batch = most[LH_CUDA_NEED_BATCH], batches = batch;
+    size_t replicas = count_replicas_per_pass(fleet, needs), batch = needs[LH_CUDA_NEED_BATCH], batches = batch;
     if (fleet->spec->format->teacher_forced) batches = max_size(batch, min_size(replicas * batch, MOST_BATCH_BYTES));
-    size_t tables = (fleet->library != NULL ? 1 : replicas) * most[LH_CUDA_NEED_SHARED];
+    size_t tables = (fleet->library != NULL ? 1 : replicas) * needs[LH_CUDA_NEED_SHARED];
     const struct {
         CUdeviceptr *device;
         void **host;
         size_t bytes;
         const char *purpose;
     } memory[] = {
-        {&forward->device_workspaces, NULL, most[LH_CUDA_NEED_WORKSPACES], "the activations of an evaluation"},
+        {&forward->device_workspaces, NULL, needs[LH_CUDA_NEED_WORKSPACES], "the activations of an evaluation"},
         {&forward->device_shared, NULL, tables, "the shared values of an evaluation"},
         {&forward->device_batch, &forward->host_batch, batches, "the examples of an evaluation"},
-        {&forward->device_answers, &forward->host_answers, replicas * most[LH_CUDA_NEED_ANSWERS],
+        {&forward->device_answers, &forward->host_answers, replicas * needs[LH_CUDA_NEED_ANSWERS],
          "the answers of an evaluation"},
-        {&forward->device_logits, &forward->host_logits, most[LH_CUDA_NEED_LOGITS], "logits"},
-        {&forward->device_classes, &forward->host_classes, replicas * most[LH_CUDA_NEED_CLASSES],
+        {&forward->device_logits, &forward->host_logits, needs[LH_CUDA_NEED_LOGITS], "logits"},
+        {&forward->device_classes, &forward->host_classes, replicas * needs[LH_CUDA_NEED_CLASSES],
          "the classes that are answered"},
         {&forward->device_models, &forward->host_models, get_models_bytes(fleet), "an evaluation"},
     };
@@ -163,10 +164,10 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *most, lh_error
     }
     if (status != LH_OK) return status;
     memset(forward->host_models, 0, get_models_bytes(fleet));
-    memcpy(forward->reserved, most, sizeof forward->reserved);
+    memcpy(forward->reserved, needs, sizeof forward->reserved);
     forward->replicas_per_pass = (int)replicas;
     forward->batches = batches;
-    return lh_cuda_lanes_open(&forward->lanes, fleet, (int)most[LH_CUDA_NEED_LENGTH], LH_CUDA_ROWS, error);
+    return lh_cuda_lanes_open(&forward->lanes, fleet, (int)needs[LH_CUDA_NEED_LENGTH], LH_CUDA_ROWS, error);
 }
 
 lh_status lh_cuda_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error) {
@@ -174,15 +175,15 @@ lh_status lh_cuda_reserve(lh_engine *engine, const lh_lengths *lengths, int exam
     lh_status status = lh_cuda_begin_call(fleet, error);
     if (status == LH_OK) status = lh_check_limit(fleet->spec, lengths, error);
     if (status != LH_OK) return status;
-    size_t most[LH_CUDA_NEEDS];
+    size_t needs[LH_CUDA_NEEDS];
     int longest[LH_MAX_STREAMS] = {0};
-    memcpy(most, fleet->forward.reserved, sizeof most);
+    memcpy(needs, fleet->forward.reserved, sizeof needs);
     for (int i = 0; i < lh_lengths_count(lengths); i++)
-        raise_needs(fleet, lh_lengths_get(lengths, i), examples, most, longest);
+        raise_needs(fleet, lh_lengths_get(lengths, i), examples, needs, longest);
     status = lh_cuda_grow_tables(fleet, longest, error);
-    if (status != LH_OK || memcmp(most, fleet->forward.reserved, sizeof most) == 0) return status;
+    if (status != LH_OK || memcmp(needs, fleet->forward.reserved, sizeof needs) == 0) return status;
     lh_cuda_forward_close(fleet);
-    status = open_forward(fleet, most, error);
+    status = open_forward(fleet, needs, error);
     if (status != LH_OK) lh_cuda_forward_close(fleet);
     return status;
 }

@@ -12,9 +12,9 @@ static lh_status check(const lh_cuda_fleet *fleet, CUresult result, const char *
 /* Computes a digest (FNV-1a) of the algorithms for the products of a step at each training length. */
 static lh_status digest_algorithms(lh_cuda_fleet *fleet, uint32_t *digest, lh_error *error) {
     const lh_spec *spec = fleet->spec;
-    const lh_cuda_engine *any = &fleet->engines[0];
-    const void *parameters = (const void *)(uintptr_t)lh_cuda_get_vector(any, LH_CUDA_PARAMETERS);
-    void *gradient = (void *)(uintptr_t)lh_cuda_get_vector(any, LH_CUDA_GRADIENT);
+    const lh_cuda_engine *first_engine = &fleet->engines[0];
+    const void *parameters = (const void *)(uintptr_t)lh_cuda_get_vector(first_engine, LH_CUDA_PARAMETERS);
+    void *gradient = (void *)(uintptr_t)lh_cuda_get_vector(first_engine, LH_CUDA_GRADIENT);
     lh_lengths lengths = lh_cuda_get_training_lengths(fleet);
     lh_status status = LH_OK;
     *digest = 2166136261u;

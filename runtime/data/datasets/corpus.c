@@ -211,12 +211,12 @@ lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error) {
     eval->lengths = eval->during_lengths = all;
     lh_groups_close(&corpus->final);
     lh_groups_close(&corpus->during);
-    lh_pick choice = {.most = eval->examples, .seed = LH_EVAL_SEED, .in_order = eval->in_order};
+    lh_pick choice = {.limit = eval->examples, .seed = LH_EVAL_SEED, .in_order = eval->in_order};
     lh_status status = mark_trained(corpus, spec, error);
     if (status == LH_OK) status = lh_groups_open(&corpus->final, corpus, spec, &eval->by, eval->sets, error);
     if (status == LH_OK) status = lh_pick_examples(&corpus->final, corpus, &choice, error);
     if (status != LH_OK || eval->during_every == 0) return status;
-    choice.most = eval->during_examples;
+    choice.limit = eval->during_examples;
     choice.preferred_count = spec->format->teacher_forced ? LH_GREEDY_DURING : 0;
     status = lh_groups_open(&corpus->during, corpus, spec, &eval->during_by, eval->during_sets, error);
     return status == LH_OK ? lh_pick_examples(&corpus->during, corpus, &choice, error) : status;

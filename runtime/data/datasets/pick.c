@@ -45,10 +45,10 @@ lh_status lh_pick_sort(const lh_dataset *set, const lh_pick *choice, uint32_t *i
 
 lh_status lh_pick_example_indices(const lh_dataset *set, const lh_pick *choice, uint32_t *indices, int64_t *count,
                                   lh_error *error) {
-    if (choice->most == 0 || *count <= choice->most) return LH_OK;
+    if (choice->limit == 0 || *count <= choice->limit) return LH_OK;
     lh_status status = lh_pick_sort(set, choice, indices, *count, error);
     if (status != LH_OK) return status;
-    *count = choice->most;
+    *count = choice->limit;
     qsort(indices, (size_t)*count, sizeof *indices, compare_indices);
     return LH_OK;
 }

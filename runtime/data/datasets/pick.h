@@ -9,7 +9,7 @@
 struct lh_dataset;
 
 typedef struct lh_pick {
-    int64_t most;            /* most examples per condition; 0: all */
+    int64_t limit;           /* most examples per condition; 0: all */
     uint64_t seed;           /* evaluation seed */
     bool in_order;           /* choose the first examples of the file */
     int64_t preferred_count; /* number of chosen examples that are listed before the others; 0: one list */
