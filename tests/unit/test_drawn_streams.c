@@ -182,8 +182,8 @@ static double run_reference(lh_ref_model *model, batch_data *data, void (*place)
     return loss;
 }
 
-static void check(const lh_spec *spec, void (*place)(batch_data *, int), lh_mode mode, bool from_caller, int source,
-                  int target) {
+static void check_against_reference(const lh_spec *spec, void (*place)(batch_data *, int), lh_mode mode,
+                                    bool from_caller, int source, int target) {
     static batch_data data;
     static const uint8_t mask[SEQUENCES * LONGEST] = {0};
     lh_ref_model *model = lh_parity_make_random_model(spec);
@@ -200,24 +200,25 @@ static void check(const lh_spec *spec, void (*place)(batch_data *, int), lh_mode
     lh_ref_model_free(model);
 }
 
-static void check_all(const lh_spec *spec, void (*place)(batch_data *, int)) {
+static void check_all_lengths(const lh_spec *spec, void (*place)(batch_data *, int)) {
     static const int shapes[][STREAMS] = {{1, 1}, {5, 12}, {19, 3}, {16, 16}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int from_caller = 0; from_caller < 2; from_caller++)
             for (int mode = 0; mode < 2; mode++)
-                check(spec, place, mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN, from_caller, shapes[i][0], shapes[i][1]);
+                check_against_reference(spec, place, mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN, from_caller, shapes[i][0],
+                                        shapes[i][1]);
 }
 
 static void place_every_layer(batch_data *data, int s) { place_layers(data); }
 
 static void test_draws_of_layers_match_reference(void **state) {
     lh_parity_check_memory(&longhand_spec_parity_float64_drawn_layers);
-    check_all(&longhand_spec_parity_float64_drawn_layers, place_every_layer);
+    check_all_lengths(&longhand_spec_parity_float64_drawn_layers, place_every_layer);
 }
 
 static void test_draws_of_sequences_match_reference(void **state) {
     lh_parity_check_memory(&longhand_spec_parity_float64_drawn_pair);
-    check_all(&longhand_spec_parity_float64_drawn_pair, place_sequence);
+    check_all_lengths(&longhand_spec_parity_float64_drawn_pair, place_sequence);
 }
 
 /* The host passes the positions of every sequence to a device, stream by stream, then the decoder's distances. */

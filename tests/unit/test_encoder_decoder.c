@@ -126,7 +126,9 @@ static double run_program(pass *p, const lh_ref_batch *batch) {
     return sums.loss;
 }
 
-static double run(pass *p, const lh_ref_batch *batch) { return (p->program ? run_program : run_reference)(p, batch); }
+static double run_pass(pass *p, const lh_ref_batch *batch) {
+    return (p->program ? run_program : run_reference)(p, batch);
+}
 
 /* Decodes token by token. Targets are shifted classes, or the classes themselves, whose labels then end with the class
  * that ends a sequence. */
@@ -139,7 +141,7 @@ static void check_greedy(pass *p) {
     batch.target = given;
     batch.backward = false;
     for (int t = 0; t < m; t++) {
-        run(p, &batch);
+        run_pass(p, &batch);
         for (int s = 0; s < batch.sequences; s++) {
             const double *logits = p->logits + (s * m + t) * classes;
             const int32_t *expected = &stored->greedy[s * m + t];
@@ -155,7 +157,7 @@ static void check_greedy(pass *p) {
 
 static void check_pass(pass *p) {
     const lh_pairs_case *stored = p->stored;
-    double bound = lh_parity_get_tolerance(8)->logits, loss = run(p, &stored->batch) * stored->batch.loss_scale;
+    double bound = lh_parity_get_tolerance(8)->logits, loss = run_pass(p, &stored->batch) * stored->batch.loss_scale;
     lh_assert_close(&loss, &stored->loss, 1, bound, 0);
     lh_parity_check_values(8, p->logits, stored->logits, count_logits(p), bound);
     if (!stored->greedy) return;

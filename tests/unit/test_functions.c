@@ -53,8 +53,8 @@ static real draw_point(lh_rng *rng, int i, double low, double high) {
 
 /* Checks that no error over points of (low, high) is above `allowed`, in units of `absolute`, or in ulps if `absolute`
  * is 0. */
-static void check(const char *name, function *f, reference_function *expected, double low, double high, double absolute,
-                  double allowed) {
+static void check_errors(const char *name, function *f, reference_function *expected, double low, double high,
+                         double absolute, double allowed) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(1), 0, 0, 0);
     double worst = 0, worst_x = 0, worst_actual = 0;
     for (int i = 0; i < POINTS; i += LANES) {
@@ -95,8 +95,8 @@ static int is_everywhere(vector x, real y) { /* the sign of 0 must match */
 /* One rounding each for the polynomial's last product and sums, half an ulp at the end. */
 static void test_exp_whole_range_within_1_1_ulp(void **state) {
     double lowest = REAL_BYTES == 8 ? -708 : -86.9, highest = REAL_BYTES == 8 ? 709.7 : 88.72;
-    check("exp", exp_of, expl, lowest, highest, 0, 1.1);
-    check("exp", exp_of, expl, -1, 1, 0, 1.1);
+    check_errors("exp", exp_of, expl, lowest, highest, 0, 1.1);
+    check_errors("exp", exp_of, expl, -1, 1, 0, 1.1);
 }
 
 static void test_exp_of_special_values_is_exact(void **state) {
@@ -114,8 +114,8 @@ static void test_exp_of_special_values_is_exact(void **state) {
 }
 
 static void test_log_whole_range_within_two_ulp(void **state) {
-    check("log", log_of, logl, 0, 4, 0, 2);
-    check("log", log_of, logl, 0, 1e30, 0, 2);
+    check_errors("log", log_of, logl, 0, 4, 0, 2);
+    check_errors("log", log_of, logl, 0, 1e30, 0, 2);
     lh_rng rng = lh_rng_at(lh_key_of_seed(2), 0, 0, 0);
     for (int i = 0; i < POINTS; i++) { /* every exponent, subnormal numbers too */
         int exponent = LEAST_EXPONENT - DIGITS + i % (MOST_EXPONENT - LEAST_EXPONENT + DIGITS) + 1;
@@ -134,10 +134,10 @@ static void test_log_of_special_values_is_exact(void **state) {
 }
 
 static void test_log1p_whole_range_within_two_ulp(void **state) {
-    check("log1p", log1p_of, log1pl, -0.9999, 4, 0, 2);
-    check("log1p", log1p_of, log1pl, -1e-3, 1e-3, 0, 2);
-    check("log1p", log1p_of, log1pl, 0, 1e9, 0, 2);
-    check("log1p", log1p_of, log1pl, 0, 1e30, 0, 2);
+    check_errors("log1p", log1p_of, log1pl, -0.9999, 4, 0, 2);
+    check_errors("log1p", log1p_of, log1pl, -1e-3, 1e-3, 0, 2);
+    check_errors("log1p", log1p_of, log1pl, 0, 1e9, 0, 2);
+    check_errors("log1p", log1p_of, log1pl, 0, 1e30, 0, 2);
 }
 
 static void test_log1p_of_special_values_is_exact(void **state) {
@@ -154,8 +154,8 @@ static long double sigmoidl(long double x) { return 1 / (1 + expl(-x)); }
 /* One ulp of exp, half an ulp each for 1 + exp and the quotient; the largest measured error is 2.33 ulps. */
 static void test_sigmoid_whole_range_within_few_ulp(void **state) {
     double most = REAL_BYTES == 8 ? 700 : 86;
-    check("sigmoid", sigmoid_of, sigmoidl, -most, most, 0, 2.4);
-    check("sigmoid", sigmoid_of, sigmoidl, -3, 3, 0, 2.4);
+    check_errors("sigmoid", sigmoid_of, sigmoidl, -most, most, 0, 2.4);
+    check_errors("sigmoid", sigmoid_of, sigmoidl, -3, 3, 0, 2.4);
 }
 
 static void test_sigmoid_of_special_values_is_exact(void **state) {
@@ -168,9 +168,9 @@ static void test_sigmoid_of_special_values_is_exact(void **state) {
 /* Near 0 the errors of numerator, denominator and quotient add up. */
 static void test_tanh_whole_range_within_few_ulp(void **state) {
     const double allowed = REAL_BYTES == 8 ? 3 : 2;
-    check("tanh", tanh_of, tanhl, -20, 20, 0, allowed);
-    check("tanh", tanh_of, tanhl, -1, 1, 0, allowed);
-    check("tanh", tanh_of, tanhl, -1e-3, 1e-3, 0, allowed);
+    check_errors("tanh", tanh_of, tanhl, -20, 20, 0, allowed);
+    check_errors("tanh", tanh_of, tanhl, -1, 1, 0, allowed);
+    check_errors("tanh", tanh_of, tanhl, -1e-3, 1e-3, 0, allowed);
 }
 
 static void test_tanh_odd_and_saturated(void **state) {
@@ -184,10 +184,10 @@ static void test_tanh_odd_and_saturated(void **state) {
 /* float: the largest measured error is 1.32, of an argument just below 1 without fused multiply-adds. double: 2.5. */
 static void test_erf_whole_range_within_few_ulp(void **state) {
     const double allowed = REAL_BYTES == 8 ? 3 : 1.5;
-    check("erf", erf_of, erfl, -7, 7, 0, allowed);
-    check("erf", erf_of, erfl, -1.5, 1.5, 0, allowed);
-    check("erf", erf_of, erfl, 0.9, 1.3, 0, allowed);
-    check("erf", erf_of, erfl, -1e-3, 1e-3, 0, allowed);
+    check_errors("erf", erf_of, erfl, -7, 7, 0, allowed);
+    check_errors("erf", erf_of, erfl, -1.5, 1.5, 0, allowed);
+    check_errors("erf", erf_of, erfl, 0.9, 1.3, 0, allowed);
+    check_errors("erf", erf_of, erfl, -1e-3, 1e-3, 0, allowed);
 }
 
 /* The argument's square is rounded by half an ulp, the exponential by 1.5; the error grows with the square. */
@@ -215,8 +215,8 @@ static void test_erf_odd_and_saturated(void **state) {
 }
 
 static void test_sqrt_correctly_rounded(void **state) {
-    check("sqrt", sqrt_of, sqrtl, 0, 4, 0, 0.5001); /* libm's long double is rounded, too */
-    check("sqrt", sqrt_of, sqrtl, 0, 1e30, 0, 0.5001);
+    check_errors("sqrt", sqrt_of, sqrtl, 0, 4, 0, 0.5001); /* libm's long double is rounded, too */
+    check_errors("sqrt", sqrt_of, sqrtl, 0, 1e30, 0, 0.5001);
     assert_true(is_everywhere(at(sqrt_of, 0), 0) && is_everywhere(at(sqrt_of, INFINITY), INFINITY));
     assert_true(is_nan_everywhere(at(sqrt_of, -1)) && is_nan_everywhere(at(sqrt_of, NAN)));
 }
@@ -227,8 +227,8 @@ static void test_sqrt_correctly_rounded(void **state) {
 static void test_sin_cos_positions_absolute_error_small(void **state) {
     const double unit = REAL_BYTES == 8 ? 1e-15 : 0x1p-23, ranges[] = {1, 10, 1000, 1e5, 131072};
     for (int i = 0; i < 5; i++) {
-        check("sin", sin_of, sinl, -ranges[i], ranges[i], unit, 1);
-        check("cos", cos_of, cosl, -ranges[i], ranges[i], unit, 1);
+        check_errors("sin", sin_of, sinl, -ranges[i], ranges[i], unit, 1);
+        check_errors("cos", cos_of, cosl, -ranges[i], ranges[i], unit, 1);
     }
     for (int i = 0; i <= 131072; i++) { /* integer positions */
         double error = (double)(fabsl(sin_real((real)i) - sinl(i)) + fabsl(cos_real((real)-i) - cosl(i)));
@@ -294,9 +294,9 @@ static void test_pow_of_special_values_is_exact(void **state) {
 /* ---- exact functions ---- */
 
 static void test_floor_any_size_exact(void **state) {
-    check("floor", floor_of, floorl, -10, 10, 1, 0);
-    check("floor", floor_of, floorl, -2e7, 2e7, 1, 0);
-    check("floor", floor_of, floorl, -1e30, 1e30, 1, 0);
+    check_errors("floor", floor_of, floorl, -10, 10, 1, 0);
+    check_errors("floor", floor_of, floorl, -2e7, 2e7, 1, 0);
+    check_errors("floor", floor_of, floorl, -1e30, 1e30, 1, 0);
     for (int i = -100; i <= 100; i++) {
         assert_true(floor_real((real)i) == i && floor_real((real)(i + 0.5)) == i);
         assert_true(floor_real((real)i - (real)1e-5) == i - 1);
@@ -339,8 +339,8 @@ static void test_mod_integers_exact(void **state) {
 static vector exp_of_negative(vector x) { return broadcast(exp_negative(x[0])); }
 
 static void test_exp_negative_within_two_ulp(void **state) {
-    check("exp_negative", exp_of_negative, expl, REAL_BYTES == 8 ? -708 : -87, 0, 0, 2);
-    check("exp_negative", exp_of_negative, expl, -1, 0, 0, 2);
+    check_errors("exp_negative", exp_of_negative, expl, REAL_BYTES == 8 ? -708 : -87, 0, 0, 2);
+    check_errors("exp_negative", exp_of_negative, expl, -1, 0, 0, 2);
     real end = REAL_BYTES == 8 ? -708 : -87;
     assert_true(exp_negative(0) == 1 && exp_negative(end) >= SMALLEST && exp_negative(end * (real)1.0001) == 0);
     assert_true(exp_negative(-(real)INFINITY) == 0 && exp_negative(-LARGEST) == 0 && isnan(exp_negative((real)NAN)));

@@ -57,7 +57,8 @@ static void train_altered_block(const lh_cpu_step *step, const lh_cpu_block *blo
 }
 
 /* Checks a spec with the altered program; results: [tensor_count]. */
-static void check(const lh_spec *spec, uint64_t seed, int64_t element, double amount, lh_gradcheck_result *results) {
+static void check_gradients(const lh_spec *spec, uint64_t seed, int64_t element, double amount,
+                            lh_gradcheck_result *results) {
     lh_cpu_program program;
     const lh_cpu_program *list[] = {&program, NULL};
     lh_error error = {""};
@@ -127,7 +128,7 @@ static void test_gradcheck_of_a_model_with_kinks_passes(void **state) {
     lh_gradcheck_result *results = open_check(spec, NULL);
     int kinks = 0;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        check(spec, seed, -1, 0, results);
+        check_gradients(spec, seed, -1, 0, results);
         assert_wrong(spec, results, -1);
         kinks += count_kinks(spec, results);
     }
@@ -138,12 +139,12 @@ static void test_gradcheck_of_a_model_with_kinks_passes(void **state) {
 static void test_gradcheck_one_element_of_a_model_found(void **state) {
     const lh_spec *spec = &longhand_spec_parity_float64_rope;
     lh_gradcheck_result *results = open_check(spec, NULL);
-    check(spec, 1, -1, 0, results);
+    check_gradients(spec, 1, -1, 0, results);
     for (int t = 0; t < spec->tensor_count; t++) {
         double amount;
         if (!spec->tensors[t].learned) continue;
         int64_t element = find_element(&spec->tensors[t], 77 + 5 * t, &amount);
-        check(spec, 1, element, t % 2 == 0 ? amount : -amount, results);
+        check_gradients(spec, 1, element, t % 2 == 0 ? amount : -amount, results);
         assert_wrong(spec, results, t);
     }
     close_check(results);
@@ -158,13 +159,13 @@ static void test_gradcheck_passes_near_kinks(void **state) {
     for (int i = 0; i < (int)(sizeof kinks / sizeof *kinks); i++) {
         double amount;
         lh_gradcheck_result *results = open_check(&spec, kinks[i]);
-        check(&spec, 0, -1, 0, results);
+        check_gradients(&spec, 0, -1, 0, results);
         assert_wrong(&spec, results, -1);
         assert_true(results[TOY_SCALE].kinks > 0);
         assert_int_equal(count_kinks(&spec, results), results[TOY_SCALE].kinks);
         int64_t element = find_element(&spec.tensors[TOY_SCALE], KINKED, &amount);
         for (int sign = -1; sign <= 1; sign += 2) {
-            check(&spec, 0, element, sign * amount, results);
+            check_gradients(&spec, 0, element, sign * amount, results);
             assert_wrong(&spec, results, TOY_SCALE);
         }
         close_check(results);

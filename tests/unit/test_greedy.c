@@ -109,7 +109,7 @@ static int count_exact(lh_engine *engine, int n) {
     return (int)sums.exact;
 }
 
-static void check(const greedy_case *c) {
+static void check_case(const greedy_case *c) {
     lh_error error;
     lh_lengths lengths = {NULL, 0, c->n, c->n, 1};
     lh_step_metrics metrics[MOST_STEPS];
@@ -127,7 +127,7 @@ static void check(const greedy_case *c) {
 }
 
 static void test_exact_match_equals_greedy_decoding(void **state) {
-    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) check(&CASES[i]);
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) check_case(&CASES[i]);
 }
 
 enum { LONG = 40, LONG_TOKENS = 200 };

@@ -22,25 +22,25 @@ static latin_puzzle parse_puzzle(const char *grid) {
 /* ---- the paper's rules, cell by cell ---- */
 
 /* Cell i of row `line`, or of column `line`. */
-static int get_cell(bool row, int line, int i) { return row ? 4 * line + i : 4 * i + line; }
+static int get_cell(bool is_row, int line, int i) { return is_row ? 4 * line + i : 4 * i + line; }
 
-static bool has_symbol(const char *grid, bool row, int line, char symbol) {
+static bool has_symbol(const char *grid, bool is_row, int line, char symbol) {
     for (int i = 0; i < 4; i++)
-        if (grid[get_cell(row, line, i)] == symbol) return true;
+        if (grid[get_cell(is_row, line, i)] == symbol) return true;
     return false;
 }
 
-static int count_givens(const char *grid, bool row, int line) {
+static int count_givens(const char *grid, bool is_row, int line) {
     int count = 0;
-    for (int i = 0; i < 4; i++) count += grid[get_cell(row, line, i)] >= '1';
-    for (int i = 0; i < 4; i++) count -= grid[get_cell(row, line, i)] == '?';
+    for (int i = 0; i < 4; i++) count += grid[get_cell(is_row, line, i)] >= '1';
+    for (int i = 0; i < 4; i++) count -= grid[get_cell(is_row, line, i)] == '?';
     return count;
 }
 
 /* Whether every blank of the line except the probe is in a crossing line that has the symbol. */
-static bool has_crossing_everywhere(const char *grid, bool row, int line, char symbol) {
+static bool has_crossing_everywhere(const char *grid, bool is_row, int line, char symbol) {
     for (int i = 0; i < 4; i++)
-        if (grid[get_cell(row, line, i)] == '.' && !has_symbol(grid, !row, i, symbol)) return false;
+        if (grid[get_cell(is_row, line, i)] == '.' && !has_symbol(grid, !is_row, i, symbol)) return false;
     return true;
 }
 
@@ -56,12 +56,12 @@ static int find_missing(const char *grid, int row, int column) {
     return count == 1 ? symbol : 0;
 }
 
-static latin_answer find_crossing_answer(const char *grid, bool row, int line) {
-    int givens = count_givens(grid, row, line);
+static latin_answer find_crossing_answer(const char *grid, bool is_row, int line) {
+    int givens = count_givens(grid, is_row, line);
     for (char s = '1'; givens < 2 && s <= '4'; s++)
-        if (!has_symbol(grid, row, line, s) && has_crossing_everywhere(grid, row, line, s))
-            return (latin_answer){row ? (givens == 0 ? LATIN_THREE_COLUMNS : LATIN_ROW_TWO_COLUMNS)
-                                      : (givens == 0 ? LATIN_THREE_ROWS : LATIN_COLUMN_TWO_ROWS),
+        if (!has_symbol(grid, is_row, line, s) && has_crossing_everywhere(grid, is_row, line, s))
+            return (latin_answer){is_row ? (givens == 0 ? LATIN_THREE_COLUMNS : LATIN_ROW_TWO_COLUMNS)
+                                         : (givens == 0 ? LATIN_THREE_ROWS : LATIN_COLUMN_TWO_ROWS),
                                   3, s - '0'};
     return (latin_answer){LATIN_NONE, 0, 0};
 }
@@ -82,10 +82,10 @@ static latin_answer answer_by_paper(const char *grid) {
 static bool has_lax_step(const char *grid) {
     int probe = (int)(strchr(grid, '?') - grid);
     for (int direction = 0; direction < 2; direction++) {
-        bool row = direction == 0;
-        int line = row ? probe / 4 : probe % 4;
-        for (char s = '1'; count_givens(grid, row, line) == 2 && s <= '4'; s++)
-            if (!has_symbol(grid, row, line, s) && has_crossing_everywhere(grid, row, line, s)) return true;
+        bool is_row = direction == 0;
+        int line = is_row ? probe / 4 : probe % 4;
+        for (char s = '1'; count_givens(grid, is_row, line) == 2 && s <= '4'; s++)
+            if (!has_symbol(grid, is_row, line, s) && has_crossing_everywhere(grid, is_row, line, s)) return true;
     }
     return false;
 }

@@ -60,7 +60,7 @@ static entry_case *open_entry(const library_entry *entry) {
     return w;
 }
 
-static void run(entry_case *w) {
+static void run_entry(entry_case *w) {
     w->entry->run(w->values, w->entry->drawn ? (const int32_t(*)[TOKENS])w->drawn : NULL, w->logits, w->weights,
                   w->scores, w->slopes, w->gradients);
 }
@@ -209,7 +209,7 @@ static void check_scores(const library_entry *entry) {
     entry_case *w = open_entry(entry);
     double *expected = calloc(2 * PAIRS, sizeof *expected), *factors = expected + PAIRS;
     assert_non_null(expected);
-    run(w);
+    run_entry(w);
     for (int e = 0; e < PAIRS; e++) {
         pair_case at = find_pair(w, e);
         factors[e] = f->factor ? f->factor(&at) : 1;
@@ -234,7 +234,7 @@ static void test_scores_every_preset_equals_its_closed_form(void **state) {
 
 static double objective(entry_case *w) {
     double sum = 0;
-    run(w);
+    run_entry(w);
     for (int e = 0; e < PAIRS; e++) sum += w->weights[e] * w->scores[e];
     return sum;
 }
@@ -248,7 +248,7 @@ static void check_direction(entry_case *w, const library_parameter *p, int first
     assert_true(count <= MOST_VALUES);
     lh_rng rng = lh_rng_at(lh_key_of_seed(32), (uint32_t)first, 0, 0);
     randomise(&rng, count, direction);
-    run(w);
+    run_entry(w);
     for (int i = 0; i < count; i++) expected += w->gradients[first + i] * direction[i];
     memcpy(before, w->values + first, (size_t)count * sizeof *before);
     for (int i = 0; i < count; i++) w->values[first + i] = before[i] + step * direction[i];

@@ -155,7 +155,7 @@ static lh_eval_result evaluate(lh_engine *engine, const char *path, bool teacher
 }
 
 /* drawn: whether positions are random; then the model hardly learns the end of a target. */
-static void check(void **state, const lh_cpu_program *program, bool drawn, bool dropout) {
+static void check_answers(void **state, const lh_cpu_program *program, bool drawn, bool dropout) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     const lh_cpu_program *const list[] = {program, NULL};
     static const uint16_t end = END;
@@ -196,15 +196,15 @@ static void check(void **state, const lh_cpu_program *program, bool drawn, bool 
 }
 
 static void test_own_answers_are_decoded_from_the_cache(void **state) {
-    check(state, &toy_float, false, false);
-    check(state, &toy_drawn, true, false);
+    check_answers(state, &toy_float, false, false);
+    check_answers(state, &toy_drawn, true, false);
 }
 
 static void test_own_answers_are_decoded_by_passes(void **state) {
     lh_cpu_program passes = toy_float, drawn = toy_drawn;
     passes.decode_step = drawn.decode_step = NULL;
-    check(state, &passes, false, false);
-    check(state, &drawn, true, false);
+    check_answers(state, &passes, false, false);
+    check_answers(state, &drawn, true, false);
 }
 
 /* Dropout depends on an example's index in its batch, so ended examples stay in the passes of decoding. */
@@ -212,7 +212,7 @@ static void test_own_answers_under_dropout_have_all_examples_in_every_pass(void 
     lh_cpu_program drops = toy_drawn;
     drops.decode_step = NULL;
     drops.forward_block = forward_with_dropout;
-    check(state, &drops, true, true);
+    check_answers(state, &drops, true, true);
 }
 
 static void sample_with_a_masked_first(lh_rng *rng, int n, lh_example *example) {

@@ -108,20 +108,20 @@ static lh_ref_batch make_batch(void) {
 
 /* Counts the kinds of tokens that every embedding of a network accepts: rows of its table, and blank tokens, which have
  * no row. */
-static int count_known_tokens(const lh_ref_network *network) {
+static int count_accepted_tokens(const lh_ref_network *network) {
     const lh_ref_scope *scope = network->scopes;
     int least = UINT16_MAX;
     for (int i = 0; i < scope->operation_count; i++) {
         const lh_ref_operation *op = &scope->operations[i];
         if (op->kind != LH_REF_EMBED && op->kind != LH_REF_RECUR) continue;
-        int known = network->tensors[scope->first_tensor + op->tensor[LH_REF_TABLE]].rows + op->blanks;
-        if (known < least) least = known;
+        int accepted = network->tensors[scope->first_tensor + op->tensor[LH_REF_TABLE]].rows + op->blanks;
+        if (accepted < least) least = accepted;
     }
     return least;
 }
 
-static void copy_known_tokens(int count, int known, const uint16_t *from, uint16_t *to) {
-    for (int i = 0; i < count; i++) to[i] = (uint16_t)(from[i] % known);
+static void copy_accepted_tokens(int count, int accepted, const uint16_t *from, uint16_t *to) {
+    for (int i = 0; i < count; i++) to[i] = (uint16_t)(from[i] % accepted);
 }
 
 /* Checks gradients along a direction of all tensors at once and, if by_tensor is set, of each tensor alone. */
@@ -129,8 +129,8 @@ static void check_network_gradients(const lh_ref_network *network, bool by_tenso
     lh_ref_model *model = lh_ref_model_new(network);
     lh_ref_batch batch = make_batch();
     uint16_t token[2 * NETWORK_TOKENS], target[2 * NETWORK_TARGETS];
-    copy_known_tokens(2 * NETWORK_TOKENS, count_known_tokens(network), batch.token, token);
-    copy_known_tokens(2 * NETWORK_TARGETS, count_known_tokens(network), batch.target, target);
+    copy_accepted_tokens(2 * NETWORK_TOKENS, count_accepted_tokens(network), batch.token, token);
+    copy_accepted_tokens(2 * NETWORK_TARGETS, count_accepted_tokens(network), batch.target, target);
     batch.token = token;
     batch.target = target;
     for (int i = 0; i < model->tensor_count; i++) {

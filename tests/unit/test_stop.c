@@ -66,7 +66,7 @@ static lh_run_result run_until(void **state, int call, int code, const char *com
     return result;
 }
 
-static void run(void **state, const char *command) { run_until(state, 0, 0, command); }
+static void run_command(void **state, const char *command) { run_until(state, 0, 0, command); }
 
 /* The number of lines of a file, which must all be complete. */
 static int count_whole_lines(void **state, const char *name) {
@@ -78,10 +78,10 @@ static int count_whole_lines(void **state, const char *name) {
 }
 
 static void test_train_evaluation_resumes_at_the_condition(void **state) {
-    run(state, "train --out whole --threads 2");
+    run_command(state, "train --out whole --threads 2");
     run_until(state, PASSES + 5, LH_STOPPED, "train --out cut --threads 2");
     assert_int_equal(count_whole_lines(state, "cut/" FOLDER "/eval.jsonl"), 1);
-    run(state, "train --out cut --threads 2 --resume");
+    run_command(state, "train --out cut --threads 2 --resume");
     assert_int_equal(calls, 2 * PASSES);
     lh_assert_same_file(*state, "whole/" FOLDER "/eval.jsonl", "cut/" FOLDER "/eval.jsonl");
     lh_assert_same_file(*state, "whole/" FOLDER "/checkpoint.safetensors", "cut/" FOLDER "/checkpoint.safetensors");
@@ -94,13 +94,13 @@ static void test_evaluation_during_training_resumes(void **state) {
     toy.eval.during_every = 6;
     toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};
     toy.eval.during_examples = EXAMPLES;
-    run(state, "train --out whole --steps 19 --threads 2 --no-eval");
+    run_command(state, "train --out whole --steps 19 --threads 2 --no-eval");
     while (lh_test_exists(lh_test_path(*state, "cut")) == 0 ||
            count_whole_lines(state, "cut/" FOLDER "/eval.jsonl") < 5) {
         run_until(state, PASSES + PASSES / 2, LH_STOPPED, "train --out cut --steps 19 --threads 2 --no-eval --resume");
         assert_int_equal(count_whole_lines(state, "cut/" FOLDER "/eval.jsonl"), ++stops);
     }
-    run(state, "train --out cut --steps 19 --threads 2 --no-eval --resume");
+    run_command(state, "train --out cut --steps 19 --threads 2 --no-eval --resume");
     assert_int_equal(calls, PASSES);
     lh_assert_same_file(*state, "whole/" FOLDER "/eval.jsonl", "cut/" FOLDER "/eval.jsonl");
     lh_assert_same_lines(*state, "whole/" FOLDER "/metrics.jsonl", "cut/" FOLDER "/metrics.jsonl");
@@ -115,19 +115,19 @@ static void test_stopped_overfit_is_no_failure(void **state) {
 #define EVAL "eval --checkpoint " FOLDER "/checkpoint.safetensors --threads 2 "
 
 static void test_eval_keeps_finished_conditions(void **state) {
-    run(state, "train --out . --no-eval");
-    run(state, EVAL "--out whole --per-example whole.jsonl");
+    run_command(state, "train --out . --no-eval");
+    run_command(state, EVAL "--out whole --per-example whole.jsonl");
     lh_run_result stopped = run_until(state, PASSES + 5, LH_STOPPED, EVAL "--out cut --per-example cut.jsonl");
     assert_non_null(strstr(stopped.err, "stopped by a signal; eval.jsonl has the finished conditions"));
     assert_int_equal(count_whole_lines(state, "cut/eval.jsonl"), 1);
     assert_int_equal(count_whole_lines(state, "cut.jsonl"), EXAMPLES);
     assert_int_equal(count_whole_lines(state, "whole.jsonl"), 3 * EXAMPLES);
-    run(state, EVAL "--out cut --resume");
+    run_command(state, EVAL "--out cut --resume");
     assert_int_equal(calls, 2 * PASSES);
     lh_assert_same_file(*state, "whole/eval.jsonl", "cut/eval.jsonl");
-    run(state, EVAL "--out cut --resume --seed 3"); /* no line of the other seed exists */
+    run_command(state, EVAL "--out cut --resume --seed 3"); /* no line of the other seed exists */
     assert_int_equal(calls, 3 * PASSES);
-    run(state, EVAL "--out cut --resume --seed 3");
+    run_command(state, EVAL "--out cut --resume --seed 3");
     assert_int_equal(calls, 0);
     assert_int_equal(count_whole_lines(state, "cut/eval.jsonl"), 6);
     run_until(state, 5, LH_STOPPED, EVAL "--out wrong --wrong wrong.jsonl");
@@ -138,7 +138,7 @@ static void test_eval_keeps_finished_conditions(void **state) {
 
 static void test_stopped_trace_writes_nothing(void **state) {
     toy = lh_toy_make_pair(list);
-    run(state, "train --out . --no-eval");
+    run_command(state, "train --out . --no-eval");
     lh_run_result result = run_until(state, 3, LH_STOPPED,
                                      "trace --checkpoint toy_pair/0123456789abcdef/lr0.01-seed0/checkpoint.safetensors "
                                      "--length 4 --examples 9 --out trace.safetensors");

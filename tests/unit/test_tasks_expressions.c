@@ -7,7 +7,9 @@ lh_task_sample lh_task_modular_arithmetic_simple, lh_task_modular_arithmetic_bra
 
 /* ---- the targets, by definition ---- */
 
-static int reduce(int value) { return (value % 5 + 5) % 5; }
+enum { PLUS = 5, MINUS = 6, TIMES = 7, UNKNOWN = 9 /* x */, EQUALS = 10 }; /* tokens; 0 to 4 are digits */
+
+static int reduce_modulo_5(int value) { return (value % 5 + 5) % 5; }
 
 /* The value of a sum of products without brackets; -1 if the tokens are not such a sum. */
 static int compute_value_of_sum(const uint16_t *tokens, int count) {
@@ -16,17 +18,17 @@ static int compute_value_of_sum(const uint16_t *tokens, int count) {
         int product = sign;
         for (bool more = true; more; i += 2) { /* a digit and the operator after it */
             if (tokens[i] > 4) return -1;
-            product = reduce(product * tokens[i]);
-            if (i + 1 < count && (tokens[i + 1] < 5 || tokens[i + 1] > 7)) return -1;
-            more = i + 1 < count && tokens[i + 1] == 7;
+            product = reduce_modulo_5(product * tokens[i]);
+            if (i + 1 < count && (tokens[i + 1] < PLUS || tokens[i + 1] > TIMES)) return -1;
+            more = i + 1 < count && tokens[i + 1] == TIMES;
         }
-        sum = reduce(sum + product);
-        sign = i - 1 < count && tokens[i - 1] == 6 ? -1 : 1;
+        sum = reduce_modulo_5(sum + product);
+        sign = i - 1 < count && tokens[i - 1] == MINUS ? -1 : 1;
     }
     return sum;
 }
 
-/* The tokens of an expression with brackets: digits 0 to 4, operators from 5 on, brackets after them, and 9 for x.
+/* The tokens of an expression with brackets: digits, operators, and brackets after the last operator.
  * operators: number of operators; x_value: value of x, -1: there is no x. */
 typedef struct token_text {
     const uint16_t *cursor, *end;
@@ -45,27 +47,27 @@ static bool is_next(const token_text *t, int token) { return t->cursor < t->end 
 
 static int read_digit(token_text *t) {
     int token = take_token(t);
-    if (t->x_value >= 0 && token == 9) return t->x_value;
+    if (t->x_value >= 0 && token == UNKNOWN) return t->x_value;
     t->is_valid = t->is_valid && token < 5;
     return token;
 }
 
 static int read_signed_digit(token_text *t) {
-    if (!is_next(t, 6)) return read_digit(t);
+    if (!is_next(t, MINUS)) return read_digit(t);
     take_token(t);
-    return reduce(-read_digit(t));
+    return reduce_modulo_5(-read_digit(t));
 }
 
 /* Reads a digit, a negative digit, one of the two in brackets, or (left op right). */
 static int read_expression(token_text *t) {
-    int open = 5 + t->operators;
+    int open = PLUS + t->operators;
     if (!is_next(t, open)) return read_signed_digit(t);
     take_token(t);
     int left = read_expression(t);
     if (!is_next(t, open + 1)) {
         int op = take_token(t), right = read_expression(t);
-        t->is_valid = t->is_valid && op >= 5 && op < open;
-        left = reduce(op == 5 ? left + right : op == 6 ? left - right : left * right);
+        t->is_valid = t->is_valid && op >= PLUS && op < open;
+        left = reduce_modulo_5(op == PLUS ? left + right : op == MINUS ? left - right : left * right);
     }
     expect(t, open + 1);
     return left;
@@ -90,8 +92,8 @@ static bool brackets_have_value(const lh_drawn_example *d) {
 static bool equation_is_solved(const lh_drawn_example *d) {
     int unknowns = 0;
     if (d->n < 3) return d->counted == 1 && d->target[0] == 0 && d->input[0] == 0 && d->input[d->n - 1] == 0;
-    for (int i = 0; i < d->n; i++) unknowns += d->input[i] == 9;
-    if (unknowns != 1 || d->input[d->n - 2] != 10 || d->input[d->n - 1] > 4) return false;
+    for (int i = 0; i < d->n; i++) unknowns += d->input[i] == UNKNOWN;
+    if (unknowns != 1 || d->input[d->n - 2] != EQUALS || d->input[d->n - 1] > 4) return false;
     for (int x = 0; x < 5; x++) {
         bool solves = evaluate_tokens(d->input, d->n - 2, 2, x) == d->input[d->n - 1];
         if (solves != (x == d->target[0])) return false;
