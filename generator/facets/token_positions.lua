@@ -32,6 +32,11 @@ local function check_readers(view, report)
   end
 end
 
+-- Whether each line of the task's files has the positions of its tokens.
+function M.has_positions_of_lines(facts)
+  return facts.data ~= nil and not facts.data.made
+end
+
 function M.is_digit(symbol)
   return symbol:find("^%d$") ~= nil
 end
@@ -46,9 +51,10 @@ end
 
 local function check_task(view, report)
   local facts, kind = view.task, view.resolved.model.kind
-  if facts and not facts.positions then
+  if facts and not facts.positions and not M.has_positions_of_lines(facts) then
     report.refuse(KIND, "task.kind", facts.kind, { what = '"by_task" needs a task that gives positions to tokens',
-      expected = "a task with a line `positions:` in its header, such as free_addition or reverse_string" })
+      expected = "task.data, files with positions; or a task with a line `positions:` in its header, such as "
+        .. "free_addition or reverse_string" })
   elseif kind == "encoder" then
     report.refuse(KIND, "model.kind", '"encoder"', { expected = 'model.kind = "decoder" or "encoder_decoder"',
       what = '"by_task" gives positions to tokens of the target, which an encoder does not read' })

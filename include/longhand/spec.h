@@ -59,7 +59,8 @@ extern const char *const lh_number_names[LH_NUMBER_NAMES];
 typedef struct lh_token_positions {
     /* Whether each token, by its number, is a digit: the position of a digit is 1 plus the number of digits directly
      * before it in its stream, and other tokens have no position. */
-    const bool *digit; /* NULL: positions are those of lh_task.place */
+    const bool *digit; /* NULL: positions are those of lh_task.place or of lines */
+    bool by_line;      /* positions are those of the lines of dataset files (lh_dataset.positions) */
     /* Training adds a random number to positions above 0: with `digit` one for each batch, from 0 to offset; else one
      * for each sequence, from 0 to `greatest` minus the sequence's greatest position. */
     int offset, greatest;

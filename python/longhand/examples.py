@@ -19,9 +19,9 @@ class Examples:
         Examples(frame, input="question", target="answer")
 
     given          an iterable of pairs (input, target) or of dicts, or a pandas.DataFrame. A dict or a row has an input
-                   and a target, and may have a mask and values on the axes of the task. Input and target are texts or
-                   lists of tokens (names or numbers), as in a file of JSON lines; a missing mask or value is None or
-                   NaN
+                   and a target, and may have a mask, positions and values on the axes of the task. Input and target are
+                   texts or lists of tokens (names or numbers), as in a file of JSON lines; a missing mask, list of
+                   positions or value is None or NaN
     input, target  names of the keys, or columns, with inputs and targets
     path           the name of `given` in messages
 
@@ -111,6 +111,18 @@ def _convert_mask(value, path):
     return [int(item) for item in value]
 
 
+def _convert_positions(value, path):
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if not isinstance(value, (list, tuple, range)) or not all(
+            isinstance(item, numbers.Integral) and item >= 0 for item in value):
+        raise LonghandError(f"{path}: {value!r:.60} is no list of positions; expected integers from 0, one for each "
+                            "token of the input, the separator, and each token of the target but the last")
+    return [int(item) for item in value]
+
+
+_CONVERT = {"mask": _convert_mask, "positions": _convert_positions}
+
+
 def _format_line(example, names, path):
     """The line of an example in the file, as bytes. names: keys of input and target."""
     example = example.tolist() if hasattr(example, "tolist") else example
@@ -127,8 +139,7 @@ def _format_line(example, names, path):
         line[key] = _convert_tokens(example[name], f"{path}: {name}")
     for key, value in example.items():
         if key not in (*names, "input", "target") and not _is_missing(value):
-            convert = _convert_mask if key == "mask" else _convert_value
-            line[str(key)] = convert(value, f"{path}: {key}")
+            line[str(key)] = _CONVERT.get(key, _convert_value)(value, f"{path}: {key}")
     try:
         return (_format_json(line) + "\n").encode()
     except UnicodeEncodeError:

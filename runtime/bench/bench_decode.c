@@ -18,6 +18,7 @@ typedef struct decoder {
     lh_engine *batch_engine, *single_engine; /* on all threads; on one thread */
     lh_query query;
     uint16_t *input, *answers; /* [sequences][input tokens], [sequences][labels] */
+    int32_t **line_positions;  /* [sequences], as in lh_query */
 } decoder;
 
 bool lh_bench_decodes(const lh_target *target) {
@@ -43,9 +44,10 @@ static lh_status fill_inputs(decoder *d, int n, int count, lh_error *error) {
     for (int i = 0; status == LH_OK && i < count; i++) {
         status = lh_batch_fill(&batch, &d->spec, &condition.source, n, (uint32_t)i, 1, error);
         memcpy(d->input + (size_t)i * inputs, batch.input, inputs * sizeof *d->input);
+        d->line_positions[i] = batch.line_positions;
     }
     lh_batch_close(&batch);
-    d->query = (lh_query){.n = n, .input = d->input, .draw = condition.draw};
+    d->query = (lh_query){.n = n, .input = d->input, .line_positions = d->line_positions, .draw = condition.draw};
     return status;
 }
 
@@ -60,7 +62,8 @@ static lh_status open_decoder(decoder *d, const lh_target *target, int n, int th
     d->input = lh_engine_allocate(count * (size_t)lh_get_input_length(&d->spec, n) * sizeof *d->input, "inputs", error);
     if (d->input == NULL) return LH_ERR_ENVIRONMENT;
     d->answers = lh_engine_allocate(count * (size_t)sizes->labels * sizeof *d->answers, "answers", error);
-    if (d->answers == NULL) return LH_ERR_ENVIRONMENT;
+    d->line_positions = lh_engine_allocate(count * sizeof *d->line_positions, "inputs", error);
+    if (d->answers == NULL || d->line_positions == NULL) return LH_ERR_ENVIRONMENT;
     lh_status status = open_engine(d, target, n, threads, &d->batch_engine, error);
     if (status == LH_OK) status = open_engine(d, target, n, 1, &d->single_engine, error);
     return status == LH_OK ? fill_inputs(d, n, sizes->sequences, error) : status;
@@ -71,6 +74,7 @@ static void close_decoder(decoder *d) {
     if (d->single_engine != NULL) d->single_engine->ops->close(d->single_engine);
     free(d->input);
     free(d->answers);
+    free(d->line_positions);
 }
 
 /* Decodes the first `count` sequences of the batch, each with `labels` answers; *rate: answers per second. */

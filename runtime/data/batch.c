@@ -117,8 +117,8 @@ void lh_batch_close(lh_batch *batch) {
 }
 
 /* Copies an example of a dataset. */
-static lh_status copy_example(const lh_spec *spec, const lh_source *source, int n, uint32_t index, lh_example *example,
-                              lh_error *error) {
+static lh_status copy_example(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t index,
+                              lh_example *example, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
     const lh_dataset *set = source->set != NULL                ? source->set
                             : source->domain == LH_DOMAIN_EVAL ? &corpus->eval
@@ -127,7 +127,9 @@ static lh_status copy_example(const lh_spec *spec, const lh_source *source, int 
     if (count == 0)
         return lh_fail(error, LH_ERR_INPUT, "%s has no example with an input of %d tokens and a target of %d",
                        set->path, corpus->sizes[n - 1].input, corpus->sizes[n - 1].output);
-    lh_dataset_copy(set, n, source->pick != NULL ? source->pick[index] : index % count, example);
+    int64_t chosen = source->pick != NULL ? source->pick[index] : index % count;
+    lh_dataset_copy(set, n, chosen, example);
+    batch->line_positions = lh_dataset_get_positions(set, n, chosen);
     return LH_OK;
 }
 
@@ -136,7 +138,7 @@ static lh_status make_example(lh_batch *batch, const lh_spec *spec, const lh_sou
     lh_rng rng = lh_rng_at(source->key, source->step, index, lh_site(source->domain, 0, LH_PLACE_SAMPLE));
     memset(example->mask, 1, (size_t)example->output_length);
     if (spec->task->source != NULL) return lh_trial_sample(&batch->trial, spec->task, &rng, n, example, error);
-    if (spec->corpus != NULL) return copy_example(spec, source, n, index, example, error);
+    if (spec->corpus != NULL) return copy_example(batch, spec, source, n, index, example, error);
     spec->task->sample(&rng, n, example);
     return LH_OK;
 }
@@ -151,13 +153,19 @@ static int32_t *get_positions(const lh_batch *batch, int s, int row) {
     return batch->positions[s] + (size_t)row * (size_t)batch->shape.length[s];
 }
 
-/* Writes the positions of the task: the target's stream ends with a token for each output. */
+/* Writes the positions of the task or of the example's line: the target's stream ends with a token for each output. */
 static void place_by_task(const lh_batch *batch, const lh_spec *spec, const lh_example *example, int row) {
     const int stream = spec->format->label_stream, length = batch->shape.length[stream];
+    const size_t inputs = (size_t)example->input_length, outputs = (size_t)example->output_length;
     for (int s = 0; s < spec->format->streams; s++)
         memset(get_positions(batch, s, row), 0, (size_t)batch->shape.length[s] * sizeof(int32_t));
-    spec->task->place(example, get_positions(batch, 0, row),
-                      get_positions(batch, stream, row) + length - example->output_length);
+    int32_t *input = get_positions(batch, 0, row), *target = get_positions(batch, stream, row) + length - outputs;
+    if (!spec->format->positions->by_line) {
+        spec->task->place(example, input, target);
+        return;
+    }
+    memcpy(input, batch->line_positions, inputs * sizeof *input);
+    memcpy(target, batch->line_positions + inputs, outputs * sizeof *target);
 }
 
 static void place_row(const lh_batch *batch, const lh_spec *spec, const lh_example *example, int row) {
@@ -244,7 +252,9 @@ lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *s
     return status;
 }
 
-void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const uint16_t *input, const uint16_t *target) {
+void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const uint16_t *input, const uint16_t *target,
+                  int32_t *line_positions) {
+    batch->line_positions = line_positions;
     batch->shape = lh_make_shape(spec, n, row + 1);
     lh_example example = open_row(batch, spec, n, row);
     size_t inputs = (size_t)example.input_length, outputs = (size_t)example.output_length;
@@ -275,12 +285,13 @@ void lh_batch_shift_positions(lh_batch *batch, const lh_spec *spec, const lh_dra
     }
 }
 
-lh_status lh_check_input_positions(const lh_spec *spec, int n, const uint16_t *input, lh_error *error) {
+lh_status lh_check_input_positions(const lh_spec *spec, int n, const uint16_t *input, int32_t *line_positions,
+                                   lh_error *error) {
     lh_batch batch;
     if (spec->format->positions == NULL) return LH_OK;
     lh_status status = lh_batch_open(&batch, spec, n, 1, error);
     if (status != LH_OK) return status;
-    lh_batch_put(&batch, spec, n, 0, input, NULL);
+    lh_batch_put(&batch, spec, n, 0, input, NULL, line_positions);
     status = check_positions(&batch, spec, 0, error);
     lh_batch_close(&batch);
     return status;

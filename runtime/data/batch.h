@@ -37,9 +37,10 @@ typedef struct lh_batch {
     int32_t *positions[LH_MAX_STREAMS]; /* NULL where the spec's format has no `positions` */
     uint16_t *labels;
     uint8_t *mask;
-    uint16_t *place; /* NULL where the spec's format has no `locate` */
-    uint16_t *input; /* scratch for the input of one example; target and mask are written in place */
-    lh_trial trial;  /* checks a user's own task */
+    uint16_t *place;         /* NULL where the spec's format has no `locate` */
+    uint16_t *input;         /* scratch for the input of one example; target and mask are written in place */
+    int32_t *line_positions; /* of the last row, as in lh_dataset.positions; NULL: no line gives positions */
+    lh_trial trial;          /* checks a user's own task */
     void *memory;
 } lh_batch;
 
@@ -62,8 +63,10 @@ lh_cpu_block lh_batch_make_block(const lh_batch *batch, int first, int sequences
 /* Writes sequence `row` of a batch of shape n, which becomes the last sequence of the batch. Its tokens come from an
  * input and, for streams that read the target, from a target (NULL: all 0). Both must be valid for the task and
  * determine a place for every label, as cli/verbs/input.h checks. The target's tokens become the labels, but no label
- * counts. */
-void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const uint16_t *input, const uint16_t *target);
+ * counts. line_positions: as in lh_dataset.positions, if the spec has positions of lines; it must stay valid until the
+ * next row is written. */
+void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const uint16_t *input, const uint16_t *target,
+                  int32_t *line_positions);
 
 /* The source of examples: a sampled example has the counter words `step` and the example's index. */
 typedef struct lh_source {
@@ -82,9 +85,11 @@ typedef struct lh_source {
 lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
                         int sequences, lh_error *error);
 
-/* Checks the positions that lh_task.place gives to an input at task length n, and to its answer. LH_ERR_INPUT: a
- * position is below 0 or above lh_token_positions.greatest; LH_ERR_ENVIRONMENT: out of memory. */
-lh_status lh_check_input_positions(const lh_spec *spec, int n, const uint16_t *input, lh_error *error);
+/* Checks the positions that the task gives to an input at task length n, and to its answer; line_positions: as in
+ * lh_batch_put. LH_ERR_INPUT: a position is below 0 or above lh_token_positions.greatest; LH_ERR_ENVIRONMENT: out of
+ * memory. */
+lh_status lh_check_input_positions(const lh_spec *spec, int n, const uint16_t *input, int32_t *line_positions,
+                                   lh_error *error);
 
 /* Adds the random numbers of a training step to the positions of a filled batch (lh_token_positions); evaluations leave
  * positions as they are. draw: the key and counter words of the step's random positions; first: index of the batch's

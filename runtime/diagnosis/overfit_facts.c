@@ -232,7 +232,11 @@ static lh_status compute_outputs(const lh_overfit_run *run, lh_engine *engine, l
     for (int i = 0; i < run->examples && p->count < MOST_POINTS; i++) {
         lh_status status = lh_batch_fill(batch, engine->spec, &source, run->length, (uint32_t)i, 1, error);
         if (status != LH_OK) return status;
-        lh_query query = {.n = run->length, .input = batch->input, .target = batch->labels, .draw = make_draw(run)};
+        lh_query query = {.n = run->length,
+                          .input = batch->input,
+                          .target = batch->labels,
+                          .line_positions = &batch->line_positions,
+                          .draw = make_draw(run)};
         status = engine->ops->predict(engine, &query, logits, error);
         if (status != LH_OK) return status;
         for (int j = 0; j < batch->shape.labels && p->count < MOST_POINTS; j++) {

@@ -63,7 +63,8 @@ static int find_label(const lh_decode_lane *lane, int row, int t) {
 static void put_row(lh_decode_lane *lane, int row) {
     size_t sequence = (size_t)lane->rows[row].sequence;
     lh_batch_put(&lane->batch, lane->cpu->engine.spec, lane->n, row, lane->query.input + sequence * lane->inputs,
-                 lane->results.answers + sequence * (size_t)lane->labels);
+                 lane->results.answers + sequence * (size_t)lane->labels,
+                 lane->query.line_positions != NULL ? lane->query.line_positions[sequence] : NULL);
 }
 
 static void move_row(lh_decode_lane *lane, int to, int from) {
@@ -200,7 +201,7 @@ static lh_status fill_rows(lh_decode_lane *lane, const lh_condition *condition, 
     for (int i = 0; status == LH_OK && i < count; i++) {
         size_t row = (size_t)i;
         lh_batch_put(&lane->batch, lane->cpu->engine.spec, lane->n, i, e->input + row * e->inputs,
-                     e->target + row * e->labels);
+                     e->target + row * e->labels, e->line_positions[i]);
         memcpy(lane->batch.mask + row * e->labels, e->mask + row * e->labels, e->labels);
     }
     return status;
@@ -255,7 +256,8 @@ static lh_status open_lane(lh_decode_lane *lane, lh_error *error) {
     if (lane->logits == NULL) return LH_ERR_ENVIRONMENT;
     lh_examples *e = &lane->examples;
     lh_status status = lh_examples_open(e, spec, lane->n, lane->sequences, error);
-    lane->query = (lh_query){.input = e->input, .target = e->target, .wants_answer = e->mask};
+    lane->query = (lh_query){
+        .input = e->input, .target = e->target, .wants_answer = e->mask, .line_positions = e->line_positions};
     return status == LH_OK ? lh_batch_open(&lane->batch, spec, lane->n, lane->sequences + 1, error) : status;
 }
 

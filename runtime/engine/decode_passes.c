@@ -118,7 +118,9 @@ lh_status lh_examples_open(lh_examples *examples, const lh_spec *spec, int n, in
     e->input = lh_engine_allocate(rows * (e->inputs + e->labels) * sizeof *e->input, "examples", error);
     e->mask = lh_engine_allocate(rows * e->labels, "examples", error);
     e->limits = lh_engine_allocate(rows * sizeof *e->limits, "examples", error);
-    if (e->input == NULL || e->mask == NULL || e->limits == NULL) return LH_ERR_ENVIRONMENT;
+    e->line_positions = lh_engine_allocate(rows * sizeof *e->line_positions, "examples", error);
+    if (e->input == NULL || e->mask == NULL || e->limits == NULL || e->line_positions == NULL)
+        return LH_ERR_ENVIRONMENT;
     e->target = e->input + rows * e->inputs;
     return LH_OK;
 }
@@ -127,6 +129,7 @@ void lh_examples_close(lh_examples *examples) {
     free(examples->input);
     free(examples->mask);
     free(examples->limits);
+    free(examples->line_positions);
 }
 
 lh_status lh_make_examples(lh_examples *examples, const lh_spec *spec, const lh_condition *condition, lh_error *error) {
@@ -141,6 +144,7 @@ lh_status lh_make_examples(lh_examples *examples, const lh_spec *spec, const lh_
         memcpy(e->input + row * e->inputs, batch.input, e->inputs * sizeof *e->input);
         memcpy(e->target + row * e->labels, batch.labels, e->labels * sizeof *e->target);
         memcpy(e->mask + row * e->labels, batch.mask, e->labels);
+        e->line_positions[i] = batch.line_positions;
         e->limits[i] = lh_count_requested_answers(batch.mask, (int)e->labels);
     }
     lh_batch_close(&batch);

@@ -49,6 +49,7 @@ typedef struct lh_examples {
     size_t labels, inputs;    /* labels and input tokens of an example */
     uint16_t *input, *target; /* [count][inputs], [count][labels] */
     uint8_t *mask;            /* [count][labels] */
+    int32_t **line_positions; /* [count], as in lh_query */
     int *limits;              /* [count] number of labels up to the last counted one */
 } lh_examples;
 

@@ -126,7 +126,8 @@ void lh_put_queries(lh_batch *batch, const lh_spec *spec, const lh_query *query,
     for (int row = 0; row < count; row++) {
         size_t offset = (size_t)(first + row);
         lh_batch_put(batch, spec, query->n, row, query->input + offset * inputs,
-                     query->target != NULL ? query->target + offset * outputs : NULL);
+                     query->target != NULL ? query->target + offset * outputs : NULL,
+                     query->line_positions != NULL ? query->line_positions[offset] : NULL);
         memset(batch->mask + (size_t)row * outputs, 1,
                outputs); /* all labels count, so that a non-finite loss is visible */
     }

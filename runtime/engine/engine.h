@@ -64,6 +64,8 @@ typedef struct lh_query {
     /* For decoding, [sequences][task output length]: 0: the target's token takes the place of an answer; NULL: all
      * 1. */
     const uint8_t *wants_answer;
+    /* [sequences], of each sequence as in lh_dataset.positions; NULL unless the spec has positions of lines. */
+    int32_t *const *line_positions;
     /* Arrays of [length] for each stream; NULL: random values. distances[i][d] is the distance of tokens d apart. */
     const int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS];
     lh_draw draw;

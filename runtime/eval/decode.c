@@ -15,16 +15,18 @@ typedef struct decoding {
     size_t labels, inputs, classes; /* labels and input tokens of a sequence; classes of a label */
     lh_decode_passes passes;
     uint16_t *input, *target, *answers; /* of a pass: [rows][inputs], [rows][labels], [rows][labels] */
+    int32_t **line_positions;           /* of a pass: [rows], as in lh_query */
     double *logits;                     /* [labels][classes] of a pass over one sequence; NULL: not requested */
 } decoding;
 
-/* Writes the inputs and targets of the rows of the next pass. */
+/* Writes the inputs, targets and positions of the rows of the next pass. */
 static void put_rows(decoding *d, int rows) {
     for (int row = 0; row < rows; row++) {
         memcpy(d->input + (size_t)row * d->inputs, lh_decode_passes_get_input(&d->passes, row),
                d->inputs * sizeof *d->input);
         memcpy(d->target + (size_t)row * d->labels, lh_decode_passes_get_target(&d->passes, row),
                d->labels * sizeof *d->target);
+        if (d->query->line_positions != NULL) d->line_positions[row] = d->query->line_positions[d->passes.row[row]];
     }
 }
 
@@ -34,6 +36,7 @@ static lh_status run_pass(decoding *d, int rows, lh_error *error) {
     if (lh_is_stopped(d->engine)) return LH_STOPPED;
     query.input = d->input;
     query.target = d->target;
+    query.line_positions = d->line_positions;
     query.example += (uint32_t)d->passes.row[0];
     return d->engine->ops->answer(d->engine, &query, rows, d->answers, error);
 }
@@ -45,6 +48,7 @@ static lh_status run_pass_with_logits(decoding *d, lh_error *error) {
     if (lh_is_stopped(d->engine)) return LH_STOPPED;
     query.input = d->input;
     query.target = d->target;
+    query.line_positions = d->line_positions;
     query.example += (uint32_t)i;
     lh_status status = d->engine->ops->predict(d->engine, &query, d->logits, error);
     if (status != LH_OK) return status;
@@ -94,7 +98,8 @@ static bool open_buffers(decoding *d, lh_error *error) {
     d->input = lh_engine_allocate(count * (d->inputs + 2 * d->labels) * sizeof *d->input, "answers", error);
     if (d->results->logits != NULL)
         d->logits = lh_engine_allocate(d->labels * d->classes * sizeof *d->logits, "logits", error);
-    if (d->input == NULL) return false;
+    d->line_positions = lh_engine_allocate(count * sizeof *d->line_positions, "answers", error);
+    if (d->input == NULL || d->line_positions == NULL) return false;
     d->target = d->input + count * d->inputs;
     d->answers = d->target + count * d->labels;
     return d->results->logits == NULL || d->logits != NULL;
@@ -115,6 +120,7 @@ lh_status lh_decode(lh_engine *engine, const lh_query *query, int count, const l
     lh_status status = LH_ERR_ENVIRONMENT;
     if (open_buffers(&d, error)) status = (is_teacher_forced ? decode_by_passes : answer_in_one_pass)(&d, error);
     free(d.input);
+    free(d.line_positions);
     free(d.logits);
     return status;
 }

@@ -32,6 +32,7 @@ static lh_query make_query(const evaluation *a) {
                       .input = a->examples.input,
                       .target = a->examples.target,
                       .wants_answer = a->examples.mask,
+                      .line_positions = a->examples.line_positions,
                       .draw = a->condition->draw,
                       .noise = a->condition->noise};
 }

@@ -131,7 +131,9 @@ static lh_status put_input(pass *p, lh_query *query, lh_error *error) {
             lh_decode(p->engine, query, 1, &(lh_answers){.answers = p->answers, .lengths = &p->answer_count}, error);
         query->target = p->answers;
     }
-    if (status == LH_OK) lh_batch_put(&p->batch, p->traces->spec, query->n, 0, query->input, query->target);
+    if (status == LH_OK)
+        lh_batch_put(&p->batch, p->traces->spec, query->n, 0, query->input, query->target,
+                     query->line_positions != NULL ? query->line_positions[0] : NULL);
     return status;
 }
 
@@ -148,6 +150,7 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
         *query = (lh_query){.n = n,
                             .input = p->batch.input,
                             .target = p->batch.labels,
+                            .line_positions = &p->batch.line_positions,
                             .draw = condition.draw,
                             .example = (uint32_t)p->example};
         return lh_batch_fill(&p->batch, spec, &condition.source, n, (uint32_t)p->example, 1, error);

@@ -19,10 +19,11 @@ static int ${length.name}(int n) { return ${length.formula}; }
 
 % end
 % local role = not task.data and "sample" or task.data.made and "collect"
+% local places = token_positions and not token_positions.digits and not token_positions.by_line
 % if role then
 lh_task_${role} lh_task_${task.kind};
 lh_task_solve lh_solve_${task.kind}; % if task.literal
-lh_task_place lh_place_${task.kind}; % if token_positions and not token_positions.digits
+lh_task_place lh_place_${task.kind}; % if places
 
 % end
 % for _, list in ipairs(lists) do
@@ -45,7 +46,7 @@ static const lh_task task = {
         %   { "output_length", not task.data and "output_length" },
         %   { "solve", task.literal and "lh_solve_" .. task.kind },
         %   { "literal", text = task.literal },
-        %   { "place", token_positions and not token_positions.digits and "lh_place_" .. task.kind },
+        %   { "place", places and "lh_place_" .. task.kind },
         %   { "options", task.options and "task_options" },
         %   { "input_symbols", task.input_count },
         %   { "output_symbols", task.output_count },
@@ -131,7 +132,8 @@ static int count_outputs(int input) { return 1; } % else
 
 % end
 % if token_positions and not token_positions.digits then
-static const lh_token_positions token_positions = {.greatest = ${token_positions.greatest}};
+% local by_line = token_positions.by_line and ".by_line = true, " or ""
+static const lh_token_positions token_positions = {${by_line}.greatest = ${token_positions.greatest}};
 
 % elseif token_positions then
 /* Tokens that are digits. */

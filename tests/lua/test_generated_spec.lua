@@ -151,6 +151,12 @@ function TestTasks.test_a_decoder_reads_the_target()
   end
 end
 
+function TestTasks.test_positions_of_lines_need_no_function()
+  local coupling = { "encoding={ use = 'coupling' }", "model.kind=decoder" }
+  check_words(render_task({ coupling[1], coupling[2], table.unpack(DATA) }, "tests/golden/specs/bare.lua")["spec.c"],
+    { "token_positions = {.by_line = true, .greatest = 2048};" }, { ".place =", "lh_task_place" })
+end
+
 function TestTasks.test_an_own_source_is_copied_and_covered_by_the_source_digest()
   local text, digest, plan = render_task({ OWN })
   lu.assertEquals(text["task.c"], support.read("tests/golden/tasks/own/first_repeat.c")

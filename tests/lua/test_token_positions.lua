@@ -46,6 +46,12 @@ function TestTokenPositions.test_a_plan_of_positions_of_the_task_has_the_greates
   lu.assertEquals({ plan.additive.rows, plan.limit }, { 601, false })
 end
 
+function TestTokenPositions.test_files_have_positions_in_their_lines()
+  local plan = exports.plan_text([[{ task = { data = "bits.jsonl", input_symbols = 2, output_symbols = 2 },
+    encoding = { use = "coupling", positions = { max_position = 600 } }, model = { kind = "decoder" } }]]).plan
+  lu.assertEquals(plan.token_positions, { greatest = 600, digits = false, by_line = true })
+end
+
 -- The longest sum of training has 6 digits, and the offset is at most 7.
 function TestTokenPositions.test_positions_that_training_cannot_sample_are_named()
   local function list_warnings(eval)

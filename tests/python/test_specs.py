@@ -295,6 +295,8 @@ class TestExamples(SpecCase):
                          longhand.Examples([("1 0 +", ["1"]), dicts[1]]),
                          *(longhand.Examples(frame(columns), input="a", target="b") for frame in frames)):
             self.assertEqual(examples.content.decode(), lines)
+        placed = longhand.Examples([{"input": "a b", "target": "c", "positions": range(1, 4)}])
+        self.assertEqual(placed.content, b'{"input":"a b","target":"c","positions":[1,2,3]}\n')
         self.assertRegex(repr(longhand.Examples(dicts)), r"<2 Examples: examples-[0-9a-f]{16}\.jsonl>")
 
     def test_files_are_written_with_the_spec(self):
@@ -344,7 +346,9 @@ class TestExamples(SpecCase):
                              ([("a", "\ud800")], ["task.data[0]: found text with half a surrogate pair"]),
                              ([{"input": "a", "answer": "b"}], ["found 'input', 'answer'; expected 'target'"]),
                              ([{"input": "a", "target": "b", "digits": 1.5}], ["digits: 1.5 is a float; expected an"]),
-                             ([{"input": "a", "target": "b", "mask": "01"}], ["mask: '01' is no mask"])):
+                             ([{"input": "a", "target": "b", "mask": "01"}], ["mask: '01' is no mask"]),
+                             ([{"input": "a", "target": "b", "positions": [1, -2]}], ["positions: [1, -2] is no list"]),
+                             ([{"input": "a", "target": "b", "positions": 7}], ["positions: 7 is no list of positions"])):
             self.expect_refusal(*texts, call=lambda: self.make_spec(given))
 
 

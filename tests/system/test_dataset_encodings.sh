@@ -1,5 +1,5 @@
 # Dataset files with encodings that have more sums over a shard than gradients, or that sample distances: batches that
-# leave shards empty, on any number of threads, and traces with several samples of distances.
+# leave shards empty, on any number of threads, and traces with several samples of distances. Files with positions.
 
 . tests/system/common.sh
 
@@ -60,6 +60,49 @@ refuses_sequences_beyond_the_range() {
         --set encoding.positions.max_position=10
 }
 
+# Builds trainers of a task that gives positions, and of files with its examples and positions.
+builds_coupled() {
+    coupled='encoding = { use = "coupling", positions = { max_position = 30 } }, model = { kind = "decoder",
+        layers = 1, width = 32, heads = 2, feedforward = 64 }'
+    echo "return { task = { kind = \"reverse_string\" }, $coupled, train = { steps = 60, lengths = { 1, 8 },
+        learning_rate = 3e-3 }, eval = { lengths = { list = { 6, 10 } }, examples = 64 } }" >"$work/bits.lua"
+    echo "return { task = { data = \"bits.jsonl\", input_symbols = 2, output_symbols = 2 }, $coupled,
+        train = { steps = 60 }, eval = { examples = \"all\" } }" >"$work/placed.lua"
+    for name in bits placed; do
+        ./longhand build "$work/$name.lua" --levels best --out "$work/$name" || return
+    done
+}
+
+# Evaluations of a task's examples in a file, with the task's positions, have the results of the task; so do predictions.
+has_results_of_the_task() {
+    "$work/bits/trainer" train --out "$work/task" || return
+    for length in 6 10; do
+        "$work/bits/trainer" sample --length $length --count 64
+    done | sed 's/,"mask".*/,"positions":[/' | awk -F'[][]' '{
+        count = split($2, bits, ",")
+        printf "%s", $0
+        for (i = 1; i <= count; i++) printf "%d,", i
+        for (i = count + 1; i > 2; i--) printf "%d,", i
+        print "2]}"
+    }' >"$work/bits.jsonl"
+    gzip <"$work/bits.jsonl" >"$work/bits.jsonl.gz"
+    file=$(find_run task)/checkpoint.safetensors
+    "$work/placed/trainer" eval --checkpoint "$file" --data "$work/bits.jsonl.gz" --out "$work/of_file" || return
+    for length in 6 10; do
+        for evaluation in "$(find_run task)/eval.jsonl" "$work/of_file/eval.jsonl"; do
+            grep -E "\"(in_distribution|beyond|train)\".*\"length\":$length}" "$evaluation" |
+                sed 's/.*"decoding"/"decoding"/; s/,"data".*//; s/}$//'
+        done | uniq | wc -l | grep -qx 1 || return
+    done
+    "$work/placed/trainer" predict --checkpoint "$file" <"$work/bits.jsonl" | sed 's/,"wrong".*/}/' >"$work/answers" &&
+        sed 's/,"target".*/}/' "$work/bits.jsonl" | "$work/bits/trainer" predict --checkpoint "$file" |
+        cmp "$work/answers" - && "$work/placed/trainer" sample --data "$work/bits.jsonl" --order file --count 128 |
+        sed 's/"mask":\[[01,]*\],//' | cmp "$work/bits.jsonl" - &&
+        sed '3s/,10,/,31,/; 100s/,10,/,31,/' "$work/bits.jsonl" >"$work/far.jsonl" &&
+        ends_with 1 'far.jsonl:100: positions[9] is 31' \
+            "$work/placed/trainer" train --data "$work/far.jsonl" --out "$work/far"
+}
+
 runs_with_sanitizers() {
     ./longhand gen $SPEC $DRAWN --set 'encoding.score={ use = "alibi_learned" }' --set model.layers=2 \
         --out "$work/src" &&
@@ -78,6 +121,8 @@ expect dataset_encodings_summed_builds builds summed --set encoding.kind=shaw \
 if [ "$failures" -eq 0 ]; then
     expect dataset_encodings_drawn_keeps_bits keeps_bits drawn
     expect dataset_encodings_summed_keeps_bits keeps_bits summed
+    expect_each dataset_encodings_ builds_coupled has_results_of_the_task
+    FLAGS="$FLAGS --data $work/bits.jsonl" expect dataset_encodings_coupled_keeps_bits keeps_bits placed
     expect_each dataset_encodings_ traces_draws refuses_sequences_beyond_the_range runs_with_sanitizers
 fi
 finish

@@ -138,7 +138,7 @@ static void test_a_row_put_again_has_new_positions(void **state) {
     open_toy(&t, "12+4", &POSITIONS);
     fill(&t, 0, 2);
     for (int i = 0; i < 2; i++) {
-        lh_batch_put(&t.batch, &t.spec, 4, 1, inputs[i], NULL);
+        lh_batch_put(&t.batch, &t.spec, 4, 1, inputs[i], NULL, NULL);
         for (int j = 0; j < 4; j++) {
             assert_int_equal(t.batch.positions[0][j], expected[0][j]);
             assert_int_equal(t.batch.positions[0][4 + j], expected[i][j]);

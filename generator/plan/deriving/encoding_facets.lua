@@ -265,13 +265,14 @@ local function has_only_slices(plan, any_draws)
 end
 
 -- The positions that the runtime derives from tokens, or false. Positions that the task gives have greatest, the
--- greatest position; positions of digits in numbers have offset; digits, the tokens that are digits; lines, a C
--- initialiser that marks these tokens.
+-- greatest position, and by_line, true if they are in the lines of files; positions of digits in numbers have offset;
+-- digits, the tokens that are digits; lines, a C initialiser that marks these tokens.
 local function derive_token_positions(plan, task, input_draw)
   if not input_draw or not input_draw.by_token then
     return false
   elseif input_draw.by_token.greatest then
-    return { greatest = input_draw.by_token.greatest, digits = false }
+    return { greatest = input_draw.by_token.greatest, digits = false,
+      by_line = token_positions.has_positions_of_lines(task) or nil }
   end
   local digits, lines = {}, {}
   local function add(symbols, first)

@@ -25,9 +25,9 @@ M.FRAME = "frame"
 local IN_FRAME = { digits = true, carry = true } -- axes whose values a frame limits
 
 -- Names that an axis may not have: keys of examples, of lines of eval.jsonl, and of their tables (python/longhand).
-M.IS_KEY = lists.split_set([[input target mask length step split set by examples batch draws accuracy exact_match loss
-  sd_over_draws id digest task encoding seed learning_rate beyond novel noise passes stop of order decoding counted
-  greedy_examples
+M.IS_KEY = lists.split_set([[input target mask positions length step split set by examples batch draws accuracy
+  exact_match loss sd_over_draws id digest task encoding seed learning_rate beyond novel noise passes stop of order
+  decoding counted greedy_examples
   accuracy_teacher_forced exact_match_low exact_match_high ended_early not_ended sd_over_sequences
   data places]])
 

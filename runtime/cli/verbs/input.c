@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/verbs/input_keys.h"
+#include "cli/verbs/input_lists.h"
 #include "data/batch.h"
 #include "data/symbols/symbols.h"
 #include "data/symbols/token.h"
@@ -22,32 +23,10 @@ static lh_status fail_no_memory(int64_t line, lh_error *error) {
     return lh_fail(error, LH_ERR_ENVIRONMENT, "line %lld: no memory", (long long)line);
 }
 
-/* The name of a list in messages; with one stream it is the key alone. */
-typedef struct label {
-    char text[64];
-} label;
-
 static lh_status check_line_length(int64_t line, const char *text, lh_error *error) {
     if (strlen(text) <= LONGEST_LINE) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT, "line %lld: is longer than %d bytes, the limit for inputs", (long long)line,
                    LONGEST_LINE);
-}
-
-static label make_label(const lh_spec *spec, const char *name, int stream) {
-    label result;
-    if (spec->format->streams == 1) snprintf(result.text, sizeof result.text, "%s", name);
-    else snprintf(result.text, sizeof result.text, "%s.%s", name, spec->format->stream[stream].name);
-    return result;
-}
-
-/* Checks that each list of the line has the length of its stream. */
-static lh_status check_counts(const lh_spec *spec, const char *name, const lh_input_list *lists, const lh_shape *shape,
-                              int64_t line, lh_error *error) {
-    for (int s = 0; s < spec->format->streams; s++)
-        if (lists[s].numbers != NULL && lists[s].count != shape->length[s])
-            return lh_fail(error, LH_ERR_INPUT, "line %lld: %d %s\n  expected: %d, one per token of the sequence",
-                           (long long)line, lists[s].count, make_label(spec, name, s).text, shape->length[s]);
-    return LH_OK;
 }
 
 /* Finds the least task length n whose input has this many tokens. */
@@ -66,11 +45,13 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec) {
     if (spec->data != NULL) lines->spec.corpus = &lines->corpus;
 }
 
-/* The number of outputs to predict: the requested number, or the number that the readout requires; if a symbol ends
- * answers, the maximum number that may follow the input; otherwise 1. */
+/* The number of outputs to predict: the requested number, or the number that the readout requires or that the line has
+ * positions for; if a symbol ends answers, the maximum number that may follow the input; otherwise 1. */
 static int choose_outputs(const lh_input *input, const lh_spec *spec) {
     if (input->outputs > 0) return input->outputs;
     if (spec->format->outputs != NULL) return spec->format->outputs(input->input_length);
+    const int placed = input->line_positions.count - input->input_length; /* outputs that the line has positions for */
+    if (input->line_positions.count > 0) return placed > 1 ? placed : 1;
     if (spec->task->end == NULL) return 1;
     int longest = spec->data->longest - input->input_length;
     int allowed = spec->limit.tokens - (spec->format->streams == 1 ? input->input_length : 0);
@@ -125,9 +106,10 @@ static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line,
     if (status == LH_OK) status = check_place(input, spec, line, error);
     if (status != LH_OK) return status;
     lh_shape shape = lh_make_shape(spec, input->n, 1);
-    status = lh_check_input_positions(spec, input->n, input->input, error);
-    if (status == LH_OK) status = check_counts(spec, "positions", input->positions, &shape, line, error);
-    return status == LH_OK ? check_counts(spec, "distances", input->distances, &shape, line, error) : status;
+    status = lh_input_check_counts(input, spec, &shape, line, error);
+    return status == LH_OK
+               ? lh_check_input_positions(spec, input->n, input->input, input->line_positions.numbers, error)
+               : status;
 }
 
 /* Reads a list of token ids or names. tokens: space for all of them. */
@@ -150,81 +132,6 @@ static lh_status read_tokens(lh_input *input, const lh_spec *spec, int64_t line,
     return read_names(list, spec->task->input_symbol, spec->task->input_symbols, line, "input", input->input, error);
 }
 
-/* Reads integers from least to range - 1; the caller frees them. */
-static lh_status read_list(const json_t *list, const char *name, int least, int range, int64_t line, lh_input_list *out,
-                           lh_error *error) {
-    if (!is_list(list))
-        return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is no list of integers", (long long)line, name);
-    out->count = (int)json_array_size(list);
-    out->numbers = calloc((size_t)out->count, sizeof *out->numbers);
-    if (out->numbers == NULL) return fail_no_memory(line, error);
-    for (int i = 0; i < out->count; i++) {
-        const json_t *item = json_array_get(list, (size_t)i);
-        json_int_t value = json_integer_value(item);
-        if (!json_is_integer(item) || value < least || value >= range)
-            return lh_fail(error, LH_ERR_INPUT, "line %lld: %s[%d] is no integer from %d to %d", (long long)line, name,
-                           i, least, range - 1);
-        out->numbers[i] = (int32_t)value;
-    }
-    return LH_OK;
-}
-
-static int find_stream(const lh_format *format, const char *name) {
-    int s = 0;
-    while (s < format->streams && strcmp(format->stream[s].name, name) != 0) s++;
-    return s;
-}
-
-/* The range of values that may replace the random values of stream s: from least[s] to range[s] - 1; range[s] 0: the
- * stream has no random values. */
-typedef struct value_ranges {
-    const char *name; /* "positions" or "distances" */
-    const int *least, *range;
-} value_ranges;
-
-static lh_status fail_unsampled(const char *name, int64_t line, lh_error *error) {
-    return lh_fail(error, LH_ERR_INPUT,
-                   "line %lld: \"%s\" is given, but this encoding samples none\n  expected: a line without this key",
-                   (long long)line, name);
-}
-
-/* Reads {"<stream>":[...]}, lists for one or more of the model's streams. */
-static lh_status read_streams(json_t *object, const lh_spec *spec, const value_ranges *ranges, int64_t line,
-                              lh_input_list *out, lh_error *error) {
-    const char *stream;
-    json_t *list;
-    lh_status status = LH_OK;
-    if (!json_is_object(object))
-        return lh_fail(error, LH_ERR_INPUT,
-                       "line %lld: \"%s\" is no object\n  expected: {\"%s\":[...],\"%s\":[...]}, the model's streams",
-                       (long long)line, ranges->name, spec->format->stream[0].name, spec->format->stream[1].name);
-    json_object_foreach(object, stream, list) {
-        int s = find_stream(spec->format, stream);
-        if (s == spec->format->streams)
-            return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is for \"%.40s\"\n  expected: \"%s\" or \"%s\"",
-                           (long long)line, ranges->name, stream, spec->format->stream[0].name,
-                           spec->format->stream[1].name);
-        const label field = make_label(spec, ranges->name, s);
-        status = ranges->range[s] == 0
-                     ? fail_unsampled(field.text, line, error)
-                     : read_list(list, field.text, ranges->least[s], ranges->range[s], line, &out[s], error);
-        if (status != LH_OK) break;
-    }
-    return status;
-}
-
-/* Reads the lists of positions or distances of a line, if it has any. */
-static lh_status read_lists(const json_t *object, const lh_spec *spec, const value_ranges *ranges, int64_t line,
-                            lh_input_list *out, lh_error *error) {
-    json_t *lists = json_object_get(object, ranges->name);
-    bool is_sampled = false;
-    if (lists == NULL) return LH_OK;
-    for (int s = 0; s < spec->format->streams; s++) is_sampled = is_sampled || ranges->range[s] > 0;
-    if (!is_sampled) return fail_unsampled(ranges->name, line, error);
-    if (spec->format->streams > 1) return read_streams(lists, spec, ranges, line, out, error);
-    return read_list(lists, ranges->name, *ranges->least, *ranges->range, line, out, error);
-}
-
 static lh_status read_outputs(lh_input *input, const lh_spec *spec, int64_t line, const json_t *value,
                               lh_error *error) {
     if (value == NULL) return LH_OK;
@@ -233,21 +140,6 @@ static lh_status read_outputs(lh_input *input, const lh_spec *spec, int64_t line
         return lh_fail(error, LH_ERR_INPUT, "line %lld: \"outputs\" is no number of tokens from 1 to %d",
                        (long long)line, spec->data->longest);
     input->outputs = (int)outputs;
-    return LH_OK;
-}
-
-/* Checks that distances begin with 0 and ascend: distances[d] is the distance of two tokens d apart. */
-static lh_status check_distances(const lh_input_list *list, const char *name, int64_t line, lh_error *error) {
-    const int32_t *distances = list->numbers;
-    if (distances == NULL) return LH_OK;
-    if (distances[0] != 0)
-        return lh_fail(error, LH_ERR_INPUT, "line %lld: %s[0] is %d\n  expected: 0, the distance of a token to itself",
-                       (long long)line, name, distances[0]);
-    for (int i = 1; i < list->count; i++)
-        if (distances[i] <= distances[i - 1])
-            return lh_fail(error, LH_ERR_INPUT,
-                           "line %lld: %s[%d] is %d\n  expected: more than %d, because distances ascend",
-                           (long long)line, name, i, distances[i], distances[i - 1]);
     return LH_OK;
 }
 
@@ -365,15 +257,9 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
     if (status != LH_OK) return status;
     json_t *object = json_loads(text, 0, &problem);
     if (object == NULL) return fail_line(line, error, problem.text);
-    static const int from_zero[LH_MAX_STREAMS];
-    const value_ranges positions = {"positions", spec->first_position, spec->position_range};
-    const value_ranges distances = {"distances", from_zero, spec->distance_range};
     status = lh_input_check_keys(object, spec, line, error);
     if (status == LH_OK) status = read_tokens(input, spec, line, json_object_get(object, "input"), error);
-    if (status == LH_OK) status = read_lists(object, spec, &positions, line, input->positions, error);
-    if (status == LH_OK) status = read_lists(object, spec, &distances, line, input->distances, error);
-    for (int s = 0; status == LH_OK && s < spec->format->streams; s++)
-        status = check_distances(&input->distances[s], make_label(spec, "distances", s).text, line, error);
+    if (status == LH_OK) status = lh_input_read_lists(input, object, spec, line, error);
     if (status == LH_OK && spec->corpus != NULL)
         status = read_outputs(input, spec, line, json_object_get(object, "outputs"), error);
     if (status == LH_OK) status = find_answer(input, spec, line, object, source, error);
@@ -431,7 +317,7 @@ lh_status lh_input_read_literal(lh_input *input, const lh_spec *spec, int64_t li
 }
 
 lh_query lh_input_make_query(const lh_input *input) {
-    lh_query query = {.n = input->n, .input = input->input};
+    lh_query query = {.n = input->n, .input = input->input, .line_positions = &input->line_positions.numbers};
     for (int s = 0; s < LH_MAX_STREAMS; s++) {
         query.positions[s] = input->positions[s].numbers;
         query.distances[s] = input->distances[s].numbers;
@@ -443,6 +329,7 @@ void lh_input_free(lh_input *input) {
     free(input->input);
     free(input->target);
     free(input->mask);
+    free(input->line_positions.numbers);
     for (int s = 0; s < LH_MAX_STREAMS; s++) {
         free(input->positions[s].numbers);
         free(input->distances[s].numbers);

@@ -6,7 +6,8 @@
 #include "data/datasets/corpus.h"
 #include "engine/engine.h"
 
-/* Numbers that replace the sampled positions or distances of a stream, one per token; NULL: the line has none. */
+/* Numbers of a line, one per token: positions, or positions and distances that replace the sampled ones of a stream.
+ * NULL: the line has none. */
 typedef struct lh_input_list {
     int32_t *numbers;
     int count;
@@ -18,8 +19,9 @@ typedef struct lh_input {
     uint16_t *input; /* [input_length] tokens */
     int input_length;
     lh_input_list positions[LH_MAX_STREAMS], distances[LH_MAX_STREAMS]; /* distances: 0, then ascending */
-    uint16_t *target; /* [target_length] the right answer; NULL: unknown */
-    uint8_t *mask;    /* [target_length] 0: the target's token does not count; NULL if target is NULL */
+    lh_input_list line_positions; /* as in lh_dataset.positions, if the spec has positions of lines */
+    uint16_t *target;             /* [target_length] the right answer; NULL: unknown */
+    uint8_t *mask;                /* [target_length] 0: the target's token does not count; NULL if target is NULL */
     int target_length;
 } lh_input;
 
@@ -38,7 +40,8 @@ typedef struct lh_line_shapes {
 void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec);
 
 /* Reads {"input":[...]} with, optionally, "positions":[...], "distances":[...] and, with a dataset, "outputs":N. If the
- * model has several streams, positions and distances are {"<stream>":[...]} for one or more streams. The
+ * model has several streams, positions and distances are {"<stream>":[...]} for one or more streams. If the spec has
+ * positions of lines, "positions" is a list of them (lh_dataset.positions). The
  * right answer is "target":[...] with an optional "mask":[...], which also give the number of outputs; or the task's
  * solution, if the input has the form of the task's examples. Keys of the task's axes are allowed. line: number of
  * the line, for messages. LH_ERR_INPUT: no JSON, an unknown key, a value of a wrong type or out of range, distances

@@ -15,7 +15,14 @@ static void print_json(const lh_batch *batch, int input_length) {
     for (int i = 0; i < batch->shape.labels; i++) printf("%s%d", i > 0 ? "," : "", batch->labels[i]);
     printf("],\"mask\":[");
     for (int i = 0; i < batch->shape.labels; i++) printf("%s%d", i > 0 ? "," : "", batch->mask[i]);
-    printf("]}\n");
+    putchar(']');
+    if (batch->line_positions != NULL) {
+        printf(",\"positions\":[");
+        for (int i = 0; i < input_length + batch->shape.labels; i++)
+            printf("%s%d", i > 0 ? "," : "", batch->line_positions[i]);
+        putchar(']');
+    }
+    printf("}\n");
 }
 
 static void print_text(const lh_spec *spec, const lh_batch *batch, int input_length) {

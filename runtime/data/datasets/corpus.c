@@ -52,6 +52,7 @@ static lh_status fill_set(lh_dataset *set, const char *path, lh_example_list *li
                         .count = list->count,
                         .tokens = list->tokens,
                         .mask = list->mask,
+                        .positions = list->positions,
                         .masked = list->masked,
                         .expand = list->expand,
                         .seed = list->seed,
@@ -60,6 +61,7 @@ static lh_status fill_set(lh_dataset *set, const char *path, lh_example_list *li
     memcpy(set->ignored, list->ignored, sizeof set->ignored);
     list->tokens = NULL;
     list->mask = NULL;
+    list->positions = NULL;
     set->first = calloc((size_t)shapes + 1, sizeof *set->first);
     set->start = calloc((size_t)set->count + 1, sizeof *set->start);
     set->line = calloc((size_t)set->count + 1, sizeof *set->line);
@@ -85,6 +87,7 @@ static void close_set(lh_dataset *set) {
     free(set->line);
     free(set->tokens);
     free(set->mask);
+    free(set->positions);
     free(set->values);
     free(set->trained);
 }

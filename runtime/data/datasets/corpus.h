@@ -1,6 +1,7 @@
 /* Datasets: fixed sets of examples from files, with {"input":[...],"target":[...]} (lists of tokens, or texts of
- * symbols) and optionally "mask":[...] and values on axes on each line, or in the formats of line_formats.h; or from a
- * task that makes them when a run begins (longhand/task.h). Targets of files get the task's end symbol if they lack it.
+ * symbols) and optionally "mask":[...], "positions":[...] and values on axes on each line, or in the formats of
+ * line_formats.h; or from a task that makes them when a run begins (longhand/task.h). Targets of files get the task's
+ * end symbol if they lack it.
  *
  * Examples are grouped by shape, (input length, output length), so a batch needs no padding. With a dataset a "task
  * length n" of the runtime is shape n: sizes[n - 1]. Shapes are numbered over all sets, by input length, then output
@@ -36,6 +37,9 @@ typedef struct lh_dataset {
     int64_t masked;                /* labels with mask 0; of a task's examples not counted */
     char ignored[LH_IGNORED_KEYS]; /* keys of lines that have no meaning, as text; empty: none */
     int32_t *values;               /* [count][axes of the task] values on axes */
+    /* Positions of tokens, by the index of `tokens`: of an example's input, then of the separator and of the target
+     * without its last token. NULL unless the spec has positions of lines (lh_token_positions.by_line). */
+    int32_t *positions;
     uint8_t *trained;        /* [count] 1: also a training example; NULL: not needed, or this is the training set */
     lh_task_expand *expand;  /* makes examples from items, which tokens then holds; NULL: tokens holds examples */
     uint64_t seed;           /* seed for expand */
@@ -95,5 +99,8 @@ int lh_corpus_find_shape(const lh_corpus *corpus, int input);
 /* Copies the example at `index` within shape n, or makes it from its item. On entry example->options must be set and
  * the mask all 1. */
 void lh_dataset_copy(const lh_dataset *set, int n, int64_t index, lh_example *example);
+
+/* The positions of the tokens of this example, as in lh_dataset.positions; NULL: the set has none. */
+int32_t *lh_dataset_get_positions(const lh_dataset *set, int n, int64_t index);
 
 #endif

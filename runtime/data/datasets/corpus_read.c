@@ -47,13 +47,18 @@ static void ignore_key(lh_example_list *r, const char *key) {
     snprintf(r->ignored + used, sizeof r->ignored - used, "%s%s", used > 0 ? ", " : "", quoted);
 }
 
-/* Adds to the ignored keys those that are neither input, target or mask nor an axis of the task. */
+/* Whether each line must have the positions of its tokens. */
+static bool needs_positions(const lh_spec *spec) {
+    return spec->format->positions != NULL && spec->format->positions->by_line;
+}
+
+/* Adds to the ignored keys those that have no meaning for the spec. */
 static void list_ignored_keys(const line *l, lh_example_list *r, json_t *object) {
     const char *key;
     json_t *value;
     json_object_foreach(object, key, value) {
         if (strcmp(key, "input") != 0 && strcmp(key, "target") != 0 && strcmp(key, "mask") != 0 &&
-            find_axis(l->spec->task, key) < 0)
+            (strcmp(key, "positions") != 0 || !needs_positions(l->spec)) && find_axis(l->spec->task, key) < 0)
             ignore_key(r, key);
     }
 }
@@ -94,7 +99,9 @@ static lh_status split_texts(const line *l, json_t *object) {
 
 /* Finds the list at a key; an empty list is an error. */
 static lh_status find_list(const line *l, const json_t *object, const char *key, json_t **list) {
-    const char *content = strcmp(key, "mask") == 0 ? "0 and 1" : "tokens";
+    const char *content = strcmp(key, "mask") == 0        ? "0 and 1"
+                          : strcmp(key, "positions") == 0 ? "integers, since encoding.positions.kind is \"by_task\""
+                                                          : "tokens";
     *list = json_object_get(object, key);
     if (*list == NULL)
         return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is missing%s%s\n  expected: a list of %s", l->path,
@@ -135,6 +142,33 @@ static lh_status take_mask(const line *l, const json_t *object, size_t outputs, 
     return LH_OK;
 }
 
+/* Takes the positions of the tokens that a decoder reads, if the spec has positions of lines. */
+static lh_status take_positions(const line *l, const json_t *object, size_t inputs, size_t outputs,
+                                int32_t *positions) {
+    const int greatest = l->spec->format->positions->greatest;
+    json_t *list;
+    lh_status status = find_list(l, object, "positions", &list);
+    if (status == LH_OK && json_array_size(list) != inputs + outputs)
+        return lh_fail(l->error, LH_ERR_INPUT,
+                       "%s:%lld: positions has %zu items\n"
+                       "  expected: %zu, of the input's %zu tokens, the separator, and the target's %zu tokens but the "
+                       "last",
+                       l->path, l->number, json_array_size(list), inputs + outputs, inputs, outputs);
+    for (size_t i = 0; status == LH_OK && i < inputs + outputs; i++) {
+        const json_t *item = json_array_get(list, i);
+        json_int_t value = json_is_integer(item) ? json_integer_value(item) : -1;
+        if (!json_is_integer(item))
+            return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: positions[%zu] is no integer", l->path, l->number, i);
+        if (value < 0 || value > greatest)
+            return lh_fail(l->error, LH_ERR_INPUT,
+                           "%s:%lld: positions[%zu] is %lld\n"
+                           "  expected: 0 to encoding.positions.max_position = %d",
+                           l->path, l->number, i, (long long)value, greatest);
+        positions[i] = (int32_t)value;
+    }
+    return status;
+}
+
 lh_status lh_fail_examples(lh_error *error) { return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the examples"); }
 
 /* Grows the arrays for one more record and its values if necessary. */
@@ -156,7 +190,9 @@ static lh_status grow_tokens(lh_example_list *r, int64_t tokens, lh_error *error
     if (more != NULL) r->tokens = more;
     uint8_t *mask = realloc(r->mask, (size_t)r->token_capacity);
     if (mask != NULL) r->mask = mask;
-    return more != NULL && mask != NULL ? LH_OK : lh_fail_examples(error);
+    int32_t *positions = r->has_positions ? realloc(r->positions, (size_t)r->token_capacity * sizeof *positions) : NULL;
+    if (positions != NULL) r->positions = positions;
+    return more != NULL && mask != NULL && (positions != NULL) == r->has_positions ? LH_OK : lh_fail_examples(error);
 }
 
 lh_status lh_example_list_add(lh_example_list *r, int input, int output, int words, int axes,
@@ -166,7 +202,8 @@ lh_status lh_example_list_add(lh_example_list *r, int input, int output, int wor
     lh_status status = grow_records(r, axes, error);
     if (status == LH_OK) status = grow_tokens(r, words, error);
     if (status != LH_OK) return status;
-    *storage = (lh_example_storage){r->tokens + r->used, r->mask + r->used, r->values + r->count * axes};
+    *storage = (lh_example_storage){r->tokens + r->used, r->mask + r->used, r->values + r->count * axes,
+                                    r->has_positions ? r->positions + r->used : NULL};
     r->records[r->count] = (lh_record){input, output, r->used, r->count, (uint32_t)r->count + 1};
     r->count++;
     r->used += words;
@@ -242,6 +279,7 @@ static lh_status take_example(const line *l, lh_example_list *r, json_t *object)
     if (status == LH_OK) status = take_tokens(l, input, "input", l->input, storage.tokens);
     if (status == LH_OK) status = take_tokens(l, target, "target", l->output, storage.tokens + inputs);
     if (status == LH_OK) status = take_mask(l, object, outputs, storage.mask + inputs, &r->masked);
+    if (status == LH_OK && r->has_positions) status = take_positions(l, object, inputs, outputs, storage.positions);
     return status == LH_OK ? take_values(l, object, storage.values) : status;
 }
 
@@ -318,6 +356,7 @@ static lh_status read_text(lh_example_list *r, const lh_spec *spec, const char *
     lh_alphabet input, output = {0};
     lh_status status = lh_alphabet_open(&input, task->input_symbol, task->input_symbols, error);
     if (status == LH_OK) status = lh_alphabet_open(&output, task->output_symbol, task->output_symbols, error);
+    r->has_positions = needs_positions(spec);
     line l = {.spec = spec, .input = &input, .output = &output, .path = path, .ignored = r->ignored, .error = error};
     if (status == LH_OK) status = read_lines(r, l, text, bytes);
     lh_alphabet_close(&input);
@@ -345,5 +384,6 @@ void lh_example_list_close(lh_example_list *list) {
     free(list->records);
     free(list->tokens);
     free(list->mask);
+    free(list->positions);
     free(list->values);
 }

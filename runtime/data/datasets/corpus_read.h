@@ -14,8 +14,10 @@ typedef struct lh_record {
 typedef struct lh_example_list {
     lh_record *records; /* [count], as in the file */
     int64_t count, capacity;
-    uint16_t *tokens; /* [used] input and target of each example, one after the other */
-    uint8_t *mask;    /* [used] mask of each token */
+    uint16_t *tokens;   /* [used] input and target of each example, one after the other */
+    uint8_t *mask;      /* [used] mask of each token */
+    bool has_positions; /* the lines of the file have positions; set before the first example is added */
+    int32_t *positions; /* [used] as in lh_dataset; NULL without has_positions */
     int64_t used, token_capacity;
     int64_t masked; /* labels with mask 0; of a task's examples not counted */
     char ignored[LH_IGNORED_KEYS];
@@ -27,12 +29,12 @@ typedef struct lh_example_list {
     char digest[LH_SHA256_TEXT];
 } lh_example_list;
 
-/* Pointers to the words (tokens of input and output, or the words of an item), mask and values of an example in the
- * arrays of a list. */
+/* Pointers to the words (tokens of input and output, or the words of an item), mask, values and positions of an example
+ * in the arrays of a list. */
 typedef struct lh_example_storage {
     uint16_t *tokens;
     uint8_t *mask;
-    int32_t *values;
+    int32_t *values, *positions; /* positions: NULL if the list has none */
 } lh_example_storage;
 
 /* Fails with LH_ERR_ENVIRONMENT: there is no memory for the examples. */

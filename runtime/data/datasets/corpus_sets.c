@@ -62,3 +62,7 @@ void lh_dataset_copy(const lh_dataset *set, int n, int64_t index, lh_example *ex
     memcpy(example->target, set->tokens + start, (size_t)example->output_length * sizeof *example->target);
     memcpy(example->mask, set->mask + start, (size_t)example->output_length);
 }
+
+int32_t *lh_dataset_get_positions(const lh_dataset *set, int n, int64_t index) {
+    return set->positions != NULL ? set->positions + set->start[set->first[n - 1] + index] : NULL;
+}

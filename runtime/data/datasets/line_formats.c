@@ -126,13 +126,26 @@ static json_t *read_value(part text) {
     return json_integer(value);
 }
 
+/* Reads numbers separated by blanks as a JSON list; other words become texts, which are refused later. */
+static json_t *read_numbers(part text) {
+    json_t *list = json_array();
+    for (part rest = trim(text); list != NULL && rest.bytes > 0;) {
+        const char *blank = memchr(rest.text, ' ', rest.bytes);
+        size_t bytes = blank != NULL ? (size_t)(blank - rest.text) : rest.bytes;
+        json_array_append_new(list, read_value((part){rest.text, bytes}));
+        rest = trim((part){rest.text + bytes, rest.bytes - bytes});
+    }
+    return list;
+}
+
 /* Sets a key of the object from the text of a column; false: no UTF-8, or no memory. */
 static bool set_column(json_t *object, const char *name, part text, const lh_alphabet *input,
                        const lh_alphabet *output) {
-    json_t *value = strcmp(name, "input") == 0    ? lh_split_symbols(input, text.text, text.bytes)
-                    : strcmp(name, "target") == 0 ? lh_split_symbols(output, text.text, text.bytes)
-                    : strcmp(name, "mask") == 0   ? read_mask(text)
-                                                  : read_value(text);
+    json_t *value = strcmp(name, "input") == 0       ? lh_split_symbols(input, text.text, text.bytes)
+                    : strcmp(name, "target") == 0    ? lh_split_symbols(output, text.text, text.bytes)
+                    : strcmp(name, "mask") == 0      ? read_mask(text)
+                    : strcmp(name, "positions") == 0 ? read_numbers(text)
+                                                     : read_value(text);
     return json_object_set_new(object, name, value) == 0;
 }
 

@@ -2,7 +2,8 @@
  * have in its place:
  *
  *     1 0 +<tab>1                      two columns, input and target; or the columns that a first line names, of which
- *                                      input and target are the first two: input<tab>target<tab>digits
+ *                                      input and target are the first two: input<tab>target<tab>digits; positions are
+ *                                      numbers separated by blanks
  *     IN: jump twice OUT: JUMP JUMP    as in SCAN (Lake and Baroni 2018)
  */
 #ifndef LONGHAND_LINE_FORMATS_H
