@@ -328,14 +328,14 @@ make_block_class = function(state, block)
   local class = new_class(state, escape.python(block.comment))
   local items = list_items(state, class, block)
   local variables = names_module.new_variables({ "h", table.unpack(list_needed(class)) })
-  local value_names = { [block.entry] = "h" }
+  local value_names = { [block.input_value] = "h" }
   local arguments = lists.join({ "h" }, lists.map(block.externals, function(value)
     value_names[value] = names_module.add_variable(variables, value.name)
     return value_names[value]
   end))
   class.arguments = table.concat(lists.append(arguments, list_needed(class)), ", ")
-  class.lines = forward.write({ items = items, result = block.last, width = block.entry.width.count,
-    stream = block.entry, names = value_names, arguments = arguments })
+  class.lines = forward.write({ items = items, result = block.output_value, width = block.input_value.width.count,
+    stream = block.input_value, names = value_names, arguments = arguments })
   return add_class(state, class, block.name)
 end
 

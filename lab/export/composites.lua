@@ -23,7 +23,7 @@ local function find_readers(scope)
       lists.append_to(readers, value, op)
     end
   end
-  lists.append_to(readers, scope.last or false, scope)
+  lists.append_to(readers, scope.output_value or false, scope)
   return readers
 end
 

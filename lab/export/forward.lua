@@ -145,14 +145,14 @@ end
 function Pass:add_group(item, i, lines)
   local group = item.group
   local scope, name, inner_names = group.scope, self:name_loop(item, i, lines, group.name), {}
-  inner_names[scope.entry] = name
+  inner_names[scope.input_value] = name
   for e, value in ipairs(scope.externals) do
     inner_names[value] = self.names[item.reads[e + 1]]
   end
   lines[#lines + 1] = ("for _ in range(%d):"):format(group.times)
-  lists.append(lines, lists.map(M.write({ items = group.items, result = scope.last, width = self.width,
-    stream = scope.entry, names = inner_names, arguments = canonical.sort_keys(self.variables), variable = name }),
-    function(line) return "    " .. line end))
+  lists.append(lines, lists.map(M.write({ items = group.items, result = scope.output_value, width = self.width,
+    stream = scope.input_value, names = inner_names, arguments = canonical.sort_keys(self.variables),
+    variable = name }), function(line) return "    " .. line end))
 end
 
 -- Returns the items that are statements of their own, and records what they read.

@@ -157,11 +157,11 @@ function M.list_buffers(plan, size, sequences, level)
     end
     return count_buffer(buffer, sizes, sequences * size[buffer.stream + 1], sequences)
   end
-  for block, buffer in lists.iterate_nested(plan.cpu.states, "kept") do
+  for block, buffer in lists.iterate_nested(plan.cpu.states, "buffers") do
     add(buffer.name, count_bytes(buffer) * block.repetitions, true, block.name)
   end
   for _, buffer in ipairs(plan.cpu.workspace) do
-    add(buffer.name, count_bytes(buffer), buffer.kept)
+    add(buffer.name, count_bytes(buffer), buffer.is_read_backward)
   end
   for _, family in ipairs(plan.attentions) do
     local T, S = get_sides(family, size)

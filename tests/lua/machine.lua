@@ -48,21 +48,21 @@ end
 
 -- Whether the backward pass reads a value.
 function Machine:is_read_backward(scope, value)
-  return self.places.scopes[scope].read[value] or false
+  return self.places.scopes[scope].read_backward[value] or false
 end
 
 -- The buffer of a block's input in repetition `use`; after the last repetition, the buffer of the block's result.
 function Machine:get_input_buffer(block, use)
-  local kept = self.training and self:is_read_backward(block, block.entry)
+  local kept = self.training and self:is_read_backward(block, block.input_value)
   if use == block.count * block.loops then
     return self:get_value_buffer(self.net, block.result)
-  elseif kept and (use > 0 or block.first.carried) then
-    return self:get_buffer(self.kept[block][use], "input", block.entry.width, block.entry.stream)
-  elseif use == 0 and not block.first.carried then
-    return self:get_value_buffer(self.net, block.first)
+  elseif kept and (use > 0 or block.outer_input.carried) then
+    return self:get_buffer(self.kept[block][use], "input", block.input_value.width, block.input_value.stream)
+  elseif use == 0 and not block.outer_input.carried then
+    return self:get_value_buffer(self.net, block.outer_input)
   end
-  return self:get_buffer(self.workspace, buffers.name_for_stream("output", block.entry), block.entry.width,
-    block.entry.stream)
+  return self:get_buffer(self.workspace, buffers.name_for_stream("output", block.input_value), block.input_value.width,
+    block.input_value.stream)
 end
 
 -- The buffer of a value; use: the repetition of its block.
@@ -72,13 +72,14 @@ function Machine:get_value_buffer(scope, value, use)
   elseif scope == self.net then
     if value.carried then
       local block = value.carried.block
-      return block and self.training and self:is_read_backward(block, block.entry) and self:get_input_buffer(block, 0)
+      return block and self.training and self:is_read_backward(block, block.input_value)
+        and self:get_input_buffer(block, 0)
         or self:get_buffer(self.workspace, buffers.name_for_stream("output", value), value.width, value.stream)
     end
     return self:get_buffer(self.workspace, value.name, value.width, value.stream)
-  elseif value == scope.entry then
+  elseif value == scope.input_value then
     return self:get_input_buffer(scope, use)
-  elseif value == scope.last then
+  elseif value == scope.output_value then
     return self:get_input_buffer(scope, use + 1)
   end
   local set = self:is_read_backward(scope, value) and self.kept[scope][self.training and use or 0] or self.workspace

@@ -22,17 +22,17 @@ TestLabelledRows = {}
 local function mark_partial(found, lists_by_scope, scope)
   local words = {}
   for _, op in ipairs(lists_by_scope[scope].forward) do
-    words[#words + 1] = (found.partial[op] and "+" or "") .. op.out.name
+    words[#words + 1] = (found.labelled_work[op] and "+" or "") .. op.out.name
   end
   words[#words + 1] = "|"
   local function spread_over(key)
-    for _, buffer in ipairs(found.spread[key] or {}) do
+    for _, buffer in ipairs(found.expansions[key] or {}) do
       words[#words + 1] = "~" .. buffer.name
     end
   end
   for _, b in ipairs(lists_by_scope[scope].backward) do
     spread_over(b)
-    words[#words + 1] = (found.partial[b] and "+" or "") .. b.kind
+    words[#words + 1] = (found.labelled_work[b] and "+" or "") .. b.kind
   end
   spread_over(scope)
   return table.concat(words, " ")

@@ -2,9 +2,9 @@
 -- description: operations are not fused, buffers not shared, and nothing else is derived.
 --
 -- Input: a network (builder.lua). Output: classes, places; tensors { name, rows, columns }; families; scopes, the
--- network itself first, as lh_ref_scope: values, operations, entry, last, repetitions, loops, times,
--- is_group, first_tensor, tensor_count, site; also name. Values, tensors and families are numbers, from 0, blocks are numbers of scopes; -1 is
--- none.
+-- network itself first, as lh_ref_scope: values, operations, entry, last, repetitions, loops, times, is_group,
+-- first_tensor, tensor_count, site; also name. Values, tensors and families are numbers, from 0, blocks are numbers of
+-- scopes; -1 is none.
 
 local builder = require("network.graph.builder")
 local lists = require("base.lists")
@@ -89,8 +89,8 @@ local function number_values(scope, width_of, outer)
     values[#values + 1] = { width = width_of(value), stream = value.stream.index, outside = outside or NONE }
     numbers[value] = #values - 1
   end
-  if scope.entry then
-    add(scope.entry)
+  if scope.input_value then
+    add(scope.input_value)
   end
   for _, inner in ipairs(scope.externals) do
     add(inner, outer[inner.external])
@@ -172,8 +172,9 @@ local function describe_scope(state, scope, outer)
   for i, op in ipairs(scope.ops) do
     operations[i] = describe_operation(state, op, numbers, prefix, first)
   end
-  return { name = scope.name, values = values, operations = operations, entry = is_block and numbers[scope.entry] or
-    NONE, last = is_block and numbers[scope.last] or NONE, repetitions = scope.count or 1, loops = scope.loops or 1,
+  return { name = scope.name, values = values, operations = operations,
+    entry = is_block and numbers[scope.input_value] or NONE,
+    last = is_block and numbers[scope.output_value] or NONE, repetitions = scope.count or 1, loops = scope.loops or 1,
     times = is_block and scope.parent ~= state.net and scope.times or 0, is_group = to_flag(scope.is_group),
     first_tensor = first, tensor_count = count, site = scope.first_site or 0 }, numbers
 end

@@ -65,8 +65,8 @@ local function describe_graph(net)
     for k, op in ipairs(scope.ops) do
       operations[k] = describe_operation(net, op, number, block_numbers)
     end
-    scopes[i] = { operations = operations, input = scope.entry and number(scope.entry),
-      output = number(scope.last or net.classified), externals = list_numbers(scope.externals, number) }
+    scopes[i] = { operations = operations, input = scope.input_value and number(scope.input_value),
+      output = number(scope.output_value or net.classified), externals = list_numbers(scope.externals, number) }
   end
   return scopes
 end

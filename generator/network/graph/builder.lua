@@ -8,11 +8,11 @@
 --   width      { count, text }: a number of channels, and its expression in C; a multiple of a width also has `base`,
 --              that width, and `factor`; the width of logits has `shown`, the columns without those that only fill a
 --              vector
---   value      rows of channels: name, width, stream, scope; op: the operation that makes it, or nil; of_stream:
+--   value      rows of channels: name, width, stream, scope; op: the operation that makes it, or nil; is_residual:
 --              whether it is on the residual stream; read_count: the number of its reads; comment: text for comments;
---              part_name: the name of the part that made it, if it is a branch; input: whether it is a block's input;
---              result_of: the block whose output it is. A block's copy of a value of the network has `external`, that
---              value, which has `is_external`. scope_lists.lua sets `carried` and `has_own_buffer`.
+--              part_name: the name of the part that made it, if it is a branch; input: whether it is a block's input.
+--              A block's copy of a value of the network has `external`, that value, which has `is_external`.
+--              scope_lists.lua sets `carried` and `has_own_buffer`.
 --   operation  kind; definition, its entry in ops.lua; operands by role; out: its value; p: its parameter, or nil;
 --              other_parameters: a list; line: its line of the description. With dropout it also has dropout { name,
 --              use, rate }, dropout_number (from 0, within the scope) and mask (the name of the stored mask, nil for
@@ -27,7 +27,8 @@
 --     dropout_count   the number of its dropouts; masks: name of a mask -> the number of masks with this name so far
 --     count, loops    a block is repeated count * loops times, with `count` sets of parameters
 --     times           the number of its repetitions in a repetition of its parent
---     entry, last     its input and result as values of a repetition; first, result: as values of the network
+--     input_value, output_value   the input and the output of a repetition, values of the scope
+--     outer_input, result   the input of the first and the output of the last repetition, values of the parent
 --     first_site      the number of its first repetition in the counter of random numbers
 --     uses, index     the number of repetitions as C text, and the C variable that counts them
 --     first_use       with loops, the number of the first of the last `count` uses, as C text; else false
@@ -126,12 +127,12 @@ function Scope:drop(op, name, ...)
   end
 end
 
-local function make_value(scope, name, width, stream, of_stream)
-  return { name = name, width = width, stream = stream, of_stream = of_stream or false, scope = scope }
+local function make_value(scope, name, width, stream, is_residual)
+  return { name = name, width = width, stream = stream, is_residual = is_residual or false, scope = scope }
 end
 
--- Appends an operation and returns its output, a new value with this name, width and residual stream (of_stream).
-local function push(scope, op, name, width, of_stream)
+-- Appends an operation and returns its output, a new value with this name, width and residual stream (is_residual).
+local function push(scope, op, name, width, is_residual)
   local net = scope.net
   if scope.result then
     checks.fail(net, ("%s has an operation after its output"):format(scope.title),
@@ -145,7 +146,7 @@ local function push(scope, op, name, width, of_stream)
   op.definition = ops[op.kind]
   op.scope, op.line = scope, checks.find_line(net)
   local first_operand = op[op.definition.roles[1]]
-  op.out = make_value(scope, name, width, first_operand and first_operand.stream or op.stream, of_stream)
+  op.out = make_value(scope, name, width, first_operand and first_operand.stream or op.stream, is_residual)
   op.out.op = op
   scope.ops[#scope.ops + 1] = op
   return op.out
@@ -267,28 +268,28 @@ end
 -- Sets the value that a block's first repetition takes as its input; returns the input of each repetition.
 function Scope:input(value)
   local net = self.net
-  if self.first then
+  if self.outer_input then
     checks.fail(net, ("%s has a second input"):format(self.title),
       "one input, and block:external(value) for other values that it reads")
   end
   checks.read(self.parent, value, "the input of " .. self.title)
-  self.first = value
-  self.entry = make_value(self, "input", value.width, value.stream, true)
-  self.entry.input = true
-  return self.entry
+  self.outer_input = value
+  self.input_value = make_value(self, "input", value.width, value.stream, true)
+  self.input_value.input = true
+  return self.input_value
 end
 
 -- Sets the output of a repetition: the input of the next repetition, and finally the block's result in its parent.
 function Scope:output(value)
   checks.read(self, value, "the output of " .. self.title)
   checks.check_output(self, value)
-  value.name, value.of_stream, value.result_of = "output", true, self
-  local op = { kind = "block", x = self.first, block = self, externals = {} }
+  value.name, value.is_residual = "output", true
+  local op = { kind = "block", x = self.outer_input, block = self, externals = {} }
   for i, inner in ipairs(self.externals) do
     op.externals[i] = inner.external
   end
   self.result = push(self.parent, op, "output", value.width, true)
-  self.last = value
+  self.output_value = value
 end
 
 -- Adds a block or a group, which its parent repeats `times` times in each of its own repetitions. options.loops: all of

@@ -117,18 +117,18 @@ end
 local function check_in_place(block, value)
   local op = value.op
   op = op.kind == "activation" and op.activation == "relu" and op.x.op or op
-  if op.kind == "product" and op.x == block.entry then
+  if op.kind == "product" and op.x == block.input_value then
     M.fail(block.net, ("the output of %s is a product of its input"):format(block.title),
       "another operation after the product, such as block:add(input, product)")
   end
 end
 
 function M.check_output(block, value)
-  if not block.first then
+  if not block.outer_input then
     M.fail(block.net, ("%s has no input"):format(block.title), "block:input(value) as its first line")
   end
-  M.check_widths(block, block.entry, value, ("input and output of %s"):format(block.title))
-  if value == block.entry then
+  M.check_widths(block, block.input_value, value, ("input and output of %s"):format(block.title))
+  if value == block.input_value then
     M.fail(block.net, ("the output of %s is its input"):format(block.title), "an operation between input and output")
   elseif value.read_count > 1 then
     M.fail(block.net, ("the output of %s, %s, is also read by an operation of the block"):format(block.title,
@@ -141,12 +141,12 @@ end
 local function check_read(scope)
   for _, op in ipairs(scope.ops) do
     local out = op.out
-    if not out.read_count and out ~= scope.last and op.kind ~= "classify" then
+    if not out.read_count and out ~= scope.output_value and op.kind ~= "classify" then
       fail_at(op.line, ("no operation reads the value %s of %s"):format(out.name, scope.title),
         "an operation that reads it; or remove the line")
     end
   end
-  for _, value in ipairs({ scope.entry or nil, table.unpack(scope.externals) }) do
+  for _, value in ipairs({ scope.input_value or nil, table.unpack(scope.externals) }) do
     if not value.read_count then
       fail_at(scope.line, ("no operation reads the %s of %s"):format(value.external and "external value " .. value.name
         or "input", scope.title), "an operation that reads it")
@@ -184,7 +184,7 @@ function M.check_all(net)
     M.fail(net, "the network has no readout", "net:classify(net:readout(value, \"last\")) as its last line")
   end
   for _, scope in ipairs(net.order) do
-    if scope ~= net and not scope.last then
+    if scope ~= net and not scope.output_value then
       fail_at(scope.line, ("%s has no output"):format(scope.title), "block:output(value)")
     end
     check_read(scope)

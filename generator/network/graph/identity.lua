@@ -30,7 +30,7 @@ local function describe(op)
 end
 
 local function identify_scope(scope)
-  local numbers, list = { [scope.entry or false] = "input" }, {}
+  local numbers, list = { [scope.input_value or false] = "input" }, {}
   for i, value in ipairs(scope.externals) do
     numbers[value] = "external " .. i
   end

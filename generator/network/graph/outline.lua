@@ -56,7 +56,7 @@ local function describe_operation(op, counted, numbers, read)
     from = lists.map(operands, function(operand) return numbers[operand.value] end),
     rows = op.kind == "classify" and "labels" or "tokens", columns = count_columns(op),
     parameters = M.count_learned(op, counted),
-    kept = (read[op.out] or op.norm ~= nil) and not op.out.result_of,
+    kept = (read[op.out] or op.norm ~= nil) and op.out ~= op.scope.output_value,
     stream = op.out.stream.index, keys = (op.kv or op.out).stream.index,
     per_token = flops.token or 0, per_pair = flops.pair or 0, per_label = flops.label or 0,
     per_distance = flops.distance or 0,
@@ -65,7 +65,7 @@ end
 
 local function describe_scope(scope, counted, read)
   local list, outside, numbers = {}, {}, {}
-  for i, value in ipairs({ scope.entry or nil, table.unpack(scope.externals) }) do
+  for i, value in ipairs({ scope.input_value or nil, table.unpack(scope.externals) }) do
     outside[i] = ("%s_%d"):format(get_label(value), i)
     numbers[value] = outside[i]
   end
@@ -85,7 +85,7 @@ end
 function M.derive(net, buffer_lists)
   local counted = {}
   local list = lists.map(net.order, function(scope)
-    return describe_scope(scope, counted, buffer_lists.scopes[scope].read)
+    return describe_scope(scope, counted, buffer_lists.scopes[scope].read_backward)
   end)
   local shared = M.count_shared(net)
   if shared > 0 then

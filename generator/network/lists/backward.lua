@@ -66,7 +66,7 @@ end
 function Tape:choose_buffer(value)
   local number = self.buffer_numbers[value]
   if not number then
-    return self:find_buffer(value.of_stream and not value.is_external and make_stream_gradient(value)
+    return self:find_buffer(value.is_residual and not value.is_external and make_stream_gradient(value)
       or make_buffer(names.name_gradient(value.name), value))
   end
   return self:find_buffer(make_further_gradient(value, "_own" .. (number > 1 and number or "")))

@@ -1,9 +1,10 @@
 -- The buffer of each value: stored by a layer for its backward pass, or shared by all layers.
 --
 -- Input: a network (builder.lua), and for each scope its forward list, and its backward list with buffers of gradients.
--- Output: `workspace`, the list of the buffers that exist once, and `scopes`, for each scope { kept, read }. kept: the
--- buffers of each repetition of a block (rows of values, masks, numbers that norms and attention save), empty for the
--- network; read: the set of the values that the backward list reads. Fields of a buffer:
+-- Output: `workspace`, the list of the buffers that exist once, and `scopes`, for each scope { state_buffers,
+-- read_backward }. state_buffers: the buffers of each repetition of a block (rows of values, masks, numbers that norms
+-- and attention save), empty for the network; read_backward: the set of the values that the backward list reads. Fields
+-- of a buffer:
 --
 --   name, width, stream   as in a value
 --   form       "rows": [rows][width]; "row": one number for each row; "mask": a mask of [rows][width]; "family": the
@@ -13,7 +14,7 @@
 --   training   the buffer exists only in training
 --   most_cells   for a stack, its greatest number of cells; the width is that of a cell
 --   comment    text for the comment of its declaration, or nil
---   kept       the backward pass reads the buffer
+--   is_read_backward   whether the backward pass reads the buffer
 --   writer     its first writer: an operation of the forward list, or an entry of the backward list; nil for the input
 --              of a repetition
 --
@@ -46,7 +47,7 @@ function M.name_for_stream(name, value)
 end
 
 -- The set of the values that a backward list reads.
-function M.find_read(backward)
+function M.find_read_values(backward)
   local read = {}
   for _, entry in ipairs(backward) do
     local op = entry.op
@@ -81,48 +82,48 @@ end
 -- the buffer, which replace the default ones; or nil.
 function M.make_rows(value, writer, fields)
   return lists.merge({ name = value.name, form = "rows", width = value.width, stream = value.stream, training = false,
-    comment = value.comment, kept = false, writer = writer }, fields or {})
+    comment = value.comment, is_read_backward = false, writer = writer }, fields or {})
 end
 
--- Collects the buffers of one scope: kept buffers and buffers of the workspace, each in the order of their first
+-- Collects the buffers of one scope: buffers of its state and of the workspace, each in the order of their first
 -- writers. Values between blocks (`carried`) have no buffer here: cpu_names.lua and cuda_records.lua give their places.
 -- add_shared: a function that adds a buffer to the workspace. evaluates_dropout: evaluation applies dropout, so it has
 -- masks as well.
 local function collect(scope, forward, backward, add_shared, evaluates_dropout)
-  local read, kept, masks = M.find_read(backward), {}, {}
-  local add_kept = make_adder(kept)
-  if scope.entry and read[scope.entry] then
-    add_kept(M.make_rows(scope.entry, nil, { training = true, kept = true }))
+  local read, state_buffers, masks = M.find_read_values(backward), {}, {}
+  local add_stored = make_adder(state_buffers)
+  if scope.input_value and read[scope.input_value] then
+    add_stored(M.make_rows(scope.input_value, nil, { training = true, is_read_backward = true }))
   end
   for _, op in ipairs(forward) do
     if op.norm then -- the norm saves these numbers for its backward pass
       local stream = (op.x or op.residual).stream
-      add_kept({ name = op.name .. "_xhat", form = "rows", width = op.out.width, stream = stream, kept = true,
-        writer = op })
-      add_kept({ name = op.name .. "_rstd", form = "row", stream = stream, kept = true, writer = op })
+      add_stored({ name = op.name .. "_xhat", form = "rows", width = op.out.width, stream = stream,
+        is_read_backward = true, writer = op })
+      add_stored({ name = op.name .. "_rstd", form = "row", stream = stream, is_read_backward = true, writer = op })
     end
     if op.mask then
       masks[#masks + 1] = { name = op.mask, form = "mask", width = op.out.width, stream = op.out.stream,
-        training = not evaluates_dropout, comment = "0 or -1", kept = true, writer = op }
+        training = not evaluates_dropout, comment = "0 or -1", is_read_backward = true, writer = op }
     end
     for _, value in ipairs(ops.list_results(op)) do
-      if value ~= scope.last and not value.carried and op.kind ~= "classify" then
-        local add_buffer = read[value] and scope.entry and add_kept or add_shared
-        add_buffer(M.make_rows(value, op, { kept = read[value] }))
+      if value ~= scope.output_value and not value.carried and op.kind ~= "classify" then
+        local add_buffer = read[value] and scope.input_value and add_stored or add_shared
+        add_buffer(M.make_rows(value, op, { is_read_backward = read[value] }))
       end
     end
     for _, buffer in ipairs(op.kind == "recur" and recurrence.list_buffers(op) or {}) do
-      add_kept(lists.merge({ stream = op.out.stream, training = false, kept = buffer.form == "steps", writer = op },
-        buffer))
+      add_stored(lists.merge({ stream = op.out.stream, training = false,
+        is_read_backward = buffer.form == "steps", writer = op }, buffer))
     end
     if op.kind == "attention" then
-      kept[#kept + 1] = { form = "family", family = op.family, kept = true, writer = op }
+      state_buffers[#state_buffers + 1] = { form = "family", family = op.family, is_read_backward = true, writer = op }
     end
   end
   for _, mask in ipairs(masks) do
-    add_kept(mask)
+    add_stored(mask)
   end
-  return { kept = kept, read = read }
+  return { state_buffers = state_buffers, read_backward = read }
 end
 
 -- lists_by_scope: the lists of all scopes (scope_lists.lua). evaluates_dropout: evaluation applies dropout.
@@ -130,7 +131,7 @@ function M.derive(net, lists_by_scope, evaluates_dropout)
   local workspace, scopes = {}, {}
   local add_shared = make_adder(workspace)
   for _, block in ipairs(net.scopes) do
-    local last = block.last
+    local last = block.output_value
     add_shared(M.make_rows({ name = M.name_for_stream("output", last), width = last.width, stream = last.stream,
       comment = "output of the last layer" }, block.result.op))
   end
@@ -138,10 +139,10 @@ function M.derive(net, lists_by_scope, evaluates_dropout)
     local forward, backward = lists_by_scope[scope].forward, lists_by_scope[scope].backward
     scopes[scope] = collect(scope, forward, backward, add_shared, evaluates_dropout)
   end
-  for _, buffer in ipairs(scopes[net].kept) do -- the network is not repeated, so its buffers exist once
+  for _, buffer in ipairs(scopes[net].state_buffers) do -- the network is not repeated, so its buffers exist once
     add_shared(buffer)
   end
-  scopes[net].kept = {}
+  scopes[net].state_buffers = {}
   for i = #lists_by_scope.order, 1, -1 do -- gradients, in the order in which the backward lists first write them
     for _, entry in ipairs(lists_by_scope[lists_by_scope.order[i]].backward) do
       for _, buffer in ipairs(M.list_written(entry)) do

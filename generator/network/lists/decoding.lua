@@ -39,7 +39,7 @@ function M.find_stream(net, has_target, evaluates_dropout)
     return nil
   end
   for scope, op in lists.iterate_nested(net.order, "ops") do
-    local is_in_other_block = op.out.stream == stream and scope.entry and scope.entry.stream ~= stream
+    local is_in_other_block = op.out.stream == stream and scope.input_value and scope.input_value.stream ~= stream
     if is_in_other_block or not permits_decoding(op, stream) then
       return nil
     end

@@ -2,19 +2,21 @@
 -- the last attention are used at labelled rows alone, so the CPU omits the other rows from there on.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua). Output: nil if all rows are read, else
---   partial   the set of the work on the labelled rows alone, after blocks or in a block's last repetition: operations
---             of fused lists and entries of backward lists that run row by row; attentions, for labelled queries
+--   labelled_work   the set of the work on the labelled rows alone, after blocks or in a block's last repetition:
+--             operations of fused lists and entries of backward lists that run row by row; attentions, for labelled
+--             queries
 --   values    the set of the values of which only labelled rows are stored, one after another
---   spread    entry of a backward list -> the buffers of gradients that are spread before it: the labelled rows move to
---             their places among the rows of all tokens, and other rows are zero; scope -> buffers spread at its end
+--   expansions   entry of a backward list -> the buffers of gradients that are expanded before it: the labelled rows
+--             move to their places among the rows of all tokens, and other rows are zero; scope -> the buffers that
+--             are expanded at its end
 --   token_texts, pair_texts   floating-point operations of a forward pass on an unused row, and on each pair of the row
 --             with a key, as lists of texts in C, one for each operation; pairs: the latter as numbers, by family
 --
 -- The lists are walked backwards from the labels. If only some rows of a result are read, an operation that works row
 -- by row reads only the same rows; every other operation reads all rows. A value with both kinds of readers has all its
--- rows, and its labelled rows are copied from them. Gradients come in reverse: a gradient of labelled rows is spread
--- when a gradient of all rows is added to it, or when all its rows are read. A scope in which a gradient of labelled
--- rows would be added to a gradient of all rows is computed whole, to preserve the order of sums.
+-- rows, and its labelled rows are copied from them. Gradients come in reverse: a gradient of labelled rows is
+-- expanded when a gradient of all rows is added to it, or when all its rows are read. A scope in which a gradient of
+-- labelled rows would be added to a gradient of all rows is computed whole, to preserve the order of sums.
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
@@ -28,7 +30,7 @@ local find_in_scope
 local function record_partial(result, lists_by_scope, op)
   local flops = ops.count_flops(op)
   if ops[op.kind].by_row then
-    result.partial[op] = true
+    result.labelled_work[op] = true
     if flops.token then
       table.insert(result.token_texts, 1, flops.text)
     end
@@ -36,10 +38,10 @@ local function record_partial(result, lists_by_scope, op)
   elseif op.kind == "attention" then
     result.pairs[op.family.name] = flops.pair
     table.insert(result.pair_texts, 1, flops.text)
-    result.partial[op] = true
+    result.labelled_work[op] = true
   elseif op.kind == "block" then
     find_in_scope(result, lists_by_scope, op.block)
-    result.values[op.out] = result.values[op.block.last]
+    result.values[op.out] = result.values[op.block.output_value]
   end
 end
 
@@ -66,12 +68,12 @@ local Walk = {}
 Walk.__index = Walk
 
 -- Records that an entry reads a buffer or adds to it, at labelled rows alone (is_partial) or at all rows; returns
--- whether the buffer has these rows, which may need a spread before the entry.
+-- whether the buffer has these rows, which may need to be expanded before the entry.
 function Walk:note_read(buffer, is_partial, entry)
   if is_partial then
     return self.compact[buffer.name] or false
   elseif self.compact[buffer.name] then
-    lists.append_to(self.result.spread, entry, buffer)
+    lists.append_to(self.result.expansions, entry, buffer)
     self.compact[buffer.name] = nil
   end
   return true
@@ -84,7 +86,7 @@ end
 -- Walks an entry of the list; returns whether its gradients come in a supported order.
 function Walk:walk_entry(entry)
   local result, op = self.result, entry.op
-  local is_partial = op and result.partial[op] and ops[op.kind].by_row or false
+  local is_partial = op and result.labelled_work[op] and ops[op.kind].by_row or false
   if entry.kind == "classify_grad" then
     self:note_write(entry.to, result.values[op.x])
     return true
@@ -95,7 +97,7 @@ function Walk:walk_entry(entry)
   elseif entry.kind == "copy" or entry.kind == "accumulate" then
     is_partial = self.compact[entry.from.name] and (entry.kind == "copy" or self.compact[entry.to.name]) or false
   end
-  result.partial[entry] = is_partial or nil
+  result.labelled_work[entry] = is_partial or nil
   local read = { entry.from or entry.dy, (entry.adds or entry.kind == "accumulate") and entry.to or nil }
   if lists.any(read, function(buffer) return not self:note_read(buffer, is_partial, entry) end) then
     return false
@@ -109,14 +111,15 @@ end
 -- Finds the work on labelled rows in a scope's backward list; returns whether gradients come in a supported order.
 local function walk_backward(result, lists_by_scope, scope)
   local walk = setmetatable({ result = result, compact = {} }, Walk)
-  if scope.last then
-    walk:note_write({ name = buffers.name_for_stream("gradient", scope.last) }, result.values[scope.last])
+  local input, output = scope.input_value, scope.output_value
+  if output then
+    walk:note_write({ name = buffers.name_for_stream("gradient", output) }, result.values[output])
   end
   local is_supported = not lists.any(lists_by_scope[scope].backward, function(entry)
     return not walk:walk_entry(entry)
   end)
-  if is_supported and scope.entry then
-    walk:note_read({ name = buffers.name_for_stream("gradient", scope.entry), width = scope.entry.width }, false, scope)
+  if is_supported and input then
+    walk:note_read({ name = buffers.name_for_stream("gradient", input), width = input.width }, false, scope)
   end
   return is_supported
 end
@@ -124,7 +127,7 @@ end
 -- Derives the result. whole: the set of the scopes that are computed whole. If another scope must be computed whole, it
 -- is added to the set, and nil is returned.
 local function derive(net, lists_by_scope, whole)
-  local result = { partial = {}, values = {}, spread = {}, scopes = {}, whole = whole,
+  local result = { labelled_work = {}, values = {}, expansions = {}, scopes = {}, whole = whole,
     pairs = {}, token_texts = {}, pair_texts = {} }
   find_in_scope(result, lists_by_scope, net)
   local unsupported = lists.find(result.scopes, function(scope)

@@ -148,16 +148,16 @@ local function describe_backward(net, item)
 end
 
 -- Returns writer -> names of the buffers whose first writer it is, in order. The input of a repetition has no writer,
--- so the name of its buffer has the scope's list `kept` as its key.
+-- so the name of its buffer has the scope's list of buffers as its key.
 local function index_by_writer(buffer_lists, lists_by_scope)
   local names_by_writer = {}
   for _, buffer in ipairs(buffer_lists.workspace) do
     lists.append_to(names_by_writer, buffer.writer, buffer.name)
   end
   for _, scope in ipairs(lists_by_scope.order) do
-    local kept = buffer_lists.scopes[scope].kept
-    for _, buffer in ipairs(kept) do
-      lists.append_to(names_by_writer, buffer.writer or kept, buffer.name or buffer.family.name)
+    local state_buffers = buffer_lists.scopes[scope].state_buffers
+    for _, buffer in ipairs(state_buffers) do
+      lists.append_to(names_by_writer, buffer.writer or state_buffers, buffer.name or buffer.family.name)
     end
     -- Further buffers: an attention's workspace per head, and positions of sequences.
     for _, item in ipairs(lists_by_scope[scope].backward) do
@@ -172,10 +172,11 @@ local function index_by_writer(buffer_lists, lists_by_scope)
 end
 
 local function describe_scope(net, scope, lists_by_scope, buffer_lists, names_by_writer, counted_parameters)
-  local forward, backward, kept = {}, {}, buffer_lists.scopes[scope].kept
-  if names_by_writer[kept] then
-    forward[1] = make_entry("input", "input", "output of the previous repetition", {}, get_shape(net, scope.entry))
-    forward[1].buffers = names_by_writer[kept]
+  local forward, backward, state_buffers = {}, {}, buffer_lists.scopes[scope].state_buffers
+  if names_by_writer[state_buffers] then
+    forward[1] = make_entry("input", "input", "output of the previous repetition", {},
+      get_shape(net, scope.input_value))
+    forward[1].buffers = names_by_writer[state_buffers]
   end
   for _, op in ipairs(lists_by_scope[scope].forward) do
     forward[#forward + 1] = describe_forward(net, op, counted_parameters)

@@ -42,12 +42,12 @@ local function mark_in_scope(scope)
     local value_readers = readers[value] or {}
     local reader = #value_readers == 1 and value_readers[1]
     local block = reader and reader.kind == "block" and reader.x == value and reader.block
-    local is_carried = value.of_stream and not value.has_own_buffer
+    local is_carried = value.is_residual and not value.has_own_buffer
       and (block or value.op and value.op.kind == "block" and reader)
     value.carried = is_carried and { block = block or false } or nil
   end
-  if scope.entry then
-    mark(scope.entry)
+  if scope.input_value then
+    mark(scope.input_value)
   end
   for _, op in ipairs(scope.ops) do
     mark(op.out)
@@ -67,8 +67,8 @@ local function derive_lists(net)
   local lists_by_scope = { order = net.order }
   for i = #lists_by_scope.order, 1, -1 do -- blocks come first, since the network's list runs them
     local scope = lists_by_scope.order[i]
-    local forward = fuse.fuse(scope.ops, scope.last)
-    local list, gradients = backward.derive(forward, scope.entry, scope.last, lists_by_scope)
+    local forward = fuse.fuse(scope.ops, scope.output_value)
+    local list, gradients = backward.derive(forward, scope.input_value, scope.output_value, lists_by_scope)
     local written = lists.filter(lists.collect(list, buffers.list_written), function(buffer)
       return not buffer.outside
     end)
@@ -91,7 +91,7 @@ Walk.__index = Walk
 -- `value`, which cannot have its buffer, or else `holder`, the value that is in the buffer, or nil.
 local function raise_conflict(value, holder)
   for _, candidate in ipairs({ value, holder }) do
-    if candidate.carried or candidate.op and candidate ~= candidate.op.scope.last then
+    if candidate.carried or candidate.op and candidate ~= candidate.op.scope.output_value then
       error({ problem = true, conflict = candidate }, 0)
     end
   end
@@ -105,7 +105,7 @@ end
 
 -- Whether every repetition of a block keeps its input for the backward pass.
 function Walk:keeps_input(block)
-  return self.training and self.read[block][block.entry] or false
+  return self.training and self.read_backward[block][block.input_value] or false
 end
 
 -- The key of a value's buffer: its name, or "BLOCK.NAME" if every repetition of a block has such a buffer.
@@ -116,7 +116,7 @@ function Walk:make_key(scope, value)
     local block = M.find_reader(value)
     return block and self:keeps_input(block) and block.name .. ".input" or buffers.name_for_stream("output", value)
   end
-  return (scope ~= self.net and self.read[scope][value] and scope.name .. "." or "") .. value.name
+  return (scope ~= self.net and self.read_backward[scope][value] and scope.name .. "." or "") .. value.name
 end
 
 function Walk:check_read(key, value)
@@ -139,7 +139,7 @@ end
 function Walk:walk_scope(scope, input, result)
   for _, op in ipairs(self.lists_by_scope[scope].forward) do
     for _, value in ipairs(ops.list_read(op)) do
-      if value == scope.entry and input then
+      if value == scope.input_value and input then
         self:check_read(input.key, input.value)
       else
         self:check_read(self:make_key(scope, value), M.find_origin(value))
@@ -147,7 +147,7 @@ function Walk:walk_scope(scope, input, result)
     end
     if op.kind == "block" then
       self:walk_block(scope, op, input, result)
-    elseif op.out == scope.last then
+    elseif op.out == scope.output_value then
       self:note_write(result.key, result.value)
     else
       for _, value in ipairs(ops.list_results(op)) do
@@ -162,13 +162,13 @@ end
 function Walk:check_kept(scope)
   for _, op in ipairs(self.lists_by_scope[scope].forward) do
     for _, value in ipairs(ops.list_results(op)) do
-      if self.read[scope][value] and value ~= scope.last and (scope ~= self.net or self.training) then
+      if self.read_backward[scope][value] and value ~= scope.output_value and (scope ~= self.net or self.training) then
         self:check_read(self:make_key(scope, value), value)
       end
     end
   end
   for _, value in ipairs(self.training and scope.externals or {}) do
-    self.values_at_end[#self.values_at_end + 1] = self.read[scope][value] and M.find_origin(value) or nil
+    self.values_at_end[#self.values_at_end + 1] = self.read_backward[scope][value] and M.find_origin(value) or nil
   end
 end
 
@@ -176,15 +176,15 @@ end
 function Walk:walk_block(scope, op, scope_input, scope_result)
   local block, keeps_input = op.block, self:keeps_input(M.find_reading_block(op.block))
   local uses = math.min(block.times, 2) -- further uses behave as the second
-  local stream_output = buffers.name_for_stream("output", block.last)
-  local input = op.x == scope.entry and scope_input or { key = self:make_key(scope, op.x), value = op.x }
+  local stream_output = buffers.name_for_stream("output", block.output_value)
+  local input = op.x == scope.input_value and scope_input or { key = self:make_key(scope, op.x), value = op.x }
   if keeps_input and scope == self.net and not op.x.carried then
     self.values_at_end[#self.values_at_end + 1] = op.x
   end
   for use = 1, uses do
-    local result = use == uses and (op.out == scope.last and scope_result
+    local result = use == uses and (op.out == scope.output_value and scope_result
       or { key = self:make_key(scope, op.out), value = op.out })
-      or { key = keeps_input and ("%s.input %d"):format(block.name, use) or stream_output, value = block.last }
+      or { key = keeps_input and ("%s.input %d"):format(block.name, use) or stream_output, value = block.output_value }
     self:walk_scope(block, input, result)
     self:check_kept(block)
     input = result
@@ -217,9 +217,9 @@ end
 
 local function walk_pass(net, lists_by_scope, training)
   local walk = setmetatable({ net = net, lists_by_scope = lists_by_scope, training = training, contents = {},
-    shapes = {}, read = {}, values_at_end = {}, reserved = find_reserved(net, lists_by_scope) }, Walk)
+    shapes = {}, read_backward = {}, values_at_end = {}, reserved = find_reserved(net, lists_by_scope) }, Walk)
   for _, scope in ipairs(lists_by_scope.order) do
-    walk.read[scope] = buffers.find_read(lists_by_scope[scope].backward)
+    walk.read_backward[scope] = buffers.find_read_values(lists_by_scope[scope].backward)
   end
   walk:walk_scope(net)
   walk:check_kept(net)
@@ -235,7 +235,7 @@ local function check_gradients(lists_by_scope)
     for _, op in ipairs(lists_by_scope[scope].forward) do
       for _, value in ipairs(ops.list_results(op)) do
         local buffer, shape = lists_by_scope[scope].gradients[value], get_shape(value)
-        if value ~= scope.last and buffer then
+        if value ~= scope.output_value and buffer then
           local is_own = buffer.name:find(base_names.name_gradient(value.name), 1, true) == 1
           if is_own and (shapes[buffer.name] or shape) ~= shape then
             raise_conflict(value)
@@ -290,7 +290,7 @@ local function rename_external_duplicates(net)
     externals[inner.name] = inner.external
   end
   for scope, op in lists.iterate_nested(net.order, "ops") do
-    if op.out ~= scope.last and (externals[op.out.name] or op.out) ~= op.out then
+    if op.out ~= scope.output_value and (externals[op.out.name] or op.out) ~= op.out then
       rename(net, op.out)
     end
   end
@@ -298,7 +298,7 @@ end
 
 -- The block that stores the input of a block or a group: itself, or the block that alone reads the input of the group.
 function M.find_reading_block(block)
-  return block.is_group and block.entry.carried and M.find_reading_block(block.entry.carried.block) or block
+  return block.is_group and block.input_value.carried and M.find_reading_block(block.input_value.carried.block) or block
 end
 
 -- The block that stores a carried value as the input of a repetition; false if no block reads the value as its input.

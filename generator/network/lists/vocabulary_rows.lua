@@ -38,10 +38,10 @@ end
 -- The set of the operations that run for the vocabulary. labelled: the labelled rows (labelled_rows.lua), or nil;
 -- barred: the set of operations that must run for all tokens.
 local function select_operations(block, list, labelled, barred)
-  local values, by_symbol = { [block.entry] = true }, {}
+  local values, by_symbol = { [block.input_value] = true }, {}
   for _, op in ipairs(list) do
-    local needs_tokens = not ops[op.kind].by_row or op.dropout or op.out == block.last
-      or labelled and labelled.partial[op]
+    local needs_tokens = not ops[op.kind].by_row or op.dropout or op.out == block.output_value
+      or labelled and labelled.labelled_work[op]
       or lists.any(ops.list_read(op), function(value) return not values[value] end)
     if not needs_tokens and not barred[op] then
       by_symbol[op] = true
@@ -61,7 +61,7 @@ local function bar_readers(block, list, by_symbol, barred)
   local read = find_token_values(list, by_symbol)
   local readers = lists.filter(list, function(op)
     return by_symbol[op]
-      and lists.any(ops.list_read(op), function(value) return value ~= block.entry and read[value] end)
+      and lists.any(ops.list_read(op), function(value) return value ~= block.input_value and read[value] end)
   end)
   lists.update(barred, lists.to_set(readers))
   return readers[1] ~= nil
@@ -151,7 +151,7 @@ function M.derive(net, lists_by_scope, labelled)
   end
   local result = { block = block, embed = embed, by_symbol = {}, repeated = {}, summed = {} }
   find_forward(result, lists_by_scope[block].forward, labelled)
-  local walk, input = setmetatable({ result = result, summed = {} }, Walk), block.entry
+  local walk, input = setmetatable({ result = result, summed = {} }, Walk), block.input_value
   local is_supported = result.token_texts[1] ~= nil
     and not lists.any(lists_by_scope[block].backward, function(entry) return not walk:walk_entry(entry) end)
   local gradient = { name = buffers.name_for_stream("gradient", input), width = input.width }

@@ -1,8 +1,8 @@
 -- Memory of the network on the CPU: buffers as members of structs, as requests to lay_out, and as data.
 --
 -- Input: a network (builder.lua), a list of buffers (buffers.lua). Output: lines of C; records for
--- templates/cpu/buffer.tpl; or { name, form, channels, stream, kept, training, family }, where stream is a number from
--- 0.
+-- templates/cpu/buffer.tpl; or { name, form, channels, stream, is_read_backward, training, family }, where stream is a
+-- number from 0.
 
 local calls = require("network.targets.calls")
 local lists = require("base.lists")
@@ -59,12 +59,12 @@ function M.describe(list)
   return lists.map(list, function(buffer)
     return { name = buffer.name or buffer.family.name, form = buffer.form,
       channels = buffer.width and buffer.width.count, most_cells = buffer.most_cells,
-      stream = buffer.stream and buffer.stream.index, kept = buffer.kept, training = buffer.training,
-      family = buffer.family }
+      stream = buffer.stream and buffer.stream.index, is_read_backward = buffer.is_read_backward,
+      training = buffer.training, family = buffer.family }
   end)
 end
 
--- The names of the families of attentions in a list of kept buffers.
+-- The names of the families of attentions in a list of buffers.
 function M.list_families(list)
   return lists.map(list, function(buffer) return buffer.family and buffer.family.name end)
 end

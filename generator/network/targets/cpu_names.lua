@@ -41,8 +41,8 @@ function M.make_scope_text(cpu, scope, mode)
     text.kept = ("w.%s[%s]."):format(scope.name, mode == "train" and scope.index or "0")
     text.selection = "part->"
   end
-  text.all = cpu.part and (is_block and "&w->all" or "&w.all") or false
-  text.part = cpu.part and (scope == cpu.net and "&w.read" or "part") or false
+  text.all = cpu.labelled_rows and (is_block and "&w->all" or "&w.all") or false
+  text.part = cpu.labelled_rows and (scope == cpu.net and "&w.read" or "part") or false
   return text
 end
 
@@ -78,17 +78,17 @@ end
 local function place_in_block(cpu, scope, text, value, is_backward)
   if value.external then
     return text.w .. value.name
-  elseif value == scope.entry then
+  elseif value == scope.input_value then
     return is_backward and "s->input" or "input"
-  elseif value == scope.last then
+  elseif value == scope.output_value then
     return "output"
   end
-  return (cpu.buffers.scopes[scope].read[value] and text.kept or text.w) .. value.name
+  return (cpu.buffers.scopes[scope].read_backward[value] and text.kept or text.w) .. value.name
 end
 
 -- Whether each repetition of a block has a buffer for its input.
 function M.keeps_input(cpu, block, mode)
-  return mode == "train" and cpu.buffers.scopes[block].read[block.entry] or false
+  return mode == "train" and cpu.buffers.scopes[block].read_backward[block.input_value] or false
 end
 
 -- The place of the input of a block or a group in repetition number `index` of a scope around it, as text. value: a
@@ -104,15 +104,15 @@ local place_outside
 
 -- The place of a group's input, as text. The first repetition reads the value of the group's parent.
 local function place_group_input(cpu, group, mode)
-  local place = place_input(cpu, group, group, group.index, group.entry, mode)
-  local first = place_outside(cpu, group.parent, group.first, mode)
+  local place = place_input(cpu, group, group, group.index, group.input_value, mode)
+  local first = place_outside(cpu, group.parent, group.outer_input, mode)
   local is_stored = M.keeps_input(cpu, scope_lists.find_reading_block(group), mode)
-  return (is_stored or group.first.carried) and place or ("%s > 0 ? %s : %s"):format(group.index, place, first)
+  return (is_stored or group.outer_input.carried) and place or ("%s > 0 ? %s : %s"):format(group.index, place, first)
 end
 
 -- The place of a group's output, as text: the input of the next repetition, and finally the place of the result.
 local function place_group_output(cpu, group, mode)
-  local place = place_input(cpu, group, group, ("(%s + 1)"):format(group.index), group.last, mode)
+  local place = place_input(cpu, group, group, ("(%s + 1)"):format(group.index), group.output_value, mode)
   local last = place_outside(cpu, group.parent, group.result, mode)
   return place == last and place
     or ("%s + 1 < %s ? %s : %s"):format(group.index, M.write_uses(group, "w.passes"), place, last)
@@ -122,12 +122,12 @@ end
 -- the place that the block's first repetition reads; a block's result that is read once is in the `output` of its width
 -- and stream. mode: "train" or "evaluate".
 function place_outside(cpu, scope, value, mode)
-  if scope.is_group and value == scope.entry then
+  if scope.is_group and value == scope.input_value then
     return place_group_input(cpu, scope, mode)
-  elseif scope.is_group and value == scope.last then
+  elseif scope.is_group and value == scope.output_value then
     return place_group_output(cpu, scope, mode)
   elseif not value.carried then
-    local is_kept = scope.is_group and cpu.buffers.scopes[scope].read[value]
+    local is_kept = scope.is_group and cpu.buffers.scopes[scope].read_backward[value]
     return (is_kept and M.make_scope_text(cpu, scope, mode).kept or "w.") .. value.name
   end
   return value.carried.block and place_input(cpu, value.carried.block, scope, scope.index, value, mode)

@@ -3,7 +3,7 @@
 -- Input: a network (builder.lua), its lists (scope_lists.lua), its structs of parameters (parameters.lua), its buffers
 -- (buffers.lua). A list of the output consists of records (calls.lua). Output, pure data:
 --   states      the states of repetitions that store values: of the groups of blocks that have a member, each with the
---               fields name, is_group, uses, most_uses, repetitions, members, requests, kept, and all of `blocks`
+--               fields name, is_group, uses, most_uses, repetitions, members, requests, buffers, and all of `blocks`
 --   blocks      the blocks in order, each with:
 --     name, comment, parameters_type   texts for generated code
 --     count, uses          the numbers of layers and of repetitions as C text; layers, repetitions: as numbers;
@@ -16,7 +16,7 @@
 --     uses_part, uses_vocabulary, uses_parameters    { forward, backward }: whether the function for the list has the
 --                          argument `part` (the last repetition omits unused rows), the argument `distinct` (the first
 --                          repetition computes rows of symbols), and parameters
---     members, requests, kept   the buffers of its state as lines of a struct, as records of lay_out, and as data
+--     members, requests, buffers   the buffers of its state as lines of a struct, as records of lay_out, and as data
 --   pass        the lists for one block of sequences: { train, evaluate, backward, trace }, trace: evaluation that
 --               stores values; reads_parameters, depends_on_mode: whether `train` reads parameters, differs by mode
 --   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, x, y }
@@ -70,7 +70,7 @@ local function make_trace(cpu, evaluated)
         self = not record.traced and record.self, x = record.out, tokens = record.traced })
     elseif record.kind == "block" and not record.list then
       record.template = "cpu/op/trace_block.tpl"
-      record.families = cpu_buffers.list_families(cpu.buffers.scopes[cpu.net.scopes[record.name]].kept)
+      record.families = cpu_buffers.list_families(cpu.buffers.scopes[cpu.net.scopes[record.name]].state_buffers)
     end
   end
   return list
@@ -79,23 +79,23 @@ end
 -- The first value that a block or the group around it takes as input.
 local function find_first(block)
   local group = block.parent
-  return group.is_group and block.first == group.entry and find_first(group) or block.first
+  return group.is_group and block.outer_input == group.input_value and find_first(group) or block.outer_input
 end
 
 -- The fields of the state of a block or a group, and the numbers of its repetitions.
 local function make_state(cpu, scope)
-  local kept = cpu.buffers.scopes[scope].kept
+  local state_buffers = cpu.buffers.scopes[scope].state_buffers
   return {
     name = scope.name, is_group = scope.is_group, uses = names.write_uses(scope, "w->passes"),
     most_uses = names.write_uses(scope, "PASSES"),
     repetitions = scope.count * scope.loops, own_input = false,
-    members = cpu_buffers.write_members(cpu.net, kept), kept = cpu_buffers.describe(kept),
-    requests = cpu_buffers.list_requests(cpu.net, kept, "s->", "used"),
+    members = cpu_buffers.write_members(cpu.net, state_buffers), buffers = cpu_buffers.describe(state_buffers),
+    requests = cpu_buffers.list_requests(cpu.net, state_buffers, "s->", "used"),
   }
 end
 
 local function make_block(cpu, block, panels)
-  local first, read = find_first(block), cpu.buffers.scopes[block].read
+  local first, read = find_first(block), cpu.buffers.scopes[block].read_backward
   local forward, backward = records.list_forward(cpu, block, "forward"), records.list_backward(cpu, block)
   local forward_names, backward_names = calls.find_read(forward), calls.find_read(backward)
   local function find_readers(name)
@@ -105,9 +105,9 @@ local function make_block(cpu, block, panels)
     comment = block.comment, parameters_type = block.parameters_type,
     uses_part = find_readers("part"), uses_vocabulary = find_readers("distinct"), uses_parameters = find_readers("p"),
     count = block.count_name, layers = block.count, loops = block.loops,
-    own_input = not first.carried and read[block.entry] and first.name or false,
+    own_input = not first.carried and read[block.input_value] and first.name or false,
     panels = #panels > 0, depends_on_mode = forward_names.train or false,
-    forward = forward, backward = backward, gradient = buffers.name_for_stream("gradient", block.last),
+    forward = forward, backward = backward, gradient = buffers.name_for_stream("gradient", block.output_value),
   })
 end
 
@@ -190,14 +190,14 @@ local function write_sum(texts)
   return texts[2] and "(" .. table.concat(texts, " + ") .. ")" or texts[1] or "0"
 end
 
--- part: the output of labelled_rows.lua, or nil; vocabulary: the output of vocabulary_rows.lua, or nil. Buffers for
+-- labelled: the output of labelled_rows.lua, or nil; vocabulary: the output of vocabulary_rows.lua, or nil. Buffers for
 -- both are added to buffer_lists. stream: the stream that is decoded token by token, or nil. eval_dropout: whether
 -- evaluation applies dropout. panels_member: the workspace's member with the panels of weights.
-function M.derive(net, lists_by_scope, structs, buffer_lists, part, vocabulary, stream, eval_dropout, panels_member)
+function M.derive(net, lists_by_scope, structs, buffer_lists, labelled, vocabulary, stream, eval_dropout, panels_member)
   local kernel_names, tied = names.list_kernel_names(), net.classified.op.tied
   -- value -> the buffer for copies of its labelled rows: part_names of all such buffers, copied_parts of those that the
   -- network's pass has filled so far
-  local cpu = { net = net, lists = lists_by_scope, buffers = buffer_lists, part = part, part_names = {},
+  local cpu = { net = net, lists = lists_by_scope, buffers = buffer_lists, labelled_rows = labelled, part_names = {},
     copied_parts = {}, vocabulary = vocabulary, eval_dropout = eval_dropout, panels_member = panels_member,
     products = calls.make_functions(kernel_names), gradients = calls.make_functions(kernel_names),
     rows = calls.make_functions(kernel_names) }
@@ -216,8 +216,8 @@ function M.derive(net, lists_by_scope, structs, buffer_lists, part, vocabulary, 
   pass.reads_parameters, pass.depends_on_mode = read.p or false, read.train or false
   return { blocks = blocks, states = states, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = cpu_buffers.write_members(net, cpu.buffers.workspace),
-    unused_rows = part and { per_token = write_sum(part.token_texts), per_pair = write_sum(part.pair_texts),
-      pairs = part.pairs } or false,
+    unused_rows = labelled and { per_token = write_sum(labelled.token_texts),
+      per_pair = write_sum(labelled.pair_texts), pairs = labelled.pairs } or false,
     vocabulary = vocabulary and { per_token = write_sum(vocabulary.token_texts) } or false,
     requests = cpu_buffers.list_requests(net, cpu.buffers.workspace, "w->", "&used"),
     workspace = cpu_buffers.describe(cpu.buffers.workspace),

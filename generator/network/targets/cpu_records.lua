@@ -133,7 +133,8 @@ end
 -- The record of an attention, forward or backward. Its field `part` selects the labelled queries, in a repetition that
 -- computes these alone.
 local function make_attention(cpu, text, op, routine)
-  return { routine = routine:format(op.family.name), part = cpu.part and cpu.part.partial[op] and text.part or false,
+  local is_labelled = cpu.labelled_rows and cpu.labelled_rows.labelled_work[op]
+  return { routine = routine:format(op.family.name), part = is_labelled and text.part or false,
     kept = "&" .. text.kept .. op.family.name, kv = op.kv ~= op.q and text.kv }
 end
 

@@ -1,11 +1,11 @@
 -- Records for work on a selection of rows on the CPU: in the last repetition of a block, on the rows of labelled tokens
 -- (labelled_rows.lua); in the first repetition, on the rows of the vocabulary's symbols (vocabulary_rows.lua).
 --
--- Input: the state of cpu_network.lua (cpu), where `part` is the output of labelled_rows.lua and `vocabulary` that of
--- vocabulary_rows.lua, or nil; a scope and its names (cpu_names.lua). Output: further records and names. In generated
--- code, the variable `part` selects the labelled rows and `distinct` the rows of symbols in the repetition that
--- computes these alone. In other repetitions both select all tokens, and the functions that copy, spread and sum rows
--- do nothing.
+-- Input: the state of cpu_network.lua (cpu), where `labelled_rows` is the output of labelled_rows.lua and `vocabulary`
+-- that of vocabulary_rows.lua, or nil; a scope and its names (cpu_names.lua). Output: further records and names. In
+-- generated code, the variable `part` selects the labelled rows and `distinct` the rows of symbols in the repetition
+-- that computes these alone. In other repetitions both select all tokens, and the functions that copy, expand and sum
+-- rows do nothing.
 
 local base_names = require("base.names")
 local buffers = require("network.lists.buffers")
@@ -49,14 +49,14 @@ end
 -- the labelled rows, once in each list (once for both lists of the network). If an entry computes rows of symbols, a
 -- record replaces the block's input by the vectors of symbols.
 function M.make_naming(cpu, scope, text, place, records, mode)
-  local partial = cpu.part and cpu.part.partial or {}
+  local labelled_work = cpu.labelled_rows and cpu.labelled_rows.labelled_work or {}
   local by_symbol = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.by_symbol or {}
   local copied = scope == cpu.net and mode == "train" and cpu.copied_parts or {} -- value -> name of its copy
   local part_text = setmetatable({ is_partial = true }, { __index = text })
   local distinct_text = setmetatable({ is_partial = true, selection = "distinct->" }, { __index = text })
   local has_symbol_input = false
   local function place_symbols(value)
-    if value ~= scope.entry then
+    if value ~= scope.input_value then
       return place(value)
     elseif not has_symbol_input then
       has_symbol_input = true
@@ -68,11 +68,11 @@ function M.make_naming(cpu, scope, text, place, records, mode)
   return function(entry)
     if by_symbol[entry] then
       return distinct_text, place_symbols
-    elseif not partial[entry] or entry.kind == "attention" then
+    elseif not labelled_work[entry] or entry.kind == "attention" then
       return text, place
     end
     return part_text, function(value)
-      if cpu.part.values[value] then
+      if cpu.labelled_rows.values[value] then
         return place(value)
       elseif not copied[value] then
         copied[value] = name_labelled_buffer(cpu, value, entry)
@@ -101,7 +101,7 @@ function M.append_after(cpu, text, records, place, op)
 end
 
 -- Appends the records that precede an entry of a backward list, or that end a scope's list (key: the entry or the
--- scope): they spread gradients of labelled rows to all rows, and sum gradients of all tokens by symbol.
+-- scope): they expand gradients of labelled rows to all rows, and sum gradients of all tokens by symbol.
 function M.append_before(cpu, text, records, key)
   local function add(kind, call, gradient_buffers, distinct)
     for _, buffer in ipairs(gradient_buffers or {}) do
@@ -109,7 +109,7 @@ function M.append_before(cpu, text, records, key)
         gradient = text.w .. buffer.name })
     end
   end
-  add("spread", "expand_rows(self, part, width, gradient)", cpu.part and cpu.part.spread[key])
+  add("expand", "expand_rows(self, part, width, gradient)", cpu.labelled_rows and cpu.labelled_rows.expansions[key])
   add("sum", "sum_by_symbol(self, distinct, width, gradient)",
     cpu.vocabulary and cpu.vocabulary.summed[key], "distinct")
 end

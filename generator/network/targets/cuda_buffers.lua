@@ -180,7 +180,7 @@ end
 -- after them: the compiler loads neighbours at once, and in another order attention over pairs has more instructions.
 function M.list_kept(device, block)
   local list, pair_names = {}, find_names_of_pair_loops(device)
-  for _, buffer in ipairs(device.buffers.scopes[block].kept) do
+  for _, buffer in ipairs(device.buffers.scopes[block].state_buffers) do
     if buffer.form == "family" then
       local attended = table.remove(list)
       add_kept(get_sides(device, buffer.writer), buffer.family, list)
@@ -189,7 +189,7 @@ function M.list_kept(device, block)
       list[#list + 1] = convert(device, buffer, pair_names)
     end
   end
-  local last = block.last
+  local last = block.output_value
   list[#list + 1] = make_rows(device.variables[last.stream], "output", GLOBAL_TYPE, last.width,
     "input of the next layer")
   return list

@@ -94,8 +94,8 @@ end
 -- A scope's entries, cut into launches.
 function M.make_launches(device, scope, training, entries)
   -- layer: C text of the layer of the next phase; outside blocks, of the last layer that ran
-  local host, phases, phase_records, layer = {}, {}, {}, scope.entry and scope.index or "0"
-  for i, launch in ipairs(launches.cut(entries, scope.entry and scope.name, device.adds_bias)) do
+  local host, phases, phase_records, layer = {}, {}, {}, scope.input_value and scope.index or "0"
+  for i, launch in ipairs(launches.cut(entries, scope.input_value and scope.name, device.adds_bias)) do
     local phase = launch.phase
     if phase then
       phases[#phases + 1] = { name = phase.name, records = M.make_records(device, scope, training, phase.entries) }

@@ -78,7 +78,7 @@ local function check_network(net)
     local is_learned = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
     local on_cpu = family.score.running and "score sums values of tokens (sum_between)"
       or family.relative.counts and "queries count their keys (cope)"
-    if not scope.entry then
+    if not scope.input_value then
       records.refuse(op, "attention outside of a block")
     elseif on_cpu then
       records.refuse(op, "attention %s, whose %s", family.name, on_cpu)

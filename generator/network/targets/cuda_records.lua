@@ -35,12 +35,12 @@ local function place_in_block(device, scope, text, value)
         scope.name)
     end
     return op.kind == "block" and ("block()->%s.output"):format(op.block.name) or text.w .. value.name
-  elseif value == scope.entry then
+  elseif value == scope.input_value then
     return text.input or "block()->input"
-  elseif value == scope.last then
+  elseif value == scope.output_value then
     return "s->output"
   end
-  return (device.buffers.scopes[scope].read[value] and text.kept or text.w) .. value.name
+  return (device.buffers.scopes[scope].read_backward[value] and text.kept or text.w) .. value.name
 end
 
 -- The place of a value of the network, as text in C. A block's output is in the state of its last repetition.

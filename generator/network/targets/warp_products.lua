@@ -84,7 +84,7 @@ function M.find_rounded_values(device)
     local is_activated = reader and lists.any(readers[reader.out] or {}, function(next_op)
       return ACTIVATIONS[next_op.kind]
     end)
-    if family.attends.in_fragments and attended ~= op.scope.last and reader and not is_activated then
+    if family.attends.in_fragments and attended ~= op.scope.output_value and reader and not is_activated then
       device.rounded_values[attended] = {}
     end
   end

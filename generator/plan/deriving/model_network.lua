@@ -86,7 +86,7 @@ local function list_trace_sites(net)
           key = op.kv.stream.index }
       end
     end
-    add_activation(path .. ".output", block.last)
+    add_activation(path .. ".output", block.output_value)
   end
   -- repetition: the number of the repetition of the scope, from 0
   local function add_repetition(scope, repetition)
@@ -375,7 +375,7 @@ local function settle_families(plan, net, lists_by_scope, stream, labelled)
     for _, op in ipairs(lists_by_scope[block].forward) do
       if op.kind == "attention" then
         drops[op.family] = op.dropout and { name = op.dropout.name, dropout_number = op.dropout_number }
-        partial[op.family] = labelled and labelled.partial[op]
+        partial[op.family] = labelled and labelled.labelled_work[op]
       end
     end
     for _, op in ipairs(stream and decoding.list_attentions(block, stream) or {}) do

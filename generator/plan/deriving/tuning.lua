@@ -141,7 +141,7 @@ end
 -- those of one repetition of the block that has most.
 local function count_reals(plan)
   return count_channels(plan.cpu.workspace) + lists.max(plan.cpu.blocks, function(block)
-    return count_channels(block.kept)
+    return count_channels(block.buffers)
   end)
 end
 
