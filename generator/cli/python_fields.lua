@@ -75,8 +75,9 @@ end
 local function add_section(lines, section, facts)
   local name = section.name:gsub("^%l", string.upper)
   local parameters = { "*,", "use: str | None = None," }
-  for i, field in ipairs(schema.children[section.path]) do
-    parameters[i + 2] = ("%s: %s = None,"):format(field.name, format_type(field))
+  for _, field in ipairs(schema.children[section.path]) do
+    parameters[#parameters + 1] = not field.numbered and ("%s: %s = None,"):format(field.name, format_type(field))
+      or nil
   end
   parameters[#parameters] = parameters[#parameters]:gsub(",$", ") -> dict[str, Any]:")
   lists.append(lines, { "", "" })

@@ -12,21 +12,37 @@ local pages = require("facets.pages")
 
 local M = {}
 
-M.NAMES = { "encoder", "decoder", "cross" } -- of an encoder-decoder; other models have the family "self"
+-- The families of encodings by layer: encoding.layers is a list of encodings, of which entry number i becomes the table
+-- encoding.layer<i>; its field `times` is the number of neighbouring layers. The layers repeat the list.
+M.LAYERS = {}
+for i = 1, 8 do
+  M.LAYERS[i] = "layer" .. i
+end
+M.LAYERS_TEXT = ("a list of 2 to %d encodings, such as { \"rope\", \"none\" }"):format(#M.LAYERS)
+
+-- The families of an encoder-decoder, and those of encodings by layer; other models have the family "self".
+M.NAMES = lists.join({ "encoder", "decoder", "cross" }, M.LAYERS)
 M.FACETS = lists.map(pages.in_spec_order, function(page) return not page.is_for_tokens and page.name or nil end)
 M.FACETS[#M.FACETS + 1] = "parameters" -- parameters of the score count as a facet
-M.is_name, M.is_facet = lists.to_set(M.NAMES), lists.to_set(M.FACETS)
+M.is_name, M.is_facet, M.is_layer = lists.to_set(M.NAMES), lists.to_set(M.FACETS), lists.to_set(M.LAYERS)
 
 local MODELS = lists.find(model_fields, function(field) return field.path == "model.kind" end).kinds
 
 -- The kinds of models that have a family.
 function M.list_kinds(family)
-  return lists.map(MODELS, function(kind) return lists.has(kind.families, family) and kind.name or nil end)
+  return lists.map(MODELS, function(kind)
+    local has_family = lists.has(kind.families, family) or M.is_layer[family] and kind.by_layer
+    return has_family and kind.name or nil
+  end)
 end
 
--- The names of the families of a model, in order; nil if the model's kind is unknown. model: the section of a spec.
-function M.list(model)
+-- The names of the families of a model, in order; nil if the model's kind is unknown. model, encoding: sections of a
+-- spec.
+function M.list(model, encoding)
   local kind = model and lists.find(MODELS, function(entry) return entry.name == model.kind end)
+  if kind and kind.by_layer and encoding.layer1 then
+    return lists.filter(M.LAYERS, function(name) return encoding[name] ~= nil end)
+  end
   return kind and lists.map(kind.families, function(name)
     return (name ~= "encoder" or model.encoder_layers ~= 0) and name or nil
   end)
@@ -34,7 +50,7 @@ end
 
 -- For a field below encoding.<family>, the path of the field that all families share; otherwise the path itself.
 function M.make_shared_path(path)
-  local name, below = path:match("^encoding%.(%l+)%.(.*)$")
+  local name, below = path:match("^encoding%.(%l+%d?)%.(.*)$")
   return M.is_name[name] and "encoding." .. below or path
 end
 
@@ -45,11 +61,36 @@ function M.is_causal(model, name, encoding)
   if positions.reading == "difference" and positions.sorted == false then
     return false
   end
-  return name == "decoder" or name == "self" and model.kind == "decoder"
+  return name == "decoder" or (name == "self" or M.is_layer[name]) and model.kind == "decoder"
     or mask ~= nil and (mask.kind == "causal" or mask.kind == "window" and mask.right == 0)
 end
 
-function M.count_layers(model, name)
+-- The number of neighbouring layers that have an encoding by layer.
+local function get_times(encoding, name)
+  return (encoding[name] or {}).times or 1
+end
+
+-- The encodings by layer: { name, times, first, period }, with the number of its neighbouring layers, the number of the
+-- first of these, from 0, and the number of layers after which the list repeats. Empty if all layers have one encoding.
+function M.list_layers(encoding)
+  local first = 0
+  local list = lists.map(M.LAYERS, function(name)
+    local entry = encoding[name] and { name = name, times = get_times(encoding, name), first = first }
+    first = first + (entry and entry.times or 0)
+    return entry or nil
+  end)
+  for _, entry in ipairs(list) do
+    entry.period = first
+  end
+  return list
+end
+
+-- The number of layers of a family; nil if the layers do not repeat the list of encodings whole.
+function M.count_layers(model, name, encoding)
+  local entry = lists.find(M.list_layers(encoding), function(one) return one.name == name end)
+  if entry then
+    return model.layers and model.layers % entry.period == 0 and model.layers // entry.period * entry.times or nil
+  end
   return name == "encoder" and model.encoder_layers or name ~= "self" and model.decoder_layers or model.layers
 end
 
@@ -69,7 +110,7 @@ function M.make_encoding(encoding, name)
     family_encoding[family] = nil
   end
   for facet, value in next, given do
-    family_encoding[facet] = not is_off(facet, value) and value or nil
+    family_encoding[facet] = facet ~= "times" and not is_off(facet, value) and value or nil
   end
   if given.score then
     family_encoding.parameters = family_encoding.score and given.parameters or nil
@@ -122,7 +163,11 @@ function M.settle(encoding, names, shared, given)
       end
       encoding[name] = next(differing) and differing or nil
     else
-      encoding[name] = find_differing_facets(encoding, encoding[name])
+      local times = encoding[name].times
+      encoding[name] = find_differing_facets(encoding, encoding[name]) or M.is_layer[name] and {} or nil
+      if times then
+        encoding[name].times = times
+      end
     end
   end
 end

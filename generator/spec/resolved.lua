@@ -43,15 +43,15 @@ local NAMED = { parameters = parameters.format, options = show, settings = show 
 -- The origin of the field at a path. settle_encoding.lua may give a family a score of its own that the spec does not
 -- state: then the origin is that of the shared score.
 local function find_origin(origins, path)
-  local shared = path:gsub("^encoding%.%a+%.score$", "encoding.score")
-  shared = shared:gsub("^encoding%.%a+%.(parameters%.)", "encoding.%1")
+  local shared = path:gsub("^encoding%.%w+%.score$", "encoding.score")
+  shared = shared:gsub("^encoding%.%w+%.(parameters%.)", "encoding.%1")
   return origins[path] or origins[shared] or "default"
 end
 
 function M.format(resolved, origins)
   local rows = {}
   local fields = lists.collect(schema.fields, function(field) -- a family's fields follow the family's table
-    return lists.join({ field }, schema.copies[field.family] or {})
+    return lists.join({ field }, field.type == "table" and schema.copies[field.family] or {})
   end)
   for _, field in ipairs(fields) do
     local value = lists.get(resolved, field.path)

@@ -11,7 +11,7 @@
 --                  parameters, source (a user's C file), lines (of pairs of tokens), network (a user's Lua file),
 --                  checkpoint (of a trainer), file (any other), symbols, symbol (one of them), options (of a task),
 --                  settings (of a network), by (axes of an evaluation), name (of a-z, 0-9 and _), names (a list of
---                  these)
+--                  these), layers (encodings; load.lua replaces the field by a table for each)
 --   default        a value, or a function of the spec resolved so far; default_text: the default in words; if a
 --                  field has default_text without default, settle.lua or the plan determines the value
 --   required       true: the field has no default; optional: true: absent unless given
@@ -31,6 +31,7 @@
 --   with           another field of the table, without which this field is an error
 --   family         a family of attentions: only models with this family have the field
 --   only           the kinds of its table that have this field; nil: all kinds
+--   numbered       true: resolved specs have the field for an entry of a list; it is not listed
 --   seldom         true: `fields` lists it only with --all, or if its path or a table above it is requested
 --   more           lines of documentation for `fields`
 --   fingerprints   texts that appear in rendered code only while the feature is on: its field has a value, and
@@ -160,6 +161,7 @@ M.TEXT = {
   axis = "true (all values), { first, last }, { first, last, step = 2 } or { list = { 1, 3 } }, from 0 on",
   name = "a name: " .. base_names.TEXT,
   names = "a list of names: " .. base_names.TEXT,
+  layers = families.LAYERS_TEXT,
   symbol = "the name of a symbol, in quotes",
   symbols = ("a number of symbols from 1 to %d, or a list of their names"):format(M.MOST_SYMBOLS),
 }
@@ -176,7 +178,9 @@ function M.describe_values(field)
   elseif field.type == "keep" then
     return table.concat(field.choices, ", ") .. ", or an ascending list of steps"
   end
-  return M.TEXT[field.type] or "a table with " .. table.concat(lists.get_names(M.children[field.path]), ", ")
+  return M.TEXT[field.type] or "a table with " .. table.concat(lists.map(M.children[field.path], function(child)
+    return not child.numbered and child.name or nil
+  end), ", ")
 end
 
 local function describe_default(field)
@@ -194,11 +198,11 @@ end
 -- Returns the fields as data, and the functions that a formula may use; `fields --json` prints the result.
 function M.list_facts()
   local fields = lists.map(M.fields, function(field)
-    return { path = field.path, type = field.type, doc = field.doc, more = field.more,
+    return not field.numbered and { path = field.path, type = field.type, doc = field.doc, more = field.more,
       takes = M.describe_values(field), unit = field.unit,
       only = field.only or field.family and families.list_kinds(field.family),
       kinds = field.kinds and lists.map(field.kinds, function(kind) return { name = kind.name, doc = kind.doc } end),
-      required = field.required, default = describe_default(field):match("^default: (.*)") }
+      required = field.required, default = describe_default(field):match("^default: (.*)") } or nil
   end)
   return { fields = fields, formulas = traced.list_words() }
 end
@@ -222,9 +226,9 @@ function M.format_fields(all, path)
   local out, hidden = {}, 0
   for _, field in ipairs(M.fields) do
     local below = path and (field.path .. "."):sub(1, #path + 1) == path .. "."
-    if below or not path and (all or not field.seldom) then
+    if not field.numbered and (below or not path and (all or not field.seldom)) then
       lists.append(out, describe_field(field))
-    else
+    elseif not field.numbered then
       hidden = hidden + 1
     end
   end

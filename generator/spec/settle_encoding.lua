@@ -27,7 +27,7 @@ local function resolve_formula(context, texts, encoding, family, user)
   local nodes, path = values.get_formula_nodes(context, family), family and "encoding." .. family or "encoding"
   local model = context.resolved.model
   local formula = score.resolve(context, texts, lists.merge(nodes, { path = path, encoding = encoding,
-    layers = families.count_layers(model, user), cross = user == "cross",
+    layers = families.count_layers(model, user, context.resolved.encoding), cross = user == "cross",
     causal = families.is_causal(model, user, encoding) }))
   if formula and encoding.positions.kind == "randomized"
     and placement.score_reads_positions(encoding) and is_default(context, path .. ".positions.draw") then
@@ -76,7 +76,7 @@ end
 -- is traced separately, since the number of layers may be part of it.
 function M.settle_score(context, texts)
   local encoding, model = context.resolved.encoding, context.resolved.model
-  local names = families.list(model)
+  local names = families.list(model, encoding)
   if not names then
     return nil
   elseif not names[2] then
@@ -104,7 +104,7 @@ end
 -- Sets the learned vectors of distances to those that the mask allows, unless the spec sets their sides.
 function M.settle_sides(context)
   local encoding, model = context.resolved.encoding, context.resolved.model
-  local names = families.list(model) or {}
+  local names = families.list(model, encoding) or {}
   for _, name in ipairs(names) do
     local section, path = encoding, "encoding.relative.sides"
     if names[2] then

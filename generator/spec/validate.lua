@@ -68,8 +68,11 @@ end
 
 -- Reports encoding.<family> for a model without this family of attentions, unless the model's kind is unknown.
 local function report_unknown_family(context, node, path)
-  local model, names = context.resolved.model, families.list(context.resolved.model)
-  if names and path == "encoding.encoder" and model.encoder_layers then
+  local model, names = context.resolved.model, families.list(context.resolved.model, context.resolved.encoding)
+  if names and families.is_layer[path:match("%w+$")] then
+    add(context, node, path, ("encodings by layer in a model of kind %q"):format(model.kind), table.concat(
+      families.list_kinds(families.LAYERS[1]), ", "))
+  elseif names and path == "encoding.encoder" and model.encoder_layers then
     add(context, node, path, "model.encoder_layers = 0: there is no encoder", "encoding.decoder, encoding.cross")
   elseif names then
     add(context, node, path, ('model.kind = "%s" has no attentions of that name'):format(model.kind),
@@ -78,17 +81,21 @@ local function report_unknown_family(context, node, path)
 end
 
 local function report_unknown_field(context, node, path, kind, legal)
-  local family, below = path:match("^encoding%.(%l+)%.?(.*)$")
+  local family, below = path:match("^encoding%.(%l+%d?)%.?(.*)$")
   if families.is_name[family] and below == "" then
     return report_unknown_family(context, node, path)
   elseif families.is_name[family] and below == "additive" then
     local is_in_preset = node.origin.path and node.origin.path ~= context.loaded.source
     return add(context, node, path, "vectors of positions are added to the tokens, before any attention",
-      "encoding.additive, which applies to both streams", is_in_preset
+      "encoding.additive" .. (families.is_layer[family] and "" or ", which applies to both streams"), is_in_preset
         and ("encoding.%s uses this preset: write the other facets of it there"):format(family) or nil)
   end
+  if path == "encoding.heads" then
+    return add(context, node, path, "all heads of a layer have one encoding",
+      'encoding.layers, or a score that differs by head: x.head, or a parameter with per = "head"')
+  end
   local field, parent = schema.by_path[path], path:match("^(.*)%.[^%.]*$")
-  local expected = lists.get_names(legal)
+  local expected = lists.get_names(lists.filter(legal, function(one) return not one.numbered end))
   local function make_hint()
     if field then
       return ('kind "%s" has it'):format(table.concat(field.only, '" or "'))
@@ -104,8 +111,10 @@ end
 -- Whether a field applies to the model: all fields do, except encoding.<family> if a model of a known kind lacks the
 -- family.
 local function applies_to(context, field)
-  return field.path ~= "encoding." .. (field.family or "")
-    or lists.has(families.list(context.resolved.model) or families.NAMES, field.family)
+  local model = context.resolved.model
+  return field.path ~= "encoding." .. (field.family or "") or not (model and model.kind)
+    or lists.has(families.list_kinds(field.family), model.kind)
+      and not (field.family == "encoder" and model.encoder_layers == 0)
 end
 
 -- A table's node in which values without a name are moved into the field for them (`items` in schema.lua). The node

@@ -303,15 +303,51 @@ local function make_loop_item(state, class, op)
     modules = modules, arguments = list_passed_variables(state, inner_class, op.x.stream), lines = lines } }
 end
 
+-- The blocks of layers with different encodings that an operation runs: all blocks of a cycle, or a block.
+local function list_layer_blocks(op)
+  local list = op.kind == "block" and (op.block.name == "cycle" and op.block.ops or { op }) or {}
+  return lists.map(list, function(inner) return inner.block.number and inner.block end)
+end
+
+-- The item of layers with different encodings, whose operations are `list`: one loop over modules of several classes,
+-- which all have the arguments that one of them needs.
+local function make_layers_item(state, class, list)
+  local blocks, needs, words = lists.collect(list, list_layer_blocks), {}, {}
+  local classes = lists.map(blocks, function(block) return make_block_class(state, block) end)
+  for i, inner_class in ipairs(classes) do
+    if inner_class.layer or needs.shared and inner_class.needs.shared then
+      stop.exit(INPUT, inner_class.layer and "the layer index of layers with different encodings"
+        or "layers with different encodings, of which several share the numbers of their scores")
+    end
+    lists.update(needs, inner_class.needs)
+    words[i] = (", " .. inner_class.name):rep(blocks[i].times)
+  end
+  for _, inner_class in ipairs(classes) do
+    inner_class.needs = needs
+    inner_class.arguments = table.concat(lists.join({ "h" }, list_needed(inner_class)), ", ")
+  end
+  add_needs(class, classes[1])
+  local names = table.concat(words):sub(3)
+  local period = lists.sum(blocks, function(block) return block.times end)
+  local modules = class:add_module(blocks[1], (blocks[1].path:gsub("%.%%d%.$", "")),
+    ("nn.ModuleList((%s)[layer %% %d]() for layer in range(%d))"):format(names, period, lists.sum(blocks,
+      function(block) return block.count end)))
+  return { out = list[#list].out, reads = { list[1].x }, loop = { name = "layer", times = 1, modules = modules,
+    arguments = list_passed_variables(state, classes[1], list[1].x.stream), lines = {} } }
+end
+
 function list_items(state, class, scope)
   local items, owner = {}, groups.find_groups(scope)
+  local by_layer = lists.filter(scope.ops, function(op) return list_layer_blocks(op)[1] end)
   if not scope.is_group then -- it has no dropout of its own
     count_rates(class, scope.ops, owner)
   end
   for _, op in ipairs(operations.list_own(scope.ops)) do
     local group = owner[op]
     class.attends = class.attends or op.kind == "attention" or op.kind == "place"
-    if group and group.last == op then
+    if lists.has(by_layer, op) then
+      items[#items + 1] = op == by_layer[1] and make_layers_item(state, class, by_layer) or nil
+    elseif group and group.last == op then
       items[#items + 1] = make_group_item(state, class, group, scope)
     elseif op.kind == "block" and op.block.is_group then
       items[#items + 1] = make_loop_of_items(state, class, op)

@@ -38,7 +38,7 @@ local function collect_facets(op, formula)
     text = lists.merge(variables, table.unpack(page_variables)) }
 end
 
-local EXPORTED = { parameters = true } -- fields of encodings that the export writes
+local EXPORTED = { parameters = true, times = true } -- fields of encodings that the export writes
 for _, page in ipairs(pages) do
   EXPORTED[page.name] = page.exported or page.export ~= nil
 end
@@ -248,7 +248,7 @@ local function write_sizes(net, attentions)
       table.concat(values, ", "))
   end
   for _, block in ipairs(net.scopes) do
-    if not block.is_group then
+    if not block.is_group and not block.number then
       add(block.count_name, block.count)
     end
   end

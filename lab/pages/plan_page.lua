@@ -96,7 +96,7 @@ local function add_encodings(plan, lines)
     return
   end
   for i, family in ipairs(plan.attentions) do
-    lines[#lines + 1] = ("%-12s%s: %s"):format(i == 1 and "encoding" or "", family.name,
+    lines[#lines + 1] = ("%-12s%s: %s"):format(i == 1 and "encoding" or "", family.title,
       describe.describe_encoding(plan, family))
   end
 end

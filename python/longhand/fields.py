@@ -137,8 +137,9 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
 def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: dict | None = None,
              projections: dict | None = None, mask: dict | None = None, lines: dict | None = None,
              normaliser: dict | None = None, positions: dict | None = None, additive: dict | None = None,
-             score: Any = None, parameters: dict | None = None, made_for: Literal["encoder", "decoder"] | None = None,
-             encoder: dict | None = None, decoder: dict | None = None, cross: dict | None = None) -> dict[str, Any]:
+             score: Any = None, parameters: dict | None = None, layers: Any = None,
+             made_for: Literal["encoder", "decoder"] | None = None, encoder: dict | None = None,
+             decoder: dict | None = None, cross: dict | None = None) -> dict[str, Any]:
     """The positional encoding; absent: none. A field that is None is left out.
 
     use: the name of a preset, or of a spec with this section
@@ -237,6 +238,8 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
     parameters: numbers that the score reads by name; a plain number, name or list gives the values of a constant [{
         name = { per, shape or index = { first, last }, by_distance, init or values, learned, outside }, or a number or
         list of values, ... }]
+    layers: encodings by layer: the layers of an encoder or a decoder have them in turn, the last one followed by the
+        first (docs/encodings.md) [a list of 2 to 8 encodings, such as { 'rope', 'none' }]
     made_for: in presets, the only attention of an encoder-decoder to which the facets next to this field apply
         [encoder, decoder]
     encoder (model.kind encoder_decoder): facets of the encoder's self-attention; they replace those of encoding field

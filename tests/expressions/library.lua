@@ -18,7 +18,7 @@ local HEADS, LAYERS, TOKENS, MAX_POSITION = 6, 2, 135, 1024
 -- (tests/lua/test_masks.lua), with values of tokens (tests/unit/test_random.c),
 -- or with positions of the task (tests/unit/test_draws.c).
 local ELSEWHERE = { lst_2d = true, lst_2d_clean = true, lst_learned = true, lst_random = true, abc_b = true,
-  abc_c = true, abc_d = true, fox = true, cable = true, coupling = true }
+  abc_c = true, abc_d = true, fox = true, cable = true, coupling = true, rope_nope_cycle = true, local_global_cycle = true }
 
 local folder = arg[1]
 local project = project_module.new(root)

@@ -167,7 +167,7 @@ end
 -- Identifiers that code rendered for a resolved spec must not contain, because their features are off.
 function M.list_absent_features(resolved)
   local names = {}
-  local views = lists.map(families.list(resolved.model) or {}, function(name)
+  local views = lists.map(families.list(resolved.model, resolved.encoding) or {}, function(name)
     return families.make_view(resolved, name)
   end)
   for _, field in ipairs(schema.fields) do

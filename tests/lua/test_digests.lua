@@ -260,6 +260,7 @@ function TestDigests.test_every_field_is_in_the_table_above()
     ["model.loops.times"] = true, ["model.loops.inject"] = true, ["model.loops.start"] = true, -- absent by default:
     ["model.loops.norm"] = true, -- the second test before this one
     ["model.cell"] = true, ["model.cells"] = true, -- test_recurrent.lua
+    ["encoding.layers"] = true, -- two tests below
     ["encoding.made_for"] = true } -- for encoder-decoders: test_inherit.lua
   for _, field in ipairs(schema.children.task) do
     seen[field.path] = true -- fields that choose a task: test_task_digests.lua
@@ -268,7 +269,7 @@ function TestDigests.test_every_field_is_in_the_table_above()
     seen[entry[1]] = true
   end
   for _, field in ipairs(schema.fields) do
-    lu.assertTrue(seen[field.path] or field.type == "table", field.path .. " is not in FIELDS")
+    lu.assertTrue(seen[field.path] or field.numbered or field.type == "table", field.path .. " is not in FIELDS")
   end
   local function check_fields(value, path)
     if type(value) == "table" and not seen[path] then
@@ -290,6 +291,19 @@ function TestDigests.test_an_encoder_decoder_is_in_the_model_digest_by_layers_an
     { ["encoding.cross.mask"] = "{ kind = 'window', left = 2 }" } }) do
     sets["model.kind"] = "encoder_decoder"
     local plan = plans.make_plan(sets)
+    for _, digest in ipairs({ plan.digest, plan.model_digest }) do
+      lu.assertNil(seen[digest], i)
+      seen[digest] = true
+    end
+  end
+end
+
+-- The encodings by layer, their order and their numbers of layers are in both digests, also if no tensor differs.
+function TestDigests.test_encodings_by_layer_are_in_the_model_digest()
+  local seen = {}
+  for i, layers in ipairs({ "{ 'rope', 'none' }", "{ 'none', 'rope' }", "{ { use = 'rope', times = 3 }, 'none' }",
+    "{ 'rope', { use = 'none', times = 3 } }", "{ 'rope', 'alibi' }" }) do
+    local plan = plans.make_plan({ ["model.layers"] = "4", ["encoding.layers"] = layers })
     for _, digest in ipairs({ plan.digest, plan.model_digest }) do
       lu.assertNil(seen[digest], i)
       seen[digest] = true

@@ -173,8 +173,8 @@ local PAIRS = { "kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 
   "kind = 'encoder_decoder', encoder_layers = 0, decoder_layers = 1" }
 
 -- The number of the four models below that a preset fits, for presets of certain tasks or kinds of models.
-local FITS = { abc_b = 2, abc_c = 2, abc_d = 2, coupling = 0, geometric = 3, lst_2d = 0, lst_2d_clean = 0,
-  lst_learned = 0, lst_random = 0 }
+local FITS = { abc_b = 2, abc_c = 2, abc_d = 2, coupling = 0, geometric = 3, local_global_cycle = 0, lst_2d = 0,
+  lst_2d_clean = 0, lst_learned = 0, lst_random = 0, rope_nope_cycle = 0 }
 
 function TestInherit.test_every_encoding_is_read_again_from_a_run_s_spec()
   for _, name in ipairs(paths.list_base_names("spec/encodings", ".lua")) do
@@ -184,6 +184,15 @@ function TestInherit.test_every_encoding_is_read_again_from_a_run_s_spec()
     end
     lu.assertEquals(count, FITS[name] or 4, name)
     check_written_spec(("{ kind = '%s', decoder = { relative = { kind = 'none' } } }"):format(name), PAIRS[2])
+  end
+end
+
+function TestInherit.test_encodings_by_layer_are_read_back()
+  for _, encoding in ipairs({ "{ layers = { 'rope', { use = 'alibi', times = 2 } } }",
+    "{ layers = { {}, 'shaw', 't5' } }",
+    "{ kind = 'alibi', layers = { 'rope', { score = { kind = 'none' } }, { mask = { kind = 'causal' } } } }" }) do
+    lu.assertTrue(check_written_spec(encoding, "kind = 'encoder', layers = 3"), encoding)
+    lu.assertTrue(check_written_spec(encoding, "kind = 'decoder', layers = 6"), encoding)
   end
 end
 

@@ -13,7 +13,9 @@ local USUAL = 'task = { kind = "reverse_string" }, model = { use = %q }, train =
   .. 'eval = { use = "ruoss" }'
 local SQUARES = 'task = { kind = "latin_square" }, model = { use = "lst_encoder" }, train = { use = "lst" }, '
   .. 'eval = { splits = { "test" } }'
-local SPECS = { encoder = { USUAL:format("ruoss_encoder"), SQUARES }, decoder = { USUAL:format("ruoss_decoder") },
+local OF_FOUR_LAYERS = USUAL:gsub("use = %%q }, train", "use = %%q, layers = 4 }, train")
+local SPECS = { encoder = { OF_FOUR_LAYERS:format("ruoss_encoder"), SQUARES },
+  decoder = { OF_FOUR_LAYERS:format("ruoss_decoder") },
   encoder_decoder = { USUAL:format("small_encoder_decoder") } }
 
 local function is_accepted(kind, name)

@@ -49,6 +49,7 @@ local function visit_presets(visit)
   for _, name in ipairs(project:list_names("spec/encodings", ".lua")) do
     -- Some are for grids, encoder-decoders or tasks with positions alone.
     local scored = not name:find("^lst_") and not name:find("^abc_") and name ~= "coupling"
+      and not name:find("_cycle$")
     for _, reading in ipairs(scored and READINGS or {}) do
       local cuda, layout, code = render_device(("use = %q"):format(name), reading)
       if cuda then

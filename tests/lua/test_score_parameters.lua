@@ -248,8 +248,9 @@ local FORMULAS = {
   window = "x.score - select(less_equal(abs(x.distance), 8), 0, 10000)",
 }
 
--- Presets for a grid of 16 cells, which test_latin_encodings.lua tests, or for positions of a task.
-local PRESETS_OF_TASKS = { coupling = true, lst_2d = true, lst_2d_clean = true, lst_learned = true, lst_random = true }
+-- Presets for a grid of 16 cells, which test_latin_encodings.lua tests, for positions of a task, or for four layers.
+local PRESETS_OF_TASKS = { coupling = true, local_global_cycle = true, lst_2d = true, lst_2d_clean = true,
+  lst_learned = true, lst_random = true, rope_nope_cycle = true }
 
 -- The causal mask of the decoder changes the formula, which comes from one line of the preset nonetheless.
 function TestPresets.test_scores_of_attentions_have_the_origin_of_the_shared_score()

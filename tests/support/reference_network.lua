@@ -163,7 +163,7 @@ end
 local function describe_scope(state, scope, outer)
   local values, numbers = number_values(scope, state.width_of, outer)
   local is_block = scope ~= state.net
-  local prefix = is_block and not scope.is_group and scope.path:format(0) or ""
+  local prefix = is_block and not scope.is_group and scope:get_path(0) or ""
   local first, count = 0, #state.tensors
   if prefix ~= "" then
     first, count = find_tensors(state, prefix)

@@ -45,7 +45,7 @@ for file in lfs.dir("spec/encodings") do
   local name = file:match("^(.*)%.lua$")
   if name then
     add(name, ("kind = %q%s"):format(name, SHORT[name] and ", additive = { rows = 64 }" or ""),
-      name:find("^abc_") and PAIR or nil, name:find("^lst_2d") and GRID or nil)
+      name:find("^abc_") and PAIR or name:find("_cycle$") and "layers = 4" or nil, name:find("^lst_2d") and GRID or nil)
   end
 end
 add("drawn_rope", DRAWN .. ' }, kind = "rope"')

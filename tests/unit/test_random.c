@@ -73,9 +73,33 @@ static void test_mistakes_in_counts_are_noticed(void **state) {
     lh_ref_model_free(other);
 }
 
+/* Nor would the comparison accept layers with each other's encodings: these change gradients far more, too. */
+static void test_swapped_layers_are_noticed(void **state) {
+    const lh_spec *spec = &longhand_spec_parity_float64_layers;
+    lh_ref_model *model = lh_parity_make_random_model(spec), *other = lh_parity_make_random_model(spec);
+    lh_ref_network network = *model->network;
+    lh_parity_case c = lh_parity_make_random_case(spec);
+    static lh_parity_batch data;
+    lh_parity_make_batch(&c, (lh_parity_size){18, 5, 1}, 0, &data);
+    assert_int_equal(network.family_count, 2);
+    lh_parity_run(model, &data, NULL);
+    lh_ref_family windows[] = {network.families[0], network.families[1]};
+    windows[0].left = network.families[1].left;
+    windows[0].right = network.families[1].right;
+    windows[1].left = network.families[0].left;
+    windows[1].right = network.families[0].right;
+    network.families = windows;
+    other->network = &network;
+    lh_parity_run(other, &data, NULL);
+    assert_true(compare_gradients(model, other) > 1e-5);
+    lh_ref_model_free(model);
+    lh_ref_model_free(other);
+}
+
 int main(void) {
 #define X(id) {#id, test_network_matches_reference, NULL, NULL, (void *)&longhand_spec_##id},
-    const struct CMUnitTest tests[] = {LH_RANDOM_SPECS cmocka_unit_test(test_mistakes_in_counts_are_noticed)};
+    const struct CMUnitTest tests[] = {LH_RANDOM_SPECS cmocka_unit_test(test_mistakes_in_counts_are_noticed),
+                                       cmocka_unit_test(test_swapped_layers_are_noticed)};
 #undef X
     return cmocka_run_group_tests_name("random", tests, NULL, NULL);
 }

@@ -311,16 +311,18 @@ local function add_scope(parent, name, title, times, options)
 end
 
 -- Makes a group of blocks, with operations before, between and after them. Its input and output are set as a block's.
--- options: see add_scope.
-function Scope:group(name, options)
-  local group = add_scope(self, name, "group", 1, options)
-  group.is_group, group.index, group.uses = true, name, tostring(group.loops)
+-- count: the number of its repetitions with separate parameters; options: see add_scope.
+function Scope:group(name, count, options)
+  local group = add_scope(self, name, "group", count, options)
+  group.is_group, group.index, group.uses = true, name, tostring(group.count * group.loops)
+  group.count_name = tostring(group.count)
   return group
 end
 
 -- Makes a block: a part of its parent that is repeated `count` times with separate parameters for each repetition.
 -- comment: its comment in generated code, or nil. options: see add_scope; options.path: the prefix of its tensors'
--- names, a format for the number of the repetition.
+-- names, a format for the number of the repetition; options.number(i): returns this number for repetition i of the
+-- block, by default i.
 function Scope:block(name, count, comment, options)
   local net = self.net
   options = options or {}
@@ -332,11 +334,11 @@ function Scope:block(name, count, comment, options)
       "at most %d", MAX_REPETITIONS)
   end
   block.comment = comment or ("One block %s."):format(name)
-  block.path = options.path or name .. "s.%d."
+  block.path, block.number = options.path or name .. "s.%d.", options.number
   block.first_site = net.repetition_count + 1
   net.parameters[#net.parameters + 1] = { kind = "block", name = name, block = block }
   net.repetition_count = net.repetition_count + repetitions
-  local plural = name:find("layer$") and name .. "s" or name .. "_layers"
+  local plural = name:find("layer%d*$") and name:gsub("layer(%d*)$", "layers%1") or name .. "_layers"
   block.count_name, block.parameters_type = plural:upper(), name .. "_parameters"
   block.gradients_type = name .. "_gradients"
   block.uses, block.first_use = block.count_name, false
@@ -347,6 +349,11 @@ function Scope:block(name, count, comment, options)
     block.first_use = ("%d * %s"):format(block.loops - 1, block.count_name)
   end
   return block
+end
+
+-- The prefix of the tensors' names of a block's repetition, counted over all loops from 0.
+function Scope:get_path(repetition)
+  return self.path:format(self.number and self.number(repetition) or repetition)
 end
 
 -- The largest number of dropouts in a scope.
@@ -365,12 +372,14 @@ end
 
 -- Builds the graph. given: model, the section that the description reads; tokens, inputs: the rows of a table of tokens
 -- and of a linear embedding; classes: the columns of logits; families: the attention families by name; additive: the
--- encoding that is added to tokens (net.input_place) or in blocks (net.block_place), or nil. chunk: the name of the
+-- encoding that is added to tokens (net.input_place) or in blocks (net.block_place), or nil; layer_families: the
+-- families of encodings by layer, in the form of families.list_layers, with their names; or nil. chunk: the name of the
 -- description's source, with which checks.lua finds lines of the description; nil for files of models/.
 function M.build(describe, given, chunk)
   local net = M.make_scope(nil, "network", "the network")
   net.chunk = chunk
   net.model, net.tokens, net.inputs, net.classes = given.model, given.tokens, given.inputs, given.classes
+  net.layer_families = given.layer_families or {}
   net.families, net.initial, net.additive = given.families, initial.SCHEMES[given.model.init or "haiku"], given.additive
   net.additive_dropout = given.additive and given.additive.embedding_rate or nil
   local in_blocks = given.additive and given.additive.in_blocks

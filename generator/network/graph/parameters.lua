@@ -158,7 +158,7 @@ local function add_scope(state, prefix, scope)
   for _, p in ipairs(scope.parameters) do
     if p.kind == "block" then
       for i = 0, p.block.count - 1 do
-        add_scope(state, prefix .. p.block.path:format(i), p.block)
+        add_scope(state, prefix .. p.block:get_path(i), p.block)
       end
     else
       add_parameter(state, prefix, p)

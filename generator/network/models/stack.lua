@@ -14,7 +14,8 @@
 --   kind        the stack's kind in comments of generated code, by default model.kind
 --
 -- If a pass of a loop also adds the embedding or ends with a norm, a group repeats its layers and these operations. A
--- pass of one layer is the layer's block itself.
+-- pass of one layer is the layer's block itself. With encodings by layer, each encoding has a block of its own, and a
+-- group runs these blocks in turn.
 
 local lists = require("base.lists")
 
@@ -33,11 +34,10 @@ local function describe(model, options, is_pass)
     table.concat(words, "; "))
 end
 
--- Appends a layer to the value h of the block `b`, with cross-attention to `memory` if it is not nil; returns its
--- result.
-local function add_layer(b, h, model, options, memory)
-  local kind, is_pre = model.norm.kind, model.norm.place == "pre"
-  local family, norm_count = options.attention or "self", 0
+-- Appends a layer to the value h of the block `b`, with self-attention of a family, and with cross-attention to
+-- `memory` if it is not nil; returns its result.
+local function add_layer(b, h, model, family, memory)
+  local kind, is_pre, norm_count = model.norm.kind, model.norm.place == "pre", 0
   -- Adds a branch to h, with a norm before the branch or after the sum.
   local function add_branch(make_branch)
     norm_count = norm_count + 1
@@ -60,23 +60,49 @@ end
 return function(net, model, x, options)
   local loops, kind, is_pre = options.loops or { times = 1 }, model.norm.kind, model.norm.place == "pre"
   local norms_inside = is_pre and loops.norm == "inside"
+  local list = net.layer_families
+  list = list[1] and list or { { name = options.attention or "self", times = options.layers, period = options.layers } }
+  local cycles, is_by_layer = options.layers // list[1].period, list[2] ~= nil
   local has_operations = loops.inject or norms_inside or false -- a pass has operations in addition to its layers
   local is_pass = has_operations and options.layers == 1
   local passes = { loops = loops.times, has_passes = options.loops ~= nil, by_length = loops.by_length }
-  local group = has_operations and not is_pass and net:group("pass", passes)
-  local b = (group or net):block(options.name or "layer", options.layers, describe(model, options, is_pass),
-    lists.merge(group and {} or passes, { path = options.path }))
-  local pass = group or b
-  local h = pass:input(loops.start == "zeros" and net:make_zeros("start", x) or x)
-  h = loops.inject and pass:add(h, pass:external(x)) or h
-  h = group and b:input(h) or h
-  h = net.block_place and b:place(h, net.block_place) or h
-  h = add_layer(b, h, model, options, options.memory and b:external(options.memory))
-  if group then
-    b:output(h)
-    h = b.result
+  local group = (has_operations and not is_pass or is_by_layer and options.loops) and net:group("pass", 1, passes)
+  local cycle = is_by_layer and cycles > 1 and (group or net):group("cycle", cycles, {})
+  local function open_pass(scope, h)
+    h = scope:input(h)
+    return loops.inject and scope:add(h, scope:external(x)) or h
   end
-  pass:output(norms_inside and pass:norm("norm", h, kind) or h)
+  local function close_pass(scope, h)
+    scope:output(norms_inside and scope:norm("norm", h, kind) or h)
+    return scope.result
+  end
+  local function add_block(h, entry, i)
+    local block_options = lists.merge(group and {} or passes, { path = options.path or "layers.%d.",
+      number = is_by_layer and function(repetition)
+        return repetition // entry.times * entry.period + entry.first + repetition % entry.times
+      end or nil })
+    local b = (cycle or group or net):block((options.name or "layer") .. (is_by_layer and i or ""), entry.times,
+      describe(model, options, is_pass), block_options)
+    h = is_pass and open_pass(b, h) or b:input(h)
+    h = net.block_place and b:place(h, net.block_place) or h
+    h = add_layer(b, h, model, entry.name, options.memory and b:external(options.memory))
+    if is_pass then
+      return close_pass(b, h)
+    end
+    b:output(h)
+    return b.result
+  end
+  local h = loops.start == "zeros" and net:make_zeros("start", x) or x
+  h = group and open_pass(group, h) or h
+  h = cycle and cycle:input(h) or h
+  for i, entry in ipairs(list) do
+    h = add_block(h, entry, i)
+  end
+  if cycle then
+    cycle:output(h)
+    h = cycle.result
+  end
+  h = group and close_pass(group, h) or h
   local last_norm = options.norm or is_pre and not norms_inside and "norm"
-  return last_norm and net:norm(last_norm, pass.result, kind, options.norm_path) or pass.result
+  return last_norm and net:norm(last_norm, h, kind, options.norm_path) or h
 end

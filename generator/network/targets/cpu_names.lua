@@ -48,7 +48,7 @@ end
 
 -- The number of repetitions of a block or a group in a step, as text. passes: the text of the number of passes.
 function M.write_uses(block, passes)
-  return not block.has_passes and block.uses or block.is_group and passes
+  return not block.has_passes and block.uses or block.is_group and block.count == 1 and passes
     or ("%s * %s"):format(passes, block.count_name)
 end
 
@@ -63,6 +63,18 @@ function M.write_first_use(block, scope, index)
     block = block.parent
   end
   return index
+end
+
+-- The number of the first repetition of a block or a group within its parent, the number after the last, and the number
+-- of the current repetition, as text. A block that a group repeats once has no variable of its own.
+function M.write_range(block)
+  local parent = block.parent
+  if not parent.is_group then
+    return "0", M.write_uses(block, "w.passes"), "l"
+  end
+  local first = M.write_first_use(block, parent, parent.index)
+  return first, M.write_first_use(block, parent, ("(%s + 1)"):format(parent.index)),
+    block.times == 1 and first or "l"
 end
 
 -- Texts for the records of a list's entry (calls.lua), with the numbers of rows and tokens that the entry computes.

@@ -171,13 +171,13 @@ local function make_decoding(cpu, stream)
   for _, record in ipairs(list_block_records(result.per_token)) do
     local block = make_decoded_block(cpu, net.scopes[record.name], stream)
     result.blocks[#result.blocks + 1] = block
-    local cache = block.cached and ("&c.%s[l]"):format(block.name)
+    local cache = block.cached and ("&c.%s[%s]"):format(block.name, record.number)
     record.routine, record.cache = block.name .. "_decode", cache
     calls.fill("cpu", record)
     if block.before_tokens.list[1] then
       calls.append("cpu", result.before_tokens, "block", nil, { call = record.call, template = record.template,
-        routine = block.name .. "_prepare",
-        first = "0", past = block.uses, self = record.self, cache = cache, input = false, output = false })
+        routine = block.name .. "_prepare", first = "0", past = block.uses, number = record.number,
+        self = record.self, cache = cache, input = false, output = false })
     end
   end
   result.before_tokens_reads_parameters = calls.find_read(result.before_tokens).p or false

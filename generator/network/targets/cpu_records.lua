@@ -228,30 +228,20 @@ function forward.place(cpu, text, op)
   return add_dropout(cpu, text, op, record, elements)
 end
 
--- The number of the first repetition of a block or a group within its parent, and the number after the last, as text.
-local function write_range(block)
-  local parent = block.parent
-  if not parent.is_group then
-    return "0", names.write_uses(block, "w.passes")
-  end
-  return names.write_first_use(block, parent, parent.index),
-    names.write_first_use(block, parent, ("(%s + 1)"):format(parent.index))
-end
-
--- The record of all repetitions of a group.
+-- The record of all repetitions of a group; each group has a template.
 local function make_group(group, is_backward)
-  local first, past = write_range(group)
-  return { template = "cpu/op/group.tpl", index = group.index, first = first, past = past, is_backward = is_backward }
+  local first, past = names.write_range(group)
+  return { template = ("cpu/op/%s.tpl"):format(group.name), first = first, past = past, is_backward = is_backward }
 end
 
 -- Completes the last of the records if it is the record of a group: sets its list, the records of a repetition, and
--- part, if these select rows: the number of repetitions, of which the last omits unused rows. list_records(cpu, group,
--- ...): returns the list.
+-- part: whether these select rows, since the last repetition omits unused rows. list_records(cpu, group, ...): returns
+-- the list.
 local function fill_group(cpu, records, op, list_records, ...)
   local group, record = op and op.block, records[#records]
   if group and group.is_group then
     record.list = list_records(cpu, group, ...)
-    record.part = calls.find_read(record.list).part and names.write_uses(group, "w.passes") or false
+    record.part = calls.find_read(record.list).part or false
   end
 end
 
@@ -262,19 +252,24 @@ function forward.block(cpu, text, op, mode)
   if block.is_group then
     return make_group(block, false)
   end
-  local first, past = write_range(block)
+  local first, past, number = names.write_range(block)
   local keeps_input = names.keeps_input(cpu, block, mode)
-  local kept_input, next_input = ("w.%s[l].input"):format(block.name), ("w.%s[l + 1].input"):format(block.name)
+  local kept_input, next_input = ("w.%s[%s].input"):format(block.name, number), ("w.%s[l + 1].input"):format(block.name)
   local stream_output = "w." .. buffers.name_for_stream("output", op.out)
   local first_input = not op.x.carried and text.x -- other operations read the input as well
-  return { call = "routine(self, 'l', cache, input, output)", name = block.name, first = first, past = past,
-    loops = block.loops,
+  local record = { call = "routine(self, number, cache, input, output)", name = block.name, first = first, past = past,
+    number = number, loops = block.loops,
     count = block.count_name, template = "cpu/op/block.tpl", routine = block.name .. "_forward", cache = false,
-    traced = write_traced_tokens(cpu, op.out),
-    input = keeps_input and kept_input or first_input and ("l > %s ? %s : %s"):format(first, stream_output, first_input)
-      or stream_output,
-    output = (keeps_input or text.out ~= stream_output) and ("l + 1 < %s ? %s : %s"):format(past,
-      keeps_input and next_input or stream_output, text.out) or stream_output }
+    traced = write_traced_tokens(cpu, op.out) }
+  if number == first then -- one repetition
+    record.input, record.output = keeps_input and kept_input or first_input or stream_output, text.out
+    return record
+  end
+  record.input = keeps_input and kept_input or first_input and ("l > %s ? %s : %s"):format(first, stream_output,
+    first_input) or stream_output
+  record.output = (keeps_input or text.out ~= stream_output) and ("l + 1 < %s ? %s : %s"):format(past,
+    keeps_input and next_input or stream_output, text.out) or stream_output
+  return record
 end
 
 -- Functions that make the records of an entry of a backward list, by kind. text: the entry's texts (cpu_names.lua).
@@ -355,10 +350,10 @@ function backward.block_grad(_, _, entry)
   if block.is_group then
     return make_group(block, true)
   end
-  local layer = block.loops > 1 and "l % " .. block.count_name or "l"
-  local first, past = write_range(block)
-  return { call = "routine(self, 'l', gradient)", template = "cpu/op/block_grad.tpl",
-    routine = block.name .. "_backward", first = first, past = past,
+  local first, past, number = names.write_range(block)
+  local layer = block.loops > 1 and ("%s %% %s"):format(number, block.count_name) or number
+  return { call = "routine(self, number, gradient)", template = "cpu/op/block_grad.tpl",
+    routine = block.name .. "_backward", first = first, past = past, number = number,
     gradient = ("&g->%s[%s]"):format(block.name, layer) }
 end
 

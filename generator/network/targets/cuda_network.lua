@@ -87,8 +87,9 @@ local function check_network(net)
         scope.name, scope.loops)
     end
   end
-  local reason = lists.any(net.scopes, function(scope) return scope.is_group end)
-    and "whose passes have several layers and other operations"
+  local reason = net.layer_families[1] and "whose layers have different encodings"
+    or lists.any(net.scopes, function(scope) return scope.is_group end)
+      and "whose passes have several layers and other operations"
     or lists.any(net.scopes, function(block) return block.by_length end) and "with as many passes as n"
     or ops.find_all(net, "zeros")[1] and "whose passes start from zeros" or net.by_step and "with a recurrence"
     or not attentions[1] and "without attention"

@@ -81,6 +81,10 @@ function M.digest_model(plan)
     local has_facets = lists.any(pages, function(page) return page.identify and section[page.name] ~= nil end)
     identity[name] = has_facets and identify_encoding(families.make_encoding(resolved.encoding, name)) or nil
   end
+  for _, entry in ipairs(families.list_layers(resolved.encoding)) do
+    identity[entry.name] = lists.merge(identify_encoding(families.make_encoding(resolved.encoding, entry.name)),
+      { times = entry.times })
+  end
   identity.tensors = lists.map(plan.tensors, function(t) return { t.name, t.shape } end)
   identity.task = { plan.task.input_count, plan.task.output_count }
   identity.shared, identity.start = plan.task.shared or nil, plan.task.start or nil

@@ -7,7 +7,7 @@
 -- for model_network.lua, the families that a description of the kind may name. A family of attentions has the
 -- attentions of one place in the block, over all layers of a stack; encoding_facets.lua adds its facets:
 --   name           "self"; the family's functions and types in generated code contain it
---   spec_name        its name in the spec, the same in all models of a kind
+--   spec_name        its name in the spec, the same in all models of a kind; title: its name for users
 --   prefix, PREFIX the prefix of its constants and of its members in shared structs: "" for a single family
 --   stack          names of its layers in generated code: count, parameters (type), member, state (type)
 --   queries, keys  the two sides: { stream, stream_prefix }; stream_prefix: of the stream's length in the workspace
@@ -23,6 +23,7 @@
 --   first_site     its first site in the counter of random numbers
 
 local common = require("spec.fields.common")
+local spec_families = require("spec.families")
 local lists = require("base.lists")
 local vector_width = require("base.vector_width")
 
@@ -119,20 +120,47 @@ local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "la
 local INPUT = { stream = 0, stream_prefix = "" }
 local SOURCE, TARGET = { stream = 0, stream_prefix = "source." }, { stream = 1, stream_prefix = "target." }
 
-local function make_family(plan, name, queries, keys, causal)
+-- spec_name: the family's name in the spec, by default `name`; layers: the number of its layers, by default all.
+local function make_family(plan, name, queries, keys, causal, spec_name, layers)
   local model = plan.resolved.model
   local heads = model.heads or 1
   local head_width = model.width // heads
-  return { name = name, spec_name = name, stack = LAYERS, layers = plan.layers, queries = queries, keys = keys,
+  return { name = name, spec_name = spec_name or name, stack = LAYERS, layers = layers or plan.layers,
+    title = name, queries = queries, keys = keys,
     cross = queries ~= keys, causal = causal or false, heads = heads, head_width = head_width,
     head_part = head_width & -head_width, dropout_rate = model.attention_dropout }
+end
+
+-- The families of encodings by layer, in the form of families.list_layers, with their names in generated code.
+function M.list_layer_families(plan)
+  return lists.map(spec_families.list_layers(plan.resolved.encoding), function(entry)
+    return lists.merge(entry, { name = entry.name:gsub("layer", "self"), spec_name = entry.name })
+  end)
+end
+
+-- The layers of a family for users, such as "layers 0 to 2 of every 4".
+local function describe_layers(plan, entry)
+  local last = entry.first + entry.times - 1
+  return (last > entry.first and "layers %d to %d" or "layer %d"):format(entry.first, last)
+    .. (entry.period < plan.layers and (" of every %d"):format(entry.period) or "")
+end
+
+-- The self-attentions of an encoder or a decoder: one, or one for each encoding by layer.
+local function make_self_families(plan, causal)
+  local list = lists.map(M.list_layer_families(plan), function(entry)
+    local family = make_family(plan, entry.name, INPUT, INPUT, causal, entry.spec_name,
+      spec_families.count_layers(plan.resolved.model, entry.spec_name, plan.resolved.encoding))
+    family.title = describe_layers(plan, entry)
+    return family
+  end)
+  return list[1] and list or { make_family(plan, "self", INPUT, INPUT, causal) }
 end
 
 -- The attentions that a description of the kind may name; model_network.lua selects those that the description names,
 -- and finds their blocks.
 M.attentions = {
-  encoder = function(plan) return { make_family(plan, "self", INPUT, INPUT) } end,
-  decoder = function(plan) return { make_family(plan, "self", INPUT, INPUT, true) } end,
+  encoder = function(plan) return make_self_families(plan, false) end,
+  decoder = function(plan) return make_self_families(plan, true) end,
   encoder_decoder = function(plan)
     return { make_family(plan, "encoder", SOURCE, SOURCE), make_family(plan, "decoder", TARGET, TARGET, true),
       make_family(plan, "cross", TARGET, SOURCE) }

@@ -99,7 +99,7 @@ local function list_trace_sites(net)
         if block.is_group then
           add_repetition(block, i)
         else
-          add_layer(block, (block.path:format(i):gsub("%.$", "")))
+          add_layer(block, (block:get_path(i):gsub("%.$", "")))
         end
       end
     end
@@ -124,6 +124,7 @@ local function make_builder_input(plan, model, families, additive)
     inputs = { count = plan.tokens - plan.task.blanks, text = "INPUTS" },
     classes = { count = plan.classes, padded = { count = plan.class_columns, text = "CLASS_COLUMNS" } },
     families = families or index_by_name(dimensions.list_families(plan)),
+    layer_families = dimensions.list_layer_families(plan),
     additive = additive or plan.additive,
   }
 end

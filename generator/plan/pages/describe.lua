@@ -32,7 +32,7 @@ function M.describe_encoding(plan, family)
     return words[1] or describe_family(plan, plan.first)
   end
   return table.concat(lists.map(words, function(text, i)
-    return ("%s: %s"):format(plan.attentions[i].name, text)
+    return ("%s: %s"):format(plan.attentions[i].title, text)
   end), "; ")
 end
 

@@ -1,10 +1,16 @@
 -- Fields of the section `encoding`, facet by facet. Entries have the form of schema.lua; a facet's page has the entries
 -- of the facet's fields.
 
+local families = require("spec.families")
 local lists = require("base.lists")
 local pages = require("facets.pages")
 
 local FAMILIES = {
+  { path = "encoding.layers", seldom = true, type = "layers", optional = true,
+    doc = "encodings by layer: the layers of an encoder or a decoder have them in turn, the last one followed by the "
+      .. "first (docs/encodings.md)",
+    more = { "an entry is the name of a preset, or a table of facets that replace those of encoding field by field",
+      "times = 5 next to the facets of an entry: five neighbouring layers have it" } },
   { path = "encoding.made_for", seldom = true, type = "choice", choices = { "encoder", "decoder" }, optional = true,
     doc = "in presets, the only attention of an encoder-decoder to which the facets next to this field apply" },
   { path = "encoding.encoder", type = "table", optional = true, family = "encoder",
@@ -19,6 +25,15 @@ local FAMILIES = {
     more = { "relative, lines and a score that reads positions, distances or indices apply to it only if they are "
       .. "given here" } },
 }
+
+-- The entries of encoding.layers, which resolved specs have by number.
+for i, name in ipairs(families.LAYERS) do
+  lists.append(FAMILIES, {
+    { path = "encoding." .. name, numbered = true, type = "table", optional = true, family = name,
+      doc = ("entry %d of encoding.layers"):format(i) },
+    { path = ("encoding.%s.times"):format(name), numbered = true, type = "integer", min = 1, max = 64, default = 1,
+      left_out = 1, unit = "layers", family = name, doc = "the number of neighbouring layers that have the entry" } })
+end
 
 local fields = lists.collect(pages.in_spec_order, function(page) return page.fields end)
 table.insert(fields, 1, { path = "encoding", type = "table", doc = "the positional encoding; absent: none" })

@@ -38,7 +38,9 @@ end
 
 -- Whether a family takes over a facet that is given for all families. node: the facet's node.
 local function takes_over(facet, node, family)
-  if node.made_for and node.made_for ~= family and facet ~= "positions" then
+  if families.is_layer[family] then
+    return true
+  elseif node.made_for and node.made_for ~= family and facet ~= "positions" then
     return false
   end
   local page = pages.by_name[facet] or {} -- parameters have no page
@@ -96,7 +98,8 @@ function M.inherit(root)
     return root
   end
   local shared, inherited, model = tree.make_table(encoding.origin), drop_left_out(encoding), root.fields.model
-  local names = families.list({ kind = get_value(model, "kind"), encoder_layers = get_value(model, "encoder_layers") })
+  local names = families.list({ kind = get_value(model, "kind"), encoder_layers = get_value(model, "encoder_layers") },
+    encoding.fields)
   for name, node in next, inherited.fields do
     shared.fields[name] = families.is_facet[name] and node or nil
   end
@@ -163,7 +166,7 @@ local function spell_sides(new)
 end
 
 function M.spell(encoding, model)
-  local new, names = lists.merge(encoding), families.list(model) or {}
+  local new, names = lists.merge(encoding), families.list(model, encoding) or {}
   spell_sides(new)
   for _, name in ipairs(names[2] and names or {}) do
     local family = lists.merge(get_table(new[name]))
@@ -179,7 +182,7 @@ function M.spell(encoding, model)
     if name == "cross" and not family.score and M.reads_places(tostring(encoding.score)) then
       family.score, family.parameters = encoding.score, family.parameters or encoding.parameters
     end
-    new[name] = next(family) and family or nil
+    new[name] = (next(family) or families.is_layer[name]) and family or nil
   end
   return new
 end

@@ -240,15 +240,49 @@ local function expand_scores(state, file, own, chain, path)
   })
 end
 
+-- The field `layers` of an encoding's table as a table for each family: the entries, over which those of the same name
+-- in the table are merged. An entry with the mark `in_list` replaces that of a parent.
+local function expand_layers(state, own)
+  local list = own.fields.layers
+  if not list then
+    return own
+  end
+  local expanded = tree.copy(own)
+  expanded.fields.layers = nil
+  if not tree.is_list(list) or not list.items[2] or list.items[#families.LAYERS + 1] then
+    refuse(state, list, "encoding.layers", tree.is_list(list) and ("has %d entries"):format(#list.items)
+      or "is " .. tree.show(list), families.LAYERS_TEXT)
+    return expanded
+  end
+  for i, item in ipairs(list.items) do
+    local name, entry = families.LAYERS[i], item
+    if not tree.is_table(item) then -- a name of a preset
+      entry = tree.make_table(item.origin)
+      entry.fields.use = item
+    end
+    expanded.fields[name] = own.fields[name] and entries.merge(entry, own.fields[name]) or entry
+  end
+  return expanded
+end
+
 -- An encoding's own table, in which the table of each family of attentions is merged over the preset that it uses.
 local function resolve_families(state, file, own, chain)
-  local found = tree.is_table(own) and tree.copy(own)
-  for _, name in ipairs(found and families.NAMES or {}) do
-    if tree.is_table(own.fields[name]) then
-      found.fields[name] = resolve_own(state, file, "encoding", own.fields[name], chain, "encoding." .. name)
+  if not tree.is_table(own) then
+    return own
+  end
+  local found = tree.copy(expand_layers(state, own))
+  for _, name in ipairs(families.NAMES) do
+    local node, is_layer = found.fields[name], families.is_layer[name]
+    if tree.is_table(node) then
+      node = resolve_own(state, file, "encoding", node, chain, "encoding." .. name)
+      local additive = is_layer and node.fields.additive -- a preset may state that it adds no vectors
+      if additive and tree.is_table(additive) and additive.fields.kind and additive.fields.kind.value == "none" then
+        node = tree.map(node, function(facet, inner) return facet ~= "additive" and inner or nil end)
+      end
+      found.fields[name] = lists.merge(node, { in_list = is_layer and own.fields.layers ~= nil or nil })
     end
   end
-  return found or own
+  return found
 end
 
 -- A section's own table in `file`, merged over its parent; and whether the table has a `use`. path: that of the table,

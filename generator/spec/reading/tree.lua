@@ -2,9 +2,10 @@
 --
 -- A node is { origin, value } for a scalar or a function, { origin, fields, items } for a table: fields by name, items
 -- 1..n in order. An origin is { path, line, col }, { set = "--set a.b=v" } for the command line, or { default = true }.
--- Some modules mark nodes with further fields: partial (load.lua), made_for (inherit.lua), none (score/entries.lua),
--- whole (overrides.lua), unstated (M.merge). Input: Lua values from the sandbox. Output: nodes that share no table with
--- the input. Invariants: a tree is finite, without cycles, at most DEPTH deep and NODES large; its numbers are finite.
+-- Some modules mark nodes with further fields: partial, in_list (load.lua), made_for (inherit.lua), none
+-- (score/entries.lua), whole (overrides.lua), unstated (M.merge). Input: Lua values from the sandbox. Output: nodes
+-- that share no table with the input. Invariants: a tree is finite, without cycles, at most DEPTH deep and NODES large;
+-- its numbers are finite.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")

@@ -38,7 +38,8 @@ end
 -- their own that inherit the field.
 function M.list_users(context, path)
   local views = { context.resolved }
-  for _, name in ipairs(not context.family and families.list(context.resolved.model) or {}) do
+  for _, name in ipairs(not context.family and families.list(context.resolved.model, context.resolved.encoding)
+    or {}) do
     local own_path = M.get_path({ family = name }, path)
     if M.has_own(context, name) and context.origins[own_path] == context.origins[path] then
       views[#views + 1] = M.make_view(context.resolved, name)
@@ -49,7 +50,7 @@ end
 
 function M.check_each(context, check)
   local resolved, shared, separate = context.resolved, {}, {}
-  for _, name in ipairs(families.list(resolved.model) or {}) do
+  for _, name in ipairs(families.list(resolved.model, resolved.encoding) or {}) do
     table.insert(M.has_own(context, name) and separate or shared, name)
   end
   local additive = resolved.encoding.additive

@@ -13,6 +13,7 @@ local families = require("spec.families")
 local family_facets = require("spec.rules.family_facets")
 local lists = require("base.lists")
 local lengths = require("spec.rules.lengths")
+local layer_rules = require("spec.rules.layer_rules")
 local loop_rules = require("spec.rules.loop_rules")
 local pages = require("facets.pages")
 local placement = require("facets.placement")
@@ -235,7 +236,7 @@ local function find_readers(context)
   if resolved.encoding.additive.kind ~= "none" then
     add_reader({ "source", "target" }, "encoding.positions", resolved)
   end
-  for _, name in ipairs(families.list(resolved.model)) do
+  for _, name in ipairs(families.list(resolved.model, resolved.encoding)) do
     local view = family_facets.make_view(resolved, name)
     local path = family_facets.has_own(context, name) and ("encoding.%s.positions"):format(name) or "encoding.positions"
     add_reader(placement.reads_positions(view) and STREAMS[name] or {}, path, view)
@@ -270,6 +271,7 @@ function M.apply(context)
   end
   axes.check(context, report)
   decoding.check(context, report)
+  layer_rules.check(context, report)
   loop_rules.check(context, report)
   validation.check(context, report)
   best_rules.check(context, report)

@@ -54,7 +54,7 @@ end
 -- Warns about `made_for`, which limits a setting to one of several attentions, in a model that has only one attention.
 local function warn_made_for(context, warn)
   local field = lists.get(context.loaded.tree, "fields.encoding.fields.made_for")
-  if field and not families.list(context.resolved.model)[2] then
+  if field and not families.list(context.resolved.model, context.resolved.encoding)[2] then
     warn(("encoding.made_for: %s has no effect: the model has one attention"):format(diagnostics.show(field.value)))
   end
 end

@@ -91,8 +91,10 @@ function M.merge(base, over)
   merged.fields.parameters = merge_parameters(over.fields.score and mark_unstated(inherited) or not over.fields.score
     and inherited or nil, over.fields.parameters)
   merged.fields.score = over.fields.score or base.fields.score
+  local list = over.fields.layer1
   for name in next, families.is_name do
-    local below, above = base.fields[name], over.fields[name]
+    local is_replaced = families.is_layer[name] and list and list.in_list
+    local below, above = not is_replaced and base.fields[name] or nil, over.fields[name]
     merged.fields[name] = below and above and M.merge(below, above) or above or below
   end
   return merged

@@ -22,7 +22,7 @@ local function list_masks(plan)
   return lists.map(plan.attentions, function(family)
     local queries, keys = plan.streams[family.queries.stream + 1], plan.streams[family.keys.stream + 1]
     local heads = masks.list_cells(family, math.min(queries.longest, LONGEST), math.min(keys.longest, LONGEST))
-    return lists.append({ label = family.name }, lists.map(heads, function(rows, h)
+    return lists.append({ label = family.title }, lists.map(heads, function(rows, h)
       return { title = heads[2] and ("head %d"):format(h - 1) or "all heads", rows = rows }
     end))
   end)

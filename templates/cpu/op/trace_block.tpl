@@ -1,8 +1,7 @@
-% local layer = loops > 1 and "l % " .. count or "l"
+% if number == first then
+% include("cpu/op/trace_repetition.tpl")
+% else
 for (int l = ${first}; l < ${past}; l++) {
-    % call(name .. "_forward", self, "l", input, output)
-% for _, family in ipairs(families) do
-    % call("trace_attention_" .. family, self, layer, ("&w.%s[0]"):format(name), "to++")
-% end
-    % call("trace_activation", not traced and self, traced, output, "to++")
+    % include("cpu/op/trace_repetition.tpl")
 }
+% end

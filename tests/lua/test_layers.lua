@@ -1,0 +1,88 @@
+-- Encodings by layer (encoding.layers): their tables in resolved specs, their layers, tensors and generated code.
+
+local support = dofile("tests/lua/support.lua")
+
+local gen = require("render.templates.gen")
+local lists = require("base.lists")
+local lu = require("luaunit")
+local project = require("project").new(".")
+
+TestLayers = { tearDown = support.clean }
+
+local SPEC = [[return { task = { kind = "reverse_string" }, encoding = { %s },
+  model = { heads = 2, width = 16, feedforward = 32, %s } }]]
+
+local function make_spec(encoding, model, sets)
+  return project:plan(support.write("layers.lua", SPEC:format(encoding, model)), sets)
+end
+
+local function render(encoding, model)
+  local spec = assert(make_spec(encoding, model))
+  return support.index_texts(assert(gen.render_files(spec.plan, function(...) return project:read_template(...) end, {},
+    false)))
+end
+
+local function list_names(spec, ending)
+  return lists.map(spec.plan.tensors, function(tensor) return tensor.name:match("^(.*)%" .. ending .. "$") end)
+end
+
+-- Layers are numbered in the order in which they run; tensors lie entry by entry.
+function TestLayers.test_entries_have_the_layers_of_their_turns()
+  local spec = assert(make_spec('layers = { { use = "shaw", times = 2 }, "none" }', "layers = 6"))
+  lu.assertEquals(list_names(spec, ".attention.relative.table"), { "layers.0", "layers.1", "layers.3", "layers.4" })
+  lu.assertEquals(list_names(spec, ".norm1.scale"), { "layers.0", "layers.1", "layers.3", "layers.4", "layers.2",
+    "layers.5" })
+  lu.assertEquals(lists.map(spec.plan.attentions, function(family) return family.title end),
+    { "layers 0 to 1 of every 3", "layer 2 of every 3" })
+  lu.assertEquals(lists.map(spec.plan.trace_sites, function(site) return site.channels > 0 and site.name or nil end),
+    { "embedding", "layers.0.output", "layers.1.output", "layers.2.output", "layers.3.output", "layers.4.output",
+      "layers.5.output" })
+end
+
+function TestLayers.test_layers_run_in_turn()
+  local step = render('layers = { { use = "rope", times = 2 }, "none" }', "layers = 6")["step.c"]
+  lu.assertStrContains(step, [[
+    for (int cycle = 0; cycle < 2; cycle++) {
+        for (int l = cycle * 2; l < (cycle + 1) * 2; l++)
+            layer1_forward(&w, l, w.output, w.output);
+        layer2_forward(&w, cycle, w.output, w.output);
+    }
+]])
+  local once = render('layers = { "rope", "none" }', "layers = 2")["step.c"]
+  lu.assertNotStrContains(once, "cycle")
+  lu.assertStrContains(render('layers = { "rope", "none" }', "layers = 4, loops = { times = 3 }")["step.c"], [[
+    for (int pass = 0; pass < w.passes; pass++) {
+        for (int cycle = pass * 2; cycle < (pass + 1) * 2; cycle++) {
+            layer1_forward(&w, cycle, w.output, w.output);
+            layer2_forward(&w, cycle, w.output, w.output);
+        }
+    }
+]])
+end
+
+-- A list replaces that of a preset; facets of an entry, and --set of its number, replace single fields.
+function TestLayers.test_entries_are_encodings()
+  local function get(encoding, sets)
+    return assert(make_spec(encoding, "layers = 4", sets)).resolved.encoding
+  end
+  local preset = get('kind = "rope_nope_cycle"')
+  lu.assertEquals({ preset.layer1.times, preset.layer1.mask.left, preset.layer1.rotation.kind }, { 3, 8, "rope" })
+  lu.assertEquals(preset.layer2, {})
+  lu.assertEquals(get('kind = "rope_nope_cycle"', { "encoding.layer1.mask.left=3" }).layer1.mask.left, 3)
+  local replaced = get('kind = "rope_nope_cycle", layers = { { use = "alibi", times = 2 }, "none" , "rope" }')
+  lu.assertNil(replaced.layer1.mask)
+  lu.assertEquals({ replaced.layer1.times, replaced.layer3.rotation.kind }, { 2, "rope" })
+  local shared = get('rotation = { kind = "rope" }, layers = { {}, { rotation = { kind = "none" } } }')
+  lu.assertEquals({ shared.rotation.kind, shared.layer1, shared.layer2.rotation.kind }, { "rope", {}, "none" })
+end
+
+function TestLayers.test_devices_and_other_models_are_refused_by_name()
+  local spec = assert(make_spec('layers = { "rope", "none" }', "layers = 2"))
+  lu.assertStrContains(spec.plan.no_device_code.what, "different encodings")
+  local _, message = make_spec('layers = { "rope", "none" }', 'kind = "encoder_decoder"')
+  lu.assertStrContains(message, 'encodings by layer in a model of kind "encoder_decoder"')
+  _, message = make_spec('layer2 = { use = "rope" }', "layers = 2")
+  lu.assertStrContains(message, "encoding.layer1: is missing")
+end
+
+support.run()
