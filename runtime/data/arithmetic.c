@@ -207,7 +207,7 @@ static lh_status add_item(collection_state *s, lh_set set, const item *it, int b
     if (s->done++ % PROGRESS == 0) s->c->progress(s->c, s->done < s->all ? (double)s->done / (double)s->all : 1);
     item framed = *it;
     framed.word[0] |= (uint16_t)(s->width << WIDTH_SHIFT);
-    lh_item stored = {framed.word, it->words, f.input_length, f.output_length, 0};
+    lh_item stored = {framed.word, it->words, f.input_length, f.output_length, f.greatest_position};
     return s->c->add_item(s->c, set, &stored, axes, s->error);
 }
 

@@ -32,6 +32,7 @@ typedef struct lh_frame {
     int parts;       /* parts into which these examples are divided; the last part is the validation set */
     bool stratified; /* operands are sampled by digit count, not from a permutation */
     int input_length, output_length; /* tokens per example */
+    int greatest_position;           /* as in lh_item */
 } lh_frame;
 
 typedef enum lh_operands {

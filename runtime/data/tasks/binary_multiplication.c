@@ -9,11 +9,13 @@
  * output length:  n
  * chance:         0.5
  * baseline:       0.498 always 0
+ * positions:      of bits by weight, the greatest one below that of * and of the token before the first output
  */
 #include "data/tasks/operands.h"
 #include "data/tasks/terminator.h"
 
 lh_task_sample lh_task_binary_multiplication;
+lh_task_place lh_place_binary_multiplication;
 
 /* Each place of the product first counts its pairs of ones, then carries; a count is below 2^16 for n < 2^17. */
 static void multiply(const operands *o, uint16_t *product) {
@@ -42,4 +44,18 @@ void lh_task_binary_multiplication(lh_rng *rng, int n, lh_example *example) {
     operands o = fill_operands(rng, n, example->input);
     multiply(&o, example->target);
     terminate(example, count_significant(example->target, n - 1));
+}
+
+/* Positions of Cho et al. 2024, "Position Coupling for Improving Length Generalization of Arithmetic Transformers": a
+ * product has as many places as its factors together. */
+void lh_place_binary_multiplication(const lh_example *example, int32_t *input, int32_t *target) {
+    int bits = 0, weight = 0;
+    for (int i = 0; i < example->input_length; i++) bits += example->input[i] != OPERATOR;
+    for (int i = 0; i < example->input_length; i++) {
+        const bool is_operator = example->input[i] == OPERATOR;
+        input[i] = is_operator ? bits + 1 : bits - weight;
+        weight = is_operator ? 0 : weight + 1;
+    }
+    target[0] = bits + 1;
+    for (int i = 0; i + 1 < example->output_length; i++) target[i + 1] = i < bits ? bits - i : 0;
 }

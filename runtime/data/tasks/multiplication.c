@@ -13,6 +13,7 @@
  * axis carry:     0 to width; digits of the longest carry chain: one makes a carry, the carries of the others need it
  * axis trained:   0 to 1; 1 if the pair of number and digit is a training example, else 0
  * axis frame:     0 to 4096; width of the frame in an evaluation by frames; 0: no padding
+ * positions:      of digits by weight, the greatest one below that of * and of the $ before the target
  * option base:    2..36 = 10; base of the digits; digits from 10 are A to Z
  * option width:   2..4096 = 60; places of the number, with leading zeros
  * option extra:   0..16 = 2; places of the product beyond the width
@@ -25,6 +26,7 @@
 
 lh_task_collect lh_task_multiplication;
 lh_task_solve lh_solve_multiplication;
+lh_task_place lh_place_multiplication;
 
 enum { BASE, WIDTH, EXTRA, INPUT, SPLIT, NUMBERS, PARTS, OPTIONS }; /* options */
 enum { ALIGNED = 1, STRATIFIED = 1 };                               /* choices */
@@ -38,7 +40,8 @@ static lh_frame make_frame(const int *options) {
                       .parts = options[PARTS],
                       .stratified = options[SPLIT] == STRATIFIED,
                       .input_length = width + 4 + (aligned ? width - 1 : 0),
-                      .output_length = width + options[EXTRA] + 1};
+                      .output_length = width + options[EXTRA] + 1,
+                      .greatest_position = width + options[EXTRA] + 1};
 }
 
 static uint16_t *write_aligned(uint16_t *cursor, const uint8_t *x, const uint8_t *y, int width) {
@@ -67,6 +70,27 @@ static void write_example(const int *options, const uint8_t *x, const uint8_t *y
         carry = product / base;
     }
     example->target[places] = LH_END;
+}
+
+static bool is_digit(uint16_t token) { return token < LH_PLUS || token >= LH_LETTER_A; }
+
+/* Positions of Cho et al. 2024, "Position Coupling for Improving Length Generalization of Arithmetic Transformers",
+ * where a product has one place more than its first factor; here it has `extra` more. The single digit has weight 0.
+ */
+void lh_place_multiplication(const lh_example *example, int32_t *input, int32_t *target) {
+    const bool is_aligned = example->options[INPUT] == ALIGNED;
+    bool is_second = true; /* the next digit to the left is that of the second factor */
+    int digits = 0, weight = 0;
+    for (int t = 0; t < example->input_length; t++) digits += is_digit(example->input[t]);
+    const int places = (is_aligned ? digits / 2 : digits - 1) + example->options[EXTRA];
+    for (int t = example->input_length - 1; t >= 0; t--) {
+        const bool is_operator = example->input[t] == LH_TIMES;
+        input[t] = is_operator ? places + 1 : !is_digit(example->input[t]) ? 0 : is_second ? places : places - weight++;
+        if (is_operator) is_second = false;
+        else if (is_digit(example->input[t]) && is_aligned) is_second = !is_second;
+    }
+    target[0] = places + 1;
+    for (int t = 0; t + 1 < example->output_length; t++) target[t + 1] = t < places ? places - t : 0;
 }
 
 static lh_task_expand expand;
