@@ -73,8 +73,9 @@ function M.add(parser)
     { "--jit", CUDA_AS_IN .. "train" },
     { "--cuda-root DIR", CUDA_AS_IN .. "train" },
     { "--slurm SITE", "submit to this cluster: a site file, or the name of a site in spec/sites (docs/cluster.md)" },
-    { "--dry-run", "train nothing; estimate the hours on this machine, measured with trainers that are already built "
-      .. "(without one by recorded speeds; without these one is built); with --slurm, print the script of the job" },
+    { "--dry-run", "train nothing; estimate the hours on this machine, by measuring trainers that are already built; "
+      .. "if there are none, by recorded speeds; if there are no records, one trainer is built and measured; with "
+      .. "--slurm, print the script of the job" },
     { "--seconds N", "with watch: seconds between two updates; default: 5", convert = read_span },
     { "--once", "with watch: show the list once and exit" },
     options.SET,

@@ -16,7 +16,7 @@ local format_number = require("expression.text").format_number
 
 local M = {}
 
-local SUM, PRODUCT, PRIMARY = 1, 2, 3 -- ranks, ascending
+local SUM, PRODUCT, PRIMARY = 1, 2, 3 -- precedences of operators, ascending
 
 M.PRIMARY = PRIMARY
 
@@ -68,7 +68,7 @@ local function make_call(module)
   end
 end
 
-local items = {} -- functions that make the item of an operation without the field `out`, by the operation's kind
+local items = {} -- by an operation's kind: the function that makes its item, without the field `out`
 
 local function apply_dropout(module, text)
   return module and ("%s(%s)"):format(module, text) or text

@@ -44,8 +44,8 @@ end
 local Names = {}
 Names.__index = Names
 
--- Starts the names of a file. tensors: those of its checkpoint; a changed name of an attribute differs from all words
--- of tensors' names.
+-- Starts the names of a file. tensors: those of its checkpoint. An attribute that cannot have the name of its tensor
+-- gets a name that is no word of any tensor's name.
 function M.new(tensors)
   local words = lists.collect(tensors, function(tensor) return lists.find_all(tensor.name, "[^.]+") end)
   return setmetatable({ in_files = lists.to_set(words), classes = setmetatable({}, { __index = CLASSES }), renamed = {},

@@ -251,8 +251,8 @@ function M.count_tables(plan, size)
     rows = math.max(rows, plan.input_draw.max_position)
   end
   for _, family in ipairs(plan.attentions) do
-    local most = family.positions.max_position or family.positions.distance.max_position
-    rows = most and (plan.attentions[2] and math.max(rows, most) or most) or rows
+    local max_position = family.positions.max_position or family.positions.distance.max_position
+    rows = max_position and (plan.attentions[2] and math.max(rows, max_position) or max_position) or rows
     channels = channels + (family.rotation.kind == "rope" and 2 * family.rotation.period or 0)
   end
   return rows * channels * derive_sizes(plan).real

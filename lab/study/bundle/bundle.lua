@@ -78,7 +78,7 @@ local function make_notice(project, archives, folder)
   for path, package, count in output:gmatch("(%S+) (%S+) (%d+)") do
     local is_missing = count == "0"
     parts[#parts + 1] = ("  %s (%s)"):format(describe_library(path:match("[^/]*$"), package),
-      is_missing and "no text of it here" or "licences/" .. package)
+      is_missing and "its text was not found" or "licences/" .. package)
     missing[#missing + 1] = is_missing and path or nil
   end
   local distribution = shell.ask({ "sh", "-c", '. /etc/os-release 2>/dev/null && echo "$PRETTY_NAME" || uname -sr' })

@@ -126,13 +126,13 @@ local function describe_time(plan, site)
       wording.format_duration(START_SECONDS))
   end
   return ("%s; requested time %s, as in the site file%s"):format(each, plan.time,
-    plan.longest and plan.longest > site.seconds and ", less than the longest takes: it is requeued" or "")
+    plan.longest and plan.longest > site.seconds and ", less than the longest task takes, which is then requeued" or "")
 end
 
-local function describe_plan(plan, site, most)
+local function describe_plan(plan, site, max_tasks)
   return ("%s, %s at a time in a task: %s (at most %d)%s"):format(wording.count(plan.count, "run"),
-    site.replicas >= 4096 and "those of a cell" or tostring(plan.at_once), wording.count(#plan.tasks, "task"), most,
-    describe_time(plan, site))
+    site.replicas >= 4096 and "those of a cell" or tostring(plan.at_once), wording.count(#plan.tasks, "task"),
+    max_tasks, describe_time(plan, site))
 end
 
 -- Chooses the requested time of a task, rounded up to minutes; ends the command if it cannot be estimated.
@@ -145,8 +145,8 @@ end
 
 -- Returns the plan of a submission: { groups, tasks, lanes (packing.lua), at_once (the most runs of a task that train
 -- at a time), longest (the longest task's seconds, or nil), time (requested for a task), items (trainers.lua), count
--- (of runs) }. most: the largest number of tasks. Callers add name and folder of the array.
-local function make_plan(options, site, cells, most)
+-- (of runs) }. max_tasks: the largest number of tasks. Callers add name and folder of the array.
+local function make_plan(options, site, cells, max_tasks)
   local request = { target = site.gpus > 0 and "cpu,cuda" or "cpu",
     levels = table.concat(site.levels or { "all" }, " "), device = site.gpus > 0 and "cuda" or "cpu",
     arch = site.architectures and table.concat(site.architectures, ","), cuda_root = options.cuda_root }
@@ -168,7 +168,7 @@ local function make_plan(options, site, cells, most)
   plan.count = lists.sum(plan.groups, function(group) return #group.runs end)
   estimate_groups(plan.groups, items, request, site)
   plan.tasks, plan.longest, plan.lanes = packing.make_tasks(plan.groups, { least = site.min_tasks, lanes = lanes,
-    most = math.min(most, site.max_tasks), seconds = site.time and FILLED_SHARE * site.seconds
+    most = math.min(max_tasks, site.max_tasks), seconds = site.time and FILLED_SHARE * site.seconds
       or USUAL_SECONDS })
   plan.at_once = plan.lanes * lists.max(plan.groups, function(group) return #group.runs end)
   plan.time = choose_time(plan, site)
@@ -191,7 +191,7 @@ local function announce(options, study, count)
   return count.runs > 0
 end
 
-local function print_script(options, study, site, plan, most)
+local function print_script(options, study, site, plan, max_tasks)
   plan.folder = records.get_folder(paths.resolve(options.out)) .. "/N"
   plan.name = records.make_job_name(options.out, study, 0)
   for _, item in ipairs(plan.items) do
@@ -199,7 +199,7 @@ local function print_script(options, study, site, plan, most)
   end
   local files = make_texts(options, study, site, plan)
   io.stdout:write(files[1].text)
-  say(describe_plan(plan, site, most))
+  say(describe_plan(plan, site, max_tasks))
   say("nothing was submitted; runs.txt would begin with")
   say("  ", (files[2].text:match("^[^\n]*")))
   return DONE
@@ -222,7 +222,7 @@ local function submit_next(options, study, site, plan, job)
     io.stdout:write(("job %s: once all of these are done, submits the runs that wait for them; %s/next.sh\n"):format(
       number, plan.folder))
   else
-    say("warning: the same command submits later stages, once the runs before them are done: ",
+    say("warning: no job submits later stages; once the runs before them are done, call the same command again: ",
       (message:gsub("\n$", "")))
   end
 end
@@ -245,7 +245,7 @@ local function undo_preparations(options, plan, folder)
   lfs.mkdir(folder) -- reserves the number and the name for this array
 end
 
-local function submit(options, study, site, plan, most)
+local function submit(options, study, site, plan, max_tasks)
   local folder, n = must(ENVIRONMENT, records.make_folder(options.out))
   plan.folder, plan.name = paths.resolve(folder), records.make_job_name(options.out, study, n)
   local job
@@ -268,7 +268,7 @@ local function submit(options, study, site, plan, most)
     say("nothing was submitted: ", (message:gsub("\n$", "")))
     return code
   end
-  say(describe_plan(plan, site, most))
+  say(describe_plan(plan, site, max_tasks))
   io.stdout:write(("job %s: %s, %s; %s/job.sh\n"):format(job, wording.count(#plan.tasks, "task"),
     wording.count(plan.count, "run"), folder))
   if overview.count_states(study).waiting > 0 then
@@ -281,9 +281,9 @@ end
 
 -- Returns the runs of tasks in the queue, and the largest size of a job array. A dry run needs no Slurm.
 local function ask_queue(options)
-  local most, message = queue.find_largest_array()
+  local max_tasks, message = queue.find_largest_array()
   local tasks
-  if most then
+  if max_tasks then
     tasks, message = queue.list_tasks()
   end
   must(ENVIRONMENT, tasks or options.action == "dry_run", message)
@@ -291,7 +291,7 @@ local function ask_queue(options)
     io.stderr:write(message)
     say(("  the script is for at most %d tasks, Slurm's default limit"):format(DEFAULT_MOST))
   end
-  return records.find_queued_runs(records.list(options.out), tasks or {}), most or DEFAULT_MOST
+  return records.find_queued_runs(records.list(options.out), tasks or {}), max_tasks or DEFAULT_MOST
 end
 
 local function submit_study(options, site)
@@ -300,19 +300,19 @@ local function submit_study(options, site)
   if worst == AGAIN then
     return worst
   end
-  local queued_runs, most = ask_queue(options)
-  must(ENVIRONMENT, most >= 1, ("scontrol show config: found MaxArraySize %d; expected 2 or more, for job arrays")
-    :format(most + 1))
+  local queued_runs, max_tasks = ask_queue(options)
+  must(ENVIRONMENT, max_tasks >= 1, ("scontrol show config: found MaxArraySize %d; expected 2 or more, for job arrays")
+    :format(max_tasks + 1))
   local cells, count = list_to_do(study, queued_runs)
   if not announce(options, study, count) then
     return worst or DONE
   end
-  local plan = make_plan(options, site, cells, most)
+  local plan = make_plan(options, site, cells, max_tasks)
   if options.action == "dry_run" then
-    return print_script(options, study, site, plan, most)
+    return print_script(options, study, site, plan, max_tasks)
   end
   must(ENVIRONMENT, overview.write_note(options, study))
-  return waiting_cells.choose_worse(worst, submit(options, study, site, plan, most))
+  return waiting_cells.choose_worse(worst, submit(options, study, site, plan, max_tasks))
 end
 
 function M.run(options)

@@ -1,7 +1,8 @@
 -- Panels (panels.lua) of points in groups, which have colours in the order of the palette.
 --
--- Input: groups = { { x, y } ... }, where x and y are lists of numbers; more = { style, x, y }: gnuplot's style, by
--- default points; x and y as { from, to, step } of an axis, which by default fits the numbers. Output: a panel.
+-- Input: groups = { { x, y } ... }, where x and y are lists of numbers; options = { style, x, y }, where style is
+-- gnuplot's, by default points, and x and y are { from, to, step } of the axes, which by default fit the numbers.
+-- Output: a panel.
 
 local lists = require("base.lists")
 local scales = require("lab.study.report.figures.scales")
@@ -16,18 +17,18 @@ local function format_axis(letter, groups, given)
     or scales.fit_axis(letter, lists.map(groups, function(group) return group[letter] end))
 end
 
-function M.draw(groups, title, more)
+function M.draw(groups, title, options)
   local lines = {}
   for i, group in ipairs(groups) do
     for k, x in ipairs(group.x) do
       lines[#lines + 1] = ("%.7g %.7g %d"):format(x, group.y[k], i)
     end
   end
-  more = more or {}
+  options = options or {}
   return { title = title, lines = {
-    format_axis("x", groups, more.x), format_axis("y", groups, more.y),
+    format_axis("x", groups, options.x), format_axis("y", groups, options.y),
     ("set cbrange [1:%d]"):format(math.max(2, #groups)), "set grid lt 1 lw 0.6 lc rgb '#d0d0d0'",
-  }, layers = { { lines, ("using 1:2:3 with %s pt 7 ps 0.5 lc palette"):format(more.style or "points") } } }
+  }, layers = { { lines, ("using 1:2:3 with %s pt 7 ps 0.5 lc palette"):format(options.style or "points") } } }
 end
 
 return M

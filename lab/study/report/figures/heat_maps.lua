@@ -21,9 +21,9 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-local SQUARE, LEAST, MOST = 34, 90, 330 -- pixels: a square; least and most of a panel
+local SQUARE, MIN_SIDE, MAX_SIDE = 34, 90, 330 -- pixels: the side of a square; limits of a panel's side
 local MOST_ROW_WIDTH = 600 -- most pixels of a row of panels
-local ALONE = 330 -- least width of a single panel, for the texts above
+local SINGLE_WIDTH = 330 -- pixels: least width of a single panel, for the texts above it
 local MOST_COLUMNS = 16 -- of a table, and of squares with numbers
 local NAN = 0 / 0
 
@@ -112,16 +112,16 @@ local function choose_range(maps, metric)
   return { low, high > low and high or low + 1 }
 end
 
-local function measure_side(count, least)
-  return math.max(least, math.min(SQUARE * count, MOST))
+local function measure_side(count, min_side)
+  return math.max(min_side, math.min(SQUARE * count, MAX_SIDE))
 end
 
--- Returns the script of a picture. along: { rows, columns }, the names of both; words: { name, title, range, unit,
+-- Returns the script of a picture. names: { rows, columns }, the names of both; words: { name, title, range, unit,
 -- form, framed } of the picture.
-local function make_script(maps, along, item, words)
-  local rows, columns = #along.rows, #along.columns
+local function make_script(maps, names, item, words)
+  local rows, columns = #names.rows, #names.columns
   local drawn = lists.map(maps, function(map)
-    local panel = heat.draw(map.values, rows, map.title, words.range, along)
+    local panel = heat.draw(map.values, rows, map.title, words.range, names)
     if columns <= MOST_COLUMNS then
       heat.add_numbers(panel, map.values, rows, words.range, words.form)
     end
@@ -130,12 +130,12 @@ local function make_script(maps, along, item, words)
   end)
   table.insert(drawn[#drawn].lines, "set colorbox user origin graph 1.04,graph 0 size graph 0.03,graph 1\n"
     .. "set cbtics font ',8'")
-  local panel_width = measure_side(columns, #drawn == 1 and ALONE or 2 * LEAST)
-  local below, aside = heat.measure_names(along.columns), heat.measure_names(along.rows)
-  return panels.make_script({ name = words.name, title = words.title, panel_height = measure_side(rows, LEAST),
-    panel_width = panel_width, left = aside, column_gap = aside,
-    bottom = below, row_gap = 60 + below,
-    rows = panels.arrange(drawn, math.max(1, MOST_ROW_WIDTH // (panel_width + aside)), ""),
+  local panel_width = measure_side(columns, #drawn == 1 and SINGLE_WIDTH or 2 * MIN_SIDE)
+  local bottom, left = heat.measure_names(names.columns), heat.measure_names(names.rows)
+  return panels.make_script({ name = words.name, title = words.title, panel_height = measure_side(rows, MIN_SIDE),
+    panel_width = panel_width, left = left, column_gap = left,
+    bottom = bottom, row_gap = 60 + bottom,
+    rows = panels.arrange(drawn, math.max(1, MOST_ROW_WIDTH // (panel_width + left)), ""),
     note = ("rows: %s; columns: %s; in %s%s"):format(item.rows, item.columns, words.unit, words.framed
       and "; framed: training" or "") })
 end
@@ -153,19 +153,19 @@ local function make_csv(study, item, maps, rows, columns)
 end
 
 -- Returns the table of all maps; nil if it has too many columns.
-local function tabulate(item, maps, along, title, caption, form)
-  if #along.columns > MOST_COLUMNS then
+local function tabulate(item, maps, names, title, caption, form)
+  if #names.columns > MOST_COLUMNS then
     return nil
   end
   local rows = lists.collect(maps, function(map)
-    return lists.map(along.rows, function(name, r)
-      return lists.join({ #maps > 1 and map.title .. ", " .. name or name }, lists.map(along.columns, function(_, c)
-        local value = map.values[(r - 1) * #along.columns + c]
+    return lists.map(names.rows, function(name, r)
+      return lists.join({ #maps > 1 and map.title .. ", " .. name or name }, lists.map(names.columns, function(_, c)
+        local value = map.values[(r - 1) * #names.columns + c]
         return value == value and form:format(value) or ""
       end))
     end)
   end)
-  return entries.tabulate({ title = title, caption = caption, heads = lists.join({ item.rows }, along.columns),
+  return entries.tabulate({ title = title, caption = caption, heads = lists.join({ item.rows }, names.columns),
     rows = rows })
 end
 
@@ -187,7 +187,7 @@ function M.make(study, item, name)
   local maps = lists.map(found, function(one)
     return lists.update(make_map(one.title, one.points, rows, columns), { name = one.name })
   end)
-  local along, framed = { rows = row_names, columns = column_names }, lists.find(points, function(point)
+  local names, framed = { rows = row_names, columns = column_names }, lists.find(points, function(point)
     return point.trained
   end)
   local title = score_tables.make_title(item, ("%s in %s by %s and %s"):format(metric.title, metric.unit, item.rows,
@@ -195,8 +195,8 @@ function M.make(study, item, name)
   local caption = captions.join("at the chosen learning rate of each cell: the median over seeds if both axes are of "
     .. "the study, else the mean", framed and "framed: training lengths, or conditions that are not beyond training",
     captions.name_answers(study), captions.name_rates(study))
-  local table_model = tabulate(item, maps, along, title, caption, metric.form)
-  return { title = title, caption = caption, script = make_script(maps, along, item, { name = name, title = title,
+  local table_model = tabulate(item, maps, names, title, caption, metric.form)
+  return { title = title, caption = caption, script = make_script(maps, names, item, { name = name, title = title,
     range = choose_range(maps, metric), unit = metric.unit, form = metric.unit == "percent" and "%.0f" or "%.2g",
     framed = framed }), file = { path = name .. ".csv", text = make_csv(study, item, maps, rows, columns) } },
     { table_model }

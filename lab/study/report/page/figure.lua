@@ -26,8 +26,8 @@ local function format_properties(style)
   return ('style="--light:%s;--dark:%s"'):format(style.colour, style.dark)
 end
 
--- Returns gnuplot's SVG for the page: with other attributes of its root, and with groups that name their lines. groups:
--- attributes of the group of each curve, in gnuplot's order.
+-- Returns gnuplot's SVG in the form that the page needs. attributes: those of its root. groups: the attributes of each
+-- curve's group, in gnuplot's order.
 local function inline_svg(svg, attributes, groups)
   svg = svg:gsub("^.-<svg.->", "", 1):gsub("<title>.-</title>", ""):gsub("<desc>.-</desc>", "")
     :gsub("<filter.-</filter>", ""):gsub("<rect x=[^<>]*/>", "", 1) -- the background
@@ -38,16 +38,16 @@ local function inline_svg(svg, attributes, groups)
   return ('<svg xmlns="http://www.w3.org/2000/svg" %s>%s'):format(attributes, svg)
 end
 
--- Returns the picture of a panel or a strip. at: its part of curves.PAGE; line_numbers: by title; alternative: the text
--- alternative of the picture.
-local function make_picture(panel, svg, at, line_numbers, alternative)
+-- Returns the picture of a panel or a strip. edges: its part of curves.PAGE; line_numbers: by title; alternative: the
+-- text alternative of the picture.
+local function make_picture(panel, svg, edges, line_numbers, alternative)
   local groups = lists.map(curves.list_drawn_curves(panel), function(curve)
     return curve and curve.line and ('class="line" data-line="%d" %s'):format(line_numbers[curve.line],
       format_properties(curve.style)) or 'class="level"'
   end)
-  return ('<div class="plot" style="--top:%.2f%%;--bottom:%.2f%%">%s</div>'):format(100 * at.top / at.height,
-    100 * at.bottom / at.height, inline_svg(svg, ('viewBox="0 0 %d %d" role="img" aria-label="%s"'):format(
-    curves.PAGE.width, at.height, escape(alternative)), groups))
+  return ('<div class="plot" style="--top:%.2f%%;--bottom:%.2f%%">%s</div>'):format(100 * edges.top / edges.height,
+    100 * edges.bottom / edges.height, inline_svg(svg, ('viewBox="0 0 %d %d" role="img" aria-label="%s"'):format(
+    curves.PAGE.width, edges.height, escape(alternative)), groups))
 end
 
 -- Returns the distance of a value of the x axis from the picture's left edge, as a share of the picture's width.
@@ -60,7 +60,7 @@ local function compute_share(figure, panel, value)
   return (curves.PAGE.left + (curves.get_right_edge(figure) - curves.PAGE.left) * share) / curves.PAGE.width
 end
 
--- Attributes of a sample in the legend, which shows the middle of gnuplot's sample, 36 by 14 pixels.
+-- Attributes of a line's sample in the legend: the middle of the sample that gnuplot draws, 36 by 14 pixels.
 local KEY = ('class="key" aria-hidden="true" viewBox="%d %d 36 14" %%s'):format(curves.PAGE.sample[1] / 2 - 18,
   curves.PAGE.sample[2] / 2 - 7)
 

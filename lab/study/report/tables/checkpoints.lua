@@ -45,7 +45,7 @@ local function make_row(study, cell)
     return count and cost.format_count(count) or entries.MISSING
   end
   local tokens = show_count(function(run) return costs[run].tokens end)
-  local is_bound = lists.find(runs.get_chosen_runs(cell), function(run) return costs[run].bound end)
+  local is_bound = lists.find(runs.get_chosen_runs(cell), function(run) return costs[run].is_bound end)
   return { score_tables.format_key(study, cell),
     show_score(function(run) return run.score end),
     show_score(function(run) return runs.get_best_score(run, scored.split, scored.metric) end),

@@ -1,10 +1,10 @@
 -- Costs of a study's runs: the number and choice of rates, parameters, tokens, operations, hours.
 --
 -- Input: a study with its cells read (cells.lua) and get_plan (open_study.lua). Output: M.compute returns the cost of
--- one run, { parameters, tokens, flops, bound }, numbers or nil if unknown; M.make_cells_table returns a table as in
+-- one run, { parameters, tokens, flops, is_bound }, numbers or nil if unknown; M.make_cells_table returns a table as in
 -- score_tables.lua. Tokens are summed over all streams of the sequences that a run was trained on; flops, operations,
 -- are the plan's number for a step times the steps. Both are means over the training lengths; for a user's own dataset
--- files they are upper bounds by the longest sequence, and `bound` is true.
+-- files they are upper bounds by the longest sequence, and is_bound is true.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
@@ -14,14 +14,14 @@ local wording = require("base.wording")
 
 local M = {}
 
-local MOST_RATES = 4 -- the most rates that are listed one by one
+local MAX_RATES = 4 -- more rates are not listed one by one
 
 function M.compute(study, cell, run)
   local plan, steps = study.get_plan and study.get_plan(cell), run.test and run.test.step or run.facts.step
   local cost = { parameters = run.facts.parameters or plan and plan.parameters }
   if plan and steps then
     cost.tokens, cost.flops = plan.mean_tokens * plan.train.batch * steps, plan.flops_per_step * steps
-    cost.bound = plan.task.data and not plan.task.data.made or false
+    cost.is_bound = plan.task.data and not plan.task.data.made or false
   end
   return cost
 end
@@ -33,15 +33,15 @@ function M.format_count(value)
     return ("%.2e"):format(value)
   end
   local text = ("%d"):format(value // 1)
-  for at = #text - 3, 1, -3 do
-    text = text:sub(1, at) .. "," .. text:sub(at + 1)
+  for end_of_group = #text - 3, 1, -3 do
+    text = text:sub(1, end_of_group) .. "," .. text:sub(end_of_group + 1)
   end
   return text
 end
 
 local function format_rates(rates)
   local texts = lists.map(rates, function(rate) return rate.rate > 0 and ("%g"):format(rate.rate) or nil end)
-  if #texts > MOST_RATES then
+  if #texts > MAX_RATES then
     return ("%d, %s to %s"):format(#texts, texts[1], texts[#texts])
   end
   return #texts > 0 and table.concat(texts, ", ") or entries.MISSING
@@ -50,12 +50,12 @@ end
 local function make_row(study, cell)
   local best_rate, best_run, hours = cell.summary.best_rate, cell.summary.best_run, cell.summary.hours
   local cost = best_run and M.compute(study, cell, best_run) or {}
-  local bound, time = cost.bound and "at most " or "", hours.mean and 3600 * hours.mean
+  local prefix, time = cost.is_bound and "at most " or "", hours.mean and 3600 * hours.mean
   return { score_tables.format_key(study, cell), format_rates(cell.summary.rates),
     best_rate and ("%g"):format(best_rate.rate) or entries.MISSING,
     captions.name_chosen(cell) or best_run and "one rate" or entries.MISSING, M.format_count(cost.parameters),
-    cost.tokens and bound .. M.format_count(cost.tokens) or "not known",
-    cost.flops and bound .. ("%.2e"):format(cost.flops) or "not known",
+    cost.tokens and prefix .. M.format_count(cost.tokens) or "not known",
+    cost.flops and prefix .. ("%.2e"):format(cost.flops) or "not known",
     time and wording.format_duration(time) or entries.MISSING,
     time and wording.format_duration(time * hours.count) or entries.MISSING, cell = cell }
 end
