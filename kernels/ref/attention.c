@@ -93,8 +93,8 @@ void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double 
     free(rotated_k);
 }
 
-/* Adds the gradients of a pair from the gradient of its logit, already divided as the logit. q, k: rotated; dq, dk:
- * gradients of the rotated query and key. */
+/* Adds the gradients of a pair of a query and a key. dlogit: the gradient of the logit, divided by the divisor of the
+ * logit's products; q, k: rotated; dq, dk: gradients of the rotated query and key. */
 static void add_pair_grad(const lh_ref_attention *shape, const double *q, const double *k, int h, int i, int j,
                           double dlogit, double *dq, double *dk, const lh_ref_pair_grad *dpair) {
     int S = count_keys(shape), D = shape->head_width, C = shape->heads * D;

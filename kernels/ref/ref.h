@@ -125,8 +125,8 @@ typedef struct lh_ref_attention {
 void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double *k, const double *v, double *weights,
                    double *out);
 
-/* Gradients of the inputs that are read for pairs; functions add to them. A gradient is NULL if its input is NULL; that
- * of the score may be NULL in any case. */
+/* Gradients of the fields of lh_ref_attention with the same names; functions add to them. A gradient is NULL if its
+ * field is NULL; that of the score may be NULL in any case. */
 typedef struct lh_ref_pair_grad {
     double *relative, *content_bias, *position_bias, *score;
 } lh_ref_pair_grad;

@@ -85,7 +85,7 @@ static lh_status fail_no_device(lh_error *error) {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     return lh_fail(error, LH_ERR_ENVIRONMENT,
                    "the CUDA driver finds no device on this machine%s%s%s\n"
-                   "run where there is one (nvidia-smi lists them); in a container or a batch job, request a GPU",
+                   "run on a machine with one (nvidia-smi lists devices); in a container or a batch job, request a GPU",
                    visible ? " (CUDA_VISIBLE_DEVICES=\"" : "", visible ? visible : "",
                    visible ? "\" may hide them)" : "");
 }

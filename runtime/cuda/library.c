@@ -266,7 +266,7 @@ static unsigned compute_slot(const lh_cuda_product *p) {
     const unsigned numbers[] = {(unsigned)p->rows, (unsigned)p->columns, (unsigned)p->inner,
                                 (unsigned)p->transposed_a * 2 + p->transposed_b + 4 * choose_epilogue(p)};
     unsigned hash = 0;
-    for (int i = 0; i < 4; i++) hash = (hash ^ numbers[i]) * 0x9e3779b1u;
+    for (int i = 0; i < 4; i++) hash = (hash ^ numbers[i]) * 0x9e3779b1u; /* 2^32 divided by the golden ratio, prime */
     return (hash >> 16) % TABLE_SIZE;
 }
 

@@ -96,7 +96,7 @@ static void put_row(const put_job *job, lh_batch *batch, int row) {
     lh_cuda_put_rows(&job->layout, job->memory, row, batch);
 }
 
-static void put_work(void *argument, int index, int count) {
+static void put_rows(void *argument, int index, int count) {
     put_job *job = argument;
     lh_batch *batch = &job->fleet->forward.lanes.lane[index].batch;
     int first;
@@ -118,7 +118,7 @@ static void put_model(const greedy_job *g, const model_answers *model, const lh_
                    .rows = model->rows,
                    .has_caches = g->has_caches};
     atomic_init(&job.next, 0);
-    lh_team_run(threads < parts ? threads : parts, put_work, &job);
+    lh_team_run(threads < parts ? threads : parts, put_rows, &job);
     lh_cuda_make_forward_draws(fleet, shape, first, draw, no_values, no_values);
 }
 
