@@ -177,7 +177,7 @@ class Rows(list):
             raise ValueError(f"no row has both {x!r} and {y!r}; the rows have {', '.join(self.columns()) or 'nothing'}")
         ax = pyplot.subplots()[1] if ax is None else ax
         for name, points in lines.items():
-            ax.plot(sorted(points), [statistics.fmean(points[place]) for place in sorted(points)], marker=".",
+            ax.plot(sorted(points), [statistics.fmean(points[value]) for value in sorted(points)], marker=".",
                     label=name)
         ax.set_xlabel(x)
         ax.set_ylabel(y)
