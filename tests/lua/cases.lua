@@ -6,7 +6,7 @@
 --                cases that the combinations lack; compile: for test_generated_compiler.lua
 --   identifiers  { word, function of a case }: the word is in the case's files if and only if the function is true;
 --                finer than the fingerprints of fields
---   sections     { name, case, file, functions and types }: pieces to read, tests/golden/sections/<name>.txt
+--   sections     { name, case, file, functions and types }: excerpts for reviewers, tests/golden/sections/<name>.txt
 -- A case is { name, resolved, plan, family, files, text by path }; family: of the self-attention.
 
 local families = require("spec.families")

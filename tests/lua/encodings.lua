@@ -8,7 +8,7 @@ M.LAYERS = 3
 M.BARE = { layers = M.LAYERS } -- a family before its facets are planned
 
 -- The planned positions of facets/positions.lua if they are indices and no facet uses distances.
-M.NOTHING = { kind = "index", distance = { kind = "none" } }
+M.INDICES = { kind = "index", distance = { kind = "none" } }
 
 -- A family of two heads with planned positions, as the other facets receive it.
 function M.make_family(positions, head_width)

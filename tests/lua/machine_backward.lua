@@ -1,5 +1,5 @@
--- The operations of a backward list on numbers, for machine.lua: back.<kind>(machine, entry, use, buffer_of). `use` is
--- the repetition of the block, and buffer_of(value) returns a value's buffer.
+-- The operations of a backward list on numbers, for machine.lua: back.<kind>(machine, entry, use, get_buffer). `use` is
+-- the repetition of the block, and get_buffer(value) returns a value's buffer.
 
 local numbers = require("machine_numbers")
 
@@ -12,8 +12,8 @@ end
 
 local back = {}
 
-function back.classify_grad(m, b, _, buffer_of)
-  local op, x, to, classes = b.op, buffer_of(b.op.x), m:get_gradient_buffer(b.to), m.net.classes.count
+function back.classify_grad(m, b, _, get_buffer)
+  local op, x, to, classes = b.op, get_buffer(b.op.x), m:get_gradient_buffer(b.to), m.net.classes.count
   local p = op.tied and op.tied or m:find_output_parameter()
   local parameters, g = m.values[m.net][0][p], m.gradients[m.net][0][p]
   for i = 1, #to.data do
@@ -35,8 +35,8 @@ function back.classify_grad(m, b, _, buffer_of)
   end
 end
 
-function back.weight_grad(m, b, use, buffer_of)
-  local x, dy, g = buffer_of(b.x), m:get_gradient_buffer(b.dy), m:get_gradient(b.op, use)
+function back.weight_grad(m, b, use, get_buffer)
+  local x, dy, g = get_buffer(b.x), m:get_gradient_buffer(b.dy), m:get_gradient(b.op, use)
   for t = 0, dy.rows - 1 do
     for c = 1, dy.width do
       local d = dy.data[t * dy.width + c]
@@ -51,9 +51,9 @@ function back.weight_grad(m, b, use, buffer_of)
   end
 end
 
-function back.input_grad(m, b, use, buffer_of)
+function back.input_grad(m, b, use, get_buffer)
   local dy, to, p = m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to), m:get_parameter(b.op, use)
-  local rectified = b.relu and buffer_of(b.relu).data
+  local rectified = b.relu and get_buffer(b.relu).data
   check_apart(b, dy, to)
   for t = 0, dy.rows - 1 do
     for k = 1, to.width do
@@ -66,22 +66,22 @@ function back.input_grad(m, b, use, buffer_of)
   end
 end
 
-function back.relu_grad(m, b, _, buffer_of)
-  local y, dy, to = buffer_of(b.op.out).data, m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to)
+function back.relu_grad(m, b, _, get_buffer)
+  local y, dy, to = get_buffer(b.op.out).data, m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to)
   for i = 1, #y do
     to.data[i] = y[i] > 0 and dy.data[i] or 0
   end
 end
 
-function back.activation_grad(m, b, _, buffer_of)
-  local x, dy, to = buffer_of(b.op.x).data, m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to)
+function back.activation_grad(m, b, _, get_buffer)
+  local x, dy, to = get_buffer(b.op.x).data, m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to)
   for i = 1, #x do
     to.data[i] = dy.data[i] * select(2, ACTIVATIONS[b.op.activation](x[i]))
   end
 end
 
-function back.gate_grad(m, b, _, buffer_of)
-  local x, dy, to = buffer_of(b.op.x).data, m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to)
+function back.gate_grad(m, b, _, get_buffer)
+  local x, dy, to = get_buffer(b.op.x).data, m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to)
   check_apart(b, dy, to)
   local C = dy.width
   for t = 0, dy.rows - 1 do
@@ -157,9 +157,9 @@ function back.clear(m, b)
   clear_buffer(m:get_gradient_buffer(b.to))
 end
 
-function back.attention_grad(m, b, use, buffer_of)
+function back.attention_grad(m, b, use, get_buffer)
   local op, dy = b.op, m:get_gradient_buffer(b.dy)
-  local q, kv, saved = buffer_of(op.q), buffer_of(op.kv), m.weights[op.out][use]
+  local q, kv, saved = get_buffer(op.q), get_buffer(op.kv), m.weights[op.out][use]
   local weights, mask = saved.softmax, saved.mask
   local dq, dkv = clear_buffer(m:get_gradient_buffer(b.dq)),
     b.dkv ~= b.dq and clear_buffer(m:get_gradient_buffer(b.dkv)) or m:get_gradient_buffer(b.dq)

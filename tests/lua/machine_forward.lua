@@ -1,5 +1,5 @@
--- The operations of a forward list on numbers, for machine.lua: forward.<kind>(machine, operation, use, buffer_of).
--- `use` is the repetition of the block, and buffer_of(value) returns a value's buffer.
+-- The operations of a forward list on numbers, for machine.lua: forward.<kind>(machine, operation, use, get_buffer).
+-- `use` is the repetition of the block, and get_buffer(value) returns a value's buffer.
 
 local numbers = require("machine_numbers")
 
@@ -8,8 +8,8 @@ local ACTIVATIONS, check_apart, visit_pairs = numbers.ACTIVATIONS, numbers.check
 
 local forward = {}
 
-function forward.embed(m, op, use, buffer_of)
-  local out, p = buffer_of(op.out), m:get_parameter(op, use)
+function forward.embed(m, op, use, get_buffer)
+  local out, p = get_buffer(op.out), m:get_parameter(op, use)
   local blanks = op.p.kind == "linear" and m.net.tokens.count - op.p.rows.count or 0
   local mask = op.dropout and m:make_mask(op, use, op.out.width, op.out.stream)
   for t = 0, out.rows - 1 do
@@ -30,8 +30,8 @@ local function apply_dropout(m, op, use, out)
   end
 end
 
-function forward.place(m, op, use, buffer_of)
-  local x, out, vectors = buffer_of(op.x), buffer_of(op.out), op.p and m:get_parameter(op, use).weight
+function forward.place(m, op, use, get_buffer)
+  local x, out, vectors = get_buffer(op.x), get_buffer(op.out), op.p and m:get_parameter(op, use).weight
   for t = 0, out.rows - 1 do
     for c = 1, out.width do
       local i = t * out.width + c
@@ -41,8 +41,8 @@ function forward.place(m, op, use, buffer_of)
   apply_dropout(m, op, use, out)
 end
 
-function forward.product(m, op, use, buffer_of)
-  local x, out, p = buffer_of(op.x), buffer_of(op.out), m:get_parameter(op, use)
+function forward.product(m, op, use, get_buffer)
+  local x, out, p = get_buffer(op.x), get_buffer(op.out), m:get_parameter(op, use)
   check_apart(op, x, out)
   for t = 0, out.rows - 1 do
     for c = 1, out.width do
@@ -56,16 +56,16 @@ function forward.product(m, op, use, buffer_of)
   apply_dropout(m, op, use, out)
 end
 
-function forward.activation(m, op, use, buffer_of)
-  local x, out, f = buffer_of(op.x), buffer_of(op.out), ACTIVATIONS[op.activation]
+function forward.activation(m, op, use, get_buffer)
+  local x, out, f = get_buffer(op.x), get_buffer(op.out), ACTIVATIONS[op.activation]
   for i = 1, #x.data do
     out.data[i] = f(x.data[i])
   end
   apply_dropout(m, op, use, out)
 end
 
-function forward.gate(m, op, use, buffer_of)
-  local x, out, f = buffer_of(op.x), buffer_of(op.out), ACTIVATIONS[op.activation]
+function forward.gate(m, op, use, get_buffer)
+  local x, out, f = get_buffer(op.x), get_buffer(op.out), ACTIVATIONS[op.activation]
   check_apart(op, x, out)
   local C = out.width
   for t = 0, out.rows - 1 do
@@ -76,8 +76,8 @@ function forward.gate(m, op, use, buffer_of)
   apply_dropout(m, op, use, out)
 end
 
-function forward.add(m, op, use, buffer_of)
-  local residual, branch, out = buffer_of(op.residual), buffer_of(op.branch), buffer_of(op.sum or op.out)
+function forward.add(m, op, use, get_buffer)
+  local residual, branch, out = get_buffer(op.residual), get_buffer(op.branch), get_buffer(op.sum or op.out)
   local mask = op.dropout and m:make_mask(op, use, op.out.width, op.out.stream)
   for i = 1, #out.data do
     out.data[i] = residual.data[i] + branch.data[i] * (mask and mask[i] or 1)
@@ -110,14 +110,14 @@ local function normalise(m, op, use, x, out)
   end
 end
 
-function forward.norm(m, op, use, buffer_of)
-  normalise(m, op, use, buffer_of(op.x).data, buffer_of(op.out))
+function forward.norm(m, op, use, get_buffer)
+  normalise(m, op, use, get_buffer(op.x).data, get_buffer(op.out))
 end
 
-function forward.add_norm(m, op, use, buffer_of)
-  local residual, branch, out = buffer_of(op.residual), buffer_of(op.branch), buffer_of(op.out)
+function forward.add_norm(m, op, use, get_buffer)
+  local residual, branch, out = get_buffer(op.residual), get_buffer(op.branch), get_buffer(op.out)
   local mask = op.dropout and m:make_mask(op, use, op.out.width, op.out.stream)
-  local sum = op.sum and buffer_of(op.sum).data or {}
+  local sum = op.sum and get_buffer(op.sum).data or {}
   for i = 1, #out.data do
     sum[i] = residual.data[i] + branch.data[i] * (mask and mask[i] or 1)
   end
@@ -126,7 +126,7 @@ end
 
 -- The attention weights of all pairs, [heads][queries][keys] as a list.
 local function compute_weights(op, q, kv, direction)
-  local family, D, logits, most, sums = op.family, op.out.width.count // op.family.heads, {}, {}, {}
+  local family, D, logits, largest, sums = op.family, op.out.width.count // op.family.heads, {}, {}, {}
   visit_pairs(op, q, kv, function(h, i, j, query, key, _, way)
     local logit = (way and direction.data[way] or 0) - (family.slope or 0) * math.abs(i - j)
     for d = 1, D do
@@ -134,12 +134,12 @@ local function compute_weights(op, q, kv, direction)
     end
     local row = (h * q.rows + i) * kv.rows
     logits[row + j + 1] = family.causal and j > i and -math.huge or logit
-    most[row] = math.max(most[row] or -math.huge, logits[row + j + 1])
+    largest[row] = math.max(largest[row] or -math.huge, logits[row + j + 1])
   end)
   local weights = {}
   for pair, logit in ipairs(logits) do
     local row = (pair - 1) // kv.rows * kv.rows
-    weights[pair] = math.exp(logit - most[row])
+    weights[pair] = math.exp(logit - largest[row])
     sums[row] = (sums[row] or 0) + weights[pair]
   end
   for pair = 1, #weights do
@@ -148,11 +148,11 @@ local function compute_weights(op, q, kv, direction)
   return weights
 end
 
-function forward.attention(m, op, use, buffer_of)
-  local q, kv, out = buffer_of(op.q), buffer_of(op.kv), buffer_of(op.out)
+function forward.attention(m, op, use, get_buffer)
+  local q, kv, out = get_buffer(op.q), get_buffer(op.kv), get_buffer(op.out)
   check_apart(op, q, out)
   check_apart(op, kv, out)
-  local weights = compute_weights(op, q, kv, op.contribution and buffer_of(op.contribution))
+  local weights = compute_weights(op, q, kv, op.contribution and get_buffer(op.contribution))
   local D, C = out.width // op.family.heads, out.width
   m.weights[op.out] = m.weights[op.out] or {}
   local mask = m:make_weights_mask(op, use, #weights)
@@ -177,8 +177,8 @@ function forward.block(m, op)
 end
 
 -- Computes the logits of the labelled tokens, [labels][classes] as a list.
-function forward.classify(m, op, _, buffer_of)
-  local x, classes = buffer_of(op.x), m.net.classes.count
+function forward.classify(m, op, _, get_buffer)
+  local x, classes = get_buffer(op.x), m.net.classes.count
   local p = op.tied and op.tied or m:find_output_parameter()
   local parameters = m.values[m.net][0][p]
   m.logits = {}

@@ -59,13 +59,13 @@ end
 
 -- Replaces one of this file's words by a sampled one; different words have different replacements.
 function Writer:replace(word)
-  local known = self.words[word]
-  while not known do
-    known = self.word_random:is_one_in(2) and self.word_random:pick(WORDS) or self:spell()
-    known = not self.taken_words[known] and base_names.is_free(known) and known
+  local replacement = self.words[word]
+  while not replacement do
+    replacement = self.word_random:is_one_in(2) and self.word_random:pick(WORDS) or self:spell()
+    replacement = not self.taken_words[replacement] and base_names.is_free(replacement) and replacement
   end
-  self.words[word], self.taken_words[known] = known, true
-  return known
+  self.words[word], self.taken_words[replacement] = replacement, true
+  return replacement
 end
 
 -- Samples a word of letters.

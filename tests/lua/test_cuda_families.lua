@@ -117,10 +117,10 @@ function TestFamilies.test_rates_by_place_are_chosen_in_every_block()
   lu.assertEquals(select(2, device:gsub("below = place == 0 %?", "")), 2)
 end
 
-local ASKED = 'cross = { relative = { kind = "transformer_xl" } }' -- cross-attention has vectors of distances, too
+local CROSS_DISTANCES = 'cross = { relative = { kind = "transformer_xl" } }'
 
 function TestFamilies.test_comments_name_the_family_s_values()
-  local device = render_spec('kind = "relative", ' .. ASKED, PAIR:format(32))
+  local device = render_spec('kind = "relative", ' .. CROSS_DISTANCES, PAIR:format(32))
   lu.assertNotStrContains(device, "times LOGIT_SCALE")
   assert_has(device, { "[target_rows][DECODER_HEADS] sums of", "[source_rows][CROSS_HEADS] sums of" })
 end
@@ -179,7 +179,7 @@ local DRAWN = 'positions = { kind = "randomized", max_position = 4000, range = "
 -- has those of queries and of keys.
 function TestFamilies.test_each_of_two_streams_draws_independently()
   local device, host = render_spec('kind = "relative", rotation = { kind = "rope" }, additive = { kind = "learned" }, '
-    .. ASKED .. ", " .. DRAWN:format(""), PAIR:format(32))
+    .. CROSS_DISTANCES .. ", " .. DRAWN:format(""), PAIR:format(32))
   assert_has(device, { "v->target_input_draws = v->source_input_draws + in->T[0];",
     "v->cross_draws = v->decoder_draws + decoder_draw_count(v);",
     "return v->cross_draws + CROSS_DRAWS * v->T.target + l * v->T.source;",

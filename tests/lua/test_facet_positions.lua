@@ -9,7 +9,7 @@ local positions = require("facets.positions")
 local relative = require("facets.relative")
 local rotation = require("facets.rotation")
 
-local LAYERS, NOTHING = encodings.LAYERS, encodings.NOTHING
+local LAYERS, INDICES = encodings.LAYERS, encodings.INDICES
 local make_encoding, make_relative_encoding = encodings.make_encoding, encodings.make_relative_encoding
 
 TestPositions = {}
@@ -94,19 +94,19 @@ function TestPositions.test_a_draw_for_every_sequence()
     lu.assertEquals({ plan.kind, plan.max_position, plan.first }, { "sequence", 100, 0 })
     lu.assertEquals({ plan.draws, plan.site_offset, plan.layer_index }, {})
   end
-  lu.assertEquals(positions.plan(make_encoding("none", "none", "randomized", "sequence"), encodings.BARE, {}), NOTHING)
+  lu.assertEquals(positions.plan(make_encoding("none", "none", "randomized", "sequence"), encodings.BARE, {}), INDICES)
 end
 
 function TestPositions.test_index_draws_nothing()
   for _, case in ipairs(DRAWS) do
-    lu.assertEquals(positions.plan(make_encoding(case[1], case[2], "index"), encodings.BARE, {}), NOTHING)
+    lu.assertEquals(positions.plan(make_encoding(case[1], case[2], "index"), encodings.BARE, {}), INDICES)
   end
 end
 
 -- Positions without a use by an additive encoding or a rotation are not sampled.
 function TestPositions.test_unused_positions_are_not_drawn()
   for _, draw in ipairs({ "pass", "layer" }) do
-    lu.assertEquals(positions.plan(make_encoding("none", "none", "randomized", draw), encodings.BARE, {}), NOTHING,
+    lu.assertEquals(positions.plan(make_encoding("none", "none", "randomized", draw), encodings.BARE, {}), INDICES,
       draw)
   end
 end

@@ -9,7 +9,7 @@ local positions = require("facets.positions")
 local project = require("project").new(".")
 local relative = require("facets.relative")
 
-local NOTHING = encodings.NOTHING
+local INDICES = encodings.INDICES
 local make_encoding, make_relative_encoding = encodings.make_encoding, encodings.make_relative_encoding
 
 TestRelative = {}
@@ -32,7 +32,7 @@ function TestRelative.test_both_kinds_have_their_rows_and_vectors()
     { false, true, true, false })
   lu.assertFalse(plan_relative("shaw", "difference").rotated)
   lu.assertFalse(plan_relative("shaw", "difference").has_step_tables)
-  lu.assertEquals(relative.plan(make_encoding("none", "none", "index"), encodings.make_family(NOTHING), {}).kind,
+  lu.assertEquals(relative.plan(make_encoding("none", "none", "index"), encodings.make_family(INDICES), {}).kind,
     "none")
 end
 

@@ -1,4 +1,5 @@
--- Excerpts of generated files to read, tests/golden/sections; LH_UPDATE_GOLDEN=1 updates them.
+-- Functions and structs of generated files equal the stored ones in tests/golden/sections, which reviewers read.
+-- LH_UPDATE_GOLDEN=1 updates them.
 
 local support = dofile("tests/lua/support.lua")
 

@@ -18,15 +18,15 @@ local write = require("base.write")
 
 TestRunProgress = {}
 
--- Expands a study of one cell with one run; more: other fields of cell.goal. Returns the cell and the run.
-local function expand_cell(more)
+-- Expands a study of one cell with one run. goal_fields: other fields of cell.goal. Returns the cell and the run.
+local function expand_cell(goal_fields)
   local study = assert(grid.expand(project, support.write("run_progress/probe.lua", [[
 return { title = "p", base = { task = { kind = "parity_check" }, model = { use = "small_encoder" }, encoding = { kind =
   "none" }, train = { steps = 70, batch = 4, lengths = { 1, 4 }, log_every = 10 }, eval = { lengths = { 3, 4 },
   examples = 8 } }, axes = { { name = "width", values = { { name = 16, spec = { model = { width = 16 } } } } } } }]])))
   local cell = study.cells[1]
   cell.goal = ledger.derive_goal(cell)
-  lists.update(cell.goal, more or {})
+  lists.update(cell.goal, goal_fields or {})
   return cell, cell.runs[1]
 end
 

@@ -127,12 +127,12 @@ end
 
 function TestProcrustes.test_tables_of_normal_numbers_are_as_far_as_published()
   if not has_lapack then return lu.skip("no LAPACK") end
-  local grid, tables, wanted = position_tables.compute_grid(16, 4, 160), {}, { 34.2, 33.4, 51, 92 }
+  local grid, tables, expected = position_tables.compute_grid(16, 4, 160), {}, { 34.2, 33.4, 51, 92 }
   for i, sigma in ipairs({ 0.1, 0.2, 1, 2 }) do
     tables[i] = compute_normal(16 * 160, sigma)
   end
   for i, one in ipairs(measure({ rows = 16, columns = 160 }, grid, tables)) do
-    lu.assertAlmostEquals(one.distance, wanted[i], 0.02 * wanted[i])
+    lu.assertAlmostEquals(one.distance, expected[i], 0.02 * expected[i])
   end
 end
 

@@ -1,6 +1,6 @@
 # Epochs of dataset files on a device, over the emulated driver: order, short batches and numbers are those of the CPU;
-# equal bits for any other replicas, any multiprocessors of the device, and after a stop within an epoch and within a
-# schedule. SGD with momentum, whose state is one vector.
+# the bits of a run depend neither on other replicas nor on the number of multiprocessors, nor on a stop within an epoch
+# and within a schedule. The optimiser is SGD with momentum, whose state is one vector.
 
 . tests/system/common.sh
 

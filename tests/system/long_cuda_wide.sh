@@ -58,7 +58,7 @@ continues_to_same_bits() {
     done
 }
 
-evaluates_either_on_either() {
+evaluates_on_cpu_and_gpu() {
     for device in cpu cuda; do
         emulate '' "$trainer" eval --device $device \
             --checkpoint "$(find_checkpoint fleet 4)" --lengths 5,23 --examples 9 --draws 2 --out "$work/eval.$device" \
@@ -68,7 +68,7 @@ evaluates_either_on_either() {
         have_equal_numbers "$work/eval.cpu/eval.jsonl" "$work/eval.cuda/eval.jsonl" 12
 }
 
-reports_what_is_missing() {
+reports_a_missing_library() {
     ends_with 4 'no cuBLASLt for the products of a model as wide as this one; looked in: ' env \
         LONGHAND_CUDA_DRIVER="$library" LONGHAND_CUDA_ROOT="$work/nowhere" \
         "$trainer" train --out "$work/none" --device cuda --steps 1 &&
@@ -81,6 +81,6 @@ expect cuda_wide_builds build_both --set train.batch=6 --set 'train.lengths={1,8
 printf 'int nothing;\n' | ${CC:-cc} -shared -fPIC -x c -o "$work/other.so" -
 if [ "$failures" -eq 0 ]; then
     expect_each cuda_wide_ fits_registers has_the_numbers_of_the_cpu keeps_bits_on_any_device keeps_bits_of_replicas \
-        continues_to_same_bits evaluates_either_on_either reports_what_is_missing
+        continues_to_same_bits evaluates_on_cpu_and_gpu reports_a_missing_library
 fi
 finish

@@ -8,5 +8,5 @@ for name in test_tasks test_tasks_strings test_tasks_expressions test_tasks_numb
     expect "${name}_at_length" sh -c "make -s VARIANT=asan LEVELS=best $program && LH_TASK_EXAMPLES=400 $program"
 done
 program=build/asan/tests/unit/test_latin_puzzles
-expect latin_puzzles_on_many sh -c "make -s VARIANT=asan LEVELS=best $program && LH_LATIN_ITEMS=10000 $program"
+expect latin_puzzles_obey_the_rules sh -c "make -s VARIANT=asan LEVELS=best $program && LH_LATIN_ITEMS=10000 $program"
 finish

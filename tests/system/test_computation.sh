@@ -29,7 +29,7 @@ trains_and_resumes() {
         cmp "$(find_run whole)/checkpoint.safetensors" "$(find_run parts)/checkpoint.safetensors"
 }
 
-# Inputs of 1 and 4 tokens make sequences of 4 and 14.
+# Inputs of 1 and 4 tokens make sequences of 4 and 14 tokens; the reported lengths are those of the inputs.
 evaluates() {
     ends_with 0 'all train  1..4' "$trainer" eval --data "$work/train.jsonl" \
         --checkpoint "$(find_run whole)/checkpoint.safetensors"

@@ -35,7 +35,7 @@ continues_to_same_bits() {
     done
 }
 
-evaluates_either_on_either() {
+evaluates_on_cpu_and_gpu() {
     for device in cpu cuda; do
         emulate '' "$trainer" eval --device $device --checkpoint "$(find_checkpoint fleet 4)" \
             --lengths 5,23 --examples 9 --draws 2 --out "$work/eval.$device" \
@@ -84,7 +84,7 @@ END
 expect cuda_runs_builds build_both --set train.batch=12
 if [ "$failures" -eq 0 ]; then
     expect_each cuda_runs_ has_the_numbers_of_the_cpu keeps_bits_on_any_device keeps_bits_of_replicas \
-        continues_to_same_bits evaluates_either_on_either predicts_the_same refuses_the_other_device \
+        continues_to_same_bits evaluates_on_cpu_and_gpu predicts_the_same refuses_the_other_device \
         trains_from_a_bundle
 fi
 finish

@@ -23,7 +23,7 @@ has_short_batches() {
         examples/dataset/train.jsonl
 }
 
-# Trains with any threads and in two parts: NAME of the trainer.
+# Trains with several numbers of threads, and in two parts: NAME of the trainer.
 keeps_bits() {
     for threads in 1 2 5 16; do
         "$work/$1/trainer" train --out "$work/$1.$threads" --steps 45 --threads $threads $FLAGS || return

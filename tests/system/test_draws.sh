@@ -25,7 +25,7 @@ keeps_bits() {
 
 evaluate() { "$trainer" eval --checkpoint "$(find_run one 1)/checkpoint.safetensors" --lengths 5,9 --examples 20 "$@"; }
 
-# Evaluations in batches of 8 of 20 examples have the same results on any threads.
+# Evaluations of 20 examples in batches of 8 have the same results with any number of threads.
 evaluates_in_batches() {
     for threads in 1 3; do
         evaluate --threads $threads --batch 8 --draws 3 --out "$work/batches$threads" \

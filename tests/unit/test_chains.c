@@ -51,7 +51,7 @@ static void test_draws_by_chain_are_uniform(void **state) {
     check_uniform(2, true, 3, 1); /* no product of bits makes a carry */
 }
 
-/* Long numbers, which rarely have such a chain by chance. */
+/* Samples of long numbers have the requested chain, which is rare by chance. */
 static void test_draws_of_long_numbers_have_their_chain(void **state) {
     static const int chains[] = {0, 1, 2, 30, 59, 60};
     for (int product = 0; product < 2; product++) {

@@ -75,8 +75,8 @@ static void test_read_parameters_both_types_read(void **state) {
     free(v);
 }
 
-/* Parameters fit for any optimiser that trained them, and a checkpoint has only the state that exists. */
-static void test_read_parameters_of_another_optimiser_read(void **state) {
+/* Parameters can be read whichever optimiser trained them; a checkpoint holds only the states of its own optimiser. */
+static void test_parameters_of_another_optimiser_are_read(void **state) {
     lh_error error;
     int64_t step;
     lh_st_file *file;
@@ -98,7 +98,7 @@ static void test_read_parameters_of_another_optimiser_read(void **state) {
     free(v);
 }
 
-static void test_read_parameters_without_metadata_read(void **state) {
+static void test_parameters_without_metadata_are_read(void **state) {
     lh_error error;
     int64_t step = 99;
     static float values[TOY_STORAGE];
@@ -170,8 +170,8 @@ int main(void) {
         lh_test_in_directory(test_write_file_holds_dense_tensors),
         lh_test_in_directory(test_write_same_state_same_bytes),
         lh_test_in_directory(test_read_parameters_both_types_read),
-        lh_test_in_directory(test_read_parameters_of_another_optimiser_read),
-        lh_test_in_directory(test_read_parameters_without_metadata_read),
+        lh_test_in_directory(test_parameters_of_another_optimiser_are_read),
+        lh_test_in_directory(test_parameters_without_metadata_are_read),
         lh_test_in_directory(test_read_parameters_checkpoint_without_checksum_refused),
         lh_test_in_directory(test_read_parameters_other_model_refused),
         lh_test_in_directory(test_read_parameters_no_checkpoint_refused),

@@ -291,7 +291,7 @@ static void test_step_distinct_repeats_examples(void **state) {
 enum { ENGINES = 5 };
 
 static const void *workspaces[8];
-static int workspace_count, spoilt_blocks; /* number of workspaces, and of blocks whose workspace contained NaN */
+static int workspace_count, blocks_with_nan; /* number of workspaces, and of blocks whose workspace contained NaN */
 
 enum { UNUSED_OFFSET = 4096 }; /* an offset in a workspace, in bytes, beyond what toy_float uses */
 
@@ -305,10 +305,10 @@ static void count_workspaces(const lh_cpu_step *step, const lh_cpu_block *block,
     int i = 0;
     while (i < workspace_count && workspaces[i] != workspace) i++;
     if (i == workspace_count && i < 8) workspaces[workspace_count++] = workspace;
-    float *behind = (float *)((char *)workspace + UNUSED_OFFSET);
-    spoilt_blocks += isnan(*behind);
+    float *unused = (float *)((char *)workspace + UNUSED_OFFSET);
+    blocks_with_nan += isnan(*unused);
     toy_float.train_block(step, block, workspace, gradient, sums);
-    if (isnan(sums->loss)) *behind = NAN; /* as activations that no later sequence overwrites */
+    if (isnan(sums->loss)) *unused = NAN; /* like an activation that no later sequence overwrites */
 }
 
 static void break_bias(lh_engine *engine) {
@@ -341,7 +341,7 @@ static void test_engines_share_working_memory(void **state) {
         configs[i] = (lh_engine_config){
             .spec = &lh_toy_spec, .seed = (uint64_t)i, .learning_rate = 0.01, .threads = 1, .trains = true};
     lh_assert_ok(lh_cpu_engines_open(configs, ENGINES, &program, engines, &error), &error);
-    workspace_count = spoilt_blocks = 0;
+    workspace_count = blocks_with_nan = 0;
     break_bias(engines[0]);
     for (int i = 0; i < ENGINES; i++) {
         lh_engine *single = lh_test_open_engine(configs[i], &toy_float);
@@ -349,7 +349,7 @@ static void test_engines_share_working_memory(void **state) {
             assert_true(isnan(evaluate_length(engines[0], 32).loss));
             lh_assert_error(engines[0]->ops->step(engines[0], 4, shared, &done, &error), LH_ERR_INPUT, &error,
                             "step 1");
-            workspace_count = spoilt_blocks = 0; /* blocks of that step found NaN; the workspace was freed */
+            workspace_count = blocks_with_nan = 0; /* blocks of that step found NaN; the workspace was freed */
         } else {
             lh_sums before = evaluate_length(single, 32 - i), after = evaluate_length(engines[i], 32 - i);
             assert_memory_equal(&before, &after, sizeof before);
@@ -361,7 +361,7 @@ static void test_engines_share_working_memory(void **state) {
         single->ops->close(single);
     }
     assert_int_equal(workspace_count, 1);
-    assert_int_equal(spoilt_blocks, 0);
+    assert_int_equal(blocks_with_nan, 0);
     for (int i = 0; i < ENGINES; i++) engines[i]->ops->close(engines[i]);
 }
 
