@@ -142,10 +142,10 @@ function TestViews.test_claims()
     { "51.0, 53.0, 55.0", "49.0, 51.0, 53.0", "2 of 3" })
   lu.assertEquals(lists.map(model.columns, function(column) return column.title end),
     { "length 20", "length 30", "seeds that meet it" })
-  lu.assertStrContains(model.caption, "Not shown: 1 of 6 seeds with a score miss the bound.")
-  lu.assertStrContains(tabulate("even_pairs", { "rope" }, { below = 58 }).caption, "Shown by all 3 seeds.")
+  lu.assertStrContains(model.caption, "Not shown: 1 of 6 runs with a score miss the bound.")
+  lu.assertStrContains(tabulate("even_pairs", { "rope" }, { below = 58 }).caption, "Shown by all 3 runs.")
   model = tabulate("bucket_sort", { "rope" }, { above = 20 })
-  lu.assertStrContains(model.caption, "Open: 1 of 3 seeds have a score, and all of them meet the bound.")
+  lu.assertStrContains(model.caption, "Open: 1 of 3 runs have a score, and all of them meet the bound.")
   lu.assertEquals(model.rows[1].cells[3].texts[1], "1 of 3")
   lu.assertStrContains(tabulate("bucket_sort", { "rand-rope" }, { above = 20 }).caption, "Open: ")
 end

@@ -53,7 +53,7 @@ expect puzzles passes_analyses
 for file in spec/studies/*.lua; do
     study=$(basename "$file" .lua)
     case $study in
-    looped_copy) set -- --set train.steps=120 --set eval.examples=2 ;;
+    counting | looped_copy) set -- --set train.steps=120 --set eval.examples=2 ;;
     *) set -- ;;
     esac
     expect "$study" runs_in_small "$study" "$@"

@@ -53,10 +53,10 @@ end
 local function describe(counts)
   local missed, open = counts.scored - counts.shown, counts.requested == 0 or counts.scored < counts.requested
   if missed > 0 then
-    return ("Not shown: %d of %d seeds with a score miss the bound"):format(missed, counts.scored)
+    return ("Not shown: %d of %d runs with a score miss the bound"):format(missed, counts.scored)
   end
-  return open and ("Open: %d of %d seeds have a score, and all of them meet the bound"):format(counts.scored,
-    counts.requested) or ("Shown by all %d seeds"):format(counts.requested)
+  return open and ("Open: %d of %d runs have a score, and all of them meet the bound"):format(counts.scored,
+    counts.requested) or ("Shown by all %d runs"):format(counts.requested)
 end
 
 function M.make_table(study, item)
