@@ -100,8 +100,8 @@ end
 
 -- Decodes a whole text. Decoded tables have the metatables M.OBJECT and M.LIST; null becomes NULL.
 function M.decode(text)
-  local good, value, after = pcall(json.decode, text, 1, M.NULL, M.OBJECT, M.LIST)
-  if not good then
+  local is_ok, value, after = pcall(json.decode, text, 1, M.NULL, M.OBJECT, M.LIST)
+  if not is_ok then
     return nil, { found = "JSON too deep to be read", expected = "JSON" }
   elseif value == nil or text:find("%S", after) then
     return nil, { found = text:find("%S") and "no JSON" or "nothing", expected = "JSON" }

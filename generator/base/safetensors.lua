@@ -1,7 +1,7 @@
 -- Safetensors files: reads the files that trainers write, and writes files of analyses.
 --
--- M.open(path) gives the header, { path, front, metadata, names, entries }: front, the number of bytes before the data;
--- names, sorted; entries[name] = { dtype, shape, begin, bytes }, begin counted in bytes from the start of the data.
+-- M.open(path) gives the header, { path, data_start, metadata, names, entries }: data_start, the number of bytes before
+-- the data; names, sorted; entries[name] = { dtype, shape, begin, bytes }, begin counted in bytes from data_start.
 -- M.read gives elements as a flat list, row-major. M.make_file gives the bytes of a new file. If a file is damaged, cut
 -- short, missing or of another kind, the output is nil and a message that names the file.
 
@@ -45,8 +45,8 @@ end
 local function read_header(file, path)
   local size = file:seek("end")
   file:seek("set", 0)
-  local front = file:read(8)
-  local length = front and #front == 8 and string.unpack("<I8", front) or -1
+  local length_bytes = file:read(8)
+  local length = length_bytes and #length_bytes == 8 and string.unpack("<I8", length_bytes) or -1
   if length < 0 or length > LARGEST_HEADER or length > size - 8 then
     return nil, path .. ": not a safetensors file, or cut short"
   end
@@ -84,14 +84,14 @@ function M.open(path)
   if not file then
     return nil, message
   end
-  local header, front, size = read_header(file, path)
+  local header, data_start, size = read_header(file, path)
   file:close()
   if not header then
-    return nil, front
+    return nil, data_start
   end
   local metadata = type(header.__metadata__) == "table" and header.__metadata__ or {}
-  local result = { path = path, front = front, metadata = metadata, names = {}, entries = {} }
-  return collect_entries(result, header, size - front)
+  local result = { path = path, data_start = data_start, metadata = metadata, names = {}, entries = {} }
+  return collect_entries(result, header, size - data_start)
 end
 
 local function unpack_all(bytes, kind)
@@ -117,7 +117,7 @@ function M.read(tensors, name, first, count)
   if not file then
     return nil, message
   end
-  file:seek("set", tensors.front + entry.begin + (first or 0) * kind[2])
+  file:seek("set", tensors.data_start + entry.begin + (first or 0) * kind[2])
   local wanted = count and count * kind[2] or entry.bytes
   local bytes = file:read(wanted) or ""
   file:close()

@@ -42,7 +42,7 @@ function M.capture(words)
 end
 
 -- Runs a command and returns its output and errors, without blanks at the end, and its exit code.
-function M.ask(words)
+function M.capture_all(words)
   local text, code = M.capture({ "sh", "-c", 'exec "$@" 2>&1', "sh", table.unpack(words) })
   return text:gsub("%s+$", ""), code
 end

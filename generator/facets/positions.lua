@@ -345,7 +345,7 @@ local DISTANCES = {
   difference = "distances are differences of positions",
 }
 
--- Words about the range of sampled positions. positions: the plan of a family's positions, or that of M.plan_input.
+-- Describes the range of sampled positions. positions: the plan of a family's positions, or that of M.plan_input.
 function M.describe_draws(positions)
   if positions.by_token then
     return token_positions.describe(positions)

@@ -37,10 +37,10 @@ local function read_line(node, path, heads, report)
   if not tree.is_record(node) then
     return report(node, path, (tree.is_table(node) and "a list" or tree.show(node)) .. " is not a line", M.TEXT)
   end
-  local line, good = {}, true
+  local line, is_valid = {}, true
   local function refuse(inner, name, what, expected)
     report(inner, path .. "." .. name, what, expected)
-    good = false
+    is_valid = false
   end
   for name, inner in tree.iterate_others(node, NAMES) do
     refuse(inner, name, "no such field", table.concat(NAMES, ", "))
@@ -53,15 +53,15 @@ local function read_line(node, path, heads, report)
       refuse(inner or node, name, inner and tree.show(inner) .. " does not fit here" or "is missing", expected)
     end
   end
-  if good and heads and line.head >= heads then
+  if is_valid and heads and line.head >= heads then
     refuse(node.fields.head, "head", ("there is no head %d"):format(line.head),
       ("from 0 to %d; model.heads = %d"):format(heads - 1, heads))
   end
-  if good and line.direction == 0 and line.line < 0 then
+  if is_valid and line.direction == 0 and line.line < 0 then
     refuse(node.fields.line, "line", ("there is no key %d"):format(line.line),
       "an integer from 0 for direction 0, where keys are counted from one side")
   end
-  return good and line or nil
+  return is_valid and line or nil
 end
 
 local function is_before(a, b)
@@ -79,22 +79,22 @@ function M.read(node, path, heads, report)
   elseif #node.items > M.MOST then
     return report(node, path, ("%d lines"):format(#node.items), ("at most %d for one attention"):format(M.MOST))
   end
-  local list, first, good = {}, {}, true
+  local list, first, is_valid = {}, {}, true
   for i, item in ipairs(node.items) do
     local line = read_line(item, locate.join(path, i), heads, report)
     local key = line and ("%d %d %d"):format(line.head, line.direction, line.line)
     if key and first[key] then
       report(item, locate.join(path, i), ("line %d of direction %d occurs twice in head %d"):format(line.line,
         line.direction, line.head), ("each line once; item %d is the same line"):format(first[key]))
-      good = false
+      is_valid = false
     elseif key then
       first[key] = i
     end
     list[#list + 1] = line
-    good = good and line ~= nil
+    is_valid = is_valid and line ~= nil
   end
   table.sort(list, is_before)
-  return good and list or nil
+  return is_valid and list or nil
 end
 
 return M

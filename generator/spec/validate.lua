@@ -25,7 +25,7 @@
 --   own_task             the facts of a user's own sampler, or nil; own_network: as info.network
 --   options_node         the node of task.options, or nil
 --   read_otherwise       { path, value }: the reading of positions that cross-attention cannot have, or nil
---   good                 for rules: whether there was no error before them
+--   has_no_errors        for rules: whether there was no error before them
 
 local checkpoint = require("spec.reading.first_checkpoint")
 local diagnostics = require("base.diagnostics")
@@ -263,7 +263,7 @@ function M.resolve(loaded, d, given)
   context.init = checkpoint.read(context, context.root.fields.init)
   local has_all_presets = next(context.partial) == nil -- otherwise rules would report defaults of missing presets
   context.score = has_all_presets and settle_encoding.settle_score(context, loaded.texts) or nil
-  context.good = d:count() == 0
+  context.has_no_errors = d:count() == 0
   local warnings = has_all_presets and rules.apply(context)
   if d:count() > 0 then
     return nil

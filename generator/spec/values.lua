@@ -137,17 +137,17 @@ end
 
 -- The items of a node as a strictly ascending list, or nil after errors. read(item, path): the value of an item.
 local function read_ascending_items(context, node, path, read)
-  local list, good = {}, true
+  local list, is_valid = {}, true
   for i, item in ipairs(node.items) do
     local item_path, before = locate.join(path, i), list[i - 1]
     local value = read(item, item_path)
-    list[i], good = value, good and value ~= nil
+    list[i], is_valid = value, is_valid and value ~= nil
     if value and before and value <= before then
-      good = add(context, item, item_path, ("%s follows %s"):format(diagnostics.show(value), diagnostics.show(before)),
-        "an ascending list")
+      is_valid = add(context, item, item_path,
+        ("%s follows %s"):format(diagnostics.show(value), diagnostics.show(before)), "an ascending list")
     end
   end
-  return good and list or nil
+  return is_valid and list or nil
 end
 
 -- A strictly ascending list of integers, or nil after errors.
@@ -187,23 +187,23 @@ function readers.lengths(context, field, node)
     local hint = math.type(node.value) == "integer" and ("write { %d, %d }"):format(node.value, node.value) or nil
     return report_wrong_type(context, field, node, hint)
   end
-  local good, legal = true, #node.items > 0 and "step" or "list"
+  local is_valid, legal = true, #node.items > 0 and "step" or "list"
   for name, inner in tree.iterate_others(node, { legal }) do
     add(context, inner, path .. "." .. name, (name == "step" or name == "list")
       and ("%s cannot be used with this form"):format(name) or "no such field", expected)
-    good = false
+    is_valid = false
   end
   if #node.items == 0 and not node.fields.list then
-    return good and add(context, node, path, "no lengths are given", expected) or nil
+    return is_valid and add(context, node, path, "no lengths are given", expected) or nil
   elseif #node.items == 0 then
     local list = read_ascending_integers(context, node.fields.list, path .. ".list", bounds)
-    return good and list and { list = list } or nil
+    return is_valid and list and { list = list } or nil
   elseif #node.items ~= 2 then
     return add(context, node, path, ("%d lengths are given, but a range has two"):format(#node.items), expected,
       ("for exactly these lengths, write { list = { %s } }"):format(format_items(node)))
   end
   local range = read_range(context, path, node, bounds)
-  return good and range or nil
+  return is_valid and range or nil
 end
 
 local AXIS_BOUNDS = { least = 0, most = axes.LARGEST, noun = "value" }

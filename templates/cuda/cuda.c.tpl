@@ -42,7 +42,7 @@ static lengths make_lengths(const lh_shape *shape) { return (lengths){shape->len
 % include("cuda/draws.tpl")
 % end
 
-% if cuda.shared then
+% if cuda.has_shared_tables then
 static size_t shared_bytes(const lh_shape *longest) {
     shared_tables tables;
     return lay_out_shared(&tables, NULL, ${longest_lengths});
@@ -51,17 +51,17 @@ static size_t shared_bytes(const lh_shape *longest) {
 static size_t shared_bytes(const lh_shape *longest) { return 0; }
 % end
 
-% if cuda.products == "library" and cuda.sums then
+% if cuda.products == "library" and cuda.has_table_sums then
 static size_t partial_bytes(const lh_shape *longest) { return GRADIENT_BYTES + sum_bytes(${longest_lengths}); }
 % elseif cuda.products == "library" then
 static size_t partial_bytes(const lh_shape *longest) { return GRADIENT_BYTES; }
 % elseif cuda.by_team then
-% local sums = cuda.sums and " + sum_bytes(" .. longest_lengths .. ")" or ""
+% local sums = cuda.has_table_sums and " + sum_bytes(" .. longest_lengths .. ")" or ""
 static size_t partial_bytes(const lh_shape *longest) {
     operands o;
     return ${parameter_storage} * sizeof(real)${sums} + lay_out_operands(&o, NULL, longest->sequences, ${longest_lengths});
 }
-% elseif cuda.sums then
+% elseif cuda.has_table_sums then
 static size_t partial_bytes(const lh_shape *longest) {
     return ${parameter_storage} * sizeof(real) + sum_bytes(${longest_lengths});
 }

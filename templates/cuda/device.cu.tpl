@@ -46,7 +46,7 @@ enum {
 
 % slot("functions", family.on_device) % for _, family in ipairs(attentions)
 % slot("make_tables", family.on_device) % for _, family in ipairs(attentions)
-% paragraph("cuda/begin.tpl") % if cuda.begins
+% paragraph("cuda/begin.tpl") % if cuda.has_begin_step
 % paragraph("cuda/draw_bits.tpl") % if device.bits[1]
 % paragraph(family.attends.template, family.on_device) % for _, family in ipairs(attentions)
 % paragraph("cuda/masks.tpl") % if device.drops

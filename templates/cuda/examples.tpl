@@ -1,5 +1,5 @@
 /* Sets the block's view of a step or evaluation. Called by one thread. */
-INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tables and ", const void *tables" or ""}${cuda.shared and ", char *shared" or ""}) {
+INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tables and ", const void *tables" or ""}${cuda.has_shared_tables and ", char *shared" or ""}) {
     step_view *v = &b->view;
     assume_global(in);
     b->step = *in;
@@ -8,7 +8,7 @@ INLINE void view_step(block_state *b, const lh_cuda_step *in, const void *p${tab
     v->${stream.T} = in->T[${stream.index}]; % for _, stream in ipairs(device.streams)
     v->${draw.member} = ${draw.address}; % for _, draw in ipairs(cuda.step_draws)
     v->label_count = in->label_count;
-    lay_out_shared(&v->shared, shared, v->T); % if cuda.shared
+    lay_out_shared(&v->shared, shared, v->T); % if cuda.has_shared_tables
 }
 
 % if cuda.products == "generated" then
@@ -42,6 +42,6 @@ INLINE int shard_start(int sequences, int shards, int shard) {
  * Called by one thread. */
 INLINE void find_operands(block_state *b, char *partial) {
     b->most_sequences = shard_start(b->step.sequences, b->train.shards, 1); /* no shard is larger than shard 0 */
-    lay_out_operands(&b->held, partial + PARAMETER_STORAGE * sizeof(real)${cuda.sums and " + sum_bytes(b->view.T)" or ""}, b->most_sequences, b->view.T);
+    lay_out_operands(&b->held, partial + PARAMETER_STORAGE * sizeof(real)${cuda.has_table_sums and " + sum_bytes(b->view.T)" or ""}, b->most_sequences, b->view.T);
 }
 % end

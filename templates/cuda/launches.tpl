@@ -100,7 +100,7 @@ static int launches(const lh_shape *shape, lh_mode mode, void *memory, const voi
         if (!training) ${block.name}[l].output = ${block.host_input}; % if block.in_place
     }
 % end
-    list_phase(list, LH_CUDA_BEGIN, 0); % if cuda.begins
+    list_phase(list, LH_CUDA_BEGIN, 0); % if cuda.has_begin_step
 % for i, launch in ipairs(device.pass.train.list) do
     % include(launch.template, launch)
     if (!training) return (int)(list->next - first); % if i == #device.pass.evaluate.list

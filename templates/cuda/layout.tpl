@@ -127,11 +127,11 @@ typedef struct ${struct.gradients_type} {
 % end
 enum { GRADIENT_BYTES = (sizeof(gradients) + 63) / 64 * 64 /* bytes of a shard's gradients; the sums of tables follow */ };
 % end
-% if cuda.sums then
+% if cuda.has_table_sums then
 
 % include("cuda/table_sums.tpl")
 % end
-% if cuda.shared then
+% if cuda.has_shared_tables then
 
 % include("cuda/shared_tables.tpl")
 % end

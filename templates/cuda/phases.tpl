@@ -39,17 +39,17 @@ longhand_train_${symbol}(const lh_cuda_train a, const lh_cuda_place at) {
         b->train = a;
         b->replica = a.replicas[0];
         b->members = join_team(a.team, b->replica.arrivals);
-        view_step(b, a.steps, b->replica.parameters${tables and ", a.tables" or ""}${cuda.shared and ", b->replica.shared" or ""});
+        view_step(b, a.steps, b->replica.parameters${tables and ", a.tables" or ""}${cuda.has_shared_tables and ", b->replica.shared" or ""});
     }
     __syncthreads();
-    if (at.phase == LH_CUDA_BEGIN) return begin_step(); % if cuda.begins
+    if (at.phase == LH_CUDA_BEGIN) return begin_step(); % if cuda.has_begin_step
     if (at.phase == LH_CUDA_END) return end_phase(a.results);
     for (int shard = b->members.rank; shard < a.shards; shard += a.team) {
         __syncthreads();
         if (threadIdx.x == 0) {
             assign_part(b, 0, b->step.sequences, a.shards, shard, a.workspace, at, true);
             b->gradient = (gradients *)(b->replica.partials + shard * a.partial_stride);
-% if cuda.sums then
+% if cuda.has_table_sums then
             size_t used = 0;
             lay_out_sums(&b->sums, b->replica.partials + shard * a.partial_stride + GRADIENT_BYTES, &used, b->view.T);
 % end
@@ -67,12 +67,12 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a, const lh_cuda_place at) {
     block_state *b = block();
     if (threadIdx.x == 0) {
         const int left = a.steps->sequences - at.first, all = left < a.group ? left : a.group;
-        view_step(b, a.steps, a.parameters[0]${tables and ", a.tables" or ""}${cuda.shared and ", a.shared" or ""});
+        view_step(b, a.steps, a.parameters[0]${tables and ", a.tables" or ""}${cuda.has_shared_tables and ", a.shared" or ""});
         b->members = join_team(gridDim.x, a.arrivals);
         assign_part(b, at.first, all, gridDim.x, blockIdx.x, a.workspace, at, false);
     }
     __syncthreads();
-    if (at.phase == LH_CUDA_BEGIN) return begin_step(); % if cuda.begins
+    if (at.phase == LH_CUDA_BEGIN) return begin_step(); % if cuda.has_begin_step
     const int phase = at.phase;
     % include("cuda/phase_choice.tpl", device.pass.evaluate)
 % for _, block in ipairs(device.blocks) do

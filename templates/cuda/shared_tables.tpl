@@ -1,12 +1,12 @@
 /* Tables that all thread blocks of a step or evaluation share, and gradients of tables. */
 typedef struct shared_tables {
     % slot("shared_tables", family.on_device) % for _, family in ipairs(attentions)
-    char *sums; /* table_sums, summed over shards */ % if cuda.sums
+    char *sums; /* table_sums, summed over shards */ % if cuda.has_table_sums
 } shared_tables;
 
 INLINE size_t lay_out_shared(shared_tables *t, char *memory, ${device.lengths} T) {
     size_t used = 0;
     % slot("lay_out_tables", family.on_device) % for _, family in ipairs(attentions)
-    t->sums = (char *)reserve(memory, &used, sum_bytes(T)); % if cuda.sums
+    t->sums = (char *)reserve(memory, &used, sum_bytes(T)); % if cuda.has_table_sums
     return used;
 }

@@ -10,7 +10,7 @@ INLINE void train_shard(int shard) {
         b->gradient = (parameters *)partial;
         assign_examples(b, first, sequences, true);
         find_operands(b, partial); % if cuda.by_team
-% if cuda.sums then
+% if cuda.has_table_sums then
         size_t used = 0;
         lay_out_sums(&b->sums, partial + PARAMETER_STORAGE * sizeof(real), &used, b->view.T);
 % end
@@ -40,9 +40,9 @@ longhand_train_${symbol}(const lh_cuda_train a) {
 % end
     for (int n = 0; n < a.count; n++) {
         __syncthreads();
-        if (threadIdx.x == 0) view_step(b, b->train.steps + n, b->replica.parameters${tables and ", a.tables" or ""}${cuda.shared and ", b->replica.shared" or ""});
+        if (threadIdx.x == 0) view_step(b, b->train.steps + n, b->replica.parameters${tables and ", a.tables" or ""}${cuda.has_shared_tables and ", b->replica.shared" or ""});
         __syncthreads();
-        begin_step(); % if cuda.begins
+        begin_step(); % if cuda.has_begin_step
         for (int shard = t->rank; shard < a.shards; shard += a.team) train_shard(shard);
         team_barrier(t);
 % if task.counted then
@@ -74,14 +74,14 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a) {
     block_state *b = block();
     if (threadIdx.x == 0) {
         const int model = blockIdx.x / a.team;
-        view_step(b, a.steps + model, a.parameters[model]${tables and ", a.tables" or ""}${cuda.shared and ", a.shared + model * a.shared_stride" or ""});
+        view_step(b, a.steps + model, a.parameters[model]${tables and ", a.tables" or ""}${cuda.has_shared_tables and ", a.shared + model * a.shared_stride" or ""});
         b->members = join_team(a.team, a.arrivals + model);
         b->memory = a.workspace + blockIdx.x * a.workspace_stride;
         b->decodes = a.decodes; % if device.decoding
         b->before = model * a.sequences; % if device.decoding
     }
     __syncthreads();
-    begin_step(); % if cuda.begins
+    begin_step(); % if cuda.has_begin_step
     const int end = a.end < b->step.sequences ? a.end : b->step.sequences;
     for (int first = a.first + b->members.rank * a.group; first < end; first = b->first + a.team * a.group) {
         __syncthreads();

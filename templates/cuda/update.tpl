@@ -1,4 +1,4 @@
-% include("cuda/end_tables.tpl") % if cuda.sums
+% include("cuda/end_tables.tpl") % if cuda.has_table_sums
 
 % if cuda.constants then
 /* Whether element e belongs to a tensor that is not learned. */
@@ -56,9 +56,9 @@ INLINE void fold_gradients(real factor) {
     real *gradient = (real *)b->replica.gradient;
 % if cuda.by_team then
     add_up_products();
-    team_barrier(t); % if not cuda.sums
+    team_barrier(t); % if not cuda.has_table_sums
 % end
-% if cuda.sums then
+% if cuda.has_table_sums then
     for (int piece = t->rank; piece < PIECES; piece += t->blocks) {
         % include("cuda/fold_piece.tpl")
     }
@@ -70,14 +70,14 @@ INLINE void fold_gradients(real factor) {
     team_barrier(t);
 % end
     for (int piece = t->rank; piece < PIECES; piece += t->blocks) {
-        % include("cuda/fold_piece.tpl") % if not cuda.sums
+        % include("cuda/fold_piece.tpl") % if not cuda.has_table_sums
         % include("cuda/finish_piece.tpl")
     }
     team_barrier(t);
 }
 
 % else
-% if cuda.sums then
+% if cuda.has_table_sums then
 /* to[count] = 0, by all blocks of the team. */
 INLINE void clear_by_team(int count, real *to) {
     const team *t = &block()->members;
@@ -143,7 +143,7 @@ INLINE void fold_gradients(real factor) {
 % end
 % end
 % end
-% if cuda.sums then
+% if cuda.has_table_sums then
     /* end_tables adds to these gradients or skips rows, so they are cleared first. */
 % for _, struct in ipairs(structs) do
 % for _, m in ipairs(struct.from_tables) do

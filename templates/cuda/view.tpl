@@ -13,7 +13,7 @@ typedef struct step_view {
     global<const parameters> p;
     global<const position_row> tables; % if tables
     global<const int> ${draw.member}; /* ${draw.shape} */ % for _, draw in ipairs(cuda.step_draws)
-    shared_tables shared; % if cuda.shared
+    shared_tables shared; % if cuda.has_shared_tables
 % if streams[2] then
     lengths T;
     int label_count;
@@ -39,7 +39,7 @@ typedef struct block_state {
     global<const unsigned short> ${device.tokens}, labels;
     global<const unsigned short> place; /* index of each label's token in its sequence */ % if readout == "probe"
     global<const unsigned char> mask;
-    table_sums sums; /* sums of the shard */ % if cuda.sums
+    table_sums sums; /* sums of the shard */ % if cuda.has_table_sums
 % if device.decoding then
     caches cached;
     int decodes; /* whether the group is decoded: then all layers cache values */
@@ -59,10 +59,10 @@ typedef struct block_state {
 } block_state;
 static_assert(sizeof(block_state) <= BLOCK_STATE, "plan.cuda.block_state is too small");
 % if cuda.multiplies then
-static_assert(${cuda.staged} == ${cuda.staging}, "plan.cuda.staging is the staging memory of kernels");
+static_assert(${cuda.staging_name} == ${cuda.staging}, "plan.cuda.staging is the staging memory of kernels");
 % end
 
-INLINE block_state *block(void) { return (block_state *)(staging() + ${cuda.staged}); }
+INLINE block_state *block(void) { return (block_state *)(staging() + ${cuda.staging_name}); }
 % for _, c in ipairs(device.decoding and device.decoding.caches or {}) do
 
 /* The cached values of use number `use` of ${c.block}: for each sequence, ${c.width} numbers per token. */

@@ -69,7 +69,7 @@ function TestTensors.test_written_files_are_read_back()
   local bytes, begin = safetensors.make_file({ { name = "a", shape = { 3, 100 }, values = values },
     { name = "b", shape = { 1 }, values = { 0.5 } } }, { what = "a test" })
   local file = assert(safetensors.open(support.write("own.safetensors", bytes)))
-  lu.assertEquals(file.front, begin)
+  lu.assertEquals(file.data_start, begin)
   lu.assertEquals(begin % 8, 0)
   lu.assertEquals(file.names, { "a", "b" })
   lu.assertEquals(file.metadata, { what = "a test" })

@@ -99,7 +99,7 @@ reads_other_formats() {
     done
     grep -q 'header.tsv: ignores "source", which are neither input, target, mask nor in task.axes' "$work/.out" &&
         grep -q "$(sha256sum <"$work/packed.tsv" | cut -c 1-64)" "$(find_run of_packed.tsv)/run.json" &&
-        ends_with 1 'torn.tsv: is torn or damaged: gzip -dc has exit code 1' \
+        ends_with 1 'torn.tsv: is truncated or damaged: gzip -dc has exit code 1' \
             "$trainer" train --out "$work/of_torn" --data "$work/torn.tsv" $FLAGS
 }
 

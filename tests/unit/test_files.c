@@ -299,9 +299,9 @@ static void test_unpack_refuses_torn_long_and_unreadable_content(void **state) {
     damaged[17] ^= 1; /* in the checksum of the first part */
     for (size_t count = 2; count < sizeof PACKED; count += 5)
         lh_assert_error(unpack(PACKED, count, 99, &data, &bytes, &error), LH_ERR_INPUT, &error,
-                        "in.gz: is torn or damaged: gzip -dc has exit code 1");
+                        "in.gz: is truncated or damaged: gzip -dc has exit code 1");
     lh_assert_error(unpack(damaged, sizeof damaged, 99, &data, &bytes, &error), LH_ERR_INPUT, &error,
-                    "in.gz: is torn or damaged");
+                    "in.gz: is truncated or damaged");
     lh_assert_error(unpack(PACKED, sizeof PACKED, 6, &data, &bytes, &error), LH_ERR_INPUT, &error,
                     "in.gz: is longer than 6 bytes");
     assert_int_equal(setenv("PATH", *state, 1), 0);

@@ -23,12 +23,13 @@ local lists = require("base.lists")
 local M = {}
 
 local CELL = 8 -- numbers of a memory's cell
-local PANEL = 48 -- a multiple of it is a number of vectors with a large divisor that fits a product's tile
+local PANEL = 48 -- the product's columns are padded to a multiple of it, so that their vectors fill wide tiles
 local HIDDEN = 64 -- width of the hidden layers of a written value
 local VALUE = 16 -- CELL, filled up to whole vectors
 local COMMENT = "in training, of one step in evaluation"
 
--- The width of the stack of a sequence, whose number of cells depends on the length; capacity: in C.
+-- The width of a sequence's stack, as C text, since its number of cells depends on the length. count: numbers of a
+-- cell.
 local function make_stack_width(op)
   return { text = ("count_stack_numbers(w->length, %s)"):format(op.cells and "CELLS" or "w->length"), count = CELL }
 end

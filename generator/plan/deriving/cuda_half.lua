@@ -16,8 +16,8 @@
 --   chip, replicas     shards of a step of one model that has the GPU alone, and of each of several models; their
 --                      gradients are folded in order
 --   group_tokens       tokens of evaluation that go through the layers together
---   staging, staged    reals of shared memory that operations of a thread block use in turn; the constant with this
---                      number
+--   staging, staging_name   reals of shared memory that operations of a thread block use in turn; the constant with
+--                      this number
 --   block_state        bytes of shared memory for the state of a thread block
 --   kernels            files of kernels/ in the device text, in order, before the optimiser's
 --   step_draws         random numbers that come with a step, in the order in which they lie: { template, names, prefix
@@ -25,8 +25,8 @@
 --                      has its own positions, also two names: sequences, of the function that finds these; T, of the
 --                      length
 --   draw_scratch       ints of workspace that sampling needs, as C text
---   begins, shared     begins: tables are made at the start of a step; shared: there is memory that the blocks share
---   sums               gradients of tables are added up over shards before they reach the parameters
+--   has_begin_step     tables are made at the start of a step; has_shared_tables: blocks share memory
+--   has_table_sums     gradients of tables are added up over shards before they reach the parameters
 --   constants          places of tensors that are not learned: { first, last, stride, columns, name }; nil if all
 --                      tensors are learned
 --
@@ -40,7 +40,7 @@
 --                      channels; channel, the offset of the first, to append; once, the condition of statements that
 --                      one of them executes; first_task, tasks, the start and the step of loops
 --   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
---   begins, sums       the fields of cuda with these names, for this family
+--   has_begin_step, has_table_sums   the fields of cuda with these names, for this family
 --   layer_gradients    attention writes gradients of the layer's parameters
 --   sum_passes         passes that sum gradients of pairs for entries of tables (attention/device.lua)
 --   ends_open          the last of these passes, or the sums of biases after them, end without a barrier
@@ -269,8 +269,8 @@ local function derive_attends(plan, family, library)
   attends.fragment_rows = family.heads >= WARPS and family.head_width <= NARROW_HEAD and 32 or 16
   attends.template = ("attention/cuda/%s.tpl"):format(
     attends.in_fragments and "fragments" or terms.outwards and "outwards" or "softmax")
-  attends.begins = terms.pair_vectors or score and score.stages[1] ~= nil
-  attends.sums = terms.pair_vectors or terms.trains
+  attends.has_begin_step = terms.pair_vectors or score and score.stages[1] ~= nil
+  attends.has_table_sums = terms.pair_vectors or terms.trains
   attends.dscore = changes and "dscore" or "dlogit"
   attends.unroll = family.head_width <= 16 and not changes and 4 or false
   attends.keys_at_once = family.head_width > 16 and 2 or 4
@@ -412,8 +412,7 @@ function M.derive(plan, net, lists_by_scope)
     threads = THREADS,
     products = library and "library" or "generated",
     library_width = schema.LIBRARY_WIDTH,
-    multiplies = multiplies,
-    multiplies_tables = tables,
+    multiplies = multiplies, multiplies_tables = tables,
     by_team = by_team,
     operand_bytes = operand_bytes,
     gradients = library and "gradients" or "parameters",
@@ -424,17 +423,18 @@ function M.derive(plan, net, lists_by_scope)
     constants = list_constants(plan),
   }
   derive_families(plan, net, library)
-  cuda.begins = lists.any(plan.attentions, function(family) return family.attends.begins end)
-  cuda.sums = learned_places or lists.any(plan.attentions, function(family) return family.attends.sums end)
-  cuda.shared = cuda.sums or has_any(plan, "scaled")
+  local attends = lists.map(plan.attentions, function(family) return family.attends end)
+  cuda.has_begin_step = lists.any(attends, function(a) return a.has_begin_step end)
+  cuda.has_table_sums = learned_places or lists.any(attends, function(a) return a.has_table_sums end)
+  cuda.has_shared_tables = cuda.has_table_sums or has_any(plan, "scaled")
   local device, obstacle = derive_network(net, lists_by_scope, { wide = library, by_team = by_team,
     eval_dropout = plan.eval_dropout,
     decoded = decoding.find_stream(net, plan.decoder and not library and not plan.noise, plan.eval_dropout),
     noise = plan.noise, chains = plan.cuts_by_warp, rounds = by_team and STORES_ROUNDED[plan.precision] or false })
   local missing = find_missing(plan)
   device, obstacle = not missing and device, missing or obstacle
-  cuda.staged = device and device.chained and "CHAIN_STAGING" or "STAGING"
-  cuda.staging = cuda.staged == "STAGING" and cuda.staging or CHAIN_STAGING
+  cuda.staging_name = device and device.chained and "CHAIN_STAGING" or "STAGING"
+  cuda.staging = cuda.staging_name == "STAGING" and cuda.staging or CHAIN_STAGING
   cuda.step_draws = device and list_step_draws(plan, device) or nil
   cuda.draw_scratch = device and count_scratch(cuda.step_draws) or nil
   cuda.block_state = device and measure_block_state(plan, device) or BLOCK_STATE

@@ -28,7 +28,7 @@ local KERNELS = {
 -- Adds the shared memory of a block, which is the same in training and evaluation and at every length.
 local function add_shared_memory(plan, add)
   local cuda = plan.cuda
-  local users = cuda.staged == "CHAIN_STAGING" and "chains of products" or cuda.multiplies and "products"
+  local users = cuda.staging_name == "CHAIN_STAGING" and "chains of products" or cuda.multiplies and "products"
     or "sums over a block"
   local families = lists.map(plan.attentions, function(family)
     local attends = family.attends

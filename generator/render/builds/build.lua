@@ -73,7 +73,7 @@ function M.find_cuda(project, request, least)
     return text
   end
   local root = request.cuda_root and paths.make_absolute(request.cuda_root) or ""
-  local words, code = shell.ask({ "sh", project.root .. "/runtime/cuda/toolkit.sh", "--build",
+  local words, code = shell.capture_all({ "sh", project.root .. "/runtime/cuda/toolkit.sh", "--build",
     project:get_build_goal(""):gsub("/$", ""), "--root", root, "--arch", request.arch or "", "--least", least })
   if code ~= 0 then
     return nil, words
@@ -220,7 +220,7 @@ end
 -- Forces files to the disk before they replace others, if this machine has the program sync. Returns nil and a message
 -- on failure.
 local function sync(...)
-  local output, code = shell.ask({ "sync", ... })
+  local output, code = shell.capture_all({ "sync", ... })
   return code == 0 or code == 127 or nil, output
 end
 

@@ -59,7 +59,7 @@ function M.write(from, to, settings)
     return nil
   end
   -- cp preserves the permission to execute.
-  local output, code = shell.ask({ "cp", "--", from, to })
+  local output, code = shell.capture_all({ "cp", "--", from, to })
   if code ~= 0 then
     return false, output
   end

@@ -123,8 +123,8 @@ local function has_results(plan)
   if not folder or lfs.attributes(folder, "mode") ~= "directory" then
     return false
   end
-  local good, following, state = pcall(lfs.dir, folder)
-  if not good then
+  local is_ok, following, state = pcall(lfs.dir, folder)
+  if not is_ok then
     return false, ("%s; estimated choices are used instead"):format(escape.plain(following))
   end
   for name in following, state do

@@ -266,7 +266,7 @@ function M.apply(context)
     pages.call(pages.in_spec_order, "check", view, reports.make(view))
   end)
   check_cross_reading(context, report)
-  if context.good and resolved.model.kind == "encoder_decoder" then
+  if context.has_no_errors and resolved.model.kind == "encoder_decoder" then
     check_draws(report, find_readers(context))
   end
   axes.check(context, report)
@@ -276,7 +276,7 @@ function M.apply(context)
   validation.check(context, report)
   best_rules.check(context, report)
   lengths.check_curriculum(context, report)
-  return context.good and warnings.list(context) or {}
+  return context.has_no_errors and warnings.list(context) or {}
 end
 
 return M

@@ -51,14 +51,14 @@ end
 
 -- Parameters of one entry by their names in the spec; nil after errors.
 local function read_parameters(state, entry)
-  local list, good, parameter_nodes = {}, true, entry.parameters
+  local list, is_valid, parameter_nodes = {}, true, entry.parameters
   if parameter_nodes and not tree.is_record(parameter_nodes) then
     return state.report(parameter_nodes, entry.below, "is not a table of names",
       "{ name = " .. parameters.TEXT .. ", ... }")
   end
   for name, node in tree.iterate(parameter_nodes or tree.make_table()) do
     local p = parameters.read(state, name, node, entry.below .. "." .. name)
-    good = good and p ~= nil
+    is_valid = is_valid and p ~= nil
     if p then
       p.local_name, p.name, p.node = name, names.find_unused(name, state.taken), node
       state.taken[p.name] = true
@@ -66,7 +66,7 @@ local function read_parameters(state, entry)
       list[name] = p
     end
   end
-  return good and list or nil
+  return is_valid and list or nil
 end
 
 local function make_builder(resolved, owner)
@@ -141,9 +141,9 @@ local function trace(state, entry, list)
     head_width = state.head_width, layers = state.layers, causal = state.causal and 1 or 0, score = state.root,
     parameters = list }
   local x = traced.begin(session)
-  local good, value, problem = pcall(sandbox.call, text, entry.f.value, x, state.budget)
+  local is_ok, value, problem = pcall(sandbox.call, text, entry.f.value, x, state.budget)
   traced.finish()
-  if not good then
+  if not is_ok then
     error(value, 0)
   elseif problem then
     return fail(problem.what, problem.expected, problem.hint, { path = origin.path, line = problem.line,
@@ -196,7 +196,7 @@ end
 
 -- Applies one function after another; false after an error.
 local function apply_entries(state, list)
-  local good = true
+  local is_valid = true
   for _, entry in ipairs(list) do
     local entry_parameters, node, session = read_parameters(state, entry), nil, nil
     if entry_parameters then
@@ -206,9 +206,9 @@ local function apply_entries(state, list)
       check_used(state, entry, entry_parameters, node, session)
       state.root = node
     end
-    good = good and node ~= nil
+    is_valid = is_valid and node ~= nil
   end
-  return good
+  return is_valid
 end
 
 -- Sets the score and its parameters in the resolved spec; returns the formula.

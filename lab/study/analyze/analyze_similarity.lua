@@ -55,7 +55,7 @@ local function find_maps(traced, file, length)
   for i, site in ipairs(traced:list_sites(file, length, "attention")) do
     local entry = file.entries[("n%d.%s.attention"):format(length, site)]
     local shape = traced:get_shape(file, length, site .. ".attention", 1)
-    maps.offsets[i] = file.front + entry.begin
+    maps.offsets[i] = file.data_start + entry.begin
     maps.kind = maps.kind or entry.dtype
     for k, name in ipairs({ "examples", "heads", "queries", "keys" }) do
       maps[name] = maps[name] or shape[k]

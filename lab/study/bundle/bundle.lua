@@ -70,7 +70,7 @@ end
 -- libraries without a known licence; or nil and a message.
 local function make_notice(project, archives, folder)
   local script = project:path("lab/study/bundle/licences.sh")
-  local output, code = shell.ask({ "sh", script, folder .. "/licences", table.unpack(archives) })
+  local output, code = shell.capture_all({ "sh", script, folder .. "/licences", table.unpack(archives) })
   if code ~= 0 then
     return nil, output
   end
@@ -81,7 +81,8 @@ local function make_notice(project, archives, folder)
       is_missing and "its text was not found" or "licences/" .. package)
     missing[#missing + 1] = is_missing and path or nil
   end
-  local distribution = shell.ask({ "sh", "-c", '. /etc/os-release 2>/dev/null && echo "$PRETTY_NAME" || uname -sr' })
+  local distribution = shell.capture_all({ "sh", "-c",
+    '. /etc/os-release 2>/dev/null && echo "$PRETTY_NAME" || uname -sr' })
   return NOTICE:format(table.concat(parts, "\n"), missing[1] and MISSING:format("  " .. table.concat(missing, "\n  "))
     or COMPLETE, distribution), missing
 end
@@ -123,7 +124,8 @@ end
 
 -- Runs lines of shell in a folder, with further arguments as $1, $2, ...; ends the command if the lines fail.
 local function run_in(folder, script, ...)
-  local output, code = shell.ask({ "sh", "-c", "cd -- \"$1\" && shift && { " .. script .. "; }", "sh", folder, ... })
+  local output, code = shell.capture_all({ "sh", "-c", "cd -- \"$1\" && shift && { " .. script .. "; }", "sh", folder,
+    ... })
   must_succeed(code == 0, output)
 end
 
@@ -135,7 +137,7 @@ local function find_needs(items)
   if type(info) ~= "table" then
     return nil, trainer .. " info --json: found no JSON"
   end
-  local needs = { "Linux on " .. shell.ask({ "uname", "-m" }) }
+  local needs = { "Linux on " .. shell.capture_all({ "uname", "-m" }) }
   if info.linked ~= "static" then
     local output = shell.capture({ "env", "LC_ALL=C", "readelf", "-d", trainer })
     foreign = lists.filter(lists.find_all(output, "%(NEEDED%)[^%[]*%[([^%]]*)%]"), function(library)

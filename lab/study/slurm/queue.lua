@@ -21,7 +21,7 @@ local function describe_failure(command, code, text)
 end
 
 local function ask(...)
-  local text, code = shell.ask({ ... })
+  local text, code = shell.capture_all({ ... })
   if code ~= 0 then
     return nil, describe_failure((...), code, text)
   end

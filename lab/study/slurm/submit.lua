@@ -99,9 +99,9 @@ local function stage_trainer(project, item, folder)
   local done, message = trainers.copy(project, item, partial)
   if done then
     item.copy = ("%s-%s"):format(item.cell.id, assert(file_digest.compute(partial)):sub(1, 16))
-    local said, code = shell.ask({ "sh", "-c", 'sync "$1" && mv -T -- "$1" "$2"', "sh", partial,
+    local output, code = shell.capture_all({ "sh", "-c", 'sync "$1" && mv -T -- "$1" "$2"', "sh", partial,
       folder .. "/" .. item.copy })
-    done, message = code == 0, said
+    done, message = code == 0, output
   end
   os.remove(partial)
   return done or nil, message

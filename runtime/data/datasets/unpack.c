@@ -67,7 +67,7 @@ static lh_status end_gzip(const char *path, pid_t child, lh_error *error) {
         return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: gzip was ended by signal %d", path, WTERMSIG(wait_status));
     if (WEXITSTATUS(wait_status) == 0) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
-                   "%s: is torn or damaged: gzip -dc has exit code %d\n  expected: a complete file of gzip\n"
+                   "%s: is truncated or damaged: gzip -dc has exit code %d\n  expected: a complete file of gzip\n"
                    "  hint: was the file copied whole?",
                    path, WEXITSTATUS(wait_status));
 }

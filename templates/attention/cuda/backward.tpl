@@ -1,4 +1,4 @@
-/* Computes the gradients of queries, keys and values in the workspace${attends.sums and ", and of the tables that this layer reads" or ""}. */
+/* Computes the gradients of queries, keys and values in the workspace${attends.has_table_sums and ", and of the tables that this layer reads" or ""}. */
 INLINE void ${prefix}attend_backward(${attends.gradients_type} *g) {
     ${prefix}attend_queries();
 % if attends.pairs then

@@ -16,7 +16,7 @@ local REMEDY = "; everything but the pictures is written; to install it: apt-get
 
 -- Returns a message on what this machine lacks for drawing, or nil. With -d gnuplot ignores the user's settings.
 local function find_missing()
-  local text, code = shell.ask({ "sh", "-c", 'gnuplot -d -e "print GPVAL_TERMINALS"' })
+  local text, code = shell.capture_all({ "sh", "-c", 'gnuplot -d -e "print GPVAL_TERMINALS"' })
   local terminal = lists.find({ "svg", "pdfcairo", "pngcairo" }, function(name)
     return not (" " .. text .. " "):find((" %s "):format(name), 1, true)
   end)
