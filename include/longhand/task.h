@@ -80,6 +80,9 @@
  *     number length: longest + 1 in training; digits + 1 in tests    most digits of a number: a formula in options,
  *                                                                   and formulas in axes    (optional)
  *
+ * The last line may end with "; 1 with hints; cut by spaces": with the option `hints`, unless it is 0, a symbol before
+ * each digit ends numbers; with the option `spaces`, symbols within some numbers of the input end them.
+ *
  * The ends of an axis may be formulas in options. Two names of axes have a meaning:
  *
  *     frame    width of the input's frame, in places: the task makes examples only for values that the spec lists. If

@@ -68,6 +68,19 @@ function TestTokenPositions.test_positions_that_training_cannot_sample_are_named
   end
 end
 
+-- With hints no two digits are next to each other, so no position is too high.
+function TestTokenPositions.test_symbols_that_end_numbers_are_named()
+  local function list_warnings(option)
+    return exports.plan_text((write_spec("", "", ", eval = { by = { digits = { 1, 13 } } }"):gsub("pairs = 64",
+      "pairs = 64, " .. option))).warnings
+  end
+  local hinted, spaced = list_warnings("hints = 30"), list_warnings("spaces = 20")
+  lu.assertEquals({ #hinted, #spaced, #list_warnings("hints = 0") }, { 1, 2, 1 })
+  lu.assertStrContains(hinted[1], "encoding.positions.kind: with task.options.hints a symbol before each digit ends "
+    .. "numbers: all digits have the same position")
+  lu.assertStrContains(spaced[1], "encoding.positions.kind: with task.options.spaces symbols within numbers")
+end
+
 function TestTokenPositions.test_a_greatest_position_by_default_is_named()
   local function list_warnings(positions)
     return exports.plan_text(([[{ task = { kind = "reverse_string" }, model = { kind = "decoder" },

@@ -83,11 +83,18 @@ local function find_most_requested(eval, name)
   return greatest
 end
 
--- Warns about positions of digits that evaluations use and training cannot sample.
+-- Warns about positions of digits that evaluations use and training cannot sample, and about symbols that end numbers.
 local function warn_digits(context, warn)
   local positions, length = context.resolved.encoding.positions, context.task.number_length
   if positions.kind ~= "digits" or not length then
     return
+  end
+  if length.single then
+    warn(("encoding.positions.kind: with task.options.%s a symbol before each digit ends numbers: all digits have the "
+      .. "same position"):format(length.single))
+  elseif length.cut then
+    warn(("encoding.positions.kind: with task.options.%s symbols within numbers of the input end them: positions of "
+      .. "the next digits begin at 1 again"):format(length.cut))
   end
   local trained_positions, tested = length.trained + positions.offset, 0
   for _, formula in ipairs(length.tests) do

@@ -154,13 +154,16 @@ local function read_sets(value)
   return sets
 end
 
--- Reads the most digits of a number, as { trained, tests }: a formula in options, and formulas in axes.
+-- Reads the most digits of a number, as { trained, tests, single, cut }: a formula in options, formulas in axes, and
+-- the options whose symbols end numbers, before each digit or within some numbers, or nil.
 local function read_number_length(value)
-  local trained, tests = value:match("^(.+) in training; (.+) in tests$")
-  if not trained then
-    return nil, show(value) .. " is not a number of digits", "FORMULA in training; FORMULA, ... in tests"
+  local trained, tests, rest = value:match("^(.+) in training; (.+) in tests(.*)$")
+  local single, cut = (rest or ""):match("^; 1 with ([%l_]+); cut by ([%l_]+)$")
+  if not trained or rest ~= "" and not single then
+    return nil, show(value) .. " is not a number of digits",
+      "FORMULA in training; FORMULA, ... in tests; perhaps 1 with OPTION; cut by OPTION"
   end
-  return { trained = trained, tests = lists.find_all(tests, "[^,]+") }
+  return { trained = trained, tests = lists.find_all(tests, "[^,]+"), single = single, cut = cut }
 end
 
 -- Reads `option NAME: choices; description` into facts.options; nil and the problem after an error.
@@ -416,8 +419,10 @@ function M.settle(facts, chosen)
     settled.chance = over and over >= 1 and 1 / over or nil
   end
   local length = facts.number_length
-  settled.number_length = length and { tests = length.tests,
-    trained = formulas.compute_from_options(length.trained, numbers) }
+  local is_single = length and length.single and numbers[length.single] > 0
+  settled.number_length = length and { tests = is_single and {} or length.tests,
+    trained = is_single and 1 or formulas.compute_from_options(length.trained, numbers),
+    single = is_single and length.single or nil, cut = length.cut and numbers[length.cut] > 0 and length.cut or nil }
   settled.axes = facts.axes and lists.map(facts.axes, function(axis)
     local option = tostring(axis.last):match("%l[%l%d_]*")
     return { name = axis.name, doc = axis.doc, first = formulas.compute_from_options(axis.first, numbers),

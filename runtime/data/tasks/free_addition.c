@@ -5,15 +5,15 @@
  *                 U V W X Y Z aa ab ac ba bb bc ca cb cc da db dc ea eb ec fa fb fc ga gb gc ha hb hc ia ib
  *                 ic ja jb jc ka kb kc la lb lc ma mb mc na nb nc oa ob oc pa pb pc qa qb qc ra rb rc sa sb
  *                 sc ta tb tc ua ub uc va vb vc wa wb wc xa xb xc ya yb yc za
- * symbol count:   13 + (hints + spaces + 999) / 1000 + hints, at least 13
+ * symbol count:   14 - 1 / (1 + hints + spaces) + hints, at least 13
  * start symbol:   =
  * end symbol:     &
- * input length:   (2 * longest * (1 + (hints + 999) / 1000) + 1) * (1 + 3 * ((spaces + 99) / 100))
- * output length:  (longest + 1) * (1 + (hints + 999) / 1000) + 1
+ * input length:   (2 * longest * (2 - 1 / (1 + hints)) + 1) * (4 - 3 * (1 / (1 + spaces)))
+ * output length:  (longest + 1) * (2 - 1 / (1 + hints)) + 1
  * chance:         0.1
  * literal:        12+345
  * sets:           train test validation
- * number length:  longest + 1 in training; digits + 1, first + 1, second + 1 in tests
+ * number length:  longest + 1 in training; digits + 1, first + 1, second + 1 in tests; 1 with hints; cut by spaces
  * axis digits:    1 to 4096; digits of the longer number
  * axis first:     1 to 4096; digits of the first number
  * axis second:    1 to 4096; digits of the second number
