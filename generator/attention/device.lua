@@ -67,7 +67,7 @@ function M.list_terms(family)
   return terms
 end
 
--- By class: the list of the score's tables of this class whose gradients the loop over pairs gathers.
+-- The score's tables whose gradients the loop over pairs gathers, as lists by the class of the tables.
 local function list_gathered(family)
   return family.score.kind ~= "none" and family.score.cuda.gathers or {}
 end

@@ -81,14 +81,14 @@ end
 -- Creates a marked folder at a path, unless one exists. Returns whether it did, and a message if no folder can be made.
 -- Over a network, a rename may succeed and report a failure.
 local function create_marked_folder(path, identity)
-  local staged = path .. "." .. identity
-  local created, message = lfs.mkdir(staged)
+  local temporary_folder = path .. "." .. identity
+  local created, message = lfs.mkdir(temporary_folder)
   if created then
-    created, message = write.file(staged .. "/" .. identity, "")
+    created, message = write.file(temporary_folder .. "/" .. identity, "")
   end
-  local done = created and (os.rename(staged, path) or find_holder(path) == identity)
+  local done = created and (os.rename(temporary_folder, path) or find_holder(path) == identity)
   if not done then
-    write.remove_tree(staged)
+    write.remove_tree(temporary_folder)
   end
   return done, not created and message or nil
 end

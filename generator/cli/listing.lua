@@ -25,9 +25,10 @@ local PAPERS = {
     "lst_random" },
 }
 -- The kinds of models that an encoding fits, if it does not fit all.
-local ENCODER, BOTH_SIDES, PAIR = "encoder", "encoder, encoder_decoder", "encoder_decoder"
+local ENCODER, BOTH_SIDES, ENCODER_DECODER = "encoder", "encoder, encoder_decoder", "encoder_decoder"
 local MODELS = { coupling = "decoder, encoder_decoder", rope_nope_cycle = "encoder, decoder",
-  local_global_cycle = "encoder, decoder", geometric = BOTH_SIDES, abc_b = PAIR, abc_c = PAIR, abc_d = PAIR,
+  local_global_cycle = "encoder, decoder", geometric = BOTH_SIDES, abc_b = ENCODER_DECODER,
+  abc_c = ENCODER_DECODER, abc_d = ENCODER_DECODER,
   lst_2d = ENCODER, lst_2d_clean = ENCODER, lst_learned = ENCODER, lst_random = ENCODER }
 
 local function format_row(name, summary)

@@ -184,8 +184,8 @@ local function list_constants(plan)
   return list[1] and list
 end
 
--- The number of shards of one model: train.shards, unless it equals the default for CPUs; a spec that writes the
--- default out is treated as one that leaves it out.
+-- The number of shards of one model: train.shards, unless it equals the default for CPUs; a spec that states
+-- the default is treated as one without this field.
 local function count_chip_shards(plan, max_shards)
   local train = plan.resolved.train
   local is_default = train.shards == schema.by_path["train.shards"].default(plan.resolved)

@@ -120,7 +120,7 @@ local function add_probabilities(plan, recomputed, add)
   end
 end
 
--- Passes the size of a recurrent model's memory, and the lengths at which it matters.
+-- Adds the size of a recurrent model's memory, and the length from which it is too small.
 local function add_capacity(capacity, add)
   local exceeded = { stack = "from length %d on, a push on the full stack may lose a cell that a later step would read",
     tape = "from length %d on, the input has more tokens than the circular tape has cells" }

@@ -30,7 +30,7 @@ end
 local FIELD_OF_WORD = { task = "kind", encoding = "use", model = "use", train = "use", eval = "use" }
 
 -- Fields whose tables --set replaces: an evaluation has exactly the axes that it is given.
-local WHOLE = { ["eval.by"] = true, ["eval.during.by"] = true }
+local REPLACED_TABLES = { ["eval.by"] = true, ["eval.during.by"] = true }
 
 -- The tree of one override: nested tables down to its value; nil after an error.
 local function parse_set(d, set)
@@ -53,7 +53,7 @@ local function parse_set(d, set)
   if not node or d:count() > before then
     return nil
   end
-  node.whole = tree.is_table(node) and WHOLE[set.path] or nil
+  node.whole = tree.is_table(node) and REPLACED_TABLES[set.path] or nil
   for name in set.path:reverse():gmatch("[^%.]+") do
     local outer = tree.make_table(origin)
     outer.fields[name:reverse()] = node
