@@ -84,6 +84,11 @@ lh_status lh_arithmetic_collect(const lh_operation *operation, lh_collection *co
 lh_status lh_arithmetic_solve(const lh_operation *operation, const lh_literal *literal, lh_example *example,
                               lh_error *error);
 
+/* Reads the number of a literal at *index, and moves *index to the first token that is not a digit, at most to `end`.
+ * Returns its number of digits without leading zeros, and writes them to x, lowest first. 0: there is no digit; more
+ * than LH_MOST_PLACES: x is not written. */
+int lh_read_number(const lh_literal *literal, int base, int end, int *index, uint8_t *x);
+
 /* Writes the example of an item; see lh_task_expand. */
 void lh_arithmetic_expand(const lh_operation *operation, uint64_t seed, const uint16_t *word, lh_example *example);
 

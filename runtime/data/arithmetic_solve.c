@@ -37,26 +37,28 @@ static lh_status fail_symbol(const reading *r, int index) {
 }
 
 /* The digit of a token; -1: it is not a digit. */
-static int read_digit(const reading *r, uint16_t token) {
-    int digit = token < 10 ? token : token >= LH_LETTER_A ? token - LH_LETTER_A + 10 : r->base;
-    return digit < r->base ? digit : -1;
+static int read_digit(int base, uint16_t token) {
+    int digit = token < 10 ? token : token >= LH_LETTER_A ? token - LH_LETTER_A + 10 : base;
+    return digit < base ? digit : -1;
 }
 
-/* Reads the number at *index up to the first token that is not a digit, and moves *index there. Leading zeros are
- * ignored. */
+int lh_read_number(const lh_literal *literal, int base, int end, int *index, uint8_t *x) {
+    const uint16_t *token = literal->token;
+    int first = *index, last = first;
+    while (last < end && read_digit(base, token[last]) >= 0) last++;
+    while (first + 1 < last && token[first] == 0) first++;
+    const int digits = last - first;
+    for (int i = 0; digits <= LH_MOST_PLACES && i < digits; i++) x[i] = (uint8_t)read_digit(base, token[last - 1 - i]);
+    *index = last;
+    return digits;
+}
+
 static lh_status read_number(reading *r, int *index, uint8_t *x, int *digits) {
-    const uint16_t *token = r->literal->token;
-    int first = *index, end = first;
-    while (end < r->end && read_digit(r, token[end]) >= 0) end++;
-    if (end == first) return end < r->end ? fail_symbol(r, end) : fail_end(r);
-    while (first + 1 < end && token[first] == 0) first++;
-    *index = end;
-    *digits = end - first;
-    if (*digits > LH_MOST_PLACES)
-        return lh_fail(r->error, LH_ERR_INPUT, "%s: a number of %d digits\n  expected: at most %d", r->o->kind, *digits,
-                       LH_MOST_PLACES);
-    for (int i = 0; i < *digits; i++) x[i] = (uint8_t)read_digit(r, token[end - 1 - i]);
-    return LH_OK;
+    *digits = lh_read_number(r->literal, r->base, r->end, index, x);
+    if (*digits == 0) return *index < r->end ? fail_symbol(r, *index) : fail_end(r);
+    if (*digits <= LH_MOST_PLACES) return LH_OK;
+    return lh_fail(r->error, LH_ERR_INPUT, "%s: a number of %d digits\n  expected: at most %d", r->o->kind, *digits,
+                   LH_MOST_PLACES);
 }
 
 static lh_status read_literal(reading *r) {

@@ -31,7 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "longhand/task.h"
+#include "data/arithmetic.h"
 
 lh_task_collect lh_task_free_addition;
 lh_task_solve lh_solve_free_addition;
@@ -44,9 +44,9 @@ enum { PLAIN = 1, REVERSED_SUM, LONGER = 1 };                         /* choices
 enum { DIGITS, FIRST, SECOND, TRAINED, AXES };                        /* axes */
 enum { PLUS = 10, EQUALS, END, SPACE, FIRST_HINT };                   /* tokens after the digits */
 enum {
-    MOST_DIGITS = 4096,     /* most digits of a number */
-    DIGITS_IN_64_BITS = 19, /* most digits of a number that surely fits in 64 bits */
-    PROGRESS = 1 << 14      /* pairs between two reports of progress */
+    MOST_DIGITS = LH_MOST_PLACES, /* most digits of a number */
+    DIGITS_IN_64_BITS = 19,       /* most digits of a number that surely fits in 64 bits */
+    PROGRESS = 1 << 14            /* pairs between two reports of progress */
 };
 enum { MOST_SPACES = 3 /* before a symbol */ };
 
@@ -346,19 +346,12 @@ static lh_status fail_symbol(const lh_literal *l, int index, lh_error *error) {
                    index + 1, l->symbol[l->token[index]]);
 }
 
-/* Reads a number, highest digit first, from *index on, and moves *index past it. Leading zeros are ignored. */
 static lh_status read_number(const lh_literal *l, int *index, pair *p, int i, lh_error *error) {
-    int first = *index, end = first;
-    while (end < l->count && l->token[end] < PLUS) end++;
-    if (end == first) return fail_symbol(l, end, error);
-    while (first + 1 < end && l->token[first] == 0) first++;
-    *index = end;
-    p->digits[i] = end - first;
-    if (p->digits[i] > MOST_DIGITS)
-        return lh_fail(error, LH_ERR_INPUT, "%s: a number of %d digits\n  expected: at most %d", kind, p->digits[i],
-                       MOST_DIGITS);
-    for (int d = 0; d < p->digits[i]; d++) p->digit[i][d] = (uint8_t)l->token[end - 1 - d];
-    return LH_OK;
+    p->digits[i] = lh_read_number(l, 10, l->count, index, p->digit[i]);
+    if (p->digits[i] == 0) return fail_symbol(l, *index, error);
+    if (p->digits[i] <= MOST_DIGITS) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT, "%s: a number of %d digits\n  expected: at most %d", kind, p->digits[i],
+                   MOST_DIGITS);
 }
 
 lh_status lh_solve_free_addition(const lh_literal *literal, lh_example *example, lh_error *error) {
