@@ -4,6 +4,7 @@ local support = dofile("tests/lua/support.lua")
 
 local captions = require("lab.study.report.tables.captions")
 local cells = require("lab.study.read.cells")
+local claims = require("lab.study.report.tables.claims")
 local cost = require("lab.study.report.tables.cost")
 local draw = require("lab.study.report.figures.draw")
 local entries = require("lab.study.report.tables.table_entries")
@@ -71,6 +72,22 @@ function TestChoice.test_passes_by_length_are_called_the_oracle()
     lu.assertEquals(caption:find("Stopped by the oracle: as many passes as the task length.", 1, true) ~= nil,
       times == "length")
   end
+end
+
+-- A claim has the score after a number of passes, or without one the run's own score.
+function TestChoice.test_claims_after_a_number_of_passes()
+  local spec = make_spec("reverse_string")
+  spec.model.loops = { times = "length", inject = false, start = "embedding", norm = "outside" }
+  spec.eval.by = { passes = { first = 2, last = 2, step = 1 } }
+  local _, study = write_cell("claimed", { [0.1] = { make_eval_line(100, "beyond", 20, 0.95)
+    .. make_eval_line(100, "beyond", '"length":20,"passes":2', 0.25) } }, { spec = spec })
+  local function list_texts(passes)
+    local model = claims.make_table(study, { kind = "claim", rows = "encoding", at = { 20 }, bound = { above = 90 },
+      passes = passes })
+    return lists.map(model.rows[1].cells, function(entry) return entry.texts[1] end)
+  end
+  lu.assertEquals(list_texts(nil), { "95.0", "1 of 1" })
+  lu.assertEquals(list_texts(2), { "25.0", "0 of 1" })
 end
 
 -- Lines of two learning rates, 0.1 (a) and 0.2 (b), of which 0.2 is better beyond training. in_a, in_b: the accuracy at
