@@ -3,7 +3,7 @@
 return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "sinusoid" },
-  model = { layers = 2, heads = 4, width = 48, feedforward = 80, dropout = 0.1 },
+  model = { layers = 1, heads = 4, width = 48, feedforward = 80, dropout = 0.1 },
   train = { lengths = { 1, 20 } },
   eval = { lengths = { 1, 20 } },
   precision = "float64",

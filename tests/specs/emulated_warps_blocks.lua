@@ -4,7 +4,7 @@ return {
   task = { kind = "bucket_sort" },
   encoding = { kind = "none" },
   model = { source = "descriptions/blocks.lua",
-    layers = 2, heads = 4, width = 32, feedforward = 48, dropout = 0.1 },
+    layers = 1, heads = 4, width = 32, feedforward = 48, dropout = 0.1 },
   train = { lengths = { 1, 10 } },
   eval = { lengths = { 1, 10 } },
   precision = "float64",

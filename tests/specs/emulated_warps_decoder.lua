@@ -5,7 +5,7 @@ return {
   encoding = { additive = { kind = "learned" }, rotation = { kind = "rope" },
     positions = { kind = "randomized", max_position = 128, draw = "sequence", range = "one_based" },
     score = function(x) return 2 * tanh(x.score / 2) end, mask = { kind = "window", left = 5, right = 0 } },
-  model = { kind = "decoder", source = "descriptions/loops.lua", options = { loops = 2 }, layers = 2, heads = 4,
+  model = { kind = "decoder", source = "descriptions/loops.lua", options = { loops = 2 }, layers = 1, heads = 4,
     width = 32, feedforward = 48, dropout = 0.1 },
   train = { lengths = { 1, 20 } },
   eval = { lengths = { 1, 20 } },
