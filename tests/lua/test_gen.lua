@@ -86,7 +86,7 @@ function TestTargets.test_comments_are_in_no_digest()
     end
     local changes = {}
     for _, name in ipairs({ "step.tpl", "device.tpl" }) do
-      changes[name] = with_words(TEXTS[name])
+      changes[name] = '#include "kernels/cpu/a.h"\n' .. with_words(TEXTS[name])
     end
     local kernels = { { path = "kernels/cpu/a.h", text = with_words("int a;\n") } }
     local list, digest = gen.render_files(make_plan(), make_reader(changes), kernels, true)

@@ -30,13 +30,16 @@ function TestSpec.test_the_source_digest_covers_code_and_kernels_only()
     local _, text = gen.render_files(case.plan, cases.read_template, kernels)
     return text
   end
-  local kernels = { { path = "kernels/cpu/a.h", text = "int a;\n" } }
+  local function make_kernel(name, text)
+    return { path = ("kernels/cpu/%s.h"):format(name), text = text }
+  end
+  local adam, unused = make_kernel("adam", '#include "kernels/cpu/gradient.h"\n'), make_kernel("unused", "int a;\n")
+  local kernels = { adam, make_kernel("gradient", "int a;\n") }
   lu.assertEquals(compute_digest(base, kernels), compute_digest(other, kernels))
+  lu.assertEquals(compute_digest(base, kernels), compute_digest(base, { adam, kernels[2], unused }))
   lu.assertNotEquals(compute_digest(base, kernels), compute_digest(base, {}))
-  lu.assertNotEquals(compute_digest(base, kernels),
-    compute_digest(base, { { path = "kernels/cpu/b.h", text = "int a;\n" } }))
-  lu.assertNotEquals(compute_digest(base, kernels),
-    compute_digest(base, { { path = "kernels/cpu/a.h", text = "int b;\n" } }))
+  lu.assertNotEquals(compute_digest(base, kernels), compute_digest(base, { adam }))
+  lu.assertNotEquals(compute_digest(base, kernels), compute_digest(base, { adam, make_kernel("gradient", "int b;\n") }))
   lu.assertNotEquals(compute_digest(base, {}), compute_digest(cases.get_case("no clipping"), {}))
 end
 

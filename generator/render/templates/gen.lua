@@ -11,10 +11,11 @@
 --   digest_text its text for the digests of a build, without the name of a study
 --   original    of task.c: the path of the user's file
 --
--- The source digest identifies the code that computes on a CPU: the kernels, a user's own sampler, and every rendered
--- file that is neither spec.c nor loose nor neutral. The CUDA source digest identifies device.cu, which contains the
--- text of its kernels. Both digests cover the text as the compiler reads it, without comments and names of static
--- functions. spec.c and cuda.c contain the digests, so each is the last rendered file of its half.
+-- The source digest identifies the code that computes on a CPU: a user's own sampler, every rendered file that is
+-- neither spec.c nor loose nor neutral, and the kernels that these files include. The CUDA source digest identifies
+-- device.cu, which contains the text of its kernels. Both digests cover the text as the compiler reads it, without
+-- comments and names of static functions. spec.c and cuda.c contain the digests, so each is the last rendered file of
+-- its half.
 
 local compiled = require("render.templates.compiled")
 local lists = require("base.lists")
@@ -53,26 +54,40 @@ local function format_part(file, text)
   return ("%s %d\n%s"):format(file.path, #text, text)
 end
 
-local digests = setmetatable({}, { __mode = "k" }) -- by list of kernels, which many plans share
+-- Returns the kernels that files include, also through other kernels, in the order of `kernels`.
+local function list_included(files, kernels)
+  local by_path = lists.index_by(kernels, function(kernel) return kernel.path end)
+  local is_included = {}
+  local function visit(text)
+    for path in text:gmatch('#include "(kernels/cpu/[^"]+)"') do
+      if by_path[path] and not is_included[path] then
+        is_included[path] = true
+        visit(by_path[path].text)
+      end
+    end
+  end
+  for _, file in ipairs(files) do
+    visit(file.text)
+  end
+  return lists.filter(kernels, function(kernel) return is_included[kernel.path] end)
+end
+
+local reduced = setmetatable({}, { __mode = "k" }) -- texts of kernels as the compiler reads them, by kernel
 
 -- Returns the digest of kernels, and the numbers of the names of their static functions.
 local function digest_kernels(kernels)
-  if not digests[kernels] then
-    local names = {}
-    local parts = lists.map(kernels, function(file)
-      return format_part(file, compiled.number_names(compiled.reduce(file.text), names))
-    end)
-    digests[kernels] = { digest = fingerprint.digest(table.concat(parts)), names = names }
-  end
-  return digests[kernels].digest, digests[kernels].names
+  local names = {}
+  local parts = lists.map(kernels, function(kernel)
+    reduced[kernel] = reduced[kernel] or compiled.reduce(kernel.text)
+    return format_part(kernel, compiled.number_names(reduced[kernel], names))
+  end)
+  return fingerprint.digest(table.concat(parts)), names
 end
 
 local function digest_sources(files, kernels, plan)
-  local digest, kernel_names = digest_kernels(kernels)
-  local names = lists.merge(kernel_names)
-  local parts = lists.map(files, function(file)
-    return not (file.loose or file.neutral) and format_part(file, remove_names(file.text, plan, names)) or nil
-  end)
+  local hashed = lists.filter(files, function(file) return not (file.loose or file.neutral) end)
+  local digest, names = digest_kernels(list_included(hashed, kernels))
+  local parts = lists.map(hashed, function(file) return format_part(file, remove_names(file.text, plan, names)) end)
   return fingerprint.digest(digest .. table.concat(parts))
 end
 
