@@ -1,0 +1,67 @@
+-- Sums of numbers with more digits than in training: encodings by formats of the numbers, with one model and budget.
+--
+-- Formats: the order of the digits, and whether zeros pad the shorter number and the sum. `reversed` numbers begin with
+-- the lowest digit. Abacus embeddings (McLeish et al. 2024) need them; position coupling (Cho et al. 2024) does not.
+local function set_format(order, padding)
+  return { task = { options = { order = order, padding = padding } } }
+end
+
+-- Training adds offsets to positions by task, so that it meets all positions of the tested sums.
+local coupling = { use = "coupling", positions = { max_position = 13 } }
+local abacus = { use = "abacus", positions = { offset = 6 } }
+
+local by_weight, others = { "abacus", "coupling" }, { "none", "rope", "alibi", "fire" }
+
+-- A claim about sums in the format of `reversed-padded`.
+local function claim(title, encodings, at, bound)
+  return { kind = "claim", rows = "encoding", where = { format = "reversed-padded" }, only = { encoding = encodings },
+    at = at, bound = bound, title = title }
+end
+
+return {
+  title = "Addition beyond the training lengths: encodings and formats",
+  prefix = "addition",
+  base = {
+    task = { kind = "free_addition", options = { longest = 5, pairs = 2^18, tests = 20 } },
+    model = { kind = "decoder", layers = 4, heads = 4, width = 128, feedforward = 512, dropout = 0,
+      norm = { place = "pre" } },
+    train = { batch = 128, steps = 20000, schedule = { kind = "cosine", warmup = 100 } },
+    eval = { by = { digits = { 1, 10 } }, examples = 200 },
+  },
+  axes = {
+    { name = "encoding", values = {
+      { name = "none", spec = { encoding = { kind = "none" } } },
+      { name = "rope", spec = { encoding = { kind = "rope" } } },
+      { name = "alibi", spec = { encoding = { kind = "alibi_causal" } } },
+      { name = "fire", spec = { encoding = { kind = "fire_causal" } } },
+      { name = "abacus", spec = { encoding = abacus } },
+      { name = "coupling", spec = { encoding = coupling },
+        with = { format = { "plain-padded", "reversed", "reversed-padded" } } },
+    } },
+    { name = "format", values = {
+      { name = "plain", spec = set_format("plain", "none") },
+      { name = "plain-padded", spec = set_format("plain", "longer") },
+      { name = "reversed", spec = set_format("reversed", "none") },
+      { name = "reversed-padded", spec = set_format("reversed", "longer") },
+    } },
+  },
+  seeds = { 0, 4 },
+  learning_rates = { 5e-4, 2e-3 },
+  report = {
+    metric = "exact_match",
+    claim("Positions by the weight of digits add numbers with more digits than in training", by_weight, { 6, 7 },
+      { above = 50 }),
+    claim("Other encodings do not", others, { 6, 7 }, { below = 20 }),
+    { kind = "table", value = "mean", rows = "encoding", columns = "format", title = "Exact match, mean over digits" },
+    { kind = "numbers", rows = "encoding", at = { 2, 5, 6, 7, 8, 10 }, pages = "format" },
+    { kind = "curves", lines = "encoding", panels = "format" },
+  },
+  scales = {
+    small = {
+      base = {
+        model = { layers = 2, width = 64, feedforward = 256 },
+        train = { batch = 64, steps = 4000 },
+      },
+    },
+  },
+}
