@@ -16,8 +16,8 @@ DECODED_SPECS ?= $(addprefix parity_,decoder_rope decoder_relative) $(addprefix 
 	encoder_decoder identity_encoder drawn_layers drawn_pair masks lines) parity_decoder_digits
 # test_random also compares specs without stored vectors: scores that sum values of tokens, queries that count keys,
 # passes of loops, and encodings by layer.
-OTHER_SPECS := $(addprefix parity_float64_,fox cable cope cope_undivided passes passes_by_length \
-	passes_layers layers layers_decoder)
+OTHER_SPECS := $(addprefix parity_float64_,fox cable cope cope_undivided stick_breaking stick_rests passes \
+	passes_by_length passes_layers layers layers_decoder)
 # test_encoder_decoder also compares generated code of specs of tests/specs/networks, MORE_PAIRS (long_vectors.sh).
 WITH_PAIRS := tests/unit/test_encoder_decoder.c
 MORE_PAIRS ?=
@@ -26,7 +26,7 @@ WITH_FORMULAS := tests/unit/test_expressions.c tests/unit/test_library.c
 FORMULA_OBJECTS := $(patsubst build/tests/%.c,$(B)/%.o,$(wildcard build/tests/expressions/part_*.c))
 # Tests of kernels/cpu are compiled with sanitizers, for each of LINKED_LEVELS in both element sizes, and for the lowest
 # level in float. The tests of generated code compile the same kernels with the flags of a release.
-WITH_KERNELS := $(patsubst %,tests/unit/test_%.c,softmax matmul attention_kernels updates rows functions outwards \
+WITH_KERNELS := $(patsubst %,tests/unit/test_%.c,softmax matmul attention_kernels updates rows functions outwards stick \
 	recurrence)
 PLAIN_UNITS := $(filter-out $(WITH_SPECS) $(WITH_RANDOM) $(WITH_DECODERS) $(WITH_FORMULAS) $(WITH_KERNELS),$(wildcard tests/unit/test_*.c))
 KERNEL_UNITS := $(sort $(foreach level,$(LINKED_LEVELS),$(level).4 $(level).8) $(firstword $(COMPILER_LEVELS)).4)

@@ -62,7 +62,7 @@ function M.find(family)
     forward_to = partial and "end_query" or ranged and "from + count" or "T",
     query_pointer = cross and "query" or "query_key_value",
     key_pointer = cross and "key_value" or "query_key_value + WIDTH",
-    score_function = (terms.scaled or terms.hides) and name .. "_score",
+    score_function = (terms.scaled or terms.hides) and not terms.breaks_stick and name .. "_score",
     open_score_function = terms.scaled and name .. "_open_score",
     score_start = name .. (terms.computes_tables and "_score_start" or "_start"),
     to_dlogits = terms.by_offset and (" + %sKEYS * LANES"):format(family.PREFIX) or "",

@@ -1,14 +1,18 @@
 -- Page (pages.lua) of the facet `normaliser`: computes weights from scores.
 --
 -- Input of M.plan: the resolved encoding, and the family with the fields of earlier pages. Output:
---   kind             "softmax" or "geometric"
+--   kind             "softmax", "geometric" or "stick_breaking"
 --   temperature      of softmax: the number that divides scores
 --   normalised       of geometric: whether the weights of a query are divided by their sum
 --   directional      of geometric: whether a learned map of the layer's input gives two values for each query, one
 --                    added to the scores of keys on its right and one to those on its left
+--   own_key          of stick_breaking: whether the stick starts at the query's own key
+--   own_value        of stick_breaking: whether the rest of the stick is the weight of the query's own value
 --   padding          of geometric: the number of unused elements after the learned numbers of a layer, up to a whole
 --                    vector
 
+local lists = require("base.lists")
+local placement = require("facets.placement")
 local vector_width = require("base.vector_width")
 
 local M = { name = "normaliser", off = { kind = "softmax" } }
@@ -22,6 +26,9 @@ M.fields = {
       { name = "geometric", fingerprints = { "geometric" },
         doc = "keys are tried by distance, right before left; a weight is the probability that this key is the first "
           .. "to match" },
+      { name = "stick_breaking", fingerprints = { "break_stick" },
+        doc = "from the nearest earlier key on, every key gets the share sigmoid(score) of what is left of a stick of "
+          .. "length 1" },
     } },
   { path = "encoding.normaliser.temperature", seldom = true, type = "number", above = 0, max = 1e6, default = 1,
     left_out = 1, only = { "softmax" }, doc = "number that divides scores before their exponentials" },
@@ -31,6 +38,13 @@ M.fields = {
     fingerprints = { "direction_scale", "DIRECTION_WIDTH" },
     doc = "whether a learned map of the layer's input adds one value to the scores of keys on the right, and another "
       .. "to those on the left" },
+  { path = "encoding.normaliser.own_key", seldom = true, type = "boolean", default = false, only = { "stick_breaking" },
+    doc = "whether the first key is the query's own; false: the key before it" },
+  { path = "encoding.normaliser.rest", seldom = true, type = "choice", default = "dropped",
+    only = { "stick_breaking" }, doc = "the use of the part of the stick that no key gets",
+    choices = {
+      { "dropped", "the weights of a query add up to less than 1" },
+      { "own_value", "the part is a weight of the query's own value" } } },
 }
 
 local KIND = "encoding.normaliser.kind"
@@ -67,23 +81,53 @@ local function check_side(view, report)
   end
 end
 
+-- Refuses attention whose queries see later keys or do not see all earlier ones, and facets that change scores.
+local function check_stick(view, report)
+  local encoding = view.resolved.encoding
+  local relative, mask = encoding.relative or {}, (encoding.mask or {}).kind or "full"
+  local function refuse(path, is_set, what, expected)
+    if is_set then
+      report.refuse(path, KIND, '"stick_breaking"', { what = what, expected = expected })
+    end
+  end
+  refuse(KIND, lists.has(view.holds_for, "cross"), "stick-breaking attention needs keys of the query's own sequence",
+    '"softmax"')
+  refuse("encoding.mask.kind", mask ~= "causal" and not (placement.are_decoders(view) and mask == "full"),
+    "stick-breaking attention passes over all keys before the query, and over no later key",
+    '"causal", or model.kind = "decoder"')
+  refuse("encoding.lines", encoding.lines, "a table of lines hides keys from stick-breaking attention", "no lines")
+  refuse("encoding.relative.kind", (relative.kind or "none") ~= "none",
+    "a vector of distances cannot be used with stick-breaking attention", '"none"')
+  refuse("encoding.score", encoding.score, "a score cannot be used with stick-breaking attention", "no score")
+end
+
+local NAMES = { geometric = "geometric attention", stick_breaking = "stick-breaking attention" }
+
 function M.check(view, report)
   local encoding, model = view.resolved.encoding, view.resolved.model
-  if not encoding.normaliser or encoding.normaliser.kind ~= "geometric" then
+  local kind = encoding.normaliser and encoding.normaliser.kind
+  if not NAMES[kind] then
     return
   end
-  check_alone(encoding, report)
   if model and (model.attention_dropout or 0) > 0 then
-    report.refuse("model.attention_dropout", KIND, '"geometric"', {
-      what = "the weights of geometric attention are not dropped out", expected = "0, or weights of a softmax" })
+    report.refuse("model.attention_dropout", KIND, ("%q"):format(kind), { expected = "0, or weights of a softmax",
+      what = ("the weights of %s are not dropped out"):format(NAMES[kind]) })
   end
-  check_side(view, report)
+  if kind == "stick_breaking" then
+    check_stick(view, report)
+  else
+    check_alone(encoding, report)
+    check_side(view, report)
+  end
 end
 
 function M.plan(encoding, family)
   local normaliser = encoding.normaliser
   if not normaliser or normaliser.kind == "softmax" then
     return { kind = "softmax", temperature = normaliser and normaliser.temperature or 1 }
+  end
+  if normaliser.kind == "stick_breaking" then
+    return { kind = "stick_breaking", own_key = normaliser.own_key, own_value = normaliser.rest == "own_value" }
   end
   if family.cross then
     error({ problem = true, field = ("encoding.%s.normaliser"):format(family.spec_name), expected = "softmax",
@@ -101,6 +145,11 @@ end
 
 function M.describe(family)
   local normaliser = family.normaliser
+  if normaliser.kind == "stick_breaking" then
+    return ("stick-breaking attention from %s on, the rest %s"):format(
+      normaliser.own_key and "the query's own key" or "the key before the query",
+      normaliser.own_value and "on the query's own value" or "dropped")
+  end
   return normaliser.kind == "geometric" and ("geometric attention, %sweights %s by their sum"):format(
     normaliser.directional and "with directional encoding, " or "",
     normaliser.normalised and "divided" or "not divided") or nil
@@ -115,6 +164,8 @@ local ATTENDS = {
   softmax = "%s-attention over whole sequences, forward and backward: softmax(q k / sqrt(head width)) v.",
   geometric = "%s-attention over whole sequences, forward and backward: every query tries keys outwards until one "
     .. "matches, right before left at every distance.",
+  stick_breaking = "%s-attention over whole sequences, forward and backward: from the nearest key on, every key gets a "
+    .. "share of what is left of the query's stick.",
 }
 
 function M.describe_attention(family)
@@ -137,7 +188,8 @@ function M.identify(encoding)
 end
 
 M.parts = { { page = "geometric", rank = 70, fields = { "geometric" },
-  names = { "Geometric", "Direction", "match_first" } } }
+  names = { "Geometric", "Direction", "match_first" } },
+  { page = "stick", rank = 71, fields = { "stick" }, names = { "break_stick" } } }
 
 function M.export(family, context)
   local normaliser = family.normaliser
@@ -150,7 +202,10 @@ function M.export(family, context)
   context.pages.geometric = geometric and (geometric.directional and { "matches", "directions", "outwards" }
     or { "matches", "outwards" })
   context.calls.indices = geometric and true or context.calls.indices
-  return { geometric = geometric, temperature = (normaliser.temperature or 1) ~= 1 and normaliser.temperature }
+  local stick = normaliser.kind == "stick_breaking" and normaliser
+  context.pages.stick = stick and { "stick" } or nil
+  return { geometric = geometric, stick = stick,
+    temperature = (normaliser.temperature or 1) ~= 1 and normaliser.temperature }
 end
 
 function M.request_value(family)
@@ -162,6 +217,11 @@ end
 -- map.
 function M.make_terms(family)
   local normaliser = family.normaliser
+  if normaliser.kind == "stick_breaking" then
+    return { { kind = "row_function", page = "stick", own_key = normaliser.own_key, own_value = normaliser.own_value,
+      properties = { breaks_stick = true, first_query = true } },
+      normaliser.own_value and { kind = "row_function", page = "stick_rests", properties = {} } or nil }
+  end
   local outwards = normaliser.kind == "geometric"
   return { { kind = "row_function", page = outwards and "outwards" or "exponential",
     properties = { outwards = outwards, normalised = not outwards or normaliser.normalised, sums = outwards } },

@@ -48,6 +48,12 @@ function M.has_distance_vectors(encoding)
   return kind ~= "none" and kind ~= "cope"
 end
 
+-- Whether a check is of attention in decoders alone, so that no query sees a later key.
+function M.are_decoders(view)
+  return view.resolved.model.kind == "decoder"
+    or not lists.any(view.holds_for, function(name) return name ~= "decoder" end)
+end
+
 function M.reads_positions(resolved)
   return reads_any(resolved, "positions")
 end

@@ -27,7 +27,7 @@ M.fields = {
 function M.warn_unreached(view, report)
   local encoding, model = view.resolved.encoding, view.resolved.model
   local stated_bias = encoding.projections and encoding.projections.bias
-  local cancels = encoding.rotation.kind == "none" and (encoding.normaliser or {}).kind ~= "geometric"
+  local cancels = encoding.rotation.kind == "none" and ((encoding.normaliser or {}).kind or "softmax") == "softmax"
     and (not view.formula or select(2, reach.find_reached(view.formula.root)))
   if cancels and (stated_bias or stated_bias == nil and model.bias == "all") then
     report.warn(("%s: the biases of keys never get a gradient: %s"):format(stated_bias

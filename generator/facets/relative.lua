@@ -95,8 +95,7 @@ end
 -- Refuses a table that has vectors only for the query's own token and earlier keys, if queries also see later keys.
 function M.check(view, report)
   local relative, mask = view.resolved.encoding.relative, view.resolved.encoding.mask
-  local are_causal = view.resolved.model.kind == "decoder"
-    or not lists.any(view.holds_for, function(name) return name ~= "decoder" end)
+  local are_causal = placement.are_decoders(view)
   if relative and relative.kind == "cope" then
     check_gates(view, report, are_causal)
   end

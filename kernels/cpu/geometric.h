@@ -9,91 +9,9 @@
 #ifndef LONGHAND_KERNELS_GEOMETRIC_H
 #define LONGHAND_KERNELS_GEOMETRIC_H
 
-#include "kernels/cpu/columns.h"
-#include "kernels/cpu/functions.h"
-#include "kernels/cpu/math.h"
-
-/* The least chance to reach a key; smaller ones count as 0. So no product of chances is subnormal; subnormal arithmetic
- * is slow. (In float no result of compute_chances is below 6e-26 in magnitude.) */
-static const real LEAST_CHANCE = REAL_BYTES == 8 ? (real)1e-150 : (real)1e-12;
-
-/* ---- one pair ---- */
-
-/* tail = exp(-|x|) for N vectors; any NaN stays NaN. In float, arguments are limited to -58, and the result is 2^r 2^f,
- * |f| <= 1/2. log2 e is a single constant, so the relative error in x is 1.4e-8, or half an ulp where a multiply-add
- * rounds twice. On |f| <= 1/2 the polynomial equals 2^f within 1e-8. `round` contains the bias of the exponent, so the
- * low bits of `shifted`, moved to the exponent, are 2^r. */
-INLINE void compute_tails(const int N, const vector *x, vector *tail) {
-    const bits sign = (bits)broadcast(-(real)0);
-#if REAL_BYTES == 8
-    UNROLL
-    for (int u = 0; u < N; u++) tail[u] = exp_negative((vector)((bits)x[u] | sign));
-#else
-    const real coefficient[] = {
-        0x1.44138ap-13f, 0x1.5f089p-10f, 0x1.3b2a54p-7f, 0x1.c6af6cp-5f, 0x1.ebfbep-3f, 0x1.62e43p-1f, 1};
-    const real lowest = -58, round = 0x1.8p23f + 127, log2_e = 0x1.715476p0f;
-    vector shifted[SIDE_BY_SIDE], f[SIDE_BY_SIDE];
-    UNROLL
-    for (int u = 0; u < N; u++) {
-        vector size = maximum(broadcast(lowest), (vector)((bits)x[u] | sign));
-        shifted[u] = size * log2_e + round;
-        f[u] = size * log2_e - (shifted[u] - round);
-        tail[u] = broadcast(coefficient[0]);
-    }
-    UNROLL
-    for (int i = 1; i < 7; i++) {
-        UNROLL
-        for (int u = 0; u < N; u++) tail[u] = tail[u] * f[u] + coefficient[i];
-    }
-    UNROLL
-    for (int u = 0; u < N; u++) tail[u] *= (vector)((unsigned_bits)shifted[u] << 23);
-#endif
-}
-
-/* 1 / (1 + x), 0 <= x <= 1, within 1 ulp. For the widest vectors, multiply-adds are faster than a division: a quadratic
- * polynomial is within 1/99 of 1 / (1 + x), and a geometric series up to the third power corrects the rest. */
-INLINE vector inverse_of_one_plus(vector x) {
-#if REAL_BYTES == 4 && LH_VECTOR_BYTES == 64
-    vector y = (x * (real)(32 / 99.0) - (real)(80 / 99.0)) * x + (real)(98 / 99.0);
-    vector rest = (1 - y) - x * y;
-    y += y * rest;
-    return y + y * (rest * rest);
-#else
-    return 1 / (1 + x);
-#endif
-}
-
-/* Selects by the sign of each lane. For the widest vectors an intrinsic is needed, because gcc 12 does not generate the
- * instruction. */
-INLINE vector choose_by_sign(vector sign, vector negative, vector positive) {
-#if LH_VECTOR_BYTES == 64 && REAL_BYTES == 8
-    return (vector)_mm512_mask_blend_pd(_mm512_movepi64_mask((__m512i)sign), (__m512d)positive, (__m512d)negative);
-#elif LH_VECTOR_BYTES == 64
-    return (vector)_mm512_mask_blend_ps(_mm512_movepi32_mask((__m512i)sign), (__m512)positive, (__m512)negative);
-#else
-    return choose((bits)sign >> (8 * REAL_BYTES - 1), negative, positive);
-#endif
-}
-
-/* Chances from N vectors of logits x: match = sigmoid(x) and miss = 1 - match, with equal relative precision.
- * grad_factor, for the gradient, is the smaller of the two with the sign of x. */
-INLINE void compute_chances(const int N, const vector *x, vector *match, vector *miss, vector *grad_factor) {
-    vector tail[SIDE_BY_SIDE];
-    compute_tails(N, x, tail);
-    UNROLL
-    for (int u = 0; u < N; u++) {
-        vector greater = inverse_of_one_plus(tail[u]), lesser = tail[u] * greater;
-        match[u] = choose_by_sign(x[u], lesser, greater);
-        miss[u] = choose_by_sign(x[u], greater, lesser);
-        grad_factor[u] = with_sign_of(lesser, x[u]);
-    }
-}
+#include "kernels/cpu/chances.h"
 
 /* ---- outwards: the chance that a query reaches a key ---- */
-
-/* The chance that a query goes past a key, from the chance that it reaches the key. A chance that counts as 0 does not
- * shrink further: see LEAST_CHANCE. */
-INLINE vector pass_key(vector chance, vector miss) { return maximum(broadcast(LEAST_CHANCE / 2), chance * miss); }
 
 /* Replaces N rows of logits, `step` rows apart, by matches; writes grad_factor and misses. */
 INLINE void write_chances(const int N, const int step, real *weights, real *grad_factor, vector *miss) {

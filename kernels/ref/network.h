@@ -140,7 +140,10 @@ typedef struct lh_ref_family {
     int forgets;                /* FoX: 1; CABLE: -1, the sign of its gates; its logits have no divisor; 0: no gates */
     double temperature;         /* divisor of the softmax's logits */
     bool geometric, normalised; /* geometric attention (lh_ref_geometric) has no rotation, relative vectors or score */
-    int left, right;            /* number of visible keys before and after the query, -1: all */
+    bool breaks_stick, own_key,
+        own_value; /* stick-breaking attention (lh_ref_stick) has no relative vectors or score */
+    lh_ref_stick_mistake stick_mistake;
+    int left, right;          /* number of visible keys before and after the query, -1: all */
     int stride, width;        /* an anti-diagonal of `stride` keys for each query is visible, and `width` keys on either
                                * side; stride 0: all keys */
     bool left_only;           /* no key to the right of the anti-diagonal is visible */

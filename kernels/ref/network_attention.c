@@ -221,6 +221,18 @@ static lh_ref_geometric describe_geometric(const run *r, const tape_entry *entry
                               .logits = entry->attention.logits};
 }
 
+static lh_ref_stick describe_stick(const run *r, const tape_entry *entry) {
+    const lh_ref_family *family = get_family(r, entry);
+    return (lh_ref_stick){.tokens = get_output(entry)->rows,
+                          .heads = family->heads,
+                          .head_width = get_output(entry)->width / family->heads,
+                          .own_key = family->own_key,
+                          .own_value = family->own_value,
+                          .cosine = entry->attention.cosine,
+                          .sine = entry->attention.sine,
+                          .mistake = family->stick_mistake};
+}
+
 /* Returns the column of the first key channel: keys follow the queries if both are in the same rows. */
 static int get_first_key_column(const tape_entry *entry) {
     return entry->op->x[0] == entry->op->x[1] ? get_output(entry)->width : 0;
@@ -271,6 +283,11 @@ void lh_ref_attention_forward(run *r, tape_entry *entry) {
         return;
     }
     if (family->rotates) make_rotation(r, entry);
+    if (family->breaks_stick) {
+        lh_ref_stick shape = describe_stick(r, entry);
+        lh_ref_stick_attend(&shape, values->q, values->k, values->v, values->logits, values->weights, out->x);
+        return;
+    }
     if (family->relative == LH_REF_TRANSFORMER_XL || family->relative == LH_REF_SHAW) make_relative(r, entry);
     make_score(r, entry);
     make_keep(r, entry, pairs);
@@ -320,7 +337,11 @@ void lh_ref_attention_backward(run *r, tape_entry *entry) {
     int C = out->width, key = get_first_key_column(entry);
     size_t keys = (size_t)kv->rows * (size_t)C;
     double *dq = allocate_doubles(count_elements(out)), *dk = allocate_doubles(keys), *dv = allocate_doubles(keys);
+    const attention_values *values = &entry->attention;
+    lh_ref_stick stick = describe_stick(r, entry);
     if (get_family(r, entry)->geometric) compute_geometric_grad(r, entry, dq, dk, dv);
+    else if (get_family(r, entry)->breaks_stick)
+        lh_ref_stick_attend_grad(&stick, values->q, values->k, values->v, out->d, dq, dk, dv);
     else compute_softmax_grad(r, entry, dq, dk, dv);
     add_columns(q->rows, q->width, 0, C, dq, q->d);
     add_columns(kv->rows, kv->width, key, C, dk, kv->d);

@@ -174,6 +174,42 @@ typedef struct lh_ref_geometric_grad {
 void lh_ref_geometric_attend_grad(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
                                   const double *dout, double *dq, double *dk, double *dv, lh_ref_geometric_grad *grad);
 
+/* Errors in stick-breaking attention, for tests that must notice them. */
+typedef enum lh_ref_stick_mistake {
+    LH_REF_STICK_NO_MISTAKE,
+    LH_REF_STICK_FARTHEST_FIRST, /* the stick goes from key 0 to the nearest key */
+    LH_REF_STICK_OTHER_START,    /* own_key is negated */
+    LH_REF_STICK_SELF_PASSED,    /* a key's weight contains the chance that the key itself does not match */
+    LH_REF_STICK_OTHER_REST,     /* own_value is negated */
+    LH_REF_STICK_MISTAKES
+} lh_ref_stick_mistake;
+
+/* Stick-breaking attention of one sequence. The keys of query i are those before it; with own_key also its own. */
+typedef struct lh_ref_stick {
+    int tokens, heads, head_width, own_key;
+    int own_value;               /* the rest of the stick is a weight of the query's own value; else it is dropped */
+    const double *cosine, *sine; /* [tokens][head_width/2] rotation of q and k before the product; NULL: no rotation */
+    lh_ref_stick_mistake mistake;
+} lh_ref_stick;
+
+/* weight_j = P_j times the product of 1 - P_s over the keys s from j + 1 to the last key of query i; rest = the product
+ * of 1 - P_s over all keys; P = sigmoid(logit). lh_ref_stick_row writes the weights [tokens] and returns the rest, all
+ * from sums of logarithms; row_grad writes dlogit [tokens].
+ * Source: Tan et al. 2024, "Stick-breaking Attention". */
+double lh_ref_stick_row(const lh_ref_stick *shape, int query, const double *logit, double *weight);
+void lh_ref_stick_row_grad(const lh_ref_stick *shape, int query, const double *logit, const double *dweight,
+                           double drest, double *dlogit);
+
+/* logit_ij = q_i . k_j / sqrt(head_width), written to logits [heads][query][key], -infinity if j is no key of i. out_i
+ * is the sum over j of weight_ij v_j, with own_value plus rest_i v_i. weights [heads][tokens][tokens]: written; q, k,
+ * v, out as in lh_ref_attend. */
+void lh_ref_stick_attend(const lh_ref_stick *shape, const double *q, const double *k, const double *v, double *logits,
+                         double *weights, double *out);
+
+/* Writes dq, dk, dv from dout. */
+void lh_ref_stick_attend_grad(const lh_ref_stick *shape, const double *q, const double *k, const double *v,
+                              const double *dout, double *dq, double *dk, double *dv);
+
 /* One entry of the attention matrix of one head. The functions with this argument return the bias that a scheme adds to
  * the entry's scaled logit, unless a comment states another result. */
 typedef struct lh_ref_pair {

@@ -85,7 +85,8 @@ local function count_kept(family, sizes, queries, keys, sequences)
   if family.terms.outwards then
     return 2 * weights + (family.terms.normalised and sums or 0)
   end
-  return (recomputes(family, keys) and 0 or weights) + sums
+  local has_sums = family.terms.normalised or family.normaliser.own_value
+  return (recomputes(family, keys) and 0 or weights) + (has_sums and sums or 0)
 end
 
 -- Returns the number of bytes of a family's scratch memory, without sums.

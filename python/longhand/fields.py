@@ -194,13 +194,17 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
     lines.columns: the side from which lines of direction 0 are counted; absent: right in cross-attention, otherwise
         left [left, right]
     normaliser: the function from scores to attention weights
-    normaliser.kind: the kind of function [softmax, geometric; default: softmax]
+    normaliser.kind: the kind of function [softmax, geometric, stick_breaking; default: softmax]
     normaliser.temperature (kind softmax): number that divides scores before their exponentials [a number above 0, at
         most 1000000; default: 1]
     normaliser.normalised (kind geometric): whether the weights of a query are divided by their sum [true or false;
         default: true]
     normaliser.directional (kind geometric): whether a learned map of the layer's input adds one value to the scores of
         keys on the right, and another to those on the left [true or false; default: true]
+    normaliser.own_key (kind stick_breaking): whether the first key is the query's own; false: the key before it [true
+        or false; default: false]
+    normaliser.rest (kind stick_breaking): the use of the part of the stick that no key gets [dropped, own_value;
+        default: dropped]
     positions: the position of each token
     positions.kind: the choice of positions [index, randomized, grid, cyclic, digits, by_task; default: index]
     positions.period (kind cyclic): number of different positions [an integer from 2 to 1048576; required]

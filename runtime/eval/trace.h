@@ -6,7 +6,7 @@
  *     n<n>.embedding            [examples][T][channels]
  *     n<n>.layers.L.output      [examples][T][channels]
  *     n<n>.layers.L.scores      [examples][heads][T][T]   query by key: scaled, with all positional terms
- *     n<n>.layers.L.attention   [examples][heads][T][T]   weights: softmax or geometric
+ *     n<n>.layers.L.attention   [examples][heads][T][T]   weights: softmax, geometric or stick-breaking
  *     n<n>.layers.L.entropy     [heads]                   mean over draws, examples, queries of -sum p ln p, in nats
  *
  * and for a user's own inputs

@@ -69,6 +69,8 @@ local FIELDS = {
     ["model.init"] = "torch" } },
   { "encoding.normaliser.normalised", false, true, true, { ["encoding.normaliser.kind"] = "geometric" } },
   { "encoding.normaliser.directional", false, true, true, { ["encoding.normaliser.kind"] = "geometric" } },
+  { "encoding.normaliser.own_key", true, true, true, { ["encoding.kind"] = "stick_breaking" } },
+  { "encoding.normaliser.rest", "own_value", true, true, { ["encoding.kind"] = "stick_breaking" } },
   { "encoding.relative.kind", "transformer_xl", true, true },
   { "encoding.relative.clip", 5, true, true },
   { "encoding.relative.sides", "both", true, true, { ["encoding.mask.kind"] = "causal",

@@ -136,6 +136,16 @@ function TestPytorch.test_geometric_has_what_it_uses()
   assert_lacks(render_model('use = "sinusoid"'), "eometric", "match_first", "COMPUTATION")
 end
 
+function TestPytorch.test_sticks_have_what_they_use()
+  local CAUSAL = 'mask = { kind = "causal" }, normaliser = { kind = "stick_breaking"%s }'
+  local plain = render_model(CAUSAL:format(""))
+  assert_has(plain, "mixed = break_stick(score) @ value", ".triu(), -math.inf)\n", "    return weight\n")
+  assert_lacks(plain, "softmax", "diag_embed")
+  local rests = render_model(CAUSAL:format(', own_key = true, rest = "own_value"'))
+  assert_has(rests, "    return weight + missed.sum(dim=-1).exp().diag_embed()")
+  assert_lacks(rests, "triu()")
+end
+
 function TestPytorch.test_a_score_that_reads_the_layer()
   assert_has(render_model("score = function(x) return x.score + x.layer end"), "self.attention = Attention(layer)",
     "        self.layer = layer\n", "nn.ModuleList(Layer(layer) for layer in range(LAYERS))")

@@ -1,10 +1,12 @@
--- The facet of the normaliser: softmax, or geometric with its directions.
+-- The facet of the normaliser: softmax, geometric with its directions, or stick-breaking with its rules.
 
 local support = dofile("tests/lua/support.lua")
 
+local lists = require("base.lists")
 local lu = require("luaunit")
 local normaliser = require("facets.normaliser")
 local plans = require("plans")
+local project = require("project").new(".")
 
 TestNormaliser = {}
 
@@ -25,6 +27,44 @@ function TestNormaliser.test_learned_numbers_fill_whole_vectors()
   local plain = normaliser.plan({ normaliser = { kind = "geometric", normalised = false, directional = false } },
     { heads = 8 })
   lu.assertEquals({ plain.padding, plain.normalised }, { 14, false })
+end
+
+local SPEC = [[return { task = { kind = "duplicate_string" }, encoding = { %s },
+  model = { kind = "%s", heads = 2, width = 16, feedforward = 32%s }, train = { use = "quick" } }]]
+
+local function make_plan(facets, kind, more)
+  return project:plan(support.write("sticks.lua", SPEC:format(facets, kind or "decoder", more or "")))
+end
+
+function TestNormaliser.test_sticks_are_of_the_decoder_alone()
+  local spec = assert(make_plan("use = 'stick_breaking', normaliser = { rest = 'own_value' }", "encoder_decoder"))
+  lu.assertEquals(lists.map(spec.plan.attentions, function(family) return family.normaliser.kind end),
+    { "softmax", "stick_breaking", "softmax" })
+  local plan = spec.plan.attentions[2].normaliser
+  lu.assertEquals({ plan.own_key, plan.own_value }, { false, true })
+  lu.assertStrContains(spec.plan.no_device_code.what, "attention decoder, whose keys break a stick (stick_breaking)")
+end
+
+function TestNormaliser.test_sticks_refuse_what_changes_or_hides_scores()
+  local function assert_refused(words, facets, kind, more)
+    local spec, message = make_plan(facets, kind, more)
+    lu.assertNil(spec, facets)
+    lu.assertStrContains(message, words)
+  end
+  local passes = "encoding.mask.kind: stick-breaking attention passes over all keys before the query"
+  assert_refused(passes, "normaliser = { kind = 'stick_breaking' }", "encoder")
+  assert_refused(passes, "use = 'stick_breaking', mask = { kind = 'window', left = 2 }")
+  assert_refused("encoding.score: a score cannot be used", "use = 'stick_breaking', score = { use = 'alibi' }")
+  assert_refused("encoding.relative.kind: a vector of distances",
+    "use = 'stick_breaking', relative = { kind = 'shaw' }")
+  assert_refused("encoding.lines: a table of lines",
+    "use = 'stick_breaking', lines = { { head = 0, direction = 1, line = 0, value = 1 } }")
+  assert_refused("model.attention_dropout: the weights of stick-breaking attention are not dropped out",
+    "use = 'stick_breaking'", "decoder", ", attention_dropout = 0.1")
+  assert_refused("encoding.cross.normaliser.kind: stick-breaking attention needs keys of the query's own sequence",
+    "cross = { normaliser = { kind = 'stick_breaking' } }", "encoder_decoder")
+  lu.assertNotNil(make_plan("use = 'stick_breaking', rotation = { kind = 'rope' }, additive = { kind = 'sinusoid' }"))
+  lu.assertNotNil(make_plan("use = 'stick_breaking'", "encoder"))
 end
 
 support.run()

@@ -192,7 +192,8 @@ function TestOneSided.test_biases_of_keys_are_reported()
     lu.assertEquals(list_warnings_with_biases("projections = { bias = true }", kind),
       "encoding.projections.bias" .. warning)
   end
-  for _, encoding in ipairs({ "kind = 'rope'", "kind = 'geometric'", "projections = { bias = false }",
+  for _, encoding in ipairs({ "kind = 'rope'", "kind = 'geometric'", "kind = 'stick_breaking'",
+    "projections = { bias = false }",
     "score = function(x) return tanh(x.score) end", "score = function(x) return x.score * x.distance end" }) do
     lu.assertEquals(list_warnings_with_biases(encoding), "", encoding)
   end

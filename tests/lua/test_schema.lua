@@ -25,6 +25,7 @@ local TRAINED = { DATA[1], DATA[2], DATA[3], "task.axes={ 'trained' }" }
 local DURING_AXES = { DATA[1], DATA[2], DATA[3], "task.axes={ 'carry' }", "eval.during.every=5" }
 local WINDOW = "encoding.kind=window"
 local GEOMETRIC = "encoding.normaliser.kind=geometric"
+local STICK = { "encoding.normaliser.kind=stick_breaking", "encoding.mask.kind=causal" }
 local DURING = "eval.during.every=5"
 local LOOPS, PRE = "model.loops={ times = 3, inject = true }", "model.norm.place=pre"
 local BEST = { DURING, "eval.during.lengths={ 1, 4 }", "train.checkpoint.best={}" }
@@ -128,6 +129,8 @@ local CASES = {
   { "encoding.normaliser.temperature", "0.01", "0", "0 is not above 0" },
   { "encoding.normaliser.normalised", "false", "0", "expected: true or false", { GEOMETRIC } },
   { "encoding.normaliser.directional", "false", "left", "expected: true or false", { GEOMETRIC } },
+  { "encoding.normaliser.own_key", "true", "1", "expected: true or false", STICK },
+  { "encoding.normaliser.rest", "own_value", "kept", "expected: dropped, own_value", STICK },
   { "encoding.positions", "{ kind = 'index' }", "1", "1 does not fit here" },
   { "encoding.positions.kind", "randomized", "random", "expected: index, randomized, grid, cyclic, digits, by_task" },
   { "encoding.positions.period", "3", "1", "1 is below 2", { "encoding.positions.kind=cyclic" } },
@@ -358,7 +361,7 @@ function TestSchema.test_absent_identifiers_follow_the_features()
   local off = updates .. " EVAL_DROPOUT"
   local score = " placed score_pair score_tables" .. off
   local drawn = "GRID_WIDTH cyclic token_positions FIRST_POSITION draw_sequence signed_distances "
-  local geometric = "geometric LEAST_TOTAL direction_scale DIRECTION_WIDTH "
+  local geometric = "geometric break_stick LEAST_TOTAL direction_scale DIRECTION_WIDTH "
   local counts = "count_table COUNT_ROWS "
   local relative = "position_bias table_row relative_table " .. counts .. "visible " .. geometric
   local scalings = "interpolated log_base scale_speed "
@@ -384,7 +387,7 @@ function TestSchema.test_absent_identifiers_follow_the_features()
   lu.assertEquals(list_absent(ROPE, YARN, RANDOM),
     others .. "interpolated log_base " .. relative .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(list_absent(GEOMETRIC, "encoding.normaliser.normalised=false"), rotations
-    .. "position_bias table_row relative_table " .. counts .. "visible LEAST_TOTAL lh_draw_ " .. drawn
+    .. "position_bias table_row relative_table " .. counts .. "visible break_stick LEAST_TOTAL lh_draw_ " .. drawn
     .. "sinusoid position_table" .. score)
   lu.assertEquals(list_absent("encoding.score={ use = 'alibi' }"),
     rotations .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table placed" .. off)

@@ -208,6 +208,8 @@ local function describe_family(family)
     farthest = family.relative.left and 0 or family.relative.clip or 0, temperature = normaliser.temperature or 1,
     scored = scored, forgets = forgets,
     geometric = to_flag(normaliser.kind == "geometric"), normalised = to_flag(normaliser.normalised),
+    breaks_stick = to_flag(normaliser.kind == "stick_breaking"), own_key = to_flag(normaliser.own_key),
+    own_value = to_flag(normaliser.own_value),
     left = mask.left or NONE, right = mask.right or NONE, stride = mask.stride or 0, width = mask.width or 0,
     left_only = to_flag(mask.left_only), lines = mask.list or {}, from_right = to_flag(mask.columns == "right"),
     causal = to_flag(mask.list and mask.causal), corner = mask.corner or "none" }

@@ -15,7 +15,7 @@ MORE_SCHEMES="none learned rand_rope rand_alibi_learned geometric sinusoid rope 
     lst_relative lst_relative_clean lst_rope lst_nope lst_cnope lst_cnope_clean sums_abc_a sums_abc_b sums_abc_c
     sums_abc_d sums_lines sums_alibi sums_alibi_learned sums_rope sums_shaw sums_distance_table sums_pair_table
     sums_windows sums_left_only sums_all abacus coupling"
-HOST_SCHEMES="gates fox cable cope" # schemes without device code
+HOST_SCHEMES="gates fox cable cope stick_breaking stick_rests" # schemes without device code
 
 CAP='function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end'
 CAPPED='parameters = { log_cap = { init = 0.5 } }'
@@ -50,6 +50,8 @@ print_facets() {
             parameters = { rate = { per = "layer", init = 0.3 }, shift = { per = "head", init = 1 } }' ;;
         geometric_raw) echo 'use = "geometric", normaliser = { normalised = false }, rotation = { kind = "rope" }' ;;
         geometric_plain) echo 'use = "geometric", normaliser = { directional = false }, additive = { kind = "sinusoid" }' ;;
+        stick_rests) echo 'use = "stick_breaking", normaliser = { own_key = true, rest = "own_value" },
+            rotation = { kind = "rope" }' ;;
         lst_2d*) echo "use = \"$1\", positions = { kind = \"index\" }" ;; # the task has no grid
         lst_learned) echo 'use = "lst_learned", additive = { rows = 64, dropout = 0.2 }, normaliser = { temperature = 0.5 },
             projections = { output = false }' ;;
@@ -91,7 +93,7 @@ write_spec() {
     esac
     case $scheme in coupling) stack='kind = "decoder", layers = 2' task='kind = "reverse_string"' ;; esac
     weights=', attention_dropout = 0.2'
-    case $scheme in geometric*) weights='' ;; esac # geometric attention keeps all weights
+    case $scheme in geometric* | stick_*) weights='' ;; esac # these attentions keep all weights
     case $drawn in rand_*) positions=", positions = { kind = \"randomized\", max_position = 128$choice }" ;; esac
     cat >"$work/${family}_$1.lua" <<SPEC
 return {

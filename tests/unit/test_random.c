@@ -49,10 +49,9 @@ static double compare_gradients(const lh_ref_model *a, const lh_ref_model *b) {
     return most;
 }
 
-/* The comparison above would fail for wrong contextual positions: each mistake in the reference changes gradients far
- * more than the tolerance. */
-static void test_mistakes_in_counts_are_noticed(void **state) {
-    const lh_spec *spec = &longhand_spec_parity_float64_cope;
+/* The comparison above would fail for wrong attention: each mistake in the reference changes gradients far more than
+ * the tolerance. set: makes a mistake, 0 for none. */
+static void check_mistakes(const lh_spec *spec, int mistakes, void (*set)(lh_ref_family *family, int mistake)) {
     lh_ref_model *model = lh_parity_make_random_model(spec), *other = lh_parity_make_random_model(spec);
     lh_ref_network network = *model->network;
     lh_ref_family family = *network.families;
@@ -63,14 +62,28 @@ static void test_mistakes_in_counts_are_noticed(void **state) {
     lh_parity_run(model, &data, NULL);
     network.families = &family;
     other->network = &network;
-    for (int mistake = 0; mistake < LH_REF_COPE_MISTAKES; mistake++) {
-        family.mistake = (lh_ref_cope_mistake)mistake;
+    for (int mistake = 0; mistake < mistakes; mistake++) {
+        set(&family, mistake);
         lh_parity_run(other, &data, NULL);
         double difference = compare_gradients(model, other);
-        assert_true(mistake == LH_REF_NO_MISTAKE ? difference == 0 : difference > 1e-5);
+        assert_true(mistake == 0 ? difference == 0 : difference > 1e-5);
     }
     lh_ref_model_free(model);
     lh_ref_model_free(other);
+}
+
+static void set_cope_mistake(lh_ref_family *family, int mistake) { family->mistake = (lh_ref_cope_mistake)mistake; }
+
+static void test_mistakes_in_counts_are_noticed(void **state) {
+    check_mistakes(&longhand_spec_parity_float64_cope, LH_REF_COPE_MISTAKES, set_cope_mistake);
+}
+
+static void set_stick_mistake(lh_ref_family *family, int mistake) {
+    family->stick_mistake = (lh_ref_stick_mistake)mistake;
+}
+
+static void test_mistakes_in_sticks_are_noticed(void **state) {
+    check_mistakes(&longhand_spec_parity_float64_stick_breaking, LH_REF_STICK_MISTAKES, set_stick_mistake);
 }
 
 /* Nor would the comparison accept layers with each other's encodings: these change gradients far more, too. */
@@ -99,6 +112,7 @@ static void test_swapped_layers_are_noticed(void **state) {
 int main(void) {
 #define X(id) {#id, test_network_matches_reference, NULL, NULL, (void *)&longhand_spec_##id},
     const struct CMUnitTest tests[] = {LH_RANDOM_SPECS cmocka_unit_test(test_mistakes_in_counts_are_noticed),
+                                       cmocka_unit_test(test_mistakes_in_sticks_are_noticed),
                                        cmocka_unit_test(test_swapped_layers_are_noticed)};
 #undef X
     return cmocka_run_group_tests_name("random", tests, NULL, NULL);

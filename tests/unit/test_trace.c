@@ -21,7 +21,8 @@ extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_sincos, lon
     longhand_spec_parity_float64_rand_relative_difference;
 extern const lh_spec longhand_spec_parity_float64_geometric, longhand_spec_parity_geometric_raw,
     longhand_spec_parity_geometric_plain;
-extern const lh_spec longhand_spec_parity_float64_fox, longhand_spec_parity_float64_cope;
+extern const lh_spec longhand_spec_parity_float64_fox, longhand_spec_parity_float64_cope,
+    longhand_spec_parity_float64_stick_breaking;
 
 static const lh_parity_case CASES[] = {
     {"none", &longhand_spec_parity_none},
@@ -186,7 +187,7 @@ typedef struct observed_trace {
     const lh_engine *engine;
     const lh_trace *to;
     int tokens, layers;
-    bool geometric, normalised;
+    bool geometric, normalised, breaks_stick;
 } observed_trace;
 
 static void check_layer(void *context, int sequence, int layer, const lh_ref_layer_values *values) {
@@ -197,7 +198,7 @@ static void check_layer(void *context, int sequence, int layer, const lh_ref_lay
     check_tensor(o->engine, site[0].activation, values->input, activations);
     double *scores = to_doubles(o->engine, site[1].scores, pairs);
     if (o->geometric) check_geometric(o->engine, o->tokens, &site[1], o->normalised);
-    else check_softmax(o->engine, o->tokens, &site[1]);
+    else if (!o->breaks_stick) check_softmax(o->engine, o->tokens, &site[1]);
     check_tensor(o->engine, site[1].attention, values->attention, pairs);
     memcpy(scores, values->scores, pairs * sizeof *scores);
     check_scores(o->engine, site[1].scores, scores, pairs);
@@ -227,7 +228,7 @@ static void check_sequence(const lh_parity_case *c, lh_engine *engine, lh_ref_mo
     free(predicted);
 
     const lh_ref_family *family = model->network->families;
-    observed_trace o = {engine, to, T, 0, family->geometric, family->normalised};
+    observed_trace o = {engine, to, T, 0, family->geometric, family->normalised, family->breaks_stick};
     lh_ref_observer observer = {check_layer, &o};
     lh_ref_batch one = *batch;
     one.sequences = 1;
@@ -306,7 +307,7 @@ static void check_decoder(lh_engine *engine, const lh_cpu_program *program, lh_r
     lh_parity_case c = lh_parity_make_random_case(engine->spec);
     lh_parity_batch data;
     lh_trace to[SITES];
-    observed_trace o = {engine, to, TOKENS, 0, false, false};
+    observed_trace o = {engine, to, TOKENS, 0, false, false, model->network->families->breaks_stick};
     lh_ref_observer observer = {check_layer, &o};
     bare_program b;
     lh_parity_make_batch(&c, (lh_parity_size){TOKENS, 1, 0}, 0, &data);
@@ -338,6 +339,10 @@ static void test_trace_of_running_sums_matches_reference(void **state) {
 }
 
 static void test_trace_of_counts_matches_reference(void **state) { check_spec(&longhand_spec_parity_float64_cope); }
+
+static void test_trace_of_sticks_matches_reference(void **state) {
+    check_spec(&longhand_spec_parity_float64_stick_breaking);
+}
 
 /* Compares the attention of layer 1 (site 3) for two sequences in one block with that of each alone; nothing else is
  * traced. */
@@ -377,6 +382,7 @@ int main(void) {
         cmocka_unit_test(test_trace_stored_batches_match_reference_and_prediction),
         cmocka_unit_test(test_trace_of_running_sums_matches_reference),
         cmocka_unit_test(test_trace_of_counts_matches_reference),
+        cmocka_unit_test(test_trace_of_sticks_matches_reference),
         cmocka_unit_test(test_trace_block_of_two_sequences_is_each_alone),
     };
     return cmocka_run_group_tests_name("trace", tests, NULL, NULL);

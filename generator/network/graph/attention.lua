@@ -128,8 +128,9 @@ end
 -- The dropout rate of the weights: the description's rate, or else the family's.
 local function choose_rate(scope, family, options)
   local rate = options.dropout or family.dropout_rate or 0
-  if rate ~= 0 and family.normaliser.kind == "geometric" then
-    checks.fail(scope.net, ("attention %s is geometric, and its weights have dropout"):format(family.name),
+  local kind = family.normaliser.kind
+  if rate ~= 0 and kind ~= "softmax" then
+    checks.fail(scope.net, ("attention %s is %s, and its weights have dropout"):format(family.name, kind),
       "no dropout, or weights of a softmax")
   end
   return rate

@@ -3,9 +3,9 @@
 --
 -- The decoded stream is the labelled stream, which holds the target. Other streams do not depend on it and run once,
 -- first. The decoded stream runs a few tokens at a time and reads the keys and values of earlier tokens from a cache.
--- Decoding is impossible if a token attends to a later token, another stream reads the decoded one, weights do not come
--- from a softmax, or evaluation applies dropout, whose masks are for whole sequences. Decoding is useless if no token
--- attends to others.
+-- Decoding is impossible if a token attends to a later token, another stream reads the decoded one, weights come from
+-- geometric attention, or evaluation applies dropout, whose masks are for whole sequences. Decoding is useless if no
+-- token attends to others.
 --
 -- Input: a network (builder.lua), in which a stream is the sequence of tokens that one side of the model processes.
 
@@ -28,7 +28,7 @@ local function permits_decoding(op, stream)
   end
   local family = op.family
   local is_causal = family.causal or family.mask.right == 0
-  return family.normaliser.kind == "softmax" and (family.cross or op.q == op.kv and is_causal)
+  return family.normaliser.kind ~= "geometric" and (family.cross or op.q == op.kv and is_causal)
 end
 
 -- The stream that is decoded, or nil. has_target: a stream holds the target of the task; evaluates_dropout: evaluation

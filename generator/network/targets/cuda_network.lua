@@ -78,6 +78,7 @@ local function check_network(net)
     local is_learned = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
     local cpu_feature = family.score.running and "score sums values of tokens (sum_between)"
       or family.relative.counts and "queries count their keys (cope)"
+      or family.normaliser.kind == "stick_breaking" and "keys break a stick (stick_breaking)"
     if not scope.input_value then
       records.refuse(op, "attention outside of a block")
     elseif cpu_feature then

@@ -70,11 +70,11 @@ end
 
 -- The names of the arrays with which the backward pass sums gradients of keys and values together: `pairs`, weights
 -- next to the gradients of their logits; `rows`, rows that alternate channels of a value and its key. If pairs have
--- vectors, these arrays exist in addition to the other buffers, which they otherwise replace. False with the geometric
--- normaliser, and if even the widest level's vectors cannot hold such a row.
+-- vectors, these arrays exist in addition to the other buffers, which they otherwise replace. False without a
+-- softmax, and if even the widest level's vectors cannot hold such a row.
 local function name_pairs(plan, family)
   local row_bytes, is_added = 2 * family.head_width * plan.real_bytes, family.terms.pair_vectors
-  return not family.terms.outwards and row_bytes <= levels[1].vector
+  return family.normaliser.kind == "softmax" and row_bytes <= levels[1].vector
     and { pairs = is_added and "pairs" or "dlogits", rows = is_added and "pair_rows" or "rows" }
 end
 

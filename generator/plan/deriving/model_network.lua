@@ -404,9 +404,10 @@ local function list_cpu_headers(plan, noise, operation_headers)
     needed.rotation = needed.rotation or properties.rotates
     needed.score = needed.score or properties.scaled or properties.hides or properties.adds_values
     needed.geometric = needed.geometric or properties.outwards
+    needed.stick = needed.stick or properties.breaks_stick
     needed.counts = needed.counts or properties.scans_logits
   end
-  local list = lists.filter({ "rotation", "rotated", "score", "geometric", "counts" },
+  local list = lists.filter({ "rotation", "rotated", "score", "geometric", "stick", "counts" },
     function(header) return needed[header] end)
   return lists.append(lists.append(list, operation_headers), { noise and "noise" or nil })
 end

@@ -21,7 +21,7 @@ local QUERIES = 32 -- queries whose weights are recomputed together
 -- have no common longest length, and the geometric normaliser stores more than weights.
 local function find_obstacle(plan, family)
   return family.drops and "attention's weights drop out" or plan.streams[2] and "the model has two streams"
-    or family.normaliser.kind ~= "softmax" and "the normaliser is geometric" or nil
+    or family.normaliser.kind == "geometric" and "the normaliser is geometric" or nil
 end
 
 -- The largest number of pairs of tokens of a sequence with stored weights: each pair has one number in every head of

@@ -22,7 +22,7 @@ typedef real ${name}_part __attribute__((vector_size(${PREFIX}HEAD_PART * REAL_B
 % local always = recomputed and recomputed.always
 % local is_saved = recomputed and "saves" or "train"
 % local null_when_recomputed = recomputed and "train && !saves ? NULL : " or ""
-% local elements = terms.outwards and "weights" or "exp(score - largest)"
+% local elements = (terms.outwards or terms.breaks_stick) and "weights" or "exp(score - largest)"
 % local undivided = terms.normalised and ", not yet divided by their sum" or ""
 % local negated = terms.drops and "; weights that dropout drops are stored negated" or ""
 % local null_or_sign = recomputed and "; NULL: they are recomputed" or negated
@@ -59,7 +59,7 @@ typedef struct ${name}_saved {
 
 static void lay_out_${name}_saved(${name}_saved *saved, char *memory, size_t *used, int sequences, ${length_parameters},
         bool train) {
-    size_t groups = (size_t)(round_up(T, LANES) / LANES), heads = (size_t)sequences * ${PREFIX}HEADS;
+    size_t groups = (size_t)(round_up(T, LANES) / LANES), heads = (size_t)sequences * ${PREFIX}HEADS; % if not always or terms.normalised or normaliser.own_value
 % if always then
     saved->step = 0;
     saved->weights = train ? NULL : reserve(memory, used, ${name}_group_weights(T) * sizeof(real));

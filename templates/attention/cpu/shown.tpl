@@ -6,7 +6,7 @@ INLINE vector ${name}_open_score(const ${name}_head *head, const ${name}_queries
     return ${inline("score", "logit")};
 }
 % end
-% if terms.scaled or terms.hides then
+% if (terms.scaled or terms.hides) and not terms.breaks_stick then
 
 /* The scores of a group with key j, from its logits${terms.hides and "; -infinity for queries that do not see the key" or ""}. */
 INLINE vector ${name}_score(const ${name}_head *head, const ${name}_queries *group, int j, vector logit) {
