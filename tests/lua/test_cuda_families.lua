@@ -127,8 +127,8 @@ end
 
 function TestFamilies.test_a_layer_has_the_article_of_its_name()
   local device = render_spec('kind = "none"', PAIR:format(32))
-  assert_has(device, { "/* Values that an encoder_layer keeps",
-    "/* Values that a decoder_layer keeps" })
+  assert_has(device, { "/* Values that an encoder_layer stores",
+    "/* Values that a decoder_layer stores" })
 end
 
 -- The gradient of the bias for the second stream is added to the stored gradient for the first.
