@@ -45,6 +45,7 @@
 --   row function:
 --     outwards         keys are visited outwards from the query; probabilities are stored next to weights
 --     breaks_stick     weights are shares of a stick that keys break from the nearest on; scores have no page
+--     saves_rests      what is left of the queries' sticks is stored next to weights
 --     normalised       weights are divided by their sum: the backward pass needs the attended values
 --   weight map:
 --     drops            dropout applies to weights; the sign of a weight marks this until the backward pass
@@ -91,7 +92,8 @@ M.PROPERTIES = {
   "pair_vectors", "by_offset", "by_pair", "looks_ahead", "computes_tables", "biases", "scans_logits", "scaled",
   "tables", "needs_logits", "trains", "changes_gradient", "scores_rows", "excludes_last_keys", "spans", "hides",
   "has_open_keys", "open_keys_begin_later", "tests_all", "adds_values", "sees_all", "by_head", "scattered", "outwards",
-  "breaks_stick", "normalised", "directional", "drops", "rotates", "needs_head_number", "sums", "first_query",
+  "breaks_stick", "saves_rests", "normalised", "directional", "drops", "rotates", "needs_head_number", "sums",
+  "first_query",
 }
 
 local function add_properties(terms, term)

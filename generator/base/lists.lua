@@ -39,7 +39,7 @@ function M.split_set(text)
   return M.to_set(M.find_all(text, "%S+"))
 end
 
--- Sets the fields of another table in a table and returns the table.
+-- Copies the fields of `source` into `target` and returns `target`.
 function M.update(target, source)
   for name, value in next, source do
     target[name] = value
@@ -68,7 +68,7 @@ function M.copy(value)
   return new
 end
 
--- The value at a path, names joined by points; nil also if a table of the path is missing.
+-- The value at a path, names separated by dots; nil also if a table of the path is missing.
 function M.get(value, path)
   for name in path:gmatch("[^%.]+") do
     if type(value) ~= "table" then

@@ -11,8 +11,8 @@ local walk = require("expression.walk")
 local M = {}
 
 local BINARY = { add = { " + ", 4 }, sub = { " - ", 4 }, mul = { " * ", 5 }, div = { " / ", 5 } }
-local LARGEST_SHOWN = 40 -- size of the largest formula that a message shows
-local LARGEST_REPEATED = 6 -- size of the largest part that is repeated at each use
+local LARGEST_SHOWN = 40 -- operations of the largest formula that a message shows
+local LARGEST_REPEATED = 6 -- operations of the largest part that is repeated at each use
 
 -- A number in at most 9 digits if these are exact, otherwise in 17; integers below 2^53 with all digits.
 function M.format_number(value)

@@ -32,17 +32,17 @@ M.fields = {
         shared = function(resolved) return resolved.encoding.relative.kind == "transformer_xl" end },
       { name = "learned", fingerprints = { "position_table" }, doc = "a learned vector per position" },
     } },
-  { path = "encoding.additive.at", seldom = true, type = "choice", default = "input", left_out = "input",
+  { path = "encoding.additive.at", is_rare = true, type = "choice", default = "input", omitted_value = "input",
     only = { "sinusoid", "learned" }, fingerprints = { "placed" }, doc = "the place at which the vectors are added",
     choices = {
       { "input", "the vectors of tokens" },
       { "block", "the input of every block, with a learned table for each block" } } },
-  { path = "encoding.additive.channels", seldom = true, type = "choice", default = "halves", left_out = "halves",
+  { path = "encoding.additive.channels", is_rare = true, type = "choice", default = "halves", omitted_value = "halves",
     only = { "sinusoid" }, doc = "the order of the channels",
     choices = {
       { "halves", "all sines, then all cosines" },
       { "interleaved", "sines in even channels, cosines in odd channels" } } },
-  { path = "encoding.additive.rows", seldom = true, type = "integer", min = 1, max = 1048576, unit = "positions",
+  { path = "encoding.additive.rows", is_rare = true, type = "integer", min = 1, max = 1048576, unit = "positions",
     only = { "learned" }, default = function(resolved)
       local most = resolved.encoding.positions.max_position
       return placement.is_by_token(resolved) and most and most + 1 or placement.is_randomized(resolved) and most
@@ -50,17 +50,18 @@ M.fields = {
     end,
     default_text = "2048; for randomized positions max_position; for digits and by_task one more",
     doc = "number of positions that have a vector; no sequence can be longer" },
-  { path = "encoding.additive.learned", seldom = true, type = "boolean", default = true, left_out = true,
+  { path = "encoding.additive.learned", is_rare = true, type = "boolean", default = true, omitted_value = true,
     only = { "learned" },
     doc = "whether training changes the table; false: it keeps its initial values, which do not count as parameters" },
-  { path = "encoding.additive.init", seldom = true, type = "choice", default = "truncated_normal",
-    left_out = "truncated_normal", only = { "learned" }, doc = "the distribution of the table's initial values",
+  { path = "encoding.additive.init", is_rare = true, type = "choice", default = "truncated_normal",
+    omitted_value = "truncated_normal", only = { "learned" }, doc = "the distribution of the table's initial values",
     choices = {
       { "truncated_normal", "a normal distribution, truncated at two init_sigma" },
       { "normal", "a normal distribution" } } },
-  { path = "encoding.additive.init_sigma", seldom = true, type = "number", above = 0, default = 1.0,
+  { path = "encoding.additive.init_sigma", is_rare = true, type = "number", above = 0, default = 1.0,
     only = { "learned" }, doc = "standard deviation of the table's initial values, before truncation" },
-  { path = "encoding.additive.dropout", seldom = true, type = "number", min = 0, max = 0.99, unit = "share of elements",
+  { path = "encoding.additive.dropout", is_rare = true, type = "number", min = 0, max = 0.99,
+    unit = "share of elements",
     only = { "sinusoid", "learned" }, default = function(resolved)
       local model = resolved.model or {}
       return resolved.encoding.additive.at ~= "block" and model.embedding_dropout or model.dropout

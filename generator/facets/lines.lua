@@ -27,29 +27,29 @@ local expression_text = require("expression.text")
 local lists = require("base.lists")
 local wording = require("base.wording")
 
-local M = { name = "lines", off = { list = {} }, excludes_cross = true, without_kinds = true, exported = true }
+local M = { name = "lines", off_value = { list = {} }, excludes_cross = true, without_kinds = true, exported = true }
 
 -- The largest value of a line. Device code starts the search for a query's largest score at -1e30, so scores of visible
 -- keys must be above -1e30.
 M.LARGEST_VALUE = 1e20
 
 M.fields = {
-  { path = "encoding.lines", seldom = true, type = "table", optional = true, items = "list",
+  { path = "encoding.lines", is_rare = true, type = "table", optional = true, items = "list",
     doc = "constants that are added to scores along lines of query-key pairs, a table for each head; pairs on no line "
       .. "are hidden",
-    more = { "for example lines = { { head = 0, direction = -1, line = 1, value = 2.5 }, ... }",
+    details = { "for example lines = { { head = 0, direction = -1, line = 1, value = 2.5 }, ... }",
       "for a pair on several lines the largest constant counts; a query that no line of its head meets sees all keys",
       "in a decoder's self-attention no query sees later tokens, whatever the lines" } },
-  { path = "encoding.lines.list", seldom = true, type = "lines", required = true, doc = "the lines, in any order",
-    more = { "a line holds these pairs of query i and key j, counted from 0, with S keys, by its direction:",
+  { path = "encoding.lines.list", is_rare = true, type = "lines", required = true, doc = "the lines, in any order",
+    details = { "a line holds these pairs of query i and key j, counted from 0, with S keys, by its direction:",
       "1: j - i = line; -1: (S - 1) - (i + j) = line; 0: j = line, counted from the side that columns names" } },
-  { path = "encoding.lines.zero_corner", seldom = true, type = "choice", default = "lines",
+  { path = "encoding.lines.zero_corner", is_rare = true, type = "choice", default = "lines",
     doc = "heads in which the first query of cross-attention also sees the last key, with constant 0",
     choices = {
       { "lines", "heads that have lines" },
       { "all", "all heads" },
       { "none", "no head" } } },
-  { path = "encoding.lines.columns", seldom = true, type = "choice", choices = { "left", "right" }, optional = true,
+  { path = "encoding.lines.columns", is_rare = true, type = "choice", choices = { "left", "right" }, optional = true,
     doc = "the side from which lines of direction 0 are counted; absent: right in cross-attention, otherwise left" },
 }
 
@@ -66,7 +66,8 @@ function M.check(view, report)
   end
 end
 
--- The numbers of the streams of an attention's queries and keys; in attentions that are not listed, 1 and 1.
+-- The indices, from 1, of the streams of an attention's queries and keys. Attentions that are not in this table read
+-- stream 1 only.
 local SIDES = { decoder = { 2, 2 }, cross = { 2, 1 } }
 
 -- Warns about lines that contain no pair of the longest sequences. name: the name of the attention; streams: the number

@@ -12,7 +12,7 @@
 
 local lines_facet = require("facets.lines")
 
-local M = { name = "mask", off = { kind = "full" }, decoder_kinds = { causal = true, window = true } }
+local M = { name = "mask", off_value = { kind = "full" }, decoder_kinds = { causal = true, window = true } }
 
 -- Whether the facet `mask` hides keys; if the encoding has lines, the facet `lines` hides them instead.
 local function hides_keys(resolved)
@@ -22,8 +22,9 @@ local function hides_keys(resolved)
 end
 
 M.fields = {
-  { path = "encoding.mask", type = "table", left_out = "full", doc = "the keys that a query sees, by their indices",
-    more = { "in a decoder no query sees later tokens, whatever the mask" } },
+  { path = "encoding.mask", type = "table", omitted_value = "full",
+    doc = "the keys that a query sees, by their indices",
+    details = { "in a decoder no query sees later tokens, whatever the mask" } },
   { path = "encoding.mask.kind", type = "kind", default = "full", doc = "the shape of the mask",
     kinds = {
       { name = "full", doc = "all keys" },
@@ -39,15 +40,15 @@ M.fields = {
   { path = "encoding.mask.right", type = "integer", min = 0, max = 1048576,
     default = function(resolved) return resolved.encoding.mask.left end, default_text = "left", only = { "window" },
     unit = "tokens", doc = "number of visible keys after the query" },
-  { path = "encoding.mask.width", seldom = true, type = "integer", min = 0, max = 1048576, required = true,
+  { path = "encoding.mask.width", is_rare = true, type = "integer", min = 0, max = 1048576, required = true,
     only = { "antidiagonal" }, unit = "tokens", doc = "number of visible keys on each side of the line" },
-  { path = "encoding.mask.stride", seldom = true, type = "integer", min = 1, max = 16, default = 1,
+  { path = "encoding.mask.stride", is_rare = true, type = "integer", min = 1, max = 16, default = 1,
     only = { "antidiagonal" }, unit = "tokens",
     doc = "number of keys by which the line moves left for each query, which is also the line's own width: 2 for pairs "
       .. "of digits",
-    more = { "with S keys, query i sees keys S - stride (i + 1) - width to S - 1 - stride i + width",
+    details = { "with S keys, query i sees keys S - stride (i + 1) - width to S - 1 - stride i + width",
       "keys outside the sequence are left out; a query without any key left sees all keys" } },
-  { path = "encoding.mask.left_only", seldom = true, type = "boolean", default = false, only = { "antidiagonal" },
+  { path = "encoding.mask.left_only", is_rare = true, type = "boolean", default = false, only = { "antidiagonal" },
     doc = "whether keys to the right of the line are hidden" },
 }
 
@@ -134,11 +135,11 @@ function M.export(family, context)
   return { mask = text, stride = mask.stride or false, lines = lines }
 end
 
--- The page of the term, by the kind of mask.
-local TERM_PAGES = { causal = "band", window = "band", antidiagonal = "stripe", lines = "segments" }
+-- The name of the term's template, by the kind of mask.
+local TERM_TEMPLATES = { causal = "band", window = "band", antidiagonal = "stripe", lines = "segments" }
 
 function M.make_terms(family)
-  local mask, page = family.mask, TERM_PAGES[family.mask.kind]
+  local mask, page = family.mask, TERM_TEMPLATES[family.mask.kind]
   local is_band, has_lines = page == "band", page == "segments"
   return page and { { kind = "domain", page = page, device_pages = not has_lines and { page, "span" } or nil,
     visibility = mask, properties = { spans = true, hides = not has_lines, adds_values = has_lines,

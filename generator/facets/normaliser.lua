@@ -15,10 +15,10 @@ local lists = require("base.lists")
 local placement = require("facets.placement")
 local vector_width = require("base.vector_width")
 
-local M = { name = "normaliser", off = { kind = "softmax" } }
+local M = { name = "normaliser", off_value = { kind = "softmax" } }
 
 M.fields = {
-  { path = "encoding.normaliser", type = "table", left_out = "softmax",
+  { path = "encoding.normaliser", type = "table", omitted_value = "softmax",
     doc = "the function from scores to attention weights" },
   { path = "encoding.normaliser.kind", type = "kind", default = "softmax", doc = "the kind of function",
     kinds = {
@@ -30,17 +30,18 @@ M.fields = {
         doc = "from the nearest earlier key on, every key gets the share sigmoid(score) of what is left of a stick of "
           .. "length 1" },
     } },
-  { path = "encoding.normaliser.temperature", seldom = true, type = "number", above = 0, max = 1e6, default = 1,
-    left_out = 1, only = { "softmax" }, doc = "number that divides scores before their exponentials" },
-  { path = "encoding.normaliser.normalised", seldom = true, type = "boolean", default = true, only = { "geometric" },
+  { path = "encoding.normaliser.temperature", is_rare = true, type = "number", above = 0, max = 1e6, default = 1,
+    omitted_value = 1, only = { "softmax" }, doc = "number that divides scores before their exponentials" },
+  { path = "encoding.normaliser.normalised", is_rare = true, type = "boolean", default = true, only = { "geometric" },
     fingerprints = { "LEAST_TOTAL" }, doc = "whether the weights of a query are divided by their sum" },
-  { path = "encoding.normaliser.directional", seldom = true, type = "boolean", default = true, only = { "geometric" },
+  { path = "encoding.normaliser.directional", is_rare = true, type = "boolean", default = true, only = { "geometric" },
     fingerprints = { "direction_scale", "DIRECTION_WIDTH" },
     doc = "whether a learned map of the layer's input adds one value to the scores of keys on the right, and another "
       .. "to those on the left" },
-  { path = "encoding.normaliser.own_key", seldom = true, type = "boolean", default = false, only = { "stick_breaking" },
+  { path = "encoding.normaliser.own_key", is_rare = true, type = "boolean", default = false,
+    only = { "stick_breaking" },
     doc = "whether the first key is the query's own; false: the key before it" },
-  { path = "encoding.normaliser.rest", seldom = true, type = "choice", default = "dropped",
+  { path = "encoding.normaliser.rest", is_rare = true, type = "choice", default = "dropped",
     only = { "stick_breaking" }, doc = "the use of the part of the stick that no key gets",
     choices = {
       { "dropped", "the weights of a query add up to less than 1" },
@@ -135,11 +136,12 @@ function M.plan(encoding, family)
         .. "two sequences" })
   end
   local directional = normaliser.directional
+  local learned_numbers = directional and 3 or 2 -- scale and offset of logits, and the scale of directions
   return {
     kind = "geometric",
     normalised = normaliser.normalised,
     directional = directional,
-    padding = vector_width.WIDEST - (directional and 3 or 2),
+    padding = vector_width.WIDEST - learned_numbers,
   }
 end
 
@@ -220,7 +222,8 @@ function M.make_terms(family)
   if normaliser.kind == "stick_breaking" then
     return { { kind = "row_function", page = "stick", own_key = normaliser.own_key, own_value = normaliser.own_value,
       properties = { breaks_stick = true, first_query = true } },
-      normaliser.own_value and { kind = "row_function", page = "stick_rests", properties = {} } or nil }
+      normaliser.own_value and { kind = "row_function", page = "stick_rests", properties = { saves_rests = true } }
+        or nil }
   end
   local outwards = normaliser.kind == "geometric"
   return { { kind = "row_function", page = outwards and "outwards" or "exponential",

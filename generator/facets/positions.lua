@@ -68,18 +68,18 @@ M.fields = {
   { path = "encoding.positions.offset", type = "integer", min = 0, max = 1048575, default = 100, unit = "positions",
     only = { "digits" },
     doc = "greatest number that training adds to positions above 0, sampled anew for every batch" },
-  { path = "encoding.positions.elsewhere", seldom = true, type = "choice", default = "none", left_out = "none",
+  { path = "encoding.positions.elsewhere", is_rare = true, type = "choice", default = "none", omitted_value = "none",
     only = { "digits", "by_task" }, doc = "positions for rotation, relative and scores",
     choices = {
       { "none", "these facets must not read positions or distances" },
       { "index", "0, 1, 2, ..." } } },
-  { path = "encoding.positions.range", seldom = true, type = "choice", default = "zero_based",
-    left_out = "zero_based", only = { "randomized" }, fingerprints = { "FIRST_POSITION" },
+  { path = "encoding.positions.range", is_rare = true, type = "choice", default = "zero_based",
+    omitted_value = "zero_based", only = { "randomized" }, fingerprints = { "FIRST_POSITION" },
     used = placement.draws_positions, doc = "the range of samples, with L = max_position",
     choices = {
       { "zero_based", "positions from 0 to L - 1, distances from 1 to L - 1" },
       { "one_based", "positions and distances from 1 to L" } } },
-  { path = "encoding.positions.sorted", seldom = true, type = "boolean", default = true, only = { "randomized" },
+  { path = "encoding.positions.sorted", is_rare = true, type = "boolean", default = true, only = { "randomized" },
     doc = "whether sampled positions ascend in the order of the tokens" },
   { path = "encoding.positions.draw", type = "choice", choices = { "pass", "layer", "sequence" },
     only = { "randomized" }, fingerprints = { "draw_sequence" }, used = function(resolved)
@@ -92,25 +92,25 @@ M.fields = {
     end,
     default_text = "layer if there is a rotation, relative or a score that reads positions, otherwise pass",
     doc = "the number of samples of positions",
-    more = {
+    details = {
       "pass: one sample for a whole pass through the network",
       "layer: a sample for every block",
       "sequence: a sample for every sequence of the batch",
     } },
-  { path = "encoding.positions.reading", seldom = true, type = "choice", default = "drawn",
+  { path = "encoding.positions.reading", is_rare = true, type = "choice", default = "drawn",
     default_text = "drawn; for cross-attention difference, its only choice", only = { "randomized" },
     doc = "the meaning of the distance between two tokens",
     choices = {
       { "drawn", "sampled distances, which ascend with the number of tokens in between" },
       { "difference", "the difference of two sampled positions" },
       { "clamped", "sampled distances, read as in Ruoss et al.'s released code" } } },
-  { path = "encoding.positions.sides", seldom = true, type = "choice", choices = { "mirrored", "independent" },
-    default = "mirrored", left_out = "mirrored", only = { "randomized" }, fingerprints = { "signed_distances" },
+  { path = "encoding.positions.sides", is_rare = true, type = "choice", choices = { "mirrored", "independent" },
+    default = "mirrored", omitted_value = "mirrored", only = { "randomized" }, fingerprints = { "signed_distances" },
     used = function(resolved)
       return placement.reads_distances(resolved) and resolved.encoding.positions.reading == "drawn"
     end,
     doc = "the sampled distances to the left",
-    more = {
+    details = {
       "mirrored: the same distances as to the right",
       "independent: separately sampled distances",
     } },

@@ -6,16 +6,17 @@
 
 local reach = require("facets.score.reach")
 
-local M = { name = "projections", off = {}, without_kinds = true, exported = true }
+local M = { name = "projections", off_value = {}, without_kinds = true, exported = true }
 
 M.fields = {
-  { path = "encoding.projections", seldom = true, type = "table", left_out = "empty",
+  { path = "encoding.projections", is_rare = true, type = "table", omitted_value = "empty",
     doc = "the linear maps of attention: of queries, keys and values, and of its output" },
-  { path = "encoding.projections.bias", seldom = true, type = "boolean", optional = true,
+  { path = "encoding.projections.bias", is_rare = true, type = "boolean", optional = true,
     doc = "whether these maps have biases; absent: as model.bias states" },
-  { path = "encoding.projections.output", seldom = true, type = "boolean", default = true, left_out = true,
+  { path = "encoding.projections.output", is_rare = true, type = "boolean", default = true, omitted_value = true,
     doc = "whether the output of attention goes through a linear map before it is added to the residual stream" },
-  { path = "encoding.projections.init", seldom = true, type = "choice", default = "attention", left_out = "attention",
+  { path = "encoding.projections.init", is_rare = true, type = "choice", default = "attention",
+    omitted_value = "attention",
     doc = "initial values, if model.init treats attention separately",
     choices = {
       { "attention", "the values for attention" },

@@ -58,7 +58,7 @@ local vector_width = require("base.vector_width")
 local walk = require("expression.walk")
 local wording = require("base.wording")
 
-local M = { name = "score", off = "none", warn_unreached = reach.warn_unreached, export = python.export }
+local M = { name = "score", off_value = "none", warn_unreached = reach.warn_unreached, export = python.export }
 
 M.parts = { { page = "bucket", rank = 40, fields = { "bucket" }, names = { "bucket" } },
   { page = "running", rank = 45, fields = { "sum_between" }, names = { "sum_between" } },
@@ -70,7 +70,7 @@ M.fields = {
   { path = "encoding.score", type = "score", optional = true, fingerprints = { "score_pair", "score_tables" },
     doc = "the score of a query-key pair, from its scaled logit, before the mask: one formula, or a list of formulas "
       .. "that are applied in order",
-    more = {
+    details = {
       "for example function(x) return x.score - x.slope * abs(x.distance) end",
       "fields of x: score query key distance query_index key_index head heads head_width layer layers query_length",
       "key_length causal, and the parameters; x.score is the logit, or in a list the formula before; distance is",
@@ -82,7 +82,7 @@ M.fields = {
     } },
   { path = "encoding.parameters", type = "parameters", optional = true,
     doc = "numbers that the score reads by name; a plain number, name or list gives the values of a constant",
-    more = {
+    details = {
       "per: model, layer, head (shared by the layers) or layer_head; default: model",
       "per = \"token\": a value that a learned map of the block's input gives each token, for each head; init is that",
       "    of the map's weights, by default { normal = 0.02 }; sum_between reads it",

@@ -94,13 +94,13 @@ function M.count_layers(model, name, encoding)
   return name == "encoder" and model.encoder_layers or name ~= "self" and model.decoder_layers or model.layers
 end
 
--- Whether a facet is off, by the predicate of its page, or because it equals the value that means off (page.off).
+-- Whether a facet is off, by the predicate of its page, or because it equals the value that means off (page.off_value).
 local function is_off(facet, value)
   local page = pages.by_name[facet] or {}
   if page.is_off then
     return page.is_off(value)
   end
-  return page.off ~= nil and canonical.format(value) == canonical.format(page.off)
+  return page.off_value ~= nil and canonical.format(value) == canonical.format(page.off_value)
 end
 
 -- The facets of one family, together with the encoding added to the embedding.
@@ -132,7 +132,7 @@ local function find_differing_facets(encoding, family_encoding)
   local differing = {}
   for _, facet in ipairs(M.FACETS) do
     if facet ~= "parameters" and not are_equal(family_encoding[facet], encoding[facet]) then
-      differing[facet] = family_encoding[facet] or pages.by_name[facet].off
+      differing[facet] = family_encoding[facet] or pages.by_name[facet].off_value
     end
   end
   if differing.score or not are_equal(family_encoding.parameters, encoding.parameters) then

@@ -84,7 +84,7 @@ M.pages = {
   { name = "sgd", title = "SGD", plan = plan_sgd,
     doc = "steps along the gradient; with momentum, along a running sum of gradients",
     fingerprints = { "kernels/cpu/sgd.h" }, fields = { {
-      { name = "momentum", type = "number", min = 0, below = 1, default = 0, left_out = 0,
+      { name = "momentum", type = "number", min = 0, below = 1, default = 0, omitted_value = 0,
         fingerprints = { "momentum" }, doc = "share of the running sum that is kept at each step; 0: no momentum",
         words = "momentum sgd_momentum" },
     } } },

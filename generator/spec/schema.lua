@@ -18,22 +18,22 @@
 --   min, max       inclusive; above, below: exclusive; multiple: a number that divides the value; word: a string that
 --                  is valid in place of a number
 --   unit           what a number counts
---   left_out       a value that the resolved spec omits, because the spec means the same without it. For a table: a
+--   omitted_value  a value that the resolved spec omits, because the spec means the same without it. For a table: a
 --                  kind, with which the table is omitted if it has no other field; or "empty": the table is omitted if
 --                  it has no fields
---   choices        valid strings; or pairs of a string and its meaning, which become lines of `more`
---   kinds          (type kind) the variants { name, doc, fingerprints }; `of = "tasks"`: the tasks that were found.
---                  Optional functions of the resolved spec: `used`, false if the kind is on but adds no code; `shared`,
---                  true if another feature uses the same code. The kind of a model has `families`, the names of its
---                  attentions
+--   choices        valid strings; or pairs of a string and its meaning, which become lines of `details`
+--   kinds          (type kind) the variants { name, doc, fingerprints }; kinds_from = "tasks": the tasks that were
+--                  found. Optional functions of the resolved spec: `used`, false if the kind is on but adds no code;
+--                  `shared`, true if another feature uses the same code. The kind of a model has `families`, the names
+--                  of its attentions
 --   flag           a flag of the trainer that replaces the value for a run
 --   items          (type table) the field that takes values without a name
---   with           another field of the table, without which this field is an error
+--   requires       another field of the table, without which this field is an error
 --   family         a family of attentions: only models with this family have the field
 --   only           the kinds of its table that have this field; nil: all kinds
 --   numbered       true: resolved specs have the field for an entry of a list; it is not listed
---   seldom         true: `fields` lists it only with --all, or if its path or a table above it is requested
---   more           lines of documentation for `fields`
+--   is_rare        true: `fields` lists it only with --all, or if its path or a table above it is requested
+--   details        lines of documentation for `fields`
 --   fingerprints   texts that appear in rendered code only while the feature is on: its field has a value, and
 --                  `used`, if present, is true for the resolved spec
 -- Invariants: pure data and pure functions; a default reads only fields that come earlier in the list.
@@ -63,18 +63,18 @@ local SECTIONS = { require("spec.fields.task"), require("spec.fields.model"), re
 M.fields = {
   { path = "precision", type = "choice", choices = { "float32", "tf32", "bf16", "float64" }, default = "float32",
     doc = "the number format of products",
-    more = {
+    details = {
       "tf32, bf16: a GPU rounds the factors of its products; everything else is float32",
       "float64: for gradient checks",
     } },
-  { path = "device_products", seldom = true, type = "choice", choices = { "tiles", "warps" }, default = "tiles",
-    left_out = "tiles",
+  { path = "device_products", is_rare = true, type = "choice", choices = { "tiles", "warps" }, default = "tiles",
+    omitted_value = "tiles",
     doc = "the kernel for products on a GPU: tiles staged in shared memory, or parts that each warp computes alone",
-    more = { "warps: below width 256; no GPU has timed it yet (docs/design-cuda.md); float32 then has a relative error "
-      .. "of 2^-22 a product" } },
+    details = { "warps: below width 256; no GPU has timed it yet (docs/design-cuda.md); float32 then has a relative "
+      .. "error of 2^-22 a product" } },
   { path = "init", type = "checkpoint", optional = true, flag = "--init",
     doc = "a checkpoint whose parameters all runs start from, relative to the spec file (docs/training.md)",
-    more = { "false: no checkpoint, although the spec that is extended has one" } },
+    details = { "false: no checkpoint, although the spec that is extended has one" } },
 }
 lists.append(M.fields, lists.collect(SECTIONS, function(fields) return fields end))
 
@@ -87,7 +87,7 @@ local function add_field(field)
   if field.choices and type(field.choices[1]) == "table" then
     local lines = lists.map(field.choices, function(choice) return ("%s: %s"):format(choice[1], choice[2]) end)
     field.choices = lists.map(field.choices, function(choice) return choice[1] end)
-    field.more = lists.append(lines, field.more or {})
+    field.details = lists.append(lines, field.details or {})
   end
   field.name = name or field.path
   M.by_path[field.path] = field
@@ -198,7 +198,7 @@ end
 -- Returns the fields as data, and the functions that a formula may use; `fields --json` prints the result.
 function M.list_facts()
   local fields = lists.map(M.fields, function(field)
-    return not field.numbered and { path = field.path, type = field.type, doc = field.doc, more = field.more,
+    return not field.numbered and { path = field.path, type = field.type, doc = field.doc, more = field.details,
       takes = M.describe_values(field), unit = field.unit,
       only = field.only or field.family and families.list_kinds(field.family),
       kinds = field.kinds and lists.map(field.kinds, function(kind) return { name = kind.name, doc = kind.doc } end),
@@ -214,7 +214,7 @@ local function describe_field(field)
   if field.type ~= "table" and not field.kinds then
     out[3] = "    takes: " .. M.describe_values(field) .. (field.unit and "; unit: " .. field.unit or "")
   end
-  lists.append(out, lists.map(field.more or {}, function(line) return "    " .. line end))
+  lists.append(out, lists.map(field.details or {}, function(line) return "    " .. line end))
   lists.append(out, lists.map(field.kinds or {}, function(kind) return ("    %s: %s"):format(kind.name, kind.doc) end))
   out[#out + 1] = describe_default(field) ~= "" and "    " .. describe_default(field) or nil
   return out
@@ -226,7 +226,7 @@ function M.format_fields(all, path)
   local out, hidden = {}, 0
   for _, field in ipairs(M.fields) do
     local below = path and (field.path .. "."):sub(1, #path + 1) == path .. "."
-    if not field.numbered and (below or not path and (all or not field.seldom)) then
+    if not field.numbered and (below or not path and (all or not field.is_rare)) then
       lists.append(out, describe_field(field))
     elseif not field.numbered then
       hidden = hidden + 1

@@ -37,9 +37,9 @@ end
 -- given fields, for messages, such as `task.data`.
 local function refuse_dependent_fields(context, section, given, present, description)
   for _, field in ipairs(present and schema.children[section] or {}) do
-    local node = field.with and given.fields[field.name]
-    if node and not present[field.with] then
-      add(context, node, field.path, "cannot be used with " .. description, ("%s.%s"):format(section, field.with))
+    local node = field.requires and given.fields[field.name]
+    if node and not present[field.requires] then
+      add(context, node, field.path, "cannot be used with " .. description, ("%s.%s"):format(section, field.requires))
     end
   end
 end
@@ -55,7 +55,7 @@ function M.drop_replaced_task(context)
   context.root.fields.task = tree.copy(given)
   for name, node in tree.iterate(given) do
     local field = schema.by_path["task." .. name]
-    local belongs_to = lists.has(sections.TASK_CHOICES, name) and name or field and field.with or choice
+    local belongs_to = lists.has(sections.TASK_CHOICES, name) and name or field and field.requires or choice
     local is_kept = belongs_to == choice or not tree.drops(context, node, "task." .. name)
     context.root.fields.task.fields[name] = is_kept and node or nil
   end

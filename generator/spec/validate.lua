@@ -192,7 +192,7 @@ local function read_field(context, field, node, result)
   for _, child in ipairs(field.type ~= "table" and result[field.name] and schema.children[field.path] or {}) do
     read_field(context, child, node and tree.is_table(node) and node.fields[child.name], result[field.name])
   end
-  if field.type ~= "table" and field.left_out ~= nil and result[field.name] == field.left_out then
+  if field.type ~= "table" and field.omitted_value ~= nil and result[field.name] == field.omitted_value then
     result[field.name] = nil
   end
 end
@@ -211,7 +211,7 @@ local function read_children(context, path, node, result)
     kind = (node.fields.kind or not partial) and result.kind or false -- a missing preset may have set the kind
     result.kind = kind or nil
   end
-  if kind_field and kind_field.of then
+  if kind_field and kind_field.kinds_from then
     kind = nil -- all kinds of tasks have the same fields
   end
   check_names(context, node, path, kind)
@@ -243,8 +243,8 @@ function read_table(context, field, node, result)
     read_children(context, field.path, node or tree.make_table(DEFAULT), inner)
   end
   local has_one_field = next(inner) ~= nil and next(inner, (next(inner))) == nil
-  if field.left_out and inner.kind == field.left_out and has_one_field
-    or field.left_out == "empty" and next(inner) == nil then
+  if field.omitted_value and inner.kind == field.omitted_value and has_one_field
+    or field.omitted_value == "empty" and next(inner) == nil then
     result[field.name] = nil
   end
 end

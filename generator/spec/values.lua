@@ -103,7 +103,7 @@ local function read_one_of(context, field, node, names, expected)
   elseif lists.has(names, value) then
     return value
   end
-  local what = field.type == "kind" and ("there is no %s %s"):format(field.of == "tasks" and "task" or "kind",
+  local what = field.type == "kind" and ("there is no %s %s"):format(field.kinds_from == "tasks" and "task" or "kind",
     show(value)) or show(value) .. " does not fit here"
   add(context, node, field.path, what, expected, nearest.make_hint(value, names))
 end
@@ -113,7 +113,7 @@ function readers.choice(context, field, node)
 end
 
 local function list_kinds(context, field)
-  return field.of == "tasks" and lists.map(context.tasks.list, function(facts) return facts.kind end)
+  return field.kinds_from == "tasks" and lists.map(context.tasks.list, function(facts) return facts.kind end)
     or lists.get_names(field.kinds)
 end
 

@@ -7,19 +7,19 @@
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
 /* Writes the sums of a step: the input's row, the biases, and the state before it (NULL: zero) times its weight. */
-static void make_sums(const tape_entry *entry, int token, const double *before, double *sums) {
+static void make_sums(const tape_entry *entry, int token, const double *previous, double *sums) {
     const lh_ref_tensor *recurrent = get_tensor(entry, LH_REF_RECURRENT);
     const double *bias = get_parameter(entry, LH_REF_RECURRENT_BIAS);
     for (int n = 0; n < recurrent->columns; n++) {
         sums[n] = get_parameter(entry, LH_REF_INPUT)[token * recurrent->columns + n] +
                   get_parameter(entry, LH_REF_INPUT_BIAS)[n] + (bias ? bias[n] : 0);
-        for (int k = 0; before && k < recurrent->rows; k++)
-            sums[n] += before[k] * recurrent->value[k * recurrent->columns + n];
+        for (int k = 0; previous && k < recurrent->rows; k++)
+            sums[n] += previous[k] * recurrent->value[k * recurrent->columns + n];
     }
 }
 
 /* Adds to the gradients of the parameters; dbefore = the gradient of the state before the step. */
-static void make_sums_grad(const tape_entry *entry, int token, const double *before, const double *dsums,
+static void make_sums_grad(const tape_entry *entry, int token, const double *previous, const double *dsums,
                            double *dbefore) {
     const lh_ref_tensor *recurrent = get_tensor(entry, LH_REF_RECURRENT);
     int rows = recurrent->rows, columns = recurrent->columns;
@@ -31,7 +31,7 @@ static void make_sums_grad(const tape_entry *entry, int token, const double *bef
         dbefore[k] = 0;
         for (int n = 0; n < columns; n++) {
             dbefore[k] += recurrent->value[k * columns + n] * dsums[n];
-            if (before) recurrent->gradient[k * columns + n] += before[k] * dsums[n];
+            if (previous) recurrent->gradient[k * columns + n] += previous[k] * dsums[n];
         }
     }
 }
@@ -51,8 +51,8 @@ static void make_state(lh_ref_cell kind, int N, const double *sums, double *cell
 }
 
 /* Writes the gradients of the sums. d: the gradients of the state; dcell: on entry those of the cells after the step,
- * on return those of the cells before it; before, cell: the cells before and after the step. */
-static void make_state_grad(lh_ref_cell kind, int N, const double *sums, const double *before, const double *cell,
+ * on return those of the cells before it; previous, cell: the cells before and after the step. */
+static void make_state_grad(lh_ref_cell kind, int N, const double *sums, const double *previous, const double *cell,
                             const double *d, double *dcell, double *dsums) {
     for (int n = 0; n < N; n++) {
         if (kind == LH_REF_LSTM) {
@@ -60,7 +60,7 @@ static void make_state_grad(lh_ref_cell kind, int N, const double *sums, const d
                    o = sigmoid(sums[3 * N + n]), c = tanh(cell[n]), dc = dcell[n] + d[n] * o * (1 - c * c);
             dsums[n] = dc * g * i * (1 - i);
             dsums[N + n] = dc * i * (1 - g * g);
-            dsums[2 * N + n] = dc * before[n] * f * (1 - f);
+            dsums[2 * N + n] = dc * previous[n] * f * (1 - f);
             dsums[3 * N + n] = d[n] * c * o * (1 - o);
             dcell[n] = dc * f;
         } else {

@@ -58,7 +58,7 @@ static lh_status group_lengths(lh_traces *traces, lh_error *error) {
     return status;
 }
 
-/* Whether shape n has this input length, and examples for evaluations by any axis. */
+/* Whether shape n has this input length, and examples that are not reserved for exclusive axes. */
 static bool has_examples(const lh_traces *traces, const lh_dataset *set, int input, int n) {
     const lh_spec *spec = traces->spec;
     return spec->corpus->sizes[n - 1].input == input && lh_dataset_has_general_examples(set, spec->task->axes, n);

@@ -1,9 +1,9 @@
 -- Facet `spacing`: the first `heads` heads see only keys at even offsets, if there is more than one key.
 
-local M = { name = "spacing", off = { kind = "all" }, decoder_kinds = { even = true }, excludes_cross = true }
+local M = { name = "spacing", off_value = { kind = "all" }, decoder_kinds = { even = true }, excludes_cross = true }
 
 M.fields = {
-  { path = "encoding.spacing", type = "table", left_out = "all", doc = "which offsets heads see" },
+  { path = "encoding.spacing", type = "table", omitted_value = "all", doc = "which offsets heads see" },
   { path = "encoding.spacing.kind", type = "kind", default = "all", doc = "its form",
     kinds = { { name = "all", doc = "each sees all" }, { name = "even", doc = "the first ones see even offsets" } } },
   { path = "encoding.spacing.heads", type = "integer", min = 1, max = 64, required = true, only = { "even" },
@@ -19,7 +19,7 @@ function M.check(seen, say)
 end
 
 function M.identify(encoding) return { spacing = encoding.spacing } end
-function M.plan(encoding) return encoding.spacing or M.off end
+function M.plan(encoding) return encoding.spacing or M.off_value end
 function M.describe_details(family)
   return family.spacing.heads and family.spacing.heads .. " heads see even offsets"
 end

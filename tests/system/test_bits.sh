@@ -16,7 +16,8 @@ list_levels() {
     done
 }
 
-# Trains seed s alone on s + 1 threads, and all seeds at once on two, killed three times, then on three: LEVEL.
+# keeps_bits_at_level LEVEL: trains each seed s alone on s + 1 threads, then all seeds in one group, which is killed
+# three times on two threads and ends on three.
 keeps_bits_at_level() {
     export LONGHAND_ISA="$1"
     for seed in 0 1 2; do
@@ -41,7 +42,8 @@ refuses_another_level() {
     LONGHAND_ISA=$2 ends_with 1 "$1" "$trainer" train --out "$work/alone.$1" --steps $((STEPS + 1)) --resume
 }
 
-# Trains and evaluates a recurrent model at once on one thread, and in two parts on two and three: CELL.
+# keeps_bits_of_recurrence CELL: trains and evaluates a recurrent model without interruption on one thread, and in two
+# parts on two and on three threads.
 keeps_bits_of_recurrence() {
     ./longhand build tests/specs/parity_float64_$1.lua --levels best --out "$work/$1" || return
     "$work/$1/trainer" train --out "$work/whole.$1" --steps 20 --threads 1 $FLAGS &&

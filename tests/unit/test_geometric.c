@@ -10,7 +10,7 @@
 #include "kernels/ref/ref.h"
 #include "lh_differences.h"
 
-enum { MOST = 9, H = 2, D = 3, C = H * D };
+enum { MAX_T = 9, H = 2, D = 3, C = H * D };
 
 /* Four keys, seen from the second; the order is 2, 0, 3. */
 static void test_row_four_keys_known_weights(void **state) {
@@ -42,10 +42,10 @@ static double log_sigmoid(double x) { return x < 0 ? x - log1p(exp(x)) : -log1p(
 
 /* log A_ij = log P_ij + c(min(i + d - [j > i], T - 1)) - c(i - d), c the running sum of log(1 - P) with a zero at i. */
 static void test_row_matches_logarithms(void **state) {
-    for (int T = 1; T <= MOST; T++) {
+    for (int T = 1; T <= MAX_T; T++) {
         for (int i = 0; i < T; i++) {
-            double logit[MOST], weight[MOST], expected[MOST], running[MOST], sum = 0;
-            lh_test_fill_values((uint64_t)(T * MOST + i), T, logit);
+            double logit[MAX_T], weight[MAX_T], expected[MAX_T], running[MAX_T], sum = 0;
+            lh_test_fill_values((uint64_t)(T * MAX_T + i), T, logit);
             for (int k = 0; k < T; k++) running[k] = sum += k == i ? 0 : log_sigmoid(-3 * logit[k]);
             for (int j = 0; j < T; j++) {
                 int d = abs(i - j), last = i + d - (j > i);
@@ -61,17 +61,17 @@ static void test_row_matches_logarithms(void **state) {
 }
 
 static void test_row_very_low_logits_give_zero_weights(void **state) {
-    const double logit[] = {-1e4, -1e4, -1e4}, nothing[3] = {0};
+    const double logit[] = {-1e4, -1e4, -1e4}, zeros[3] = {0};
     double weight[3];
     assert_true(lh_ref_geometric_row(3, 1, logit, weight) == 0);
-    lh_assert_close(weight, nothing, 3, 0, 0);
+    lh_assert_close(weight, zeros, 3, 0, 0);
     assert_true(lh_ref_geometric_row(1, 0, logit, weight) == 0 && weight[0] == 0);
 }
 
 typedef struct attention_case {
     lh_ref_geometric shape;
-    double q[MOST * C], k[MOST * C], v[MOST * C], dout[MOST * C], out[MOST * C], weights[H * MOST * MOST];
-    double content_bias[C], direction[MOST * H * 2];
+    double q[MAX_T * C], k[MAX_T * C], v[MAX_T * C], dout[MAX_T * C], out[MAX_T * C], weights[H * MAX_T * MAX_T];
+    double content_bias[C], direction[MAX_T * H * 2];
 } attention_case;
 
 static double compute_objective(void *context) {
@@ -83,11 +83,11 @@ static double compute_objective(void *context) {
 static void check_gradients(int T, bool normalised, bool directional, double offset) {
     attention_case *c = calloc(1, sizeof *c);
     assert_non_null(c);
-    double dq[MOST * C], dk[MOST * C], dv[MOST * C], dcontent[C] = {0}, ddirection[MOST * H * 2] = {0};
+    double dq[MAX_T * C], dk[MAX_T * C], dv[MAX_T * C], dcontent[C] = {0}, ddirection[MAX_T * H * 2] = {0};
     double *filled[] = {c->q, c->k, c->v, c->dout};
-    for (int i = 0; i < 4; i++) lh_test_fill_values((uint64_t)i + 1, MOST * C, filled[i]);
+    for (int i = 0; i < 4; i++) lh_test_fill_values((uint64_t)i + 1, MAX_T * C, filled[i]);
     lh_test_fill_values(5, C, c->content_bias);
-    lh_test_fill_values(6, MOST * H * 2, c->direction);
+    lh_test_fill_values(6, MAX_T * H * 2, c->direction);
     c->shape = (lh_ref_geometric){.tokens = T,
                                   .heads = H,
                                   .head_width = D,
@@ -119,11 +119,11 @@ static void test_attend_grad_matches_differences(void **state) {
 /* Sums of weights near 1e-12: weights with a larger sum are divided by it, so their sum becomes 1; weights with a
  * smaller sum are divided by the constant. */
 static void test_attend_below_the_least_divisor_keeps_the_rest_small(void **state) {
-    double q[MOST * C], k[MOST * C], v[MOST * C], out[MOST * C], weights[H * MOST * MOST], content_bias[C] = {0};
-    double *filled[] = {q, k, v}, logits[H * MOST * MOST];
+    double q[MAX_T * C], k[MAX_T * C], v[MAX_T * C], out[MAX_T * C], weights[H * MAX_T * MAX_T], content_bias[C] = {0};
+    double *filled[] = {q, k, v}, logits[H * MAX_T * MAX_T];
     int above = 0, below = 0;
-    for (int i = 0; i < 3; i++) lh_test_fill_values((uint64_t)i + 1, MOST * C, filled[i]);
-    const lh_ref_geometric shape = {.tokens = MOST,
+    for (int i = 0; i < 3; i++) lh_test_fill_values((uint64_t)i + 1, MAX_T * C, filled[i]);
+    const lh_ref_geometric shape = {.tokens = MAX_T,
                                     .heads = H,
                                     .head_width = D,
                                     .normalised = 1,
@@ -132,9 +132,9 @@ static void test_attend_below_the_least_divisor_keeps_the_rest_small(void **stat
                                     .offset = -30,
                                     .logits = logits};
     lh_ref_geometric_attend(&shape, q, k, v, weights, out);
-    for (int row = 0; row < H * MOST; row++) {
-        double total = 0, plain[MOST], sum = lh_ref_geometric_row(MOST, row % MOST, logits + row * MOST, plain);
-        for (int j = 0; j < MOST; j++) total += weights[row * MOST + j];
+    for (int row = 0; row < H * MAX_T; row++) {
+        double total = 0, plain[MAX_T], sum = lh_ref_geometric_row(MAX_T, row % MAX_T, logits + row * MAX_T, plain);
+        for (int j = 0; j < MAX_T; j++) total += weights[row * MAX_T + j];
         assert_true(fabs(total - (sum < 1e-12 ? sum / 1e-12 : 1)) < EXACT);
         above += sum > 1e-12;
         below += sum < 1e-12;
@@ -143,7 +143,7 @@ static void test_attend_below_the_least_divisor_keeps_the_rest_small(void **stat
 }
 
 static void test_attend_grad_at_the_least_divisor_matches_differences(void **state) {
-    for (int T = 1; T <= MOST; T++) check_gradients(T, true, T % 2, -30);
+    for (int T = 1; T <= MAX_T; T++) check_gradients(T, true, T % 2, -30);
 }
 
 int main(void) {

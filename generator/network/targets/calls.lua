@@ -154,7 +154,7 @@ function M.name_norm_grad(entry)
   return ("%sadd_%snorm%s_grad"):format(prefix, dropout, entry.adds and "_sum" or "")
 end
 
-local GROUP_COLUMNS = 60 -- a line of members takes no further member once its declaration has so many columns
+local GROUP_COLUMNS = 60 -- columns; a line that declares struct members gets no further member from this length on
 
 -- The declarations of a struct's members as lines of C. A member is { type, name, key, comment }; comment: nil if there
 -- is none. Neighbours with equal keys and comments share a line.

@@ -259,7 +259,7 @@ local CODE = {
 }
 local CONVERT = { c_comment = make_text_helper(escape.c_comment), c_string = make_text_helper(escape.c_string),
   f32 = literals.f32, f64 = literals.f64, ident = make_identifier }
-local ACT = { include = include, paragraph = include_paragraph, splice = splice, slot = slots.fill,
+local ACTIONS = { include = include, paragraph = include_paragraph, splice = splice, slot = slots.fill,
   inline = slots.inline, call = make_call_helper(";"), invoke = invoke, define = make_call_helper(" {") }
 
 -- Returns a copy of a table of functions, in which the run is the first argument of each.
@@ -272,7 +272,7 @@ local function bind(run, functions)
 end
 
 local function make_environment(run)
-  run.helpers = bind(run, ACT)
+  run.helpers = bind(run, ACTIONS)
   run.helpers.ipairs = ipairs
   for name, convert in next, CONVERT do
     run.helpers[name] = make_helper(run, name, convert)

@@ -367,16 +367,16 @@ local function read_head(reader, source, line)
   return source:sub(1, first - 1), head == reader.section
 end
 
-local BAD = "[\r\t]"
+local FORBIDDEN_BLANKS = "[\r\t]"
 
 local function read_lines(reader, text)
-  local has_bad = text:find(BAD)
+  local has_forbidden_blanks = text:find(FORBIDDEN_BLANKS)
   for source in (text:sub(-1) == "\n" and text or text .. "\n"):gmatch("([^\n]*)\n") do
     local line = #reader.source + 1
     reader.source[line] = source
-    local bad_col = has_bad and source:find(BAD)
-    if bad_col then
-      fail(reader, line, bad_col, "a tab or a carriage return", "templates use spaces and plain line feeds")
+    local blank_col = has_forbidden_blanks and source:find(FORBIDDEN_BLANKS)
+    if blank_col then
+      fail(reader, line, blank_col, "a tab or a carriage return", "templates use spaces and plain line feeds")
     end
     local without_suffix, suffix = split_suffix(source)
     local text_of_line, is_read = read_head(reader, without_suffix, line)

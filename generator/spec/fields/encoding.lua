@@ -6,23 +6,23 @@ local lists = require("base.lists")
 local pages = require("facets.pages")
 
 local FAMILIES = {
-  { path = "encoding.layers", seldom = true, type = "layers", optional = true,
+  { path = "encoding.layers", is_rare = true, type = "layers", optional = true,
     doc = "encodings by layer: the layers of an encoder or a decoder have them in turn, the last one followed by the "
       .. "first (docs/encodings.md)",
-    more = { "an entry is the name of a preset, or a table of facets that replace those of encoding field by field",
+    details = { "an entry is the name of a preset, or a table of facets that replace those of encoding field by field",
       "times = 5 next to the facets of an entry: five neighbouring layers have it" } },
-  { path = "encoding.made_for", seldom = true, type = "choice", choices = { "encoder", "decoder" }, optional = true,
+  { path = "encoding.made_for", is_rare = true, type = "choice", choices = { "encoder", "decoder" }, optional = true,
     doc = "in presets, the only attention of an encoder-decoder to which the facets next to this field apply" },
   { path = "encoding.encoder", type = "table", optional = true, family = "encoder",
     doc = "facets of the encoder's self-attention; they replace those of encoding field by field",
-    more = { "takes use, rotation, relative, projections, mask, lines, normaliser, positions, score, parameters, with "
-      .. "their fields",
+    details = { "takes use, rotation, relative, projections, mask, lines, normaliser, positions, score, parameters, "
+      .. "with their fields",
       "a causal mask or a window that is set in encoding applies to the decoder alone" } },
   { path = "encoding.decoder", type = "table", optional = true, family = "decoder",
     doc = "facets of the decoder's self-attention, in the form of encoding.encoder" },
   { path = "encoding.cross", type = "table", optional = true, family = "cross",
     doc = "facets of the decoder's attention to the encoder; distance is the key's index minus the query's index",
-    more = { "relative, lines and a score that reads positions, distances or indices apply to it only if they are "
+    details = { "relative, lines and a score that reads positions, distances or indices apply to it only if they are "
       .. "given here" } },
 }
 
@@ -32,7 +32,8 @@ for i, name in ipairs(families.LAYERS) do
     { path = "encoding." .. name, numbered = true, type = "table", optional = true, family = name,
       doc = ("entry %d of encoding.layers"):format(i) },
     { path = ("encoding.%s.times"):format(name), numbered = true, type = "integer", min = 1, max = 64, default = 1,
-      left_out = 1, unit = "layers", family = name, doc = "the number of neighbouring layers that have the entry" } })
+      omitted_value = 1, unit = "layers", family = name,
+      doc = "the number of neighbouring layers that have the entry" } })
 end
 
 local fields = lists.collect(pages.in_spec_order, function(page) return page.fields end)

@@ -4,37 +4,37 @@ local common = require("spec.fields.common")
 
 return {
   { path = "task", type = "table", required = true, doc = "the task to learn" },
-  { path = "task.kind", type = "kind", of = "tasks", optional = true,
+  { path = "task.kind", type = "kind", kinds_from = "tasks", optional = true,
     doc = "a built-in task, runtime/data/tasks/<kind>.c; a task has exactly one of kind, source and data" },
   { path = "task.source", type = "source", optional = true,
     doc = "the C file of a sampler of your own, relative to the spec file (docs/own-task.md)" },
   { path = "task.data", type = "file", optional = true,
     doc = "a file of training examples (JSON lines, columns with tabs, or SCAN's form), relative to the spec file "
       .. "(docs/own-task.md)" },
-  { path = "task.name", type = "name", optional = true, with = "data",
+  { path = "task.name", type = "name", optional = true, requires = "data",
     doc = "the task's name in reports and tables; absent: the spec's name" },
-  { path = "task.eval", type = "file", optional = true, with = "data",
+  { path = "task.eval", type = "file", optional = true, requires = "data",
     doc = "a second file of examples, for evaluation; absent: the training examples are evaluated" },
   { path = "task.validation", type = "file", optional = true,
     doc = "a third file of examples, for validation; for a task that generates its examples, a file of puzzles "
       .. "(docs/latin-square.md)" },
-  { path = "task.input_symbols", type = "symbols", optional = true, with = "data",
+  { path = "task.input_symbols", type = "symbols", optional = true, requires = "data",
     doc = "the alphabet of inputs; tokens in files are symbols, or integers from 0 to its size - 1; absent: the "
       .. "symbols of task.data" },
-  { path = "task.output_symbols", type = "symbols", optional = true, with = "data",
+  { path = "task.output_symbols", type = "symbols", optional = true, requires = "data",
     doc = "the alphabet of targets, in the form of input_symbols; absent: the symbols of task.data" },
-  { path = "task.symbols", type = "symbols", optional = true, with = "data",
+  { path = "task.symbols", type = "symbols", optional = true, requires = "data",
     doc = "one alphabet for inputs and targets, whose symbols have one vector each; it replaces the other two" },
-  { path = "task.end_symbol", type = "symbol", optional = true, with = "data",
+  { path = "task.end_symbol", type = "symbol", optional = true, requires = "data",
     doc = "the symbol of targets that ends them; targets of the files get it at their end, and a model that answers "
       .. "token by token stops there" },
-  { path = "task.longest", seldom = true, type = "integer", min = 2, max = 100000, optional = true, with = "data",
+  { path = "task.longest", is_rare = true, type = "integer", min = 2, max = 100000, optional = true, requires = "data",
     unit = "tokens",
     doc = "the highest number of tokens that an input and its target may have together; absent, with data: 512" },
-  { path = "task.axes", seldom = true, type = "names", optional = true, with = "data",
+  { path = "task.axes", is_rare = true, type = "names", optional = true, requires = "data",
     doc = "names of further numbers in the lines of the files, such as { \"digits\" }; eval.by can evaluate by these "
       .. "numbers" },
-  { path = "task.seed", type = "integer", min = 0, max = common.MOST, default = 0, left_out = 0,
+  { path = "task.seed", type = "integer", min = 0, max = common.MOST, default = 0, omitted_value = 0,
     doc = "the seed of the examples that the task generates and of their split into sets; all other random numbers "
       .. "depend on the seed of the run" },
   { path = "task.options", type = "options",
@@ -46,7 +46,7 @@ return {
     choices = {
       { "all", "masked labels are included" },
       { "counted", "masked labels are left out" } } },
-  { path = "task.computation", seldom = true, type = "integer", min = 0, max = 1000, default = 0, left_out = 0,
+  { path = "task.computation", is_rare = true, type = "integer", min = 0, max = 1000, default = 0, omitted_value = 0,
     unit = "tokens per input token",
     doc = "tokens without content (pause tokens) between input and outputs, which give the network space for "
       .. "computation" },

@@ -146,7 +146,7 @@ local function spell_facet(encoding, family, page)
     return own_facet
   end
   own_facet = own_facet or shared_facet
-  return get_table(own_facet).kind ~= (get_table(page.off).kind or "none") and own_facet or nil
+  return get_table(own_facet).kind ~= (get_table(page.off_value).kind or "none") and own_facet or nil
 end
 
 -- Adds the field `sides` to shared learned vectors of distances to both sides. But if the decoder has the same vectors
@@ -175,7 +175,8 @@ function M.spell(encoding, model)
       if page.decoder_kinds or page.excludes_cross then
         family[facet] = spell_facet(new, name, page)
       end
-      if page.without_kinds and family[facet] and canonical.format(family[facet]) == canonical.format(page.off) then
+      if page.without_kinds and family[facet]
+        and canonical.format(family[facet]) == canonical.format(page.off_value) then
         family[facet] = { kind = "none" }
       end
     end

@@ -27,34 +27,37 @@ local function choose_lengths(list)
   return chosen
 end
 
--- { lengths, examples }: an ascending list, and examples per length; nil without validation or with dataset files.
+-- Returns the validation stream { lengths, examples }: an ascending list, and the number of examples per length; nil if
+-- there is no validation, or with dataset files.
 function M.plan(resolved)
-  local given, train = resolved.eval.validation or {}, resolved.train.lengths
-  local examples = given.examples or EXAMPLES
-  return train and examples > 0 and { examples = examples, lengths = given.lengths
-    and tasks.list_lengths(given.lengths) or choose_lengths(tasks.list_lengths(train)) } or nil
+  local fields, train = resolved.eval.validation or {}, resolved.train.lengths
+  local examples = fields.examples or EXAMPLES
+  return train and examples > 0 and { examples = examples, lengths = fields.lengths
+    and tasks.list_lengths(fields.lengths) or choose_lengths(tasks.list_lengths(train)) } or nil
 end
 
 -- The expected share of inputs that also occur among `others` further inputs, if all possible inputs are equally
--- likely. It is larger if only some occur, or if probabilities differ and `others` is small against `possible`.
+-- likely. The true share is larger if only some of the possible inputs occur, or if
+-- their probabilities differ and `others` is small compared with `possible`.
 local function compute_share(possible, others)
+  -- Below 1e-6, 1 - 1 / possible loses digits, and the linear term is exact enough.
   return others / possible < 1e-6 and others / possible or 1 - (1 - 1 / possible) ^ others
 end
 
 -- Estimates of the shares of validation inputs that also occur in training and in the final evaluation, as means over
--- the stream's lengths: { training, evaluation }. facts: the facts of the task.
+-- the stream's lengths: { training, evaluation }. facts: the properties of the task (spec/task/tasks.lua).
 function M.estimate_shares(resolved, facts)
-  local validation, eval = M.plan(resolved), lists.to_set(tasks.list_lengths(resolved.eval.lengths))
-  local train, trained = resolved.train, tasks.list_lengths(resolved.train.lengths)
-  local weights, total = curriculum.weigh(train.lengths.curriculum, trained, train.steps)
+  local validation, evaluated_lengths = M.plan(resolved), lists.to_set(tasks.list_lengths(resolved.eval.lengths))
+  local train, training_lengths = resolved.train, tasks.list_lengths(resolved.train.lengths)
+  local weights, total = curriculum.weigh(train.lengths.curriculum, training_lengths, train.steps)
   local training_inputs = {} -- the expected number of training inputs by length
-  for i, n in ipairs(trained) do
+  for i, n in ipairs(training_lengths) do
     training_inputs[n] = train.batch * train.steps * weights[i] / total
   end
   local shares = { training = 0, evaluation = 0 }
   for _, n in ipairs(validation.lengths) do
     local possible = (#facts.input_symbols) ^ tasks.length(facts.input_length, n)
-    local evaluation_inputs = eval[n] and resolved.eval.examples or 0
+    local evaluation_inputs = evaluated_lengths[n] and resolved.eval.examples or 0
     shares.training = shares.training + compute_share(possible, training_inputs[n]) / #validation.lengths
     shares.evaluation = shares.evaluation + compute_share(possible, evaluation_inputs) / #validation.lengths
   end

@@ -14,7 +14,8 @@ local M = {}
 local LARGEST = 256 << 20 -- bytes
 local LARGEST_TOKEN = 65535 -- tokens have 16 bits
 
--- Adds a text to a side of the examples: its words, and its characters, which count if no text of the side has blanks.
+-- Adds the words and the characters of a text to a side, the inputs or the targets. The characters are the symbols only
+-- if no text of the side has blanks.
 local function add_text(side, text)
   text = text:match("^ *(.-) *$")
   side.by_word = side.by_word or text:find(" ", 1, true) ~= nil
@@ -26,7 +27,7 @@ local function add_text(side, text)
   end
 end
 
--- Takes the tokens at a key of a line in JSON: a list of texts or numbers, or a text.
+-- Adds the tokens of a JSON value, a list of texts or numbers or a text, to a side; returns false if it is invalid.
 local function take_tokens(side, value)
   if type(value) == "string" then
     add_text(side, value)

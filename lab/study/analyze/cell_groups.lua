@@ -76,12 +76,12 @@ end
 -- seeds have no score. Ends the analysis if no run has a score.
 function M.drop_unscored(sets, split)
   local notes = lists.map(M.list_groups(sets), M.describe_missing_seeds)
-  local full = lists.map(sets, function(set)
+  local scored_sets = lists.map(sets, function(set)
     local groups = lists.filter(set.groups, function(group) return #group.runs > 0 end)
     return #groups > 0 and { name = set.name, groups = groups } or nil
   end)
-  must(1, full[1], ("no run has a score on %s\n  expected: runs trained to the end"):format(split))
-  return full, notes
+  must(1, scored_sets[1], ("no run has a score on %s\n  expected: runs trained to the end"):format(split))
+  return scored_sets, notes
 end
 
 -- Returns all pairs { a, b } of groups, also the pairs of a group with itself.

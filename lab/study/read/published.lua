@@ -69,7 +69,8 @@ function M.read(project, name)
   return parsed
 end
 
--- Whether a row has the values of `key`, { <column> = <value> }, as text, where the file has the column.
+-- Whether a row has the values of `key`, { <column> = <value> }. Values are compared as text, and columns that the file
+-- lacks are ignored.
 function M.fits(row, key)
   for name, value in pairs(key) do
     if row[name] ~= nil and row[name] ~= tostring(value) then

@@ -95,7 +95,7 @@ end
 
 -- Returns the default of a field (an entry of spec/schema.lua) that a resolved spec may omit; nil for other fields.
 local function get_omitted_default(field)
-  return field.type == "table" and field.left_out and { kind = field.left_out } or field.left_out
+  return field.type == "table" and field.omitted_value and { kind = field.omitted_value } or field.omitted_value
 end
 
 -- Returns a facet (such as `positions`) of an attention family's own encoding, and adds the fields that the resolved
@@ -159,7 +159,7 @@ local function add_settings(list, want, have, path)
   for _, name in ipairs(canonical.merge_keys(want, have)) do
     local at, field = path .. name, schema.by_path[path .. name]
     local wanted, found = want[name], have[name]
-    if wanted == nil and field and field.left_out and field.left_out ~= "empty" then
+    if wanted == nil and field and field.omitted_value and field.omitted_value ~= "empty" then
       wanted = get_omitted_default(field)
     end
     local inner = field and field.type == "table" and type(wanted) == "table"

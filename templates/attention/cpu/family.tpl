@@ -59,7 +59,7 @@ typedef struct ${name}_saved {
 
 static void lay_out_${name}_saved(${name}_saved *saved, char *memory, size_t *used, int sequences, ${length_parameters},
         bool train) {
-    size_t groups = (size_t)(round_up(T, LANES) / LANES), heads = (size_t)sequences * ${PREFIX}HEADS; % if not always or terms.normalised or normaliser.own_value
+    size_t groups = (size_t)(round_up(T, LANES) / LANES), heads = (size_t)sequences * ${PREFIX}HEADS; % if not always or terms.normalised or terms.saves_rests
 % if always then
     saved->step = 0;
     saved->weights = train ? NULL : reserve(memory, used, ${name}_group_weights(T) * sizeof(real));

@@ -14,8 +14,9 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- Returns { mean, within, between, groups, runs } of lists of scores, one for each group. groups: the number of lists
--- with a score; runs: that of scores; within and between are nil if undefined.
+-- Returns { mean, within, between, groups, runs } of lists of scores, one list for each group: the mean of all scores,
+-- the standard deviations within and between groups (nil if undefined), the number of lists with a score, and the
+-- number of scores.
 function M.compute(lists_of_scores)
   local groups = lists.filter(lists_of_scores, function(list) return #list > 0 end)
   local all = lists.collect(groups, function(list) return list end)
@@ -25,9 +26,10 @@ function M.compute(lists_of_scores)
   local result = { mean = grand_mean, groups = #groups, runs = #all,
     within = degrees_of_freedom > 0 and math.sqrt(squares_within / degrees_of_freedom) or nil }
   if result.within and #groups > 1 then
-    local effective = (#all - lists.sum(groups, function(list) return (#list) ^ 2 end) / #all) / (#groups - 1)
+    local effective_group_size = (#all - lists.sum(groups, function(list) return (#list) ^ 2 end) / #all)
+      / (#groups - 1)
     local excess = squares_between / (#groups - 1) - squares_within / degrees_of_freedom
-    result.between = math.sqrt(math.max(0, excess / effective))
+    result.between = math.sqrt(math.max(0, excess / effective_group_size))
   end
   return result
 end
@@ -40,12 +42,13 @@ local function make_row(study, item, row)
     local note = entries.join_cautions(cell, "mean", {})
     notes[#notes + 1] = note and ("%s: %s"):format(value.label, note)
   end
-  local got = M.compute(lists_of_scores)
+  local components = M.compute(lists_of_scores)
   local function make_entry(value, note)
     return entries.make_entry(cell, value, note, entries.format_number("%.1f", value))
   end
-  return { title = row.label, cells = { make_entry(got.mean, notes[1] and table.concat(notes, "; ")),
-    make_entry(got.within), make_entry(got.between), { texts = { ("%d of %d"):format(got.runs, got.groups) } } } }
+  return { title = row.label, cells = { make_entry(components.mean, notes[1] and table.concat(notes, "; ")),
+    make_entry(components.within), make_entry(components.between),
+    { texts = { ("%d of %d"):format(components.runs, components.groups) } } } }
 end
 
 function M.make_table(study, item)

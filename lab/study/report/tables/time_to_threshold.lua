@@ -18,13 +18,13 @@ local M = {}
 
 -- Returns the seconds of training at a step, interpolated in a clock from runs.read_clock; nil if not recorded.
 function M.interpolate_seconds(clock, step)
-  local before = { 0, 0 }
+  local previous_mark = { 0, 0 }
   for _, mark in ipairs(clock) do
     if mark[1] >= step then
-      local share = mark[1] > before[1] and (step - before[1]) / (mark[1] - before[1]) or 1
-      return before[2] + share * (mark[2] - before[2])
+      local share = mark[1] > previous_mark[1] and (step - previous_mark[1]) / (mark[1] - previous_mark[1]) or 1
+      return previous_mark[2] + share * (mark[2] - previous_mark[2])
     end
-    before = mark
+    previous_mark = mark
   end
   return nil
 end
@@ -46,15 +46,15 @@ end
 -- Returns the results { runs, steps, seconds } of a cell: the number of runs with evaluations during training, and
 -- lists of the steps and seconds at which runs reached the threshold.
 local function measure_cell(study, cell, split, threshold)
-  local got = { runs = 0, steps = {}, seconds = {} }
+  local results = { runs = 0, steps = {}, seconds = {} }
   for _, run in ipairs(runs.get_chosen_runs(cell)) do
     local points = M.list_points(run, split, study.scored.metric)
     local step = M.find_first(points, threshold)
-    got.runs = got.runs + (#points > 0 and 1 or 0)
-    got.steps[#got.steps + 1] = step
-    got.seconds[#got.seconds + 1] = step and M.interpolate_seconds(runs.read_clock(run), step)
+    results.runs = results.runs + (#points > 0 and 1 or 0)
+    results.steps[#results.steps + 1] = step
+    results.seconds[#results.seconds + 1] = step and M.interpolate_seconds(runs.read_clock(run), step)
   end
-  return got
+  return results
 end
 
 local function make_entry(list, form, scale, cell)
@@ -63,17 +63,18 @@ local function make_entry(list, form, scale, cell)
     texts = { mean and entries.format_number(form, mean / scale, sd and sd / scale) or "" } }
 end
 
-local function make_row(row, got, length)
+local function make_row(row, results, length)
   local note = entries.join_cautions(row.cell, "mean", {})
-  local count = ("%d of %d%s"):format(#got.steps, got.runs, note and "*" or "")
-  return { title = row.label, cells = { make_entry(got.steps, "%.0f", 1, row.cell), make_entry(got.seconds, "%.2f",
-    length, row.cell), { texts = { count }, note = note, number = row.cell and row.cell.number } } }
+  local count = ("%d of %d%s"):format(#results.steps, results.runs, note and "*" or "")
+  return { title = row.label, cells = { make_entry(results.steps, "%.0f", 1, row.cell),
+    make_entry(results.seconds, "%.2f", length, row.cell),
+    { texts = { count }, note = note, number = row.cell and row.cell.number } } }
 end
 
 function M.make_table(study, item)
   local split, along = item.split or study.scored.select or "test", score_tables.list_along(study, item, item.rows)
   local found = lists.map(along, function(row) return measure_cell(study, row.cell, split, item.threshold) end)
-  local unit, length = entries.choose_time_unit(lists.collect(found, function(got) return got.seconds end))
+  local unit, length = entries.choose_time_unit(lists.collect(found, function(results) return results.seconds end))
   local columns = entries.make_columns({ "steps", unit, "runs" })
   local rows = lists.map(along, function(row, i) return make_row(row, found[i], length) end)
   local what = ("Steps and %s of training to %g%% %s on the set %s, mean and standard deviation (n - 1) over the runs "
