@@ -24,7 +24,7 @@ done
 # Some tensors between others are constant; no other spec has constant tensors.
 for kind in float32 wide_float32 adamw; do
     id=${family}_fixed_$kind
-    cp "tests/specs/emulated_$kind.lua" "$work/$id.lua"
+    cp "$(ls tests/specs/emulated_$kind.lua tests/specs/long/emulate_$kind.lua 2>/dev/null)" "$work/$id.lua"
     ${LUA:-lua5.4} tests/support/with_constants.lua query.weight,norm1.scale,embed.token.weight gen "$work/$id.lua" \
         --out "build/tests/specs/$id" >/dev/null || expect "$id" false
     SCHEMES="$SCHEMES fixed_$kind"
