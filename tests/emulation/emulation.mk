@@ -28,7 +28,7 @@ EMULATION_OBJECTS := $(patsubst %.cpp,$(B)/%.o,$(filter-out $(EMULATION_PROGRAMS
 	tests/emulation/*.cpp))) $(B)/emulation/status.o $(B)/emulation/math.o
 # The library also contains the machine that runs PTX, with the flags of a release.
 include tests/ptx/ptx.mk
-EMULATION_CXXFLAGS := -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -Wall -Wextra -Werror \
+EMULATION_CXXFLAGS := -std=c++17 $(if $(SANITIZED),-Og,-O1) -g1 -fPIC -ffp-contract=off -Wall -Wextra -Werror \
 	-Wno-unknown-pragmas -Wno-psabi $(march.$(call runs,x86-64-v3)) $(INCLUDES) -Itests/emulation
 # Unaligned addresses, which a GPU refuses and a host accepts, end the program.
 ALIGNED := -fsanitize=alignment $(if $(IS_CLANG),-fsanitize-trap,-fno-sanitize-recover)=alignment
