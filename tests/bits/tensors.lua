@@ -19,6 +19,6 @@ local stored = assert(safetensors.open(arg[1]))
 local file = assert(io.open(arg[1], "rb"))
 for _, name in ipairs(stored.names) do
   local entry = stored.entries[name]
-  file:seek("set", stored.front + entry.begin)
+  file:seek("set", stored.data_start + entry.begin)
   print(name, entry.dtype, table.concat(entry.shape, "x"), digest(file:read(entry.bytes) or ""))
 end

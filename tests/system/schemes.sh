@@ -1,5 +1,6 @@
 # Small specs in float64 for every encoding, by name, with every dropout; sourced. `family`, set before, is the prefix
-# of their ids. SCHEMES has the names of the suite, MORE_SCHEMES those of the long suite. All lists together have every
+# of their ids. SCHEMES has the names of the suite, MORE_SCHEMES those of the long suite, HOST_SCHEMES those without
+# device code. All lists together have every
 # scheme, every score of the library and every reading (of sampled positions).
 
 SCHEMES="relative rand_shaw fire_softcap"
@@ -15,7 +16,7 @@ MORE_SCHEMES="none learned rand_rope rand_alibi_learned geometric sinusoid rope 
     lst_relative lst_relative_clean lst_rope lst_nope lst_cnope lst_cnope_clean sums_abc_a sums_abc_b sums_abc_c
     sums_abc_d sums_lines sums_alibi sums_alibi_learned sums_rope sums_shaw sums_distance_table sums_pair_table
     sums_windows sums_left_only sums_all abacus coupling"
-HOST_SCHEMES="gates fox cable cope stick_breaking stick_rests" # schemes without device code
+HOST_SCHEMES="gates fox cable cope stick_breaking stick_rests local_global_cycle rope_nope_cycle"
 
 CAP='function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end'
 CAPPED='parameters = { log_cap = { init = 0.5 } }'
@@ -91,6 +92,7 @@ write_spec() {
             task='kind = "addition", options = { width = 6, input = "aligned", numbers = 256 }' train='use = "duan", batch = 16, epochs = 1'
             eval='splits = { "test" }, by = { digits = { 1, 5 } }' sizes="$sizes, bias = \"all\", init = \"xavier\"" ;;
     esac
+    case $scheme in rope_nope_cycle) stack='layers = 4' ;; esac
     case $scheme in coupling) stack='kind = "decoder", layers = 2' task='kind = "reverse_string"' ;; esac
     weights=', attention_dropout = 0.2'
     case $scheme in geometric* | stick_*) weights='' ;; esac # these attentions keep all weights

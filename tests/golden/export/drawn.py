@@ -156,7 +156,7 @@ def read(path):
     return out
 
 
-IN_NORMS = {"weight": "scale", "bias": "offset"}  # names in a checkpoint
+IN_NORMS = {"weight": "scale", "bias": "offset"}  # names of parameters of norms in a checkpoint
 
 
 def list_parameters(model):
