@@ -1,7 +1,7 @@
 # Small specs in float64 for every encoding, by name, with every dropout; sourced. `family`, set before, is the prefix
 # of their ids. SCHEMES has the names of the suite, MORE_SCHEMES those of the long suite, HOST_SCHEMES those without
-# device code. All lists together have every
-# scheme, every score of the library and every reading (of sampled positions).
+# device code. All lists together have every scheme, every score of the library and every reading (of sampled
+# positions).
 
 SCHEMES="relative rand_shaw fire_softcap"
 MORE_SCHEMES="none learned rand_rope rand_alibi_learned geometric sinusoid rope rand_learned rand_rope_ntk rope_yarn
