@@ -72,21 +72,27 @@ local function list_included(files, kernels)
   return lists.filter(kernels, function(kernel) return is_included[kernel.path] end)
 end
 
-local reduced = setmetatable({}, { __mode = "k" }) -- texts of kernels as the compiler reads them, by kernel
+local digests = setmetatable({}, { __mode = "k" }) -- by list of all kernels and paths of the included ones
 
--- Returns the digest of kernels, and the numbers of the names of their static functions.
-local function digest_kernels(kernels)
-  local names = {}
-  local parts = lists.map(kernels, function(kernel)
-    reduced[kernel] = reduced[kernel] or compiled.reduce(kernel.text)
-    return format_part(kernel, compiled.number_names(reduced[kernel], names))
-  end)
-  return fingerprint.digest(table.concat(parts)), names
+-- Returns the digest of the kernels that files include, and the numbers of the names of their static functions.
+local function digest_included(files, kernels)
+  local included = list_included(files, kernels)
+  local key = table.concat(lists.map(included, function(kernel) return kernel.path end), " ")
+  digests[kernels] = digests[kernels] or {}
+  if not digests[kernels][key] then
+    local names = {}
+    local parts = lists.map(included, function(kernel)
+      return format_part(kernel, compiled.number_names(compiled.reduce(kernel.text), names))
+    end)
+    digests[kernels][key] = { digest = fingerprint.digest(table.concat(parts)), names = names }
+  end
+  return digests[kernels][key].digest, digests[kernels][key].names
 end
 
 local function digest_sources(files, kernels, plan)
   local hashed = lists.filter(files, function(file) return not (file.loose or file.neutral) end)
-  local digest, names = digest_kernels(list_included(hashed, kernels))
+  local digest, kernel_names = digest_included(hashed, kernels)
+  local names = lists.merge(kernel_names)
   local parts = lists.map(hashed, function(file) return format_part(file, remove_names(file.text, plan, names)) end)
   return fingerprint.digest(digest .. table.concat(parts))
 end
