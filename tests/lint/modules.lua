@@ -5,7 +5,7 @@
 --
 -- Prints "FILE:LINE: what is wrong"; the exit status is 1 if anything is.
 
-package.path = "./generator/?.lua;./?.lua;" .. package.path
+package.path = "./generator/?.lua;./?.lua;tests/lua/?.lua;tests/support/?.lua;tests/ptx/?.lua;" .. package.path
 
 local FOLDERS = { "generator", "lab", "tests/lint", "tests/lua", "tests/ptx" }
 
@@ -30,8 +30,12 @@ local function check_file(path)
   local text = file:read("a")
   local modules = {}
   for name, module in text:gmatch('local ([%w_]+) = require%("([%w_.]+)"%)\n') do
-    local loaded, value = pcall(require, module)
-    modules[name] = loaded and type(value) == "table" and { name = module, fields = value } or nil
+    local is_loaded, value = pcall(require, module)
+    if not is_loaded then
+      print(("%s: %s cannot be loaded: %s"):format(path, module, value))
+      failed = true
+    end
+    modules[name] = is_loaded and type(value) == "table" and { name = module, fields = value } or nil
   end
   local number = 0
   for line in mask(text):gmatch("([^\n]*)\n") do
