@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/ref/ref.h"
+#include "kernels/ref/scalar.h"
 
 static int count_keys(const lh_ref_attention *shape) { return shape->keys ? shape->keys : shape->tokens; }
 
@@ -29,12 +30,6 @@ static double *copy_rotated(const lh_ref_attention *shape, int tokens, rotation_
     memcpy(copy, x, count * sizeof *copy);
     if (rotation.cosine) lh_ref_rotate(tokens, shape->heads, shape->head_width, rotation.cosine, rotation.sine, copy);
     return copy;
-}
-
-static double dot(int count, const double *a, const double *b) {
-    double sum = 0;
-    for (int i = 0; i < count; i++) sum += a[i] * b[i];
-    return sum;
 }
 
 /* Replaces x by its softmax; subtracts the largest score first, so that exp cannot overflow. */

@@ -3,14 +3,7 @@
 #include <stdlib.h>
 
 #include "kernels/ref/ref.h"
-
-static double sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
-
-static double dot(int count, const double *a, const double *b) {
-    double sum = 0;
-    for (int i = 0; i < count; i++) sum += a[i] * b[i];
-    return sum;
-}
+#include "kernels/ref/scalar.h"
 
 /* Whether the count of key j contains the gate of key s, for query i. */
 static bool is_counted(const lh_ref_cope *shape, int i, int j, int s) {

@@ -2,10 +2,7 @@
 #include <math.h>
 
 #include "kernels/ref/ref.h"
-
-static double log_sigmoid(double x) { return fmin(x, 0) - log1p(exp(-fabs(x))); }
-
-static double sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
+#include "kernels/ref/scalar.h"
 
 static int get_smaller(int a, int b) { return a < b ? a : b; }
 

@@ -5,14 +5,13 @@
 #include <string.h>
 
 #include "kernels/ref/ref.h"
+#include "kernels/ref/scalar.h"
 
 static double *allocate(size_t count) {
     double *p = calloc(count, sizeof *p);
     if (!p) abort();
     return p;
 }
-
-static double sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
 
 /* Whether query i tries key k before key j: k is nearer, or equally far and to the right. */
 static bool is_tried_before(int i, int k, int j) {
@@ -48,12 +47,6 @@ void lh_ref_geometric_row_grad(int tokens, int query, const double *logit, const
  * direction_scale. */
 static double get_direction(const lh_ref_geometric *shape, int h, int i, int j) {
     return shape->direction ? shape->direction[(i * shape->heads + h) * 2 + (j < i)] : 0;
-}
-
-static double dot(int count, const double *a, const double *b) {
-    double sum = 0;
-    for (int i = 0; i < count; i++) sum += a[i] * b[i];
-    return sum;
 }
 
 /* Returns (q_i + b) . k_j of head h. */

@@ -2,9 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/ref/scalar.h"
 #include "kernels/ref/tape.h"
-
-static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
 /* Writes the sums of a step: the input's row, the biases, and the state before it (NULL: zero) times its weight. */
 static void make_sums(const tape_entry *entry, int token, const double *previous, double *sums) {

@@ -4,19 +4,12 @@
 #include <string.h>
 
 #include "kernels/ref/ref.h"
+#include "kernels/ref/scalar.h"
 
 static double *allocate(size_t count) {
     double *p = calloc(count, sizeof *p);
     if (!p) abort();
     return p;
-}
-
-static double log_sigmoid(double x) { return x < 0 ? x - log1p(exp(x)) : -log1p(exp(-x)); }
-
-static double dot(int count, const double *a, const double *b) {
-    double sum = 0;
-    for (int i = 0; i < count; i++) sum += a[i] * b[i];
-    return sum;
 }
 
 /* Whether the stick of query i comes to key j. */
