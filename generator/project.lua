@@ -9,7 +9,7 @@ local gen = require("render.templates.gen")
 local lfs = require("lfs")
 local lists = require("base.lists")
 local load_module = require("spec.reading.load")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local model_network = require("plan.deriving.model_network")
 local task_options = require("spec.task.task_options")
 local paths = require("base.paths")
@@ -81,7 +81,7 @@ function Project:find_spec(argument)
     what = diagnostics.describe_missing("spec", argument, lfs.attributes(argument, "mode")),
     expected = "a path, or one of the ids that ./longhand list runs shows",
     hint = study and ("%s is a study: ./longhand sweep %s; one of its cells is %s:CELL"):format(argument, argument,
-      argument) or nearest.make_hint(argument:match("([^/]*)$"):gsub("%.lua$", ""), ids, "%s"),
+      argument) or similar_names.make_hint(argument:match("([^/]*)$"):gsub("%.lua$", ""), ids, "%s"),
   })
   return nil, d:text(), d:list()
 end

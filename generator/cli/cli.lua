@@ -10,7 +10,7 @@
 local argparse = require("argparse")
 local converters = require("cli.converters")
 local lists = require("base.lists")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local options = require("cli.options")
 local outline = require("cli.command_outline")
 local trainer_flags = require("spec.trainer_flags")
@@ -191,7 +191,7 @@ local function add_hint(parser, message, verb, root)
     return message
   end
   local names = list_names(parser, kind)
-  local similar_name = nearest.find(name, names)
+  local similar_name = similar_names.find(name, names)
   local hint = similar_name and ("Did you mean '%s'?"):format(similar_name)
     or kind == "option" and explain_flag(name, names, verb, root)
   return hint and message .. "\n" .. hint or message

@@ -9,7 +9,7 @@ local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local functions = require("expression.functions")
 local lists = require("base.lists")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local objects = require("expression.objects")
 local wording = require("base.wording")
 
@@ -341,7 +341,7 @@ ROOT.__index = export(function(object, name)
   end
   local names = lists.join(M.SYMBOLS, canonical.sort_keys(session.parameters))
   refuse(get_key_text(name), ("unknown symbol x.%s"):format(type(name) == "string" and name or "[...]"),
-    table.concat(names, ", "), nearest.make_hint(name, names, "x.%s"))
+    table.concat(names, ", "), similar_names.make_hint(name, names, "x.%s"))
 end)
 
 ROOT.__call = export(function()

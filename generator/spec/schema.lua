@@ -46,7 +46,7 @@ local families = require("spec.families")
 local attention_lines = require("spec.attention_lines")
 local curriculum = require("spec.curriculum")
 local lists = require("base.lists")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local parameters = require("spec.score.score_parameters")
 local traced = require("expression.traced")
 
@@ -238,7 +238,7 @@ function M.format_fields(all, path)
       .. "encoding.positions"):format(hidden) or nil
   end
   if not out[1] then
-    return nil, nearest.find(path, lists.map(M.fields, function(field) return field.path end))
+    return nil, similar_names.find(path, lists.map(M.fields, function(field) return field.path end))
   end
   return table.concat(out, "\n") .. "\n"
 end

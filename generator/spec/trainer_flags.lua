@@ -6,7 +6,7 @@
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local hints = require("spec.hints.foreign_names")
 local write = require("base.write")
 
@@ -49,7 +49,7 @@ function M.find_meant(word, flags, root)
     return flag
   end
   local field = meant.fields[1]
-  local near = not field and nearest.find(word, flags) or nil
+  local near = not field and similar_names.find(word, flags) or nil
   return near, not near and (field and ("%s is a field of the spec: --set %s=... before the --"):format(field, field)
     or meant.hint)
 end

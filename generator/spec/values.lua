@@ -15,7 +15,7 @@ local attention_lines = require("spec.attention_lines")
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local load_module = require("spec.reading.load")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local own_network = require("spec.reading.own_network")
 local schema = require("spec.schema")
 local tasks = require("spec.task.tasks")
@@ -105,7 +105,7 @@ local function read_one_of(context, field, node, names, expected)
   end
   local what = field.type == "kind" and ("there is no %s %s"):format(field.kinds_from == "tasks" and "task" or "kind",
     show(value)) or show(value) .. " does not fit here"
-  add(context, node, field.path, what, expected, nearest.make_hint(value, names))
+  add(context, node, field.path, what, expected, similar_names.make_hint(value, names))
 end
 
 function readers.choice(context, field, node)

@@ -6,7 +6,7 @@
 -- times as texts.
 
 local lists = require("base.lists")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local rows = require("lab.runs.rows")
 local schema = require("spec.schema")
 
@@ -60,7 +60,7 @@ local function parse_condition(text)
     return nil, ("%q: expected %s"):format(text, EXPECTED)
   elseif not lists.has(rows.FIELDS, field) and not schema.by_path[field] then
     local names = lists.join(rows.FIELDS, lists.map(schema.fields, function(known) return known.path end))
-    local near = nearest.find(field, names)
+    local near = similar_names.find(field, names)
     return nil, ("%s: runs have no such field; %s"):format(field, near and ("did you mean %s?"):format(near)
       or "expected " .. table.concat(rows.FIELDS, ", ") .. ", or a field of a spec such as train.batch")
   end

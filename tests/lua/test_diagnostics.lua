@@ -4,7 +4,7 @@ local support = dofile("tests/lua/support.lua")
 local diagnostics = require("base.diagnostics")
 local load_module = require("spec.reading.load")
 local lu = require("luaunit")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 
 TestDiagnostics = {}
 
@@ -105,11 +105,11 @@ end
 
 function TestDiagnostics.test_nearest_name_is_that_with_the_fewest_edits()
   local names = { "sinusoid", "learned", "rope", "none" }
-  lu.assertEquals(nearest.find("sinusiod", names), "sinusoid")
-  lu.assertEquals(nearest.find("lerned", names), "learned")
-  lu.assertEquals(nearest.find("rop", names), "rope")
-  lu.assertNil(nearest.find("alibi", names))
-  lu.assertNil(nearest.find(("x"):rep(1000), names))
+  lu.assertEquals(similar_names.find("sinusiod", names), "sinusoid")
+  lu.assertEquals(similar_names.find("lerned", names), "learned")
+  lu.assertEquals(similar_names.find("rop", names), "rope")
+  lu.assertNil(similar_names.find("alibi", names))
+  lu.assertNil(similar_names.find(("x"):rep(1000), names))
 end
 
 function TestDiagnostics.test_show_quotes_strings_and_number_has_the_fewest_digits()

@@ -12,7 +12,7 @@
 
 local lists = require("base.lists")
 local literals = require("base.literals")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local signatures = require("render.templates.signatures")
 local slots = require("render.templates.slots")
 local template = require("render.templates.template")
@@ -70,7 +70,7 @@ local function make_hint(name, ...)
     end
   end
   table.sort(names)
-  return nearest.make_hint(name, names, "%q")
+  return similar_names.make_hint(name, names, "%q")
 end
 
 -- Returns the innermost frame, after setting its line to the template line that runs now, which is in Lua's call stack:

@@ -4,7 +4,7 @@
 -- hint, or nil.
 
 local lists = require("base.lists")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local schema = require("spec.schema")
 local trainer_flags = require("spec.trainer_flags")
 local foreign_names = require("spec.hints.foreign_names")
@@ -35,7 +35,7 @@ function M.make_hint(path, legal, root)
   local flags = trainer_flags.read(root)
   local own_flag = "--" .. name:gsub("_", "-")
   local flag = flags[own_flag] and own_flag or meant.flags[1]
-  local similar = not field and not flag and not meant.hint and nearest.find(name, legal)
+  local similar = not field and not flag and not meant.hint and similar_names.find(name, legal)
   local similar_path = similar and parent and parent .. "." .. similar or similar
   field = field or similar_path or find_namesake(name, flags[own_flag])
   local flag_field = not field and flag and lists.find(schema.fields, function(entry) return entry.flag == flag end)

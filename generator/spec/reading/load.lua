@@ -25,7 +25,7 @@ local input = require("base.input")
 local lfs = require("lfs")
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local overrides = require("spec.reading.overrides")
 local paths = require("base.paths")
 local sandbox = require("spec.reading.sandbox")
@@ -143,7 +143,7 @@ local function report_unknown_preset(state, section, node, field, legal)
   local names = lists.map(paths.list_base_names(state.root .. "/" .. where, ".lua"), function(one)
     return M.is_id(one) and one or nil
   end)
-  local near = nearest.find(name:lower(), names)
+  local near = similar_names.find(name:lower(), names)
   local hint = near and ('did you mean "%s"?'):format(near)
   if M.is_id(name) then
     refuse(state, node, field, ("there is no %s.lua in %s"):format(name, where),

@@ -11,7 +11,7 @@
 
 local common_mistakes = require("spec.hints.common_mistakes")
 local locate = require("spec.reading.locate")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local objects = require("expression.objects")
 local traced = require("expression.traced")
 
@@ -53,7 +53,7 @@ local function describe_global(problem, dialect)
     hint = type(problem.value) == "table" and "the file returns its table: return { ... }"
       or ("write local %s = ..."):format(name)
   elseif is_name and #name > 2 then
-    hint = nearest.make_hint(name, dialect.names, "%s")
+    hint = similar_names.make_hint(name, dialect.names, "%s")
   end
   return { what = what:format(name, dialect.noun), hint = hint, word = name, assigned = set,
     expected = "constants, local names, arithmetic and " .. table.concat(dialect.names, " ") }

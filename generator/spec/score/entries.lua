@@ -11,7 +11,7 @@ local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local tree = require("spec.reading.tree")
 
 local M = {}
@@ -110,7 +110,7 @@ local function add_constants(context, node, path, parameters)
   for name, value in tree.iterate_others(given, names) do
     context.report(value, path .. "." .. name, ("%s has no parameter of this name"):format(show(
       node.fields.use.value)), #names > 0 and table.concat(names, ", ") or "use alone; it has none",
-      nearest.make_hint(name, names, "%s"))
+      similar_names.make_hint(name, names, "%s"))
     given.fields[name] = nil
   end
   return merge_parameters(parameters, given)

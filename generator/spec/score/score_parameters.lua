@@ -16,7 +16,7 @@ local entries = require("spec.score.entries")
 local has_head = require("expression.leaves").has_head
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local traced = require("expression.traced")
 local tree = require("spec.reading.tree")
 
@@ -147,7 +147,7 @@ end
 local function read_name(context, node, path, p)
   if node.value ~= "alibi_slopes" then
     return context.report(node, path, show(node.value) .. " names no values", INIT_TEXT,
-      nearest.make_hint(node.value, { "alibi_slopes" }))
+      similar_names.make_hint(node.value, { "alibi_slopes" }))
   elseif not has_head(p) or p.size then
     return context.report(node, path, p.size and "alibi_slopes are single numbers, and this has a shape"
       or ("alibi_slopes are one number per head, and this is per %s"):format(p.per),
@@ -258,14 +258,14 @@ function M.read(context, name, node, path)
   local fields = entries.expand_parameter(node).fields
   for name_of_field, inner in tree.iterate_others({ fields = fields }, FIELDS) do
     context.report(inner, path .. "." .. name_of_field, "no such field", table.concat(FIELDS, ", "),
-      nearest.make_hint(name_of_field, FIELDS, "%s"))
+      similar_names.make_hint(name_of_field, FIELDS, "%s"))
   end
   if tree.iterate_others({ fields = fields }, FIELDS)() then
     return nil
   end
   local p = { name = name, per = not fields.per and "model" or lists.has(PER, fields.per.value) and fields.per.value
     or report_misfit(context, fields.per, path .. ".per", table.concat(PER, ", "),
-      nearest.make_hint(fields.per.value, PER)) }
+      similar_names.make_hint(fields.per.value, PER)) }
   if p.per == "token" then
     return read_map(context, fields, path, p)
   end

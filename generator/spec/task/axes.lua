@@ -6,7 +6,7 @@
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 
 local M = {}
 
@@ -64,7 +64,7 @@ local function report_unknown_axis(facts, report, path, name)
   local names = lists.join({ "length" }, lists.join(lists.get_names(facts.axes or {}), { trained }))
   report.add({ path .. "." .. name, path }, {
     what = ("%s has no axis %s"):format(name_source(facts), diagnostics.show(name)),
-    expected = table.concat(names, ", "), hint = nearest.make_hint(name, names) })
+    expected = table.concat(names, ", "), hint = similar_names.make_hint(name, names) })
 end
 
 -- The values of an axis that an evaluation names, in ascending order: those of a list, or the first and last of a

@@ -6,7 +6,7 @@
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local tree = require("spec.reading.tree")
 local values = require("spec.values")
 
@@ -28,7 +28,7 @@ local function make_hint(option, value)
   elseif option.first or type(option.choices[1]) == "number" then
     return tonumber(value) and ("write %s without quotes"):format(value) or nil
   end
-  return nearest.make_hint(value, option.choices)
+  return similar_names.make_hint(value, option.choices)
 end
 
 local function get_default(option)
@@ -56,7 +56,7 @@ local function check_names(context, node, names, kind)
     if not tree.drops(context, inner, "task.options." .. name) then
       values.add(context, inner, "task.options." .. name, ("%s has no such option"):format(kind),
         #names > 0 and table.concat(names, ", ") or "a task with options: ./longhand list tasks",
-        nearest.make_hint(name, names))
+        similar_names.make_hint(name, names))
     end
   end
 end

@@ -29,7 +29,7 @@ local diagnostics = require("base.diagnostics")
 local formulas = require("spec.task.formulas")
 local lfs = require("lfs")
 local lists = require("base.lists")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local paths = require("base.paths")
 local task_lines = require("spec.task.task_lines")
 local write = require("base.write")
@@ -152,7 +152,7 @@ local function read_line(facts, given, entry, report)
     return report(entry, "not of the form key: value", "one of " .. table.concat(KEYS, ", "))
   elseif not named and not lists.has(KEYS, key) then
     return report(entry, ("there is no %s"):format(diagnostics.show(key)), table.concat(KEYS, ", "),
-      nearest.make_hint(key, KEYS))
+      similar_names.make_hint(key, KEYS))
   elseif given[key] then
     return report(entry, ("%s is given twice"):format(key), "each key once")
   end

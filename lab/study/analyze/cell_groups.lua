@@ -10,7 +10,7 @@
 
 local captions = require("lab.study.report.tables.captions")
 local lists = require("base.lists")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local runs = require("lab.study.read.runs")
 local escape = require("base.escape")
 local score_tables = require("lab.study.report.tables.score_tables")
@@ -109,7 +109,7 @@ function M.check_reference(groups, reference, key)
   local names = lists.drop_repeats(lists.map(groups, function(group) return group[key] end))
   if reference and not lists.has(names, reference) then
     names = lists.map(names, escape.plain)
-    local hint = nearest.make_hint(reference, names, "%s")
+    local hint = similar_names.make_hint(reference, names, "%s")
     stop.exit(1, ("--reference %s: there is no such cell\n  expected: %s%s"):format(reference,
       table.concat(names, ", "), hint and "\n  hint: " .. hint or ""))
   end

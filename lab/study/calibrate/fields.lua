@@ -6,7 +6,7 @@
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 
 local M = {}
 
@@ -88,7 +88,7 @@ local function read_word(texts, word)
     return ("--set %s: not of the form FIELD=VALUE"):format(word)
   elseif not field then
     local names = lists.map(M.FIELDS, function(one) return one[1] end)
-    local near = nearest.find(name, names)
+    local near = similar_names.find(name, names)
     return ("--set %s: no such field\n  expected: %s"):format(name, near and near .. "?" or table.concat(names, ", "))
   elseif field[2].read(value) == nil then
     return ("--set %s: found %s\n  expected: %s"):format(name, diagnostics.show(value), field[2].expected)

@@ -5,7 +5,7 @@
 -- the command line has none; or nil and a message. Pure.
 
 local lists = require("base.lists")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local nodes = require("lab.study.grid.nodes")
 local wording = require("base.wording")
 
@@ -59,7 +59,7 @@ end
 local function refuse_unknown(d, one, name, kind, legal)
   d:add({ at = { set = "--only " .. one.word },
     what = ("%s is not %s %s"):format(name, wording.choose_article(kind), kind), expected = table.concat(legal, ", "),
-    hint = nearest.make_hint(name, legal, "%s") })
+    hint = similar_names.make_hint(name, legal, "%s") })
 end
 
 -- Returns the selected values of each axis in `only`: { <axis> = { <value> = true } }. Items of one axis add up.
@@ -106,7 +106,7 @@ function M.check(choice, study, ids, count, d)
     if not lists.has(ids, id) then
       d:add({ what = ("%s has no cell %s"):format(study.path, id), expected = "names of its axes' values, joined by _",
         hint = lists.has(study.scales, id) and ("%s is a scale: --scale %s"):format(id, id)
-          or nearest.make_hint(id, ids, "%s") })
+          or similar_names.make_hint(id, ids, "%s") })
     end
   end
   if count == 0 and next(choice) and d:count() == 0 then

@@ -26,7 +26,7 @@ local file_digest = require("lab.study.read.file_digest")
 local lists = require("base.lists")
 local load_module = require("spec.reading.load")
 local lfs = require("lfs")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local nodes = require("lab.study.grid.nodes")
 local paths = require("base.paths")
 local project_module = require("project")
@@ -88,7 +88,7 @@ local function find_file(project, argument, out, d)
   d:add({ what = diagnostics.describe_missing("study", argument, lfs.attributes(argument, "mode")),
     expected = "a path, or one of the names that ./longhand list studies shows",
     hint = is_file(project:path("spec/runs/" .. argument .. ".lua")) and ("%s is a spec: ./longhand train %s"):format(
-      argument, argument) or nearest.make_hint(argument:match("([^/]*)$"):gsub("%.lua$", ""),
+      argument, argument) or similar_names.make_hint(argument:match("([^/]*)$"):gsub("%.lua$", ""),
       project:list_names("spec/studies", ".lua"), "%s") })
 end
 

@@ -8,7 +8,7 @@ local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local part_seeds = require("lab.study.read.seeds")
 local tree = require("spec.reading.tree")
 local wording = require("base.wording")
@@ -34,7 +34,7 @@ function M.check_fields(context, node, path, legal)
   for name, inner in tree.iterate(node) do
     if not lists.has(legal, name) then
       M.report(context, inner, locate.join(path, name), "no such field", table.concat(legal, ", "),
-        nearest.make_hint(name, legal))
+        similar_names.make_hint(name, legal))
     end
   end
 end
@@ -69,7 +69,7 @@ function M.read_word(context, node, path, legal, kind)
   end
   M.report(context, node, path, ("%s is not %s %s"):format(M.show(node), wording.choose_article(kind), kind),
     #legal > 0 and table.concat(legal, ", ") or "nothing, since none is defined before it",
-    nearest.make_hint(node.value, legal))
+    similar_names.make_hint(node.value, legal))
 end
 
 -- Returns the name of a value on an axis: the name of a number is its text, so 16 equals "16".
@@ -84,7 +84,7 @@ function M.pick(context, values, node, path)
     local value = lists.find(values, function(value) return value.name == M.get_name(item.value) end)
     if not value then
       M.report(context, item, locate.join(path, i), M.show(item) .. " is not a value of this axis",
-        table.concat(names, ", "), nearest.make_hint(item.value, names))
+        table.concat(names, ", "), similar_names.make_hint(item.value, names))
     end
     picked[#picked + 1] = value or nil
   end

@@ -13,7 +13,7 @@ local diagnostics = require("base.diagnostics")
 local lfs = require("lfs")
 local lists = require("base.lists")
 local load_module = require("spec.reading.load")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local nodes = require("lab.study.grid.nodes")
 local overrides = require("spec.reading.overrides")
 local paths = require("base.paths")
@@ -249,7 +249,7 @@ local function write_labels(work, texts)
       return work.refuse("--label " .. text, "not of the form VALUE=TEXT", "as in --label none=NoPE")
     elseif not lists.has(names, name) then
       return work.refuse("--label " .. text, ("%s is not a value of an axis"):format(diagnostics.show(name)),
-        table.concat(names, ", "), nearest.make_hint(name, names))
+        table.concat(names, ", "), similar_names.make_hint(name, names))
     elseif labelled[name] then
       return work.refuse("--label " .. text, ("%s occurs twice"):format(diagnostics.show(name)), "one label per value")
     end

@@ -20,7 +20,7 @@ local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
 local load_module = require("spec.reading.load")
 local locate = require("spec.reading.locate")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local measures = require("spec.measures")
 local nodes = require("lab.study.grid.nodes")
 local stages = require("lab.study.grid.stages")
@@ -100,7 +100,7 @@ local function read_fragment(context, source, node, path, is_base)
     elseif not M.SECTIONS[name] and name ~= "use" then
       local legal = canonical.sort_keys(M.SECTIONS)
       nodes.report(context, inner, locate.join(path, name), "no such section of a spec", table.concat(legal, ", "),
-        nearest.make_hint(name, legal))
+        similar_names.make_hint(name, legal))
     end
   end
   return { source = source, tree = node }
@@ -161,7 +161,7 @@ local function read_shared(context, node, path)
   local names = context.names(folder, ".lua")
   if not lists.has(names, node.value) then
     nodes.report(context, node, path, nodes.show(node) .. " names no file in spec/studies/axes",
-      table.concat(names, ", "), nearest.make_hint(node.value, names))
+      table.concat(names, ", "), similar_names.make_hint(node.value, names))
     return {}
   end
   local source = load_module.open(("%s/%s.lua"):format(folder, node.value), nil, context.source, node.origin)
@@ -323,7 +323,7 @@ local function read_scored(context, node)
     if REPORT_FIELDS[name] == nil then
       nodes.report(context, inner, path, "no such field",
         "split, select, metric, generalises, labels, and a list of items",
-        nearest.make_hint(name, canonical.sort_keys(REPORT_FIELDS)))
+        similar_names.make_hint(name, canonical.sort_keys(REPORT_FIELDS)))
     elseif name == "generalises" then
       scored.generalises = read_criterion(context, inner, path)
     elseif name ~= "labels" then

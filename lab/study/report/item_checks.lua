@@ -7,7 +7,7 @@ local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
 local evaluations = require("lab.study.read.evaluations")
 local lists = require("base.lists")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local progress = require("lab.study.report.figures.progress")
 local runs = require("lab.study.read.runs")
 local study_module = require("lab.study.grid.study")
@@ -32,7 +32,7 @@ end
 -- Returns a problem with a name that is not in a list, what is expected, and a hint or nil. what: the problem.
 local function describe_unknown(what, name, list)
   return ("%s: %s"):format(what, diagnostics.show(name)), "one of: " .. table.concat(list, ", "),
-    nearest.make_hint(name, list, "%s")
+    similar_names.make_hint(name, list, "%s")
 end
 
 local function describe_unknown_axis(study, name)

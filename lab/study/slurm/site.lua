@@ -10,7 +10,7 @@ local lists = require("base.lists")
 local load_module = require("spec.reading.load")
 local lfs = require("lfs")
 local locate = require("spec.reading.locate")
-local nearest = require("base.nearest")
+local similar_names = require("base.similar_names")
 local nodes = require("lab.study.grid.nodes")
 local paths = require("base.paths")
 local values = require("spec.values")
@@ -134,7 +134,7 @@ local function find_file(project, argument, d)
   local names = project:list_names("spec/sites", ".lua")
   d:add({ what = ("no such site: %s"):format(argument), expected = "a path, or one of the names that ./longhand list "
     .. "sites shows; a site of one's own is a file such as those (docs/cluster.md)",
-    hint = nearest.make_hint(argument:match("([^/]*)$"):gsub("%.lua$", ""), names, "%s") })
+    hint = similar_names.make_hint(argument:match("([^/]*)$"):gsub("%.lua$", ""), names, "%s") })
 end
 
 function M.read(project, argument)

@@ -1,13 +1,13 @@
--- Finds the name in a list that a misspelt name most likely means.
+-- Finds the name of a list that is most similar to a misspelt name, for the hints of messages.
 --
 -- Input: the name, the list of names. Output: a name of the list, or a question about it in the form of hints; nil if
--- no name is near, or if the name is not text of at most 60 bytes.
+-- no name is similar, or if the name is not text of at most 60 bytes.
 
 local M = {}
 
 -- Edit distance with transpositions of neighbours (optimal string alignment).
 local function measure_distance(a, b)
-  local before, previous = {}, {}
+  local row_before_previous, previous = {}, {}
   for j = 0, #b do
     previous[j] = j
   end
@@ -17,10 +17,10 @@ local function measure_distance(a, b)
       local cost = a:byte(i) == b:byte(j) and 0 or 1
       row[j] = math.min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + cost)
       if i > 1 and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
-        row[j] = math.min(row[j], before[j - 2] + 1)
+        row[j] = math.min(row[j], row_before_previous[j - 2] + 1)
       end
     end
-    before, previous = previous, row
+    row_before_previous, previous = previous, row
   end
   return previous[#b]
 end
@@ -39,10 +39,10 @@ function M.find(name, names)
   return best
 end
 
--- A hint that names the nearest name. form: the format of the name in the question, by default in quotes.
+-- A hint that suggests the most similar name. form: the format of the name in the question, by default in quotes.
 function M.make_hint(name, names, form)
-  local near = M.find(name, names)
-  return near and ("did you mean %s?"):format((form or '"%s"'):format(near)) or nil
+  local suggestion = M.find(name, names)
+  return suggestion and ("did you mean %s?"):format((form or '"%s"'):format(suggestion)) or nil
 end
 
 return M
