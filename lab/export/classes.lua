@@ -129,6 +129,11 @@ function Class:get_tokens(stream)
   return self.state.net.streams[2] and stream.name or "tokens"
 end
 
+-- The variable of the positions that the task gives to a stream's tokens, in the network's forward pass.
+function M.name_positions(net, stream)
+  return net.streams[2] and stream.name .. "_positions" or "positions"
+end
+
 -- Names the variable of a stream's positions or distances in the network's forward pass. quantity: place (positions),
 -- distance or memory_distance.
 local function name_variable(state, quantity, stream)
@@ -141,7 +146,9 @@ end
 -- of a tensor of the result's type.
 function Class:add_position(encoding, rows, stream, like)
   if encoding.draw and encoding.draw.by_token then
-    return ("%s(number_digits(%s))"):format(self:add_table(rows), self:get_tokens(stream))
+    local place = encoding.draw.by_token.greatest and M.name_positions(self.state.net, stream)
+      or ("number_digits(%s)"):format(self:get_tokens(stream))
+    return ("%s(%s)"):format(self:add_table(rows), place)
   end
   self.needs.positions = self.is_block or nil
   local place = self.is_block and "positions" or name_variable(self.state, "place", stream)
@@ -391,7 +398,7 @@ local function make_network_class(state)
   local items = list_items(state, class, state.net)
   local arguments = { "tokens", "positions", "distances" }
   for _, stream in ipairs(state.net.streams) do
-    lists.append(arguments, lists.map({ "", "_place", "_distance", "_memory_distance" }, function(ending)
+    lists.append(arguments, lists.map({ "", "_place", "_positions", "_distance", "_memory_distance" }, function(ending)
       return stream.name .. ending
     end))
   end

@@ -42,14 +42,23 @@ local function spread_distances(count, range)
   return list
 end
 
+-- Returns `count` positions of a line's tokens: every seventh one from 0 to greatest, and from the start again.
+local function give_positions(count, greatest)
+  local list = {}
+  for t = 0, count - 1 do
+    list[t + 1] = 7 * t % (greatest + 1)
+  end
+  return list
+end
+
 -- Returns the task lengths of examples for the comparison, each once: the shortest and the longest of training, and
--- twice the longest.
-function M.choose_lengths(resolved)
+-- twice the longest unless the task gives positions (by_task), which might then exceed max_position.
+function M.choose_lengths(resolved, by_task)
   local lengths = resolved.train.lengths
   local first = lengths.list and lengths.list[1] or lengths.first
   local last = lengths.list and lengths.list[#lengths.list] or lengths.last
   local chosen_lengths = { first }
-  for _, length in ipairs({ last, 2 * last }) do
+  for _, length in ipairs({ last, not by_task and 2 * last or nil }) do
     chosen_lengths[#chosen_lengths + 1] = length > chosen_lengths[#chosen_lengths] and length or nil
   end
   return chosen_lengths
@@ -63,12 +72,12 @@ function M.make_request(plan, symbols, outputs)
   if plan.limit and count > plan.limit.tokens then
     return nil
   end
-  local stream = plan.streams[1]
+  local stream, by_line = plan.streams[1], plan.token_positions and plan.token_positions.by_line
   return {
     input = symbols,
     outputs = plan.task.data and outputs or nil,
-    positions = stream.position_range > 0 and spread_positions(count, stream.first_position, stream.position_range)
-      or nil,
+    positions = by_line and give_positions(#symbols + outputs, plan.token_positions.greatest)
+      or stream.position_range > 0 and spread_positions(count, stream.first_position, stream.position_range) or nil,
     distances = stream.distance_range > 0 and spread_distances(count, stream.distance_range) or nil,
   }
 end
@@ -110,15 +119,24 @@ local function run_trainer(trainer, words, stdin)
   end)
 end
 
--- Returns examples { input, outputs (their number) }; for a task with a sampler the trainer samples the inputs.
+local function sample_inputs(trainer, ...)
+  return lists.map(run_trainer(trainer, { "sample", "--count", 2, ... }), function(example)
+    return { input = example.input, outputs = #example.target }
+  end)
+end
+
+-- Returns examples { input, outputs (their number) }. The trainer samples the inputs for a task with a sampler, and for
+-- a task that makes a set of examples and gives positions only to these.
 local function make_inputs(spec, trainer)
-  if spec.plan.task.data then
+  local data, positions = spec.plan.task.data, spec.plan.token_positions
+  local by_task = positions and not positions.digits
+  if data and data.made and by_task then
+    return sample_inputs(trainer)
+  elseif data then
     return M.make_data_inputs(spec.plan)
   end
-  return lists.collect(M.choose_lengths(spec.resolved), function(length)
-    return lists.map(run_trainer(trainer, { "sample", "--length", length, "--count", 2 }), function(example)
-      return { input = example.input, outputs = #example.target }
-    end)
+  return lists.collect(M.choose_lengths(spec.resolved, by_task), function(length)
+    return sample_inputs(trainer, "--length", length)
   end)
 end
 
@@ -137,6 +155,7 @@ local function compute_lines(spec, run, trainer)
   local json_options = { keyorder = { "input", "output", "positions", "distances", "logits" } }
   return table.concat(lists.map(requests, function(request, i)
     request.logits, request.outputs = answers[i].logits, nil
+    request.positions = answers[i].positions or request.positions -- of the task: for every token that the model reads
     request.output = spec.plan.decoder and answers[i].argmax or nil
     for k = #(request.output or {}) + 1, request.output and outputs[i] or 0 do
       request.output[k] = request.output[k - 1] -- the trainer repeats the end symbol after the answer's end

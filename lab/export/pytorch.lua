@@ -86,8 +86,6 @@ function M.find_problem(spec)
     return "does not know " .. unknown
   elseif spec.plan.by_step then
     return 'does not know model.kind = "recurrent"'
-  elseif spec.resolved.encoding.positions.kind == "by_task" then
-    return 'does not know encoding.positions.kind = "by_task"'
   elseif spec.plan.eval_dropout then
     return "has no logits to compare with: eval.dropout = true makes them random"
   end
@@ -277,8 +275,28 @@ local function uses_word(list, word)
   end)
 end
 
--- Adds the arguments of the network's forward pass for sampled positions and distances.
+-- Returns the lines that make tensors of the positions that the task gives to tokens: [T] or [B][T], for two streams
+-- those of the second after those of the first.
+local function write_given_positions(net)
+  local first, second = table.unpack(net.streams)
+  local parts = lists.map(net.streams, function(stream) return classes.name_positions(net, stream) end)
+  return {
+    ("positions = torch.as_tensor(positions, device=%s.device)"):format(second and first.name or "tokens"),
+    second and ("%s = positions.split([%s.shape[1], %s.shape[1]], dim=-1)"):format(table.concat(parts, ", "),
+      first.name, second.name) or nil,
+  }
+end
+
+-- Adds the arguments of the network's forward pass for positions of the task, and for sampled positions and distances.
 local function add_calls(facts)
+  facts.given_arguments = facts.by_task and ", positions" or ""
+  if facts.by_task then
+    facts.forward_arguments, facts.pass_arguments = ", positions", ", positions"
+    facts.check_arguments = ', example["positions"]'
+    facts.forward_words = (" positions, of the task: [%s] or [B][%s]."):format(facts.position_count,
+      facts.position_count)
+    return
+  end
   local sampled = lists.filter({ "positions", "distances" }, function(name) return facts["draws_" .. name] end)
   local function format_each(form)
     return table.concat(lists.map(sampled, function(name) return (form:gsub("NAME", name)) end))
@@ -333,8 +351,13 @@ local function add_network(facts, spec, net, attentions, facets)
   local encoding = spec.plan.additive
   facts.waves = encoding.member == "place" and { interleaved = encoding.interleaved, grid = encoding.grid,
     period = encoding.period }
-  local digits = spec.plan.token_positions and spec.plan.token_positions.digits
-  facts.digits = digits and table.concat(digits, ", ")
+  local positions = spec.plan.token_positions
+  facts.digits = positions and positions.digits and table.concat(positions.digits, ", ")
+  facts.by_task = positions and not positions.digits
+  facts.position_count = has_two_streams and "S + T" or "T"
+  if facts.by_task then
+    facts.before_layers = lists.append(write_given_positions(net), facts.before_layers)
+  end
   facts.sinusoid = encoding.member == "sinusoid"
 end
 

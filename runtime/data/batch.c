@@ -201,7 +201,7 @@ static int32_t find_greatest_position(const lh_batch *batch, const lh_spec *spec
     return greatest;
 }
 
-/* See lh_check_input_positions. */
+/* See lh_find_input_positions. */
 static lh_status check_positions(const lh_batch *batch, const lh_spec *spec, int row, lh_error *error) {
     const lh_token_positions *positions = spec->format->positions;
     if (positions == NULL || positions->digit != NULL) return LH_OK; /* lh_spec.limit bounds the positions of digits */
@@ -285,14 +285,27 @@ void lh_batch_shift_positions(lh_batch *batch, const lh_spec *spec, const lh_dra
     }
 }
 
-lh_status lh_check_input_positions(const lh_spec *spec, int n, const uint16_t *input, int32_t *line_positions,
-                                   lh_error *error) {
+/* Copies the positions of a batch of one sequence, those of one stream after those of another. */
+static lh_status copy_positions(const lh_batch *batch, const lh_spec *spec, int32_t **positions, lh_error *error) {
+    int32_t *next = *positions = malloc((size_t)lh_count_shape_tokens(&batch->shape) * sizeof *next);
+    if (next == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the positions of an input");
+    for (int s = 0; s < spec->format->streams; s++) {
+        memcpy(next, batch->positions[s], (size_t)batch->shape.length[s] * sizeof *next);
+        next += batch->shape.length[s];
+    }
+    return LH_OK;
+}
+
+lh_status lh_find_input_positions(const lh_spec *spec, int n, const uint16_t *input, int32_t *line_positions,
+                                  int32_t **positions, lh_error *error) {
     lh_batch batch;
-    if (spec->format->positions == NULL) return LH_OK;
+    *positions = NULL;
+    if (spec->format->positions == NULL || spec->format->positions->digit != NULL) return LH_OK;
     lh_status status = lh_batch_open(&batch, spec, n, 1, error);
     if (status != LH_OK) return status;
     lh_batch_put(&batch, spec, n, 0, input, NULL, line_positions);
     status = check_positions(&batch, spec, 0, error);
+    if (status == LH_OK) status = copy_positions(&batch, spec, positions, error);
     lh_batch_close(&batch);
     return status;
 }

@@ -81,15 +81,16 @@ typedef struct lh_source {
 /* Fills batch with examples first .. first + sequences - 1 at task length n. With a dataset without `pick`, the set's
  * first example of shape n follows its last one. LH_ERR_INPUT: a user's own task violates the interface (trial.h), the
  * set has no example of shape n, an example does not determine the places of its labels (lh_format.locate), or has a
- * position that is out of range (lh_check_input_positions). */
+ * position that is out of range (lh_find_input_positions). */
 lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
                         int sequences, lh_error *error);
 
-/* Checks the positions that the task gives to an input at task length n, and to its answer; line_positions: as in
- * lh_batch_put. LH_ERR_INPUT: a position is below 0 or above lh_token_positions.greatest; LH_ERR_ENVIRONMENT: out of
- * memory. */
-lh_status lh_check_input_positions(const lh_spec *spec, int n, const uint16_t *input, int32_t *line_positions,
-                                   lh_error *error);
+/* Finds the positions that the task or a line gives to an input at task length n, and to its answer; line_positions: as
+ * in lh_batch_put. Sets `*positions` to one for each token of all streams, for free(), or to NULL if neither the task
+ * nor lines give positions. LH_ERR_INPUT: a position is below 0 or above lh_token_positions.greatest;
+ * LH_ERR_ENVIRONMENT: out of memory. */
+lh_status lh_find_input_positions(const lh_spec *spec, int n, const uint16_t *input, int32_t *line_positions,
+                                  int32_t **positions, lh_error *error);
 
 /* Adds the random numbers of a training step to the positions of a filled batch (lh_token_positions); evaluations leave
  * positions as they are. draw: the key and counter words of the step's random positions; first: index of the batch's

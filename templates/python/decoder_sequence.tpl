@@ -23,7 +23,12 @@ def with_target(inputs, target):
 
 @torch.no_grad()
 def decode(model, inputs, outputs${forward_arguments}):
+% if by_task then
+    """[B][outputs]: for inputs [B][n] the likeliest symbols, each predicted after the symbols before it; positions as
+    in the model's forward pass, of `outputs` outputs."""
+% else
     """[B][outputs]: for inputs [B][n] the likeliest symbols, each predicted after the symbols before it."""
+% end
     inputs = torch.as_tensor(inputs, device=next(model.parameters()).device)
     target = inputs.new_zeros(len(inputs), outputs)
     for t in range(outputs):

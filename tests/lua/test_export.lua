@@ -242,6 +242,7 @@ function TestPytorch.test_lengths_exceed_those_of_training()
   lu.assertEquals(export_run.choose_lengths({ train = { lengths = { first = 1, last = 40, step = 1 } } }), { 1, 40,
     80 })
   lu.assertEquals(export_run.choose_lengths({ train = { lengths = { list = { 3, 5 } } } }), { 3, 5, 10 })
+  lu.assertEquals(export_run.choose_lengths({ train = { lengths = { list = { 3, 5 } } } }, true), { 3, 5 })
   lu.assertEquals(export_run.choose_lengths({ train = { lengths = { first = 7, last = 7, step = 1 } } }), { 7, 14 })
 end
 

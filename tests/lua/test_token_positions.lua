@@ -2,9 +2,9 @@
 
 dofile("tests/lua/support.lua")
 
+local export_run = require("lab.export.export_run")
 local exports = require("exports")
 local lu = require("luaunit")
-local pytorch = require("lab.export.pytorch")
 local resolved_spec = require("spec.resolved")
 
 TestTokenPositions = {}
@@ -104,13 +104,6 @@ function TestTokenPositions.test_digits_of_both_alphabets_count()
   lu.assertEquals(plan.token_positions.digits, { 0, 1, 2, 3 })
 end
 
-function TestTokenPositions.test_a_plan_of_positions_is_not_exported()
-  local result = exports.plan_text('{ task = { kind = "reverse_string" }, model = { kind = "decoder" }, '
-    .. 'encoding = { kind = "coupling" } }')
-  local facts, problem = pytorch.derive_facts(result, exports.RUN, exports.project:build_network(result))
-  lu.assertEquals({ facts or false, problem }, { false, 'does not know encoding.positions.kind = "by_task"' })
-end
-
 function TestTokenPositions.test_a_plan_of_indices_has_none()
   lu.assertFalse(exports.plan_text('{ task = { kind = "bucket_sort" }, encoding = { kind = "learned" } }').plan
     .token_positions)
@@ -125,6 +118,37 @@ function TestTokenPositions.test_exported_files_count_digits()
   assert_has(turned, 'self.embed["position"](number_digits(tokens))', "place = torch.arange(tokens.shape[1]")
   assert_lacks(exports.render_spec('{ task = { kind = "bucket_sort" }, encoding = { kind = "learned" } }'), "DIGITS",
     "number_digits")
+end
+
+local COUPLED = [[{ task = { kind = "reverse_string"%s }, model = { kind = %q },
+  encoding = { use = "coupling"%s } }]]
+
+function TestTokenPositions.test_exported_files_take_positions_of_the_task()
+  local coupled = exports.render_spec(COUPLED:format("", "decoder", ""))
+  assert_has(coupled, "    target = decode(model, inputs, 5, positions)\n", "def forward(self, tokens, positions):",
+    "positions = torch.as_tensor(positions, device=tokens.device)", 'self.embed["position"](positions)',
+    "def decode(model, inputs, outputs, positions):", "model(with_target(inputs, target), positions)",
+    'model(tokens, example["positions"])')
+  assert_lacks(coupled, "place =", "MAX_POSITION", "number_digits", "positions=None")
+  local rotated = exports.render_spec(COUPLED:format("", "decoder",
+    ', positions = { elsewhere = "index" }, rotation = { kind = "rope" }'))
+  assert_has(rotated, 'self.embed["position"](positions)', "place = torch.arange(tokens.shape[1]")
+end
+
+function TestTokenPositions.test_exported_files_split_positions_of_two_streams()
+  local coupled = exports.render_spec(COUPLED:format("", "encoder_decoder",
+    ', decoder = { rotation = { kind = "rope" }, positions = { kind = "index" } }'))
+  assert_has(coupled, "def forward(self, source, target, positions):",
+    "positions, of the task: [S + T] or [B][S + T].", "positions = torch.as_tensor(positions, device=source.device)",
+    "source_positions, target_positions = positions.split([source.shape[1], target.shape[1]], dim=-1)",
+    'self.embed["position"](source_positions)', '(target_positions)')
+end
+
+function TestTokenPositions.test_requests_of_files_have_positions()
+  local plan = { readout = "target", limit = false, token_positions = { by_line = true, greatest = 9 },
+    streams = { { position_range = 0, distance_range = 0 } }, task = { data = { longest = 20 } } }
+  lu.assertEquals(export_run.make_request(plan, { 1, 0, 1 }, 2), { input = { 1, 0, 1 }, outputs = 2,
+    positions = { 0, 7, 4, 1, 8 } })
 end
 
 os.exit(lu.LuaUnit.run())

@@ -6,6 +6,7 @@ itself does not support are listed below and must fail, so that the list shrinks
 """
 
 import copy
+import inspect
 import io
 import pathlib
 import sys
@@ -47,14 +48,17 @@ class Caller(torch.nn.Module):
 
 
 class Case:
-    """A model; has_two_streams: it reads two; draw: the name of its argument for draws, or None."""
+    """A model; has_two_streams: it reads two; draw: the name of its argument for positions or distances, or None;
+    samples: whether it samples them if they are not given."""
 
     def __init__(self, path):
         self.name, exported = path.stem, import_model(path)
         self.has_two_streams = path.stem.startswith("abc_")
-        self.draw = "positions" if hasattr(exported, "draw_positions") else (
-            "distances" if hasattr(exported, "draw_distances") else None)
-        self.model = Caller(make_network(exported), self.draw).eval()
+        network = make_network(exported)
+        parameters = inspect.signature(network.forward).parameters
+        self.draw = next((name for name in ("positions", "distances") if name in parameters), None)
+        self.samples = self.draw is not None and parameters[self.draw].default is None
+        self.model = Caller(network, self.draw).eval()
 
     def make_arguments(self, length, **where):
         """Random tokens of each stream, and draws if the model has any."""
@@ -75,9 +79,9 @@ class Case:
     @torch.no_grad()
     def check_meta(self):
         model = copy.deepcopy(self.model).to("meta")
-        for draws in (True, False):
+        for draws in (False, True):
             arguments = self.make_arguments(9, device="meta")
-            found = model(*arguments) if draws or not self.draw else model.model(*arguments[:-1])
+            found = model.model(*arguments[:-1]) if draws and self.samples else model(*arguments)
             assert found.device.type == "meta" and found.shape[:2] == (3, 9), (self.name, found)
 
     @torch.no_grad()

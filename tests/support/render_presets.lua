@@ -33,19 +33,21 @@ local function add(name, encoding, model, task)
 end
 
 local PAIR = 'kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2'
+local DECODER = 'kind = "decoder", layers = 2'
 local GRID = 'source = "mirrored.c"'
 local SHORT = { lst_learned = true, lst_random = true } -- tables with fewer rows than these sequences have tokens
 local DRAWN = 'positions = { kind = "randomized", max_position = 64'
 
 local sampler = assert(io.open("runtime/data/tasks/reverse_string.c", "rb")):read("a")
-write("mirrored.c", (sampler:gsub("lh_task_reverse_string", "lh_task_mirrored"):gsub("(\n %* chance:[^\n]*)",
+write("mirrored.c", (sampler:gsub("_reverse_string", "_mirrored"):gsub("(\n %* chance:[^\n]*)",
   "%1\n * grid: 3", 1)))
 
 for file in lfs.dir("spec/encodings") do
   local name = file:match("^(.*)%.lua$")
   if name then
     add(name, ("kind = %q%s"):format(name, SHORT[name] and ", additive = { rows = 64 }" or ""),
-      name:find("^abc_") and PAIR or name:find("_cycle$") and "layers = 4" or nil, name:find("^lst_2d") and GRID or nil)
+      name:find("^abc_") and PAIR or name:find("_cycle$") and "layers = 4" or name == "coupling" and DECODER or nil,
+      name:find("^lst_2d") and GRID or nil)
   end
 end
 add("drawn_rope", DRAWN .. ' }, kind = "rope"')
@@ -55,6 +57,6 @@ add("drawn_difference", DRAWN .. ', reading = "difference" }, kind = "shaw"')
 add("drawn_sequence", DRAWN .. ', draw = "sequence" }, kind = "learned"')
 add("in_blocks", 'additive = { kind = "sinusoid", at = "block" }')
 add("decoder_rope", 'kind = "rope"', 'kind = "decoder", layers = 2, tied = true')
-add("decoder_window", 'kind = "alibi", mask = { kind = "window", left = 3 }', 'kind = "decoder", layers = 2')
+add("decoder_window", 'kind = "alibi", mask = { kind = "window", left = 3 }', DECODER)
 add("gated", 'kind = "none"', 'layers = 2, activation = "swiglu", norm = { kind = "rms", place = "pre" }')
 add("linear", 'kind = "rope"', 'layers = 2, embedding = "linear", readout = "last"', 'kind = "even_pairs"')

@@ -63,7 +63,7 @@ try() {
 
 for file in spec/encodings/*.lua; do
     name=$(basename "$file" .lua)
-    # Presets for grids and encoder-decoders: see below; no export has positions of a task.
+    # Presets for grids, encoder-decoders and decoders: see below.
     case $name in lst_2d* | abc_* | coupling) continue ;; esac
     try "$name" "" "kind = \"$name\""
 done
@@ -83,7 +83,7 @@ try block_drawn "" "additive = { kind = \"learned\", rows = 64, learned = false,
     rotation = { kind = \"rope\" }"
 try block_sequence "" "additive = { kind = \"sinusoid\", $BLOCKS }, $DRAWN, draw = \"sequence\" },
     projections = { output = false }"
-sed 's/lh_task_reverse_string/lh_task_mirrored/; s/^ [*] chance:.*/&\n * grid: 3/' runtime/data/tasks/reverse_string.c \
+sed 's/_reverse_string/_mirrored/; s/^ [*] chance:.*/&\n * grid: 3/' runtime/data/tasks/reverse_string.c \
     >"$work/mirrored.c"
 try grid "" "additive = { kind = \"sinusoid\", channels = \"interleaved\", $BLOCKS }, positions = { kind = \"grid\" }" \
     'task = { source = "mirrored.c" }'
@@ -103,6 +103,10 @@ try decoder_drawn "$DECODER" "$DRAWN }, kind = \"relative\""
 try decoder_log_length "$DECODER, $PRE" 'kind = "log_length"'
 try decoder_pauses "$DECODER" 'kind = "rope"' 'task = { kind = "reverse_string", computation = 2 }'
 try decoder_abacus "$DECODER" 'use = "abacus", rotation = { kind = "rope" }, positions = { elsewhere = "index" }'
+COUPLED='kind = "coupling", positions = { max_position = 40'
+try decoder_coupling "$DECODER" "$COUPLED }"
+try decoder_coupling_rope "$DECODER" "$COUPLED, elsewhere = \"index\" }, rotation = { kind = \"rope\" }" \
+    'task = { kind = "reverse_string", computation = 2 }'
 try decoder_double "$DECODER, $PRE, bias = \"none\"" 'kind = "rope"' \
     'precision = "float64", task = { kind = "bucket_sort" }'
 try encoder_geometric_bias "bias = \"all\", $PRE" 'kind = "geometric"'
@@ -119,6 +123,8 @@ try encoder_last "$LATIN, readout = \"last\"" 'kind = "rope"' 'task = { kind = "
 lengths="$TRAIN_LENGTHS" eval_lengths="$EVAL_LENGTHS" TRAIN_LENGTHS='' EVAL_LENGTHS=''
 try encoder_probe "$LATIN, readout = \"probe\"" 'kind = "learned", additive = { rows = 20 }' \
     'task = { kind = "latin_square" }'
+try decoder_sums "$DECODER" 'kind = "coupling", positions = { max_position = 40 }' \
+    'task = { kind = "free_addition", options = { longest = 5, pairs = 64 } }'
 TRAIN_LENGTHS="$lengths" EVAL_LENGTHS="$eval_lengths"
 
 STACK='kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2'
@@ -131,6 +137,7 @@ try lines "" 'encoder = { mask = { kind = "antidiagonal", width = 1, stride = 2 
     cross = { rotation = { kind = "rope" }, positions = { kind = "cyclic", period = 3 },
         lines = { { head = 1, direction = 0, line = 1, value = 2 }, { head = 1, direction = 1, line = 0, value = -1 } } }'
 try pair_abacus "" 'kind = "abacus"'
+try pair_coupling "" "$COUPLED }"
 STACK='layers = 2'
 
 cp examples/own_network/parallel_block.lua tests/specs/descriptions/blocks.lua "$work"

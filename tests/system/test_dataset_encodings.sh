@@ -100,7 +100,19 @@ has_results_of_the_task() {
         sed 's/"mask":\[[01,]*\],//' | cmp "$work/bits.jsonl" - &&
         sed '3s/,10,/,31,/; 100s/,10,/,31,/' "$work/bits.jsonl" >"$work/far.jsonl" &&
         ends_with 1 'far.jsonl:100: positions[9] is 31' \
-            "$work/placed/trainer" train --data "$work/far.jsonl" --out "$work/far"
+            "$work/placed/trainer" train --data "$work/far.jsonl" --out "$work/far" &&
+        list_positions "$work/answers" >"$work/answered" && list_positions "$work/bits.jsonl" | cmp "$work/answered" -
+}
+
+list_positions() {
+    sed 's/.*"positions":\(\[[0-9,]*\]\).*/\1/' "$1"
+}
+
+# Positions of the task are stored next to the logits of the export.
+exports_positions() {
+    ./longhand export pytorch "$(find_run task)" --spec "$work/bits.lua" --trainer "$work/bits/trainer" \
+        --out "$work/torch" && list_positions "$work/torch/stored.jsonl" | tail -1 |
+        grep -qxF '[1,2,3,4,5,6,7,8,9,8,7,6,5,4,3,2]'
 }
 
 runs_with_sanitizers() {
@@ -121,7 +133,7 @@ expect dataset_encodings_summed_builds builds summed --set encoding.kind=shaw \
 if [ "$failures" -eq 0 ]; then
     expect dataset_encodings_drawn_keeps_bits keeps_bits drawn
     expect dataset_encodings_summed_keeps_bits keeps_bits summed
-    expect_each dataset_encodings_ builds_coupled has_results_of_the_task
+    expect_each dataset_encodings_ builds_coupled has_results_of_the_task exports_positions
     FLAGS="$FLAGS --data $work/bits.jsonl" expect dataset_encodings_coupled_keeps_bits keeps_bits placed
     expect_each dataset_encodings_ traces_draws refuses_sequences_beyond_the_range runs_with_sanitizers
 fi

@@ -107,9 +107,9 @@ static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line,
     if (status != LH_OK) return status;
     lh_shape shape = lh_make_shape(spec, input->n, 1);
     status = lh_input_check_counts(input, spec, &shape, line, error);
-    return status == LH_OK
-               ? lh_check_input_positions(spec, input->n, input->input, input->line_positions.numbers, error)
-               : status;
+    return status == LH_OK ? lh_find_input_positions(spec, input->n, input->input, input->line_positions.numbers,
+                                                     &input->token_positions, error)
+                           : status;
 }
 
 /* Reads a list of token ids or names. tokens: space for all of them. */
@@ -330,6 +330,7 @@ void lh_input_free(lh_input *input) {
     free(input->target);
     free(input->mask);
     free(input->line_positions.numbers);
+    free(input->token_positions);
     for (int s = 0; s < LH_MAX_STREAMS; s++) {
         free(input->positions[s].numbers);
         free(input->distances[s].numbers);

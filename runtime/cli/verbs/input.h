@@ -20,6 +20,7 @@ typedef struct lh_input {
     int input_length;
     lh_input_list positions[LH_MAX_STREAMS], distances[LH_MAX_STREAMS]; /* distances: 0, then ascending */
     lh_input_list line_positions; /* as in lh_dataset.positions, if the spec has positions of lines */
+    int32_t *token_positions;     /* of the tokens of all streams (lh_find_input_positions); NULL: none are given */
     uint16_t *target;             /* [target_length] the right answer; NULL: unknown */
     uint8_t *mask;                /* [target_length] 0: the target's token does not count; NULL if target is NULL */
     int target_length;

@@ -63,6 +63,15 @@ static void print_wrong(const prediction *p) {
     putchar(']');
 }
 
+/* Prints the positions that the task or the line gives to the tokens of all streams. */
+static void print_positions(const prediction *p) {
+    const lh_shape shape = lh_make_shape(p->spec, p->input.n, 1);
+    printf(",\"positions\":[");
+    for (int i = 0; i < lh_count_shape_tokens(&shape); i++)
+        printf("%s%d", i > 0 ? "," : "", p->input.token_positions[i]);
+    putchar(']');
+}
+
 static void print_json(const prediction *p) {
     int digits = p->engine->real_bytes == 4 ? 9 : 17; /* enough digits to restore the same bits */
     printf("{\"logits\":[");
@@ -75,6 +84,7 @@ static void print_json(const prediction *p) {
     printf("],\"argmax\":[");
     for (int i = 0; i < p->length; i++) printf("%s%d", i > 0 ? "," : "", p->answers[i]);
     putchar(']');
+    if (p->input.token_positions != NULL) print_positions(p);
     if (p->input.target != NULL) print_wrong(p);
     printf("}\n");
 }
@@ -133,7 +143,9 @@ lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
         "ends\n"
         "answers); or give a \"target\", which may have a \"mask\". With a target, \"wrong\":[...] lists the indices "
         "of wrong answers.\n"
-        "A generative model's answers end with the task's end symbol, if it has one."};
+        "A generative model's answers end with the task's end symbol, if it has one. If the task or the line gives "
+        "positions,\n"
+        "\"positions\":[...] has that of each token that the model reads."};
     const char *checkpoint = NULL, *text = NULL, *device = "cpu";
     int64_t seed = LH_EVAL_SEED, threads = 1;
     bool done;
