@@ -35,7 +35,7 @@ end
 -- plan.
 function M.write_run(root, id, seed, rate, options)
   local digest = options.digest or M.DIGEST
-  local name = run_seeds.format({ seed = seed, apart = (options.facts or {}).seeds_apart })
+  local name = run_seeds.format({ seed = seed, part_seeds = (options.facts or {}).seeds_apart })
   local dir = ("%s/%s/%s/lr%g-seed%s"):format(root, id, digest, rate, name)
   local facts = { id = id, digest = digest, seed = seed, learning_rate = rate, exit = options.exit,
     spec = M.make_spec("bucket_sort"), flags = { "--seed", tostring(seed) }, compiler = "gcc 12", level = "x86-64",

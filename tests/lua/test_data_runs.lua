@@ -84,8 +84,8 @@ end
 function TestFolders.test_folders_are_named_after_the_training_file()
   write_files()
   local _, _, cell = expand()
-  lu.assertEquals({ cell.runs[1].dir, cell.runs[1].others }, { ("%s/%s/%s"):format(cell.id, cell.spec.plan.digest,
-    name_run(TRAIN)) })
+  lu.assertEquals({ cell.runs[1].dir, cell.runs[1].runs_on_other_data },
+    { ("%s/%s/%s"):format(cell.id, cell.spec.plan.digest, name_run(TRAIN)) })
   write_files(TRAIN:rep(2))
   local _, _, other = expand()
   lu.assertStrContains(other.runs[1].dir, name_run(TRAIN:rep(2)))

@@ -83,7 +83,7 @@ return { title = "same", prefix = "probe", base = { use = "../probe.lua" }, seed
     lu.assertEquals({ study.cells[i].key, study.cells[i].runs }, { cell.key, cell.runs })
   end
   lu.assertEquals(#study.cells[1].runs, 4)
-  assert(write.file(options.study, options.given.text))
+  assert(write.file(options.study, options.flag_study.text))
   local again, _, others = settle({ axes = { "encoding=rope,none", "train.lengths={1,4}, {1, 8}" }, seeds = "2:3",
     rates = "1e-3,0.01" })
   lu.assertEquals({ others.study, again.axes }, { options.study, study.axes })
@@ -115,7 +115,7 @@ function TestFlags.test_seeds_and_rates_without_an_axis()
   local study, message, options = settle({ seeds = "0:2", rates = "1e-3,0.01", set = { "train.steps=9" } })
   lu.assertEquals({ assert(study, message).ids, #study.cells[1].runs, study.title }, { { "probe" }, 6, "probe" })
   lu.assertEquals(study.cells[1].spec.plan.digest, assert(project:plan(options.studies[1], options.set)).plan.digest)
-  assert(write.file(options.study, options.given.text))
+  assert(write.file(options.study, options.flag_study.text))
   lu.assertEquals(assert(grid.expand(project, study.name, { out = options.out })).ids, { "probe" })
   lu.assertEquals(#assert(settle({ rates = "1e-3,0.01" })).cells[1].runs, 2)
 end
@@ -127,7 +127,7 @@ function TestFlags.test_files_are_those_next_to_the_spec()
   local study, message, options = settle({ axes = { "encoding=./other.lua,none" }, set = { "init=a/b.safetensors" } })
   lu.assertNil(study)
   lu.assertStrContains(message, "--set init=../a/b.safetensors: error: init: cannot read")
-  lu.assertStrContains(options.given.text, 'use = "../other.lua"')
+  lu.assertStrContains(options.flag_study.text, 'use = "../other.lua"')
   lu.assertEquals(options.set, { "init=../a/b.safetensors" })
   study = assert(settle({ axes = { "encoding=./other.lua,none" } }))
   lu.assertEquals(study.ids, { "probe_other", "probe_none" })
@@ -169,7 +169,7 @@ end
 
 function TestFlags.test_a_changed_study_is_refused_and_kept()
   local _, _, options = settle({ axes = { "model.layers=1" } })
-  assert(write.file(options.study, options.given.text .. "-- changed\n"))
+  assert(write.file(options.study, options.flag_study.text .. "-- changed\n"))
   refuse({ axes = { "model.layers=1" } }, "found a changed study")
 end
 
@@ -178,13 +178,13 @@ function TestFlags.test_labels_of_values()
   local study, _, options = settle({ axes = { "encoding=none,rope", "model.layers=1,2" },
     labels = { "none=NoPE, \\\"plain\"", "2 = two = many" } })
   lu.assertEquals(study.labels, { none = 'NoPE, \\"plain"', ["2"] = "two = many" })
-  assert(write.file(options.study, options.given.text))
+  assert(write.file(options.study, options.flag_study.text))
   local function get_labels(labels)
     local again, message, others = settle({ axes = { "encoding=none,rope", "model.layers=1,2" }, labels = labels })
     lu.assertEquals({ assert(again, message).name, again.report }, { study.name, nil })
-    return again.labels, others.given.text
+    return again.labels, others.flag_study.text
   end
-  lu.assertEquals({ get_labels({}) }, { study.labels, options.given.text })
+  lu.assertEquals({ get_labels({}) }, { study.labels, options.flag_study.text })
   lu.assertEquals(get_labels({ "rope=RoPE" }), { rope = "RoPE" })
   refuse({ axes = { "encoding=none,rope" }, labels = { "rop=RoPE" } }, "--label rop=RoPE: error: \"rop\" is not a "
     .. "value of an axis\n  expected: none, rope\n  hint: did you mean")

@@ -28,7 +28,7 @@ end
 -- Two factors without interaction: mean squares of the rows 3 * var(a) and of the columns 2 * var(b), and no rest.
 function TestSeedShares.test_additive_effects_leave_no_rest()
   local a, b = { [0] = 0, 6 }, { [0] = 0, 3, 9 }
-  local result = compute(make_runs({ 0, apart = { init = { 0, 1 }, data = { 0, 1, 2 } } }, function(init, data)
+  local result = compute(make_runs({ 0, part_seeds = { init = { 0, 1 }, data = { 0, 1, 2 } } }, function(init, data)
     return 50 + a[init] + b[data]
   end))
   lu.assertAlmostEquals(result.sd ^ 2, 18 + 21, 1e-9) -- var(0, 6) = 18, var(0, 3, 9) = 21
@@ -40,7 +40,7 @@ end
 -- The table 1 2 / 4 3: MS of rows 4, of columns 0, of the rest 1; components (4 - 1) / 2, (0 - 1) / 2 and 1.
 function TestSeedShares.test_negative_estimates_count_as_zero()
   local scores = { [0] = { [0] = 1, 2 }, { [0] = 4, 3 } }
-  local result = compute(make_runs({ 0, apart = { init = { 0, 1 }, draws = { 0, 1 } } }, function(init, _, draws)
+  local result = compute(make_runs({ 0, part_seeds = { init = { 0, 1 }, draws = { 0, 1 } } }, function(init, _, draws)
     return scores[init][draws]
   end))
   lu.assertAlmostEquals(result.factors[1].share, 1.5 / 2.5, 1e-12)
@@ -55,7 +55,7 @@ function TestSeedShares.test_three_factors()
   local function get_sign(seed)
     return seed == 0 and -1 or 1
   end
-  local result = compute(make_runs({ 0, apart = { init = { 0, 1 }, data = { 0, 1 }, draws = { 0, 1 } } },
+  local result = compute(make_runs({ 0, part_seeds = { init = { 0, 1 }, data = { 0, 1 }, draws = { 0, 1 } } },
     function(init, data, draws)
       return get_sign(init) + 2 * get_sign(data) + 3 * get_sign(draws) + 4 * get_sign(init) * get_sign(data)
     end))
@@ -77,18 +77,19 @@ function TestSeedShares.test_only_complete_grids_are_crossed()
     local factors = seed_shares.find_factors(list)
     return factors and lists.map(factors, function(factor) return table.concat(factor.parts, "+") end)
   end
-  lu.assertEquals(find({ 0, 1, apart = { init = { 0, 1 } } }), { "init", "data+draws" })
-  lu.assertEquals(find({ 0, apart = { init = { 0, 1 }, data = { 0, 1 } } }), { "init", "data" })
-  lu.assertNil(find({ 0, apart = { init = { 0, 1 }, data = { 0, 1 } } }, 4))
+  lu.assertEquals(find({ 0, 1, part_seeds = { init = { 0, 1 } } }), { "init", "data+draws" })
+  lu.assertEquals(find({ 0, part_seeds = { init = { 0, 1 }, data = { 0, 1 } } }), { "init", "data" })
+  lu.assertNil(find({ 0, part_seeds = { init = { 0, 1 }, data = { 0, 1 } } }, 4))
   lu.assertNil(find({ 0, 1, 2 }))
   lu.assertNil(seed_shares.find_factors({ { state = "damaged" } }))
-  lu.assertNil(find({ 0, apart = { init = { 0, 1 } } }))
+  lu.assertNil(find({ 0, part_seeds = { init = { 0, 1 } } }))
 end
 
 function TestSeedShares.test_runs_that_share_seeds_are_named()
   lu.assertNil(seeds.describe_shared(seeds.list_runs({ 0, 1, 2 })))
-  lu.assertStrContains(seeds.describe_shared(seeds.list_runs({ 0, 1, apart = { data = { 5 } } })), "seeds of data, so")
-  lu.assertStrContains(seeds.describe_shared(seeds.list_runs({ 0, apart = { init = { 0, 1 }, data = { 0, 1 } } })),
+  lu.assertStrContains(seeds.describe_shared(seeds.list_runs({ 0, 1, part_seeds = { data = { 5 } } })),
+    "seeds of data, so")
+  lu.assertStrContains(seeds.describe_shared(seeds.list_runs({ 0, part_seeds = { init = { 0, 1 }, data = { 0, 1 } } })),
     "seeds of init, data, draws, so")
 end
 
@@ -96,10 +97,10 @@ end
 function TestSeedShares.test_the_table_of_a_report()
   local function read(without)
     local root
-    for _, run in ipairs(seeds.list_runs({ 0, apart = { init = { 0, 1 }, data = { 0, 1 } } })) do
+    for _, run in ipairs(seeds.list_runs({ 0, part_seeds = { init = { 0, 1 }, data = { 0, 1 } } })) do
       local name = seeds.format(run)
       root = reports.get_root(reports.write_run("shares" .. (without or ""), "sort", run.seed, 0.1, {
-        exit = name == without and 1 or 0, facts = { seeds_apart = run.apart },
+        exit = name == without and 1 or 0, facts = { seeds_apart = run.part_seeds },
         eval = name ~= without and reports.make_scored_lines(60 + 10 * seeds.get(run, "init")) or nil }))
     end
     local model = seed_shares.make_cells_table(cells.read_folder(root))

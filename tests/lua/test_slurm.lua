@@ -60,7 +60,7 @@ end
 -- The seeds of a part that is set apart are in one group if all their runs are missing, otherwise alone.
 function TestPacking.test_groups_of_runs_with_separate_seeds_of_parts()
   local function make_crossed(without)
-    local cell = { id = "a", seeds = { 0, 1, apart = { init = { 0, 1, 2 } } } }
+    local cell = { id = "a", seeds = { 0, 1, part_seeds = { init = { 0, 1, 2 } } } }
     cell.missing = lists.filter(run_seeds.list_runs(cell.seeds), function(run)
       run.learning_rate = 1
       return run_seeds.format(run) ~= without
@@ -69,8 +69,8 @@ function TestPacking.test_groups_of_runs_with_separate_seeds_of_parts()
   end
   local function list_groups(cell, replicas)
     return lists.map(packing.make_groups({ cell }, replicas), function(group)
-      return ("%d:%d init %d:%d %d"):format(group.seeds[1], group.seeds[2], group.apart.init[1], group.apart.init[2],
-        #group.runs)
+      return ("%d:%d init %d:%d %d"):format(group.seeds[1], group.seeds[2],
+        group.part_seeds.init[1], group.part_seeds.init[2], #group.runs)
     end)
   end
   lu.assertEquals(list_groups(make_crossed(), 6), { "0:1 init 0:2 6" })

@@ -60,12 +60,12 @@ function TestGrid.test_separate_seeds_of_parts_are_crossed()
   local names = lists.map(lists.filter(cell.runs, function(run) return run.learning_rate == cell.learning_rates[1] end),
     function(run) return (run.dir:match("seed[^/]*$")) end)
   lu.assertEquals(names, { "seed2.init3", "seed2.init4", "seed3.data2", "seed3.init4.data2" })
-  lu.assertEquals(grid.make_flags({ seeds = { 2, 3 }, apart = { data = { 2, 2 }, init = { 3, 4 } },
+  lu.assertEquals(grid.make_flags({ seeds = { 2, 3 }, part_seeds = { data = { 2, 2 }, init = { 3, 4 } },
     learning_rates = { 0.1 } }, "cpu"), { "--seeds", "2:3", "--seeds-init", "3:4", "--seeds-data", "2:2",
     "--learning-rate", "0.1", "--device", "cpu" })
   text = SMALL:gsub("seeds = {[^}]*}", "seeds = { draws = { 0, 1 } }", 1)
   local alone = expand(support.write("seeds.lua", text)).cells[1]
-  lu.assertEquals({ #alone.runs, alone.runs[1].apart, alone.runs[2].apart }, { 2, nil, { draws = 1 } })
+  lu.assertEquals({ #alone.runs, alone.runs[1].part_seeds, alone.runs[2].part_seeds }, { 2, nil, { draws = 1 } })
 end
 
 function TestGrid.test_messages_on_seeds_of_parts()

@@ -97,15 +97,15 @@ end
 
 -- Runs the file at the path `real`, once; returns { real, relative, shown, tree }, or nil after an error. relative: the
 -- display path of a file outside the root. use_origin: the origin of the field that names the file, nil for the main
--- file. given: { text, origin } in place of the file's own text; origin(path): the origin of the value at a path.
-local function open_file(state, real, relative, use_origin, given)
+-- file. replacement: { text, origin } in place of the file's own text; origin(path): the origin of the value at a path.
+local function open_file(state, real, relative, use_origin, replacement)
   if state.files[real] ~= nil then
     return state.files[real] or nil
   end
   state.files[real] = false
   local shown = get_shown_path(state, real, relative)
-  local text, message = given and given.text, nil
-  if not given then
+  local text, message = replacement and replacement.text, nil
+  if not replacement then
     text, message = read_text(real)
   end
   if not text then
@@ -127,7 +127,7 @@ local function open_file(state, real, relative, use_origin, given)
   check_functions(state, text, shown)
   local function find_origin(path)
     local position = locate.find_place(places, path)
-    return given and given.origin(path) or { path = shown, line = position.line, col = position.col }
+    return replacement and replacement.origin(path) or { path = shown, line = position.line, col = position.col }
   end
   local root = tree.build(value, find_origin, function(path, what, expected)
     state.diagnostics:add({ at = find_origin(path), field = path ~= "" and path or nil, what = what,
@@ -414,12 +414,12 @@ function M.load(path, options)
 end
 
 -- Opens a file that is not a spec but holds fragments of specs: { state, shown, tree, file }, or nil after an error.
--- options.given: text that replaces the file, as in open_file. `from`: the result of this function for another file, if
--- that file names this file at `origin`.
+-- options.replacement: text that replaces the file, as in open_file. `from`: the result of this function for another
+-- file, if that file names this file at `origin`.
 function M.open(path, options, from, origin)
   local state = from and from.state or make_state(options)
   local real = paths.resolve(path)
-  local file = open_file(state, real, real:match("([^/]*)$"), origin, options and options.given)
+  local file = open_file(state, real, real:match("([^/]*)$"), origin, options and options.replacement)
   return file and { state = state, shown = file.shown, tree = file.tree, file = file }
 end
 

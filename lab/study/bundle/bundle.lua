@@ -189,7 +189,7 @@ local function fill_bundle(options, study, staging, bundle, parts)
   local folder = staging .. "/" .. bundle.name
   must_succeed(write.make_directory(folder))
   must_succeed(write.files(folder, parts.texts))
-  must_succeed(overview.write_note({ out = folder .. "/runs", given = options.given }, study))
+  must_succeed(overview.write_note({ out = folder .. "/runs", flag_study = options.flag_study }, study))
   local text, missing = make_notice(options.project, parts.archives, folder)
   parts.unlicensed = must_succeed(text, missing) and missing
   must_succeed(write.files(folder, { { path = "NOTICE", text = text } }))

@@ -25,59 +25,59 @@ end
 -- Reads words that name one study or cells of it: { study, scale, cells }, scale and cells nil if no word has them; or
 -- nil and a message. A word for which is_file(word) is true is a path, which may contain a colon.
 function M.parse_words(words, is_file)
-  local whole
+  local selection
   for _, word in ipairs(words) do
     local study, scale, last = word, nil, nil
     if word:find(":", 1, true) and not is_file(word) then
       study, scale, last = M.split(word)
     end
     local cells = last and split_items(last)
-    if not whole then
-      whole = { study = study, scale = scale, cells = cells }
-    elseif not cells or not whole.cells or study ~= whole.study or scale ~= whole.scale then
+    if not selection then
+      selection = { study = study, scale = scale, cells = cells }
+    elseif not cells or not selection.cells or study ~= selection.study or scale ~= selection.scale then
       return nil, ("found a second study: %s\n  expected: one, or cells of one: STUDY:CELL,CELL"):format(word)
     else
-      lists.append(whole.cells, cells)
+      lists.append(selection.cells, cells)
     end
   end
-  return whole
+  return selection
 end
 
 -- Parses the values of --only; nil and a message for an invalid one.
 function M.parse_only(texts)
-  local only = {}
+  local filters = {}
   for i, text in ipairs(texts) do
     local axis, values = text:match("^%s*([^=]-)%s*=%s*(.-)%s*$")
     if not axis or axis == "" or values == "" then
       return nil, ("--only %s: found no axis and value\n  expected: AXIS=VALUE, or AXIS=VALUE,VALUE"):format(text)
     end
-    only[i] = { axis = axis, names = split_items(values), word = text }
+    filters[i] = { axis = axis, names = split_items(values), word = text }
   end
-  return only
+  return filters
 end
 
-local function refuse_unknown(d, one, name, kind, legal)
-  d:add({ at = { set = "--only " .. one.word },
+local function refuse_unknown(d, filter, name, kind, legal)
+  d:add({ at = { set = "--only " .. filter.word },
     what = ("%s is not %s %s"):format(name, wording.choose_article(kind), kind), expected = table.concat(legal, ", "),
     hint = similar_names.make_hint(name, legal, "%s") })
 end
 
--- Returns the selected values of each axis in `only`: { <axis> = { <value> = true } }. Items of one axis add up.
-local function select_values(only, axes, d)
+-- Returns the selected values of each axis: { <axis> = { <value> = true } }. Filters of one axis add up.
+local function select_values(filters, axes, d)
   local by_name, selected = {}, {}
   for _, axis in ipairs(axes) do
     by_name[axis.name] = lists.get_names(axis.values)
   end
-  for _, one in ipairs(only) do
-    local axis = by_name[one.axis] and one.axis or one.axis:match("[^.]*$") -- the field of a grid from flags
+  for _, filter in ipairs(filters) do
+    local axis = by_name[filter.axis] and filter.axis or filter.axis:match("[^.]*$") -- the field of a grid from flags
     local legal = by_name[axis]
     if not legal then
-      refuse_unknown(d, one, one.axis, "axis of this study", lists.get_names(axes))
+      refuse_unknown(d, filter, filter.axis, "axis of this study", lists.get_names(axes))
     end
-    for _, name in ipairs(legal and one.names or {}) do
+    for _, name in ipairs(legal and filter.names or {}) do
       name = nodes.get_name(tonumber(name) or name)
       if not lists.has(legal, name) then
-        refuse_unknown(d, one, name, "value of the axis " .. axis, legal)
+        refuse_unknown(d, filter, name, "value of the axis " .. axis, legal)
       end
       selected[axis] = selected[axis] or {}
       selected[axis][name] = true
@@ -86,7 +86,7 @@ local function select_values(only, axes, d)
   return selected
 end
 
--- Returns a predicate of a point of the grid and the id of its cell: whether the cell is selected.
+-- Returns a function of a point of the grid and the id of its cell that returns whether the cell is selected.
 function M.make_filter(choice, axes, d)
   local selected = select_values(choice.only or {}, axes, d)
   return function(point, id)
@@ -97,7 +97,7 @@ end
 -- Returns the words of a command line that make this choice. study: the word for the whole study.
 function M.make_words(choice, study)
   return lists.append({ study .. (choice.cells and ":" .. table.concat(choice.cells, ",") or "") },
-    lists.collect(choice.only or {}, function(one) return { "--only", one.word } end))
+    lists.collect(choice.only or {}, function(filter) return { "--only", filter.word } end))
 end
 
 -- Reports unknown cells and an empty selection. study: { path, scales }; ids: of all cells; count: of selected cells.

@@ -1,16 +1,16 @@
 -- A study as cells: for each point of its grid the plan of one spec, and the runs over seeds and learning rates.
 --
--- Input: a project, the name of a file in spec/studies or a path, { scale, set, out, reading, choice, given }. out: the
--- folder of all runs; choice: the selected cells (chosen_cells.lua), nil: all; given: { text, origin } of a study from
--- flags (requested_study.lua); reading: true if no run will be trained. Output: nil and the errors as text; or { name,
--- title, path, scale, set, report, scored, labels, axes = { { name, values = { names } } }, warnings, ids (of all
--- cells), cells (the selected ones) }. A cell:
+-- Input: a project, the name of a file in spec/studies or a path, { scale, set, out, reading, choice, flag_study }.
+-- out: the folder of all runs; choice: the selected cells (chosen_cells.lua), nil: all; flag_study: { text, origin } of
+-- a study from flags (requested_study.lua); reading: true if no run will be trained. Output: nil and the errors as
+-- text; or { name, title, path, scale, set, report, scored, labels, axes = { { name, values = { names } } }, warnings,
+-- ids (of all cells), cells (the selected ones) }. A cell:
 --   key, id         { <axis> = <value> }, and the cell's name
 --   spec            the planned spec, as from project:plan; nil while the cell waits
 --   seeds, learning_rates   lists; learning_rates is { false } if the rate is that of a spec for which the cell waits;
---                   seeds.apart: nil, or a list for each part with separate seeds (seeds.lua)
---   runs            { seed, apart, learning_rate, dir, others }: dir, the run's folder below the folder of all runs,
---                   nil while the cell waits; others, runs that were trained on other files (run_folders.lua)
+--                   seeds.part_seeds: nil, or a list for each part with separate seeds (seeds.lua)
+--   runs            { seed, part_seeds, learning_rate, dir, runs_on_other_data }: dir, the run's folder below that of
+--                   all runs, nil while the cell waits; runs_on_other_data, earlier runs (run_folders.lua)
 --   data            the file that the cell is trained on, { shown, digest } (run_folders.lua), or nil
 --   stage           the name of the cell's stage, or nil
 --   source          nil, or { id, cell, run, verb, options, file }: the cell waits until the spec `file` exists, which
@@ -40,7 +40,7 @@ local wording = require("base.wording")
 
 local M = {}
 
-local MOST_CELLS = 4096 -- points of a study's grid, excluded ones among them
+local MAX_CELLS = 4096 -- points of a study's grid, including excluded ones
 
 -- Returns the shortest text that reads back as the same number, for run folders; equals lh_write_shortest's text.
 function M.format_shortest(x)
@@ -57,16 +57,16 @@ function M.name_run(run)
   return ("lr%s-seed%s"):format(M.format_shortest(run.learning_rate), seeds.format(run))
 end
 
--- Returns a trainer's flags for a part of a cell's runs, { learning_rates, seeds, apart }, and a device. seeds:
--- { first, last }; apart: such a range for each part of the random numbers with separate seeds.
-function M.make_flags(part, device)
-  local words = { "--seeds", ("%d:%d"):format(table.unpack(part.seeds)) }
+-- Returns a trainer's flags for a subset of a cell's runs, { learning_rates, seeds, part_seeds }, and a device. seeds:
+-- { first, last }; part_seeds: such a range for each part of the random numbers with separate seeds.
+function M.make_flags(subset, device)
+  local words = { "--seeds", ("%d:%d"):format(table.unpack(subset.seeds)) }
   for _, name in ipairs(seeds.PARTS) do
-    local range = part.apart[name]
+    local range = subset.part_seeds[name]
     lists.append(words, range and { "--seeds-" .. name, ("%d:%d"):format(table.unpack(range)) } or {})
   end
   return lists.append(words, { "--learning-rate",
-    table.concat(lists.map(part.learning_rates, M.format_shortest), ","), "--device", device })
+    table.concat(lists.map(subset.learning_rates, M.format_shortest), ","), "--device", device })
 end
 
 local function is_file(path)
@@ -141,7 +141,7 @@ local function make_runs(work, cell)
       run.learning_rate = rate or nil
       if plan then
         local name = M.name_run(run)
-        run.dir, run.others = run_folders.find(work.out, plan, name, cell.data, work.listed)
+        run.dir, run.runs_on_other_data = run_folders.find(work.out, plan, name, cell.data, work.listed)
       end
       runs[#runs + 1] = run
     end
@@ -150,9 +150,9 @@ local function make_runs(work, cell)
 end
 
 -- Returns the fragments of a cell's spec, each of which overrides those before it; the last, an empty fragment, is for
--- --set. made: the spec that a verb has made from another cell's run, or nil.
-local function list_fragments(study, point, made)
-  local list = lists.append({ made and { source = made, tree = made.tree } }, study.base_fragments)
+-- --set. made_spec: the spec that a verb has made from another cell's run, or nil.
+local function list_fragments(study, point, made_spec)
+  local list = lists.append({ made_spec and { source = made_spec, tree = made_spec.tree } }, study.base_fragments)
   lists.append(list, lists.map(point, function(value) return value.fragment end))
   list[#list + 1] = { source = study.source, tree = tree.make_table(study.source.tree.origin) }
   return list
@@ -163,15 +163,15 @@ local function describe_point(axes, point)
   return table.concat(words, ", ")
 end
 
--- Returns the stage of a point, or nil; and whether several stages contain it, which is an error.
+-- Returns the stage of a point, or nil; and whether another stage contains it, too, which is an error.
 local function find_stage(work, point)
-  local stage, both = stages.find_stage(work.study.stages, work.study.axes, point)
-  if both then
-    work.diagnostics:add({ at = both[2].origin, field = both[2].path .. ".cells", what =
-      ("%s is in this stage and in %s"):format(describe_point(work.study.axes, point), both[1].name),
+  local stage, conflict = stages.find_stage(work.study.stages, work.study.axes, point)
+  if conflict then
+    work.diagnostics:add({ at = conflict[2].origin, field = conflict[2].path .. ".cells", what =
+      ("%s is in this stage and in %s"):format(describe_point(work.study.axes, point), conflict[1].name),
       expected = "a cell in one stage at most" })
   end
-  return stage, both ~= nil
+  return stage, conflict ~= nil
 end
 
 local make_cell
@@ -208,8 +208,8 @@ end
 -- Returns the path of a spec's initial checkpoint for messages, if the checkpoint does not exist; otherwise nil.
 local function find_lost_init(loaded)
   local node = loaded.tree.fields.init
-  local place = node and type(node.value) == "string" and loaded.place(node.origin, node.value)
-  return place and not is_file(place.real) and place.shown or nil
+  local checkpoint = node and type(node.value) == "string" and loaded.place(node.origin, node.value)
+  return checkpoint and not is_file(checkpoint.real) and checkpoint.shown or nil
 end
 
 -- Returns the planned spec of a cell, nil while the cell waits; whether an error occurred; and the text `lost` of the
@@ -221,11 +221,11 @@ local function plan_spec(work, point, id, source)
   if source and not (path and is_file(path)) then
     return nil
   end
-  local made = path and load_module.open(path, nil, study.source)
-  if path and not made then
+  local made_spec = path and load_module.open(path, nil, study.source)
+  if path and not made_spec then
     return nil, true
   end
-  local loaded = load_module.join(id, name, list_fragments(study, point, made), work.sets)
+  local loaded = load_module.join(id, name, list_fragments(study, point, made_spec), work.sets)
   local lost = work.reading and loaded and find_lost_init(loaded)
   if lost then
     return nil, false, ("init: %s is missing; the folder of these runs is unknown without it"):format(lost)
@@ -253,11 +253,11 @@ end
 function make_cell(work, point)
   local study, d = work.study, work.diagnostics
   local key, id = make_key(study.axes, point), make_id(study, point)
-  local place = canonical.format(key)
-  if work.made[place] ~= nil then
-    return work.made[place] or nil
+  local cell_key = canonical.format(key)
+  if work.cells_by_key[cell_key] ~= nil then
+    return work.cells_by_key[cell_key] or nil
   end
-  work.made[place] = false
+  work.cells_by_key[cell_key] = false
   d:set_note("in the cell of " .. describe_point(study.axes, point))
   if not load_module.is_id(id) or work.ids[id] then
     d:add({ path = study.shown, what = ("%s is not a name for a cell%s"):format(diagnostics.show(id),
@@ -281,7 +281,7 @@ function make_cell(work, point)
     learning_rates = get_last_setting(point, "learning_rates") or rates,
     stage = stage and stage.name, source = source, lost = lost }
   cell.runs = make_runs(work, cell)
-  work.made[place] = cell
+  work.cells_by_key[cell_key] = cell
   return cell
 end
 
@@ -290,27 +290,27 @@ local function make_cells(work)
   for _, axis in ipairs(study.axes) do
     count = count * #axis.values
   end
-  if count > MOST_CELLS then
+  if count > MAX_CELLS then
     work.diagnostics:add({ path = study.shown, what = ("%d cells"):format(count),
-      expected = ("at most %d"):format(MOST_CELLS) })
+      expected = ("at most %d"):format(MAX_CELLS) })
     return cells
   end
   local is_chosen, count_chosen = choice.make_filter(work.choice, study.axes, work.diagnostics), 0
   for i, point in ipairs(list_points(study.axes)) do
-    work.all[i] = make_id(study, point)
-    if is_chosen(point, work.all[i]) then
+    work.all_ids[i] = make_id(study, point)
+    if is_chosen(point, work.all_ids[i]) then
       count_chosen = count_chosen + 1
       cells[#cells + 1] = make_cell(work, point)
     end
   end
-  choice.check(work.choice, { path = work.path, scales = study.scales }, work.all, count_chosen, work.diagnostics)
+  choice.check(work.choice, { path = work.path, scales = study.scales }, work.all_ids, count_chosen, work.diagnostics)
   return cells
 end
 
 -- Adds a warning to work.warnings if some cells have separate seeds of draws but draw nothing.
 local function warn_of_seeds(work, cells)
   local without_draws = lists.filter(cells, function(cell)
-    return cell.spec and not cell.spec.plan.has_draws and lists.get(cell.seeds, "apart.draws")
+    return cell.spec and not cell.spec.plan.has_draws and lists.get(cell.seeds, "part_seeds.draws")
   end)
   work.warnings[#work.warnings + 1] = without_draws[1] and ("seeds of draws have no effect in %s: %d of %s draw "
     .. "neither positions nor dropout, so that runs with other seeds of draws are equal"):format(without_draws[1].id,
@@ -321,17 +321,18 @@ end
 function M.expand(project, argument, options)
   options = options or {}
   local d, out = diagnostics.new(), options.out or "runs"
-  local path = options.given and argument or find_file(project, argument, out, d)
+  local path = options.flag_study and argument or find_file(project, argument, out, d)
   local sets, facts = project_module.parse_sets(options.set, d), project:read_task_facts(d)
   local study = path and d:count() == 0 and study_module.read(path, { root = project.root, diagnostics = d,
-    scale = options.scale, names = paths.list_base_names, given = options.given })
+    scale = options.scale, names = paths.list_base_names, replacement = options.flag_study })
   if not study then
     return nil, d:text()
   end
-  -- ids: those of made cells; made: cells by key, or false; all: the ids of all cells; listed: see run_folders.find
+  -- ids: those of made cells; cells_by_key: made cells, or false; all_ids: those of all cells; listed: see
+  -- run_folders.find
   local work = { study = study, diagnostics = d, sets = sets, facts = facts, ids = {},
-    made = {}, all = {}, choice = options.choice or {}, path = path, scale = options.scale, reading = options.reading,
-    out = out, listed = {}, warnings = {} }
+    cells_by_key = {}, all_ids = {}, choice = options.choice or {}, path = path, scale = options.scale,
+    reading = options.reading, out = out, listed = {}, warnings = {} }
   local cells = make_cells(work)
   if d:count() > 0 then
     return nil, d:text()
@@ -342,7 +343,8 @@ function M.expand(project, argument, options)
   end)
   return { name = path:match("([^/]*)%.lua$") or path:match("([^/]*)$"), title = study.title, path = path,
     scale = options.scale, set = options.set or {}, report = study.report, scored = study.scored,
-    labels = study.labels, axes = axes, cells = cells, ids = work.all, warnings = lists.drop_repeats(work.warnings) }
+    labels = study.labels, axes = axes, cells = cells, ids = work.all_ids,
+    warnings = lists.drop_repeats(work.warnings) }
 end
 
 -- Returns the spec of STUDY:CELL or STUDY:SCALE:CELL, as project:plan does; or nil and errors. out: the folder of runs.

@@ -9,17 +9,17 @@ local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local similar_names = require("base.similar_names")
-local part_seeds = require("lab.study.read.seeds")
+local seeds_module = require("lab.study.read.seeds")
 local tree = require("spec.reading.tree")
 local wording = require("base.wording")
 
 local M = {}
 
-local LARGEST_SEED = 1 << 53 -- runtime/cli/options.h
-local MOST_RUNS = 4096 -- most runs of a cell: runtime/cli/train/verb_train.c
+local MAX_SEED = 1 << 53 -- runtime/cli/options.h
+local MAX_RUNS = 4096 -- runs of a cell: runtime/cli/train/verb_train.c
 
-function M.report(context, node, field, what, expected, hint)
-  context.diagnostics:add({ at = node.origin, field = field, what = what, expected = expected, hint = hint })
+function M.report(context, node, field, problem, expected, hint)
+  context.diagnostics:add({ at = node.origin, field = field, what = problem, expected = expected, hint = hint })
 end
 
 function M.show(node)
@@ -41,13 +41,13 @@ end
 
 -- Whether node is a table; reports an error otherwise, and for fields that are not in `legal`, if given.
 function M.is_table(context, node, path, expected, legal)
-  local is_one = tree.is_table(node)
-  if not is_one then
+  local is_node_table = tree.is_table(node)
+  if not is_node_table then
     M.report(context, node, path, "is " .. M.show(node), expected)
   elseif legal then
     M.check_fields(context, node, path, legal)
   end
-  return is_one
+  return is_node_table
 end
 
 -- Returns the items of a node that is a list with at least one item; an empty list after an error.
@@ -110,12 +110,12 @@ end
 
 -- Returns the seeds from `first` to `last` of a node { first, last } as a list; an empty list after an error.
 local function read_range(context, node, path)
-  local expected = ("{ first, last }, both included, integers from 0 to %d, at most %d seeds"):format(LARGEST_SEED,
-    MOST_RUNS)
+  local expected = ("{ first, last }, both included, integers from 0 to %d, at most %d seeds"):format(MAX_SEED,
+    MAX_RUNS)
   local items, ends, seeds = M.read_items(context, node, path, expected), {}, {}
   for i, item in ipairs(items) do
     ends[i] = math.type(item.value) and math.tointeger(item.value)
-    if not ends[i] or ends[i] < 0 or ends[i] > LARGEST_SEED then
+    if not ends[i] or ends[i] < 0 or ends[i] > MAX_SEED then
       M.report(context, item, locate.join(path, i), M.show(item) .. " is not a seed", expected)
       return seeds
     end
@@ -126,7 +126,7 @@ local function read_range(context, node, path)
   local first, last = ends[1], ends[2]
   local problem = #items ~= 2 and ("is a list of length %d"):format(#items)
     or last < first and ("ends at %d, before it starts"):format(last)
-    or last - first >= MOST_RUNS and ("are %d seeds"):format(last - first + 1)
+    or last - first >= MAX_RUNS and ("are %d seeds"):format(last - first + 1)
   if problem then
     M.report(context, node, path, problem, expected)
     return seeds
@@ -137,8 +137,8 @@ local function read_range(context, node, path)
   return seeds
 end
 
--- Returns the seeds of a node { first, last, <part> = { first, last } } as a list with the field apart, { <part> = a
--- list }; without `first` and `last` the list is { 0 }. The lists are empty after an error.
+-- Returns the seeds of a node { first, last, <part> = { first, last } } as a list with the field part_seeds, { <part> =
+-- a list }; without `first` and `last` the list is { 0 }. The lists are empty after an error.
 function M.read_seeds(context, node, path)
   if not tree.is_table(node) or not next(node.fields) then
     return read_range(context, node, path)
@@ -146,16 +146,16 @@ function M.read_seeds(context, node, path)
   local range = { origin = node.origin, fields = {}, items = node.items } -- the node without the parts
   local list = #node.items > 0 and read_range(context, range, path) or { 0 }
   local count = #list
-  list.apart = {}
+  list.part_seeds = {}
   for name, inner in tree.iterate(node) do
     local word = { value = name, origin = inner.origin }
-    if M.read_word(context, word, path, part_seeds.PARTS, "part of the random numbers") then
-      list.apart[name] = read_range(context, inner, locate.join(path, name))
-      count = count * #list.apart[name]
+    if M.read_word(context, word, path, seeds_module.PARTS, "part of the random numbers") then
+      list.part_seeds[name] = read_range(context, inner, locate.join(path, name))
+      count = count * #list.part_seeds[name]
     end
   end
-  if count > MOST_RUNS then
-    M.report(context, node, path, ("are %d combinations of seeds"):format(count), ("at most %d"):format(MOST_RUNS))
+  if count > MAX_RUNS then
+    M.report(context, node, path, ("are %d combinations of seeds"):format(count), ("at most %d"):format(MAX_RUNS))
   end
   return list
 end

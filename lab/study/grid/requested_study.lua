@@ -2,9 +2,9 @@
 --
 -- Input: the options of the verb, with project, grid_flag (lab/cli/sweeps.lua) and `out`, the folder of all runs.
 -- Output: none; errors end the command. Sets options.study, scale and choice. A grid from flags becomes a study file in
--- the folder of runs: options.study is the file's path; options.given, { text, origin (make_origin) } for grid.expand;
--- options.set, the words of --set with paths relative to the folder of runs. Equal flags give equal texts; the digest
--- of the text without labels is part of the file's name, so a command with other labels only changes these.
+-- the folder of runs: options.study is the file's path; options.flag_study, { text, origin (make_origin) } for
+-- grid.expand; options.set, the words of --set with paths relative to the folder of runs. Equal flags give equal texts;
+-- the digest of the text without labels is part of the file's name, so a command with other labels only changes these.
 -- Reads files, writes none: overview.lua writes the text.
 
 local canonical = require("base.canonical")
@@ -29,20 +29,20 @@ local write = require("base.write")
 local M = {}
 
 -- The functions that write a study share `work`: { axes, folder (of runs), spec_folder, root (of the repository), seeds
--- and rates (the flags as texts, or nil), refuse(flag, what, expected, hint), last_lines (of the study) }. An axis:
+-- and rates (the flags as texts, or nil), refuse(flag, problem, expected, hint), last_lines (of the study) }. An axis:
 -- { field, flag, names (the set of its values' names, as texts), lines (of the study, one for each value), name }.
 
 local INPUT = 1
-local MOST_VALUES = 4096 -- of a range
-local LONGEST_NAME = 120 -- bytes of the name of a study's file, without its digest
+local MAX_VALUES = 4096 -- values of a range
+local MAX_NAME = 120 -- bytes of the name of a study's file, without its digest
 local FILES = { source = true, network = true, file = true, checkpoint = true }
 local LABELS = "  report = { labels = [^\n]*\n" -- the line that write_labels writes
 local VALUES = "values such as 64,128 or alibi,rope, a range 1:4 (both included), or tables: {1,40},{1,80}"
 
 -- Splits a text at commas, except within brackets and quotes; returns nil if a bracket or a quote is not closed.
 local function split_values(text)
-  local parts, from, depth, quote = {}, 1, 0, nil
-  for at, c in text:gmatch("()(.)") do
+  local items, start, depth, quote = {}, 1, 0, nil
+  for position, c in text:gmatch("()(.)") do
     if quote then
       quote = c ~= quote and quote or nil
     elseif c == '"' or c == "'" then
@@ -52,15 +52,16 @@ local function split_values(text)
     elseif c:find("[%])}]") then
       depth = depth - 1
     elseif c == "," and depth == 0 then
-      parts[#parts + 1] = text:sub(from, at - 1)
-      from = at + 1
+      items[#items + 1] = text:sub(start, position - 1)
+      start = position + 1
     end
   end
-  parts[#parts + 1] = text:sub(from)
-  return depth == 0 and not quote and parts or nil
+  items[#items + 1] = text:sub(start)
+  return depth == 0 and not quote and items or nil
 end
 
--- Returns the integers of "1:4" (4 included) or "1:9:2" as texts; {} for other texts; nil, message for a bad range.
+-- Returns the integers of "1:4" (4 included) or "1:9:2" as texts; {} for other texts; nil, message for an invalid
+-- range.
 local function parse_range(text)
   local first, last, step = text:match("^%s*(%-?%d+):(%-?%d+):?(%d*)%s*$")
   local list = {}
@@ -68,9 +69,9 @@ local function parse_range(text)
   step = math.tointeger(tonumber(step ~= "" and step or 1))
   if not first or not last or not step then
     return list
-  elseif last < first or step == 0 or (last - first) // step >= MOST_VALUES then
+  elseif last < first or step == 0 or (last - first) // step >= MAX_VALUES then
     return nil, last < first and "ends before it starts" or step == 0 and "a step of 0"
-      or ("more than %d values"):format(MOST_VALUES)
+      or ("more than %d values"):format(MAX_VALUES)
   end
   for x = first, last, step do
     list[#list + 1] = ("%d"):format(x)
@@ -137,17 +138,17 @@ local function write_value(work, axis, text)
 end
 
 local function read_values(work, axis, text)
-  local parts = split_values(text)
-  if not parts then
+  local items = split_values(text)
+  if not items then
     work.refuse(axis.flag, "a bracket or a quote that is not closed", VALUES)
   end
-  for _, part in ipairs(parts or {}) do
-    local list, problem = parse_range(part)
+  for _, item in ipairs(items or {}) do
+    local list, problem = parse_range(item)
     if not list then
-      work.refuse(axis.flag, ("%s %s"):format(part, problem), "A:B or A:B:STEP, both included")
+      work.refuse(axis.flag, ("%s %s"):format(item, problem), "A:B or A:B:STEP, both included")
     end
-    for _, one in ipairs(list and (list[1] and list or { part }) or {}) do
-      axis.lines[#axis.lines + 1] = write_value(work, axis, one)
+    for _, value_text in ipairs(list and (list[1] and list or { item }) or {}) do
+      axis.lines[#axis.lines + 1] = write_value(work, axis, value_text)
     end
   end
 end
@@ -166,11 +167,11 @@ local function read_axis(work, text)
     return work.refuse(flag, ("%s: no such field"):format(field), "a field of a spec, as ./longhand fields lists them",
       unknown.make_hint(field, canonical.sort_keys(study_module.SECTIONS), work.root))
   end
-  for _, other in ipairs(work.axes) do
-    if other.field == field then
+  for _, earlier_axis in ipairs(work.axes) do
+    if earlier_axis.field == field then
       return work.refuse(flag, ("a second axis %s"):format(field), "one axis with all values: A,B,C")
-    elseif is_within(other.field, field) then
-      return work.refuse(flag, ("%s replaces %s, an earlier axis within it"):format(field, other.field),
+    elseif is_within(earlier_axis.field, field) then
+      return work.refuse(flag, ("%s replaces %s, an earlier axis within it"):format(field, earlier_axis.field),
         ("--axis %s first"):format(field))
     end
   end
@@ -189,15 +190,15 @@ local function read_set(work, text)
         "one of the two")
     end
   end
-  local given = field and overrides.read_constant(value)
-  local path = field and rebase_path(work, field, given)
-  return path ~= given and ("%s=%s"):format(field, path) or text
+  local constant = field and overrides.read_constant(value)
+  local path = field and rebase_path(work, field, constant)
+  return path ~= constant and ("%s=%s"):format(field, path) or text
 end
 
 local function read_rates(work, text)
-  local rates = lists.map(lists.find_all(text .. ",", "([^,]*),"), function(part)
-    return tonumber(part) and diagnostics.show(tonumber(part))
-      or work.refuse(work.rates, ("%s is not a number"):format(diagnostics.show(part)), "a list such as 3e-4,1e-3")
+  local rates = lists.map(lists.find_all(text .. ",", "([^,]*),"), function(item)
+    return tonumber(item) and diagnostics.show(tonumber(item))
+      or work.refuse(work.rates, ("%s is not a number"):format(diagnostics.show(item)), "a list such as 3e-4,1e-3")
   end)
   if lists.find(work.axes, function(axis) return axis.field == "train.learning_rate" end) then
     work.refuse(work.rates, "conflicts with an axis of train.learning_rate", "one of the two")
@@ -220,18 +221,18 @@ end
 -- Returns the line of the seeds; nil if no flag gives seeds.
 local function read_seeds(work, options)
   local ranges = { options.seeds and read_range(work, work.seeds.run, options.seeds) or nil }
-  for _, part in ipairs(seeds.PARTS) do
-    local text, flag = options["seeds_" .. part], work.seeds[part]
-    ranges[#ranges + 1] = text and ("%s = { %s }"):format(part, read_range(work, flag, text)) or nil
+  for _, name in ipairs(seeds.PARTS) do
+    local text, flag = options["seeds_" .. name], work.seeds[name]
+    ranges[#ranges + 1] = text and ("%s = { %s }"):format(name, read_range(work, flag, text)) or nil
   end
   return ranges[1] and ("  seeds = { %s },"):format(table.concat(ranges, ", "))
 end
 
 -- Names each axis after the last part of its field, such as width; or after the whole field if last parts are equal.
 local function name_axes(axes)
-  for _, same in ipairs(lists.group(axes, function(axis) return axis.field:match("[^.]*$") end)) do
-    for _, axis in ipairs(same) do
-      axis.name = same[2] and axis.field or same.key
+  for _, axes_of_name in ipairs(lists.group(axes, function(axis) return axis.field:match("[^.]*$") end)) do
+    for _, axis in ipairs(axes_of_name) do
+      axis.name = axes_of_name[2] and axis.field or axes_of_name.key
     end
   end
   return lists.get_names(axes)
@@ -281,7 +282,7 @@ local function write_study(work, id, spec, prefix)
   lists.append(lines, { ("  base = { use = %q },"):format(paths.make_relative(spec, work.folder)), "  axes = {" })
   lists.append(lines, lists.collect(has_axes and work.axes or { make_single_axis(id) }, function(axis)
     return lists.collect({ { ("    { name = %q, values = {"):format(axis.name) }, axis.lines, { "    } }," } },
-      function(part) return part end)
+      function(text) return text end)
   end))
   return table.concat(lists.append(lists.append(lines, { "  }," }), work.last_lines), "\n") .. "\n}\n"
 end
@@ -298,7 +299,7 @@ end
 
 local function make_file(work, out, loaded, spec)
   local names = name_axes(work.axes)
-  local start = table.concat({ loaded.id, table.unpack(names) }, "-"):sub(1, LONGEST_NAME)
+  local start = table.concat({ loaded.id, table.unpack(names) }, "-"):sub(1, MAX_NAME)
   local text = write_study(work, loaded.id, spec, choose_prefix(work, loaded))
   return { path = ("%s/%s-%s.lua"):format(out, start, sha256.digest(text):sub(1, 8)), text = text }
 end
@@ -313,19 +314,19 @@ local function read_flags(options)
   local work = { axes = {}, folder = paths.resolve(options.out), spec_folder = paths.get_folder(paths.resolve(spec)),
     root = root, seeds = { run = options.seeds and "--seeds " .. options.seeds },
     rates = options.rates and "--learning-rate " .. options.rates }
-  function work.refuse(flag, what, expected, hint)
-    d:add({ at = { set = flag }, what = what, expected = expected, hint = hint })
+  function work.refuse(flag, problem, expected, hint)
+    d:add({ at = { set = flag }, what = problem, expected = expected, hint = hint })
   end
   for _, text in ipairs(loaded and options.axes or {}) do
     work.axes[#work.axes + 1] = read_axis(work, text)
   end
-  for _, part in ipairs(seeds.PARTS) do
-    work.seeds[part] = ("--seeds-%s %s"):format(part, options["seeds_" .. part])
+  for _, name in ipairs(seeds.PARTS) do
+    work.seeds[name] = ("--seeds-%s %s"):format(name, options["seeds_" .. name])
   end
   work.last_lines = lists.join({ read_seeds(work, options) },
     { options.rates and read_rates(work, options.rates) or nil })
   local study = loaded and make_file(work, options.out, loaded, paths.resolve(spec)) or {}
-  local set = lists.map(options.set, function(one) return read_set(work, one) end)
+  local set = lists.map(options.set, function(text) return read_set(work, text) end)
   local labels = write_labels(work, options.labels)
   must(INPUT, d:count() == 0, d:text())
   local existing = write.read(study.path)
@@ -333,7 +334,7 @@ local function read_flags(options)
     .. "study of these flags\n  hint: rename the file to sweep the changed study; remove it to continue with the flags")
     :format(study.path))
   local text = labels and study.text:gsub("}\n$", function(last) return labels .. "\n" .. last end) or existing
-  options.given = { text = text or study.text, origin = make_origin(work, escape.plain(options.study)) }
+  options.flag_study = { text = text or study.text, origin = make_origin(work, escape.plain(options.study)) }
   options.study, options.set = study.path, set
 end
 
@@ -345,8 +346,8 @@ local function read_words(options)
 end
 
 function M.settle(options)
-  local only = must(INPUT, choice.parse_only(options.only))
-  options.choice = { only = only[1] and only };
+  local filters = must(INPUT, choice.parse_only(options.only))
+  options.choice = { only = filters[1] and filters };
   (options.grid_flag and read_flags or read_words)(options)
 end
 

@@ -366,7 +366,7 @@ local function read_fields(context)
 end
 
 -- options: root (of the repository), diagnostics, scale (a name or nil), names(folder, ending), which returns the base
--- names of files, and given, a replacement for the file's text (load.lua) or nil.
+-- names of files, and replacement, for the file's text (load.lua) or nil.
 function M.read(path, options)
   local d = options.diagnostics
   local before = d:count()

@@ -289,7 +289,7 @@ local function read_runs(cell, root)
     local dir = requested.dir and root .. "/" .. requested.dir
     list[i] = dir and runs.read(dir, run_files.split_path(dir))
       or { dir = dir or cell.id, facts = {}, notes = {}, during = {}, state = dir and "missing" or "waiting" }
-    list[i].seed, list[i].apart = requested.seed, requested.apart
+    list[i].seed, list[i].part_seeds = requested.seed, requested.part_seeds
     list[i].learning_rate = requested.learning_rate
   end
   return list

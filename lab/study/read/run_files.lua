@@ -80,7 +80,7 @@ local function find_misplacement(facts, place)
       return make_problem(key, facts[key], text .. ", as in the name of its folder")
     end
   end
-  local found = seeds.format({ seed = facts.seed, apart = facts.seeds_apart })
+  local found = seeds.format({ seed = facts.seed, part_seeds = facts.seeds_apart })
   if named.seeds and named.seeds ~= found then
     return make_problem("seeds_apart", found, named.seeds .. ", as in the name of its folder")
   end

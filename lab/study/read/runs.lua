@@ -219,7 +219,7 @@ function M.read(dir, place)
     return damage and make_damaged(dir, damage)
   end
   local run = { dir = dir, notes = {}, facts = facts, axis = (lists.get(facts, "data.by") or {})[1] or "length",
-    id = facts.id, digest = facts.digest, seed = facts.seed, apart = facts.seeds_apart,
+    id = facts.id, digest = facts.digest, seed = facts.seed, part_seeds = facts.seeds_apart,
     learning_rate = facts.learning_rate, exit = facts.exit }
   local found
   found, damage = read_evaluations(run)

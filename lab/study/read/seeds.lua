@@ -12,13 +12,13 @@ M.PARTS = { "init", "data", "draws" } -- initial values; training examples; rand
 -- Returns the seeds as in names of folders and in messages of trainers: "0", or "0.init1.data2".
 function M.format(run)
   return table.concat(lists.append({ ("%d"):format(run.seed) }, lists.map(M.PARTS, function(part)
-    return run.apart and run.apart[part] and (".%s%d"):format(part, run.apart[part]) or nil
+    return run.part_seeds and run.part_seeds[part] and (".%s%d"):format(part, run.part_seeds[part]) or nil
   end)))
 end
 
 -- Returns the seed of a part; nil for a run without a seed.
 function M.get(run, part)
-  return run.apart and run.apart[part] or run.seed
+  return run.part_seeds and run.part_seeds[part] or run.seed
 end
 
 -- Returns { seed_<part> = seed } for all parts.
@@ -61,11 +61,11 @@ end
 function M.list_runs(seeds)
   local runs = lists.map(seeds, function(seed) return { seed = seed } end)
   for _, part in ipairs(M.PARTS) do
-    local values = (seeds.apart or {})[part]
+    local values = (seeds.part_seeds or {})[part]
     runs = values and lists.collect(runs, function(run)
       return lists.map(values, function(value)
-        local apart = value ~= run.seed and lists.merge(run.apart or {}, { [part] = value }) or run.apart
-        return { seed = run.seed, apart = apart }
+        local apart = value ~= run.seed and lists.merge(run.part_seeds or {}, { [part] = value }) or run.part_seeds
+        return { seed = run.seed, part_seeds = apart }
       end)
     end) or runs
   end

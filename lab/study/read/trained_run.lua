@@ -44,7 +44,7 @@ function M.make_labels(runs)
     local info = run.info
     local is_alone = lists.count(runs, function(other) return other.info.id == info.id end) == 1
     return is_alone and info.id or ("%s seed %s rate %s"):format(info.id,
-      seeds.format({ seed = info.seed, apart = info.seeds_apart }), info.learning_rate)
+      seeds.format({ seed = info.seed, part_seeds = info.seeds_apart }), info.learning_rate)
   end)
 end
 

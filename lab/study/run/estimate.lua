@@ -24,8 +24,8 @@ local tasks = require("spec.task.tasks")
 
 local M = {}
 
-local MOST_MEASURED = 16 -- the most trainers that are measured
-local SECONDS = 0.25 -- of measurement for each mode and length
+local MAX_MEASURED_TRAINERS = 16
+local BENCH_SECONDS = 0.25 -- duration of the measurement of each mode and length
 
 -- Returns a text that is equal for cells that share a measurement.
 local function make_group_key(cell)
@@ -56,12 +56,12 @@ local function find_typical_length(cell, lengths, mean)
 end
 
 -- Fits { step, operation }, the constant seconds of a step and the seconds of an operation, to points { operations,
--- seconds } at one or two lengths.
+-- seconds } at one or two lengths. A slope is fitted only if the operations differ by more than 20%.
 local function fit_line(points)
   table.sort(points, function(a, b) return a.operations < b.operations end)
   local short, long = points[1], points[#points]
-  local rises = long.operations > 1.2 * short.operations and long.seconds > short.seconds
-  local slope = rises and (long.seconds - short.seconds) / (long.operations - short.operations)
+  local has_slope = long.operations > 1.2 * short.operations and long.seconds > short.seconds
+  local slope = has_slope and (long.seconds - short.seconds) / (long.operations - short.operations)
     or long.seconds / long.operations
   return { step = math.max(0, long.seconds - slope * long.operations), operation = slope }
 end
@@ -85,7 +85,7 @@ local function measure(item, options)
   local train = find_typical_length(item.cell, resolved.train.lengths, mean)
   local eval = plan.cpu.passes_by_length and train or find_typical_length(item.cell, resolved.eval.lengths)
   local side_by_side = math.min(options.replicas, #item.cell.missing)
-  local words = { "--seconds", SECONDS, "--threads", options.threads, "--replicas", side_by_side, "--device",
+  local words = { "--seconds", BENCH_SECONDS, "--threads", options.threads, "--replicas", side_by_side, "--device",
     options.device }
   if train then
     lists.append(words, { "--lengths", train == eval and train or ("%d,%d"):format(train, eval or train) })
@@ -115,10 +115,10 @@ local function count_forward(cell, shape)
 end
 
 -- Returns the number of batches of an epoch, and the operations of the steps with these batches. All examples of a
--- batch have the same shape. found: from data_shapes.read.
-local function count_epoch(cell, found)
+-- batch have the same shape. data: from data_shapes.read.
+local function count_epoch(cell, data)
   local batch, batches, sum = cell.spec.resolved.train.batch, 0, 0
-  for _, shape in ipairs(found.shapes) do
+  for _, shape in ipairs(data.shapes) do
     batches = batches + (shape.count + batch - 1) // batch
     sum = sum + 3 * shape.count * count_forward(cell, shape)
   end
@@ -133,14 +133,14 @@ local function list_axes(by)
 end
 
 -- Returns the forward passes (one for each shape of each condition) and the operations of one evaluation of the
--- examples in `found`, with at most `most` examples of each condition, or "all".
-local function count_evaluation(cell, found, most)
+-- examples in `data`, with at most `max_examples` examples of each condition, or "all".
+local function count_evaluation(cell, data, max_examples)
   local counts, passes, sum = {}, 0, 0
-  for _, shape in ipairs(found.groups) do
+  for _, shape in ipairs(data.groups) do
     counts[shape.group] = (counts[shape.group] or 0) + shape.count
   end
-  for _, shape in ipairs(found.groups) do
-    local share = most == "all" and 1 or math.min(1, most / counts[shape.group])
+  for _, shape in ipairs(data.groups) do
+    local share = max_examples == "all" and 1 or math.min(1, max_examples / counts[shape.group])
     passes, sum = passes + 1, sum + share * shape.count * count_forward(cell, shape)
   end
   return passes, sum
@@ -152,9 +152,9 @@ local function add_evaluations(cell, work, section, count)
   local files = cell.spec.data_files
   for _, set in ipairs(ledger.list_evaluated_sets(section.splits, files)) do
     local file = files[set.field]
-    local found = file and data_shapes.read(file.real, list_axes(section.by), cell.spec.task)
-    if found then
-      local passes, sum = count_evaluation(cell, found, section.examples)
+    local data = file and data_shapes.read(file.real, list_axes(section.by), cell.spec.task)
+    if data then
+      local passes, sum = count_evaluation(cell, data, section.examples)
       work.passes, work.eval = work.passes + count * passes, work.eval + count * sum
     end
   end
@@ -173,12 +173,12 @@ end
 -- evaluations and their operations; nil without a file, or if it does not exist or is empty.
 function M.compute_data_work(cell)
   local resolved, file = cell.spec.resolved, cell.spec.data_files.data
-  local found = file and data_shapes.read(file.real, list_axes(nil), cell.spec.task)
-  if not found or found.count == 0 then
+  local data = file and data_shapes.read(file.real, list_axes(nil), cell.spec.task)
+  if not data or data.count == 0 then
     return nil
   end
   local train, eval = resolved.train, resolved.eval
-  local batches, epoch = count_epoch(cell, found)
+  local batches, epoch = count_epoch(cell, data)
   local steps = train.steps or train.epochs * batches
   local work = { steps = steps, train = epoch * steps / batches, passes = 0, eval = 0 }
   add_evaluations(cell, work, eval, count_levels(resolved) * (cell.spec.plan.any_draws and eval.draws or 1))
@@ -216,7 +216,7 @@ local function collect_rates(items, get_rates)
   local rates_by_group, list = {}, {}
   for _, item in ipairs(M.filter_with_steps(items)) do
     local group = make_group_key(item.cell)
-    if not rates_by_group[group] and #list < MOST_MEASURED then
+    if not rates_by_group[group] and #list < MAX_MEASURED_TRAINERS then
       rates_by_group[group] = get_rates(item, group)
       list[#list + 1] = rates_by_group[group]
     end
@@ -265,11 +265,11 @@ end
 -- Returns the seconds of training and of evaluation that remain for these runs. lines: as in the result of `measure`.
 local function estimate_on_files(cell, runs, lines)
   local work, train, eval = cell.data_work, 0, 0
-  local whole = lines.train.step * work.steps + lines.train.operation * work.train
-  local evaluation = lines.eval.step * work.passes + lines.eval.operation * work.eval
+  local train_seconds = lines.train.step * work.steps + lines.train.operation * work.train
+  local eval_seconds = lines.eval.step * work.passes + lines.eval.operation * work.eval
   for _, run in ipairs(runs) do
-    local done = math.min(1, ledger.read_progress(run.path, cell.goal).step / math.max(1, work.steps))
-    train, eval = train + (1 - done) * whole, eval + evaluation
+    local done_share = math.min(1, ledger.read_progress(run.path, cell.goal).step / math.max(1, work.steps))
+    train, eval = train + (1 - done_share) * train_seconds, eval + eval_seconds
   end
   return train, eval
 end
@@ -281,18 +281,18 @@ local function estimate_seconds(cell, runs, rates)
     return estimate_on_files(cell, runs, rates.lines)
   end
   for _, run in ipairs(runs) do
-    local done = ledger.read_progress(run.path, goal).work
-    train = train + goal.train_work - math.min(done, goal.train_work)
-    eval = eval + goal.work - goal.train_work - math.max(0, done - goal.train_work)
+    local done_work = ledger.read_progress(run.path, goal).work
+    train = train + goal.train_work - math.min(done_work, goal.train_work)
+    eval = eval + goal.work - goal.train_work - math.max(0, done_work - goal.train_work)
   end
   return train / rates.train, eval / rates.eval
 end
 
 -- Sums the remaining work of cells: { cells, runs (numbers), train, eval (seconds), without_steps (the number of cells
--- whose number of steps is unknown) }. left: { [cell] = { train, eval } }, in seconds.
-local function sum_seconds(cells, left)
+-- whose number of steps is unknown) }. seconds_left: { [cell] = { train, eval } }.
+local function sum_seconds(cells, seconds_left)
   local function sum(mode)
-    return lists.sum(cells, function(cell) return left[cell][mode] end)
+    return lists.sum(cells, function(cell) return seconds_left[cell][mode] end)
   end
   return { cells = #cells, runs = lists.sum(cells, function(cell) return #cell.missing end), train = sum("train"),
     eval = sum("eval"), without_steps = lists.count(cells, function(cell) return not has_steps(cell) end) }
@@ -311,27 +311,27 @@ local function format_row(name, sums)
 end
 
 local function format_table(study, rates_by_group, mean)
-  local left = {}
+  local seconds_left = {}
   for _, cell in ipairs(study.cells) do
-    left[cell] = { train = 0, eval = 0 }
+    seconds_left[cell] = { train = 0, eval = 0 }
     if has_steps(cell) then
       local rates = rates_by_group[make_group_key(cell)] or mean
-      left[cell].train, left[cell].eval = estimate_seconds(cell, cell.missing, rates)
+      seconds_left[cell].train, seconds_left[cell].eval = estimate_seconds(cell, cell.missing, rates)
     end
   end
   local lines = { ("%-34s %6s %6s %12s %12s"):format("", "cells", "runs", "training", "evaluation") }
   for axis, value in lists.iterate_nested(study.axes, "values") do
     local cells = lists.filter(study.cells, function(cell) return cell.key[axis.name] == value end)
-    lines[#lines + 1] = cells[1] and format_row(axis.name .. " " .. value, sum_seconds(cells, left)) or nil
+    lines[#lines + 1] = cells[1] and format_row(axis.name .. " " .. value, sum_seconds(cells, seconds_left)) or nil
   end
-  local total = sum_seconds(study.cells, left)
+  local total = sum_seconds(study.cells, seconds_left)
   lines[#lines + 1] = format_row("in total", total)
   return lines, total
 end
 
 -- Returns a function of a cell and some of its runs that returns the seconds that one process needs for them, or nil if
--- the number of the cell's steps is unknown. options.slots: the most runs that train at a time in this process;
--- options.slots_here: the most on this machine, where the trainers are measured; other options: as for M.format.
+-- the number of the cell's steps is unknown. options.slots: the maximum number of concurrent runs in this process;
+-- options.slots_here: their maximum on this machine, where the trainers are measured; other options: as for M.format.
 -- Returns nil if no trainer could be measured.
 function M.make_timer(items, options)
   local rates_by_group, list = measure_groups(items, options)
@@ -342,13 +342,13 @@ function M.make_timer(items, options)
     end
     local rates = rates_by_group[make_group_key(cell)] or mean
     local train, eval = estimate_seconds(cell, runs, rates)
-    local share = math.min(#runs, options.slots) / math.min(rates.side_by_side, options.slots_here)
-    return (train + eval) / share
+    local speedup = math.min(#runs, options.slots) / math.min(rates.side_by_side, options.slots_here)
+    return (train + eval) / speedup
   end or nil
 end
 
 -- Returns the lines of the estimate, and those of notes on what they leave out; nil if no trainer could be measured.
--- options: threads; replicas, the most concurrent runs; device.
+-- options: threads; replicas, the maximum number of concurrent runs; device.
 function M.format(study, items, options)
   study = setmetatable({ cells = lists.filter(study.cells, function(cell) return cell.spec end) }, { __index = study })
   local rates_by_group, list, are_records = measure_groups(items, options)
@@ -362,15 +362,15 @@ function M.format(study, items, options)
   end
   lines[#lines + 1] = #list > 0 and (are_records and "measured earlier:" or "measured:") or nil
   local notes = {}
-  local scaled = lists.count(study.cells, function(cell)
+  local scaled_count = lists.count(study.cells, function(cell)
     return has_steps(cell) and not rates_by_group[make_group_key(cell)]
   end)
   for _, rates in ipairs(list) do
     lines[#lines + 1] = ("  %s: %.1f steps/s at length %d"):format(rates.id, rates.steps, rates.length)
   end
-  if scaled > 0 then
+  if scaled_count > 0 then
     notes[#notes + 1] = ("%s of other encodings or models: scaled from these by their operations"):format(
-      wording.count(scaled, "cell"))
+      wording.count(scaled_count, "cell"))
   end
   if total.without_steps > 0 then
     notes[#notes + 1] = ("not counted: %s trained for epochs, whose number of steps only the trainer knows"):format(

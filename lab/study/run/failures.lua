@@ -10,29 +10,29 @@ local seeds = require("lab.study.read.seeds")
 
 local M = {}
 
-local TAIL = 65536 -- bytes at the end of a log that M.read_last_lines reads
+local TAIL_BYTES = 65536 -- bytes at the end of a log that M.read_last_lines reads
 
 -- Whether a line of a log is not one of a trainer's progress, such as "[####....] ...".
 local function is_message(line)
   return not line:find("^%[[#.]+%] ")
 end
 
--- Returns the learning rate, the seeds (as in seeds.format) and the message in a line on a run's error; nil for other
--- lines.
+-- Returns the learning rate, the seeds (as in seeds.format) and the message in a line that reports a run's error; nil
+-- for other lines.
 local function parse_error(line)
-  local rate, found, words = line:match("^learning rate (%S+), seed (%d[.%w]*): error: (.*)$")
-  return tonumber(rate), found, words
+  local rate, seed_text, words = line:match("^learning rate (%S+), seed (%d[.%w]*): error: (.*)$")
+  return tonumber(rate), seed_text, words
 end
 
 -- Returns the numbers of the lines with errors of these runs (nil: of any run), in the order of rates and seeds.
 -- Threads, and other processes of the cell, write to the same log in any order.
 local function find_errors(lines, runs)
   local errors = lists.map(lines, function(line, i)
-    local rate, found = parse_error(line)
+    local rate, seed_text = parse_error(line)
     local is_wanted = rate and (not runs or lists.find(runs, function(run)
-      return run.learning_rate == rate and seeds.format(run) == found
+      return run.learning_rate == rate and seeds.format(run) == seed_text
     end))
-    return is_wanted and { rate, tonumber(found:match("^%d+")), found, i } or nil
+    return is_wanted and { rate, tonumber(seed_text:match("^%d+")), seed_text, i } or nil
   end)
   table.sort(errors, function(a, b)
     local key = a[1] ~= b[1] and 1 or a[2] ~= b[2] and 2 or a[3] ~= b[3] and 3 or 4 -- the first that differs
@@ -51,9 +51,9 @@ local function find_message_end(lines, first)
 end
 
 -- Returns the reason for a trainer's failure, indented, from its log after the byte offset `from`; nil if there is
--- none. The text has a line for each failed run, and all lines of the first message. If no line is on a run, the text
--- has the lines from the first error on, or the last lines. max_lines: the most lines of a message; runs: the runs
--- whose errors are reported, nil for all.
+-- none. The text has a line for each failed run, and all lines of the first message. If no line names a run, the text
+-- has the lines from the first error on, or the last lines. max_lines: the maximum number of lines of a message; runs:
+-- the runs whose errors are reported, nil for all.
 function M.format_errors(path, from, max_lines, runs)
   local text = input.read_end(path, (lfs.attributes(path, "size") or 0) - from) or ""
   local lines, list = lists.filter(lists.find_all(text, "[^\n]+"), is_message), {}
@@ -76,16 +76,16 @@ end
 -- Returns the last message on an error of a run in the lines of a log; nil if there is none.
 function M.find_error(lines, run)
   for i = #lines, 1, -1 do
-    local rate, found, words = parse_error(lines[i])
-    if rate == run.learning_rate and found == seeds.format(run) then
+    local rate, seed_text, words = parse_error(lines[i])
+    if rate == run.learning_rate and seed_text == seeds.format(run) then
       return escape.plain(words)
     end
   end
 end
 
--- Returns the last lines of a log, without those of progress.
+-- Returns the last lines of a log, without progress bars.
 function M.read_last_lines(path)
-  return lists.filter(lists.find_all(input.read_end(path, TAIL) or "", "[^\n]+"), is_message)
+  return lists.filter(lists.find_all(input.read_end(path, TAIL_BYTES) or "", "[^\n]+"), is_message)
 end
 
 return M

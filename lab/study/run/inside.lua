@@ -12,9 +12,9 @@ local M = {}
 -- Returns the first link on the way from the folder to a path, the path included; nil if there is none.
 function M.find_link(folder, path)
   assert(path:sub(1, #folder + 1) == folder .. "/", path)
-  for at in path:gmatch("()/", #folder + 2) do
-    if lfs.symlinkattributes(path:sub(1, at - 1), "mode") == "link" then
-      return path:sub(1, at - 1)
+  for slash in path:gmatch("()/", #folder + 2) do
+    if lfs.symlinkattributes(path:sub(1, slash - 1), "mode") == "link" then
+      return path:sub(1, slash - 1)
     end
   end
   return lfs.symlinkattributes(path, "mode") == "link" and path or nil
@@ -56,11 +56,11 @@ end
 
 -- Makes the folder for a file that will be written or appended to; removes an entry at the path that is not a file.
 function M.make_parent(folder, path)
-  local made, message = M.make_directory(folder, (path:match("^(.*)/")))
-  if made and lfs.symlinkattributes(path, "mode") ~= "file" then
+  local is_made, message = M.make_directory(folder, (path:match("^(.*)/")))
+  if is_made and lfs.symlinkattributes(path, "mode") ~= "file" then
     os.remove(path)
   end
-  return made, message
+  return is_made, message
 end
 
 return M

@@ -13,7 +13,7 @@ local M = {}
 local Jobs = {}
 Jobs.__index = Jobs
 
-local NO_CALLBACK = { __index = function() return function() end end } -- replaces callbacks that are not given
+local NO_CALLBACK = { __index = function() return function() end end } -- replaces missing callbacks
 
 -- Writes the commands to a temporary file for runner.sh. Returns its path, or nil and a message.
 local function write_lines(commands)
@@ -42,19 +42,19 @@ end
 
 -- Handles an event, a line that runner.sh printed.
 function Jobs:handle(line)
-  local what, number, status = line:match("^(%l+) ?(%d*) ?(%d*)$")
+  local event, number, status = line:match("^(%l+) ?(%d*) ?(%d*)$")
   number, status = math.tointeger(tonumber(number)), math.tointeger(tonumber(status))
-  if what == "runner" then
+  if event == "runner" then
     self.runner = number
-  elseif what == "start" then
+  elseif event == "start" then
     self.pids[number] = status
-    self.on.start(number)
-  elseif what == "end" then
+    self.callbacks.start(number)
+  elseif event == "end" then
     self.ended = self.ended + 1
     self.pids[number] = nil
-    self.on.finish(number, status, self)
-  elseif what == "tick" then
-    self.on.tick(self)
+    self.callbacks.finish(number, status, self)
+  elseif event == "tick" then
+    self.callbacks.tick(self)
   end
 end
 
@@ -66,27 +66,27 @@ function Jobs:handle_all()
   end
 end
 
--- Runs lines, a list of commands, at most `most` at a time. on = { start(i), finish(i, status, jobs), tick(jobs) },
--- each optional: i is the index of a command, status its exit code; tick is called every second. jobs.stopped is true
--- after a Ctrl-C.
-function M.run(project, lines, most, on)
+-- Runs lines, a list of commands, at most `max_concurrent` at a time. callbacks = { start(i), finish(i, status, jobs),
+-- tick(jobs) }, each optional: i is the index of a command, status its exit code; tick is called every second.
+-- jobs.stopped is true after a Ctrl-C.
+function M.run(project, lines, max_concurrent, callbacks)
   local path, problem = write_lines(lines)
   if not path then
     io.stderr:write("longhand: ", problem, "\n")
     return "lost"
   end
-  local jobs = setmetatable({ on = setmetatable(on, NO_CALLBACK), ended = 0, pids = {} }, Jobs)
-  jobs.pipe = shell.open({ "sh", project.root .. "/lab/study/run/runner.sh", path, most })
-  local done, message
+  local jobs = setmetatable({ callbacks = setmetatable(callbacks, NO_CALLBACK), ended = 0, pids = {} }, Jobs)
+  jobs.pipe = shell.open({ "sh", project.root .. "/lab/study/run/runner.sh", path, max_concurrent })
+  local is_ok, message
   repeat
-    done, message = pcall(jobs.handle_all, jobs)
-    if not done and not tostring(message):find("interrupted!", 1, true) then -- the error that Ctrl-C raises, once
+    is_ok, message = pcall(jobs.handle_all, jobs)
+    if not is_ok and not tostring(message):find("interrupted!", 1, true) then -- the error that Ctrl-C raises, once
       error(message, 0)
-    elseif not done then
+    elseif not is_ok then
       jobs.stopped = true
       send_signal(jobs.runner, "TERM")
     end
-  until done
+  until is_ok
   local ended_well = jobs.pipe:close()
   os.remove(path)
   for _, pid in pairs(jobs.pids) do -- stops the commands, since no other process will

@@ -37,16 +37,16 @@ function M.list_evaluated_sets(splits, files)
   return lists.filter(SETS, function(set) return requested[set.split] end)
 end
 
--- Returns the requirements on the evaluation of dataset files: { sets = list of { split, key, shown, digest }, most
--- (examples of each condition), order, draws, axes = { [name] = true }, decoding, places }; nil for other tasks. shown:
--- the path of the set's file; digest: the file's SHA-256, nil if the file is missing. The conditions in a file are not
--- listed: only the trainer knows them, and it evaluates all of them before a run ends successfully.
+-- Returns the requirements on the evaluation of dataset files: { sets = list of { split, key, shown, digest },
+-- max_examples (of each condition), order, draws, axes = { [name] = true }, decoding, places }; nil for other tasks.
+-- shown: the path of the set's file; digest: the file's SHA-256, nil if the file is missing. The conditions in a file
+-- are not listed: only the trainer knows them, and it evaluates all of them before a run ends successfully.
 local function derive_files_goal(cell, decoding)
   local eval, files = cell.spec.resolved.eval, cell.spec.data_files
   if not files.data then
     return nil
   end
-  local goal = { most = eval.examples == "all" and math.huge or eval.examples,
+  local goal = { max_examples = eval.examples == "all" and math.huge or eval.examples,
     order = eval.order or "hash", draws = cell.spec.plan.any_draws and eval.draws or 1,
     decoding = decoding, places = eval.places }
   goal.sets = lists.map(M.list_evaluated_sets(eval.splits, files), function(set)
@@ -60,9 +60,9 @@ end
 -- Whether a line has the requested examples. line.of: the number of existing examples, if fewer were evaluated.
 local function is_requested(line, goal)
   if line.of then
-    return line.examples == goal.most and line.order == goal.order
+    return line.examples == goal.max_examples and line.order == goal.order
   end
-  return line.examples <= goal.most
+  return line.examples <= goal.max_examples
 end
 
 local function belongs_to(line, set)
@@ -82,8 +82,8 @@ local function read_lines(dir, goal, step)
   local lines, sets = {}, lists.index_by(goal.sets, function(set) return set.split end)
   local damage = run_files.read_evaluations(dir, {}, function(row)
     local by = row.by or { length = row.length }
-    local other = lists.find(canonical.sort_keys(by), function(name) return not goal.axes[name] end)
-    if row.step == step and not row.seed and row.draws == goal.draws and not other
+    local extra_axis = lists.find(canonical.sort_keys(by), function(name) return not goal.axes[name] end)
+    if row.step == step and not row.seed and row.draws == goal.draws and not extra_axis
       and is_complete(row, goal) then
       local set, key = sets[row.split], canonical.format(by)
       local line = { examples = row.examples, of = row.of, order = row.order or "hash", data = row.data }
@@ -125,9 +125,9 @@ end
 
 -- Returns a function from a length of a sampled task to its split, as trainers name it (runtime/eval/results.c).
 local function make_splitter(training_lengths)
-  local trained, longest = lists.to_set(training_lengths), lists.max(training_lengths, function(n) return n end)
+  local trained, max_length = lists.to_set(training_lengths), lists.max(training_lengths, function(n) return n end)
   return function(n)
-    return trained[n] and "in_distribution" or n < longest and "between" or "beyond"
+    return trained[n] and "in_distribution" or n < max_length and "between" or "beyond"
   end
 end
 
@@ -198,7 +198,7 @@ end
 -- Returns the number of requested conditions without a line at the last step; and whether their lines exist with
 -- another decoding, while no line has the requested one; or false and a text on damage.
 local function count_missing(dir, goal, facts)
-  local missing, others, has_lines, has_decoding = lists.copy(goal.conditions), {}, false, false
+  local missing, other_rows, has_lines, has_decoding = lists.copy(goal.conditions), {}, false, false
   local damage = run_files.read_evaluations(dir, {}, function(row)
     if row.step ~= facts.step or row.seed or row.split == "during" then
       return
@@ -209,12 +209,12 @@ local function count_missing(dir, goal, facts)
     if text and missing[text] and is_complete(row, goal) then
       missing[text] = nil
     elseif text then
-      others[text] = true
+      other_rows[text] = true
     end
   end)
-  local left = canonical.sort_keys(missing)
-  local is_lost = lists.find(left, function(text) return not others[text] end) ~= nil
-  return not damage and #left, damage or has_lines and not has_decoding and not is_lost
+  local remaining = canonical.sort_keys(missing)
+  local lacks_rows = lists.find(remaining, function(text) return not other_rows[text] end) ~= nil
+  return not damage and #remaining, damage or has_lines and not has_decoding and not lacks_rows
 end
 
 -- Returns, for a run with all steps, a text on missing evaluations or nil; whether it was evaluated in another way; and
@@ -224,14 +224,14 @@ local function find_missing(dir, goal, facts)
     local problem, damage = find_files_problem(dir, goal.files, facts)
     return problem, problem ~= nil, damage
   end
-  local left, is_other = count_missing(dir, goal, facts)
-  if not left then
-    return nil, false, is_other
-  elseif is_other then
+  local remaining, has_other_decoding = count_missing(dir, goal, facts)
+  if not remaining then
+    return nil, false, has_other_decoding
+  elseif has_other_decoding then
     return ("%s decoding is requested"):format(goal.decoding == "greedy" and "greedy" or "teacher-forced"), true
   end
-  return left > 0 and ("%s not evaluated as requested"):format(wording.count(left, "length") .. (left == 1
-    and " is" or " are")) or nil, false
+  return remaining > 0 and ("%s not evaluated as requested"):format(wording.count(remaining, "length")
+    .. (remaining == 1 and " is" or " are")) or nil, false
 end
 
 -- Returns the last step of an ended run, or of its checkpoint if the last logged step exceeds `total`, else 0.
@@ -266,10 +266,10 @@ end
 -- Returns the state of a run with all steps, by its evaluation. A run that was evaluated in another way counts as done
 -- if it has no checkpoint, since a new evaluation would need a new training.
 local function find_evaluation_state(dir, goal, facts)
-  local problem, is_other, damage = find_missing(dir, goal, facts)
+  local problem, is_evaluated_otherwise, damage = find_missing(dir, goal, facts)
   if damage then
     return "damaged", damage
-  elseif problem and is_other and not M.has_checkpoint(dir) then
+  elseif problem and is_evaluated_otherwise and not M.has_checkpoint(dir) then
     return "done", problem .. ", but there is no checkpoint to evaluate"
   end
   return problem and "to evaluate" or "done", problem
@@ -366,8 +366,8 @@ end
 -- Reads every run of a study below `out`. Sets run.state, and cell.missing, the runs with work left, running ones
 -- included; it has no run behind a link, and is empty if the cell's spec or a data file is missing. In cells with a
 -- spec it also sets run.path, run.words (the text of M.read_state), run.damage (a message on damaged files), run.link
--- (a link in the path of an undone run), cell.goal (M.derive_goal), and cell.lost_files, a list of { field, shown } on
--- missing data files.
+-- (a link in the path of an unfinished run), cell.goal (M.derive_goal), and cell.lost_files, a list of { field, shown }
+-- on missing data files.
 function M.survey(study, out)
   local locks = M.read_locks()
   for _, cell in ipairs(study.cells) do

@@ -21,7 +21,7 @@ local M = {}
 
 local NOTE_ORDER = { "study", "path", "absolute", "scale", "set", "started" }
 local STATES = ledger.STATES
-local MOST_LINES = 12 -- lines on decisions on runs, before a sweep begins
+local MAX_DECISION_LINES = 12 -- lines on decisions on runs, before a sweep begins
 
 function M.print(...)
   io.stderr:write(table.concat({ ... }) .. "\n") -- one write, since other processes may write lines there, too
@@ -94,17 +94,17 @@ function M.count_states(study)
   return counts
 end
 
--- Joins parts { count, words } into ", 3 running, 1 failed", without counts of 0.
-function M.format_rest(parts)
-  return table.concat(lists.map(parts, function(part)
-    return part[1] > 0 and (", %d %s"):format(part[1], part[2]) or nil
+-- Joins counts { count, words } into ", 3 running, 1 failed", without counts of 0.
+function M.join_counts(counts)
+  return table.concat(lists.map(counts, function(entry)
+    return entry[1] > 0 and (", %d %s"):format(entry[1], entry[2]) or nil
   end))
 end
 
 -- Returns "4 cells", or "2 of 4 cells" if not all are selected.
 function M.format_cell_count(study)
-  local part = #study.cells < #study.ids and ("%d of "):format(#study.cells) or ""
-  return part .. wording.count(#study.ids, "cell")
+  local selected = #study.cells < #study.ids and ("%d of "):format(#study.cells) or ""
+  return selected .. wording.count(#study.ids, "cell")
 end
 
 -- Returns " of 2 of 4 cells", or "" if all are selected.
@@ -125,10 +125,10 @@ local function make_entry(cell, sources)
     spec = cell.spec.resolved, files = files }
 end
 
--- Returns the entries of an earlier snapshot (`before`, or nil) and those of the study's cells, each plan once.
-local function merge_entries(before, study, sources)
+-- Returns the entries of an earlier snapshot, or nil, and those of the study's cells, each plan once.
+local function merge_entries(earlier_snapshot, study, sources)
   local list, is_listed = {}, {}
-  for _, entry in ipairs(before and before.cells or {}) do
+  for _, entry in ipairs(earlier_snapshot and earlier_snapshot.cells or {}) do
     list[#list + 1], is_listed[entry.id .. " " .. entry.digest] = entry, true
   end
   for _, cell in ipairs(study.cells) do
@@ -153,14 +153,14 @@ function M.write_snapshot(out, study)
   if link then
     return nil, inside.describe_link(link)
   end
-  local sources, written, message = {}, true, nil
+  local sources, is_written, message = {}, true, nil
   local text = format_snapshot(study, merge_entries(snapshots.read(out, study.name, study.scale), study, sources))
   for _, path in ipairs(canonical.sort_keys(sources)) do
-    if written and lfs.attributes(out .. "/" .. path, "mode") ~= "file" then
-      written, message = write.file(out .. "/" .. path, sources[path])
+    if is_written and lfs.attributes(out .. "/" .. path, "mode") ~= "file" then
+      is_written, message = write.file(out .. "/" .. path, sources[path])
     end
   end
-  if not written then
+  if not is_written then
     return nil, message
   end
   return write.file(out .. "/" .. snapshots.get_path(study.name, study.scale), text)
@@ -168,28 +168,28 @@ end
 
 -- Writes OUT/<study>.json, next to it a study from flags, and the cells' snapshot. nil and a message after an error.
 function M.write_note(options, study)
-  local written, message = M.write_snapshot(options.out, study)
-  if not written then
+  local is_written, message = M.write_snapshot(options.out, study)
+  if not is_written then
     return nil, message
   end
   local text = json.encode({ study = study.name, path = study.path, absolute = paths.resolve(study.path),
     scale = study.scale or json.null, set = study.set, started = os.date("!%Y-%m-%dT%H:%M:%SZ") },
     { indent = true, keyorder = NOTE_ORDER })
   return write.files(options.out, { { path = study.name .. ".json", text = text .. "\n" },
-    options.given and { path = study.name .. ".lua", text = options.given.text } or nil })
+    options.flag_study and { path = study.name .. ".lua", text = options.flag_study.text } or nil })
 end
 
-local MOST_NAMES = 3 -- the most names of cells in one line
+local MAX_NAMES = 3 -- names of cells in one line
 
 -- Formats of the text on runs that the sweep leaves unchanged, by state.
 local UNCHANGED = { ["trained further"] = "%s; they stay as they are" }
 
-local function describe_other_data(cell, other)
-  local name, before = cell.data.shown:match("[^/]*$"), versions.shorten(other.digest)
+local function describe_other_data(cell, outdated_run)
+  local name, old_digest = cell.data.shown:match("[^/]*$"), versions.shorten(outdated_run.digest)
   if not cell.data.digest then
-    return ("%s had the SHA-256 %s"):format(name, before)
+    return ("%s had the SHA-256 %s"):format(name, old_digest)
   end
-  return ("%s had the SHA-256 %s, and has %s now; they stay as they are"):format(name, before,
+  return ("%s had the SHA-256 %s, and has %s now; they stay as they are"):format(name, old_digest,
     versions.shorten(cell.data.digest))
 end
 
@@ -213,8 +213,8 @@ local function list_cell_decisions(cell)
     elseif run.words and run.state ~= "damaged" and run.state ~= "running" then
       add(run.state, (UNCHANGED[run.state] or "%s"):format(run.words))
     end
-    for _, other in ipairs(run.others or {}) do
-      add("trained on other data", describe_other_data(cell, other))
+    for _, outdated_run in ipairs(run.runs_on_other_data or {}) do
+      add("trained on other data", describe_other_data(cell, outdated_run))
     end
   end
   return list
@@ -222,22 +222,23 @@ end
 
 -- Returns lines on a sweep's decisions on existing runs, with reasons. Equal decisions in several cells share a line.
 function M.list_decisions(study)
-  local all = lists.collect(study.cells, function(cell) return cell.spec and list_cell_decisions(cell) or {} end)
-  return lists.map(lists.group(all, function(one) return one.state .. "\0" .. one.words end), function(equal)
-    local names = lists.drop_repeats(lists.map(equal, function(one) return one.cell end))
-    local runs = lists.sum(equal, function(one) return one.runs end)
-    return ("%s: %s of %s: %s"):format(equal[1].state, wording.count(runs, "run"), #names <= MOST_NAMES
-      and table.concat(names, ", ") or wording.count(#names, "cell"), equal[1].words)
+  local decisions = lists.collect(study.cells, function(cell) return cell.spec and list_cell_decisions(cell) or {} end)
+  local groups = lists.group(decisions, function(decision) return decision.state .. "\0" .. decision.words end)
+  return lists.map(groups, function(equal_decisions)
+    local names = lists.drop_repeats(lists.map(equal_decisions, function(decision) return decision.cell end))
+    local runs = lists.sum(equal_decisions, function(decision) return decision.runs end)
+    return ("%s: %s of %s: %s"):format(equal_decisions[1].state, wording.count(runs, "run"), #names <= MAX_NAMES
+      and table.concat(names, ", ") or wording.count(#names, "cell"), equal_decisions[1].words)
   end)
 end
 
 function M.print_states(study)
   local lines = M.list_decisions(study)
-  for i = 1, math.min(#lines, MOST_LINES) do
+  for i = 1, math.min(#lines, MAX_DECISION_LINES) do
     M.print(escape.plain(lines[i]))
   end
-  if #lines > MOST_LINES then
-    M.print(("and %d lines more: ./longhand sweep status"):format(#lines - MOST_LINES))
+  if #lines > MAX_DECISION_LINES then
+    M.print(("and %d lines more: ./longhand sweep status"):format(#lines - MAX_DECISION_LINES))
   end
 end
 
@@ -245,8 +246,8 @@ end
 function M.print_status(options, study)
   for _, cell in ipairs(study.cells) do
     local counts = M.count_states({ cells = { cell } })
-    local rest = M.format_rest(lists.map(STATES, function(state) return { counts[state], state } end))
-    io.stdout:write(("%-48s %3d of %3d done"):format(cell.id, counts.done, counts.runs), rest,
+    local other_counts = M.join_counts(lists.map(STATES, function(state) return { counts[state], state } end))
+    io.stdout:write(("%-48s %3d of %3d done"):format(cell.id, counts.done, counts.runs), other_counts,
       not cell.spec and " for " .. cell.source.id or "", "\n")
   end
   for _, line in ipairs(M.list_decisions(study)) do
@@ -255,11 +256,11 @@ function M.print_status(options, study)
   local counts = M.count_states(study)
   io.stdout:write(("%s: %d of %s%s done in %s\n"):format(M.name_study(study), counts.done, wording.count(counts.runs,
     "run"), M.format_selection(study), options.out))
-  local refused = lists.filter(M.list_runs(study), function(run) return run.damage or run.link end)
-  for _, run in ipairs(lists.filter(refused, function(run) return run.damage end)) do
+  local unusable_runs = lists.filter(M.list_runs(study), function(run) return run.damage or run.link end)
+  for _, run in ipairs(lists.filter(unusable_runs, function(run) return run.damage end)) do
     M.print(("damaged: %s/%s"):format(escape.plain(run.path), run.damage))
   end
-  return #refused == 0
+  return #unusable_runs == 0
 end
 
 return M

@@ -33,8 +33,8 @@ local function add_run(sums, cell, run)
   end
   if goal and goal.total then
     sums.work = sums.work + goal.work
-    local done = state == "done" and goal.work or progress and math.min(progress.work, goal.work) or 0
-    sums.done_work = sums.done_work + done
+    local done_work = state == "done" and goal.work or progress and math.min(progress.work, goal.work) or 0
+    sums.done_work = sums.done_work + done_work
   else
     sums.unknown = sums.unknown + 1
     sums.unknown_done = sums.unknown_done + (state == "done" and 1 or 0)
@@ -48,12 +48,12 @@ local function add_run(sums, cell, run)
   end
 end
 
--- Completes sums. mean: the mean work of a run with known work, which counts for the other runs, too; nil if no work is
--- known, so that each run counts as 1.
-local function complete_sums(sums, mean)
-  local each = mean or 1
-  sums.work = sums.work + sums.unknown * each
-  sums.done_work = sums.done_work + sums.unknown_done * each
+-- Completes sums. mean_work: the mean work of a run with known work, which counts for the other runs, too; nil if no
+-- work is known, so that each run counts as 1.
+local function complete_sums(sums, mean_work)
+  local run_work = mean_work or 1
+  sums.work = sums.work + sums.unknown * run_work
+  sums.done_work = sums.done_work + sums.unknown_done * run_work
   sums.share = sums.work > 0 and sums.done_work / sums.work or sums.done / math.max(1, sums.runs)
   sums.is_known = sums.unknown == sums.unknown_done
   return sums
@@ -85,26 +85,28 @@ local function sum_runs(cells)
 end
 
 -- Returns the sums of all cells; groups of cells, { name, cells (a number), sums }, in the order of the grid; and the
--- number of axes that distinguish groups: the last axes are merged until there are at most `most` groups, or one axis.
-function M.sum_up(study, most)
+-- number of axes that distinguish groups: the last axes are merged until there are at most `max_groups` groups, or one
+-- axis.
+function M.sum_up(study, max_groups)
   local total, depth = sum_runs(study.cells), #study.axes
   local groups = group_cells(study, depth)
-  while #groups > most and depth > 1 do
+  while #groups > max_groups and depth > 1 do
     depth = depth - 1
     groups = group_cells(study, depth)
   end
-  local known = total.runs - total.unknown
-  local mean = known > 0 and total.work / known or nil
+  local known_count = total.runs - total.unknown
+  local mean = known_count > 0 and total.work / known_count or nil
   for _, group in ipairs(groups) do
     group.sums, group.cells = complete_sums(sum_runs(group.cells), mean), #group.cells
   end
   return complete_sums(total, mean), groups, depth
 end
 
-local WIDEST, UNLIMITED = 120, 110 -- characters: the longest line on a terminal; a group's line in unlimited text
-local FAILURES = 4 -- the most lines of failures
-local BAR = 8 -- characters of a group's bar
-local COUNTS = "%9s %7s %6s %8s %6s %6s" -- done, running, failed, steps/s, best, left
+local MAX_COLUMNS = 120 -- of a line on a terminal
+local GROUP_COLUMNS = 110 -- of a group's line in text of unlimited width
+local MAX_FAILURES = 4 -- lines of failures
+local BAR_WIDTH = 8 -- characters of a group's bar
+local COUNTS_FORMAT = "%9s %7s %6s %8s %6s %6s" -- done, running, failed, steps/s, best, left
 
 -- Formats a share as a bar "[####....]", of 20 characters by default, as trainers show it.
 function M.format_bar(share, width)
@@ -113,18 +115,18 @@ function M.format_bar(share, width)
   return "[" .. ("#"):rep(full) .. ("."):rep(width - full) .. "]"
 end
 
--- Formats a duration as "45s", "12m30", "3h05" or "240h"; "" if it is unknown.
+-- Formats a duration as "45s", "12m30", "3h05" or "240h"; "" if it is unknown or at least 10000 hours.
 local function format_duration(seconds)
   if not (seconds and seconds >= 0 and seconds < 3.6e7) then
     return ""
   end
-  local whole = math.floor(seconds + 0.5)
-  if whole >= 360000 then
-    return ("%dh"):format(whole // 3600)
-  elseif whole >= 3600 then
-    return ("%dh%02d"):format(whole // 3600, whole % 3600 // 60)
+  local rounded = math.floor(seconds + 0.5)
+  if rounded >= 360000 then
+    return ("%dh"):format(rounded // 3600)
+  elseif rounded >= 3600 then
+    return ("%dh%02d"):format(rounded // 3600, rounded % 3600 // 60)
   end
-  return whole >= 60 and ("%dm%02d"):format(whole // 60, whole % 60) or ("%ds"):format(whole)
+  return rounded >= 60 and ("%dm%02d"):format(rounded // 60, rounded % 60) or ("%ds"):format(rounded)
 end
 
 local function format_count(n)
@@ -158,24 +160,24 @@ end
 -- the function's first call, or since the number of runs with unknown work changed; before any work is done, from the
 -- operations per second of running runs. The function returns nil if both are unknown.
 function M.make_time_estimator()
-  local first, since, unknown
+  local first_work, start_time, unknown_count
   return function(total, now)
     now = now or os.time()
-    if not first or unknown ~= total.unknown then
-      first, since, unknown = total.done_work, now, total.unknown
+    if not first_work or unknown_count ~= total.unknown then
+      first_work, start_time, unknown_count = total.done_work, now, total.unknown
     end
-    local left = total.work - total.done_work
-    if total.done_work > first and now > since then
-      return left / (total.done_work - first) * (now - since)
+    local remaining_work = total.work - total.done_work
+    if total.done_work > first_work and now > start_time then
+      return remaining_work / (total.done_work - first_work) * (now - start_time)
     end
-    return total.is_known and total.work_rate > 0 and left / total.work_rate or nil
+    return total.is_known and total.work_rate > 0 and remaining_work / total.work_rate or nil
   end
 end
 
 local function format_group(group, width)
   local sums = group.sums
   local left = sums.is_known and sums.work_rate > 0 and (sums.work - sums.done_work) / sums.work_rate or nil
-  return ("%-" .. width .. "s %s " .. COUNTS):format(cut(group.name, width), M.format_bar(sums.share, BAR),
+  return ("%-" .. width .. "s %s " .. COUNTS_FORMAT):format(cut(group.name, width), M.format_bar(sums.share, BAR_WIDTH),
     ("%d/%d"):format(sums.done, sums.runs), format_count(sums.running), format_count(sums.failed),
     sums.step_rate > 0 and ("%.1f"):format(sums.step_rate) or "", sums.best and ("%.4f"):format(sums.best) or "",
       format_duration(left))
@@ -183,58 +185,59 @@ end
 
 local function format_header(study, depth, width)
   local axes = table.concat(lists.get_names(list_shown_axes(study, depth)), " ")
-  return ("%-" .. width .. "s %s " .. COUNTS):format(cut(axes, width),
-    (" "):rep(BAR + 2), "done", "running", "failed", "steps/s", "best", "left")
+  return ("%-" .. width .. "s %s " .. COUNTS_FORMAT):format(cut(axes, width),
+    (" "):rep(BAR_WIDTH + 2), "done", "running", "failed", "steps/s", "best", "left")
 end
 
--- Shortens a list of too many groups. Returns the `most` - 1 most active groups, in the order of the grid, and a line
--- on the others.
-local function shorten_groups(groups, most)
+-- Shortens a list of too many groups. Returns the `max_groups` - 1 most active groups, in the order of the grid, and a
+-- line on the others.
+local function shorten_groups(groups, max_groups)
   local ranked = {}
   for i, group in ipairs(groups) do
     local sums = group.sums
-    ranked[i], group.place = group, i
+    ranked[i], group.position = group, i
     group.rank = sums.running > 0 and 1 or sums.failed > 0 and 2 or sums.done < sums.runs and 3 or 4
   end
-  table.sort(ranked, function(a, b) return a.rank < b.rank or a.rank == b.rank and a.place < b.place end)
-  local kept, rest = { table.unpack(ranked, 1, most - 1) }, { table.unpack(ranked, most) }
-  table.sort(kept, function(a, b) return a.place < b.place end)
-  return kept, ("and %d more: %d of %s done"):format(#rest, lists.sum(rest, function(group) return group.sums.done end),
-    wording.count(lists.sum(rest, function(group) return group.sums.runs end), "run"))
+  table.sort(ranked, function(a, b) return a.rank < b.rank or a.rank == b.rank and a.position < b.position end)
+  local shown, hidden = { table.unpack(ranked, 1, max_groups - 1) }, { table.unpack(ranked, max_groups) }
+  table.sort(shown, function(a, b) return a.position < b.position end)
+  return shown, ("and %d more: %d of %s done"):format(#hidden,
+    lists.sum(hidden, function(group) return group.sums.done end),
+    wording.count(lists.sum(hidden, function(group) return group.sums.runs end), "run"))
 end
 
-local function format_failures(failures, most)
-  local shown = #failures > most and most - 1 or #failures
-  local lines = lists.map({ table.unpack(failures, 1, shown) }, function(one)
-    return ("failed: %s: %s"):format(one.name, one.why or "its log has no reason")
+local function format_failures(failures, max_lines)
+  local shown = #failures > max_lines and max_lines - 1 or #failures
+  local lines = lists.map({ table.unpack(failures, 1, shown) }, function(failure)
+    return ("failed: %s: %s"):format(failure.name, failure.reason or "its log has no reason")
   end)
   lines[#lines + 1] = #failures > shown and ("and %d more failed"):format(#failures - shown) or nil
   return lines
 end
 
 local function choose_width(study, groups, columns)
-  local longest = lists.sum(study.axes, function(axis) return #axis.name + 1 end)
-  longest = math.max(longest, lists.max(groups, function(group) return #group.name end))
-  return math.max(8, math.min(longest, columns - #COUNTS:format("", "", "", "", "", "") - BAR - 5))
+  local name_width = lists.sum(study.axes, function(axis) return #axis.name + 1 end)
+  name_width = math.max(name_width, lists.max(groups, function(group) return #group.name end))
+  return math.max(8, math.min(name_width, columns - #COUNTS_FORMAT:format("", "", "", "", "", "") - BAR_WIDTH - 5))
 end
 
 -- Returns the lines of the text and the sums of all cells. options: title; seconds_left, a function of the sums;
--- failures, a list of { name, why }; lines and columns of the terminal, nil for unlimited text.
+-- failures, a list of { name, reason }; lines and columns of the terminal, nil for unlimited text.
 function M.format(study, options)
-  local columns = math.min(options.columns or WIDEST, WIDEST)
-  local failures = format_failures(options.failures, options.lines and FAILURES or math.huge)
-  local most = options.lines and math.max(2, options.lines - 4 - #failures) or math.huge
-  local total, groups, depth = M.sum_up(study, most)
+  local columns = math.min(options.columns or MAX_COLUMNS, MAX_COLUMNS)
+  local failures = format_failures(options.failures, options.lines and MAX_FAILURES or math.huge)
+  local max_groups = options.lines and math.max(2, options.lines - 4 - #failures) or math.huge
+  local total, groups, depth = M.sum_up(study, max_groups)
   local counts = format_counts(total)
   local lines = { ("%s: %s"):format(cut(options.title, math.max(4, columns - #counts - 4)), counts),
     ("%s %s"):format(M.format_bar(total.share), format_pace(total, options.seconds_left(total))) }
-  local width, rest = choose_width(study, groups, options.columns and columns or UNLIMITED), nil
-  if #groups > most then
-    groups, rest = shorten_groups(groups, most)
+  local width, hidden_line = choose_width(study, groups, options.columns and columns or GROUP_COLUMNS), nil
+  if #groups > max_groups then
+    groups, hidden_line = shorten_groups(groups, max_groups)
   end
   lines[3] = format_header(study, depth, width)
   lists.append(lines, lists.map(groups, function(group) return format_group(group, width) end))
-  lines[#lines + 1] = rest
+  lines[#lines + 1] = hidden_line
   lists.append(lines, failures)
   for i, line in ipairs(lines) do
     line = escape.plain(line):gsub("%s+$", "")
@@ -243,7 +246,8 @@ function M.format(study, options)
   return lines, total
 end
 
--- A display { stream, live (it is redrawn in place), height (lines on the terminal), shown (time of the last lines) }.
+-- A display { stream, is_live (it is redrawn in place), height (lines on the terminal), shown (time of the last lines)
+-- }.
 local Display = {}
 Display.__index = Display
 
@@ -251,15 +255,15 @@ local PLAIN_SECONDS = 30 -- between two lines if the display is not redrawn
 
 -- Opens a display on stdout (1) or stderr (2).
 function M.open_display(descriptor)
-  local kind = os.getenv("TERM") or "dumb"
-  local live = kind ~= "dumb" and kind ~= "" and shell.run({ "test", "-t", descriptor }) == 0
-  return setmetatable({ stream = descriptor == 1 and io.stdout or io.stderr, live = live, height = 0,
+  local terminal = os.getenv("TERM") or "dumb"
+  local is_live = terminal ~= "dumb" and terminal ~= "" and shell.run({ "test", "-t", descriptor }) == 0
+  return setmetatable({ stream = descriptor == 1 and io.stdout or io.stderr, is_live = is_live, height = 0,
     shown = os.time() }, Display)
 end
 
 -- Returns the terminal's current number of lines and columns; nil if the display is not redrawn.
 function Display:get_size()
-  if not self.live then
+  if not self.is_live then
     return nil
   end
   local lines, columns = shell.capture({ "sh", "-c", "stty size </dev/tty 2>/dev/null" }):match("^(%d+) (%d+)")
@@ -281,12 +285,12 @@ function Display:say(text)
 end
 
 function Display:is_due()
-  return self.live or os.time() - self.shown >= PLAIN_SECONDS
+  return self.is_live or os.time() - self.shown >= PLAIN_SECONDS
 end
 
 function Display:show(lines)
   self.shown = os.time()
-  if not self.live then
+  if not self.is_live then
     self.stream:write(table.concat(lines, "\n"), "\n")
   else
     local back = self.height > 0 and ("\27[%dA"):format(self.height) or ""

@@ -14,16 +14,17 @@ local run_files = require("lab.study.read.run_files")
 
 local M = {}
 
-local END = 512 -- bytes at the end of run.json that record the end of a run
-local QUIET, QUIET_AT_FIRST = 120, 900 -- seconds without a change until a run counts as not running
-local LINES = 3 -- lines by which metrics.jsonl may lag behind
+local END_BYTES = 512 -- bytes at the end of run.json that record the end of a run
+-- Seconds without a change until a run counts as not running: later, and at the first reading of its files.
+local QUIET_SECONDS, FIRST_QUIET_SECONDS = 120, 900
+local LAG_LINES = 3 -- lines by which metrics.jsonl may lag behind
 
 -- Records a file's state in `files`. Returns whether the file has changed since the last call, and its time.
 local function note_change(files, path, name)
-  local found, before = lfs.attributes(path .. "/" .. name), files[name]
-  local is_file = found and found.mode == "file"
-  files[name] = is_file and ("%d %d %d"):format(found.size, found.modification, found.ino) or nil
-  return files[name] ~= before, is_file and found.modification
+  local attributes, previous = lfs.attributes(path .. "/" .. name), files[name]
+  local is_file = attributes and attributes.mode == "file"
+  files[name] = is_file and ("%d %d %d"):format(attributes.size, attributes.modification, attributes.ino) or nil
+  return files[name] ~= previous, is_file and attributes.modification
 end
 
 local function find_state(cell, run, files, dir, locks, now)
@@ -36,9 +37,9 @@ local function find_state(cell, run, files, dir, locks, now)
     return run_files.has_failed(files.exit) and "failed" or "stopped"
   end
   local cadence = run.progress.rate and run.progress.rate > 0 and cell.goal.log_every
-  local patience = math.max(QUIET, cadence and LINES * cadence / run.progress.rate or 0)
-  local held = locks[lfs.attributes(dir .. "/lock", "ino") or false]
-  return (held or now - files.active_at <= patience) and "running" or "stopped"
+  local patience = math.max(QUIET_SECONDS, cadence and LAG_LINES * cadence / run.progress.rate or 0)
+  local is_locked = locks[lfs.attributes(dir .. "/lock", "ino") or false]
+  return (is_locked or now - files.active_at <= patience) and "running" or "stopped"
 end
 
 -- Reads the progress of a run in `dir`. locks: from ledger.read_locks; now: seconds of this machine's clock. run.files
@@ -54,15 +55,15 @@ function M.read(cell, run, dir, locks, now)
   local logged, metrics_time = note_change(files, dir, "metrics.jsonl")
   local evaluated, eval_time = note_change(files, dir, "eval.jsonl")
   if ended then
-    local text = input.read_end(dir .. "/run.json", END) or ""
+    local text = input.read_end(dir .. "/run.json", END_BYTES) or ""
     files.exit = math.tointeger(tonumber(text:match('"exit":(%d+)}%s*$')))
   end
   if logged or evaluated or ended then
     files.final_state = nil
     run.progress = ledger.read_progress(dir, cell.goal)
     local written = math.max(metrics_time or 0, eval_time or 0)
-    local old = files.is_unread and written > 0 and now - written > QUIET_AT_FIRST
-    files.active_at = old and now - math.max(QUIET_AT_FIRST, now - written) or now
+    local is_old = files.is_unread and written > 0 and now - written > FIRST_QUIET_SECONDS
+    files.active_at = is_old and now - math.max(FIRST_QUIET_SECONDS, now - written) or now
     files.is_unread = nil
   end
   run.state = find_state(cell, run, files, dir, locks, now)

@@ -18,22 +18,22 @@ local M = {}
 -- Moves one run; true, or nil and a message.
 local function move(out, run)
   local parent, name = run.path:match("^(.*)/([^/]*)$")
-  local place
+  local aside_path
   local n = 0
   repeat
     n = n + 1
-    place = ("%s/.damaged/%s-%d"):format(parent, name, n)
-  until not lfs.symlinkattributes(place, "mode")
-  local done, message = inside.make_directory(out, parent .. "/.damaged")
-  if done then
-    done, message = inside.move(out, run.path, place)
+    aside_path = ("%s/.damaged/%s-%d"):format(parent, name, n)
+  until not lfs.symlinkattributes(aside_path, "mode")
+  local is_moved, message = inside.make_directory(out, parent .. "/.damaged")
+  if is_moved then
+    is_moved, message = inside.move(out, run.path, aside_path)
   end
-  if not done then
+  if not is_moved then
     return nil, message
   end
   overview.print(escape.plain(("damaged: %s/%s; the run is set aside as %s, and trained anew"):format(run.path,
-    run.damage, place)))
-  run.state, run.words, run.damage, run.aside = "absent", nil, nil, place
+    run.damage, aside_path)))
+  run.state, run.words, run.damage, run.aside = "absent", nil, nil, aside_path
   return true
 end
 
@@ -44,8 +44,8 @@ function M.move_damaged(out, cell, runs)
       run.damage = run.state == "damaged" and run.words or nil
     end
     if run.state == "damaged" then
-      local done, message = move(out, run)
-      if not done then
+      local is_moved, message = move(out, run)
+      if not is_moved then
         return nil, message
       end
     end
@@ -53,13 +53,13 @@ function M.move_damaged(out, cell, runs)
   return true
 end
 
--- Moves runs back to their own paths. why: the reason, with which the messages begin.
-function M.put_back(out, runs, why)
-  for _, run in ipairs(lists.filter(runs, function(one) return one.aside end)) do
-    local done, message = inside.move(out, run.aside, run.path)
-    overview.print(escape.plain(done and ("%s, and %s is put back"):format(why, run.path)
-      or ("%s, and %s stays there: %s"):format(why, run.aside, message)))
-    if done then
+-- Moves runs back to their own paths. reason: the beginning of the messages.
+function M.put_back(out, runs, reason)
+  for _, run in ipairs(lists.filter(runs, function(run) return run.aside end)) do
+    local is_restored, message = inside.move(out, run.aside, run.path)
+    overview.print(escape.plain(is_restored and ("%s, and %s is put back"):format(reason, run.path)
+      or ("%s, and %s stays there: %s"):format(reason, run.aside, message)))
+    if is_restored then
       inside.remove_empty(out, (run.aside:match("^(.*)/")))
       run.state, run.aside = "damaged", nil
     end

@@ -16,7 +16,7 @@ local write = require("base.write")
 
 local M = {}
 
-local LARGEST = 1 << 14 -- bytes of a record
+local MAX_BYTES = 1 << 14 -- bytes of a record
 
 local NUMBER = shapes.number({ above = 0, max = 1e30 })
 local LINE = shapes.object({ step = shapes.number({ min = 0, max = 1e30 }), operation = NUMBER },
@@ -34,7 +34,7 @@ end
 
 function M.read(key, conditions)
   local path = find_path(key, conditions)
-  return path and run_files.read_json(path, path, LARGEST, SHAPE) or nil
+  return path and run_files.read_json(path, path, MAX_BYTES, SHAPE) or nil
 end
 
 function M.write(key, conditions, rates)

@@ -1,11 +1,11 @@
 -- Does the missing work of a study: builds its trainers, and trains and evaluates its runs, several at a time.
 --
--- Input: { project, action, study, scale, set, choice, given, jobs, hours, out, device, target, arch, jit, cuda_root,
--- hooks }. scale, set, choice, given: for grid.expand; action: "run", "status" or "dry_run"; jobs: the number of
--- concurrent cells, or nil; hours: after which no further run starts, or nil; out: the folder of all runs; hooks: nil,
--- or functions for unfinished runs in other folders (slurm.lua), { take_on, tidy }. Output: an exit code; results on
--- stdout, other messages on stderr. The folders of the runs are the only record of progress: the same command continues
--- after any interruption. Two sweeps share the work, since trainers lock folders.
+-- Input: { project, action, study, scale, set, choice, flag_study, jobs, hours, out, device, target, arch, jit,
+-- cuda_root, hooks }. scale, set, choice, flag_study: for grid.expand; action: "run", "status" or "dry_run"; jobs: the
+-- number of concurrent cells, or nil; hours: after which no further run starts, or nil; out: the folder of all runs;
+-- hooks: nil, or functions for unfinished runs in other folders (slurm.lua), { take_on, tidy }. Output: an exit code;
+-- results on stdout, other messages on stderr. The folders of the runs are the only record of progress: the same
+-- command continues after any interruption. Two sweeps share the work, since trainers lock folders.
 
 local build = require("render.builds.build")
 local defaults = require("plan.deriving.defaults")
@@ -34,23 +34,24 @@ local M = {}
 local must, say = overview.must, overview.print
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
-local LOG_LINES = 8 -- the most lines of one error of a log in a message
+local LOG_LINES = 8 -- the maximum number of lines of one error in a message
 
 local function list_cells_to_do(study, tried)
   return lists.filter(study.cells, function(cell) return #cell.missing > 0 and not tried[cell.id] end)
 end
 
 -- Returns the number of concurrent cells, and the threads of each. Runs of a cell train side by side, one thread each;
--- if there are fewer runs than processors, several cells train at a time. On a GPU, one cell does by default.
+-- if there are fewer runs than processors, several cells train at a time. On a GPU, one cell trains at a time by
+-- default.
 local function share_processors(options, cells)
   local processors = build.count_processors()
-  local most = math.max(1, lists.max(cells, function(cell) return #cell.missing end))
+  local max_runs = math.max(1, lists.max(cells, function(cell) return #cell.missing end))
   if options.device ~= "cpu" then
     return options.jobs or 1, processors
   elseif options.jobs then
     return options.jobs, math.max(1, processors // options.jobs)
   end
-  local threads = math.min(most, processors)
+  local threads = math.min(max_runs, processors)
   return math.max(1, processors // threads), threads
 end
 
@@ -59,61 +60,62 @@ local function make_words(item, ...)
   return { "env", defaults.make_environment(item.job.defaults), item.dir .. "/trainer", ... }
 end
 
--- Whether a part of a cell (grid.make_flags) contains a run.
-local function has_run(part, run)
+-- Whether a subset of a cell's runs (grid.make_flags) contains a run.
+local function has_run(subset, run)
   local function is_within(range, seed)
     return seed >= range[1] and seed <= range[2]
   end
-  return lists.has(part.learning_rates, run.learning_rate) and is_within(part.seeds, run.seed)
+  return lists.has(subset.learning_rates, run.learning_rate) and is_within(subset.seeds, run.seed)
     and not lists.any(seeds.PARTS, function(name)
-      return part.apart[name] and not is_within(part.apart[name], seeds.get(run, name))
+      return subset.part_seeds[name] and not is_within(subset.part_seeds[name], seeds.get(run, name))
     end)
 end
 
--- Splits a cell's missing runs into parts of at most `most` runs, one for each process: { learning_rates, seeds, apart,
--- runs }, the first three as in grid.make_flags.
-local function split_cell(cell, most)
-  local parts = { { apart = {} } }
-  local function cut(values, add)
-    local size = math.min(most, #values)
-    most = most // size
-    parts = lists.collect(parts, function(part)
+-- Splits a cell's missing runs into subsets of at most `max_runs` runs, one for each process: { learning_rates, seeds,
+-- part_seeds, runs }, the first three as in grid.make_flags.
+local function split_cell(cell, max_runs)
+  local subsets = { { part_seeds = {} } }
+  local function split(values, add)
+    local size = math.min(max_runs, #values)
+    max_runs = max_runs // size
+    subsets = lists.collect(subsets, function(subset)
       local pieces = {}
       for i = 1, #values, size do
         local piece = table.move(values, i, math.min(i + size - 1, #values), 1, {})
-        pieces[#pieces + 1] = lists.merge(part, add(part, piece))
+        pieces[#pieces + 1] = lists.merge(subset, add(subset, piece))
       end
       return pieces
     end)
   end
-  cut(cell.learning_rates, function(_, list) return { learning_rates = list } end)
-  cut(cell.seeds, function(_, list) return { seeds = { list[1], list[#list] } } end)
+  split(cell.learning_rates, function(_, list) return { learning_rates = list } end)
+  split(cell.seeds, function(_, list) return { seeds = { list[1], list[#list] } } end)
   for _, name in ipairs(seeds.PARTS) do
-    local values = lists.get(cell.seeds, "apart." .. name)
+    local values = lists.get(cell.seeds, "part_seeds." .. name)
     if values then
-      cut(values, function(part, list)
-        return { apart = lists.merge(part.apart, { [name] = { list[1], list[#list] } }) }
+      split(values, function(subset, list)
+        return { part_seeds = lists.merge(subset.part_seeds, { [name] = { list[1], list[#list] } }) }
       end)
     end
   end
-  return lists.filter(parts, function(part)
-    part.runs = lists.filter(cell.missing, function(run) return has_run(part, run) end)
-    return #part.runs > 0
+  return lists.filter(subsets, function(subset)
+    subset.runs = lists.filter(cell.missing, function(run) return has_run(subset, run) end)
+    return #subset.runs > 0
   end)
 end
 
--- Makes a job { cell, runs, log, log_from (byte), line (the command) } for a part of a cell; or nil and a message.
-local function make_job(options, item, part, threads)
+-- Makes a job { cell, runs, log, log_from (byte), line (the command) } for a subset of a cell's runs; or nil and a
+-- message.
+local function make_job(options, item, subset, threads)
   local cell = item.cell
   local log = ("%s/%s/%s/log.txt"):format(options.out, cell.id, cell.spec.plan.digest)
-  local made, message = inside.make_parent(options.out, log)
-  if not made then
+  local is_made, message = inside.make_parent(options.out, log)
+  if not is_made then
     return nil, message
   end
   local words = make_words(item, "train", "--missing", "--out", options.out, "--threads", threads)
-  lists.append(words, grid.make_flags(part, options.device))
+  lists.append(words, grid.make_flags(subset, options.device))
   lists.append(words, trainer_flags.list_training(cell.spec.data_files))
-  return { cell = cell, runs = part.runs, log = log, log_from = lfs.attributes(log, "size") or 0,
+  return { cell = cell, runs = subset.runs, log = log, log_from = lfs.attributes(log, "size") or 0,
     line = ("%s >>%s 2>&1"):format(shell.join(words), escape.shell(log)) }
 end
 
@@ -123,7 +125,7 @@ local function read_progress(job, locks)
   end
 end
 
-local function is_over(options)
+local function is_past_deadline(options)
   return options.deadline ~= nil and os.time() >= options.deadline
 end
 
@@ -191,7 +193,7 @@ function Sweep:finish(i, status, runner)
 end
 
 function Sweep:tick(runner)
-  if not self.is_over and is_over(self.options) then
+  if not self.is_over and is_past_deadline(self.options) then
     self.is_over = true
     runner:drain()
   end
@@ -202,7 +204,7 @@ end
 
 -- Makes the jobs of cells with a trainer. Returns true, or nil after an error, which is printed.
 function Sweep:prepare(items, threads)
-  local most = self.options.deadline and self.options.device == "cpu" and threads or math.maxinteger
+  local max_runs = self.options.deadline and self.options.device == "cpu" and threads or math.maxinteger
   for _, item in ipairs(items) do
     local is_ready, message = true, nil
     if item.is_fresh then
@@ -211,10 +213,10 @@ function Sweep:prepare(items, threads)
     if is_ready and item.is_fresh and self.options.hooks then
       self.options.hooks.take_on(item.cell, make_words(item, "info", "--json"))
     end
-    for _, part in ipairs(item.is_fresh and split_cell(item.cell, most) or {}) do
+    for _, subset in ipairs(item.is_fresh and split_cell(item.cell, max_runs) or {}) do
       local job
       if is_ready then
-        job, message = make_job(self.options, item, part, threads)
+        job, message = make_job(self.options, item, subset, threads)
       end
       if not job then
         say("longhand: ", message)
@@ -231,13 +233,13 @@ function Sweep:prepare(items, threads)
   return true
 end
 
-function Sweep:train(items, most, threads)
+function Sweep:train(items, max_concurrent, threads)
   if not self:prepare(items, threads) then
     return "done"
   end
   local lines = lists.map(self.jobs, function(job) return job.line end)
   self:read_earlier_progress()
-  local outcome = jobs.run(self.options.project, lines, most, {
+  local outcome = jobs.run(self.options.project, lines, max_concurrent, {
     start = function(i) self.jobs[i].started = os.time() end,
     finish = function(i, status, runner) self:finish(i, status, runner) end,
     tick = function(runner) self:tick(runner) end,
@@ -247,8 +249,8 @@ function Sweep:train(items, most, threads)
 end
 
 -- Prints the result of a sweep and returns its exit code. outcome: the last result of train_round or
--- waiting_cells.make_specs; code: the worst exit code; failed: the number of failed runs; begun: the time of the start.
-local function conclude(options, study, outcome, code, failed, begun)
+-- waiting_cells.make_specs; code: the worst exit code; failed: the number of failed runs; start_time: of the sweep.
+local function conclude(options, study, outcome, code, failed, start_time)
   ledger.survey(study, options.out)
   if options.hooks then
     options.hooks.tidy(study)
@@ -258,18 +260,18 @@ local function conclude(options, study, outcome, code, failed, begun)
     return cell.spec and cell.lost_files[1]
   end) }).left
   local linked = lists.count(overview.list_runs(study), function(run) return run.link end)
-  local rest = { { counts["trained further"], "trained further" }, { failed, "failed" },
+  local other_counts = { { counts["trained further"], "trained further" }, { failed, "failed" },
     { lost, "without their files" }, { linked, "behind links" },
     { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
   io.stdout:write(("%s: %d of %s%s done%s, in %s; to see them: ./longhand report %s\n"):format(
     overview.name_study(study), counts.done, wording.count(counts.runs, "run"), overview.format_selection(study),
-    overview.format_rest(rest), wording.format_duration(os.time() - begun), options.out))
+    overview.join_counts(other_counts), wording.format_duration(os.time() - start_time), options.out))
   if outcome == "lost" then
     say("the process that holds the trainers has ended; the same command continues")
     return ENVIRONMENT
   elseif code == ENVIRONMENT then
     return ENVIRONMENT
-  elseif outcome == "drained" or is_over(options) and counts.waiting > 0 then
+  elseif outcome == "drained" or is_past_deadline(options) and counts.waiting > 0 then
     say(("the %s %s are over, and no further run was started; the same command continues"):format(
       grid.format_shortest(options.hours), options.hours == 1 and "hour" or "hours"))
     return AGAIN
@@ -288,8 +290,8 @@ local function conclude(options, study, outcome, code, failed, begun)
   return code
 end
 
-local function announce(study, counts, options, most, threads)
-  local shares = most and ("; %s at a time, %s each"):format(wording.count(most, "cell"),
+local function announce(study, counts, options, concurrent_cells, threads)
+  local shares = concurrent_cells and ("; %s at a time, %s each"):format(wording.count(concurrent_cells, "cell"),
     wording.count(threads, "thread")) or ""
   say(("%s: %s, %s: %d done, %d to do in %s%s"):format(overview.name_study(study), overview.format_cell_count(study),
     wording.count(counts.runs, "run"), counts.done, counts.left, options.out, shares))
@@ -297,14 +299,14 @@ local function announce(study, counts, options, most, threads)
 end
 
 -- Builds trainers and trains the runs of cells that are not in `tried`, a set of ids to which it adds these cells.
--- Returns a result as of jobs.run, the worst exit code and the number of failed runs.
+-- Returns a result of jobs.run, the worst exit code and the number of failed runs.
 local function train_round(options, study, tried)
   local cells = list_cells_to_do(study, tried)
-  local most, threads = share_processors(options, cells)
-  announce(study, overview.count_states(study), options, #cells > 0 and most, threads)
+  local concurrent_cells, threads = share_processors(options, cells)
+  announce(study, overview.count_states(study), options, #cells > 0 and concurrent_cells, threads)
   if #cells == 0 then
     return "done", DONE, 0
-  elseif is_over(options) then
+  elseif is_past_deadline(options) then
     return "drained", DONE, 0
   end
   local items = trainers.list(options.project, cells, options)
@@ -316,27 +318,27 @@ local function train_round(options, study, tried)
     estimate_seconds_left = progress_text.make_time_estimator(), code = DONE }, Sweep)
   local outcome = trainers.build(options.project, items)
   if outcome == "done" then
-    outcome = is_over(options) and "drained" or sweep:train(items, most, threads)
+    outcome = is_past_deadline(options) and "drained" or sweep:train(items, concurrent_cells, threads)
   end
   return outcome, sweep.code, sweep.failed
 end
 
 -- Trains the runs that can be trained, makes the specs of cells that depend on them, and repeats until none is left.
 local function sweep_all(options, study)
-  local begun, worst, failed, tried, refused = os.time(), DONE, 0, {}, {}
-  options.deadline = options.hours and begun + 3600 * options.hours
+  local start_time, worst_code, failed, tried, failed_files = os.time(), DONE, 0, {}, {}
+  options.deadline = options.hours and start_time + 3600 * options.hours
   while true do
     must(ENVIRONMENT, overview.write_note(options, study))
     local outcome, code, undone = train_round(options, study, tried)
-    local again = false
-    worst, failed = waiting_cells.choose_worse(worst, code), failed + undone
-    if outcome == "done" and code ~= ENVIRONMENT and not is_over(options) then
+    local has_new_specs = false
+    worst_code, failed = waiting_cells.choose_worse(worst_code, code), failed + undone
+    if outcome == "done" and code ~= ENVIRONMENT and not is_past_deadline(options) then
       ledger.survey(study, options.out)
-      outcome, code, again = waiting_cells.make_specs(options, study, refused)
-      worst = waiting_cells.choose_worse(worst, code)
+      outcome, code, has_new_specs = waiting_cells.make_specs(options, study, failed_files)
+      worst_code = waiting_cells.choose_worse(worst_code, code)
     end
-    if not again then
-      return conclude(options, study, outcome, worst, failed, begun)
+    if not has_new_specs then
+      return conclude(options, study, outcome, worst_code, failed, start_time)
     end
     study = must(INPUT, overview.expand(options))
   end
@@ -344,8 +346,8 @@ end
 
 local function dry_run(options, study)
   local counts, cells = overview.count_states(study), list_cells_to_do(study, {})
-  local most, threads = share_processors(options, cells)
-  announce(study, counts, options, #cells > 0 and most, threads)
+  local concurrent_cells, threads = share_processors(options, cells)
+  announce(study, counts, options, #cells > 0 and concurrent_cells, threads)
   if counts.waiting > 0 then
     say(("not counted: %s that wait for other runs"):format(wording.count(counts.waiting, "run")))
   end
@@ -353,7 +355,8 @@ local function dry_run(options, study)
     return DONE
   end
   local items = trainers.list(options.project, cells, options)
-  local settings = { threads = build.count_processors(), device = options.device, replicas = most * threads }
+  local settings = { threads = build.count_processors(), device = options.device,
+    replicas = concurrent_cells * threads }
   local code, lines, notes = DONE, nil, nil
   local can_measure = estimate.has_records(items, settings)
   if not can_measure then

@@ -22,21 +22,22 @@ local M = {}
 local INPUT, ENVIRONMENT = 1, 4
 local must, say = overview.must, overview.print
 
-local MOST_BUILDS = 3 -- the most attempts to build a trainer and copy it
+local MAX_BUILDS = 3 -- attempts to build a trainer and copy it
 
 -- Lists the trainers. request: { target, arch, jit, cuda_root, levels (nil: best), linking (nil: any; new: dynamic) }.
 function M.list(project, cells, request)
   local levels = must(ENVIRONMENT, build.find_levels(project, request.levels or "best"))
-  local with_cuda, cuda = request.target == "cpu,cuda", {} -- cuda: words of CUDA by the least architecture
+  local with_cuda, cuda = request.target == "cpu,cuda", {} -- cuda: options of CUDA by minimum architecture
   return lists.map(cells, function(cell)
     local spec = cell.spec
     overview.warn(tuned.apply(project, spec.plan))
     spec.files = must(INPUT, project:render_files(spec.plan, with_cuda))
-    local least = spec.plan.least_architecture
-    if with_cuda and not cuda[least] then
-      cuda[least] = must(ENVIRONMENT, build.find_cuda(project, request, least))
+    local min_architecture = spec.plan.least_architecture
+    if with_cuda and not cuda[min_architecture] then
+      cuda[min_architecture] = must(ENVIRONMENT, build.find_cuda(project, request, min_architecture))
     end
-    local job = build.make_job(project, spec, levels, request.linking or "dynamic", with_cuda and cuda[least] or nil)
+    local job = build.make_job(project, spec, levels, request.linking or "dynamic",
+      with_cuda and cuda[min_architecture] or nil)
     local dir = build.get_folder(project, spec)
     return { cell = cell, dir = dir, job = job, linking = request.linking,
       is_fresh = build.is_fresh(dir, job, request.linking), is_compiled = build.is_compiled(dir, job, request.linking) }
@@ -61,11 +62,11 @@ end
 local function begin_all(project, items, state, threads)
   local builds, lines = {}, {}
   for _, item in ipairs(items) do
-    local begun, code, text = build.begin(project, item.job, item.dir, threads)
-    if begun then
-      begun.item = item
-      builds[#builds + 1] = begun
-      lines[#lines + 1] = ("%s >%s 2>&1"):format(shell.join(begun.words), escape.shell(begun.log))
+    local started_build, code, text = build.begin(project, item.job, item.dir, threads)
+    if started_build then
+      started_build.item = item
+      builds[#builds + 1] = started_build
+      lines[#lines + 1] = ("%s >%s 2>&1"):format(shell.join(started_build.words), escape.shell(started_build.log))
     else
       conclude(state, item, code, text)
     end
@@ -76,17 +77,17 @@ end
 -- Builds the trainers of items at the same time; returns the result of jobs.run.
 local function build_together(project, items, state, threads)
   local builds, lines = begin_all(project, items, state, threads)
-  local done, outcome = pcall(jobs.run, project, lines, build.count_processors(), {
+  local is_ok, outcome = pcall(jobs.run, project, lines, build.count_processors(), {
     finish = function(i, status, runner)
       if status == 0 or not runner.stopped then
         conclude(state, builds[i].item, build.finish(builds[i], status))
       end
     end,
   })
-  for _, begun in ipairs(builds) do
-    claim.give_back(begun.claim)
+  for _, started_build in ipairs(builds) do
+    claim.give_back(started_build.claim)
   end
-  if not done then
+  if not is_ok then
     error(outcome, 0)
   end
   return outcome
@@ -121,23 +122,23 @@ function M.build(project, items)
 end
 
 -- Lists the trainers of cells and builds them. If some cannot be built, ends the command with a message that begins
--- with `undone`.
-function M.build_all(project, cells, request, undone)
+-- with `failure`.
+function M.build_all(project, cells, request, failure)
   local items = M.list(project, cells, request)
   M.build(project, items)
   local lost = lists.find(items, function(item) return not item.is_fresh end)
-  must(lost and lost.code or ENVIRONMENT, not lost, undone .. ", since not all trainers could be built\n")
+  must(lost and lost.code or ENVIRONMENT, not lost, failure .. ", since not all trainers could be built\n")
   return items
 end
 
 -- Copies an item's trainer to a path, with the item's defaults. A concurrent build in the same folder may change the
 -- trainer's code or linking: it is then built and copied again. true, or nil and a message.
 function M.copy(project, item, path)
-  for _ = 1, MOST_BUILDS do
-    local done, message = trainer_defaults.write(item.dir .. "/trainer", path, item.job.defaults)
-    if done == false then
+  for _ = 1, MAX_BUILDS do
+    local is_written, message = trainer_defaults.write(item.dir .. "/trainer", path, item.job.defaults)
+    if is_written == false then
       return nil, message
-    elseif done and build.is_compiled(item.dir, item.job, item.linking) then
+    elseif is_written and build.is_compiled(item.dir, item.job, item.linking) then
       return true
     end
     item.is_fresh = false

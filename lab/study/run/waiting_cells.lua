@@ -21,7 +21,7 @@ local M = {}
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local RANK = { [DONE] = 0, [INPUT] = 1, [AGAIN] = 2, [ENVIRONMENT] = 3 } -- exit codes, the worst has the largest number
-local LOG_LINES = 8 -- the last lines of a verb's log that a message shows
+local LOG_LINES = 8 -- number of last lines of a verb's log that a message shows
 
 function M.choose_worse(a, b)
   return RANK[b] > RANK[a] and b or a
@@ -51,8 +51,8 @@ end
 
 local function open_log(options, source)
   local log = (options.out .. "/" .. source.file):match("^(.*)/") .. "/log.txt"
-  local made, message = inside.make_parent(options.out, log)
-  return made and log, message
+  local is_made, message = inside.make_parent(options.out, log)
+  return is_made and log, message
 end
 
 local function make_words(options, source)
@@ -64,8 +64,8 @@ local function make_words(options, source)
   end
   for _, name in ipairs(canonical.sort_keys(source.options)) do
     local value = source.options[name]
-    for _, one in ipairs(type(value) == "table" and value or { value }) do
-      lists.append(words, { "--" .. name, one ~= true and one or nil })
+    for _, setting in ipairs(type(value) == "table" and value or { value }) do
+      lists.append(words, { "--" .. name, setting ~= true and setting or nil })
     end
   end
   return words
@@ -81,7 +81,7 @@ end
 -- Makes the files of the ready cells. failed_files: the set of files whose verb failed in this sweep, to which this
 -- function adds. Returns the result of jobs.run, an exit code, and whether any cell has stopped waiting.
 function M.make_specs(options, study, failed_files)
-  local cells, made = find_ready_cells(options, study, failed_files)
+  local cells, made_count = find_ready_cells(options, study, failed_files)
   local lines, logs, code = {}, {}, DONE
   for i, cell in ipairs(cells) do
     local log, message = open_log(options, cell.source)
@@ -96,7 +96,7 @@ function M.make_specs(options, study, failed_files)
     finish = function(i, status, runner)
       local cell = cells[i]
       if is_file(options.out .. "/" .. cell.source.file) then -- a failed verb or another sweep may have made it
-        made = made + 1
+        made_count = made_count + 1
         overview.print(("%s: %s of %s"):format(cell.id, cell.source.verb, cell.source.run))
       elseif not runner.stopped then
         failed_files[cell.source.file] = true
@@ -106,22 +106,22 @@ function M.make_specs(options, study, failed_files)
       end
     end,
   })
-  return outcome, code, made > 0 and outcome == "done"
+  return outcome, code, made_count > 0 and outcome == "done"
 end
 
 -- Makes all specs that can be made now. Returns the surveyed study and the worst exit code, AGAIN if it was stopped; or
 -- nil and a message.
 function M.expand(options)
   local failed_files, worst = {}, DONE
-  local study, message, outcome, code, again
+  local study, message, outcome, code, has_new_specs
   repeat
     study, message = overview.expand(options)
     if not study then
       return nil, message
     end
-    outcome, code, again = M.make_specs(options, study, failed_files)
+    outcome, code, has_new_specs = M.make_specs(options, study, failed_files)
     worst = M.choose_worse(worst, outcome == "done" and code or AGAIN)
-  until not again
+  until not has_new_specs
   return study, worst
 end
 

@@ -20,12 +20,12 @@ local M = {}
 
 local DONE, INPUT = 0, 1
 local SECONDS = 5 -- between two readings
-local SIGNAL = 128 -- the least exit code that stands for a signal
+local FIRST_SIGNAL_CODE = 128 -- exit codes from this one on stand for a signal
 
 -- Sets scale and settings to those of the sweep into this folder, unless the options have them or a study's text
--- (given).
+-- (flag_study).
 local function adopt_sweep_settings(options)
-  if options.scale or #options.set > 0 or options.given then
+  if options.scale or #options.set > 0 or options.flag_study then
     return
   end
   local name = options.study:match("([^/]*)$"):gsub("%.lua$", "")
@@ -77,10 +77,10 @@ local function find_reason(options, run, hooks, logs)
     local log = ("%s/%s/log.txt"):format(options.out, run.dir:match("^(.*)/"))
     logs[log] = logs[log] or failures.read_last_lines(log)
     files.explained = files["run.json"]
-    files.why = hooks.find_error(options.out, run, files.dir) or failures.find_error(logs[log], run)
+    files.reason = hooks.find_error(options.out, run, files.dir) or failures.find_error(logs[log], run)
       or ("exit code %d"):format(files.exit)
   end
-  return files.why
+  return files.reason
 end
 
 local function list_failed(options, study, hooks)
@@ -88,7 +88,7 @@ local function list_failed(options, study, hooks)
   return lists.collect(study.cells, function(cell)
     return lists.map(cell.runs, function(run)
       return run.state == "failed" and { name = ("%s %s"):format(cell.id, grid.name_run(run)),
-        why = find_reason(options, run, hooks, logs) } or nil
+        reason = find_reason(options, run, hooks, logs) } or nil
     end)
   end)
 end
@@ -103,8 +103,8 @@ local function show(options, study, display, estimate_seconds_left, failed, prin
     display:show(shown)
     return total.done == total.runs
   end
-  for _, one in ipairs(failed) do
-    local text = ("failed: %s: %s"):format(one.name, one.why)
+  for _, failure in ipairs(failed) do
+    local text = ("failed: %s: %s"):format(failure.name, failure.reason)
     if not printed[text] then
       display:say(text)
     end
@@ -135,7 +135,7 @@ function M.run(options, hooks)
       return DONE
     end
     local code = shell.run({ "sleep", options.seconds or SECONDS })
-    if code >= SIGNAL then -- a Ctrl-C ends the process that sleeps
+    if code >= FIRST_SIGNAL_CODE then -- a Ctrl-C ends the process that sleeps
       return code
     end
   end

@@ -18,7 +18,7 @@ local M = {}
 -- set if all runs of each seed are missing and they are at most `replicas`; otherwise, there is a set for each
 -- combination of separate seeds.
 local function divide(cell, missing, replicas)
-  local lists_apart, per_seed = lists.get(cell, "seeds.apart") or {}, 1
+  local lists_apart, per_seed = lists.get(cell, "seeds.part_seeds") or {}, 1
   for _, values in pairs(lists_apart) do
     per_seed = per_seed * #values
   end
@@ -28,7 +28,7 @@ local function divide(cell, missing, replicas)
     for name, values in pairs(lists_apart) do
       apart[name] = { values[1], values[#values] }
     end
-    return { { runs = missing, apart = apart, per_seed = per_seed } }
+    return { { runs = missing, part_seeds = apart, per_seed = per_seed } }
   end
   local function get_apart(run)
     local apart = {}
@@ -38,7 +38,7 @@ local function divide(cell, missing, replicas)
     return apart
   end
   return lists.map(lists.group(missing, function(run) return canonical.format(get_apart(run)) end), function(runs)
-    return { runs = runs, apart = get_apart(runs[1]), per_seed = 1 }
+    return { runs = runs, part_seeds = get_apart(runs[1]), per_seed = 1 }
   end)
 end
 
@@ -83,7 +83,7 @@ local function add_groups(groups, common, rectangle, set, replicas)
   for _, rate_range in ipairs(cut_range(#rates, rate_count, function() return false end)) do
     for _, range in ipairs(seed_ranges) do
       local group = lists.merge(common, { learning_rates = table.move(rates, rate_range[1], rate_range[2], 1, {}),
-        seeds = { values[range[1]], values[range[2]] }, apart = set.apart, runs = {} })
+        seeds = { values[range[1]], values[range[2]] }, part_seeds = set.part_seeds, runs = {} })
       for _, rate in ipairs(group.learning_rates) do
         table.move(rectangle.runs[rate], (range[1] - 1) * per_seed + 1, range[2] * per_seed, #group.runs + 1,
           group.runs)

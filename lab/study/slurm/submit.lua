@@ -183,7 +183,7 @@ local function announce(options, study, count)
     { counts.waiting, "waiting for runs of an earlier stage" } }
   local line = ("%s: %s, %s: %d done, %d to submit"):format(overview.name_study(study),
     overview.format_cell_count(study), wording.count(counts.runs, "run"), counts.done, count.runs)
-  say(line, overview.format_rest(rest), " in ", options.out)
+  say(line, overview.join_counts(rest), " in ", options.out)
   overview.print_states(study)
   if counts.waiting > 0 and count.runs == 0 then
     say("the same command submits the waiting runs, once those of earlier stages are done")
