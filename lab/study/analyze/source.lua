@@ -168,7 +168,7 @@ end
 -- Opens a source for a group's models (cell_groups.lua), on its first run. sets: settings in addition to the study's.
 function M.open_group(group, options, sets)
   local study = options.study
-  local cell = not study.found and ("%s:%s%s"):format(study.path, study.scale and study.scale .. ":" or "",
+  local cell = not study.is_from_folder and ("%s:%s%s"):format(study.path, study.scale and study.scale .. ":" or "",
     group.cell.id) or nil
   sets = cell and lists.join(sets, study.set or {}) or sets
   return M.open(M.open_run(group.runs[1].dir), lists.merge(options, { cell = cell, sets = #sets > 0 and sets or nil }))

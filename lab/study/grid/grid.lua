@@ -141,7 +141,7 @@ local function make_runs(work, cell)
       run.learning_rate = rate or nil
       if plan then
         local name = M.name_run(run)
-        run.dir, run.runs_on_other_data = run_folders.find(work.out, plan, name, cell.data, work.listed)
+        run.dir, run.runs_on_other_data = run_folders.find(work.out, plan, name, cell.data, work.names_by_folder)
       end
       runs[#runs + 1] = run
     end
@@ -328,11 +328,11 @@ function M.expand(project, argument, options)
   if not study then
     return nil, d:text()
   end
-  -- ids: those of made cells; cells_by_key: made cells, or false; all_ids: those of all cells; listed: see
+  -- ids: those of made cells; cells_by_key: made cells, or false; all_ids: those of all cells; names_by_folder: see
   -- run_folders.find
   local work = { study = study, diagnostics = d, sets = sets, facts = facts, ids = {},
     cells_by_key = {}, all_ids = {}, choice = options.choice or {}, path = path, scale = options.scale,
-    reading = options.reading, out = out, listed = {}, warnings = {} }
+    reading = options.reading, out = out, names_by_folder = {}, warnings = {} }
   local cells = make_cells(work)
   if d:count() > 0 then
     return nil, d:text()

@@ -44,13 +44,14 @@ end
 
 local function is_list(value)
   local count = 0
-  for _, one in pairs(type(value) == "table" and value or {}) do
-    count = count + (is_option(one) and 1 or 0)
+  for _, item in pairs(type(value) == "table" and value or {}) do
+    count = count + (is_option(item) and 1 or 0)
   end
   return count > 0 and count == #value
 end
 
--- Returns options of a verb by name: true for flags, a number, a word, or a list of numbers and words for the others.
+-- Returns options of a verb by name: true for flags, a number, a word, or a list of numbers and words for other
+-- options.
 local function read_options(context, node, path, verb)
   local options = {}
   if not nodes.is_table(context, node, path, "{ <option> = a number or a word }") then
@@ -116,8 +117,8 @@ end
 
 -- Returns the stage of a point, nil without a stage; or nil and a list of stages if several contain the point.
 function M.find_stage(stages, axes, point)
-  local found = lists.filter(stages, function(stage) return nodes.has_values(axes, point, stage.cells) end)
-  return not found[2] and found[1] or nil, found[2] and found
+  local matches = lists.filter(stages, function(stage) return nodes.has_values(axes, point, stage.cells) end)
+  return not matches[2] and matches[1] or nil, matches[2] and matches
 end
 
 -- Returns the value that a cell with `value` on an axis needs there in the earlier stage `from`: the same value, or the
@@ -127,8 +128,8 @@ local function find_value(from, axis, value)
   if not values or values[value.name] then
     return value
   end
-  local others = lists.filter(axis.values, function(other) return values[other.name] end)
-  return #others == 1 and others[1] or nil
+  local candidates = lists.filter(axis.values, function(candidate) return values[candidate.name] end)
+  return #candidates == 1 and candidates[1] or nil
 end
 
 -- Returns the point of the stage `from` whose run a point of `stage` uses: both have equal values on every axis on

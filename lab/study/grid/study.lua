@@ -35,7 +35,7 @@ local FIELDS = { "title", "prefix", "base", "axes", "seeds", "learning_rates", "
 local AXIS_FIELDS = { "name", "values", "use", "only" }
 local SCALE_FIELDS = { "base", "seeds", "learning_rates", "axes" }
 M.SECTIONS = { task = true, encoding = true, model = true, train = true, eval = true, precision = true, init = true }
-local MOST_RATES = 64 -- runtime/cli/options.h
+local MAX_RATES = 64 -- runtime/cli/options.h
 
 -- Sets of examples that can be evaluated.
 M.SPLITS = { "train", "test", "validation", "in_distribution", "between", "beyond" }
@@ -111,7 +111,7 @@ local function read_rates(context, node, path)
   local rates, is_listed = {}, {}
   for i, item in ipairs(nodes.read_items(context, node, path, expected)) do
     local rate = type(item.value) == "number" and item.value + 0.0
-    if not rate or rate <= 0 or rate > 1e6 or is_listed[rate] or i > MOST_RATES then
+    if not rate or rate <= 0 or rate > 1e6 or is_listed[rate] or i > MAX_RATES then
       nodes.report(context, item, locate.join(path, i), nodes.show(item) .. " does not fit here", expected)
     else
       is_listed[rate] = true
@@ -172,8 +172,8 @@ local function read_axis(context, node, path)
   if not nodes.is_table(context, node, path, '{ name = "...", values = { ... } }', AXIS_FIELDS) then
     return nil
   end
-  local given, use = node.fields.values, node.fields.use
-  if (given == nil) == (use == nil) then
+  local values_node, use = node.fields.values, node.fields.use
+  if (values_node == nil) == (use == nil) then
     nodes.report(context, use or node, path, use and "has both values and use" or "has no values",
       'values = { ... }, or use = "<name>" for spec/studies/axes/<name>.lua')
     return nil
@@ -182,7 +182,7 @@ local function read_axis(context, node, path)
   if not node.fields.name then
     nodes.report(context, node, path .. ".name", "is missing", NAME_TEXT)
   end
-  local values = given and read_values(context, context.source, given, path .. ".values")
+  local values = values_node and read_values(context, context.source, values_node, path .. ".values")
     or read_shared(context, use, path .. ".use")
   if node.fields.only and #values > 0 then
     values = nodes.pick(context, values, node.fields.only, path .. ".only")
@@ -194,9 +194,9 @@ end
 -- values: { <axis> = { <value> = true } }.
 local function read_partners(context, axes)
   for _, axis in ipairs(axes) do
-    local others = lists.filter(axes, function(other) return other ~= axis end)
+    local other_axes = lists.filter(axes, function(partner) return partner ~= axis end)
     for _, value in ipairs(axis.values) do
-      value.with = value.with and nodes.read_cells(context, others, value.with, locate.join(value.path, "with"))
+      value.with = value.with and nodes.read_cells(context, other_axes, value.with, locate.join(value.path, "with"))
     end
   end
 end
@@ -369,7 +369,7 @@ end
 -- names of files, and replacement, for the file's text (load.lua) or nil.
 function M.read(path, options)
   local d = options.diagnostics
-  local before = d:count()
+  local error_count = d:count()
   local source = load_module.open(path, options)
   if not source then
     return nil
@@ -381,7 +381,7 @@ function M.read(path, options)
   end
   local study = read_fields(context)
   study.source = source
-  return d:count() == before and study or nil
+  return d:count() == error_count and study or nil
 end
 
 return M

@@ -1,12 +1,12 @@
 -- The cells of a study with their runs read, and the statistics of each cell's scores.
 --
--- Input: a study from grid.expand, or only a folder of runs. Output: a study { title, axes, cells, scored, grid, whole
--- }. scored: metrics.lua; grid: the most frequent grid of the runs' scores (runs.find_usual_grid); whole: the whole
--- study, also in the results of M.merge_axis and M.select. A study from grid.expand also has name, path, scale, report
--- and left_out, texts on omitted earlier versions; one from a folder also has found = true and problems, texts on
--- unreadable folders. Each cell has
+-- Input: a study from grid.expand, or only a folder of runs. Output: a study { title, axes, cells, scored, grid,
+-- full_study }. scored: metrics.lua; grid: the most frequent grid of the runs' scores (runs.find_usual_grid);
+-- full_study: the study with all cells, also in the results of M.merge_axis and M.select. A study from grid.expand also
+-- has name, path, scale, report and left_out, texts on omitted earlier versions; one from a folder also has
+-- is_from_folder = true and problems, texts on unreadable folders. Each cell has
 --   key, id, spec: from grid.lua; instead of a spec, a cell from a folder has digest and data (group_runs)
---   number: its index in the whole study
+--   number: its index in full_study
 --   runs: the runs of runs.lua, with score and generalises; a run without run.json is "missing", or "waiting" if
 --     its cell has no spec. Only evaluated runs have scores, which are in the unit of their metric
 --   summary: from summarise, with other_grid: true if the scores have another grid than the study's
@@ -62,8 +62,8 @@ local function describe_differences(list, joined)
   end)
 end
 
--- Returns statistics of runs that have a score: { runs, scores, mean, sd, median, lower, upper (quartiles), least,
--- most, generalising_share }; the last is nil if no run has a score in the criterion's metric.
+-- Returns statistics of runs that have a score: { runs, scores, mean, sd, median, lower, upper (quartiles), min, max,
+-- generalising_share }; the last is nil if no run has a score in the criterion's metric.
 local function compute_spread(list)
   local scores = lists.map(list, function(run) return run.score end)
   local judged = lists.map(list, function(run)
@@ -73,7 +73,7 @@ local function compute_spread(list)
     return statistics.quantile(scores, share)
   end
   return { runs = list, scores = scores, mean = statistics.mean(scores), sd = statistics.sd(scores),
-    median = quantile(0.5), lower = quantile(0.25), upper = quantile(0.75), least = quantile(0), most = quantile(1),
+    median = quantile(0.5), lower = quantile(0.25), upper = quantile(0.75), min = quantile(0), max = quantile(1),
     generalising_share = statistics.mean(judged) }
 end
 
@@ -133,20 +133,20 @@ end
 -- set decides; if it is equal, the mean loss on that set, unless the study names the set; if both are equal, `best`
 -- remains.
 local function is_better(rate, best, metric, choice)
-  if not best or rate.chosen_by ~= best.chosen_by then
-    return metrics.is_better(metric, rate.chosen_by, best and best.chosen_by)
+  if not best or rate.deciding_score ~= best.deciding_score then
+    return metrics.is_better(metric, rate.deciding_score, best and best.deciding_score)
   end
   return not choice.is_named and rate.loss ~= nil and best.loss ~= nil and rate.loss < best.loss
 end
 
 -- Returns the best of a cell's rates, from group_by_rate; nil if no rate has a score on the deciding set. Sets
--- chosen_by and loss of each rate: its mean score and mean loss on that set.
+-- deciding_score and loss of each rate: its mean score and mean loss on that set.
 local function choose_best(rates, metric, choice)
   local best
   for _, rate in ipairs(rates) do
-    rate.chosen_by = average_scores(rate.runs, choice.set, metric)
+    rate.deciding_score = average_scores(rate.runs, choice.set, metric)
     rate.loss = average_scores(rate.runs, choice.set, "loss")
-    if rate.chosen_by and is_better(rate, best, metric, choice) then
+    if rate.deciding_score and is_better(rate, best, metric, choice) then
       best = rate
     end
   end
@@ -155,7 +155,7 @@ end
 
 local function compute_hours(list)
   local seconds = lists.map(list, function(run) return run.facts.train_seconds end)
-  local hours = lists.map(seconds, function(all) return all / 3600 end)
+  local hours = lists.map(seconds, function(value) return value / 3600 end)
   return { mean = statistics.mean(hours), sd = statistics.sd(hours), count = #hours,
     machines = lists.drop_repeats(lists.map(list, function(run) return run.facts.machine or "not recorded" end)) }
 end
@@ -203,24 +203,24 @@ function M.merge_axis(study, axis)
     function(group)
       local first = group[1]
       local cell = lists.merge(first, { key = make_key(first), joined = true,
-        runs = lists.collect(group, function(one) return one.runs end),
-        changes = lists.any(group, function(one) return one.changes end) or nil })
+        runs = lists.collect(group, function(cell) return cell.runs end),
+        changes = lists.any(group, function(cell) return cell.changes end) or nil })
       cell.summary = summarise(cell, study.scored)
-      mark_grid(cell, study.whole.grid)
+      mark_grid(cell, study.full_study.grid)
       return cell
     end)
-  local axes = lists.filter(study.axes, function(other) return other.name ~= axis end)
+  local axes = lists.filter(study.axes, function(study_axis) return study_axis.name ~= axis end)
   return setmetatable({ cells = joined, axes = axes }, { __index = study })
 end
 
--- Whether a cell has the values of `where` and, on each axis of `only`, a value of its list.
-function M.fits(cell, where, only)
+-- Whether a cell has the values of `where` and, on each axis of `allowed`, a value of its list.
+function M.fits(cell, where, allowed)
   for name, value in pairs(where) do
     if cell.key[name] ~= value then
       return false
     end
   end
-  for name, values in pairs(only) do
+  for name, values in pairs(allowed) do
     if not lists.has(values, cell.key[name]) then
       return false
     end
@@ -228,26 +228,26 @@ function M.fits(cell, where, only)
   return true
 end
 
--- Returns the part of a study with the cells that fit `where` and `only` (M.fits); its axes have these cells' values.
-function M.select(study, where, only)
-  local kept = lists.filter(study.cells, function(cell) return M.fits(cell, where or {}, only or {}) end)
+-- Returns a study that has only the cells that fit `where` and `allowed` (M.fits); its axes have these cells' values.
+function M.select(study, where, allowed)
+  local selected = lists.filter(study.cells, function(cell) return M.fits(cell, where or {}, allowed or {}) end)
   local axes = lists.map(study.axes, function(axis)
-    local used = lists.map(kept, function(cell) return cell.key[axis.name] end)
+    local used = lists.map(selected, function(cell) return cell.key[axis.name] end)
     return { name = axis.name, values = lists.filter(axis.values, function(value) return lists.has(used, value) end) }
   end)
-  return setmetatable({ cells = kept, axes = axes }, { __index = study })
+  return setmetatable({ cells = selected, axes = axes }, { __index = study })
 end
 
 -- If some runs of the cell have evaluations with the spec's decoding (greedy if unknown), treats runs with the other
 -- decoding as not evaluated, and stores their number in cell.other_decoding.
 local function drop_other_decodings(cell)
   local requested = lists.get(cell.spec, "resolved.eval.decoding") or "greedy"
-  local others = lists.filter(cell.runs, function(run) return run.decoding and run.decoding ~= requested end)
-  if #others == 0 or not lists.find(cell.runs, function(run) return run.decoding == requested end) then
+  local other_runs = lists.filter(cell.runs, function(run) return run.decoding and run.decoding ~= requested end)
+  if #other_runs == 0 or not lists.find(cell.runs, function(run) return run.decoding == requested end) then
     return
   end
-  cell.other_decoding = #others
-  for _, run in ipairs(others) do
+  cell.other_decoding = #other_runs
+  for _, run in ipairs(other_runs) do
     if run.state == "evaluated" then
       run.state = "not evaluated"
       run.notes[#run.notes + 1] = ("eval.jsonl: its evaluations are %s, those of other runs are %s; expected one "
@@ -271,7 +271,7 @@ local function complete_study(study, metric)
     end
     cell.summary = summarise(cell, scored)
   end
-  study.whole, study.grid = study, runs.find_usual_grid(M.list_scored_runs(study), scored.split)
+  study.full_study, study.grid = study, runs.find_usual_grid(M.list_scored_runs(study), scored.split)
   for _, cell in ipairs(study.cells) do
     mark_grid(cell, study.grid)
   end
@@ -324,24 +324,25 @@ end
 
 -- Returns the part of a run's id after its task: bucket_sort_rand_sinusoid -> rand_sinusoid.
 local function name_encoding(id, task)
-  local rest = id:sub(1, #task + 1) == task .. "_" and id:sub(#task + 2) or ""
-  return rest ~= "" and rest or id
+  local encoding = id:sub(1, #task + 1) == task .. "_" and id:sub(#task + 2) or ""
+  return encoding ~= "" and encoding or id
 end
 
 -- Returns the runs found below a folder as groups { id, digest, data, runs }, where data is the start of the training
 -- file's SHA-256, or nil; and texts on unreadable folders.
 local function group_runs(root)
   local list, problems = run_files.find(root)
-  local found = lists.map(list, function(dir)
-    local place = run_files.split_path(dir)
-    local run = runs.read(dir, place)
-    local digest = run.facts.data and run.facts.data.train_sha256 or run_files.parse_name(place.name).data
-    return { run = run, id = place.id, digest = place.digest, data = digest and digest:sub(1, run_files.DATA_DIGITS) }
+  local entries = lists.map(list, function(dir)
+    local names = run_files.split_path(dir)
+    local run = runs.read(dir, names)
+    local digest = run.facts.data and run.facts.data.train_sha256 or run_files.parse_name(names.name).data
+    return { run = run, id = names.id, digest = names.digest, data = digest and digest:sub(1, run_files.DATA_DIGITS) }
   end)
-  local groups = lists.group(found, function(one) return ("%s/%s/%s"):format(one.id, one.digest, one.data) end)
+  local groups = lists.group(entries, function(entry) return ("%s/%s/%s"):format(entry.id, entry.digest,
+    entry.data) end)
   return lists.map(groups, function(group)
     return { id = group[1].id, digest = group[1].digest, data = group[1].data,
-      runs = lists.map(group, function(one) return one.run end) }
+      runs = lists.map(group, function(entry) return entry.run end) }
   end), problems
 end
 
@@ -351,9 +352,9 @@ end
 
 -- Distinguishes groups with equal task and encoding: appends get_word(group) to each encoding, if these words differ.
 local function distinguish(groups, get_word)
-  for _, same in ipairs(lists.group(groups, get_name)) do
-    local differ = #lists.drop_repeats(lists.map(same, get_word)) > 1
-    for _, group in ipairs(differ and same or {}) do
+  for _, equal_groups in ipairs(lists.group(groups, get_name)) do
+    local differ = #lists.drop_repeats(lists.map(equal_groups, get_word)) > 1
+    for _, group in ipairs(differ and equal_groups or {}) do
       group.key.encoding = ("%s (%s)"):format(group.key.encoding, get_word(group))
     end
   end
@@ -366,14 +367,14 @@ local function make_key(group, spec)
   return { task = name, encoding = name_encoding(group.id, name) }, spec and spec.task.data ~= nil and name == group.id
 end
 
--- Returns the axes of groups of runs, from their keys. nameless: whether tasks are names of specs; then there is no
+-- Returns the axes of groups of runs, from their keys. are_nameless: whether tasks are names of specs; then there is no
 -- axis of encodings, and encodings are removed from the keys.
-local function make_axes(groups, nameless)
-  local axes = lists.map({ "task", not nameless and "encoding" or nil }, function(name)
+local function make_axes(groups, are_nameless)
+  local axes = lists.map({ "task", not are_nameless and "encoding" or nil }, function(name)
     return { name = name, values = lists.drop_repeats(lists.map(groups, function(group) return group.key[name] end)) }
   end)
   for _, group in ipairs(groups) do
-    group.key.encoding = not nameless and group.key.encoding or nil
+    group.key.encoding = not are_nameless and group.key.encoding or nil
   end
   return axes
 end
@@ -384,19 +385,20 @@ end
 -- have the names of specs, and there is no axis of encodings. metric: the metric of scores, or nil for the default.
 function M.read_folder(root, metric)
   local groups, problems = group_runs(root)
-  local used_names, nameless = {}, true
+  local used_names, are_nameless = {}, true
   for _, group in ipairs(groups) do
     local spec = find_spec(group.runs)
     local key, is_nameless = make_key(group, spec)
     group.key, group.task_spec = key, spec
-    nameless = nameless and is_nameless and not used_names[get_name(group)]
+    are_nameless = are_nameless and is_nameless and not used_names[get_name(group)]
     used_names[get_name(group)] = true
   end
   distinguish(groups, function(group) return group.digest:sub(1, 6) end)
   distinguish(groups, function(group) return "data " .. (group.data or "unknown") end)
-  local axes = make_axes(groups, nameless)
+  local axes = make_axes(groups, are_nameless)
   local tasks = axes[1].values
-  return complete_study({ title = #tasks == 1 and "Runs of " .. tasks[1] or "Runs", cells = groups, found = true,
+  return complete_study({ title = #tasks == 1 and "Runs of " .. tasks[1] or "Runs", cells = groups,
+    is_from_folder = true,
     scored = DEFAULT_SCORED, problems = problems, axes = axes }, metric)
 end
 

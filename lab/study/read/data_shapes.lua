@@ -69,13 +69,13 @@ local function make_counter(axes, task)
   end
 end
 
--- Counts an example in the entry of its key in `entries`, a list that also maps keys to entries.
-local function count_example(entries, key, inputs, outputs, group)
-  if not entries[key] then
-    entries[key] = { input = inputs, output = outputs, group = group, count = 0 }
-    entries[#entries + 1] = entries[key]
+-- Counts an example in the entry of its key; `entries_by_key` is also the list of all entries.
+local function count_example(entries_by_key, key, inputs, outputs, group)
+  if not entries_by_key[key] then
+    entries_by_key[key] = { input = inputs, output = outputs, group = group, count = 0 }
+    entries_by_key[#entries_by_key + 1] = entries_by_key[key]
   end
-  entries[key].count = entries[key].count + 1
+  entries_by_key[key].count = entries_by_key[key].count + 1
 end
 
 local function read_file(path, axes, task)
@@ -83,17 +83,17 @@ local function read_file(path, axes, task)
   if not file then
     return nil
   end
-  local found, count = { count = 0, shapes = {}, groups = {} }, make_counter(axes, task)
+  local result, count_line = { count = 0, shapes = {}, groups = {} }, make_counter(axes, task)
   for line in file:lines() do
-    local inputs, outputs, group = count(line)
+    local inputs, outputs, group = count_line(line)
     if inputs then
       local shape = inputs .. " " .. outputs
-      found.count = found.count + 1
-      count_example(found.shapes, shape, inputs, outputs)
-      count_example(found.groups, shape .. " " .. group, inputs, outputs, group)
+      result.count = result.count + 1
+      count_example(result.shapes, shape, inputs, outputs)
+      count_example(result.groups, shape .. " " .. group, inputs, outputs, group)
     end
   end
-  return file:close() and found or nil
+  return file:close() and result or nil
 end
 
 function M.read(path, axes, task)

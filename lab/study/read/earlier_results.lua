@@ -33,15 +33,15 @@ end
 -- versions that are not shown to left_out.
 function M.choose(root, study, cell, list, left_out)
   local shown, changes = list, nil
-  local is_settled = is_any_evaluated(list)
+  local has_results = is_any_evaluated(list)
   for _, version in ipairs(versions.find(root, study, cell)) do
     local words = table.concat(versions.describe(study, cell, version), "; ")
-    local earlier = not is_settled and lists.map(version.dirs, function(dir)
+    local earlier_runs = not has_results and lists.map(version.dirs, function(dir)
       return runs.read(root .. "/" .. dir, run_files.split_path(dir))
     end)
-    if earlier and is_any_evaluated(earlier) then
+    if earlier_runs and is_any_evaluated(earlier_runs) then
       local unscored = describe_unscored_runs(list)
-      shown, is_settled = earlier, true
+      shown, has_results = earlier_runs, true
       changes = words .. (unscored ~= "" and "; of its current spec: " .. unscored or "")
     else
       left_out[#left_out + 1] = ("%s of an earlier version of %s (%s): %s"):format(wording.count(#version.dirs, "run"),
@@ -72,11 +72,11 @@ function M.find_lost_cells(study)
   return list, #lost - #list
 end
 
--- Returns the axes of a study with their values and the values of further cells.
+-- Returns the axes of a study with their values and the values of these cells.
 function M.extend_axes(study, cells)
   return lists.map(study.axes, function(axis)
-    local more = lists.map(cells, function(cell) return cell.key[axis.name] end)
-    return { name = axis.name, values = lists.drop_repeats(lists.join(axis.values, more)) }
+    local values = lists.map(cells, function(cell) return cell.key[axis.name] end)
+    return { name = axis.name, values = lists.drop_repeats(lists.join(axis.values, values)) }
   end)
 end
 

@@ -26,32 +26,32 @@ local function fits(value, shape)
     and (shape.type ~= "integer" or math.type(value) == "integer")
 end
 
--- Returns a row from the pairs of a line from byte `at` on. Each name must occur once, with a number that fits the
--- name's shape in `shape`, or with a word of WORDS; otherwise returns nil. texts: the set of names whose numbers are
--- returned as texts.
-function M.parse_pairs(line, at, shape, texts)
+-- Returns a row from the pairs of a line from byte `position` on. Each name must occur once, with a number that fits
+-- the name's shape in `shape`, or with a word of WORDS; otherwise returns nil. texts: the set of names whose numbers
+-- are returned as texts.
+function M.parse_pairs(line, position, shape, texts)
   local row = {}
   repeat
-    local name, text, mark, after = line:match(PAIR, at)
+    local name, text, separator, next_position = line:match(PAIR, position)
     local value = tonumber(text)
     if not name then
-      name, value, mark, after = line:match(WORD_PAIR, at)
+      name, value, separator, next_position = line:match(WORD_PAIR, position)
     end
-    local is_good = text and value and fits(value, shape.fields[name] or shape.others)
+    local is_good = text and value and fits(value, shape.fields[name] or shape.other_fields)
       or not text and shape.fields[name] and WORDS[name] and WORDS[name][value]
     if not is_good or row[name] then
       return nil
     end
-    row[name], at = texts[name] and text or value, after
-  until mark == "}"
-  return at > #line and row or nil
+    row[name], position = texts[name] and text or value, next_position
+  until separator == "}"
+  return position > #line and row or nil
 end
 
 -- Returns the row of a plain line, whose only axis is the length; nil for other lines.
 local function parse_plain(line)
   local shape = run_shapes.evaluation
-  local step, split, length, at = line:match(FRONT)
-  local row = SPLITS[split] and M.parse_pairs(line, at, shape, AS_TEXT)
+  local step, split, length, position = line:match(FRONT)
+  local row = SPLITS[split] and M.parse_pairs(line, position, shape, AS_TEXT)
   if not row or row.step or not row.examples or not row.draws or run_shapes.find_missing_accuracy(row) then
     return nil
   end

@@ -43,15 +43,15 @@ local function has_one_axis(by)
 end
 
 -- Adds a row to the evaluation of its split in `evaluations`, { axis, [split] = evaluation }; axis: the first of the
--- run's axes. Until M.complete, an evaluation holds lines, { n (the number on that axis, or 0), place (in the order of
--- the file), by (nil for a line by length alone), row }, and places, the indices of lines by condition.
+-- run's axes. Until M.complete, an evaluation holds lines, { n (the number on that axis, or 0), index (in the order of
+-- the file), by (nil for a line by length alone), row }, and indices, those of lines by condition.
 function M.add(evaluations, row)
   local axis, evaluation = evaluations.axis, evaluations[row.split]
   local n = row.by and row.by[axis] or axis == "length" and row.length
   if not n and row.length then
     return -- the user requested this evaluation by length, but the run's axes are others
   elseif not evaluation or row.step > evaluation.step then
-    evaluation = { step = row.step, examples = row.examples, draws = row.draws, decoding = row.decoding, places = {},
+    evaluation = { step = row.step, examples = row.examples, draws = row.draws, decoding = row.decoding, indices = {},
       lines = {} }
     evaluations[row.split] = evaluation
   elseif row.step < evaluation.step then
@@ -59,21 +59,21 @@ function M.add(evaluations, row)
   end
   local by = row.by and not (row.length and has_one_axis(row.by)) and row.by or nil
   local key = by and canonical.format(by) or row.length
-  local place = evaluation.places[key] or #evaluation.lines + 1
-  evaluation.places[key], evaluation.data = place, evaluation.data or row.data
+  local index = evaluation.indices[key] or #evaluation.lines + 1
+  evaluation.indices[key], evaluation.data = index, evaluation.data or row.data
   evaluation.mixed = evaluation.mixed or row.examples ~= evaluation.examples or row.draws ~= evaluation.draws
   evaluation.has_places = evaluation.has_places or row.has_places and (not row.by or is_along(row.by, axis)) or nil
-  evaluation.lines[place] = { n = n or 0, place = place, by = by, row = row }
+  evaluation.lines[index] = { n = n or 0, index = index, by = by, row = row }
 end
 
 -- Joins a group of lines with the same number on the first axis into one line: its measures are the means over the
--- lines that is_own accepts, weighted by their existing examples.
-local function average_lines(group, is_own)
+-- lines that is_averaged accepts, weighted by their existing examples.
+local function average_lines(group, is_averaged)
   local row, sums, weights = { examples = 0, of = 0, counted = 0 }, {}, {}
   for _, line in ipairs(group) do
-    local own = is_own(line)
-    local weight = own and (line.row.of or line.row.examples) or 0
-    row.examples, row.of = row.examples + (own and line.row.examples or 0), row.of + weight
+    local counts = is_averaged(line)
+    local weight = counts and (line.row.of or line.row.examples) or 0
+    row.examples, row.of = row.examples + (counts and line.row.examples or 0), row.of + weight
     for _, name in ipairs(AVERAGED) do
       local value = tonumber(line.row[name])
       if value then
@@ -92,14 +92,15 @@ end
 -- Joins lines that share a number on the first axis. Conditions on a frame (spec/task/axes.lua) and another axis are
 -- left out. If a number has a condition without other axes, its mean has only that condition.
 local function join_lines(lines, axis)
-  local whole = lists.index_by(lists.filter(lines, function(line)
+  local single_axis_lines = lists.index_by(lists.filter(lines, function(line)
     return not line.by or line.by[axis] ~= nil and has_one_axis(line.by)
   end), function(line) return line.n end)
   local averaged = lists.filter(lines, function(line)
     return not line.by or not line.by[axes.FRAME] or has_one_axis(line.by)
   end)
   return lists.map(lists.group(averaged, function(line) return line.n end), function(group)
-    return average_lines(group, function(line) return not whole[line.n] or not line.by or has_one_axis(line.by) end)
+    return average_lines(group, function(line) return not single_axis_lines[line.n] or not line.by
+      or has_one_axis(line.by) end)
   end)
 end
 
@@ -112,24 +113,25 @@ end
 -- Returns the evaluation of some lines, in the form that the head of this file describes. evaluation: the table of
 -- M.add to which the lines belong, with `has` from find_lists.
 local function make_evaluation(evaluation, split, lines, axis)
-  local has, made = evaluation.has, { split = split }
+  local has, result = evaluation.has, { split = split }
   for _, name in ipairs(FACTS) do
-    made[name] = evaluation[name]
+    result[name] = evaluation[name]
   end
   if has.conditions then
-    made.conditions = lists.map(lines, function(line) return make_condition(line, axis) end)
+    result.conditions = lists.map(lines, function(line) return make_condition(line, axis) end)
     lines = join_lines(lines, axis)
   end
   local function list(get_value)
     return lists.map(lines, get_value)
   end
-  made.lengths, made.counts = list(function(line) return line.n end), list(function(line) return line.row.examples end)
-  made.totals = has.totals and list(function(line) return line.row.of or line.row.examples end) or nil
-  made.uncounted = has.uncounted and list(function(line) return line.row.counted == 0 end) or nil
+  result.lengths, result.counts = list(function(line) return line.n end),
+    list(function(line) return line.row.examples end)
+  result.totals = has.totals and list(function(line) return line.row.of or line.row.examples end) or nil
+  result.uncounted = has.uncounted and list(function(line) return line.row.counted == 0 end) or nil
   for _, name in ipairs(has.conditions and AVERAGED or LISTED) do
-    made[name] = has[name] and list(function(line) return line.row[name] or "" end) or nil
+    result[name] = has[name] and list(function(line) return line.row[name] or "" end) or nil
   end
-  return made
+  return result
 end
 
 -- Returns the axes on which a line is beyond training, as a text: "length", "digits and width"; false if there are
@@ -146,20 +148,20 @@ end
 -- Returns the parts of an evaluation of dataset files: { in_distribution, beyond, axes = { { name, evaluation }, ... }
 -- }. axes has an entry for each set of axes on which lines are beyond training, if there are several such sets.
 local function make_parts(evaluation, axis)
-  local within, beyond = {}, {}
+  local lines_within, lines_beyond = {}, {}
   for _, line in ipairs(evaluation.lines) do
     line.beyond = name_beyond(evaluation, line)
-    table.insert(line.beyond and beyond or within, line)
+    table.insert(line.beyond and lines_beyond or lines_within, line)
   end
   local function make(name, lines)
     return #lines > 0 and make_evaluation(evaluation, name, lines, axis) or nil
   end
-  local several = lists.map(lists.group(beyond, function(line) return line.beyond end), function(group)
+  local axis_parts = lists.map(lists.group(lines_beyond, function(line) return line.beyond end), function(group)
     return { name = "beyond " .. group.key, evaluation = make("beyond " .. group.key, group) }
   end)
-  table.sort(several, function(a, b) return a.name < b.name end)
-  return { in_distribution = make("in_distribution", within), beyond = make("beyond", beyond),
-    axes = #several > 1 and several or nil }
+  table.sort(axis_parts, function(a, b) return a.name < b.name end)
+  return { in_distribution = make("in_distribution", lines_within), beyond = make("beyond", lines_beyond),
+    axes = #axis_parts > 1 and axis_parts or nil }
 end
 
 -- Returns the set of the optional lists that an evaluation of the lines has.
@@ -181,7 +183,7 @@ function M.complete(evaluations, has_sets, is_weighted)
   for _, split in ipairs(M.SPLITS) do
     local evaluation = evaluations[split]
     if evaluation then
-      table.sort(evaluation.lines, function(a, b) return a.n < b.n or a.n == b.n and a.place < b.place end)
+      table.sort(evaluation.lines, function(a, b) return a.n < b.n or a.n == b.n and a.index < b.index end)
       evaluation.has, evaluation.weighted = find_lists(evaluation.lines), is_weighted or nil
       evaluations[split] = make_evaluation(evaluation, split, evaluation.lines, evaluations.axis)
       evaluations[split].parts = has_sets and make_parts(evaluation, evaluations.axis) or nil
@@ -205,9 +207,9 @@ end
 -- files, nil for sampled tasks. A measure that no line has is nil.
 function M.summarise_training(rows, spec)
   local splits = lists.get(spec, "eval.during.splits")
-  local only = splits and #splits == 1 and splits[1] -- lines omit the name if there is a single set
+  local single_set = splits and #splits == 1 and splits[1] -- lines omit the name if there is a single set
   local function get_set(row)
-    return row.set or only or false
+    return row.set or single_set or false
   end
   return lists.map(lists.group(rows, function(row) return row.step end), function(point)
     local sets = {}

@@ -12,20 +12,21 @@ local M = {}
 
 local cache = {} -- by path: the state and the digest of the file at the last call
 
-local function compute(path)
+local function compute_digest(path)
   local text = shell.capture({ "sh", "-c", 'exec sha256sum <"$1" 2>/dev/null', "sh", path })
   local bytes = not text:match("^%x+") and write.read(path)
   return text:match("^%x+") or bytes and sha256.hash(bytes)
 end
 
 function M.compute(path)
-  local found = lfs.attributes(path)
-  if not found or found.mode ~= "file" then
+  local attributes = lfs.attributes(path)
+  if not attributes or attributes.mode ~= "file" then
     return nil
   end
-  local state = ("%d %d %d %d %d"):format(found.dev, found.ino, found.size, found.modification, found.change)
+  local state = ("%d %d %d %d %d"):format(attributes.dev, attributes.ino, attributes.size, attributes.modification,
+    attributes.change)
   if not cache[path] or cache[path].state ~= state then
-    cache[path] = { state = state, digest = compute(path) }
+    cache[path] = { state = state, digest = compute_digest(path) }
   end
   return cache[path].digest or nil
 end

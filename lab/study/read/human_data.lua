@@ -18,12 +18,12 @@ local M = {}
 
 local must, INPUT = stop.must, 1
 
-local LARGEST = 64 << 20 -- bytes
-local SUBJECT, ITEM, RIGHT = "subject", "LST_id", "accuracy" -- names of the columns in published trials
+local MAX_BYTES = 64 << 20 -- of a file
+local SUBJECT, ITEM, ACCURACY = "subject", "LST_id", "accuracy" -- names of the columns in published trials
 
 -- Reads a CSV file: the result of published.parse with `has`, the set of its columns.
 local function read(path)
-  local text, problem = input.read(path, LARGEST)
+  local text, problem = input.read(path, MAX_BYTES)
   must(INPUT, text, problem and ("%s: found %s; expected %s"):format(path, problem.found, problem.expected)
     or path .. ": no such file; expected a CSV file")
   local parsed, message = published.parse(text)
@@ -40,7 +40,7 @@ end
 
 -- Returns the number of each row's puzzle: from the column id, counted from 0 or 1, or else the row's number.
 local function number_puzzles(file, path, count)
-  local numbers, seen, first = {}, {}, nil
+  local numbers, is_numbered, first = {}, {}, nil
   for i, row in ipairs(file.rows) do
     local id = file.has.id and math.tointeger(tonumber(row.id)) or not file.has.id and i
     if not id then
@@ -51,10 +51,10 @@ local function number_puzzles(file, path, count)
   first = first == 0 and 0 or 1
   for i, id in ipairs(numbers) do
     numbers[i] = id - first + 1
-    if numbers[i] < 1 or numbers[i] > count or seen[numbers[i]] then
+    if numbers[i] < 1 or numbers[i] > count or is_numbered[numbers[i]] then
       refuse(path, i, "id", id, ("%d to %d, each once"):format(first, first + count - 1))
     end
-    seen[numbers[i]] = true
+    is_numbered[numbers[i]] = true
   end
   return numbers
 end
@@ -86,26 +86,26 @@ end
 -- puzzles belong to other trials and are skipped.
 function M.read_trials(path, puzzles)
   local file, trials = read(path), {}
-  for _, column in ipairs({ SUBJECT, ITEM, RIGHT }) do
+  for _, column in ipairs({ SUBJECT, ITEM, ACCURACY }) do
     must(INPUT, file.has[column], ("%s: there is no column %s; expected %s, %s and %s"):format(path, column, SUBJECT,
-      ITEM, RIGHT))
+      ITEM, ACCURACY))
   end
   for i, row in ipairs(file.rows) do
-    local number, value = math.tointeger(tonumber(row[ITEM])), tonumber(row[RIGHT])
+    local number, value = math.tointeger(tonumber(row[ITEM])), tonumber(row[ACCURACY])
     if not number or number < 1 then
       refuse(path, i, ITEM, row[ITEM], "an integer from 1 on")
     elseif number <= puzzles.count and value ~= 0 and value ~= 1 then
-      refuse(path, i, RIGHT, row[RIGHT], "0 or 1")
+      refuse(path, i, ACCURACY, row[ACCURACY], "0 or 1")
     elseif number <= puzzles.count then
       trials[#trials + 1] = { subject = row[SUBJECT], number = number, value = value }
     end
   end
-  local people = lists.map(lists.group(trials, function(trial) return trial.subject end), function(own)
+  local people = lists.map(lists.group(trials, function(trial) return trial.subject end), function(subject_trials)
     local share = {}
-    for _, puzzle in ipairs(lists.group(own, function(trial) return trial.number end)) do
+    for _, puzzle in ipairs(lists.group(subject_trials, function(trial) return trial.number end)) do
       share[puzzle.key] = statistics.mean(lists.map(puzzle, function(trial) return trial.value end))
     end
-    return { name = own.key, share = share }
+    return { name = subject_trials.key, share = share }
   end)
   must(INPUT, #people > 1, ("%s: trials of %s; expected at least 2"):format(path,
     wording.count(#people, "participant")))
@@ -116,7 +116,7 @@ end
 function M.compute_means(people, count)
   local means = {}
   for number = 1, count do
-    means[number] = statistics.mean(lists.map(people, function(one) return one.share[number] end))
+    means[number] = statistics.mean(lists.map(people, function(person) return person.share[number] end))
   end
   return means
 end

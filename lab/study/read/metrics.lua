@@ -39,14 +39,15 @@ local function choose_criterion(study, metric)
   return { metric = "exact_match", above = EXACT_PERCENT }
 end
 
--- Returns a study's `scored` with defaults. given: fields that the study sets. requested: another metric, or nil.
-function M.complete_scored(study, given, requested)
-  local scored = { split = given.split or "test", select = given.select, metric = given.metric }
+-- Returns a study's `scored` with defaults. settings: fields that the study sets. requested_metric: another metric, or
+-- nil.
+function M.complete_scored(study, settings, requested_metric)
+  local scored = { split = settings.split or "test", select = settings.select, metric = settings.metric }
   -- papers print accuracy; without a paper, models that answer token by token are scored by exact match
   scored.metric = scored.metric
     or not refers_to_paper(study) and lists.find(study.cells, is_generative) and "exact_match" or "accuracy"
-  scored.generalises = given.generalises or choose_criterion(study, scored.metric)
-  scored.metric = requested or scored.metric
+  scored.generalises = settings.generalises or choose_criterion(study, scored.metric)
+  scored.metric = requested_metric or scored.metric
   return scored
 end
 

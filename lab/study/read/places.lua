@@ -11,7 +11,7 @@ local runs = require("lab.study.read.runs")
 
 local M = {}
 
-M.OWN, M.FORCED = "correct", "correct_teacher_forced" -- kinds of answers, which are lists of a side
+M.OWN, M.FORCED = "correct", "correct_teacher_forced" -- kinds of answers: a model's own, and teacher-forced ones
 M.SIDES = { "start", "end" }
 
 -- Returns the number of a row on the run's first axis; nil if the row has other axes or another level than the run's.
@@ -25,21 +25,21 @@ local function get_number(run, row, own_levels)
   return by[run.axis]
 end
 
--- Returns the places of the numbers in the list `at`, those of the curve (runs.get_curve) of a set. If a line is
+-- Returns the places of the numbers in a list, those of the curve (runs.get_curve) of a set. If a line is
 -- damaged, the result is empty, run.damaged is set, and run.notes gets a message.
-function M.read(run, set, at)
-  local steps, found, damage = {}, {}, nil
+function M.read(run, set, numbers)
+  local steps, places_by_number, damage = {}, {}, nil
   for _, evaluation in ipairs(runs.get_curve(run, set)) do
     steps[evaluation.split] = evaluation.step
   end
   local own_levels = runs.get_own_levels(run)
   runs.read_rows(run, {}, function(row)
     local n = steps[row.split] == row.step and row.decoding == run.decoding and get_number(run, row, own_levels)
-    if n and lists.has(at, n) and not damage then
+    if n and lists.has(numbers, n) and not damage then
       local problem
-      found[n] = nil
+      places_by_number[n] = nil
       if row.places then
-        found[n], problem = evaluation_lines.decode_places(row)
+        places_by_number[n], problem = evaluation_lines.decode_places(row)
       end
       damage = problem and run_files.format_problem(("eval.jsonl: %s %g"):format(run.axis, n), problem)
     end
@@ -48,7 +48,7 @@ function M.read(run, set, at)
     run.notes[#run.notes + 1], run.damaged = damage, true
     return {}
   end
-  return found
+  return places_by_number
 end
 
 -- Returns the kinds of answers that places have, in the order of display.
@@ -74,10 +74,10 @@ function M.add(list)
     end
     local sums = { counted = add(get_counted), counted_by_kind = {} }
     for _, kind in ipairs({ M.OWN, M.FORCED }) do
-      local having = lists.filter(list, function(places) return places[side][kind] ~= nil end)
-      if having[1] then
-        sums[kind] = add(function(places) return places[side][kind] end, having)
-        sums.counted_by_kind[kind] = add(get_counted, having)
+      local places_with_kind = lists.filter(list, function(places) return places[side][kind] ~= nil end)
+      if places_with_kind[1] then
+        sums[kind] = add(function(places) return places[side][kind] end, places_with_kind)
+        sums.counted_by_kind[kind] = add(get_counted, places_with_kind)
       end
     end
     return sums

@@ -12,18 +12,18 @@ local FOLDER = "spec/published/"
 
 -- Returns the fields in a line of CSV; nil if a quote is not closed. Quoted fields may hold commas and doubled quotes.
 function M.split_line(line)
-  local fields, rest = {}, line
+  local fields, remaining = {}, line
   local text, comma
   repeat
-    if rest:sub(1, 1) == '"' then -- the byte 1 stands for a doubled quote
-      text, comma, rest = rest:sub(2):gsub('""', "\1"):match('^([^"]*)"(,?)(.*)$')
+    if remaining:sub(1, 1) == '"' then -- the byte 1 stands for a doubled quote
+      text, comma, remaining = remaining:sub(2):gsub('""', "\1"):match('^([^"]*)"(,?)(.*)$')
     else
-      text, comma, rest = rest:match("^([^,]*)(,?)(.*)$")
+      text, comma, remaining = remaining:match("^([^,]*)(,?)(.*)$")
     end
     if not text then
       return nil
     end
-    fields[#fields + 1], rest = text:gsub("\1", '"'), rest:gsub("\1", '""')
+    fields[#fields + 1], remaining = text:gsub("\1", '"'), remaining:gsub("\1", '""')
   until comma == ""
   return fields
 end

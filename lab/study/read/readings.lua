@@ -90,13 +90,13 @@ end
 -- Returns the readings of those of many runs whose task is built in, as { question, text }; text has answers and
 -- numbers of runs, descending. No paper has the tasks and files of users.
 function M.count_answers(list)
-  local all = lists.collect(lists.filter(list, function(run) return get(run.facts, "spec.task.kind") end), M.list)
+  local readings = lists.collect(lists.filter(list, function(run) return get(run.facts, "spec.task.kind") end), M.list)
   return lists.map(QUESTIONS, function(question)
-    local given = lists.filter(all, function(item) return item.question == question[1] end)
-    local answers = lists.group(given, function(item) return item.answer end)
+    local matching = lists.filter(readings, function(item) return item.question == question[1] end)
+    local answers = lists.group(matching, function(item) return item.answer end)
     table.sort(answers, function(a, b) return #a > #b or #a == #b and a.key < b.key end)
-    return answers[1] and { question = question[1], text = table.concat(lists.map(answers, function(same)
-      return ("%s (%s)"):format(same.key, wording.count(#same, "run"))
+    return answers[1] and { question = question[1], text = table.concat(lists.map(answers, function(group)
+      return ("%s (%s)"):format(group.key, wording.count(#group, "run"))
     end), "; ") }
   end)
 end

@@ -20,8 +20,8 @@ local write = require("base.write")
 local M = { DATA_DIGITS = 8 } -- digits of a training file's SHA-256 in the name of a run's folder
 
 local STOPPED = 75 -- the exit code after a signal
-local BLOCK = 1 << 16 -- bytes of one read
-local TAIL = 4096 -- bytes that hold the last line of metrics.jsonl, and most lines of eval.jsonl
+local BLOCK_BYTES = 1 << 16 -- of one read
+local TAIL_BYTES = 4096 -- hold the last line of metrics.jsonl, and most lines of eval.jsonl
 
 -- Returns a problem { field (or ""), found, expected } of a file as a text of one line. name: the file; number: that of
 -- the file's line with the problem, or nil.
@@ -38,10 +38,10 @@ local function decode(text, shape)
 end
 
 -- Reads and checks a JSON file. Returns its value; nil and a text on the damage; or nil alone without a file. shown:
--- the file's name in the text; largest: the most bytes of the file; shape: from shapes.lua; check: nil, or a function
--- of the value that returns a problem or nil.
-function M.read_json(path, shown, largest, shape, check)
-  local text, problem = input.read(path, largest)
+-- the file's name in the text; max_bytes: the maximum size of the file; shape: from shapes.lua; check: nil, or a
+-- function of the value that returns a problem or nil.
+function M.read_json(path, shown, max_bytes, shape, check)
+  local text, problem = input.read(path, max_bytes)
   local value
   if text then
     value, problem = decode(text, shape)
@@ -59,20 +59,20 @@ end
 -- Returns the parts of a run folder's name, as texts: { rate, seed, seeds, data }, {} for a name in another form. seeds
 -- as in seeds.format; data: the first digits of the training file's SHA-256, or nil.
 function M.parse_name(name)
-  local rate, seed, apart, rest = name:match("^lr(.-)%-seed(%d+)([.%w]*)(.*)$")
-  return { rate = rate, seed = seed, seeds = seed and seed .. apart,
-    data = rest and rest:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
+  local rate, seed, part_seeds, suffix = name:match("^lr(.-)%-seed(%d+)([.%w]*)(.*)$")
+  return { rate = rate, seed = seed, seeds = seed and seed .. part_seeds,
+    data = suffix and suffix:match("^%-data(" .. ("[0-9a-f]"):rep(M.DATA_DIGITS) .. ")") }
 end
 
--- Returns a fact of run.json that differs from its folders' names, as a problem; or nil. place: from M.split_path.
-local function find_misplacement(facts, place)
-  local named = M.parse_name(place.name or "")
+-- Returns a fact of run.json that differs from its folders' names, as a problem; or nil. names: from M.split_path.
+local function find_misplacement(facts, names)
+  local named = M.parse_name(names.name or "")
   local function make_problem(field, found, expected)
     return { field = field, found = diagnostics.show(found), expected = expected }
   end
   for _, key in ipairs({ "id", "digest" }) do
-    if place[key] and place[key] ~= facts[key] then
-      return make_problem(key, facts[key], diagnostics.show(place[key]) .. ", as in the path of its folder")
+    if names[key] and names[key] ~= facts[key] then
+      return make_problem(key, facts[key], diagnostics.show(names[key]) .. ", as in the path of its folder")
     end
   end
   for key, text in pairs({ learning_rate = named.rate, seed = named.seed }) do
@@ -80,20 +80,20 @@ local function find_misplacement(facts, place)
       return make_problem(key, facts[key], text .. ", as in the name of its folder")
     end
   end
-  local found = seeds.format({ seed = facts.seed, part_seeds = facts.seeds_apart })
-  if named.seeds and named.seeds ~= found then
-    return make_problem("seeds_apart", found, named.seeds .. ", as in the name of its folder")
+  local seed_text = seeds.format({ seed = facts.seed, part_seeds = facts.seeds_apart })
+  if named.seeds and named.seeds ~= seed_text then
+    return make_problem("seeds_apart", seed_text, named.seeds .. ", as in the name of its folder")
   end
   local digest = named.data and (facts.data or {}).train_sha256 or ""
   return named.data and digest:sub(1, #named.data) ~= named.data
     and make_problem("data.train_sha256", digest, named.data .. "..., as in the name of its folder") or nil
 end
 
--- Reads the run.json of a folder, as M.read_json returns it. place: from M.split_path; nil: any folder.
-function M.read_facts(dir, place)
+-- Reads the run.json of a folder, as M.read_json returns it. names: from M.split_path; nil: any folder.
+function M.read_facts(dir, names)
   local name = "run.json"
-  local facts, damage = M.read_json(dir .. "/" .. name, name, run_shapes.LARGEST[name], run_shapes.facts,
-    function(read) return find_misplacement(read, place or {}) end)
+  local facts, damage = M.read_json(dir .. "/" .. name, name, run_shapes.MAX_BYTES[name], run_shapes.facts,
+    function(read) return find_misplacement(read, names or {}) end)
   if facts then
     facts.flags = facts.flags or {}
   end
@@ -106,43 +106,44 @@ function M.has_failed(exit)
 end
 
 -- Calls take(line, number, is_whole) for each non-empty line of a file, until take returns a result. is_whole: whether
--- the line ends with a newline, or is longer than `longest`; then only longest + 1 bytes of it are passed. Returns the
--- result of take; nil; or nil and the problem with the file. Memory holds at most a block and a line.
-local function read_lines(path, largest, longest, take)
-  local file, problem = input.open(path, largest)
+-- the line ends with a newline, or has more than max_line bytes; then only max_line + 1 bytes of it are passed. Returns
+-- the result of take; nil; or nil and the problem with the file. Memory holds at most a block and a line.
+local function read_lines(path, max_bytes, max_line, take)
+  local file, problem = input.open(path, max_bytes)
   if not file then
     return nil, problem
   end
-  local rest, number, found = "", 0, nil
-  for block in file:lines(BLOCK) do
-    local text, at = rest .. block, 1
-    local stop = text:find("\n", #rest + 1, true)
-    while stop and not found do
+  local unfinished, number, result = "", 0, nil
+  for block in file:lines(BLOCK_BYTES) do
+    local text, start = unfinished .. block, 1
+    local newline = text:find("\n", #unfinished + 1, true)
+    while newline and not result do
       number = number + 1
-      found = stop > at and take(text:sub(at, stop - 1), number, true)
-      at, stop = stop + 1, text:find("\n", stop + 1, true)
+      result = newline > start and take(text:sub(start, newline - 1), number, true)
+      start, newline = newline + 1, text:find("\n", newline + 1, true)
     end
-    rest = at == 1 and text or text:sub(at) -- a line may be longer than many blocks
-    if not found and #rest > longest then
-      found = take(rest:sub(1, longest + 1), number + 1, true)
+    unfinished = start == 1 and text or text:sub(start) -- a line may be longer than many blocks
+    if not result and #unfinished > max_line then
+      result = take(unfinished:sub(1, max_line + 1), number + 1, true)
     end
-    if found then
+    if result then
       break
     end
   end
   file:close()
-  return found or rest ~= "" and take(rest, number + 1, false) or nil
+  return result or unfinished ~= "" and take(unfinished, number + 1, false) or nil
 end
 
 -- Calls take(row) for each row that read(line) returns; for damaged lines, read returns nil and a problem. If the last
 -- line is damaged and has no newline, adds a text on it to notes. Returns nil, or the first other problem as text.
 local function read_rows(dir, name, notes, take, read)
-  local longest, most = run_shapes.LONGEST_LINE, run_shapes.MOST_LINES
+  local max_line, max_lines = run_shapes.MAX_LINE_BYTES, run_shapes.MAX_LINES
   local function take_row(line, number)
-    if #line > longest then
-      return { field = "", found = ("more than %d bytes"):format(longest), expected = ("at most %d"):format(longest) }
-    elseif number > most then
-      return { field = "", found = ("more than %d lines"):format(most), expected = ("at most %d"):format(most) }
+    if #line > max_line then
+      return { field = "", found = ("more than %d bytes"):format(max_line), expected = ("at most %d"):format(max_line) }
+    elseif number > max_lines then
+      return { field = "", found = ("more than %d lines"):format(max_lines),
+        expected = ("at most %d"):format(max_lines) }
     end
     local row, problem = read(line)
     if row then
@@ -151,7 +152,8 @@ local function read_rows(dir, name, notes, take, read)
     return problem
   end
   local path = dir .. "/" .. name
-  local damage, unread = read_lines(path, run_shapes.LARGEST[name], longest, function(line, number, is_whole)
+  local damage, problem_of_file = read_lines(path, run_shapes.MAX_BYTES[name], max_line,
+    function(line, number, is_whole)
     local problem = take_row(line, number)
     if problem and not is_whole then
       notes[#notes + 1] = ("%s: line %d is torn, skipped"):format(name, number)
@@ -159,7 +161,7 @@ local function read_rows(dir, name, notes, take, read)
       return M.format_problem(name, problem, number)
     end
   end)
-  return damage or unread and M.format_problem(name, unread)
+  return damage or problem_of_file and M.format_problem(name, problem_of_file)
 end
 
 -- Calls take(row) for every line of eval.jsonl; evaluation_lines.lua describes rows. Returns nil, or a text on damage.
@@ -180,14 +182,14 @@ end
 
 -- Returns the last complete line of metrics.jsonl or eval.jsonl, decoded; nil if it is not valid. The text is searched
 -- backwards, since a pattern that is anchored at the end would be tried at every earlier byte. bytes: the number of
--- bytes to read at the end of the file; nil: TAIL, or, if the line is longer, the most bytes of a line.
+-- bytes to read at the end of the file; nil: TAIL_BYTES, or, if the line is longer, the maximum length of a line.
 function M.read_last_line(dir, name, bytes)
   local shape = name == "eval.jsonl" and run_shapes.evaluation or run_shapes.metrics
-  local text = (input.read_end(dir .. "/" .. name, bytes or TAIL) or ""):reverse()
+  local text = (input.read_end(dir .. "/" .. name, bytes or TAIL_BYTES) or ""):reverse()
   local close = text:find("\n", 1, true)
   local open = close and text:find("\n", close + 1, true)
-  if not bytes and not open and #text >= TAIL then
-    return M.read_last_line(dir, name, run_shapes.LONGEST_LINE)
+  if not bytes and not open and #text >= TAIL_BYTES then
+    return M.read_last_line(dir, name, run_shapes.MAX_LINE_BYTES)
   end
   local line = close and text:sub(close + 1, (open or #text + 1) - 1):reverse()
   return line and (decode(line, shape)) or nil
@@ -225,9 +227,9 @@ end
 -- Returns the folder of all runs above `dir`, the folder of an id, a digest or a run; nil for any other folder.
 function M.find_root(dir)
   local level = { dir }
-  for up = 3, 1, -1 do
+  for level_count = 3, 1, -1 do
     if lists.find(level, has_run) then
-      local root = paths.normalise(dir .. ("/.."):rep(up))
+      local root = paths.normalise(dir .. ("/.."):rep(level_count))
       return root ~= "" and root or "."
     end
     level = list_below(level, {})
@@ -239,7 +241,7 @@ end
 function M.read_records(root)
   local list, problems = {}, {}
   for _, name in ipairs(list_names(root)) do
-    local text = name:find("%.json$") and input.read(root .. "/" .. name, run_shapes.LARGEST.record)
+    local text = name:find("%.json$") and input.read(root .. "/" .. name, run_shapes.MAX_BYTES.record)
     local value = text and input.decode(text)
     local problem = type(value) == "table" and value.study ~= nil and shapes.find_problem(value, run_shapes.record)
     if problem then

@@ -14,14 +14,15 @@ local write = require("base.write")
 
 local M = {}
 
--- Returns the existing runs of a name, on any file, as { name, facts }. listed: names by folder, from earlier calls.
-local function find_runs(root, plan, name, listed)
+-- Returns the existing runs of a name, on any file, as { name, facts }. names_by_folder: names of entries, from earlier
+-- calls.
+local function find_runs(root, plan, name, names_by_folder)
   local folder, pattern = root .. "/" .. plan, "^%-data" .. ("[0-9a-f]"):rep(run_files.DATA_DIGITS) .. "$"
-  listed[folder] = listed[folder] or write.list_names(folder)
-  return lists.map(listed[folder], function(found)
-    local dir = folder .. "/" .. found
-    return found:sub(1, #name) == name and found:find(pattern, #name + 1)
-      and { name = found, facts = run_files.read_facts(dir, run_files.split_path(dir)) } or nil
+  names_by_folder[folder] = names_by_folder[folder] or write.list_names(folder)
+  return lists.map(names_by_folder[folder], function(entry)
+    local dir = folder .. "/" .. entry
+    return entry:sub(1, #name) == name and entry:find(pattern, #name + 1)
+      and { name = entry, facts = run_files.read_facts(dir, run_files.split_path(dir)) } or nil
   end)
 end
 
@@ -36,19 +37,19 @@ local function find_newest_name(runs)
   return newest and newest.name
 end
 
--- Finds the folder, as the head of this file describes. listed: a cache of names in folders for one study, {} at first.
-function M.find(root, plan, name, data, listed)
+-- Finds the folder, as the head of this file describes. names_by_folder: a cache for one study, {} at first.
+function M.find(root, plan, name, data, names_by_folder)
   if not data then
     return plan .. "/" .. name
   end
-  local runs = find_runs(root, plan, name, listed)
-  local own = data.digest and ("%s-data%s"):format(name, data.digest:sub(1, run_files.DATA_DIGITS))
+  local runs = find_runs(root, plan, name, names_by_folder)
+  local folder_name = data.digest and ("%s-data%s"):format(name, data.digest:sub(1, run_files.DATA_DIGITS))
     or find_newest_name(runs) or name
-  local others = lists.map(runs, function(run)
+  local other_runs = lists.map(runs, function(run)
     local digest = lists.get(run, "facts.data.train_sha256")
-    return run.name ~= own and digest and { dir = plan .. "/" .. run.name, digest = digest } or nil
+    return run.name ~= folder_name and digest and { dir = plan .. "/" .. run.name, digest = digest } or nil
   end)
-  return plan .. "/" .. own, others[1] and others or nil
+  return plan .. "/" .. folder_name, other_runs[1] and other_runs or nil
 end
 
 return M

@@ -2,7 +2,7 @@
 --
 -- Input: none; schema.lua supplies the fields of a spec. Output: shapes (shapes.lua): facts (run.json), evaluation and
 -- metrics (a line of eval.jsonl and of metrics.jsonl), record (the note of a sweep in the folder of all runs), and id,
--- digest and spec (fields of run.json); and the largest sizes of the files. Most objects may have fields that are not
+-- digest and spec (fields of run.json); and the maximum sizes of the files. Most objects may have fields that are not
 -- listed here, since a later version may have written them: their contents are not checked.
 
 local alphabets = require("spec.task.alphabets")
@@ -17,21 +17,21 @@ local shapes = require("lab.study.read.shapes")
 local M = {}
 
 -- Limits in bytes, far above usual sizes. Files of lines are read in pieces, other files at once.
-M.LARGEST = { ["run.json"] = 4 << 20, ["eval.jsonl"] = 256 << 20, ["metrics.jsonl"] = 256 << 20, record = 1 << 20 }
-M.LONGEST_LINE = 1 << 20 -- holds the counts of MOST_PLACES places
-M.MOST_LINES = 1 << 20
-M.LONGEST_EVALUATED = 1000000 -- longest task length that `trainer eval` takes: runtime/cli/options.h
+M.MAX_BYTES = { ["run.json"] = 4 << 20, ["eval.jsonl"] = 256 << 20, ["metrics.jsonl"] = 256 << 20, record = 1 << 20 }
+M.MAX_LINE_BYTES = 1 << 20 -- holds the counts of MAX_PLACES places
+M.MAX_LINES = 1 << 20
+M.MAX_EVALUATED_LENGTH = 1000000 -- maximum task length that `trainer eval` takes: runtime/cli/options.h
 
-local MOST = 1 << 53 -- largest count: a double holds it exactly
-local LONGEST_TEXT = 16384 -- a flag with a path, or with all lengths that it may name
-local LONGEST_FORMULA = 1 << 20
-local MOST_PLACES = 16384 -- LH_MOST_TARGET_PLACES of runtime/eval/by_place.h
-local MOST_FLAGS, MOST_VALUES = 4096, 1 << 21
+local MAX_COUNT = 1 << 53 -- a double holds it exactly
+local MAX_TEXT = 16384 -- bytes of a flag with a path, or with all lengths that it may name
+local MAX_FORMULA = 1 << 20 -- bytes
+local MAX_PLACES = 16384 -- LH_MOST_TARGET_PLACES of runtime/eval/by_place.h
+local MAX_FLAGS, MAX_VALUES = 4096, 1 << 21
 
-local TEXT = shapes.text(LONGEST_TEXT)
+local TEXT = shapes.text(MAX_TEXT)
 local WORD = shapes.text(64, "^[%a_][%w_]*$", "a word: letters, digits and _")
 local NAME = shapes.text(64, "^[%w_][%w_.+ -]*$", "a name: letters, digits, blanks, _ . + and -")
-local COUNT = shapes.integer(0, MOST)
+local COUNT = shapes.integer(0, MAX_COUNT)
 local NUMBER = shapes.number({})
 local SHARE = shapes.number({ min = 0, max = 1 })
 local LENGTH = shapes.integer(1, schema.LONGEST)
@@ -42,7 +42,7 @@ M.id = shapes.text(load_module.ID_LONGEST, "^[a-z][a-z0-9_]+$", load_module.ID_T
 M.digest = shapes.text(16, "^" .. ("[0-9a-f]"):rep(16) .. "$", "16 hexadecimal digits")
 
 local CURRICULUM = shapes.list(shapes.object({ until_step = COUNT, max = COUNT }, {
-  required = { "until_step", "max" } }), MOST_FLAGS)
+  required = { "until_step", "max" } }), MAX_FLAGS)
 local LENGTHS = shapes.object({ first = LENGTH, last = LENGTH, step = LENGTH,
   list = shapes.list(LENGTH, schema.LONGEST, true), per = WORD, curriculum = CURRICULUM }, {
   expected = "{ first, last, step } or { list }",
@@ -56,11 +56,12 @@ local LENGTHS = shapes.object({ first = LENGTH, last = LENGTH, step = LENGTH,
   end })
 
 local PARAMETER = shapes.object({
-  per = WORD, size = shapes.integer(1, MOST), first = shapes.integer(-MOST, MOST), learned = shapes.boolean,
+  per = WORD, size = shapes.integer(1, MAX_COUNT), first = shapes.integer(-MAX_COUNT, MAX_COUNT),
+    learned = shapes.boolean,
   init = shapes.either(NUMBER, shapes.object({ kind = WORD, sigma = shapes.number({ above = 0 }) },
     { required = { "kind", "sigma" } })),
-  values = shapes.list(NUMBER, MOST_VALUES), outside = shapes.either(NUMBER, WORD),
-}, { required = { "per" }, others = shapes.any, check = function(value, path)
+  values = shapes.list(NUMBER, MAX_VALUES), outside = shapes.either(NUMBER, WORD),
+}, { required = { "per" }, other_fields = shapes.any, check = function(value, path)
   if not value.init and not value.values then
     return { field = path, found = "neither init nor values", expected = "one of them" }
   elseif value.size and not value.first then
@@ -71,15 +72,17 @@ end })
 local VALUE = shapes.integer(0, axes.LARGEST)
 local DEVIATION = shapes.number({ min = 0, max = axes.LARGEST_NOISE })
 local NOISE = shapes.object({ list = shapes.list(DEVIATION, schema.LONGEST) }, { required = { "list" } })
-local BY = shapes.object({ [axes.NOISE] = NOISE }, { names = "^[%a_][%w_]*$", others = shapes.either(shapes.boolean,
+local BY = shapes.object({ [axes.NOISE] = NOISE }, { names = "^[%a_][%w_]*$",
+  other_fields = shapes.either(shapes.boolean,
   shapes.object({ first = VALUE, last = VALUE, step = LENGTH, list = shapes.list(VALUE, schema.LONGEST, true) })) })
 
 local LINES = shapes.list(shapes.object({
-  head = shapes.integer(0, MOST), direction = shapes.integer(-1, 1), line = shapes.integer(-attention_lines.FARTHEST,
+  head = shapes.integer(0, MAX_COUNT), direction = shapes.integer(-1, 1),
+    line = shapes.integer(-attention_lines.FARTHEST,
   attention_lines.FARTHEST), value = NUMBER,
 }, { required = { "head", "direction", "line", "value" } }), attention_lines.MOST)
 
-local KEEP = shapes.either(WORD, shapes.list(COUNT, MOST_FLAGS, true))
+local KEEP = shapes.either(WORD, shapes.list(COUNT, MAX_FLAGS, true))
 
 local OPTION = "^[%a_][%w_]*$"
 
@@ -92,13 +95,13 @@ local BY_TYPE = {
   number = shapes.number,
   boolean = shapes.boolean, kind = WORD, choice = WORD, lengths = LENGTHS, curriculum = CURRICULUM, keep = KEEP,
   lines = LINES, by = BY,
-  score = shapes.text(LONGEST_FORMULA),
-  parameters = shapes.object({}, { others = PARAMETER, names = parameters.NAME }),
+  score = shapes.text(MAX_FORMULA),
+  parameters = shapes.object({}, { other_fields = PARAMETER, names = parameters.NAME }),
   source = TEXT, network = TEXT, file = TEXT, checkpoint = TEXT, name = WORD,
   symbol = TEXT, names = shapes.list(WORD, axes.MOST),
   symbols = shapes.either(shapes.integer(alphabets.LISTED + 1, alphabets.MOST), shapes.list(TEXT, alphabets.MOST)),
-  options = shapes.object({}, { others = shapes.either(NUMBER, TEXT), names = OPTION }),
-  settings = shapes.object({}, { others = shapes.either(NUMBER, shapes.boolean, TEXT), names = OPTION }),
+  options = shapes.object({}, { other_fields = shapes.either(NUMBER, TEXT), names = OPTION }),
+  settings = shapes.object({}, { other_fields = shapes.either(NUMBER, shapes.boolean, TEXT), names = OPTION }),
 }
 
 -- Returns the shapes of the fields of a table of the spec, by name. path: that of the table; "" is the whole spec.
@@ -106,7 +109,7 @@ local function make_fields(path)
   local fields = {}
   for _, field in ipairs(schema.children[path]) do
     local shape = BY_TYPE[field.type]
-    fields[field.name] = field.type == "table" and shapes.object(make_fields(field.path), { others = shapes.any })
+    fields[field.name] = field.type == "table" and shapes.object(make_fields(field.path), { other_fields = shapes.any })
       or type(shape) == "function" and shape(field) or shape
   end
   return fields
@@ -114,15 +117,15 @@ end
 
 local SPEC = make_fields("")
 SPEC.id, SPEC.source = M.id, TEXT
-M.spec = shapes.object(SPEC, { required = { "task", "model", "train", "eval" }, others = shapes.any })
+M.spec = shapes.object(SPEC, { required = { "task", "model", "train", "eval" }, other_fields = shapes.any })
 
 M.facts = shapes.object({
   id = M.id, digest = M.digest, model_digest = DIGEST, source_digest = DIGEST,
-  spec = M.spec, flags = shapes.list(TEXT, MOST_FLAGS),
-  data = shapes.object({ epoch_batches = shapes.integer(1, MOST), train = TEXT, train_sha256 = DIGEST,
+  spec = M.spec, flags = shapes.list(TEXT, MAX_FLAGS),
+  data = shapes.object({ epoch_batches = shapes.integer(1, MAX_COUNT), train = TEXT, train_sha256 = DIGEST,
     train_examples = COUNT, eval = TEXT, eval_sha256 = DIGEST, eval_examples = COUNT, validation = TEXT,
     validation_sha256 = DIGEST, validation_examples = COUNT, train_masked = COUNT, eval_masked = COUNT,
-    validation_masked = COUNT, by = shapes.list(WORD, axes.MOST) }, { others = shapes.any }),
+    validation_masked = COUNT, by = shapes.list(WORD, axes.MOST) }, { other_fields = shapes.any }),
   train_lengths = shapes.list(LENGTH, schema.LONGEST),
   seen = shapes.list(shapes.tuple(COUNT, 4), schema.LONGEST),
   seed = COUNT, seeds_apart = shapes.object({ init = COUNT, data = COUNT, draws = COUNT }),
@@ -131,7 +134,7 @@ M.facts = shapes.object({
   init = TEXT, init_checksum = DIGEST, epoch_accuracy = SHARE, ended = TEXT, exit = shapes.integer(0, 255),
   loss = WORD, patience_of_steps = COUNT,
   best = shapes.object({ step = COUNT, metric = WORD, score = NUMBER }, { required = { "step", "metric", "score" } }),
-}, { required = { "id", "digest", "spec", "seed", "learning_rate" }, others = shapes.any })
+}, { required = { "id", "digest", "spec", "seed", "learning_rate" }, other_fields = shapes.any })
 
 -- Returns the name of the accuracy that a line of eval.jsonl must have and lacks; nil if it lacks none. Lines without
 -- counted labels need no accuracy.
@@ -144,7 +147,7 @@ function M.find_missing_accuracy(line)
   return "accuracy"
 end
 
-local COUNTS = shapes.list(COUNT, MOST_PLACES)
+local COUNTS = shapes.list(COUNT, MAX_PLACES)
 local SIDE = shapes.object({ counted = COUNTS, correct = COUNTS, correct_teacher_forced = COUNTS },
   { required = { "counted" } })
 
@@ -198,16 +201,17 @@ M.evaluation = shapes.object({
   step = COUNT, split = shapes.text(15, "^[a-z_]+$",
     "during, validation, in_distribution, between, beyond, test or train"),
   set = shapes.text(10, "^[a-z]+$", "test, train or validation"),
-  by = shapes.object({ length = shapes.integer(1, M.LONGEST_EVALUATED) }, { others = shapes.number({ min = 0 }),
+  by = shapes.object({ length = shapes.integer(1, M.MAX_EVALUATED_LENGTH) },
+    { other_fields = shapes.number({ min = 0 }),
     names = "^[%a_][%w_]*$", expected = "{ length = n }, or other numbers by name" }),
-  examples = shapes.integer(1, MOST), of = shapes.integer(1, MOST), order = WORD,
-  batch = COUNT, draws = shapes.integer(1, MOST),
+  examples = shapes.integer(1, MAX_COUNT), of = shapes.integer(1, MAX_COUNT), order = WORD,
+  batch = COUNT, draws = shapes.integer(1, MAX_COUNT),
   decoding = shapes.text(14, "^[a-z_]+$", "greedy or teacher_forced"), counted = COUNT,
   accuracy = SHARE, accuracy_teacher_forced = SHARE, exact_match = SHARE, exact_match_low = SHARE,
   exact_match_high = SHARE, ended_early = SHARE, not_ended = SHARE, loss = NUMBER, sd_over_draws = NUMBER,
   sd_over_sequences = NUMBER, beyond = shapes.list(WORD, axes.MOST), trained = SHARE, novel = shapes.boolean,
   data = DIGEST, places = M.places, seed = shapes.integer(math.mininteger, math.maxinteger),
-}, { required = { "step", "split", "by", "examples", "draws" }, others = shapes.any, check = function(value, path)
+}, { required = { "step", "split", "by", "examples", "draws" }, other_fields = shapes.any, check = function(value, path)
   local name = M.find_missing_accuracy(value)
   return name and { field = path == "" and name or path .. "." .. name, found = "nothing", expected = SHARE.expected }
     or nil
@@ -215,9 +219,9 @@ end })
 
 M.metrics = shapes.object({ step = COUNT, accuracy = SHARE, accuracy_teacher_forced = SHARE,
   seconds = shapes.number({ min = 0 }) },
-  { required = { "step" }, others = NUMBER, names = "^[%a_][%w_]*$", expected = "numbers by name" })
+  { required = { "step" }, other_fields = NUMBER, names = "^[%a_][%w_]*$", expected = "numbers by name" })
 
 M.record = shapes.object({ study = TEXT, path = TEXT, absolute = TEXT, scale = TEXT,
-  set = shapes.list(TEXT, MOST_FLAGS) }, { required = { "study", "path" }, others = shapes.any })
+  set = shapes.list(TEXT, MAX_FLAGS) }, { required = { "study", "path" }, other_fields = shapes.any })
 
 return M

@@ -67,24 +67,24 @@ function M.get_own_levels(run)
     [axes.PASSES] = lists.get(run.facts, "spec.model.loops.times") }
 end
 
--- Adds a line to `to`, the evaluations of one decoding. A line with a level is added to the evaluations of that level;
--- a line without one, or with the run's own level, to those of the run itself, and, at the step of the best checkpoint,
--- also to those of that checkpoint.
-local function add_row(run, to, row, own_levels)
+-- Adds a line to `target`, the evaluations of one decoding. A line with a level is added to the evaluations of that
+-- level; a line without one, or with the run's own level, to those of the run itself, and, at the step of the best
+-- checkpoint, also to those of that checkpoint.
+local function add_row(run, target, row, own_levels)
   local plain, level, value = split_level(row)
   if row.split == "during" then
-    return table.insert(to.during, plain)
+    return table.insert(target.during, plain)
   elseif level then
-    to.levels = to.levels or {}
-    to.levels[level] = to.levels[level] or {}
-    to.levels[level][value] = to.levels[level][value] or { axis = run.axis }
-    evaluations.add(to.levels[level][value], plain)
+    target.levels = target.levels or {}
+    target.levels[level] = target.levels[level] or {}
+    target.levels[level][value] = target.levels[level][value] or { axis = run.axis }
+    evaluations.add(target.levels[level][value], plain)
   end
   if not level or value == own_levels[level] then
-    evaluations.add(to, plain)
+    evaluations.add(target, plain)
     if run.facts.best and run.facts.best.step == row.step then
-      to.best = to.best or { axis = run.axis }
-      evaluations.add(to.best, plain)
+      target.best = target.best or { axis = run.axis }
+      evaluations.add(target.best, plain)
     end
   end
 end
@@ -107,11 +107,11 @@ local function choose_decoding(run, by_decoding)
   if by_decoding[""] then
     return by_decoding[""]
   end
-  local wanted = lists.get(run.facts, "spec.eval.decoding") or "greedy"
-  local order = { wanted, wanted == "greedy" and "teacher_forced" or "greedy" }
+  local requested = lists.get(run.facts, "spec.eval.decoding") or "greedy"
+  local order = { requested, requested == "greedy" and "teacher_forced" or "greedy" }
   run.decoding = lists.find(order, function(decoding)
-    local found = by_decoding[decoding] or {}
-    return lists.find(evaluations.SPLITS, function(split) return found[split] end)
+    local candidates = by_decoding[decoding] or {}
+    return lists.find(evaluations.SPLITS, function(split) return candidates[split] end)
   end) or lists.find(order, function(decoding) return by_decoding[decoding] end)
   return by_decoding[run.decoding]
 end
@@ -166,13 +166,14 @@ local function count_untrained_lengths(run)
   return lists.count(M.get_lengths(run, "eval"), function(n) return not trained[n] end)
 end
 
--- Completes the evaluations `found` and copies them into `holder`: the run, a level or the best checkpoint. For sampled
+-- Completes collected evaluations and copies them into `holder`: the run, a level or the best checkpoint. For sampled
 -- tasks, test and train are set, too.
-local function complete_evaluations(run, holder, found)
-  evaluations.complete(found, M.has_sets(run), has_own_file(run))
-  found.test, found.train = found.test or found.beyond or found.between, found.train or found.in_distribution
+local function complete_evaluations(run, holder, collected)
+  evaluations.complete(collected, M.has_sets(run), has_own_file(run))
+  collected.test, collected.train = collected.test or collected.beyond or collected.between, collected.train
+    or collected.in_distribution
   for _, split in ipairs(evaluations.SPLITS) do
-    holder[split] = found[split]
+    holder[split] = collected[split]
   end
 end
 
@@ -181,8 +182,8 @@ end
 local function choose_test(run)
   local has_sets = M.has_sets(run)
   run.test = run.test or has_sets and run.validation or nil
-  local only_trained = has_sets or #M.get_lengths(run, "eval") > 0 and count_untrained_lengths(run) == 0
-  if not run.test and run.train and only_trained then
+  local has_only_trained = has_sets or #M.get_lengths(run, "eval") > 0 and count_untrained_lengths(run) == 0
+  if not run.test and run.train and has_only_trained then
     run.test, run.train, run.is_within, run.is_trained = run.train, nil, true, has_sets
   elseif run.test and run.test.parts and not run.test.parts.beyond then
     run.is_within = has_own_file(run) or nil
@@ -211,23 +212,23 @@ local function make_damaged(dir, damage)
   return { dir = dir, notes = { damage }, during = {}, facts = {}, state = "damaged", damaged = true }
 end
 
--- Reads the run in a folder; nil without run.json. place: from run_files.split_path, the names in the folder's path
+-- Reads the run in a folder; nil without run.json. names: from run_files.split_path, the names in the folder's path
 -- that run.json must agree with; nil: the folder may have any path.
-function M.read(dir, place)
-  local facts, damage = run_files.read_facts(dir, place)
+function M.read(dir, names)
+  local facts, damage = run_files.read_facts(dir, names)
   if not facts then
     return damage and make_damaged(dir, damage)
   end
   local run = { dir = dir, notes = {}, facts = facts, axis = (lists.get(facts, "data.by") or {})[1] or "length",
     id = facts.id, digest = facts.digest, seed = facts.seed, part_seeds = facts.seeds_apart,
     learning_rate = facts.learning_rate, exit = facts.exit }
-  local found
-  found, damage = read_evaluations(run)
+  local collected
+  collected, damage = read_evaluations(run)
   if damage then
     return make_damaged(dir, damage)
   end
-  run.during, run.levels = evaluations.summarise_training(found.during, facts.spec), found.levels or {}
-  complete_evaluations(run, run, found)
+  run.during, run.levels = evaluations.summarise_training(collected.during, facts.spec), collected.levels or {}
+  complete_evaluations(run, run, collected)
   for _, levels in pairs(run.levels) do
     for _, level in pairs(levels) do
       complete_evaluations(run, level, level)
@@ -236,7 +237,7 @@ function M.read(dir, place)
   choose_test(run)
   if facts.best then
     run.best = lists.merge(facts.best)
-    complete_evaluations(run, run.best, found.best or {})
+    complete_evaluations(run, run.best, collected.best or {})
     run.best.test = run.test and run.best[run.test.split]
     run.best.parts = run.best.test and run.best.test.parts
   end
@@ -286,9 +287,9 @@ end
 -- Returns the evaluation of a run by its name: a field of the run, or, for dataset files, a part of its test, which is
 -- "in_distribution", "beyond", or "beyond" with the names of axes. nil if the run has no such evaluation.
 function M.get_evaluation(run, name)
-  local own, parts = run[name], run.parts
-  return own or parts and (parts[name] or lists.any(parts.axes or {}, function(part)
-    return part.name == name and part.evaluation
+  local evaluation, parts = run[name], run.parts
+  return evaluation or parts and (parts[name] or lists.any(parts.axes or {}, function(entry)
+    return entry.name == name and entry.evaluation
   end)) or nil
 end
 
@@ -326,8 +327,8 @@ function M.find_usual_grid(list, set)
     return evaluation and describe_grid(run, evaluation)
   end)
   local best = {}
-  for _, same in ipairs(lists.group(grids, function(grid) return grid.key end)) do
-    best = #same > #best and same or best
+  for _, equal_grids in ipairs(lists.group(grids, function(grid) return grid.key end)) do
+    best = #equal_grids > #best and equal_grids or best
   end
   return best[1]
 end

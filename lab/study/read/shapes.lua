@@ -2,7 +2,7 @@
 --
 -- Input: a value from input.decode, and a shape { type, ... } from the constructors below. Output: nil if the value
 -- fits, or the first problem { field, found, expected }. Fields that are null count as absent and are removed.
--- Invariants: numbers (except within M.any) are finite, integers are Lua integers; nothing nests deeper than DEEPEST.
+-- Invariants: numbers (except within M.any) are finite, integers are Lua integers; nothing nests deeper than MAX_DEPTH.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -11,9 +11,9 @@ local lists = require("base.lists")
 
 local M = {}
 
-local DEEPEST = 16
-local LARGEST = 1e300 -- largest number without a given range: products with small numbers are still finite
-local LONGEST_NAME = 60 -- bytes of a field's name in a problem
+local MAX_DEPTH = 16
+local MAX_NUMBER = 1e300 -- of a number without a range: products with small numbers are still finite
+local MAX_NAME = 60 -- bytes of a field's name in a problem
 
 -- Checks of the shapes that contain shapes, by type: each returns nil or the first problem.
 local checks = {}
@@ -42,7 +42,7 @@ function fits.number(value, shape)
 end
 
 function fits.text(value, shape)
-  return type(value) == "string" and #value <= shape.longest and value:find(shape.pattern or "") ~= nil
+  return type(value) == "string" and #value <= shape.max_bytes and value:find(shape.pattern or "") ~= nil
 end
 
 function fits.boolean(value)
@@ -50,8 +50,8 @@ function fits.boolean(value)
 end
 
 local function check(value, shape, path, depth)
-  if depth > DEEPEST then
-    return { field = path, found = "deeper nesting", expected = ("at most %d levels"):format(DEEPEST) }
+  if depth > MAX_DEPTH then
+    return { field = path, found = "deeper nesting", expected = ("at most %d levels"):format(MAX_DEPTH) }
   elseif fits[shape.type] then
     return not fits[shape.type](value, shape) and make_problem(path, value, shape) or nil
   end
@@ -62,8 +62,8 @@ end
 -- the problem of another value names all shapes.
 function checks.either(value, shape, path, depth)
   local problem
-  for _, one in ipairs(shape.shapes) do
-    problem = check(value, one, path, depth)
+  for _, alternative in ipairs(shape.shapes) do
+    problem = check(value, alternative, path, depth)
     if not problem then
       return nil
     end
@@ -73,7 +73,7 @@ end
 
 function checks.list(value, shape, path, depth)
   local is_list = type(value) == "table" and (getmetatable(value) == input.LIST or next(value) == nil)
-  if not is_list or value == input.NULL or #value > shape.most or #value < shape.least then
+  if not is_list or value == input.NULL or #value > shape.max_count or #value < shape.min_count then
     return make_problem(path, value, shape)
   end
   for key in next, value do
@@ -82,18 +82,18 @@ function checks.list(value, shape, path, depth)
     end
   end
   for i, item in ipairs(value) do
-    local at = ("%s[%d]"):format(path, i)
-    local problem = check(item, shape.item, at, depth + 1)
+    local item_path = ("%s[%d]"):format(path, i)
+    local problem = check(item, shape.item, item_path, depth + 1)
     if problem then
       return problem
     elseif shape.ascending and i > 1 and item <= value[i - 1] then
-      return make_problem(at, item, { expected = ("more than %s, the item before it"):format(value[i - 1]) })
+      return make_problem(item_path, item, { expected = ("more than %s, the item before it"):format(value[i - 1]) })
     end
   end
 end
 
 local function join_path(path, name)
-  name = #name > LONGEST_NAME and name:sub(1, LONGEST_NAME) .. "..." or name
+  name = #name > MAX_NAME and name:sub(1, MAX_NAME) .. "..." or name
   return path == "" and name or path .. "." .. name
 end
 
@@ -111,7 +111,7 @@ function checks.object(value, shape, path, depth)
     return make_problem(path, value, shape)
   end
   for _, name in ipairs(canonical.sort_keys(value)) do -- the sorted order makes the first problem reproducible
-    local inner = (not shape.names or name:find(shape.names)) and (shape.fields[name] or shape.others)
+    local inner = (not shape.names or name:find(shape.names)) and (shape.fields[name] or shape.other_fields)
     if value[name] == input.NULL then
       value[name] = nil
     elseif not inner then
@@ -143,35 +143,36 @@ function M.number(range)
   local words = lists.map({ "min", "above", "max", "below" }, function(name)
     return range[name] and ("%s %s"):format(({ min = "from", max = "to" })[name] or name, diagnostics.show(range[name]))
   end)
-  return { type = "number", min = range.min or -LARGEST, max = range.max or LARGEST, above = range.above,
+  return { type = "number", min = range.min or -MAX_NUMBER, max = range.max or MAX_NUMBER, above = range.above,
     below = range.below, expected = "a number " .. (#words > 0 and table.concat(words, " ") or "that is finite") }
 end
 
--- longest: in bytes; pattern: nil for any text; expected: the pattern in words, for messages.
-function M.text(longest, pattern, expected)
-  return { type = "text", longest = longest, pattern = pattern,
-    expected = expected or ("a text of at most %d bytes"):format(longest) }
+-- max_bytes: of the text; pattern: nil for any text; expected: the pattern in words, for messages.
+function M.text(max_bytes, pattern, expected)
+  return { type = "text", max_bytes = max_bytes, pattern = pattern,
+    expected = expected or ("a text of at most %d bytes"):format(max_bytes) }
 end
 
--- item: the shape of the items; most: their largest number; ascending: each item is larger than the one before it.
-function M.list(item, most, ascending)
-  return { type = "list", item = item, least = 0, most = most, ascending = ascending,
-    expected = ("a list of at most %d, each %s%s"):format(most, item.expected, ascending and ", ascending" or "") }
+-- item: the shape of the items; max_count: their maximum number; ascending: each item is larger than the one before it.
+function M.list(item, max_count, ascending)
+  return { type = "list", item = item, min_count = 0, max_count = max_count, ascending = ascending,
+    expected = ("a list of at most %d, each %s%s"):format(max_count, item.expected, ascending and ", ascending" or "") }
 end
 
 -- item: the shape of the items; count: their number.
 function M.tuple(item, count)
-  return { type = "list", item = item, least = count, most = count,
+  return { type = "list", item = item, min_count = count, max_count = count,
     expected = ("a list of %d, each %s"):format(count, item.expected) }
 end
 
--- fields: shapes by name. more: { required, others, names, check, expected }, each optional: the required names; the
--- shape of other fields; a pattern of all names; a function (value, path) that returns a problem or nil; the object in
--- words, for messages.
-function M.object(fields, more)
-  more = more or {}
-  return { type = "object", fields = fields, required = more.required or {}, others = more.others, names = more.names,
-    check = more.check, expected = more.expected or "an object" }
+-- fields: shapes by name. options: { required, other_fields, names, check, expected }, each optional: the required
+-- names; the shape of other fields; a pattern of all names; a function (value, path) that returns a problem or nil; the
+-- object in words, for messages.
+function M.object(fields, options)
+  options = options or {}
+  return { type = "object", fields = fields, required = options.required or {}, other_fields = options.other_fields,
+    names = options.names,
+    check = options.check, expected = options.expected or "an object" }
 end
 
 function M.either(...)
@@ -182,7 +183,7 @@ end
 M.boolean = { type = "boolean", expected = "true or false" }
 
 M.any = { type = "any", expected = "anything" }
-M.any.list, M.any.object = M.list(M.any, math.maxinteger), M.object({}, { others = M.any })
+M.any.list, M.any.object = M.list(M.any, math.maxinteger), M.object({}, { other_fields = M.any })
 
 -- Returns nil if the value fits, else { field, found, expected }; field is "" for the value itself.
 function M.find_problem(value, shape)

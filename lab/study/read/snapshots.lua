@@ -16,24 +16,24 @@ local shapes = require("lab.study.read.shapes")
 
 local M = { FOLDER = ".studies" }
 
-local LARGEST = 64 << 20 -- bytes, several times as many as the snapshot of 4096 cells has
-local MOST_CELLS, MOST_VALUES = 1 << 16, 4096
+local MAX_BYTES = 64 << 20 -- several times the size of the snapshot of 4096 cells
+local MAX_CELLS, MAX_VALUES = 1 << 16, 4096
 
 local TEXT = shapes.text(16384)
 local WORD = shapes.text(64)
 
 local CELL = shapes.object({ id = run_shapes.id, digest = run_shapes.digest, swept = WORD, spec = run_shapes.spec,
-  key = shapes.object({}, { others = TEXT }),
-  files = shapes.object({}, { others = shapes.object({ name = TEXT, digest = run_shapes.digest }, {
+  key = shapes.object({}, { other_fields = TEXT }),
+  files = shapes.object({}, { other_fields = shapes.object({ name = TEXT, digest = run_shapes.digest }, {
     required = { "name", "digest" } }) }),
-}, { required = { "id", "digest", "swept", "spec", "key", "files" }, others = shapes.any })
+}, { required = { "id", "digest", "swept", "spec", "key", "files" }, other_fields = shapes.any })
 
 local SHAPE = shapes.object({ study = TEXT, path = TEXT, scale = TEXT, title = TEXT,
-  axes = shapes.list(shapes.object({ name = TEXT, values = shapes.list(TEXT, MOST_VALUES) },
+  axes = shapes.list(shapes.object({ name = TEXT, values = shapes.list(TEXT, MAX_VALUES) },
     { required = { "name", "values" } }), 64),
-  scored = shapes.object({}, { others = shapes.any }), labels = shapes.object({}, { others = TEXT }),
-  cells = shapes.list(CELL, MOST_CELLS),
-}, { required = { "study", "path", "title", "axes", "cells" }, others = shapes.any })
+  scored = shapes.object({}, { other_fields = shapes.any }), labels = shapes.object({}, { other_fields = TEXT }),
+  cells = shapes.list(CELL, MAX_CELLS),
+}, { required = { "study", "path", "title", "axes", "cells" }, other_fields = shapes.any })
 
 -- Returns the path of a study's snapshot, below the folder of all runs.
 function M.get_path(study, scale)
@@ -50,7 +50,7 @@ end
 
 function M.read(root, study, scale)
   local path = root .. "/" .. M.get_path(study, scale)
-  return run_files.read_json(path, path, LARGEST, SHAPE)
+  return run_files.read_json(path, path, MAX_BYTES, SHAPE)
 end
 
 -- Returns the files whose bytes are part of a spec's plan, by the field that names the file: { name, digest, text }.

@@ -101,9 +101,9 @@ local FIGURES = { curves = figures.make_by_length, time = figures.make_by_time, 
 -- Returns the part of a study that an item shows. `only` selects cells before `over` merges an axis, since `only` may
 -- name values of that axis. A study that was found in a folder is shown whole.
 local function select_cells(study, item)
-  local shown = study.found and study or cells.select(study, nil, item.only)
+  local shown = study.is_from_folder and study or cells.select(study, nil, item.only)
   shown = item.over and cells.merge_axis(shown, item.over) or shown
-  shown = study.found and shown or cells.select(shown, item.where)
+  shown = study.is_from_folder and shown or cells.select(shown, item.where)
   return setmetatable({ labels = lists.merge(study.labels or {}, item.labels) }, { __index = shown })
 end
 
@@ -182,7 +182,7 @@ end
 
 -- Makes a function that formats the command to make the runs of a cell.
 local function make_command_formatter(options, study)
-  local sweep = not study.found and shell.join(make_sweep_words(options, study))
+  local sweep = not study.is_from_folder and shell.join(make_sweep_words(options, study))
   return function(cell)
     if sweep then
       return ("%s  # %s"):format(sweep, cell.spec and "digest " .. cell.spec.plan.digest or cell.lost
@@ -231,7 +231,8 @@ local function make_report(options, study, list, papers)
     end),
     readings = readings.count_answers(cells.list_scored_runs(study)),
     format_command = make_command_formatter(options, study), analyses = study_analyses.find(options.runs, study.name),
-    command = shell.join(study.found and { "./longhand", "report", options.runs } or make_sweep_words(options, study)),
+    command = shell.join(study.is_from_folder and { "./longhand", "report", options.runs }
+      or make_sweep_words(options, study)),
   }
   report.parts, report.unfitted = make_parts(study, list, papers)
   report.problems, report.damaged = open_study.list_problems(study)

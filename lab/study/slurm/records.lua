@@ -27,7 +27,7 @@ local M = {}
 local LARGEST, LARGEST_LIST = 1 << 20, 64 << 20 -- bytes of record.json and of runs.txt
 local TEXT = shapes.text(4096)
 local SHAPE = shapes.object({ study = TEXT, path = TEXT, scale = TEXT, set = shapes.list(TEXT, 256), site = TEXT,
-  name = TEXT }, { required = { "study", "path", "set", "site", "name" }, others = shapes.any })
+  name = TEXT }, { required = { "study", "path", "set", "site", "name" }, other_fields = shapes.any })
 local ORDER = { "study", "path", "scale", "set", "site", "name", "submitted" }
 
 function M.get_folder(out)

@@ -106,7 +106,7 @@ end
 
 -- Returns styles of the values of the whole axis, so that a value looks the same in every figure and on every page.
 function M.choose_styles(study, axis)
-  return colours.choose_styles_along(score_tables.list_values(study.whole, axis))
+  return colours.choose_styles_along(score_tables.list_values(study.full_study, axis))
 end
 
 local function is_percent(study)
@@ -268,7 +268,7 @@ local function make_curves(study, item, line_name, style)
   local name = line_name and score_tables.label(study, item.lines, line_name) or "median"
   if item.show ~= "max" then
     local median = make_curve(name, style.dash, function(summary) return summary.best_rate.median end)
-    local band = make_curve(nil, nil, function(summary) return summary.best_rate.least, summary.best_rate.most end)
+    local band = make_curve(nil, nil, function(summary) return summary.best_rate.min, summary.best_rate.max end)
     return { median and lists.update(median, { band = band.points }) }
   end
   local prefix = line_name and name .. ", " or ""

@@ -19,7 +19,7 @@ local M = {}
 -- Returns the axis of the numbers: that of the first run with a score in this part of the study, or else in the whole
 -- study; nil without such a run.
 function M.find_axis(study)
-  local run = cells.list_scored_runs(study)[1] or cells.list_scored_runs(study.whole)[1]
+  local run = cells.list_scored_runs(study)[1] or cells.list_scored_runs(study.full_study)[1]
   return run and run.axis
 end
 

@@ -114,7 +114,7 @@ function M.tabulate(study, item, published)
     mark_columns(rows, columns, study.scored.metric)
   end
   local notes = entries.collect_notes(rows, columns)
-  if #rows > 1 and item.columns and not study.found then
+  if #rows > 1 and item.columns and not study.is_from_folder then
     rows[#rows + 1] = { title = "mean", last = true, cells = lists.map(columns, function(_, j)
       return entries.make_summary(rows, j, statistics.mean, false, measure.form, published)
     end) }
@@ -219,7 +219,7 @@ local function format_cell(cell, form)
   return { ("%d of %d"):format(summary.evaluated, summary.requested),
     best and ("%g"):format(best.rate) or entries.MISSING,
     best and ("%d"):format(#best.scores) or entries.MISSING, entries.format_number(form, best and best.median),
-    best and range:format(best.least, best.most) or entries.MISSING,
+    best and range:format(best.min, best.max) or entries.MISSING,
     best and best.lower and range:format(best.lower, best.upper) or entries.MISSING,
     entries.format_number(form, best and best.mean, best and best.sd),
     best and best.generalising_share and ("%.0f%%"):format(100 * best.generalising_share) or entries.MISSING,

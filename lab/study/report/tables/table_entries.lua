@@ -75,7 +75,7 @@ function M.get_value(cell, kind, measure)
     return { count = 0 }
   end
   local best, count = summary.best_rate, #summary.best_rate.scores
-  return kind == "median" and { value = best.median, least = best.least, most = best.most, count = count }
+  return kind == "median" and { value = best.median, min = best.min, max = best.max, count = count }
     or { value = best.mean, sd = best.sd, count = count }
 end
 
@@ -90,12 +90,12 @@ end
 -- Formats a measurement from get_value: "50.0 ± 2.0", or for a median "50.0 (48.0 to 52.0; 3)".
 function M.format_value(form, got)
   local text = M.format_number(form, got.value, got.sd)
-  if not got.value or not got.least then
+  if not got.value or not got.min then
     return text
   elseif got.count == 1 then
     return text .. " (1)"
   end
-  return ("%s (%s to %s; %d)"):format(text, form:format(got.least), form:format(got.most), got.count)
+  return ("%s (%s to %s; %d)"):format(text, form:format(got.min), form:format(got.max), got.count)
 end
 
 -- Returns a key, { [axis] = value }, in the paper's names. names: { [axis] = { [our name] = the paper's } }; one of our
