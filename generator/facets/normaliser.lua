@@ -235,7 +235,7 @@ end
 function M.count_bytes(family, sizes)
   local normaliser = family.normaliser
   return normaliser.kind == "geometric" and { sums = family.layers
-    * sizes.taken((sizes.width + (normaliser.directional and 3 or 2)) * sizes.vector) } or nil
+    * sizes.padded((sizes.width + (normaliser.directional and 3 or 2)) * sizes.vector) } or nil
 end
 
 return M

@@ -25,18 +25,18 @@ local INTEGER = 4 -- int32_t
 local LARGE_PAGE, LARGE_FROM = 2 << 20, 512 << 10 -- runtime/engine/engine.c
 local PROGRAM = 2.5e6 -- bytes of a process without an engine: `trainer info`, gcc 12.2 and glibc 2.36
 
-local function round_up(n, to)
-  return (n + to - 1) // to * to
+local function round_up(n, unit)
+  return (n + unit - 1) // unit * unit
 end
 
--- Returns the bytes by which `take` advances for a request.
-local function count_taken(bytes)
+-- Returns the bytes that a request of this size takes in a workspace (`take` of templates/cpu/reserve.tpl).
+local function count_padded(bytes)
   return round_up(bytes, CACHE_LINE)
 end
 
 -- Returns the number of rows of a product's tile at a level, a default or a value that tuning has found.
 local function find_tile_rows(plan, level)
-  local tuned = lists.find(plan.tuned, function(each) return each.name == level.name end)
+  local tuned = lists.find(plan.tuned, function(entry) return entry.name == level.name end)
   return lists.any(tuned.choices, function(choice)
     return lists.any(choice.constants, function(constant) return constant.name == "TILE_ROWS" and constant.value end)
   end)
@@ -45,20 +45,20 @@ end
 -- Returns sizes and functions, also for the function count_bytes of facets. real: bytes of a number; width: of the
 -- model; vector, lanes: bytes and numbers of a vector register; tile_rows: rows of a product's tile; by_step: as in a
 -- plan; vocabulary: rows of buffers with a row for each symbol, or 0; keys(family): the number of keys whose gradients
--- are summed together; taken(bytes): see count_taken; reals(count): count_taken of the bytes of count numbers.
+-- are summed together; padded(bytes): see count_padded; reals(count): count_padded of the bytes of count numbers.
 local function derive_sizes(plan, level)
   level = level or levels[1]
   local real = plan.real_bytes
-  local sizes = { round_up = round_up, taken = count_taken, width = plan.width, real = real,
+  local sizes = { round_up = round_up, padded = count_padded, width = plan.width, real = real,
     lanes = level.vector // real, vector = level.vector, tile_rows = find_tile_rows(plan, level),
     by_step = plan.by_step }
   sizes.vocabulary = plan.cpu.vocabulary and round_up(plan.tokens, sizes.tile_rows) or 0
   function sizes.keys(family)
-    local part = math.min(family.head_part, sizes.lanes)
-    return math.max(1, level.key_tile // (family.head_width // part))
+    local part_width = math.min(family.head_part, sizes.lanes)
+    return math.max(1, level.key_tile // (family.head_width // part_width))
   end
   function sizes.reals(count)
-    return count_taken(count * real)
+    return count_padded(count * real)
   end
   return sizes
 end
@@ -112,14 +112,15 @@ local function count_scratch(family, sizes, queries, keys)
   end
   local rotated = terms.looks_ahead
     and sizes.reals(sizes.width * lanes) + sizes.reals(round_up(keys, relative.ROTATED_KEYS) * lanes) or 0
-  local keep = terms.drops and count_taken(lanes * keys + 8 + sizes.vector) or 0 -- KEEP_SLACK of kernels/cpu/dropout.h
+  local keep = terms.drops and count_padded(lanes * keys + 8 + sizes.vector) or 0 -- KEEP_SLACK of kernels/cpu/dropout.h
   return rows + sizes.reals(dlogits) + rotated + keep
 end
 
 -- Returns the number of bytes of a family's facets for T queries and S keys. use: "sums" (sums.tpl), "scratch", "draws"
 -- (sampled positions), or "step_tables" (tables that lie behind the packed weights).
 local function count_facets(family, sizes, use, T, S)
-  return lists.sum(pages.collect("count_bytes", family, sizes, T, S), function(part) return part[use] or 0 end)
+  return lists.sum(pages.collect("count_bytes", family, sizes, T, S), function(facet_bytes) return facet_bytes[use]
+    or 0 end)
 end
 
 -- Numbers in a row of a buffer. A stack also has two empty cells: count_stack_numbers of kernels/cpu/memory.h.
@@ -129,27 +130,27 @@ end
 
 local function count_buffer(buffer, sizes, tokens, sequences)
   local rows = round_up(sizes.by_step and tokens + sizes.tile_rows - 1 or tokens, sizes.tile_rows)
-  local most = math.max(rows, sizes.vocabulary)
+  local max_rows = math.max(rows, sizes.vocabulary)
   local channels = count_channels(buffer, tokens // sequences)
   if buffer.form == "step" then
     return sizes.reals(round_up(sequences, sizes.tile_rows) * channels)
   elseif buffer.form == "rows" or buffer.form == "steps" then
-    return sizes.reals(most * channels)
+    return sizes.reals(max_rows * channels)
   elseif buffer.form == "row" then
-    return sizes.reals(most)
+    return sizes.reals(max_rows)
   elseif buffer.form == "vocabulary" then
     return sizes.reals(sizes.vocabulary * buffer.channels)
   end
-  return count_taken(rows * buffer.channels + sizes.vector) -- the form "mask"
+  return count_padded(rows * buffer.channels + sizes.vector) -- the form "mask"
 end
 
--- Returns all buffers in the workspace of some sequences in training: { name, block, kept, bytes }. block: the name of
--- the block whose repetitions have a buffer each, or nil; bytes: of all repetitions; kept: whether the backward pass
--- reads the buffer.
+-- Returns all buffers in the workspace of some sequences in training: { name, block, is_kept, bytes }. block: the name
+-- of the block whose repetitions have a buffer each, or nil; bytes: of all repetitions; is_kept: whether the backward
+-- pass reads the buffer.
 function M.list_buffers(plan, size, sequences, level)
   local sizes, list = derive_sizes(plan, level), {}
-  local function add(name, bytes, kept, block)
-    list[#list + 1] = { name = name, bytes = bytes, kept = kept, block = block }
+  local function add(name, bytes, is_kept, block)
+    list[#list + 1] = { name = name, bytes = bytes, is_kept = is_kept, block = block }
   end
   local function count_bytes(buffer)
     if buffer.family then
@@ -170,10 +171,10 @@ function M.list_buffers(plan, size, sequences, level)
     add(family.name .. "_scratch", count_scratch(family, sizes, T, S) + facets, false)
   end
   local integers = plan.sequence_scratch and plan.sequence_scratch.count or 0 -- counted with the first stream
-  local scratch = count_taken(integers * INTEGER)
+  local scratch = count_padded(integers * INTEGER)
   for i, stream in ipairs(plan.streams) do
     if stream.by_sequence then
-      add(stream.name .. "_position", count_taken(sequences * size[i] * INTEGER) + scratch, false)
+      add(stream.name .. "_position", count_padded(sequences * size[i] * INTEGER) + scratch, false)
       scratch = 0
     end
   end
@@ -191,39 +192,40 @@ local function count_block_sequences(plan, size)
   return plan.by_step and shard or math.min(shard, math.max(1, (plan.block_tokens + tokens // 2) // tokens))
 end
 
--- Returns the length of the longest sequence with stored attention weights, if longer sequences recompute theirs; or 0.
-local function find_last_kept(plan, longest)
+-- Returns the length of the longest sequence with stored attention weights, if longer sequences recompute theirs; or 0;
+-- at most max_length.
+local function find_max_stored_length(plan, max_length)
   return lists.max(plan.attentions, function(family)
     local weights = family.recomputed
-    local kept = weights and not weights.always and math.floor(math.sqrt(weights.pairs)) or 0
-    return math.min(kept, longest)
+    local stored_length = weights and not weights.always and math.floor(math.sqrt(weights.pairs)) or 0
+    return math.min(stored_length, max_length)
   end)
 end
 
 -- Finds the largest workspace over all sizes of training, ascending: { bytes, size, sequences }. Among sizes with the
 -- same number of sequences, the longest has the largest workspace, unless long ones recompute their weights.
 function M.find_largest_workspace(plan, sizes, level)
-  local largest, longest = { bytes = 0 }, 0
+  local best, max_length = { bytes = 0 }, 0
   local function compare_size(size, sequences)
     local bytes = M.count_workspace(plan, size, sequences, level)
-    if bytes > largest.bytes then
-      largest = { bytes = bytes, size = size, sequences = sequences }
+    if bytes > best.bytes then
+      best = { bytes = bytes, size = size, sequences = sequences }
     end
   end
   for _, group in ipairs(lists.group(sizes, function(size) return count_block_sequences(plan, size) end)) do
     for i, size in ipairs(group) do
       local following = group[i + 1]
-      longest = math.max(longest, size[1])
+      max_length = math.max(max_length, size[1])
       if not following or following[1] < size[1] or (following[2] or 0) < (size[2] or 0) then
         compare_size(size, group.key)
       end
     end
   end
-  for tokens = 1, find_last_kept(plan, longest) do -- a workspace fits all shorter lengths, too
+  for tokens = 1, find_max_stored_length(plan, max_length) do -- a workspace fits all shorter lengths, too
     local size = { tokens }
     compare_size(size, count_block_sequences(plan, size))
   end
-  return largest
+  return best
 end
 
 -- Returns the bytes of packed weights (the output's included), of sampled positions, and of the tables of a step.
@@ -241,7 +243,7 @@ function M.count_shared(plan, size, level)
     step_tables = step_tables + count_facets(family, sizes, "step_tables", get_sides(family, size))
   end
   bytes = round_up(reals * sizes.real + bytes, sizes.real)
-  return plan.last_step_tables and count_taken(bytes) + step_tables or bytes
+  return plan.last_step_tables and count_padded(bytes) + step_tables or bytes
 end
 
 -- Returns the bytes of the tables of positions. size: the longest sequences.
@@ -278,32 +280,32 @@ end
 
 -- Returns the sizes of training sequences; for dataset files one size for each number of tokens up to the most.
 local function list_sizes(plan)
-  local longest = plan.training_sizes[1]
+  local max_size = plan.training_sizes[1]
   if not plan.task.data then
     return plan.training_sizes
   end
   local list = {}
-  for T = 1, math.max(table.unpack(longest)) do
-    list[T] = { math.min(T, longest[1]), longest[2] and math.min(T, longest[2]) }
+  for T = 1, math.max(table.unpack(max_size)) do
+    list[T] = { math.min(T, max_size[1]), max_size[2] and math.min(T, max_size[2]) }
   end
   return list
 end
 
 -- Sets kept_bytes and scratch_bytes of the operations of plan.passes, for sequences, { size, sequences }.
 local function add_bytes(plan, block)
-  local kept, scratch = {}, {}
+  local stored, scratch = {}, {}
   for _, buffer in ipairs(M.list_buffers(plan, block.size, block.sequences)) do
-    local bytes, key = buffer.kept and kept or scratch, (buffer.block or "") .. " " .. buffer.name
+    local bytes, key = buffer.is_kept and stored or scratch, (buffer.block or "") .. " " .. buffer.name
     bytes[key] = (bytes[key] or 0) + buffer.bytes
   end
   for _, scope in ipairs(plan.passes) do
     local prefix = scope.name .. " "
     for _, operation in ipairs(lists.join(scope.forward, scope.backward)) do
       operation.kept_bytes = lists.sum(operation.buffers, function(name)
-        return kept[prefix .. name] or kept[" " .. name] or 0
+        return stored[prefix .. name] or stored[" " .. name] or 0
       end)
       operation.scratch_bytes = lists.sum(operation.buffers, function(name)
-        return kept[prefix .. name] and 0 or scratch[" " .. name] or 0
+        return stored[prefix .. name] and 0 or scratch[" " .. name] or 0
       end)
     end
   end
@@ -311,11 +313,11 @@ end
 
 function M.derive(plan)
   if not plan.memory then
-    local longest = lists.map(plan.streams, function(stream) return stream.longest end)
+    local max_size = lists.map(plan.streams, function(stream) return stream.longest end)
     local block = M.find_largest_workspace(plan, list_sizes(plan))
     local bytes = { vector_bytes = plan.parameter_storage * plan.real_bytes, largest_block = block,
-      workspace_bytes = block.bytes, shared_bytes = M.count_shared(plan, longest), tables_bytes = M.count_tables(plan,
-      longest) }
+      workspace_bytes = block.bytes, shared_bytes = M.count_shared(plan, max_size), tables_bytes = M.count_tables(plan,
+      max_size) }
     bytes.memory_bytes = math.floor(M.count_process(plan, bytes, M.THREADS))
     add_bytes(plan, block)
     plan.memory = bytes

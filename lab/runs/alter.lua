@@ -24,9 +24,9 @@ end
 function M.remove(root, list)
   local message = find_running(list)
   for _, row in ipairs(not message and list or {}) do
-    local removed
-    removed, message = inside.remove(root, row.path)
-    if not removed then
+    local is_removed
+    is_removed, message = inside.remove(root, row.path)
+    if not is_removed then
       return nil, ("%s: %s"):format(row.path, message or "cannot be removed")
     end
     local digest_folder = row.path:match("^(.*)/")
@@ -59,12 +59,12 @@ local function rename_facts(root, list, id, name)
     local link = inside.find_link(root, path)
     local text = not link and write.read(path)
     local changed = text and rename_text(text, id, name) or nil
-    local written, message = changed ~= nil, link and inside.describe_link(link)
+    local is_written, message = changed ~= nil, link and inside.describe_link(link)
       or path .. ": expected a file as trainers write it, which begins with the run's id"
     if changed and changed ~= text then
-      written, message = write.file(path, changed)
+      is_written, message = write.file(path, changed)
     end
-    if not written then
+    if not is_written then
       return nil, message
     end
   end

@@ -95,12 +95,12 @@ local function print_json(options, value)
   options.say(json.encode(value, { indent = true, keyorder = lists.join(rows.FIELDS, { "spec", "evaluations" }) }))
 end
 
--- Prints runs. found: all runs that were read (find_runs); list: the rows among them that meet the conditions.
-local function list_runs(options, found, list)
+-- Prints runs. all_runs: from find_runs; list: the rows of all_runs that meet the conditions.
+local function list_runs(options, all_runs, list)
   if options.json then
     print_json(options, setmetatable(lists.map(list, copy_facts), { __jsontype = "array" }))
   elseif not list[1] then
-    options.say(("none of %s meets --where"):format(wording.count(#found.rows, "run")))
+    options.say(("none of %s meets --where"):format(wording.count(#all_runs.rows, "run")))
   else
     print_table(options, list)
     options.say(format_total(list))
@@ -159,7 +159,7 @@ local function ask_user(question)
   return (io.read("l") or ""):lower():find("^y") ~= nil
 end
 
-local function remove(options, found, list)
+local function remove(options, all_runs, list)
   if not list[1] then
     return INPUT, "no run meets --where; nothing is removed"
   end
@@ -171,7 +171,7 @@ local function remove(options, found, list)
   elseif not is_confirmed then
     return INPUT, "nothing is removed"
   end
-  local is_done, message = alter.remove(found.root, list)
+  local is_done, message = alter.remove(all_runs.root, list)
   if not is_done then
     return INPUT, message
   end
@@ -179,63 +179,63 @@ local function remove(options, found, list)
   return DONE
 end
 
-local function rename(options, found, list)
+local function rename(options, all_runs, list)
   local path = options.paths[1]
   local id = paths.resolve(path):match("([^/]+)$")
-  if paths.resolve(path) ~= paths.resolve(found.root .. "/" .. id) then
+  if paths.resolve(path) ~= paths.resolve(all_runs.root .. "/" .. id) then
     return INPUT, ("%s: all runs of a spec have one name\n  expected: the folder of a spec's runs, such as %s")
       :format(path, list[1].path:match("^(.*)/[^/]+/[^/]+$"))
   end
-  local is_done, message = alter.rename(found.root, list, id, options.name)
+  local is_done, message = alter.rename(all_runs.root, list, id, options.name)
   if not is_done then
     return INPUT, message
   end
-  options.say(("%s: now %s/%s"):format(path, found.root, options.name))
+  options.say(("%s: now %s/%s"):format(path, all_runs.root, options.name))
   return DONE
 end
 
 -- Reads the runs in all folders of options.paths, each run once. Returns { root (the folder of all runs), rows,
 -- problems (messages) }; or nil and a message.
 local function find_runs(options)
-  local found
+  local all_runs
   local with_encodings = options.action ~= "rename" or (options.where or ""):find("encoding", 1, true) ~= nil
   for _, path in ipairs(options.paths) do
-    local part, message = rows.read(path, options.metric, with_encodings)
-    if not part then
+    local folder_runs, message = rows.read(path, options.metric, with_encodings)
+    if not folder_runs then
       return nil, message
-    elseif found and part.root ~= found.root then
+    elseif all_runs and folder_runs.root ~= all_runs.root then
       return nil, ("%s and %s are in different folders of runs\n  expected: folders in one folder of runs"):format(
         options.paths[1], path)
     end
-    found = found or { root = part.root, rows = {}, problems = part.problems }
-    local known_rows = lists.index_by(found.rows, function(row) return row.path end)
-    lists.append(found.rows, lists.filter(part.rows, function(row) return not known_rows[row.path] end))
+    all_runs = all_runs or { root = folder_runs.root, rows = {}, problems = folder_runs.problems }
+    local rows_by_path = lists.index_by(all_runs.rows, function(row) return row.path end)
+    lists.append(all_runs.rows, lists.filter(folder_runs.rows, function(row) return not rows_by_path[row.path] end))
   end
-  return found
+  return all_runs
 end
 
 function M.run(options)
-  local found, message = find_runs(options)
-  if not found then
+  local all_runs, message = find_runs(options)
+  if not all_runs then
     return INPUT, message
   end
   local list
-  list, message = where.select(found.rows, options.where)
+  list, message = where.select(all_runs.rows, options.where)
   if not list then
     return USAGE, message
   elseif options.action == "remove" then
-    return remove(options, found, list)
+    return remove(options, all_runs, list)
   elseif options.action == "rename" then
-    return rename(options, found, list)
+    return rename(options, all_runs, list)
   elseif options.action == "show" and #list ~= 1 then
     return INPUT, ("%s: contains %s\n  expected: the folder of one run"):format(options.paths[1],
       wording.count(#list, "run"))
   elseif options.action == "show" then
     show_run(options, list[1])
   else
-    list_runs(options, found, list)
+    list_runs(options, all_runs, list)
   end
-  local damaged = lists.join(found.problems, lists.collect(list, function(row)
+  local damaged = lists.join(all_runs.problems, lists.collect(list, function(row)
     return row.state == "damaged" and lists.map(row.run.notes, function(note) return row.path .. "/" .. note end) or {}
   end))
   return #damaged > 0 and INPUT or DONE, damaged[1] and "damaged:\n  " .. table.concat(damaged, "\n  ")

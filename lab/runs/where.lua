@@ -37,7 +37,7 @@ local function make_equality(text)
   end
 end
 
--- Makes a function that decides whether a value (nil: unknown) meets the condition; nil and a message for a bad
+-- Makes a function that decides whether a value (nil: unknown) meets the condition; nil and a message for an invalid
 -- condition.
 local function make_test(field, sign, text)
   local equals, number = make_equality(text), tonumber(text)
@@ -53,15 +53,16 @@ local function make_test(field, sign, text)
   return function(value) return tonumber(value) ~= nil and comparisons[sign](tonumber(value), number) end
 end
 
--- Makes a function that decides whether a row meets a condition; nil and a message for a bad condition.
+-- Makes a function that decides whether a row meets a condition; nil and a message for an invalid condition.
 local function parse_condition(text)
   local field, sign, value = text:match("^%s*([%a_][%w_.]*)%s*([<>!=]=?)%s*(.-)%s*$")
   if not field or sign == "==" or sign == "!" or value == "" then
     return nil, ("%q: expected %s"):format(text, EXPECTED)
   elseif not lists.has(rows.FIELDS, field) and not schema.by_path[field] then
-    local names = lists.join(rows.FIELDS, lists.map(schema.fields, function(known) return known.path end))
-    local near = similar_names.find(field, names)
-    return nil, ("%s: runs have no such field; %s"):format(field, near and ("did you mean %s?"):format(near)
+    local names = lists.join(rows.FIELDS,
+      lists.map(schema.fields, function(field_of_spec) return field_of_spec.path end))
+    local suggestion = similar_names.find(field, names)
+    return nil, ("%s: runs have no such field; %s"):format(field, suggestion and ("did you mean %s?"):format(suggestion)
       or "expected " .. table.concat(rows.FIELDS, ", ") .. ", or a field of a spec such as train.batch")
   end
   local holds, message = make_test(field, sign, value)
@@ -70,9 +71,9 @@ end
 
 -- Returns the rows of a list that meet all conditions of a text (nil: none).
 function M.select(list, text)
-  for part in ((text or "") .. ","):gmatch("([^,]*),") do
-    if part:find("%S") or text and text ~= "" then
-      local holds, message = parse_condition(part)
+  for condition in ((text or "") .. ","):gmatch("([^,]*),") do
+    if condition:find("%S") or text and text ~= "" then
+      local holds, message = parse_condition(condition)
       if not holds then
         return nil, "--where " .. message
       end

@@ -92,7 +92,7 @@ end
 -- longest task, and the number of lanes.
 local function pack(list, most, least, lanes)
   local groups = lists.map(list, function(seconds, i) return { seconds = seconds or nil, runs = { i }, name = i } end)
-  return packing.make_tasks(groups, { least = least or 1, most = most, seconds = 60, lanes = lanes or 1 })
+  return packing.make_tasks(groups, { min_tasks = least or 1, max_tasks = most, seconds = 60, lanes = lanes or 1 })
 end
 
 function TestPacking.test_tasks_fit_their_time()

@@ -1,10 +1,11 @@
 -- A study as one archive for a machine that has nothing but a shell: trainers, their data files, a script that trains
 -- the missing runs, and the note from which a later report reads the study.
 --
--- Input: the options of the verb, completed by requested_study.lua: project, study, scale, set, choice, given, out (the
--- folder of runs here), levels, device, target, arch, cuda_root, archive. Output: an exit code. The archive is written
--- under another name and renamed; the trainers are also in the folder of builds. Trainers for processors are linked
--- statically. Trainers for GPUs cannot be, since they load the driver's library; their only other library is libc.
+-- Input: the options of the verb, completed by requested_study.lua: project, study, scale, set, choice, flag_study, out
+-- (the folder of runs here), levels, device, target, arch, cuda_root, archive. Output: an exit code. The archive is
+-- written under another name and renamed; the trainers are also in the folder of builds. Trainers for processors are
+-- linked statically. Trainers for GPUs cannot be, since they load the driver's library; their only other library is
+-- libc.
 
 local grid = require("lab.study.grid.grid")
 local waiting_cells = require("lab.study.run.waiting_cells")
@@ -28,7 +29,7 @@ local write = require("base.write")
 local M = {}
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
-local SIDE_BY_SIDE = 4096 -- most runs of a cell in one process; fewer train at a time if it has fewer threads
+local MAX_RUNS = 4096 -- of a cell in one process; fewer train at a time if it has fewer threads
 local LIBC = { "^libc%.", "^libm%.", "^libdl%.", "^libpthread%.", "^librt%.", "^ld[%-%.]" } -- patterns of file names
 local say = overview.print
 
@@ -131,27 +132,28 @@ end
 
 -- Returns the requirements of the trainers as a text; or nil and a message if they are linked with libraries other than
 -- libc. items: of trainers.lua; only the first trainer is examined, since all are linked in the same way.
-local function find_needs(items)
+local function find_requirements(items)
   local trainer, foreign = paths.resolve(items[1].dir) .. "/trainer", {}
   local info = json.decode((shell.capture({ trainer, "info", "--json" })))
   if type(info) ~= "table" then
     return nil, trainer .. " info --json: found no JSON"
   end
-  local needs = { "Linux on " .. shell.capture_all({ "uname", "-m" }) }
+  local requirements = { "Linux on " .. shell.capture_all({ "uname", "-m" }) }
   if info.linked ~= "static" then
     local output = shell.capture({ "env", "LC_ALL=C", "readelf", "-d", trainer })
     foreign = lists.filter(lists.find_all(output, "%(NEEDED%)[^%[]*%[([^%]]*)%]"), function(library)
       return not lists.find(LIBC, function(pattern) return library:find(pattern) end)
     end)
-    needs[2] = info.least_glibc and ("glibc %s or later"):format(info.least_glibc)
+    requirements[2] = info.least_glibc and ("glibc %s or later"):format(info.least_glibc)
   end
-  local floor = info.cuda and (info.cuda.least_driver.images or info.cuda.least_driver.ptx)
-  needs[#needs + 1] = floor and ("an NVIDIA driver %s (CUDA %s)"):format(floor.release
-    and ("of release %d or later"):format(floor.release) or "that is new enough", floor.cuda)
+  local min_driver = info.cuda and (info.cuda.least_driver.images or info.cuda.least_driver.ptx)
+  requirements[#requirements + 1] = min_driver and ("an NVIDIA driver %s (CUDA %s)"):format(min_driver.release
+    and ("of release %d or later"):format(min_driver.release) or "that is new enough", min_driver.cuda)
   if info.cuda and lists.find(items, function(item) return item.cell.spec.plan.cuda.products == "library" end) then
-    needs[#needs + 1] = "cuBLASLt of CUDA 11 or later (LONGHAND_CUDA_ROOT names its toolkit)"
+    requirements[#requirements + 1] = "cuBLASLt of CUDA 11 or later (LONGHAND_CUDA_ROOT names its toolkit)"
   end
-  return not foreign[1] and table.concat(needs, ", ") or nil, ("%s needs %s of this machine\n  expected: libc alone, "
+  return not foreign[1] and table.concat(requirements, ", ") or nil,
+    ("%s needs %s of this machine\n  expected: libc alone, "
     .. "with other libraries linked statically"):format(trainer, table.concat(foreign, ", "))
 end
 
@@ -159,7 +161,8 @@ local function count_cells(study, cells)
   return overview.format_cell_count({ cells = cells, ids = study.ids })
 end
 
--- Returns the text files that describe a bundle { name (of its folder), needs } and run it, and the number of runs.
+-- Returns the text files that describe a bundle { name (of its folder), requirements } and run it, and the number of
+-- runs.
 local function make_texts(options, study, items, cells, groups, files, bundle)
   local project, lines, runs = options.project, {}, 0
   local digests = lists.map(cells, function(cell) return ("%-48s plan %s"):format(cell.id, cell.spec.plan.digest) end)
@@ -171,11 +174,11 @@ local function make_texts(options, study, items, cells, groups, files, bundle)
     { path = "cells.txt", text = table.concat(lines, "\n") .. "\n" },
     { path = "run.sh", text = assert(write.read(project:path("lab/study/bundle/run.sh"))) },
     { path = "runner.sh", text = assert(write.read(project:path("lab/study/run/runner.sh"))) },
-    { path = "needs.txt", text = bundle.needs .. "\n" },
+    { path = "needs.txt", text = bundle.requirements .. "\n" },
     { path = "LICENSE", text = assert(write.read(project:path("LICENSE"))) },
     { path = "README.txt", text = assert(write.read(project:path("lab/study/bundle/readme.txt"))):gsub("%${(%l+)}", {
       title = study.title or study.name, cells = count_cells(study, cells), runs = wording.count(runs, "run"),
-      name = overview.name_study(study), needs = bundle.needs, training = TRAINING[options.device],
+      name = overview.name_study(study), requirements = bundle.requirements, training = TRAINING[options.device],
       bundle = bundle.name, out = out, study = study.path .. (study.scale and " --scale " .. study.scale or ""),
       date = os.date("!%Y-%m-%d"), version = assert(write.read(project:path("VERSION"))):gsub("%s+$", ""),
       compiler = tuned.read_compiler(project), levels = items[1].job.levels:gsub(" ", ", "),
@@ -230,8 +233,8 @@ end
 -- Makes the specs of waiting cells whose source runs are done here. Returns the study, and the cells with a spec; nil
 -- if a signal stopped this.
 local function find_cells(options)
-  local study, worst = overview.must(INPUT, waiting_cells.expand(options))
-  if worst == AGAIN then
+  local study, worst_code = overview.must(INPUT, waiting_cells.expand(options))
+  if worst_code == AGAIN then
     return nil
   end
   local cells = lists.map(study.cells, function(cell) -- in the form that packing takes
@@ -251,14 +254,14 @@ local function finish(options, study, cells, items, linking)
   local title = study.name .. (study.scale and "-" .. study.scale or "")
   local archive = options.archive or title .. ".tar.gz"
   local name = archive:match("[^/]*$"):gsub("%.tar%.gz$", ""):gsub("%.tgz$", "")
-  local needs, problem = find_needs(items)
-  local bundle = { out = paths.resolve(archive), name = name ~= "" and name or title, needs = needs }
+  local requirements, problem = find_requirements(items)
+  local bundle = { out = paths.resolve(archive), name = name ~= "" and name or title, requirements = requirements }
   local parts = { items = items, files = {}, archives = lists.find_all((shell.capture(shell.make_command(
     options.project.root, options.project:get_build_setting(), "print-archives",
     "STATIC=" .. (linking == "static" and "1" or "")))), "%S+") }
   local runs
-  if needs then
-    parts.texts, runs = make_texts(options, study, items, cells, packing.make_groups(cells, SIDE_BY_SIDE), parts.files,
+  if requirements then
+    parts.texts, runs = make_texts(options, study, items, cells, packing.make_groups(cells, MAX_RUNS), parts.files,
       bundle)
     local staging = write.make_temporary_name(bundle.out)
     write.remove_tree(staging)

@@ -21,9 +21,9 @@ local NOT_IN_FILES = { id = true, source = true } -- fields of a resolved spec t
 
 local write_value
 
-local function write_fields(from, write)
-  local parts = lists.map(canonical.sort_keys(from), function(name)
-    return ("%s = %s"):format(name, (write or write_value)(from[name]))
+local function write_fields(fields, write)
+  local parts = lists.map(canonical.sort_keys(fields), function(name)
+    return ("%s = %s"):format(name, (write or write_value)(fields[name]))
   end)
   return "{ " .. table.concat(parts, ", ") .. " }"
 end
@@ -38,9 +38,9 @@ function write_value(value)
   elseif type(value) ~= "table" then
     return canonical.format(value)
   elseif value.first and value.last then -- lengths
-    local more = lists.merge(value, { step = value.step or 1 })
-    more.first, more.last = nil, nil
-    return ("{ %d, %d, %s"):format(value.first, value.last, write_fields(more):sub(3))
+    local other_fields = lists.merge(value, { step = value.step or 1 })
+    other_fields.first, other_fields.last = nil, nil
+    return ("{ %d, %d, %s"):format(value.first, value.last, write_fields(other_fields):sub(3))
   end
   return #value > 0 and write_list(value) or write_fields(value)
 end
@@ -48,19 +48,19 @@ end
 -- Writes a formula that expression/text.lua printed, with "sum(8, i: term)", in the form of a spec, with "sum(8,
 -- function(i) return term end)", in one pass over its brackets. Unclosed brackets stay unclosed.
 local function write_sums(text)
-  local parts, closers, at = {}, {}, 1
-  for bracket, after in text:gmatch("([()])()") do
-    local before = text:sub(at, after - 2)
+  local parts, closers, position = {}, {}, 1
+  for bracket, next_position in text:gmatch("([()])()") do
+    local text_before = text:sub(position, next_position - 2)
     if bracket == ")" then
-      parts[#parts + 1], at = before .. (table.remove(closers) or ")"), after
+      parts[#parts + 1], position = text_before .. (table.remove(closers) or ")"), next_position
     else
-      local count, index, body = text:match("^(%d+), (i%d*): ()", after)
-      local is_sum = count and before:find("%f[%w]sum$")
-      parts[#parts + 1] = before .. "(" .. (is_sum and ("%s, function(%s) return "):format(count, index) or "")
-      closers[#closers + 1], at = is_sum and " end)" or ")", is_sum and body or after
+      local count, index, body = text:match("^(%d+), (i%d*): ()", next_position)
+      local is_sum = count and text_before:find("%f[%w]sum$")
+      parts[#parts + 1] = text_before .. "(" .. (is_sum and ("%s, function(%s) return "):format(count, index) or "")
+      closers[#closers + 1], position = is_sum and " end)" or ")", is_sum and body or next_position
     end
   end
-  return table.concat(parts) .. text:sub(at)
+  return table.concat(parts) .. text:sub(position)
 end
 
 -- Writes a formula from expression/text.lua as a function that can be traced. The function also reads constants that
@@ -72,9 +72,9 @@ local function write_score(formula, parameters)
       lines[#lines + 1] = "local _ = x." .. name
     end
   end
-  for part in (formula .. "; "):gmatch("(.-); ") do
-    local named = part:find("^%l%d* = ")
-    lines[#lines + 1] = (named and "local " or "return ") .. write_sums(part)
+  for statement in (formula .. "; "):gmatch("(.-); ") do
+    local is_named = statement:find("^%l%d* = ")
+    lines[#lines + 1] = (is_named and "local " or "return ") .. write_sums(statement)
   end
   return "function(x) " .. table.concat(lines, " ") .. " end"
 end
@@ -131,20 +131,21 @@ local NOT_IN_FORMULAS = { "%f[%w_]end%f[^%w_]", "%f[%w_]function%f[^%w_]", "%f[%
   "[%c\"'%[\\]" }
 
 -- Returns a text on the first field that this version does not know, or on a score that is not a formula; nil if all
--- are valid. from: a table of the spec; path: its path with a dot at the end, "" for the whole spec.
-local function find_invalid(from, path)
-  for _, name in ipairs(canonical.sort_keys(from)) do
-    local at = path .. name
-    local field = schema.by_path[at]
-    local inner = field and field.type == "table" and type(from[name]) == "table" and find_invalid(from[name], at
+-- are valid. section: a table of the spec; path: its path with a dot at the end, "" for the whole spec.
+local function find_invalid(section, path)
+  for _, name in ipairs(canonical.sort_keys(section)) do
+    local field_path = path .. name
+    local field = schema.by_path[field_path]
+    local inner = field and field.type == "table" and type(section[name]) == "table"
+      and find_invalid(section[name], field_path
       .. ".")
     if inner then
       return inner
-    elseif not field and not NOT_IN_FILES[at] then
-      return "it has the field " .. diagnostics.show(at) .. ", which this version does not have"
+    elseif not field and not NOT_IN_FILES[field_path] then
+      return "it has the field " .. diagnostics.show(field_path) .. ", which this version does not have"
     end
   end
-  local score = schema.by_path[path .. "score"] and from.score
+  local score = schema.by_path[path .. "score"] and section.score
   local is_invalid = score and lists.find(NOT_IN_FORMULAS, function(pattern) return score:find(pattern) end)
   return is_invalid and ("its %sscore is not a formula"):format(path) or nil
 end
@@ -154,28 +155,29 @@ end
 local NOT_IN_SETTINGS = { id = true, source = true, init = true, ["task.source"] = true, ["task.data"] = true,
   ["task.validation"] = true, ["model.source"] = true, ["encoding.score"] = true, ["encoding.parameters"] = true }
 
--- Appends the words that M.list_settings returns for one table of the specs. path: as in find_foreign.
-local function add_settings(list, want, have, path)
-  for _, name in ipairs(canonical.merge_keys(want, have)) do
-    local at, field = path .. name, schema.by_path[path .. name]
-    local wanted, found = want[name], have[name]
-    if wanted == nil and field and field.omitted_value and field.omitted_value ~= "empty" then
-      wanted = get_omitted_default(field)
+-- Appends the words that M.list_settings returns for one table of the specs. path: as in find_invalid; target, current:
+-- see M.list_settings.
+local function add_settings(list, target, current, path)
+  for _, name in ipairs(canonical.merge_keys(target, current)) do
+    local field_path, field = path .. name, schema.by_path[path .. name]
+    local target_value, current_value = target[name], current[name]
+    if target_value == nil and field and field.omitted_value and field.omitted_value ~= "empty" then
+      target_value = get_omitted_default(field)
     end
-    local inner = field and field.type == "table" and type(wanted) == "table"
+    local inner = field and field.type == "table" and type(target_value) == "table"
     if inner then
-      add_settings(list, wanted, type(found) == "table" and found or {}, at .. ".")
-    elseif wanted ~= nil and not NOT_IN_SETTINGS[at]
-      and canonical.format({ wanted }) ~= canonical.format({ found }) then
-      list[#list + 1] = ("%s=%s"):format(at, write_value(wanted))
+      add_settings(list, target_value, type(current_value) == "table" and current_value or {}, field_path .. ".")
+    elseif target_value ~= nil and not NOT_IN_SETTINGS[field_path]
+      and canonical.format({ target_value }) ~= canonical.format({ current_value }) then
+      list[#list + 1] = ("%s=%s"):format(field_path, write_value(target_value))
     end
   end
 end
 
--- Returns the words of --set that turn the resolved spec `have` into `want`, as far as --set can express them.
-function M.list_settings(want, have)
+-- Returns the words of --set that turn the resolved spec `current` into `target`, as far as --set can express them.
+function M.list_settings(target, current)
   local list = {}
-  add_settings(list, want, have, "")
+  add_settings(list, target, current, "")
   return list
 end
 

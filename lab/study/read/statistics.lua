@@ -31,9 +31,9 @@ function M.quantile(values, share)
   if #sorted == 0 then
     return nil
   end
-  local place = 1 + share * (#sorted - 1)
-  local below = math.floor(place)
-  return place == below and sorted[below] or sorted[below] + (place - below) * (sorted[below + 1] - sorted[below])
+  local position = 1 + share * (#sorted - 1)
+  local lower = math.floor(position)
+  return position == lower and sorted[lower] or sorted[lower] + (position - lower) * (sorted[lower + 1] - sorted[lower])
 end
 
 function M.share_above(values, threshold)

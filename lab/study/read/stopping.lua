@@ -27,7 +27,7 @@ function M.choose_by_confidence(run, split)
       return not tonumber(value)
     end)
   end)
-  local chosen = is_complete and lists.map(lengths, function(_, i)
+  local chosen_levels = is_complete and lists.map(lengths, function(_, i)
     local best = levels[1]
     for _, level in ipairs(levels) do
       best = tonumber(level.uncertainty[i]) < tonumber(best.uncertainty[i]) and level or best
@@ -35,9 +35,9 @@ function M.choose_by_confidence(run, split)
     return best
   end)
   local function list(name)
-    return lists.map(chosen, function(level, i) return level[name][i] end)
+    return lists.map(chosen_levels, function(level, i) return level[name][i] end)
   end
-  return chosen and { split = split, lengths = lengths, counts = list("counts"), accuracy = list("accuracy"),
+  return chosen_levels and { split = split, lengths = lengths, counts = list("counts"), accuracy = list("accuracy"),
     exact_match = list("exact_match"), loss = list("loss") } or nil
 end
 

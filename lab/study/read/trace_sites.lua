@@ -8,19 +8,19 @@ local TOKENS = { tokens = true, answers = true, targets = true }
 
 -- Returns the site and kind of the tensor `name`; a nil site for tokens and for names that do not begin with `prefix`.
 local function parse_name(name, prefix)
-  local rest = name:sub(1, #prefix) == prefix and name:sub(#prefix + 1) or ""
-  local site, kind = rest:match("^(.+)%.(%a+)$")
+  local suffix = name:sub(1, #prefix) == prefix and name:sub(#prefix + 1) or ""
+  local site, kind = suffix:match("^(.+)%.(%a+)$")
   if kind == "attention" or kind == "scores" or kind == "entropy" then
     return site, kind
   end
-  return rest ~= "" and not TOKENS[rest] and site ~= "tokens" and rest or nil, "activations"
+  return suffix ~= "" and not TOKENS[suffix] and site ~= "tokens" and suffix or nil, "activations"
 end
 
 return function(trace, length, kind)
   local prefix, list, begin = ("n%d."):format(length), {}, {}
   for _, name in ipairs(trace.names) do
-    local site, found = parse_name(name, prefix)
-    if site and found == kind then
+    local site, site_kind = parse_name(name, prefix)
+    if site and site_kind == kind then
       list[#list + 1], begin[site] = site, trace.entries[name].begin
     end
   end

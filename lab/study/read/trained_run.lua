@@ -42,7 +42,7 @@ end
 function M.make_labels(runs)
   return lists.map(runs, function(run)
     local info = run.info
-    local is_alone = lists.count(runs, function(other) return other.info.id == info.id end) == 1
+    local is_alone = lists.count(runs, function(candidate) return candidate.info.id == info.id end) == 1
     return is_alone and info.id or ("%s seed %s rate %s"):format(info.id,
       seeds.format({ seed = info.seed, part_seeds = info.seeds_apart }), info.learning_rate)
   end)
@@ -58,9 +58,9 @@ local function find_plan(project, path, info)
     return spec, {}
   end
   local sets = spec_writer.list_settings(info.spec, spec.resolved)
-  local again = project:find(path, sets)
-  if again and again.plan.digest == info.digest then
-    return again, sets
+  local spec_with_sets = project:find(path, sets)
+  if spec_with_sets and spec_with_sets.plan.digest == info.digest then
+    return spec_with_sets, sets
   end
   return nil, ("its plan digest is %s now, and the run's %s"):format(spec.plan.digest, info.digest)
 end
@@ -100,26 +100,26 @@ function M.plan_spec(project, info)
   return spec and spec.plan.digest == info.digest and spec.plan or nil
 end
 
--- Calls use(spec, path, sets) with the run's spec. path: `given`, a spec or a cell of a study; if `given` is nil, the
+-- Calls use(spec, path, sets) with the run's spec. path: `spec_path`, a spec or a cell of a study; if it is nil, the
 -- file in spec/runs if its spec has the run's plan digest, or else a temporary file with run.json's spec. sets: the
 -- words of --set that turn the file's values into the run's. Returns the results of `use`, or nil and a message.
-function M.with_spec(project, run, given, use)
+function M.with_spec(project, run, spec_path, use)
   local info = run.info
-  local path, spec, sets = given or project:path("spec/runs/" .. info.id .. ".lua"), nil, nil
-  if given or lfs.attributes(path, "mode") == "file" then
+  local path, spec, sets = spec_path or project:path("spec/runs/" .. info.id .. ".lua"), nil, nil
+  if spec_path or lfs.attributes(path, "mode") == "file" then
     spec, sets = find_plan(project, path, info)
   end
   if spec then
     return use(spec, path, sets)
-  elseif given then
+  elseif spec_path then
     return nil, sets -- here the message of find_plan
   end
   return with_own_spec(project, info, use)
 end
 
 -- Returns the first result of M.with_spec; ends the command if there is none.
-function M.use_spec(project, run, given, use)
-  local result, message = M.with_spec(project, run, given, use)
+function M.use_spec(project, run, spec_path, use)
+  local result, message = M.with_spec(project, run, spec_path, use)
   return (stop.must(1, result, ("%s: its spec cannot be read: %s\n  expected: --spec SPEC, the spec of the run"):format(
     run.dir, message))) -- the parentheses drop the message, the second result of stop.must
 end
@@ -135,18 +135,19 @@ function M.get_trainer_path(dir)
   return (dir:sub(1, 1) == "/" and dir or "./" .. dir) .. "/trainer"
 end
 
--- Finds a trainer for the run: `given`, which must have the run's plan digest; an existing trainer; or a new trainer
+-- Finds a trainer for the run: `trainer_path`, which must have the run's plan digest; an existing trainer; or a new one
 -- from provide(path of a spec, sets), which returns a folder, or nil and an exit code. sets: nil, or words of --set
--- that do not change the model; with them only `given` or a new trainer is used. own: the run's spec if the user names
--- it, or nil. Returns a path; ends the command if there is no trainer.
-function M.find_trainer(project, run, given, provide, sets, own)
+-- that do not change the model; with them only `trainer_path` or a new trainer is used. spec_path: the run's spec if
+-- the user names it, or nil. Returns a path; ends the command if there is no trainer.
+function M.find_trainer(project, run, trainer_path, provide, sets, spec_path)
   local digest = run.info.digest
-  if given then
-    local path = given:find("/") and given or "./" .. given
-    local found = read_digest(path)
-    if found ~= digest then
-      stop.exit(1, found and ("--trainer %s: its plan digest is %s, and that of %s is %s"):format(given, found,
-        run.dir, digest) or ("--trainer %s: is not a trainer that runs here"):format(given))
+  if trainer_path then
+    local path = trainer_path:find("/") and trainer_path or "./" .. trainer_path
+    local printed_digest = read_digest(path)
+    if printed_digest ~= digest then
+      stop.exit(1, printed_digest
+        and ("--trainer %s: its plan digest is %s, and that of %s is %s"):format(trainer_path, printed_digest,
+        run.dir, digest) or ("--trainer %s: is not a trainer that runs here"):format(trainer_path))
     end
     return path
   end
@@ -155,7 +156,7 @@ function M.find_trainer(project, run, given, provide, sets, own)
     return built
   end
   local code
-  local trainer, message = M.with_spec(project, run, own, function(_, path, own_sets)
+  local trainer, message = M.with_spec(project, run, spec_path, function(_, path, own_sets)
     local dir
     dir, code = provide(path, lists.join(own_sets, sets or {}))
     return dir and M.get_trainer_path(dir)

@@ -16,7 +16,7 @@ local write = require("base.write")
 
 local M = {}
 
-local MOST_FIELDS, LONGEST_VALUE, DIGITS = 4, 40, 8 -- of texts: differences, bytes of a value, digits of a digest
+local MAX_FIELDS, MAX_VALUE, DIGITS = 4, 40, 8 -- of texts: differences, bytes of a value, digits of a digest
 
 -- Fields that the plan digest does not cover, with all fields below them; list_exceptions has exceptions. compare_files
 -- and compare_data compare the bytes of files.
@@ -36,36 +36,37 @@ end
 
 local function format_value(value)
   local text = value == nil and "absent" or canonical.format(value)
-  return #text > LONGEST_VALUE and text:sub(1, LONGEST_VALUE) .. "..." or text
+  return #text > MAX_VALUE and text:sub(1, MAX_VALUE) .. "..." or text
 end
 
-local function add_field(list, path, before, now, why)
-  list[#list + 1] = ("%s was %s and is %s now%s"):format(path, format_value(before), format_value(now), why or "")
+local function add_field(list, path, old_value, new_value, reason)
+  list[#list + 1] = ("%s was %s and is %s now%s"):format(path, format_value(old_value), format_value(new_value),
+    reason or "")
 end
 
 -- Appends a text for each field below path that differs and is part of the plan.
-local function compare(list, path, before, now)
-  local are_tables = type(before) == "table" and type(now) == "table"
-  if not are_tables or #before > 0 or #now > 0 then
-    if canonical.format(before) ~= canonical.format(now) then
-      add_field(list, path, before, now)
+local function compare(list, path, old_value, new_value)
+  local are_tables = type(old_value) == "table" and type(new_value) == "table"
+  if not are_tables or #old_value > 0 or #new_value > 0 then
+    if canonical.format(old_value) ~= canonical.format(new_value) then
+      add_field(list, path, old_value, new_value)
     end
     return
   end
-  for _, name in ipairs(canonical.merge_keys(before, now)) do
+  for _, name in ipairs(canonical.merge_keys(old_value, new_value)) do
     local field = path == "" and name or path .. "." .. name
     if not NOT_IN_PLAN[field] then
-      compare(list, field, before[name], now[name])
+      compare(list, field, old_value[name], new_value[name])
     end
   end
 end
 
-local function compare_specs(list, before, now)
-  compare(list, "", before, now)
-  local exceptions_before, exceptions_now = list_exceptions(before), list_exceptions(now)
+local function compare_specs(list, old_spec, new_spec)
+  compare(list, "", old_spec, new_spec)
+  local old_exceptions, new_exceptions = list_exceptions(old_spec), list_exceptions(new_spec)
   for _, path in ipairs({ "eval.dropout", "eval.noise", "train.epochs", "train.steps" }) do
-    if exceptions_before[path] ~= exceptions_now[path] then
-      add_field(list, path, exceptions_before[path], exceptions_now[path], path:find("^train")
+    if old_exceptions[path] ~= new_exceptions[path] then
+      add_field(list, path, old_exceptions[path], new_exceptions[path], path:find("^train")
         and " (the learning rate falls until the last step)" or nil)
     end
   end
@@ -89,14 +90,15 @@ local function compare_files(list, study, cell, version)
   local entry, unknown = find_entry(study, cell.id, version.digest), nil
   local files = snapshots.list_files(cell.spec)
   for _, field in ipairs(canonical.sort_keys(files)) do
-    local before = entry and entry.files[field] or field == "init" and { digest = version.facts.init_checksum } or nil
+    local old_file = entry and entry.files[field] or field == "init" and { digest = version.facts.init_checksum } or nil
     local name = files[field].name:match("[^/]*$")
-    if before and before.digest ~= files[field].digest then
+    if old_file and old_file.digest ~= files[field].digest then
       list[#list + 1] = ("%s: %s had other bytes (%s, now %s)"):format(field, name, entry
-        and snapshots.get_copy(field, before.digest) or "digest " .. M.shorten(before.digest),
+        and snapshots.get_copy(field, old_file.digest) or "digest " .. M.shorten(old_file.digest),
         M.shorten(files[field].digest))
     end
-    unknown = unknown or not before and ("%s: %s had other bytes, or Longhand was another version"):format(field, name)
+    unknown = unknown or not old_file and ("%s: %s had other bytes, or Longhand was another version"):format(field,
+      name)
   end
   if #list == 0 then
     list[1] = unknown or "no field differs: another version of Longhand made its plan"
@@ -113,7 +115,7 @@ local function compare_data(list, cell, version)
   end
 end
 
--- Returns texts on how a version differs from the cell's spec and data: at most MOST_FIELDS, and the number of others.
+-- Returns texts on how a version differs from the cell's spec and data: at most MAX_FIELDS, and the number of others.
 function M.describe(study, cell, version)
   local list = {}
   if not cell.spec then
@@ -124,10 +126,10 @@ function M.describe(study, cell, version)
     compare_files(list, study, cell, version)
   end
   compare_data(list, cell, version)
-  local more = #list - MOST_FIELDS
-  if more > 0 then
-    list = table.move(list, 1, MOST_FIELDS, 1, {})
-    list[#list + 1] = "and " .. wording.count(more, "field") .. " more"
+  local remaining_count = #list - MAX_FIELDS
+  if remaining_count > 0 then
+    list = table.move(list, 1, MAX_FIELDS, 1, {})
+    list[#list + 1] = "and " .. wording.count(remaining_count, "field") .. " more"
   end
   return list
 end
@@ -152,13 +154,13 @@ end
 -- Returns the runs below the folder of the cell's id that belong to the cell, but not to its current plan and data, as
 -- { dir, facts, digest, data }. Runs of trainer train --overfit, whose names have "-overfit", are left out.
 local function find_other_runs(root, study, cell)
-  local list, own = {}, lists.to_set(lists.map(cell.runs or {}, function(run) return run.dir end))
+  local list, cell_dirs = {}, lists.to_set(lists.map(cell.runs or {}, function(run) return run.dir end))
   for _, digest in ipairs(list_names(root .. "/" .. cell.id, "^" .. ("%x"):rep(16) .. "$")) do
     local is_noted = cell.spec and digest == cell.spec.plan.digest or find_entry(study, cell.id, digest) ~= nil
     local plan = cell.id .. "/" .. digest
     for _, name in ipairs(list_names(root .. "/" .. plan, "^lr[^/]*%-seed%d+")) do
       local dir = plan .. "/" .. name
-      local facts = not own[dir] and not name:find("-overfit", 1, true)
+      local facts = not cell_dirs[dir] and not name:find("-overfit", 1, true)
         and run_files.read_facts(root .. "/" .. dir, run_files.split_path(dir))
       local data = facts and facts.data and facts.data.train_sha256 or nil
       if facts and (is_noted or names_study(facts, study, cell.id)) and not is_current(cell, digest, data) then

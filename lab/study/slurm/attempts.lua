@@ -20,7 +20,7 @@ local write = require("base.write")
 
 local M = {}
 
-local TAIL = 65536 -- bytes that hold the last line of window.jsonl
+local TAIL_BYTES = 65536 -- bytes that hold the last line of window.jsonl
 local TRAINER_FILES = { ["metrics.jsonl"] = true, ["eval.jsonl"] = true, ["window.jsonl"] = true, ["run.json"] = true,
   lock = true } -- files of trainers in the folder of a run, in addition to checkpoints
 
@@ -29,7 +29,7 @@ local function find_step(dir)
   if not ledger.has_checkpoint(dir) then
     return nil
   end
-  local last = (input.read_end(dir .. "/window.jsonl", TAIL) or ""):match("([^\n]*)\n?$")
+  local last = (input.read_end(dir .. "/window.jsonl", TAIL_BYTES) or ""):match("([^\n]*)\n?$")
   return math.tointeger(tonumber(last:match('^{"step":(%d+),'))) or 0
 end
 
@@ -41,8 +41,9 @@ end
 local function list_attempts(out, run)
   local attempts = ("%s/%s/.attempts"):format(out, run.dir:match("^(.*)/"))
   return lists.collect(list_visible(attempts), function(name)
-    local place = attempts .. "/" .. name
-    return lists.map({ place .. "/" .. run.dir, place .. "/replaced/" .. run.dir:match("[^/]*$") }, function(dir)
+    local attempt_dir = attempts .. "/" .. name
+    return lists.map({ attempt_dir .. "/" .. run.dir, attempt_dir .. "/replaced/" .. run.dir:match("[^/]*$") },
+      function(dir)
       return lfs.attributes(dir, "mode") == "directory" and not inside.find_link(out, dir)
         and { dir = dir, step = find_step(dir) } or nil
     end)
@@ -69,13 +70,13 @@ end
 -- some runs are not done, or the last lines while the task still runs.
 local function find_group_lines(lines, run)
   local id, name = run.dir:match("^([^/]+)/.*/([^/]+)$")
-  local list, found = {}, false
+  local list, has_message = {}, false
   for i = #lines, 1, -1 do
     local words = lines[i]:match("^[%dTZ:-]+ task %d+: (.*)$")
-    if words and (found or #list > 0 and words:sub(1, #id + 1) ~= id .. ":") then
+    if words and (has_message or #list > 0 and words:sub(1, #id + 1) ~= id .. ":") then
       break
     elseif words and words:find(id .. ": not all of ", 1, true) == 1 and words:find(name, 1, true) then
-      found, list = true, {}
+      has_message, list = true, {}
     elseif not words then
       table.insert(list, 1, lines[i])
     end
@@ -113,9 +114,9 @@ local ORIGIN = { cpu = { "source_digest", "level", "compiler" }, cuda = { "sourc
 -- Whether a trainer can continue from an attempt's newest readable checkpoint: the facts that `keys` names must be
 -- equal in both. trainer: the trainer's facts. Sets attempt.step to the checkpoint's step.
 local function can_continue(attempt, trainer, keys)
-  local found = safetensors.open(attempt.dir .. "/checkpoint.safetensors")
+  local checkpoint = safetensors.open(attempt.dir .. "/checkpoint.safetensors")
     or safetensors.open(attempt.dir .. "/checkpoint.previous.safetensors")
-  local facts = found and found.metadata
+  local facts = checkpoint and checkpoint.metadata
   local step = facts and math.tointeger(tonumber(facts.step))
   attempt.step = step or attempt.step
   return step ~= nil and not lists.find(keys, function(key) return facts[key] ~= trainer[key] end)
@@ -124,9 +125,9 @@ end
 
 -- Returns the attempt with the most progress that a trainer can continue, or nil; and the other such attempts.
 local function choose_attempt(list, trainer, keys)
-  local fitting = lists.filter(list, function(attempt) return can_continue(attempt, trainer, keys) end)
-  table.sort(fitting, function(a, b) return a.step > b.step or a.step == b.step and a.dir < b.dir end)
-  return table.remove(fitting, 1), fitting
+  local candidates = lists.filter(list, function(attempt) return can_continue(attempt, trainer, keys) end)
+  table.sort(candidates, function(a, b) return a.step > b.step or a.step == b.step and a.dir < b.dir end)
+  return table.remove(candidates, 1), candidates
 end
 
 -- Removes empty folders above `dir`, up to .attempts.
@@ -137,9 +138,9 @@ local function remove_empty_parents(out, dir)
 end
 
 -- Removes attempts at a run that has its own folder, after moving the user's files from the attempts to that folder.
-local function remove_attempts(out, list, place)
+local function remove_attempts(out, list, run_dir)
   for _, attempt in ipairs(list) do
-    move_user_files(out, attempt.dir, place)
+    move_user_files(out, attempt.dir, run_dir)
     inside.remove(out, attempt.dir)
     remove_empty_parents(out, attempt.dir)
   end
@@ -150,20 +151,20 @@ end
 -- of moved runs, and the number of other runs with a checkpoint in an attempt; attempts at these are kept. Call this
 -- function only for a folder in which no task works.
 function M.adopt(out, runs, info_command, device)
-  local trainer, adopted, kept = nil, 0, 0
+  local trainer, adopted_count, kept_count = nil, 0, 0
   for _, run in ipairs(runs) do
-    local list, place = run.state == "absent" and list_attempts(out, run) or {}, out .. "/" .. run.dir
+    local list, run_dir = run.state == "absent" and list_attempts(out, run) or {}, out .. "/" .. run.dir
     trainer = trainer or list[1] and (input.decode((shell.capture(info_command))) or {})
-    local best, rest = choose_attempt(list, trainer, ORIGIN[device:match("^%a+")])
-    if best and inside.move(out, best.dir, place) then
-      adopted, run.state = adopted + 1, "stopped"
+    local best, other_attempts = choose_attempt(list, trainer, ORIGIN[device:match("^%a+")])
+    if best and inside.move(out, best.dir, run_dir) then
+      adopted_count, run.state = adopted_count + 1, "stopped"
       remove_empty_parents(out, best.dir)
-      remove_attempts(out, rest, place)
+      remove_attempts(out, other_attempts, run_dir)
     else
-      kept = kept + (list[1] and M.find_best(out, run).step and 1 or 0)
+      kept_count = kept_count + (list[1] and M.find_best(out, run).step and 1 or 0)
     end
   end
-  return adopted, kept
+  return adopted_count, kept_count
 end
 
 -- Removes the attempts at runs of a study that are done.

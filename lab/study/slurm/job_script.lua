@@ -70,7 +70,8 @@ function M.make_script(site, job, body)
     wording.count(job.groups, "process"):gsub("processs$", "processes"), wording.count(job.tasks, "task"))
   local lines = lists.collect({ { choose_interpreter(site) }, list_options(site, job), { "#", summary, "" },
     list_prologue_lines(site), list_scratch_lines(site.scratch),
-    { "folder=" .. job.folder, "runs=" .. job.runs, "trainers=" .. job.trainers } }, function(part) return part end)
+    { "folder=" .. job.folder, "runs=" .. job.runs, "trainers=" .. job.trainers } },
+      function(section) return section end)
   return table.concat(lines, "\n") .. "\n" .. body
 end
 
@@ -108,8 +109,8 @@ end
 -- Parses runs.txt: { [folder of a run] = task }.
 function M.parse_list(text)
   local tasks = {}
-  for task, id, digest, rest in text:gmatch("(%d+)%.?%d* %l+ (%S+) (%x+) %x+ %S+ ([^\n]*)\n") do
-    local names = rest:match("^'([^']*)'") or rest:match("^%S+")
+  for task, id, digest, name_text in text:gmatch("(%d+)%.?%d* %l+ (%S+) (%x+) %x+ %S+ ([^\n]*)\n") do
+    local names = name_text:match("^'([^']*)'") or name_text:match("^%S+")
     for name in names:gmatch("%S+") do
       tasks[("%s/%s/%s"):format(id, digest, name)] = math.tointeger(tonumber(task))
     end

@@ -1,11 +1,11 @@
 -- Packs the missing runs of a study into tasks of a job array.
 --
--- Input: cells with their missing runs, limits. Output: groups { cell, learning_rates, seeds, apart, runs, replaces,
--- seconds, lane }, each of which is one process whose runs train side by side; and tasks, which are lists of groups.
--- learning_rates, seeds, apart: as in grid.make_flags. replaces: all runs of the group replace earlier folders;
--- seconds: an estimate (submit.lua), or nil; lane: a task trains the groups of a lane one after the other, and its
--- lanes side by side. Invariants: pure, except for lane; every run is in one group and every group in one task; equal
--- input gives equal tasks.
+-- Input: cells with their missing runs, limits. Output: groups { cell, learning_rates, seeds, part_seeds, runs,
+-- replaces, seconds, lane }, each of which is one process whose runs train side by side; and tasks, which are lists of
+-- groups. learning_rates, seeds, part_seeds: as in grid.make_flags. replaces: all runs of the group replace earlier
+-- folders; seconds: an estimate (submit.lua), or nil; lane: a task trains the groups of a lane one after the other, and
+-- its lanes side by side. Invariants: pure, except for lane; every run is in one group and every group in one task;
+-- equal input gives equal tasks.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -13,32 +13,32 @@ local seeds = require("lab.study.read.seeds")
 
 local M = {}
 
--- Divides a cell's missing runs into sets { runs, apart (as in grid.make_flags), per_seed }. per_seed is the number of
--- runs of a seed and a learning rate, which have all combinations of the separate seeds in `apart`. There is a single
--- set if all runs of each seed are missing and they are at most `replicas`; otherwise, there is a set for each
--- combination of separate seeds.
+-- Divides a cell's missing runs into sets { runs, part_seeds (as in grid.make_flags), per_seed }. per_seed is the
+-- number of runs of a seed and a learning rate, which have all combinations of the separate seeds in `part_seeds`.
+-- There is a single set if all runs of each seed are missing and they are at most `replicas`; otherwise, there is a set
+-- for each combination of separate seeds.
 local function divide(cell, missing, replicas)
-  local lists_apart, per_seed = lists.get(cell, "seeds.part_seeds") or {}, 1
-  for _, values in pairs(lists_apart) do
+  local seeds_by_part, per_seed = lists.get(cell, "seeds.part_seeds") or {}, 1
+  for _, values in pairs(seeds_by_part) do
     per_seed = per_seed * #values
   end
   local by_seed = lists.group(missing, function(run) return ("%s %d"):format(run.learning_rate, run.seed) end)
   if per_seed <= replicas and not lists.any(by_seed, function(runs) return #runs < per_seed end) then
-    local apart = {}
-    for name, values in pairs(lists_apart) do
-      apart[name] = { values[1], values[#values] }
+    local part_seeds = {}
+    for name, values in pairs(seeds_by_part) do
+      part_seeds[name] = { values[1], values[#values] }
     end
-    return { { runs = missing, part_seeds = apart, per_seed = per_seed } }
+    return { { runs = missing, part_seeds = part_seeds, per_seed = per_seed } }
   end
-  local function get_apart(run)
-    local apart = {}
-    for name in pairs(lists_apart) do
-      apart[name] = { seeds.get(run, name), seeds.get(run, name) }
+  local function get_part_seeds(run)
+    local part_seeds = {}
+    for name in pairs(seeds_by_part) do
+      part_seeds[name] = { seeds.get(run, name), seeds.get(run, name) }
     end
-    return apart
+    return part_seeds
   end
-  return lists.map(lists.group(missing, function(run) return canonical.format(get_apart(run)) end), function(runs)
-    return { runs = runs, part_seeds = get_apart(runs[1]), per_seed = 1 }
+  return lists.map(lists.group(missing, function(run) return canonical.format(get_part_seeds(run)) end), function(runs)
+    return { runs = runs, part_seeds = get_part_seeds(runs[1]), per_seed = 1 }
   end)
 end
 
@@ -60,11 +60,11 @@ local function make_rectangles(set)
   end)
 end
 
--- Cuts the range 1..count after each number for which `breaks` holds, and into ranges of at most `most` numbers.
-local function cut_range(count, most, breaks)
+-- Cuts the range 1..count after each number for which `breaks` holds, and into ranges of at most `max_size` numbers.
+local function cut_range(count, max_size, breaks)
   local list, first = {}, 1
   for i = 1, count do
-    if i == count or i - first + 1 == most or breaks(i) then
+    if i == count or i - first + 1 == max_size or breaks(i) then
       list[#list + 1] = { first, i }
       first = i + 1
     end
@@ -93,7 +93,7 @@ local function add_groups(groups, common, rectangle, set, replicas)
   end
 end
 
--- Returns groups of all missing runs of the cells. replicas: the most runs of a group.
+-- Returns groups of all missing runs of the cells. replicas: the maximum number of runs of a group.
 function M.make_groups(cells, replicas)
   local groups = {}
   for _, cell in ipairs(cells) do
@@ -109,14 +109,14 @@ function M.make_groups(cells, replicas)
   return groups
 end
 
--- Chooses groups that leave few of `cpus` processors idle while at most `most` runs train at a time: cells with few
+-- Chooses groups that leave few of `cpus` processors idle while at most `max_runs` runs train at a time: cells with few
 -- missing runs train side by side, in lanes with a processor for each run. Only a single lane may have groups of more
 -- runs than processors. Returns the groups and the number of lanes. Groups are as large as possible, unless smaller
 -- ones save an eighth of the time.
-function M.choose_groups(cells, most, cpus)
+function M.choose_groups(cells, max_runs, cpus)
   local best
-  for width = math.min(most, lists.max(cells, function(cell) return #cell.missing end)), 1, -1 do
-    local groups, lanes = M.make_groups(cells, width), math.max(1, math.min(most, cpus) // width)
+  for width = math.min(max_runs, lists.max(cells, function(cell) return #cell.missing end)), 1, -1 do
+    local groups, lanes = M.make_groups(cells, width), math.max(1, math.min(max_runs, cpus) // width)
     local rounds = math.ceil(lists.sum(groups, function(group) return math.max(1, #group.runs / cpus) end) / lanes)
     best = best and 7 * best.rounds <= 8 * rounds and best or { rounds = rounds, groups = groups, lanes = lanes }
   end
@@ -134,38 +134,39 @@ local function distribute(groups, count, lanes, weight)
     loads[i] = 0
   end
   for _, group in ipairs(groups) do
-    local least = 1
+    local lane = 1
     for i = 2, #loads do
-      least = loads[i] < loads[least] and i or least
+      lane = loads[i] < loads[lane] and i or lane
     end
-    table.insert(tasks[(least - 1) % count + 1], group)
-    group.lane = (least - 1) // count + 1
-    loads[least] = loads[least] + weight(group)
-    heaviest = math.max(heaviest, loads[least])
+    table.insert(tasks[(lane - 1) % count + 1], group)
+    group.lane = (lane - 1) // count + 1
+    loads[lane] = loads[lane] + weight(group)
+    heaviest = math.max(heaviest, loads[lane])
   end
   return tasks, heaviest
 end
 
--- Makes as few tasks as possible that take at most limits.seconds each: at least limits.least, if there are enough
--- groups, and at most limits.most. If the seconds of a group are unknown, runs are spread over limits.most tasks.
--- limits.lanes: the most lanes of a task. Returns the tasks, the longest task's seconds (nil if unknown) and the number
--- of lanes.
+-- Makes as few tasks as possible that take at most limits.seconds each: at least limits.min_tasks, if there are enough
+-- groups, and at most limits.max_tasks. If the seconds of a group are unknown, runs are spread over limits.max_tasks
+-- tasks. limits.lanes: the maximum number of lanes of a task. Returns the tasks, the longest task's seconds (nil if
+-- unknown) and the number of lanes.
 function M.make_tasks(groups, limits)
-  local sorted, total, longest, place = {}, 0, 0, {}
+  local sorted, total, max_weight, order = {}, 0, 0, {}
   local has_seconds = not lists.find(groups, function(group) return not group.seconds end)
   local function weight(group)
     return has_seconds and group.seconds or #group.runs
   end
   for i, group in ipairs(groups) do
-    sorted[i], place[group] = group, i
-    total, longest = total + weight(group), math.max(longest, weight(group))
+    sorted[i], order[group] = group, i
+    total, max_weight = total + weight(group), math.max(max_weight, weight(group))
   end
   table.sort(sorted, function(a, b)
-    return weight(a) > weight(b) or weight(a) == weight(b) and place[a] < place[b]
+    return weight(a) > weight(b) or weight(a) == weight(b) and order[a] < order[b]
   end)
-  local limit = math.min(limits.most, #groups)
-  local limit_of_task = math.max(limits.seconds, longest) -- a group is one process, which continues after a requeue
-  local count = has_seconds and math.min(limit, math.max(limits.least, math.ceil(total / limit_of_task / limits.lanes)))
+  local limit = math.min(limits.max_tasks, #groups)
+  local limit_of_task = math.max(limits.seconds, max_weight) -- a group is one process, which continues after a requeue
+  local count = has_seconds and math.min(limit, math.max(limits.min_tasks,
+    math.ceil(total / limit_of_task / limits.lanes)))
     or limit
   local tasks, heaviest, lanes
   local function distribute_all()

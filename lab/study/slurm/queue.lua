@@ -29,10 +29,10 @@ local function ask(...)
 end
 
 -- Returns the largest allowed number of tasks of an array; or nil, a message, and whether Slurm is missing here.
-function M.find_largest_array()
+function M.find_max_array_size()
   local text, message, absent = ask("scontrol", "show", "config")
-  local most = math.tointeger(tonumber((text or ""):match("MaxArraySize%s*=%s*(%d+)")))
-  return text and (most or 1001) - 1, message, absent
+  local max_size = math.tointeger(tonumber((text or ""):match("MaxArraySize%s*=%s*(%d+)")))
+  return text and (max_size or 1001) - 1, message, absent -- 1001: Slurm's default
 end
 
 -- Parses the output of squeue into tasks { name (of the job), job (its number, as text), task (its number, 0 for a job
@@ -67,23 +67,24 @@ local OVERRIDING_VARIABLES = { "SBATCH_ACCOUNT", "SBATCH_ARRAY_INX", "SBATCH_CPU
 local function run_sbatch(words)
   local script = [[exec 3>&1; said=$("$@" 2>&1 >&3); code=$?; exec 3>&-; printf '\n\f%s' "$said"; exit "$code"]]
   local text, code = shell.capture({ "sh", "-c", script, "sh", table.unpack(words) })
-  local out, said = text:match("^(.*)\n\f(.*)$")
+  local out, error_text = text:match("^(.*)\n\f(.*)$")
   if code == 0 and out then
-    return out, said
+    return out, error_text
   end
-  return nil, (describe_failure("sbatch", code, (out or text) .. (said or "")))
+  return nil, (describe_failure("sbatch", code, (out or text) .. (error_text or "")))
 end
 
--- Submits a script. Returns the number of its job as text, or nil and a message. after: nil, or the number of an array:
--- the job starts after the array, and Slurm removes the job unless all tasks of the array succeed.
-function M.submit(script, after)
+-- Submits a script. Returns the number of its job as text, or nil and a message. array_job: nil, or the number of an
+-- array: the job starts after the array, and Slurm removes the job unless all tasks of the array succeed.
+function M.submit(script, array_job)
   local words = lists.join({ "env" }, lists.collect(OVERRIDING_VARIABLES, function(name) return { "-u", name } end))
   lists.append(words, { "sbatch", "--parsable" })
-  lists.append(words, after and { "--dependency=afterok:" .. after, "--kill-on-invalid-dep=yes" } or {})
+  lists.append(words, array_job and { "--dependency=afterok:" .. array_job, "--kill-on-invalid-dep=yes" } or {})
   words[#words + 1] = script
-  local out, said = run_sbatch(words)
+  local out, error_text = run_sbatch(words)
   local job = out and ("\n" .. out .. "\n"):match("\n(%d+)[;\n]")
-  return job, not out and said or not job and ("sbatch printed no number of a job:\n  %s\n"):format(out .. said) or nil
+  return job, not out and error_text or not job and ("sbatch printed no number of a job:\n  %s\n"):format(out
+    .. error_text) or nil
 end
 
 function M.cancel(jobs)

@@ -24,7 +24,7 @@ local write = require("base.write")
 
 local M = {}
 
-local LARGEST, LARGEST_LIST = 1 << 20, 64 << 20 -- bytes of record.json and of runs.txt
+local MAX_RECORD_BYTES, MAX_LIST_BYTES = 1 << 20, 64 << 20 -- bytes of record.json and of runs.txt
 local TEXT = shapes.text(4096)
 local SHAPE = shapes.object({ study = TEXT, path = TEXT, scale = TEXT, set = shapes.list(TEXT, 256), site = TEXT,
   name = TEXT }, { required = { "study", "path", "set", "site", "name" }, other_fields = shapes.any })
@@ -45,7 +45,8 @@ function M.list(out)
   local list, folder = {}, M.get_folder(out)
   for _, name in ipairs(write.list_names(folder)) do
     local dir = folder .. "/" .. name
-    local text = name:find("^%d+$") and not inside.find_link(out, dir) and input.read(dir .. "/record.json", LARGEST)
+    local text = name:find("^%d+$") and not inside.find_link(out, dir)
+      and input.read(dir .. "/record.json", MAX_RECORD_BYTES)
     local record = text and input.decode(text)
     if type(record) == "table" and not shapes.find_problem(record, SHAPE) then
       record.n, record.folder = math.tointeger(tonumber(name)), dir
@@ -74,7 +75,7 @@ function M.find_queued_runs(list, tasks)
     local queued = lists.filter(tasks, function(task) return task.name == record.name end)
     local by_number = lists.index_by(queued, function(task) return task.task end)
     record.tasks = queued[1] and queued
-    local text = queued[1] and input.read(record.folder .. "/runs.txt", LARGEST_LIST) or ""
+    local text = queued[1] and input.read(record.folder .. "/runs.txt", MAX_LIST_BYTES) or ""
     for dir, number in pairs(script.parse_list(text)) do
       queued_runs[dir] = by_number[number] and { record = record, task = by_number[number] } or queued_runs[dir]
     end
@@ -86,17 +87,17 @@ end
 function M.make_folder(out)
   local list = M.list(out)
   local n = list[1] and list[#list].n or 0
-  local made, message = inside.make_directory(out, M.get_folder(out) .. "/trainers")
-  if not made then
+  local is_made, message = inside.make_directory(out, M.get_folder(out) .. "/trainers")
+  if not is_made then
     return nil, message
   end
-  local dir, done, why
+  local dir, is_created, reason
   repeat
     n = n + 1
     dir = ("%s/%d"):format(M.get_folder(out), n)
-    done, why = lfs.mkdir(dir)
-  until done or lfs.attributes(dir, "mode") ~= "directory"
-  return done and dir, done and n or ("cannot make the directory %s: %s"):format(dir, why)
+    is_created, reason = lfs.mkdir(dir)
+  until is_created or lfs.attributes(dir, "mode") ~= "directory"
+  return is_created and dir, is_created and n or ("cannot make the directory %s: %s"):format(dir, reason)
 end
 
 function M.format_record(study, site, name)
@@ -109,16 +110,16 @@ end
 -- another sweep holds the claim.
 function M.claim(out)
   local path = M.get_folder(out) .. "/submitting"
-  local made, message = inside.make_directory(out, M.get_folder(out))
-  local held, who
-  if made then
-    held, who, message = claim.take(path)
+  local is_made, message = inside.make_directory(out, M.get_folder(out))
+  local own_claim, holder
+  if is_made then
+    own_claim, holder, message = claim.take(path)
   end
-  if held then
-    return function() claim.give_back(held) end
+  if own_claim then
+    return function() claim.give_back(own_claim) end
   end
   return nil, message or ("%s: another sweep is submitting jobs for this folder (%s)\n  expected: one at a time; "
-    .. "remove the folder %s if that process is gone"):format(out, claim.describe_holder(who), path)
+    .. "remove the folder %s if that process is gone"):format(out, claim.describe_holder(holder), path)
 end
 
 return M

@@ -17,7 +17,7 @@ local values = require("spec.values")
 
 local M = {}
 
-local LEAST_SECONDS = 300 -- a task gets a signal two minutes before its end, and the controller checks every 30 s
+local MIN_SECONDS = 300 -- a task gets a signal two minutes before its end, and the controller checks every 30 s
 
 -- Options that job_script.lua sets itself, so that a site file must not set them.
 local SWEEP_OPTIONS = { "--array", "--chdir", "--cpus-per-task", "--gres", "--job-name", "--mem", "--nodes", "--ntasks",
@@ -53,13 +53,13 @@ M.FIELDS = {
 
 -- Converts a time such as "1-02:03:04" to seconds; nil for an invalid time.
 function M.parse_time(text)
-  local days, rest = text:match("^(%d+)%-(.*)$")
-  local hours, minutes, seconds = (rest or text):match("^(%d%d?%d?):(%d%d):(%d%d)$")
+  local days, clock_text = text:match("^(%d+)%-(.*)$")
+  local hours, minutes, seconds = (clock_text or text):match("^(%d%d?%d?):(%d%d):(%d%d)$")
   if not hours or tonumber(minutes) > 59 or tonumber(seconds) > 59 or days and tonumber(hours) > 23 then
     return nil
   end
-  local whole = ((tonumber(days or 0) * 24 + tonumber(hours)) * 60 + tonumber(minutes)) * 60 + tonumber(seconds)
-  return math.tointeger(whole)
+  local total_seconds = ((tonumber(days or 0) * 24 + tonumber(hours)) * 60 + tonumber(minutes)) * 60 + tonumber(seconds)
+  return math.tointeger(total_seconds)
 end
 
 -- Formats seconds as a time that M.parse_time reads.
@@ -76,7 +76,7 @@ end
 local readers = { integer = values.read, names = values.read }
 
 function readers.word(context, field, node)
-  if fits(field, node.value) and (field.path ~= "time" or (M.parse_time(node.value) or 0) >= LEAST_SECONDS) then
+  if fits(field, node.value) and (field.path ~= "time" or (M.parse_time(node.value) or 0) >= MIN_SECONDS) then
     return node.value
   end
   nodes.report(context, node, field.path, nodes.show(node) .. " does not fit here", field.expected)
@@ -92,7 +92,7 @@ function readers.lines(context, field, node)
       option = field.path == "options" and item.value:match("^%-%-[%w-]+")
     end
     -- sbatch also accepts the beginning of an option's name.
-    local name = option and lists.find(SWEEP_OPTIONS, function(one) return one:sub(1, #option) == option end)
+    local name = option and lists.find(SWEEP_OPTIONS, function(reserved) return reserved:sub(1, #option) == option end)
     if name then
       nodes.report(context, item, path, (option == name and option or option .. ", short for " .. name .. ",")
         .. " is set by the sweep", "other options of sbatch; "

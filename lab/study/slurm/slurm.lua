@@ -31,13 +31,13 @@ end
 -- Returns the records of the study, and those of all studies that were submitted into this folder.
 local function find_records(options)
   local list = records.list(options.out)
-  local own = records.filter_study(list, (options.study:match("([^/]*)$"):gsub("%.lua$", "")))
+  local study_records = records.filter_study(list, (options.study:match("([^/]*)$"):gsub("%.lua$", "")))
   local names = lists.drop_repeats(lists.map(list, function(record) return record.study end))
-  must(INPUT, own[1], ("%s: no run of %s was submitted into this folder\n  expected: %s"):format(
+  must(INPUT, study_records[1], ("%s: no run of %s was submitted into this folder\n  expected: %s"):format(
     escape.plain(options.out), escape.plain(options.study), names[1] and "one of the studies that were: "
     .. escape.plain(table.concat(names, ", ")) .. "; or another --out"
     or ("./longhand sweep %s --slurm SITE first, or another --out"):format(options.study)))
-  return own, list
+  return study_records, list
 end
 
 local function format_record(record)
@@ -87,12 +87,12 @@ local function warn_of_former_runs(study, queued_runs)
 end
 
 -- Reports runs that are neither done nor in the queue; without such runs, those that wait for earlier stages. counts:
--- from overview.count_states; own: the study's records.
-local function report_unqueued(options, counts, own)
+-- from overview.count_states; study_records: the study's.
+local function report_unqueued(options, counts, study_records)
   local lost = counts.left - counts.running - counts.queued - counts.waiting
   if lost > 0 then
     say(("%s in no task of the queue: ./longhand sweep resubmit %s%s"):format(wording.count(lost, "run"), options.study,
-      own[1] and ("; the tasks' output: %s/logs"):format(own[#own].folder) or ""))
+      study_records[1] and ("; the tasks' output: %s/logs"):format(study_records[#study_records].folder) or ""))
   elseif counts.waiting > 0 then
     say(("%s of later stages: ./longhand sweep resubmit %s, once those before them are done"):format(
       wording.count(counts.waiting, "run"), options.study))
@@ -123,11 +123,11 @@ end
 
 -- Resubmits the study, whose scale and settings must be those of its last submission; by default on the same site.
 local function resubmit(options)
-  local own = find_records(options)
-  local last = own[#own]
+  local study_records = find_records(options)
+  local last = study_records[#study_records]
   local function format_settings(scale, set)
     local list = lists.append({ scale and "--scale " .. scale or nil },
-      lists.map(set, function(one) return "--set " .. one end))
+      lists.map(set, function(setting) return "--set " .. setting end))
     return list[1] and escape.plain(table.concat(list, " ")) or "neither --scale nor --set"
   end
   must(INPUT, last.scale == options.scale and canonical.format(last.set) == canonical.format(options.set),
@@ -140,9 +140,9 @@ end
 
 -- Returns the records whose jobs have names that this folder gives; and whether the queue has jobs of other records,
 -- for which it prints messages.
-local function drop_foreign(options, own)
+local function drop_foreign(options, study_records)
   local list, has_foreign = {}, false
-  for _, record in ipairs(own) do
+  for _, record in ipairs(study_records) do
     if records.is_own(record, options.out) then
       list[#list + 1] = record
     elseif record.tasks then
@@ -156,15 +156,15 @@ local function drop_foreign(options, own)
 end
 
 local function cancel(options)
-  local own, list = find_records(options)
+  local study_records, list = find_records(options)
   local tasks = must(ENVIRONMENT, queue.list_tasks())
   records.find_queued_runs(list, tasks)
   local jobs, count = {}, 0
-  local listed, foreign = drop_foreign(options, own)
+  local listed, foreign = drop_foreign(options, study_records)
   for _, record in ipairs(listed) do
     if record.tasks then
-      local written, message = write.file(record.folder .. "/cancelled", os.date("!%Y-%m-%dT%H:%M:%SZ\n"))
-      if not written then
+      local is_written, message = write.file(record.folder .. "/cancelled", os.date("!%Y-%m-%dT%H:%M:%SZ\n"))
+      if not is_written then
         say("longhand: ", message, "; the job is cancelled all the same")
       end
       -- jobs of the array, and jobs of its script that a user submitted by hand
@@ -199,13 +199,13 @@ end
 local function make_hooks(options)
   return {
     take_on = function(cell, trainer)
-      local adopted, kept = attempts.adopt(options.out, cell.missing, trainer, options.device)
-      if adopted > 0 then
-        say(("%s: continues runs that tasks of Slurm left: %s"):format(cell.id, wording.count(adopted, "run")))
+      local adopted_count, kept_count = attempts.adopt(options.out, cell.missing, trainer, options.device)
+      if adopted_count > 0 then
+        say(("%s: continues runs that tasks of Slurm left: %s"):format(cell.id, wording.count(adopted_count, "run")))
       end
-      if kept > 0 then
+      if kept_count > 0 then
         say(("%s: tasks of Slurm have left %s of another level, compiler or source, or beyond the last step: their "
-          .. "files stay, and the runs are trained anew"):format(cell.id, wording.count(kept, "run")))
+          .. "files stay, and the runs are trained anew"):format(cell.id, wording.count(kept_count, "run")))
       end
     end,
     tidy = function(study)

@@ -31,7 +31,7 @@ local write = require("base.write")
 local M = {}
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
-local DEFAULT_MOST = 1000 -- tasks of an array, if the cluster sets no limit
+local DEFAULT_MAX_TASKS = 1000 -- tasks of an array, if the cluster sets no limit
 local FILLED_SHARE = 0.9 -- the share of a task's time that is filled with runs, whose times are estimates
 -- For a site without `time`: the estimated seconds of a task; the requested time is a multiple of the estimate for the
 -- longest task, and seconds to start.
@@ -63,10 +63,10 @@ end
 
 -- Returns the options of estimates for tasks of a site, measured on this machine.
 local function make_estimate_options(request, site)
-  local here, on_gpu = math.min(site.cpus, build.count_processors()), site.gpus > 0
-  return { threads = here, replicas = on_gpu and site.replicas or here, device = request.device,
+  local local_threads, on_gpu = math.min(site.cpus, build.count_processors()), site.gpus > 0
+  return { threads = local_threads, replicas = on_gpu and site.replicas or local_threads, device = request.device,
     slots = on_gpu and site.replicas or math.min(site.replicas, site.cpus),
-    slots_here = on_gpu and site.replicas or here }
+    slots_here = on_gpu and site.replicas or local_threads }
 end
 
 -- Estimates the seconds of each group from measurements on this machine, if this machine can run the trainers.
@@ -96,15 +96,15 @@ end
 local function stage_trainer(project, item, folder)
   local partial = ("%s/%s.partial"):format(folder, item.cell.id)
   os.remove(partial)
-  local done, message = trainers.copy(project, item, partial)
-  if done then
+  local is_done, message = trainers.copy(project, item, partial)
+  if is_done then
     item.copy = ("%s-%s"):format(item.cell.id, assert(file_digest.compute(partial)):sub(1, 16))
     local output, code = shell.capture_all({ "sh", "-c", 'sync "$1" && mv -T -- "$1" "$2"', "sh", partial,
       folder .. "/" .. item.copy })
-    done, message = code == 0, output
+    is_done, message = code == 0, output
   end
   os.remove(partial)
-  return done or nil, message
+  return is_done or nil, message
 end
 
 local function make_texts(options, study, site, plan)
@@ -119,14 +119,16 @@ end
 
 -- Describes the time of a task: the requested one, and the estimate.
 local function describe_time(plan, site)
-  local each = plan.longest and (", up to %s each, as measured here"):format(wording.format_duration(plan.longest))
+  local task_time = plan.max_seconds
+    and (", up to %s each, as measured here"):format(wording.format_duration(plan.max_seconds))
     or ", spread evenly, since nothing could be measured here"
   if not site.time then
-    return ("%s; requested time %s: %d times that and %s"):format(each, plan.time, SAFETY_FACTOR,
+    return ("%s; requested time %s: %d times that and %s"):format(task_time, plan.time, SAFETY_FACTOR,
       wording.format_duration(START_SECONDS))
   end
-  return ("%s; requested time %s, as in the site file%s"):format(each, plan.time,
-    plan.longest and plan.longest > site.seconds and ", less than the longest task takes, which is then requeued" or "")
+  return ("%s; requested time %s, as in the site file%s"):format(task_time, plan.time,
+    plan.max_seconds and plan.max_seconds > site.seconds
+      and ", less than the longest task takes, which is then requeued" or "")
 end
 
 local function describe_plan(plan, site, max_tasks)
@@ -137,15 +139,15 @@ end
 
 -- Chooses the requested time of a task, rounded up to minutes; ends the command if it cannot be estimated.
 local function choose_time(plan, site)
-  must(INPUT, site.time or plan.longest, ("%s: time: is missing, and no speed could be measured on this machine\n"
+  must(INPUT, site.time or plan.max_seconds, ("%s: time: is missing, and no speed could be measured on this machine\n"
     .. "  expected: the time limit of a task, such as time = \"04:00:00\""):format(site.shown))
-  return site.time or site_module.format_time(math.ceil((SAFETY_FACTOR * plan.longest + START_SECONDS)
+  return site.time or site_module.format_time(math.ceil((SAFETY_FACTOR * plan.max_seconds + START_SECONDS)
     / 60) * 60)
 end
 
--- Returns the plan of a submission: { groups, tasks, lanes (packing.lua), at_once (the most runs of a task that train
--- at a time), longest (the longest task's seconds, or nil), time (requested for a task), items (trainers.lua), count
--- (of runs) }. max_tasks: the largest number of tasks. Callers add name and folder of the array.
+-- Returns the plan of a submission: { groups, tasks, lanes (packing.lua), at_once (the maximum number of runs of a task
+-- that train at a time), max_seconds (of the longest task, or nil), time (requested for a task), items (trainers.lua),
+-- count (of runs) }. max_tasks: the maximum number of tasks. Callers add name and folder of the array.
 local function make_plan(options, site, cells, max_tasks)
   local request = { target = site.gpus > 0 and "cpu,cuda" or "cpu",
     levels = table.concat(site.levels or { "all" }, " "), device = site.gpus > 0 and "cuda" or "cpu",
@@ -167,8 +169,9 @@ local function make_plan(options, site, cells, max_tasks)
   end
   plan.count = lists.sum(plan.groups, function(group) return #group.runs end)
   estimate_groups(plan.groups, items, request, site)
-  plan.tasks, plan.longest, plan.lanes = packing.make_tasks(plan.groups, { least = site.min_tasks, lanes = lanes,
-    most = math.min(max_tasks, site.max_tasks), seconds = site.time and FILLED_SHARE * site.seconds
+  plan.tasks, plan.max_seconds, plan.lanes = packing.make_tasks(plan.groups,
+    { min_tasks = site.min_tasks, lanes = lanes,
+    max_tasks = math.min(max_tasks, site.max_tasks), seconds = site.time and FILLED_SHARE * site.seconds
       or USUAL_SECONDS })
   plan.at_once = plan.lanes * lists.max(plan.groups, function(group) return #group.runs end)
   plan.time = choose_time(plan, site)
@@ -179,11 +182,11 @@ end
 -- Prints the numbers and states of runs; returns whether there are runs to submit. count: the counts of list_to_do.
 local function announce(options, study, count)
   local counts = overview.count_states(study)
-  local rest = { { count.queued, "with tasks in the queue" }, { count.running, "with processes here" },
+  local other_counts = { { count.queued, "with tasks in the queue" }, { count.running, "with processes here" },
     { counts.waiting, "waiting for runs of an earlier stage" } }
   local line = ("%s: %s, %s: %d done, %d to submit"):format(overview.name_study(study),
     overview.format_cell_count(study), wording.count(counts.runs, "run"), counts.done, count.runs)
-  say(line, overview.join_counts(rest), " in ", options.out)
+  say(line, overview.join_counts(other_counts), " in ", options.out)
   overview.print_states(study)
   if counts.waiting > 0 and count.runs == 0 then
     say("the same command submits the waiting runs, once those of earlier stages are done")
@@ -213,9 +216,9 @@ local function submit_next(options, study, site, plan, job)
   lists.append(words, study.scale and { "--scale", study.scale } or {})
   lists.append(words, lists.collect(study.set, function(set) return { "--set", set } end))
   local path, number = plan.folder .. "/next.sh", nil
-  local written, message = write.file(path, script.make_next_script(site, { name = plan.name, folder = plan.folder,
+  local is_written, message = write.file(path, script.make_next_script(site, { name = plan.name, folder = plan.folder,
     directory = lfs.currentdir(), time = site.time or NEXT_TIME }, words))
-  if written then
+  if is_written then
     number, message = queue.submit(path, job)
   end
   if number then
@@ -281,7 +284,7 @@ end
 
 -- Returns the runs of tasks in the queue, and the largest size of a job array. A dry run needs no Slurm.
 local function ask_queue(options)
-  local max_tasks, message = queue.find_largest_array()
+  local max_tasks, message = queue.find_max_array_size()
   local tasks
   if max_tasks then
     tasks, message = queue.list_tasks()
@@ -289,30 +292,30 @@ local function ask_queue(options)
   must(ENVIRONMENT, tasks or options.action == "dry_run", message)
   if not tasks then
     io.stderr:write(message)
-    say(("  the script is for at most %d tasks, Slurm's default limit"):format(DEFAULT_MOST))
+    say(("  the script is for at most %d tasks, Slurm's default limit"):format(DEFAULT_MAX_TASKS))
   end
-  return records.find_queued_runs(records.list(options.out), tasks or {}), max_tasks or DEFAULT_MOST
+  return records.find_queued_runs(records.list(options.out), tasks or {}), max_tasks or DEFAULT_MAX_TASKS
 end
 
 local function submit_study(options, site)
   -- the study with the specs that earlier stages made for later stages, and the worst exit code of their verbs
-  local study, worst = must(INPUT, (options.action == "dry_run" and overview or waiting_cells).expand(options))
-  if worst == AGAIN then
-    return worst
+  local study, worst_code = must(INPUT, (options.action == "dry_run" and overview or waiting_cells).expand(options))
+  if worst_code == AGAIN then
+    return worst_code
   end
   local queued_runs, max_tasks = ask_queue(options)
   must(ENVIRONMENT, max_tasks >= 1, ("scontrol show config: found MaxArraySize %d; expected 2 or more, for job arrays")
     :format(max_tasks + 1))
   local cells, count = list_to_do(study, queued_runs)
   if not announce(options, study, count) then
-    return worst or DONE
+    return worst_code or DONE
   end
   local plan = make_plan(options, site, cells, max_tasks)
   if options.action == "dry_run" then
     return print_script(options, study, site, plan, max_tasks)
   end
   must(ENVIRONMENT, overview.write_note(options, study))
-  return waiting_cells.choose_worse(worst, submit(options, study, site, plan, max_tasks))
+  return waiting_cells.choose_worse(worst_code, submit(options, study, site, plan, max_tasks))
 end
 
 function M.run(options)
@@ -325,9 +328,9 @@ function M.run(options)
     return submit_study(options, site)
   end
   local release = must(ENVIRONMENT, records.claim(options.out))
-  local done, code = pcall(submit_study, options, site)
+  local is_ok, code = pcall(submit_study, options, site)
   release()
-  if not done then
+  if not is_ok then
     error(code, 0)
   end
   return code
