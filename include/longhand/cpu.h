@@ -4,7 +4,7 @@
  * (runtime/engine/cpu_engine.c) owns memory, threads and order:
  *
  *     once            make_tables
- *     training step   begin_step by all threads in parts | barrier
+ *     training step   begin_step by all threads | barrier
  *                     per shard: for each of its lengths begin_length (unless the thread
  *                     has the values), begin_shard, train_block over blocks, end_shard;
  *                     then fold in shard order | barrier
@@ -64,7 +64,7 @@ typedef struct lh_cpu_step {
     const void *tables;     /* written by make_tables */
     void *shared;           /* written by begin_step or begin_length, read by block functions */
     /* [panels_bytes] weights packed for matrix products; written by begin_step, read by block functions; NULL: `shared`
-     * holds them */
+     * holds these weights */
     void *panels;
     const lh_shape *tables_shape; /* the shape for which begin_length wrote `shared`; NULL: `shape` */
 } lh_cpu_step;
@@ -145,23 +145,24 @@ typedef struct lh_cpu_program {
      * block_sequences. */
     int (*forward_sequences)(const int length[LH_MAX_STREAMS]);
 
-    /* Bytes of the position tables; longest: length of the longest sequence of the process in each stream. NULL: no
+    /* Bytes of the position tables; max_length: length of the longest sequence of the process in each stream. NULL: no
      * tables. */
-    size_t (*tables_bytes)(const int longest[LH_MAX_STREAMS]);
-    void (*make_tables)(void *tables, const int longest[LH_MAX_STREAMS]);
+    size_t (*tables_bytes)(const int max_length[LH_MAX_STREAMS]);
+    void (*make_tables)(void *tables, const int max_length[LH_MAX_STREAMS]);
 
     /* Bytes of shared memory (for all modes) and of a thread's workspace (for one mode), enough for every shape up to
-     * `longest`. The caller provides memory that is 64-byte aligned and zeroed once. */
-    size_t (*shared_bytes)(const lh_shape *longest);
-    size_t (*workspace_bytes)(const lh_shape *longest, lh_mode mode);
+     * `max_shape`. The caller provides memory that is 64-byte aligned and zeroed once. */
+    size_t (*shared_bytes)(const lh_shape *max_shape);
+    size_t (*workspace_bytes)(const lh_shape *max_shape, lh_mode mode);
 
-    /* Makes the random draws of a step and the other data that all blocks of the step share. Each of `parts` threads
-     * calls it once with its own part. */
-    void (*begin_step)(const lh_cpu_step *step, int part, int parts);
-    /* Makes the random draws for the lengths of a step's shape, and tables of them, in step->shared; called in parts
-     * as begin_step, after it. In training, begin_step leaves this to the caller, who may give sequences of each length
-     * memory of their own; in evaluation, begin_step has made them. NULL: step->shared is for all lengths. */
-    void (*begin_length)(const lh_cpu_step *step, int part, int parts);
+    /* Makes the random draws of a step and the other data that all blocks of the step share. Each of `threads` threads
+     * calls it once with its own index, thread, and makes its part of the data. */
+    void (*begin_step)(const lh_cpu_step *step, int thread, int threads);
+    /* Makes the random draws for the lengths of a step's shape, and tables of them, in step->shared; called after
+     * begin_step and with the same arguments. In training, begin_step leaves this to the caller, who may give sequences
+     * of each length memory of their own; in evaluation, begin_step has made them. NULL: step->shared is for all
+     * lengths. */
+    void (*begin_length)(const lh_cpu_step *step, int thread, int threads);
     bool slices; /* the output of begin_length for a shape also serves shorter ones (lh_cpu_step.tables_shape) */
     size_t panels_bytes; /* bytes of step->panels; 0 without begin_length */
 
@@ -178,9 +179,9 @@ typedef struct lh_cpu_program {
      * block->sequences_per_sum], or in sums[0] if sequences_per_sum is 0. */
     void (*forward_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums);
 
-    /* Forward pass that also writes every site of lh_spec.sites that to[site] requests; workspace as for forward_block.
-     * NULL: this model has no traces. */
-    void (*trace_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, const lh_trace *to,
+    /* Forward pass that also writes every site of lh_spec.sites that buffers[site] requests; workspace as for
+     * forward_block. NULL: this model has no traces. */
+    void (*trace_block)(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, const lh_trace *buffers,
                         lh_sums *sums);
 
     /* Decoding: the functions from decode_bytes to decode_move process the labelled stream a few tokens at a time, in
@@ -194,10 +195,10 @@ typedef struct lh_cpu_program {
      * token on are then read again. Logits are bit-identical to those of forward_block for the same tokens. A token of
      * the labelled stream is read only by the call that processes it, so the caller may choose it by earlier logits. */
 
-    /* Bytes of memory for decoding, enough for every shape up to `longest`: cached keys and values, and the activations
-     * of LH_DECODE_TOKENS tokens of each sequence. The caller provides memory that is 64-byte aligned and zeroed
-     * once. */
-    size_t (*decode_bytes)(const lh_shape *longest);
+    /* Bytes of memory for decoding, enough for every shape up to `max_shape`: cached keys and values, and the
+     * activations of LH_DECODE_TOKENS tokens of each sequence. The caller provides memory that is 64-byte aligned and
+     * zeroed once. */
+    size_t (*decode_bytes)(const lh_shape *max_shape);
     /* Processes the streams without labels, before any decode_step. NULL also if the model has only one stream. */
     void (*decode_begin)(const lh_cpu_step *step, const lh_cpu_block *block, void *memory);
     /* Processes tokens [from, to) of every sequence, at most LH_DECODE_TOKENS; tokens before `from` must have been

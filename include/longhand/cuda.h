@@ -63,8 +63,8 @@ typedef struct lh_cuda_program {
     const char *toolkit;         /* version of the toolkit that compiled the images, "13.0"; NULL: no images */
 
     /* Bytes and contents of position tables, as in lh_cpu_program; made on the host. NULL: there are no tables. */
-    size_t (*tables_bytes)(const int longest[LH_MAX_STREAMS]);
-    void (*make_tables)(void *tables, const int longest[LH_MAX_STREAMS]);
+    size_t (*tables_bytes)(const int max_length[LH_MAX_STREAMS]);
+    void (*make_tables)(void *tables, const int max_length[LH_MAX_STREAMS]);
 
     /* Random positions and distances of one step or evaluation, drawn on the host. draw_count returns how many integers
      * a shape needs (the sum over all sequences if each sequence has its own positions), and draw writes them to out.
@@ -76,12 +76,12 @@ typedef struct lh_cuda_program {
 
     /* shared_bytes: of lh_cuda_replica.shared, or of one model in lh_cuda_evaluate.shared. shared_bytes and
      * evaluation_group depend only on the lengths of a shape. The returned bytes are enough for all shorter shapes. */
-    size_t (*shared_bytes)(const lh_shape *longest);
-    size_t (*partial_bytes)(const lh_shape *part);                 /* of one shard, see lh_cuda_replica.partials */
-    int (*evaluation_group)(const lh_shape *shape);                /* most sequences of a forward pass */
-    size_t (*workspace_bytes)(const lh_shape *part, lh_mode mode); /* activations of one shard or group */
+    size_t (*shared_bytes)(const lh_shape *max_shape);
+    size_t (*partial_bytes)(const lh_shape *shard);                 /* of one shard, see lh_cuda_replica.partials */
+    int (*evaluation_group)(const lh_shape *shape);                 /* most sequences of a forward pass */
+    size_t (*workspace_bytes)(const lh_shape *shape, lh_mode mode); /* activations of one shard or group */
     /* Activations, and cached keys and values, of a group that is decoded. NULL: the program does not decode. */
-    size_t (*decode_bytes)(const lh_shape *part);
+    size_t (*decode_bytes)(const lh_shape *group);
 
     /* For wide models, whose matrix products a library computes: writes the launches of one training step, or of the
      * evaluation of one group, to launch [most_launches] in order, and returns their number. workspace holds the

@@ -253,7 +253,7 @@ typedef struct lh_spec {
     const lh_data *data;            /* NULL: the task is sampled */
     const struct lh_corpus *corpus; /* examples of `data`, set by lh_corpus_bind */
     const lh_format *format;
-    const lh_trace_site *sites; /* [site_count] in the order of trace_block's argument `to`; NULL: no traces */
+    const lh_trace_site *sites; /* [site_count] in the order of trace_block's `buffers`; NULL: no traces */
     int site_count;
     int classes; /* width of the output layer */
     /* Arrays over streams: */

@@ -29,8 +29,8 @@ typedef enum lh_part {
 
 typedef struct lh_timings {
     uint64_t ticks[LH_PARTS];
-    uint64_t since; /* tick at which the current part began */
-    lh_part part;   /* the current part */
+    uint64_t part_start; /* tick at which the current part began */
+    lh_part current_part;
 } lh_timings;
 
 extern _Thread_local lh_timings lh_timings_here;
@@ -52,30 +52,30 @@ static inline uint64_t lh_read_ticks(void) {
 #endif
 }
 
-/* Ends the current part and begins `part`; returns the part that ended. */
-static inline lh_part lh_timings_enter(lh_part part) {
+/* Ends the current part and begins new_part; returns the part that ended. */
+static inline lh_part lh_timings_enter(lh_part new_part) {
     lh_timings *timings = &lh_timings_here;
     uint64_t now = lh_read_ticks();
-    lh_part ended = timings->part;
-    timings->ticks[ended] += now - timings->since;
-    timings->since = now;
-    timings->part = part;
-    return ended;
+    lh_part ended_part = timings->current_part;
+    timings->ticks[ended_part] += now - timings->part_start;
+    timings->part_start = now;
+    timings->current_part = new_part;
+    return ended_part;
 }
 
-static inline void lh_timings_return(const lh_part *before) { lh_timings_enter(*before); }
+static inline void lh_timings_return(const lh_part *earlier_part) { lh_timings_enter(*earlier_part); }
 
 /* Counts the time from here to the end of the enclosing C block for this part. */
 #define LH_TIMED(this_part) \
-    __attribute__((cleanup(lh_timings_return))) const lh_part lh_part_before = lh_timings_enter(this_part)
+    __attribute__((cleanup(lh_timings_return))) const lh_part lh_earlier_part = lh_timings_enter(this_part)
 
-static inline void lh_timings_return_finely(const lh_part *before) {
-    if (*before != LH_PARTS) lh_timings_enter(*before);
+static inline void lh_timings_return_finely(const lh_part *earlier_part) {
+    if (*earlier_part != LH_PARTS) lh_timings_enter(*earlier_part);
 }
 
 /* As LH_TIMED if lh_timings_fine is set; otherwise the time counts for the enclosing part. */
 #define LH_TIMED_FINELY(this_part) \
-    __attribute__((cleanup(lh_timings_return_finely))) const lh_part lh_part_around = \
+    __attribute__((cleanup(lh_timings_return_finely))) const lh_part lh_enclosing_part = \
         lh_timings_fine ? lh_timings_enter(this_part) : LH_PARTS
 
 /* Sets the calling thread's counts to zero and begins LH_PART_REST. */
