@@ -62,11 +62,11 @@ bool lh_level_runs(const char *level) {
 
 /* Writes the names of all levels, or only of those that this processor supports: "x86-64, x86-64-v3". The list is
  * truncated to the size of text. */
-static void list_levels(const lh_cpu_program *const *programs, bool all, char *text, size_t size) {
+static void list_levels(const lh_cpu_program *const *programs, bool lists_all, char *text, size_t size) {
     size_t used = 0;
     text[0] = 0;
     for (int i = 0; programs[i] && used < size; i++)
-        if (all || lh_level_runs(programs[i]->level))
+        if (lists_all || lh_level_runs(programs[i]->level))
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", programs[i]->level);
 }
 

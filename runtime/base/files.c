@@ -41,8 +41,8 @@ char *lh_copy_directory(const char *path) {
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
-static const char *name_kind(const struct stat *found) {
-    return S_ISDIR(found->st_mode) ? "directory" : S_ISFIFO(found->st_mode) ? "pipe" : "device";
+static const char *name_kind(const struct stat *attributes) {
+    return S_ISDIR(attributes->st_mode) ? "directory" : S_ISFIFO(attributes->st_mode) ? "pipe" : "device";
 }
 
 /* The status for a failed read: LH_ERR_ENVIRONMENT if the machine lacks a resource, which may be available later, else
@@ -55,19 +55,20 @@ static lh_status choose_read_status(int number) {
 /* Opens without blocking, and checks the type before use: opening a pipe would wait for its writer, and reading a
  * device may never end. */
 lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error) {
-    struct stat found;
+    struct stat attributes;
     bool writes = (flags & O_CREAT) != 0;
-    lh_status wrong = writes ? LH_ERR_ENVIRONMENT : LH_ERR_INPUT;
+    lh_status failure_status = writes ? LH_ERR_ENVIRONMENT : LH_ERR_INPUT;
     *file = open(path, flags | (writes ? O_NOFOLLOW : 0) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
     if (*file < 0 && writes && errno == ELOOP)
-        return lh_fail(error, wrong, "%s: is a symbolic link, expected a file", path);
+        return lh_fail(error, failure_status, "%s: is a symbolic link, expected a file", path);
     if (*file < 0)
-        return lh_fail(error, writes ? wrong : choose_read_status(errno), "%s: cannot open: %s", path, strerror(errno));
-    if (fstat(*file, &found) != 0) found.st_mode = 0;
-    if (S_ISREG(found.st_mode)) return LH_OK;
+        return lh_fail(error, writes ? failure_status : choose_read_status(errno), "%s: cannot open: %s", path,
+                       strerror(errno));
+    if (fstat(*file, &attributes) != 0) attributes.st_mode = 0;
+    if (S_ISREG(attributes.st_mode)) return LH_OK;
     close(*file);
     *file = -1;
-    return lh_fail(error, wrong, "%s: is a %s, expected a file", path, name_kind(&found));
+    return lh_fail(error, failure_status, "%s: is a %s, expected a file", path, name_kind(&attributes));
 }
 
 static lh_status sync_directory(const char *directory, lh_error *error) {
@@ -89,30 +90,30 @@ static lh_status sync_parent(const char *path, lh_error *error) {
 }
 
 static lh_status make_directory(const char *path, lh_error *error) {
-    struct stat found;
+    struct stat attributes;
     if (mkdir(path, 0777) == 0) return sync_parent(path, error);
-    int why = errno;
-    if (stat(path, &found) == 0) {
-        if (S_ISDIR(found.st_mode)) return LH_OK;
+    int saved_errno = errno;
+    if (stat(path, &attributes) == 0) {
+        if (S_ISDIR(attributes.st_mode)) return LH_OK;
         return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: is a file, expected a directory", path);
     }
-    errno = why;
+    errno = saved_errno;
     return lh_fail_system(path, "cannot make this directory", error);
 }
 
 lh_status lh_make_directories(const char *path, lh_error *error) {
-    char *part = strdup(path);
-    if (!part) return lh_fail_memory(path, error);
+    char *partial_path = strdup(path);
+    if (!partial_path) return lh_fail_memory(path, error);
     lh_status status = LH_OK;
-    for (char *end = part; status == LH_OK && *end;) {
+    for (char *end = partial_path; status == LH_OK && *end;) {
         end += strspn(end, "/");
         end += strcspn(end, "/");
         char old_character = *end;
         *end = 0;
-        if (part[strspn(part, "/")]) status = make_directory(part, error);
+        if (partial_path[strspn(partial_path, "/")]) status = make_directory(partial_path, error);
         *end = old_character;
     }
-    free(part);
+    free(partial_path);
     return status;
 }
 
@@ -141,7 +142,8 @@ typedef struct cursor {
 static size_t copy_next(cursor *c, char buffer[BUFFER]) {
     size_t used = 0;
     while (c->pieces_left > 0 && used < BUFFER) {
-        size_t rest = c->next->bytes - c->consumed, bytes = rest < BUFFER - used ? rest : BUFFER - used;
+        size_t remaining_bytes = c->next->bytes - c->consumed,
+               bytes = remaining_bytes < BUFFER - used ? remaining_bytes : BUFFER - used;
         if (bytes > 0) memcpy(buffer + used, (const char *)c->next->data + c->consumed, bytes);
         used += bytes;
         c->consumed += bytes;
@@ -170,20 +172,20 @@ static lh_status check_next(int file, const char *path, const char *data, size_t
 
 /* Compares the whole file with the pieces. Asks the system to drop cached content, so that reads reach the disk. */
 static lh_status check_written(int file, const char *path, const lh_piece *pieces, size_t count, lh_error *error) {
-    struct stat found;
+    struct stat attributes;
     lh_status status = LH_OK;
-    char written[BUFFER];
+    char expected[BUFFER];
     cursor content = {pieces, count, 0};
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) bytes += pieces[i].bytes;
     (void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
-    if (lseek(file, 0, SEEK_SET) != 0 || fstat(file, &found) != 0)
+    if (lseek(file, 0, SEEK_SET) != 0 || fstat(file, &attributes) != 0)
         return lh_fail_system(path, "cannot read back", error);
-    if ((size_t)found.st_size != bytes)
+    if ((size_t)attributes.st_size != bytes)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: the disk has %lld bytes, %zu were written", path,
-                       (long long)found.st_size, bytes);
-    while (status == LH_OK && (bytes = copy_next(&content, written)) > 0)
-        status = check_next(file, path, written, bytes, error);
+                       (long long)attributes.st_size, bytes);
+    while (status == LH_OK && (bytes = copy_next(&content, expected)) > 0)
+        status = check_next(file, path, expected, bytes, error);
     return status;
 }
 
@@ -199,8 +201,8 @@ static void read_boot_id(void) {
 }
 
 static const char *get_boot_id(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, read_boot_id);
+    static pthread_once_t once_control = PTHREAD_ONCE_INIT;
+    pthread_once(&once_control, read_boot_id);
     return boot_id;
 }
 
@@ -224,8 +226,8 @@ static int open_temporary(const char *directory, char **name) {
 
 lh_status lh_rename_file(const char *from, const char *to, lh_error *error) {
     if (rename(from, to) != 0) {
-        const char *why = strerror(errno);
-        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: cannot rename to %s: %s", from, to, why);
+        const char *reason = strerror(errno);
+        return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: cannot rename to %s: %s", from, to, reason);
     }
     return sync_parent(to, error);
 }
@@ -260,12 +262,12 @@ lh_status lh_replace_file_by_pieces(const char *path, const lh_piece *pieces, si
 }
 
 lh_status lh_replace_file(const char *path, const void *data, size_t bytes, lh_error *error) {
-    const lh_piece whole = {data, bytes};
-    return lh_replace_file_by_pieces(path, &whole, 1, error);
+    const lh_piece piece = {data, bytes};
+    return lh_replace_file_by_pieces(path, &piece, 1, error);
 }
 
 lh_status lh_check_replaceable(const char *path, lh_error *error) {
-    struct stat found;
+    struct stat attributes;
     char *directory = lh_copy_directory(path), *name = NULL;
     if (!directory) return lh_fail_memory(path, error);
     int file = open_temporary(directory, &name);
@@ -275,7 +277,7 @@ lh_status lh_check_replaceable(const char *path, lh_error *error) {
     } else {
         unlink(name);
         close(file);
-        if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
+        if (stat(path, &attributes) == 0 && S_ISDIR(attributes.st_mode))
             status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: is a directory, expected a file", path);
     }
     free(name);
@@ -283,15 +285,17 @@ lh_status lh_check_replaceable(const char *path, lh_error *error) {
     return status;
 }
 
-static lh_status fail_length(const char *path, size_t most, lh_error *error) {
-    return lh_fail(error, LH_ERR_INPUT, "%s: is longer than %zu bytes, the limit for files of this kind", path, most);
+static lh_status fail_length(const char *path, size_t max_bytes, lh_error *error) {
+    return lh_fail(error, LH_ERR_INPUT, "%s: is longer than %zu bytes, the limit for files of this kind", path,
+                   max_bytes);
 }
 
-lh_status lh_read_open_file(int file, const char *path, size_t most, char **data, size_t *bytes, lh_error *error) {
-    struct stat found;
-    if (fstat(file, &found) != 0) return lh_fail(error, LH_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
-    if ((uintmax_t)found.st_size > most) return fail_length(path, most, error);
-    size_t capacity = (size_t)found.st_size + 1, bytes_read = 0;
+lh_status lh_read_open_file(int file, const char *path, size_t max_bytes, char **data, size_t *bytes, lh_error *error) {
+    struct stat attributes;
+    if (fstat(file, &attributes) != 0)
+        return lh_fail(error, LH_ERR_INPUT, "%s: cannot read: %s", path, strerror(errno));
+    if ((uintmax_t)attributes.st_size > max_bytes) return fail_length(path, max_bytes, error);
+    size_t capacity = (size_t)attributes.st_size + 1, bytes_read = 0;
     char *text = malloc(capacity);
     for (;;) {
         if (!text) return lh_fail_memory(path, error);
@@ -304,9 +308,9 @@ lh_status lh_read_open_file(int file, const char *path, size_t most, char **data
         }
         bytes_read += (size_t)bytes_now;
         if (bytes_now == 0) break;
-        if (bytes_read > most) {
+        if (bytes_read > max_bytes) {
             free(text);
-            return fail_length(path, most, error);
+            return fail_length(path, max_bytes, error);
         }
         if (bytes_read < capacity) continue;
         char *larger = realloc(text, capacity *= 2);
@@ -323,13 +327,13 @@ lh_status lh_read_file(const char *path, char **data, size_t *bytes, lh_error *e
     return lh_read_text(path, SIZE_MAX, data, bytes, error);
 }
 
-lh_status lh_read_text(const char *path, size_t most, char **data, size_t *bytes, lh_error *error) {
+lh_status lh_read_text(const char *path, size_t max_bytes, char **data, size_t *bytes, lh_error *error) {
     *data = NULL;
     *bytes = 0;
     int file;
     lh_status status = lh_open_file(path, O_RDONLY, &file, error);
     if (status != LH_OK) return status;
-    status = lh_read_open_file(file, path, most, data, bytes, error);
+    status = lh_read_open_file(file, path, max_bytes, data, bytes, error);
     close(file);
     return status;
 }
@@ -353,12 +357,12 @@ static bool is_temporary(const char *name) {
 /* Whether only this machine can write to the directory, so that a lock excludes all other processes. On other file
  * systems, such as NFS with local_lock, a lock may exclude only processes of this machine. */
 static bool is_local(int directory) {
-    static const unsigned local[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
-                                     F2FS_SUPER_MAGIC, TMPFS_MAGIC,     OVERLAYFS_SUPER_MAGIC};
-    struct statfs found;
-    if (fstatfs(directory, &found) != 0) return false;
-    for (size_t i = 0; i < sizeof local / sizeof *local; i++)
-        if ((unsigned)found.f_type == local[i]) return true;
+    static const unsigned local_types[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                                           F2FS_SUPER_MAGIC, TMPFS_MAGIC,     OVERLAYFS_SUPER_MAGIC};
+    struct statfs attributes;
+    if (fstatfs(directory, &attributes) != 0) return false;
+    for (size_t i = 0; i < sizeof local_types / sizeof *local_types; i++)
+        if ((unsigned)attributes.f_type == local_types[i]) return true;
     return false;
 }
 
@@ -366,10 +370,11 @@ static bool is_local(int directory) {
  * the process can be looked up. Otherwise it ended before that start if the file system is local; on other file systems
  * it may run on another machine. A file with this process's id is from an earlier process, because this process writes
  * nothing in the directory before it has the lock. */
-static bool is_abandoned(const char *name, bool local) {
+static bool is_abandoned(const char *name, bool is_local_file_system) {
     const char *start_id = name + strlen(TEMPORARY_START);
     size_t bytes = strlen(get_boot_id());
-    if (bytes == 0 || strncmp(start_id, get_boot_id(), bytes) != 0 || start_id[bytes] != '.') return local;
+    if (bytes == 0 || strncmp(start_id, get_boot_id(), bytes) != 0 || start_id[bytes] != '.')
+        return is_local_file_system;
     pid_t maker = (pid_t)strtol(start_id + bytes + 1, NULL, 10);
     return maker <= 0 || maker == getpid() || (kill(maker, 0) != 0 && errno == ESRCH);
 }
@@ -378,9 +383,9 @@ static bool is_abandoned(const char *name, bool local) {
 static void remove_abandoned_files(const char *directory) {
     DIR *list = opendir(directory);
     if (!list) return;
-    bool local = is_local(dirfd(list));
+    bool is_local_file_system = is_local(dirfd(list));
     for (struct dirent *entry = readdir(list); entry; entry = readdir(list))
-        if (is_temporary(entry->d_name) && is_abandoned(entry->d_name, local))
+        if (is_temporary(entry->d_name) && is_abandoned(entry->d_name, is_local_file_system))
             (void)unlinkat(dirfd(list), entry->d_name, 0);
     closedir(list);
 }

@@ -8,7 +8,7 @@
 
 #include "longhand/status.h"
 
-enum { LH_PATH_MAX = 4096, LH_MOST_FACTS = 1 << 22 /* most bytes of run.json */ };
+enum { LH_PATH_MAX = 4096, LH_MAX_RUN_JSON_BYTES = 1 << 22 };
 
 /* Two functions that return LH_ERR_ENVIRONMENT with a message: lh_fail_memory for a lack of memory for work on this
  * file, lh_fail_system for a failed system call, with the reason from errno. */
@@ -18,8 +18,8 @@ lh_status lh_fail_system(const char *path, const char *problem, lh_error *error)
 /* The directory that path lies in, for free(); NULL: out of memory. */
 char *lh_copy_directory(const char *path);
 
-/* Creates directory path and its parents, and syncs their entries to disk. LH_ERR_ENVIRONMENT names the directory that
- * cannot be created and why. */
+/* Creates directory path and its parents, and syncs their entries to disk. The message of LH_ERR_ENVIRONMENT names the
+ * directory that cannot be created, and the reason. */
 lh_status lh_make_directories(const char *path, lh_error *error);
 
 /* Replaces the content of path by these bytes: path holds the old content or the new, never a part, also after a crash
@@ -37,11 +37,11 @@ typedef struct lh_piece {
 /* Replaces the content of path by these pieces, as lh_replace_file does. */
 lh_status lh_replace_file_by_pieces(const char *path, const lh_piece *pieces, size_t count, lh_error *error);
 
-/* Checks, before the caller makes the content, that lh_replace_file can create its temporary file and that path is no
- * directory. */
+/* Checks, before the caller makes the content, that lh_replace_file can create its temporary file and that path is not
+ * a directory. */
 lh_status lh_check_replaceable(const char *path, lh_error *error);
 
-/* Renames within one file system, replaces `to`, and syncs the directory. */
+/* Renames a file within one file system, replaces `to` if it exists, and syncs the directory. */
 lh_status lh_rename_file(const char *from, const char *to, lh_error *error);
 
 /* Opens a regular file with the flags of open(2); the caller closes *file with close(). Use it for every file that
@@ -50,13 +50,13 @@ lh_status lh_rename_file(const char *from, const char *to, lh_error *error);
  * stale handle of a network file system. LH_ERR_INPUT: any other failure. */
 lh_status lh_open_file(const char *path, int flags, int *file, lh_error *error);
 
-/* Reads a whole file; *data, for free(), has an extra 0 byte at the end. lh_read_text limits the size to `most` bytes.
+/* Reads a whole file; *data, for free(), has an extra 0 byte at the end. lh_read_text accepts at most max_bytes bytes.
  * LH_ERR_INPUT: the file is missing, unreadable or longer; LH_ERR_ENVIRONMENT: out of memory, or as lh_open_file. */
 lh_status lh_read_file(const char *path, char **data, size_t *bytes, lh_error *error);
-lh_status lh_read_text(const char *path, size_t most, char **data, size_t *bytes, lh_error *error);
+lh_status lh_read_text(const char *path, size_t max_bytes, char **data, size_t *bytes, lh_error *error);
 
 /* Reads the rest of an open file or pipe as lh_read_text does; path: its name for messages. */
-lh_status lh_read_open_file(int file, const char *path, size_t most, char **data, size_t *bytes, lh_error *error);
+lh_status lh_read_open_file(int file, const char *path, size_t max_bytes, char **data, size_t *bytes, lh_error *error);
 
 /* Syncs the content of a file to disk, but not its directory entry. A missing file is no error. */
 lh_status lh_sync_file(const char *path, lh_error *error);

@@ -72,12 +72,12 @@ static lh_status remove_torn_line(int file, const char *path, off_t *size, bool 
 }
 
 /* Appends a line by one write; a short write is undone. */
-static lh_status append(int file, const char *path, const char *line, lh_error *error) {
-    struct stat found;
+static lh_status append_to_file(int file, const char *path, const char *line, lh_error *error) {
+    struct stat attributes;
     bool lacks_newline;
     char *text;
-    if (fstat(file, &found) != 0) return lh_fail_system(path, "cannot read its size", error);
-    lh_status status = remove_torn_line(file, path, &found.st_size, &lacks_newline, error);
+    if (fstat(file, &attributes) != 0) return lh_fail_system(path, "cannot read its size", error);
+    lh_status status = remove_torn_line(file, path, &attributes.st_size, &lacks_newline, error);
     if (status != LH_OK) return status;
     int bytes = asprintf(&text, "%s%s\n", lacks_newline ? "\n" : "", line);
     if (bytes < 0) return lh_fail_memory(path, error);
@@ -89,7 +89,8 @@ static lh_status append(int file, const char *path, const char *line, lh_error *
         status = lh_fail_system(path, "cannot write", error);
     } else if (written < bytes) {
         status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: wrote %zd of %d bytes: no space left?", path, written, bytes);
-        if (ftruncate(file, found.st_size) != 0) status = LH_ERR_ENVIRONMENT; /* a torn line stays; readers skip it */
+        if (ftruncate(file, attributes.st_size) != 0)
+            status = LH_ERR_ENVIRONMENT; /* a torn line stays; readers skip it */
     }
     free(text);
     return status;
@@ -99,13 +100,14 @@ lh_status lh_append_line(const char *path, const char *line, lh_error *error) {
     int file;
     lh_status status = lh_open_file(path, O_RDWR | O_CREAT | O_APPEND, &file, error);
     if (status != LH_OK) return status;
-    status = append(file, path, line, error);
+    status = append_to_file(file, path, line, error);
     if (close(file) != 0 && status == LH_OK) status = lh_fail_system(path, "cannot close", error);
     return status;
 }
 
-/* Returns 1: keep the line, 0: its integer field `key` exceeds last, -1: it is no JSON object with such a field. */
-static int check_kept_line(const char *line, size_t bytes, const char *key, int64_t last) {
+/* Returns 1 if the line is to be kept, 0 if its integer field `key` exceeds `last`, -1 if it is not a JSON object with
+ * such a field. */
+static int classify_line(const char *line, size_t bytes, const char *key, int64_t last) {
     json_t *object = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, NULL);
     json_t *value = json_object_get(object, key);
     int verdict = json_is_integer(value) ? json_integer_value(value) <= last : -1;
@@ -114,28 +116,29 @@ static int check_kept_line(const char *line, size_t bytes, const char *key, int6
 }
 
 /* Copies the lines to keep, each with a newline, into kept_text, [bytes + 1]. Returns the number of bytes written. */
-static size_t keep_lines(const char *text, size_t bytes, const char *key, int64_t last, char *kept_text,
-                         lh_truncation *cut) {
+static size_t copy_kept_lines(const char *text, size_t bytes, const char *key, int64_t last, char *kept_text,
+                              lh_truncation *truncation) {
     size_t used = 0;
     for (size_t position = 0; position < bytes;) {
         const char *end = memchr(text + position, '\n', bytes - position);
         size_t length = end ? (size_t)(end - (text + position)) : bytes - position;
-        int verdict = check_kept_line(text + position, length, key, last);
-        if (verdict < 0) cut->torn_lines++;
+        int verdict = classify_line(text + position, length, key, last);
+        if (verdict < 0) truncation->torn_lines++;
         if (verdict > 0) {
             memcpy(kept_text + used, text + position, length);
             used += length;
             kept_text[used++] = '\n';
-            cut->kept_lines++;
+            truncation->kept_lines++;
         }
         position += length + 1;
     }
     return used;
 }
 
-lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_truncation *cut, lh_error *error) {
-    *cut = (lh_truncation){.exists = access(path, F_OK) == 0 || errno != ENOENT};
-    if (!cut->exists) return LH_OK;
+lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_truncation *truncation,
+                            lh_error *error) {
+    *truncation = (lh_truncation){.exists = access(path, F_OK) == 0 || errno != ENOENT};
+    if (!truncation->exists) return LH_OK;
     char *text;
     size_t bytes;
     lh_status status = lh_read_file(path, &text, &bytes, error);
@@ -145,7 +148,7 @@ lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_
         free(text);
         return lh_fail_memory(path, error);
     }
-    size_t used = keep_lines(text, bytes, key, last, kept_text, cut);
+    size_t used = copy_kept_lines(text, bytes, key, last, kept_text, truncation);
     if (used != bytes || memcmp(kept_text, text, bytes) != 0) status = lh_replace_file(path, kept_text, used, error);
     free(kept_text);
     free(text);

@@ -50,21 +50,24 @@ void lh_json_end(lh_json *json) { putc('}', json->out); }
 
 void lh_json_end_line(lh_json *json) { fputs("}\n", json->out); }
 
-/* The length in bytes of the UTF-8 character at c; 0: no valid character begins there. Source: the Unicode Standard,
- * table 3-7. */
+/* The length in bytes of the UTF-8 character at c; 0: no valid character begins there. min_second, max_second: range
+ * of the second byte. Source: the Unicode Standard, table 3-7. */
 static int get_character_bytes(const unsigned char *c) {
-    int more = c[0] >= 0xc2 && c[0] <= 0xdf ? 1 : c[0] >> 4 == 0xe ? 2 : c[0] >= 0xf0 && c[0] <= 0xf4 ? 3 : 0;
-    int least = c[0] == 0xe0   ? 0xa0
-                : c[0] == 0xf0 ? 0x90
-                               : 0x80,
-        most = c[0] == 0xed   ? 0x9f
-               : c[0] == 0xf4 ? 0x8f
-                              : 0xbf;
+    int continuation_bytes = c[0] >= 0xc2 && c[0] <= 0xdf   ? 1
+                             : c[0] >> 4 == 0xe             ? 2
+                             : c[0] >= 0xf0 && c[0] <= 0xf4 ? 3
+                                                            : 0;
+    int min_second = c[0] == 0xe0   ? 0xa0
+                     : c[0] == 0xf0 ? 0x90
+                                    : 0x80,
+        max_second = c[0] == 0xed   ? 0x9f
+                     : c[0] == 0xf4 ? 0x8f
+                                    : 0xbf;
     if (c[0] < 0x80) return 1;
-    if (more == 0 || c[1] < least || c[1] > most) return 0;
-    for (int i = 2; i <= more; i++)
+    if (continuation_bytes == 0 || c[1] < min_second || c[1] > max_second) return 0;
+    for (int i = 2; i <= continuation_bytes; i++)
         if (c[i] >> 6 != 2) return 0;
-    return 1 + more;
+    return 1 + continuation_bytes;
 }
 
 void lh_json_quote(FILE *out, const char *text) {

@@ -16,7 +16,7 @@ char *lh_write_shortest(double x, char text[LH_NUMBER_TEXT]);
 
 typedef struct lh_json {
     FILE *out;
-    const char *separator; /* before the next key: "" or "," */
+    const char *separator; /* text before the next key: "" or "," */
 } lh_json;
 
 void lh_json_begin(lh_json *json, FILE *out); /* { */

@@ -24,13 +24,13 @@ static double read_number(const char *path, const char *key) {
 
 double lh_get_available_memory(void) {
     struct rlimit limit;
-    double least = read_number("/proc/meminfo", "MemAvailable:") * 1024;
+    double available = read_number("/proc/meminfo", "MemAvailable:") * 1024;
     double group_limit = read_number("/sys/fs/cgroup/memory.max", ""),
            used = read_number("/sys/fs/cgroup/memory.stat", "anon ");
-    if (isfinite(group_limit) && isfinite(used)) least = fmin(least, fmax(group_limit - used, 0));
+    if (isfinite(group_limit) && isfinite(used)) available = fmin(available, fmax(group_limit - used, 0));
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        least = fmin(least, (double)limit.rlim_cur);
-    return least;
+        available = fmin(available, (double)limit.rlim_cur);
+    return available;
 }
 
 double lh_get_peak_memory(void) {

@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 
-static const size_t LONGEST_HEADER = 100000000;
+static const size_t MAX_HEADER_BYTES = 100000000;
 static const char METADATA[] = "__metadata__";
 
 struct lh_st_file {
@@ -42,11 +42,11 @@ static bool compute_shape_bytes(const char *dtype, int rank, const int64_t *shap
     return true;
 }
 
-size_t lh_st_count_pieces(const lh_st_tensor *tensor, size_t *piece) {
-    *piece = tensor->bytes;
+size_t lh_st_count_pieces(const lh_st_tensor *tensor, size_t *piece_bytes) {
+    *piece_bytes = tensor->bytes;
     if (tensor->stride == 0 || tensor->rank == 0 || tensor->bytes == 0) return 1;
-    *piece = (size_t)tensor->shape[tensor->rank - 1] * (size_t)lh_st_get_element_bytes(tensor->dtype);
-    return tensor->bytes / *piece;
+    *piece_bytes = (size_t)tensor->shape[tensor->rank - 1] * (size_t)lh_st_get_element_bytes(tensor->dtype);
+    return tensor->bytes / *piece_bytes;
 }
 
 /* ---- writing ---- */
@@ -79,8 +79,8 @@ static json_t *describe_tensor(const lh_st_tensor *tensor, size_t begin) {
 }
 
 /* Makes the JSON header of a file; NULL: a name or a key is given twice, or a text is not UTF-8. */
-static json_t *describe_all(const char *path, const lh_st_tensor *const *sorted, int count, const lh_st_meta *meta,
-                            int meta_count, lh_error *error) {
+static json_t *make_header(const char *path, const lh_st_tensor *const *sorted, int count, const lh_st_meta *meta,
+                           int meta_count, lh_error *error) {
     json_t *header = json_object(), *pairs = json_object();
     for (int i = 0; i < meta_count; i++) {
         if (!json_object_get(pairs, meta[i].key) &&
@@ -105,8 +105,9 @@ static json_t *describe_all(const char *path, const lh_st_tensor *const *sorted,
     return header;
 }
 
-static void put_length(char *to, uint64_t value) {
-    for (int i = 0; i < 8; i++) to[i] = (char)(value >> 8 * i & 0xff);
+/* Writes an unsigned integer of 8 bytes, lowest byte first. */
+static void put_length(char *text, uint64_t value) {
+    for (int i = 0; i < 8; i++) text[i] = (char)(value >> 8 * i & 0xff);
 }
 
 /* Makes the start of the file, length and header, malloc'ed; NULL: out of memory. */
@@ -122,29 +123,29 @@ static char *make_file_start(const char *header, size_t *bytes) {
 }
 
 /* Lists the pieces of the tensors in their order, malloc'ed, after an empty piece, which the caller sets to the start
- * of the file; *used: the number of pieces, the empty one included. NULL: out of memory. */
-static lh_piece *list_pieces(const lh_st_tensor *const *sorted, int count, size_t *used) {
-    size_t bytes, all = 1;
-    for (int i = 0; i < count; i++) all += lh_st_count_pieces(sorted[i], &bytes);
-    lh_piece *pieces = calloc(all, sizeof *pieces);
-    *used = 1;
+ * of the file; *piece_count: the number of pieces, the empty one included. NULL: out of memory. */
+static lh_piece *list_pieces(const lh_st_tensor *const *sorted, int count, size_t *piece_count) {
+    size_t bytes, capacity = 1;
+    for (int i = 0; i < count; i++) capacity += lh_st_count_pieces(sorted[i], &bytes);
+    lh_piece *pieces = calloc(capacity, sizeof *pieces);
+    *piece_count = 1;
     for (int i = 0; pieces && i < count; i++) {
         size_t tensor_pieces = lh_st_count_pieces(sorted[i], &bytes);
         for (size_t j = 0; j < tensor_pieces; j++)
-            pieces[(*used)++] = (lh_piece){(const char *)sorted[i]->data + j * sorted[i]->stride, bytes};
+            pieces[(*piece_count)++] = (lh_piece){(const char *)sorted[i]->data + j * sorted[i]->stride, bytes};
     }
     return pieces;
 }
 
 static lh_status write_pieces(const char *path, const char *header, const lh_st_tensor *const *sorted, int count,
                               lh_error *error) {
-    size_t bytes = 0, used;
+    size_t bytes = 0, piece_count;
     char *text = header ? make_file_start(header, &bytes) : NULL;
-    lh_piece *pieces = list_pieces(sorted, count, &used);
+    lh_piece *pieces = list_pieces(sorted, count, &piece_count);
     lh_status status;
     if (text && pieces) {
         pieces[0] = (lh_piece){text, bytes};
-        status = lh_replace_file_by_pieces(path, pieces, used, error);
+        status = lh_replace_file_by_pieces(path, pieces, piece_count, error);
     } else {
         status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write it", path);
     }
@@ -155,7 +156,7 @@ static lh_status write_pieces(const char *path, const char *header, const lh_st_
 
 static lh_status write_sorted(const char *path, const lh_st_tensor *const *sorted, int count, const lh_st_meta *meta,
                               int meta_count, lh_error *error) {
-    json_t *header = describe_all(path, sorted, count, meta, meta_count, error);
+    json_t *header = make_header(path, sorted, count, meta, meta_count, error);
     if (!header) return LH_ERR_INPUT;
     char *printed = json_dumps(header, JSON_COMPACT | JSON_PRESERVE_ORDER);
     lh_status status = write_pieces(path, printed, sorted, count, error);
@@ -181,9 +182,9 @@ lh_status lh_st_write(const char *path, const lh_st_tensor *tensors, int count, 
 
 /* ---- reading ---- */
 
-static uint64_t get_length(const char *from) {
+static uint64_t get_length(const char *text) {
     uint64_t value = 0;
-    for (int i = 7; i >= 0; i--) value = value << 8 | (unsigned char)from[i];
+    for (int i = 7; i >= 0; i--) value = value << 8 | (unsigned char)text[i];
     return value;
 }
 
@@ -192,17 +193,17 @@ static lh_status parse_header(const char *path, const char *text, size_t bytes, 
                               lh_error *error) {
     if (bytes < 8) return lh_fail(error, LH_ERR_INPUT, "%s: %zu bytes, expected at least 8", path, bytes);
     uint64_t length = get_length(text);
-    if (length > LONGEST_HEADER)
+    if (length > MAX_HEADER_BYTES)
         return lh_fail(error, LH_ERR_INPUT, "%s: header of %llu bytes, expected at most %zu", path,
-                       (unsigned long long)length, LONGEST_HEADER);
+                       (unsigned long long)length, MAX_HEADER_BYTES);
     if (length > bytes - 8)
         return lh_fail(error, LH_ERR_INPUT, "%s: header of %llu bytes, but only %zu follow", path,
                        (unsigned long long)length, bytes - 8);
     if (length == 0 || text[8] != '{')
         return lh_fail(error, LH_ERR_INPUT, "%s: the header does not begin with {", path);
-    json_error_t at;
-    *header = json_loadb(text + 8, (size_t)length, JSON_REJECT_DUPLICATES, &at);
-    if (!*header) return lh_fail(error, LH_ERR_INPUT, "%s: header, byte %d: %s", path, at.position, at.text);
+    json_error_t problem;
+    *header = json_loadb(text + 8, (size_t)length, JSON_REJECT_DUPLICATES, &problem);
+    if (!*header) return lh_fail(error, LH_ERR_INPUT, "%s: header, byte %d: %s", path, problem.position, problem.text);
     *start = 8 + (size_t)length;
     return LH_OK;
 }
@@ -222,9 +223,10 @@ static lh_status read_metadata(const char *path, lh_st_file *file, lh_error *err
     return LH_OK;
 }
 
-/* Copies an array of non-negative integers into out; false: it has other values, more than `most`, or is no array. */
-static bool read_integers(json_t *array, int64_t *out, int most, int *count) {
-    if (!json_is_array(array) || json_array_size(array) > (size_t)most) return false;
+/* Copies an array of non-negative integers into out; false: the array has other values or more than max_count, or it
+ * is not an array. */
+static bool read_integers(json_t *array, int64_t *out, int max_count, int *count) {
+    if (!json_is_array(array) || json_array_size(array) > (size_t)max_count) return false;
     *count = (int)json_array_size(array);
     for (int i = 0; i < *count; i++) {
         json_t *value = json_array_get(array, (size_t)i);
@@ -234,7 +236,7 @@ static bool read_integers(json_t *array, int64_t *out, int most, int *count) {
     return true;
 }
 
-/* Reads one entry of the header; data: the section that offsets refer to, of `bytes` bytes. */
+/* Reads one entry of the header; data: the section of the file, of `bytes` bytes, to which offsets refer. */
 static lh_status read_entry(const char *path, const char *name, json_t *entry, const char *data, size_t bytes,
                             lh_st_tensor *tensor, lh_error *error) {
     int64_t offsets[2];
@@ -307,14 +309,14 @@ static lh_status read_entries(const char *path, lh_st_file *file, const char *da
 
 lh_status lh_st_read(const char *path, lh_st_file **file, lh_error *error) {
     size_t bytes, start;
-    lh_st_file *opened = *file = NULL;
-    opened = calloc(1, sizeof *opened);
-    if (!opened) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to read it", path);
-    lh_status status = lh_read_file(path, &opened->text, &bytes, error);
-    if (status == LH_OK) status = parse_header(path, opened->text, bytes, &start, &opened->header, error);
-    if (status == LH_OK) status = read_entries(path, opened, opened->text + start, bytes - start, error);
-    if (status == LH_OK) *file = opened;
-    else lh_st_free(opened);
+    lh_st_file *new_file = *file = NULL;
+    new_file = calloc(1, sizeof *new_file);
+    if (!new_file) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to read it", path);
+    lh_status status = lh_read_file(path, &new_file->text, &bytes, error);
+    if (status == LH_OK) status = parse_header(path, new_file->text, bytes, &start, &new_file->header, error);
+    if (status == LH_OK) status = read_entries(path, new_file, new_file->text + start, bytes - start, error);
+    if (status == LH_OK) *file = new_file;
+    else lh_st_free(new_file);
     return status;
 }
 

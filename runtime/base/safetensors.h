@@ -26,8 +26,9 @@ typedef struct lh_st_tensor {
     size_t stride;    /* bytes from one row (of the last dimension) to the next; 0: dense, as in a file that was read */
 } lh_st_tensor;
 
-/* The number of contiguous pieces of a tensor's memory, each of *piece bytes. Their starts are `stride` bytes apart. */
-size_t lh_st_count_pieces(const lh_st_tensor *tensor, size_t *piece);
+/* The number of contiguous pieces of a tensor's memory, each of *piece_bytes bytes. Their starts are `stride` bytes
+ * apart. */
+size_t lh_st_count_pieces(const lh_st_tensor *tensor, size_t *piece_bytes);
 
 typedef struct lh_st_meta {
     const char *key, *value;
@@ -48,8 +49,8 @@ lh_status lh_st_read(const char *path, lh_st_file **file, lh_error *error);
 void lh_st_free(lh_st_file *file);
 int lh_st_count(const lh_st_file *file);
 const lh_st_tensor *lh_st_get(const lh_st_file *file, int index);         /* tensors in the order of their data */
-const lh_st_tensor *lh_st_find(const lh_st_file *file, const char *name); /* NULL: not there */
-const char *lh_st_find_metadata(const lh_st_file *file, const char *key); /* NULL: not there */
+const lh_st_tensor *lh_st_find(const lh_st_file *file, const char *name); /* NULL: missing */
+const char *lh_st_find_metadata(const lh_st_file *file, const char *key); /* NULL: missing */
 int lh_st_metadata_count(const lh_st_file *file);
 const lh_st_meta *lh_st_metadata_get(const lh_st_file *file, int index); /* entries in no specific order */
 

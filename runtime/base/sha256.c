@@ -50,12 +50,12 @@ static void compress(uint32_t H[8], const unsigned char *block) {
 void lh_sha256(const void *data, size_t bytes, char text[LH_SHA256_TEXT]) {
     uint32_t H[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     const unsigned char *next = data;
-    unsigned char last[2 * BLOCK] = {0};
-    size_t rest = bytes % BLOCK, padded = rest < BLOCK - 8 ? BLOCK : 2 * BLOCK;
-    for (size_t done = 0; done + BLOCK <= bytes; done += BLOCK) compress(H, next + done);
-    if (rest > 0) memcpy(last, next + bytes - rest, rest);
-    last[rest] = 0x80;
-    for (int i = 0; i < 8; i++) last[padded - 1 - (size_t)i] = (unsigned char)((uint64_t)bytes * 8 >> 8 * i);
-    for (size_t done = 0; done < padded; done += BLOCK) compress(H, last + done);
+    unsigned char tail[2 * BLOCK] = {0};
+    size_t tail_bytes = bytes % BLOCK, tail_size = tail_bytes < BLOCK - 8 ? BLOCK : 2 * BLOCK;
+    for (size_t offset = 0; offset + BLOCK <= bytes; offset += BLOCK) compress(H, next + offset);
+    if (tail_bytes > 0) memcpy(tail, next + bytes - tail_bytes, tail_bytes);
+    tail[tail_bytes] = 0x80;
+    for (int i = 0; i < 8; i++) tail[tail_size - 1 - (size_t)i] = (unsigned char)((uint64_t)bytes * 8 >> 8 * i);
+    for (size_t offset = 0; offset < tail_size; offset += BLOCK) compress(H, tail + offset);
     for (int i = 0; i < 8; i++) snprintf(text + 8 * i, 9, "%08x", H[i]);
 }

@@ -34,8 +34,8 @@ enum { SPINS = 1000 };
 typedef struct team {
     _Alignas(64) atomic_uint arrived;    /* threads at the barrier */
     _Alignas(64) atomic_uint generation; /* barriers passed */
-    atomic_uint sleepers;                /* threads that sleep, or are about to */
-    int spins;                           /* most checks of `generation` before a thread sleeps */
+    atomic_uint sleepers;                /* threads that sleep, or will sleep next */
+    int spins;                           /* maximum number of checks of `generation` before a thread sleeps */
 } team;
 
 /* The team that this thread works in (NULL: none), and its number of threads. */
@@ -50,12 +50,12 @@ static void relax(void) {
 #endif
 }
 
-/* Sleeps while generation equals `seen`; may return early. */
-static void sleep_until_changed(team *t, unsigned seen) {
+/* Sleeps while generation equals `old_generation`; may return early. */
+static void sleep_until_changed(team *t, unsigned old_generation) {
 #ifdef __linux__
-    syscall(SYS_futex, (unsigned *)&t->generation, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+    syscall(SYS_futex, (unsigned *)&t->generation, FUTEX_WAIT_PRIVATE, old_generation, NULL, NULL, 0);
 #else
-    (void)t, (void)seen;
+    (void)t, (void)old_generation;
     sched_yield();
 #endif
 }
@@ -68,14 +68,14 @@ static void wake_all(team *t) {
 #endif
 }
 
-/* Waits until generation differs from `seen`. */
-static void wait_for_change(team *t, unsigned seen) {
+/* Waits until generation differs from `old_generation`. */
+static void wait_for_change(team *t, unsigned old_generation) {
     for (int i = 0; i < t->spins; i++) {
-        if (atomic_load_explicit(&t->generation, memory_order_acquire) != seen) return;
+        if (atomic_load_explicit(&t->generation, memory_order_acquire) != old_generation) return;
         relax();
     }
     atomic_fetch_add(&t->sleepers, 1);
-    while (atomic_load(&t->generation) == seen) sleep_until_changed(t, seen);
+    while (atomic_load(&t->generation) == old_generation) sleep_until_changed(t, old_generation);
     atomic_fetch_sub(&t->sleepers, 1);
 }
 
@@ -85,13 +85,13 @@ void lh_team_barrier(void) {
     team *t = current;
     if (!t || thread_count == 1) return;
     LH_TIMED(LH_PART_WAITING);
-    unsigned seen = atomic_load_explicit(&t->generation, memory_order_acquire);
+    unsigned old_generation = atomic_load_explicit(&t->generation, memory_order_acquire);
     if ((int)atomic_fetch_add(&t->arrived, 1) + 1 < thread_count) {
-        wait_for_change(t, seen);
+        wait_for_change(t, old_generation);
         return;
     }
     atomic_store(&t->arrived, 0);
-    atomic_store(&t->generation, seen + 1);
+    atomic_store(&t->generation, old_generation + 1);
     if (atomic_load(&t->sleepers) > 0) wake_all(t);
 }
 
