@@ -32,7 +32,7 @@ static uint32_t compute_step(int digits, int chain) {
 
 /* ---- numbers ---- */
 
-/* base^exponent, or UINT64_MAX if that is larger. */
+/* base^exponent, or UINT64_MAX if the power is larger. */
 static uint64_t compute_power(int base, int exponent) {
     uint64_t value = 1;
     for (int i = 0; i < exponent && value < UINT64_MAX; i++)
@@ -81,14 +81,14 @@ static int measure_chain(const lh_operation *o, const lh_frame *f, int digits, c
     return chain;
 }
 
-/* Draws a number that ends in exactly `chain` digits base - 1; false: there is none. */
+/* Draws a number that ends in exactly `chain` digits base - 1; false: there is no such number. */
 static bool draw_trailing_digits(int base, lh_rng *rng, int digits, int chain, uint8_t *x) {
     memset(x, base - 1, (size_t)chain);
     for (int i = chain; i < digits; i++) {
-        bool top = i + 1 == digits; /* the highest digit, which is not 0 */
-        int choices = base - top - (i == chain);
+        bool is_highest = i + 1 == digits; /* the highest digit, which is not 0 */
+        int choices = base - is_highest - (i == chain);
         if (choices == 0) return false;
-        x[i] = (uint8_t)(top + (int)lh_rng_below(rng, (uint32_t)choices));
+        x[i] = (uint8_t)(is_highest + (int)lh_rng_below(rng, (uint32_t)choices));
     }
     return true;
 }
@@ -109,9 +109,9 @@ static item make_drawn_item(int digits, uint32_t draw) {
 }
 
 static item make_written_item(int digits, const uint8_t *x, const uint8_t *y) {
-    item it = {{WRITTEN, (uint16_t)digits}, 2 + digits};
-    for (int i = 0; i < digits; i++) it.word[2 + i] = (uint16_t)(x[i] | y[i] << 8);
-    return it;
+    item written = {{WRITTEN, (uint16_t)digits}, 2 + digits};
+    for (int i = 0; i < digits; i++) written.word[2 + i] = (uint16_t)(x[i] | y[i] << 8);
+    return written;
 }
 
 static uint32_t read_two_words(const uint16_t *word) { return (uint32_t)word[0] | (uint32_t)word[1] << 16; }
@@ -183,7 +183,7 @@ typedef struct collection_state {
     lh_error *error;
     pairs trained;            /* pairs of the training set */
     uint32_t *first, *second; /* [f.numbers] operands for training and validation */
-    int64_t done, all;        /* numbers of finished and of all examples, for the progress bar; all is an estimate */
+    int64_t items, total;     /* number of stored items, and the estimated number of all, for the progress bar */
     int frame;                /* the current frame: value on the axis `frame`; LH_NO_VALUE: the task's frame */
     int width;                /* width of the current frame; 0: the task's */
     uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES]; /* scratch */
@@ -192,22 +192,22 @@ typedef struct collection_state {
 static int get_frame_axis(const lh_operation *o) { return o->operands == LH_ONE_NUMBER ? FRAME - 1 : FRAME; }
 
 /* Stores an item with its values on the axes; by_chain: the requested chain length of a test item, else LH_NO_VALUE. */
-static lh_status add_item(collection_state *s, lh_set set, const item *it, int by_chain) {
+static lh_status add_item(collection_state *s, lh_set set, const item *new_item, int by_chain) {
     bool carries = s->o->operands != LH_ONE_NUMBER;
     lh_frame f = lh_set_width(s->o, s->c->options, s->width).frame;
     memset(s->x, 0, (size_t)f.width);
     memset(s->y, 0, (size_t)f.width);
-    int digits = read_item(s->o, &s->f, s->c->seed, it->word, s->x, s->y);
+    int digits = read_item(s->o, &s->f, s->c->seed, new_item->word, s->x, s->y);
     uint64_t x = compute_number(s->f.base, s->x, digits), y = compute_number(s->f.base, s->y, digits);
     bool is_trained = x <= UINT32_MAX && y <= UINT32_MAX && s->trained.pair[find_slot(&s->trained, x << 32 | y)] != 0;
     int32_t axes[AXES] = {digits, LH_NO_VALUE, LH_NO_VALUE, LH_NO_VALUE};
     if (carries) axes[CARRY] = set == LH_SET_TEST ? by_chain : measure_chain(s->o, &s->f, digits, s->x, s->y);
     axes[carries ? TRAINED : CARRY] = set == LH_SET_TRAIN ? LH_NO_VALUE : is_trained;
     axes[get_frame_axis(s->o)] = s->frame;
-    if (s->done++ % PROGRESS == 0) s->c->progress(s->c, s->done < s->all ? (double)s->done / (double)s->all : 1);
-    item framed = *it;
+    if (s->items++ % PROGRESS == 0) s->c->progress(s->c, s->items < s->total ? (double)s->items / (double)s->total : 1);
+    item framed = *new_item;
     framed.word[0] |= (uint16_t)(s->width << WIDTH_SHIFT);
-    lh_item stored = {framed.word, it->words, f.input_length, f.output_length, f.greatest_position};
+    lh_item stored = {framed.word, new_item->words, f.input_length, f.output_length, f.greatest_position};
     return s->c->add_item(s->c, set, &stored, axes, s->error);
 }
 
@@ -218,10 +218,10 @@ static void draw_strata(collection_state *s, int purpose, uint32_t *list) {
     lh_rng rng = make_stream(s->c->seed, 0, (uint32_t)purpose);
     uint64_t top = compute_power(s->f.base, STRATA);
     for (int digits = 1; digits <= STRATA; digits++) {
-        uint64_t low = compute_power(s->f.base, digits - 1), whole = low * (uint64_t)(s->f.base - 1) + 1;
-        bool all = whole <= (uint64_t)share + 1;
-        for (uint64_t i = 0; i < (all ? whole : (uint64_t)share + 1) && used < count; i++)
-            list[used++] = (uint32_t)(all ? i : low + lh_rng_below(&rng, (uint32_t)whole));
+        uint64_t low = compute_power(s->f.base, digits - 1), number_count = low * (uint64_t)(s->f.base - 1) + 1;
+        bool takes_all = number_count <= (uint64_t)share + 1;
+        for (uint64_t i = 0; i < (takes_all ? number_count : (uint64_t)share + 1) && used < count; i++)
+            list[used++] = (uint32_t)(takes_all ? i : low + lh_rng_below(&rng, (uint32_t)number_count));
     }
     while (used < count) list[used++] = 1 + lh_rng_below(&rng, (uint32_t)top);
     lh_shuffle(make_stream(s->c->seed, 0, (uint32_t)(FIRST_ORDER + purpose - FIRST)), list, count);
@@ -237,7 +237,7 @@ static void draw_stratified(collection_state *s) {
     for (int i = 0; i < s->f.numbers; i++) s->second[i] = 1 + lh_rng_below(&rng, (uint32_t)s->f.base - 1);
 }
 
-/* Draws pairs of the numbers at places first .. end - 1 of the random order. */
+/* Draws pairs of the numbers at indices first .. end - 1 of the random order. */
 static void draw_pairs(collection_state *s, const uint32_t *order, lh_rng *rng, int first, int end) {
     uint32_t count = (uint32_t)(end - first);
     for (int i = first; i < end; i++) {
@@ -246,8 +246,8 @@ static void draw_pairs(collection_state *s, const uint32_t *order, lh_rng *rng, 
     }
 }
 
-/* Puts the numbers below f.numbers into a random order; draws a digit for each, or for two numbers pairs from each part
- * of the order. trained: length of the first part; false: out of memory. */
+/* Puts the numbers below f.numbers into a random order. Draws a digit for each number or, for two numbers, pairs from
+ * the first `trained` numbers of the order and pairs from the others. false: out of memory. */
 static bool draw_permuted(collection_state *s, int trained) {
     int count = s->f.numbers;
     lh_draw_order(make_stream(s->c->seed, 0, ORDER), s->first, count);
@@ -275,8 +275,8 @@ static lh_status add_split(collection_state *s) {
         s->trained.pair[find_slot(&s->trained, pair)] = pair + 1;
     }
     for (int i = 0; status == LH_OK && i < count; i++) {
-        item it = make_small_item(s->first[i], s->second[i]);
-        status = add_item(s, i < trained ? LH_SET_TRAIN : LH_SET_VALIDATION, &it, LH_NO_VALUE);
+        item new_item = make_small_item(s->first[i], s->second[i]);
+        status = add_item(s, i < trained ? LH_SET_TRAIN : LH_SET_VALIDATION, &new_item, LH_NO_VALUE);
     }
     return status;
 }
@@ -288,8 +288,8 @@ static lh_status add_all_numbers(collection_state *s, int digits, uint32_t count
     for (uint32_t i = 0; i < count; i++) list[i] = low + i;
     lh_shuffle(make_stream(s->c->seed, 0, (uint32_t)(ALL_NUMBERS + digits)), list, count);
     for (uint32_t i = 0; status == LH_OK && i < count; i++) {
-        item it = make_small_item(list[i], 0);
-        status = add_item(s, LH_SET_TEST, &it, LH_NO_VALUE);
+        item new_item = make_small_item(list[i], 0);
+        status = add_item(s, LH_SET_TEST, &new_item, LH_NO_VALUE);
     }
     return status;
 }
@@ -302,8 +302,8 @@ static lh_status add_digits(collection_state *s, int digits) {
     lh_status status = LH_OK;
     if (number_count <= MOST_PER_DIGITS && is_single) return add_all_numbers(s, digits, (uint32_t)number_count);
     for (uint32_t i = 0; status == LH_OK && i < MOST_PER_DIGITS && i < number_count; i++) {
-        item it = make_drawn_item(digits, i);
-        status = add_item(s, LH_SET_TEST, &it, LH_NO_VALUE);
+        item new_item = make_drawn_item(digits, i);
+        status = add_item(s, LH_SET_TEST, &new_item, LH_NO_VALUE);
     }
     return status;
 }
@@ -314,7 +314,7 @@ static bool requests_digits(const collection_state *s, int digits) {
 }
 
 /* The most digits of test numbers in the current frame, at most the task's unless eval.by requests more; 0: none. */
-static int find_most_digits(const collection_state *s) {
+static int find_max_digits(const collection_state *s) {
     int digits = s->f.digits;
     if (s->frame > 0) digits = lh_set_width(s->o, s->c->options, s->frame).frame.digits;
     if (digits > s->f.digits && !s->c->groups_by(s->c, DIGITS)) digits = s->f.digits;
@@ -339,18 +339,18 @@ static lh_status add_chain(collection_state *s, const lh_chains *chains, int dig
         lh_rng rng = make_stream(s->c->seed, compute_step(digits, chain), i);
         exists = chains != NULL ? lh_chains_draw(chains, &rng, digits, x, y)
                                 : draw_trailing_digits(s->f.base, &rng, digits, chain, x);
-        item it = make_written_item(digits, x, y);
-        if (exists) status = add_item(s, LH_SET_TEST, &it, chain);
+        item new_item = make_written_item(digits, x, y);
+        if (exists) status = add_item(s, LH_SET_TEST, &new_item, chain);
     }
     return status;
 }
 
-static lh_status add_chains_to(collection_state *s, lh_chains *chains, int longest) {
+static lh_status add_requested_chains(collection_state *s, lh_chains *chains, int max_digits) {
     lh_status status = LH_OK;
-    for (int chain = 0; status == LH_OK && chain <= longest; chain++) {
+    for (int chain = 0; status == LH_OK && chain <= max_digits; chain++) {
         if (!s->c->requests(s->c, CARRY, chain)) continue;
         if (chains != NULL) lh_chains_set_length(chains, chain);
-        for (int digits = chain > 0 ? chain : 1; status == LH_OK && digits <= longest; digits++)
+        for (int digits = chain > 0 ? chain : 1; status == LH_OK && digits <= max_digits; digits++)
             if (requests_digits(s, digits)) status = add_chain(s, chains, digits, chain);
     }
     return status;
@@ -358,16 +358,16 @@ static lh_status add_chains_to(collection_state *s, lh_chains *chains, int longe
 
 /* Adds test numbers for every requested number of digits and length of the longest chain. */
 static lh_status add_chains(collection_state *s) {
-    int longest = find_most_digits(s);
+    int max_digits = find_max_digits(s);
     lh_chains *chains = NULL;
     lh_status status = LH_OK;
-    if (longest > LH_MOST_CHAIN_DIGITS)
+    if (max_digits > LH_MOST_CHAIN_DIGITS)
         return lh_fail(s->error, LH_ERR_INPUT,
                        "%s: eval.by requests carries of numbers of %d digits\n  expected: at most %d (eval.by.digits)",
-                       s->o->kind, longest, LH_MOST_CHAIN_DIGITS);
+                       s->o->kind, max_digits, LH_MOST_CHAIN_DIGITS);
     if (s->o->operands != LH_NUMBER_PLUS_ONE)
-        status = lh_chains_open(&chains, s->f.base, s->o->operands == LH_NUMBER_AND_DIGIT, longest, s->error);
-    if (status == LH_OK) status = add_chains_to(s, chains, longest);
+        status = lh_chains_open(&chains, s->f.base, s->o->operands == LH_NUMBER_AND_DIGIT, max_digits, s->error);
+    if (status == LH_OK) status = add_requested_chains(s, chains, max_digits);
     lh_chains_close(chains);
     return status;
 }
@@ -387,7 +387,7 @@ static lh_status add_numbers(collection_state *s, int max_digits) {
 /* Adds the test numbers again, in frames of `frame` places, if they fit; 0: each number in its smallest frame. */
 static lh_status add_frame(collection_state *s, int frame) {
     s->frame = frame;
-    int max_digits = find_most_digits(s);
+    int max_digits = find_max_digits(s);
     lh_status status = max_digits > 0 ? add_numbers(s, max_digits) : LH_OK;
     s->width = 0;
     s->frame = LH_NO_VALUE;
@@ -410,14 +410,14 @@ static lh_status add_frames(collection_state *s) {
 
 static lh_status add_test_set(collection_state *s) {
     if (s->o->operands != LH_ONE_NUMBER) s->c->exclusive_axes[LH_SET_TEST] = 1u << CARRY;
-    lh_status status = add_numbers(s, find_most_digits(s));
+    lh_status status = add_numbers(s, find_max_digits(s));
     return status == LH_OK ? add_frames(s) : status;
 }
 
 /* Checks that the frame can hold the numbers of the split. */
 static lh_status check_frame(const collection_state *s) {
-    uint64_t largest = s->f.stratified ? compute_power(s->f.base, STRATA) : (uint64_t)s->f.numbers - 1;
-    int digits = count_digits(s->f.base, largest);
+    uint64_t largest_number = s->f.stratified ? compute_power(s->f.base, STRATA) : (uint64_t)s->f.numbers - 1;
+    int digits = count_digits(s->f.base, largest_number);
     if (digits <= s->f.digits) return LH_OK;
     return lh_fail(s->error, LH_ERR_INPUT,
                    "%s: the frame holds numbers of at most %d digits, but training numbers have up to %d in base %d\n"
@@ -455,7 +455,7 @@ lh_status lh_arithmetic_collect(const lh_operation *o, lh_collection *c, lh_erro
     lh_status status = check_frame(&s);
     if (status != LH_OK) return status;
     c->expand = o->expand;
-    s.all = count_examples(&s);
+    s.total = count_examples(&s);
     if (!open_collection(&s)) status = lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for the numbers", o->kind);
     if (status == LH_OK) status = add_split(&s);
     if (status == LH_OK) status = add_test_set(&s);

@@ -78,21 +78,21 @@ static lh_status read_literal(reading *r) {
 /* Chooses the options with the requested frame. */
 static lh_status choose_frame(const reading *r, lh_framed_options *to) {
     const lh_literal *l = r->literal;
-    int least = lh_find_least_width(r->o, l->options, r->digits);
-    int width = l->frame == LH_NO_VALUE ? 0 : l->frame > 0 ? l->frame : least;
+    int min_width = lh_find_least_width(r->o, l->options, r->digits);
+    int width = l->frame == LH_NO_VALUE ? 0 : l->frame > 0 ? l->frame : min_width;
     if (width > LH_MOST_PLACES && l->frame > 0)
         return lh_fail(r->error, LH_ERR_INPUT, "%s: a frame of %d places\n  expected: 0 to %d", r->o->kind, width,
                        LH_MOST_PLACES);
-    if (least > LH_MOST_PLACES)
+    if (min_width > LH_MOST_PLACES)
         return lh_fail(r->error, LH_ERR_INPUT,
                        "%s: a number of %d digits, which needs a frame of %d places\n  expected: at most %d",
-                       r->o->kind, r->digits, least, LH_MOST_PLACES);
+                       r->o->kind, r->digits, min_width, LH_MOST_PLACES);
     *to = lh_set_width(r->o, l->options, width);
     if (r->digits <= to->frame.digits) return LH_OK;
     return lh_fail(r->error, LH_ERR_INPUT,
                    "%s: a number of %d digits, but a frame of %d places holds at most %d\n"
                    "  expected: a frame of at least %d",
-                   r->o->kind, r->digits, to->frame.width, to->frame.digits, least);
+                   r->o->kind, r->digits, to->frame.width, to->frame.digits, min_width);
 }
 
 lh_status lh_arithmetic_solve(const lh_operation *o, const lh_literal *literal, lh_example *example, lh_error *error) {

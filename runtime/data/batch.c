@@ -37,14 +37,14 @@ int lh_count_shape_tokens(const lh_shape *shape) {
     return tokens;
 }
 
-bool lh_extend_streams(int longest[LH_MAX_STREAMS], const int length[LH_MAX_STREAMS]) {
-    bool grew = false;
+bool lh_extend_streams(int max_length[LH_MAX_STREAMS], const int length[LH_MAX_STREAMS]) {
+    bool has_grown = false;
     for (int s = 0; s < LH_MAX_STREAMS; s++) {
-        if (length[s] <= longest[s]) continue;
-        longest[s] = length[s];
-        grew = true;
+        if (length[s] <= max_length[s]) continue;
+        max_length[s] = length[s];
+        has_grown = true;
     }
-    return grew;
+    return has_grown;
 }
 
 size_t lh_count_batch_words(const lh_spec *spec, int n) {
@@ -52,60 +52,60 @@ size_t lh_count_batch_words(const lh_spec *spec, int n) {
     return (size_t)lh_count_shape_tokens(&shape) + (size_t)shape.labels + (size_t)lh_get_input_length(spec, n);
 }
 
-/* Finds the largest value of each size over all task lengths up to longest_n, since a size may decrease with n.
+/* Finds the largest value of each size over all task lengths up to max_n, since a size may decrease with n.
  * LH_ERR_INPUT: the labelled stream has fewer tokens than labels. */
-static lh_status find_largest(const lh_spec *spec, int longest_n, lh_shape *largest, int *input, lh_error *error) {
+static lh_status find_max_sizes(const lh_spec *spec, int max_n, lh_shape *max_shape, int *input, lh_error *error) {
     const lh_format *format = spec->format;
     *input = 0;
-    for (int n = 1; n <= longest_n; n++) {
-        lh_shape shape = lh_make_shape(spec, n, largest->sequences);
+    for (int n = 1; n <= max_n; n++) {
+        lh_shape shape = lh_make_shape(spec, n, max_shape->sequences);
         if (shape.labels > shape.length[format->label_stream])
             return lh_fail(error, LH_ERR_INPUT, "length %d: %d labels, but %s has %d tokens\n  expected: one for each",
                            lh_get_reported_length(spec, n), shape.labels, format->stream[format->label_stream].name,
                            shape.length[format->label_stream]);
-        lh_extend_streams(largest->length, shape.length);
-        if (shape.labels > largest->labels) largest->labels = shape.labels;
+        lh_extend_streams(max_shape->length, shape.length);
+        if (shape.labels > max_shape->labels) max_shape->labels = shape.labels;
         if (lh_get_input_length(spec, n) > *input) *input = lh_get_input_length(spec, n);
     }
     return LH_OK;
 }
 
-static int find_most_outputs(const lh_spec *spec, int longest_n) {
-    int most = 0;
-    for (int n = 1; n <= longest_n; n++)
-        if (lh_get_output_length(spec, n) > most) most = lh_get_output_length(spec, n);
-    return most;
+static int find_max_outputs(const lh_spec *spec, int max_n) {
+    int max_outputs = 0;
+    for (int n = 1; n <= max_n; n++)
+        if (lh_get_output_length(spec, n) > max_outputs) max_outputs = lh_get_output_length(spec, n);
+    return max_outputs;
 }
 
-lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int sequences, lh_error *error) {
+lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int max_n, int sequences, lh_error *error) {
     memset(batch, 0, sizeof *batch);
     int input;
-    lh_shape most = {.sequences = sequences};
-    lh_status status = find_largest(spec, longest_n, &most, &input, error);
+    lh_shape max_shape = {.sequences = sequences};
+    lh_status status = find_max_sizes(spec, max_n, &max_shape, &input, error);
     if (status != LH_OK) return status;
-    size_t count = (size_t)sequences, labels = count * (size_t)most.labels;
+    size_t count = (size_t)sequences, labels = count * (size_t)max_shape.labels;
     size_t words = labels + (size_t)input, places = spec->format->locate != NULL ? labels : 0;
-    size_t tokens = count * (size_t)lh_count_shape_tokens(&most), numbers = spec->format->positions ? tokens : 0;
+    size_t tokens = count * (size_t)lh_count_shape_tokens(&max_shape), numbers = spec->format->positions ? tokens : 0;
     size_t bytes = numbers * sizeof(int32_t) + (tokens + words + places) * sizeof(uint16_t) + labels;
     int32_t *position = batch->memory = malloc(bytes ? bytes : 1);
     if (!position)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for a batch of %d sequences of length %d: %zu bytes",
-                       sequences, longest_n, bytes);
+                       sequences, max_n, bytes);
     for (int s = 0; numbers > 0 && s < spec->format->streams; s++) {
         batch->positions[s] = position;
-        position += count * (size_t)most.length[s];
+        position += count * (size_t)max_shape.length[s];
     }
     uint16_t *next = (uint16_t *)position;
     for (int s = 0; s < spec->format->streams; s++) {
         batch->tokens[s] = next;
-        next += count * (size_t)most.length[s];
+        next += count * (size_t)max_shape.length[s];
     }
     batch->labels = next;
     if (places > 0) batch->place = next + labels;
     batch->input = next + labels + places;
     batch->mask = (uint8_t *)(batch->input + input);
     if (spec->task->source == NULL) return LH_OK;
-    status = lh_trial_open(&batch->trial, input, find_most_outputs(spec, longest_n), error);
+    status = lh_trial_open(&batch->trial, input, find_max_outputs(spec, max_n), error);
     if (status != LH_OK) lh_batch_close(batch);
     return status;
 }
@@ -127,9 +127,9 @@ static lh_status copy_example(lh_batch *batch, const lh_spec *spec, const lh_sou
     if (count == 0)
         return lh_fail(error, LH_ERR_INPUT, "%s has no example with an input of %d tokens and a target of %d",
                        set->path, corpus->sizes[n - 1].input, corpus->sizes[n - 1].output);
-    int64_t chosen = source->pick != NULL ? source->pick[index] : index % count;
-    lh_dataset_copy(set, n, chosen, example);
-    batch->line_positions = lh_dataset_get_positions(set, n, chosen);
+    int64_t example_index = source->shape_indices != NULL ? source->shape_indices[index] : index % count;
+    lh_dataset_copy(set, n, example_index, example);
+    batch->line_positions = lh_dataset_get_positions(set, n, example_index);
     return LH_OK;
 }
 
@@ -190,29 +190,29 @@ static bool assemble_row(lh_batch *batch, const lh_spec *spec, const lh_example 
 
 /* The greatest position of a row, or its first one below 0. */
 static int32_t find_greatest_position(const lh_batch *batch, const lh_spec *spec, int row) {
-    int32_t greatest = 0;
+    int32_t max_position = 0;
     for (int s = 0; s < spec->format->streams; s++) {
         const int32_t *position = get_positions(batch, s, row);
         for (int i = 0; i < batch->shape.length[s]; i++) {
             if (position[i] < 0) return position[i];
-            if (position[i] > greatest) greatest = position[i];
+            if (position[i] > max_position) max_position = position[i];
         }
     }
-    return greatest;
+    return max_position;
 }
 
 /* See lh_find_input_positions. */
 static lh_status check_positions(const lh_batch *batch, const lh_spec *spec, int row, lh_error *error) {
     const lh_token_positions *positions = spec->format->positions;
     if (positions == NULL || positions->digit != NULL) return LH_OK; /* lh_spec.limit bounds the positions of digits */
-    const int32_t greatest = find_greatest_position(batch, spec, row);
-    if (greatest >= 0 && greatest <= positions->greatest) return LH_OK;
+    const int32_t max_position = find_greatest_position(batch, spec, row);
+    if (max_position >= 0 && max_position <= positions->greatest) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
                    "%s: an example with %d tokens of input has a token at position %d\n"
                    "  expected: 0 to encoding.positions.max_position = %d%s",
-                   spec->task->kind, lh_count_shape_tokens(&batch->shape) - batch->shape.labels, greatest,
+                   spec->task->kind, lh_count_shape_tokens(&batch->shape) - batch->shape.labels, max_position,
                    positions->greatest,
-                   greatest < 0 ? "" : "\n  hint: shorter examples, or a spec with a greater max_position");
+                   max_position < 0 ? "" : "\n  hint: shorter examples, or a spec with a greater max_position");
 }
 
 /* An example to be written to a row: its target and mask are the row's labels and mask, its input is batch->input. */
@@ -278,10 +278,11 @@ void lh_batch_shift_positions(lh_batch *batch, const lh_spec *spec, const lh_dra
     const lh_token_positions *positions = spec->format->positions;
     const uint32_t site = lh_site(LH_DOMAIN_POSITIONS, 0, LH_PLACE_DRAWN_POSITIONS);
     for (int row = 0; positions != NULL && row < batch->shape.sequences; row++) {
-        const bool shared = positions->digit != NULL;
-        const int most = shared ? positions->offset : positions->greatest - find_greatest_position(batch, spec, row);
-        lh_rng rng = lh_rng_at(draw->key, draw->step, shared ? LH_SHARED : first + (uint32_t)row, site);
-        shift_row(batch, spec, row, (int32_t)lh_rng_below(&rng, (uint32_t)most + 1));
+        const bool is_shared = positions->digit != NULL;
+        const int max_offset =
+            is_shared ? positions->offset : positions->greatest - find_greatest_position(batch, spec, row);
+        lh_rng rng = lh_rng_at(draw->key, draw->step, is_shared ? LH_SHARED : first + (uint32_t)row, site);
+        shift_row(batch, spec, row, (int32_t)lh_rng_below(&rng, (uint32_t)max_offset + 1));
     }
 }
 

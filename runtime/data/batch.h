@@ -27,8 +27,8 @@ int lh_count_passes(const lh_spec *spec, int n);
 /* The number of tokens of one sequence, in all streams together. */
 int lh_count_shape_tokens(const lh_shape *shape);
 
-/* Raises longest[stream] to length[stream] in every stream; returns whether any value grew. */
-bool lh_extend_streams(int longest[LH_MAX_STREAMS], const int length[LH_MAX_STREAMS]);
+/* Raises max_length[stream] to length[stream] in every stream; returns whether any value grew. */
+bool lh_extend_streams(int max_length[LH_MAX_STREAMS], const int length[LH_MAX_STREAMS]);
 
 /* Buffers for the examples of one shard or batch, in one allocation. Arrays are as in lh_cpu_block. */
 typedef struct lh_batch {
@@ -48,9 +48,9 @@ typedef struct lh_batch {
  * trace may give shape n other lengths, and so another number, for which an open batch may be too small. */
 size_t lh_count_batch_words(const lh_spec *spec, int n);
 
-/* Allocates buffers for up to `sequences` sequences at any task length up to longest_n. LH_ERR_INPUT: at some length
+/* Allocates buffers for up to `sequences` sequences at any task length up to max_n. LH_ERR_INPUT: at some length
  * the labelled stream has fewer tokens than labels; LH_ERR_ENVIRONMENT: out of memory. */
-lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int longest_n, int sequences, lh_error *error);
+lh_status lh_batch_open(lh_batch *batch, const lh_spec *spec, int max_n, int sequences, lh_error *error);
 void lh_batch_close(lh_batch *batch);
 
 /* The number of the batch's sequences that have a counted label. */
@@ -71,17 +71,17 @@ void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const ui
 /* The source of examples: a sampled example has the counter words `step` and the example's index. */
 typedef struct lh_source {
     lh_key key;
-    uint32_t step;         /* training: the step; evaluation: the condition */
-    uint32_t domain;       /* LH_DOMAIN_DATA, LH_DOMAIN_EVAL or LH_DOMAIN_VALIDATION */
-    uint32_t distinct;     /* > 0: the example index is taken modulo this number (--overfit); 0: all examples differ */
-    const uint32_t *pick;  /* dataset: examples of the shape, by index; NULL: in the order of the file */
-    const lh_dataset *set; /* dataset: the set; NULL: the set that `domain` selects */
+    uint32_t step;     /* training: the step; evaluation: the condition */
+    uint32_t domain;   /* LH_DOMAIN_DATA, LH_DOMAIN_EVAL or LH_DOMAIN_VALIDATION */
+    uint32_t distinct; /* > 0: the example index is taken modulo this number (--overfit); 0: all examples differ */
+    const uint32_t *shape_indices; /* dataset: indices of examples in their shape; NULL: all in order */
+    const lh_dataset *set;         /* dataset: the set; NULL: the set that `domain` selects */
 } lh_source;
 
-/* Fills batch with examples first .. first + sequences - 1 at task length n. With a dataset without `pick`, the set's
- * first example of shape n follows its last one. LH_ERR_INPUT: a user's own task violates the interface (trial.h), the
- * set has no example of shape n, an example does not determine the places of its labels (lh_format.locate), or has a
- * position that is out of range (lh_find_input_positions). */
+/* Fills batch with examples first .. first + sequences - 1 at task length n. With a dataset without `shape_indices`,
+ * the set's first example of shape n follows its last one. LH_ERR_INPUT: a user's own task violates the interface
+ * (trial.h), the set has no example of shape n, an example does not determine the places of its labels
+ * (lh_format.locate), or has a position that is out of range (lh_find_input_positions). */
 lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
                         int sequences, lh_error *error);
 

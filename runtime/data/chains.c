@@ -40,11 +40,11 @@ static weight multiply_weight(weight w, int count) {
  * bits, so that their sum fits in 32. */
 static int draw_index(lh_rng *rng, const weight *w, int count) {
     int exponent = INT32_MIN, last = 0;
-    uint64_t all = 0;
+    uint64_t total = 0;
     for (int i = 0; i < count; i++)
         if (w[i].value != 0 && w[i].exponent > exponent) exponent = w[i].exponent;
-    for (int i = 0; i < count; i++) all += w[i].value != 0 ? scale_weight(w[i], exponent) >> 8 : 0;
-    uint32_t position = lh_rng_below(rng, (uint32_t)all);
+    for (int i = 0; i < count; i++) total += w[i].value != 0 ? scale_weight(w[i], exponent) >> 8 : 0;
+    uint32_t position = lh_rng_below(rng, (uint32_t)total);
     for (int i = 0; i < count; i++) {
         uint64_t weight_part = w[i].value != 0 ? scale_weight(w[i], exponent) >> 8 : 0;
         if (weight_part == 0) continue;
@@ -57,7 +57,7 @@ static int draw_index(lh_rng *rng, const weight *w, int count) {
 
 /* ---- digits ---- */
 
-/* The effect of one place on a chain. */
+/* The effect of one place on a chain of carries. */
 typedef enum effect {
     ENDS,  /* the place makes no carry */
     MAKES, /* the place makes a carry that does not depend on the incoming carry; a chain begins */
@@ -77,15 +77,15 @@ static step make_step(int base, int total, int carry) {
 /* The length of the chain after a place. */
 static int extend_chain(effect place, int length) { return place == PASSES ? length + 1 : place == MAKES ? 1 : 0; }
 
-int lh_find_longest_chain(int base, bool product, int digits, const uint8_t *x, const uint8_t *y) {
-    int carry = 0, length = 0, longest = 0;
+int lh_find_longest_chain(int base, bool is_product, int digits, const uint8_t *x, const uint8_t *y) {
+    int carry = 0, length = 0, max_length = 0;
     for (int i = 0; i < digits; i++) {
-        step s = make_step(base, product ? x[i] * y[0] : x[i] + y[i], carry);
+        step s = make_step(base, is_product ? x[i] * y[0] : x[i] + y[i], carry);
         carry = s.carry;
         length = extend_chain(s.effect, length);
-        if (length > longest) longest = length;
+        if (length > max_length) max_length = length;
     }
-    return longest;
+    return max_length;
 }
 
 /* Choices for a place, given the incoming carry: groups of digits with equal steps. */
@@ -99,29 +99,30 @@ typedef struct choices {
     uint16_t digit[MOST_CHOICES]; /* x * base + y, group by group */
 } choices;
 
-/* Appends to c->digit, at `used`, all pairs of digits with the wanted step; x is at least x_first, and y is from
+/* Appends to c->digit, at `used`, all pairs of digits with the step wanted_step; x is at least x_first, and y is from
  * y_first to y_last. Returns the new number of used elements. */
-static int take_group(choices *c, int base, bool product, int carry, int x_first, int y_first, int y_last,
+static int take_group(choices *c, int base, bool is_product, int carry, int x_first, int y_first, int y_last,
                       step wanted_step, int used) {
     for (int x = x_first; x < base; x++)
         for (int y = y_first; y <= y_last; y++) {
-            step s = make_step(base, product ? x * y : x + y, carry);
+            step s = make_step(base, is_product ? x * y : x + y, carry);
             if (s.effect == wanted_step.effect && s.carry == wanted_step.carry)
                 c->digit[used++] = (uint16_t)(x * base + y);
         }
     return used;
 }
 
-/* Lists the choices of a place. top: the highest place, whose digit is not 0; multiplier: the digit y of a product. */
-static void make_choices(choices *c, int base, bool product, int multiplier, int carry, bool top) {
+/* Lists the choices of a place. is_top: the highest place, whose digit is not 0; multiplier: the digit y of a
+ * product. */
+static void make_choices(choices *c, int base, bool is_product, int multiplier, int carry, bool is_top) {
     int used = 0;
     c->groups = 0;
     for (int kind = ENDS; kind <= PASSES; kind++)
         for (int out = 0; out < base; out++) {
             int first = used;
             step wanted_step = {(effect)kind, out};
-            used = take_group(c, base, product, carry, top, product ? multiplier : top, product ? multiplier : base - 1,
-                              wanted_step, used);
+            used = take_group(c, base, is_product, carry, is_top, is_product ? multiplier : is_top,
+                              is_product ? multiplier : base - 1, wanted_step, used);
             if (used == first) continue;
             c->group[c->groups].step = wanted_step;
             c->group[c->groups].first = first;
@@ -133,30 +134,30 @@ static void make_choices(choices *c, int base, bool product, int multiplier, int
 
 struct lh_chains {
     int base, digits, chain; /* digits: most digits; chain: length set by lh_chains_set_length */
-    bool product;
-    int multipliers, carries; /* numbers of possible multipliers and carries: `base` in a product; in a sum 1 and 2 */
-    choices *choices;         /* [multipliers][carries][2]: below the top, at the top */
+    bool is_product;
+    int multipliers, carries; /* number of possible values of each: `base` in a product; in a sum 1 and 2 */
+    choices *choices;         /* [multipliers][carries][2]: below the highest place, at it */
     weight *ways; /* [multipliers][places left][carries][length][the chain was reached] numbers of continuations */
 };
 
-static const choices *get_choices(const lh_chains *c, int multiplier, int carry, bool top) {
-    return &c->choices[(multiplier * c->carries + carry) * 2 + top];
+static const choices *get_choices(const lh_chains *c, int multiplier, int carry, bool is_top) {
+    return &c->choices[(multiplier * c->carries + carry) * 2 + is_top];
 }
 
-static weight *get_ways(const lh_chains *c, int multiplier, int places_left, int carry, int length, bool reached) {
+static weight *get_ways(const lh_chains *c, int multiplier, int places_left, int carry, int length, bool is_reached) {
     size_t row =
         ((size_t)multiplier * (size_t)(c->digits + 1) + (size_t)places_left) * (size_t)c->carries + (size_t)carry;
-    return &c->ways[(row * (size_t)(c->digits + 1) + (size_t)length) * 2 + reached];
+    return &c->ways[(row * (size_t)(c->digits + 1) + (size_t)length) * 2 + is_reached];
 }
 
-lh_status lh_chains_open(lh_chains **chains, int base, bool product, int digits, lh_error *error) {
+lh_status lh_chains_open(lh_chains **chains, int base, bool is_product, int digits, lh_error *error) {
     lh_chains *c = *chains = calloc(1, sizeof *c);
     if (c != NULL) {
         *c = (lh_chains){.base = base,
                          .digits = digits,
-                         .product = product,
-                         .multipliers = product ? base : 1,
-                         .carries = product ? base : 2};
+                         .is_product = is_product,
+                         .multipliers = is_product ? base : 1,
+                         .carries = is_product ? base : 2};
         size_t places = (size_t)c->multipliers * (size_t)c->carries, lengths = (size_t)digits + 1;
         c->choices = calloc(places * 2, sizeof *c->choices);
         c->ways = calloc(places * lengths * lengths * 2, sizeof *c->ways);
@@ -165,8 +166,8 @@ lh_status lh_chains_open(lh_chains **chains, int base, bool product, int digits,
         return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory to draw numbers by their carries");
     for (int m = 0; m < c->multipliers; m++)
         for (int carry = 0; carry < c->carries; carry++)
-            for (int top = 0; top < 2; top++)
-                make_choices(&c->choices[(m * c->carries + carry) * 2 + top], base, product, m, carry, top);
+            for (int is_top = 0; is_top < 2; is_top++)
+                make_choices(&c->choices[(m * c->carries + carry) * 2 + is_top], base, is_product, m, carry, is_top);
     return LH_OK;
 }
 
@@ -179,21 +180,21 @@ void lh_chains_close(lh_chains *c) {
 }
 
 /* The number of continuations through one group; 0 if the chain would become too long. */
-static weight count_group_ways(const lh_chains *c, int multiplier, int places_left, const choices *all, int group,
-                               int length, bool reached) {
-    step s = all->group[group].step;
+static weight count_group_ways(const lh_chains *c, int multiplier, int places_left, const choices *place_choices,
+                               int group, int length, bool is_reached) {
+    step s = place_choices->group[group].step;
     int next = extend_chain(s.effect, length);
     if (next > c->chain) return (weight){0, 0};
-    weight after = *get_ways(c, multiplier, places_left - 1, s.carry, next, reached || next == c->chain);
-    return multiply_weight(after, all->group[group].count);
+    weight continuations = *get_ways(c, multiplier, places_left - 1, s.carry, next, is_reached || next == c->chain);
+    return multiply_weight(continuations, place_choices->group[group].count);
 }
 
 /* The number of continuations from a state; 0 if the chain cannot be reached. */
-static weight count_ways(const lh_chains *c, int multiplier, int places_left, int carry, int length, bool reached) {
-    const choices *all = get_choices(c, multiplier, carry, places_left == 1);
+static weight count_ways(const lh_chains *c, int multiplier, int places_left, int carry, int length, bool is_reached) {
+    const choices *place_choices = get_choices(c, multiplier, carry, places_left == 1);
     weight sum = {0, 0};
-    for (int g = 0; g < all->groups; g++)
-        sum = add_weights(sum, count_group_ways(c, multiplier, places_left, all, g, length, reached));
+    for (int g = 0; g < place_choices->groups; g++)
+        sum = add_weights(sum, count_group_ways(c, multiplier, places_left, place_choices, g, length, is_reached));
     return sum;
 }
 
@@ -206,37 +207,38 @@ void lh_chains_set_length(lh_chains *c, int chain) {
         for (int places_left = 0; places_left <= c->digits; places_left++)
             for (int carry = 0; carry < c->carries; carry++)
                 for (int length = 0; length <= chain; length++)
-                    for (int reached = 0; reached < 2 && is_possible(carry, length); reached++)
-                        *get_ways(c, m, places_left, carry, length, reached) =
-                            places_left > 0 ? count_ways(c, m, places_left, carry, length, reached)
-                                            : normalise((uint64_t)reached, 0);
+                    for (int is_reached = 0; is_reached < 2 && is_possible(carry, length); is_reached++)
+                        *get_ways(c, m, places_left, carry, length, is_reached) =
+                            places_left > 0 ? count_ways(c, m, places_left, carry, length, is_reached)
+                                            : normalise((uint64_t)is_reached, 0);
 }
 
 static void draw_digits(const lh_chains *c, lh_rng *rng, int multiplier, int digits, uint8_t *x, uint8_t *y) {
     int carry = 0, length = 0;
-    bool reached = c->chain == 0;
+    bool is_reached = c->chain == 0;
     for (int i = 0; i < digits; i++) {
         weight ways[MOST_GROUPS];
-        const choices *all = get_choices(c, multiplier, carry, i + 1 == digits);
-        for (int g = 0; g < all->groups; g++)
-            ways[g] = count_group_ways(c, multiplier, digits - i, all, g, length, reached);
-        int g = draw_index(rng, ways, all->groups);
-        int digit = all->digit[all->group[g].first + (int)lh_rng_below(rng, (uint32_t)all->group[g].count)];
+        const choices *place_choices = get_choices(c, multiplier, carry, i + 1 == digits);
+        for (int g = 0; g < place_choices->groups; g++)
+            ways[g] = count_group_ways(c, multiplier, digits - i, place_choices, g, length, is_reached);
+        int g = draw_index(rng, ways, place_choices->groups);
+        int digit = place_choices->digit[place_choices->group[g].first +
+                                         (int)lh_rng_below(rng, (uint32_t)place_choices->group[g].count)];
         x[i] = (uint8_t)(digit / c->base);
-        y[c->product ? 0 : i] = (uint8_t)(digit % c->base);
-        carry = all->group[g].step.carry;
-        length = extend_chain(all->group[g].step.effect, length);
-        reached = reached || length == c->chain;
+        y[c->is_product ? 0 : i] = (uint8_t)(digit % c->base);
+        carry = place_choices->group[g].step.carry;
+        length = extend_chain(place_choices->group[g].step.effect, length);
+        is_reached = is_reached || length == c->chain;
     }
 }
 
 bool lh_chains_draw(const lh_chains *c, lh_rng *rng, int digits, uint8_t *x, uint8_t *y) {
     weight ways[LH_MOST_BASE];
-    bool any = false;
+    bool exists = false;
     for (int m = 0; m < c->multipliers; m++) {
         ways[m] = *get_ways(c, m, digits, 0, 0, c->chain == 0);
-        any = any || ways[m].value != 0;
+        exists = exists || ways[m].value != 0;
     }
-    if (any) draw_digits(c, rng, draw_index(rng, ways, c->multipliers), digits, x, y);
-    return any;
+    if (exists) draw_digits(c, rng, draw_index(rng, ways, c->multipliers), digits, x, y);
+    return exists;
 }

@@ -16,14 +16,14 @@
 
 enum { LH_MOST_BASE = 36, LH_MOST_CHAIN_DIGITS = 128 };
 
-/* The length of the longest chain of x + y or, with product, of x times the single digit y[0]; 0: no carry. */
-int lh_find_longest_chain(int base, bool product, int digits, const uint8_t *x, const uint8_t *y);
+/* The length of the longest chain of x + y or, with is_product, of x times the single digit y[0]; 0: no carry. */
+int lh_find_longest_chain(int base, bool is_product, int digits, const uint8_t *x, const uint8_t *y);
 
 typedef struct lh_chains lh_chains;
 
-/* Prepares draws of pairs of numbers, or with product of a number and a digit, of at most `digits` digits,
+/* Prepares draws of pairs of numbers, or with is_product of a number and a digit, of at most `digits` digits,
  * LH_MOST_CHAIN_DIGITS or fewer. LH_ERR_ENVIRONMENT: out of memory. Call lh_chains_close also after an error. */
-lh_status lh_chains_open(lh_chains **chains, int base, bool product, int digits, lh_error *error);
+lh_status lh_chains_open(lh_chains **chains, int base, bool is_product, int digits, lh_error *error);
 void lh_chains_close(lh_chains *chains);
 
 /* Sets the length of the longest chain of later draws, at most `digits` of lh_chains_open. */

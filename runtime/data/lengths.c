@@ -14,12 +14,12 @@ int lh_lengths_get(const lh_lengths *lengths, int index) {
 }
 
 int lh_lengths_find_longest(const lh_lengths *lengths) {
-    int longest = 0;
+    int max_length = 0;
     for (int i = 0, count = lh_lengths_count(lengths); i < count; i++) {
         int n = lh_lengths_get(lengths, i);
-        if (n > longest) longest = n;
+        if (n > max_length) max_length = n;
     }
-    return longest;
+    return max_length;
 }
 
 bool lh_lengths_have(const lh_lengths *lengths, int value) {

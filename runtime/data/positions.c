@@ -9,16 +9,16 @@
 
 #include "longhand/timings.h"
 
-/* Draws Floyd's subset: for j = range - count, ..., range - 1 takes a uniform t <= j, or j itself if t is already
- * taken. Source: Bentley and Floyd 1987, "A sample of brilliance", algorithm F2. scratch holds the marks. */
+/* Draws Floyd's subset: for j = range - count, ..., range - 1 adds a uniform t <= j, or j itself if the subset already
+ * has t. Source: Bentley and Floyd 1987, "A sample of brilliance", algorithm F2. scratch marks the added numbers. */
 static void draw_sorted(lh_rng *rng, int first, int range, int count, int32_t *out, int32_t *scratch) {
     for (int i = 0; i < range; i++) scratch[i] = 0;
     for (int j = range - count; j < range; j++) {
         int t = (int)lh_rng_below(rng, (uint32_t)j + 1);
         scratch[scratch[t] ? j : t] = 1;
     }
-    for (int i = 0, taken = 0; taken < count; i++)
-        if (scratch[i]) out[taken++] = first + i;
+    for (int i = 0, written = 0; written < count; i++)
+        if (scratch[i]) out[written++] = first + i;
 }
 
 /* Makes the first count steps of a Fisher-Yates shuffle. */
@@ -26,9 +26,9 @@ static void draw_ordered(lh_rng *rng, int first, int range, int count, int32_t *
     for (int i = 0; i < range; i++) scratch[i] = i;
     for (int i = 0; i < count; i++) {
         int j = i + (int)lh_rng_below(rng, (uint32_t)(range - i));
-        int32_t taken = scratch[j];
+        int32_t sampled = scratch[j];
         scratch[j] = scratch[i];
-        out[i] = first + taken;
+        out[i] = first + sampled;
     }
 }
 
@@ -38,26 +38,27 @@ static lh_rng make_rng(const lh_draw *draw, uint32_t layer, uint32_t eval_place,
     return lh_rng_at(draw->key, draw->step, draw->example, lh_site(draw->domain, layer, place));
 }
 
-static void draw_positions(lh_rng *rng, int first, int range, int count, bool sorted, int32_t *out, int32_t *scratch) {
-    if (sorted) draw_sorted(rng, first, range, count, out, scratch);
+static void draw_positions(lh_rng *rng, int first, int range, int count, bool is_sorted, int32_t *out,
+                           int32_t *scratch) {
+    if (is_sorted) draw_sorted(rng, first, range, count, out, scratch);
     else draw_ordered(rng, first, range, count, out, scratch);
 }
 
-void lh_draw_positions(const lh_draw *draw, uint32_t layer, int first, int range, int count, bool sorted, int32_t *out,
-                       int32_t *scratch) {
+void lh_draw_positions(const lh_draw *draw, uint32_t layer, int first, int range, int count, bool is_sorted,
+                       int32_t *out, int32_t *scratch) {
     LH_TIMED(LH_PART_SAMPLING);
     lh_rng rng = make_rng(draw, layer, LH_PLACE_POSITIONS, LH_PLACE_DRAWN_POSITIONS);
-    draw_positions(&rng, first, range, count, sorted, out, scratch);
+    draw_positions(&rng, first, range, count, is_sorted, out, scratch);
 }
 
 void lh_draw_sequence(const lh_draw *draw, uint32_t stream, uint32_t sequence, int first, int range, int count,
-                      bool sorted, int32_t *out, int32_t *scratch) {
+                      bool is_sorted, int32_t *out, int32_t *scratch) {
     LH_TIMED(LH_PART_SAMPLING);
     uint32_t site = draw->domain != LH_DOMAIN_POSITIONS
                         ? lh_site(draw->domain, draw->example, LH_PLACE_SEQUENCE + stream)
                         : lh_site(draw->domain, stream, LH_PLACE_DRAWN_POSITIONS);
     lh_rng rng = lh_rng_at(draw->key, draw->step, sequence, site);
-    draw_positions(&rng, first, range, count, sorted, out, scratch);
+    draw_positions(&rng, first, range, count, is_sorted, out, scratch);
 }
 
 void lh_draw_distances(const lh_draw *draw, uint32_t layer, int range, int count, int32_t *out, int32_t *scratch) {
@@ -82,44 +83,44 @@ void lh_draw_signed_distances(const lh_draw *draw, uint32_t layer, int range, in
     lh_draw_distances(draw, layer, range, count, middle, scratch);
 }
 
-void lh_draw_or_copy_positions(const int32_t *given, const lh_draw *draw, uint32_t layer, int first, int range,
-                               int count, bool sorted, int32_t *out, int32_t *scratch) {
-    if (given) memcpy(out, given, (size_t)count * sizeof *out);
-    else lh_draw_positions(draw, layer, first, range, count, sorted, out, scratch);
+void lh_draw_or_copy_positions(const int32_t *positions, const lh_draw *draw, uint32_t layer, int first, int range,
+                               int count, bool is_sorted, int32_t *out, int32_t *scratch) {
+    if (positions) memcpy(out, positions, (size_t)count * sizeof *out);
+    else lh_draw_positions(draw, layer, first, range, count, is_sorted, out, scratch);
 }
 
-void lh_draw_or_copy_distances(const int32_t *given, const lh_draw *draw, uint32_t layer, int range, int count,
+void lh_draw_or_copy_distances(const int32_t *distances, const lh_draw *draw, uint32_t layer, int range, int count,
                                int32_t *out, int32_t *scratch) {
-    if (given) memcpy(out, given, (size_t)count * sizeof *out);
+    if (distances) memcpy(out, distances, (size_t)count * sizeof *out);
     else lh_draw_distances(draw, layer, range, count, out, scratch);
 }
 
-void lh_draw_or_copy_signed_distances(const int32_t *given, const lh_draw *draw, uint32_t layer, int range, int count,
-                                      int32_t *middle, int32_t *scratch) {
-    for (int i = 0; given && i < count; i++) {
-        middle[i] = given[i];
-        middle[-i] = -given[i];
+void lh_draw_or_copy_signed_distances(const int32_t *distances, const lh_draw *draw, uint32_t layer, int range,
+                                      int count, int32_t *middle, int32_t *scratch) {
+    for (int i = 0; distances && i < count; i++) {
+        middle[i] = distances[i];
+        middle[-i] = -distances[i];
     }
-    if (!given) lh_draw_signed_distances(draw, layer, range, count, middle, scratch);
+    if (!distances) lh_draw_signed_distances(draw, layer, range, count, middle, scratch);
 }
 
 /* The rank, from 0, of a pair's distance, clipped to [low, high]. */
 static int rank_distance(const int32_t *position, const int32_t *key_position, int query, int key, int low, int high) {
-    int distance = key_position[key] - position[query], limited = distance < high ? distance : high;
-    return (limited > low ? limited : low) - low;
+    int distance = key_position[key] - position[query], clipped = distance < high ? distance : high;
+    return (clipped > low ? clipped : low) - low;
 }
 
-void lh_sort_pairs(const int32_t *position, const int32_t *key_position, int T, int S, int low, int high, bool every,
-                   int most, int32_t *rank, int32_t *out) {
-    int32_t *distances = out + 1, *index = distances + most, *start = index + (size_t)T * (size_t)S;
-    int32_t *pair = start + most + 1;
+void lh_sort_pairs(const int32_t *position, const int32_t *key_position, int T, int S, int low, int high,
+                   bool lists_all, int max_distances, int32_t *rank, int32_t *out) {
+    int32_t *distances = out + 1, *index = distances + max_distances, *start = index + (size_t)T * (size_t)S;
+    int32_t *pair = start + max_distances + 1;
     int count = 0, first = 0;
     memset(rank, 0, (size_t)(high - low + 2) * sizeof *rank);
     for (int i = 0; i < T; i++)
         for (int j = 0; j < S; j++) rank[rank_distance(position, key_position, i, j, low, high)]++;
     for (int r = 0; r <= high - low; r++) { /* rank[r], so far a number of pairs, becomes an index in distances */
         const int pairs = rank[r];
-        if (pairs == 0 && !every) continue;
+        if (pairs == 0 && !lists_all) continue;
         distances[count] = low + r;
         start[count] = first;
         first += pairs;
@@ -131,6 +132,7 @@ void lh_sort_pairs(const int32_t *position, const int32_t *key_position, int T, 
         for (int j = 0; j < S; j++) index[j * T + i] = rank[rank_distance(position, key_position, i, j, low, high)];
     for (int i = 0; i < T; i++)
         for (int j = 0; j < S; j++) pair[start[index[j * T + i]]++] = i * S + j;
-    for (int x = count; x > 0; x--) start[x] = start[x - 1]; /* every start has moved to the next distance's start */
+    /* The loop above has moved every start to the next distance's start. */
+    for (int i = count; i > 0; i--) start[i] = start[i - 1];
     start[0] = 0;
 }

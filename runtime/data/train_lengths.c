@@ -26,10 +26,10 @@ int lh_draw_train_length(const lh_spec *spec, lh_key key, uint32_t step, uint32_
 }
 
 lh_status lh_batch_parts_open(lh_batch_parts *parts, const lh_spec *spec, lh_error *error) {
-    int lengths = lh_lengths_count(&spec->train.lengths), most = 1;
-    if (spec->train.mixes_lengths) most = lengths < spec->train.batch ? lengths : spec->train.batch;
+    int lengths = lh_lengths_count(&spec->train.lengths), max_parts = 1;
+    if (spec->train.mixes_lengths) max_parts = lengths < spec->train.batch ? lengths : spec->train.batch;
     *parts = (lh_batch_parts){
-        .parts = malloc((size_t)most * sizeof *parts->parts),
+        .parts = malloc((size_t)max_parts * sizeof *parts->parts),
         .sequences = spec->train.mixes_lengths ? malloc((size_t)lengths * sizeof *parts->sequences) : NULL,
     };
     if (parts->parts != NULL && (parts->sequences != NULL || !spec->train.mixes_lengths)) return LH_OK;

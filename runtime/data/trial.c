@@ -9,12 +9,12 @@
 
 enum {
     GUARD = 32,              /* guard elements on either side of a buffer */
-    EXAMPLES_PER_LENGTH = 2, /* tried examples of each length */
+    EXAMPLES_PER_LENGTH = 2, /* examples that are tried of each length */
     EXAMPLE_TEXT = 256       /* bytes of the text of describe_example */
 };
 
-/* Values with which memory is filled before the first and before the second run of the sampler; they are no tokens of
- * any alphabet. An element that still has both values, one after each run, was not written. */
+/* Values with which memory is filled before the first and before the second run of the sampler; no alphabet has
+ * these tokens. An element that still has both values, one after each run, was not written. */
 static const uint16_t POISON[2] = {0xffff, 0xfffe};
 
 static const int32_t GUARD_POSITION = INT32_MIN; /* the value of guard elements next to positions */
@@ -137,7 +137,7 @@ static lh_status check_mask(const probe *p, const uint8_t *first, const uint8_t 
 lh_status lh_trial_sample(lh_trial *trial, const lh_task *task, const lh_rng *start, int n, lh_example *example,
                           lh_error *error) {
     probe p = {task, start, n, example->input_length, example->output_length, error};
-    const struct lh_trial_copy *one = &trial->copy[0], *two = &trial->copy[1];
+    const struct lh_trial_copy *first_copy = &trial->copy[0], *second_copy = &trial->copy[1];
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < 2; i++) {
         const struct lh_trial_copy *copy = &trial->copy[i];
@@ -147,13 +147,15 @@ lh_status lh_trial_sample(lh_trial *trial, const lh_task *task, const lh_rng *st
         task->sample(&rng, n, &sampled);
         status = check_guards(&p, copy, POISON[i]);
     }
-    if (status == LH_OK) status = check_tokens(&p, "input", one->input, two->input, p.inputs, task->input_symbols);
-    if (status == LH_OK) status = check_tokens(&p, "target", one->target, two->target, p.outputs, task->output_symbols);
-    if (status == LH_OK) status = check_mask(&p, one->mask, two->mask);
+    if (status == LH_OK)
+        status = check_tokens(&p, "input", first_copy->input, second_copy->input, p.inputs, task->input_symbols);
+    if (status == LH_OK)
+        status = check_tokens(&p, "target", first_copy->target, second_copy->target, p.outputs, task->output_symbols);
+    if (status == LH_OK) status = check_mask(&p, first_copy->mask, second_copy->mask);
     if (status != LH_OK) return status;
-    memcpy(example->input, one->input, (size_t)p.inputs * sizeof *one->input);
-    memcpy(example->target, one->target, (size_t)p.outputs * sizeof *one->target);
-    memcpy(example->mask, one->mask, (size_t)p.outputs);
+    memcpy(example->input, first_copy->input, (size_t)p.inputs * sizeof *first_copy->input);
+    memcpy(example->target, first_copy->target, (size_t)p.outputs * sizeof *first_copy->target);
+    memcpy(example->mask, first_copy->mask, (size_t)p.outputs);
     return LH_OK;
 }
 

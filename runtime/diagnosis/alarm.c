@@ -74,9 +74,9 @@ static void put_largest(lh_engine *engine, char *text, size_t size) {
     if (lh_state_open(&state, engine, false, NULL) != LH_OK) return;
     bool has_state = engine->ops->read_state(engine, &state, &ignored) == LH_OK;
     lh_vector_facts facts = lh_diagnose_vector(engine->spec, state.real_bytes, state.parameters);
-    if (has_state && facts.largest >= 0)
+    if (has_state && facts.largest_tensor >= 0)
         snprintf(text, size, "\n  at step %lld the largest parameter by magnitude is %.3g in %s",
-                 (long long)engine->step, facts.magnitude, engine->spec->tensors[facts.largest].name);
+                 (long long)engine->step, facts.magnitude, engine->spec->tensors[facts.largest_tensor].name);
     lh_state_close(&state);
 }
 

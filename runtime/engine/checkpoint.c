@@ -12,12 +12,12 @@
 #include "base/real.h"
 #include "engine/checkpoint_parts.h"
 
-void lh_checkpoint_name_state(char name[LH_LONGEST_NAME], const lh_spec *spec, int state, const lh_tensor *tensor) {
-    snprintf(name, LH_LONGEST_NAME, "optimizer.%s.%s", spec->optimizer.state_name[state], tensor->name);
+void lh_checkpoint_name_state(char name[LH_MAX_NAME_BYTES], const lh_spec *spec, int state, const lh_tensor *tensor) {
+    snprintf(name, LH_MAX_NAME_BYTES, "optimizer.%s.%s", spec->optimizer.state_name[state], tensor->name);
 }
 
-lh_status lh_checkpoint_make_path(char path[PATH_MAX], const char *directory, const char *part, lh_error *error) {
-    int length = snprintf(path, PATH_MAX, "%s/checkpoint%s.safetensors", directory, part);
+lh_status lh_checkpoint_make_path(char path[PATH_MAX], const char *directory, const char *suffix, lh_error *error) {
+    int length = snprintf(path, PATH_MAX, "%s/checkpoint%s.safetensors", directory, suffix);
     if (length >= 0 && length < PATH_MAX) return LH_OK;
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: the path is too long", directory);
 }
@@ -33,7 +33,7 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes) {
 
 static uint64_t hash_text(uint64_t hash, const char *text) { return hash_bytes(hash, text, strlen(text) + 1); }
 
-uint64_t lh_checkpoint_sum_tensor(const lh_st_tensor *tensor) {
+uint64_t lh_checkpoint_hash_tensor(const lh_st_tensor *tensor) {
     uint64_t hash = hash_text(hash_text(HASH_START, tensor->name), tensor->dtype);
     hash = hash_bytes(hash, tensor->shape, (size_t)tensor->rank * sizeof tensor->shape[0]);
     size_t piece, pieces = lh_st_count_pieces(tensor, &piece);
@@ -41,7 +41,7 @@ uint64_t lh_checkpoint_sum_tensor(const lh_st_tensor *tensor) {
     return hash;
 }
 
-uint64_t lh_checkpoint_sum_meta(const lh_st_meta *meta) {
+uint64_t lh_checkpoint_hash_meta(const lh_st_meta *meta) {
     if (strcmp(meta->key, LH_CHECKSUM_KEY) == 0) return 0;
     return hash_text(hash_text(HASH_START, meta->key), meta->value);
 }
@@ -49,8 +49,8 @@ uint64_t lh_checkpoint_sum_meta(const lh_st_meta *meta) {
 static lh_status check_sum(const char *path, const lh_st_file *file, const char *expected, lh_error *error) {
     uint64_t sum = 0;
     char text[24];
-    for (int i = 0; i < lh_st_count(file); i++) sum += lh_checkpoint_sum_tensor(lh_st_get(file, i));
-    for (int i = 0; i < lh_st_metadata_count(file); i++) sum += lh_checkpoint_sum_meta(lh_st_metadata_get(file, i));
+    for (int i = 0; i < lh_st_count(file); i++) sum += lh_checkpoint_hash_tensor(lh_st_get(file, i));
+    for (int i = 0; i < lh_st_metadata_count(file); i++) sum += lh_checkpoint_hash_meta(lh_st_metadata_get(file, i));
     snprintf(text, sizeof text, "%016" PRIx64, sum);
     if (strcmp(text, expected) == 0) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT, "%s: damaged: its checksum is %s, expected %.40s", path, text, expected);
@@ -81,46 +81,47 @@ lh_status lh_checkpoint_open(const char *path, bool needs_checksum, lh_st_file *
 
 /* ---- parameters ---- */
 
-/* Element `from` of a file's tensor of F32 or F64 numbers, with any alignment. */
-static double read_element(const lh_st_tensor *found, size_t from) {
-    const char *data = found->data;
-    double wide;
-    float narrow;
-    if (found->dtype[1] == '6') {
-        memcpy(&wide, data + from * sizeof wide, sizeof wide);
-        return wide;
+/* Element `index` of a file's tensor of F32 or F64 numbers, with any alignment. */
+static double read_element(const lh_st_tensor *file_tensor, size_t index) {
+    const char *data = file_tensor->data;
+    double wide_value;
+    float narrow_value;
+    if (file_tensor->dtype[1] == '6') {
+        memcpy(&wide_value, data + index * sizeof wide_value, sizeof wide_value);
+        return wide_value;
     }
-    memcpy(&narrow, data + from * sizeof narrow, sizeof narrow);
-    return narrow;
+    memcpy(&narrow_value, data + index * sizeof narrow_value, sizeof narrow_value);
+    return narrow_value;
 }
 
-/* Copies a file's tensor to its elements of a vector. */
-static void scatter(const lh_tensor *tensor, const lh_st_tensor *found, int real_bytes, void *vector) {
+/* Copies a file's tensor to its place in a vector. */
+static void copy_tensor(const lh_tensor *tensor, const lh_st_tensor *file_tensor, int real_bytes, void *vector) {
     int64_t columns = lh_count_tensor_columns(tensor);
     for (int64_t r = 0; r < lh_count_tensor_rows(tensor); r++)
         for (int64_t c = 0; c < columns; c++)
             lh_real_write(vector, real_bytes, tensor->offset + r * tensor->stride + c,
-                          read_element(found, (size_t)(r * columns + c)));
+                          read_element(file_tensor, (size_t)(r * columns + c)));
 }
 
 /* The file's tensor `name`, if its type is F32 or F64 and its shape that of `tensor`; otherwise NULL and a message. */
 static const lh_st_tensor *find_matching_tensor(const char *path, const lh_st_file *file, const lh_tensor *tensor,
                                                 const char *name, lh_error *error) {
-    const lh_st_tensor *found = lh_st_find(file, name);
-    if (!found) {
+    const lh_st_tensor *file_tensor = lh_st_find(file, name);
+    if (!file_tensor) {
         lh_fail(error, LH_ERR_INPUT, "%s: %s is missing", path, name);
         return NULL;
     }
-    if (strcmp(found->dtype, "F32") != 0 && strcmp(found->dtype, "F64") != 0) {
-        lh_fail(error, LH_ERR_INPUT, "%s: %s: type %s, expected F32 or F64", path, name, found->dtype);
+    if (strcmp(file_tensor->dtype, "F32") != 0 && strcmp(file_tensor->dtype, "F64") != 0) {
+        lh_fail(error, LH_ERR_INPUT, "%s: %s: type %s, expected F32 or F64", path, name, file_tensor->dtype);
         return NULL;
     }
-    bool is_match = found->rank == tensor->rank;
-    for (int i = 0; is_match && i < tensor->rank; i++) is_match = found->shape[i] == tensor->shape[i];
-    if (is_match) return found;
+    bool is_match = file_tensor->rank == tensor->rank;
+    for (int i = 0; is_match && i < tensor->rank; i++) is_match = file_tensor->shape[i] == tensor->shape[i];
+    if (is_match) return file_tensor;
     char actual[96] = "", expected[48] = "";
-    for (int i = 0, index = 0; i < found->rank && index < 90; i++)
-        index += snprintf(actual + index, sizeof actual - (size_t)index, "%s%" PRId64, i ? ", " : "", found->shape[i]);
+    for (int i = 0, index = 0; i < file_tensor->rank && index < 90; i++)
+        index +=
+            snprintf(actual + index, sizeof actual - (size_t)index, "%s%" PRId64, i ? ", " : "", file_tensor->shape[i]);
     for (int i = 0, index = 0; i < tensor->rank; i++)
         index +=
             snprintf(expected + index, sizeof expected - (size_t)index, "%s%" PRId64, i ? ", " : "", tensor->shape[i]);
@@ -156,7 +157,7 @@ static lh_status check_parameters(const char *path, const lh_st_file *file, cons
 static void read_vector(const lh_st_file *file, const lh_spec *spec, int real_bytes, void *parameters) {
     memset(parameters, 0, (size_t)spec->parameter_storage * (size_t)real_bytes);
     for (int t = 0; t < spec->tensor_count; t++)
-        scatter(&spec->tensors[t], lh_st_find(file, spec->tensors[t].name), real_bytes, parameters);
+        copy_tensor(&spec->tensors[t], lh_st_find(file, spec->tensors[t].name), real_bytes, parameters);
 }
 
 /* Parses a decimal integer without other characters. */
@@ -189,13 +190,13 @@ lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, i
 /* Checks the file's checksum against the plan's, if the plan depends on the initial parameters: all runs of a folder
  * then use the same file. */
 static lh_status check_init_checksum(const char *path, const lh_st_file *file, const lh_spec *spec, lh_error *error) {
-    const char *planned = spec->train.init_checksum, *found = lh_st_find_metadata(file, LH_CHECKSUM_KEY);
-    if (planned == NULL || (found != NULL && strcmp(found, planned) == 0)) return LH_OK;
+    const char *planned = spec->train.init_checksum, *checksum = lh_st_find_metadata(file, LH_CHECKSUM_KEY);
+    if (planned == NULL || (checksum != NULL && strcmp(checksum, planned) == 0)) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
                    "%s: cannot start from it: its checksum is %.40s\n"
                    "  expected: %s, of %s, which this trainer was built for\n"
                    "  hint: --set init=FILE before the -- starts another run from another file",
-                   path, found != NULL ? found : "missing", planned, spec->train.init);
+                   path, checksum != NULL ? checksum : "missing", planned, spec->train.init);
 }
 
 lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int real_bytes, void *parameters,
@@ -212,14 +213,14 @@ lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int rea
 
 /* ---- resuming ---- */
 
-/* The result of reading a file: valid, refused by check_origin, damaged, unreadable, or absent. */
+/* The result of reading a file: it is valid, refused by check_origin, damaged, unreadable, or absent. */
 typedef enum outcome { VALID, REFUSED, DAMAGED, UNREADABLE, ABSENT } outcome;
 
-static lh_status check_same(const char *path, const lh_st_file *file, const char *key, const char *expected,
-                            lh_error *error) {
+static lh_status check_entry(const char *path, const lh_st_file *file, const char *key, const char *expected,
+                             lh_error *error) {
     const char *actual = lh_st_find_metadata(file, key);
     if (actual && strcmp(actual, expected) == 0) return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT, "%s: cannot go on from it: %s is \"%s\" there, \"%s\" here", path, key,
+    return lh_fail(error, LH_ERR_INPUT, "%s: cannot resume from it: its %s is \"%s\", expected \"%s\"", path, key,
                    actual ? actual : "", expected);
 }
 
@@ -228,7 +229,7 @@ static lh_status check_optimizer(const char *path, const lh_st_file *file, const
     const char *actual = lh_st_find_metadata(file, LH_OPTIMIZER_KEY), *expected = spec->optimizer.kind;
     if (actual != NULL && strcmp(actual, expected) == 0) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
-                   "%s: cannot go on from it: its optimiser is \"%.40s\", this run's is \"%s\"\n"
+                   "%s: cannot resume from it: its optimiser is \"%.40s\", this run's is \"%s\"\n"
                    "  hint: --init FILE starts a run from its parameters",
                    path, actual != NULL ? actual : "", expected);
 }
@@ -236,27 +237,27 @@ static lh_status check_optimizer(const char *path, const lh_st_file *file, const
 /* Checks format, optimiser, plan, sources, build and training set: different ones give different bits. */
 static lh_status check_origin(const char *path, const lh_st_file *file, const lh_spec *spec, const lh_run_facts *facts,
                               lh_error *error) {
-    lh_status status = check_same(path, file, "format", LH_CHECKPOINT_FORMAT, error);
+    lh_status status = check_entry(path, file, "format", LH_CHECKPOINT_FORMAT, error);
     if (status == LH_OK) status = check_optimizer(path, file, spec, error);
-    if (status == LH_OK) status = check_same(path, file, "plan_digest", spec->plan_digest, error);
-    if (status == LH_OK) status = check_same(path, file, "source_digest", spec->source_digest, error);
-    if (status == LH_OK) status = check_same(path, file, "level", facts->level, error);
-    if (status == LH_OK) status = check_same(path, file, "compiler", facts->compiler, error);
-    if (status == LH_OK) status = check_same(path, file, "precision", spec->precision, error);
+    if (status == LH_OK) status = check_entry(path, file, "plan_digest", spec->plan_digest, error);
+    if (status == LH_OK) status = check_entry(path, file, "source_digest", spec->source_digest, error);
+    if (status == LH_OK) status = check_entry(path, file, "level", facts->level, error);
+    if (status == LH_OK) status = check_entry(path, file, "compiler", facts->compiler, error);
+    if (status == LH_OK) status = check_entry(path, file, "precision", spec->precision, error);
     if (status == LH_OK && spec->corpus != NULL)
-        status = check_same(path, file, LH_DATA_KEY, spec->corpus->train.digest, error);
+        status = check_entry(path, file, LH_DATA_KEY, spec->corpus->train.digest, error);
     return status;
 }
 
 static lh_status read_counters(const char *path, const lh_st_file *file, lh_run_facts *facts, lh_error *error) {
     uint64_t step;
     char *end;
-    const char *rate = lh_st_find_metadata(file, "learning_rate"), *apart = lh_st_find_metadata(file, LH_SEEDS_KEY);
+    const char *rate = lh_st_find_metadata(file, "learning_rate"), *seeds = lh_st_find_metadata(file, LH_SEEDS_KEY);
     if (!parse_count(lh_st_find_metadata(file, "step"), &step) || step > INT64_MAX ||
         !parse_count(lh_st_find_metadata(file, "seed"), &facts->seed))
         return lh_fail(error, LH_ERR_INPUT, "%s: step and seed: expected whole numbers", path);
     facts->step = (int64_t)step;
-    snprintf(facts->seeds_apart, sizeof facts->seeds_apart, "%s", apart != NULL ? apart : "");
+    snprintf(facts->seeds_apart, sizeof facts->seeds_apart, "%s", seeds != NULL ? seeds : "");
     facts->learning_rate = rate ? strtod(rate, &end) : 0;
     if (!rate || end == rate || *end || !isfinite(facts->learning_rate))
         return lh_fail(error, LH_ERR_INPUT, "%s: learning_rate: expected a number", path);
@@ -266,7 +267,7 @@ static lh_status read_counters(const char *path, const lh_st_file *file, lh_run_
 /* Checks that every learned tensor has each state of the optimiser, in the precision of the training. */
 static lh_status check_state(const char *path, const lh_st_file *file, const lh_spec *spec, int real_bytes,
                              lh_error *error) {
-    char name[LH_LONGEST_NAME];
+    char name[LH_MAX_NAME_BYTES];
     const char *dtype = real_bytes == 8 ? "F64" : "F32";
     for (int t = 0; t < spec->tensor_count; t++) {
         for (int s = 0; spec->tensors[t].learned && s < spec->optimizer.states; s++) {
@@ -282,7 +283,7 @@ static lh_status check_state(const char *path, const lh_st_file *file, const lh_
 }
 
 static void read_state(const lh_st_file *file, const lh_spec *spec, lh_state *state) {
-    char name[LH_LONGEST_NAME];
+    char name[LH_MAX_NAME_BYTES];
     read_vector(file, spec, state->real_bytes, state->parameters);
     for (int s = 0; s < spec->optimizer.states; s++) {
         if (!state->optimizer[s]) continue;
@@ -290,7 +291,7 @@ static void read_state(const lh_st_file *file, const lh_spec *spec, lh_state *st
         for (int t = 0; t < spec->tensor_count; t++) {
             if (!spec->tensors[t].learned) continue;
             lh_checkpoint_name_state(name, spec, s, &spec->tensors[t]);
-            scatter(&spec->tensors[t], lh_st_find(file, name), state->real_bytes, state->optimizer[s]);
+            copy_tensor(&spec->tensors[t], lh_st_find(file, name), state->real_bytes, state->optimizer[s]);
         }
     }
 }
@@ -322,23 +323,26 @@ static outcome try_file(const char *path, const lh_spec *spec, lh_state *state, 
 }
 
 lh_status lh_checkpoint_resume(const char *directory, const lh_spec *spec, lh_state *state, lh_run_facts *facts,
-                               int *found, lh_error *note, lh_error *error) {
+                               int *is_found, lh_error *note, lh_error *error) {
     char current[PATH_MAX], previous[PATH_MAX];
-    lh_error first, second;
-    *found = 0;
+    lh_error current_error, previous_error;
+    *is_found = 0;
     if (note) note->text[0] = 0;
     lh_status status = lh_checkpoint_make_path(current, directory, "", error);
     if (status == LH_OK) status = lh_checkpoint_make_path(previous, directory, ".previous", error);
     if (status != LH_OK) return status;
-    outcome current_outcome = try_file(current, spec, state, facts, &first);
-    if (current_outcome == REFUSED) return lh_fail(error, LH_ERR_INPUT, "%s", first.text);
-    if (current_outcome == UNREADABLE) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s", first.text);
-    outcome previous_outcome = current_outcome == VALID ? ABSENT : try_file(previous, spec, state, facts, &second);
-    if (previous_outcome == UNREADABLE) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s", second.text);
+    outcome current_outcome = try_file(current, spec, state, facts, &current_error);
+    if (current_outcome == REFUSED) return lh_fail(error, LH_ERR_INPUT, "%s", current_error.text);
+    if (current_outcome == UNREADABLE) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s", current_error.text);
+    outcome previous_outcome =
+        current_outcome == VALID ? ABSENT : try_file(previous, spec, state, facts, &previous_error);
+    if (previous_outcome == UNREADABLE) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s", previous_error.text);
     if (current_outcome == ABSENT && previous_outcome == ABSENT) return LH_OK;
-    *found = 1;
+    *is_found = 1;
     if (current_outcome == VALID) return LH_OK;
-    if (previous_outcome != VALID) return lh_fail(error, LH_ERR_INPUT, "%.500s\n%.500s", first.text, second.text);
-    lh_fail(note, LH_OK, "%.480s; going on from %.480s, step %lld", first.text, previous, (long long)facts->step);
+    if (previous_outcome != VALID)
+        return lh_fail(error, LH_ERR_INPUT, "%.500s\n%.500s", current_error.text, previous_error.text);
+    lh_fail(note, LH_OK, "%.480s; resuming from %.480s, step %lld", current_error.text, previous,
+            (long long)facts->step);
     return LH_OK;
 }

@@ -2,11 +2,11 @@
  *
  * Tensors: each lh_tensor under its name; optimiser state under optimizer.<state name>.<tensor name>. Metadata: format,
  * id, plan_digest, model_digest, source_digest, level, compiler, precision, step, seed, learning_rate, optimizer,
- * data_sha256 (with a dataset), seeds_apart (if a part has a seed of its own, as in lh_write_seeds_apart), checksum (of
- * everything else in the file). If a file has a checksum, it must match.
- * Functions that read only parameters also accept a file whose metadata has neither a checksum nor the format of
- * checkpoints, such as parameters that a user has edited. Rotation: the new file replaces checkpoint.safetensors only
- * after it was written, fsynced and read back; the old file is kept as checkpoint.previous.safetensors.
+ * data_sha256 (with a dataset), seeds_apart (if a part of the random numbers has a seed of its own; the text of
+ * lh_write_seeds_apart), checksum (of everything else in the file). If a file has a checksum, it must match. Functions
+ * that read only parameters also accept a file whose metadata has neither a checksum nor the format of checkpoints,
+ * such as parameters that a user has edited. Rotation: the new file replaces checkpoint.safetensors only after it was
+ * written, fsynced and read back; the old file is kept as checkpoint.previous.safetensors.
  */
 #ifndef LONGHAND_CHECKPOINT_H
 #define LONGHAND_CHECKPOINT_H
@@ -47,7 +47,7 @@ lh_status lh_checkpoint_rotate(const char *directory, const lh_spec *spec, const
 
 /* Reads only parameters (for eval and predict). The file may be float or double; optimiser state is ignored. *step is
  * the file's step, 0 if it has none. LH_ERR_INPUT: a tensor is missing, is unknown or has another shape or type, the
- * model digest in the file differs, its step is no number, or the file is damaged; the message names the file. */
+ * model digest in the file differs, its step is not a number, or the file is damaged; the message names the file. */
 lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, int real_bytes, void *parameters,
                                         int64_t *step, lh_error *error);
 
@@ -57,12 +57,12 @@ lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int rea
                                   lh_error *error);
 
 /* Reads the complete state, so that training continues bit for bit. Refuses a file of another format, optimiser, plan,
- * source, level, compiler, precision or training set and names both values. If checkpoint.safetensors is damaged or
- * missing, reads checkpoint.previous.safetensors and reports this in note (otherwise empty). LH_ERR_INPUT: a file is
- * refused, or neither file can be used; LH_ERR_ENVIRONMENT: a possibly valid file could not be read because of memory
- * or disk. Without any file, *found is 0 and the status LH_OK. facts: on entry level and compiler are those of this
- * process; on return step, seeds and learning_rate are set. */
+ * source, level, compiler, precision or training set, with a message that names both values. If checkpoint.safetensors
+ * is damaged or missing, reads checkpoint.previous.safetensors and reports this in note (otherwise empty).
+ * LH_ERR_INPUT: a file is refused, or neither file can be used; LH_ERR_ENVIRONMENT: a possibly valid file could not be
+ * read because of memory or disk. Without any file, *is_found is 0 and the status LH_OK. facts: on entry level and
+ * compiler are those of this process; on return step, seeds and learning_rate are set. */
 lh_status lh_checkpoint_resume(const char *directory, const lh_spec *spec, lh_state *state, lh_run_facts *facts,
-                               int *found, lh_error *note, lh_error *error);
+                               int *is_found, lh_error *note, lh_error *error);
 
 #endif

@@ -10,24 +10,24 @@
 #include "data/datasets/corpus.h"
 #include "longhand/spec.h"
 
-enum { LH_LONGEST_NAME = 256 };
+enum { LH_MAX_NAME_BYTES = 256 }; /* of the name of a tensor */
 
 #define LH_CHECKPOINT_FORMAT "longhand checkpoint 1"
 #define LH_CHECKSUM_KEY "checksum"
 #define LH_OPTIMIZER_KEY "optimizer" /* kind of optimiser */
 #define LH_DATA_KEY "data_sha256"    /* digest of the training set (lh_dataset); only with a dataset */
-#define LH_SEEDS_KEY "seeds_apart"   /* only if a part of the run has a seed of its own */
+#define LH_SEEDS_KEY "seeds_apart"   /* only if a part of the random numbers has a seed of its own */
 
 /* Writes the name of a state tensor, optimizer.<state name>.<tensor name>. */
-void lh_checkpoint_name_state(char name[LH_LONGEST_NAME], const lh_spec *spec, int state, const lh_tensor *tensor);
+void lh_checkpoint_name_state(char name[LH_MAX_NAME_BYTES], const lh_spec *spec, int state, const lh_tensor *tensor);
 
-/* Writes the path directory/checkpoint<part>.safetensors. */
-lh_status lh_checkpoint_make_path(char path[PATH_MAX], const char *directory, const char *part, lh_error *error);
+/* Writes the path directory/checkpoint<suffix>.safetensors. */
+lh_status lh_checkpoint_make_path(char path[PATH_MAX], const char *directory, const char *suffix, lh_error *error);
 
 /* Hashes of a tensor (name, type, shape, data) and of an entry of metadata (key, value; 0 for the checksum itself). A
  * file's checksum is the sum of the hashes of all tensors and entries, independent of their order. */
-uint64_t lh_checkpoint_sum_tensor(const lh_st_tensor *tensor);
-uint64_t lh_checkpoint_sum_meta(const lh_st_meta *meta);
+uint64_t lh_checkpoint_hash_tensor(const lh_st_tensor *tensor);
+uint64_t lh_checkpoint_hash_meta(const lh_st_meta *meta);
 
 /* Reads a file and verifies its checksum; all readers of checkpoints call this first. needs_checksum: the file must
  * have a checksum, as all files of trainers do; otherwise a file without format may have none. On success the caller

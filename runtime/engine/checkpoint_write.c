@@ -21,14 +21,14 @@
 #include "engine/checkpoint.h"
 #include "engine/checkpoint_parts.h"
 
-/* Number of metadata entries that every file has, and the greatest number: two more entries depend on the run. */
-enum { LEAST_META = LH_IDENTITY_COUNT + 6, MOST_META = LEAST_META + 2 };
+/* The least and the greatest number of metadata entries: two entries depend on the run. */
+enum { MIN_META = LH_IDENTITY_COUNT + 6, MAX_META = MIN_META + 2 };
 
 /* The content of one file: the list of tensors and their names. Data is not copied from the state. */
 typedef struct content {
     lh_st_tensor *tensors; /* [count] */
     int count;
-    char (*names)[LH_LONGEST_NAME]; /* [count] */
+    char (*names)[LH_MAX_NAME_BYTES]; /* [count] */
 } content;
 
 static void close_content(content *c) {
@@ -37,10 +37,10 @@ static void close_content(content *c) {
 }
 
 static lh_status open_content(content *c, const char *path, const lh_spec *spec, lh_error *error) {
-    size_t most = (1 + LH_MAX_STATES) * (size_t)spec->tensor_count;
+    size_t capacity = (1 + LH_MAX_STATES) * (size_t)spec->tensor_count;
     memset(c, 0, sizeof *c);
-    c->tensors = calloc(most + 1, sizeof *c->tensors);
-    c->names = calloc(most + 1, sizeof *c->names);
+    c->tensors = calloc(capacity + 1, sizeof *c->tensors);
+    c->names = calloc(capacity + 1, sizeof *c->names);
     if (c->tensors && c->names) return LH_OK;
     return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: not enough memory to write it", path);
 }
@@ -60,7 +60,7 @@ static void add_tensor(content *c, const lh_tensor *tensor, const void *vector, 
 static void list_tensors(content *c, const lh_spec *spec, const lh_state *state) {
     for (int t = 0; t < spec->tensor_count; t++) {
         const lh_tensor *tensor = &spec->tensors[t];
-        snprintf(c->names[c->count], LH_LONGEST_NAME, "%s", tensor->name);
+        snprintf(c->names[c->count], LH_MAX_NAME_BYTES, "%s", tensor->name);
         add_tensor(c, tensor, state->parameters, state->real_bytes);
         for (int s = 0; tensor->learned && s < spec->optimizer.states; s++) {
             if (!state->optimizer[s]) continue;
@@ -72,8 +72,8 @@ static void list_tensors(content *c, const lh_spec *spec, const lh_state *state)
 
 static uint64_t compute_checksum(const content *c, const lh_st_meta *meta, int count) {
     uint64_t sum = 0;
-    for (int i = 0; i < c->count; i++) sum += lh_checkpoint_sum_tensor(&c->tensors[i]);
-    for (int i = 0; i < count; i++) sum += lh_checkpoint_sum_meta(&meta[i]);
+    for (int i = 0; i < c->count; i++) sum += lh_checkpoint_hash_tensor(&c->tensors[i]);
+    for (int i = 0; i < count; i++) sum += lh_checkpoint_hash_meta(&meta[i]);
     return sum;
 }
 
@@ -97,7 +97,7 @@ static lh_status write_content(const char *path, const content *c, const lh_spec
     snprintf(step, sizeof step, "%" PRId64, facts->step);
     snprintf(seed, sizeof seed, "%" PRIu64, facts->seed);
 
-    lh_st_meta meta[MOST_META] = {
+    lh_st_meta meta[MAX_META] = {
         {"format", LH_CHECKPOINT_FORMAT},
         [1 + LH_IDENTITY_COUNT] = {"step", step},
         {"seed", seed},
@@ -105,7 +105,7 @@ static lh_status write_content(const char *path, const content *c, const lh_spec
         {LH_OPTIMIZER_KEY, spec->optimizer.kind},
         {LH_CHECKSUM_KEY, sum},
     };
-    int count = LEAST_META;
+    int count = MIN_META;
     if (spec->corpus != NULL) meta[count++] = (lh_st_meta){LH_DATA_KEY, spec->corpus->train.digest};
     if (facts->seeds_apart[0] != 0) meta[count++] = (lh_st_meta){LH_SEEDS_KEY, facts->seeds_apart};
     lh_write_identity(spec, facts->level, facts->compiler, meta + 1);
@@ -135,14 +135,14 @@ static bool is_complete_checkpoint(const char *path) {
 
 /* Links current, if it is complete, as previous; renames it if the file system has no hard links. */
 static lh_status keep_previous(const char *directory, const char *current, lh_error *error) {
-    char old[PATH_MAX], previous[PATH_MAX];
-    lh_status status = lh_checkpoint_make_path(old, directory, ".old", error);
+    char old_path[PATH_MAX], previous[PATH_MAX];
+    lh_status status = lh_checkpoint_make_path(old_path, directory, ".old", error);
     if (status == LH_OK) status = lh_checkpoint_make_path(previous, directory, ".previous", error);
     if (status != LH_OK || !is_complete_checkpoint(current)) return status;
-    unlink(old);
-    if (link(current, old) != 0) return lh_rename_file(current, previous, error);
-    status = lh_rename_file(old, previous, error);
-    unlink(old); /* still exists if previous was a link to current: such a rename does nothing */
+    unlink(old_path);
+    if (link(current, old_path) != 0) return lh_rename_file(current, previous, error);
+    status = lh_rename_file(old_path, previous, error);
+    unlink(old_path); /* still exists if previous was a link to current: such a rename does nothing */
     return status;
 }
 

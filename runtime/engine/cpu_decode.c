@@ -80,19 +80,19 @@ static bool take_answer(const lh_decode_lane *lane, int row, int label) {
     size_t labels = (size_t)lane->labels, classes = (size_t)spec->classes;
     size_t first_logit = ((size_t)row * labels + (size_t)label) * classes;
     size_t answer = (size_t)lane->rows[row].sequence * labels + (size_t)label;
-    double largest = 0;
-    int best = 0;
+    double best_logit = 0;
+    int best_class = 0;
     for (size_t c = 0; c < classes; c++) {
         double logit = lh_real_read(lane->logits, lane->cpu->engine.real_bytes, (int64_t)(first_logit + c));
-        if (c == 0 || logit > largest) {
-            largest = logit;
-            best = (int)c;
+        if (c == 0 || logit > best_logit) {
+            best_logit = logit;
+            best_class = (int)c;
         }
         if (lane->results.logits != NULL) lane->results.logits[answer * classes + c] = logit;
     }
-    if (lane->query.wants_answer != NULL && !lane->query.wants_answer[answer]) best = lane->query.target[answer];
-    lane->results.answers[answer] = (uint16_t)best;
-    return lh_is_last_answer(spec, &lane->query, answer, best) || label + 1 == lane->rows[row].limit;
+    if (lane->query.wants_answer != NULL && !lane->query.wants_answer[answer]) best_class = lane->query.target[answer];
+    lane->results.answers[answer] = (uint16_t)best_class;
+    return lh_is_last_answer(spec, &lane->query, answer, best_class) || label + 1 == lane->rows[row].limit;
 }
 
 /* Ends a sequence: fills the remaining answers with the last one. */

@@ -11,47 +11,48 @@
 
 #include "data/initialise.h"
 
-lh_status lh_cpu_grow_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAMS], lh_error *error) {
+lh_status lh_cpu_grow_tables(lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS], lh_error *error) {
     const lh_cpu_program *program = cpu->program;
-    int all[LH_MAX_STREAMS];
-    memcpy(all, cpu->tables_longest, sizeof all);
-    if (program->tables_bytes == NULL || !lh_extend_streams(all, longest)) return LH_OK;
-    void *tables = lh_engine_allocate(program->tables_bytes(all), "position tables", error);
+    int max_length[LH_MAX_STREAMS];
+    memcpy(max_length, cpu->tables_length, sizeof max_length);
+    if (program->tables_bytes == NULL || !lh_extend_streams(max_length, length)) return LH_OK;
+    void *tables = lh_engine_allocate(program->tables_bytes(max_length), "position tables", error);
     if (tables == NULL) return LH_ERR_ENVIRONMENT;
-    program->make_tables(tables, all);
+    program->make_tables(tables, max_length);
     free(cpu->tables);
     cpu->tables = tables;
-    memcpy(cpu->tables_longest, all, sizeof all);
+    memcpy(cpu->tables_length, max_length, sizeof max_length);
     return LH_OK;
 }
 
-/* The most sequences of one length in a shard. */
+/* The greatest number of sequences of one length in a shard. */
 static int get_largest_shard(const lh_spec *spec) {
     if (spec->train.mixes_lengths) return spec->train.batch; /* short sequences may be many */
     return (spec->train.batch + spec->train.shards - 1) / spec->train.shards;
 }
 
-/* Raises *needs, and the lengths `longest`, to those of training length n. */
-static void raise_needs(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *needs, int longest[LH_MAX_STREAMS]) {
+/* Raises *memory_needs, and the lengths max_length, to those of training length n. */
+static void raise_needs(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *memory_needs,
+                        int max_length[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_make_shape(spec, n, spec->train.batch);
     size_t shared = cpu->program->shared_bytes(&shape);
     int block = cpu->program->block_sequences(shape.length);
-    shape.sequences = block < needs->shard ? block : needs->shard;
+    shape.sequences = block < memory_needs->shard_sequences ? block : memory_needs->shard_sequences;
     size_t workspace = cpu->program->workspace_bytes(&shape, LH_MODE_TRAIN);
-    if (shared > needs->shared) needs->shared = shared;
-    if (workspace > needs->workspace) needs->workspace = workspace;
-    lh_extend_streams(longest, shape.length);
-    if (n > needs->longest_n) needs->longest_n = n;
+    if (shared > memory_needs->shared) memory_needs->shared = shared;
+    if (workspace > memory_needs->workspace) memory_needs->workspace = workspace;
+    lh_extend_streams(max_length, shape.length);
+    if (n > memory_needs->longest_n) memory_needs->longest_n = n;
 }
 
 /* Computes the memory needs of training; makes position tables and the lists of a step's lengths and shards; with a
  * dataset also opens the epoch. */
-static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *needs, lh_error *error) {
+static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *memory_needs, lh_error *error) {
     const lh_spec *spec = cpu->engine.spec;
     lh_lengths fixed = {NULL, 1, cpu->config.fixed_length, cpu->config.fixed_length, 1};
     const lh_lengths *lengths = cpu->config.fixed_length > 0 ? &fixed : &spec->train.lengths;
-    int longest[LH_MAX_STREAMS] = {0};
+    int max_length[LH_MAX_STREAMS] = {0};
     lh_status status = lh_check_limit(spec, lengths, error);
     if (status != LH_OK) return status;
     if (lh_count_passes(spec, lh_lengths_find_longest(lengths)) > spec->passes)
@@ -59,9 +60,10 @@ static lh_status open_training(lh_cpu_engine *cpu, lh_cpu_train_needs *needs, lh
                        "--length, --overfit: length %d has %d passes, and training has memory for %d\n"
                        "  expected: a length of train.lengths",
                        lh_lengths_find_longest(lengths), lh_lengths_find_longest(lengths), spec->passes);
-    needs->shard = get_largest_shard(spec);
-    for (int i = 0; i < lh_lengths_count(lengths); i++) raise_needs(cpu, lh_lengths_get(lengths, i), needs, longest);
-    status = lh_cpu_grow_tables(cpu, longest, error);
+    memory_needs->shard_sequences = get_largest_shard(spec);
+    for (int i = 0; i < lh_lengths_count(lengths); i++)
+        raise_needs(cpu, lh_lengths_get(lengths, i), memory_needs, max_length);
+    status = lh_cpu_grow_tables(cpu, max_length, error);
     if (status == LH_OK) status = lh_batch_parts_open(&cpu->parts, spec, error);
     if (status == LH_OK) {
         size_t bytes = (size_t)(spec->train.shards + 1) * sizeof *cpu->shard_starts;
@@ -104,19 +106,21 @@ lh_status lh_cpu_begin_call(lh_cpu_engine *cpu, lh_error *error) {
                                  error);
 }
 
-void lh_cpu_end_call(lh_cpu_engine *cpu, bool clean) {
-    lh_cpu_workspace_give_back(cpu->workspaces, cpu->workspace, clean);
+void lh_cpu_end_call(lh_cpu_engine *cpu, bool is_clean) {
+    lh_cpu_workspace_give_back(cpu->workspaces, cpu->workspace, is_clean);
     cpu->workspace = NULL;
 }
 
 /* Shares the workspaces of an open engine, or creates new ones; one workspace is allocated now, so that a lack of
  * memory is reported before training starts. */
-static lh_status open_workspaces(lh_cpu_engine *cpu, const lh_cpu_train_needs *needs, lh_cpu_engine *previous,
+static lh_status open_workspaces(lh_cpu_engine *cpu, const lh_cpu_train_needs *memory_needs, lh_cpu_engine *previous,
                                  lh_error *error) {
     const lh_engine *engine = &cpu->engine;
     lh_status status = LH_OK;
     if (previous != NULL) cpu->workspaces = previous->workspaces;
-    else status = lh_cpu_workspaces_open(engine->spec, cpu->program, engine->threads, needs, &cpu->workspaces, error);
+    else
+        status =
+            lh_cpu_workspaces_open(engine->spec, cpu->program, engine->threads, memory_needs, &cpu->workspaces, error);
     if (status != LH_OK) return status;
     lh_cpu_workspaces_join(cpu->workspaces);
     status = lh_cpu_begin_call(cpu, error);
@@ -136,14 +140,15 @@ static void engine_close(lh_engine *engine) {
     free(cpu);
 }
 
-/* Copies vectors of the engine to state (out) or from it. */
-static void copy_state(lh_cpu_engine *cpu, lh_state *state, bool out) {
+/* Copies the engine's vectors to state or, if to_state is false, state to the vectors. */
+static void copy_state(lh_cpu_engine *cpu, lh_state *state, bool to_state) {
     const lh_spec *spec = cpu->engine.spec;
     size_t bytes = (size_t)spec->parameter_storage * (size_t)cpu->engine.real_bytes;
-    memcpy(out ? state->parameters : cpu->parameters, out ? cpu->parameters : state->parameters, bytes);
+    memcpy(to_state ? state->parameters : cpu->parameters, to_state ? cpu->parameters : state->parameters, bytes);
     for (int i = 0; i < spec->optimizer.states; i++)
         if (cpu->state[i] != NULL && state->optimizer[i] != NULL)
-            memcpy(out ? state->optimizer[i] : cpu->state[i], out ? cpu->state[i] : state->optimizer[i], bytes);
+            memcpy(to_state ? state->optimizer[i] : cpu->state[i], to_state ? cpu->state[i] : state->optimizer[i],
+                   bytes);
 }
 
 static lh_status engine_read_state(lh_engine *engine, lh_state *state, lh_error *error) {
@@ -229,10 +234,10 @@ static lh_status open_engine(const lh_engine_config *config, const lh_cpu_progra
     cpu->draws_key = lh_get_part_key(config->seed, &config->seeds_apart, LH_SEED_DRAWS);
     if (config->trains && cpu->engine.threads > config->spec->train.shards)
         cpu->engine.threads = config->spec->train.shards; /* a thread without a shard would be idle */
-    lh_cpu_train_needs needs = {0};
+    lh_cpu_train_needs memory_needs = {0};
     lh_status status = open_vectors(cpu, error);
-    if (status == LH_OK && config->trains) status = open_training(cpu, &needs, error);
-    if (status == LH_OK) status = open_workspaces(cpu, &needs, (lh_cpu_engine *)previous, error);
+    if (status == LH_OK && config->trains) status = open_training(cpu, &memory_needs, error);
+    if (status == LH_OK) status = open_workspaces(cpu, &memory_needs, (lh_cpu_engine *)previous, error);
     if (status != LH_OK) {
         engine_close(&cpu->engine);
         return status;

@@ -15,7 +15,7 @@ typedef struct lh_cpu_engine {
     lh_engine engine;
     lh_engine_config config;
     const lh_cpu_program *program;
-    lh_key data_key, draws_key; /* of the seeds of LH_SEED_DATA and LH_SEED_DRAWS */
+    lh_key data_key, draws_key; /* keys of LH_SEED_DATA and LH_SEED_DRAWS */
 
     lh_state host_state; /* the vectors below, if the engine trains */
     /* Vectors of [parameter_storage] real, all in one allocation that begins with the parameters. total: sum of the
@@ -23,18 +23,18 @@ typedef struct lh_cpu_engine {
     void *parameters, *total, *state[LH_MAX_STATES];
     void *last_gradient; /* gradient of the last step; NULL: the configuration does not store it */
     void *tables;
-    int tables_longest[LH_MAX_STREAMS]; /* longest sequences for which tables are made */
+    int tables_length[LH_MAX_STREAMS]; /* length of the longest sequences for which tables are made */
 
     lh_cpu_workspaces *workspaces;
     lh_cpu_workspace *workspace; /* workspace of the current call; NULL between calls */
 
     lh_cpu_step job;                 /* the current step */
-    lh_batch_parts parts;            /* lengths of the step's batch */
+    lh_batch_parts parts;            /* the step's batch, divided by length */
     int64_t labels;                  /* label positions of the step's batch, masked ones included */
     int *shard_starts;               /* [shards + 1] the first sequence of each shard; the last: number of sequences */
-    const uint32_t *pick;            /* dataset: examples of the batch; NULL: in the order of the file */
+    const uint32_t *shape_indices;   /* dataset: examples of the batch; NULL: in the order of the file */
     atomic_int next_shard;           /* next shard that no thread has taken */
-    atomic_int turn[LH_FOLD_PIECES]; /* by piece: the shard that is folded next */
+    atomic_int turn[LH_FOLD_PIECES]; /* by piece: the shard whose turn it is to add the piece to the total */
 
     lh_epoch epoch;               /* dataset: order of the current epoch */
     lh_cpu_forward_needs forward; /* memory needs of all reserved evaluations */
@@ -45,15 +45,15 @@ static inline int64_t lh_cpu_count_chunks(const lh_cpu_engine *cpu) {
     return cpu->engine.spec->parameter_storage / LH_CHUNK;
 }
 
-/* Makes position tables for sequences of up to longest[stream] tokens. */
-lh_status lh_cpu_grow_tables(lh_cpu_engine *cpu, const int longest[LH_MAX_STREAMS], lh_error *error);
+/* Makes position tables for sequences of up to length[stream] tokens. */
+lh_status lh_cpu_grow_tables(lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS], lh_error *error);
 
-lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
+lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *steps_done, lh_error *error);
 
-/* lh_cpu_begin_call takes a workspace for a call, lh_cpu_end_call gives it back; clean: as in cpu_workspace.h.
+/* lh_cpu_begin_call takes a workspace for a call, lh_cpu_end_call gives it back; is_clean: as in cpu_workspace.h.
  * LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_cpu_begin_call(lh_cpu_engine *cpu, lh_error *error);
-void lh_cpu_end_call(lh_cpu_engine *cpu, bool clean);
+void lh_cpu_end_call(lh_cpu_engine *cpu, bool is_clean);
 
 /* The step of an evaluation or query of `sequences` sequences. Needs the workspace of a call (lh_cpu_begin_call). */
 lh_cpu_step lh_cpu_make_forward_step(const lh_cpu_engine *cpu, int n, int sequences, const lh_draw *draw);

@@ -12,14 +12,14 @@
 
 static int min_int(int a, int b) { return a < b ? a : b; }
 
-/* Numbers of sequences. */
+/* Numbers of sequences that one sum, one call of forward_block and one part of the condition cover. */
 typedef struct call_sizes {
-    int per_sum;  /* sequences of a block with common sums */
-    int per_call; /* sequences of a call of forward_block */
-    int per_part; /* sequences of a part of the condition, which one thread processes */
+    int per_sum;
+    int per_call;
+    int per_part; /* one thread processes a part */
 } call_sizes;
 
-/* Parts per thread if there are enough blocks, so that threads finish at about the same time. */
+/* Number of parts per thread if there are enough blocks, so that threads finish at about the same time. */
 enum { PARTS_PER_THREAD = 4 };
 
 static call_sizes choose_sizes(const lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS], int examples) {
@@ -30,34 +30,35 @@ static call_sizes choose_sizes(const lh_cpu_engine *cpu, const int length[LH_MAX
     return (call_sizes){per_sum, min_int(per_call, examples), min_int(lh_max_int(per_sum, per_call), examples)};
 }
 
-/* Raises *needs and the lengths `longest` to those of evaluations at task length n. */
-static void raise_needs(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_forward_needs *needs,
-                        int longest[LH_MAX_STREAMS]) {
+/* Raises *memory_needs, and the lengths max_length, to those of evaluations at task length n. */
+static void raise_needs(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_forward_needs *memory_needs,
+                        int max_length[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;
     lh_shape shape = lh_make_shape(spec, n, examples);
     call_sizes sizes = choose_sizes(cpu, shape.length, examples);
-    needs->shared = lh_max_size(needs->shared, cpu->program->shared_bytes(&shape));
-    lh_extend_streams(longest, shape.length);
+    memory_needs->shared = lh_max_size(memory_needs->shared, cpu->program->shared_bytes(&shape));
+    lh_extend_streams(max_length, shape.length);
     shape.sequences = sizes.per_call;
-    needs->workspace = lh_max_size(needs->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
+    memory_needs->workspace =
+        lh_max_size(memory_needs->workspace, cpu->program->workspace_bytes(&shape, LH_MODE_EVALUATE));
     size_t logits = (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
-    needs->logits = lh_max_size(needs->logits, logits);
-    needs->words = lh_max_size(needs->words, lh_count_batch_words(spec, n));
-    needs->longest_n = lh_max_int(needs->longest_n, n);
-    needs->part = lh_max_int(needs->part, sizes.per_part);
+    memory_needs->logits = lh_max_size(memory_needs->logits, logits);
+    memory_needs->words = lh_max_size(memory_needs->words, lh_count_batch_words(spec, n));
+    memory_needs->longest_n = lh_max_int(memory_needs->longest_n, n);
+    memory_needs->part_sequences = lh_max_int(memory_needs->part_sequences, sizes.per_part);
 }
 
 lh_status lh_cpu_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
-    lh_cpu_forward_needs needs = {.examples = examples}, old_needs = cpu->forward;
-    int longest[LH_MAX_STREAMS] = {0};
+    lh_cpu_forward_needs memory_needs = {.examples = examples}, old_needs = cpu->forward;
+    int max_length[LH_MAX_STREAMS] = {0};
     lh_status status = lh_check_limit(engine->spec, lengths, error);
     if (status != LH_OK) return status;
     for (int i = 0; i < lh_lengths_count(lengths); i++)
-        raise_needs(cpu, lh_lengths_get(lengths, i), examples, &needs, longest);
-    status = lh_cpu_grow_tables(cpu, longest, error);
+        raise_needs(cpu, lh_lengths_get(lengths, i), examples, &memory_needs, max_length);
+    status = lh_cpu_grow_tables(cpu, max_length, error);
     if (status != LH_OK) return status;
-    cpu->forward = lh_cpu_combine_needs(&old_needs, &needs);
+    cpu->forward = lh_cpu_combine_needs(&old_needs, &memory_needs);
     status = lh_cpu_begin_call(cpu, error);
     if (status == LH_OK) lh_cpu_end_call(cpu, true);
     else cpu->forward = old_needs;
@@ -136,9 +137,9 @@ static void evaluate_work(void *argument, int index, int count) {
     lh_cpu_engine *cpu = job->cpu;
     cpu->program->begin_step(&job->step, index, count);
     lh_team_barrier();
-    int part;
-    while (!atomic_load(&job->stopped) && (part = atomic_fetch_add(&job->next, 1)) < job->parts)
-        evaluate_part(job, index, part);
+    int part_index;
+    while (!atomic_load(&job->stopped) && (part_index = atomic_fetch_add(&job->next, 1)) < job->parts)
+        evaluate_part(job, index, part_index);
 }
 
 /* Takes the failure of the part with the lowest index. */

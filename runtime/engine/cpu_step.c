@@ -53,7 +53,8 @@ static void fold_shard(lh_cpu_engine *cpu, void *gradient, int shard) {
 
 /* The source of the batch's examples. If config.distinct is above 0, all steps use examples of step 0. */
 static lh_source make_source(const lh_cpu_engine *cpu) {
-    lh_source source = {cpu->data_key, cpu->job.step, LH_DOMAIN_DATA, (uint32_t)cpu->config.distinct, cpu->pick, NULL};
+    lh_source source = {cpu->data_key,      cpu->job.step, LH_DOMAIN_DATA, (uint32_t)cpu->config.distinct,
+                        cpu->shape_indices, NULL};
     if (cpu->config.distinct > 0) source.step = 0;
     return source;
 }
@@ -62,18 +63,18 @@ static lh_source make_source(const lh_cpu_engine *cpu) {
  * examples in order. */
 static uint32_t find_example(const lh_cpu_engine *cpu, int row) {
     uint64_t distinct = (uint64_t)cpu->config.distinct;
-    uint64_t before = (uint64_t)cpu->job.step * (uint64_t)cpu->engine.spec->train.batch;
-    return distinct > 0 ? (uint32_t)((before + (uint64_t)row) % distinct) : (uint32_t)row;
+    uint64_t first_index = (uint64_t)cpu->job.step * (uint64_t)cpu->engine.spec->train.batch;
+    return distinct > 0 ? (uint32_t)((first_index + (uint64_t)row) % distinct) : (uint32_t)row;
 }
 
 /* Makes the examples of one length of a shard, in the thread's buffers; false: an error, stored in lane->failure. */
-static bool fill_lane(const lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, const lh_batch_part *part) {
+static bool fill_lane(const lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, const lh_batch_part *batch_part) {
     lh_source source = make_source(cpu);
     lh_error error;
-    lh_status status = lh_batch_fill(&lane->batch, cpu->engine.spec, &source, part->n, find_example(cpu, part->first),
-                                     part->sequences, &error);
+    lh_status status = lh_batch_fill(&lane->batch, cpu->engine.spec, &source, batch_part->n,
+                                     find_example(cpu, batch_part->first), batch_part->sequences, &error);
     if (status == LH_OK)
-        lh_batch_shift_positions(&lane->batch, cpu->engine.spec, &cpu->job.draw, (uint32_t)part->first);
+        lh_batch_shift_positions(&lane->batch, cpu->engine.spec, &cpu->job.draw, (uint32_t)batch_part->first);
     if (status != LH_OK && lane->failure.status == LH_OK) lane->failure = (lh_cpu_failure){status, shard, error};
     return status == LH_OK;
 }
@@ -87,7 +88,7 @@ static double compute_loss_scale(const lh_cpu_engine *cpu, int labels) {
 }
 
 /* The greatest task length of the step's batch. */
-static int get_longest(const lh_cpu_engine *cpu) { return cpu->parts.parts[0].n; }
+static int get_max_length(const lh_cpu_engine *cpu) { return cpu->parts.parts[0].n; }
 
 /* Whether tables for the batch's longest sequences serve sequences of a shape, whose streams must not be longer. */
 static bool can_slice(const lh_cpu_engine *cpu, const lh_shape *shape) {
@@ -102,27 +103,28 @@ static void begin_length(const lh_cpu_engine *cpu, lh_cpu_lane *lane, lh_cpu_ste
     lh_cpu_step tables_step = slices ? cpu->job : *step;
     tables_step.shared = step->shared = lane->shared;
     if (slices) step->tables_shape = &cpu->job.shape;
-    if (slices) n = get_longest(cpu);
+    if (slices) n = get_max_length(cpu);
     if (lane->tables_n != n) cpu->program->begin_length(&tables_step, 0, 1);
     lane->tables_n = n;
 }
 
 /* Adds the gradient of a shard's sequences of one length to lane->gradient, and their losses and counts to *sums. */
-static void train_part(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, const lh_batch_part *part, lh_sums *sums) {
+static void train_batch_part(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard, const lh_batch_part *batch_part,
+                             lh_sums *sums) {
     lh_cpu_step step = cpu->job;
-    if (!fill_lane(cpu, lane, shard, part)) {
+    if (!fill_lane(cpu, lane, shard, batch_part)) {
         sums->loss = NAN; /* the NaN prevents updates by all threads */
         return;
     }
-    step.shape = lh_make_shape(cpu->engine.spec, part->n, cpu->job.shape.sequences);
-    step.passes = lh_count_passes(cpu->engine.spec, part->n);
-    if (cpu->program->begin_length != NULL) begin_length(cpu, lane, &step, part->n);
-    int largest = cpu->program->block_sequences(step.shape.length), count = part->sequences;
+    step.shape = lh_make_shape(cpu->engine.spec, batch_part->n, cpu->job.shape.sequences);
+    step.passes = lh_count_passes(cpu->engine.spec, batch_part->n);
+    if (cpu->program->begin_length != NULL) begin_length(cpu, lane, &step, batch_part->n);
+    int block_size = cpu->program->block_sequences(step.shape.length), count = batch_part->sequences;
     if (cpu->program->begin_shard != NULL) cpu->program->begin_shard(&step, lane->workspace);
-    for (int start = 0; start < count; start += largest) {
+    for (int start = 0; start < count; start += block_size) {
         lh_cpu_block block =
-            lh_batch_make_block(&lane->batch, start, count - start < largest ? count - start : largest);
-        block.first_example = (uint32_t)(part->first + start);
+            lh_batch_make_block(&lane->batch, start, count - start < block_size ? count - start : block_size);
+        block.first_example = (uint32_t)(batch_part->first + start);
         block.loss_scale = compute_loss_scale(cpu, step.shape.labels);
         cpu->program->train_block(&step, &block, lane->workspace, lane->gradient, sums);
     }
@@ -133,10 +135,10 @@ static void train_shard(lh_cpu_engine *cpu, lh_cpu_lane *lane, int shard) {
     int first = cpu->shard_starts[shard], end = cpu->shard_starts[shard + 1];
     lh_sums sums = {0};
     for (int i = 0; i < cpu->parts.count; i++) {
-        lh_batch_part part = cpu->parts.parts[i];
-        int from = part.first > first ? part.first : first, to = part.first + part.sequences;
+        lh_batch_part batch_part = cpu->parts.parts[i];
+        int from = batch_part.first > first ? batch_part.first : first, to = batch_part.first + batch_part.sequences;
         if (to > end) to = end;
-        if (from < to) train_part(cpu, lane, shard, &(lh_batch_part){part.n, from, to - from}, &sums);
+        if (from < to) train_batch_part(cpu, lane, shard, &(lh_batch_part){batch_part.n, from, to - from}, &sums);
     }
     cpu->workspace->shard_sums[shard] = sums;
     fold_shard(cpu, lane->gradient, shard);
@@ -173,13 +175,13 @@ static void clear_constants(lh_cpu_engine *cpu, int64_t first, int64_t end) {
  * 0. */
 static double compute_mask_factor(const lh_cpu_engine *cpu) {
     bool by_sequence = cpu->engine.spec->train.weighs_sequences;
-    int64_t in_loss = 0, all = by_sequence ? cpu->job.shape.sequences : cpu->labels;
+    int64_t in_loss = 0, total = by_sequence ? cpu->job.shape.sequences : cpu->labels;
     if (cpu->program->scale == NULL) return 1;
     for (int shard = 0; shard < cpu->engine.spec->train.shards; shard++) {
         const lh_sums *sums = &cpu->workspace->shard_sums[shard];
         in_loss += by_sequence ? sums->sequences : sums->counted;
     }
-    return in_loss > 0 ? (double)all / (double)in_loss : 1;
+    return in_loss > 0 ? (double)total / (double)in_loss : 1;
 }
 
 /* Finishes the gradient of chunks first .. end - 1 and computes their squared norms. */
@@ -248,7 +250,7 @@ static int choose_batch(lh_cpu_engine *cpu, uint32_t step) {
     else if (spec->corpus == NULL) lh_batch_parts_draw(&cpu->parts, spec, cpu->data_key, step);
     else {
         const lh_epoch_batch *batch = lh_epoch_find_batch(&cpu->epoch, cpu->data_key, step);
-        cpu->pick = cpu->epoch.pick + batch->first;
+        cpu->shape_indices = cpu->epoch.shape_indices + batch->first;
         lh_batch_parts_set(&cpu->parts, batch->n, batch->sequences);
         return batch->sequences;
     }
@@ -256,22 +258,22 @@ static int choose_batch(lh_cpu_engine *cpu, uint32_t step) {
 }
 
 static lh_shape make_part_shape(const lh_cpu_engine *cpu, int index) {
-    const lh_batch_part *part = &cpu->parts.parts[index];
-    return lh_make_shape(cpu->engine.spec, part->n, part->sequences);
+    const lh_batch_part *batch_part = &cpu->parts.parts[index];
+    return lh_make_shape(cpu->engine.spec, batch_part->n, batch_part->sequences);
 }
 
 /* Cuts a batch of one length into shards. Sizes of shards differ by at most one; the larger shards come first. In a
  * short batch some shards may be empty. */
 static void cut_evenly(lh_cpu_engine *cpu, int sequences) {
-    int shards = cpu->engine.spec->train.shards, size = sequences / shards, rest = sequences % shards;
+    int shards = cpu->engine.spec->train.shards, size = sequences / shards, larger_shards = sequences % shards;
     for (int shard = 0; shard <= shards; shard++)
-        cpu->shard_starts[shard] = shard * size + (shard < rest ? shard : rest);
+        cpu->shard_starts[shard] = shard * size + (shard < larger_shards ? shard : larger_shards);
 }
 
 /* Cuts a batch of several lengths into shards with about equal numbers of tokens: a sequence belongs to the shard in
  * which its middle lies. */
 static void cut_by_tokens(lh_cpu_engine *cpu) {
-    int64_t total = 0, before = 0, shards = cpu->engine.spec->train.shards;
+    int64_t total = 0, preceding_tokens = 0, shards = cpu->engine.spec->train.shards;
     int next = 0, sequence = 0;
     for (int i = 0; i < cpu->parts.count; i++) {
         lh_shape shape = make_part_shape(cpu, i);
@@ -280,8 +282,8 @@ static void cut_by_tokens(lh_cpu_engine *cpu) {
     for (int i = 0; i < cpu->parts.count; i++) {
         lh_shape shape = make_part_shape(cpu, i);
         int64_t tokens = lh_count_shape_tokens(&shape);
-        for (int s = 0; s < shape.sequences; s++, sequence++, before += tokens)
-            while (next <= (2 * before + tokens) * shards / (2 * total)) cpu->shard_starts[next++] = sequence;
+        for (int s = 0; s < shape.sequences; s++, sequence++, preceding_tokens += tokens)
+            while (next <= (2 * preceding_tokens + tokens) * shards / (2 * total)) cpu->shard_starts[next++] = sequence;
     }
     while (next <= shards) cpu->shard_starts[next++] = sequence;
 }
@@ -301,11 +303,11 @@ static void start_step(lh_cpu_engine *cpu) {
     int sequences = choose_batch(cpu, step);
     cpu->job = (lh_cpu_step){
         .mode = LH_MODE_TRAIN,
-        .shape = lh_make_shape(spec, get_longest(cpu), sequences),
+        .shape = lh_make_shape(spec, get_max_length(cpu), sequences),
         .key = cpu->draws_key,
         .step = step,
         .draw = {cpu->draws_key, step, LH_SHARED, LH_DOMAIN_POSITIONS, 0},
-        .passes = lh_count_passes(spec, get_longest(cpu)),
+        .passes = lh_count_passes(spec, get_max_length(cpu)),
         .parameters = cpu->parameters,
         .tables = cpu->tables,
         .shared = cpu->workspace->shared,
@@ -321,22 +323,23 @@ static void start_step(lh_cpu_engine *cpu) {
 
 static void measure_step(const lh_cpu_engine *cpu, lh_step_metrics *metrics) {
     const lh_cpu_workspace *workspace = cpu->workspace;
-    double clip_norm = cpu->engine.spec->optimizer.clip_norm, parameters = 0, update = 0, heaviest = 0;
+    double clip_norm = cpu->engine.spec->optimizer.clip_norm, parameters = 0, update = 0, heaviest_squares = 0;
     memset(metrics, 0, sizeof *metrics);
     sum_step(cpu, &metrics->sums, &metrics->gradient_norm);
     for (int64_t chunk = 0; chunk < lh_cpu_count_chunks(cpu); chunk++) {
         parameters += workspace->chunk_updates[chunk].parameters;
         update += workspace->chunk_updates[chunk].update;
-        if (workspace->chunk_squares[chunk] > heaviest) {
-            heaviest = workspace->chunk_squares[chunk];
+        if (workspace->chunk_squares[chunk] > heaviest_squares) {
+            heaviest_squares = workspace->chunk_squares[chunk];
             metrics->heavy_chunk = chunk;
         }
     }
-    metrics->heavy_share = heaviest > 0 ? heaviest / (metrics->gradient_norm * metrics->gradient_norm) : 0;
+    metrics->heavy_share =
+        heaviest_squares > 0 ? heaviest_squares / (metrics->gradient_norm * metrics->gradient_norm) : 0;
     metrics->parameter_norm = sqrt(parameters);
     metrics->update_norm = sqrt(update);
-    metrics->clipped = clip_norm > 0 && metrics->gradient_norm >= clip_norm;
-    metrics->length = lh_get_reported_length(cpu->engine.spec, get_longest(cpu));
+    metrics->is_clipped = clip_norm > 0 && metrics->gradient_norm >= clip_norm;
+    metrics->length = lh_get_reported_length(cpu->engine.spec, get_max_length(cpu));
 }
 
 /* Takes the failure of the first shard whose examples could not be made. */
@@ -350,32 +353,32 @@ static lh_status take_failure(const lh_cpu_engine *cpu, lh_error *error) {
 /* Refuses a step whose loss, gradient or new parameters are not finite. If no update was made, `total` still has the
  * gradient. */
 static lh_status check_step(const lh_cpu_engine *cpu, const lh_step_metrics *metrics, lh_error *error) {
-    bool updated = isfinite(metrics->sums.loss) && isfinite(metrics->gradient_norm);
-    lh_status status = lh_check_step(metrics, cpu->engine.step + 1, updated, error);
+    bool is_updated = isfinite(metrics->sums.loss) && isfinite(metrics->gradient_norm);
+    lh_status status = lh_check_step(metrics, cpu->engine.step + 1, is_updated, error);
     if (status != LH_OK)
-        lh_diagnose_step(error, cpu->engine.spec, cpu->engine.real_bytes, cpu->parameters, updated ? NULL : cpu->total,
-                         lh_get_reported_length(cpu->engine.spec, get_longest(cpu)));
+        lh_diagnose_step(error, cpu->engine.spec, cpu->engine.real_bytes, cpu->parameters,
+                         is_updated ? NULL : cpu->total, lh_get_reported_length(cpu->engine.spec, get_max_length(cpu)));
     return status;
 }
 
 static lh_status run_step(lh_cpu_engine *cpu, lh_step_metrics *metrics, lh_error *error) {
     start_step(cpu);
     lh_team_run(cpu->engine.threads, step_work, cpu);
-    *metrics = (lh_step_metrics){.length = lh_get_reported_length(cpu->engine.spec, get_longest(cpu))};
+    *metrics = (lh_step_metrics){.length = lh_get_reported_length(cpu->engine.spec, get_max_length(cpu))};
     lh_status status = take_failure(cpu, error);
     if (status != LH_OK) return status;
     measure_step(cpu, metrics);
     return check_step(cpu, metrics, error);
 }
 
-lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error) {
+lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *steps_done, lh_error *error) {
     lh_cpu_engine *cpu = (lh_cpu_engine *)engine;
-    *done = 0;
+    *steps_done = 0;
     lh_status status = lh_cpu_begin_call(cpu, error);
     if (status != LH_OK) return status;
     double start = lh_read_clock();
-    for (; *done < count; ++*done) {
-        status = run_step(cpu, &metrics[*done], error);
+    for (; *steps_done < count; ++*steps_done) {
+        status = run_step(cpu, &metrics[*steps_done], error);
         if (status != LH_OK) break;
         engine->step++;
     }

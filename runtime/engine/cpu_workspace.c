@@ -24,7 +24,8 @@ static lh_status open_lane(const lh_cpu_workspaces *workspaces, lh_cpu_lane *lan
         lane->shared = lh_engine_allocate(workspaces->train.shared, "the shared values of a length", error);
         if (lane->shared == NULL) return LH_ERR_ENVIRONMENT;
     }
-    return lh_batch_open(&lane->batch, workspaces->spec, workspaces->train.longest_n, workspaces->train.shard, error);
+    return lh_batch_open(&lane->batch, workspaces->spec, workspaces->train.longest_n, workspaces->train.shard_sequences,
+                         error);
 }
 
 static lh_status open_training(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace, lh_error *error) {
@@ -46,12 +47,12 @@ static lh_status open_training(const lh_cpu_workspaces *workspaces, lh_cpu_works
 }
 
 static lh_status open_forward_lane(const lh_cpu_workspaces *workspaces, lh_cpu_forward_lane *lane,
-                                   const lh_cpu_forward_needs *needs, lh_error *error) {
-    lane->workspace = lh_engine_allocate(needs->workspace, "a thread's activations", error);
+                                   const lh_cpu_forward_needs *memory_needs, lh_error *error) {
+    lane->workspace = lh_engine_allocate(memory_needs->workspace, "a thread's activations", error);
     if (lane->workspace == NULL) return LH_ERR_ENVIRONMENT;
-    lane->logits = lh_engine_allocate(needs->logits, "a thread's logits", error);
+    lane->logits = lh_engine_allocate(memory_needs->logits, "a thread's logits", error);
     if (lane->logits == NULL) return LH_ERR_ENVIRONMENT;
-    return lh_batch_open(&lane->batch, workspaces->spec, needs->longest_n, needs->part, error);
+    return lh_batch_open(&lane->batch, workspaces->spec, memory_needs->longest_n, memory_needs->part_sequences, error);
 }
 
 static void close_forward(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace) {
@@ -69,17 +70,18 @@ static void close_forward(const lh_cpu_workspaces *workspaces, lh_cpu_workspace 
 }
 
 static lh_status open_forward(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace,
-                              const lh_cpu_forward_needs *needs, lh_error *error) {
+                              const lh_cpu_forward_needs *memory_needs, lh_error *error) {
     size_t threads = (size_t)workspaces->threads;
     workspace->forward_lanes = lh_engine_allocate(threads * sizeof *workspace->forward_lanes, "threads", error);
-    workspace->forward_shared = lh_engine_allocate(needs->shared, "the shared values of a batch", error);
-    workspace->block_sums = lh_engine_allocate((size_t)needs->examples * sizeof *workspace->block_sums, "sums", error);
+    workspace->forward_shared = lh_engine_allocate(memory_needs->shared, "the shared values of a batch", error);
+    workspace->block_sums =
+        lh_engine_allocate((size_t)memory_needs->examples * sizeof *workspace->block_sums, "sums", error);
     bool is_complete =
         workspace->forward_lanes != NULL && workspace->forward_shared != NULL && workspace->block_sums != NULL;
     lh_status status = is_complete ? LH_OK : LH_ERR_ENVIRONMENT;
     for (size_t i = 0; status == LH_OK && i < threads; i++)
-        status = open_forward_lane(workspaces, &workspace->forward_lanes[i], needs, error);
-    if (status == LH_OK) workspace->forward = *needs;
+        status = open_forward_lane(workspaces, &workspace->forward_lanes[i], memory_needs, error);
+    if (status == LH_OK) workspace->forward = *memory_needs;
     else close_forward(workspaces, workspace);
     return status;
 }
@@ -155,40 +157,41 @@ lh_cpu_forward_needs lh_cpu_combine_needs(const lh_cpu_forward_needs *a, const l
         .logits = lh_max_size(a->logits, b->logits),
         .words = lh_max_size(a->words, b->words),
         .longest_n = lh_max_int(a->longest_n, b->longest_n),
-        .part = lh_max_int(a->part, b->part),
+        .part_sequences = lh_max_int(a->part_sequences, b->part_sequences),
         .examples = lh_max_int(a->examples, b->examples),
     };
 }
 
-static bool are_equal(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b) {
+static bool are_equal_needs(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b) {
     return a->workspace == b->workspace && a->shared == b->shared && a->logits == b->logits && a->words == b->words &&
-           a->longest_n == b->longest_n && a->part == b->part && a->examples == b->examples;
+           a->longest_n == b->longest_n && a->part_sequences == b->part_sequences && a->examples == b->examples;
 }
 
 /* Makes the buffers for evaluation large enough for these needs. */
 static lh_status grow_forward(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace,
-                              const lh_cpu_forward_needs *needs, lh_error *error) {
-    lh_cpu_forward_needs all = lh_cpu_combine_needs(&workspace->forward, needs);
-    if (workspace->forward_lanes != NULL && are_equal(&all, &workspace->forward)) return LH_OK; /* large enough */
+                              const lh_cpu_forward_needs *memory_needs, lh_error *error) {
+    lh_cpu_forward_needs combined_needs = lh_cpu_combine_needs(&workspace->forward, memory_needs);
+    if (workspace->forward_lanes != NULL && are_equal_needs(&combined_needs, &workspace->forward))
+        return LH_OK; /* large enough */
     close_forward(workspaces, workspace);
-    return open_forward(workspaces, workspace, &all, error);
+    return open_forward(workspaces, workspace, &combined_needs, error);
 }
 
-lh_status lh_cpu_workspace_take(lh_cpu_workspaces *workspaces, const lh_cpu_forward_needs *needs, lh_cpu_workspace **to,
-                                lh_error *error) {
+lh_status lh_cpu_workspace_take(lh_cpu_workspaces *workspaces, const lh_cpu_forward_needs *memory_needs,
+                                lh_cpu_workspace **to, lh_error *error) {
     pthread_mutex_lock(&workspaces->mutex);
     lh_cpu_workspace *workspace = workspaces->free;
     if (workspace != NULL) workspaces->free = workspace->next;
     pthread_mutex_unlock(&workspaces->mutex);
     lh_status status = workspace != NULL ? LH_OK : open_workspace(workspaces, &workspace, error);
-    if (status == LH_OK && needs != NULL) status = grow_forward(workspaces, workspace, needs, error);
+    if (status == LH_OK && memory_needs != NULL) status = grow_forward(workspaces, workspace, memory_needs, error);
     if (status == LH_OK) *to = workspace;
     else if (workspace != NULL) lh_cpu_workspace_give_back(workspaces, workspace, true);
     return status;
 }
 
-void lh_cpu_workspace_give_back(lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace, bool clean) {
-    if (!clean) {
+void lh_cpu_workspace_give_back(lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace, bool is_clean) {
+    if (!is_clean) {
         close_workspace(workspaces, workspace);
         return;
     }

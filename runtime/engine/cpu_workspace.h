@@ -11,7 +11,7 @@
 #include "longhand/status.h"
 
 /* The first failure to make the examples of a batch or condition. The shard or part with the lowest index is reported,
- * whichever thread processed it. */
+ * independent of the threads that processed them. */
 typedef struct lh_cpu_failure {
     lh_status status; /* LH_OK: no failure */
     int index;        /* index of the shard or part */
@@ -42,14 +42,17 @@ typedef struct lh_cpu_forward_lane {
 /* The greatest memory needs of training over all its lengths. */
 typedef struct lh_cpu_train_needs {
     size_t workspace, shared; /* bytes */
-    int longest_n, shard;     /* greatest task length; most sequences of one length in a shard */
+    int longest_n;            /* greatest task length */
+    int shard_sequences;      /* greatest number of sequences of one length in a shard */
 } lh_cpu_train_needs;
 
 /* The greatest memory needs of the reserved evaluations. */
 typedef struct lh_cpu_forward_needs {
     size_t workspace, shared, logits; /* bytes; logits: of one sequence */
     size_t words;                     /* greatest lh_count_batch_words */
-    int longest_n, part, examples;    /* greatest task length; sequences of the largest part, and of a condition */
+    int longest_n;                    /* greatest task length */
+    int part_sequences;               /* sequences of the largest part of a condition */
+    int examples;                     /* sequences of the largest condition */
 } lh_cpu_forward_needs;
 
 typedef struct lh_cpu_workspace {
@@ -101,10 +104,10 @@ void lh_cpu_workspaces_leave(lh_cpu_workspaces *workspaces);
 
 /* Takes a free or new workspace with at least these needs of evaluation (NULL: any). Any thread may call.
  * LH_ERR_ENVIRONMENT: out of memory; no workspace is taken. */
-lh_status lh_cpu_workspace_take(lh_cpu_workspaces *workspaces, const lh_cpu_forward_needs *needs,
+lh_status lh_cpu_workspace_take(lh_cpu_workspaces *workspaces, const lh_cpu_forward_needs *memory_needs,
                                 lh_cpu_workspace **workspace, lh_error *error);
-/* Returns a workspace to the list. clean: all values in it are finite, as a finite loss shows. A workspace that is not
- * clean is freed: the next engine multiplies values after a short sequence by 0, which would give NaN. */
-void lh_cpu_workspace_give_back(lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace, bool clean);
+/* Returns a workspace to the list. is_clean: all values in it are finite, as a finite loss shows. A workspace that is
+ * not clean is freed: the next engine multiplies values after a short sequence by 0, which would give NaN. */
+void lh_cpu_workspace_give_back(lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace, bool is_clean);
 
 #endif

@@ -48,8 +48,9 @@ static void take_given_tokens(lh_decode_passes *d, int i) {
 
 static void set_known_answers(lh_decode_passes *d) {
     const lh_answers *results = d->results;
-    size_t all = (size_t)d->count * d->labels;
-    if (results->logits != NULL) memset(results->logits, 0, all * (size_t)d->spec->classes * sizeof *results->logits);
+    size_t answer_count = (size_t)d->count * d->labels;
+    if (results->logits != NULL)
+        memset(results->logits, 0, answer_count * (size_t)d->spec->classes * sizeof *results->logits);
     for (int i = 0; i < d->count; i++) {
         d->length[i] = results->known_counts != NULL ? results->known_counts[i] : 0;
         if (results->known_counts == NULL)
@@ -91,20 +92,20 @@ int lh_decode_passes_choose(lh_decode_passes *d) {
 }
 
 /* Takes the valid answers of a pass to sequence i. */
-static void take_row(lh_decode_passes *d, int i, const uint16_t *pass_answers, bool all_valid) {
+static void take_row(lh_decode_passes *d, int i, const uint16_t *pass_answers, bool are_all_valid) {
     uint16_t *answers = d->results->answers + (size_t)i * d->labels;
-    for (bool valid = true; valid && !d->ended[i];) {
+    for (bool is_valid = true; is_valid && !d->ended[i];) {
         int label = d->length[i]++;
-        valid = all_valid || answers[label] == pass_answers[label];
+        is_valid = are_all_valid || answers[label] == pass_answers[label];
         answers[label] = pass_answers[label];
         take_given_tokens(d, i);
     }
     if (!d->ended[i]) put_guesses(d, i, pass_answers);
 }
 
-void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *pass_answers, bool all_valid) {
+void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *pass_answers, bool are_all_valid) {
     for (int row = 0; row < rows; row++)
-        if (!d->ended[d->row[row]]) take_row(d, d->row[row], pass_answers + (size_t)row * d->labels, all_valid);
+        if (!d->ended[d->row[row]]) take_row(d, d->row[row], pass_answers + (size_t)row * d->labels, are_all_valid);
 }
 
 /* ---- examples ---- */

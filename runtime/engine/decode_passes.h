@@ -39,9 +39,9 @@ static inline const uint16_t *lh_decode_passes_get_target(const lh_decode_passes
     return d->results->answers + (size_t)d->row[row] * d->labels;
 }
 
-/* Takes the valid answers of a pass to the chosen rows, [rows][labels]; later answers are the next guesses. all_valid:
- * the pass has decoded all answers. */
-void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *pass_answers, bool all_valid);
+/* Takes the valid answers of a pass to the chosen rows, [rows][labels]; later answers are the next guesses.
+ * are_all_valid: the pass has decoded all answers. */
+void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *pass_answers, bool are_all_valid);
 
 /* Examples of a condition in memory. */
 typedef struct lh_examples {

@@ -26,18 +26,20 @@ static tensor_facts scan_tensor(const lh_tensor *tensor, int real_bytes, const v
 }
 
 lh_vector_facts lh_diagnose_vector(const lh_spec *spec, int real_bytes, const void *vector) {
-    lh_vector_facts all = {.first_nonfinite = -1, .last_nonfinite = -1, .largest = -1};
+    lh_vector_facts vector_facts = {.first_nonfinite = -1, .last_nonfinite = -1, .largest_tensor = -1};
     for (int t = 0; t < spec->tensor_count; t++) {
         if (!spec->tensors[t].learned) continue;
         tensor_facts facts = scan_tensor(&spec->tensors[t], real_bytes, vector);
-        all.tensors++;
+        vector_facts.tensors++;
         if (facts.nonfinite > 0) {
-            if (all.nonfinite++ == 0) all.first_nonfinite = t, all.first_count = facts.nonfinite;
-            all.last_nonfinite = t, all.last_count = facts.nonfinite;
+            if (vector_facts.nonfinite++ == 0)
+                vector_facts.first_nonfinite = t, vector_facts.first_count = facts.nonfinite;
+            vector_facts.last_nonfinite = t, vector_facts.last_count = facts.nonfinite;
         }
-        if (facts.magnitude > all.magnitude) all.largest = t, all.magnitude = facts.magnitude;
+        if (facts.magnitude > vector_facts.magnitude)
+            vector_facts.largest_tensor = t, vector_facts.magnitude = facts.magnitude;
     }
-    return all;
+    return vector_facts;
 }
 
 /* Whether a tensor has an element with an index from `first` to end - 1 in the parameter vector. */
@@ -78,10 +80,10 @@ static void append_vector(lh_error *error, const lh_spec *spec, int real_bytes, 
     const lh_tensor *tensors = spec->tensors;
     const lh_vector_facts found = lh_diagnose_vector(spec, real_bytes, vector), *facts = &found;
     bool too_large = facts->magnitude > sqrt(real_bytes == 8 ? DBL_MAX : (double)FLT_MAX);
-    if (facts->nonfinite == 0 && facts->largest < 0) append(error, "\n  %s: all zero", vector_name);
+    if (facts->nonfinite == 0 && facts->largest_tensor < 0) append(error, "\n  %s: all zero", vector_name);
     else if (facts->nonfinite == 0)
         append(error, "\n  %s: every element is finite, the largest is %.3g in %s%s", vector_name, facts->magnitude,
-               tensors[facts->largest].name, too_large ? "; its square is beyond this precision" : "");
+               tensors[facts->largest_tensor].name, too_large ? "; its square is beyond this precision" : "");
     else
         append(error, "\n  %s: NaN or infinite in %d of %d tensors; the first is %s (%lld of %lld elements)",
                vector_name, facts->nonfinite, facts->tensors, tensors[facts->first_nonfinite].name,
@@ -89,8 +91,9 @@ static void append_vector(lh_error *error, const lh_spec *spec, int real_bytes, 
     if (facts->nonfinite > 1)
         append(error, ", the last %s (%lld of %lld)", tensors[facts->last_nonfinite].name, (long long)facts->last_count,
                (long long)lh_count_tensor_elements(&tensors[facts->last_nonfinite]));
-    if (facts->nonfinite > 0 && facts->largest >= 0)
-        append(error, "; the largest finite element is %.3g in %s", facts->magnitude, tensors[facts->largest].name);
+    if (facts->nonfinite > 0 && facts->largest_tensor >= 0)
+        append(error, "; the largest finite element is %.3g in %s", facts->magnitude,
+               tensors[facts->largest_tensor].name);
 }
 
 void lh_diagnose_step(lh_error *error, const lh_spec *spec, int real_bytes, const void *parameters,

@@ -16,7 +16,7 @@ typedef struct lh_vector_facts {
     int first_nonfinite, last_nonfinite; /* in forward order; the backward pass reaches last_nonfinite first */
     int64_t first_count;                 /* non-finite elements of first_nonfinite */
     int64_t last_count;                  /* non-finite elements of last_nonfinite */
-    int largest;                         /* tensor with the largest finite element by magnitude */
+    int largest_tensor;                  /* tensor with the largest finite element by magnitude */
     double magnitude;                    /* magnitude of this element */
 } lh_vector_facts;
 

@@ -79,14 +79,14 @@ lh_condition lh_make_validation(int n, int examples, uint64_t seed, int draw) {
     return condition;
 }
 
-void lh_sums_add(lh_sums *sums, const lh_sums *part) {
-    sums->loss += part->loss;
-    sums->positions += part->positions;
-    sums->counted += part->counted;
-    sums->correct += part->correct;
-    sums->sequences += part->sequences;
-    sums->exact += part->exact;
-    sums->uncertainty += part->uncertainty;
+void lh_sums_add(lh_sums *sums, const lh_sums *addend) {
+    sums->loss += addend->loss;
+    sums->positions += addend->positions;
+    sums->counted += addend->counted;
+    sums->correct += addend->correct;
+    sums->sequences += addend->sequences;
+    sums->exact += addend->exact;
+    sums->uncertainty += addend->uncertainty;
 }
 
 lh_sums lh_make_sums(const lh_spec *spec, int labels, int64_t counted, int64_t correct, double loss) {
@@ -111,10 +111,10 @@ int lh_find_best_class(const double *logits, int classes) {
     return best;
 }
 
-lh_status lh_check_step(const lh_step_metrics *metrics, int64_t step, bool updated, lh_error *error) {
+lh_status lh_check_step(const lh_step_metrics *metrics, int64_t step, bool is_updated, lh_error *error) {
     double loss = metrics->sums.loss, gradient = metrics->gradient_norm, parameters = metrics->parameter_norm;
-    if (updated && isfinite(loss) && isfinite(gradient) && isfinite(parameters)) return LH_OK;
-    if (updated)
+    if (is_updated && isfinite(loss) && isfinite(gradient) && isfinite(parameters)) return LH_OK;
+    if (is_updated)
         return lh_fail(error, LH_ERR_INPUT, "step %lld: after the update the parameters' norm is %g", (long long)step,
                        parameters);
     return lh_fail(error, LH_ERR_INPUT, "step %lld: the %s is %g; no update was made", (long long)step,

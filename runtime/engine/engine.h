@@ -34,8 +34,8 @@ typedef struct lh_step_metrics {
     double update_norm;    /* norm of the change of the parameters */
     int64_t heavy_chunk;   /* chunk of LH_CHUNK elements with the largest sum of squared gradients */
     double heavy_share;    /* share of heavy_chunk in gradient_norm^2, 0..1 */
-    bool clipped;          /* the gradient was clipped */
-    int length;            /* task length, as reported to users; of mixed lengths the greatest */
+    bool is_clipped;       /* the gradient was clipped */
+    int length;            /* task length, as reported to users; with mixed lengths the greatest one */
 } lh_step_metrics;
 
 /* One batch to evaluate: its examples and its draw of positions. */
@@ -61,10 +61,11 @@ typedef struct lh_query {
     /* [sequences][task output length], for streams that hold the target; NULL: all 0. In decoding: right answers; NULL:
      * unknown. */
     const uint16_t *target;
-    /* For decoding, [sequences][task output length]: 0: the target's token takes the place of an answer; NULL: all
+    /* For decoding, [sequences][task output length]: 0: the target's token replaces the model's answer; NULL: all
      * 1. */
     const uint8_t *wants_answer;
-    /* [sequences], of each sequence as in lh_dataset.positions; NULL unless the spec has positions of lines. */
+    /* [sequences] positions of each sequence, as in lh_dataset.positions; NULL unless the spec has positions of
+     * lines. */
     int32_t *const *line_positions;
     /* Arrays of [length] for each stream; NULL: random values. distances[i][d] is the distance of tokens d apart. */
     const int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS];
@@ -79,20 +80,20 @@ typedef struct lh_answers {
     int *lengths;      /* [count] number of answers, the end symbol included; NULL: not requested */
     double *logits;    /* [count][labels][classes], 0 after the end and for known answers; NULL: not requested */
     /* Both of the following are NULL for engine->ops->decode. */
-    const int *known_counts; /* [count] number of answers given on entry; NULL: none */
-    const int *limits;       /* [count] most answers; NULL: all labels */
+    const int *known_counts; /* [count] number of answers that `answers` has on entry; NULL: none */
+    const int *limits;       /* [count] maximum number of answers; NULL: all labels */
 } lh_answers;
 
 typedef struct lh_engine lh_engine;
 
 /* Every function that returns a status may return LH_ERR_ENVIRONMENT: out of memory, or the device failed. */
 typedef struct lh_engine_ops {
-    /* Runs up to count steps and writes metrics[0 .. *done - 1]. *done < count with LH_OK: call again; *done = 0: this
-     * engine steps together with others, whose step must be called first. LH_ERR_INPUT, with step, length and tensors,
-     * at the first step that has a non-finite loss or gradient (nothing is updated), that makes parameters non-finite,
-     * or that has no examples (lh_batch_fill; its metrics have no positions); this step is not counted.
+    /* Runs up to count steps and writes metrics[0 .. *steps_done - 1]. *steps_done < count with LH_OK: call again;
+     * *steps_done = 0: this engine steps together with others, whose step must be called first. LH_ERR_INPUT, with
+     * step, length and tensors: a step has a non-finite loss or gradient (nothing is updated), makes parameters
+     * non-finite, or has no examples (lh_batch_fill; its metrics have no positions); this step is not counted.
      * LH_ERR_ENVIRONMENT: the engine can only be closed. */
-    lh_status (*step)(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
+    lh_status (*step)(lh_engine *engine, int count, lh_step_metrics *metrics, int *steps_done, lh_error *error);
 
     /* Allocates memory to evaluate up to `examples` examples at these task lengths. LH_ERR_INPUT: as lh_check_limit. */
     lh_status (*reserve)(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);
@@ -113,11 +114,13 @@ typedef struct lh_engine_ops {
 
     /* Decodes answers token by token, with the results of lh_decode (eval/decode.h). Only if engine->decodes.
      * LH_STOPPED: engine->stop was set, which is checked between tokens. */
-    lh_status (*decode)(lh_engine *engine, const lh_query *query, int count, const lh_answers *to, lh_error *error);
+    lh_status (*decode)(lh_engine *engine, const lh_query *query, int count, const lh_answers *results,
+                        lh_error *error);
 
-    /* Runs a forward pass that also writes every site of spec->sites that to[site] requests; logits may be NULL. Only
-     * for a spec with sites; the function is NULL on a device. */
-    lh_status (*trace)(lh_engine *engine, const lh_query *query, const lh_trace *to, double *logits, lh_error *error);
+    /* Runs a forward pass that also writes every site of spec->sites that buffers[site] requests; logits may be NULL.
+     * Only for a spec with sites; the function is NULL on a device. */
+    lh_status (*trace)(lh_engine *engine, const lh_query *query, const lh_trace *buffers, double *logits,
+                       lh_error *error);
 
     /* read_state copies parameters and, if both sides have it, optimiser state from the engine to `state`; write_state
      * copies them from `state` to the engine and sets its step. state may be engine->host_state; then nothing is
@@ -181,8 +184,8 @@ lh_condition lh_make_condition(int n, int examples, uint64_t seed, int draw);
  * condition. */
 lh_condition lh_make_validation(int n, int examples, uint64_t seed, int draw);
 
-/* Adds every field of part to sums. */
-void lh_sums_add(lh_sums *sums, const lh_sums *part);
+/* Adds every field of addend to sums. */
+void lh_sums_add(lh_sums *sums, const lh_sums *addend);
 
 /* The sums of one sequence with `labels` labels; loss: summed over the labels in the loss. */
 lh_sums lh_make_sums(const lh_spec *spec, int labels, int64_t counted, int64_t correct, double loss);
@@ -192,7 +195,7 @@ double lh_compute_mean_loss(const lh_sums *sums);
 
 /* LH_OK: the step made its update, and loss, gradient and parameters are finite; else LH_ERR_INPUT with the step (from
  * 1) and the non-finite value. */
-lh_status lh_check_step(const lh_step_metrics *metrics, int64_t step, bool updated, lh_error *error);
+lh_status lh_check_step(const lh_step_metrics *metrics, int64_t step, bool is_updated, lh_error *error);
 
 /* LH_ERR_INPUT with the reason if a sequence at any of these task lengths is longer than the encoding allows. */
 lh_status lh_check_limit(const lh_spec *spec, const lh_lengths *lengths, lh_error *error);

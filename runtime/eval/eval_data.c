@@ -13,7 +13,7 @@ static const char *const digest_key[LH_SETS] = {"train_sha256", "eval_sha256", "
 lh_status lh_read_facts(const char *path, json_t **facts, lh_error *error) {
     char *text;
     size_t bytes;
-    lh_status status = lh_read_text(path, LH_MOST_FACTS, &text, &bytes, error);
+    lh_status status = lh_read_text(path, LH_MAX_RUN_JSON_BYTES, &text, &bytes, error);
     *facts = status == LH_OK ? json_loadb(text, bytes, 0, NULL) : NULL;
     free(text);
     return status;

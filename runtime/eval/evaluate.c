@@ -168,7 +168,7 @@ static lh_status evaluate_group(lh_engine *engine, const lh_eval_request *reques
         condition.noise = result->noise;
         condition.passes = result->passes;
         condition.source.set = set;
-        condition.source.pick = groups->pick + i;
+        condition.source.shape_indices = groups->shape_indices + i;
         status = evaluate_batches(engine, request, rows, result, &condition, draw, (int)(i - first), sums, error);
     }
     return status;

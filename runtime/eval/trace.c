@@ -26,13 +26,13 @@ typedef struct pass {
     const lh_traces *traces;
     lh_trace_group *group;
     lh_engine *engine;
-    lh_batch batch;    /* a batch with one sequence */
-    lh_trace *buffers; /* [sites] buffers to which the pass writes */
-    double *logits;    /* [labels][classes], if answers are read from them */
-    uint16_t *answers; /* [labels], for a user's own inputs */
-    int answer_count;  /* number of answers up to the end */
-    int input;         /* index of the input in the request */
-    uint32_t *pick;    /* the shape's examples in the order of a shuffle, or NULL */
+    lh_batch batch;          /* a batch with one sequence */
+    lh_trace *buffers;       /* [sites] buffers to which the pass writes */
+    double *logits;          /* [labels][classes], if answers are read from them */
+    uint16_t *answers;       /* [labels], for a user's own inputs */
+    int answer_count;        /* number of answers up to the end */
+    int input;               /* index of the input in the request */
+    uint32_t *shape_indices; /* the shape's examples in the order of a shuffle, or NULL */
     int draw, example;
 } pass;
 
@@ -86,11 +86,11 @@ static lh_status open_order(pass *p, lh_error *error) {
     int n = p->group->n;
     const lh_dataset *set = request->set != NULL ? request->set : &corpus->eval;
     int64_t count = lh_dataset_count_examples(set, n);
-    p->pick = lh_engine_allocate((size_t)count * sizeof *p->pick, "the order of examples", error);
-    if (p->pick == NULL) return LH_ERR_ENVIRONMENT;
+    p->shape_indices = lh_engine_allocate((size_t)count * sizeof *p->shape_indices, "the order of examples", error);
+    if (p->shape_indices == NULL) return LH_ERR_ENVIRONMENT;
     lh_draw_order(lh_rng_at(lh_key_of_seed(request->seed), 0, lh_get_order_number(set, n),
                             lh_site(LH_DOMAIN_EVAL, 0, LH_PLACE_ORDER)),
-                  p->pick, count);
+                  p->shape_indices, count);
     return LH_OK;
 }
 
@@ -117,7 +117,7 @@ static void close_pass(pass *p) {
     free(p->buffers);
     free(p->logits);
     free(p->answers);
-    free(p->pick);
+    free(p->shape_indices);
     lh_batch_close(&p->batch);
 }
 
@@ -145,7 +145,7 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     lh_condition condition = lh_make_condition(n, 1, request->seed, p->draw);
     condition.draw.step = (uint32_t)lh_get_reported_length(spec, n); /* the counter word of an evaluation by length */
     condition.source.set = request->set;
-    condition.source.pick = p->pick != NULL ? p->pick : p->group->pick;
+    condition.source.shape_indices = p->shape_indices != NULL ? p->shape_indices : p->group->shape_indices;
     if (request->inputs == NULL) {
         *query = (lh_query){.n = n,
                             .input = p->batch.input,
@@ -321,7 +321,7 @@ lh_status lh_traces_write(const lh_traces *traces, const char *path, const lh_st
 void lh_traces_close(lh_traces *traces) {
     for (int i = 0; traces->tensors != NULL && i < traces->count; i++) free(traces->tensors[i].data);
     free(traces->tensors);
-    for (int g = 0; g < traces->group_count; g++) free(traces->groups[g].pick);
+    for (int g = 0; g < traces->group_count; g++) free(traces->groups[g].shape_indices);
     free(traces->groups);
     memset(traces, 0, sizeof *traces);
 }

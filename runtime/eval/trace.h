@@ -86,9 +86,9 @@ typedef struct lh_trace_tensor {
 typedef struct lh_trace_group {
     int n, examples;           /* task length; number of examples */
     int first_tensor, tensors; /* index in lh_traces.tensors, number */
-    uint32_t *pick;  /* [examples] dataset: indices within the shape; NULL: the first or the shuffled examples */
-    int64_t counted; /* finished passes that `exact` does not leave out */
-    char label[32];  /* first part of the tensors' names: "n41" */
+    uint32_t *shape_indices;   /* [examples] dataset: examples, as in lh_source; NULL: the first or shuffled ones */
+    int64_t counted;           /* finished passes that `exact` does not leave out */
+    char label[32];            /* first part of the tensors' names: "n41" */
 } lh_trace_group;
 
 typedef struct lh_traces {

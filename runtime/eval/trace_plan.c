@@ -92,11 +92,12 @@ static lh_status group_chosen_examples(lh_traces *traces, int input, lh_error *e
         int n = lh_dataset_find_shape(set, corpus->shapes, indices[first]);
         for (next = first; next < count && indices[next] < set->first[n];) next++;
         status = add_group(traces, n, (int)(next - first), error);
-        uint32_t *pick = lh_engine_allocate((size_t)(next - first) * sizeof *pick, "a list of examples", error);
-        traces->groups[traces->group_count - 1].pick = pick;
-        if (pick == NULL) status = LH_ERR_ENVIRONMENT;
-        for (int64_t i = first; pick != NULL && i < next; i++)
-            pick[i - first] = indices[i] - (uint32_t)set->first[n - 1];
+        uint32_t *shape_indices =
+            lh_engine_allocate((size_t)(next - first) * sizeof *shape_indices, "a list of examples", error);
+        traces->groups[traces->group_count - 1].shape_indices = shape_indices;
+        if (shape_indices == NULL) status = LH_ERR_ENVIRONMENT;
+        for (int64_t i = first; shape_indices != NULL && i < next; i++)
+            shape_indices[i - first] = indices[i] - (uint32_t)set->first[n - 1];
     }
     free(indices);
     return status;

@@ -45,7 +45,7 @@ void lh_window_add(lh_window *window, const lh_step_metrics *metrics) {
     window->accuracy += compute_share(sums->correct, sums->counted);
     window->exact_match += compute_share(sums->exact, sums->sequences);
     window->gradient_norm += metrics->gradient_norm;
-    window->clipped += metrics->clipped;
+    window->clipped += metrics->is_clipped;
     window->parameter_norm += metrics->parameter_norm;
     window->update_norm += metrics->update_norm;
 }

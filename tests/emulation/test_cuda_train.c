@@ -54,10 +54,10 @@ static void test_train_rate_is_that_of_the_steps(void **state) {
 static void test_checkpoint_resumes_only_on_its_own_device(void **state) {
     run(state, 0, "train --out . --steps 10 --no-eval --seed 1");
     lh_run_result result = run(state, 1, "train --device cuda --out . --steps 20 --no-eval --seed 1 --resume");
-    assert_text(result.err, "source_digest is \"fedcba9876543210\" there, \"00000000deadbeef\" here");
+    assert_text(result.err, "source_digest is \"fedcba9876543210\", expected \"00000000deadbeef\"");
     run(state, 0, "train --device cuda --out . --steps 10 --no-eval --seeds 2:3");
     result = run(state, 1, "train --device cuda --out . --steps 20 --no-eval --seed 2 --resume");
-    assert_text(result.err, "level is \"sm_90 replicas\" there, \"sm_90 chip\" here");
+    assert_text(result.err, "level is \"sm_90 replicas\", expected \"sm_90 chip\"");
     result = run(state, 1, "train --out . --steps 20 --no-eval --seed 3 --resume");
     assert_text(result.err, "source_digest is");
     run(state, 0, "train --device cuda --out . --steps 20 --no-eval --seeds 2:2 --resume");

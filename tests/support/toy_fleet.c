@@ -119,7 +119,7 @@ static void assert_metrics_close(const lh_step_metrics *actual, const lh_step_me
         assert_int_equal(a->sums.correct, b->sums.correct);
         assert_int_equal(a->sums.sequences, b->sums.sequences);
         assert_int_equal(a->sums.exact, b->sums.exact);
-        assert_int_equal(a->clipped, b->clipped);
+        assert_int_equal(a->is_clipped, b->is_clipped);
         assert_int_equal(a->length, b->length);
     }
 }

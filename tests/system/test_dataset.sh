@@ -157,7 +157,7 @@ continues_only_with_its_file() {
         diff -r "$mine" "$work/before" || return
     # The checkpoint comes from a training elsewhere.
     cp "$mine/checkpoint.safetensors" "${mine%-data*}-data$(hash "$work/other.jsonl" | cut -c 1-8)" &&
-        ends_with 1 "data_sha256 is \"$(hash "$work/same.jsonl")\" there, \"$(hash "$work/other.jsonl")\" here" \
+        ends_with 1 "data_sha256 is \"$(hash "$work/same.jsonl")\", expected \"$(hash "$work/other.jsonl")\"" \
             "$trainer" train --out "$work/parts" --steps 81 --resume --data "$work/other.jsonl" $FLAGS
 }
 

@@ -247,7 +247,7 @@ static void test_epoch_has_every_example_once_in_batches_of_one_shape(void **sta
             const lh_epoch_batch *batch = lh_epoch_find_batch(&e, lh_key_of_seed(5), epoch * BATCHES + b);
             assert_in_range(batch->sequences, 1, BATCH);
             shorts += batch->sequences < BATCH;
-            for (int i = 0; i < batch->sequences; i++) seen[batch->n][e.pick[batch->first + i]]++;
+            for (int i = 0; i < batch->sequences; i++) seen[batch->n][e.shape_indices[batch->first + i]]++;
         }
         assert_int_equal(shorts, SHAPES); /* 4 + 4 + 3 */
         for (int n = 1; n <= SHAPES; n++)
@@ -261,7 +261,7 @@ static void test_epoch_has_every_example_once_in_batches_of_one_shape(void **sta
 static uint64_t digest_step(lh_epoch *e, uint64_t seed, uint32_t step) {
     const lh_epoch_batch *batch = lh_epoch_find_batch(e, lh_key_of_seed(seed), step);
     uint64_t sum = (uint64_t)batch->n;
-    for (int i = 0; i < batch->sequences; i++) sum = sum * 1000003u + e->pick[batch->first + i];
+    for (int i = 0; i < batch->sequences; i++) sum = sum * 1000003u + e->shape_indices[batch->first + i];
     return sum;
 }
 
@@ -302,7 +302,7 @@ static void test_epoch_order_is_uniform(void **state) {
     for (uint32_t step = 0; step < 600; step++) {
         lh_epoch_find_batch(&e, lh_key_of_seed(1), step);
         for (int i = 0; i < 5; i++)
-            if (e.pick[i] == 0) place[i]++;
+            if (e.shape_indices[i] == 0) place[i]++;
     }
     assert_true(lh_test_compute_chi_square(place, 5) < 18.47); /* 99.9% point, 4 degrees of freedom */
     lh_epoch_close(&e);
@@ -313,19 +313,19 @@ static void test_batch_copies_the_picked_examples(void **state) {
     toy_files f;
     lh_batch batch;
     lh_error error;
-    static const uint32_t pick[3] = {7, 0, 3};
+    static const uint32_t shape_indices[3] = {7, 0, 3};
     toy_open_files(&f, write_many(*state, 4, 11), NULL);
     lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
     lh_assert_ok(lh_batch_open(&batch, &f.spec, 4, 3, &error), &error);
-    lh_source source = {lh_key_of_seed(1), 0, LH_DOMAIN_DATA, 0, pick, NULL};
+    lh_source source = {lh_key_of_seed(1), 0, LH_DOMAIN_DATA, 0, shape_indices, NULL};
     lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 3, 0, 3, &error), &error);
     assert_int_equal(batch.shape.length[0], 4);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(batch.tokens[0][4 * i], pick[i] % 5);
-        assert_int_equal(batch.tokens[0][4 * i + 1], pick[i] / 5);
+        assert_int_equal(batch.tokens[0][4 * i], shape_indices[i] % 5);
+        assert_int_equal(batch.tokens[0][4 * i + 1], shape_indices[i] / 5);
         assert_int_equal(batch.labels[i], 3);
     }
-    source.pick = NULL; /* starts again from the first example after the last */
+    source.shape_indices = NULL; /* starts again from the first example after the last */
     lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 3, 10, 3, &error), &error);
     assert_int_equal(batch.tokens[0][0], 10 % 5);
     assert_int_equal(batch.tokens[0][4], 0);

@@ -60,7 +60,7 @@ static void check_falls_back(const checkpoints *p) {
     lh_assert_ok(resume(p, actual, &found, &note, &error), &error);
     assert_int_equal(found, 1);
     assert_non_null(strstr(note.text, "/checkpoint.safetensors: "));
-    assert_non_null(strstr(note.text, "; going on from "));
+    assert_non_null(strstr(note.text, "; resuming from "));
     assert_memory_equal(actual->values, p->previous_state->values, sizeof actual->values);
     free(actual);
 }

@@ -28,7 +28,7 @@ static void test_vector_of_finite_values_names_the_largest(void **state) {
     assert_int_equal(facts.tensors, TOY_TENSORS - 1); /* the constant table is not learned */
     assert_int_equal(facts.nonfinite, 0);
     assert_int_equal(facts.first_nonfinite, -1);
-    assert_int_equal(facts.largest, TOY_TOKEN);
+    assert_int_equal(facts.largest_tensor, TOY_TOKEN);
     assert_true(facts.magnitude == 7.0);
 }
 
@@ -44,7 +44,7 @@ static void test_vector_nan_reported_for_its_own_tensor(void **state) {
     assert_int_equal(facts.first_count, 2);
     assert_int_equal(facts.last_nonfinite, TOY_BIAS);
     assert_int_equal(facts.last_count, 1);
-    assert_int_equal(facts.largest, TOY_VALUE);
+    assert_int_equal(facts.largest_tensor, TOY_VALUE);
 }
 
 static void test_vector_gaps_between_tensors_ignored(void **state) {
@@ -53,13 +53,13 @@ static void test_vector_gaps_between_tensors_ignored(void **state) {
     vector8[find_index(TOY_SCALE, 0, 3)] = 1e300;
     lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 8, vector8);
     assert_int_equal(facts.nonfinite, 0);
-    assert_int_equal(facts.largest, TOY_SCALE);
+    assert_int_equal(facts.largest_tensor, TOY_SCALE);
     assert_true(facts.magnitude == 1e300);
 }
 
 static void test_vector_all_zero_names_none(void **state) {
     lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 4, vector);
-    assert_int_equal(facts.largest, -1);
+    assert_int_equal(facts.largest_tensor, -1);
 }
 
 /* Two rows of the output tensor are in the first chunk, two in the second. */

@@ -74,7 +74,7 @@ static void test_step_training_loss_falls(void **state) {
         last += metrics[550 + i].sums.loss / (double)metrics[550 + i].sums.positions;
         assert_true(metrics[i].update_norm > 0 && metrics[i].parameter_norm > 0);
         assert_true(metrics[i].length >= 1 && metrics[i].length <= 6);
-        assert_int_equal(metrics[i].clipped, metrics[i].gradient_norm >= 1.0);
+        assert_int_equal(metrics[i].is_clipped, metrics[i].gradient_norm >= 1.0);
         assert_int_equal(metrics[i].sums.positions, 8 * metrics[i].length);
     }
     assert_true(last < 0.8 * first);

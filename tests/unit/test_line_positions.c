@@ -100,7 +100,7 @@ static void test_other_specs_ignore_positions(void **state) {
 
 /* A batch has the positions of its examples; training adds a number to those above 0 of each sequence. */
 static void test_batches_have_positions_of_lines(void **state) {
-    static const uint32_t pick[] = {1, 0};
+    static const uint32_t shape_indices[] = {1, 0};
     static const uint16_t input[] = {2, 2}, target[] = {2};
     static const int32_t expected[2][3] = {{3, 0, 5}, {1, 2, 9}};
     int32_t given[] = {7, 8, 0};
@@ -113,7 +113,7 @@ static void test_batches_have_positions_of_lines(void **state) {
     lh_assert_ok(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), &error);
     lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
     lh_assert_ok(lh_batch_open(&batch, &f.spec, 1, 2, &error), &error);
-    const lh_source source = {lh_key_of_seed(1), 0, LH_DOMAIN_DATA, 0, pick, NULL};
+    const lh_source source = {lh_key_of_seed(1), 0, LH_DOMAIN_DATA, 0, shape_indices, NULL};
     const lh_draw draw = {lh_key_of_seed(9), 3, LH_SHARED, LH_DOMAIN_POSITIONS, 0};
     lh_assert_ok(lh_batch_fill(&batch, &f.spec, &source, 1, 0, 2, &error), &error);
     assert_memory_equal(batch.positions[0], expected, sizeof expected);

@@ -198,7 +198,7 @@ static void test_train_resume_after_edit_lists_differences(void **state) {
 
 /* Content of another run's run.json is read up to a limit and printed without control characters. */
 static void test_train_resume_next_to_hostile_folder_continues(void **state) {
-    enum { LONG = LH_MOST_FACTS + 1, DEEP = 100000 };
+    enum { LONG = LH_MAX_RUN_JSON_BYTES + 1, DEEP = 100000 };
     char path[512], *text = malloc(LONG), *output;
     assert_non_null(text);
     snprintf(path, sizeof path, "%s/" FOLDER "/run.json", (char *)*state);

@@ -103,24 +103,23 @@ static void test_resume_other_origin_refused_naming_both(void **state) {
     lh_spec other = lh_toy_spec;
     other.plan_digest = "aaaaaaaaaaaaaaaa";
     check_resume_refused(*state, &other, make_run_facts(),
-                         "plan_digest is \"0123456789abcdef\" there, \"aaaaaaaaaaaaaaaa\"");
+                         "plan_digest is \"0123456789abcdef\", expected \"aaaaaaaaaaaaaaaa\"");
     other = lh_toy_spec;
     other.source_digest = "bbbbbbbbbbbbbbbb";
-    check_resume_refused(*state, &other, make_run_facts(), "source_digest is \"fedcba9876543210\" there, \"bbbb");
+    check_resume_refused(*state, &other, make_run_facts(), "source_digest is \"fedcba9876543210\", expected \"bbbb");
     other = lh_toy_spec;
     other.plan_digest = "1111111111111111"; /* another optimiser is another plan, too */
     other.optimizer = (lh_optimizer){.kind = "sgd", .states = 1, .state_name = {"momentum"}};
     check_resume_refused(*state, &other, make_run_facts(), "its optimiser is \"adam\", this run's is \"sgd\"");
     other = lh_toy_spec;
     other.precision = "float64";
-    check_resume_refused(*state, &other, make_run_facts(), "precision is \"float32\" there, \"float64\" here");
+    check_resume_refused(*state, &other, make_run_facts(), "precision is \"float32\", expected \"float64\"");
     lh_run_facts current_facts = make_run_facts();
     current_facts.level = "x86-64-v4";
-    check_resume_refused(*state, &lh_toy_spec, current_facts, "level is \"x86-64-v3\" there, \"x86-64-v4\" here");
+    check_resume_refused(*state, &lh_toy_spec, current_facts, "level is \"x86-64-v3\", expected \"x86-64-v4\"");
     current_facts = make_run_facts();
     current_facts.compiler = "clang 14.0.6";
-    check_resume_refused(*state, &lh_toy_spec, current_facts,
-                         "compiler is \"gcc 12.2.0\" there, \"clang 14.0.6\" here");
+    check_resume_refused(*state, &lh_toy_spec, current_facts, "compiler is \"gcc 12.2.0\", expected \"clang 14.0.6\"");
     free(v);
 }
 
@@ -131,7 +130,7 @@ static void test_resume_damaged_current_falls_back(void **state) {
     rotate(*state, new, 20);
     char *good = lh_test_read(name_current(*state), &bytes);
     lh_test_write(name_current(*state), good, bytes / 2); /* truncated */
-    check_resumes(*state, old, 10, "going on from");
+    check_resumes(*state, old, 10, "resuming from");
     lh_test_write(name_current(*state), good, bytes);
     flip_bit(name_current(*state), 5); /* one bit of the data */
     check_resumes(*state, old, 10, "checksum");

@@ -1,5 +1,5 @@
-/* See fresh_start.h. Run folders are untrusted: a run.json of more than LH_MOST_FACTS bytes is not read, and control
- * characters are not printed. */
+/* See fresh_start.h. Run folders are untrusted: a run.json of more than LH_MAX_RUN_JSON_BYTES bytes is not read, and
+ * control characters are not printed. */
 #include "cli/train/fresh_start.h"
 
 #include <ctype.h>

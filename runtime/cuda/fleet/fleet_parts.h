@@ -37,12 +37,12 @@ typedef struct lh_cuda_lanes {
 
 /* A step of one replica, prepared before it runs. */
 typedef struct lh_cuda_prepared_step {
-    lh_cuda_step step;     /* pointers are device addresses */
-    const uint32_t *pick;  /* dataset: examples of the batch; NULL: sampled, or in the order of the file */
-    lh_key data_key;       /* key of the examples */
-    int n;                 /* task length */
-    int counted_sequences; /* sequences with a counted label */
-    lh_status status;      /* status of making the batch; if not LH_OK, lh_cuda_ring_get_failure has the message */
+    lh_cuda_step step;             /* pointers are device addresses */
+    const uint32_t *shape_indices; /* dataset: examples of the batch; NULL: sampled, or in the order of the file */
+    lh_key data_key;               /* key of the examples */
+    int n;                         /* task length */
+    int counted_sequences;         /* sequences with a counted label */
+    lh_status status; /* status of making the batch; if not LH_OK, lh_cuda_ring_get_failure has the message */
 } lh_cuda_prepared_step;
 
 /* Prepared batches of future steps. A slot has one column per active replica. Consecutive slots hold consecutive steps
@@ -53,7 +53,7 @@ typedef struct lh_cuda_ring {
     void *host;                      /* [capacity][columns] batches, pinned */
     CUdeviceptr device;              /* [capacity][columns] batches on the device */
     lh_cuda_prepared_step *prepared; /* [capacity][columns] */
-    uint32_t *picks;                 /* [capacity][columns][batch]; NULL without a dataset */
+    uint32_t *shape_indices;         /* [capacity][columns][batch]; NULL without a dataset */
     int64_t first, end; /* range of filled, unused slots; slot `first` holds the next step of every replica */
     CUstream stream;    /* copies to the device */
     lh_cuda_lanes lanes;

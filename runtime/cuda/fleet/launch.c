@@ -191,7 +191,7 @@ static lh_step_metrics read_metrics(const lh_cuda_fleet *fleet, const lh_cuda_pr
         .update_norm = sqrt(result->update_squares),
         .heavy_chunk = result->heavy_chunk,
         .heavy_share = result->heavy_squares > 0 ? result->heavy_squares / (norm * norm) : 0,
-        .clipped = clip_norm > 0 && norm >= clip_norm,
+        .is_clipped = clip_norm > 0 && norm >= clip_norm,
         .length = lh_get_reported_length(fleet->spec, prepared->n),
     };
 }

@@ -126,8 +126,8 @@ lh_status lh_cuda_ring_open(lh_cuda_fleet *fleet, lh_error *error) {
     ring->prepared = lh_engine_allocate(batches * sizeof *ring->prepared, "batches", error);
     if (ring->prepared == NULL) return LH_ERR_ENVIRONMENT;
     if (fleet->spec->corpus != NULL) {
-        ring->picks = lh_engine_allocate(batches * batch * sizeof *ring->picks, "batches", error);
-        if (ring->picks == NULL) return LH_ERR_ENVIRONMENT;
+        ring->shape_indices = lh_engine_allocate(batches * batch * sizeof *ring->shape_indices, "batches", error);
+        if (ring->shape_indices == NULL) return LH_ERR_ENVIRONMENT;
     }
     lh_status status = lh_cuda_pin(fleet->device, batches * ring->batch_bytes, "batches", &ring->host, error);
     if (status == LH_OK)
@@ -149,7 +149,7 @@ void lh_cuda_ring_close(lh_cuda_fleet *fleet) {
     lh_cuda_release(fleet->device, &ring->device);
     lh_cuda_unpin(fleet->device, &ring->host);
     free(ring->prepared);
-    free(ring->picks);
+    free(ring->shape_indices);
     memset(ring, 0, sizeof *ring);
 }
 
@@ -184,9 +184,10 @@ static void choose_batch(lh_cuda_fleet *fleet, int64_t slot, int column) {
         prepared->n = lh_draw_train_length(spec, engine->data_key, (uint32_t)step, LH_SHARED);
     if (prepared->n == 0) { /* the epoch of dataset files determines the length and the examples */
         const lh_epoch_batch *batch = lh_epoch_find_batch(&engine->epoch, engine->data_key, (uint32_t)step);
-        uint32_t *pick = ring->picks + index * (size_t)spec->train.batch;
-        memcpy(pick, engine->epoch.pick + batch->first, (size_t)batch->sequences * sizeof *pick);
-        prepared->pick = pick;
+        uint32_t *shape_indices = ring->shape_indices + index * (size_t)spec->train.batch;
+        memcpy(shape_indices, engine->epoch.shape_indices + batch->first,
+               (size_t)batch->sequences * sizeof *shape_indices);
+        prepared->shape_indices = shape_indices;
         prepared->n = batch->n;
         sequences = batch->sequences;
     }
@@ -205,7 +206,8 @@ static lh_status make_examples(const lh_cuda_fleet *fleet, const lh_cuda_prepare
                                lh_error *error) {
     const lh_cuda_step *step = &prepared->step;
     uint64_t distinct = (uint64_t)fleet->config.distinct, first = 0;
-    lh_source source = {prepared->data_key, step->step, LH_DOMAIN_DATA, (uint32_t)distinct, prepared->pick, NULL};
+    lh_source source = {prepared->data_key,      step->step, LH_DOMAIN_DATA, (uint32_t)distinct,
+                        prepared->shape_indices, NULL};
     if (distinct > 0) {
         source.step = 0;
         first = (uint64_t)step->step * (uint64_t)fleet->spec->train.batch % distinct;

@@ -201,7 +201,7 @@ static lh_status mark_trained(lh_corpus *corpus, const lh_spec *spec, lh_error *
 }
 
 lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error) {
-    lh_lengths all = {.list = corpus->lengths, .count = corpus->length_count};
+    lh_lengths eval_lengths = {.list = corpus->lengths, .count = corpus->length_count};
     spec->corpus = corpus;
     spec->train.lengths = (lh_lengths){.list = corpus->train_shapes, .count = corpus->train_shape_count};
     if (spec->train.epochs > 0)
@@ -211,7 +211,7 @@ lh_status lh_corpus_bind(lh_corpus *corpus, lh_spec *spec, lh_error *error) {
                        corpus->train.path, (long long)spec->train.epochs, (long long)spec->train.steps, UINT32_MAX);
     convert_epochs(corpus, spec);
     lh_eval_defaults *eval = &spec->eval;
-    eval->lengths = eval->during_lengths = all;
+    eval->lengths = eval->during_lengths = eval_lengths;
     lh_groups_close(&corpus->final);
     lh_groups_close(&corpus->during);
     lh_pick choice = {.limit = eval->examples, .seed = LH_EVAL_SEED, .in_order = eval->in_order};

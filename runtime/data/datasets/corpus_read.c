@@ -145,7 +145,7 @@ static lh_status take_mask(const line *l, const json_t *object, size_t outputs, 
 /* Takes the positions of the tokens that a decoder reads, if the spec has positions of lines. */
 static lh_status take_positions(const line *l, const json_t *object, size_t inputs, size_t outputs,
                                 int32_t *positions) {
-    const int greatest = l->spec->format->positions->greatest;
+    const int max_position = l->spec->format->positions->greatest;
     json_t *list;
     lh_status status = find_list(l, object, "positions", &list);
     if (status == LH_OK && json_array_size(list) != inputs + outputs)
@@ -159,11 +159,11 @@ static lh_status take_positions(const line *l, const json_t *object, size_t inpu
         json_int_t value = json_is_integer(item) ? json_integer_value(item) : -1;
         if (!json_is_integer(item))
             return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: positions[%zu] is no integer", l->path, l->number, i);
-        if (value < 0 || value > greatest)
+        if (value < 0 || value > max_position)
             return lh_fail(l->error, LH_ERR_INPUT,
                            "%s:%lld: positions[%zu] is %lld\n"
                            "  expected: 0 to encoding.positions.max_position = %d",
-                           l->path, l->number, i, (long long)value, greatest);
+                           l->path, l->number, i, (long long)value, max_position);
         positions[i] = (int32_t)value;
     }
     return status;
@@ -182,17 +182,17 @@ static lh_status grow_records(lh_example_list *r, int axes, lh_error *error) {
     return records != NULL && values != NULL ? LH_OK : lh_fail_examples(error);
 }
 
-/* Grows the arrays for this many more tokens if necessary. */
-static lh_status grow_tokens(lh_example_list *r, int64_t tokens, lh_error *error) {
-    if (r->used + tokens <= r->token_capacity) return LH_OK;
-    r->token_capacity = (r->used + tokens) * 2 + 65536;
-    uint16_t *more = realloc(r->tokens, (size_t)r->token_capacity * sizeof *more);
-    if (more != NULL) r->tokens = more;
+/* Grows the arrays for `count` more tokens if necessary. */
+static lh_status grow_tokens(lh_example_list *r, int64_t count, lh_error *error) {
+    if (r->used + count <= r->token_capacity) return LH_OK;
+    r->token_capacity = (r->used + count) * 2 + 65536;
+    uint16_t *tokens = realloc(r->tokens, (size_t)r->token_capacity * sizeof *tokens);
+    if (tokens != NULL) r->tokens = tokens;
     uint8_t *mask = realloc(r->mask, (size_t)r->token_capacity);
     if (mask != NULL) r->mask = mask;
     int32_t *positions = r->has_positions ? realloc(r->positions, (size_t)r->token_capacity * sizeof *positions) : NULL;
     if (positions != NULL) r->positions = positions;
-    return more != NULL && mask != NULL && (positions != NULL) == r->has_positions ? LH_OK : lh_fail_examples(error);
+    return tokens != NULL && mask != NULL && (positions != NULL) == r->has_positions ? LH_OK : lh_fail_examples(error);
 }
 
 lh_status lh_example_list_add(lh_example_list *r, int input, int output, int words, int axes,
@@ -247,12 +247,12 @@ static lh_status end_target(const line *l, json_t *object, json_t *target) {
 /* Checks the numbers of tokens of an example. */
 static lh_status check_lengths(const line *l, size_t inputs, size_t outputs) {
     const lh_spec *spec = l->spec;
-    size_t longest = (size_t)spec->data->longest;
-    if (inputs + outputs > longest)
+    size_t max_tokens = (size_t)spec->data->longest;
+    if (inputs + outputs > max_tokens)
         return lh_fail(l->error, LH_ERR_INPUT,
                        "%s:%lld: input and target have %zu and %zu tokens\n  expected: at most task.longest = %zu "
                        "together",
-                       l->path, l->number, inputs, outputs, longest);
+                       l->path, l->number, inputs, outputs, max_tokens);
     size_t expected = spec->format->outputs != NULL ? (size_t)spec->format->outputs((int)inputs) : outputs;
     if (outputs == expected) return LH_OK;
     return lh_fail(l->error, LH_ERR_INPUT,

@@ -45,8 +45,9 @@ lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, cons
 int lh_corpus_find_shape(const lh_corpus *corpus, int input) {
     int best = 0;
     for (int n = 1; n <= corpus->shapes; n++) {
-        int64_t most = best > 0 ? lh_dataset_count_examples(&corpus->train, best) : 0;
-        if (corpus->sizes[n - 1].input == input && lh_dataset_count_examples(&corpus->train, n) > most) best = n;
+        int64_t max_examples = best > 0 ? lh_dataset_count_examples(&corpus->train, best) : 0;
+        if (corpus->sizes[n - 1].input == input && lh_dataset_count_examples(&corpus->train, n) > max_examples)
+            best = n;
     }
     return best;
 }

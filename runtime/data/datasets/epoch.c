@@ -16,16 +16,16 @@ int64_t lh_count_epoch_batches(const lh_corpus *corpus, int batch) {
 
 lh_status lh_epoch_open(lh_epoch *epoch, const lh_corpus *corpus, int batch, lh_error *error) {
     *epoch = (lh_epoch){corpus, batch, -1, lh_count_epoch_batches(corpus, batch), NULL, NULL};
-    epoch->pick = malloc((size_t)corpus->train.count * sizeof *epoch->pick);
+    epoch->shape_indices = malloc((size_t)corpus->train.count * sizeof *epoch->shape_indices);
     epoch->batch_order = malloc((size_t)epoch->batches * sizeof *epoch->batch_order);
-    if (epoch->pick != NULL && epoch->batch_order != NULL) return LH_OK;
+    if (epoch->shape_indices != NULL && epoch->batch_order != NULL) return LH_OK;
     lh_epoch_close(epoch);
     return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the order of %lld examples",
                    (long long)corpus->train.count);
 }
 
 void lh_epoch_close(lh_epoch *epoch) {
-    free(epoch->pick);
+    free(epoch->shape_indices);
     free(epoch->batch_order);
     memset(epoch, 0, sizeof *epoch);
 }
@@ -37,9 +37,9 @@ static lh_rng make_order_rng(lh_key key, int64_t epoch, uint32_t order) {
 void lh_shuffle(lh_rng rng, uint32_t *list, int64_t count) {
     for (int64_t i = count - 1; i > 0; i--) {
         int64_t j = lh_rng_below(&rng, (uint32_t)i + 1);
-        uint32_t other = list[j];
+        uint32_t swapped = list[j];
         list[j] = list[i];
-        list[i] = other;
+        list[i] = swapped;
     }
 }
 
@@ -52,9 +52,9 @@ void lh_draw_order(lh_rng rng, uint32_t *list, int64_t count) {
 static void shuffle_batches(lh_rng rng, lh_epoch_batch *list, int64_t count) {
     for (int64_t i = count - 1; i > 0; i--) {
         int64_t j = lh_rng_below(&rng, (uint32_t)i + 1);
-        lh_epoch_batch other = list[j];
+        lh_epoch_batch swapped = list[j];
         list[j] = list[i];
-        list[i] = other;
+        list[i] = swapped;
     }
 }
 
@@ -72,7 +72,8 @@ static void lay_out(lh_epoch *epoch, lh_key key, int64_t number) {
     for (int n = 1; n <= epoch->corpus->shapes; n++) {
         int64_t first = train->first[n - 1], end = train->first[n];
         if (first == end) continue;
-        lh_draw_order(make_order_rng(key, number, lh_get_order_number(train, n)), epoch->pick + first, end - first);
+        lh_draw_order(make_order_rng(key, number, lh_get_order_number(train, n)), epoch->shape_indices + first,
+                      end - first);
         for (; first < end; first += epoch->batch)
             *next++ = (lh_epoch_batch){n, end - first < epoch->batch ? (int)(end - first) : epoch->batch, first};
     }

@@ -15,7 +15,7 @@ const char *const lh_set_name[LH_SETS] = {"train", "test", "validation"};
 typedef struct candidate {
     lh_set set;
     int32_t value[LH_MOST_AXES]; /* value on each requested axis */
-    uint32_t index, pick;        /* index in its set, and within its shape */
+    uint32_t index, shape_index; /* index in its set, and within its shape */
 } candidate;
 
 typedef struct selection {
@@ -93,7 +93,8 @@ static void gather_set(selection *s, lh_set set_index) {
     for (int n = 1; n <= s->corpus->shapes; n++)
         for (int64_t index = set->first[n - 1]; index < set->first[n]; index++) {
             candidate *c = &s->candidates[s->count];
-            *c = (candidate){.set = set_index, .index = (uint32_t)index, .pick = (uint32_t)(index - set->first[n - 1])};
+            *c = (candidate){
+                .set = set_index, .index = (uint32_t)index, .shape_index = (uint32_t)(index - set->first[n - 1])};
             s->count += takes_part(s, set, index) && is_requested(s, set, n, index, c->value);
         }
 }
@@ -116,7 +117,7 @@ static void divide_into_groups(selection *s) {
         }
         last->total = ++last->count;
         groups->indices[written] = c->index;
-        groups->pick[written++] = c->pick;
+        groups->shape_indices[written++] = c->shape_index;
     }
     if (groups->count > 0 && groups->group[groups->count - 1].count == 0) groups->count--;
 }
@@ -152,8 +153,8 @@ static lh_status group_candidates(selection *s, lh_error *error) {
     s->candidates = calloc((size_t)capacity, sizeof *s->candidates);
     groups->group = calloc((size_t)capacity, sizeof *groups->group);
     groups->indices = calloc((size_t)capacity, sizeof *groups->indices);
-    groups->pick = calloc((size_t)capacity, sizeof *groups->pick);
-    if (s->candidates == NULL || groups->group == NULL || groups->indices == NULL || groups->pick == NULL)
+    groups->shape_indices = calloc((size_t)capacity, sizeof *groups->shape_indices);
+    if (s->candidates == NULL || groups->group == NULL || groups->indices == NULL || groups->shape_indices == NULL)
         return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the groups of examples");
     for (int set = 0; set < LH_SETS; set++)
         if (groups->sets >> set & 1) gather_set(s, (lh_set)set);
@@ -178,16 +179,16 @@ static lh_status choose_sets(lh_groups *groups, const lh_corpus *corpus, unsigne
 }
 
 /* The greatest value of a training example on an axis. */
-static int32_t find_greatest(const lh_corpus *corpus, int axes, int axis) {
+static int32_t find_max_value(const lh_corpus *corpus, int axes, int axis) {
     const lh_dataset *set = &corpus->train;
-    int32_t greatest = LH_NO_VALUE;
+    int32_t max_value = LH_NO_VALUE;
     for (int i = 0; axis == LH_BY_LENGTH && i < corpus->train_shape_count; i++) {
         int32_t input = corpus->sizes[corpus->train_shapes[i] - 1].input;
-        if (input > greatest) greatest = input;
+        if (input > max_value) max_value = input;
     }
     for (int64_t i = 0; axis >= 0 && axis < axes && i < set->count; i++)
-        if (set->values[i * axes + axis] > greatest) greatest = set->values[i * axes + axis];
-    return greatest;
+        if (set->values[i * axes + axis] > max_value) max_value = set->values[i * axes + axis];
+    return max_value;
 }
 
 /* Sets facts about training that evaluations need: the greatest values on the axes, and the marks of held-out examples
@@ -196,7 +197,7 @@ static void compare_with_training(selection *s, bool with_trained) {
     lh_groups *groups = s->groups;
     int axes = s->task->axes;
     groups->stride = axes;
-    for (int i = 0; i < s->by->count; i++) groups->reach[i] = find_greatest(s->corpus, axes, s->by->axes[i].axis);
+    for (int i = 0; i < s->by->count; i++) groups->reach[i] = find_max_value(s->corpus, axes, s->by->axes[i].axis);
     for (int axis = 0; axis < axes; axis++)
         for (int set = LH_SET_TEST; set < LH_SETS && strcmp(s->task->axis[axis], "trained") == 0; set++)
             if (lh_corpus_get_set(s->corpus, (lh_set)set) != NULL) {
@@ -232,7 +233,7 @@ lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_sp
 void lh_groups_close(lh_groups *groups) {
     free(groups->group);
     free(groups->indices);
-    free(groups->pick);
+    free(groups->shape_indices);
     memset(groups, 0, sizeof *groups);
 }
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An example with the hashes of its input and of the whole; examples are sorted by hashes. */
+/* The hashes of an example and of its input; examples are sorted by hashes. */
 typedef struct hashed_example {
-    uint64_t input, whole;
+    uint64_t input_hash, example_hash;
     uint32_t index, line;
 } hashed_example;
 
@@ -37,8 +37,8 @@ static const lh_sizes *get_sizes(const hashed_set *hashes, int64_t index) {
 
 static int compare_hashes(const void *a, const void *b) {
     const hashed_example *x = a, *y = b;
-    if (x->input != y->input) return x->input < y->input ? -1 : 1;
-    if (x->whole != y->whole) return x->whole < y->whole ? -1 : 1;
+    if (x->input_hash != y->input_hash) return x->input_hash < y->input_hash ? -1 : 1;
+    if (x->example_hash != y->example_hash) return x->example_hash < y->example_hash ? -1 : 1;
     return x->line < y->line ? -1 : x->line > y->line;
 }
 
@@ -49,8 +49,9 @@ static lh_status hash_set(hashed_set *hashes, const lh_corpus *corpus, const lh_
         for (int64_t index = set->first[n - 1]; index < set->first[n]; index++) {
             const uint16_t *tokens = set->tokens + set->start[index];
             hashed_example *entry = &hashes->list[index];
-            entry->input = hash_tokens(0, tokens, corpus->sizes[n - 1].input);
-            entry->whole = hash_tokens(entry->input, tokens + corpus->sizes[n - 1].input, corpus->sizes[n - 1].output);
+            entry->input_hash = hash_tokens(0, tokens, corpus->sizes[n - 1].input);
+            entry->example_hash =
+                hash_tokens(entry->input_hash, tokens + corpus->sizes[n - 1].input, corpus->sizes[n - 1].output);
             entry->index = (uint32_t)index;
             entry->line = set->line[index];
         }
@@ -58,33 +59,34 @@ static lh_status hash_set(hashed_set *hashes, const lh_corpus *corpus, const lh_
     return LH_OK;
 }
 
-/* Whether two examples have the same input, and with `whole` the same target. */
-static bool are_equal(const hashed_set *a, uint32_t first, const hashed_set *b, uint32_t second, bool whole) {
+/* Whether two examples have the same input and, if with_target is set, the same target. */
+static bool are_equal(const hashed_set *a, uint32_t first, const hashed_set *b, uint32_t second, bool with_target) {
     const lh_sizes *x = get_sizes(a, first), *y = get_sizes(b, second);
-    if (x->input != y->input || (whole && x->output != y->output)) return false;
-    size_t tokens = (size_t)(whole ? x->input + x->output : x->input);
+    if (x->input != y->input || (with_target && x->output != y->output)) return false;
+    size_t tokens = (size_t)(with_target ? x->input + x->output : x->input);
     return memcmp(a->set->tokens + a->set->start[first], b->set->tokens + b->set->start[second],
                   tokens * sizeof(uint16_t)) == 0;
 }
 
-/* The index of the first element of the sorted list that is not before (input, whole). */
-static int64_t find_first(const hashed_set *hashes, uint64_t input, uint64_t whole) {
+/* The index of the first element of the sorted list whose hashes are not less than (input_hash, example_hash). */
+static int64_t find_first(const hashed_set *hashes, uint64_t input_hash, uint64_t example_hash) {
     int64_t low = 0, high = hashes->count;
     while (low < high) {
         int64_t middle = (low + high) / 2;
         const hashed_example *entry = &hashes->list[middle];
-        if (entry->input < input || (entry->input == input && entry->whole < whole)) low = middle + 1;
+        if (entry->input_hash < input_hash || (entry->input_hash == input_hash && entry->example_hash < example_hash))
+            low = middle + 1;
         else high = middle;
     }
     return low;
 }
 
-/* Whether the training set has an example with the input of `entry`, and with `whole` also its target. */
-static bool has_example(const hashed_set *train, const hashed_set *set, const hashed_example *entry, bool whole) {
-    int64_t slot = find_first(train, entry->input, whole ? entry->whole : 0);
-    if (slot == train->count || train->list[slot].input != entry->input) return false;
-    if (whole && train->list[slot].whole != entry->whole) return false;
-    return are_equal(set, entry->index, train, train->list[slot].index, whole);
+/* Whether the training set has an example with the input of `entry` and, if with_target is set, also its target. */
+static bool has_example(const hashed_set *train, const hashed_set *set, const hashed_example *entry, bool with_target) {
+    int64_t slot = find_first(train, entry->input_hash, with_target ? entry->example_hash : 0);
+    if (slot == train->count || train->list[slot].input_hash != entry->input_hash) return false;
+    if (with_target && train->list[slot].example_hash != entry->example_hash) return false;
+    return are_equal(set, entry->index, train, train->list[slot].index, with_target);
 }
 
 /* Counts a line, and keeps the first few in ascending order. */
@@ -108,7 +110,8 @@ lh_status lh_overlap_count_examples(const lh_corpus *corpus, lh_set set_index, l
         bool is_trained = has_example(&train, &set, entry, true);
         if (is_trained) add_line(&overlap->trained, entry->line);
         else if (has_example(&train, &set, entry, false)) add_line(&overlap->input, entry->line);
-        if (last != NULL && last->whole == entry->whole && are_equal(&set, entry->index, &set, last->index, true))
+        if (last != NULL && last->example_hash == entry->example_hash &&
+            are_equal(&set, entry->index, &set, last->index, true))
             add_line(&overlap->duplicates, entry->line);
         if (trained != NULL) trained[entry->index] = is_trained;
     }

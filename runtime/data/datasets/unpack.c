@@ -20,11 +20,11 @@ static const char GZIP_START[] = "\x1f\x8b"; /* the first bytes of all files of 
 static lh_status open_copy(const char *path, const char *data, size_t bytes, int *file, lh_error *error) {
     *file = memfd_create("longhand", MFD_CLOEXEC);
     if (*file < 0) return lh_fail_system(path, "cannot make a file in memory", error);
-    for (size_t done = 0; done < bytes;) {
-        ssize_t written = write(*file, data + done, bytes - done);
+    for (size_t copied_bytes = 0; copied_bytes < bytes;) {
+        ssize_t written = write(*file, data + copied_bytes, bytes - copied_bytes);
         if (written < 0 && errno == EINTR) continue;
         if (written < 0) return lh_fail_system(path, "cannot write a copy to memory", error);
-        done += (size_t)written;
+        copied_bytes += (size_t)written;
     }
     return lseek(*file, 0, SEEK_SET) == 0 ? LH_OK : lh_fail_system(path, "cannot read its copy in memory", error);
 }
@@ -73,7 +73,7 @@ static lh_status end_gzip(const char *path, pid_t child, lh_error *error) {
 }
 
 /* Unpacks the content of the file `input`. If gzip's output is not read to its end, SIGPIPE ends gzip. */
-static lh_status run_gzip(const char *path, int input, size_t most, char **text, size_t *bytes, lh_error *error) {
+static lh_status run_gzip(const char *path, int input, size_t max_bytes, char **text, size_t *bytes, lh_error *error) {
     int pipe_ends[2];
     pid_t child;
     lh_error gzip_error;
@@ -81,7 +81,7 @@ static lh_status run_gzip(const char *path, int input, size_t most, char **text,
     lh_status status = start_gzip(path, input, pipe_ends[1], &child, error);
     bool is_started = status == LH_OK;
     close(pipe_ends[1]);
-    if (is_started) status = lh_read_open_file(pipe_ends[0], path, most, text, bytes, error);
+    if (is_started) status = lh_read_open_file(pipe_ends[0], path, max_bytes, text, bytes, error);
     close(pipe_ends[0]);
     if (!is_started) return status;
     lh_status gzip_status = end_gzip(path, child, status == LH_OK ? error : &gzip_error);
@@ -90,13 +90,13 @@ static lh_status run_gzip(const char *path, int input, size_t most, char **text,
     return gzip_status;
 }
 
-lh_status lh_unpack(const char *path, size_t most, char **data, size_t *bytes, lh_error *error) {
+lh_status lh_unpack(const char *path, size_t max_bytes, char **data, size_t *bytes, lh_error *error) {
     int copy;
     char *text;
     size_t unpacked;
     if (*bytes < strlen(GZIP_START) || memcmp(*data, GZIP_START, strlen(GZIP_START)) != 0) return LH_OK;
     lh_status status = open_copy(path, *data, *bytes, &copy, error);
-    if (status == LH_OK) status = run_gzip(path, copy, most, &text, &unpacked, error);
+    if (status == LH_OK) status = run_gzip(path, copy, max_bytes, &text, &unpacked, error);
     if (copy >= 0) close(copy);
     if (status != LH_OK) return status;
     free(*data);

@@ -9,12 +9,13 @@
 
 void lh_print_symbols(FILE *out, const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask,
                       int count) {
-    bool single = true;
-    for (int i = 0; i < symbols; i++) single = single && strlen(names[i]) == 1;
+    bool is_single_byte = true;
+    for (int i = 0; i < symbols; i++) is_single_byte = is_single_byte && strlen(names[i]) == 1;
     for (int i = 0; i < count; i++) {
         const char *name = tokens[i] < symbols ? names[tokens[i]] : "?";
         bool is_counted = mask == NULL || mask[i] != 0;
-        fprintf(out, "%s%s%s%s", single || i == 0 ? "" : " ", is_counted ? "" : "(", name, is_counted ? "" : ")");
+        fprintf(out, "%s%s%s%s", is_single_byte || i == 0 ? "" : " ", is_counted ? "" : "(", name,
+                is_counted ? "" : ")");
     }
 }
 
@@ -32,20 +33,20 @@ lh_status lh_write_symbols(const char *const *names, int symbols, const uint16_t
 int lh_read_symbols(const char *const *names, int symbols, const char *text, uint16_t *tokens) {
     int count = 0;
     for (const char *cursor = text; *cursor != 0;) {
-        size_t longest = 0;
+        size_t longest_name = 0;
         for (int i = 0; i < symbols; i++) {
             size_t bytes = strlen(names[i]);
-            if (bytes > longest && strncmp(names[i], cursor, bytes) == 0) {
-                longest = bytes;
+            if (bytes > longest_name && strncmp(names[i], cursor, bytes) == 0) {
+                longest_name = bytes;
                 tokens[count] = (uint16_t)i;
             }
         }
-        if (longest == 0 && isspace((unsigned char)*cursor)) {
+        if (longest_name == 0 && isspace((unsigned char)*cursor)) {
             cursor++;
             continue;
         }
-        if (longest == 0) return -1 - (int)(cursor - text);
-        cursor += longest;
+        if (longest_name == 0) return -1 - (int)(cursor - text);
+        cursor += longest_name;
         count++;
     }
     return count;

@@ -78,14 +78,14 @@ static json_t *make_ones(size_t count) {
 
 bool lh_mask_nulls(json_t *object) {
     json_t *target = json_object_get(object, "target"), *mask = json_object_get(object, "mask");
-    bool good = true;
-    for (size_t i = 0; good && i < json_array_size(target); i++) {
+    bool is_ok = true;
+    for (size_t i = 0; is_ok && i < json_array_size(target); i++) {
         if (!json_is_null(json_array_get(target, i))) continue;
-        if (mask == NULL) good = json_object_set_new(object, "mask", mask = make_ones(json_array_size(target))) == 0;
-        good = good && json_array_set_new(target, i, json_integer(0)) == 0 &&
-               json_array_set_new(mask, i, json_integer(0)) == 0;
+        if (mask == NULL) is_ok = json_object_set_new(object, "mask", mask = make_ones(json_array_size(target))) == 0;
+        is_ok = is_ok && json_array_set_new(target, i, json_integer(0)) == 0 &&
+                json_array_set_new(mask, i, json_integer(0)) == 0;
     }
-    return good;
+    return is_ok;
 }
 
 lh_status lh_tokens_read(const lh_alphabet *alphabet, const json_t *list, const char *location, const char *key,

@@ -16,12 +16,12 @@ static inline void fill_bits(lh_rng *rng, int n, uint16_t *tokens) {
 
 /* Draws n bits, not all of them zero: a number from 1 to 2^n - 1, uniformly. */
 static inline void fill_positive(lh_rng *rng, int n, uint16_t *tokens) {
-    unsigned any;
+    unsigned combined_bits;
     do {
         fill_bits(rng, n, tokens);
-        any = 0;
-        for (int i = 0; i < n; i++) any |= tokens[i];
-    } while (any == 0);
+        combined_bits = 0;
+        for (int i = 0; i < n; i++) combined_bits |= tokens[i];
+    } while (combined_bits == 0);
 }
 
 #endif

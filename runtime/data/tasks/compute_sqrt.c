@@ -23,13 +23,13 @@ static unsigned get_remainder(uint16_t cell) { return cell / REMAINDER; }
 /* remainder = 4 remainder + pair; returns the bits above cells 0 .. i. */
 static unsigned append(uint16_t *cells, int i, unsigned high, unsigned pair) {
     cells[i] = 0;
-    unsigned above = i > 0 ? 2 * high + get_remainder(cells[0]) : pair / 2;
+    unsigned high_bits = i > 0 ? 2 * high + get_remainder(cells[0]) : pair / 2;
     for (int j = 0; j < i; j++) {
         unsigned bit = j < i - 1 ? get_remainder(cells[j + 1]) : pair / 2;
         cells[j] = (uint16_t)(get_root(cells[j]) + REMAINDER * bit);
     }
     cells[i] = (uint16_t)(REMAINDER * (pair & 1));
-    return above;
+    return high_bits;
 }
 
 /* Whether remainder >= 4 root + 1. Bit j + 1 of the root is compared with cell j, and the 1 with the last cell. */
@@ -42,13 +42,13 @@ static int is_at_least(const uint16_t *cells, int i, unsigned high) {
 
 /* remainder -= 4 root + 1, root += 1; returns the bits above the cells. */
 static unsigned subtract(uint16_t *cells, int i, unsigned high) {
-    unsigned taken = 1; /* subtracted from the next cell: first the 1, then the borrow */
+    unsigned borrow = 1; /* first the 1 to subtract, then the borrow from the next cell */
     for (int j = i; j >= 0; j--) {
-        unsigned less = taken + (j < i ? get_root(cells[j + 1]) : 0), bit = get_remainder(cells[j]);
-        cells[j] = (uint16_t)(get_root(cells[j]) + REMAINDER * ((bit + less) & 1));
-        taken = bit < less ? (less - bit + 1) / 2 : 0;
+        unsigned subtrahend = borrow + (j < i ? get_root(cells[j + 1]) : 0), bit = get_remainder(cells[j]);
+        cells[j] = (uint16_t)(get_root(cells[j]) + REMAINDER * ((bit + subtrahend) & 1));
+        borrow = bit < subtrahend ? (subtrahend - bit + 1) / 2 : 0;
     }
-    high -= get_root(cells[0]) + taken;
+    high -= get_root(cells[0]) + borrow;
     cells[i] += ROOT;
     return high;
 }

@@ -12,20 +12,20 @@
 lh_task_sample lh_task_counting;
 
 enum { RESET, INCREMENT, PASS }; /* inputs */
-enum { MOST_RESETS = 4, MOST = 9 /* of a count, which starts at 0 */ };
+enum { MAX_RESETS = 4, MAX_COUNT = 9 };
 
 /* The first statement is a reset, and up to three further resets are at random places. Every count has the same
- * probability from 0 to the most that fits after its reset, and its increments are at random places before the next
- * reset. So the counts of long inputs are those of short ones, farther apart. */
+ * probability from 0 to the greatest count that fits after its reset, and its increments are at random places before
+ * the next reset. So the counts of long inputs are those of short ones, farther apart. */
 void lh_task_counting(lh_rng *rng, int n, lh_example *example) {
     for (int i = 0; i < n; i++) example->input[i] = PASS;
     example->input[0] = RESET;
-    for (int resets = (int)lh_rng_below(rng, MOST_RESETS); resets > 0; resets--)
+    for (int resets = (int)lh_rng_below(rng, MAX_RESETS); resets > 0; resets--)
         example->input[lh_rng_below(rng, (uint32_t)n)] = RESET;
     for (int first = 0, next; first < n; first = next) {
         for (next = first + 1; next < n && example->input[next] != RESET;) next++;
-        const int places = next - first - 1, most = places < MOST ? places : MOST;
-        int increments = (int)lh_rng_below(rng, (uint32_t)most + 1), count = 0;
+        const int places = next - first - 1, max_increments = places < MAX_COUNT ? places : MAX_COUNT;
+        int increments = (int)lh_rng_below(rng, (uint32_t)max_increments + 1), count = 0;
         example->target[first] = 0;
         for (int i = first + 1; i < next; i++) {
             if ((int)lh_rng_below(rng, (uint32_t)(next - i)) < increments - count) {

@@ -13,13 +13,14 @@ typedef struct affine {
     unsigned slope, offset;
 } affine;
 
-/* Replaces the unwritten part by an operation with one known side; the other side is the new part. */
-static inline affine fill_side(affine whole, unsigned op, unsigned known, int known_is_left) {
-    if (op == PLUS) return (affine){whole.slope, (whole.offset + whole.slope * known) % MODULUS};
-    if (op != MINUS) return (affine){whole.slope * known % MODULUS, whole.offset};
-    unsigned minus = MODULUS - whole.slope;
-    if (known_is_left) return (affine){minus, (whole.offset + whole.slope * known) % MODULUS};
-    return (affine){whole.slope, (whole.offset + minus * known) % MODULUS};
+/* Replaces the unwritten part by an operation whose one side has the value side_value; the other side is the new
+ * unwritten part. */
+static inline affine fill_side(affine expression, unsigned op, unsigned side_value, int is_left_side) {
+    if (op == PLUS) return (affine){expression.slope, (expression.offset + expression.slope * side_value) % MODULUS};
+    if (op != MINUS) return (affine){expression.slope * side_value % MODULUS, expression.offset};
+    unsigned minus = MODULUS - expression.slope;
+    if (is_left_side) return (affine){minus, (expression.offset + expression.slope * side_value) % MODULUS};
+    return (affine){expression.slope, (expression.offset + minus * side_value) % MODULUS};
 }
 
 /* Writes a digit in n <= 4 tokens, with a minus and brackets as n requires; returns its value. */
@@ -39,21 +40,21 @@ static inline unsigned write_digit(lh_rng *rng, int operators, int n, uint16_t *
  * it is (left op right) with 1 to n - 4 tokens on the left. The shorter side is a recursive call, the longer side the
  * next round of the loop, so recursion is at most log2 n deep. */
 static inline unsigned write_expression(lh_rng *rng, int operators, int n, uint16_t *out) {
-    affine whole = {1, 0};
+    affine expression = {1, 0};
     while (n > 4) {
-        int left = 1 + (int)lh_rng_below(rng, (uint32_t)(n - 4)), right = n - 3 - left, left_first = left < right;
+        int left = 1 + (int)lh_rng_below(rng, (uint32_t)(n - 4)), right = n - 3 - left, is_left_shorter = left < right;
         unsigned op = PLUS + lh_rng_below(rng, (uint32_t)operators);
         uint16_t *left_start = out + 1, *right_start = left_start + left + 1;
         out[0] = (uint16_t)(PLUS + operators);
         right_start[-1] = (uint16_t)op;
         right_start[right] = (uint16_t)(PLUS + operators + 1);
-        unsigned known =
-            write_expression(rng, operators, left_first ? left : right, left_first ? left_start : right_start);
-        whole = fill_side(whole, op, known, left_first);
-        n = left_first ? right : left;
-        out = left_first ? right_start : left_start;
+        unsigned side_value = write_expression(rng, operators, is_left_shorter ? left : right,
+                                               is_left_shorter ? left_start : right_start);
+        expression = fill_side(expression, op, side_value, is_left_shorter);
+        n = is_left_shorter ? right : left;
+        out = is_left_shorter ? right_start : left_start;
     }
-    return (whole.slope * write_digit(rng, operators, n, out) + whole.offset) % MODULUS;
+    return (expression.slope * write_digit(rng, operators, n, out) + expression.offset) % MODULUS;
 }
 
 #endif

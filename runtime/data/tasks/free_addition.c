@@ -65,11 +65,12 @@ enum { WORDS = 4 };
 /* Draws the pair of an item. The random stream's word `step` is 0 for training and validation, and else a number of
  * its own for each pair of digit counts. */
 static void draw_pair(uint64_t seed, const int *options, const uint16_t *word, pair *p) {
-    const int longest = options[LONGEST];
+    const int max_digits = options[LONGEST];
     const uint32_t index = (uint32_t)word[2] | (uint32_t)word[3] << 16;
     const uint32_t step = word[0] == 0 ? 0 : 1 + (uint32_t)word[0] * (MOST_DIGITS + 1) + word[1];
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), step, index, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
-    for (int i = 0; i < 2; i++) p->digits[i] = word[0] > 0 ? word[i] : 1 + (int)lh_rng_below(&rng, (uint32_t)longest);
+    for (int i = 0; i < 2; i++)
+        p->digits[i] = word[0] > 0 ? word[i] : 1 + (int)lh_rng_below(&rng, (uint32_t)max_digits);
     for (int i = 0; i < 2; i++) {
         const int top = p->digits[i] - 1;
         for (int d = 0; d < top; d++) p->digit[i][d] = (uint8_t)lh_rng_below(&rng, 10);
@@ -300,18 +301,18 @@ static lh_status add_test_set(collection_state *s) {
     static const int axes[] = {DIGITS, FIRST, SECOND};
     const lh_collection *c = s->c;
     bool requested[3][MOST_DIGITS + 1];
-    int greatest = 0;
+    int max_digits = 0;
     lh_status status = LH_OK;
     for (int a = 0; a < 3; a++) {
         const bool is_chosen = chooses(c, axes[a]);
         for (int v = 1; v <= MOST_DIGITS; v++) {
             requested[a][v] = !is_chosen || c->requests(c, axes[a], v);
-            if (is_chosen && requested[a][v] && v > greatest) greatest = v;
+            if (is_chosen && requested[a][v] && v > max_digits) max_digits = v;
         }
     }
-    if (greatest == 0) greatest = c->options[LONGEST];
-    for (int first = 1; status == LH_OK && first <= greatest; first++)
-        for (int second = 1; status == LH_OK && second <= greatest; second++)
+    if (max_digits == 0) max_digits = c->options[LONGEST];
+    for (int first = 1; status == LH_OK && first <= max_digits; first++)
+        for (int second = 1; status == LH_OK && second <= max_digits; second++)
             if (requested[0][first > second ? first : second] && requested[1][first] && requested[2][second])
                 status = add_cell(s, first, second);
     return status;

@@ -21,21 +21,21 @@ enum { PLUS = 2, EQUALS = 3, EMPTY = 4 }; /* inputs */
 enum { PADDING = 2 };                     /* a label */
 
 static int count_ones(const uint16_t *bits, int n) {
-    int ones = 0;
-    for (int i = 0; i < n; i++) ones += bits[i];
-    return ones;
+    int count = 0;
+    for (int i = 0; i < n; i++) count += bits[i];
+    return count;
 }
 
 /* Writes the answer to an input of n bits, or two such numbers around the operator; returns its length. */
 static int write_answer(int operation, const uint16_t *input, int n, uint16_t *answer) {
-    int length = 0, ones = operation == COPY || operation == ADDITION ? 0 : count_ones(input, n);
+    int length = 0, one_count = operation == COPY || operation == ADDITION ? 0 : count_ones(input, n);
     unsigned sum = 0;
     switch (operation) {
     case COPY: memcpy(answer, input, (size_t)n * sizeof *answer); return n;
-    case PARITY: answer[0] = (uint16_t)(ones % 2); return 1;
+    case PARITY: answer[0] = (uint16_t)(one_count % 2); return 1;
     case ONES:
-        do answer[length++] = (uint16_t)(ones & 1);
-        while ((ones >>= 1) > 0);
+        do answer[length++] = (uint16_t)(one_count & 1);
+        while ((one_count >>= 1) > 0);
         return length;
     default:
         for (int i = n - 1; i >= 0; i--) {

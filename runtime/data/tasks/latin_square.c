@@ -24,7 +24,7 @@ enum { PUZZLES, STRICT };             /* options */
 enum { TRAINING, VALIDATION, SPLIT }; /* purposes of random numbers */
 enum {
     BASES = 12,            /* validation puzzles per number of vectors, without their rotated copies */
-    PATIENCE = 30000000,   /* most rejected draws between two accepted ones */
+    PATIENCE = 30000000,   /* maximum number of rejected draws between two accepted ones */
     REPORT_EVERY = 1 << 16 /* draws between two reports of progress */
 };
 
@@ -45,23 +45,23 @@ static lh_rng make_stream(const collection_state *s, int purpose) {
     return lh_rng_at(lh_key_of_seed(s->c->seed), 0, (uint32_t)purpose, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
 }
 
-static bool is_strict(const collection_state *s) { return s->c->options[STRICT] == 1; }
+static bool uses_strict(const collection_state *s) { return s->c->options[STRICT] == 1; }
 
-static bool is_among(const items *all, const latin_puzzle *p) {
-    for (int i = 0; i < all->count; i++)
-        if (latin_are_equal(&all->puzzle[i], p)) return true;
+static bool is_among(const items *list, const latin_puzzle *p) {
+    for (int i = 0; i < list->count; i++)
+        if (latin_are_equal(&list->puzzle[i], p)) return true;
     return false;
 }
 
-static bool is_similar(const items *all, const latin_puzzle *p) {
-    for (int i = 0; i < all->count; i++)
-        if (latin_are_similar(&all->puzzle[i], p)) return true;
+static bool is_similar(const items *list, const latin_puzzle *p) {
+    for (int i = 0; i < list->count; i++)
+        if (latin_are_similar(&list->puzzle[i], p)) return true;
     return false;
 }
 
-static void add_puzzle(items *all, const latin_puzzle *p, bool strict) {
-    all->puzzle[all->count] = *p;
-    all->answer[all->count++] = latin_classify(p, strict);
+static void add_puzzle(items *list, const latin_puzzle *p, bool is_strict) {
+    list->puzzle[list->count] = *p;
+    list->answer[list->count++] = latin_classify(p, is_strict);
 }
 
 /* Draws a validation set in the order of the published file: by number of vectors, each puzzle before its copies. */
@@ -70,7 +70,7 @@ static void draw_validation(collection_state *s) {
     for (int vectors = 1; vectors <= LATIN_VECTORS; vectors++)
         for (int base = 0; base < BASES;) {
             latin_puzzle p[3] = {latin_draw(&rng, s->squares)};
-            bool is_new = latin_classify(p, is_strict(s)).vectors == vectors;
+            bool is_new = latin_classify(p, uses_strict(s)).vectors == vectors;
             for (int i = 1; i < 3; i++) p[i] = latin_rotate(&p[i - 1]);
             for (int i = 0; i < 3; i++) is_new = is_new && !is_among(&s->validation, &p[i]);
             for (int i = 0; is_new && i < 3; i++) add_puzzle(&s->validation, &p[i], false);
@@ -93,14 +93,14 @@ static lh_status draw_puzzles(collection_state *s, lh_error *error) {
     int puzzles_per_count = s->c->options[PUZZLES];
     for (int64_t draw = 1, last = 0; s->puzzles.count < LATIN_VECTORS * puzzles_per_count; draw++) {
         latin_puzzle p = latin_draw(&rng, s->squares);
-        int vectors = latin_classify(&p, is_strict(s)).vectors;
+        int vectors = latin_classify(&p, uses_strict(s)).vectors;
         if (draw % REPORT_EVERY == 0)
             s->c->progress(s->c, (double)s->puzzles.count / (LATIN_VECTORS * puzzles_per_count));
         if (draw - last > PATIENCE) return fail_count(s, error);
         if (vectors == 0 || s->counts[vectors - 1] == puzzles_per_count || is_similar(&s->validation, &p) ||
             is_among(&s->puzzles, &p))
             continue;
-        add_puzzle(&s->puzzles, &p, is_strict(s));
+        add_puzzle(&s->puzzles, &p, uses_strict(s));
         s->counts[vectors - 1]++;
         last = draw;
     }
@@ -108,17 +108,17 @@ static lh_status draw_puzzles(collection_state *s, lh_error *error) {
 }
 
 /* Adds puzzle i to a set; number: its value on the axis `puzzle`. */
-static lh_status add_example(const collection_state *s, lh_set set, const items *all, int i, int number,
+static lh_status add_example(const collection_state *s, lh_set set, const items *list, int i, int number,
                              lh_error *error) {
-    const latin_puzzle *p = &all->puzzle[i];
-    uint16_t input[LATIN_CELLS], target = (uint16_t)(all->answer[i].symbol - 1);
+    const latin_puzzle *p = &list->puzzle[i];
+    uint16_t input[LATIN_CELLS], target = (uint16_t)(list->answer[i].symbol - 1);
     uint8_t mask = 1;
     for (int cell = 0; cell < LATIN_CELLS; cell++) {
         int symbols = latin_get_symbols(p->givens, cell);
         input[cell] = (uint16_t)(cell == p->probe ? LATIN_PROBE : symbols != 0 ? latin_get_symbol(symbols) : 0);
     }
     lh_example example = {LATIN_CELLS, 1, input, &target, &mask, s->c->options};
-    const int32_t axes[] = {all->answer[i].vectors, number};
+    const int32_t axes[] = {list->answer[i].vectors, number};
     return s->c->add(s->c, set, &example, axes, error);
 }
 
@@ -152,15 +152,15 @@ static lh_status make_all(collection_state *s, lh_error *error) {
     return status == LH_OK ? add_split(s, error) : status;
 }
 
-static bool open_items(items *all, int most) {
-    all->puzzle = calloc((size_t)most, sizeof *all->puzzle);
-    all->answer = calloc((size_t)most, sizeof *all->answer);
-    return all->puzzle != NULL && all->answer != NULL;
+static bool open_items(items *list, int capacity) {
+    list->puzzle = calloc((size_t)capacity, sizeof *list->puzzle);
+    list->answer = calloc((size_t)capacity, sizeof *list->answer);
+    return list->puzzle != NULL && list->answer != NULL;
 }
 
-static void close_items(items *all) {
-    free(all->puzzle);
-    free(all->answer);
+static void close_items(items *list) {
+    free(list->puzzle);
+    free(list->answer);
 }
 
 lh_status lh_task_latin_square(lh_collection *collection, lh_error *error) {

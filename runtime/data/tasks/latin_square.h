@@ -66,16 +66,16 @@ typedef struct latin_line {
     int crossing_symbols; /* other symbols that all lines across the line's blanks, except the probe's, have, as bits */
 } latin_line;
 
-static inline latin_line latin_make_line(const latin_puzzle *p, bool row) {
-    int index = row ? p->probe / 4 : p->probe % 4;
+static inline latin_line latin_make_line(const latin_puzzle *p, bool is_row) {
+    int index = is_row ? p->probe / 4 : p->probe % 4;
     latin_line line = {
-        row ? latin_collect_row_symbols(p->givens, index) : latin_collect_column_symbols(p->givens, index), 0, 15};
+        is_row ? latin_collect_row_symbols(p->givens, index) : latin_collect_column_symbols(p->givens, index), 0, 15};
     for (int i = 0; i < 4; i++) {
-        int cell = row ? 4 * index + i : 4 * i + index;
+        int cell = is_row ? 4 * index + i : 4 * i + index;
         if (latin_get_symbols(p->givens, cell) != 0) line.givens++;
         else if (cell != p->probe)
             line.crossing_symbols &=
-                row ? latin_collect_column_symbols(p->givens, i) : latin_collect_row_symbols(p->givens, i);
+                is_row ? latin_collect_column_symbols(p->givens, i) : latin_collect_row_symbols(p->givens, i);
     }
     line.crossing_symbols &= ~line.symbols;
     return line;
@@ -85,12 +85,13 @@ static inline latin_line latin_make_line(const latin_puzzle *p, bool row) {
  * published code lacks: the probe's line has two givens, and the line across its one other blank has the answer. */
 static inline latin_answer latin_classify(const latin_puzzle *p, bool strict) {
     latin_line row = latin_make_line(p, true), column = latin_make_line(p, false);
-    int both = row.symbols | column.symbols;
+    int line_symbols = row.symbols | column.symbols;
     if (latin_count_bits((uint64_t)row.symbols) == 3)
         return (latin_answer){LATIN_ROW, 1, latin_get_symbol(15 & ~row.symbols)};
     if (latin_count_bits((uint64_t)column.symbols) == 3)
         return (latin_answer){LATIN_COLUMN, 1, latin_get_symbol(15 & ~column.symbols)};
-    if (latin_count_bits((uint64_t)both) == 3) return (latin_answer){LATIN_UNION, 2, latin_get_symbol(15 & ~both)};
+    if (latin_count_bits((uint64_t)line_symbols) == 3)
+        return (latin_answer){LATIN_UNION, 2, latin_get_symbol(15 & ~line_symbols)};
     if (strict &&
         ((row.givens == 2 && row.crossing_symbols != 0) || (column.givens == 2 && column.crossing_symbols != 0)))
         return (latin_answer){LATIN_NONE, 0, 0};
@@ -152,8 +153,9 @@ static inline bool latin_are_equal(const latin_puzzle *a, const latin_puzzle *b)
 /* Whether the Jaccard distance of two puzzles is 0.8 or less. A puzzle is the set of its non-blank cells with their
  * contents, the probe included. */
 static inline bool latin_are_similar(const latin_puzzle *a, const latin_puzzle *b) {
-    int same = a->probe == b->probe;
-    return 5 * (latin_count_bits(a->givens & b->givens) + same) >= latin_count_bits(a->givens | b->givens) + 2 - same;
+    int is_same_probe = a->probe == b->probe;
+    return 5 * (latin_count_bits(a->givens & b->givens) + is_same_probe) >=
+           latin_count_bits(a->givens | b->givens) + 2 - is_same_probe;
 }
 
 /* The puzzle rotated clockwise by 90 degrees, with every symbol replaced by the next. */
