@@ -99,7 +99,7 @@ end
 
 -- The facts of one kind of task for the options `given`, with defaults for all other options; nil without facts.
 function Project.settle_task(_, facts, given)
-  return facts and tasks.settle(facts, task_options.choose_valid(facts, given))
+  return facts and tasks.settle(facts, task_options.keep_valid_choices(facts, given))
 end
 
 -- The words of --set as a list of { path, text }; a word without this form is an error in d.

@@ -172,7 +172,7 @@ local function explain_flag(name, names, verb, root)
     return ("Did you mean '%s'?"):format(verb_flag)
   end
   local flags = trainer_flags.read(root)
-  local flag = flags[name] and name or verb == "train" and trainer_flags.find_meant(name, flags, root)
+  local flag = flags[name] and name or verb == "train" and trainer_flags.find_meaning(name, flags, root)
   if flag then
     return ("Flags of the trainer follow --: longhand train SPEC -- %s"):format(flag)
   elseif meant.fields[1] and names["--set"] then

@@ -31,7 +31,7 @@ local M = { name = "lines", off_value = { list = {} }, excludes_cross = true, wi
 
 -- The largest value of a line. Device code starts the search for a query's largest score at -1e30, so scores of visible
 -- keys must be above -1e30.
-M.LARGEST_VALUE = 1e20
+M.MAX_VALUE = 1e20
 
 M.fields = {
   { path = "encoding.lines", is_rare = true, type = "table", optional = true, items = "list",
@@ -142,8 +142,8 @@ function M.make_mask(encoding, family, causal)
   for _, entry in ipairs(lines.list) do
     local line = place_line(entry, columns)
     line.value = entry.value / temperature
-    if math.abs(line.value) > M.LARGEST_VALUE then
-      error({ problem = true, field = "encoding.lines", expected = ("at most %g"):format(M.LARGEST_VALUE),
+    if math.abs(line.value) > M.MAX_VALUE then
+      error({ problem = true, field = "encoding.lines", expected = ("at most %g"):format(M.MAX_VALUE),
         what = ("the value %g, divided by the temperature %g, is too large for a score"):format(entry.value,
           temperature) })
     end

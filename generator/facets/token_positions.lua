@@ -34,7 +34,7 @@ end
 
 -- Whether each line of the task's files has the positions of its tokens.
 function M.has_positions_of_lines(facts)
-  return facts.data ~= nil and not facts.data.made
+  return facts.data ~= nil and not facts.data.is_generated
 end
 
 function M.is_digit(symbol)

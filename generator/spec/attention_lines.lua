@@ -3,20 +3,21 @@
 --
 -- Input: a node of the spec and its path; the model's heads, nil if they are invalid; report(node, path, what,
 -- expected). Output: M.read's list of { head, direction, line, value }, sorted by the first three fields, so that equal
--- lines in any order give equal lists; or nil after errors. Invariants: no line occurs twice; fields are integers, but
--- value is a float of magnitude up to LARGEST.
+-- lines in any order give equal lists; or nil after errors. Invariants: no line occurs twice; fields are integers,
+-- except value, a float of magnitude up to MAX_VALUE.
 
-local LARGEST = require("facets.lines").LARGEST_VALUE
+local MAX_VALUE = require("facets.lines").MAX_VALUE
 local lists = require("base.lists")
 local locate = require("spec.reading.locate")
 local tree = require("spec.reading.tree")
 
 local M = {}
 
-M.MOST = 4096 -- lines of one attention
-M.FARTHEST = 1048576 -- the largest magnitude of `line`
+M.MAX_LINES = 4096 -- of one attention
+M.MAX_LINE_NUMBER = 1048576 -- the largest magnitude of `line`
 M.TEXT = "{ { head = 0, direction = -1, line = 1, value = 2.5 }, ... }, no line twice"
 
+-- Makes a function that reads an integer node, or returns nil; and the expected form, in words.
 local function make_reader(low, high)
   return function(node) return tree.get_integer(node, low, high) end, ("an integer from %d to %d"):format(low, high)
 end
@@ -25,9 +26,9 @@ end
 local FIELDS = {
   { "head", make_reader(0, 63) },
   { "direction", (make_reader(-1, 1)), "1, 0 or -1" },
-  { "line", make_reader(-M.FARTHEST, M.FARTHEST) },
+  { "line", make_reader(-M.MAX_LINE_NUMBER, M.MAX_LINE_NUMBER) },
   { "value", function(node)
-    return type(node.value) == "number" and math.abs(node.value) <= LARGEST and node.value + 0.0 or nil
+    return type(node.value) == "number" and math.abs(node.value) <= MAX_VALUE and node.value + 0.0 or nil
   end, "a number from -1e20 to 1e20" },
 }
 
@@ -38,19 +39,20 @@ local function read_line(node, path, heads, report)
     return report(node, path, (tree.is_table(node) and "a list" or tree.show(node)) .. " is not a line", M.TEXT)
   end
   local line, is_valid = {}, true
-  local function refuse(inner, name, what, expected)
-    report(inner, path .. "." .. name, what, expected)
+  local function refuse(field_node, name, message, expected)
+    report(field_node, path .. "." .. name, message, expected)
     is_valid = false
   end
-  for name, inner in tree.iterate_others(node, NAMES) do
-    refuse(inner, name, "no such field", table.concat(NAMES, ", "))
+  for name, field_node in tree.iterate_others(node, NAMES) do
+    refuse(field_node, name, "no such field", table.concat(NAMES, ", "))
   end
   for _, field in ipairs(FIELDS) do
     local name, read, expected = table.unpack(field)
-    local inner = node.fields[name]
-    line[name] = inner and read(inner)
+    local field_node = node.fields[name]
+    line[name] = field_node and read(field_node)
     if not line[name] then
-      refuse(inner or node, name, inner and tree.show(inner) .. " does not fit here" or "is missing", expected)
+      refuse(field_node or node, name, field_node and tree.show(field_node) .. " does not fit here" or "is missing",
+        expected)
     end
   end
   if is_valid and heads and line.head >= heads then
@@ -76,19 +78,19 @@ end
 function M.read(node, path, heads, report)
   if not tree.is_table(node) or next(node.fields) then
     return report(node, path, tree.show(node) .. " is not a list of lines", M.TEXT)
-  elseif #node.items > M.MOST then
-    return report(node, path, ("%d lines"):format(#node.items), ("at most %d for one attention"):format(M.MOST))
+  elseif #node.items > M.MAX_LINES then
+    return report(node, path, ("%d lines"):format(#node.items), ("at most %d for one attention"):format(M.MAX_LINES))
   end
-  local list, first, is_valid = {}, {}, true
+  local list, first_index, is_valid = {}, {}, true
   for i, item in ipairs(node.items) do
     local line = read_line(item, locate.join(path, i), heads, report)
     local key = line and ("%d %d %d"):format(line.head, line.direction, line.line)
-    if key and first[key] then
+    if key and first_index[key] then
       report(item, locate.join(path, i), ("line %d of direction %d occurs twice in head %d"):format(line.line,
-        line.direction, line.head), ("each line once; item %d is the same line"):format(first[key]))
+        line.direction, line.head), ("each line once; item %d is the same line"):format(first_index[key]))
       is_valid = false
     elseif key then
-      first[key] = i
+      first_index[key] = i
     end
     list[#list + 1] = line
     is_valid = is_valid and line ~= nil

@@ -1,7 +1,8 @@
 -- Stages of a curriculum (train.lengths.curriculum): the first steps of training have only short lengths.
 --
 -- Input of M.read: a node; add(node, path, what, expected) takes an error. Output: the list of stages
--- { until_step, max } in ascending order of their steps; nil after errors. M.weigh computes how often lengths occur.
+-- { until_step, max } in ascending order of their steps; nil after errors. M.weigh computes the expected shares of
+-- lengths.
 
 local common = require("spec.fields.common")
 local lists = require("base.lists")
@@ -16,8 +17,8 @@ local FIELDS = { "until_step", "max" }
 
 -- An integer from 1, or nil after an error.
 local function read_integer(node, path, add)
-  return tree.get_integer(node, 1, common.MOST)
-    or add(node, path, tree.show(node) .. " does not fit here", ("an integer from 1 to %d"):format(common.MOST))
+  return tree.get_integer(node, 1, common.MAX_INTEGER)
+    or add(node, path, tree.show(node) .. " does not fit here", ("an integer from 1 to %d"):format(common.MAX_INTEGER))
 end
 
 local function read_stage(node, path, add)
@@ -41,33 +42,33 @@ function M.read(node, path, add)
   end
   local stages = {}
   for i, item in ipairs(node.items) do
-    local item_path, before = locate.join(path, i), stages[i - 1]
+    local item_path, previous = locate.join(path, i), stages[i - 1]
     local stage = read_stage(item, item_path, add)
     if not stage then
       return nil
-    elseif before and stage.until_step <= before.until_step then
+    elseif previous and stage.until_step <= previous.until_step then
       return add(item.fields.until_step, item_path .. ".until_step", ("%d follows %d"):format(stage.until_step,
-        before.until_step), "ascending steps")
+        previous.until_step), "ascending steps")
     end
     stages[i] = stage
   end
   return stages
 end
 
--- Returns a weight for each of the training lengths in the ascending list, in proportion to its expected share of the
--- steps, and the sum of the weights. stages: from M.read, nil for equal shares.
+-- Returns a weight for each training length of an ascending list, in proportion to its expected share of the steps; and
+-- the sum of the weights. stages: the result of M.read; nil: all lengths have equal shares.
 function M.weigh(stages, lengths, steps)
-  local weights, from = lists.map(lengths, function() return stages and 0 or 1 end), 0
+  local weights, first_step = lists.map(lengths, function() return stages and 0 or 1 end), 0
   if not stages then
     return weights, #lengths
   end
   for _, stage in ipairs(lists.join(stages, { { until_step = steps, max = lengths[#lengths] } })) do
-    local allowed = lists.count(lengths, function(n) return n <= stage.max end)
-    local last = math.min(stage.until_step, steps)
-    for i = 1, allowed do
-      weights[i] = weights[i] + (last - from) / allowed
+    local length_count = lists.count(lengths, function(n) return n <= stage.max end)
+    local last_step = math.min(stage.until_step, steps)
+    for i = 1, length_count do
+      weights[i] = weights[i] + (last_step - first_step) / length_count
     end
-    from = last
+    first_step = last_step
   end
   return weights, steps
 end

@@ -1,8 +1,9 @@
--- Families of attentions: the families of a model, and the settings of each.
+-- Families of attentions (such as the self-attention of the decoder): the families of a model, and the encoding of
+-- each.
 --
 -- In the resolved spec, facets directly in `encoding` apply to all families of a model; encoding.<family> has only the
--- facets that differ, each as a whole. A facet that is off only for a family is present there with the value `off` of
--- the facet's page (facets/pages.lua). The encoding added to the embedding belongs to no attention. In a spec, shared
+-- facets that differ, each as a whole. A facet that is off for this family alone has the value off_value of the facet's
+-- page there (facets/pages.lua). The encoding added to the embedding belongs to no attention. In a spec, shared
 -- facets apply to fewer families: see inherit.lua.
 
 local canonical = require("base.canonical")
@@ -50,8 +51,8 @@ end
 
 -- For a field below encoding.<family>, the path of the field that all families share; otherwise the path itself.
 function M.make_shared_path(path)
-  local name, below = path:match("^encoding%.(%l+%d?)%.(.*)$")
-  return M.is_name[name] and "encoding." .. below or path
+  local name, field_path = path:match("^encoding%.(%l+%d?)%.(.*)$")
+  return M.is_name[name] and "encoding." .. field_path or path
 end
 
 -- Whether no query of the family sees a key at a positive distance, because of this encoding's mask or the family's
@@ -70,8 +71,9 @@ local function get_times(encoding, name)
   return (encoding[name] or {}).times or 1
 end
 
--- The encodings by layer: { name, times, first, period }, with the number of its neighbouring layers, the number of the
--- first of these, from 0, and the number of layers after which the list repeats. Empty if all layers have one encoding.
+-- The encodings by layer: a list of { name, times, first, period }. times: the number of neighbouring layers that have
+-- the encoding; first: the index of the first of these, from 0; period: the number of layers after which the list
+-- repeats. The list is empty if all layers have one encoding.
 function M.list_layers(encoding)
   local first = 0
   local list = lists.map(M.LAYERS, function(name)
@@ -85,9 +87,9 @@ function M.list_layers(encoding)
   return list
 end
 
--- The number of layers of a family; nil if the layers do not repeat the list of encodings whole.
+-- The number of layers of a family; nil if the number of layers is not a multiple of the period of encodings by layer.
 function M.count_layers(model, name, encoding)
-  local entry = lists.find(M.list_layers(encoding), function(one) return one.name == name end)
+  local entry = lists.find(M.list_layers(encoding), function(candidate) return candidate.name == name end)
   if entry then
     return model.layers and model.layers % entry.period == 0 and model.layers // entry.period * entry.times or nil
   end
@@ -103,22 +105,22 @@ local function is_off(facet, value)
   return page.off_value ~= nil and canonical.format(value) == canonical.format(page.off_value)
 end
 
--- The facets of one family, together with the encoding added to the embedding.
+-- The encoding of one family: its facets, together with the encoding added to the embedding.
 function M.make_encoding(encoding, name)
-  local family_encoding, given = lists.merge(encoding), M.is_name[name] and encoding[name] or {}
+  local family_encoding, own_facets = lists.merge(encoding), M.is_name[name] and encoding[name] or {}
   for _, family in ipairs(M.NAMES) do
     family_encoding[family] = nil
   end
-  for facet, value in next, given do
+  for facet, value in next, own_facets do
     family_encoding[facet] = facet ~= "times" and not is_off(facet, value) and value or nil
   end
-  if given.score then
-    family_encoding.parameters = family_encoding.score and given.parameters or nil
+  if own_facets.score then
+    family_encoding.parameters = family_encoding.score and own_facets.parameters or nil
   end
   return family_encoding
 end
 
--- The resolved spec with the encoding of one family.
+-- A view of the resolved spec in which `encoding` is that of one family.
 function M.make_view(resolved, name)
   return setmetatable({ encoding = M.make_encoding(resolved.encoding, name) }, { __index = resolved })
 end
@@ -129,39 +131,40 @@ end
 
 -- The facets of a family's whole encoding that differ from the shared ones; nil if none do.
 local function find_differing_facets(encoding, family_encoding)
-  local differing = {}
+  local differing_facets = {}
   for _, facet in ipairs(M.FACETS) do
     if facet ~= "parameters" and not are_equal(family_encoding[facet], encoding[facet]) then
-      differing[facet] = family_encoding[facet] or pages.by_name[facet].off_value
+      differing_facets[facet] = family_encoding[facet] or pages.by_name[facet].off_value
     end
   end
-  if differing.score or not are_equal(family_encoding.parameters, encoding.parameters) then
-    differing.score = differing.score or family_encoding.score
-    differing.parameters = family_encoding.parameters
+  if differing_facets.score or not are_equal(family_encoding.parameters, encoding.parameters) then
+    differing_facets.score = differing_facets.score or family_encoding.score
+    differing_facets.parameters = family_encoding.parameters
   end
-  return next(differing) and differing or nil
+  return next(differing_facets) and differing_facets or nil
 end
 
 -- Removes from encoding.<family>, which has every facet of the family, all facets that do not differ from the shared
 -- ones. shared: for each family without such a table, an encoding with the family's form of the shared score and, if
--- the family reads positions in another way, its positions. given: the nodes of families in the spec, by name. The
--- shared score becomes that of the first family that has a score and no table in the spec.
-function M.settle(encoding, names, shared, given)
-  local scored = lists.any(names, function(name)
-    local settled = shared[name] or not given[name] and encoding[name]
-    return settled and settled.score and settled.score ~= "none" and settled
+-- the family reads positions in another way, its positions. stated_families: the nodes of families in the spec, by
+-- name. The shared score becomes that of the first family that has a score and no table in the spec.
+function M.settle(encoding, names, shared, stated_families)
+  local score_owner = lists.any(names, function(name)
+    local family_encoding = shared[name] or not stated_families[name] and encoding[name]
+    return family_encoding and family_encoding.score and family_encoding.score ~= "none" and family_encoding
   end)
-  if scored then
-    encoding.score, encoding.parameters = scored.score, scored.parameters
+  if score_owner then
+    encoding.score, encoding.parameters = score_owner.score, score_owner.parameters
   end
   for _, name in ipairs(names) do
-    local settled = shared[name]
-    if settled then
-      local differing = { positions = rawget(settled, "positions") }
-      if scored and not are_equal(settled.score, scored.score) then
-        differing.score, differing.parameters = settled.score, settled.score ~= "none" and settled.parameters or nil
+    local family_encoding = shared[name]
+    if family_encoding then
+      local differing_facets = { positions = rawget(family_encoding, "positions") }
+      if score_owner and not are_equal(family_encoding.score, score_owner.score) then
+        differing_facets.score = family_encoding.score
+        differing_facets.parameters = family_encoding.score ~= "none" and family_encoding.parameters or nil
       end
-      encoding[name] = next(differing) and differing or nil
+      encoding[name] = next(differing_facets) and differing_facets or nil
     else
       local times = encoding[name].times
       encoding[name] = find_differing_facets(encoding, encoding[name]) or M.is_layer[name] and {} or nil

@@ -1,7 +1,7 @@
 -- The optimisers: a page for each holds all that the generator knows of an optimiser.
 --
 -- Fields of a page:
---   name, doc, fingerprints, used, shared   as for a kind in schema.lua
+--   name, doc, fingerprints, used, shared   as in the kinds of schema.lua
 --   fields    lists of the optimiser's fields in the spec, as in schema.lua, but with `name` in place of path and only;
 --             two pages may share a list. words: the names of the setting in other libraries
 --   title     the optimiser's usual name
@@ -11,7 +11,7 @@
 --     title       the usual name with these settings, if it differs from the page's
 --     states      names of the vectors that the optimiser stores in addition to the parameters, in order
 --     constants   arguments of the CPU's call, in order: { type, name, value }, or with `values` of a struct
---     numbers     constants of device code: { name, value }, or { name, rest } for the value 1 - rest
+--     numbers     constants of device code: { name, value }, or { name, complement } for the value 1 - complement
 --     struct      the name of the struct that holds a step's numbers in device code
 --     corrects    { beta1, beta2 } if the host computes rate / (1 - beta1^t) and 1 / (1 - beta2^t), else false
 --     decay       the share per unit of the learning rate that parameters lose (spread_decay in kernels/cpu/adamw.h),
@@ -28,8 +28,9 @@ local function plan_adam(settings)
   return { routine = "adam", header = "adam", kernels = { "cuda/adam.cu" }, struct = "adam",
     states = { "first_moment", "second_moment" }, corrects = { beta1, beta2 }, decay = false,
     constants = { { type = "adam", name = "constants", values = { beta1, beta2, epsilon } } },
-    numbers = { { name = "BETA1", value = beta1 }, { name = "BETA2", value = beta2 }, { name = "REST1", rest = beta1 },
-      { name = "REST2", rest = beta2 }, { name = "EPSILON", value = epsilon } },
+    numbers = { { name = "BETA1", value = beta1 }, { name = "BETA2", value = beta2 },
+      { name = "REST1", complement = beta1 }, { name = "REST2", complement = beta2 },
+      { name = "EPSILON", value = epsilon } },
     formula = { "g' = g clip;  m = b1 m + (1 - b1) g';  v = b2 v + (1 - b2) g'^2;  "
       .. "p -= rate m / (sqrt(correct2 v) + epsilon)" },
     source = "Kingma and Ba 2015, algorithm 1; epsilon outside the root, as in optax." }
@@ -80,7 +81,7 @@ M.pages = {
     fingerprints = { "adam_update" },
     shared = function(resolved) return resolved.train.optimizer.weight_decay == 0 end },
   { name = "adamw", title = "Adam", plan = plan_adamw, fields = { MOMENTS, DECAY },
-    doc = "Adam with decoupled weight decay", fingerprints = { "adamw_update" }, used = features.decays },
+    doc = "Adam with decoupled weight decay", fingerprints = { "adamw_update" }, used = features.has_weight_decay },
   { name = "sgd", title = "SGD", plan = plan_sgd,
     doc = "steps along the gradient; with momentum, along a running sum of gradients",
     fingerprints = { "kernels/cpu/sgd.h" }, fields = { {

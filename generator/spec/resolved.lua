@@ -16,7 +16,7 @@ local function format_list(list)
   return "{ " .. table.concat(words, ", ") .. " }"
 end
 
--- The text of values by name. format_value would mistake some names of axes, such as `first`, for those of a range.
+-- The text of a table of values by name. M.format_value would take names of axes such as `first` for fields of a range.
 local function format_named(values)
   return format_list(lists.map(canonical.sort_keys(values), function(name)
     return ("%s = %s"):format(name, M.format_value(values[name]))
@@ -36,9 +36,9 @@ function M.format_value(value)
   return #value > 0 and format_list(value) or format_named(value)
 end
 
--- Formatters of the entries of fields with these types, whose names the schema does not have: parameters of a score,
+-- By type of a field, formatters of the entries of tables whose names the schema does not list: parameters of a score,
 -- options of a task, options of a network.
-local NAMED = { parameters = parameters.format, options = show, settings = show }
+local ENTRY_FORMATTERS = { parameters = parameters.format, options = show, settings = show }
 
 -- The origin of the field at a path. settle_encoding.lua may give a family a score of its own that the spec does not
 -- state: then the origin is that of the shared score.
@@ -56,10 +56,10 @@ function M.format(resolved, origins)
   for _, field in ipairs(fields) do
     local value = lists.get(resolved, field.path)
     local has_value = value or value == false and field.type == "boolean" and origins[field.path]
-    if NAMED[field.type] then
+    if ENTRY_FORMATTERS[field.type] then
       for _, name in ipairs(canonical.sort_keys(value or {})) do
         local path = ("%s.%s"):format(field.path, name)
-        rows[#rows + 1] = { path, NAMED[field.type](value[name]), find_origin(origins, path) }
+        rows[#rows + 1] = { path, ENTRY_FORMATTERS[field.type](value[name]), find_origin(origins, path) }
       end
     elseif field.type ~= "table" and has_value then
       local format = field.type == "by" and format_named or M.format_value
@@ -67,9 +67,9 @@ function M.format(resolved, origins)
         find_origin(origins, field.path) }
     end
   end
-  local widest_path = lists.max(rows, function(row) return #row[1] end)
-  local widest_value = lists.max(rows, function(row) return math.min(#row[2], 32) end)
-  local form = ("%%-%ds = %%-%ds  %%s"):format(widest_path, widest_value)
+  local path_width = lists.max(rows, function(row) return #row[1] end)
+  local value_width = lists.max(rows, function(row) return math.min(#row[2], 32) end)
+  local form = ("%%-%ds = %%-%ds  %%s"):format(path_width, value_width)
   local out = lists.map(rows, function(row) return form:format(table.unpack(row)) end)
   return ("%s (%s)\n%s\n"):format(resolved.id, resolved.source, table.concat(out, "\n"))
 end

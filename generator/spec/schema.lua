@@ -52,9 +52,9 @@ local traced = require("expression.traced")
 
 local M = {}
 
-M.LONGEST = 100000 -- the largest task length
-M.LONGEST_DATA = 512 -- the default of task.longest
-M.MOST_SYMBOLS = alphabets.MOST
+M.MAX_TASK_LENGTH = 100000 -- the largest task length
+M.DEFAULT_LONGEST = 512 -- the default of task.longest
+M.MAX_SYMBOLS = alphabets.MAX_SYMBOLS
 M.LIBRARY_WIDTH = 256 -- models of at least this width use a library for their products on a GPU
 
 local SECTIONS = { require("spec.fields.task"), require("spec.fields.model"), require("spec.fields.encoding"),
@@ -143,7 +143,8 @@ end
 -- Descriptions of the values that fields of these types take.
 M.TEXT = {
   boolean = "true or false",
-  lengths = "{ first, last }, { first, last, step = 20 } or { list = { 6, 10, 50 } }, lengths from 1 to " .. M.LONGEST,
+  lengths = "{ first, last }, { first, last, step = 20 } or { list = { 6, 10, 50 } }, lengths from 1 to "
+    .. M.MAX_TASK_LENGTH,
   score = "function(x) return x.score + ... end, a list of formulas, or { use = preset }",
   parameters = "{ name = " .. parameters.TEXT .. ", ... }",
   lines = attention_lines.TEXT,
@@ -157,13 +158,13 @@ M.TEXT = {
   by = "{ axis = true, ... }: for each axis true (all values), { first, last } or { list = { 1, 3 } }",
   noise = "{ list = { 0, 0.5, 1 } }: standard deviations from 0 on, ascending",
   passes = ("{ first, last }, { first, last, step = 2 } or { list = { 1, 3 } }, numbers of passes from 1 to %d")
-    :format(axes.MOST_PASSES),
+    :format(axes.MAX_PASSES),
   axis = "true (all values), { first, last }, { first, last, step = 2 } or { list = { 1, 3 } }, from 0 on",
   name = "a name: " .. base_names.TEXT,
   names = "a list of names: " .. base_names.TEXT,
   layers = families.LAYERS_TEXT,
   symbol = "the name of a symbol, in quotes",
-  symbols = ("a number of symbols from 1 to %d, or a list of their names"):format(M.MOST_SYMBOLS),
+  symbols = ("a number of symbols from 1 to %d, or a list of their names"):format(M.MAX_SYMBOLS),
 }
 
 function M.describe_values(field)
@@ -209,8 +210,9 @@ end
 
 local function describe_field(field)
   local kinds = field.only or field.family and families.list_kinds(field.family)
-  local only = kinds and ("  (%s %s)"):format(field.only and "kind" or "model.kind", table.concat(kinds, ", ")) or ""
-  local out = { field.path .. only, "    " .. field.doc }
+  local noun = field.only and "kind" or "model.kind"
+  local kind_list = kinds and ("  (%s %s)"):format(noun, table.concat(kinds, ", ")) or ""
+  local out = { field.path .. kind_list, "    " .. field.doc }
   if field.type ~= "table" and not field.kinds then
     out[3] = "    takes: " .. M.describe_values(field) .. (field.unit and "; unit: " .. field.unit or "")
   end
@@ -220,13 +222,14 @@ local function describe_field(field)
   return out
 end
 
--- The reference of the spec, a paragraph per field: `all` fields, or the fields at and below a `path`, or by default
--- the fields that most specs need. If no field has the path: nil and the nearest path, or nil.
-function M.format_fields(all, path)
+-- The reference of the spec, a paragraph per field: the fields at and below `path`, if it is given; otherwise the
+-- fields that most specs need, and with includes_rare all fields. If no field has the path: nil and the most similar
+-- path, or nil.
+function M.format_fields(includes_rare, path)
   local out, hidden = {}, 0
   for _, field in ipairs(M.fields) do
-    local below = path and (field.path .. "."):sub(1, #path + 1) == path .. "."
-    if not field.numbered and (below or not path and (all or not field.is_rare)) then
+    local is_selected = path and (field.path .. "."):sub(1, #path + 1) == path .. "."
+    if not field.numbered and (is_selected or not path and (includes_rare or not field.is_rare)) then
       lists.append(out, describe_field(field))
     elseif not field.numbered then
       hidden = hidden + 1

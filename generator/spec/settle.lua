@@ -1,5 +1,5 @@
--- Settles a spec's task and model after the schema has been applied: the chosen task with its facts, its options, the
--- labels in the loss, and the fields that depend on these.
+-- Resolves a spec's task, and fields of the model that depend on it, after the schema has been applied: the chosen task
+-- with its facts, its options, the labels in the loss.
 --
 -- Input: the context of validate.lua with the resolved spec, as values.lua has read it. Output: context.task, the facts
 -- of the task for this spec; resolved.task, with fields derived from these facts. Errors go to the diagnostics.
@@ -19,25 +19,26 @@ local M = {}
 local add = values.add
 
 -- Checks that a task is chosen in exactly one way; returns the name of the choice, or nil after an error.
-local function find_choice(context, given)
-  local choices = lists.map(sections.TASK_CHOICES, function(name) return given.fields[name] and name or nil end)
-  local choice, other = choices[1], choices[2]
-  if other then
-    return add(context, given.fields[other], "task." .. other, "conflicts with task." .. choice, "one of the two")
+local function find_choice(context, task_node)
+  local choices = lists.map(sections.TASK_CHOICES, function(name) return task_node.fields[name] and name or nil end)
+  local choice, second_choice = choices[1], choices[2]
+  if second_choice then
+    return add(context, task_node.fields[second_choice], "task." .. second_choice, "conflicts with task." .. choice,
+      "one of the two")
   elseif not choice then
-    add(context, given, "task.kind", "is missing",
+    add(context, task_node, "task.kind", "is missing",
       table.concat(values.list_kinds(context, schema.by_path["task.kind"]), ", "),
       'or a task of your own: task.source = "<kind>.c", task.data = "<file>.jsonl"')
   end
   return choice
 end
 
--- Refuses fields of a section that need another field (`with` in schema.lua) which is not given. given: the section's
--- node; present: a set of the names of given fields; nil: they are unknown, and nothing is refused; description: of the
--- given fields, for messages, such as `task.data`.
-local function refuse_dependent_fields(context, section, given, present, description)
+-- Refuses fields of a section that require another field (`requires` in schema.lua) if the section lacks that field.
+-- section_node: the section's node; present: the names of the section's fields, as a set; nil: they are unknown, and
+-- nothing is refused; description: words for the fields in the section, for messages, such as `task.data`.
+local function refuse_dependent_fields(context, section, section_node, present, description)
   for _, field in ipairs(present and schema.children[section] or {}) do
-    local node = field.requires and given.fields[field.name]
+    local node = field.requires and section_node.fields[field.name]
     if node and not present[field.requires] then
       add(context, node, field.path, "cannot be used with " .. description, ("%s.%s"):format(section, field.requires))
     end
@@ -46,96 +47,98 @@ end
 
 -- Removes from the task's table the fields of a choice that --set has replaced, and the fields that depend on these.
 function M.drop_replaced_task(context)
-  local given = context.root.fields.task
-  local choice = tree.is_table(given) and sections.find_task_choice(given)
+  local task_node = context.root.fields.task
+  local choice = tree.is_table(task_node) and sections.find_task_choice(task_node)
   if not choice then
     return
   end
   context.root = tree.copy(context.root)
-  context.root.fields.task = tree.copy(given)
-  for name, node in tree.iterate(given) do
+  context.root.fields.task = tree.copy(task_node)
+  for name, node in tree.iterate(task_node) do
     local field = schema.by_path["task." .. name]
     local belongs_to = lists.has(sections.TASK_CHOICES, name) and name or field and field.requires or choice
-    local is_kept = belongs_to == choice or not tree.drops(context, node, "task." .. name)
+    local is_kept = belongs_to == choice or not tree.drop_unstated(context, node, "task." .. name)
     context.root.fields.task.fields[name] = is_kept and node or nil
   end
 end
 
--- Settles the labels in the loss, all labels or only counted labels (mask 1). facts.loss becomes "all" or "counted", or
--- nil if the task masks no label. facts.mask: the usual labels by the model, or nil (tasks.lua). The resolved task
--- leaves out the usual value: "counted" for examples in files, "all" for other tasks.
-local function settle_loss(context, given, facts)
-  local task, node = context.resolved.task, given.fields.loss
-  local in_files = facts.data and not facts.data.made
+-- Resolves the labels in the loss: all labels, or only counted labels (mask 1). facts.loss becomes "all" or "counted",
+-- or nil if the task masks no label. facts.mask: the default by the model, or nil (tasks.lua). The resolved task omits
+-- the default: "counted" for examples in files, "all" for other tasks.
+local function settle_loss(context, task_node, facts)
+  local task, node = context.resolved.task, task_node.fields.loss
+  local in_files = facts.data and not facts.data.is_generated
   local model = features.is_causal(context.resolved) and "other" or "encoder"
-  local usual_labels = in_files and "counted" or facts.mask and facts.mask[model]
-  if not usual_labels and node and not tree.drops(context, node, "task.loss") then
+  local default_labels = in_files and "counted" or facts.mask and facts.mask[model]
+  if not default_labels and node and not tree.drop_unstated(context, node, "task.loss") then
     add(context, node, "task.loss", ("%s masks no label"):format(facts.kind),
       "a task that does: task.data, or a C file with a line `mask: loss` or `mask: accuracy` in its header")
   end
-  facts.loss = usual_labels and (task.loss or usual_labels)
-  task.loss = usual_labels and facts.loss ~= (in_files and "counted" or "all") and facts.loss or nil
+  facts.loss = default_labels and (task.loss or default_labels)
+  task.loss = default_labels and facts.loss ~= (in_files and "counted" or "all") and facts.loss or nil
 end
 
--- Gives a tape whose number of cells is not stated a cell for each token of the longest input; in files, of the longest
--- input that task.longest allows.
+-- If the spec states no number of cells for a tape, sets it to the number of tokens of the longest input; with examples
+-- in files, of the longest input that task.longest allows.
 local function settle_cells(context)
   local model, facts = context.resolved.model, context.task
   if not model or model.cell ~= "tape_rnn" or model.cells then
     return
-  elseif facts.data and not facts.data.made then
+  elseif facts.data and not facts.data.is_generated then
     model.cells = facts.data.longest - 1
     return
   end
-  local named = facts.data and { 1 } or tasks.list_named_lengths(context.resolved)
-  model.cells = named[1] and lists.max(named, function(n) return tasks.length(facts.input_length, n) end)
+  local task_lengths = facts.data and { 1 } or tasks.list_named_lengths(context.resolved)
+  model.cells = task_lengths[1] and lists.max(task_lengths, function(n) return tasks.length(facts.input_length, n) end)
 end
 
 -- Refuses fields that only a user's own network has, if the network is built in.
 function M.refuse_network_fields(context)
-  local given = context.root.fields.model
-  if tree.is_table(given) and not context.partial.model then
-    refuse_dependent_fields(context, "model", given, given.fields, "a network of Longhand's")
+  local model_node = context.root.fields.model
+  if tree.is_table(model_node) and not context.partial.model then
+    refuse_dependent_fields(context, "model", model_node, model_node.fields, "a network of Longhand's")
   end
 end
 
 -- Settles the task and sets context.task, the task's facts. The kind of a user's own task is the name of its file
 -- without .c.
 function M.settle_task(context)
-  local given, task = context.root.fields.task, context.resolved.task
-  if not task or not tree.is_table(given) then
+  local task_node, task = context.root.fields.task, context.resolved.task
+  if not task or not tree.is_table(task_node) then
     return
   end
-  local choice = not context.partial.task and find_choice(context, given)
-  refuse_dependent_fields(context, "task", given, choice and { [choice] = true }, choice and "task." .. choice)
+  local choice = not context.partial.task and find_choice(context, task_node)
+  refuse_dependent_fields(context, "task", task_node, choice and { [choice] = true }, choice and "task." .. choice)
   if choice == "source" and context.own_task then
     task.kind = context.own_task.kind
-    context.origins["task.kind"] = given.fields.source.origin
+    context.origins["task.kind"] = task_node.fields.source.origin
   end
   local facts = choice ~= "data" and (context.own_task or context.tasks[task.kind])
   if choice == "data" then
-    facts = datasets.read_files(context, given, task)
-    datasets.refuse(context, given, "task.data", { seed = "a task that generates its examples" })
+    facts = datasets.read_files(context, task_node, task)
+    datasets.refuse(context, task_node, "task.data", { seed = "a task that generates its examples" })
   end
   task.options = task_options.settle(context, facts)
   if choice ~= "data" and facts then
     local problem
     facts, problem = tasks.settle(facts, task.options)
     if not facts then
-      add(context, given.fields.options or given, "task.options", problem, "choices that the header's formulas allow")
+      add(context, task_node.fields.options or task_node, "task.options", problem,
+        "choices that the header's formulas allow")
     end
   end
   if facts and facts.sets then
-    facts = datasets.add_data(context, given, facts, task)
+    facts = datasets.add_data(context, task_node, facts, task)
   elseif facts and choice ~= "data" then
-    datasets.refuse(context, given, "a sampler", { validation = "a task with sets of examples: ./longhand list tasks",
+    datasets.refuse(context, task_node, "a sampler", {
+      validation = "a task with sets of examples: ./longhand list tasks",
       seed = "a task that generates its examples: ./longhand list tasks" })
   end
   if facts then
     local model = context.resolved.model or {} -- the facts are copied, since several specs share a task
     context.task = lists.merge(lists.copy(facts), { computation = task.computation, readout = model.readout,
       has_two_streams = model.kind == "encoder_decoder" or nil })
-    settle_loss(context, given, context.task)
+    settle_loss(context, task_node, context.task)
     settle_cells(context)
   end
   datasets.settle_steps(context, context.task)

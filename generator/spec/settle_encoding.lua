@@ -1,5 +1,5 @@
--- Settles the encoding of each attention of a model after the schema has been applied: the formula of its score, how
--- cross-attention reads positions, and which vectors of distances exist.
+-- Resolves the encoding of each attention of a model after the schema has been applied: the formula of its score, the
+-- reading of positions by cross-attention, and the existing vectors of distances.
 --
 -- Input: the context of validate.lua with the resolved spec; the texts of the files, for M.settle_score. Output:
 -- M.settle_score returns the formula, and reduces the families' tables in resolved.encoding to facets that differ from
@@ -21,8 +21,9 @@ local function is_default(context, path)
   return origin ~= nil and origin.default == true
 end
 
--- The formula of a score, or nil. Unless the spec states the draw, positions that a score reads are sampled anew for
--- every block. family: the owner of the encoding, nil for the shared encoding; user: the family that uses the formula.
+-- The formula of a score, or nil. Unless the spec states positions.draw, positions that a score reads are sampled anew
+-- for every block. family: the family to which the encoding belongs, nil for the shared encoding; user: the family that
+-- uses the formula.
 local function resolve_formula(context, texts, encoding, family, user)
   local nodes, path = values.get_formula_nodes(context, family), family and "encoding." .. family or "encoding"
   local model = context.resolved.model
@@ -38,29 +39,30 @@ end
 
 -- Sets positions.reading of cross-attention with random positions to "difference": queries and keys have positions of
 -- two sequences, and a distance is the difference of these positions. Readings that sample distances are for the other
--- attentions alone. encoding: the family's encoding; own: encoding.cross of the resolved spec, or nil. Returns a
--- function to call once the score is known: if nothing reads distances, it undoes the change; otherwise, if the spec
--- states another reading, it sets context.read_otherwise to { path, value } of that reading.
-local function settle_cross(context, encoding, own)
-  local given, shared, path = encoding.positions, "encoding.positions.reading", "encoding.cross.positions.reading"
-  path = own and context.origins[path] ~= context.origins[shared] and path or shared
-  if not given or given.kind ~= "randomized" or not given.reading or given.reading == "difference" then
+-- attentions alone. encoding: the family's encoding; cross_encoding: encoding.cross of the resolved spec, or nil.
+-- Returns a function to call once the score is known: if nothing reads distances, the function undoes the change;
+-- otherwise, if the spec states another reading, it sets context.conflicting_reading to { path, value } of that
+-- reading.
+local function settle_cross(context, encoding, cross_encoding)
+  local positions, shared, path = encoding.positions, "encoding.positions.reading", "encoding.cross.positions.reading"
+  path = cross_encoding and context.origins[path] ~= context.origins[shared] and path or shared
+  if not positions or positions.kind ~= "randomized" or not positions.reading or positions.reading == "difference" then
     return function() end
   end
-  encoding.positions = lists.copy(given)
+  encoding.positions = lists.copy(positions)
   encoding.positions.reading = "difference"
   return function()
     if not placement.reads_distances({ encoding = encoding }) then
-      encoding.positions = own and given or nil
+      encoding.positions = cross_encoding and positions or nil
     elseif not is_default(context, path) then
-      context.read_otherwise = { path = path, value = given.reading }
+      context.conflicting_reading = { path = path, value = positions.reading }
     end
   end
 end
 
--- The formula that cross-attention gets from a shared score, or nil if it does not take the score. A trial, whose
--- errors are not reported, finds out whether the score reads positions, distances or indices: then cross-attention
--- does not take it.
+-- The formula that cross-attention inherits from a shared score; nil if the score reads positions, distances or
+-- indices: then cross-attention does not inherit it. A trial, whose errors are not reported, determines what the score
+-- reads.
 local function inherit_formula(context, texts, encoding, family)
   local trial = setmetatable({ diagnostics = diagnostics.new(), origins = {} }, { __index = context })
   local trial_encoding = setmetatable({ positions = lists.copy(encoding.positions) }, { __index = encoding })
@@ -72,8 +74,8 @@ local function inherit_formula(context, texts, encoding, family)
   return resolve_formula(context, texts, encoding, family, "cross")
 end
 
--- The formula of the score, or nil. A model with several families has { families = { name = formula } }: each formula
--- is traced separately, since the number of layers may be part of it.
+-- The formula of the score, or nil; for a model with several families { families = { name = formula } }. Each formula
+-- is traced separately, since it may depend on the family's number of layers.
 function M.settle_score(context, texts)
   local encoding, model = context.resolved.encoding, context.resolved.model
   local names = families.list(model, encoding)
@@ -82,22 +84,23 @@ function M.settle_score(context, texts)
   elseif not names[2] then
     return resolve_formula(context, texts, encoding, nil, names[1])
   end
-  local formulas, before, shared = {}, context.diagnostics:count(), {}
-  local given = context.loaded.tree.fields.encoding
-  given = tree.is_table(given) and given or nil
+  local formulas, earlier_errors, shared = {}, context.diagnostics:count(), {}
+  local encoding_node = context.loaded.tree.fields.encoding
+  encoding_node = tree.is_table(encoding_node) and encoding_node or nil
   for _, name in ipairs(names) do
     local family = encoding[name]
     shared[name] = not family and setmetatable({}, { __index = encoding }) or nil
-    local settle = name == "cross" and settle_cross(context, family or shared[name], family)
-    if context.diagnostics:count() == before then
-      local resolve = name == "cross" and not inherit.states_cross_score(given) and inherit_formula or resolve_formula
+    local finish_positions = name == "cross" and settle_cross(context, family or shared[name], family)
+    if context.diagnostics:count() == earlier_errors then
+      local inherits = name == "cross" and not inherit.states_cross_score(encoding_node)
+      local resolve = inherits and inherit_formula or resolve_formula
       formulas[name] = resolve(context, texts, family or shared[name], family and name, name)
     end
-    if settle then
-      settle()
+    if finish_positions then
+      finish_positions()
     end
   end
-  families.settle(encoding, names, shared, given and given.fields or {})
+  families.settle(encoding, names, shared, encoding_node and encoding_node.fields or {})
   return next(formulas) and { families = formulas } or nil
 end
 

@@ -1,6 +1,6 @@
 -- The flags of a trainer's verb train, read from the tables with which the trainer parses its command line.
 --
--- Input: the words behind `--`, the repository's root. Output: the problem with them, in the trainer's words, or nil;
+-- Input: the words after `--`, the repository's root. Output: the problem with them, in the trainer's words, or nil;
 -- flags that name a spec's files. A row of those tables begins a line with {"--name", LH_OPTION_KIND, where, least,
 -- most, ... Invariants: refuses no words that the trainer accepts; only the trainer makes checks that need its state.
 
@@ -26,14 +26,14 @@ function M.list_training(files)
   return lists.join(M.list_files(files), { files.init and "--init=" .. files.init.real })
 end
 
--- All flags by name, { kind, least, most }, and their names in order as items 1, 2, ... kind: the <KIND> of
--- LH_OPTION_<KIND>; least and most: nil if the table names a constant.
+-- All flags by name, { kind, min, max }, and their names in order as items 1, 2, ... kind: the <KIND> of
+-- LH_OPTION_<KIND>; min and max: nil if the table names a constant.
 function M.read(root)
   local flags = {}
   for _, source in ipairs(SOURCES) do
     local text = write.read(root .. "/runtime/cli/" .. source) or ""
-    for name, kind, least, most in text:gmatch(ROW) do
-      flags[name] = { kind = kind, least = tonumber(least), most = tonumber(most) }
+    for name, kind, min, max in text:gmatch(ROW) do
+      flags[name] = { kind = kind, min = tonumber(min), max = tonumber(max) }
       flags[#flags + 1] = name
     end
   end
@@ -42,41 +42,42 @@ end
 
 -- The flag among `flags` that a word means, with a value if the word implies one ("--device cuda"); otherwise nil, and
 -- a hint or nil.
-function M.find_meant(word, flags, root)
-  local meant = hints.find_meanings(word, root)
-  local flag = lists.find(meant.flags, function(entry) return flags[entry:match("^%S+")] end)
+function M.find_meaning(word, flags, root)
+  local meanings = hints.find_meanings(word, root)
+  local flag = lists.find(meanings.flags, function(entry) return flags[entry:match("^%S+")] end)
   if flag then
     return flag
   end
-  local field = meant.fields[1]
-  local near = not field and similar_names.find(word, flags) or nil
-  return near, not near and (field and ("%s is a field of the spec: --set %s=... before the --"):format(field, field)
-    or meant.hint)
+  local field = meanings.fields[1]
+  local similar_flag = not field and similar_names.find(word, flags) or nil
+  return similar_flag, not similar_flag and (field
+    and ("%s is a field of the spec: --set %s=... before the --"):format(field, field)
+    or meanings.hint)
 end
 
 local function describe_unknown(word, flags, root)
   if word:sub(1, 1) ~= "-" then
     return ("train: '%s' is not a flag\nhint: the flags of the trainer: %s"):format(word, table.concat(flags, " "))
   end
-  local flag, hint = M.find_meant(word, flags, root)
+  local flag, hint = M.find_meaning(word, flags, root)
   hint = flag and ("did you mean %s?"):format(flag) or hint or "the flags of the trainer: " .. table.concat(flags, " ")
   return ("train: no such flag: %s\nhint: %s"):format(word, hint)
 end
 
--- Kinds of flags with numbers. whole: the numbers are integers; between: the separator of numbers; most: the largest
--- number of separators, nil for any; expected: the words for the form in messages.
-local NUMBERS = { INTEGER = { whole = true }, NUMBER = {}, NUMBERS = { between = "," },
-  RANGE = { whole = true, between = ":", most = 1, expected = "A:B, both included, or one of them" } }
+-- Kinds of flags with numbers. is_integer: the numbers are integers; separator: the text between two numbers;
+-- max_separators: nil for any number of them; expected: words for the form in messages.
+local NUMBERS = { INTEGER = { is_integer = true }, NUMBER = {}, NUMBERS = { separator = "," },
+  RANGE = { is_integer = true, separator = ":", max_separators = 1, expected = "A:B, both included, or one of them" } }
 
 local function find_number_problem(name, flag, text)
-  local value, whole = tonumber(text), NUMBERS[flag.kind].whole
-  if not value or whole and value ~= math.floor(value) then
+  local value, is_integer = tonumber(text), NUMBERS[flag.kind].is_integer
+  if not value or is_integer and value ~= math.floor(value) then
     local expected = NUMBERS[flag.kind].expected
-    return ("%s: '%s' is not %s%s"):format(name, text, whole and "an integer" or "a number",
+    return ("%s: '%s' is not %s%s"):format(name, text, is_integer and "an integer" or "a number",
       expected and "\nexpected: " .. expected or "")
-  elseif flag.least and value < flag.least or flag.most and value > flag.most then
+  elseif flag.min and value < flag.min or flag.max and value > flag.max then
     return ("%s: %s is out of range\nexpected: from %s to %s"):format(name, text,
-      flag.least and diagnostics.show(flag.least) or "less", flag.most and diagnostics.show(flag.most) or "more")
+      flag.min and diagnostics.show(flag.min) or "less", flag.max and diagnostics.show(flag.max) or "more")
   end
 end
 
@@ -85,8 +86,9 @@ local function find_value_problem(name, flag, text)
   if not form then
     return flag.kind == "TEXT" and text == "" and ("%s: the value is empty"):format(name) or nil
   end
-  local parts = form.between and lists.find_all((text:gsub(form.between, "\n", form.most)), "[^\n]+") or { text }
-  return lists.any(parts, function(part) return find_number_problem(name, flag, part) end) or nil
+  local texts = form.separator
+    and lists.find_all((text:gsub(form.separator, "\n", form.max_separators)), "[^\n]+") or { text }
+  return lists.any(texts, function(number_text) return find_number_problem(name, flag, number_text) end) or nil
 end
 
 function M.find_problem(words, root)

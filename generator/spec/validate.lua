@@ -24,7 +24,7 @@
 --   formulas             the nodes { score, parameters } by family, or under "encoding" (values.lua)
 --   own_task             the facts of a user's own sampler, or nil; own_network: as info.network
 --   options_node         the node of task.options, or nil
---   read_otherwise       { path, value }: the reading of positions that cross-attention cannot have, or nil
+--   conflicting_reading  { path, value }: the reading of positions that cross-attention cannot have, or nil
 --   has_no_errors        for rules: whether there was no error before them
 
 local checkpoint = require("spec.reading.first_checkpoint")
@@ -81,10 +81,10 @@ local function report_unknown_family(context, node, path)
 end
 
 local function report_unknown_field(context, node, path, kind, legal)
-  local family, below = path:match("^encoding%.(%l+%d?)%.?(.*)$")
-  if families.is_name[family] and below == "" then
+  local family, field_path = path:match("^encoding%.(%l+%d?)%.?(.*)$")
+  if families.is_name[family] and field_path == "" then
     return report_unknown_family(context, node, path)
-  elseif families.is_name[family] and below == "additive" then
+  elseif families.is_name[family] and field_path == "additive" then
     local is_in_preset = node.origin.path and node.origin.path ~= context.loaded.source
     return add(context, node, path, "vectors of positions are added to the tokens, before any attention",
       "encoding.additive" .. (families.is_layer[family] and "" or ", which applies to both streams"), is_in_preset
@@ -95,7 +95,7 @@ local function report_unknown_field(context, node, path, kind, legal)
       'encoding.layers, or a score that differs by head: x.head, or a parameter with per = "head"')
   end
   local field, parent = schema.by_path[path], path:match("^(.*)%.[^%.]*$")
-  local expected = lists.get_names(lists.filter(legal, function(one) return not one.numbered end))
+  local expected = lists.get_names(lists.filter(legal, function(candidate) return not candidate.numbered end))
   local function make_hint()
     if field then
       return ('kind "%s" has it'):format(table.concat(field.only, '" or "'))
@@ -108,8 +108,8 @@ local function report_unknown_field(context, node, path, kind, legal)
     table.concat(expected, ", "), make_hint)
 end
 
--- Whether a field applies to the model: all fields do, except encoding.<family> if a model of a known kind lacks the
--- family.
+-- Whether a field applies to the model. Only encoding.<family> can be inapplicable: if a model of a known kind lacks
+-- the family.
 local function applies_to(context, field)
   local model = context.resolved.model
   return field.path ~= "encoding." .. (field.family or "") or not (model and model.kind)
@@ -117,8 +117,8 @@ local function applies_to(context, field)
       and not (field.family == "encoder" and model.encoder_layers == 0)
 end
 
--- A table's node in which values without a name are moved into the field for them (`items` in schema.lua). The node
--- itself if it has no such values, if no field takes them, or if the field is given too.
+-- Returns a table's node in which values without a name are moved into the field for them (`items` in schema.lua); the
+-- node itself if it has no such values, if no field takes them, or if that field is given too.
 local function name_items(node, path)
   local name = schema.by_path[path] and schema.by_path[path].items
   if not name or #node.items == 0 or node.fields[name] then
@@ -151,19 +151,22 @@ local function check_names(context, node, path, kind)
   end
 end
 
--- A node without these fields; nil if nothing else is left of it.
+-- A node without these fields; nil if it has nothing else.
 local function remove_fields(node, fields)
-  local rest = tree.is_table(node) and tree.copy(node)
-  for _, field in ipairs(rest and fields or {}) do
-    rest.fields[field.name] = nil
+  local other_fields = tree.is_table(node) and tree.copy(node)
+  for _, field in ipairs(other_fields and fields or {}) do
+    other_fields.fields[field.name] = nil
   end
-  return not rest and node or (#rest.items > 0 or next(rest.fields) or not next(node.fields)) and rest or nil
+  if not other_fields then
+    return node
+  end
+  local is_left = #other_fields.items > 0 or next(other_fields.fields) or not next(node.fields)
+  return is_left and other_fields or nil
 end
 
 local read_table
 
--- Reads a field that takes no table of fields. Lengths may have attached fields next to their values, or only such
--- fields.
+-- Reads a field whose type is not table. Lengths may have attached fields next to their values, or only such fields.
 local function read_value(context, field, node, result)
   local attached_fields = schema.children[field.path]
   local value_node = node
@@ -249,10 +252,10 @@ function read_table(context, field, node, result)
   end
 end
 
--- Validates a loaded spec. given.tasks: the result of tasks.read. Returns the resolved spec and info, or nil if the
--- diagnostics hold an error, whether from here or from earlier steps.
-function M.resolve(loaded, d, given)
-  local context = { diagnostics = d, tasks = given.tasks, root = inherit.inherit(loaded.tree), loaded = loaded,
+-- Validates a loaded spec. options.tasks: the result of tasks.read. Returns the resolved spec and info; nil if the
+-- diagnostics contain an error of this or an earlier step.
+function M.resolve(loaded, d, options)
+  local context = { diagnostics = d, tasks = options.tasks, root = inherit.inherit(loaded.tree), loaded = loaded,
     origins = {}, formulas = {}, files = {}, partial = {}, dropped = {},
     resolved = { id = loaded.id, source = escape.plain(loaded.source) } }
   settle.drop_replaced_task(context)

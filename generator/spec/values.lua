@@ -25,10 +25,11 @@ local M = {}
 
 local show = diagnostics.show
 
--- Adds an error about the field at path, at the node; for a default or no node, at the position of the spec's table.
-local function add(context, node, path, what, expected, hint)
+-- Adds an error about a field, at the position of its node; for a default or no node, at that of the spec's table.
+local function add(context, node, path, message, expected, hint)
   local position = node and not node.origin.default and node.origin or context.root.origin
-  context.diagnostics:add({ at = position, field = path, compared_field = families.make_shared_path(path), what = what,
+  context.diagnostics:add({ at = position, field = path, compared_field = families.make_shared_path(path),
+    what = message,
     expected = expected, hint = hint })
 end
 
@@ -50,11 +51,11 @@ local function report_misfit(context, node, path, expected)
   add(context, node, path, tree.show(node) .. " does not fit here", expected)
 end
 
-local function refuse(context, field, node, what, hint)
-  add(context, node, field.path, what, schema.describe_values(field), hint)
+local function refuse(context, field, node, message, hint)
+  add(context, node, field.path, message, schema.describe_values(field), hint)
 end
 
--- Returns the problem with a number of the right type, or nil; and a hint.
+-- Returns the problem with a number and a hint, or nil. The number has the right type.
 local function find_fault(field, value)
   local function describe_fault(relation, limit)
     return ("%s is %s %s"):format(diagnostics.show(value), relation, diagnostics.show(limit))
@@ -68,9 +69,9 @@ local function find_fault(field, value)
   elseif field.below and value >= field.below then
     return describe_fault("not below", field.below)
   elseif field.multiple and value % field.multiple ~= 0 then
-    local near = math.floor(value / field.multiple + 0.5) * field.multiple
+    local nearest_multiple = math.floor(value / field.multiple + 0.5) * field.multiple
     return describe_fault("not a multiple of", field.multiple),
-      ("%d is the nearest legal value"):format(math.max(field.min, math.min(field.max, near)))
+      ("%d is the nearest legal value"):format(math.max(field.min, math.min(field.max, nearest_multiple)))
   end
 end
 
@@ -96,20 +97,20 @@ end
 
 readers.integer = readers.number
 
-local function read_one_of(context, field, node, names, expected)
+local function read_choice(context, field, node, names, expected)
   local value = node.value
   if type(value) ~= "string" then
     return report_wrong_type(context, field, node, nil, expected)
   elseif lists.has(names, value) then
     return value
   end
-  local what = field.type == "kind" and ("there is no %s %s"):format(field.kinds_from == "tasks" and "task" or "kind",
-    show(value)) or show(value) .. " does not fit here"
-  add(context, node, field.path, what, expected, similar_names.make_hint(value, names))
+  local noun = field.type == "kind" and (field.kinds_from == "tasks" and "task" or "kind")
+  local message = noun and ("there is no %s %s"):format(noun, show(value)) or show(value) .. " does not fit here"
+  add(context, node, field.path, message, expected, similar_names.make_hint(value, names))
 end
 
 function readers.choice(context, field, node)
-  return read_one_of(context, field, node, field.choices, schema.describe_values(field))
+  return read_choice(context, field, node, field.choices, schema.describe_values(field))
 end
 
 local function list_kinds(context, field)
@@ -119,32 +120,32 @@ end
 
 function readers.kind(context, field, node)
   local names = list_kinds(context, field)
-  return read_one_of(context, field, node, names, #names > 0 and table.concat(names, ", ") or "a task; none were found")
+  return read_choice(context, field, node, names, #names > 0 and table.concat(names, ", ") or "a task; none were found")
 end
 
-local LENGTH_BOUNDS = { least = 1, most = schema.LONGEST }
+local LENGTH_BOUNDS = { min = 1, max = schema.MAX_TASK_LENGTH }
 
--- An integer inside a list or a range, from bounds.least to bounds.most; or nil after an error.
+-- Reads an integer in a list or a range, from bounds.min to bounds.max; returns nil after an error.
 local function read_integer(context, node, path, bounds)
-  local value, integer = node.value, tree.get_integer(node, bounds.least, bounds.most)
+  local value, integer = node.value, tree.get_integer(node, bounds.min, bounds.max)
   if integer then
     return integer
   end
   local problem = tree.get_integer(node, math.mininteger, math.maxinteger) and " out of range" or " not an integer"
   local fault = (type(value) == "string" and ", which is" or " is") .. problem
-  add(context, node, path, describe(node) .. fault, ("an integer from %d to %d"):format(bounds.least, bounds.most))
+  add(context, node, path, describe(node) .. fault, ("an integer from %d to %d"):format(bounds.min, bounds.max))
 end
 
--- The items of a node as a strictly ascending list, or nil after errors. read(item, path): the value of an item.
+-- Reads the items of a node as a strictly ascending list; returns nil after errors. read(item, path) reads an item.
 local function read_ascending_items(context, node, path, read)
   local list, is_valid = {}, true
   for i, item in ipairs(node.items) do
-    local item_path, before = locate.join(path, i), list[i - 1]
+    local item_path, previous = locate.join(path, i), list[i - 1]
     local value = read(item, item_path)
     list[i], is_valid = value, is_valid and value ~= nil
-    if value and before and value <= before then
+    if value and previous and value <= previous then
       is_valid = add(context, item, item_path,
-        ("%s follows %s"):format(diagnostics.show(value), diagnostics.show(before)), "an ascending list")
+        ("%s follows %s"):format(diagnostics.show(value), diagnostics.show(previous)), "an ascending list")
     end
   end
   return is_valid and list or nil
@@ -155,7 +156,7 @@ local function read_ascending_integers(context, node, path, bounds)
   if not tree.is_list(node) then
     return add(context, node, path, tree.is_table(node) and #node.items == 0 and "the list is empty"
       or describe(node) .. " is not a list", ("a list of ascending integers from %d to %d")
-      :format(bounds.least, bounds.most))
+      :format(bounds.min, bounds.max))
   end
   return read_ascending_items(context, node, path, function(item, item_path)
     return read_integer(context, item, item_path, bounds)
@@ -206,8 +207,8 @@ function readers.lengths(context, field, node)
   return is_valid and range or nil
 end
 
-local AXIS_BOUNDS = { least = 0, most = axes.LARGEST, noun = "value" }
-local PASS_BOUNDS = { least = 1, most = axes.MOST_PASSES, noun = "number of passes" }
+local AXIS_BOUNDS = { min = 0, max = axes.MAX_VALUE, noun = "value" }
+local PASS_BOUNDS = { min = 1, max = axes.MAX_PASSES, noun = "number of passes" }
 
 -- Standard deviations of the noise on embeddings, { list = strictly ascending numbers }, or nil after errors.
 local function read_noise(context, path, node)
@@ -217,7 +218,7 @@ local function read_noise(context, path, node)
       or tree.show(node) .. " does not fit here", schema.TEXT.noise)
   end
   local values = read_ascending_items(context, list, path .. ".list", function(item, item_path)
-    return readers.number(context, { path = item_path, type = "number", min = 0, max = axes.LARGEST_NOISE }, item)
+    return readers.number(context, { path = item_path, type = "number", min = 0, max = axes.MAX_NOISE }, item)
   end)
   return values and { list = values }
 end
@@ -247,35 +248,34 @@ function readers.name(context, field, node)
     or report_misfit(context, node, field.path, schema.describe_values(field))
 end
 
--- A list of different names: names among field.choices, in the order of the choices, or any names if there are no
--- choices.
+-- Reads a list of different names: names of field.choices, in their order; without choices, any valid names.
 function readers.names(context, field, node)
-  local given, list = {}, {}
+  local is_given, list = {}, {}
   for i, item in ipairs(node.items) do
     local item_field = { path = locate.join(field.path, i), type = "choice", choices = field.choices }
     local name = item.value
     if field.choices then
-      name = read_one_of(context, item_field, item, field.choices, schema.describe_values(item_field))
+      name = read_choice(context, item_field, item, field.choices, schema.describe_values(item_field))
     end
     if not field.choices and not base_names.is_valid(name) then
       report_misfit(context, item, item_field.path, schema.describe_values(field))
-    elseif name and given[name] then
+    elseif name and is_given[name] then
       add(context, item, item_field.path, ("%s is given twice"):format(show(name)), "each once")
     else
-      given[name or i], list[#list + 1] = true, not field.choices and name or nil
+      is_given[name or i], list[#list + 1] = true, not field.choices and name or nil
     end
   end
-  return lists.append(list, lists.filter(field.choices or {}, function(name) return given[name] end))
+  return lists.append(list, lists.filter(field.choices or {}, function(name) return is_given[name] end))
 end
 
 function readers.keep(context, field, node)
   if tree.is_table(node) then
-    return read_ascending_integers(context, node, field.path, { least = 0, most = 2147483647 })
+    return read_ascending_integers(context, node, field.path, { min = 0, max = 2147483647 })
   end
-  return read_one_of(context, field, node, field.choices, schema.describe_values(field))
+  return read_choice(context, field, node, field.choices, schema.describe_values(field))
 end
 
--- The path of a file that the trainer reads, as given. The trainer checks whether the file exists.
+-- Reads the path of a file that the trainer reads. The trainer checks whether the file exists.
 function readers.file(context, field, node)
   local name = node.value
   if type(name) ~= "string" or name == "" or name:find("[%c\"\\]") or not utf8.len(name) then
@@ -285,7 +285,7 @@ function readers.file(context, field, node)
   return name
 end
 
--- The path of a checkpoint, as given; nil for false, which means no checkpoint.
+-- Reads the path of a checkpoint; nil for false, which means no checkpoint.
 function readers.checkpoint(context, field, node)
   return node.value ~= false and readers.file(context, field, node) or nil
 end
@@ -301,25 +301,25 @@ function readers.symbol(context, field, node)
 end
 
 local function read_symbol_names(context, field, node)
-  local names, seen = {}, {}
+  local names, is_listed = {}, {}
   for i, item in ipairs(node.items) do
     local name, path = item.value, locate.join(field.path, i)
     if not is_symbol(name) then
       return add(context, item, path, tree.show(item) .. " is not a symbol", M.SYMBOL_TEXT)
-    elseif seen[name] then
+    elseif is_listed[name] then
       return add(context, item, path, ("the symbol %s is given twice"):format(show(name)), "each once")
     end
-    names[i], seen[name] = name, true
+    names[i], is_listed[name] = name, true
   end
   return names
 end
 
--- An alphabet: the names of its symbols; a number stands for 0, 1, 2, ...
+-- Reads an alphabet: the names of its symbols, or a number n for the symbols 0, 1, ..., n - 1.
 function readers.symbols(context, field, node)
   local count = tree.is_table(node) and #node.items or math.type(node.value) and math.tointeger(node.value)
   if not count or tree.is_table(node) and next(node.fields) then
     return report_wrong_type(context, field, node)
-  elseif count < 1 or count > schema.MOST_SYMBOLS then
+  elseif count < 1 or count > schema.MAX_SYMBOLS then
     return refuse(context, field, node, ("%d symbols are out of range"):format(count))
   elseif tree.is_table(node) then
     return read_symbol_names(context, field, node)
@@ -331,7 +331,7 @@ function readers.symbols(context, field, node)
   return names
 end
 
--- The display path and the text of a user's own file with this ending; nil after an error.
+-- Reads a user's own file whose name has this ending; returns its display path and text, or nil after an error.
 local function read_own_file(context, field, node, ending)
   local name = node.value
   local is_text = type(name) == "string"
@@ -348,14 +348,14 @@ local function read_own_file(context, field, node, ending)
   return shown, text
 end
 
--- A user's own task file: the name as given.
+-- Reads the path of a user's own task file, and the file.
 function readers.source(context, field, node)
   local shown, text = read_own_file(context, field, node, ".c")
   context.own_task = shown and tasks.read_own(shown, text, context.diagnostics)
   return shown and node.value
 end
 
--- A user's own network: the name as given. The network runs when the plan is made.
+-- Reads the path of a user's own network, and the file. The network runs when the plan is made.
 function readers.network(context, field, node)
   local shown, text = read_own_file(context, field, node, ".lua")
   if not shown then
@@ -404,13 +404,13 @@ function readers.lines(context, field, node)
   return attention_lines.read(node, field.path, context.resolved.model.heads, function(...) add(context, ...) end)
 end
 
--- Reads nothing yet: task_options.lua reads the options when the task is known.
+-- Stores the node of the options, which task_options.lua reads when the task is known.
 function readers.options(context, _, node)
   context.options_node = node
 end
 
--- Scores and their parameters are read together, later (spec/score/score.lua): a score for each family that has its
--- own, and a score "encoding" that the other families share.
+-- Stores the node of a score, which spec/score/score.lua reads together with its parameters: a score for each family
+-- that has its own, and a score "encoding" that the other families share.
 function readers.score(context, field, node)
   local formula = M.get_formula_nodes(context, field.family)
   formula.score = not node.none and node or nil
@@ -431,15 +431,15 @@ function readers.parameters(context, field, node)
   end
 end
 
--- Predicates of nodes, for types whose values have a single form.
-local FORMS = { names = tree.is_list, settings = tree.is_record, options = tree.is_record,
+-- By type of a field, a predicate that the nodes of valid values satisfy.
+local IS_VALID_NODE = { names = tree.is_list, settings = tree.is_record, options = tree.is_record,
   boolean = function(node) return type(node.value) == "boolean" end,
   by = function(node) return tree.is_record(node) and next(node.fields) ~= nil end }
 
--- The value of a node for a field of any type but table.
+-- Reads the value of a node for a field of any type but table.
 function M.read(context, field, node)
-  local fits = FORMS[field.type]
-  if fits and not fits(node) then
+  local is_valid_node = IS_VALID_NODE[field.type]
+  if is_valid_node and not is_valid_node(node) then
     return report_wrong_type(context, field, node)
   end
   return readers[field.type](context, field, node)

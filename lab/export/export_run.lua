@@ -130,7 +130,7 @@ end
 local function make_inputs(spec, trainer)
   local data, positions = spec.plan.task.data, spec.plan.token_positions
   local by_task = positions and not positions.digits
-  if data and data.made and by_task then
+  if data and data.is_generated and by_task then
     return sample_inputs(trainer)
   elseif data then
     return M.make_data_inputs(spec.plan)

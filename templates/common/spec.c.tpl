@@ -18,7 +18,7 @@ static const lh_tensor tensors[] = {
 static int ${length.name}(int n) { return ${length.formula}; }
 
 % end
-% local role = not task.data and "sample" or task.data.made and "collect"
+% local role = not task.data and "sample" or task.data.is_generated and "collect"
 % local places = token_positions and not token_positions.digits and not token_positions.by_line
 % if role then
 lh_task_${role} lh_task_${task.kind};
@@ -124,7 +124,7 @@ static bool locate(const lh_example *example, uint16_t *place) {
 }
 
 % end
-% local counts_outputs = task.data and not task.data.made and readout ~= "outputs"
+% local counts_outputs = task.data and not task.data.is_generated and readout ~= "outputs"
 % if counts_outputs then
 /* Outputs of an input with this many tokens. */
 static int count_outputs(int input) { return input; } % if readout == "in_place"

@@ -14,7 +14,7 @@ enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the high bits of a site */
 enum { EVAL_DROPOUT_DOMAIN = 6u }; /* LH_DOMAIN_EVAL_DROPOUT */ % if eval_dropout
 % end
 % for _, number in ipairs(optimizer.numbers) do
-#define ${number.name} ((real)(1 - ${f64(number.rest)})) % if number.rest
+#define ${number.name} ((real)(1 - ${f64(number.complement)})) % if number.complement
 #define ${number.name} ${real(number.value)} % else
 % end
 % if clip.kind == "global_norm" then

@@ -250,7 +250,7 @@ TestFlags = {}
 function TestFlags.test_names_of_other_programs_stand_for_existing_fields_and_flags()
   local flags, schema = require("spec.trainer_flags").read("."), require("spec.schema")
   lu.assertTrue(#flags >= 17, "flags of verb_train.c and data_files.c")
-  lu.assertEquals(flags["--steps"], { kind = "INTEGER", least = 0, most = 4294967295.0 })
+  lu.assertEquals(flags["--steps"], { kind = "INTEGER", min = 0, max = 4294967295.0 })
   lu.assertNotNil(flags["--eval-data"])
   local fields, names, targets = 0, require("spec.hints.foreign_names"), {}
   for _, row in ipairs(names.FIELDS) do

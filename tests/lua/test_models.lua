@@ -212,7 +212,7 @@ local function try_every_task(kind, try)
     local base = facts.symbols and "abc_addition_vanilla" or facts.sets and "latin_square_learned" or "even_pairs_none"
     local spec, message = project:plan(base, { "task.kind=" .. facts.kind, "model.kind=" .. kind })
     lu.assertNotNil(spec, message)
-    local shared = facts.start_symbol and (facts.input_symbol_count and facts.input_symbol_count.least
+    local shared = facts.start_symbol and (facts.input_symbol_count and facts.input_symbol_count.min
       or #facts.input_symbols)
     try(spec, shared or #facts.input_symbols + #facts.output_symbols + 1, facts)
   end

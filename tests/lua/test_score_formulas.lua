@@ -174,7 +174,7 @@ function TestTracing.test_other_uses_of_traced_values_are_refused()
     ["return x.score + bucket(x.distance, x)"] = "bucket has no list of edges",
     ["return x.score + '1'"] = '+ takes "1" for a number', ["return x.score + {}"] = "+ takes a table for a number",
     ["return x.score + 1 / 0"] = "+ takes inf", ["return x.score + nil"] = "+ takes nothing (nil)",
-    ["return x"] = "the function returns x itself", ["return 'x'"] = "the function returns no number",
+    ["return x"] = "the function returns x itself", ["return 'x'"] = "the function does not return a number",
     ["return 5"] = "the score does not use x.score", ["return x.score * 0"] = "the score does not use x.score",
     ["return x.score"] = "the formula comes out as x.score itself",
     ["for i = 1, x.distance do end return x.score"] = "x.heads and x.layers are such",

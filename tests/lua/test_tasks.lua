@@ -113,7 +113,7 @@ function TestTasks.test_formulas_and_alphabets_name_options()
     " * output symbol count: size - 1", " * input symbol count: width - 20, at least 2" }, "\n"))
   lu.assertNil(facts.probe)
   lu.assertStrContains(d:text(), "probe.c:12:4: error: input symbol count: 40 - 20 is 20")
-  lu.assertStrContains(d:text(), "expected: 1 to 3, the symbols there are")
+  lu.assertStrContains(d:text(), "expected: a number from 1 to 3, the number of listed symbols")
   facts, d = read_changed({ [5] = " * input length: 2 * width + n", [6] = " * output length: n + order * width",
     [7] = " * chance: 1 / size", [8] = table.concat({ " * option width: 2..40 = 6; tokens of a frame",
       " * option order: up down; the order", " * option size: 2 3; symbols", " * input symbol count: size" }, "\n") })
@@ -123,7 +123,7 @@ function TestTasks.test_formulas_and_alphabets_name_options()
   local own = tasks.settle(probe, { width = 7, order = "down", size = 2 })
   lu.assertEquals({ own.input_length, own.output_length, own.chance, own.input_symbols, own.output_symbols },
     { "2 * 7 + n", "n + 1 * 7", 0.5, { "a", "b" }, { "0", "1" } })
-  lu.assertEquals(tasks.count_longest(own, 5), 31)
+  lu.assertEquals(tasks.count_longest_stream(own, 5), 31)
   lu.assertEquals(#tasks.settle(probe, { width = 7, order = "up", size = 3 }).input_symbols, 3)
 end
 
@@ -172,7 +172,7 @@ function TestTasks.test_input_and_output_may_share_an_alphabet()
     [" * option few: 1..3 = 3; x\n * symbol count: few\n * start symbol: $"] = '"$" is not always among the symbols',
     [" * end symbol: c"] = 'end symbol: "c" is not always among the output symbols',
     [" * option few: 1..3 = 3; x\n * symbol count: few\n * end symbol: $"] = '"$" is not always among the output',
-    [" * output symbols: a b"] = "output symbols: they conflict with symbols",
+    [" * output symbols: a b"] = "output symbols: they conflict with `symbols:`",
     [" * symbol count: 4"] = "symbol count: 4 is 4",
   }) do
     probe, text = read_shared(line)
@@ -190,7 +190,7 @@ function TestTasks.test_axes_may_name_options()
   local own = tasks.settle(real.addition, { base = 16, width = 30, input = "plain", split = "permutation",
     numbers = 64, parts = 8 })
   lu.assertEquals({ own.axes[1].first, own.axes[1].last, own.axes[1].hint, #own.input_symbols, own.chance },
-    { 1, 29, "the greatest is width - 1, and task.options.width is 30", 21, 1 / 16 })
+    { 1, 29, "the largest value is width - 1, and task.options.width is 30", 21, 1 / 16 })
   lu.assertEquals({ own.input_length, own.output_length }, { "2 * 30 + 3", "30 + 1" })
   for extra, most in pairs({ [0] = 29, [1] = 30, [2] = 30 }) do -- a product has one place more than its number
     own = tasks.settle(real.multiplication, { base = 10, width = 30, extra = extra, input = "aligned",
@@ -289,7 +289,7 @@ function TestTasks.test_malformed_headers_are_reported_with_their_line()
     { 8, " * option order: a B; which", 'option order: "B" is not a choice' },
     { 8, " * option order: 1 2147483648; which", 'option order: "2147483648" is not a choice' },
     { 8, " * option order: 2 ten; which", "option order: words are mixed with integers" },
-    { 8, " * mask: nothing", 'probe.c:8:4: error: mask: "nothing" is none of the means that leave masked labels out' },
+    { 8, " * mask: nothing", 'probe.c:8:4: error: mask: "nothing" is not a mean that leaves masked labels out' },
     { 8, " * options order: a b; which", 'there is no "options order"' },
     { 10, "void lh_task_other(void);", "lh_task_probe is not defined here" },
   }
@@ -390,9 +390,9 @@ function TestTasks.test_length_rounds_down()
 end
 
 function TestTasks.test_the_token_count_is_that_of_input_and_output()
-  lu.assertEquals(tasks.count_longest({ input_length = "n", output_length = "n" }, 41), 82)
-  lu.assertEquals(tasks.count_longest({ input_length = "n", output_length = "1" }, 41), 42)
-  lu.assertEquals(tasks.count_longest({ input_length = "n", output_length = "1", computation = 2 }, 41), 124)
+  lu.assertEquals(tasks.count_longest_stream({ input_length = "n", output_length = "n" }, 41), 82)
+  lu.assertEquals(tasks.count_longest_stream({ input_length = "n", output_length = "1" }, 41), 42)
+  lu.assertEquals(tasks.count_longest_stream({ input_length = "n", output_length = "1", computation = 2 }, 41), 124)
 end
 
 -- The line `mask` determines whether masked labels are in the loss of an encoder and of any other model.
@@ -427,7 +427,7 @@ function TestTasks.test_the_real_tasks_are_well_formed()
   for kind, count in pairs({ modular_arithmetic_simple = 42, duplicate_string = 126, binary_addition = 85,
     stack_manipulation = 85, binary_multiplication = 84, compute_sqrt = 63, solve_equation = 43, even_pairs = 43,
     cycle_navigation = 43, odds_first = 84 }) do
-    lu.assertEquals(tasks.count_longest(facts[kind], 42), count, kind)
+    lu.assertEquals(tasks.count_longest_stream(facts[kind], 42), count, kind)
   end
 end
 

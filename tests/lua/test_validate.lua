@@ -69,14 +69,14 @@ function TestValidate.test_a_decoder_sees_no_right_side()
     return table.concat(info.warnings, "\n")
   end
   lu.assertStrContains(list_warnings("decoder", '{ kind = "window", left = 3, right = 2 }'),
-    "encoding.mask.right: 2 has no effect: a decoder sees no key behind the query")
+    "encoding.mask.right: 2 has no effect: a decoder sees no key after the query")
   lu.assertEquals(list_warnings("decoder", '{ kind = "window", left = 3 }'), "")
   lu.assertEquals(list_warnings("decoder", '{ kind = "window", left = 3, right = 0 }'), "")
   lu.assertEquals(list_warnings("encoder", '{ kind = "window", left = 3, right = 2 }'), "")
   lu.assertEquals(list_warnings("encoder_decoder", '{ kind = "window", left = 3, right = 2 }'), "")
   local _, info = accept("return { " .. TASK .. [[ model = { kind = "encoder_decoder" },
     encoding = { decoder = { mask = { kind = "window", left = 3, right = 2 } } } }]])
-  lu.assertEquals(info.warnings, { "encoding.decoder.mask.right: 2 has no effect: a decoder sees no key behind the "
+  lu.assertEquals(info.warnings, { "encoding.decoder.mask.right: 2 has no effect: a decoder sees no key after the "
     .. "query" })
 end
 

@@ -26,7 +26,7 @@ local M = {}
 -- files only the largest allowed lengths. Also returns the weights of the sizes and their sum (curriculum.lua).
 local function list_sizes(train, facts)
   if facts.data then
-    return { tasks.count_most(facts) }, { 1 }, 1
+    return { tasks.count_max_tokens(facts) }, { 1 }, 1
   end
   local lengths = tasks.list_lengths(train.lengths)
   return lists.map(lengths, function(n) return tasks.count_tokens(facts, n) end),

@@ -28,7 +28,7 @@ local function identify_task(plan)
   given.options = task.active_options
   return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation,
       loss = given.loss }
-    or task.data and not task.data.made and { data = { task.input_count, task.output_count },
+    or task.data and not task.data.is_generated and { data = { task.input_count, task.output_count },
       shared = task.shared or nil, end_symbol = given.end_symbol,
       original_length = scaling.original_length, computation = given.computation, loss = given.loss }
     or lists.merge(given, { validation = task.data and task.data.validation_digest })

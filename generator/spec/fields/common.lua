@@ -4,7 +4,7 @@ local lists = require("base.lists")
 
 local M = {}
 
-M.MOST = 2147483647 -- 2^31 - 1
+M.MAX_INTEGER = 2147483647 -- 2^31 - 1
 -- The number of tokens that pass through all layers together. At width 64, the activations of about 84 tokens fit into
 -- a cache of 1 MiB together with a layer's weights, and 84 rows are a whole number of tiles with 6 rows. Measurements:
 -- docs/performance-details.md.

@@ -64,7 +64,7 @@ return {
   { path = "model.feedforward", only = WITH_ATTENTION, type = "integer", min = 16, max = 8192, multiple = 16,
     default = 256, unit = "channels", doc = "size of the hidden layer of a feed-forward part" },
   { path = "model.dropout", only = WITH_ATTENTION, type = "number", min = 0, max = 0.99, default = 0.1,
-    unit = "share of elements", fingerprints = { "dropout" }, used = features.drops,
+    unit = "share of elements", fingerprints = { "dropout" }, used = features.has_dropout,
     doc = "share of the outputs of attention and feed-forward parts that is dropped in training" },
   { path = "model.attention_dropout", is_rare = true, only = WITH_ATTENTION, type = "number", min = 0, max = 0.99,
     default = 0, omitted_value = 0, unit = "share of elements", fingerprints = { "ATTENTION_KEEP_SCALE" },

@@ -34,7 +34,7 @@ return {
   { path = "task.axes", is_rare = true, type = "names", optional = true, requires = "data",
     doc = "names of further numbers in the lines of the files, such as { \"digits\" }; eval.by can evaluate by these "
       .. "numbers" },
-  { path = "task.seed", type = "integer", min = 0, max = common.MOST, default = 0, omitted_value = 0,
+  { path = "task.seed", type = "integer", min = 0, max = common.MAX_INTEGER, default = 0, omitted_value = 0,
     doc = "the seed of the examples that the task generates and of their split into sets; all other random numbers "
       .. "depend on the seed of the run" },
   { path = "task.options", type = "options",

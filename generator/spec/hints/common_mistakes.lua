@@ -12,7 +12,7 @@ local function has_text(token, text)
   return token ~= nil and token.type ~= "string" and token.text == text
 end
 
--- Whether token i and the next token are these two, without a gap.
+-- Whether token i and the next token have these two texts, without a gap between them.
 local function are_pair(tokens, i, first, second)
   local a, b = tokens[i], tokens[i + 1]
   return has_text(a, first) and has_text(b, second) and a.line == b.line and a.col + 1 == b.col
@@ -22,6 +22,7 @@ local function starts_line(tokens, i)
   return i == 1 or tokens[i - 1].line < tokens[i].line
 end
 
+-- The index of the bracket `]` that closes the bracket `[` at token i, or nil.
 local function find_closing(tokens, i)
   local depth = 0
   for j = i, #tokens do
@@ -69,27 +70,29 @@ end
 -- Recognises a comment of another language: `#` before words, or `#` or `//` in a place where Lua's operators for
 -- length and division cannot stand.
 function rules.comment(tokens, i)
-  local token, before, first, second = tokens[i], tokens[i - 1], tokens[i + 1], tokens[i + 2]
-  local text = not first or is_word(first) and (not second or is_word(second) or second.type == "number")
-  local hash = has_text(token, "#") and (not before or ends_value(before) or text)
-  if hash or has_text(token, "//") and not (before and ends_value(before)) then
+  local token, previous, first, second = tokens[i], tokens[i - 1], tokens[i + 1], tokens[i + 2]
+  local is_before_words = not first or is_word(first) and (not second or is_word(second) or second.type == "number")
+  local is_hash_comment = has_text(token, "#") and (not previous or ends_value(previous) or is_before_words)
+  if is_hash_comment or has_text(token, "//") and not (previous and ends_value(previous)) then
     return ("`%s` begins no comment"):format(token.text), "-- before a comment"
   end
 end
 
 function rules.list(tokens, i)
-  local before = tokens[i - 1]
-  local opens = before and before.type ~= "string" and (before.text:find("^[=:,{%[(]$") or before.text == "return")
-  local last = has_text(tokens[i], "[") and opens and find_closing(tokens, i)
-  if last and not has_text(tokens[last + 1], "=") then
+  local previous = tokens[i - 1]
+  local can_begin_value = previous and previous.type ~= "string"
+    and (previous.text:find("^[=:,{%[(]$") or previous.text == "return")
+  local closing = has_text(tokens[i], "[") and can_begin_value and find_closing(tokens, i)
+  if closing and not has_text(tokens[closing + 1], "=") then
     return "a list is written in brackets", "braces: { 1, 40 }"
   end
 end
 
 function rules.key(tokens, i)
-  local token, before = tokens[i], tokens[i - 1]
-  local begins = i == 1 or starts_line(tokens, i) or has_text(before, ",") or has_text(before, "{")
-  if not begins or not has_text(tokens[i + 1], ":") or is_word(tokens[i + 2]) and has_text(tokens[i + 3], "(") then
+  local token, previous = tokens[i], tokens[i - 1]
+  local can_begin_field = i == 1 or starts_line(tokens, i) or has_text(previous, ",") or has_text(previous, "{")
+  local is_method_call = is_word(tokens[i + 2]) and has_text(tokens[i + 3], "(")
+  if not can_begin_field or not has_text(tokens[i + 1], ":") or is_method_call then
     return nil
   elseif token.type == "string" then
     local name = token.text:sub(2, -2)
@@ -101,38 +104,39 @@ function rules.key(tokens, i)
 end
 
 function rules.word(tokens, i)
-  local token, after = tokens[i], tokens[i + 1]
-  if has_text(token, "lambda") and (is_word(after) or has_text(after, ":")) then
+  local token, next_token = tokens[i], tokens[i + 1]
+  if has_text(token, "lambda") and (is_word(next_token) or has_text(next_token, ":")) then
     return "`lambda` makes no function", "function(x) return ... end"
-  elseif token.type == "name" and foreign_names.STATEMENTS[token.text] and starts_line(tokens, i) and (is_word(after)
-    or has_text(after, ":")) and after.line == token.line then
+  elseif token.type == "name" and foreign_names.STATEMENTS[token.text] and starts_line(tokens, i)
+    and (is_word(next_token) or has_text(next_token, ":")) and next_token.line == token.line then
     return ("`%s` begins no statement"):format(token.text), foreign_names.STATEMENTS[token.text]
-  elseif has_text(token, "not") and has_text(after, "in") or has_text(token, "is") and has_text(after, "not") then
-    return ("`%s %s` is not an operator"):format(token.text, after.text), "== or ~="
+  elseif has_text(token, "not") and has_text(next_token, "in")
+    or has_text(token, "is") and has_text(next_token, "not") then
+    return ("`%s %s` is not an operator"):format(token.text, next_token.text), "== or ~="
   end
 end
 
 -- Recognises a table at the beginning of a statement: the table of the file, with `return` missing before it.
 function rules.return_missing(tokens, i, depth)
-  local before = tokens[i - 1]
-  local called = before and (before.type == "name" or before.text == ")" or before.text == "]")
-  local begins = not before or ends_value(before) and not called
-  if has_text(tokens[i], "{") and starts_line(tokens, i) and depth == 0 and begins then
+  local previous = tokens[i - 1]
+  local is_call = previous and (previous.type == "name" or previous.text == ")" or previous.text == "]")
+  local can_begin_statement = not previous or ends_value(previous) and not is_call
+  if has_text(tokens[i], "{") and starts_line(tokens, i) and depth == 0 and can_begin_statement then
     return "the table is not returned", "return { ... }"
   end
 end
 
 local ORDER = { "operator", "list", "key", "word", "return_missing", "comment" }
 
--- The mistakes in a text. After a comment or a statement of another language, the rest of the line is skipped.
+-- Returns the mistakes in a text. After a comment or a statement of another language, the rest of the line is skipped.
 function M.find(text)
-  local tokens, found, skip, depth = locate.tokenise(text), {}, 0, 0
+  local tokens, mistakes, skipped_line, depth = locate.tokenise(text), {}, 0, 0
   for i, token in ipairs(tokens) do
-    for _, name in ipairs(token.line ~= skip and ORDER or {}) do
-      local what, expected = rules[name](tokens, i, depth)
-      if what then
-        found[#found + 1] = { line = token.line, col = token.col, what = what, expected = expected }
-        skip = (name == "comment" or foreign_names.STATEMENTS[token.text]) and token.line or skip
+    for _, name in ipairs(token.line ~= skipped_line and ORDER or {}) do
+      local message, expected = rules[name](tokens, i, depth)
+      if message then
+        mistakes[#mistakes + 1] = { line = token.line, col = token.col, what = message, expected = expected }
+        skipped_line = (name == "comment" or foreign_names.STATEMENTS[token.text]) and token.line or skipped_line
         break
       end
     end
@@ -140,7 +144,7 @@ function M.find(text)
       depth = depth + (token.text:find("^[{%(%[]$") and 1 or token.text:find("^[}%)%]]$") and -1 or 0)
     end
   end
-  return found
+  return mistakes
 end
 
 -- Returns a hint for a name that Lua parses but specs do not have, or nil. The line's tokens distinguish f"..." from
@@ -151,9 +155,9 @@ function M.explain_name(name, text, line)
   end
   local tokens = locate.tokenise(text)
   for i, token in ipairs(tokens) do
-    local after = tokens[i + 1]
-    if token.line == line and has_text(token, name) and after and after.type == "string"
-      and after.line == line and after.col == token.col + #name and #name == 1 then
+    local next_token = tokens[i + 1]
+    if token.line == line and has_text(token, name) and next_token and next_token.type == "string"
+      and next_token.line == line and next_token.col == token.col + #name and #name == 1 then
       return ('a text has no prefix such as %s; .. joins texts: "a" .. b'):format(name)
     end
   end

@@ -2,8 +2,8 @@
 --
 -- Input: a user's word, such as --lr or num_heads; the repository's root. Output: the meanings of the word here. Words
 -- for flags are in runtime/cli/usual_flags.c, which this module reads and trainers use for their answers; the table
--- below adds names of fields in other libraries and in papers. Invariants: pure, apart from reading that file; a word
--- that is not in the tables has no meaning.
+-- below adds names of fields in other libraries and in papers. Invariants: pure functions, except that they read that
+-- file; a word that is not in the tables has no meaning.
 
 local lists = require("base.lists")
 local optimizers = require("spec.optimizers")
@@ -96,7 +96,7 @@ local NO_LENGTH = "lengths are those of train.lengths and eval.lengths; encoding
   .. "of random positions"
 
 -- Settings of other libraries without a field here. A row has the reason, and the names of the settings.
-local WITHOUT = {
+local MISSING_SETTINGS = {
   { SCHEDULED_STEPS, "warmup_ratio decay_steps lr_decay_steps t_max" },
   { "momentum is a plain running sum of gradients, without dampening or Nesterov's form", "nesterov dampening" },
   { NO_LENGTH, "max_len maxlen max_length max_seq_len max_seq_length seq_len seq_length sequence_length "
@@ -131,7 +131,7 @@ local function index_words(rows, get_meaning)
 end
 
 local fields = index_words(M.FIELDS, function(row) return { row[1], row[3] } end)
-local without = index_words(WITHOUT, function(row) return row[1] end)
+local missing_settings = index_words(MISSING_SETTINGS, function(row) return row[1] end)
 local flags = {} -- rows of usual_flags.c, by the repository's root
 
 -- Returns { fields, flags, hint }: the paths of the fields that a word means, the likeliest first; flags with their
@@ -139,11 +139,11 @@ local flags = {} -- rows of usual_flags.c, by the repository's root
 function M.find_meanings(word, root)
   word = word:lower():gsub("^%-+", ""):gsub("%-", "_")
   flags[root] = flags[root] or M.read_flags(root)
-  local found = { fields = table.move(fields[word] or {}, 1, 2, 1, {}), flags = {}, hint = without[word] }
+  local meanings = { fields = table.move(fields[word] or {}, 1, 2, 1, {}), flags = {}, hint = missing_settings[word] }
   for _, meaning in ipairs(flags[root][word] or {}) do
-    table.insert(meaning:find("^%-%-") and found.flags or found.fields, meaning)
+    table.insert(meaning:find("^%-%-") and meanings.flags or meanings.fields, meaning)
   end
-  return found
+  return meanings
 end
 
 return M

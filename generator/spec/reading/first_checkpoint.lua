@@ -1,10 +1,10 @@
--- The checkpoint whose parameters a run begins with (`init`), as far as the file's header describes the checkpoint.
+-- The checkpoint whose parameters a run begins with (`init`), as its file's header describes it.
 --
 -- Input: the context of validate.lua with the places of files, the node of the field. Output: { shown, checksum,
 -- model_digest, id, entries }, or nil if there is no checkpoint or after an error: the file's displayed name; the
 -- trainer's checksum, which identifies the file's bytes; the model's digest and the spec's id, nil if the header
 -- lacks them; the file's tensors, as in safetensors.lua.
--- Only the trainer reads the data behind the header, and compares the data with the checksum.
+-- Only the trainer reads the data after the header and compares them with the checksum.
 
 local safetensors = require("base.safetensors")
 local escape = require("base.escape")
@@ -14,10 +14,10 @@ local M = {}
 
 local EXPECTED = "a checkpoint that a trainer wrote; a path is relative to the file that names it"
 
--- A field of the metadata, if its text has this form; otherwise nil.
-local function get_text(file, name, form)
+-- The text of a field of the metadata if it matches the pattern; otherwise nil.
+local function get_text(file, name, pattern)
   local text = file.metadata[name]
-  return type(text) == "string" and text:find(form) and text or nil
+  return type(text) == "string" and text:find(pattern) and text or nil
 end
 
 function M.read(context, node)
@@ -34,7 +34,7 @@ function M.read(context, node)
   local checksum = get_text(file, "checksum", "^%x+$")
   if not checksum or #checksum ~= 16 then
     values.add(context, node, "init", ("%s has no checksum"):format(place.shown), EXPECTED,
-      "trainer train --init FILE begins with any file of parameters, which is then no part of the plan")
+      "trainer train --init FILE begins with any file of parameters, which is then not part of the plan")
     return nil
   end
   return { shown = place.shown, checksum = checksum, model_digest = get_text(file, "model_digest", "^%x+$"),

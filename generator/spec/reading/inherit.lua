@@ -1,10 +1,11 @@
--- Facets that a spec gives for all attentions of an encoder-decoder, and the attentions that take each of them over.
+-- Inheritance of facets: the facets that a spec states for all attentions of an encoder-decoder, and the attentions
+-- that take them over.
 --
 -- A causal mask and a window apply to the decoder's self-attention alone. Lines, vectors of distances and a score that
 -- reads positions, distances or indices do not apply to cross-attention. Facets of a preset with made_for, except
 -- positions, apply to that family alone. A family whose own table names a facet takes it: the fields in its table are
 -- merged over the shared fields. Lines and projections have no kinds: { kind = "none" } leaves them out, as it does a
--- score (score/entries.lua).
+-- score (score/entries.lua). A facet that a family takes over is called inherited.
 --
 -- Input: a spec's tree with its presets (load.lua), or a resolved encoding. Output:
 --   M.inherit          the spec's tree, in which the families' tables contain the shared facets that they take over
@@ -29,14 +30,15 @@ local function get_value(node, name)
   return field and field.value
 end
 
-function M.mark(own)
-  local made_for = get_value(own, "made_for")
-  return (made_for == "encoder" or made_for == "decoder") and tree.map(own, function(name, node)
+-- An encoding's table in which made_for is moved into each facet.
+function M.mark(encoding)
+  local made_for = get_value(encoding, "made_for")
+  return (made_for == "encoder" or made_for == "decoder") and tree.map(encoding, function(name, node)
     return families.is_facet[name] and lists.merge(node, { made_for = made_for }) or name ~= "made_for" and node or nil
-  end) or own
+  end) or encoding
 end
 
--- Whether a family takes over a facet that is given for all families. node: the facet's node.
+-- Whether a family inherits a facet that is stated for all families. node: the facet's node.
 local function takes_over(facet, node, family)
   if families.is_layer[family] then
     return true
@@ -51,13 +53,13 @@ local function takes_over(facet, node, family)
 end
 
 -- Whether a family's own table states a facet; a score and its parameters count as one.
-local function states(own, facet)
-  local fields = tree.is_table(own) and own.fields or {}
+local function states(table_node, facet)
+  local fields = tree.is_table(table_node) and table_node.fields or {}
   return fields[facet] ~= nil or facet == "score" and fields.parameters ~= nil
     or facet == "parameters" and fields.score ~= nil
 end
 
--- Whether a facet without kinds is stated as left out, by { kind = "none" }. Fields that a parent gave are then marked
+-- Whether a spec leaves a facet without kinds out, by { kind = "none" }. Fields from a parent are then marked
 -- `unstated` (tree.merge).
 local function is_left_out(facet, node)
   if not (pages.by_name[facet] or {}).without_kinds or get_value(node, "kind") ~= "none" then
@@ -71,25 +73,25 @@ local function is_left_out(facet, node)
   return true
 end
 
--- An encoding's table, or a family's table, without the facets that it states as left out.
-local function drop_left_out(own)
-  return tree.is_table(own) and tree.map(own, function(name, node)
+-- An encoding's table, or a family's table, without the facets that it leaves out by { kind = "none" }.
+local function drop_left_out(table_node)
+  return tree.is_table(table_node) and tree.map(table_node, function(name, node)
     return not is_left_out(name, node) and node or nil
-  end) or own
+  end) or table_node
 end
 
--- Returns a table of the shared facets, which are the fields of `shared`, that a family takes over; and whether the
--- family leaves some of them out. own: the family's table, or nil.
-local function inherit_facets(shared, family, own)
-  local new, leaves_some = tree.make_table(shared.origin), false
+-- Returns a table of the shared facets (fields of `shared`) that a family inherits, and whether the family lacks some
+-- of them. family_node: the family's table, or nil.
+local function inherit_facets(shared, family, family_node)
+  local new, lacks_some = tree.make_table(shared.origin), false
   for facet, node in next, shared.fields do
-    local deciding = facet == "parameters" and shared.fields.score or node
-    local is_taken = not is_left_out(facet, tree.is_table(own) and own.fields[facet] or nil)
-      and (states(own, facet) or takes_over(facet, deciding, family))
-    new.fields[facet] = is_taken and node or nil
-    leaves_some = leaves_some or not is_taken
+    local deciding_node = facet == "parameters" and shared.fields.score or node
+    local is_inherited = not is_left_out(facet, tree.is_table(family_node) and family_node.fields[facet] or nil)
+      and (states(family_node, facet) or takes_over(facet, deciding_node, family))
+    new.fields[facet] = is_inherited and node or nil
+    lacks_some = lacks_some or not is_inherited
   end
-  return new, leaves_some
+  return new, lacks_some
 end
 
 function M.inherit(root)
@@ -110,17 +112,17 @@ function M.inherit(root)
   end
   local relative = shared.fields.relative
   for _, name in ipairs(names and names[2] and names or {}) do
-    local facets, leaves_some = inherit_facets(shared, name)
+    local facets, lacks_some = inherit_facets(shared, name)
     local sees_one_side = name == "decoder" and get_value(relative, "kind") == "shaw"
       and relative.fields.sides == nil -- settle_encoding.lua sets the decoder's sides
-    inherited.fields[name] = inherited.fields[name] or (leaves_some or sees_one_side) and facets or nil
+    inherited.fields[name] = inherited.fields[name] or (lacks_some or sees_one_side) and facets or nil
   end
   local new = tree.copy(root)
   new.fields.encoding = inherited
   return new
 end
 
--- Whether a score, given as text, depends on the positions, the indices or the distance of query and key.
+-- Whether a score, as a text, depends on the positions, the indices or the distance of query and key.
 function M.reads_places(formula)
   return placement.mentions(formula, PLACES)
 end
@@ -136,8 +138,8 @@ local function get_table(value)
   return type(value) == "table" and value or {}
 end
 
--- Returns the value that a spec must state for a family's own facet to obtain the facet of the resolved spec; nil if it
--- need not state the facet.
+-- Returns the value of a family's own facet that a spec must state to obtain the facet of the resolved spec; nil if the
+-- spec need not state it.
 local function spell_facet(encoding, family, page)
   local facet = page.name
   local own_facet, shared_facet = get_table(encoding[family])[facet], encoding[facet]

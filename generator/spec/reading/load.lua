@@ -4,7 +4,8 @@
 --   id, source   the file's base name without .lua, and its display path; root: the path of the repository
 --   tree         a tree (tree.lua) in which every `use` is replaced by the table that it names
 --   texts        the texts of the files by display path
---   place(origin, name)   the place { shown, real } of a file that a value with this origin names
+--   place(origin, name)   the display path and the path to open, { shown, real }, of a file that a value with this
+--                         origin names
 --   read_file(origin, name)   such a file's display path and text, or its display path, nil and a message
 -- A section in which a preset is missing is marked `partial`, and reading continues, so that other mistakes in the
 -- section are also reported.
@@ -12,8 +13,8 @@
 --
 -- Order of merging. A section has at most one parent: the preset or spec that the section's own `use` names; otherwise
 -- this section of the spec that the top level's `use` names. The section is merged over its parent as sections.lua
--- describes. Before that, a --set edits the main file's own tables. A spec may also consist of fragments, each the next
--- one's parent.
+-- describes. Before that, a --set edits the main file's own tables. A spec may also consist of fragments, each the
+-- parent of the next. A section's own table is its table in one file, before it is merged over its parent.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -35,34 +36,34 @@ local tree = require("spec.reading.tree")
 local M = {}
 
 local ID = "^[a-z][a-z0-9_]+$"
-M.ID_LONGEST = 64
+M.MAX_ID_LENGTH = 64
 M.ID_TEXT = "a letter a-z, then 1 to 63 of a-z, 0-9 and _"
 
 -- The folder of each section's presets, below spec/.
 M.FOLDERS = { task = "tasks", encoding = "encodings", model = "models", train = "training", eval = "evaluation" }
 
-local LARGEST = 512 * 1024 -- bytes of a file
+local MAX_BYTES = 512 * 1024 -- of a file
 
 function M.is_id(text)
-  return #text <= M.ID_LONGEST and text:find(ID) ~= nil
+  return #text <= M.MAX_ID_LENGTH and text:find(ID) ~= nil
 end
 
 -- A path for generated files: relative to the root if the file is below it, else to the main spec. Messages show a file
 -- outside the root by a path that opens it.
 local function get_shown_path(state, real, relative)
-  local below = paths.remove_folder(real, state.root)
-  if not below then
+  local path_in_root = paths.remove_folder(real, state.root)
+  if not path_in_root then
     state.diagnostics:show_path(relative, paths.remove_folder(real, paths.resolve(".")) or real)
   end
-  return below or relative
+  return path_in_root or relative
 end
 
-local function refuse(state, node, field, what, expected, hint)
-  state.diagnostics:add({ at = node.origin, field = field, what = what, expected = expected, hint = hint })
+local function refuse(state, node, field, message, expected, hint)
+  state.diagnostics:add({ at = node.origin, field = field, what = message, expected = expected, hint = hint })
 end
 
 local function read_text(path)
-  local text, problem = input.read(path, LARGEST)
+  local text, problem = input.read(path, MAX_BYTES)
   if not text then
     return nil, problem and ("found %s; expected %s"):format(problem.found, problem.expected)
       or "No such file or directory"
@@ -72,6 +73,7 @@ local function read_text(path)
   return (text:gsub("^\xEF\xBB\xBF", ""):gsub("\r\n?", "\n"))
 end
 
+-- Reports tokens in function bodies that tracing cannot record.
 local function check_functions(state, text, path)
   for _, token in ipairs(locate.find_forbidden(text)) do
     state.diagnostics:add({ path = path, line = token.line, col = token.col,
@@ -129,34 +131,35 @@ local function open_file(state, real, relative, use_origin, replacement)
     local position = locate.find_place(places, path)
     return replacement and replacement.origin(path) or { path = shown, line = position.line, col = position.col }
   end
-  local root = tree.build(value, find_origin, function(path, what, expected)
-    state.diagnostics:add({ at = find_origin(path), field = path ~= "" and path or nil, what = what,
+  local root = tree.build(value, find_origin, function(path, fault, expected)
+    state.diagnostics:add({ at = find_origin(path), field = path ~= "" and path or nil, what = fault,
       expected = expected })
   end)
   state.files[real] = root and { real = real, relative = relative, shown = shown, tree = root }
   return state.files[real]
 end
 
--- Reports a name of a preset that does not exist; returns the nearest existing name, or nil. legal: expected values.
+-- Reports a name of a preset that does not exist; returns the most similar existing name, or nil. legal: expected
+-- values, in words.
 local function report_unknown_preset(state, section, node, field, legal)
-  local where, name = "spec/" .. M.FOLDERS[section], node.value
-  local names = lists.map(paths.list_base_names(state.root .. "/" .. where, ".lua"), function(one)
-    return M.is_id(one) and one or nil
+  local folder, name = "spec/" .. M.FOLDERS[section], node.value
+  local names = lists.map(paths.list_base_names(state.root .. "/" .. folder, ".lua"), function(base_name)
+    return M.is_id(base_name) and base_name or nil
   end)
-  local near = similar_names.find(name:lower(), names)
-  local hint = near and ('did you mean "%s"?'):format(near)
+  local suggestion = similar_names.find(name:lower(), names)
+  local hint = suggestion and ('did you mean "%s"?'):format(suggestion)
   if M.is_id(name) then
-    refuse(state, node, field, ("there is no %s.lua in %s"):format(name, where),
-      #names > 0 and table.concat(names, ", ") or "a preset; there are none in " .. where, hint)
+    refuse(state, node, field, ("there is no %s.lua in %s"):format(name, folder),
+      #names > 0 and table.concat(names, ", ") or "a preset; there are none in " .. folder, hint)
   else
     refuse(state, node, field, diagnostics.show(name) .. " names nothing", legal, hint)
   end
   state.unknown = state.unknown + 1
-  return near
+  return suggestion
 end
 
--- The file that a `use` names, and whether it is a whole spec (true) or a preset (false); nil after an error. If no
--- preset has the name, the file is the preset with the nearest name, so that other mistakes in the spec show. section:
+-- The file that a `use` names, and whether it is a spec (true) or a preset (false); nil after an error. If no preset
+-- has the name, the file is the preset with the most similar name, so that other mistakes in the spec show. section:
 -- nil for the `use` of the top level, which names no presets.
 local function open_use(state, file, section, node, field)
   local name = node.value
@@ -176,8 +179,8 @@ local function open_use(state, file, section, node, field)
   return name and open_file(state, state.root .. "/" .. get_path(name), get_path(name), node.origin), false
 end
 
--- Whether a file is already in the chain of files being resolved; if so, reports the cycle.
-local function closes_cycle(state, chain, file, node, field)
+-- Reports a cycle if the file is already in the chain of files that are being resolved; returns whether it is.
+local function check_cycle(state, chain, file, node, field)
   local names
   for _, earlier in ipairs(chain) do
     names = names or earlier == file and {} or nil
@@ -192,45 +195,47 @@ end
 
 -- The node of `use` in a section's own table (encoding.kind is a short form), the path of that field, and the table
 -- without the field; nil, nil and the table if there is no `use`.
-local function split_use(state, section, own, path)
-  if not tree.is_table(own) then
-    return nil, nil, own
+local function split_use(state, section, own_table, path)
+  if not tree.is_table(own_table) then
+    return nil, nil, own_table
   end
-  local use, kind = own.fields.use, section == "encoding" and own.fields.kind or nil
+  local use, kind = own_table.fields.use, section == "encoding" and own_table.fields.kind or nil
   if use and kind then
     refuse(state, kind, path .. ".kind", ("conflicts with %s.use"):format(path),
       ("one of the two; %s.kind = N is short for %s.use = N"):format(path, path))
   elseif not use and not kind then
-    return nil, nil, own
+    return nil, nil, own_table
   end
-  local rest = tree.copy(own)
-  rest.fields.use, rest.fields.kind = nil, not kind and rest.fields.kind or nil
-  return use or kind, path .. (use and ".use" or ".kind"), rest
+  local other_fields = tree.copy(own_table)
+  other_fields.fields.use, other_fields.fields.kind = nil, not kind and other_fields.fields.kind or nil
+  return use or kind, path .. (use and ".use" or ".kind"), other_fields
 end
 
-local resolve_section, resolve_own
+local resolve_section, resolve_own_table
 
--- Merges a section over its parent; facets of the parent keep made_for, added facets have none.
-local function merge_section(section, base, over)
-  return sections.merge(section, section == "encoding" and inherit.mark(base) or base, over)
+-- Merges a section over its parent. Facets of an encoding that come from the parent keep the parent's made_for.
+local function merge_section(section, base, own_table)
+  return sections.merge(section, section == "encoding" and inherit.mark(base) or base, own_table)
 end
 
--- A section of the file that a `use` in `file` names; an empty table if a named spec lacks the section; nil after an
--- error.
+-- A section of the file that a `use` in `file` names; an empty table if that file is a spec without the section; nil
+-- after an error.
 local function resolve_use(state, file, section, use, field, chain)
-  local parent, whole = open_use(state, file, section, use, field)
-  if not parent or closes_cycle(state, chain, parent, use, field) then
+  local parent, is_spec = open_use(state, file, section, use, field)
+  if not parent or check_cycle(state, chain, parent, use, field) then
     state.partial[section] = true
     return nil
   end
-  local inner = lists.join(chain, { parent })
-  return whole and resolve_section(state, parent, section, inner)
-    or not whole and resolve_own(state, parent, section, parent.tree, inner) or tree.make_table(use.origin)
+  local inner_chain = lists.join(chain, { parent })
+  return is_spec and resolve_section(state, parent, section, inner_chain)
+    or not is_spec and resolve_own_table(state, parent, section, parent.tree, inner_chain)
+    or tree.make_table(use.origin)
 end
 
--- An encoding's table with its scores in one form; presets that scores use are opened like presets of the encoding.
-local function expand_scores(state, file, own, chain, path)
-  return entries.expand(own, {
+-- An encoding's table with its scores in the form of score/entries.lua; presets that scores use are opened like presets
+-- of the encoding.
+local function expand_scores(state, file, own_table, chain, path)
+  return entries.expand(own_table, {
     path = path,
     open = function(use, field)
       local node = resolve_use(state, file, "encoding", use, field, chain)
@@ -240,14 +245,15 @@ local function expand_scores(state, file, own, chain, path)
   })
 end
 
--- The field `layers` of an encoding's table as a table for each family: the entries, over which those of the same name
--- in the table are merged. An entry with the mark `in_list` replaces that of a parent.
-local function expand_layers(state, own)
-  local list = own.fields.layers
+-- An encoding's table in which the list `layers` is replaced by a table for each entry: layer1, layer2, ... A table of
+-- that name in the encoding's table is merged over the entry. An entry with the mark `in_list` replaces that of a
+-- parent.
+local function expand_layers(state, own_table)
+  local list = own_table.fields.layers
   if not list then
-    return own
+    return own_table
   end
-  local expanded = tree.copy(own)
+  local expanded = tree.copy(own_table)
   expanded.fields.layers = nil
   if not tree.is_list(list) or not list.items[2] or list.items[#families.LAYERS + 1] then
     refuse(state, list, "encoding.layers", tree.is_list(list) and ("has %d entries"):format(#list.items)
@@ -260,44 +266,44 @@ local function expand_layers(state, own)
       entry = tree.make_table(item.origin)
       entry.fields.use = item
     end
-    expanded.fields[name] = own.fields[name] and entries.merge(entry, own.fields[name]) or entry
+    expanded.fields[name] = own_table.fields[name] and entries.merge(entry, own_table.fields[name]) or entry
   end
   return expanded
 end
 
--- An encoding's own table, in which the table of each family of attentions is merged over the preset that it uses.
-local function resolve_families(state, file, own, chain)
-  if not tree.is_table(own) then
-    return own
+-- An encoding's own table in which the table of each family of attentions is merged over the preset that it uses.
+local function resolve_families(state, file, own_table, chain)
+  if not tree.is_table(own_table) then
+    return own_table
   end
-  local found = tree.copy(expand_layers(state, own))
+  local resolved = tree.copy(expand_layers(state, own_table))
   for _, name in ipairs(families.NAMES) do
-    local node, is_layer = found.fields[name], families.is_layer[name]
+    local node, is_layer = resolved.fields[name], families.is_layer[name]
     if tree.is_table(node) then
-      node = resolve_own(state, file, "encoding", node, chain, "encoding." .. name)
+      node = resolve_own_table(state, file, "encoding", node, chain, "encoding." .. name)
       local additive = is_layer and node.fields.additive -- a preset may state that it adds no vectors
       if additive and tree.is_table(additive) and additive.fields.kind and additive.fields.kind.value == "none" then
-        node = tree.map(node, function(facet, inner) return facet ~= "additive" and inner or nil end)
+        node = tree.map(node, function(facet, facet_node) return facet ~= "additive" and facet_node or nil end)
       end
-      found.fields[name] = lists.merge(node, { in_list = is_layer and own.fields.layers ~= nil or nil })
+      resolved.fields[name] = lists.merge(node, { in_list = is_layer and own_table.fields.layers ~= nil or nil })
     end
   end
-  return found
+  return resolved
 end
 
--- A section's own table in `file`, merged over its parent; and whether the table has a `use`. path: that of the table,
--- if it is not the section itself.
-function resolve_own(state, file, section, own, chain, path)
+-- A section's own table in `file`, merged over its parent; and whether the table has a `use`. path: the path of the
+-- table, if it is not the section itself.
+function resolve_own_table(state, file, section, own_table, chain, path)
   if section == "encoding" then
-    own = expand_scores(state, file, own, chain, path or section)
-    own = path and own or resolve_families(state, file, own, chain)
+    own_table = expand_scores(state, file, own_table, chain, path or section)
+    own_table = path and own_table or resolve_families(state, file, own_table, chain)
   end
-  local use, field, rest = split_use(state, section, own, path or section)
+  local use, field, other_fields = split_use(state, section, own_table, path or section)
   if not use then
-    return own, false
+    return own_table, false
   end
   local base = resolve_use(state, file, section, use, field, chain)
-  return base and merge_section(section, base, rest) or rest, true
+  return base and merge_section(section, base, other_fields) or other_fields, true
 end
 
 -- The spec file that the top level's `use` names, or the preceding fragment; nil if there is none.
@@ -305,7 +311,7 @@ local function open_parent(state, file, chain)
   local use = file.tree.fields.use
   if file.parent == nil then
     file.parent = use and open_use(state, file, nil, use, "use") or false
-    if file.parent and closes_cycle(state, chain, file.parent, use, "use") then
+    if file.parent and check_cycle(state, chain, file.parent, use, "use") then
       file.parent = false
     end
   end
@@ -317,7 +323,7 @@ function resolve_section(state, file, section, chain)
   local section_node = file.tree.fields[section]
   local node, has_use = section_node, false
   if M.FOLDERS[section] and section_node then
-    node, has_use = resolve_own(state, file, section, section_node, chain)
+    node, has_use = resolve_own_table(state, file, section, section_node, chain)
   end
   local parent = not has_use and open_parent(state, file, chain)
   if not parent then
@@ -351,32 +357,32 @@ end
 -- Returns the location of a file that a value of a spec names: { shown = its display path, real = the path to open }.
 -- The name is relative to the spec file that states the value, or to `main` if no file does (--set).
 local function find_file(state, main, origin, name)
-  local from = main
+  local naming_file = main
   for _, file in next, state.files do
-    from = file and file.shown == origin.path and file or from
+    naming_file = file and file.shown == origin.path and file or naming_file
   end
   local function resolve_path(path)
     return paths.normalise(name:sub(1, 1) == "/" and name or paths.get_folder(path) .. "/" .. name)
   end
-  local real = resolve_path(from.real)
-  return { shown = get_shown_path(state, real, resolve_path(from.relative)), real = real }
+  local real = resolve_path(naming_file.real)
+  return { shown = get_shown_path(state, real, resolve_path(naming_file.relative)), real = real }
 end
 
--- The state of loading: files by real path (false: unusable), texts by display path, unknown: the number of missing
--- presets; `finish` adds partial, the set of sections with a missing preset.
+-- The state of loading: files by real path (false: unusable), texts by display path, unknown (the number of missing
+-- presets); `finish` adds partial, the set of sections with a missing preset.
 local function make_state(options)
   return { root = paths.resolve(options.root), diagnostics = options.diagnostics, files = {}, texts = {}, unknown = 0,
     budget = sandbox.make_budget() }
 end
 
--- Returns the result of M.load for a file that has been opened; nil after errors. before: the number of errors before
--- the file was opened. If all errors since then are missing presets, the result remains, and the sections with a
--- missing preset are marked `partial`.
-local function finish(state, file, id, before)
-  local unknown = state.unknown
+-- Returns the result of M.load for a file that has been opened; nil after errors. earlier_errors: the number of errors
+-- before the file was opened. If all errors since then are missing presets, the result is returned nevertheless, with
+-- the sections that lack a preset marked `partial`.
+local function finish(state, file, id, earlier_errors)
+  local earlier_unknown = state.unknown
   state.partial = {} -- sections to which a missing preset belongs
   local root = resolve_file(state, file)
-  if state.diagnostics:count() - before > state.unknown - unknown then
+  if state.diagnostics:count() - earlier_errors > state.unknown - earlier_unknown then
     return nil
   end
   local function place(origin, name) return find_file(state, file, origin, name) end
@@ -392,7 +398,7 @@ end
 -- { id, source, root, tree, texts, place, read_file }, or nil after errors, in options.diagnostics.
 function M.load(path, options)
   local d = options.diagnostics
-  local before = d:count()
+  local earlier_errors = d:count()
   local state = make_state(options)
   local real = paths.resolve(path)
   local base = real:match("([^/]*)$")
@@ -410,31 +416,31 @@ function M.load(path, options)
     return nil
   end
   overrides.apply(file, options.sets or {}, d)
-  return finish(state, file, id, before)
+  return finish(state, file, id, earlier_errors)
 end
 
 -- Opens a file that is not a spec but holds fragments of specs: { state, shown, tree, file }, or nil after an error.
--- options.replacement: text that replaces the file, as in open_file. `from`: the result of this function for another
--- file, if that file names this file at `origin`.
-function M.open(path, options, from, origin)
-  local state = from and from.state or make_state(options)
+-- options.replacement: the `replacement` of open_file. `parent`: the result of this function for another file that
+-- names this file at `origin`; nil if no file does.
+function M.open(path, options, parent, origin)
+  local state = parent and parent.state or make_state(options)
   local real = paths.resolve(path)
   local file = open_file(state, real, real:match("([^/]*)$"), origin, options and options.replacement)
   return file and { state = state, shown = file.shown, tree = file.tree, file = file }
 end
 
--- A spec of fragments { { source = result of M.open, tree }, ... }, each merged over the preceding ones; `name` is
--- shown as the spec's place. All else is as in M.load.
+-- Loads a spec of fragments { { source = result of M.open, tree }, ... }, each merged over the preceding ones; messages
+-- show `name` as the spec's path. Other arguments and results are those of M.load.
 function M.join(id, name, fragments, sets)
   local state = fragments[1].source.state
-  local before, top = state.diagnostics:count(), nil
+  local earlier_errors, top = state.diagnostics:count(), nil
   for _, fragment in ipairs(fragments) do
     local file = fragment.source.file
     top = { real = file.real, relative = file.relative, shown = file.shown, tree = fragment.tree, parent = top }
   end
   overrides.apply(top, sets or {}, state.diagnostics)
   top.shown = name
-  return finish(state, top, id, before)
+  return finish(state, top, id, earlier_errors)
 end
 
 return M

@@ -1,9 +1,9 @@
 -- Finds the positions of fields, of words, and of forbidden words and operators in the text of a spec file.
 --
--- Input: the text of a Lua file. Output: lines and columns, both from 1, columns in bytes.
--- Invariants: never runs the text; never fails, whatever the text (a file with a syntax error gives partial results).
--- Limits: follows the table constructor after the file's `return`; for a value that is built in another way, the place
--- is that of the nearest written field.
+-- Input: the text of a Lua file. Output: lines and columns, both from 1, columns in bytes. Invariants: never runs the
+-- text; never fails, whatever the text (a file with a syntax error gives partial results). Limits: follows the table
+-- constructor after the file's `return`; a value that is built in another way has the place of the nearest enclosing
+-- field in the text.
 
 local split_set = require("base.lists").split_set
 
@@ -81,7 +81,7 @@ local function scan(text, i)
   return "symbol", i + length - 1
 end
 
-local cached_tokens = setmetatable({}, { __mode = "v" }) -- tokens of texts, cached because callers ask repeatedly
+local cached_tokens = setmetatable({}, { __mode = "v" }) -- tokens by text: callers tokenise a text repeatedly
 
 -- All tokens of a text: { type, text, line, col }, type one of keyword, name, number, string, symbol.
 function M.tokenise(text)
@@ -104,7 +104,7 @@ function M.tokenise(text)
   return tokens
 end
 
--- The index of the token after the expression that starts at token i: a separator or closing bracket at its level.
+-- The index of the token after the expression that starts at token i; that token is a separator or a closing bracket.
 local function skip_expression(tokens, i)
   local depth = 0
   while tokens[i] do
@@ -146,6 +146,7 @@ function M.join(path, key)
   return math.type(key) == "integer" and ("%s[%d]"):format(path, key) or path == "" and key or path .. "." .. key
 end
 
+-- Adds the positions of all fields of the table that opens at token i to `places`, by path. path: the table's path.
 local function read_table(tokens, i, path, places)
   local items = 0
   i = i + 1
@@ -168,14 +169,14 @@ local function read_table(tokens, i, path, places)
     if has_symbol(tokens[i], ",") or has_symbol(tokens[i], ";") then
       i = i + 1
     elseif tokens[i] and not has_symbol(tokens[i], "}") then
-      return -- not valid Lua; earlier results are kept
+      return -- the text is not valid Lua; positions found so far are kept
     end
   end
 end
 
 -- Positions of all fields of the returned table by path: { ["eval.lengths.list[3]"] = { line, col } }. The position of
--- a field is its key's, of a list item its value's. "" has the position of the table; of the `return` if the file
--- returns something else; of the text's first byte if there is no `return`.
+-- a field is that of its key; the position of a list item is that of its value. The path "" has the position of the
+-- returned table, or of the `return` if the file returns no table, or of the first byte if there is no `return`.
 function M.find_fields(text)
   local tokens, depth, last_return = M.tokenise(text), 0, nil
   for i, token in ipairs(tokens) do
@@ -203,37 +204,37 @@ function M.find_place(places, path)
   return places[path]
 end
 
--- Every token of M.INSTEAD inside a function body, in the form of M.tokenise.
+-- All tokens inside function bodies that M.INSTEAD forbids, in the form of M.tokenise.
 function M.find_forbidden(text)
-  local found, blocks, inside = {}, {}, 0
+  local forbidden_tokens, blocks, function_depth = {}, {}, 0
   for _, token in ipairs(M.tokenise(text)) do
     if token.type == "keyword" or token.type == "symbol" then
-      if inside > 0 and M.INSTEAD[token.text] then
-        found[#found + 1] = token
+      if function_depth > 0 and M.INSTEAD[token.text] then
+        forbidden_tokens[#forbidden_tokens + 1] = token
       end
       if OPENS[token.text] then
         blocks[#blocks + 1] = token.text
-        inside = inside + (token.text == "function" and 1 or 0)
+        function_depth = function_depth + (token.text == "function" and 1 or 0)
       elseif CLOSES[token.text] then
-        inside = inside - (table.remove(blocks) == "function" and 1 or 0)
+        function_depth = function_depth - (table.remove(blocks) == "function" and 1 or 0)
       end
     end
   end
-  return found
+  return forbidden_tokens
 end
 
--- The line at which the last statement `name = ...` before the end of `line` begins; without such a statement, `line`.
--- Lua itself reports the last line of the value.
+-- The first line of the last statement `name = ...` up to and including `line`; `line` itself if there is none. (Lua
+-- reports errors of an assignment at its last line.)
 function M.find_assignment(text, line, name)
-  local tokens, found = M.tokenise(text), line
+  local tokens, first_line = M.tokenise(text), line
   for i, token in ipairs(tokens) do
     if token.line > line then
       break
     elseif token.text == name and has_symbol(tokens[i + 1], "=") then
-      found = token.line
+      first_line = token.line
     end
   end
-  return found
+  return first_line
 end
 
 -- The column of a token on a line: the first token that is `word`, otherwise the first token of the line; otherwise 1.

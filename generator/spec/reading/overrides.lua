@@ -10,7 +10,7 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
--- The value of the text after a field, as in --set; or nil and the problem.
+-- Returns the value that a text means, as in --set FIELD=TEXT; or nil and the problem.
 function M.read_constant(text)
   text = text:match("^%s*(.-)%s*$")
   if text == "" then
@@ -26,17 +26,17 @@ function M.read_constant(text)
   return text
 end
 
--- By section, the field that --set SECTION=WORD sets to the word: a preset's name, or the kind of task.
+-- The field that --set SECTION=WORD sets to the word, by section: the name of a preset, or the kind of the task.
 local FIELD_OF_WORD = { task = "kind", encoding = "use", model = "use", train = "use", eval = "use" }
 
--- Fields whose tables --set replaces: an evaluation has exactly the axes that it is given.
+-- Fields whose tables --set replaces instead of merging: an evaluation has only the axes that a --set states.
 local REPLACED_TABLES = { ["eval.by"] = true, ["eval.during.by"] = true }
 
 -- The tree of one override: nested tables down to its value; nil after an error.
 local function parse_set(d, set)
   local origin = { set = ("--set %s=%s"):format(set.path, set.text) }
-  local function refuse(what, expected)
-    d:add({ at = origin, what = what, expected = expected })
+  local function refuse(message, expected)
+    d:add({ at = origin, what = message, expected = expected })
   end
   if ("." .. set.path):gsub("%.[%a_][%w_]*", "") ~= "" then
     return refuse(diagnostics.show(set.path) .. " is not a field path",
@@ -48,12 +48,13 @@ local function parse_set(d, set)
   end
   local field = type(value) == "string" and FIELD_OF_WORD[set.path]
   value = field and { [field] = value } or value
-  local before = d:count()
-  local node = tree.build(value, function() return origin end, function(_, what, expected) refuse(what, expected) end)
-  if not node or d:count() > before then
+  local earlier_errors = d:count()
+  local function get_origin() return origin end
+  local node = tree.build(value, get_origin, function(_, message, expected) refuse(message, expected) end)
+  if not node or d:count() > earlier_errors then
     return nil
   end
-  node.whole = tree.is_table(node) and REPLACED_TABLES[set.path] or nil
+  node.replaces_parent = tree.is_table(node) and REPLACED_TABLES[set.path] or nil
   for name in set.path:reverse():gmatch("[^%.]+") do
     local outer = tree.make_table(origin)
     outer.fields[name:reverse()] = node
@@ -62,27 +63,27 @@ local function parse_set(d, set)
   return node
 end
 
--- Merges overrides { { path, text }, ... } over the main file's own tree. A --set of encoding.use or encoding.kind
+-- Merges overrides { { path, text }, ... } over the main file's tree. A --set of encoding.use or encoding.kind
 -- replaces both fields of the file.
 function M.apply(file, sets, d)
-  local all
+  local merged
   for _, set in ipairs(sets) do
-    local override = parse_set(d, set)
-    all = all and override and tree.merge(all, override) or override or all
+    local set_tree = parse_set(d, set)
+    merged = merged and set_tree and tree.merge(merged, set_tree) or set_tree or merged
   end
-  if not all then
+  if not merged then
     return
   end
-  local file_encoding, set_encoding = file.tree.fields.encoding, all.fields.encoding
+  local file_encoding, set_encoding = file.tree.fields.encoding, merged.fields.encoding
   if tree.is_table(file_encoding) and tree.is_table(set_encoding)
     and (set_encoding.fields.use or set_encoding.fields.kind) then
     file_encoding.fields.use, file_encoding.fields.kind = nil, nil
   end
-  local before = file.tree
-  file.tree = tree.merge(before, all)
-  for name, given in next, all.fields do
-    if before.fields[name] then
-      file.tree.fields[name] = sections.merge(name, before.fields[name], given)
+  local file_tree = file.tree
+  file.tree = tree.merge(file_tree, merged)
+  for name, override in next, merged.fields do
+    if file_tree.fields[name] then
+      file.tree.fields[name] = sections.merge(name, file_tree.fields[name], override)
     end
   end
 end

@@ -17,7 +17,7 @@ local M = {}
 
 local RETURNS = "return function(net, model) ... end"
 
-local LONGEST_MESSAGE = 200
+local MAX_MESSAGE_BYTES = 200
 
 -- The `assert` of descriptions: if the condition is false, the description ends with the user's message, as in
 -- assert(width > 16, "the gate needs more").
@@ -25,8 +25,8 @@ local function assert_that(condition, message)
   if condition then
     return condition
   end
-  local what = type(message) == "string" and escape.plain(message:sub(1, LONGEST_MESSAGE))
-  error({ problem = true, what = what or "an assertion does not hold" })
+  local text = type(message) == "string" and escape.plain(message:sub(1, MAX_MESSAGE_BYTES))
+  error({ problem = true, what = text or "an assertion failed" })
 end
 
 local functions = { assert = objects.export(assert_that), ipairs = ipairs }
@@ -44,8 +44,8 @@ function M.open(text)
   if problem then
     return nil, problem
   elseif type(describe) ~= "function" then
-    local what = type(describe) == "table" and "a table" or diagnostics.show(describe)
-    return nil, { what = "the file returns " .. what, expected = RETURNS, line = 1, col = 1 }
+    local description = type(describe) == "table" and "a table" or diagnostics.show(describe)
+    return nil, { what = "the file returns " .. description, expected = RETURNS, line = 1, col = 1 }
   end
   return describe
 end

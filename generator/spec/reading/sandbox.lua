@@ -1,6 +1,6 @@
--- Runs the text of a spec, and later its functions, in isolation: without string methods, with bounded work and memory,
--- and with no names but the functions of a dialect: the dialect of score expressions (expression/traced.lua), or
--- another that the caller passes.
+-- Runs the text of a spec, and later its functions, in isolation: without string methods, with bounded work and memory.
+-- The only names are the functions of a dialect: that of score expressions (expression/traced.lua), or one that the
+-- caller passes.
 --
 -- Input: the text of a Lua file, line ends "\n". Output: the value that the text returns, or nil and the problem as {
 -- what, line, col, expected, hint, syntax }. line and col are within the text; syntax: the text is not valid Lua.
@@ -19,20 +19,20 @@ local M = {}
 
 M.INSTRUCTIONS = 5000000    -- instructions of a budget; tracing a score of our presets takes less than a hundredth
 M.MEMORY = 128 * 1024       -- KiB; the launcher limits the address space as well
-local SAFE_JOINS = 4        -- operators .. in a file for which MEMORY is the limit; with more, the limit is lower
+local SAFE_JOINS = 4        -- operators .. that a file may have under the limit MEMORY; with more, the limit is lower
 local STEP = 1000           -- instructions between two checks of usage
 local COLLECTION = 100000   -- instructions that a full garbage collection counts as
-local KB_OF_WORK = 4        -- KiB of memory that count as an instruction, if one instruction can visit all memory
+local KIB_PER_INSTRUCTION = 4 -- KiB of memory that count as an instruction, if one instruction can read all memory
 
 local CHUNK = "spec"
 M.SOURCE = "=" .. CHUNK -- the source of a text's functions, as debug.getinfo reports it
 
--- A dialect: the functions that a file may call, and the words for the file in messages.
+-- The dialect of specs. A dialect has the functions that a file may call, and words for the file in messages:
 --   functions, names   the functions by name, and their names, sorted
 --   noun, returns      the word for a file, "a spec"; the statement with which a file must end
 local SPEC = { functions = traced.functions, names = traced.names, noun = "a spec", returns = "return { ... }" }
 
--- An environment that contains the functions alone; the text cannot reach its metatable.
+-- An environment that contains only the functions; the text cannot reach its metatable.
 local function make_environment(dialect)
   return setmetatable({}, {
     __index = function(_, name)
@@ -45,17 +45,17 @@ local function make_environment(dialect)
 end
 
 local function describe_global(problem, dialect)
-  local is_name, set = type(problem.name) == "string", problem.verb == "set"
+  local is_name, is_set = type(problem.name) == "string", problem.verb == "set"
   local name = is_name and problem.name or "_ENV[...]"
-  local what, hint = '"%s" is not defined; %s has no I/O and no library', nil
-  if set then
-    what = '"%s" is set as a global; %s has none'
+  local message, hint = '"%s" is not defined; %s has no I/O and no library', nil
+  if is_set then
+    message = '"%s" is set as a global; %s has none'
     hint = type(problem.value) == "table" and "the file returns its table: return { ... }"
       or ("write local %s = ..."):format(name)
   elseif is_name and #name > 2 then
     hint = similar_names.make_hint(name, dialect.names, "%s")
   end
-  return { what = what:format(name, dialect.noun), hint = hint, word = name, assigned = set,
+  return { what = message:format(name, dialect.noun), hint = hint, word = name, assigned = is_set,
     expected = "constants, local names, arithmetic and " .. table.concat(dialect.names, " ") }
 end
 
@@ -64,21 +64,22 @@ local function count_lines(text)
   return math.max(1, text:sub(-1) == "\n" and breaks or breaks + 1)
 end
 
+-- Describes a syntax error from Lua's message.
 local function describe_syntax(text, message)
   if message:find("attempt to load a binary chunk", 1, true) then
     return { what = "this is precompiled Lua", line = 1, col = 1, expected = "a text file" }
   end
-  local line, what = message:match("^" .. CHUNK .. ":(%d+): (.*)$")
+  local line, message_text = message:match("^" .. CHUNK .. ":(%d+): (.*)$")
   line = math.min(tonumber(line) or 1, count_lines(text))
-  what = (what or message):match("^[^\n]*")
-  local near = what:match("near '(.*)'$")
-  local hint = near and what:find("^'}' expected") and "a comma may be missing before it" or nil
-  return { what = "not valid Lua: " .. what, line = line, col = locate.find_column(text, line, near), hint = hint,
-    syntax = true }
+  message_text = (message_text or message):match("^[^\n]*")
+  local next_token = message_text:match("near '(.*)'$")
+  local hint = next_token and message_text:find("^'}' expected") and "a comma may be missing before it" or nil
+  return { what = "not valid Lua: " .. message_text, line = line, col = locate.find_column(text, line, next_token),
+    hint = hint, syntax = true }
 end
 
--- The line of the spec at which a coroutine failed; nil if a function of ours was called by a tail call, as in return
--- log(x.a): then the caller is no longer on the stack.
+-- The line of the spec at which a coroutine failed; nil if the spec called a function of the generator by a tail call,
+-- as in return log(x.a): then the spec's function is no longer on the stack.
 local function find_failure(co)
   for level = 0, math.huge do
     local frame = debug.getinfo(co, level, "Slt")
@@ -90,7 +91,7 @@ local function find_failure(co)
   end
 end
 
-local LITTLE = "a spec that describes, and computes little"
+local LITTLE_WORK = "a spec that describes settings and computes little"
 
 -- Describes an error as { what, word, expected, hint }, with `line` if the error has one, and with `assigned` if a
 -- global is set. An error of our own code is raised again.
@@ -100,17 +101,17 @@ local function describe_failure(err, co, dialect)
   elseif type(err) == "table" and err.problem then
     return err
   elseif err == "not enough memory" then
-    return { what = "the spec ran out of memory", expected = LITTLE }
+    return { what = "the spec ran out of memory", expected = LITTLE_WORK }
   end
-  local what = tostring(err):match("^" .. CHUNK .. ":%d+: (.*)$")
+  local message = tostring(err):match("^" .. CHUNK .. ":%d+: (.*)$")
   if tostring(err):find("stack overflow", 1, true) then
     return { what = "a function calls itself without end", expected = "calls at most some thousand deep" }
-  elseif not what then
+  elseif not message then
     error(debug.traceback(co, tostring(err)), 0)
   end
-  local loops = dialect == SPEC and what:find("'for'", 1, true)
-  return { what = "the spec failed while it ran: " .. what,
-    word = loops and "for" or what:match("%(%a+ '([%a_][%w_]*)'%)$"),
+  local loops = dialect == SPEC and message:find("'for'", 1, true)
+  return { what = "the spec failed while it ran: " .. message,
+    word = loops and "for" or message:match("%(%a+ '([%a_][%w_]*)'%)$"),
     expected = loops and "plain numbers, known before the run; x.heads and x.layers are such" or nil }
 end
 
@@ -119,7 +120,7 @@ local function describe_limit(limits)
   local joins = limits.joins > SAFE_JOINS and string.format(", which its %d joins of texts could multiply",
     limits.joins) or ""
   return { problem = true, what = string.format("uses more than %d MB of memory%s", limits.memory // 1024, joins),
-    expected = LITTLE }
+    expected = LITTLE_WORK }
 end
 
 -- The instructions that the functions and files of one spec may execute together.
@@ -128,42 +129,43 @@ function M.make_budget()
 end
 
 -- Limits for a text: { step, joins, memory }, the number of instructions between checks, the number of operators .. in
--- the text, and the memory limit in KiB. Joining strings is the one instruction that can multiply memory, by the number
--- of strings, or read all of memory. So if a text joins strings, there is a check after each instruction, and each
--- instruction counts for the memory that it may have read. With more than SAFE_JOINS operators the memory limit is
--- lower.
+-- the text, and the memory limit in KiB. A join of strings is the only instruction that can multiply the memory in use,
+-- or read all of it. So if a text joins strings, usage is checked after each instruction, and each instruction costs as
+-- many instructions of the budget as the memory that it may have read (KIB_PER_INSTRUCTION). With more than SAFE_JOINS
+-- operators the memory limit is lower.
 local function choose_limits(text)
   local _, joins = text:gsub("%.%.", "")
   return { step = joins > 0 and 1 or STEP, joins = joins,
     memory = M.MEMORY * SAFE_JOINS // math.max(joins, SAFE_JOINS) }
 end
 
--- A hook that stops code that exceeds its work or memory. Every call costs at least `step` instructions of the budget,
--- even if it ends before the first check.
+-- Makes a hook that stops code that exceeds its budget or its memory. Every call of the code costs at least `step`
+-- instructions of the budget, even if it ends before the first check.
 local function make_limiter(budget, limits)
   local max_memory, step = limits.memory, limits.step
   if step == 1 or collectgarbage("count") > max_memory then
     collectgarbage("collect") -- garbage of earlier code does not count
   end
-  local before = collectgarbage("count")
+  local base_memory = collectgarbage("count")
   budget.instructions = budget.instructions - step
   return function()
-    local held = collectgarbage("count") - before
-    local joins = step == 1 and held > 0 and not objects.is_ours -- our code joins none of the text's strings
-    budget.instructions = budget.instructions - step - (joins and held // KB_OF_WORK or 0)
+    local used_memory = collectgarbage("count") - base_memory
+    local joins = step == 1 and used_memory > 0 and not objects.is_ours -- our code joins none of the text's strings
+    budget.instructions = budget.instructions - step - (joins and used_memory // KIB_PER_INSTRUCTION or 0)
     if budget.instructions < 0 then
       error({ problem = true, what = string.format("still running after %d instructions", M.INSTRUCTIONS),
-        expected = LITTLE, hint = "is there a loop that never ends?" })
-    elseif held > max_memory then
+        expected = LITTLE_WORK, hint = "is there a loop that never ends?" })
+    elseif used_memory > max_memory then
       budget.instructions = budget.instructions - COLLECTION
       collectgarbage("collect")
-      if collectgarbage("count") - before > max_memory then
+      if collectgarbage("count") - base_memory > max_memory then
         error(describe_limit(limits))
       end
     end
   end
 end
 
+-- Runs f(argument) in a coroutine with a debug hook; returns whether it succeeded, its result or error, the coroutine.
 local function resume(f, argument, hook, mask, step)
   local co = coroutine.create(f)
   debug.sethook(co, hook, mask, step)
@@ -175,7 +177,7 @@ local function resume(f, argument, hook, mask, step)
   return ok, value, co
 end
 
--- The line of the spec that ran last before f failed: f runs again with a line hook. Line 1 if no line of the spec ran.
+-- The line of the spec that ran last before f failed, found by running f again with a line hook; 1 if none ran.
 local function find_watched_line(f, argument, limits)
   local limit, last = make_limiter(M.make_budget(), limits), nil
   resume(f, argument, function(event, line)
@@ -189,7 +191,7 @@ local function find_watched_line(f, argument, limits)
 end
 
 -- Calls a function from the text with one argument, within a budget, by default its own: returns its first result,
--- which may be nil; or nil and the problem. dialect: by default that of specs.
+-- which may be nil; or nil and the problem. dialect: by default the dialect of specs.
 function M.call(text, f, argument, budget, dialect)
   dialect = dialect or SPEC
   local limits = choose_limits(text)
@@ -197,12 +199,12 @@ function M.call(text, f, argument, budget, dialect)
   if ok then
     return value
   end
-  local found = describe_failure(value, co, dialect)
-  local line = math.min(found.line or find_failure(co) or find_watched_line(f, argument, limits), count_lines(text))
-  line = found.assigned and locate.find_assignment(text, line, found.word) or line
-  found.hint = found.hint or found.word and common_mistakes.explain_name(found.word, text, line)
-  return nil, { what = found.what, line = line, col = locate.find_column(text, line, found.word),
-    expected = found.expected, hint = found.hint }
+  local failure = describe_failure(value, co, dialect)
+  local line = math.min(failure.line or find_failure(co) or find_watched_line(f, argument, limits), count_lines(text))
+  line = failure.assigned and locate.find_assignment(text, line, failure.word) or line
+  failure.hint = failure.hint or failure.word and common_mistakes.explain_name(failure.word, text, line)
+  return nil, { what = failure.what, line = line, col = locate.find_column(text, line, failure.word),
+    expected = failure.expected, hint = failure.hint }
 end
 
 -- Compiles the text, also in a coroutine: on a stack overflow the parser would call an enclosing message handler.
@@ -215,7 +217,7 @@ local function compile(text, dialect)
 end
 
 -- Runs the text within a budget, by default its own; returns its first result, or nil and the problem. A text that
--- returns nil is a problem. dialect: by default that of specs.
+-- returns nil is a problem. dialect: by default the dialect of specs.
 function M.run(text, budget, dialect)
   dialect = dialect or SPEC
   local chunk, message = compile(text, dialect)

@@ -2,9 +2,9 @@
 --
 -- Input: the section's name, two trees. Output: the result of tree.merge, except for fields that depend on each other.
 -- Another choice of a task (kind, source, data) replaces the parent's task; if --set makes the choice, the parent's
--- fields stay, marked `unstated`, so that validation can drop fields that do not fit (settle.lua). steps replace epochs
--- and epochs replace steps. A score replaces the parent's score, and need not use the parent's parameters
--- (spec/score/entries.lua).
+-- fields stay, marked `unstated`, so that validation can drop those that the new task does not have (settle.lua). The
+-- field steps replaces epochs, and epochs replaces steps. A score replaces the parent's score, and need not use the
+-- parent's parameters (spec/score/entries.lua).
 
 local entries = require("spec.score.entries")
 local lists = require("base.lists")
@@ -12,7 +12,7 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
--- Fields that choose a task; a task has one of these.
+-- Fields that choose a task; a spec states one of them.
 M.TASK_CHOICES = { "kind", "source", "data" }
 
 function M.find_task_choice(task)
@@ -29,19 +29,20 @@ local function mark_unstated(task, mark)
 end
 
 -- Options of a parent that chooses no task are kept: a scale of a study may give options for the tasks of an axis.
-local function merge_task(base, over)
-  local base_choice, new_choice = M.find_task_choice(base), M.find_task_choice(over)
-  local kind, other = base.fields.kind, over.fields.kind
-  if base_choice and new_choice and (base_choice ~= new_choice or kind and kind.value ~= other.value) then
-    local set = over.fields[new_choice].origin.set
-    return set and tree.merge(mark_unstated(base, set), over) or over -- the parent's options are of another task
+local function merge_task(base, override)
+  local base_choice, new_choice = M.find_task_choice(base), M.find_task_choice(override)
+  local kind, new_kind = base.fields.kind, override.fields.kind
+  if base_choice and new_choice and (base_choice ~= new_choice or kind and kind.value ~= new_kind.value) then
+    local set_text = override.fields[new_choice].origin.set
+    -- The parent's options belong to another task.
+    return set_text and tree.merge(mark_unstated(base, set_text), override) or override
   end
-  return tree.merge(base, over)
+  return tree.merge(base, override)
 end
 
-local function merge_train(base, over)
-  local merged = tree.merge(base, over)
-  local steps, epochs = over.fields.steps, over.fields.epochs
+local function merge_train(base, override)
+  local merged = tree.merge(base, override)
+  local steps, epochs = override.fields.steps, override.fields.epochs
   merged.fields.steps = steps or not epochs and base.fields.steps or nil
   merged.fields.epochs = epochs or not steps and base.fields.epochs or nil
   return merged
@@ -49,8 +50,9 @@ end
 
 local MERGERS = { encoding = entries.merge, task = merge_task, train = merge_train }
 
-function M.merge(section, base, over)
-  return tree.is_table(base) and tree.is_table(over) and (MERGERS[section] or tree.merge)(base, over) or over
+function M.merge(section, base, override)
+  local merge = MERGERS[section] or tree.merge
+  return tree.is_table(base) and tree.is_table(override) and merge(base, override) or override
 end
 
 return M

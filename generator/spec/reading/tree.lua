@@ -3,9 +3,9 @@
 -- A node is { origin, value } for a scalar or a function, { origin, fields, items } for a table: fields by name, items
 -- 1..n in order. An origin is { path, line, col }, { set = "--set a.b=v" } for the command line, or { default = true }.
 -- Some modules mark nodes with further fields: partial, in_list (load.lua), made_for (inherit.lua), none
--- (score/entries.lua), whole (overrides.lua), unstated (M.merge). Input: Lua values from the sandbox. Output: nodes
--- that share no table with the input. Invariants: a tree is finite, without cycles, at most DEPTH deep and NODES large;
--- its numbers are finite.
+-- (score/entries.lua), replaces_parent (overrides.lua), unstated (M.merge). Input: Lua values from the sandbox. Output:
+-- nodes that share no table with the input. Invariants: a tree is finite, without cycles, at most DEPTH deep and NODES
+-- large; its numbers are finite.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -33,10 +33,10 @@ end
 
 local build
 
--- Reports an error that many values would repeat, and ends the building of the tree.
-local function give_up(context, path, what, expected)
+-- Reports an error and stops building the tree, since many further values could have the same error.
+local function give_up(context, path, message, expected)
   context.failed = true
-  return context.report(path, what, expected)
+  return context.report(path, message, expected)
 end
 
 local function build_table(context, value, path, depth)
@@ -82,8 +82,8 @@ function build(context, value, path, depth)
   return { origin = context.origin(path), value = value }
 end
 
--- A tree from a Lua value. origin(path) gives the origin of the value at a path; report(path, what, expected) takes an
--- error. Invalid parts are left out, so the caller must check whether an error was reported.
+-- Builds a tree from a Lua value. origin(path) returns the origin of the value at a path; report(path, message,
+-- expected) reports an error. Invalid values are left out, so the caller must check whether an error was reported.
 function M.build(value, origin, report)
   return build({ origin = origin, report = report, nodes = 0, open = {} }, value, "", 0)
 end
@@ -122,11 +122,11 @@ end
 
 -- Fields of a table node whose names are not in the list `names`, in the order of their names, as M.iterate.
 function M.iterate_others(node, names)
-  local others = lists.merge(node.fields)
+  local other_fields = lists.merge(node.fields)
   for _, name in ipairs(names) do
-    others[name] = nil
+    other_fields[name] = nil
   end
-  return M.iterate({ fields = others })
+  return M.iterate({ fields = other_fields })
 end
 
 function M.make_table(origin)
@@ -157,55 +157,56 @@ function M.mark_unstated(node, mark)
   return lists.merge(node, { unstated = mark })
 end
 
--- Fields that stand next to the values of a list, as in { 1, 40, per = "sequence" }.
+-- Fields that may stand in the table of a list, next to its values, as in { 1, 40, per = "sequence" }.
 local QUALIFIERS = { "per", "curriculum" }
 
--- Merges two tables, at least one of which is a list. The values of `over`, if it has any, replace those of `base`;
+-- Merges two tables, at least one of which is a list. The values of `override`, if it has any, replace those of `base`;
 -- qualifiers are merged one by one.
-local function merge_list(base, over)
-  local has_values = #over.items > 0 or M.iterate_others(over, QUALIFIERS)() or next(over.fields) == nil
-  local has_inherited = lists.any(QUALIFIERS, function(name) return base.fields[name] and not over.fields[name] end)
+local function merge_list(base, override)
+  local has_values = #override.items > 0 or M.iterate_others(override, QUALIFIERS)() or next(override.fields) == nil
+  local has_inherited = lists.any(QUALIFIERS, function(name) return base.fields[name] and not override.fields[name] end)
   if has_values and not has_inherited then
-    return over
+    return override
   end
-  local merged = M.copy(has_values and over or base)
+  local merged = M.copy(has_values and override or base)
   for _, name in ipairs(QUALIFIERS) do
-    merged.fields[name] = over.fields[name] or base.fields[name]
+    merged.fields[name] = override.fields[name] or base.fields[name]
   end
   return merged
 end
 
--- Merges the tree `over` into `base`, field by field; returns the result and changes neither. Lists and scalars are
+-- Merges the tree `override` into `base`, field by field; returns the result and changes neither. Lists and scalars are
 -- replaced. Another kind removes the other fields of its table. But if base leaves its kind to the default, or if --set
 -- gives the new kind, these fields are marked `unstated`: true, or the text of the --set for messages. Validation can
--- then drop the fields that the new kind lacks. A table that is `whole` (overrides.lua) replaces base.
-function M.merge(base, over)
-  if not M.is_table(base) or not M.is_table(over) or over.whole then
-    return over
-  elseif #base.items > 0 or #over.items > 0 then
-    return merge_list(base, over)
+-- then drop the fields that the new kind lacks. A table with the mark `replaces_parent` (overrides.lua) replaces base.
+function M.merge(base, override)
+  if not M.is_table(base) or not M.is_table(override) or override.replaces_parent then
+    return override
+  elseif #base.items > 0 or #override.items > 0 then
+    return merge_list(base, override)
   end
-  local over_kind, base_kind = get_kind(over), get_kind(base)
-  local differs, set = over_kind ~= nil and over_kind ~= base_kind, over_kind ~= nil and over.fields.kind.origin.set
-  if differs and base_kind ~= nil and not set then
-    return over
+  local new_kind, base_kind = get_kind(override), get_kind(base)
+  local differs = new_kind ~= nil and new_kind ~= base_kind
+  local set_text = new_kind ~= nil and override.fields.kind.origin.set
+  if differs and base_kind ~= nil and not set_text then
+    return override
   end
-  local unstated = differs and (set or true)
-  local merged = M.make_table(over.origin)
-  merged.made_for = over.made_for or base.made_for -- inherit.lua reads it
-  merged.whole = base.whole
+  local unstated = differs and (set_text or true)
+  local merged = M.make_table(override.origin)
+  merged.made_for = override.made_for or base.made_for -- inherit.lua reads it
+  merged.replaces_parent = base.replaces_parent
   for name, node in next, base.fields do
-    merged.fields[name] = unstated and over.fields[name] == nil and M.mark_unstated(node, unstated) or node
+    merged.fields[name] = unstated and override.fields[name] == nil and M.mark_unstated(node, unstated) or node
   end
-  for name, node in next, over.fields do
+  for name, node in next, override.fields do
     merged.fields[name] = merged.fields[name] and M.merge(merged.fields[name], node) or node
   end
   return merged
 end
 
--- Whether a value that does not fit is dropped instead of refused, because --set replaced the choice that it was given
--- for (M.merge). Adds a warning if the node's mark has the text of that --set.
-function M.drops(context, node, path)
+-- Returns whether an invalid value is dropped instead of refused, because --set replaced the choice to which the value
+-- belongs (M.merge). Adds a warning if the node's mark has the text of that --set.
+function M.drop_unstated(context, node, path)
   if type(node.unstated) == "string" then
     context.dropped[#context.dropped + 1] = ("%s drops %s, which cannot be used with it"):format(node.unstated, path)
   end

@@ -20,11 +20,11 @@ function M.check(context, report)
   end
 end
 
--- The streams of an attention's queries and keys that hold the target.
+-- The sides of an attention, by family, whose tokens include those of the target.
 local TARGET_SIDES = { decoder = { query = true, key = true }, cross = { query = true }, encoder = {} }
 
--- The sides that hold the target, for the families of a view; an encoding added to the embedding is added to the
--- target, too.
+-- The sides (query, key) of attention in which a view's families read the target, as a set. An encoding added to the
+-- embedding is added to the target, too.
 local function find_target_sides(view)
   if view.resolved.model.kind == "decoder" then
     return { query = true, key = true }
@@ -34,8 +34,8 @@ local function find_target_sides(view)
   return sides
 end
 
--- Warns about facets that depend on the number of tokens of the target, if the target ends with an end symbol: then a
--- model must determine this number itself, but the facets take it from the data.
+-- Warns about facets that depend on the number of tokens of the target, if an end symbol ends targets: then the model
+-- must determine this number itself, but the facets take it from the data.
 function M.warn(view, report)
   if not (view.task and view.task.end_symbol and is_causal(view.resolved)) then
     return

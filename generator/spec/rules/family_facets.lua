@@ -1,5 +1,5 @@
--- Families of attentions and the facets that each family uses: facets directly in `encoding` apply to the encoding
--- added to the embedding and to every family that has none of its own.
+-- The facets that each family of attentions uses, for rules. Facets directly in `encoding` apply to the encoding added
+-- to the embedding and to every family that has no facets of its own.
 --
 -- Input: the context of validate.lua. M.check_each calls a check once for the shared facets and once for each family
 -- with facets of its own. It passes the context with `family` (nil: shared facets), holds_for (the families that use

@@ -16,7 +16,7 @@ function M.is_causal(resolved)
 end
 
 -- Whether parameters decay separately from the optimiser's step.
-function M.decays(resolved)
+function M.has_weight_decay(resolved)
   return (get(resolved, "train.optimizer.weight_decay") or 0) > 0
 end
 
@@ -45,7 +45,8 @@ function M.get_noise(resolved)
   return get(resolved, "eval.by.noise") and (resolved.eval.noise or "absolute") or nil
 end
 
-function M.drops(resolved)
+-- Whether anything is dropped out in training.
+function M.has_dropout(resolved)
   return lists.any(M.list_dropouts(resolved), function(entry) return entry[2] > 0 end)
 end
 

@@ -15,8 +15,8 @@ local PASSES = "eval.by." .. axes.PASSES
 local function check_by_length(context, report)
   local resolved = context.resolved
   local lengths = tasks.list_lengths(resolved.train.lengths)
-  local function refuse(other, value, what, expected)
-    report.refuse("model.loops.times", other, value, { what = '"length": ' .. what,
+  local function refuse(other_path, value, message, expected)
+    report.refuse("model.loops.times", other_path, value, { what = '"length": ' .. message,
       expected = expected .. ", or a number" })
   end
   if is_causal(resolved) then

@@ -6,7 +6,7 @@
 --   get_path(path), find_place(path), list_users(path)   as in family_facets.lua
 --   add(paths, record)         an error at the first path that the user wrote; the first path names the field
 --   note(path, value)          a note on a field's value, for a record's notes
---   refuse(path, other, value, record)   an error at `path` with a note on the other field, which has the value
+--   refuse(path, other_path, value, record)   an error at `path` with a note on another field and its value
 --   warn(text)                 a warning, once
 --   is_inherited(path)         whether a family inherits a field from the facets directly in encoding, whose errors are
 --                              already reported
@@ -36,9 +36,9 @@ local function add_reports(report, context)
       or ("%s = %s by default"):format(name, value) }
   end
 
-  function report.refuse(path, other, value, record)
-    record.notes = { report.note(other, value) }
-    report.add({ path, other }, record)
+  function report.refuse(path, other_path, value, record)
+    record.notes = { report.note(other_path, value) }
+    report.add({ path, other_path }, record)
   end
 end
 

@@ -25,11 +25,11 @@ local warnings = require("spec.rules.warnings")
 
 local M = {}
 
-local WIDEST_HEAD = 256 -- kernels/cpu/columns.h
+local MAX_HEAD_WIDTH = 256 -- kernels/cpu/columns.h
 
 local function are_legal_heads(width, heads)
   local head_width = width // heads
-  return width % heads == 0 and head_width % 4 == 0 and head_width <= WIDEST_HEAD
+  return width % heads == 0 and head_width % 4 == 0 and head_width <= MAX_HEAD_WIDTH
 end
 
 local function find_nearest_heads(width, heads)
@@ -47,15 +47,15 @@ local function check_head_width(context, report)
   if not width or not heads or are_legal_heads(width, heads) then
     return
   end
-  local what = ("%d does not divide the width, %d"):format(heads, width)
+  local message = ("%d does not divide the width, %d"):format(heads, width)
   if width % heads == 0 then
-    what = ("the head width %d / %d = %d is %s"):format(width, heads, width // heads,
-      width // heads > WIDEST_HEAD and "above " .. WIDEST_HEAD or "not a multiple of 4")
+    message = ("the head width %d / %d = %d is %s"):format(width, heads, width // heads,
+      width // heads > MAX_HEAD_WIDTH and "above " .. MAX_HEAD_WIDTH or "not a multiple of 4")
   end
   local rope = context.resolved.encoding.rotation
-  local why = rope and rope.kind == "rope" and "; rope rotates channels in pairs" or ""
-  report.refuse("model.heads", "model.width", width, { what = what,
-    expected = ("heads that divide the width into a multiple of 4, at most %d"):format(WIDEST_HEAD) .. why,
+  local rope_text = rope and rope.kind == "rope" and "; rope rotates channels in pairs" or ""
+  report.refuse("model.heads", "model.width", width, { what = message,
+    expected = ("heads that divide the width into a multiple of 4, at most %d"):format(MAX_HEAD_WIDTH) .. rope_text,
     hint = ("%d is the nearest number of heads for this width"):format(find_nearest_heads(width, heads)) })
 end
 
@@ -83,13 +83,13 @@ end
 
 -- Refuses sampled distances in cross-attention: distances are sampled between tokens of one sequence.
 local function check_cross_reading(context, report)
-  local wanted = context.read_otherwise
-  if wanted then
-    report.refuse(wanted.path, "model.kind", '"encoder_decoder"', {
+  local reading = context.conflicting_reading
+  if reading then
+    report.refuse(reading.path, "model.kind", '"encoder_decoder"', {
       what = ('"%s" cannot be used with cross-attention: its queries and keys are of two sequences')
-        :format(wanted.value),
+        :format(reading.value),
       expected = '"difference", of the positions of both; or no reading, which gives cross-attention "difference"',
-      hint = wanted.path == "encoding.positions.reading"
+      hint = reading.path == "encoding.positions.reading"
         and 'encoding.cross = { positions = { reading = "difference" } } sets it for cross-attention alone' or nil })
   end
 end
@@ -111,12 +111,15 @@ local function check_draws(report, readers)
     local first
     for _, reader in ipairs(readers[stream]) do
       for _, name in ipairs(first and SHARED_BY_SEQUENCE or {}) do
-        local value, other = get_position_field(reader.positions, name), get_position_field(first.positions, name)
-        if value ~= other then
+        local value = get_position_field(reader.positions, name)
+        local first_value = get_position_field(first.positions, name)
+        if value ~= first_value then
           local path, first_path = reader.path .. "." .. name, first.path .. "." .. name
-          report.refuse(path, first_path, diagnostics.show(other), {
-            what = ("%s, but a sequence of the %s has one draw of positions"):format(diagnostics.show(value), stream),
-            expected = ("%s = %s; or a draw other than \"sequence\""):format(first_path, diagnostics.show(other)) })
+          report.refuse(path, first_path, diagnostics.show(first_value), {
+            what = ("%s, but the positions of a sequence of the %s are sampled once"):format(diagnostics.show(value),
+              stream),
+            expected = ("%s = %s; or positions.draw other than \"sequence\""):format(first_path,
+              diagnostics.show(first_value)) })
         end
       end
       first = first or reader
@@ -124,20 +127,20 @@ local function check_draws(report, readers)
   end
 end
 
--- Returns the reason why the answer cannot be read at a token of the input: what, expected, and the path of the field
--- that prevents it; nil if the answer can be read there.
+-- Returns the reason why the answer cannot be read at a token of the input: the problem, the expected setting and the
+-- path of the field that prevents it; nil if the answer can be read there.
 local function explain_readout(context, readout)
   local facts, task = context.task, context.resolved.task
-  local choice = task.data and "task.data" or "task.kind"
+  local task_field = task.data and "task.data" or "task.kind"
   if readout == "in_place" and not task.data and not tasks.has_outputs_in_place(facts) then
     return ("%s has %s outputs for %s input tokens"):format(facts.kind, facts.output_length, facts.input_length),
-      "a sampler with an output for each input token", choice
+      "a sampler with an output for each input token", task_field
   elseif readout ~= "in_place" and not task.data and not tasks.has_one_output(facts) then
-    return ("%s has %s outputs"):format(facts.kind, facts.output_length), "a task of one output", choice
+    return ("%s has %s outputs"):format(facts.kind, facts.output_length), "a task of one output", task_field
   elseif readout == "probe" and not facts.probe then
-    return facts.kind .. " declares no probe", "a task whose header has the line `probe:`", choice
+    return facts.kind .. " declares no probe", "a task whose header has the line `probe:`", task_field
   elseif task.computation then
-    return "computation tokens stand behind the input, ahead of answers", "no computation tokens", "task.computation"
+    return "computation tokens stand between the input and the answers", "no computation tokens", "task.computation"
   end
 end
 
@@ -146,10 +149,10 @@ local function check_readout(context, report)
   if not model.readout or not context.task then
     return
   end
-  local what, expected, field = explain_readout(context, model.readout)
-  if what then
+  local message, expected, field = explain_readout(context, model.readout)
+  if message then
     report.refuse("model.readout", field, tostring(lists.get(context.resolved, field)), {
-      what = ("%q cannot be used with this task: %s"):format(model.readout, what),
+      what = ("%q cannot be used with this task: %s"):format(model.readout, message),
       expected = ('"outputs", or %s'):format(expected) })
   end
 end
@@ -161,10 +164,10 @@ local function check_tokens(context, report)
     return
   end
   local outputs = kind ~= "encoder" and kind ~= "recurrent" and not facts.symbols and #facts.output_symbols or 0
-  if #facts.input_symbols + outputs + 2 > alphabets.MOST_TOKENS then
+  if #facts.input_symbols + outputs + 2 > alphabets.MAX_TOKENS then
     report.refuse(context.resolved.task.data and "task.data" or "task.kind", "model.kind", ("%q"):format(kind), {
       what = ("%d input and %d output symbols, each with a vector of its own"):format(#facts.input_symbols, outputs),
-      expected = ("at most %d together; or one alphabet for both: `symbols`"):format(alphabets.MOST_TOKENS - 2) })
+      expected = ("at most %d together; or one alphabet for both: `symbols`"):format(alphabets.MAX_TOKENS - 2) })
   end
 end
 
@@ -179,8 +182,8 @@ local function check_end_symbol(context, report)
   end
 end
 
--- Fields that a recurrent model has no use for: they concern attention, embeddings, or how many tokens are computed
--- together.
+-- Fields that a recurrent model does not use: they concern attention, embeddings, or the number of tokens that are
+-- computed together.
 local NOT_RECURRENT = { "eval.by.noise", "train.keep_probabilities", "train.block_tokens" }
 
 -- Refuses everything that a recurrent model does not read, in particular every part of an encoding.
@@ -223,8 +226,8 @@ local function check_tied(context, report)
   end
 end
 
--- By stream, a list of { path, positions } for the facets that read positions sampled once for each sequence: the path
--- and the values of their section `positions`.
+-- By stream, the readers of positions that are sampled once for each sequence: a list of { path, positions }, the path
+-- and the fields of a reader's section `positions`.
 local function find_readers(context)
   local resolved = context.resolved
   local by_stream = { source = {}, target = {} }

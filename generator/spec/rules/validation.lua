@@ -11,18 +11,18 @@ local tasks = require("spec.task.tasks")
 
 local M = {}
 
-local EXAMPLES = 128 -- examples per condition, unless given
-local MOST_LENGTHS = 16 -- lengths, unless given
+local EXAMPLES = 128 -- examples per condition, unless the spec has a number
+local MAX_LENGTHS = 16 -- lengths, unless given
 
--- At most MOST_LENGTHS of an ascending list, evenly spread, including the first and the last.
+-- Chooses at most MAX_LENGTHS of an ascending list, evenly spread, including the first and the last.
 local function choose_lengths(list)
   local count = #list
-  if count <= MOST_LENGTHS then
+  if count <= MAX_LENGTHS then
     return list
   end
   local chosen = {}
-  for i = 0, MOST_LENGTHS - 1 do
-    chosen[i + 1] = list[1 + math.floor(i * (count - 1) / (MOST_LENGTHS - 1) + 0.5)]
+  for i = 0, MAX_LENGTHS - 1 do
+    chosen[i + 1] = list[1 + math.floor(i * (count - 1) / (MAX_LENGTHS - 1) + 0.5)]
   end
   return chosen
 end
@@ -36,12 +36,12 @@ function M.plan(resolved)
     and tasks.list_lengths(fields.lengths) or choose_lengths(tasks.list_lengths(train)) } or nil
 end
 
--- The expected share of inputs that also occur among `others` further inputs, if all possible inputs are equally
--- likely. The true share is larger if only some of the possible inputs occur, or if
--- their probabilities differ and `others` is small compared with `possible`.
-local function compute_share(possible, others)
+-- The expected share of inputs that also occur among `other_inputs` further inputs, if all possible inputs are equally
+-- likely. The true share is larger if only some of the possible inputs occur, or if their probabilities differ and
+-- `other_inputs` is small compared with `possible`.
+local function compute_share(possible, other_inputs)
   -- Below 1e-6, 1 - 1 / possible loses digits, and the linear term is exact enough.
-  return others / possible < 1e-6 and others / possible or 1 - (1 - 1 / possible) ^ others
+  return other_inputs / possible < 1e-6 and other_inputs / possible or 1 - (1 - 1 / possible) ^ other_inputs
 end
 
 -- Estimates of the shares of validation inputs that also occur in training and in the final evaluation, as means over
@@ -67,21 +67,21 @@ end
 -- Reports errors of eval.validation. report: the functions of reports.lua.
 function M.check(context, report)
   local resolved, facts = context.resolved, context.task
-  local given = resolved.eval.validation
-  if not given or not facts then
+  local fields = resolved.eval.validation
+  if not fields or not facts then
     return
-  elseif facts.data and (given.lengths or given.examples ~= 0) then
-    local task = facts.data.made and "kind" or "data"
+  elseif facts.data and (fields.lengths or fields.examples ~= 0) then
+    local task = facts.data.is_generated and "kind" or "data"
     return report.add({ "eval.validation", "eval.validation.lengths", "eval.validation.examples" }, {
       what = "cannot be used with a fixed set of examples",
       notes = { report.note("task." .. task, ("%q"):format(resolved.task[task])) },
       expected = "no such field; eval.splits and eval.during.splits name the validation set of this task" })
   end
   local trained = lists.to_set(tasks.list_lengths(resolved.train.lengths))
-  for i, n in ipairs(given.lengths and tasks.list_lengths(given.lengths) or {}) do
+  for i, n in ipairs(fields.lengths and tasks.list_lengths(fields.lengths) or {}) do
     if not trained[n] then
       local path = "eval.validation.lengths"
-      return report.add({ given.lengths.list and locate.join(path .. ".list", i) or path, path }, {
+      return report.add({ fields.lengths.list and locate.join(path .. ".list", i) or path, path }, {
         what = ("%d is not a training length"):format(n),
         notes = { report.note("train.lengths", resolved_text.format_value(resolved.train.lengths)) },
         expected = "some of train.lengths, since choices by validation are made in distribution",

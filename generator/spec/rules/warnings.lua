@@ -47,7 +47,7 @@ local function warn_mask(context, warn)
   local path = DECODER_MASKS[context.resolved.model.kind]
   local mask = path and lists.get(context.resolved, path)
   if mask and (mask.right or 0) > 0 and family_facets.find_place(context, path .. ".right") then
-    warn(("%s.right: %d has no effect: a decoder sees no key behind the query"):format(path, mask.right))
+    warn(("%s.right: %d has no effect: a decoder sees no key after the query"):format(path, mask.right))
   end
 end
 
@@ -64,7 +64,7 @@ local function warn_evaluation(resolved, warn)
   if eval.noise and not features.get_noise(resolved) then
     warn(('eval.noise: %q has no effect: eval.by has no noise'):format(eval.noise))
   end
-  if eval.dropout and not features.drops(resolved) then
+  if eval.dropout and not features.has_dropout(resolved) then
     warn("eval.dropout: true has no effect: nothing is dropped out in training either")
   end
   if eval.batch and eval.examples ~= "all" and eval.batch >= eval.examples then
@@ -72,15 +72,15 @@ local function warn_evaluation(resolved, warn)
   end
 end
 
--- The greatest value that evaluations request on an axis; nil if they request none, or all.
-local function find_most_requested(eval, name)
-  local greatest
+-- The largest value that evaluations request on an axis; nil if they request no value, or all values.
+local function find_max_requested(eval, name)
+  local max_value
   for _, path in ipairs({ "by", "during.by" }) do
-    local wanted = lists.get(eval, path .. "." .. name)
-    local last = type(wanted) == "table" and (wanted.last or wanted.list and wanted.list[#wanted.list])
-    greatest = last and math.max(greatest or last, last) or greatest
+    local request = lists.get(eval, path .. "." .. name)
+    local last = type(request) == "table" and (request.last or request.list and request.list[#request.list])
+    max_value = last and math.max(max_value or last, last) or max_value
   end
-  return greatest
+  return max_value
 end
 
 -- Warns about positions of digits that evaluations use and training cannot sample, and about symbols that end numbers.
@@ -99,8 +99,8 @@ local function warn_digits(context, warn)
   local trained_positions, tested = length.trained + positions.offset, 0
   for _, formula in ipairs(length.tests) do
     local name = formula:match("%l[%l%d_]*")
-    local greatest = find_most_requested(context.resolved.eval, name)
-    tested = greatest and math.max(tested, formulas.compute_from_options(formula, { [name] = greatest })) or tested
+    local max_value = find_max_requested(context.resolved.eval, name)
+    tested = max_value and math.max(tested, formulas.compute_from_options(formula, { [name] = max_value })) or tested
   end
   if tested > trained_positions then
     warn(("encoding.positions.offset: evaluations have digits at positions up to %d, but training samples positions up "
@@ -108,12 +108,13 @@ local function warn_digits(context, warn)
   end
 end
 
--- Warns about positions of the task up to a default: training samples from all of them, and examples use few.
-local function warn_greatest_position(context, warn)
+-- Warns about positions of the task if max_position is a default: training samples positions up to it, but examples use
+-- few of them.
+local function warn_max_position(context, warn)
   local positions, path = context.resolved.encoding.positions, "encoding.positions.max_position"
   if positions.kind == "by_task" and not family_facets.find_place(context, path) then
-    warn(("%s: %d by default, and training samples positions up to it: set the greatest position of the longest test "
-      .. "examples"):format(path, positions.max_position))
+    warn(("%s: %d by default, and training samples positions up to it: set it to the largest position in the longest "
+      .. "test examples"):format(path, positions.max_position))
   end
 end
 
@@ -157,7 +158,7 @@ function M.list(context)
   warn_intervals(resolved, warn)
   warn_dropout(resolved, warn)
   warn_digits(context, warn)
-  warn_greatest_position(context, warn)
+  warn_max_position(context, warn)
   return list
 end
 

@@ -18,7 +18,7 @@ local M = {}
 
 local show = diagnostics.show
 
-local MOST = 64 -- scores of an encoding
+local MAX_SCORES = 64 -- of an encoding
 
 local ENTRY_TEXT = '{ use = "window", width = 8 } or { score = function(x) ... end, parameters = { ... } }'
 
@@ -37,37 +37,37 @@ function M.expand_parameter(node)
 end
 
 -- Fields of an inherited parameter that a new field removes, by the name of the new field.
-local DISPLACES = {
+local REMOVED_FIELDS = {
   init = { "values", "learned" }, values = { "init", "learned" },
   shape = { "index", "by_distance" }, index = { "shape" },
 }
 
 -- Merges one parameter over an inherited one.
-local function merge_parameter(base, over)
-  over = M.expand_parameter(over)
+local function merge_parameter(base, override)
+  override = M.expand_parameter(override)
   local merged = tree.copy(M.expand_parameter(base))
-  merged.origin = over.origin
-  for name in next, over.fields do
-    for _, displaced in ipairs(DISPLACES[name] or {}) do
-      merged.fields[displaced] = nil
+  merged.origin = override.origin
+  for name in next, override.fields do
+    for _, removed in ipairs(REMOVED_FIELDS[name] or {}) do
+      merged.fields[removed] = nil
     end
   end
-  merged.fields = lists.merge(merged.fields, over.fields)
+  merged.fields = lists.merge(merged.fields, override.fields)
   return merged
 end
 
 -- Merges parameters over inherited ones; either may be nil, or a value of another type, which validation reports.
-local function merge_parameters(base, over)
-  if not tree.is_table(base) or not tree.is_table(over) then
-    return over or base
+local function merge_parameters(base, override)
+  if not tree.is_table(base) or not tree.is_table(override) then
+    return override or base
   end
   local merged = tree.copy(base)
-  merged.origin = over.origin
-  for name, node in next, over.fields do
+  merged.origin = override.origin
+  for name, node in next, override.fields do
     local inherited = merged.fields[name]
     merged.fields[name] = inherited and not inherited.unstated and merge_parameter(inherited, node) or node
   end
-  table.move(over.items, 1, #over.items, 1, merged.items)
+  table.move(override.items, 1, #override.items, 1, merged.items)
   return merged
 end
 
@@ -82,38 +82,41 @@ local function remove_parameters(node)
 end
 
 -- Merges an encoding over its parent like tree.merge, but a score is replaced whole, and parameters merge one by one.
-function M.merge(base, over)
-  if not tree.is_table(base) or not tree.is_table(over) then
-    return tree.merge(base, over)
+function M.merge(base, override)
+  if not tree.is_table(base) or not tree.is_table(override) then
+    return tree.merge(base, override)
   end
   local inherited = base.fields.parameters
-  local merged = tree.copy(tree.merge(remove_parameters(base), remove_parameters(over)))
-  merged.fields.parameters = merge_parameters(over.fields.score and mark_unstated(inherited) or not over.fields.score
-    and inherited or nil, over.fields.parameters)
-  merged.fields.score = over.fields.score or base.fields.score
-  local list = over.fields.layer1
+  local merged = tree.copy(tree.merge(remove_parameters(base), remove_parameters(override)))
+  if override.fields.score then
+    inherited = mark_unstated(inherited)
+  end
+  merged.fields.parameters = merge_parameters(inherited, override.fields.parameters)
+  merged.fields.score = override.fields.score or base.fields.score
+  local list = override.fields.layer1
   for name in next, families.is_name do
     local is_replaced = families.is_layer[name] and list and list.in_list
-    local below, above = not is_replaced and base.fields[name] or nil, over.fields[name]
-    merged.fields[name] = below and above and M.merge(below, above) or above or below
+    local inherited_family, override_family = not is_replaced and base.fields[name] or nil, override.fields[name]
+    merged.fields[name] = inherited_family and override_family and M.merge(inherited_family, override_family)
+      or override_family or inherited_family
   end
   return merged
 end
 
 -- Parameters of a preset, with the constants that an entry gives in addition to `use`.
 local function add_constants(context, node, path, parameters)
-  local given = tree.make_table(node.origin)
+  local constants = tree.make_table(node.origin)
   for name, value in tree.iterate_others(node, { "use", "parameters" }) do
-    given.fields[name] = value
+    constants.fields[name] = value
   end
   local names = canonical.sort_keys(parameters and parameters.fields or {})
-  for name, value in tree.iterate_others(given, names) do
+  for name, value in tree.iterate_others(constants, names) do
     context.report(value, path .. "." .. name, ("%s has no parameter of this name"):format(show(
       node.fields.use.value)), #names > 0 and table.concat(names, ", ") or "use alone; it has none",
       similar_names.make_hint(name, names, "%s"))
-    given.fields[name] = nil
+    constants.fields[name] = nil
   end
-  return merge_parameters(parameters, given)
+  return merge_parameters(parameters, constants)
 end
 
 local function has_only(node, name)
@@ -174,15 +177,16 @@ local function read_entries(context, node, path)
   return { node }
 end
 
--- An encoding's own table with its score in the converted form; path: the path of the table.
-function M.expand(own, context)
-  local score = tree.is_table(own) and own.fields.score or nil
+-- An encoding's own table with its score in the converted form. context: open and report, as above, and path, the path
+-- of the table.
+function M.expand(encoding, context)
+  local score = tree.is_table(encoding) and encoding.fields.score or nil
   if not tree.is_table(score) then
-    return own
+    return encoding
   end
   local list, path = {}, context.path .. ".score"
   if has_only(score, "kind") and score.fields.kind.value == "none" then -- no score, whatever the parent has
-    local new = tree.copy(own)
+    local new = tree.copy(encoding)
     new.fields.score = { origin = score.origin, none = true }
     return new
   elseif #score.items == 0 and next(score.fields) == nil then
@@ -195,18 +199,18 @@ function M.expand(own, context)
       .. ENTRY_TEXT)
   end
   for i, item in ipairs(score.items) do
-    if #list >= MOST then
-      context.report(item, locate.join(path, i), ("the list has more than %d scores"):format(MOST),
-        ("at most %d, one after the other"):format(MOST))
+    if #list >= MAX_SCORES then
+      context.report(item, locate.join(path, i), ("the list has more than %d scores"):format(MAX_SCORES),
+        ("at most %d, one after the other"):format(MAX_SCORES))
       break
     end
     lists.append(list, read_entries(context, item, locate.join(path, i)) or {})
   end
-  local new = tree.copy(own)
+  local new = tree.copy(encoding)
   new.fields.score = { origin = score.origin, fields = {}, items = list }
   if #list == 1 then
     new.fields.score = list[1].fields.score
-    new.fields.parameters = merge_parameters(list[1].fields.parameters, own.fields.parameters)
+    new.fields.parameters = merge_parameters(list[1].fields.parameters, encoding.fields.parameters)
   end
   return new
 end

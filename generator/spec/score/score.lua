@@ -3,8 +3,9 @@
 -- Input: the context of validate.lua, after the schema has been applied; the texts of the files by display path; and
 -- `owner`, which describes the encoding to which the score belongs:
 --   path        "encoding", or the path of one family of attentions, such as "encoding.cross"
---   encoding    the table at `path` in the resolved spec; layers: the number of layers of the family that uses the
---               score; cross: the family's queries attend to another sequence; causal: they see no later keys
+--   encoding    the table at `path` in the resolved spec
+--   layers      the number of layers of the family that uses the score
+--   cross       whether the family's queries attend to another sequence; causal: whether they see no later keys
 --   score, parameters   the nodes that values.lua found; nil: absent; score = false: one of the two is invalid
 -- Output: encoding.score (the formula as text) and encoding.parameters (plain data); for the planner the formula {
 -- root, builder, parameters }, where parameters has, sorted by name, only parameters that the formula reads. Errors are
@@ -24,17 +25,17 @@ local walk = require("expression.walk")
 
 local M = {}
 
-local LARGEST = 3.4028234663852886e38 -- float32
+local MAX_FLOAT32 = 3.4028234663852886e38
 
-local WANTED = "return x.score + ..., a number for each pair of tokens"
+local RETURN_TEXT = "return x.score + ..., a number for each pair of tokens"
 
--- The functions in the order of application, { f, parameters, path, below }: the nodes of a function and of its
--- parameters, and their paths; nil after an error.
+-- The functions in the order of application, a list of { f, parameters, path, parameters_path }: the nodes of a
+-- function and of its parameters, and their paths; nil after an error.
 local function list_entries(owner, report)
   local score, parameter_nodes = owner.score, owner.parameters
   if not tree.is_table(score) then
     return { { f = score, parameters = parameter_nodes, path = owner.path .. ".score",
-      below = owner.path .. ".parameters" } }
+      parameters_path = owner.path .. ".parameters" } }
   end
   for name, node in tree.iterate(parameter_nodes or tree.make_table()) do
     if not node.unstated then
@@ -45,7 +46,8 @@ local function list_entries(owner, report)
   end
   return lists.map(score.items, function(item, i)
     local path = locate.join(owner.path .. ".score", i)
-    return { f = item.fields.score, parameters = item.fields.parameters, path = path, below = path .. ".parameters" }
+    return { f = item.fields.score, parameters = item.fields.parameters, path = path,
+      parameters_path = path .. ".parameters" }
   end)
 end
 
@@ -53,15 +55,15 @@ end
 local function read_parameters(state, entry)
   local list, is_valid, parameter_nodes = {}, true, entry.parameters
   if parameter_nodes and not tree.is_record(parameter_nodes) then
-    return state.report(parameter_nodes, entry.below, "is not a table of names",
+    return state.report(parameter_nodes, entry.parameters_path, "is not a table of names",
       "{ name = " .. parameters.TEXT .. ", ... }")
   end
   for name, node in tree.iterate(parameter_nodes or tree.make_table()) do
-    local p = parameters.read(state, name, node, entry.below .. "." .. name)
+    local p = parameters.read(state, name, node, entry.parameters_path .. "." .. name)
     is_valid = is_valid and p ~= nil
     if p then
-      p.local_name, p.name, p.node = name, names.find_unused(name, state.taken), node
-      state.taken[p.name] = true
+      p.local_name, p.name, p.node = name, names.find_unused(name, state.used_names), node
+      state.used_names[p.name] = true
       p.inlined = not p.learned and not p.size and (p.per == "model" or p.per == "layer")
       list[name] = p
     end
@@ -83,15 +85,15 @@ local FLEX = "for FlexAttention's score, b, h, q_idx, kv_idx write x.score, x.he
 local RETURNS = {
   nothing = "the function returns nothing", truth = "the function returns a truth value",
   table = "the function returns a whole table", x = "the function returns x itself",
-  other = "the function returns no number",
+  other = "the function does not return a number",
 }
 
 -- A number in a formula that exceeds the precision's range, or nil.
-local function find_too_large(root, largest)
+local function find_too_large(root, max_number)
   local found
   walk(root, function(node)
     for _, value in ipairs(node.edges or { node.op == "number" and node.value or 0 }) do
-      found = found or math.abs(value) > largest and value or nil
+      found = found or math.abs(value) > max_number and value or nil
     end
   end)
   return found
@@ -116,14 +118,15 @@ local function list_arguments(f)
   return list
 end
 
--- Calls the function with tracing objects; returns the resulting node and the session; nil after an error.
-local function trace(state, entry, list)
+-- Calls the function of an entry with tracing objects; returns the node of the resulting formula and the session; nil
+-- after an error. entry_parameters: from read_parameters.
+local function trace(state, entry, entry_parameters)
   local origin = entry.f.origin
   local text = state.texts[origin.path]
   local begins = text and sandbox.find_function(text, entry.f.value)
   local position = begins and { path = origin.path, line = begins.line, col = begins.col } or origin
-  local function fail(what, expected, hint, place)
-    state.context.diagnostics:add({ at = place or position, field = entry.path, what = what, expected = expected,
+  local function fail(message, expected, hint, place)
+    state.context.diagnostics:add({ at = place or position, field = entry.path, what = message, expected = expected,
       hint = hint })
   end
   if not begins and origin.set then
@@ -139,7 +142,7 @@ local function trace(state, entry, list)
   end
   local session = { builder = state.builder, heads = state.heads,
     head_width = state.head_width, layers = state.layers, causal = state.causal and 1 or 0, score = state.root,
-    parameters = list }
+    parameters = entry_parameters }
   local x = traced.begin(session)
   local is_ok, value, problem = pcall(sandbox.call, text, entry.f.value, x, state.budget)
   traced.finish()
@@ -151,9 +154,9 @@ local function trace(state, entry, list)
   end
   local kind, node = traced.classify(value)
   if RETURNS[kind] then
-    return fail(RETURNS[kind], WANTED)
+    return fail(RETURNS[kind], RETURN_TEXT)
   elseif kind == "number" or not ir.depends_on(node, state.builder:symbol("score")) then
-    return fail("the score does not use x.score", WANTED,
+    return fail("the score does not use x.score", RETURN_TEXT,
       "x.score is the logit of the pair; without it, attention would not depend on the tokens")
   elseif ir.count_written(node) > ir.WRITTEN then
     return fail(("the formula has more than %d operations, written out"):format(ir.WRITTEN), "a smaller one",
@@ -164,30 +167,32 @@ local function trace(state, entry, list)
     return fail(("the score reads x.%s, a value of one token, for a pair of tokens"):format(bare),
       ("sum_between(x.%s), the sum of the values of the tokens after the key, up to the query"):format(bare))
   end
-  local large = find_too_large(node, state.largest)
+  local large = find_too_large(node, state.max_number)
   if large then
-    return fail(("the formula holds %s"):format(diagnostics.show(large)), parameters.LARGEST_TEXT)
+    return fail(("the formula holds %s"):format(diagnostics.show(large)), parameters.NUMBER_TEXT)
   end
   return node, session
 end
 
+-- The set of parameters that a formula reads.
 local function find_parameters(root)
   local found = {}
   walk(root, function(node) found[node.parameter or node] = node.parameter end)
   return found
 end
 
--- Reports parameters that the formula does not need; parameters inherited with another score are dropped instead.
+-- Reports parameters that the formula does not read. Parameters that were inherited with another score are dropped
+-- instead.
 local function check_used(state, entry, list, node, session)
   local needed = find_parameters(node)
   for _, name in ipairs(canonical.sort_keys(list)) do
     local p = list[name]
     if session.used[name] and (p.inlined or needed[p]) then
-      state.all[p.name] = p
+      state.needed_parameters[p.name] = p
     elseif p.node.unstated then
-      state.taken[p.name] = nil
+      state.used_names[p.name] = nil
     else
-      state.report(p.node, entry.below .. "." .. name, ("parameter %s is not used"):format(name),
+      state.report(p.node, entry.parameters_path .. "." .. name, ("parameter %s is not used"):format(name),
         ("x.%s in the function, or no such parameter"):format(name), session.used[name]
         and "the function reads it, but the simplified formula does not" or nil)
     end
@@ -215,8 +220,8 @@ end
 local function finish(state, owner)
   local formula = { root = state.root, builder = state.builder, parameters = {} }
   local needed, data = find_parameters(state.root), {}
-  for _, name in ipairs(canonical.sort_keys(state.all)) do
-    local p = state.all[name]
+  for _, name in ipairs(canonical.sort_keys(state.needed_parameters)) do
+    local p = state.needed_parameters[name]
     data[name] = parameters.copy(p)
     state.context.origins[("%s.parameters.%s"):format(owner.path, name)] = p.node.origin
     p.node = nil
@@ -232,9 +237,9 @@ end
 -- Traces the score of a spec: the formula, or nil without a score or after an error.
 function M.resolve(context, texts, owner)
   local resolved = context.resolved
-  local function report(node, path, what, expected, hint)
+  local function report(node, path, message, expected, hint)
     local position = not node.origin.default and node.origin or context.root.origin
-    context.diagnostics:add({ at = position, field = path, what = what, expected = expected, hint = hint })
+    context.diagnostics:add({ at = position, field = path, what = message, expected = expected, hint = hint })
   end
   local score, parameter_nodes = owner.score, owner.parameters
   if score == nil then
@@ -247,15 +252,16 @@ function M.resolve(context, texts, owner)
   local positions = owner.encoding.positions or {}
   if not score or not resolved.model.heads or not resolved.model.width or not owner.layers or not positions.kind
     or positions.kind == "randomized" and not positions.max_position then
-    return nil -- some inputs of the formula are unknown
+    return nil -- some fields on which the formula depends are missing or invalid
   end
   local list = list_entries(owner, report)
   local state = { context = context, report = report, texts = texts, builder = make_builder(resolved, owner),
-    taken = {}, all = {}, budget = sandbox.make_budget(), remaining = { values = parameters.MOST_VALUES },
+    used_names = {}, needed_parameters = {}, budget = sandbox.make_budget(),
+    remaining = { values = parameters.MAX_VALUES },
     heads = resolved.model.heads, head_width = resolved.model.width // resolved.model.heads, layers = owner.layers,
-    causal = owner.causal, largest = resolved.precision == "float64" and math.huge or LARGEST }
-  local before = context.diagnostics:count()
-  if not list or not apply_entries(state, list) or context.diagnostics:count() > before then
+    causal = owner.causal, max_number = resolved.precision == "float64" and math.huge or MAX_FLOAT32 }
+  local earlier_errors = context.diagnostics:count()
+  if not list or not apply_entries(state, list) or context.diagnostics:count() > earlier_errors then
     return nil
   elseif state.root == state.builder:symbol("score") then
     return report(score, owner.path .. ".score", "the formula comes out as x.score itself",

@@ -1,14 +1,14 @@
 -- The parameters of a score: converts the table in a spec to parameters of expression/ir.lua.
 --
--- Input: a tree node per parameter, and a context: report(node, field, what, expected, hint), which returns nil; heads;
--- causal: no key is later than its query; largest: the largest number of the precision; remaining = { values = the
--- number of values that further parameters may have }. Output: the parameter { name, per, size, first, init, values,
--- learned, outside }, or nil after errors; size is nil for a single number. init is a number or { kind, sigma }, a
--- distribution. per = "token": a learned map of the block's input gives each token a value for each head, and init is
--- that of the map's weights. values is complete: one number for each head and index that the parameter has, row-major,
--- equal in every layer. outside: the value at other indices, a number or "clip" (that of the nearest index), or nil.
--- score.lua adds node, local_name (the name in the spec; name is unique in a score), and inlined: formulas contain the
--- parameter's number.
+-- Input: a tree node per parameter, and a context: report(node, field, message, expected, hint), which returns nil;
+-- heads; causal: no key is later than its query; max_number: the largest number of the precision; remaining = { values
+-- = the number of values that further parameters may have }. Output: the parameter { name, per, size, first, init,
+-- values, learned, outside }, or nil after errors; size is nil for a single number. init is a number or { kind, sigma
+-- }, a distribution. per = "token": a learned map of the block's input gives each token a value for each head, and init
+-- is that of the map's weights. values is complete: one number for each head and index that the parameter has,
+-- row-major, equal in every layer. outside: the value at other indices, a number, or "clip" for the value of the
+-- nearest index, or nil. score.lua adds node, local_name (the name in the spec; name is unique in a score), and
+-- inlined: formulas contain the parameter's number.
 
 local INIT_TEXT = require("facets.score").INIT_TEXT
 local diagnostics = require("base.diagnostics")
@@ -27,10 +27,10 @@ local show = diagnostics.show
 local FIELDS = { "per", "shape", "index", "by_distance", "init", "values", "learned", "outside" }
 local PER = { "model", "layer", "head", "layer_head", "token" }
 local MAP_INIT = { kind = "normal", sigma = 0.02 } -- initial weights of a map that gives values of tokens
-local MOST = 16384 -- values of one parameter, for one head
-M.MOST_VALUES = 1 << 20 -- values of all parameters of a spec
+local MAX_HEAD_VALUES = 16384 -- of one parameter, for one head
+M.MAX_VALUES = 1 << 20 -- of all parameters of a spec
 
-M.LARGEST_TEXT = "a number that float32 holds, up to 3.4e38"
+M.NUMBER_TEXT = "a number that float32 holds, up to 3.4e38"
 M.NAME = "^[a-z][a-z0-9_]*$"
 M.TEXT = "{ per, shape or index = { first, last }, by_distance, init or values, learned, outside }, or a number or "
   .. "list of values"
@@ -56,8 +56,9 @@ end
 -- The first and the last index of a range; nil if the node is not a range of at most MOST indices.
 local function read_range(index)
   local items = index.items or {}
-  local first, last = tree.get_integer(items[1], -MOST, MOST), tree.get_integer(items[2], -MOST, MOST)
-  if #items == 2 and not next(index.fields) and first and last and first <= last and last - first < MOST then
+  local first = tree.get_integer(items[1], -MAX_HEAD_VALUES, MAX_HEAD_VALUES)
+  local last = tree.get_integer(items[2], -MAX_HEAD_VALUES, MAX_HEAD_VALUES)
+  if #items == 2 and not next(index.fields) and first and last and first <= last and last - first < MAX_HEAD_VALUES then
     return first, last
   end
 end
@@ -72,17 +73,17 @@ local function read_extent(context, fields, path)
   elseif shape and index then
     return context.report(shape, path .. ".shape", "conflicts with index", "one of the two")
   elseif shape then
-    local size = tree.get_integer(shape, 1, MOST)
+    local size = tree.get_integer(shape, 1, MAX_HEAD_VALUES)
     if not size then
       report_misfit(context, shape, path .. ".shape", ("an integer from 1 to %d: number of values, with indices from 0")
-        :format(MOST))
+        :format(MAX_HEAD_VALUES))
     end
     return size, 0, size
   end
   local first, last = read_range(index)
   if not first then
     return context.report(index, path .. ".index", tree.is_table(index) and "is not a range" or tree.show(index)
-      .. " does not fit here", ("{ first, last }, integers, first <= last, at most %d values"):format(MOST))
+      .. " does not fit here", ("{ first, last }, integers, first <= last, at most %d values"):format(MAX_HEAD_VALUES))
   end
   local last_visible = by_distance and context.causal and math.max(first, math.min(last, 0)) or last
   return last_visible - first + 1, first, last - first + 1
@@ -239,8 +240,8 @@ local function read_map(context, fields, path, p)
 end
 
 local function check_size(context, node, path, numbers)
-  local large = lists.find(numbers, function(value) return math.abs(value) > context.largest end)
-  return not large or context.report(node, path, ("%s is too large"):format(diagnostics.show(large)), M.LARGEST_TEXT)
+  local large = lists.find(numbers, function(value) return math.abs(value) > context.max_number end)
+  return not large or context.report(node, path, ("%s is too large"):format(diagnostics.show(large)), M.NUMBER_TEXT)
 end
 
 -- Subtracts the number of a parameter's values from the number that remains for all parameters.
@@ -248,7 +249,7 @@ local function count_values(context, node, path, p)
   local remaining = context.remaining
   remaining.values = remaining.values - (p.size or 1) * (has_head(p) and context.heads or 1)
   return remaining.values >= 0 or context.report(node, path,
-    ("the parameters have more than %d values together"):format(M.MOST_VALUES), "fewer or smaller ones")
+    ("the parameters have more than %d values together"):format(M.MAX_VALUES), "fewer or smaller ones")
 end
 
 function M.read(context, name, node, path)
@@ -301,7 +302,7 @@ function M.copy(p)
     outside = p.outside }
 end
 
-local SHOWN = 8 -- values that a line shows
+local MAX_SHOWN = 8 -- values that a line shows
 
 -- One parameter of the resolved spec as a line of text.
 function M.format(p)
@@ -313,11 +314,12 @@ function M.format(p)
     words[#words + 1] = "outside " .. (p.outside == "clip" and "clipped" or diagnostics.show(p.outside))
   end
   local list = p.values or {}
-  local shown = table.concat(lists.map(table.move(list, 1, SHOWN, 1, {}), diagnostics.show), ", ")
-  local more = #list > SHOWN and (", ... (%d values)"):format(#list) or ""
-  local from = p.values and ("{ %s%s }"):format(shown, more) or type(p.init) == "number" and diagnostics.show(p.init)
+  local shown = table.concat(lists.map(table.move(list, 1, MAX_SHOWN, 1, {}), diagnostics.show), ", ")
+  local ellipsis = #list > MAX_SHOWN and (", ... (%d values)"):format(#list) or ""
+  local start = p.values and ("{ %s%s }"):format(shown, ellipsis)
+    or type(p.init) == "number" and diagnostics.show(p.init)
     or ("%s(%s)"):format(p.init.kind, diagnostics.show(p.init.sigma))
-  words[#words + 1] = (p.learned and "learned from " or "constant ") .. from
+  words[#words + 1] = (p.learned and "learned from " or "constant ") .. start
   return table.concat(words, ", ")
 end
 

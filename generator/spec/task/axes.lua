@@ -1,4 +1,4 @@
--- Axes: properties of dataset examples in addition to their lengths, and the values that an evaluation requests.
+-- Axes: properties of dataset examples in addition to their lengths, by whose values an evaluation groups the examples.
 --
 -- Input: the names of axes in a spec; the context of validate.lua with the resolved spec and the task's facts. Output:
 -- axes in the form of a task header's axes (tasks.lua); errors in the diagnostics.
@@ -10,19 +10,19 @@ local similar_names = require("base.similar_names")
 
 local M = {}
 
-M.LARGEST = 1000000000 -- LH_LARGEST_VALUE of runtime/data/datasets/corpus.h
-M.MOST = 4 -- LH_MOST_AXES
+M.MAX_VALUE = 1000000000 -- LH_LARGEST_VALUE of runtime/data/datasets/corpus.h
+M.MAX_AXES = 4 -- LH_MOST_AXES
 M.NOISE = "noise" -- in eval.by, but not an axis of data: noise that is added to embeddings
 M.PASSES = "passes" -- in eval.by, but not an axis of data: the number of passes of a model with loops
-M.LEVELS = { M.NOISE, M.PASSES } -- entries of eval.by that no data has
+M.LEVELS = { M.NOISE, M.PASSES } -- entries of eval.by that are settings of the model, not axes of the data
 M.IS_LEVEL = lists.to_set(M.LEVELS)
-M.MOST_PASSES = 10000
-M.LARGEST_NOISE = 1e6 -- the largest standard deviation of noise
+M.MAX_PASSES = 10000
+M.MAX_NOISE = 1e6 -- the largest standard deviation of noise
 M.TRAINED = "trained" -- whether an example is in the training set; files have this axis even if task.axes lacks it
--- The number of places to which numbers are padded (0: no padding). A task makes its examples for the requested values,
--- so a spec cannot request all values by `true`; with files it can.
+-- The axis of the number of places to which numbers are padded (0: no padding). A task generates its examples for the
+-- requested values, so a spec cannot request all values by `true`; with examples in files it can.
 M.FRAME = "frame"
-local IN_FRAME = { digits = true, carry = true } -- axes whose values a frame limits
+local IS_LIMITED_BY_FRAME = { digits = true, carry = true } -- axes whose values a frame limits
 
 -- Names that an axis may not have: keys of examples, of lines of eval.jsonl, and of their tables (python/longhand).
 M.IS_KEY = lists.split_set([[input target mask positions length step split set by examples batch draws accuracy
@@ -31,7 +31,7 @@ M.IS_KEY = lists.split_set([[input target mask positions length step split set b
   accuracy_teacher_forced exact_match_low exact_match_high ended_early not_ended sd_over_sequences
   data places]])
 
--- Axes of a user's own file, which the spec names; node: the node of the list of names.
+-- The axes of a user's own file, which the spec names. node: the node of the list of names.
 function M.read_named(context, names, node)
   for i, item in ipairs(names and node.items or {}) do
     if M.IS_KEY[item.value] then
@@ -40,50 +40,52 @@ function M.read_named(context, names, node)
         expected = "another name" })
     end
   end
-  return names and lists.map(names, function(name) return { name = name, first = 0, last = M.LARGEST } end)
+  return names and lists.map(names, function(name) return { name = name, first = 0, last = M.MAX_VALUE } end)
 end
 
--- The axis with this name, if examples have values on it.
-local function find_own(facts, name)
+-- The axis with this name if the task or the spec declares it, or nil.
+local function find_declared(facts, name)
   return lists.find(facts.axes or {}, function(axis) return axis.name == name end)
 end
 
 -- The axis with this name; nil if there is none. Every task with a dataset has `length`; with files, also `trained`.
 local function find(facts, name)
-  local axis = find_own(facts, name)
-  return axis or name == M.TRAINED and not facts.data.made and { name = name, first = 0, last = 1 }
-    or name == "length" and { name = name, first = 1, last = M.LARGEST } or nil
+  local axis = find_declared(facts, name)
+  return axis or name == M.TRAINED and not facts.data.is_generated and { name = name, first = 0, last = 1 }
+    or name == "length" and { name = name, first = 1, last = M.MAX_VALUE } or nil
 end
 
+-- The name of the task, or the field that declares the axes of files, for messages.
 local function name_source(facts)
-  return facts.data.made and facts.kind or "task.axes"
+  return facts.data.is_generated and facts.kind or "task.axes"
 end
 
 local function report_unknown_axis(facts, report, path, name)
-  local trained = not facts.data.made and not find_own(facts, M.TRAINED) and M.TRAINED or nil
+  local trained = not facts.data.is_generated and not find_declared(facts, M.TRAINED) and M.TRAINED or nil
   local names = lists.join({ "length" }, lists.join(lists.get_names(facts.axes or {}), { trained }))
   report.add({ path .. "." .. name, path }, {
     what = ("%s has no axis %s"):format(name_source(facts), diagnostics.show(name)),
     expected = table.concat(names, ", "), hint = similar_names.make_hint(name, names) })
 end
 
--- The values of an axis that an evaluation names, in ascending order: those of a list, or the first and last of a
--- range; empty if the evaluation requests all.
-local function list_values(wanted)
-  return type(wanted) == "table" and (wanted.list or { wanted.first, wanted.last }) or {}
+-- The values that an evaluation requests on an axis, in ascending order: the values of a list, or the first and the
+-- last of a range; empty if the evaluation requests all values. request: an entry of eval.by.
+local function list_values(request)
+  return type(request) == "table" and (request.list or { request.first, request.last }) or {}
 end
 
--- An axis up to the limits of this evaluation's frames: wider frames hold more digits and longer carries.
+-- An axis with its limit raised to that of the evaluation's widest frame, which holds more digits and longer carries.
 local function widen_axis(axis, by)
   local frames = list_values(by[M.FRAME])
-  local widest = frames[#frames] or 0
-  return IN_FRAME[axis.name] and widest > axis.last and lists.merge(axis, { last = widest, hint = false }) or axis
+  local max_frame = frames[#frames] or 0
+  return IS_LIMITED_BY_FRAME[axis.name] and max_frame > axis.last
+    and lists.merge(axis, { last = max_frame, hint = false }) or axis
 end
 
-local function check_values(report, path, axis, wanted)
-  for i, value in ipairs(list_values(wanted)) do
+local function check_values(report, path, axis, request)
+  for i, value in ipairs(list_values(request)) do
     if value < axis.first or value > axis.last then
-      return report.add({ locate.join(wanted.list and path .. ".list" or path, i), path }, {
+      return report.add({ locate.join(request.list and path .. ".list" or path, i), path }, {
         what = ("%d is out of range"):format(value),
         expected = ("from %d to %d: %s"):format(axis.first, axis.last, axis.doc or "values of examples"),
         hint = value > axis.last and axis.hint or nil })
@@ -93,22 +95,22 @@ end
 
 local function check_by(facts, report, path, by)
   local count = 0
-  for name, wanted in next, by do
+  for name, request in next, by do
     local axis, axis_path = find(facts, name), path .. "." .. name
     if name ~= M.NOISE then
       count = count + 1
       if not axis then
         report_unknown_axis(facts, report, path, name)
-      elseif name == M.FRAME and wanted == true and facts.data.made then
+      elseif name == M.FRAME and request == true and facts.data.is_generated then
         report.add({ axis_path, path }, { what = "true does not say which frames",
           expected = "{ list = { 0, 80 } } or { 80, 120, step = 20 }: places of a number, 0 for no padding" })
       else
-        check_values(report, axis_path, widen_axis(axis, by), wanted)
+        check_values(report, axis_path, widen_axis(axis, by), request)
       end
     end
   end
-  if count > M.MOST then
-    report.add({ path }, { what = ("%d axes at once"):format(count), expected = ("at most %d"):format(M.MOST) })
+  if count > M.MAX_AXES then
+    report.add({ path }, { what = ("%d axes at once"):format(count), expected = ("at most %d"):format(M.MAX_AXES) })
   end
 end
 
@@ -123,7 +125,7 @@ end
 
 -- Refuses eval.novel in a spec if examples do not record whether they are in the training set.
 local function check_novel(facts, report)
-  if report.find_place("eval.novel") and not find_own(facts, M.TRAINED) then
+  if report.find_place("eval.novel") and not find_declared(facts, M.TRAINED) then
     report.add({ "eval.novel" }, { what = ("%s does not say which examples are trained on"):format(
       facts.data and name_source(facts) or facts.kind),
       expected = "a task with an axis `trained`: ./longhand list tasks, or task.axes of files" })
@@ -145,11 +147,11 @@ end
 
 -- The entries of eval.by except the levels, or nil if there are none.
 function M.remove_levels(by)
-  local others = lists.merge(by or {})
+  local axes_of_data = lists.merge(by or {})
   for _, name in ipairs(M.LEVELS) do
-    others[name] = nil
+    axes_of_data[name] = nil
   end
-  return next(others) and others or nil
+  return next(axes_of_data) and axes_of_data or nil
 end
 
 -- Refuses limits and orders of examples for a sampler, whose examples are unlimited and unordered.
@@ -177,9 +179,9 @@ function M.check(context, report)
   end
   for _, path in ipairs({ "eval", "eval.during" }) do
     local section = path == "eval" and eval or eval.during or {}
-    local function refuse(name, more)
+    local function refuse(name, other_words)
       report.add({ path .. name }, { what = "cannot be used with a sampler",
-        expected = path .. ".lengths; only a fixed set of examples has other axes and sets" .. more })
+        expected = path .. ".lengths; only a fixed set of examples has other axes and sets" .. other_words })
     end
     if not facts.data and M.remove_levels(section.by) then
       refuse(".by", ", a sampler only noise and passes")

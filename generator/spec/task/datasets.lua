@@ -1,12 +1,13 @@
--- Datasets: files of examples, or the examples of a task that makes all of them when a run begins.
+-- Datasets: files of examples, or the examples of a task that generates all of them when a run begins.
 --
--- Input: the context of validate.lua with the resolved task; `given`, the node of the section `task`. Output: the facts
--- of the task with `data`, a table with
---   train, eval, validation   the display paths of the files of examples; a task that makes examples has validation
---                             alone
---   longest                   the most tokens of an input and its target together
---   made                      true if the task makes the examples; then also seed, task.seed, and validation_digest,
---                             the digest of the bytes of the validation file, on which these examples depend, or nil
+-- Input: the context of validate.lua with the resolved task; `task_node`, the node of the section `task`. Output: the
+-- facts of the task with `data`, a table with
+--   train, eval, validation   the display paths of the files of examples; a task that generates its examples has
+--                             validation alone
+--   longest                   the highest number of tokens of an input and its target together
+--   is_generated              true if the task generates the examples; then also seed, the value of task.seed, and
+--                             validation_digest, the digest of the bytes of the validation file, on which these
+--                             examples depend, or nil
 -- Settings that only samplers have are removed from the resolved spec. Errors go to the diagnostics.
 
 local alphabets = require("spec.task.alphabets")
@@ -23,13 +24,13 @@ local values = require("spec.values")
 
 local M = {}
 
--- Removes the lengths of training and evaluation, since the examples determine lengths; given lengths are an error.
--- what: the words for the task in messages.
-local function drop_lengths(context, what)
+-- Removes the lengths of training and evaluation, since the examples determine lengths; stated lengths are an error.
+-- task_words: words for the task in messages.
+local function drop_lengths(context, task_words)
   for _, path in ipairs({ "train", "eval", "eval.during" }) do
     local section, origin = lists.get(context.resolved, path), context.origins[path .. ".lengths"]
     if section and origin and not origin.default then
-      context.diagnostics:add({ at = origin, field = path .. ".lengths", what = "cannot be used with " .. what,
+      context.diagnostics:add({ at = origin, field = path .. ".lengths", what = "cannot be used with " .. task_words,
         expected = "no lengths; the examples have their own",
         hint = origin.path and origin.path ~= context.loaded.source and "give the preset's other fields here" or nil })
     elseif section then
@@ -40,66 +41,68 @@ end
 
 -- The alphabet for the field `name` from the training file; nil after an error. symbols, problem: as file_symbols.lua
 -- returns them.
-local function choose_alphabet(context, given, name, symbols, problem)
-  local function refuse(what, expected)
-    values.add(context, given, "task." .. name, ("is missing, and %s%s"):format(context.files.data.shown, what),
+local function choose_alphabet(context, task_node, name, symbols, problem)
+  local function refuse(message, expected)
+    values.add(context, task_node, "task." .. name, ("is missing, and %s%s"):format(context.files.data.shown, message),
       expected)
   end
-  local odd = lists.find(symbols or {}, function(symbol) return not values.is_symbol(symbol) end)
+  local invalid_symbol = lists.find(symbols or {}, function(symbol) return not values.is_symbol(symbol) end)
   if not symbols then
     return refuse(("%s gives no symbols: found %s"):format(problem.line and (":%d"):format(problem.line) or "",
       problem.found), problem.expected .. "; or " .. schema.TEXT.symbols)
-  elseif #symbols > alphabets.MOST then
-    return refuse((" has %d symbols"):format(#symbols), ("at most %d symbols"):format(alphabets.MOST))
-  elseif odd then
-    return refuse((" has the symbol %s"):format(diagnostics.show(odd)), values.SYMBOL_TEXT)
+  elseif #symbols > alphabets.MAX_SYMBOLS then
+    return refuse((" has %d symbols"):format(#symbols), ("at most %d symbols"):format(alphabets.MAX_SYMBOLS))
+  elseif invalid_symbol then
+    return refuse((" has the symbol %s"):format(diagnostics.show(invalid_symbol)), values.SYMBOL_TEXT)
   end
   return symbols
 end
 
 -- Sets the alphabets that the spec does not list to the symbols of the training file.
-local function read_alphabets(context, given, task)
-  local missing = lists.filter({ "input", "output" }, function(side) return not given.fields[side .. "_symbols"] end)
+local function read_alphabets(context, task_node, task)
+  local missing = lists.filter({ "input", "output" }, function(side)
+    return not task_node.fields[side .. "_symbols"]
+  end)
   if not context.files.data or task.symbols or not missing[1] then
     return
   end
-  local found, problem = file_symbols.read(context.files.data.real, (context.resolved.model or {}).readout == "last")
-  for _, side in ipairs(found and missing or { missing[1] }) do
+  local symbols, problem = file_symbols.read(context.files.data.real, (context.resolved.model or {}).readout == "last")
+  for _, side in ipairs(symbols and missing or { missing[1] }) do
     local name = side .. "_symbols"
-    task[name] = choose_alphabet(context, given, name, found and found[side], problem)
+    task[name] = choose_alphabet(context, task_node, name, symbols and symbols[side], problem)
   end
-  local output = not given.fields.output_symbols and task.output_symbols
+  local output = not task_node.fields.output_symbols and task.output_symbols
   if output and task.end_symbol and not lists.has(output, task.end_symbol) then
     table.insert(output, task.end_symbol)
   end
 end
 
 -- Refuses a shared alphabet next to other alphabets, and an end symbol that targets do not have.
-local function check_alphabets(context, given, task)
+local function check_alphabets(context, task_node, task)
   local output = task.symbols or task.output_symbols
   for _, name in ipairs(task.symbols and { "input_symbols", "output_symbols" } or {}) do
-    if given.fields[name] then
-      values.add(context, given.fields[name], "task." .. name, "cannot be used with task.symbols, the alphabet of both",
-        "one of the two")
+    if task_node.fields[name] then
+      values.add(context, task_node.fields[name], "task." .. name,
+        "cannot be used with task.symbols, the alphabet of both", "one of the two")
     end
   end
   if task.end_symbol and output and not lists.has(output, task.end_symbol) then
-    values.add(context, given.fields.end_symbol, "task.end_symbol", ("%s is not a symbol of targets"):format(
+    values.add(context, task_node.fields.end_symbol, "task.end_symbol", ("%s is not a symbol of targets"):format(
       diagnostics.show(task.end_symbol)), "one of task.output_symbols or task.symbols")
   end
 end
 
 -- The facts of a task with examples in files, which the trainer reads.
-function M.read_files(context, given, task)
-  read_alphabets(context, given, task)
-  check_alphabets(context, given, task)
+function M.read_files(context, task_node, task)
+  read_alphabets(context, task_node, task)
+  check_alphabets(context, task_node, task)
   local symbols = task.symbols
   local input_symbols, output_symbols = symbols or task.input_symbols, symbols or task.output_symbols
   for _, name in ipairs({ "symbols", "input_symbols", "output_symbols" }) do
     task[name] = alphabets.shorten(task[name])
   end
-  if not given.fields.longest then
-    task.longest = schema.LONGEST_DATA
+  if not task_node.fields.longest then
+    task.longest = schema.DEFAULT_LONGEST
   end
   drop_lengths(context, "task.data")
   local files = context.files
@@ -108,65 +111,66 @@ function M.read_files(context, given, task)
   end
   return { kind = "data", symbols = symbols, input_symbols = input_symbols, output_symbols = output_symbols,
     end_symbol = task.end_symbol, chance = output_symbols and 1 / #output_symbols, path = get_shown_path("data"),
-    axes = axes.read_named(context, task.axes, given.fields.axes),
+    axes = axes.read_named(context, task.axes, task_node.fields.axes),
     data = { train = get_shown_path("data"), eval = get_shown_path("eval"), validation = get_shown_path("validation"),
       longest = task.longest } }
 end
 
-local LARGEST = 1 << 20 -- bytes of a validation file, as in runtime/data/datasets/collect.c
+local MAX_BYTES = 1 << 20 -- of a validation file, as in runtime/data/datasets/collect.c
 
 -- The digest of the validation file's bytes, on which the task's examples depend; nil without such a file.
-local function compute_digest(context, given)
+local function compute_digest(context, task_node)
   local file = context.files.validation
   if not file then
     return nil
   end
-  local text, problem = input.read(file.real, LARGEST)
+  local text, problem = input.read(file.real, MAX_BYTES)
   if not text then
-    values.add(context, given.fields.validation, "task.validation", ("cannot read %s: found %s"):format(file.shown,
+    values.add(context, task_node.fields.validation, "task.validation", ("cannot read %s: found %s"):format(file.shown,
       problem and problem.found or "no such file"), problem and problem.expected or "a file, relative to the spec",
       "the plan and the puzzles of training depend on this file")
   end
   return text and sha256.digest(text)
 end
 
--- The facts of a task that makes the examples of its `sets`, for this spec.
-function M.add_data(context, given, facts, task)
-  drop_lengths(context, ("task.kind = %q, which makes its examples"):format(facts.kind))
-  return lists.merge(facts, { data = { made = true, seed = task.seed or 0,
+-- The facts for this spec of a task that generates the examples of its sets.
+function M.add_data(context, task_node, facts, task)
+  drop_lengths(context, ("task.kind = %q, which generates its examples"):format(facts.kind))
+  return lists.merge(facts, { data = { is_generated = true, seed = task.seed or 0,
     longest = tasks.length(facts.input_length, 1) + tasks.length(facts.output_length, 1),
     validation = context.files.validation and context.files.validation.shown,
-    validation_digest = compute_digest(context, given) } })
+    validation_digest = compute_digest(context, task_node) } })
 end
 
--- Refuses fields of the section `task` that the chosen task lacks, or drops them if --set chose the task. what: the
--- words for the task; fields: { field = the words for the tasks that have the field }.
-function M.refuse(context, given, what, fields)
+-- Refuses fields of the section `task` that the chosen task lacks, or drops them if --set chose the task. task_words:
+-- words for the task; fields: { field = words for the tasks that have the field }.
+function M.refuse(context, task_node, task_words, fields)
   for name, expected in next, fields do
-    local node = given.fields[name]
-    if node and tree.drops(context, node, "task." .. name) then
+    local node = task_node.fields[name]
+    if node and tree.drop_unstated(context, node, "task." .. name) then
       context.resolved.task[name], context.files[name] = nil, nil
     elseif node then
-      values.add(context, node, "task." .. name, "cannot be used with " .. what, expected)
+      values.add(context, node, "task." .. name, "cannot be used with " .. task_words, expected)
     end
   end
 end
 
--- Settles epochs, which replace steps. A sampler has no epochs: there epochs and the cadence "epochs" are errors.
+-- Removes train.steps if the spec states epochs. A sampler has no epochs: for it, epochs and the cadence "epochs" are
+-- errors.
 function M.settle_steps(context, facts)
   local section, train = context.root.fields.train, context.resolved.train
-  local given, sampled = tree.is_table(section) and section.fields or {}, facts and not facts.data
-  if given.cadence and train.cadence == "epochs" and sampled then
-    values.add(context, given.cadence, "train.cadence", '"epochs" cannot be used with a sampler',
+  local train_fields, is_sampler = tree.is_table(section) and section.fields or {}, facts and not facts.data
+  if train_fields.cadence and train.cadence == "epochs" and is_sampler then
+    values.add(context, train_fields.cadence, "train.cadence", '"epochs" cannot be used with a sampler',
       '"steps"; only a fixed set of examples has epochs')
   end
-  if given.epochs and given.steps then
-    values.add(context, given.epochs, "train.epochs", "conflicts with train.steps", "one of the two")
-  elseif given.epochs and sampled then
-    values.add(context, given.epochs, "train.epochs", "cannot be used with a sampler",
+  if train_fields.epochs and train_fields.steps then
+    values.add(context, train_fields.epochs, "train.epochs", "conflicts with train.steps", "one of the two")
+  elseif train_fields.epochs and is_sampler then
+    values.add(context, train_fields.epochs, "train.epochs", "cannot be used with a sampler",
       "train.steps; only a fixed set of examples has epochs")
   end
-  train.steps = not given.epochs and train.steps or nil
+  train.steps = not train_fields.epochs and train.steps or nil
 end
 
 return M

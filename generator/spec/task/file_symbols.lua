@@ -3,7 +3,7 @@
 -- Input: the path of a file in a format of docs/own-task.md; has_one_output: true if a target without blanks is one
 -- symbol, and not a symbol for each character. Output: { input, output }, the symbols of all inputs and of all targets,
 -- as sorted lists of texts; or nil and the problem, { found, expected, line }. If tokens are numbers, the symbols are
--- those from 0 to the greatest one. Only form and tokens are read here; the trainer checks the rest.
+-- those from 0 to the largest one. This module reads only the form and the tokens; the trainer checks the rest.
 
 local input = require("base.input")
 local line_formats = require("spec.task.line_formats")
@@ -11,11 +11,11 @@ local lists = require("base.lists")
 
 local M = {}
 
-local LARGEST = 256 << 20 -- bytes
-local LARGEST_TOKEN = 65535 -- tokens have 16 bits
+local MAX_BYTES = 256 << 20
+local MAX_TOKEN = 65535 -- tokens have 16 bits
 
--- Adds the words and the characters of a text to a side, the inputs or the targets. The characters are the symbols only
--- if no text of the side has blanks.
+-- Adds the words and the characters of a text to a side (the inputs or the targets). The characters are the symbols if
+-- no text of the side has blanks, otherwise the words.
 local function add_text(side, text)
   text = text:match("^ *(.-) *$")
   side.by_word = side.by_word or text:find(" ", 1, true) ~= nil
@@ -34,8 +34,8 @@ local function take_tokens(side, value)
   elseif type(value) == "table" then
     for _, token in ipairs(value) do
       local is_number = math.type(token) == "integer"
-      if is_number and token >= 0 and token <= LARGEST_TOKEN then
-        side.greatest = math.max(side.greatest or 0, token)
+      if is_number and token >= 0 and token <= MAX_TOKEN then
+        side.max_token = math.max(side.max_token or 0, token)
       elseif type(token) == "string" then
         side.names[token] = true
       elseif not (side.may_be_null and token == input.NULL) then
@@ -49,7 +49,7 @@ end
 -- Adds the tokens of an example; returns the problem, if there is one.
 local function take_example(example, sides)
   if not take_tokens(sides.input, example.input) or not take_tokens(sides.target, example.target) then
-    return { found = ("tokens that are neither texts nor numbers from 0 to %d"):format(LARGEST_TOKEN),
+    return { found = ("tokens that are neither texts nor numbers from 0 to %d"):format(MAX_TOKEN),
       expected = "lists of symbols" }
   end
 end
@@ -64,24 +64,25 @@ end
 
 -- The alphabet of a side; nil if it has both names and numbers.
 local function make_alphabet(side)
-  local names, seen = {}, lists.merge(side.names, side.by_word and side.words or side.characters)
-  if side.greatest and next(seen) then
+  local names, texts = {}, lists.merge(side.names, side.by_word and side.words or side.characters)
+  if side.max_token and next(texts) then
     return nil
   end
-  for id = 0, side.greatest or -1 do
+  for id = 0, side.max_token or -1 do
     names[#names + 1] = tostring(id)
   end
-  for name in pairs(seen) do
+  for name in pairs(texts) do
     names[#names + 1] = name
   end
   table.sort(names, is_before)
   return names
 end
 
+-- Reads all lines into the sides; returns the problem with a line, if there is one.
 local function read_lines(file, sides)
-  local read, number = line_formats.make_reader(), 0
+  local read_line, number = line_formats.make_reader(), 0
   for line in file:lines() do
-    local example, problem = read(line)
+    local example, problem = read_line(line)
     number = number + 1
     problem = problem or example and take_example(example, sides)
     if problem then
@@ -92,7 +93,7 @@ local function read_lines(file, sides)
 end
 
 function M.read(path, has_one_output)
-  local file, problem = input.open_lines(path, LARGEST)
+  local file, problem = input.open_lines(path, MAX_BYTES)
   if not file then
     return nil, problem or { found = "no such file", expected = "a file of examples" }
   end
@@ -101,8 +102,8 @@ function M.read(path, has_one_output)
   end
   local sides = { input = make_side(false), target = make_side(true) }
   problem = read_lines(file, sides)
-  local is_whole, damage = file:close()
-  if problem or not is_whole then
+  local is_complete, damage = file:close()
+  if problem or not is_complete then
     return nil, problem or damage
   end
   local alphabets = { input = make_alphabet(sides.input), output = make_alphabet(sides.target) }

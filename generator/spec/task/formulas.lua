@@ -57,16 +57,16 @@ end
 
 -- The number of an option's choice: the integer, or the index of a word among the choices, from 0.
 function M.find_number(option, choice)
-  for place, name in ipairs(option.choices or {}) do
+  for index, name in ipairs(option.choices or {}) do
     if name == choice then
-      return math.type(name) and name or place - 1
+      return math.type(name) and name or index - 1
     end
   end
   return choice
 end
 
--- The options that a formula names, in the order in which they appear.
-local function list_named(formula, options)
+-- The options whose names occur in a formula, in the order in which they appear.
+local function list_options(formula, options)
   local list = {}
   for name in formula:gmatch("%l[%l%d_]*") do
     list[#list + 1] = name ~= "n" and lists.find(options, function(option) return option.name == name end) or nil
@@ -74,18 +74,19 @@ local function list_named(formula, options)
   return lists.drop_repeats(list)
 end
 
--- Combinations of values of the options that a formula names, as a list of numbers by name: all choices, or the default
--- and the ends of a range. An option that would make more than 1000 combinations is left out.
+-- Combinations of values of the options in a formula: a list of tables { name = number }. An option has all its
+-- choices, or the default and the ends of its range. An option with which there would be more than 1000 combinations is
+-- left out.
 function M.list_trials(formula, options)
   local trials = { {} }
-  for _, option in ipairs(list_named(formula, options)) do
-    local more = {}
+  for _, option in ipairs(list_options(formula, options)) do
+    local extended = {}
     for _, value in ipairs(option.choices or { option.default, option.first, option.last }) do
       for _, trial in ipairs(trials) do
-        more[#more + 1] = lists.merge({ [option.name] = M.find_number(option, value) }, trial)
+        extended[#extended + 1] = lists.merge({ [option.name] = M.find_number(option, value) }, trial)
       end
     end
-    trials = #more <= 1000 and more or trials
+    trials = #extended <= 1000 and extended or trials
   end
   return trials
 end

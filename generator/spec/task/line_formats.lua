@@ -57,22 +57,22 @@ end
 
 -- Makes a function that reads the next line of a file.
 function M.make_reader()
-  local read, is_first = nil, true
+  local read_line, is_first = nil, true
   return function(line)
     local is_head = false
     line = line:gsub("\r$", "")
     line, is_first = is_first and line:sub(1, 3) == BYTE_ORDER_MARK and line:sub(4) or line, false
     if not line:find("%S") then
       return nil
-    elseif not read then
-      read, is_head = choose_format(line)
+    elseif not read_line then
+      read_line, is_head = choose_format(line)
     end
     if is_head then
       return nil
-    elseif not read then
+    elseif not read_line then
       return nil, { found = "a line that is not an example", expected = "a format of docs/own-task.md" }
     end
-    return read(line)
+    return read_line(line)
   end
 end
 

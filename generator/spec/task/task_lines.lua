@@ -1,7 +1,7 @@
 -- The lines in the header of a task: reads each line, and checks the lines against each other.
 --
--- Input: key and value of a line; facts so far. Output: facts in the form of tasks.lua; for a wrong line nil, the
--- problem (`what`) and what was expected.
+-- Input: the key and the value of a line; the facts from the lines before. Output: facts in the form of tasks.lua; for
+-- an invalid line: nil, the problem and the expected form.
 
 local alphabets = require("spec.task.alphabets")
 local axes = require("spec.task.axes")
@@ -11,45 +11,47 @@ local lists = require("base.lists")
 
 local M = {}
 
-local LENGTHS_TRIED = { 1, 2, 3, 4, 5, 10, 41, 100, 500, 100000 }
-local WIDEST_GRID = 4096
+local TRIAL_LENGTHS = { 1, 2, 3, 4, 5, 10, 41, 100, 500, 100000 }
+local MAX_GRID_WIDTH = 4096
 local FORMULA = "digits, n, options, + - * / ( ) and blanks"
 
 local SETS = { "train", "test", "validation" } -- lh_set of longhand/task.h
 
 local show = diagnostics.show
 
--- Reads a number of symbols, such as "base + 5, at least 15", as { formula, least }; least: 1 if it is not given.
+-- Reads a number of symbols, such as "base + 5, at least 15", as { formula, min }; min is 1 if the text has none.
 local function read_count(value)
-  local formula, least = value:match("^(.-)%s*,%s*at least (%d+)$")
-  return { formula = formula or value, least = math.tointeger(tonumber(least or "1")) }
+  local formula, min = value:match("^(.-)%s*,%s*at least (%d+)$")
+  return { formula = formula or value, min = math.tointeger(tonumber(min or "1")) }
 end
 
+-- Reads an accuracy at the start of the text, which may continue with a name.
 local function read_share(value)
   local number = tonumber(value:match("^%S+"))
   return number and number >= 0 and number <= 1 and number + 0.0 or nil,
     show(value:match("^%S*")) .. " is not an accuracy", "a number from 0 to 1"
 end
 
--- Reads an accuracy, or "1 / base", the accuracy of a guess among `base` symbols, as { over = "base" }.
+-- Reads an accuracy, or "1 / base", the accuracy of a guess among `base` symbols, as { choices = "base" }.
 local function read_chance(value)
   local formula = value:match("^1%s*/%s*(.+)$")
   if not formula then
     return read_share(value)
   end
-  return { over = formula }
+  return { choices = formula }
 end
 
 -- Reads the symbol of the token at which the answer is read.
 local function read_probe(value)
-  local symbols, what, expected = alphabets.read(value)
+  local symbols, problem, expected = alphabets.read(value)
   if symbols and symbols[2] then
     return nil, ("%d symbols"):format(#symbols), "one symbol"
   end
-  return symbols and symbols[1], what, expected
+  return symbols and symbols[1], problem, expected
 end
 
--- The labels in the loss, by the header's words about masked labels: with an encoder, and with any other model.
+-- The labels in the loss, by the means that masked labels do not count in (the value of `mask:`): with an encoder, and
+-- with any other model.
 local MASKS = {
   ["loss"] = { encoder = "counted", other = "counted" },
   ["accuracy"] = { encoder = "all", other = "all" },
@@ -57,34 +59,35 @@ local MASKS = {
 }
 
 local function read_mask(value)
-  return MASKS[value], show(value) .. " is none of the means that leave masked labels out",
+  return MASKS[value], show(value) .. " is not a mean that leaves masked labels out",
     "loss (and accuracy), accuracy, or accuracy in encoders, else loss"
 end
 
+-- Reads a text that is checked later.
 local function keep_text(value)
-  return value -- later lines may declare the options in this formula
+  return value -- lines below may declare the options that the text names
 end
 
 -- Reads the number of cells in a row of the input, if the input is a grid.
 local function read_grid(value)
   local width = math.tointeger(tonumber(value:match("^%d+$")))
-  return width and width >= 2 and width <= WIDEST_GRID and width or nil, show(value) .. " is not a width of a grid",
-    ("an integer from 2 to %d"):format(WIDEST_GRID)
+  return width and width >= 2 and width <= MAX_GRID_WIDTH and width or nil, show(value) .. " is not a width of a grid",
+    ("an integer from 2 to %d"):format(MAX_GRID_WIDTH)
 end
 
 -- Reads the choices of an option: words, or integers.
 local function read_choices(text)
-  local choices, seen, numbers = {}, {}, nil
+  local choices, is_listed, are_numbers = {}, {}, nil
   for word in text:gmatch("%S+") do
     local number = word:match("^%-?%d+$") and math.tointeger(tonumber(word))
     if number and math.abs(number) > 2147483647 or not number and not word:match("^%l[%l%d_]*$") then
       return nil, show(word) .. " is not a choice", "words of a-z, 0-9 and _, or integers of 32 bits"
-    elseif numbers ~= nil and numbers ~= (number ~= nil) then
+    elseif are_numbers ~= nil and are_numbers ~= (number ~= nil) then
       return nil, "words are mixed with integers", "choices of one sort"
-    elseif seen[number or word] then
+    elseif is_listed[number or word] then
       return nil, ("the choice %s is given twice"):format(word)
     end
-    numbers, seen[number or word] = number ~= nil, true
+    are_numbers, is_listed[number or word] = number ~= nil, true
     choices[#choices + 1] = number or word
   end
   if #choices < 2 then
@@ -93,27 +96,28 @@ local function read_choices(text)
   return { choices = choices }
 end
 
--- Reads the range "30 to 1000", or "30..1000", as { first, last }, with the text after it; nil for other text.
+-- Reads a range such as "30 to 1000" or "30..1000", as { first, last }, and returns also the text after it; nil for
+-- other texts.
 local function read_range(text)
-  local first, last, rest = text:gsub("^(%d+)%s*%.%.%s*", "%1 to "):match("^(%d+) to (%d+)%s*(.-)%s*$")
+  local first, last, text_after = text:gsub("^(%d+)%s*%.%.%s*", "%1 to "):match("^(%d+) to (%d+)%s*(.-)%s*$")
   first, last = math.tointeger(tonumber(first)), math.tointeger(tonumber(last))
-  if first and last and first < last and last <= axes.LARGEST then
-    return { first = first, last = last }, rest
+  if first and last and first < last and last <= axes.MAX_VALUE then
+    return { first = first, last = last }, text_after
   end
 end
 
--- Reads the range of an option, "2 to 4096 = 61"; nil for other text.
-local function read_ranged(text)
-  local range, rest = read_range(text)
-  local default = range and math.tointeger(tonumber(rest:match("^= *(%d+)$")))
+-- Reads the range of an option and its default, such as "2 to 4096 = 61"; nil for other texts.
+local function read_option_range(text)
+  local range, text_after = read_range(text)
+  local default = range and math.tointeger(tonumber(text_after:match("^= *(%d+)$")))
   if default and default >= range.first and default <= range.last then
     range.default = default
     return range
   end
 end
 
--- Reads the range of an axis whose ends are formulas, "1 to width - 1"; nil for other text.
-local function read_formulas(text)
+-- Reads the range of an axis whose ends are formulas, such as "1 to width - 1"; nil for other texts.
+local function read_formula_range(text)
   local first, last = text:match("^(.-%S) to (%S.-)%s*$")
   local named = first and (first .. last):find("%l")
   return named and { first = math.tointeger(tonumber(first)) or first, last = math.tointeger(tonumber(last)) or last }
@@ -122,24 +126,24 @@ end
 -- Reads `axis NAME: first to last; description` into facts.axes; nil and the problem after an error.
 local function read_axis(facts, key, value)
   local name, text, doc = key:match("^axis +(%l[%l%d_]*)$"), value:match("^(.-)%s*;%s*(.+)$")
-  local range, rest = read_range(text or "")
+  local range, text_after = read_range(text or "")
   if not range then
-    range, rest = read_formulas(text or ""), ""
+    range, text_after = read_formula_range(text or ""), ""
   end
   if not name or axes.IS_KEY[name] then
     return nil, "an axis has a name of a-z, 0-9 and _, which no key of examples has",
       "axis <name>: 1 to 9; a description"
-  elseif not range or rest ~= "" then
-    return nil, "it has no range", "the least value, to, the greatest, a semicolon, a description"
-  elseif #(facts.axes or {}) == axes.MOST then
-    return nil, ("there are more than %d"):format(axes.MOST), ("at most %d axes"):format(axes.MOST)
+  elseif not range or text_after ~= "" then
+    return nil, "it has no range", "first to last; a description"
+  elseif #(facts.axes or {}) == axes.MAX_AXES then
+    return nil, ("there are more than %d"):format(axes.MAX_AXES), ("at most %d axes"):format(axes.MAX_AXES)
   end
   range.name, range.doc = name, doc
   facts.axes = lists.join(facts.axes or {}, { range })
   return range
 end
 
--- Reads the names of sets, which are some of SETS in their order, the first of them train.
+-- Reads the names of sets: train and then some of the others, in the order of SETS.
 local function read_sets(value)
   local sets, number = {}, 0
   for word in value:gmatch("%S+") do
@@ -149,21 +153,22 @@ local function read_sets(value)
     sets[#sets + 1] = SETS[number] and word
   end
   if sets[1] ~= "train" or number > #SETS then
-    return nil, show(value) .. " are not sets", "train, then others of " .. table.concat(SETS, ", ")
+    return nil, show(value) .. " are not sets", "train first, then some of " .. table.concat(SETS, ", ", 2)
   end
   return sets
 end
 
--- Reads the most digits of a number, as { trained, tests, single, cut }: a formula in options, formulas in axes, and
--- the options whose symbols end numbers, before each digit or within some numbers, or nil.
+-- Reads the highest numbers of digits of a number, as { trained, tests, single, cut }. trained: a formula in options;
+-- tests: formulas in axes; single, cut: options, or nil. With the option `single`, a symbol that ends numbers stands
+-- before each digit; with `cut`, such symbols stand within some numbers.
 local function read_number_length(value)
-  local trained, tests, rest = value:match("^(.+) in training; (.+) in tests(.*)$")
-  local single, cut = (rest or ""):match("^; 1 with ([%l_]+); cut by ([%l_]+)$")
-  if not trained or rest ~= "" and not single then
+  local trained, tests, text_after = value:match("^(.+) in training; (.+) in tests(.*)$")
+  local single_option, cut_option = (text_after or ""):match("^; 1 with ([%l_]+); cut by ([%l_]+)$")
+  if not trained or text_after ~= "" and not single_option then
     return nil, show(value) .. " is not a number of digits",
-      "FORMULA in training; FORMULA, ... in tests; perhaps 1 with OPTION; cut by OPTION"
+      "FORMULA in training; FORMULA, ... in tests, then optionally; 1 with OPTION; cut by OPTION"
   end
-  return { trained = trained, tests = lists.find_all(tests, "[^,]+"), single = single, cut = cut }
+  return { trained = trained, tests = lists.find_all(tests, "[^,]+"), single = single_option, cut = cut_option }
 end
 
 -- Reads `option NAME: choices; description` into facts.options; nil and the problem after an error.
@@ -174,19 +179,20 @@ local function read_option(facts, key, value)
   elseif not doc then
     return nil, "the choices have no description", "choices, a semicolon, a description"
   end
-  local option, what, expected = read_ranged(choices_text), nil, nil
+  local option, problem, expected = read_option_range(choices_text), nil, nil
   if not option then
-    option, what, expected = read_choices(choices_text)
+    option, problem, expected = read_choices(choices_text)
   end
   if not option then
-    return nil, what, expected
+    return nil, problem, expected
   end
   option.name, option.doc = name, doc
   facts.options = lists.join(facts.options or {}, { option })
   return option
 end
 
--- Keys except `option NAME` and `axis NAME`, in the order in which messages list them, with readers of their values.
+-- The keys of lines, except `option NAME` and `axis NAME`, in the order in which messages list them, with the readers
+-- of their values.
 local READERS = { { "input symbols", alphabets.read }, { "output symbols", alphabets.read },
   { "symbols", alphabets.read }, { "input length", keep_text }, { "output length", keep_text },
   { "chance", read_chance }, { "baseline", read_share }, { "sets", read_sets }, { "symbol count", read_count },
@@ -197,23 +203,23 @@ local READERS = { { "input symbols", alphabets.read }, { "output symbols", alpha
 
 M.KEYS = lists.map(READERS, function(row) return row[1] end)
 
--- Reads one line into facts; returns what it has read, or nil, the problem and what was expected. named: "option" or
+-- Reads one line into facts; returns the value, or nil, the problem and the expected form. declaration: "option" or
 -- "axis" if the line begins with that word.
-function M.read(facts, named, key, value)
-  if named then
-    return (named == "axis" and read_axis or read_option)(facts, key, value)
+function M.read(facts, declaration, key, value)
+  if declaration then
+    return (declaration == "axis" and read_axis or read_option)(facts, key, value)
   end
-  local row = lists.find(READERS, function(each) return each[1] == key end)
-  local result, what, expected = row[2](value)
+  local reader = lists.find(READERS, function(row) return row[1] == key end)
+  local result, problem, expected = reader[2](value)
   if result then
     facts[key:gsub(" ", "_")] = result
   end
-  return result, what, expected
+  return result, problem, expected
 end
 
 -- Calls try(value, n, text) for the values of a formula at the trials of its options (formulas.list_trials) and every
--- n; text: the formula with the options' numbers. Returns the first problem, or nil. lengths: values of n, or { false
--- }.
+-- length n. text: the formula with numbers in place of options; lengths: values of n, or { false } for a formula
+-- without n. Returns the first problem that `try` returns, or nil.
 local function try_formula(formula, options, lengths, try)
   for _, trial in ipairs(formulas.list_trials(formula, options)) do
     local text = formulas.insert_numbers(formula, trial)
@@ -236,7 +242,7 @@ local function check_length(facts, key, report)
   local formula = facts[key:gsub(" ", "_")]
   local trial = formula and formulas.list_trials(formula, facts.options or {})[1]
   local chunk, message = formulas.compile(formulas.insert_numbers(formula or "1", trial or {}))
-  local problem = chunk and formula and try_formula(formula, facts.options or {}, LENGTHS_TRIED, check_positive)
+  local problem = chunk and formula and try_formula(formula, facts.options or {}, TRIAL_LENGTHS, check_positive)
   if not chunk or problem then
     report(key, problem or message, problem and "at least 1 for every n >= 1" or FORMULA)
   end
@@ -245,23 +251,23 @@ end
 -- Checks that the number of symbols in use is at least 1 and at most the number of `symbols`.
 local function check_count(facts, key, symbols, report)
   local count = facts[key:gsub(" ", "_")]
-  local function check_most(value, _, text)
-    value = math.max(value, count.least)
+  local function check_value(value, _, text)
+    value = math.max(value, count.min)
     return (value < 1 or value > #symbols) and ("%s is %d"):format(text, value) or nil
   end
-  local problem = count and symbols and try_formula(count.formula, facts.options or {}, { false }, check_most)
+  local problem = count and symbols and try_formula(count.formula, facts.options or {}, { false }, check_value)
   if problem then
-    report(key, problem, ("1 to %d, the symbols there are; FORMULA, at least K"):format(#symbols))
+    report(key, problem, ("a number from 1 to %d, the number of listed symbols: FORMULA, at least K"):format(#symbols))
   elseif count and not symbols then
-    report(key, "there are no such symbols", "`" .. key:gsub(" count", "s") .. ":`")
+    report(key, "the header does not list these symbols", "a line `" .. key:gsub(" count", "s") .. ":`")
   end
 end
 
--- The index of a symbol in a list if the symbol is in use whatever the options are; otherwise infinity. count: {
--- formula, least }: the first `least` symbols are always in use; nil: all are.
-local function find_index(list, word, count)
-  for i, other in ipairs(list) do
-    if other == word and i <= (count and count.least or #list) then
+-- The index of a symbol in a list if the symbol is in use whatever the options are; otherwise infinity. count:
+-- { formula, min }: the first `min` symbols are always in use; nil: all are.
+local function find_index(list, name, count)
+  for i, symbol in ipairs(list) do
+    if symbol == name and i <= (count and count.min or #list) then
       return i
     end
   end
@@ -276,9 +282,9 @@ local function check_end(facts, key, side, report, expected)
   end
 end
 
--- Checks that the blanks are the first input symbols, but not all of them, and that the probe is one of the others that
--- are in use whatever the options are.
-local function check_marks(facts, report)
+-- Checks that the blank symbols are the first input symbols, but not all of them; and that the probe is an input symbol
+-- that is not blank and is in use whatever the options are.
+local function check_blanks_and_probe(facts, report)
   local symbols, blanks, count = facts.input_symbols or {}, facts.blank or {}, facts.input_symbol_count
   for _, symbol in ipairs(blanks) do
     if find_index(symbols, symbol) > #blanks then
@@ -286,31 +292,31 @@ local function check_marks(facts, report)
         "input symbols that begin with the blank ones")
     end
   end
-  local place = facts.probe and find_index(symbols, facts.probe, count)
-  if #blanks > 0 and #blanks >= math.min(count and count.least or #symbols, #symbols) then
-    report("blank", "all input symbols are blank", "some that are not")
-  elseif place and (place == math.huge or place <= #blanks) then
-    report("probe", ("%s is %s"):format(show(facts.probe), place <= #blanks and "blank"
+  local index = facts.probe and find_index(symbols, facts.probe, count)
+  if #blanks > 0 and #blanks >= math.min(count and count.min or #symbols, #symbols) then
+    report("blank", "all input symbols are blank", "some that are not blank")
+  elseif index and (index == math.huge or index <= #blanks) then
+    report("probe", ("%s is %s"):format(show(facts.probe), index <= #blanks and "blank"
       or "not always an input symbol"), "an input symbol that is not blank")
   end
 end
 
 -- Checks that the sample input consists of symbols that are in use whatever the options are.
 local function check_literal(facts, report)
-  local rest, count = facts.literal or "", facts.input_symbol_count
+  local remaining, count = facts.literal or "", facts.input_symbol_count
   local symbols = lists.map(facts.input_symbols or {}, function(symbol, i)
-    return (not count or i <= count.least) and symbol or nil
+    return (not count or i <= count.min) and symbol or nil
   end)
-  while rest ~= "" do
-    local longest = 0
+  while remaining ~= "" do
+    local length = 0
     for _, symbol in ipairs(symbols) do
-      longest = rest:sub(1, #symbol) == symbol and math.max(longest, #symbol) or longest
+      length = remaining:sub(1, #symbol) == symbol and math.max(length, #symbol) or length
     end
-    if longest == 0 then
-      return report("literal", show(rest:match("^%S+") or rest) .. " is not always an input symbol",
+    if length == 0 then
+      return report("literal", show(remaining:match("^%S+") or remaining) .. " is not always an input symbol",
         "an input of the task in its symbols, such as 12+345")
     end
-    rest = rest:sub(longest + 1):match("^%s*(.*)$")
+    remaining = remaining:sub(length + 1):match("^%s*(.*)$")
   end
 end
 
@@ -318,23 +324,23 @@ local function check_axis(facts, axis, report)
   local problem = lists.any(formulas.list_trials(axis.first .. " + " .. axis.last, facts.options or {}), function(trial)
     local first = formulas.compute_from_options(axis.first, trial)
     local last = formulas.compute_from_options(axis.last, trial)
-    return not first or not last or first < 0 or last < first or last > axes.LARGEST
+    return not first or not last or first < 0 or last < first or last > axes.MAX_VALUE
   end)
   if problem then
     report("axis " .. axis.name, "it has no range",
-      "the least value, to, the greatest, which may name options; a semicolon, a description")
+      "first to last; a description. Formulas in options may take the place of first and last")
   end
 end
 
--- Checks the lines against each other, after all have been read; gives inputs and outputs the alphabet of `symbols`.
--- Errors are passed to report(key, what, expected).
+-- Checks the lines against each other, after all have been read; a shared alphabet (`symbols:`) becomes that of inputs
+-- and of outputs. Errors are passed to report(key, problem, expected).
 function M.finish(facts, report)
   for _, key in ipairs({ "input length", "output length" }) do
     check_length(facts, key, report)
   end
   for _, side in ipairs(facts.symbols and { "input", "output" } or {}) do
     if facts[side .. "_symbols"] then
-      report(side .. " symbols", "they conflict with symbols", "one of the two: `symbols:` are both")
+      report(side .. " symbols", "they conflict with `symbols:`, the alphabet of inputs and outputs", "one of the two")
     end
     facts[side .. "_symbols"], facts[side .. "_symbol_count"] = facts.symbols, facts.symbol_count
   end
@@ -347,10 +353,10 @@ function M.finish(facts, report)
   if facts.output_symbols then
     check_end(facts, "end symbol", "output_", report, "one of the symbols of outputs")
   end
-  check_marks(facts, report)
+  check_blanks_and_probe(facts, report)
   check_literal(facts, report)
-  local over = type(facts.chance) == "table" and facts.chance.over
-  local problem = over and try_formula(over, facts.options or {}, { false }, check_positive)
+  local choices = type(facts.chance) == "table" and facts.chance.choices
+  local problem = choices and try_formula(choices, facts.options or {}, { false }, check_positive)
   if problem then
     report("chance", problem, "a number from 0 to 1, or 1 / and an option")
   end
@@ -359,64 +365,65 @@ function M.finish(facts, report)
   end
 end
 
--- Whether the outputs of every example are as many as a formula says, for facts with lengths in n alone.
-local function has_outputs(facts, formula)
-  return facts.output_length ~= nil and not lists.any(LENGTHS_TRIED, function(n)
+-- Whether the number of outputs of every example is the value of a formula. facts: after M.settle, so that lengths are
+-- formulas in n alone.
+local function has_output_length(facts, formula)
+  return facts.output_length ~= nil and not lists.any(TRIAL_LENGTHS, function(n)
     return formulas.compute(facts.output_length, n) ~= formulas.compute(formula, n)
   end)
 end
 
 function M.has_one_output(facts)
-  return has_outputs(facts, "1")
+  return has_output_length(facts, "1")
 end
 
--- Whether every example has as many outputs as input tokens. Tasks with sets state only the greatest lengths.
+-- Whether every example has as many outputs as input tokens. Tasks with sets state only their largest lengths.
 function M.has_outputs_in_place(facts)
-  return not facts.sets and has_outputs(facts, facts.input_length)
+  return not facts.sets and has_output_length(facts, facts.input_length)
 end
 
 -- The first `count` symbols; nil if the list is shorter or `count` is invalid.
 local function take_first(symbols, count, numbers)
   local value = count and formulas.compute_from_options(count.formula, numbers)
-  local length = value and math.max(count.least, value)
+  local length = value and math.max(count.min, value)
   if count and not (length and length >= 1 and length <= #symbols) then
     return nil
   end
   return count and table.move(symbols, 1, length, 1, {}) or symbols
 end
 
--- Returns the problem with the facts once options are settled; before that, formulas were tried only with some values
--- of the options.
-local function find_problem(settled)
+-- Returns the problem with facts for chosen options, or nil. Before options are chosen, formulas are checked only with
+-- some of their values.
+local function find_problem(facts)
   for _, name in ipairs({ "input_length", "output_length" }) do
-    local problem = try_formula(settled[name], {}, LENGTHS_TRIED, check_positive)
+    local problem = try_formula(facts[name], {}, TRIAL_LENGTHS, check_positive)
     if problem then
       return name:gsub("_", " ") .. ": " .. problem
     end
   end
-  local axis = lists.find(settled.axes or {}, function(each)
-    return not each.first or not each.last or each.last < each.first
+  local axis = lists.find(facts.axes or {}, function(entry)
+    return not entry.first or not entry.last or entry.last < entry.first
   end)
   return axis and ("axis %s: it has no range"):format(axis.name)
-    or not settled.input_symbols and "input symbols: the header lists fewer than these options use"
-    or not settled.output_symbols and "output symbols: the header lists fewer than these options use"
-    or type(settled.chance) ~= "number" and "chance: it has no value" or nil
+    or not facts.input_symbols and "input symbols: the header lists fewer than these options use"
+    or not facts.output_symbols and "output symbols: the header lists fewer than these options use"
+    or type(facts.chance) ~= "number" and "chance: it has no value" or nil
 end
 
--- The facts for a spec's options: lengths in n alone, symbols, chance and axes for these options; or nil and the
--- problem.
-function M.settle(facts, chosen)
+-- The facts of a task for a spec's choices of options: lengths as formulas in n alone, and symbols, chance and axes as
+-- values; or nil and the problem.
+function M.settle(facts, choices)
   local settled, numbers = lists.merge(facts), {}
   for _, option in ipairs(facts.options or {}) do
-    numbers[option.name] = formulas.find_number(option, chosen[option.name])
+    numbers[option.name] = formulas.find_number(option, choices[option.name])
   end
   for _, side in ipairs({ "input_", "output_" }) do
     settled[side .. "length"] = formulas.insert_numbers(facts[side .. "length"], numbers)
     settled[side .. "symbols"] = take_first(facts[side .. "symbols"], facts[side .. "symbol_count"], numbers)
   end
   if type(facts.chance) == "table" then
-    local over = formulas.compute_from_options(facts.chance.over, numbers)
-    settled.chance = over and over >= 1 and 1 / over or nil
+    local count = formulas.compute_from_options(facts.chance.choices, numbers)
+    settled.chance = count and count >= 1 and 1 / count or nil
   end
   local length = facts.number_length
   local is_single = length and length.single and numbers[length.single] > 0
@@ -427,7 +434,8 @@ function M.settle(facts, chosen)
     local option = tostring(axis.last):match("%l[%l%d_]*")
     return { name = axis.name, doc = axis.doc, first = formulas.compute_from_options(axis.first, numbers),
       last = formulas.compute_from_options(axis.last, numbers),
-      hint = option and ("the greatest is %s, and task.options.%s is %s"):format(axis.last, option, numbers[option]) }
+      hint = option and ("the largest value is %s, and task.options.%s is %s"):format(axis.last, option,
+        numbers[option]) }
   end)
   local problem = find_problem(settled)
   return not problem and settled or nil, problem

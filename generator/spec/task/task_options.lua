@@ -36,15 +36,15 @@ local function get_default(option)
 end
 
 local function find_choice(option, value)
-  local whole = option.first and math.type(value) and math.tointeger(value)
-  return whole and whole >= option.first and whole <= option.last and whole
+  local integer = option.first and math.type(value) and math.tointeger(value)
+  return integer and integer >= option.first and integer <= option.last and integer
     or lists.find(option.choices or {}, function(choice) return choice == value end)
 end
 
 -- The choice that a node makes; the default after an error, or if the choice is dropped.
 local function choose(context, option, node)
   local choice, path = find_choice(option, node.value), "task.options." .. option.name
-  if not choice and not tree.drops(context, node, path) then
+  if not choice and not tree.drop_unstated(context, node, path) then
     values.add(context, node, path, tree.show(node) .. " is not a choice", describe_choices(option),
       make_hint(option, node.value))
   end
@@ -53,7 +53,7 @@ end
 
 local function check_names(context, node, names, kind)
   for name, inner in tree.iterate_others(node, names) do
-    if not tree.drops(context, inner, "task.options." .. name) then
+    if not tree.drop_unstated(context, inner, "task.options." .. name) then
       values.add(context, inner, "task.options." .. name, ("%s has no such option"):format(kind),
         #names > 0 and table.concat(names, ", ") or "a task with options: ./longhand list tasks",
         similar_names.make_hint(name, names))
@@ -61,17 +61,17 @@ local function check_names(context, node, names, kind)
   end
 end
 
--- The valid choices among given ones, from any source, and the default of every other option.
-function M.choose_valid(facts, given)
+-- The choices of options from an untrusted table: its valid choices, and the default of every other option.
+function M.keep_valid_choices(facts, choices)
   local chosen = {}
   for _, option in ipairs(facts.options or {}) do
-    chosen[option.name] = find_choice(option, type(given) == "table" and given[option.name]) or get_default(option)
+    chosen[option.name] = find_choice(option, type(choices) == "table" and choices[option.name]) or get_default(option)
   end
   return chosen
 end
 
--- Chosen options without those that are off: a number of 0, its default. Digests cover the rest, so a task may get an
--- option that is off by default without a change of its runs' digests. nil: none is left.
+-- The chosen options without those that are off (a number of 0, which is the default); nil if none remains. Digests
+-- cover only these, so a new option of a task that is off by default changes no digest.
 function M.list_active(facts, chosen)
   local active = {}
   for _, option in ipairs(facts.options or {}) do
@@ -83,6 +83,7 @@ function M.list_active(facts, chosen)
   return next(active) and active or nil
 end
 
+-- Reads the choices from context.options_node. facts: nil if the task is unknown.
 function M.settle(context, facts)
   local node, list = context.options_node, facts and facts.options or {}
   if facts and node then
@@ -90,11 +91,11 @@ function M.settle(context, facts)
   end
   local chosen = {}
   for _, option in ipairs(list) do
-    local given = node and node.fields[option.name]
-    if not given then
+    local choice_node = node and node.fields[option.name]
+    if not choice_node then
       context.origins["task.options." .. option.name] = { default = true }
     end
-    chosen[option.name] = given and choose(context, option, given) or get_default(option)
+    chosen[option.name] = choice_node and choose(context, option, choice_node) or get_default(option)
   end
   return next(chosen) and chosen or nil
 end

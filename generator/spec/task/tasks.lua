@@ -2,16 +2,16 @@
 --
 -- Input: that folder. Output: a map kind -> facts, and in `list` the facts, sorted by kind. The form of the comment is
 -- in include/longhand/task.h. Facts are a table with these fields, nil if the comment lacks them:
---   kind, path, text   the name of the task; runtime/data/tasks/<kind>.c, whatever the name of the folder, or the
---                      display path of a user's own file; the text of a user's own file
+--   kind, path, text   the name of the task; the display path of its file; the text of a user's own file
 --   title, summary     from the first paragraph of the comment
 --   input_symbols, output_symbols, symbols   the alphabets, lists of texts; symbols: the alphabet of both
---   input_symbol_count, output_symbol_count, symbol_count   { formula, least }: the number of symbols in use
+--   input_symbol_count, output_symbol_count, symbol_count   the number of symbols in use: the value of `formula`, but
+--                      at least `min`
 --   start_symbol, end_symbol   the symbol that a decoder reads first; the output symbol that ends targets
 --   blank, probe       a list of the first input symbols, whose linear embedding is zero; the input symbol at which
 --                      answers are read with model.readout = "probe"
 --   input_length, output_length   formulas in n and options
---   chance             an accuracy, or { over = formula } for 1 / formula; baseline, baseline_name: an accuracy, its
+--   chance             an accuracy, or { choices = formula } for 1 / formula; baseline, baseline_name: an accuracy, its
 --                      name
 --   mask               the labels in the loss, { encoder, other } by the model: "all" or "counted"
 --   grid               the number of cells in a row of the input, which is a grid; literal: an input as text;
@@ -37,7 +37,7 @@ local write = require("base.write")
 local M = {}
 
 local SHOWN_FOLDER = "runtime/data/tasks/"
-local LONGEST_LINE = 500 -- characters of a header's line, at most; several patterns are matched with each line
+local MAX_LINE_BYTES = 500 -- of a header: several patterns are matched with each line
 
 local REQUIRED = { "input symbols", "output symbols", "input length", "output length", "chance" }
 local KEYS = task_lines.KEYS
@@ -49,15 +49,16 @@ local RESERVED = { sample = true, collect = true, expand = true, solve = true, p
 M.length, M.settle = formulas.compute, task_lines.settle
 M.has_one_output, M.has_outputs_in_place = task_lines.has_one_output, task_lines.has_outputs_in_place
 
--- The task lengths of a field, { first, last, step } or { list }, as a list; empty if dataset files determine lengths.
-function M.list_lengths(field)
-  if not field then
+-- The task lengths of a field, { first, last, step } or { list }, as a list; empty if the field is nil, because dataset
+-- files determine lengths.
+function M.list_lengths(lengths)
+  if not lengths then
     return {}
-  elseif field.list then
-    return field.list
+  elseif lengths.list then
+    return lengths.list
   end
   local list = {}
-  for n = field.first, field.last, field.step or 1 do
+  for n = lengths.first, lengths.last, lengths.step or 1 do
     list[#list + 1] = n
   end
   return list
@@ -66,40 +67,42 @@ end
 -- The task lengths of training and evaluation that a spec names; none for dataset files.
 function M.list_named_lengths(resolved)
   return lists.collect({ "train.lengths", "eval.lengths", "eval.during.lengths" }, function(path)
-    local named = lists.get(resolved, path)
-    return named and M.list_lengths(named) or {}
+    local lengths = lists.get(resolved, path)
+    return lengths and M.list_lengths(lengths) or {}
   end)
 end
 
--- The numbers of tokens in the streams of a sequence (one or two) at task length n: the input and computation tokens,
+-- The number of tokens in each stream (one or two) of a sequence at task length n: the input and computation tokens,
 -- then one token per output, unless answers are read at tokens of the input. A decoder's output tokens are the
--- separator and the target without its last token. facts.has_two_streams: there are two streams.
+-- separator and the target without its last token.
 function M.count_tokens(facts, n)
-  return M.add_tokens(facts, M.length(facts.input_length, n), facts.readout and 0 or M.length(facts.output_length, n))
+  return M.count_stream_tokens(facts, M.length(facts.input_length, n),
+    facts.readout and 0 or M.length(facts.output_length, n))
 end
 
--- The numbers of tokens in the streams (one or two) of an example with these numbers of input and target tokens.
-function M.add_tokens(facts, inputs, outputs)
+-- The number of tokens in each stream of an example with these numbers of input and target tokens.
+function M.count_stream_tokens(facts, inputs, outputs)
   local input, output = (1 + (facts.computation or 0)) * inputs, facts.readout and 0 or outputs
   return facts.has_two_streams and { input, output } or { input + output }
 end
 
 -- The number of tokens in the longest stream at task length n.
-function M.count_longest(facts, n)
+function M.count_longest_stream(facts, n)
   return math.max(table.unpack(M.count_tokens(facts, n)))
 end
 
--- The most tokens in each stream of dataset examples. A task that makes its examples states their lengths; in a file,
--- an input or an output may have task.longest - 1 tokens.
-function M.count_most(facts)
-  if facts.data.made then
+-- The highest number of tokens in each stream of dataset examples. A task that generates its examples states their
+-- lengths; in a file, an input or an output may have task.longest - 1 tokens.
+function M.count_max_tokens(facts)
+  if facts.data.is_generated then
     return M.count_tokens(facts, 1)
   end
-  local longest, times = facts.data.longest, 1 + (facts.computation or 0)
+  local max_tokens, times = facts.data.longest, 1 + (facts.computation or 0)
   if facts.readout then
-    return { facts.readout == "in_place" and longest // 2 or longest - 1 }
+    return { facts.readout == "in_place" and max_tokens // 2 or max_tokens - 1 }
   end
-  return facts.has_two_streams and { times * (longest - 1), longest - 1 } or { longest + (times - 1) * (longest - 1) }
+  return facts.has_two_streams and { times * (max_tokens - 1), max_tokens - 1 }
+    or { max_tokens + (times - 1) * (max_tokens - 1) }
 end
 
 -- The lines of the first comment, without stars: { { line, col, text }, ... }; nil if the text begins otherwise.
@@ -143,51 +146,51 @@ local function join_lines(lines, first)
   return joined
 end
 
--- Reads one line "key: value" of a header into facts; given: the lines read so far, by key. Errors go to report(entry,
--- what, expected, hint); entry: a line from read_header.
-local function read_line(facts, given, entry, report)
+-- Reads one line "key: value" of a header into facts. lines_by_key: the lines read so far; entry: a line from
+-- read_header. Errors go to report(entry, problem, expected, hint).
+local function read_line(facts, lines_by_key, entry, report)
   local key, value = entry.text:match("^([%w_ ]-):%s*(.*)$")
-  local named = key and (key:match("^option%f[%W]") or key:match("^axis%f[%W]"))
+  local declaration = key and (key:match("^option%f[%W]") or key:match("^axis%f[%W]"))
   if not key then
     return report(entry, "not of the form key: value", "one of " .. table.concat(KEYS, ", "))
-  elseif not named and not lists.has(KEYS, key) then
+  elseif not declaration and not lists.has(KEYS, key) then
     return report(entry, ("there is no %s"):format(diagnostics.show(key)), table.concat(KEYS, ", "),
       similar_names.make_hint(key, KEYS))
-  elseif given[key] then
+  elseif lines_by_key[key] then
     return report(entry, ("%s is given twice"):format(key), "each key once")
   end
-  given[key] = entry
-  local result, what, expected = task_lines.read(facts, named, key, value)
+  lines_by_key[key] = entry
+  local result, problem, expected = task_lines.read(facts, declaration, key, value)
   if not result then
-    report(entry, ("%s: %s"):format(key, what), expected)
+    report(entry, ("%s: %s"):format(key, problem), expected)
   elseif key == "baseline" then
     facts.baseline_name = value:match("^%S+%s+(.*)$")
     if not facts.baseline_name then
-      report(entry, "baseline: it has no name", "the value, then what predicts so")
+      report(entry, "baseline: it has no name", "the value, then the name of the predictor")
     end
   end
 end
 
 -- The facts of one task from its text; nil after errors, which go to the diagnostics.
 local function read_task(kind, path, text, d)
-  local before, failed = d:count(), false
+  local earlier_errors, failed = d:count(), false
   d:add_source(path, text)
-  local whole = { line = 1, col = 1 }
-  local function report(entry, what, expected, hint)
-    failed = true -- this error may already be reported for another cell with the same file
-    d:add({ path = path, line = entry.line, col = entry.col, what = what, expected = expected, hint = hint })
+  local file_start = { line = 1, col = 1 }
+  local function report(entry, problem, expected, hint)
+    failed = true -- the diagnostics count an error once, also if another cell with the same file has it
+    d:add({ path = path, line = entry.line, col = entry.col, what = problem, expected = expected, hint = hint })
   end
   local lines = read_header(text)
   if not lines then
-    return report(whole, "the file does not start with a comment", "the header that longhand/task.h describes")
+    return report(file_start, "the file does not start with a comment", "the header that longhand/task.h describes")
   end
   for _, entry in ipairs(lines) do
-    if #entry.text > LONGEST_LINE then
-      report(entry, ("the line has %d characters"):format(#entry.text), ("at most %d"):format(LONGEST_LINE))
+    if #entry.text > MAX_LINE_BYTES then
+      report(entry, ("the line has %d characters"):format(#entry.text), ("at most %d"):format(MAX_LINE_BYTES))
       entry.text = ""
     end
   end
-  local facts, given, summary = { kind = kind, path = path }, {}, {}
+  local facts, lines_by_key, summary = { kind = kind, path = path }, {}, {}
   while lines[#summary + 1] and lines[#summary + 1].text ~= "" do
     summary[#summary + 1] = lines[#summary + 1].text
   end
@@ -195,13 +198,13 @@ local function read_task(kind, path, text, d)
   local name = facts.summary:match("^(.-)%s*:") or facts.summary
   facts.title = name:match("^(.-)%s*%b()$") or name
   for _, entry in ipairs(join_lines(lines, #summary + 1)) do
-    read_line(facts, given, entry, report)
+    read_line(facts, lines_by_key, entry, report)
   end
-  task_lines.finish(facts, function(key, what, expected)
-    report(given[key] or lines[1], ("%s: %s"):format(key, what), expected)
+  task_lines.finish(facts, function(key, problem, expected)
+    report(lines_by_key[key] or lines[1], ("%s: %s"):format(key, problem), expected)
   end)
   for _, key in ipairs(REQUIRED) do
-    if not given[key] and not (given.symbols and key:find("symbols")) then
+    if not lines_by_key[key] and not (lines_by_key.symbols and key:find("symbols")) then
       report(lines[1], ("the header has no line `%s:`"):format(key), table.concat(REQUIRED, ", "))
     end
   end
@@ -210,21 +213,21 @@ local function read_task(kind, path, text, d)
       "sets: train test; axes are for tasks with sets of examples")
   elseif facts.sets and ((facts.input_length or "") .. " " .. (facts.output_length or "")):find("%f[%w_]n%f[^%w_]") then
     report(lines[1], "a length depends on n",
-      "the greatest lengths that examples have, as numbers, in a task with sets")
+      "in a task with sets, the largest lengths of its examples, as numbers")
   end
   if RESERVED[kind] then
-    report(whole, ("no task can be called %q: longhand/task.h has a lh_task_%s"):format(kind, kind),
+    report(file_start, ("no task can be called %q: longhand/task.h has a lh_task_%s"):format(kind, kind),
       "another name for the file")
   elseif not text:find("lh_task_" .. kind .. "%s*%(") then
-    report(whole, ("lh_task_%s is not defined here"):format(kind), "a function of the file's name")
+    report(file_start, ("lh_task_%s is not defined here"):format(kind), "a function of the file's name")
   end
   for key, role in next, { literal = "solve", positions = "place" } do
     if facts[key] and not text:find(("lh_%s_%s%%s*%%("):format(role, kind)) then
-      report(given[key], ("%s: lh_%s_%s is not defined here"):format(key, role, kind),
+      report(lines_by_key[key], ("%s: lh_%s_%s is not defined here"):format(key, role, kind),
         "a function as in longhand/task.h")
     end
   end
-  return not failed and d:count() == before and facts or nil
+  return not failed and d:count() == earlier_errors and facts or nil
 end
 
 -- The facts of a user's own task file, shown as `path`; nil after errors, which go to the diagnostics.
@@ -234,11 +237,11 @@ function M.read_own(path, text, d)
   if not facts then
     return nil
   end
-  local function refuse(what, expected)
-    d:add({ path = path, line = 1, col = 1, what = what, expected = expected })
+  local function refuse(problem, expected)
+    d:add({ path = path, line = 1, col = 1, what = problem, expected = expected })
   end
   if facts.sets then
-    return refuse("a task of one's own has no sets", "a sampler; or examples in files: task.data")
+    return refuse("a task of your own cannot have sets", "a sampler; or examples in files: task.data")
   end
   local declarations = { "lh_task_sample lh_task_" .. kind }
   declarations[#declarations + 1] = facts.literal and "lh_task_solve lh_solve_" .. kind or nil

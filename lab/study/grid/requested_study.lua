@@ -124,7 +124,7 @@ local function write_value(work, axis, text)
   local name = not mistake and make_name(value, text)
   if mistake then
     work.refuse(axis.flag, ("%s: %s"):format(diagnostics.show(text), mistake), VALUES)
-  elseif name == "" or type(name) == "string" and #name > load_module.ID_LONGEST then
+  elseif name == "" or type(name) == "string" and #name > load_module.MAX_ID_LENGTH then
     work.refuse(axis.flag, ("%s: its letters and digits give no valid name for this value"):format(
       diagnostics.show(text)), "a shorter value, or a study file, which names its values")
   elseif axis.names[nodes.get_name(name)] then

@@ -52,7 +52,7 @@ local REPORT_FIELDS = {
 M.CRITERION = "{ metric, above }, as in { metric = \"exact_match\", above = 99 }: above in percent"
 
 local function is_name(text)
-  return type(text) == "string" and text:find(NAME) and #text <= load_module.ID_LONGEST
+  return type(text) == "string" and text:find(NAME) and #text <= load_module.MAX_ID_LENGTH
 end
 
 -- Makes a reader of a text for which fits(text) is true. words: a noun for such a text in messages.

@@ -34,17 +34,17 @@ local NAME = shapes.text(64, "^[%w_][%w_.+ -]*$", "a name: letters, digits, blan
 local COUNT = shapes.integer(0, MAX_COUNT)
 local NUMBER = shapes.number({})
 local SHARE = shapes.number({ min = 0, max = 1 })
-local LENGTH = shapes.integer(1, schema.LONGEST)
+local LENGTH = shapes.integer(1, schema.MAX_TASK_LENGTH)
 local DIGEST = shapes.text(64, "^%x+$", "hexadecimal digits")
 local RATE = shapes.number({ min = 0, max = 1e6 })
 
-M.id = shapes.text(load_module.ID_LONGEST, "^[a-z][a-z0-9_]+$", load_module.ID_TEXT)
+M.id = shapes.text(load_module.MAX_ID_LENGTH, "^[a-z][a-z0-9_]+$", load_module.ID_TEXT)
 M.digest = shapes.text(16, "^" .. ("[0-9a-f]"):rep(16) .. "$", "16 hexadecimal digits")
 
 local CURRICULUM = shapes.list(shapes.object({ until_step = COUNT, max = COUNT }, {
   required = { "until_step", "max" } }), MAX_FLAGS)
 local LENGTHS = shapes.object({ first = LENGTH, last = LENGTH, step = LENGTH,
-  list = shapes.list(LENGTH, schema.LONGEST, true), per = WORD, curriculum = CURRICULUM }, {
+  list = shapes.list(LENGTH, schema.MAX_TASK_LENGTH, true), per = WORD, curriculum = CURRICULUM }, {
   expected = "{ first, last, step } or { list }",
   check = function(value, path)
     if value.list and value.first or not value.list and not (value.first and value.last) then
@@ -69,18 +69,18 @@ local PARAMETER = shapes.object({
   end
 end })
 
-local VALUE = shapes.integer(0, axes.LARGEST)
-local DEVIATION = shapes.number({ min = 0, max = axes.LARGEST_NOISE })
-local NOISE = shapes.object({ list = shapes.list(DEVIATION, schema.LONGEST) }, { required = { "list" } })
+local VALUE = shapes.integer(0, axes.MAX_VALUE)
+local DEVIATION = shapes.number({ min = 0, max = axes.MAX_NOISE })
+local NOISE = shapes.object({ list = shapes.list(DEVIATION, schema.MAX_TASK_LENGTH) }, { required = { "list" } })
 local BY = shapes.object({ [axes.NOISE] = NOISE }, { names = "^[%a_][%w_]*$",
   other_fields = shapes.either(shapes.boolean,
-  shapes.object({ first = VALUE, last = VALUE, step = LENGTH, list = shapes.list(VALUE, schema.LONGEST, true) })) })
+  shapes.object({ first = VALUE, last = VALUE, step = LENGTH,
+    list = shapes.list(VALUE, schema.MAX_TASK_LENGTH, true) })) })
 
 local LINES = shapes.list(shapes.object({
   head = shapes.integer(0, MAX_COUNT), direction = shapes.integer(-1, 1),
-    line = shapes.integer(-attention_lines.FARTHEST,
-  attention_lines.FARTHEST), value = NUMBER,
-}, { required = { "head", "direction", "line", "value" } }), attention_lines.MOST)
+  line = shapes.integer(-attention_lines.MAX_LINE_NUMBER, attention_lines.MAX_LINE_NUMBER), value = NUMBER,
+}, { required = { "head", "direction", "line", "value" } }), attention_lines.MAX_LINES)
 
 local KEEP = shapes.either(WORD, shapes.list(COUNT, MAX_FLAGS, true))
 
@@ -98,8 +98,9 @@ local BY_TYPE = {
   score = shapes.text(MAX_FORMULA),
   parameters = shapes.object({}, { other_fields = PARAMETER, names = parameters.NAME }),
   source = TEXT, network = TEXT, file = TEXT, checkpoint = TEXT, name = WORD,
-  symbol = TEXT, names = shapes.list(WORD, axes.MOST),
-  symbols = shapes.either(shapes.integer(alphabets.LISTED + 1, alphabets.MOST), shapes.list(TEXT, alphabets.MOST)),
+  symbol = TEXT, names = shapes.list(WORD, axes.MAX_AXES),
+  symbols = shapes.either(shapes.integer(alphabets.MAX_LISTED + 1, alphabets.MAX_SYMBOLS),
+    shapes.list(TEXT, alphabets.MAX_SYMBOLS)),
   options = shapes.object({}, { other_fields = shapes.either(NUMBER, TEXT), names = OPTION }),
   settings = shapes.object({}, { other_fields = shapes.either(NUMBER, shapes.boolean, TEXT), names = OPTION }),
 }
@@ -125,9 +126,9 @@ M.facts = shapes.object({
   data = shapes.object({ epoch_batches = shapes.integer(1, MAX_COUNT), train = TEXT, train_sha256 = DIGEST,
     train_examples = COUNT, eval = TEXT, eval_sha256 = DIGEST, eval_examples = COUNT, validation = TEXT,
     validation_sha256 = DIGEST, validation_examples = COUNT, train_masked = COUNT, eval_masked = COUNT,
-    validation_masked = COUNT, by = shapes.list(WORD, axes.MOST) }, { other_fields = shapes.any }),
-  train_lengths = shapes.list(LENGTH, schema.LONGEST),
-  seen = shapes.list(shapes.tuple(COUNT, 4), schema.LONGEST),
+    validation_masked = COUNT, by = shapes.list(WORD, axes.MAX_AXES) }, { other_fields = shapes.any }),
+  train_lengths = shapes.list(LENGTH, schema.MAX_TASK_LENGTH),
+  seen = shapes.list(shapes.tuple(COUNT, 4), schema.MAX_TASK_LENGTH),
   seed = COUNT, seeds_apart = shapes.object({ init = COUNT, data = COUNT, draws = COUNT }),
   learning_rate = RATE, level = NAME, compiler = TEXT, variant = NAME, precision = WORD, threads = COUNT,
   parameters = COUNT, machine = TEXT, started = TEXT, step = COUNT, train_seconds = shapes.number({ min = 0 }),
@@ -209,7 +210,7 @@ M.evaluation = shapes.object({
   decoding = shapes.text(14, "^[a-z_]+$", "greedy or teacher_forced"), counted = COUNT,
   accuracy = SHARE, accuracy_teacher_forced = SHARE, exact_match = SHARE, exact_match_low = SHARE,
   exact_match_high = SHARE, ended_early = SHARE, not_ended = SHARE, loss = NUMBER, sd_over_draws = NUMBER,
-  sd_over_sequences = NUMBER, beyond = shapes.list(WORD, axes.MOST), trained = SHARE, novel = shapes.boolean,
+  sd_over_sequences = NUMBER, beyond = shapes.list(WORD, axes.MAX_AXES), trained = SHARE, novel = shapes.boolean,
   data = DIGEST, places = M.places, seed = shapes.integer(math.mininteger, math.maxinteger),
 }, { required = { "step", "split", "by", "examples", "draws" }, other_fields = shapes.any, check = function(value, path)
   local name = M.find_missing_accuracy(value)

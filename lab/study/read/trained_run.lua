@@ -84,7 +84,7 @@ local function with_own_spec(project, info, use)
     spec, sets = find_plan(project, path, info)
   end
   local data = spec and spec.plan.task.data
-  if spec and (spec.plan.task.text or data and not data.made) then
+  if spec and (spec.plan.task.text or data and not data.is_generated) then
     return nil, "it names a file of its own" -- the user has not requested to run this code
   elseif not spec then
     return nil, sets

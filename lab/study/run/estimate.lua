@@ -111,7 +111,7 @@ local function measure(item, options)
 end
 
 local function count_forward(cell, shape)
-  return costs.count_forward(cell.spec.plan, tasks.add_tokens(cell.spec.task, shape.input, shape.output))
+  return costs.count_forward(cell.spec.plan, tasks.count_stream_tokens(cell.spec.task, shape.input, shape.output))
 end
 
 -- Returns the number of batches of an epoch, and the operations of the steps with these batches. All examples of a

@@ -21,7 +21,7 @@ function M.compute(study, cell, run)
   local cost = { parameters = run.facts.parameters or plan and plan.parameters }
   if plan and steps then
     cost.tokens, cost.flops = plan.mean_tokens * plan.train.batch * steps, plan.flops_per_step * steps
-    cost.is_bound = plan.task.data and not plan.task.data.made or false
+    cost.is_bound = plan.task.data and not plan.task.data.is_generated or false
   end
   return cost
 end
