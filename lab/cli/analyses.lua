@@ -44,32 +44,32 @@ local function read_percent(text)
     :format(text, number and number > 0 and number <= 1 and "; percent, not a share" or "")
 end
 
-local LARGEST_GRID = 4096 -- cells
+local MAX_GRID_CELLS = 4096
 
 local function read_grid(text)
   local rows, columns = text:match("^(%d+)x(%d+)$")
   rows, columns = read_positive(rows), read_positive(columns)
   if not rows or not columns then
     return nil, ("%s: expected rows and columns, such as 4x4"):format(text)
-  elseif rows * columns > LARGEST_GRID then
-    return nil, ("%s: found %d cells; expected at most %d"):format(text, rows * columns, LARGEST_GRID)
+  elseif rows * columns > MAX_GRID_CELLS then
+    return nil, ("%s: found %d cells; expected at most %d"):format(text, rows * columns, MAX_GRID_CELLS)
   end
   return { rows = rows, columns = columns }
 end
 
-local LARGEST_NUMBER = 1e6 -- in lists of standard deviations and of differences
+local MAX_NUMBER = 1e6 -- in lists of standard deviations and of differences
 
 -- Converts a standard deviation from 0 on, which must exceed the numbers before it in the list.
 local function read_deviation(word, earlier)
   local number = tonumber(word)
-  return number and number > (earlier[#earlier] or -1) and number >= 0 and number <= LARGEST_NUMBER and number + 0.0
+  return number and number > (earlier[#earlier] or -1) and number >= 0 and number <= MAX_NUMBER and number + 0.0
     or nil
 end
 
 -- Converts a difference above 0, which must exceed the numbers before it in the list.
 local function read_difference(word, earlier)
   local number = tonumber(word)
-  return number and number > (earlier[#earlier] or 0) and number <= LARGEST_NUMBER and number + 0.0 or nil
+  return number and number > (earlier[#earlier] or 0) and number <= MAX_NUMBER and number + 0.0 or nil
 end
 
 local function make_seed_row(noun)

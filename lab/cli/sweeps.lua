@@ -138,12 +138,12 @@ local function find_conflict(result, action)
   elseif action == "cancel" and #result.only > 0 then
     return "--only cannot be used with cancel: all of the study's tasks are cancelled"
   end
-  local function find_given(option_names)
+  local function find_option(option_names)
     local name = lists.find(option_names, function(option) return result[option] end)
     return name and name:gsub("_", "-")
   end
-  local training_option = action and action ~= "resubmit" and find_given(TRAINING_OPTIONS)
-  local site_option = (result.slurm or action == "resubmit") and find_given(SITE_OPTIONS)
+  local training_option = action and action ~= "resubmit" and find_option(TRAINING_OPTIONS)
+  local site_option = (result.slurm or action == "resubmit") and find_option(SITE_OPTIONS)
   return training_option and ("--%s cannot be used with %s, which trains nothing"):format(training_option, action)
     or site_option and ("--%s cannot be used with %s: the site file sets it"):format(site_option,
     result.slurm and "--slurm" or action)

@@ -82,29 +82,31 @@ end
 
 -- Returns at most MAX_LENGTHS of the lengths, evenly spread, including the first and the last.
 function M.choose_lengths(list)
-  local chosen = {}
+  local chosen_lengths = {}
   for i = 0, math.min(MAX_LENGTHS, #list) - 1 do
-    chosen[i + 1] = list[#list <= MAX_LENGTHS and i + 1 or 1 + math.floor(i * (#list - 1) / (MAX_LENGTHS - 1) + 0.5)]
+    chosen_lengths[i + 1] = list[#list <= MAX_LENGTHS and i + 1
+      or 1 + math.floor(i * (#list - 1) / (MAX_LENGTHS - 1) + 0.5)]
   end
-  return chosen
+  return chosen_lengths
 end
 
 -- Returns the line of the page, or nil.
 function M.describe(plan)
   local lengths = tasks.list_lengths(plan.resolved.eval.lengths)
-  local found = M.list(plan, M.choose_lengths(lengths))
-  if not found or not found[1] then
+  local entries = M.list(plan, M.choose_lengths(lengths))
+  if not entries or not entries[1] then
     return nil
   end
   local function join(name)
-    return table.concat(lists.map(found, function(entry) return ("%.0f%%"):format(100 * entry.shares[name]) end), ", ")
+    return table.concat(lists.map(entries, function(entry) return ("%.0f%%"):format(100 * entry.shares[name]) end),
+      ", ")
   end
   local texts = { ("queries with more keys %s"):format(join("keys")) }
-  if found[1].shares.positions then
+  if entries[1].shares.positions then
     table.insert(texts, 1, ("pairs at farther distances %s"):format(join("distances")))
     table.insert(texts, 1, ("tokens at later positions %s"):format(join("positions")))
   end
-  local shown = lists.map(found, function(entry) return tostring(entry.length) end)
+  local shown = lists.map(entries, function(entry) return tostring(entry.length) end)
   return ("novelty     shares of a test sequence that no training sequence has, at length %s: %s"):format(
     table.concat(shown, ", "), table.concat(texts, "; "))
 end

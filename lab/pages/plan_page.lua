@@ -174,8 +174,8 @@ local function draw_network(spec, options)
   local draw = 'command -v dot >/dev/null && printf %s "$1" | LC_ALL=C.UTF-8 dot "-T$2"'
   local picture = shell.capture({ "sh", "-c", draw, "sh", network_page.draw_graph(spec.plan), path:match("%a+$") })
   if picture ~= "" then
-    local written, message = write.file(path, picture)
-    if not written then
+    local is_written, message = write.file(path, picture)
+    if not is_written then
       return ENVIRONMENT, "longhand: " .. message
     end
     options.say(path)

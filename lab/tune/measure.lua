@@ -17,8 +17,8 @@ local M = {}
 
 local INPUT, ENVIRONMENT = 1, 4
 
-local LEAST_ROUNDS, MOST_ROUNDS = 3, 15
-local CLEARLY_SLOWER = 0.97 -- ratio of rates: a smaller median ends a comparison after LEAST_ROUNDS
+local MIN_ROUNDS, MAX_ROUNDS = 3, 15
+local CLEARLY_SLOWER = 0.97 -- ratio of rates: a smaller median ends a comparison after MIN_ROUNDS
 
 -- Whether the gain of a result (M.summarise) exceeds 1 by more than `floor` and by more than twice the result's noise.
 function M.exceeds_noise(result, floor)
@@ -88,13 +88,14 @@ end
 
 local INTERRUPTED = { [75] = true, [130] = true, [143] = true } -- exit codes: a stopped trainer, SIGINT, SIGTERM
 
--- Ends the search if a command, `what`, failed. passed: the set of exit codes that tune returns unchanged, or nil.
-local function check(code, what, passed)
+-- Ends the search if a command failed. returned_codes: the set of exit codes that tune returns unchanged, or nil.
+local function check(code, command, returned_codes)
   if INTERRUPTED[code] then
     error("interrupted!", 0)
   elseif code ~= 0 then
-    local how = code > 128 and ("signal %d"):format(code - 128) or ("exit code %d"):format(code)
-    stops.exit(passed and passed[code] and code or ENVIRONMENT, ("longhand tune: %s: %s"):format(what, how))
+    local ending = code > 128 and ("signal %d"):format(code - 128) or ("exit code %d"):format(code)
+    stops.exit(returned_codes and returned_codes[code] and code or ENVIRONMENT,
+      ("longhand tune: %s: %s"):format(command, ending))
   end
 end
 
@@ -129,8 +130,8 @@ local function measure_rates(trainer, modes, options)
     lists.append(words, options.files)
     local text, code = shell.capture(words)
     check(code, "bench of a trainer", { true, true }) -- 1 and 2: errors in the user's input
-    local found = lists.find_all(text, '"processor_seconds_per_step":([%d.eE+-]+)')
-    lists.append(list, lists.map(found, function(seconds) return 1 / tonumber(seconds) end))
+    local texts = lists.find_all(text, '"processor_seconds_per_step":([%d.eE+-]+)')
+    lists.append(list, lists.map(texts, function(seconds) return 1 / tonumber(seconds) end))
   end
   return list
 end
@@ -144,11 +145,11 @@ local function compare_rates(from, to)
   return math.exp(sum / #from)
 end
 
--- Measures two trainers in alternation, LEAST_ROUNDS to MOST_ROUNDS times, until the time `stop` (of os.time) or until
+-- Measures two trainers in alternation, MIN_ROUNDS to MAX_ROUNDS times, until the time `stop` (of os.time) or until
 -- `to` is clearly slower. Returns the summary of the ratios, rates of `to` over those of `from`; nil if `stop` is past.
 function M.compare(from, to, modes, options, stop)
   local ratios = {}
-  while #ratios < MOST_ROUNDS and (os.time() < stop or #ratios > 0 and #ratios < LEAST_ROUNDS) do
+  while #ratios < MAX_ROUNDS and (os.time() < stop or #ratios > 0 and #ratios < MIN_ROUNDS) do
     local first, second = from, to
     if #ratios % 2 == 1 then
       first, second = to, from
@@ -156,7 +157,7 @@ function M.compare(from, to, modes, options, stop)
     local first_rates, second_rates = measure_rates(first, modes, options), measure_rates(second, modes, options)
     ratios[#ratios + 1] = #ratios % 2 == 1 and compare_rates(second_rates, first_rates)
       or compare_rates(first_rates, second_rates)
-    if #ratios >= LEAST_ROUNDS and statistics.quantile(ratios, 0.5) < CLEARLY_SLOWER then
+    if #ratios >= MIN_ROUNDS and statistics.quantile(ratios, 0.5) < CLEARLY_SLOWER then
       break
     end
   end

@@ -6,8 +6,8 @@
 -- and caches by which tuning.lua chooses defaults. The functions share a job { project, spec, find(sets) (a variant of
 -- the spec), say, dir (a temporary folder), level (of levels.lua), seconds, stop (the end, of os.time), key
 -- (tuned.lua), options (measure.lua), earlier (read_earlier), work (measure.open), model (the default values), floor
--- (gains up to it are ignored), tried (the number of measured candidates), found (the best values, before they are
--- confirmed), path (of the stored entry), failure (a message) }.
+-- (gains up to it are ignored), tried_count (of measured candidates), best_values (before they are confirmed), path (of
+-- the stored entry), failure (a message) }.
 
 local build = require("render.builds.build")
 local json = require("dkjson")
@@ -30,7 +30,7 @@ local must = stops.must
 local INPUT, ENVIRONMENT, STOPPED = 1, 4, 75
 local WINDOW_SECONDS = 0.3 -- seconds of `bench` for a mode and a length
 local SEARCH_SHARE = 0.7 -- share of the time; the rest is for comparing with the model's choices, and for proposals
-local LEAST_GAIN = 0.005 -- gains up to 0.5% are ignored
+local MIN_GAIN = 0.005 -- gains up to 0.5% are ignored
 local BLOCKS = { 42, 84, 126, 168 } -- values of train.block_tokens to propose
 local KEY_ORDER = { "machine", "level", "compiler", "shape", "date", "gain", "choices" }
 local MODES = { "train", "eval" } -- of bench
@@ -60,14 +60,15 @@ function M.write(key, entry)
   local record = lists.merge({ date = entry.date, gain = entry.gain, choices = entry.choices }, key)
   -- The temporary name is unique: two concurrent searches would otherwise write into the same file.
   local temporary = ("%s.%016x"):format(path, math.random(0))
-  local written, message = write.file(temporary, json.encode(record, { indent = true, keyorder = KEY_ORDER }) .. "\n")
-  if written then
-    written, message = os.rename(temporary, path)
-    if not written then
+  local is_written, message = write.file(temporary, json.encode(record, { indent = true, keyorder = KEY_ORDER })
+    .. "\n")
+  if is_written then
+    is_written, message = os.rename(temporary, path)
+    if not is_written then
       os.remove(temporary)
     end
   end
-  return written and path, message
+  return is_written and path, message
 end
 
 -- Stores values with today's date. An earlier entry with equal values is kept: a new date would rebuild trainers.
@@ -82,16 +83,16 @@ local function store_values(job, values, gain)
   job.path, job.failure = path or job.path, not path and message or nil
 end
 
-local function report_unchanged(job, why)
+local function report_unchanged(job, reason)
   local earlier = job.earlier
-  job.say(why .. (earlier and ("; the result of %s is kept"):format(earlier.date) or "; nothing is written"))
+  job.say(reason .. (earlier and ("; the result of %s is kept"):format(earlier.date) or "; nothing is written"))
 end
 
 -- Measures the model's choices against themselves: differences of this size are noise, which sets the floor.
 local function measure_floor(job)
   local trainer = measure.build(job.work, job.model)
   local result = measure.compare(trainer, trainer, MODES, job.options, os.time() + (job.stop - os.time()) // 10)
-  job.floor = math.max(LEAST_GAIN, result and math.abs(result.gain - 1) or 0)
+  job.floor = math.max(MIN_GAIN, result and math.abs(result.gain - 1) or 0)
   if result then
     job.say(("%-36s %s"):format("the model's choices against themselves", format_result(result)))
   end
@@ -116,11 +117,11 @@ local function search_choices(job)
         now + math.max(2, (stop - now) // math.max(1, remaining))) or nil
     end,
     report = function(choice, best, value, result)
-      job.tried = job.tried + 1
+      job.tried_count = job.tried_count + 1
       say(("%-18s %5s against %-5s %s  %s left"):format(choice.name, value, best[choice.name], format_result(result),
         format_duration(math.max(0, job.stop - os.time()))))
     end,
-    accept = function(values) job.found = values end,
+    accept = function(values) job.best_values = values end,
   })
 end
 
@@ -140,7 +141,7 @@ local function confirm(job, best)
     local words = result and format_result(result) or "no time"
     job.say(("%-36s %s"):format(("%s, found against the model's"):format(mode), words))
   end
-  job.found = nil
+  job.best_values = nil
   if total_gain < 1 then
     report_unchanged(job, "slower than the model's choices in the end")
     return job.model
@@ -176,9 +177,9 @@ local function propose(job, best)
   local list, say = list_proposals(job.spec.plan), job.say
   for i, set in ipairs(list) do
     local spec = os.time() < job.stop and job.find({ set })
-    local other = spec and measure.open(job.project, spec, job.level.name, ("%s/plan%d"):format(job.dir, i))
-    if other then
-      local from, to = measure.build(job.work, best), measure.build(other, adapt_values(other, best, job.level))
+    local variant = spec and measure.open(job.project, spec, job.level.name, ("%s/plan%d"):format(job.dir, i))
+    if variant then
+      local from, to = measure.build(job.work, best), measure.build(variant, adapt_values(variant, best, job.level))
       local now = os.time()
       local result = measure.compare(from, to, { "train" }, job.options, now + (job.stop - now) // (#list + 1 - i))
       local is_worthwhile = result and measure.exceeds_noise(result, job.floor)
@@ -193,7 +194,7 @@ local function run_search(job)
   job.model = tuning.choose_defaults(job.spec.plan, job.level, tuned.read_machine())
   measure_floor(job)
   local best = search_choices(job)
-  if job.tried == 0 then
+  if job.tried_count == 0 then
     stops.exit(INPUT, ("longhand tune: --seconds %d: too short to try a choice; the defaults remain"):format(
       job.seconds))
   end
@@ -214,8 +215,8 @@ end
 -- and a message.
 local function conclude(job, ok, problem)
   local stopped = not ok and tostring(problem):find("interrupted!", 1, true)
-  if not ok and job.found then
-    store_values(job, job.found)
+  if not ok and job.best_values then
+    store_values(job, job.best_values)
   end
   if job.path then
     job.say(("%s: builds here use these values from now on for %s"):format(job.path, job.key.shape))
@@ -257,7 +258,7 @@ function M.run(arguments)
   local dir, message = shell.make_temporary_folder()
   must(ENVIRONMENT, dir, "longhand tune: " .. (message or ""))
   local job = { project = project, spec = spec, find = find, say = arguments.say, dir = dir, level = level,
-    seconds = arguments.seconds, tried = 0,
+    seconds = arguments.seconds, tried_count = 0,
     key = tuned.make_key(project, spec.plan, level.name), stop = os.time() + arguments.seconds,
     options = { seconds = WINDOW_SECONDS, threads = arguments.threads,
       lengths = arguments.lengths or choose_lengths(spec), files = trainer_flags.list_files(spec.data_files) } }

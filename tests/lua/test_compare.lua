@@ -30,7 +30,7 @@ function TestCompare.test_differences_and_the_first_of_them()
     facts = { spec = spec, id = "run_a" } })
   local result = assert(compare.compare(a, b .. "/run.json"))
   lu.assertEquals(result.differences, { { field = "spec: model.layers", a = "2", b = "3" } })
-  lu.assertEquals(result.first, "The first logged step that differs is 30: loss 1 and 1.5.")
+  lu.assertEquals(result.first_difference, "The first logged step that differs is 30: loss 1 and 1.5.")
   local text = compare.format_result(result)
   lu.assertStrContains(text, "30    1.0000  1.5000  +0.5000")
   lu.assertStrContains(text, "20      51.0  61.0  +10.0")
@@ -53,7 +53,7 @@ function TestCompare.test_digits_of_the_first_difference()
       runs[i] = write_run("digits" .. #b, "run" .. i, i, 0.1, { exit = 0, eval = make_scored_lines(50),
         metrics = ('{"step":10,"loss":%s}\n'):format(loss) })
     end
-    return assert(compare.compare(runs[1], runs[2])).first
+    return assert(compare.compare(runs[1], runs[2])).first_difference
   end
   lu.assertEquals(find_first("0.24606984702725"), "The first logged step that differs is 10: loss 0.4098 and 0.2461.")
   lu.assertEquals(find_first("0.40979"),
@@ -77,7 +77,7 @@ function TestCompare.test_the_same_run_twice()
     { exit = 0, eval = make_scored_lines(50), metrics = write_metrics({ 3, 2 }, 10) })
   local result = assert(compare.compare(a, a))
   lu.assertEquals(result.differences, {})
-  lu.assertEquals(result.first, "All 2 steps that both logged have the same numbers, times aside.")
+  lu.assertEquals(result.first_difference, "All 2 steps that both logged have the same numbers, times aside.")
   local code, message = stop.catch(compare.compare, a, a .. "/..")
   lu.assertEquals(code, 1)
   lu.assertStrContains(message, "is not a folder of a run")

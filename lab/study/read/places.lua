@@ -11,7 +11,8 @@ local runs = require("lab.study.read.runs")
 
 local M = {}
 
-M.OWN, M.FORCED = "correct", "correct_teacher_forced" -- kinds of answers: a model's own, and teacher-forced ones
+-- Kinds of answers.
+M.OWN_ANSWERS, M.TEACHER_FORCED = "correct", "correct_teacher_forced"
 M.SIDES = { "start", "end" }
 
 -- Returns the number of a row on the run's first axis; nil if the row has other axes or another level than the run's.
@@ -53,7 +54,7 @@ end
 
 -- Returns the kinds of answers that places have, in the order of display.
 function M.list_kinds(places)
-  return lists.filter({ M.OWN, M.FORCED }, function(kind) return places.start[kind] ~= nil end)
+  return lists.filter({ M.OWN_ANSWERS, M.TEACHER_FORCED }, function(kind) return places.start[kind] ~= nil end)
 end
 
 -- Returns the sums of several runs' places; nil for an empty list. Each side also has counted_by_kind: by kind of
@@ -73,7 +74,7 @@ function M.add(list)
       return places[side].counted
     end
     local sums = { counted = add(get_counted), counted_by_kind = {} }
-    for _, kind in ipairs({ M.OWN, M.FORCED }) do
+    for _, kind in ipairs({ M.OWN_ANSWERS, M.TEACHER_FORCED }) do
       local places_with_kind = lists.filter(list, function(places) return places[side][kind] ~= nil end)
       if places_with_kind[1] then
         sums[kind] = add(function(places) return places[side][kind] end, places_with_kind)

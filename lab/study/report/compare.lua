@@ -24,7 +24,7 @@ local M = {}
 
 local INPUT, ENVIRONMENT = 1, 4
 local WIDTH = 100 -- characters of a line of text
-local SAMPLES = 12 -- rows of the table of curves
+local SAMPLE_ROWS = 12 -- rows of the table of curves
 local STYLE_NAMES = { "relative", "rand-rope" } -- encodings whose styles the two runs have in figures
 local STYLES = colours.choose_styles(STYLE_NAMES)
 local NAMES = { "A", "B" }
@@ -92,13 +92,14 @@ end
 
 -- Returns the first step with different logged numbers, { step, keys, a, b }, or nil; and the count of common steps.
 local function find_first_difference(a, b)
-  local others, common = lists.index_by(b.metrics, function(row) return row.step end), 0
+  local rows_by_step, common = lists.index_by(b.metrics, function(row) return row.step end), 0
   for _, row in ipairs(a.metrics) do
-    local other = others[row.step]
-    local keys = lists.filter(other and list_differing_keys(row, other) or {}, function(key) return not TIMES[key] end)
-    common = common + (other and 1 or 0)
+    local other_row = rows_by_step[row.step]
+    local keys = lists.filter(other_row and list_differing_keys(row, other_row) or {},
+      function(key) return not TIMES[key] end)
+    common = common + (other_row and 1 or 0)
     if #keys > 0 then
-      return { step = row.step, keys = keys, a = row, b = other }, common
+      return { step = row.step, keys = keys, a = row, b = other_row }, common
     end
   end
   return nil, common
@@ -115,12 +116,12 @@ local function show_both(a, b)
 end
 
 local function describe_first_difference(a, b)
-  local found, common = find_first_difference(a, b)
-  if found then
-    local parts = lists.map(found.keys, function(key)
-      return ("%s %s"):format(key, show_both(found.a[key], found.b[key]))
+  local difference, common = find_first_difference(a, b)
+  if difference then
+    local parts = lists.map(difference.keys, function(key)
+      return ("%s %s"):format(key, show_both(difference.a[key], difference.b[key]))
     end)
-    return ("The first logged step that differs is %d: %s."):format(found.step, table.concat(parts, ", "))
+    return ("The first logged step that differs is %d: %s."):format(difference.step, table.concat(parts, ", "))
   elseif common == 0 then
     return "The two logged no step in common."
   end
@@ -140,13 +141,14 @@ local function draw_sparkline(points, low, high)
 end
 
 local function tabulate_samples(pair)
-  local others = lists.index_by(pair.b, function(point) return point[1] end)
-  local common = lists.filter(pair.a, function(point) return others[point[1]] end)
-  local count, form, rows = math.min(SAMPLES, #common), "%" .. pair.form, {}
+  local b_by_x = lists.index_by(pair.b, function(point) return point[1] end)
+  local common = lists.filter(pair.a, function(point) return b_by_x[point[1]] end)
+  local count, form, rows = math.min(SAMPLE_ROWS, #common), "%" .. pair.form, {}
   for i = 1, count do
-    local x, value = table.unpack(common[math.ceil(i * #common / count)])
-    local other = others[x][2]
-    rows[i] = { ("%d"):format(x), form:format(value), form:format(other), ("%+" .. pair.form):format(other - value) }
+    local x, a_value = table.unpack(common[math.ceil(i * #common / count)])
+    local b_value = b_by_x[x][2]
+    rows[i] = { ("%d"):format(x), form:format(a_value), form:format(b_value),
+      ("%+" .. pair.form):format(b_value - a_value) }
   end
   return entries.tabulate({ title = pair.title, heads = { pair.corner, "A", "B", "B - A" }, rows = rows })
 end
@@ -213,7 +215,7 @@ end
 function M.format_result(result)
   local a, b = result.a, result.b
   local parts = { ("A  %s (%s)\nB  %s (%s)"):format(escape.plain(a.dir), a.state, escape.plain(b.dir), b.state),
-    format_differences(result.differences), result.first }
+    format_differences(result.differences), result.first_difference }
   lists.append(parts, lists.map(result.pairs, format_pair))
   return table.concat(lists.append(parts, lists.map(result.notes, escape.plain)), "\n\n") .. "\n"
 end
@@ -240,7 +242,7 @@ local function make_page(result, pictures)
       .. html.make_table(tabulate_samples(pair)) }
   end))
   local lead = ("<p>A: <code>%s</code><br/>B: <code>%s</code></p><p>%s</p>"):format(escape.html(result.a.dir),
-    escape.html(result.b.dir), escape.html(result.first))
+    escape.html(result.b.dir), escape.html(result.first_difference))
   return html.make_page({ title = "Two runs", lead = lead, sections = sections })
 end
 
@@ -250,23 +252,23 @@ local function write_all(options, result)
   for _, pair in ipairs(result.pairs) do
     pair.figure = make_figure(pair)
   end
-  local drawn = lists.map(result.pairs, function(pair) return pair.figure end)
-  local written, message, problem = draw.write(options.out, files, drawn, function(pictures)
+  local all_figures = lists.map(result.pairs, function(pair) return pair.figure end)
+  local is_written, message, problem = draw.write(options.out, files, all_figures, function(pictures)
     return make_page(result, pictures)
   end)
-  if not written then
+  if not is_written then
     return ENVIRONMENT, "longhand report: " .. message
   end
   options.say(("%s: index.html, compare.txt, compare.csv, pictures: %s"):format(options.out, problem
-    and "none" or table.concat(lists.get_names(drawn), ", ")))
+    and "none" or table.concat(lists.get_names(all_figures), ", ")))
   return problem and ENVIRONMENT or 0, problem and "longhand report: " .. problem
 end
 
--- Returns { a, b, differences, first, pairs, notes }: both runs; list_differences; a sentence on the first logged step
--- that differs; list_curves; messages on unreadable contents of the runs.
+-- Returns { a, b, differences, first_difference, pairs, notes }: both runs; list_differences; a sentence on the first
+-- logged step that differs; list_curves; messages on unreadable contents of the runs.
 function M.compare(path_a, path_b, metric)
   local a, b = read(path_a), read(path_b)
-  return { a = a, b = b, differences = list_differences(a, b), first = describe_first_difference(a, b),
+  return { a = a, b = b, differences = list_differences(a, b), first_difference = describe_first_difference(a, b),
     pairs = list_curves(a, b, metric), notes = lists.collect({ a, b }, function(run)
       return lists.map(run.notes, function(note) return ("%s/%s"):format(run.dir, note) end)
     end) }

@@ -13,46 +13,46 @@ local paths = require("base.paths")
 local M = {}
 
 local ABSENT = "absent"
-local LISTED = "names/" -- prefix of a folder's names; a name holds no slash
-local COARSEST = 2 -- seconds: the coarsest rounding of a file's times
+local NAMES_PREFIX = "names/" -- of the state of a folder; a name holds no slash
+local MAX_ROUNDING = 2 -- seconds: the coarsest rounding of a file's times
 
 local attributes, list, open = lfs.attributes, lfs.dir, io.open
-local reused = {} -- the table that lfs.attributes fills for M.read_state
+local attributes_buffer = {} -- the table that lfs.attributes fills for M.read_state
 
-local function list_names(path, own)
+local function list_names(path, own_paths)
   local names, prefix = {}, paths.resolve(path) .. "/"
   local is_readable = pcall(function()
     for name in list(path) do
-      names[#names + 1] = not own[prefix .. name] and name or nil
+      names[#names + 1] = not own_paths[prefix .. name] and name or nil
     end
   end)
   table.sort(names)
-  return LISTED .. (is_readable and table.concat(names, "/") or "/unreadable")
+  return NAMES_PREFIX .. (is_readable and table.concat(names, "/") or "/unreadable")
 end
 
--- Returns the state of a path. listed: the state of a folder has the names in it, except those of entries whose
--- absolute paths are in the set `own` (nil: all names).
-function M.read_state(path, listed, own)
-  local found = attributes(path, reused)
-  if not found then
+-- Returns the state of a path. with_names: the state of a folder has the names in it, except those of entries whose
+-- absolute paths are in the set `own_paths` (nil: all names).
+function M.read_state(path, with_names, own_paths)
+  local entry = attributes(path, attributes_buffer)
+  if not entry then
     return ABSENT
-  elseif found.mode ~= "file" then
-    return listed and list_names(path, own or {}) or found.mode
+  elseif entry.mode ~= "file" then
+    return with_names and list_names(path, own_paths or {}) or entry.mode
   end
-  return ("file %d %d %d %d %d"):format(found.dev, found.ino, found.size, found.modification, found.change)
+  return ("file %d %d %d %d %d"):format(entry.dev, entry.ino, entry.size, entry.modification, entry.change)
 end
 
 local function is_listed(state)
-  return state:sub(1, #LISTED) == LISTED
+  return state:sub(1, #NAMES_PREFIX) == NAMES_PREFIX
 end
 
 -- Calls work(...) and returns the dependencies of this call, then the results of work.
 function M.observe(work, ...)
-  local found = {}
-  local function note(path, listed)
-    local before = type(path) == "string" and found[path]
-    if type(path) == "string" and (not before or listed and not is_listed(before)) then
-      found[path] = M.read_state(path, listed)
+  local dependencies = {}
+  local function note(path, with_names)
+    local previous = type(path) == "string" and dependencies[path]
+    if type(path) == "string" and (not previous or with_names and not is_listed(previous)) then
+      dependencies[path] = M.read_state(path, with_names)
     end
   end
   lfs.attributes = function(path, ...)
@@ -73,49 +73,50 @@ function M.observe(work, ...)
     lfs.attributes, lfs.dir = attributes, list
     rawset(io, "open", open)
   end })
-  return found, work(...)
+  return dependencies, work(...)
 end
 
--- Adds the files of all loaded modules to the dependencies `found`.
-function M.add_modules(found)
+-- Adds the files of all loaded modules to the dependencies.
+function M.add_modules(dependencies)
   for name in pairs(package.loaded) do
     local path = package.searchpath(name, package.path) or package.searchpath(name, package.cpath)
     if path then
-      found[path] = found[path] or M.read_state(path)
+      dependencies[path] = dependencies[path] or M.read_state(path)
     end
   end
 end
 
--- Removes the work's own files from the dependencies `found`, also from listings. own: the set of their absolute paths.
-function M.remove(found, own)
-  for path, state in pairs(found) do
-    if own[paths.resolve(path)] then
-      found[path] = nil
+-- Removes the work's own files from the dependencies, also from listings. own_paths: the set of their absolute paths.
+function M.remove(dependencies, own_paths)
+  for path, state in pairs(dependencies) do
+    if own_paths[paths.resolve(path)] then
+      dependencies[path] = nil
     elseif is_listed(state) then
       local prefix = paths.resolve(path) .. "/"
-      found[path] = LISTED .. table.concat(lists.filter(lists.find_all(state:sub(#LISTED + 1), "[^/]+"), function(name)
-        return not own[prefix .. name]
+      dependencies[path] = NAMES_PREFIX .. table.concat(lists.filter(lists.find_all(state:sub(#NAMES_PREFIX + 1),
+        "[^/]+"), function(name)
+        return not own_paths[prefix .. name]
       end), "/")
     end
   end
 end
 
--- Whether all dependencies have the same states now. own: as in M.remove.
-function M.are_unchanged(found, own)
-  for path, state in pairs(found) do
-    if M.read_state(path, is_listed(state), own) ~= state then
+-- Whether all dependencies have the same states now. own_paths: as in M.remove.
+function M.are_unchanged(dependencies, own_paths)
+  for path, state in pairs(dependencies) do
+    if M.read_state(path, is_listed(state), own_paths) ~= state then
       return false
     end
   end
   return true
 end
 
--- Whether the last change of every file was more than COARSEST seconds before a time. Later changes are not safe: if a
--- file changes twice within the same second and keeps its number of bytes, both versions have the same state.
-function M.are_settled(found, time)
-  for _, state in pairs(found) do
+-- Whether the last change of every file was more than MAX_ROUNDING seconds before a time. Later changes are not safe:
+-- if a file changes twice within the same second and keeps its number of bytes, both versions have the same state.
+function M.are_settled(dependencies, time)
+  for _, state in pairs(dependencies) do
     local modification, change = state:match("^file %d+ %d+ %d+ (-?%d+) (-?%d+)$")
-    if modification and math.max(tonumber(modification), tonumber(change)) + COARSEST >= time then
+    if modification and math.max(tonumber(modification), tonumber(change)) + MAX_ROUNDING >= time then
       return false
     end
   end

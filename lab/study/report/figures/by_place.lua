@@ -17,10 +17,11 @@ local seed_curves = require("lab.study.report.figures.seed_curves")
 
 local M = {}
 
-local SHOWN = { 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000 } -- places in tables, from either side
-local ANSWERS = { [places_module.OWN] = "own answers", [places_module.FORCED] = "teacher-forced" }
+local SHOWN_PLACES = { 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000 } -- in tables, from either side
+local ANSWERS = { [places_module.OWN_ANSWERS] = "own answers", [places_module.TEACHER_FORCED] = "teacher-forced" }
 local SIDES = { start = "from the start", ["end"] = "from the end" }
-local COLUMNS = { "step", "axis", "number", "from", "place", "counted", places_module.OWN, places_module.FORCED,
+local COLUMNS = { "step", "axis", "number", "from", "place", "counted", places_module.OWN_ANSWERS,
+  places_module.TEACHER_FORCED,
   "first_errors" }
 local FIRST_ERRORS = { "with an error", "median place", "quartiles", "sequences" }
 
@@ -51,16 +52,17 @@ local function make_panel(list, axis, n, side, kind, styles)
   local panel = { title = table.concat(words, ", "), xlabel = "place " .. SIDES[side], ylabel = "token accuracy",
     x = { 1, 2 }, y = { 0, 100 }, percent = true, curves = {}, levels = {}, marks = {} }
   for _, entry in ipairs(list) do
-    local found = lists.map(list_places(entry, n), function(places)
-      local points = list_points(places, side, kind or places_module.OWN)
+    local points_by_run = lists.map(list_places(entry, n), function(places)
+      local points = list_points(places, side, kind or places_module.OWN_ANSWERS)
       return #points > 0 and points or nil
     end)
-    for _, points in ipairs(found) do
+    for _, points in ipairs(points_by_run) do
       panel.x[2] = math.max(panel.x[2], points[#points][1])
       panel.levels = figures.make_levels(entry.line.cell.task, "accuracy")
     end
-    seed_curves.add_curves(panel, found, styles[entry.line.name], entry.line.label, { mean = seed_curves.average(found),
-      band = seed_curves.find_quartiles(found), cell = entry.line.cell and entry.line.cell.number })
+    seed_curves.add_curves(panel, points_by_run, styles[entry.line.name], entry.line.label,
+      { mean = seed_curves.average(points_by_run),
+      band = seed_curves.find_quartiles(points_by_run), cell = entry.line.cell and entry.line.cell.number })
   end
   return #panel.curves > 0 and panel or nil
 end
@@ -81,13 +83,13 @@ local function make_figure(study, item, list, axis, kinds)
       captions.name_rates(study)) } or nil
 end
 
--- Returns the rows' places { side, place }: those of SHOWN from the start, then those from the end, descending.
+-- Returns the rows' places { side, place }: those of SHOWN_PLACES from the start, then those from the end, descending.
 local function list_shown(sums)
-  local most = lists.max(sums, function(places) return #places.start.counted end)
-  local shown = lists.filter(SHOWN, function(place) return place <= most end)
-  local list = lists.map(shown, function(place) return { "start", place } end)
-  for i = #shown, 1, -1 do
-    list[#list + 1] = { "end", shown[i] }
+  local max_place = lists.max(sums, function(places) return #places.start.counted end)
+  local shown_places = lists.filter(SHOWN_PLACES, function(place) return place <= max_place end)
+  local list = lists.map(shown_places, function(place) return { "start", place } end)
+  for i = #shown_places, 1, -1 do
+    list[#list + 1] = { "end", shown_places[i] }
   end
   return list
 end
@@ -101,8 +103,8 @@ end
 
 local function tabulate_places(study, item, list, axis, kinds, n)
   local sums = lists.map(list, function(entry) return places_module.add(list_places(entry, n)) or false end)
-  local rows = lists.map(list_shown(lists.filter(sums, function(places) return places end)), function(at)
-    local side, place = at[1], at[2]
+  local rows = lists.map(list_shown(lists.filter(sums, function(places) return places end)), function(row_place)
+    local side, place = row_place[1], row_place[2]
     return { title = ("%d %s"):format(place, SIDES[side]), cells = lists.map(list, function(entry, i)
       local counted
       local texts = lists.map(kinds, function(kind)
@@ -114,11 +116,11 @@ local function tabulate_places(study, item, list, axis, kinds, n)
       return { texts = texts, number = entry.line.cell and entry.line.cell.number, missing = counted == 0 }
     end) }
   end)
-  local what = ("Token accuracy in percent by place in the target, %s %g"):format(axis, n)
-  return { name = ("%s%g"):format(axis, n), title = score_tables.make_title(item, what), caption = captions.join(
-    item.title and what, "the last of the numbers is that of labels, over all seeds at the chosen learning rate",
+  local heading = ("Token accuracy in percent by place in the target, %s %g"):format(axis, n)
+  return { name = ("%s%g"):format(axis, n), title = score_tables.make_title(item, heading), caption = captions.join(
+    item.title and heading, "the last of the numbers is that of labels, over all seeds at the chosen learning rate",
     captions.name_rates(study)), corner = "place", subs = lists.append(lists.map(kinds, function(kind)
-    return #kinds > 1 and (kind == places_module.OWN and "own" or "forced") or "right" end), { "labels" }),
+    return #kinds > 1 and (kind == places_module.OWN_ANSWERS and "own" or "forced") or "right" end), { "labels" }),
     columns = lists.map(list, function(entry) return { title = entry.line.label } end), rows = rows, notes = {} }
 end
 
@@ -138,9 +140,10 @@ local function make_error_entry(entry, n)
 end
 
 local function tabulate_errors(study, item, list, axis)
-  local what = "Place of the first error in the target, from the start"
-  return { name = "first_error", title = score_tables.make_title(item, what), caption = captions.join(
-    item.title and what, "shares are of all sequences of the seeds at the chosen learning rate; median and quartiles "
+  local heading = "Place of the first error in the target, from the start"
+  return { name = "first_error", title = score_tables.make_title(item, heading), caption = captions.join(
+    item.title and heading,
+      "shares are of all sequences of the seeds at the chosen learning rate; median and quartiles "
     .. "are of the sequences with an error", "runs without counts by place need eval.places = true, or trainer eval "
     .. "--places",
     captions.name_rates(study)), corner = item.lines, subs = FIRST_ERRORS,
@@ -178,19 +181,19 @@ end
 -- Makes the figure, the tables and the file of an item of the kind "places".
 function M.make(study, item, name)
   local list = read_lines(study, item)
-  local found = lists.collect(list, function(entry)
+  local all_places = lists.collect(list, function(entry)
     return lists.collect(item.at, function(n) return list_places(entry, n) end)
   end)
   local first = lists.collect(list, function(entry) return entry.by_run end)[1]
   local axis = first and runs.format_axis(first.run) or "length"
-  local kinds = lists.filter({ places_module.OWN, places_module.FORCED }, function(kind)
-    return lists.find(found, function(places) return places.start[kind] ~= nil end)
+  local kinds = lists.filter({ places_module.OWN_ANSWERS, places_module.TEACHER_FORCED }, function(kind)
+    return lists.find(all_places, function(places) return places.start[kind] ~= nil end)
   end)
   local tables = lists.map(#kinds > 0 and item.at or {}, function(n)
     return tabulate_places(study, item, list, axis, kinds, n)
   end)
   tables[#tables + 1] = lists.update(tabulate_errors(study, item, list, axis), {
-    file = #found > 0 and make_csv(study, item, list, name) or nil })
+    file = #all_places > 0 and make_csv(study, item, list, name) or nil })
   return make_figure(study, item, list, axis, kinds), tables
 end
 

@@ -34,8 +34,8 @@ M.VIRIDIS = { "#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", 
 local SHADES = 5 -- the first five of its colours are visible on a light background, the last five on a dark one
 
 local function find_index(list, value)
-  for i, one in ipairs(list) do
-    if one == value then
+  for i, item in ipairs(list) do
+    if item == value then
       return i
     end
   end
@@ -58,23 +58,23 @@ end
 -- Returns the styles of names. Names with a reserved style get it, unless an earlier name has it already; then the
 -- other names get the remaining styles.
 function M.choose_styles(names)
-  local styles, taken, place = {}, {}, 0
-  -- Gives a style to a name, if no other name has this style or the colour `free_colour` (nil: any colour is allowed).
-  -- Returns whether the name has got the style.
-  local function give(name, style, free_colour)
-    local look = style and style.colour .. style.dash .. style.point
-    local is_free = style and not taken[look] and not taken[free_colour or ""]
+  local styles, used, count = {}, {}, 0
+  -- Assigns a style to a name, if no other name has this style or the colour `free_colour` (nil: any colour is
+  -- allowed). Returns whether the name has got the style.
+  local function assign(name, style, free_colour)
+    local style_key = style and style.colour .. style.dash .. style.point
+    local is_free = style and not used[style_key] and not used[free_colour or ""]
     if is_free then
-      styles[name], taken[look], taken[style.colour] = style, true, true
+      styles[name], used[style_key], used[style.colour] = style, true, true
     end
     return is_free
   end
-  local others = lists.filter(names, function(name) return not give(name, find_style(name)) end)
-  for _, name in ipairs(others) do
+  local other_names = lists.filter(names, function(name) return not assign(name, find_style(name)) end)
+  for _, name in ipairs(other_names) do
     local style
     repeat
-      style, place = make_style(place % #M.PALETTE + 1, place // #M.PALETTE), place + 1
-    until give(name, style, place <= #M.PALETTE and style.colour or nil) or place > #M.PALETTE * 64
+      style, count = make_style(count % #M.PALETTE + 1, count // #M.PALETTE), count + 1
+    until assign(name, style, count <= #M.PALETTE and style.colour or nil) or count > #M.PALETTE * 64
     styles[name] = style
   end
   return styles
@@ -87,12 +87,12 @@ end
 -- Returns the colour at a share, 0 to 1, of the way through SHADES colours of the Viridis palette: from the
 -- palette's bright end if `dark` (the background) is true, else from its dark end.
 local function mix_shade(share, dark)
-  local at = 1 + (SHADES - 1) * share
-  local low = math.min(math.floor(at), SHADES - 1)
+  local position = 1 + (SHADES - 1) * share
+  local low = math.min(math.floor(position), SHADES - 1)
   local from, to = M.VIRIDIS[dark and #M.VIRIDIS + 1 - low or low], M.VIRIDIS[dark and #M.VIRIDIS - low or low + 1]
-  return "#" .. from:sub(2):gsub("()(%x%x)", function(place, digits)
-    local a, b = tonumber(digits, 16), tonumber(to:sub(place + 1, place + 2), 16)
-    return ("%02x"):format(math.floor(a + (b - a) * (at - low) + 0.5))
+  return "#" .. from:sub(2):gsub("()(%x%x)", function(offset, digits)
+    local a, b = tonumber(digits, 16), tonumber(to:sub(offset + 1, offset + 2), 16)
+    return ("%02x"):format(math.floor(a + (b - a) * (position - low) + 0.5))
   end)
 end
 
@@ -104,10 +104,10 @@ function M.choose_styles_along(names)
   end
   table.sort(order)
   for _, name in ipairs(names) do
-    local place = find_index(order, tonumber(name))
-    local share = (place - 1) / (#order - 1)
+    local rank = find_index(order, tonumber(name))
+    local share = (rank - 1) / (#order - 1)
     styles[name] = { colour = mix_shade(share), dark = mix_shade(share, true), dash = SOLID,
-      point = POINTS[(place - 1) % #POINTS + 1] }
+      point = POINTS[(rank - 1) % #POINTS + 1] }
   end
   return styles
 end

@@ -22,14 +22,14 @@ local M = {}
 
 local quote, number = gnuplot.quote, gnuplot.format_number
 
-M.POINTS = 100 -- the most points of a curve; curves with more points are averaged in groups of neighbours
+M.POINTS = 100 -- maximum number of points of a curve; beyond it, neighbours are averaged
 
--- In pixels of the files: the least width and height of a panel, the height of a strip, the font (8 points); and in the
--- legend the height of a line, the width of a letter, and the width of the rest of an entry.
-local LEAST_WIDTH, LEAST_HEIGHT, STRIP, FONT, LINE, LETTER, SAMPLE = 200, 190, 62, 11, 14, 6.5, 50
-local SHAPE = 0.65 -- height of a panel divided by its width
-local NAME = 12 -- pixels from the top of a picture of the page to the middle of the y axis' name
-local MARKS = 8 -- roughly the most symbols on a curve
+-- In pixels of the files: the minimum width and height of a panel, the height of a strip, the font (8 points); and in
+-- the legend the height of a line, the width of a letter, and the width of the rest of an entry.
+local MIN_WIDTH, MIN_HEIGHT, STRIP, FONT, LINE, LETTER, SAMPLE = 200, 190, 62, 11, 14, 6.5, 50
+local ASPECT = 0.65 -- height of a panel divided by its width
+local NAME_OFFSET = 12 -- pixels from the top of a picture of the page to the middle of the y axis' name
+local MAX_SYMBOLS = 8 -- on a curve, roughly
 
 local FRAME = [[
 set border 3 lw 1 lc rgb '#444444'
@@ -44,9 +44,9 @@ function M.thin(points)
     return points
   end
   for first = 1, #points, group do
-    local some = table.move(points, first, math.min(first + group - 1, #points), 1, {})
-    thin[#thin + 1] = lists.map(points[first], function(_, part)
-      return lists.sum(some, function(point) return point[part] end) / #some
+    local neighbours = table.move(points, first, math.min(first + group - 1, #points), 1, {})
+    thin[#thin + 1] = lists.map(points[first], function(_, coordinate)
+      return lists.sum(neighbours, function(point) return point[coordinate] end) / #neighbours
     end)
   end
   return thin
@@ -86,9 +86,9 @@ end
 -- Returns the lines that set the scale of the y axis. Every panel needs them, since gnuplot retains the last scale.
 local function format_scale(axis)
   if axis.zoom then
-    local beyond = number(100 + scales.REST)
+    local limit = number(100 + scales.ZOOM_OFFSET)
     return ("unset logscale y\nset nonlinear y via -log10(%s - y) inverse %s - 10**(-y)\nset ytics nomirror (%s)")
-      :format(beyond, beyond, ZOOMED)
+      :format(limit, limit, ZOOMED)
   end
   return "unset nonlinear y\n" .. (axis.log and ("set logscale y %d"):format(axis.log) or "unset logscale y")
 end
@@ -140,7 +140,7 @@ local function list_parts(panel)
   for _, faint in ipairs({ true, false }) do
     lists.append(parts, lists.map(panel.curves, function(curve)
       return (curve.faint or false) == faint and { ("$curve%d using 1:2 notitle %s"):format(curve.number,
-        format_style(curve.style, faint, math.ceil(#M.thin(curve.points) / MARKS))), curve } or nil
+        format_style(curve.style, faint, math.ceil(#M.thin(curve.points) / MAX_SYMBOLS))), curve } or nil
     end))
   end
   return parts
@@ -156,10 +156,10 @@ local function format_panel(panel, height)
   local ylabel, ink = quote(scales.make_label(panel.ylabel, panel.y)), " textcolor rgb '#222222'"
   local lines = { "set xlabel " .. quote(panel.xlabel) .. " offset 0,0.3" .. ink, format_ranges(panel),
     format_marks(panel, height ~= nil) }
-  lists.append(lines, height and { ("set label %s at screen 0.01,%.6f left"):format(ylabel, 1 - NAME / height)
+  lists.append(lines, height and { ("set label %s at screen 0.01,%.6f left"):format(ylabel, 1 - NAME_OFFSET / height)
     .. ink }
     or { "set title " .. quote(panel.title or "") .. ink, "set ylabel " .. ylabel .. " offset -0.6,0" .. ink })
-  lines[#lines + 1] = format_plot(lists.map(list_parts(panel), function(part) return part[1] end))
+  lines[#lines + 1] = format_plot(lists.map(list_parts(panel), function(layer) return layer[1] end))
   return table.concat(lines, "\n")
 end
 
@@ -175,9 +175,9 @@ local BARE = "unset border\nunset tics\nunset grid\nunset title\nunset xlabel\nu
   .. "set xrange [0:1]\nset yrange [0:1]"
 
 -- Returns the lines that draw the legend of lines (M.list_lines) in a part of the picture, and its height in pixels.
-local function format_legend(lines, wide)
-  local longest = lists.max(lines, function(line) return utf8.len(escape.plain(line.title)) end)
-  local rows = math.ceil(#lines / math.max(1, wide // (SAMPLE + LETTER * longest)))
+local function format_legend(lines, width)
+  local letters = lists.max(lines, function(line) return utf8.len(escape.plain(line.title)) end)
+  local rows = math.ceil(#lines / math.max(1, width // (SAMPLE + LETTER * letters)))
   return ("%s\nset margins 0, 0, 0, 0\nset key center center vertical Left reverse samplen 2.2 maxrows %d "
     .. "textcolor rgb '#222222'\n"):format(BARE, math.max(1, rows)) .. format_plot(lists.map(lines, function(line)
       return ("2 title %s %s"):format(quote(line.title), format_style(line.style))
@@ -186,14 +186,15 @@ end
 
 -- Returns the lines of a figure, { title, style }, first those of the legend; and their numbers by title.
 function M.list_lines(figure)
-  local drawn = lists.map(lists.collect(list_panels(figure), function(panel) return panel.curves end), function(curve)
+  local drawn_lines = lists.map(lists.collect(list_panels(figure), function(panel) return panel.curves end),
+    function(curve)
     return { title = curve.line, style = curve.style }
   end)
-  local shown = lists.index_by(drawn, function(line) return line.title end)
+  local shown = lists.index_by(drawn_lines, function(line) return line.title end)
   local legend = lists.filter(figure.legend or {}, function(entry) return shown[entry.title] end)
   local list, numbers = {}, {}
-  for i, same in ipairs(lists.group(lists.join(legend, drawn), function(line) return line.title end)) do
-    list[i], numbers[same.key] = same[1], i
+  for i, equal_lines in ipairs(lists.group(lists.join(legend, drawn_lines), function(line) return line.title end)) do
+    list[i], numbers[equal_lines.key] = equal_lines[1], i
   end
   return list, numbers
 end
@@ -201,9 +202,9 @@ end
 -- Returns the lines of gnuplot that draw a figure; and the width and height of the drawing in pixels.
 local function format_drawing(figure)
   local total_width = gnuplot.to_pixels(figure.width or gnuplot.TEXT_WIDTH)
-  local columns = math.max(1, math.min(#figure.panels, total_width // LEAST_WIDTH))
-  local panel_height = math.max(LEAST_HEIGHT, SHAPE * total_width / columns)
-  local strip_height = lists.find(figure.panels, function(one) return one.strip end) and STRIP or 0
+  local columns = math.max(1, math.min(#figure.panels, total_width // MIN_WIDTH))
+  local panel_height = math.max(MIN_HEIGHT, ASPECT * total_width / columns)
+  local strip_height = lists.find(figure.panels, function(panel) return panel.strip end) and STRIP or 0
   local titled_lines = lists.filter((M.list_lines(figure)), function(line) return line.title ~= "" end)
   local legend, legend_height = format_legend(titled_lines, total_width)
   local total_height = legend_height + math.ceil(#figure.panels / columns) * (panel_height + strip_height)
@@ -243,37 +244,37 @@ end
 
 -- Returns the curves that gnuplot draws in a panel, in the order of drawing; false stands for a level.
 function M.list_drawn_curves(panel)
-  return lists.map(list_parts(panel), function(part) return part[2] or false end)
+  return lists.map(list_parts(panel), function(layer) return layer[2] or false end)
 end
 
--- Returns the lines that set the margins of a picture of the page. place: a panel's or a strip's part of M.PAGE.
-local function format_margins(figure, place)
+-- Returns the lines that set the margins of a picture of the page. layout: a panel's or a strip's part of M.PAGE.
+local function format_margins(figure, layout)
   return ("set lmargin at screen %.6f\nset rmargin at screen %.6f\nset tmargin at screen %.6f\n"
     .. "set bmargin at screen %.6f\n"):format(M.PAGE.left / M.PAGE.width, M.get_right_edge(figure) / M.PAGE.width,
-    1 - place.top / place.height, place.bottom / place.height)
+    1 - layout.top / layout.height, layout.bottom / layout.height)
 end
 
 -- Returns a script that draws every panel and strip of a figure, and a sample of every line, each into its own SVG:
 -- { path, text, makes (the names of these SVG files) }. gnuplot reads the script after the figure's, which defines the
 -- data.
 function M.make_page(figure)
-  local at, makes, lines = M.PAGE, {}, { FRAME, "set key off" }
-  local function add(what, i, width, height, text)
-    makes[#makes + 1] = ("%s-%s%d.svg"):format(figure.name, what, i)
+  local layout, makes, lines = M.PAGE, {}, { FRAME, "set key off" }
+  local function add(kind, i, width, height, text)
+    makes[#makes + 1] = ("%s-%s%d.svg"):format(figure.name, kind, i)
     lists.append(lines, { ("set terminal svg noenhanced size %d,%d dynamic font 'Helvetica,12'"):format(width, height),
       "set output " .. quote(makes[#makes]), text })
   end
   for i, panel in ipairs(figure.panels) do
-    add("panel", i, at.width, at.height, format_margins(figure, at) .. format_panel(panel, at.height))
+    add("panel", i, layout.width, layout.height, format_margins(figure, layout) .. format_panel(panel, layout.height))
     if panel.strip then
-      add("strip", i, at.width, at.strip.height, format_margins(figure, at.strip)
-        .. format_strip(panel.strip, at.strip.height))
+      add("strip", i, layout.width, layout.strip.height, format_margins(figure, layout.strip)
+        .. format_strip(panel.strip, layout.strip.height))
     end
   end
   lists.append(lines, { BARE, "set margins 0, 0, 0, 0", gnuplot.make_block("sample", { "-1 0.5", "0.5 0.5",
     "2 0.5" }) })
   for i, line in ipairs((M.list_lines(figure))) do
-    add("sample", i, at.sample[1], at.sample[2], "plot $sample " .. format_style(line.style))
+    add("sample", i, layout.sample[1], layout.sample[2], "plot $sample " .. format_style(line.style))
   end
   return { path = figure.name .. ".page", text = table.concat(lines, "\n") .. "\nunset output\n", makes = makes }
 end

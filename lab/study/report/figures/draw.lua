@@ -25,11 +25,11 @@ local function find_missing()
 end
 
 local function draw(folder, files, names, pages)
-  local written, message = write.files(folder, lists.join(files, pages))
-  if not written then
+  local is_written, message = write.files(folder, lists.join(files, pages))
+  if not is_written then
     return nil, message
   end
-  local drawn, on_page = {}, {}
+  local pictures, page_pictures = {}, {}
   for i, name in ipairs(names) do
     local page = pages[i]
     if shell.run({ "sh", "-c", 'cd "$1" && shift && LC_ALL=C.UTF-8 gnuplot -d "$@"', "sh", folder, name .. ".gnuplot",
@@ -38,13 +38,13 @@ local function draw(folder, files, names, pages)
     end
     for _, terminal in ipairs(gnuplot.TERMINALS) do
       local path = ("%s.%s"):format(name, terminal[1])
-      drawn[#drawn + 1] = { path = path, text = write.read(folder .. "/" .. path) }
+      pictures[#pictures + 1] = { path = path, text = write.read(folder .. "/" .. path) }
     end
     for _, path in ipairs(page and page.makes or {}) do
-      on_page[path] = write.read(folder .. "/" .. path)
+      page_pictures[path] = write.read(folder .. "/" .. path)
     end
   end
-  return drawn, on_page
+  return pictures, page_pictures
 end
 
 function M.run(files, names, pages)
@@ -58,16 +58,16 @@ function M.run(files, names, pages)
   if not folder then
     return nil, message
   end
-  local drawn, on_page = draw(folder, files, names, pages or {})
+  local pictures, page_pictures = draw(folder, files, names, pages or {})
   write.remove_tree(folder)
-  return drawn, on_page
+  return pictures, page_pictures
 end
 
 -- Appends the pictures to the files. Returns an error or nil, and the page's pictures.
 function M.add(files, names, pages)
-  local drawn, on_page = M.run(files, names, pages)
-  lists.append(files, drawn or {})
-  return not drawn and on_page or nil, drawn and on_page or {}
+  local pictures, page_pictures = M.run(files, names, pages)
+  lists.append(files, pictures or {})
+  return not pictures and page_pictures or nil, pictures and page_pictures or {}
 end
 
 -- Writes `files`, the scripts and pictures of figures, and index.html, whose text make_page(pictures) returns: all of
@@ -83,8 +83,8 @@ function M.write(out, files, figures, make_page)
       or curves.make_page(figure)
   end))
   files[#files + 1] = { path = "index.html", text = make_page(pictures) }
-  local written, message = write.files(out, files)
-  return written, message, problem
+  local is_written, message = write.files(out, files)
+  return is_written, message, problem
 end
 
 return M

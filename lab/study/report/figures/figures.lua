@@ -21,10 +21,10 @@ local wording = require("base.wording")
 
 local M = {}
 
-local LEAST_RATIO = 20 -- of the longest to the shortest time; the axis is linear if the ratio is smaller
+local MIN_LOG_RATIO = 20 -- of the longest to the shortest time; the axis is linear if the ratio is smaller
 M.BOLD = "Bold: mean over the seeds of a cell at its chosen learning rate; "
 M.SEEDS = "faint: these seeds; bands: quartiles of the seeds, where there are three or more"
-local SAMPLES = "; of a single seed the 95% Wilson interval of its exact match, over the examples of each length"
+local SAMPLES_TEXT = "; of a single seed the 95% Wilson interval of its exact match, over the examples of each length"
 
 -- Returns the last evaluation of a run by length (runs.get_curve): a list of { length, number ... } with a number for
 -- each named measure, multiplied by `factor`, without lengths that lack a measure. split: `name` of runs.get_curve.
@@ -82,8 +82,8 @@ end
 
 -- Adds the curves of a cell to a panel of scores by length. title: the title of the curves.
 local function add_cell(panel, cell, title, style, scored)
-  local shown = runs.get_chosen_runs(cell)
-  local found = lists.map(shown, function(run)
+  local chosen_runs = runs.get_chosen_runs(cell)
+  local points_by_run = lists.map(chosen_runs, function(run)
     local points = M.list_points(run, scored.split, metrics.by_name[scored.metric].factor, scored.metric)
     panel.xlabel = runs.format_axis(run)
     add_training(panel, run)
@@ -91,11 +91,11 @@ local function add_cell(panel, cell, title, style, scored)
     return #points > 0 and points or nil
   end)
   panel.levels = M.make_levels(cell.task, scored.metric)
-  panel.thinned = panel.thinned or found[1] and #found[1] > curves.POINTS
-  local samples = #shown == 1 and make_sample_band(shown[1], scored) or nil
+  panel.thinned = panel.thinned or points_by_run[1] and #points_by_run[1] > curves.POINTS
+  local samples = #chosen_runs == 1 and make_sample_band(chosen_runs[1], scored) or nil
   panel.samples = panel.samples or samples ~= nil
-  seed_curves.add_curves(panel, found, style, title, { mean = seed_curves.average(found), band = samples
-    or seed_curves.find_quartiles(found), cell = cell.number })
+  seed_curves.add_curves(panel, points_by_run, style, title, { mean = seed_curves.average(points_by_run), band = samples
+    or seed_curves.find_quartiles(points_by_run), cell = cell.number })
 end
 
 function M.make_legend(study, axis, names, styles)
@@ -144,7 +144,7 @@ function M.make_by_length(study, item)
   local strips = lists.map(figure.panels, function(panel) return panel.strip end)
   lists.append(figure.legend, lists.drop_repeats(lists.collect(strips, function(strip) return strip.legend end)))
   figure.title = score_tables.make_title(item, ("%s by %s"):format(entries.name_metric(study), axis))
-  figure.caption = captions.join(M.BOLD .. M.SEEDS .. (has_panel_with("samples") and SAMPLES or ""),
+  figure.caption = captions.join(M.BOLD .. M.SEEDS .. (has_panel_with("samples") and SAMPLES_TEXT or ""),
     captions.name_answers(study), captions.name_rates(study),
     axis == "length" and "Shaded: lengths of training, up to the longest (dashed)",
     strips[1] and novelty_strip.CAPTION,
@@ -169,9 +169,9 @@ end
 local function average_timed(timed)
   local mean = {}
   while timed[1] and not lists.find(timed, function(points) return not points[#mean + 1] end) do
-    local at = lists.map(timed, function(points) return points[#mean + 1] end)
-    mean[#mean + 1] = { lists.sum(at, function(point) return point[1] end) / #at,
-      lists.sum(at, function(point) return point[2] end) / #at }
+    local equal_points = lists.map(timed, function(points) return points[#mean + 1] end)
+    mean[#mean + 1] = { lists.sum(equal_points, function(point) return point[1] end) / #equal_points,
+      lists.sum(equal_points, function(point) return point[2] end) / #equal_points }
   end
   return mean
 end
@@ -237,7 +237,7 @@ function M.make_by_time(study, item)
       cell = line.cell and line.cell.number })
     times[line.name] = measure_times(timed, threshold)
   end
-  if panel.x[2] < LEAST_RATIO * panel.x[1] then
+  if panel.x[2] < MIN_LOG_RATIO * panel.x[1] then
     panel.x = { 0, panel.x[2] * 1.02 }
   end
   scales.fit_panel(panel)
@@ -296,21 +296,22 @@ function M.make_along_axis(study, item)
     lists.append(panel.curves, make_curves(study, item, line_name, styles[line_name]))
   end
   scales.fit_panel(panel)
-  local what = item.show == "max" and "solid: the best of all seeds and learning rates; dashed: mean over seeds at the "
+  local heading = item.show == "max"
+    and "solid: the best of all seeds and learning rates; dashed: mean over seeds at the "
     .. "chosen learning rate" or "median over seeds at the chosen learning rate; bands: from lowest to highest seed"
   return #panel.curves > 0 and { panels = { panel }, title = score_tables.make_title(item, ("%s along %s"):format(
-    entries.name_metric(study), item.x)), caption = captions.join(what, captions.describe(study, true)) } or nil
+    entries.name_metric(study), item.x)), caption = captions.join(heading, captions.describe(study, true)) } or nil
 end
 
 function M.make_by_epoch(study, item)
   local names = score_tables.list_values(study, item.lines)
   local styles = M.choose_styles(study, item.lines)
   local panels = progress.make_panels(study, item, styles)
-  local shown = lists.drop_repeats(lists.map(panels, function(panel)
+  local shown_scores = lists.drop_repeats(lists.map(panels, function(panel)
     return panel.split == progress.LOSS and "loss" or entries.name_metric(study)
   end))
   return #panels > 0 and { panels = panels, legend = M.make_legend(study, item.lines, names, styles),
-    title = score_tables.make_title(item, table.concat(shown, " and ") .. " while training"),
+    title = score_tables.make_title(item, table.concat(shown_scores, " and ") .. " while training"),
     caption = captions.join(M.BOLD .. M.SEEDS .. ". Training loss and accuracy are of training batches; all "
       .. "other curves are of evaluations during training", captions.name_answers(study)
       and "accuracies of batches of training are teacher-forced", captions.name_rates(study)) } or nil

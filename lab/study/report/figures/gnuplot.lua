@@ -36,10 +36,10 @@ function M.make_block(name, lines)
 end
 
 -- Returns the script that writes a drawing, lines of gnuplot, to <name>.svg, .pdf and .png in its working folder.
--- picture = { name, width, height, font, most, data }: data: lines before the drawings; font: a size, by default 12;
--- most: pixels to which the PDF is scaled down, or nil.
+-- picture = { name, width, height, font, max_width, data }: data: lines before the drawings; font: a size, by default
+-- 12; max_width: pixels to which the PDF is scaled down, or nil.
 function M.make_script(picture, drawing)
-  local scale = math.min(1, (picture.most or picture.width) / picture.width)
+  local scale = math.min(1, (picture.max_width or picture.width) / picture.width)
   local parts = lists.join({ "set encoding utf8" }, picture.data or {})
   for _, terminal in ipairs(M.TERMINALS) do
     local ending, text, unit = table.unpack(terminal)

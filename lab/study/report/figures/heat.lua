@@ -10,8 +10,8 @@ local scales = require("lab.study.report.figures.scales")
 local M = {}
 
 local NAN = 0 / 0
-local MOST_TICS = 40 -- along an axis
-local MOST_BOXES = 1000
+local MAX_TICS = 40 -- along an axis
+local MAX_BOXES = 1000
 local LETTER = 6 -- pixels
 local LIGHT = 0.6 -- share of the palette from which on dark text is readable
 
@@ -41,10 +41,10 @@ function M.measure_names(names, letter)
   return 24 + (letter or LETTER) * lists.max(names, function(name) return utf8.len(escape.plain(name)) end)
 end
 
--- Returns names as consecutive tics from `first` on; gnuplot reads the label of a tic as a format. most: the most tics,
--- which are at equal distances; nil: each name has a tic.
-function M.format_tics(names, first, most)
-  local step = math.ceil(#names / (most or #names))
+-- Returns names as consecutive tics from `first` on; gnuplot reads the label of a tic as a format. max_tics: the
+-- maximum number of tics, which are at equal distances; nil: each name has a tic.
+function M.format_tics(names, first, max_tics)
+  local step = math.ceil(#names / (max_tics or #names))
   return table.concat(lists.map(names, function(name, i)
     return (i - 1) % step == 0 and ("%s %d"):format(gnuplot.quote((name:gsub("%%", "%%%%"))), first + i - 1) or nil
   end), ", ")
@@ -58,12 +58,12 @@ function M.draw(values, rows, title, range, names)
   local has_gaps = lists.find(values, function(value) return value ~= value end)
   local boxes = make_boxes(values, columns)
   -- An image is smaller than many boxes, but draws gaps as a colour, and viewers blur the squares of a small image.
-  local layer = (has_gaps or #boxes[1] <= MOST_BOXES) and boxes or make_image(values, columns)
+  local layer = (has_gaps or #boxes[1] <= MAX_BOXES) and boxes or make_image(values, columns)
   return { title = range and title or ("%s, to %.2g"):format(title, peak), layers = { layer }, lines = {
     ("set xrange [-0.5:%g]\nset yrange [%g:-0.5]\nset cbrange [%.9g:%.9g]"):format(columns - 0.5, rows - 0.5,
       range and range[1] or -peak, range and range[2] or peak),
     "unset grid", names and ("set xtics rotate by 90 right (%s)\nset ytics (%s)"):format(
-      M.format_tics(names.columns, 0, MOST_TICS), M.format_tics(names.rows, 0, MOST_TICS))
+      M.format_tics(names.columns, 0, MAX_TICS), M.format_tics(names.rows, 0, MAX_TICS))
       or "set xtics norotate autofreq\nset ytics autofreq",
   } }
 end
@@ -78,10 +78,10 @@ end
 -- least value, if that is negative. The title has the range of the values, unless all of them are 0.
 function M.draw_matrix(title, matrix)
   local values = lists.map(matrix.values, function(value) return value > -math.huge and value or NAN end)
-  local least, largest = scales.find_range({ values })
-  local from = math.min(least, 0)
-  local to = largest > from and largest or from + 1
-  local range = (from < 0 or largest > 0) and (", %.2g to %.2g"):format(from, largest) or ""
+  local min_value, max_value = scales.find_range({ values })
+  local from = math.min(min_value, 0)
+  local to = max_value > from and max_value or from + 1
+  local range = (from < 0 or max_value > 0) and (", %.2g to %.2g"):format(from, max_value) or ""
   return M.draw(values, matrix.rows, title .. range, { from, to })
 end
 
@@ -106,14 +106,14 @@ end
 -- are visible on every colour.
 function M.frame(panel, rows, columns, is_framed)
   local lines = {}
-  local function has(row, column)
+  local function is_inside(row, column)
     return row >= 0 and row < rows and column >= 0 and column < columns and is_framed[row * columns + column + 1]
   end
   for row = 0, rows - 1 do
     for column = 0, columns - 1 do
-      for _, side in ipairs(has(row, column) and { { -1, 0 }, { 1, 0 }, { 0, -1 }, { 0, 1 } } or {}) do
+      for _, side in ipairs(is_inside(row, column) and { { -1, 0 }, { 1, 0 }, { 0, -1 }, { 0, 1 } } or {}) do
         local dx, dy = side[1], side[2]
-        lines[#lines + 1] = not has(row + dy, column + dx) and ("%g %g %g %g"):format(
+        lines[#lines + 1] = not is_inside(row + dy, column + dx) and ("%g %g %g %g"):format(
           column + (dx == 0 and -0.5 or dx / 2), row + (dy == 0 and -0.5 or dy / 2), math.abs(dy), math.abs(dx)) or nil
       end
     end
@@ -126,15 +126,15 @@ end
 local PLAIN, WRONG = "#222222", "#c0392b"
 local CROSS = "\u{D7}"
 
-local function format_label(text, place, offset, font, colour)
+local function format_label(text, position, offset, font, colour)
   return ("set label %s at %s offset %s font ',%d' textcolor rgb '%s' front"):format(gnuplot.quote(text),
-    place, offset, font, colour)
+    position, offset, font, colour)
 end
 
 -- Adds a symbol next to a row or below a column and, farther out, a cross if the symbol is wrong.
-local function add_symbol(lines, symbol, place, offsets, font)
-  lines[#lines + 1] = format_label(symbol.text, place, offsets[1], font, symbol.wrong and WRONG or PLAIN)
-  lines[#lines + 1] = symbol.wrong and format_label(CROSS, place, offsets[2], font, WRONG) or nil
+local function add_symbol(lines, symbol, position, offsets, font)
+  lines[#lines + 1] = format_label(symbol.text, position, offsets[1], font, symbol.wrong and WRONG or PLAIN)
+  lines[#lines + 1] = symbol.wrong and format_label(CROSS, position, offsets[2], font, WRONG) or nil
 end
 
 -- Replaces the numbers of rows (sides.writes) and columns (sides.reads) by symbols { text, wrong (red, with a cross) }.

@@ -22,9 +22,9 @@ local statistics = require("lab.study.read.statistics")
 local M = {}
 
 local SQUARE, MIN_SIDE, MAX_SIDE = 34, 90, 330 -- pixels: the side of a square; limits of a panel's side
-local MOST_ROW_WIDTH = 600 -- most pixels of a row of panels
-local SINGLE_WIDTH = 330 -- pixels: least width of a single panel, for the texts above it
-local MOST_COLUMNS = 16 -- of a table, and of squares with numbers
+local MAX_ROW_WIDTH = 600 -- pixels of a row of panels
+local SINGLE_WIDTH = 330 -- minimum pixels of the width of a single panel, for the texts above it
+local MAX_COLUMNS = 16 -- of a table, and of squares with numbers
 local NAN = 0 / 0
 
 -- Returns the evaluated conditions of a run on axes of evaluations, by name: { by, value, trained }.
@@ -42,8 +42,8 @@ local function list_conditions(run, study, names)
       return fits and make(by, condition[metric], not condition.beyond) or nil
     end)
   end
-  local within = run.parts and run.parts.in_distribution
-  local trained = lists.to_set(within and within.lengths or {})
+  local in_distribution = run.parts and run.parts.in_distribution
+  local trained = lists.to_set(in_distribution and in_distribution.lengths or {})
   return run.axis == names[1] and lists.collect(runs.get_curve(run, study.scored.split), function(evaluation)
     return lists.map(evaluation.lengths, function(n, i)
       return make({ [run.axis] = n }, (evaluation[metric] or {})[i], evaluation.split == "in_distribution"
@@ -57,9 +57,10 @@ local function list_points(study, item, cell)
   local names = lists.filter({ item.rows, item.columns }, function(name)
     return not score_tables.find_axis(study, name)
   end)
-  local function make(one)
-    return { row = one.by[item.rows] or cell.key[item.rows], column = one.by[item.columns] or cell.key[item.columns],
-      value = one.value, trained = one.trained }
+  local function make(condition)
+    return { row = condition.by[item.rows] or cell.key[item.rows], column = condition.by[item.columns]
+      or cell.key[item.columns],
+      value = condition.value, trained = condition.trained }
   end
   if #names == 0 then
     local value = entries.get_value(cell, "median").value
@@ -93,10 +94,11 @@ local function make_map(title, points, rows, columns)
   local map = { title = title, values = {}, trained = {}, counts = {} }
   for _, row in ipairs(rows) do
     for _, column in ipairs(columns) do
-      local found = by_row[row] and by_row[row][column] or {}
-      local at = #map.values + 1
-      map.values[at] = statistics.mean(lists.map(found, function(point) return point.value end)) or NAN
-      map.trained[at], map.counts[at] = lists.find(found, function(point) return point.trained end) ~= nil, #found
+      local cell_points = by_row[row] and by_row[row][column] or {}
+      local index = #map.values + 1
+      map.values[index] = statistics.mean(lists.map(cell_points, function(point) return point.value end)) or NAN
+      map.trained[index], map.counts[index] = lists.find(cell_points, function(point) return point.trained end) ~= nil,
+        #cell_points
     end
   end
   return map
@@ -120,22 +122,23 @@ end
 -- form, framed } of the picture.
 local function make_script(maps, names, item, words)
   local rows, columns = #names.rows, #names.columns
-  local drawn = lists.map(maps, function(map)
+  local drawn_panels = lists.map(maps, function(map)
     local panel = heat.draw(map.values, rows, map.title, words.range, names)
-    if columns <= MOST_COLUMNS then
+    if columns <= MAX_COLUMNS then
       heat.add_numbers(panel, map.values, rows, words.range, words.form)
     end
     heat.frame(panel, rows, columns, map.trained)
     return panel
   end)
-  table.insert(drawn[#drawn].lines, "set colorbox user origin graph 1.04,graph 0 size graph 0.03,graph 1\n"
+  table.insert(drawn_panels[#drawn_panels].lines,
+    "set colorbox user origin graph 1.04,graph 0 size graph 0.03,graph 1\n"
     .. "set cbtics font ',8'")
-  local panel_width = measure_side(columns, #drawn == 1 and SINGLE_WIDTH or 2 * MIN_SIDE)
+  local panel_width = measure_side(columns, #drawn_panels == 1 and SINGLE_WIDTH or 2 * MIN_SIDE)
   local bottom, left = heat.measure_names(names.columns), heat.measure_names(names.rows)
   return panels.make_script({ name = words.name, title = words.title, panel_height = measure_side(rows, MIN_SIDE),
     panel_width = panel_width, left = left, column_gap = left,
     bottom = bottom, row_gap = 60 + bottom,
-    rows = panels.arrange(drawn, math.max(1, MOST_ROW_WIDTH // (panel_width + left)), ""),
+    rows = panels.arrange(drawn_panels, math.max(1, MAX_ROW_WIDTH // (panel_width + left)), ""),
     note = ("rows: %s; columns: %s; in %s%s"):format(item.rows, item.columns, words.unit, words.framed
       and "; framed: training" or "") })
 end
@@ -154,7 +157,7 @@ end
 
 -- Returns the table of all maps; nil if it has too many columns.
 local function tabulate(item, maps, names, title, caption, form)
-  if #names.columns > MOST_COLUMNS then
+  if #names.columns > MAX_COLUMNS then
     return nil
   end
   local rows = lists.collect(maps, function(map)
@@ -172,20 +175,20 @@ end
 -- Makes the picture and the table of an item of the kind "heat".
 function M.make(study, item, name)
   local metric = metrics.by_name[study.scored.metric]
-  local found = lists.map(score_tables.list_panels(study, item), function(value)
-    local shown = lists.filter(study.cells, function(cell) return not value or cell.key[item.panels] == value end)
+  local panel_entries = lists.map(score_tables.list_panels(study, item), function(value)
+    local shown_cells = lists.filter(study.cells, function(cell) return not value or cell.key[item.panels] == value end)
     return { name = value, title = value and score_tables.label(study, item.panels, value) or "",
-      points = lists.collect(shown, function(cell) return list_points(study, item, cell) end) }
+      points = lists.collect(shown_cells, function(cell) return list_points(study, item, cell) end) }
   end)
-  found = lists.filter(found, function(one) return #one.points > 0 end)
-  local points = lists.collect(found, function(one) return one.points end)
+  panel_entries = lists.filter(panel_entries, function(entry) return #entry.points > 0 end)
+  local points = lists.collect(panel_entries, function(entry) return entry.points end)
   if #points == 0 then
     return nil
   end
   local rows, row_names = list_along(study, item.rows, points, "row")
   local columns, column_names = list_along(study, item.columns, points, "column")
-  local maps = lists.map(found, function(one)
-    return lists.update(make_map(one.title, one.points, rows, columns), { name = one.name })
+  local maps = lists.map(panel_entries, function(entry)
+    return lists.update(make_map(entry.title, entry.points, rows, columns), { name = entry.name })
   end)
   local names, framed = { rows = row_names, columns = column_names }, lists.find(points, function(point)
     return point.trained

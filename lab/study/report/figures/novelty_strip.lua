@@ -10,7 +10,7 @@ local novel_shares = require("lab.study.report.tables.novel_shares")
 local M = {}
 
 M.CAPTION = ("Below: %s; the first two only where positions are indices; no colour where encodings agree, no line "
-  .. "where nothing is new"):format(novel_shares.ABOUT)
+  .. "where nothing is new"):format(novel_shares.DESCRIPTION)
 
 local function make_style(style, dash)
   return { colour = style.colour, dark = style.dark, dash = dash }
@@ -33,11 +33,11 @@ local function list_points(shares, name)
 end
 
 local function make_curves(study, lines, kind)
-  local found = lists.map(lines, function(line)
+  local curves = lists.map(lines, function(line)
     local points = list_points(novel_shares.find(study, line.cell), kind.name)
     return points and { points = points, style = line.style } or nil
   end)
-  local groups = lists.group(found, function(one) return canonical.format(one.points) end)
+  local groups = lists.group(curves, function(curve) return canonical.format(curve.points) end)
   return lists.map(groups, function(group)
     return { points = group[1].points, line = kind.title,
       style = make_style(group[2] and GREY or group[1].style, kind.style.dash) }

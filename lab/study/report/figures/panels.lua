@@ -61,11 +61,11 @@ local function add_panels(picture, lines)
   end
 end
 
--- Arranges panels in rows of at most `most`, in the form of M.make_script; the heading is above the first row.
-function M.arrange(list, most, heading)
+-- Arranges panels in rows of at most `max_panels`, in the form of M.make_script; the heading is above the first row.
+function M.arrange(list, max_panels, heading)
   local rows = {}
   for i, panel in ipairs(list) do
-    if (i - 1) % most == 0 then
+    if (i - 1) % max_panels == 0 then
       rows[#rows + 1] = { label = i == 1 and heading or "" }
     end
     table.insert(rows[#rows], panel)
@@ -91,7 +91,7 @@ function M.make_script(picture)
   picture.panel_width = picture.panel_width or picture.panel_height
   picture.width = picture.left + RIGHT + columns * (picture.panel_width + picture.column_gap) - picture.column_gap
   picture.height = TOP + picture.bottom + #picture.rows * (picture.panel_height + picture.row_gap) - picture.row_gap
-  picture.data, picture.most = {}, gnuplot.to_pixels(gnuplot.TEXT_WIDTH)
+  picture.data, picture.max_width = {}, gnuplot.to_pixels(gnuplot.TEXT_WIDTH)
   local drawing = lists.append(lists.join(SETTINGS, picture.settings or {}), {
     format_label(picture, 1, picture.title, 20, 14), format_label(picture, 2, picture.note, 40, 10), "set multiplot" })
   add_panels(picture, drawing)

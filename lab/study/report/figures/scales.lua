@@ -2,17 +2,18 @@
 --
 -- Input: a panel of curves.lua, whose axes x and y are { from, to, log, ticks, zoom }. log: the base of a logarithmic
 -- axis, or nil; ticks: a list of numbers, nil for automatic ticks; zoom: the axis is in percent and shows the logarithm
--- of the distance to 100 + M.REST.
+-- of the distance to 100 + M.ZOOM_OFFSET.
 
 local lists = require("base.lists")
 
 local M = {}
 
-M.REST = 0.1 -- gives 100% a finite position
+M.ZOOM_OFFSET = 0.1 -- gives 100% a finite position
 
-local NEAR, APART = 95, 0.1 -- percent: the limit of "close to 100", and the least difference between curves there
+-- In percent: the limit of "close to 100", and the minimum difference between curves there.
+local CROWDED_FROM, MIN_DIFFERENCE = 95, 0.1
 local MARGIN = 0.05 -- margin on either side of an axis that fits numbers, as a share of its range
-local WIDE = 20 -- values with a larger ratio get a logarithmic axis
+local MIN_LOG_RATIO = 20 -- values with a larger ratio get a logarithmic axis
 
 -- Returns a step of 1, 2 or 5 times a power of ten that gives a range of numbers about five ticks.
 function M.choose_step(span)
@@ -25,25 +26,25 @@ function M.make_label(text, axis)
   return text .. (axis.zoom and ", zoomed towards 100%" or axis.log and ", logarithmic" or "")
 end
 
--- Whether most points of the bold curves are close to 100, and these points differ by more than APART.
+-- Whether most points of the bold curves are close to 100, and these points differ by more than MIN_DIFFERENCE.
 local function is_crowded(curves)
-  local near, far, low, high = 0, 0, 100, 0
+  local near_count, far_count, low, high = 0, 0, 100, 0
   for _, curve in ipairs(curves) do
     for _, point in ipairs(curve.faint and {} or curve.points) do
-      if point[2] >= NEAR then
-        near, low, high = near + 1, math.min(low, point[2]), math.max(high, point[2])
+      if point[2] >= CROWDED_FROM then
+        near_count, low, high = near_count + 1, math.min(low, point[2]), math.max(high, point[2])
       else
-        far = far + 1
+        far_count = far_count + 1
       end
     end
   end
-  return near > far and high - low > APART
+  return near_count > far_count and high - low > MIN_DIFFERENCE
 end
 
 -- Returns the range of several lists of numbers, or of items with get_number; math.huge and -math.huge for empty lists.
-function M.find_range(several, get_number)
+function M.find_range(lists_of_numbers, get_number)
   local low, high = math.huge, -math.huge
-  for _, list in ipairs(several) do
+  for _, list in ipairs(lists_of_numbers) do
     for _, item in ipairs(list) do
       local value = get_number and get_number(item) or item
       low, high = math.min(low, value), math.max(high, value)
@@ -53,8 +54,8 @@ function M.find_range(several, get_number)
 end
 
 -- Returns the gnuplot lines that set the range and the ticks of the axis x or y to lists of numbers.
-function M.fit_axis(letter, several)
-  local low, high = M.find_range(several)
+function M.fit_axis(letter, lists_of_numbers)
+  local low, high = M.find_range(lists_of_numbers)
   if low > high then
     low, high = 0, 1
   end
@@ -74,7 +75,7 @@ function M.fit_panel(panel)
   local low, high = M.find_range(lists.map(panel.curves, function(curve) return curve.points end), function(point)
     return point[2]
   end)
-  if low > 0 and high > WIDE * low then
+  if low > 0 and high > MIN_LOG_RATIO * low then
     panel.y = { low / 1.2, high * 1.2, log = 10 }
   elseif low > high / 2 then
     local margin = math.max(0.1 * (high - low), 0.01 * high)

@@ -18,8 +18,8 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-M.ABOUT = "shares of a test sequence that no training sequence has: tokens at later positions, pairs of a query and a "
-  .. "visible key at farther distances, queries with more visible keys"
+M.DESCRIPTION = "shares of a test sequence that no training sequence has: tokens at later positions, pairs of a "
+  .. "query and a visible key at farther distances, queries with more visible keys"
 
 local SHARES = { "positions", "distances", "keys" }
 
@@ -86,7 +86,7 @@ function M.make_cells_table(study)
   return rows[1] and entries.tabulate({ name = "novelty",
     title = ("Novelty: mean %s in %s by length, next to what is new in a test sequence"):format(metric.title,
       metric.unit),
-    caption = captions.join(M.ABOUT .. "; -: positions are not indices", captions.name_rates(study)),
+    caption = captions.join(M.DESCRIPTION .. "; -: positions are not indices", captions.name_rates(study)),
     heads = { "cell", "length", "score", "positions", "distances", "keys" }, rows = rows }) or nil
 end
 
