@@ -50,12 +50,13 @@ typedef struct lh_draw {
 /* Values that stay constant during one training step or one evaluation batch. */
 typedef struct lh_cpu_step {
     lh_mode mode;
-    lh_shape shape; /* shape.sequences counts the whole batch */
-    lh_key key;     /* key of dropout */
-    uint32_t step;  /* counter word 3 of dropout */
-    lh_draw draw;   /* counter words of random positions; noise uses the same words in a domain of its own */
-    int passes;     /* passes through the layers of a model with loops; training: at most lh_spec.passes */
-    double noise;   /* evaluation: standard deviation of noise on embeddings, in the unit of eval.noise; 0: none */
+    lh_shape shape;  /* shape.sequences counts the whole batch */
+    lh_key key;      /* key of dropout */
+    uint32_t step;   /* counter word 3 of dropout */
+    lh_draw draw;    /* counter words of random positions; noise uses the same words in a domain of its own */
+    int passes;      /* passes through the layers of a model with loops; training: at most lh_spec.passes */
+    int free_passes; /* training: the first passes, without gradient (lh_spec.progressive) */
+    double noise;    /* evaluation: standard deviation of noise on embeddings, in the unit of eval.noise; 0: none */
     /* Positions and distances from the caller, which replace all draws of a stream: an array of [length] for each
      * stream, or NULL. distances[i][d] is the distance of two tokens whose indices differ by d in either direction;
      * distances[i][0] is 0. */

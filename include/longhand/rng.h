@@ -28,7 +28,8 @@ enum {                             /* domains */
        LH_DOMAIN_EVAL_NOISE = 7,   /* layer: index of the draw; place: index of the embedding in the network */
        LH_DOMAIN_EVAL_DROPOUT = 6, /* layer: index of the draw; place: layer * (most places of a layer) + place,
                                     * both of LH_DOMAIN_DROPOUT */
-       LH_DOMAIN_VALIDATION = 8    /* examples and position draws of the validation stream; as LH_DOMAIN_EVAL */
+       LH_DOMAIN_VALIDATION = 8,   /* examples and position draws of the validation stream; as LH_DOMAIN_EVAL */
+       LH_DOMAIN_PASSES = 9        /* the passes of a training step; layer, place: 0; example = LH_SHARED */
 };
 /* Counter word 3 of draws of the validation stream is LH_VALIDATION_STEP + length. Noise and dropout of validation
  * share the domains of the evaluation, whose lengths are all below this number. */

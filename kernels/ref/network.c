@@ -56,6 +56,13 @@ static node *make_node(run *r, int rows, int width) {
     return r->nodes[r->node_count++] = n;
 }
 
+/* Returns a node with the value of `from`, to which no gradient flows. */
+static node *copy_node(run *r, const node *from) {
+    node *copy = make_node(r, from->rows, from->width);
+    memcpy(copy->x, from->x, count_elements(from) * sizeof *from->x);
+    return copy;
+}
+
 /* Makes the values of a scope in one repetition. outside: the values of the enclosing network, or NULL; entry: the
  * block's input, or NULL. */
 static node **make_frame(run *r, const lh_ref_scope *scope, node **outside, node *entry) {
@@ -126,6 +133,8 @@ static void run_block(run *r, const lh_ref_operation *op, const scope_repetition
     int loops = block->loops > 1 && r->batch->passes > 0 ? r->batch->passes : block->loops;
     int times = block->times ? block->times : block->repetitions * loops;
     for (int use = outer->use * times; use < (outer->use + 1) * times; use++) {
+        if (block->loops > 1 && !block->times && use > 0 && use == r->batch->free_passes * block->repetitions)
+            input = copy_node(r, input);
         int first = block->first_tensor + use % block->repetitions * block->tensor_count, from = r->length;
         scope_repetition repetition = {make_frame(r, block, outer->values, input), r->model->tensors + first,
                                        block->is_group ? r->layers : r->layers++, use, (uint32_t)(block->site + use)};

@@ -236,6 +236,7 @@ typedef struct lh_ref_batch {
     lh_key key;
     uint32_t step, first_example;
     int passes;                      /* loops of blocks that have several; 0: those of the network */
+    int free_passes;                 /* first of these loops, through which no gradient flows */
     uint32_t draw;                   /* evaluation: index of the draw */
     double noise;                    /* evaluation: standard deviation of the noise on embeddings in this draw */
     double loss_scale;               /* derivative of the objective with respect to the summed loss */

@@ -160,7 +160,7 @@ function M.list_buffers(plan, size, sequences, level)
     return count_buffer(buffer, sizes, sequences * size[buffer.stream + 1], sequences)
   end
   for block, buffer in lists.iterate_nested(plan.cpu.states, "buffers") do
-    add(buffer.name, count_bytes(buffer) * block.repetitions, true, block.name)
+    add(buffer.name, count_bytes(buffer) * block.stored, true, block.name)
   end
   for _, buffer in ipairs(plan.cpu.workspace) do
     add(buffer.name, count_bytes(buffer), buffer.is_read_backward)

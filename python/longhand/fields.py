@@ -92,6 +92,9 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
         absent: one pass
     loops.times: number of passes; length: as many as the task length n of the example (Fan et al. 2024) [an integer
         from 2 to 64 or 'length'; required]
+    loops.progressive: whether every training step draws a number of passes without gradient and then, at most times /
+        2, of passes with gradient (the progressive loss of McLeish et al. 2024); evaluation has `times` passes [true or
+        false; default: false]
     loops.inject: whether every pass adds the embedding of the tokens to its input [true or false; default: false]
     loops.start: the input of the first pass [embedding, zeros; default: embedding]
     loops.norm: the place of the final norm, with model.norm.place = 'pre' [outside, inside; default: outside]

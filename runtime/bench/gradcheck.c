@@ -235,6 +235,10 @@ lh_status lh_gradcheck(const lh_target *target, int n, uint64_t seed, lh_gradche
     lh_target small_target = *target;
     small_target.spec.train.batch = count_sequences(&target->spec);
     small_target.spec.train.shards = small_target.spec.train.batch > 1 ? SHARDS : 1;
+    if (target->spec.progressive) { /* passes without gradient change the loss, but not the gradient */
+        small_target.spec.progressive = false;
+        small_target.spec.passes = target->spec.passes / 2;
+    }
     lh_engine_config config = {.spec = &small_target.spec,
                                .seed = seed,
                                .threads = 1,

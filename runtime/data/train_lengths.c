@@ -1,4 +1,4 @@
-/* Draws the lengths of training batches; see train_lengths.h. */
+/* Draws the lengths and the passes of training steps; see train_lengths.h. */
 #include "data/train_lengths.h"
 
 #include <stdlib.h>
@@ -23,6 +23,14 @@ static int draw_index(lh_key key, uint32_t step, uint32_t example, int count) {
 
 int lh_draw_train_length(const lh_spec *spec, lh_key key, uint32_t step, uint32_t example) {
     return lh_lengths_get(&spec->train.lengths, draw_index(key, step, example, count_lengths(&spec->train, step)));
+}
+
+int lh_draw_passes(const lh_spec *spec, lh_key key, uint32_t step, int *free) {
+    lh_rng rng = lh_rng_at(key, step, LH_SHARED, lh_site(LH_DOMAIN_PASSES, 0, 0));
+    int most = spec->passes / 2;
+    *free = (int)lh_rng_below(&rng, (uint32_t)spec->passes);
+    if (most > spec->passes - *free) most = spec->passes - *free;
+    return *free + 1 + (int)lh_rng_below(&rng, (uint32_t)most);
 }
 
 lh_status lh_batch_parts_open(lh_batch_parts *parts, const lh_spec *spec, lh_error *error) {

@@ -1,5 +1,5 @@
-/* Chooses the task lengths of training batches. A batch has one length, or, if the spec mixes lengths, a length drawn
- * for each of its sequences. Lengths are a function of seed, step and example. */
+/* Chooses the task lengths of training batches, and the passes of their steps. A batch has one length, or, if the spec
+ * mixes lengths, a length drawn for each of its sequences. Lengths are a function of seed, step and example. */
 #ifndef LONGHAND_TRAIN_LENGTHS_H
 #define LONGHAND_TRAIN_LENGTHS_H
 
@@ -32,6 +32,11 @@ void lh_batch_parts_close(lh_batch_parts *parts);
 
 /* Sets the parts to one part. */
 void lh_batch_parts_set(lh_batch_parts *parts, int n, int sequences);
+
+/* Draws the passes of a step of a progressive spec for R = spec->passes, as McLeish et al. 2024: *free, the passes
+ * without gradient, is uniform on 0 .. R - 1, and then the number of passes with gradient is uniform on 1 .. min(R -
+ * *free, R / 2). Returns their sum. */
+int lh_draw_passes(const lh_spec *spec, lh_key key, uint32_t step, int *free);
 
 /* Draws the lengths of the batch of a step. */
 void lh_batch_parts_draw(lh_batch_parts *parts, const lh_spec *spec, lh_key key, uint32_t step);

@@ -188,7 +188,8 @@ static const lh_trace_site sites[] = {
 static double nominal_flops(const lh_shape *shape, lh_mode mode) {
     const double ${names[i]} = shape->length[${stream.index}]; % for i, stream in ipairs(flops.streams)
     const double forward = ${forward};
-    return forward * shape->sequences * (mode == LH_MODE_TRAIN ? 3 : 1);
+% local training = flops.training == 3 and "3" or f64(flops.training)
+    return forward * shape->sequences * (mode == LH_MODE_TRAIN ? ${training} : 1);
 }
 
 % if rows ~= "" then
@@ -272,6 +273,7 @@ const lh_spec longhand_spec_${symbol} = {
         %   { "distance_range", drawn_text.distance_range },
         %   { "passes", cpu.passes },
         %   { "passes_by_length", cpu.passes_by_length and "true" },
+        %   { "progressive", cpu.gradient_passes and "true" },
         %   { "draws_by_sequence", (streams[1].by_sequence or streams[2] and streams[2].by_sequence) and "true" },
         %   { "limit", limit and ('{%d, "%s"}'):format(limit.tokens, c_string(limit.because)) },
         % } })

@@ -49,7 +49,9 @@ static size_t workspace_bytes(const lh_shape *longest, lh_mode mode) {
         shape.sequences = count_sequences(most_tokens(mode), shape.length);
         if (shape.sequences > longest->sequences) shape.sequences = longest->sequences;
         workspace w;
-        w.passes = PASSES; % if cpu.passes
+        w.free_passes = 0; % if cpu.gradient_passes
+        w.passes = GRADIENT_PASSES; % if cpu.gradient_passes
+        w.passes = PASSES; % elseif cpu.passes
         size_t bytes = lay_out(&w, NULL, &shape, length, mode); % if cpu.decoding
         size_t bytes = lay_out(&w, NULL, &shape, mode); % else
         if (bytes > most) most = bytes;

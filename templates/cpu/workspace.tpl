@@ -88,9 +88,12 @@ static size_t lay_out(workspace *w, char *memory, const lh_shape *shape, lh_mode
 % end
 % end
     if (mode == LH_MODE_TRAIN) used = ${invoke("lay_out_sums", "&w->sums", "memory", "shape")}; % if any_sums
+    const int free_passes = mode == LH_MODE_TRAIN ? w->free_passes : 0; % if cpu.gradient_passes
 % for _, block in ipairs(cpu.states) do
-    for (int l = 0; l < (mode == LH_MODE_TRAIN ? ${block.uses} : 1); l++)
+% local from = block.free_uses or "0"
+    for (int l = ${from}; l < (mode == LH_MODE_TRAIN ? ${block.uses} : 1); l++)
         % call("lay_out_" .. block.name, ("&w->%s[l]"):format(block.name), "w", "memory", "&used", block.requests.by_mode and "mode")
+    for (int l = 0; l < ${from}; l++) w->${block.name}[l] = w->${block.name}[${from}]; % if block.free_uses
 % end
     % include("cpu/buffer.tpl", request) % for _, request in ipairs(cpu.requests.always)
 % for _, family in ipairs(attentions) do
@@ -115,6 +118,7 @@ static void start_block(workspace *w, const lh_cpu_step *step, const lh_cpu_bloc
     lh_shape shape = step->shape;
     shape.sequences = block->sequences;
     w->passes = step->passes; % if cpu.passes
+    w->free_passes = step->free_passes; % if cpu.gradient_passes
     % call("lay_out", "w", "memory", "&shape", decoded and ("shape.length[%d]"):format(decoded.index), "mode")
     w->step = step;
     w->block = block;

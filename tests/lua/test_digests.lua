@@ -226,6 +226,7 @@ function TestDigests.test_a_network_is_in_the_model_digest_by_its_operations()
     sets["model.dropout"], sets["model.init"] = "0", "torch"
     lu.assertEquals(compute_model_digest(sets), digest)
   end
+  lu.assertEquals(seen[compute_model_digest({ ["model.loops"] = "{ times = 2, progressive = true }" })], "model.loops")
 end
 
 -- If the backward pass recomputes attention weights, gradients of vectors of distances are summed in another order.
@@ -260,7 +261,7 @@ function TestDigests.test_every_field_is_in_the_table_above()
     ["train.patience"] = true, -- test_best.lua
     ["eval.decoding"] = true, -- for decoders: test_eval_decoding.lua
     ["model.loops.times"] = true, ["model.loops.inject"] = true, ["model.loops.start"] = true, -- absent by default:
-    ["model.loops.norm"] = true, -- the second test before this one
+    ["model.loops.norm"] = true, ["model.loops.progressive"] = true, -- the second test before this one
     ["model.cell"] = true, ["model.cells"] = true, -- test_recurrent.lua
     ["encoding.layers"] = true, -- two tests below
     ["encoding.made_for"] = true } -- for encoder-decoders: test_inherit.lua

@@ -76,6 +76,7 @@ local CASES = {
   { "model.decoder_layers", "64", "0", "0 is below 1", { ENCODER_DECODER } },
   { "model.loops", "{ times = 4 }", "{ inject = true }", "model.loops.times: is missing" },
   { "model.loops.times", "64", "1", "1 is below 2" },
+  { "model.loops.progressive", "true", "1", "expected: true or false", { LOOPS } },
   { "model.loops.inject", "true", "1", "expected: true or false", { LOOPS } },
   { "model.loops.start", "zeros", "noise", "expected: embedding, zeros", { LOOPS } },
   { "model.loops.norm", "inside", "outer", "expected: outside, inside", { LOOPS, PRE } },
@@ -365,11 +366,11 @@ function TestSchema.test_absent_identifiers_follow_the_features()
   local counts = "count_table COUNT_ROWS "
   local relative = "position_bias table_row relative_table " .. counts .. "visible " .. geometric
   local scalings = "interpolated log_base scale_speed "
-  local others = "w->passes ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
+  local others = "w->passes free_passes ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
   local rotations = others .. "ROTATION_PERIOD rotation " .. scalings
   lu.assertEquals(list_absent(), rotations .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. score)
   lu.assertEquals(list_absent("model.dropout=0"),
-    (rotations:gsub("^w%->passes ", "%0dropout ")) .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table"
+    (rotations:gsub("free_passes ", "%0dropout ", 1)) .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table"
       .. score)
   lu.assertEquals(list_absent("model.dropout=0", LEARNED, "encoding.additive.dropout=0.1"),
     rotations .. relative .. "lh_draw_ " .. drawn .. "sinusoid" .. score)

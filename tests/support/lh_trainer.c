@@ -23,6 +23,7 @@ lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, c
                            .step = batch->step,
                            .draw = {.key = batch->key, .step = batch->step, .example = batch->draw},
                            .passes = batch->passes,
+                           .free_passes = mode == LH_MODE_TRAIN ? batch->free_passes : 0,
                            .noise = batch->noise,
                            .positions = {batch->positions},
                            .distances = {drawn},
@@ -128,6 +129,7 @@ void lh_trainer_check_passes(const lh_parity_case *c, const lh_cpu_program *prog
     lh_trainer_close(&t);
     free(logits);
     if (passes > c->spec->passes) return; /* training has no memory for more passes */
+    if (c->spec->progressive && passes > 1) data.batch.free_passes = passes - 1 - passes % 2;
     loss = lh_parity_run(model, &data, NULL);
     for (int most = 1; most <= LH_PARITY_SEQUENCES; most += 2) {
         t = lh_trainer_open(c->spec, program, model, &data.batch, data.drawn, LH_MODE_TRAIN);

@@ -1,9 +1,11 @@
-/* Evaluation of a model with loops at several numbers of passes. */
+/* Training and evaluation of a model with loops at several numbers of passes. */
 #include "lh_test.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/train_lengths.h"
 #include "eval/eval_lines.h"
 #include "eval/evaluate.h"
 #include "lh_engines.h"
@@ -123,6 +125,73 @@ static void test_passes_by_length_are_the_task_length(void **state) {
     assert_non_null(strstr(error.text, "length 7 has 7 passes, and training has memory for 6"));
 }
 
+/* Adds to the loss a number that names the passes of the step. */
+static void train_drawn(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
+                        lh_sums *sums) {
+    toy_float.train_block(step, block, workspace, gradient, sums);
+    sums->loss += (100.0 * step->passes + step->free_passes) * (double)(block->sequences * step->shape.labels);
+}
+
+enum { STEPS = 24, RESUMED = 10, PASSES = 9 };
+
+/* Makes the steps until step `end`, whose losses without passes are those of `plain`, and checks their passes. */
+static void check_drawn_passes(lh_engine *engine, int end, const lh_step_metrics *plain) {
+    lh_step_metrics metrics[STEPS];
+    int start = (int)engine->step;
+    lh_test_step(engine, end - start, metrics);
+    for (int step = start; step < end; step++) {
+        int free = -1, passes = lh_draw_passes(engine->spec, lh_key_of_seed(7), (uint32_t)step, &free);
+        double expected = lh_compute_mean_loss(&plain[step].sums) + 100.0 * passes + free;
+        double actual = lh_compute_mean_loss(&metrics[step - start].sums);
+        lh_assert_close(&actual, &expected, 1, 1e-12, 0);
+    }
+}
+
+static void test_drawn_passes_depend_on_seed_and_step(void **state) {
+    lh_step_metrics plain[STEPS];
+    lh_error error;
+    looped_model l;
+    open_looped(&l);
+    l.engine->ops->close(l.engine);
+    lh_engine_config config = {.spec = &l.spec, .seed = 7, .threads = 1, .trains = true, .learning_rate = 1e-3};
+    l.engine = lh_test_open_engine(config, &l.program);
+    lh_test_step(l.engine, STEPS, plain);
+    l.engine->ops->close(l.engine);
+    l.program.train_block = train_drawn;
+    l.spec.passes = PASSES;
+    l.spec.progressive = true;
+    for (config.threads = 1; config.threads <= 3; config.threads++) {
+        l.engine = lh_test_open_engine(config, &l.program);
+        check_drawn_passes(l.engine, RESUMED, plain);
+        lh_state saved = lh_test_copy_state(l.engine);
+        check_drawn_passes(l.engine, STEPS, plain);
+        l.engine->ops->close(l.engine);
+        l.engine = lh_test_open_engine(config, &l.program);
+        lh_assert_ok(l.engine->ops->write_state(l.engine, &saved, RESUMED, &error), &error);
+        check_drawn_passes(l.engine, STEPS, plain);
+        lh_state_close(&saved);
+        l.engine->ops->close(l.engine);
+    }
+}
+
+/* The passes without gradient are uniform, and so are the further passes among those that remain, at most half. */
+static void test_drawn_passes_are_uniform(void **state) {
+    enum { MOST = 5, DRAWS = 20000 };
+    lh_spec spec = {.passes = MOST, .progressive = true};
+    int counts[MOST][MOST + 1] = {{0}};
+    for (uint32_t step = 0; step < DRAWS; step++) {
+        int free = -1, passes = lh_draw_passes(&spec, lh_key_of_seed(3), step, &free);
+        assert_in_range(passes - free, 1, MOST / 2);
+        counts[free][passes - free]++;
+    }
+    for (int free = 0; free < MOST; free++)
+        for (int more = 1; more <= MOST / 2; more++) {
+            int choices = free == MOST - 1 ? 1 : MOST / 2;
+            double expected = more > choices ? 0 : (double)DRAWS / MOST / choices, actual = counts[free][more];
+            lh_assert_close(&actual, &expected, 1, 0, 5 * sqrt(expected));
+        }
+}
+
 static void check_refusal(looped_model *l, const char *words) {
     static const int32_t passes[] = {3};
     lh_error error = {""};
@@ -153,6 +222,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         lh_test_in_directory(test_every_condition_at_every_number_of_passes),
         lh_test_in_directory(test_passes_by_length_are_the_task_length),
+        cmocka_unit_test(test_drawn_passes_depend_on_seed_and_step),
+        cmocka_unit_test(test_drawn_passes_are_uniform),
         cmocka_unit_test(test_passes_that_an_engine_cannot_run_refused),
     };
     return cmocka_run_group_tests_name("passes", tests, NULL, NULL);

@@ -294,7 +294,8 @@ end
 
 -- Adds a block or a group, which its parent repeats `times` times in each of its own repetitions. options.loops: all of
 -- it runs that many times with the same parameters, by default as often as the parent; options.has_passes: a step may
--- run it another number of times; options.by_length: in training, too, the task length of its examples.
+-- run it another number of times; options.by_length: in training, too, the task length of its examples;
+-- options.is_progressive: a training step draws the number, and how many of the first passes have no gradient.
 local function add_scope(parent, name, title, times, options)
   local net = parent.net
   if net.scopes[name] then
@@ -304,6 +305,8 @@ local function add_scope(parent, name, title, times, options)
   scope.parent, scope.count, scope.line = parent, times * parent.count, checks.find_line(net)
   scope.loops, scope.has_passes = options.loops or parent.loops, options.has_passes or parent.has_passes
   scope.by_length = options.by_length or parent.by_length
+  scope.is_progressive = options.is_progressive or parent.is_progressive
+  scope.stored_loops = scope.is_progressive and scope.loops // 2 or scope.loops -- lh_draw_passes of train_lengths.h
   scope.times = parent == net and times * scope.loops or times
   net.scopes[name] = scope
   net.scopes[#net.scopes + 1], net.order[#net.order + 1] = scope, scope
@@ -365,7 +368,8 @@ end
 function M.make_scope(net, name, title)
   local scope = setmetatable({ name = name, title = title, ops = {}, parameters = {}, externals = {}, sums = 0,
     dropout_count = 0, masks = {}, declared_last = {}, used_names = {}, count = 1, loops = 1, first_site = 0,
-    uses = "1", index = "l", comment = false, has_passes = false, by_length = false, is_group = false }, Scope)
+    uses = "1", index = "l", comment = false, has_passes = false, by_length = false, is_progressive = false,
+    stored_loops = 1, is_group = false }, Scope)
   scope.net = net or scope
   return scope
 end

@@ -305,6 +305,10 @@ function rules.block(tape, op)
     tape:note_change(tape.gradients[value])
     tape:record_version(value)
   end
+  if op.block.is_progressive and op.block.parent == op.block.net and op.x.op.kind ~= "zeros" then
+    -- the start has a gradient only if every pass has one
+    tape:emit({ kind = "clear", to = gradient, after_free = true }, gradient)
+  end
   tape:share_buffer(op.x, gradient)
 end
 

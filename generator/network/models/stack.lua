@@ -65,7 +65,8 @@ return function(net, model, x, options)
   local cycles, is_by_layer = options.layers // list[1].period, list[2] ~= nil
   local has_operations = loops.inject or norms_inside or false -- a pass has operations in addition to its layers
   local is_pass = has_operations and options.layers == 1
-  local passes = { loops = loops.times, has_passes = options.loops ~= nil, by_length = loops.by_length }
+  local passes = { loops = loops.times, has_passes = options.loops ~= nil, by_length = loops.by_length,
+    is_progressive = loops.progressive }
   local group = (has_operations and not is_pass or is_by_layer and options.loops) and net:group("pass", 1, passes)
   local cycle = is_by_layer and cycles > 1 and (group or net):group("cycle", cycles, {})
   local function open_pass(scope, h)

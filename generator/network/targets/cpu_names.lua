@@ -66,11 +66,13 @@ function M.write_first_use(block, scope, index)
 end
 
 -- The number of the first repetition of a block or a group within its parent, the number after the last, and the number
--- of the current repetition, as text. A block that a group repeats once has no variable of its own.
-function M.write_range(block)
+-- of the current repetition, as text. A block that a group repeats once has no variable of its own. is_backward: only
+-- repetitions with a gradient.
+function M.write_range(block, is_backward)
   local parent = block.parent
   if not parent.is_group then
-    return "0", M.write_uses(block, "w.passes"), "l"
+    return is_backward and block.is_progressive and M.write_uses(block, "w.free_passes") or "0",
+      M.write_uses(block, "w.passes"), "l"
   end
   local first = M.write_first_use(block, parent, parent.index)
   return first, M.write_first_use(block, parent, ("(%s + 1)"):format(parent.index)),

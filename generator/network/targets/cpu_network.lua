@@ -3,11 +3,14 @@
 -- Input: a network (builder.lua), its lists (scope_lists.lua), its structs of parameters (parameters.lua), its buffers
 -- (buffers.lua). A list of the output consists of records (calls.lua). Output, pure data:
 --   states      the states of repetitions that store values: of the groups of blocks that have a member, each with the
---               fields name, is_group, uses, most_uses, repetitions, members, requests, buffers, and all of `blocks`
+--               fields name, is_group, uses, most_uses, free_uses, stored, members, requests, buffers, and all of
+--               `blocks`
 --   blocks      the blocks in order, each with:
 --     name, comment, parameters_type   texts for generated code
---     count, uses          the numbers of layers and of repetitions as C text; layers, repetitions: as numbers;
---                          most_uses: the greatest number of repetitions in training
+--     count, uses          the numbers of layers and of repetitions as C text; layers: as a number;
+--                          most_uses: the greatest number of repetitions in training; free_uses: the first repetitions
+--                          of a training step that have no gradient, as C text, or false; stored: the most
+--                          repetitions with a gradient
 --     forward, backward    the lists of a repetition; depends_on_mode: whether `forward` differs by mode
 --     own_input            the name of the first repetition's input if its buffer differs from that of later
 --                          repetitions, else false
@@ -28,7 +31,8 @@
 --               { per_token: as text }, else false
 --   members, requests, workspace   the buffers of the workspace, in the three forms that a block's state has
 --   passes      if a step has a number of passes through a block, its greatest value in training; else false;
---               passes_by_length: whether it is the task length of the step's examples
+--               passes_by_length: whether it is the task length of the step's examples; gradient_passes: the most
+--               passes with gradient if a training step draws its passes, else false
 --   most_dropouts   the largest number of dropouts in a layer; masks: whether values have masks of dropout
 --   tied        the table of tokens that is the output layer's weight, or false
 --   attended    name of a family -> { queries, keys, contribution }: the names of these values in a layer's state
@@ -87,8 +91,9 @@ local function make_state(cpu, scope)
   local state_buffers = cpu.buffers.scopes[scope].state_buffers
   return {
     name = scope.name, is_group = scope.is_group, uses = names.write_uses(scope, "w->passes"),
-    most_uses = names.write_uses(scope, "PASSES"),
-    repetitions = scope.count * scope.loops, own_input = false,
+    most_uses = names.write_uses(scope, "PASSES"), own_input = false,
+    free_uses = scope.is_progressive and names.write_uses(scope, "free_passes"),
+    stored = scope.count * scope.stored_loops,
     members = cpu_buffers.write_members(cpu.net, state_buffers), buffers = cpu_buffers.describe(state_buffers),
     requests = cpu_buffers.list_requests(cpu.net, state_buffers, "s->", "used"),
   }
@@ -223,6 +228,7 @@ function M.derive(net, lists_by_scope, structs, buffer_lists, labelled, vocabula
     workspace = cpu_buffers.describe(cpu.buffers.workspace),
     passes = lists.any(net.scopes, function(block) return block.has_passes and block.loops end) or false,
     passes_by_length = lists.any(net.scopes, function(block) return block.by_length end) or false,
+    gradient_passes = lists.any(net.scopes, function(block) return block.is_progressive and block.stored_loops end),
     tied = tied and tied.name or false, most_dropouts = builder.find_most_dropouts(net),
     masks = lists.any(net.order, function(scope) return next(scope.masks) ~= nil end),
     embeddings = list_embeddings(cpu), attended = name_attended(net),

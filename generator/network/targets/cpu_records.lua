@@ -190,7 +190,8 @@ function forward.embed(cpu, _, op)
 end
 
 function forward.zeros(_, text, op)
-  return { template = "cpu/op/clear.tpl", to = text.out, tokens = text.tokens, width = op.out.width.text }
+  return { template = "cpu/op/clear.tpl", to = text.out, tokens = text.tokens, width = op.out.width.text,
+    after_free = false }
 end
 
 -- The sampled positions of a stream's tokens, as text, or false. prefix: the stream's prefix in the workspace.
@@ -230,7 +231,7 @@ end
 
 -- The record of all repetitions of a group; each group has a template.
 local function make_group(group, is_backward)
-  local first, past = names.write_range(group)
+  local first, past = names.write_range(group, is_backward)
   return { template = ("cpu/op/%s.tpl"):format(group.name), first = first, past = past, is_backward = is_backward }
 end
 
@@ -278,7 +279,8 @@ local backward = {
     return make_row_sum(cpu, entry.to.width, false, "routine(tokens, to, from, to)")
   end,
   copy = function(_, text, entry)
-    return { tokens = text.tokens, width = entry.to.width.text, from = text.from, to = text.to }
+    return { tokens = text.tokens, width = entry.to.width.text, from = text.from, to = text.to,
+      after_free = entry.after_free or false }
   end,
   classify_grad = function() return { call = "loss_and_gradient(self, x, to, 'g', 'sums')" } end,
 }
@@ -350,7 +352,7 @@ function backward.block_grad(_, _, entry)
   if block.is_group then
     return make_group(block, true)
   end
-  local first, past, number = names.write_range(block)
+  local first, past, number = names.write_range(block, true)
   local layer = block.loops > 1 and ("%s %% %s"):format(number, block.count_name) or number
   return { call = "routine(self, number, gradient)", template = "cpu/op/block_grad.tpl",
     routine = block.name .. "_backward", first = first, past = past, number = number,

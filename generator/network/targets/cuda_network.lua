@@ -92,6 +92,7 @@ local function check_network(net)
     or lists.any(net.scopes, function(scope) return scope.is_group end)
       and "whose passes have several layers and other operations"
     or lists.any(net.scopes, function(block) return block.by_length end) and "with as many passes as n"
+    or lists.any(net.scopes, function(block) return block.is_progressive end) and "that draws its passes"
     or ops.find_all(net, "zeros")[1] and "whose passes start from zeros" or net.by_step and "with a recurrence"
     or not attentions[1] and "without attention"
   if reason then

@@ -5,7 +5,8 @@
 -- (recomputed_weights.lua). Output of M.derive:
 --   flops           factors for the generated formulas: streams, attentions, and pairs_text for `pairs` (outline.lua);
 --                   output: multiply-adds for a label; masked: families with masks, { family, count, per_head }, with
---                   operations for a pair of tokens in all heads and in one
+--                   operations for a pair of tokens in all heads and in one; training: those of a training step as a
+--                   multiple of those of a forward pass
 --   flops_per_step  operations of a step of training, with the mean over the training lengths by their expected
 --                   shares of the steps
 --   training_sizes  the tokens of every stream for all training lengths, { S, T } or { T } for each
@@ -65,6 +66,17 @@ function M.measure_training(plan, facts)
     mean_tokens = lists.sum(plan.streams, function(stream) return stream.mean_tokens end) }
 end
 
+-- The mean numbers of passes of a training step, and of those with a gradient, as shares of all R passes if the step
+-- draws them (lh_draw_passes of runtime/data/train_lengths.h); passes: R, or false for 1 and 1.
+local function compute_pass_shares(passes)
+  local all, with_gradient = passes and 0 or 1, passes and 0 or 1
+  for free = 0, (passes or 0) - 1 do
+    local mean = (1 + math.min(passes - free, passes // 2)) / 2
+    all, with_gradient = all + (free + mean) / passes ^ 2, with_gradient + mean / passes ^ 2
+  end
+  return all, with_gradient
+end
+
 -- Operations of the forward pass of one sequence. size: the list of tokens of every stream, or the number of tokens of
 -- all streams together, divided equally between them. Passes by the length are about proportional to the tokens.
 function M.count_forward(plan, size)
@@ -116,10 +128,12 @@ function M.derive(plan, net, facts)
   end
   local _, tokens, mean_pairs = compute_means(sizes, weights, total)
   local means, per_step = { tokens = tokens, pairs = mean_pairs }, 0
+  local all, with_gradient = compute_pass_shares(plan.cpu.gradient_passes and plan.cpu.passes)
+  flops.training = all + 2 * with_gradient -- 1 forward, 2 backward
   for i, scope in ipairs(plan.network) do
-    per_step = per_step + add_flops(plan, scope.operations, means, 3 * scope.times) -- 3: 1 forward, 2 backward
-    add_flops(plan, plan.passes[i].forward, means, scope.times)
-    add_flops(plan, plan.passes[i].backward, means, scope.times)
+    per_step = per_step + add_flops(plan, scope.operations, means, flops.training * scope.times)
+    add_flops(plan, plan.passes[i].forward, means, all * scope.times)
+    add_flops(plan, plan.passes[i].backward, means, with_gradient * scope.times)
   end
   return { flops = flops, flops_per_step = per_step, training_sizes = sizes }
 end

@@ -18,7 +18,7 @@
 --   partial        the last layer computes only tokens whose results are read (labelled_rows.lua)
 --   recomputed     false, or how the backward pass recomputes weights on the CPU: recomputed_weights.lua
 --   bounded        partial or recomputed: attention is computed for a range of queries
---   layers, repetitions, heads, head_width; repetitions: of its layers, in all loops of the block together; head_part:
+--   layers, repetitions, heads, head_width; repetitions: of its layers, in all loops that store values; head_part:
 --                  the largest power of two that divides head_width; dropout_rate: of its weights, or nil
 --   first_site     its first site in the counter of random numbers
 
@@ -168,10 +168,10 @@ M.attentions = {
 }
 M.attentions.recurrent = M.attentions.encoder -- no description names it
 
--- The family `name` in a block (builder.lua) of a network, with the block's layers and repetitions (over all loops),
--- and the names of both counts in C.
+-- The family `name` in a block (builder.lua) of a network, with the block's layers and repetitions (of all loops that
+-- store values), and the names of both counts in C.
 function M.place_in_block(family, name, block)
-  return lists.merge(family, { name = name, layers = block.count, repetitions = block.count * block.loops,
+  return lists.merge(family, { name = name, layers = block.count, repetitions = block.count * block.stored_loops,
     stack = { count = block.count_name, parameters = block.parameters_type, member = block.name,
       state = block.name .. "_state" } })
 end

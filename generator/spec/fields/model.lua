@@ -46,6 +46,10 @@ return {
   { path = "model.loops.times", type = "integer", min = 2, max = 64, word = "length", required = true,
     unit = "passes", fingerprints = { "w->passes" },
     doc = "number of passes; length: as many as the task length n of the example (Fan et al. 2024)" },
+  { path = "model.loops.progressive", is_rare = true, type = "boolean", default = false, omitted_value = false,
+    fingerprints = { "free_passes" },
+    doc = "whether every training step draws a number of passes without gradient and then, at most times / 2, of "
+      .. "passes with gradient (the progressive loss of McLeish et al. 2024); evaluation has `times` passes" },
   { path = "model.loops.inject", type = "boolean", default = false,
     doc = "whether every pass adds the embedding of the tokens to its input" },
   { path = "model.loops.start", type = "choice", default = "embedding", doc = "the input of the first pass",

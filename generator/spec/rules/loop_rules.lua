@@ -54,6 +54,10 @@ local function check_loops(context, report)
   end
   if loops.times == "length" then
     check_by_length(context, report)
+    if loops.progressive then
+      report.refuse("model.loops.progressive", "model.loops.times", '"length"', {
+        what = "true: a step draws its passes", expected = "a number of passes, or progressive = false" })
+    end
   end
 end
 
