@@ -18,7 +18,7 @@ enum {
 void lh_alarm_open(lh_alarm *alarm, const lh_spec *spec) {
     *alarm = (lh_alarm){
         .guess_loss = log((double)spec->classes),
-        .least_norm = spec->optimizer.clip_norm > 0 ? spec->optimizer.clip_norm : 1.0,
+        .min_norm = spec->optimizer.clip_norm > 0 ? spec->optimizer.clip_norm : 1.0,
     };
 }
 
@@ -33,7 +33,7 @@ static void update_usual_norm(lh_alarm *alarm, double norm) {
 static lh_alarm_kind find_alarm_kind(const lh_alarm *alarm, const lh_step_metrics *metrics) {
     double norm = metrics->gradient_norm;
     if (metrics->update_norm > UPDATE_SHARE * metrics->parameter_norm) return LH_ALARM_UPDATE;
-    if (alarm->steps == USUAL_STEPS && norm >= alarm->least_norm && norm > GRADIENT_RATIO * exp(alarm->usual_log_norm))
+    if (alarm->steps == USUAL_STEPS && norm >= alarm->min_norm && norm > GRADIENT_RATIO * exp(alarm->usual_log_norm))
         return LH_ALARM_GRADIENT;
     return alarm->bad_losses >= LOSS_STEPS ? LH_ALARM_LOSS : LH_ALARM_NONE;
 }
@@ -53,7 +53,7 @@ bool lh_alarm_add(lh_alarm *alarm, int64_t step, const lh_step_metrics *metrics)
     return false;
 }
 
-/* Writes what the alarm found. */
+/* Writes the measurement that caused the alarm. */
 static void put_finding(const lh_alarm *alarm, char *text, size_t size) {
     const lh_step_metrics *m = &alarm->metrics;
     if (alarm->kind == LH_ALARM_UPDATE)
@@ -87,7 +87,7 @@ void lh_alarm_write_warning(const lh_alarm *alarm, lh_engine *engine, const char
     put_largest(engine, largest, sizeof largest);
     lh_diagnose_chunk(engine->spec, alarm->metrics.heavy_chunk, gradient, sizeof gradient);
     lh_fail(warning, LH_OK,
-            "step %lld: the training may be running away: %s (task length %d)\n"
+            "step %lld: the training may be diverging: %s (task length %d)\n"
             "  %.0f%% of its gradient's square lies in %s%s",
             (long long)alarm->step, finding, alarm->metrics.length, 100.0 * alarm->metrics.heavy_share, gradient,
             largest);

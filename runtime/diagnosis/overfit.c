@@ -31,9 +31,9 @@ lh_overfit_cause lh_overfit_find_cause(const lh_overfit_facts *f) {
         return f->start_attainable < FULL_ACCURACY ? LH_OVERFIT_INDISTINGUISHABLE : LH_OVERFIT_COLLAPSED;
     /* The recent gain is subtracted from the gap, because a mean over recent windows may be below the current value by
      * as much as this gain. */
-    double gained = fmax(f->recent_accuracy - f->before_accuracy, 0);
+    double gained = fmax(f->recent_accuracy - f->earlier_accuracy, 0);
     if (f->accuracy - f->recent_accuracy - gained > DROPOUT_COSTS) return LH_OVERFIT_DROPOUT;
-    if (f->recent_loss < STILL_FALLING * f->before_loss) return LH_OVERFIT_FALLING;
+    if (f->recent_loss < STILL_FALLING * f->earlier_loss) return LH_OVERFIT_FALLING;
     return LH_OVERFIT_UNKNOWN;
 }
 
@@ -41,7 +41,7 @@ double lh_overfit_estimate_steps(const lh_overfit_facts *f) {
     double target = TARGET_OF_GUESS * f->guess_loss, steps = (double)f->steps;
     if (f->recent_loss <= target) return 2.0 * steps;
     double steps_needed =
-        steps + f->steps_between * log(f->recent_loss / target) / log(f->before_loss / f->recent_loss);
+        steps + f->steps_between * log(f->recent_loss / target) / log(f->earlier_loss / f->recent_loss);
     double unit = pow(10.0, floor(log10(steps_needed)) - 1.0);
     return fmin(ceil(steps_needed / unit) * unit, LONGEST_FORECAST);
 }
@@ -79,7 +79,7 @@ static void put_cause(FILE *out, lh_overfit_cause cause, const lh_overfit_facts 
                 f->end_attainable);
         break;
     case LH_OVERFIT_FALLING:
-        fprintf(out, "too few steps: the loss is still falling, from %.4g to %.4g within %.0f steps", f->before_loss,
+        fprintf(out, "too few steps: the loss is still falling, from %.4g to %.4g within %.0f steps", f->earlier_loss,
                 f->recent_loss, f->steps_between);
         break;
     case LH_OVERFIT_DROPOUT:

@@ -20,12 +20,12 @@ typedef struct lh_overfit_facts {
     int64_t counted;        /* number of labels that count towards accuracy */
     double data_attainable; /* upper bound for any model: equal tokens (streams may hold targets) get equal answers */
 
-    /* Facts of metrics.jsonl. A window is a line: means over the steps since the line before. `recent` is the last
-     * quarter of the windows, `before` the quarter before that. */
+    /* Facts of metrics.jsonl. A window is a line: means over the steps since the previous line. `recent` is the last
+     * quarter of the windows, `earlier` the quarter before it. */
     int windows;
-    double first_loss, before_loss, recent_loss;              /* dropout on; first: of the first quarter */
+    double first_loss, earlier_loss, recent_loss;             /* dropout on; first: of the first quarter */
     double steps_between;                                     /* steps between `before` and `recent` */
-    double before_accuracy, recent_accuracy;                  /* dropout on */
+    double earlier_accuracy, recent_accuracy;                 /* dropout on */
     double gradient_norm;                                     /* the largest gradient norm of a window */
     double recent_gradient_norm, update_norm, parameter_norm; /* means over `recent` */
     double clipped;         /* share of the steps of `recent` whose gradient was clipped */

@@ -36,7 +36,7 @@ static window *read_windows(char *text, int *count) {
     window *windows = calloc(lines, sizeof *windows);
     double previous_step = 0;
     *count = 0;
-    for (char *rest = text, *line_text; windows != NULL && (line_text = strsep(&rest, "\n")) != NULL;) {
+    for (char *unread = text, *line_text; windows != NULL && (line_text = strsep(&unread, "\n")) != NULL;) {
         json_t *line = json_loads(line_text, 0, NULL);
         double step = json_number_value(json_object_get(line, "step"));
         if (step > previous_step) {
@@ -66,12 +66,12 @@ static void summarise_windows(const window *windows, int count, lh_overfit_facts
     facts->windows = count;
     if (count < 2) quarter = count;
     window recent = compute_mean(windows + count - quarter, quarter);
-    window before = count < 2 ? recent : compute_mean(windows + count - 2 * quarter, quarter);
+    window earlier = count < 2 ? recent : compute_mean(windows + count - 2 * quarter, quarter);
     facts->first_loss = compute_mean(windows, quarter).value[LOSS];
-    facts->before_loss = before.value[LOSS];
+    facts->earlier_loss = earlier.value[LOSS];
     facts->recent_loss = recent.value[LOSS];
     facts->steps_between = recent.steps * quarter;
-    facts->before_accuracy = before.value[ACCURACY];
+    facts->earlier_accuracy = earlier.value[ACCURACY];
     facts->recent_accuracy = recent.value[ACCURACY];
     facts->recent_gradient_norm = recent.value[GRADIENT_NORM];
     facts->clipped = recent.value[CLIPPED];
@@ -181,29 +181,29 @@ static lh_status measure_data(const lh_batch *batch, const lh_spec *spec, lh_ove
 
 /* ---- outputs ---- */
 
-enum { MOST_POINTS = 512 };               /* upper limit of compared positions; each is compared with every other */
+enum { MAX_OUTPUTS = 512 };               /* upper limit of compared positions; each is compared with every other */
 static const double EQUAL_OUTPUTS = 1e-5; /* difference of logits, relative to the largest logit */
 
 /* Outputs of some counted positions. */
-typedef struct points {
+typedef struct outputs {
     int count, classes;
     double *logits;               /* [MOST_POINTS][classes] */
-    uint16_t labels[MOST_POINTS]; /* right answers */
-    double largest;               /* largest logit by magnitude */
-} points;
+    uint16_t labels[MAX_OUTPUTS]; /* right answers */
+    double largest_logit;         /* largest logit by magnitude */
+} outputs;
 
-static bool are_equal(const points *p, int a, int b) {
+static bool are_equal(const outputs *p, int a, int b) {
     const double *x = p->logits + (size_t)a * (size_t)p->classes, *y = p->logits + (size_t)b * (size_t)p->classes;
     for (int c = 0; c < p->classes; c++)
-        if (!(fabs(x[c] - y[c]) <= EQUAL_OUTPUTS * p->largest)) return false;
+        if (!(fabs(x[c] - y[c]) <= EQUAL_OUTPUTS * p->largest_logit)) return false;
     return true;
 }
 
 /* The highest accuracy if positions with equal outputs get equal answers. */
-static double compute_attainable(const points *p) {
-    bool is_grouped[MOST_POINTS] = {false};
+static double compute_attainable(const outputs *p) {
+    bool is_grouped[MAX_OUTPUTS] = {false};
     int64_t best = 0;
-    uint16_t group[MOST_POINTS];
+    uint16_t group[MAX_OUTPUTS];
     for (int first = 0; first < p->count; first++) {
         int64_t size = 0;
         for (int i = first; i < p->count; i++)
@@ -225,11 +225,11 @@ static lh_draw make_draw(const lh_overfit_run *run) {
 
 /* Computes the logits of counted positions of the first examples. batch, logits: buffers for one example or more. */
 static lh_status compute_outputs(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, double *logits,
-                                 points *p, lh_error *error) {
+                                 outputs *p, lh_error *error) {
     lh_source source = make_source(run);
     p->count = 0;
-    p->largest = 0;
-    for (int i = 0; i < run->examples && p->count < MOST_POINTS; i++) {
+    p->largest_logit = 0;
+    for (int i = 0; i < run->examples && p->count < MAX_OUTPUTS; i++) {
         lh_status status = lh_batch_fill(batch, engine->spec, &source, run->length, (uint32_t)i, 1, error);
         if (status != LH_OK) return status;
         lh_query query = {.n = run->length,
@@ -239,11 +239,11 @@ static lh_status compute_outputs(const lh_overfit_run *run, lh_engine *engine, l
                           .draw = make_draw(run)};
         status = engine->ops->predict(engine, &query, logits, error);
         if (status != LH_OK) return status;
-        for (int j = 0; j < batch->shape.labels && p->count < MOST_POINTS; j++) {
+        for (int j = 0; j < batch->shape.labels && p->count < MAX_OUTPUTS; j++) {
             const double *row = logits + (size_t)j * (size_t)p->classes;
             if (batch->mask[j] == 0) continue;
             memcpy(p->logits + (size_t)p->count * (size_t)p->classes, row, (size_t)p->classes * sizeof *row);
-            for (int c = 0; c < p->classes; c++) p->largest = fmax(p->largest, fabs(row[c]));
+            for (int c = 0; c < p->classes; c++) p->largest_logit = fmax(p->largest_logit, fabs(row[c]));
             p->labels[p->count++] = batch->labels[j];
         }
     }
@@ -272,11 +272,11 @@ static lh_status read_start(const lh_overfit_run *run, const lh_spec *spec, lh_s
 static lh_status measure_outputs(const lh_overfit_run *run, lh_engine *engine, lh_batch *batch, lh_overfit_facts *facts,
                                  lh_error *error) {
     const lh_spec *spec = engine->spec;
-    points p = {.classes = spec->classes};
+    outputs p = {.classes = spec->classes};
     lh_state current = {0}, start = {0};
     size_t row = (size_t)spec->classes * sizeof(double);
     double *logits = lh_engine_allocate((size_t)lh_make_shape(spec, run->length, 1).labels * row, "outputs", error);
-    p.logits = lh_engine_allocate(MOST_POINTS * row, "outputs", error);
+    p.logits = lh_engine_allocate(MAX_OUTPUTS * row, "outputs", error);
     lh_status status = logits != NULL && p.logits != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
     if (status == LH_OK) status = lh_state_open(&current, engine, false, error);
     if (status == LH_OK) status = lh_state_open(&start, engine, false, error);

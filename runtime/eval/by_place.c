@@ -14,7 +14,7 @@ typedef struct placed_answers {
     const uint16_t *forced;  /* of a generative model's teacher-forced pass; NULL: none */
 } placed_answers;
 
-static size_t count_integers(const lh_by_place *places) { return (size_t)places->most * (2 * LH_PLACE_LISTS + 1); }
+static size_t count_integers(const lh_by_place *places) { return (size_t)places->capacity * (2 * LH_PLACE_LISTS + 1); }
 
 lh_status lh_by_place_check(size_t labels, lh_error *error) {
     if (labels <= LH_MOST_TARGET_PLACES) return LH_OK;
@@ -25,14 +25,14 @@ lh_status lh_by_place_check(size_t labels, lh_error *error) {
 }
 
 lh_status lh_by_place_open(lh_by_place *places, size_t examples, size_t labels, lh_error *error) {
-    *places = (lh_by_place){.most = (int)labels};
+    *places = (lh_by_place){.capacity = (int)labels};
     lh_status status = lh_by_place_check(labels, error);
     if (status != LH_OK) return status;
     places->start = lh_engine_allocate(count_integers(places) * sizeof *places->start, "accuracy by place", error);
     places->pass = lh_engine_allocate(examples * labels * sizeof *places->pass, "answers", error);
     if (places->start == NULL || places->pass == NULL) return LH_ERR_ENVIRONMENT;
-    places->end = places->start + LH_PLACE_LISTS * places->most;
-    places->first = places->end + LH_PLACE_LISTS * places->most;
+    places->end = places->start + LH_PLACE_LISTS * places->capacity;
+    places->first_error = places->end + LH_PLACE_LISTS * places->capacity;
     return LH_OK;
 }
 
@@ -59,13 +59,13 @@ static void add_sequence(lh_by_place *places, const lh_examples *e, const placed
             a->answers != NULL ? label < a->lengths[i] && a->answers[index] == e->target[index] : is_forced_right;
         const int counts[LH_PLACE_LISTS] = {1, a->answers != NULL && is_right, is_forced_right};
         for (int list = 0; list < LH_PLACE_LISTS; list++) {
-            places->start[list * places->most + label] += counts[list];
-            places->end[list * places->most + limit - 1 - label] += counts[list];
+            places->start[list * places->capacity + label] += counts[list];
+            places->end[list * places->capacity + limit - 1 - label] += counts[list];
         }
         if (!is_right && first < 0) first = label;
     }
     if (limit > places->places) places->places = limit;
-    if (first >= 0) places->first[first]++;
+    if (first >= 0) places->first_error[first]++;
     places->sequences += limit > 0;
 }
 
@@ -101,9 +101,9 @@ static void write_side(const lh_by_place *places, lh_json *json, const char *key
     lh_json_raw(json, key, "");
     lh_json_begin(&side, json->out);
     write_list(&side, "counted", counts, places->places);
-    if (places->has_correct) write_list(&side, "correct", counts + LH_PLACE_CORRECT * places->most, places->places);
+    if (places->has_correct) write_list(&side, "correct", counts + LH_PLACE_CORRECT * places->capacity, places->places);
     if (places->has_forced)
-        write_list(&side, "correct_teacher_forced", counts + LH_PLACE_FORCED * places->most, places->places);
+        write_list(&side, "correct_teacher_forced", counts + LH_PLACE_FORCED * places->capacity, places->places);
     lh_json_end(&side);
 }
 
@@ -114,6 +114,6 @@ void lh_by_place_write(const lh_by_place *places, lh_json *line) {
     lh_json_integer(&json, "sequences", places->sequences);
     write_side(places, &json, "start", places->start);
     write_side(places, &json, "end", places->end);
-    write_list(&json, "first_error", places->first, places->places);
+    write_list(&json, "first_error", places->first_error, places->places);
     lh_json_end(&json);
 }

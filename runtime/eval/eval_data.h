@@ -6,7 +6,7 @@
 
 #include "engine/engine.h"
 
-/* Reads the file run.json at `path`; *facts, for json_decref(), is NULL after an error or if the file is no JSON.
+/* Reads the file run.json at `path`; *facts, for json_decref(), is NULL after an error or if the file is not JSON.
  * LH_ERR_INPUT: the file is missing, unreadable or too long; LH_ERR_ENVIRONMENT: no memory. */
 lh_status lh_read_facts(const char *path, json_t **facts, lh_error *error);
 

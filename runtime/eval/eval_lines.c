@@ -175,13 +175,14 @@ static bool has_same_examples(const json_t *line, const lh_eval_result *result) 
 }
 
 static bool is_result(const json_t *line, int64_t step, uint64_t seed, const lh_eval_result *result) {
-    bool novel = result->groups != NULL && result->groups->novel;
+    bool is_novel = result->groups != NULL && result->groups->novel;
     if (result->has_places && json_object_get(line, "places") == NULL && json_object_get(line, "counted") == NULL)
         return false; /* a line without counted labels has no places */
     return are_equal(json_string_value(json_object_get(line, "split")), result->split) &&
            are_equal(json_string_value(json_object_get(line, "set")),
                      names_set(result) ? lh_set_name[result->group->set] : NULL) &&
-           json_is_true(json_object_get(line, "novel")) == novel && is_condition(json_object_get(line, "by"), result) &&
+           json_is_true(json_object_get(line, "novel")) == is_novel &&
+           is_condition(json_object_get(line, "by"), result) &&
            json_integer_value(json_object_get(line, "step")) == step && read_seed(line) == seed &&
            has_same_examples(line, result) && json_integer_value(json_object_get(line, "batch")) == result->batch &&
            json_integer_value(json_object_get(line, "draws")) == result->draws && has_same_decoding(line, result);
@@ -199,11 +200,11 @@ static void take_answers(const json_t *line, lh_eval_result *result) {
     result->not_ended = read_number(line, "not_ended");
 }
 
-static void take_line(const json_t *line, int64_t step, uint64_t seed, lh_eval_result *results, bool *found,
+static void take_line(const json_t *line, int64_t step, uint64_t seed, lh_eval_result *results, bool *is_found,
                       int count) {
     for (int i = 0; i < count; i++)
         if (is_result(line, step, seed, &results[i])) {
-            found[i] = true;
+            is_found[i] = true;
             take_answers(line, &results[i]);
             results[i].loss = read_optional_number(line, "loss");
             results[i].sd_over_draws = read_number(line, "sd_over_draws");
@@ -211,16 +212,16 @@ static void take_line(const json_t *line, int64_t step, uint64_t seed, lh_eval_r
         }
 }
 
-lh_status lh_eval_find(const char *path, int64_t step, uint64_t seed, lh_eval_result *results, bool *found, int count,
-                       lh_error *error) {
+lh_status lh_eval_find(const char *path, int64_t step, uint64_t seed, lh_eval_result *results, bool *is_found,
+                       int count, lh_error *error) {
     char *text;
     size_t bytes;
     if (access(path, F_OK) != 0) return LH_OK;
     lh_status status = lh_read_file(path, &text, &bytes, error);
     if (status != LH_OK) return status;
-    for (char *rest = text, *line_text; (line_text = strsep(&rest, "\n")) != NULL;) {
+    for (char *unread = text, *line_text; (line_text = strsep(&unread, "\n")) != NULL;) {
         json_t *line = json_loads(line_text, 0, NULL);
-        if (line != NULL) take_line(line, step, seed, results, found, count);
+        if (line != NULL) take_line(line, step, seed, results, is_found, count);
         json_decref(line);
     }
     free(text);

@@ -18,7 +18,7 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
  * draws as results[i] (i < count), and with accuracies by place if results[i].has_places. For each match sets found[i]
  * and the values of results[i]. With data files, the file and the choice of examples must match too. A missing file has
  * no lines; a torn line is skipped. */
-lh_status lh_eval_find(const char *path, int64_t step, uint64_t seed, lh_eval_result *results, bool *found, int count,
-                       lh_error *error);
+lh_status lh_eval_find(const char *path, int64_t step, uint64_t seed, lh_eval_result *results, bool *is_found,
+                       int count, lh_error *error);
 
 #endif

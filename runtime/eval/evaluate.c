@@ -50,16 +50,16 @@ static void write_examples(FILE *out, const lh_eval_result *result, const lh_con
     }
 }
 
-static double compute_share(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
+static double compute_share(double count, double total) { return total > 0 ? count / total : 0.0; }
 
 /* The sums of one draw of a condition. */
 typedef struct draw_sums {
-    lh_sums all;
+    lh_sums pass; /* sums of the teacher-forced pass, or of the only pass of an encoder */
     lh_greedy_sums greedy;
-    double accuracies, greedy_accuracies; /* sums of the batches' accuracies */
-    int batches;                          /* number of batches so far */
-    int counted_batches, greedy_batches;  /* batches, and decoded batches, with a counted label, and so an accuracy */
-    int wrong;                            /* lines that this draw has in the file of wrong answers */
+    double pass_accuracies, greedy_accuracies; /* sums of the batches' accuracies */
+    int batches;                               /* number of batches so far */
+    int counted_batches, greedy_batches; /* batches, and decoded batches, with a counted label, and so an accuracy */
+    int wrong;                           /* lines that this draw has in the file of wrong answers */
 } draw_sums;
 
 /* Results by example; answers and lengths are NULL if not requested. */
@@ -80,21 +80,21 @@ static int bound_batches(const lh_spec *spec, const lh_eval_result *result) {
 }
 
 static int count_examples_to_decode(const lh_eval_result *result, int first_example, int examples) {
-    int left = result->decoding == lh_greedy ? result->greedy_examples - first_example : 0;
-    return left < 0 ? 0 : left < examples ? left : examples;
+    int remaining = result->decoding == lh_greedy ? result->greedy_examples - first_example : 0;
+    return remaining < 0 ? 0 : remaining < examples ? remaining : examples;
 }
 
 /* Replaces the answers of the pass to the first `count` examples of a batch by the model's own answers, and adds the
  * counts of these to sums. */
 static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, int count, const per_example *rows,
                               draw_sums *sums, lh_error *error) {
-    lh_greedy_sums part;
+    lh_greedy_sums batch_sums;
     if (count == 0) return LH_OK;
-    lh_status status = lh_answer_greedily(engine, condition, count, rows->lengths, rows->sums, &part, error);
+    lh_status status = lh_answer_greedily(engine, condition, count, rows->lengths, rows->sums, &batch_sums, error);
     if (status != LH_OK) return status;
-    lh_greedy_add(&sums->greedy, &part);
-    sums->greedy_accuracies += compute_share((double)part.correct, (double)part.counted);
-    sums->greedy_batches += part.counted > 0;
+    lh_greedy_add(&sums->greedy, &batch_sums);
+    sums->greedy_accuracies += compute_share((double)batch_sums.correct, (double)batch_sums.counted);
+    sums->greedy_batches += batch_sums.counted > 0;
     return LH_OK;
 }
 
@@ -103,20 +103,21 @@ static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, 
 static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                 const lh_eval_result *result, lh_condition *condition, int draw, int first_example,
                                 draw_sums *sums, lh_error *error) {
-    lh_sums part;
+    lh_sums batch_sums;
     int labels = lh_make_shape(engine->spec, condition->n, 1).labels;
-    int greedy = count_examples_to_decode(result, first_example, condition->examples);
+    int greedy_count = count_examples_to_decode(result, first_example, condition->examples);
     for (int i = 0; rows->lengths != NULL && i < condition->examples; i++) rows->lengths[i] = labels;
     if (result->batch > 0)
         condition->draw.example = (uint32_t)(draw * bound_batches(engine->spec, result) + sums->batches);
     condition->answers = rows->answers;
     condition->lengths = rows->lengths;
-    condition->decoded_count = lh_decodes_condition(engine, condition->noise) ? greedy : 0;
-    lh_status status = engine->ops->evaluate(engine, condition, &part, rows->sums, error);
-    if (status == LH_OK) status = answer_batch(engine, condition, greedy, rows, sums, error);
+    condition->decoded_count = lh_decodes_condition(engine, condition->noise) ? greedy_count : 0;
+    lh_status status = engine->ops->evaluate(engine, condition, &batch_sums, rows->sums, error);
+    if (status == LH_OK) status = answer_batch(engine, condition, greedy_count, rows, sums, error);
     if (status == LH_OK && rows->places != NULL)
-        status = lh_by_place_add(rows->places, engine, condition, result->decoding,
-                                 result->decoding == lh_greedy ? greedy : condition->examples, rows->lengths, error);
+        status =
+            lh_by_place_add(rows->places, engine, condition, result->decoding,
+                            result->decoding == lh_greedy ? greedy_count : condition->examples, rows->lengths, error);
     if (status != LH_OK) return status;
     lh_by_sequence_add(&rows->shares, rows->sums, first_example, condition->examples);
     if (request->per_example != NULL)
@@ -125,9 +126,9 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
         status = lh_write_wrong_answers(request->wrong, engine->spec, result, condition, draw, first_example,
                                         rows->sums, rows->lengths, &sums->wrong, error);
     if (status != LH_OK) return status;
-    lh_sums_add(&sums->all, &part);
-    sums->accuracies += compute_share((double)part.correct, (double)part.counted);
-    sums->counted_batches += part.counted > 0;
+    lh_sums_add(&sums->pass, &batch_sums);
+    sums->pass_accuracies += compute_share((double)batch_sums.correct, (double)batch_sums.counted);
+    sums->counted_batches += batch_sums.counted > 0;
     sums->batches++;
     return LH_OK;
 }
@@ -186,46 +187,47 @@ static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request
 
 /* The sums over all draws of a condition. */
 typedef struct condition_sums {
-    lh_sums all;
+    lh_sums pass;
     lh_greedy_sums greedy;
-    lh_spread pass, decoded; /* accuracies of draws: of the pass, and of greedy decoding */
+    lh_spread pass_spread, greedy_spread; /* accuracies of draws: of the pass, and of greedy decoding */
 } condition_sums;
 
-static void add_draw(condition_sums *all, const draw_sums *draw, bool by_batch) {
-    double pass = compute_share((double)draw->all.correct, (double)draw->all.counted);
-    double decoded = compute_share((double)draw->greedy.correct, (double)draw->greedy.counted);
-    if (by_batch) pass = compute_share(draw->accuracies, draw->counted_batches);
-    if (by_batch) decoded = compute_share(draw->greedy_accuracies, draw->greedy_batches);
-    lh_sums_add(&all->all, &draw->all);
-    lh_greedy_add(&all->greedy, &draw->greedy);
-    lh_spread_add(&all->pass, pass);
-    lh_spread_add(&all->decoded, decoded);
+static void add_draw(condition_sums *sums, const draw_sums *draw, bool by_batch) {
+    double pass_accuracy = compute_share((double)draw->pass.correct, (double)draw->pass.counted);
+    double greedy_accuracy = compute_share((double)draw->greedy.correct, (double)draw->greedy.counted);
+    if (by_batch) pass_accuracy = compute_share(draw->pass_accuracies, draw->counted_batches);
+    if (by_batch) greedy_accuracy = compute_share(draw->greedy_accuracies, draw->greedy_batches);
+    lh_sums_add(&sums->pass, &draw->pass);
+    lh_greedy_add(&sums->greedy, &draw->greedy);
+    lh_spread_add(&sums->pass_spread, pass_accuracy);
+    lh_spread_add(&sums->greedy_spread, greedy_accuracy);
 }
 
 static void set_means(const lh_engine *engine, lh_eval_result *result, const condition_sums *sums) {
     bool has_uncertainty = engine->spec->passes > 0 && engine->varies_passes;
-    const lh_sums *all = &sums->all;
+    const lh_sums *pass = &sums->pass;
     const lh_greedy_sums *greedy = &sums->greedy;
-    bool by_batch = result->batch > 0, decoded = result->decoding == lh_greedy;
-    result->teacher_forced = by_batch ? sums->pass.mean : compute_share((double)all->correct, (double)all->counted);
+    bool by_batch = result->batch > 0, is_decoded = result->decoding == lh_greedy;
+    result->teacher_forced =
+        by_batch ? sums->pass_spread.mean : compute_share((double)pass->correct, (double)pass->counted);
     result->accuracy = result->teacher_forced;
-    if (decoded)
+    if (is_decoded)
         result->accuracy =
-            by_batch ? sums->decoded.mean : compute_share((double)greedy->correct, (double)greedy->counted);
+            by_batch ? sums->greedy_spread.mean : compute_share((double)greedy->correct, (double)greedy->counted);
     result->ended_early = compute_share((double)greedy->ended_early, (double)greedy->sequences);
     result->not_ended = compute_share((double)greedy->not_ended, (double)greedy->sequences);
-    result->exact_match = compute_share((double)all->exact, (double)all->sequences);
-    result->counted = all->counted;
-    result->loss = all->positions > 0 ? all->loss / (double)all->positions : NAN;
-    result->uncertainty = has_uncertainty && all->positions > 0 ? all->uncertainty / (double)all->positions : NAN;
+    result->exact_match = compute_share((double)pass->exact, (double)pass->sequences);
+    result->counted = pass->counted;
+    result->loss = pass->positions > 0 ? pass->loss / (double)pass->positions : NAN;
+    result->uncertainty = has_uncertainty && pass->positions > 0 ? pass->uncertainty / (double)pass->positions : NAN;
     result->sd_over_draws =
-        result->draws > 1 ? lh_spread_compute_deviation(decoded ? &sums->decoded : &sums->pass) : 0.0;
+        result->draws > 1 ? lh_spread_compute_deviation(is_decoded ? &sums->greedy_spread : &sums->pass_spread) : 0.0;
 }
 
 /* Sets the interval of exact match, whose trials are the sequences of one draw with a counted label, and the deviation
  * over sequences. */
 static void set_intervals(lh_eval_result *result, const condition_sums *sums, const lh_by_sequence *shares) {
-    double count = (double)sums->all.sequences / result->draws;
+    double count = (double)sums->pass.sequences / result->draws;
     result->exact_match_low = result->exact_match_high = NAN;
     if (count > 0) lh_compute_wilson(result->exact_match, count, &result->exact_match_low, &result->exact_match_high);
     result->sd_over_sequences = lh_by_sequence_compute_deviation(shares, result->draws);
@@ -233,7 +235,7 @@ static void set_intervals(lh_eval_result *result, const condition_sums *sums, co
 
 static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                     lh_eval_result *result, lh_error *error) {
-    condition_sums all = {0};
+    condition_sums total = {0};
     int64_t indices = (int64_t)result->draws * (result->batch > 0 ? bound_batches(engine->spec, result) : 1);
     char name[LH_EVAL_NAME];
     if (indices > LH_MOST_DRAWS)
@@ -245,10 +247,10 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
         draw_sums sums = {0};
         lh_status status = evaluate_draw(engine, request, rows, result, draw, &sums, error);
         if (status != LH_OK) return status;
-        add_draw(&all, &sums, result->batch > 0);
+        add_draw(&total, &sums, result->batch > 0);
     }
-    set_means(engine, result, &all);
-    set_intervals(result, &all, &rows->shares);
+    set_means(engine, result, &total);
+    set_intervals(result, &total, &rows->shares);
     return LH_OK;
 }
 
@@ -286,26 +288,26 @@ static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *req
 }
 
 static lh_status evaluate_missing(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results,
-                                  const bool *found, per_example *rows, lh_error *error) {
+                                  const bool *is_found, per_example *rows, lh_error *error) {
     int count = lh_count_eval_conditions(request);
     for (int i = 0; i < count; i++) {
         if (lh_is_stopped(engine)) return LH_STOPPED;
-        if (!found[i]) {
+        if (!is_found[i]) {
             lh_status status = evaluate_to_files(engine, request, rows, &results[i], error);
             if (status != LH_OK) return status;
         }
-        results[i].taken_over = found[i];
+        results[i].taken_over = is_found[i];
         if (request->watch != NULL) request->watch(request->context, &results[i], i + 1, count);
     }
     return LH_OK;
 }
 
-/* The number of examples of the condition that has most. */
-static int find_most_examples(const lh_eval_request *request) {
-    int most = request->groups != NULL ? 0 : request->examples;
+/* The greatest number of examples of a condition. */
+static int find_max_examples(const lh_eval_request *request) {
+    int max_examples = request->groups != NULL ? 0 : request->examples;
     for (int i = 0; request->groups != NULL && i < request->groups->count; i++)
-        if (request->groups->group[i].count > most) most = (int)request->groups->group[i].count;
-    return most;
+        if (request->groups->group[i].count > max_examples) max_examples = (int)request->groups->group[i].count;
+    return max_examples;
 }
 
 static lh_eval_result make_length_result(const lh_spec *spec, const lh_eval_request *request, int i) {
@@ -335,10 +337,10 @@ static lh_eval_result make_group_result(const lh_spec *spec, const lh_eval_reque
 }
 
 static void set_decoding(const lh_spec *spec, const lh_eval_request *request, lh_eval_result *result) {
-    int most = request->greedy_examples;
+    int max_greedy = request->greedy_examples;
     if (!spec->format->teacher_forced) return;
     result->decoding = request->teacher_forced ? lh_teacher_forced : lh_greedy;
-    result->greedy_examples = most > 0 && most < result->examples ? most : result->examples;
+    result->greedy_examples = max_greedy > 0 && max_greedy < result->examples ? max_greedy : result->examples;
     result->ends = spec->task->end != NULL;
 }
 
@@ -361,13 +363,13 @@ static void set_conditions(const lh_spec *spec, const lh_eval_request *request, 
     }
 }
 
-static size_t find_most_labels(const lh_spec *spec, const lh_lengths *lengths) {
-    size_t most = 0;
+static size_t find_max_labels(const lh_spec *spec, const lh_lengths *lengths) {
+    size_t max_labels = 0;
     for (int i = 0; i < lh_lengths_count(lengths); i++) {
         size_t labels = (size_t)lh_make_shape(spec, lh_lengths_get(lengths, i), 1).labels;
-        if (labels > most) most = labels;
+        if (labels > max_labels) max_labels = labels;
     }
-    return most;
+    return max_labels;
 }
 
 static lh_lengths list_shapes(const lh_corpus *corpus) {
@@ -376,15 +378,15 @@ static lh_lengths list_shapes(const lh_corpus *corpus) {
 
 lh_status lh_check_places(const lh_spec *spec, const lh_lengths *lengths, lh_error *error) {
     lh_lengths shapes = list_shapes(spec->corpus);
-    return lh_by_place_check(find_most_labels(spec, spec->corpus != NULL ? &shapes : lengths), error);
+    return lh_by_place_check(find_max_labels(spec, spec->corpus != NULL ? &shapes : lengths), error);
 }
 
 /* Allocates results by example for a batch of any of `lengths`; rows->places is NULL if places are not requested. The
  * caller closes them also after an error. */
 static lh_status open_rows(const lh_spec *spec, const lh_eval_request *request, const lh_lengths *lengths,
                            per_example *rows, lh_error *error) {
-    size_t examples = (size_t)find_most_examples(request), labels = find_most_labels(spec, lengths);
-    bool wrong = request->wrong != NULL, greedy = spec->format->teacher_forced && !request->teacher_forced;
+    size_t examples = (size_t)find_max_examples(request), labels = find_max_labels(spec, lengths);
+    bool has_wrong_file = request->wrong != NULL, decodes = spec->format->teacher_forced && !request->teacher_forced;
     rows->sums = lh_engine_allocate(examples * sizeof *rows->sums, "the evaluation", error);
     if (rows->sums == NULL) return LH_ERR_ENVIRONMENT;
     rows->shares.share = lh_engine_allocate(examples * sizeof *rows->shares.share, "the evaluation", error);
@@ -393,7 +395,7 @@ static lh_status open_rows(const lh_spec *spec, const lh_eval_request *request, 
         lh_status status = lh_by_place_open(rows->places, examples, labels, error);
         if (status != LH_OK) return status;
     }
-    if (!wrong && !greedy && rows->places == NULL) return LH_OK;
+    if (!has_wrong_file && !decodes && rows->places == NULL) return LH_OK;
     rows->answers = lh_engine_allocate(examples * labels * sizeof *rows->answers, "answers", error);
     rows->lengths = lh_engine_allocate(examples * sizeof *rows->lengths, "answers", error);
     return rows->answers != NULL && rows->lengths != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
@@ -412,34 +414,34 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
     lh_lengths shapes = list_shapes(engine->spec->corpus);
     const lh_lengths *lengths = request->groups != NULL ? &shapes : &request->lengths;
     lh_status status = lh_check_passes(engine, &request->passes, request->teacher_forced, error);
-    if (status == LH_OK) status = engine->ops->reserve(engine, lengths, find_most_examples(request), error);
+    if (status == LH_OK) status = engine->ops->reserve(engine, lengths, find_max_examples(request), error);
     if (status != LH_OK) return status;
     lh_by_place places = {0};
     per_example rows = {.places = request->places ? &places : NULL};
-    bool *found = lh_engine_allocate((size_t)count * sizeof *found, "the evaluation", error);
-    status = found != NULL ? open_rows(engine->spec, request, lengths, &rows, error) : LH_ERR_ENVIRONMENT;
+    bool *is_found = lh_engine_allocate((size_t)count * sizeof *is_found, "the evaluation", error);
+    status = is_found != NULL ? open_rows(engine->spec, request, lengths, &rows, error) : LH_ERR_ENVIRONMENT;
     if (status == LH_OK) set_conditions(engine->spec, request, results, count);
     if (status == LH_OK && request->only_missing && request->path != NULL)
-        status = lh_eval_find(request->path, request->step, request->seed, results, found, count, error);
-    if (status == LH_OK) status = evaluate_missing(engine, request, results, found, &rows, error);
-    free(found);
+        status = lh_eval_find(request->path, request->step, request->seed, results, is_found, count, error);
+    if (status == LH_OK) status = evaluate_missing(engine, request, results, is_found, &rows, error);
+    free(is_found);
     close_rows(&rows);
     return status;
 }
 
-lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *request, bool *complete,
+lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *request, bool *is_complete,
                                     lh_error *error) {
     int count = lh_count_eval_conditions(request);
     lh_eval_result *results = lh_engine_allocate((size_t)count * sizeof *results, "the evaluation", error);
-    bool *found = lh_engine_allocate((size_t)count * sizeof *found, "the evaluation", error);
-    lh_status status = results != NULL && found != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
+    bool *is_found = lh_engine_allocate((size_t)count * sizeof *is_found, "the evaluation", error);
+    lh_status status = results != NULL && is_found != NULL ? LH_OK : LH_ERR_ENVIRONMENT;
     if (status == LH_OK) {
         set_conditions(spec, request, results, count);
-        status = lh_eval_find(request->path, request->step, request->seed, results, found, count, error);
+        status = lh_eval_find(request->path, request->step, request->seed, results, is_found, count, error);
     }
-    *complete = status == LH_OK;
-    for (int i = 0; *complete && i < count; i++) *complete = found[i];
+    *is_complete = status == LH_OK;
+    for (int i = 0; *is_complete && i < count; i++) *is_complete = is_found[i];
     free(results);
-    free(found);
+    free(is_found);
     return status;
 }

@@ -23,12 +23,12 @@ typedef struct lh_eval_request {
     const char *split; /* split of all results; NULL: the set, or for sampled tasks "validation" or lh_find_split's */
     int64_t step;      /* step of the parameters, for the lines */
     const char *path;  /* JSON lines are appended here; NULL: none */
-    bool only_missing; /* take over results that lines of path already have (lh_eval_find) */
+    bool only_missing; /* reuse results that lines of path already have (lh_eval_find) */
     FILE *per_example; /* one line per example and draw; NULL: none */
-    FILE *wrong;       /* some wrong answers (wrong_answers.h); NULL: none */
+    FILE *wrong;       /* file of some wrong answers (wrong_answers.h); NULL: none */
     const char *per_example_path, *wrong_path; /* paths of these files, for messages */
     /* Called after each condition; done of count conditions are finished; NULL: none. */
-    void (*watch)(void *context, const lh_eval_result *result, int done, int count);
+    void (*watch)(void *context, const lh_eval_result *result, int completed, int count);
     void *context;
 } lh_eval_request;
 
@@ -46,8 +46,8 @@ lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval
 /* LH_ERR_INPUT if a target at one of these lengths, or in the dataset, has too many labels for accuracies by place. */
 lh_status lh_check_places(const lh_spec *spec, const lh_lengths *lengths, lh_error *error);
 
-/* *complete: whether request->path already has a line for every condition. */
-lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *request, bool *complete,
+/* *is_complete: whether request->path already has a line for every condition. */
+lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *request, bool *is_complete,
                                     lh_error *error);
 
 /* Whether passes of an evaluation have random positions or distances, or dropout. */

@@ -52,11 +52,11 @@ static bool take_pass(evaluation *a, int i) {
 /* Decodes the examples that need more answers. */
 static lh_status decode_examples(const evaluation *a, lh_error *error) {
     const lh_query query = make_query(a);
-    lh_answers to = {.answers = a->condition->answers,
-                     .lengths = a->lengths,
-                     .known_counts = a->known_counts,
-                     .limits = a->examples.limits};
-    return lh_decode(a->engine, &query, a->examples.count, &to, error);
+    lh_answers results = {.answers = a->condition->answers,
+                          .lengths = a->lengths,
+                          .known_counts = a->known_counts,
+                          .limits = a->examples.limits};
+    return lh_decode(a->engine, &query, a->examples.count, &results, error);
 }
 
 /* Compares the answers of a sequence with its labels, and adds the counts to sums. */
@@ -86,12 +86,12 @@ static void add_sequence_sums(const evaluation *a, int i, lh_sums *sequence_sums
     sequence_sums->exact = counted > 0 && correct == counted;
 }
 
-void lh_greedy_add(lh_greedy_sums *sums, const lh_greedy_sums *part) {
-    sums->sequences += part->sequences;
-    sums->counted += part->counted;
-    sums->correct += part->correct;
-    sums->ended_early += part->ended_early;
-    sums->not_ended += part->not_ended;
+void lh_greedy_add(lh_greedy_sums *sums, const lh_greedy_sums *addend) {
+    sums->sequences += addend->sequences;
+    sums->counted += addend->counted;
+    sums->correct += addend->correct;
+    sums->ended_early += addend->ended_early;
+    sums->not_ended += addend->not_ended;
 }
 
 lh_status lh_answer_greedily(lh_engine *engine, const lh_condition *condition, int count, int *lengths,

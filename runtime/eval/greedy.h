@@ -26,7 +26,7 @@ typedef struct lh_greedy_sums {
 lh_status lh_answer_greedily(lh_engine *engine, const lh_condition *condition, int count, int *lengths,
                              lh_sums *sequence_sums, lh_greedy_sums *sums, lh_error *error);
 
-/* Adds every field of part to sums. */
-void lh_greedy_add(lh_greedy_sums *sums, const lh_greedy_sums *part);
+/* Adds every field of addend to sums. */
+void lh_greedy_add(lh_greedy_sums *sums, const lh_greedy_sums *addend);
 
 #endif

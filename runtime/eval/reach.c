@@ -23,13 +23,13 @@ lh_status lh_find_reach(lh_engine *engine, const lh_eval_request *request, bool 
     *reach = (lh_reach){0};
     while (status == LH_OK && reach->certain == 0 && reach->evaluated < count) {
         int index = count - 1 - reach->evaluated, n = lh_lengths_get(&request->lengths, index);
-        lh_eval_request one = *request;
+        lh_eval_request length_request = *request;
         lh_eval_result *result = &results[index];
         double low, high;
-        one.lengths = (lh_lengths){.first = n, .last = n, .step = 1};
-        one.noise = (lh_noise){0, NULL};
-        one.watch = NULL;
-        status = lh_evaluate(engine, &one, result, error);
+        length_request.lengths = (lh_lengths){.first = n, .last = n, .step = 1};
+        length_request.noise = (lh_noise){0, NULL};
+        length_request.watch = NULL;
+        status = lh_evaluate(engine, &length_request, result, error);
         if (status != LH_OK) break;
         reach->evaluated++;
         find_interval(result, by_accuracy, &low, &high);

@@ -11,13 +11,13 @@ const char lh_greedy[] = "greedy", lh_teacher_forced[] = "teacher_forced";
 const char *const lh_split_name[LH_SPLITS] = {"train", "test", "validation", "in_distribution", "between", "beyond"};
 
 const char *lh_find_split(const lh_spec *spec, int n) {
-    int longest = 0;
+    int max_length = 0;
     for (int i = 0; i < lh_lengths_count(&spec->train.lengths); i++) {
-        int trained = lh_lengths_get(&spec->train.lengths, i);
-        if (trained == n) return "in_distribution";
-        if (trained > longest) longest = trained;
+        int train_length = lh_lengths_get(&spec->train.lengths, i);
+        if (train_length == n) return "in_distribution";
+        if (train_length > max_length) max_length = train_length;
     }
-    return n < longest ? "between" : "beyond";
+    return n < max_length ? "between" : "beyond";
 }
 
 /* Writes the values of a group, after its set if there are several; returns the number of bytes that they need. */
@@ -48,7 +48,7 @@ const char *lh_eval_write_name(const lh_eval_result *result, char text[LH_EVAL_N
 
 lh_eval_means lh_eval_compute_means(const lh_eval_result *results, int count, const char *split) {
     lh_eval_means means = {.count = 0};
-    double noise = 0; /* of the first result, as `passes` */
+    double noise = 0; /* noise and passes of the first result */
     int passes = 0;
     for (int i = 0; i < count; i++) {
         if (strcmp(results[i].split, split) != 0 || results[i].counted == 0) continue;

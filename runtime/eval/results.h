@@ -18,7 +18,7 @@ typedef struct lh_eval_result {
     const lh_group *group;   /* dataset: the group among them; else NULL */
     bool has_noise;          /* the evaluation has levels of noise, and `by` has this level */
     double noise;            /* standard deviation of the noise in embeddings */
-    int passes;              /* of a model with loops, with a value in `by`; 0: as in training, without one */
+    int passes;              /* passes of a model with loops, as in `by`; 0: as in training, with no value in `by` */
     bool oracle;             /* the passes are the task length, which the model does not determine */
     int examples, draws;     /* numbers of examples, and of draws for each of them */
     int64_t total;           /* number of all examples of the condition if only some of them are evaluated; else 0 */
@@ -39,7 +39,7 @@ typedef struct lh_eval_result {
     double ended_early, not_ended;            /* shares of decoded sequences (greedy.h), with lh_greedy and `ends` */
     double exact_match;                       /* among sequences with a counted label, share with all of them right */
     double exact_match_low, exact_match_high; /* 95% interval by the sequences of one draw; NAN: there is none */
-    double loss;                              /* nats per label position in the loss; NAN: there is none */
+    double loss;                              /* nats per label position in the loss; NAN: no such position */
     double uncertainty;       /* of a model with loops on the CPU: mean of lh_sums.uncertainty; else NAN */
     double sd_over_draws;     /* standard deviation of the accuracy, n - 1; 0 for one draw */
     double sd_over_sequences; /* standard deviation of sequences' right shares, n - 1; NAN for fewer than two */

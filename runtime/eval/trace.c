@@ -48,11 +48,11 @@ static lh_status allocate_tensors(lh_traces *traces, lh_error *error) {
     return LH_OK;
 }
 
-static lh_status open_site(const pass *p, int site, lh_trace *to, lh_error *error) {
+static lh_status open_site(const pass *p, int site, lh_trace *buffers, lh_error *error) {
     void **const slot[] = {
-        [LH_TRACE_ACTIVATIONS] = &to->activation,
-        [LH_TRACE_SCORES] = &to->scores,
-        [LH_TRACE_ATTENTION] = &to->attention,
+        [LH_TRACE_ACTIVATIONS] = &buffers->activation,
+        [LH_TRACE_SCORES] = &buffers->scores,
+        [LH_TRACE_ATTENTION] = &buffers->attention,
     };
     for (int kind = 0; kind < LH_TRACE_ENTROPY; kind++) {
         size_t bytes = lh_count_trace_scratch(p->traces, p->group->n, site, (lh_trace_kind)kind);
@@ -273,7 +273,7 @@ static lh_status run_pass(pass *p, lh_error *error) {
     return LH_OK;
 }
 
-static lh_status run_group(lh_traces *traces, lh_trace_group *group, lh_engine *engine, int64_t *done,
+static lh_status run_group(lh_traces *traces, lh_trace_group *group, lh_engine *engine, int64_t *finished_passes,
                            lh_error *error) {
     const lh_trace_request *request = &traces->request;
     pass p = {.traces = traces, .group = group, .engine = engine};
@@ -283,7 +283,8 @@ static lh_status run_group(lh_traces *traces, lh_trace_group *group, lh_engine *
     for (p.draw = 0; status == LH_OK && p.draw < request->draws; p.draw++)
         for (p.example = 0; status == LH_OK && p.example < group->examples; p.example++) {
             status = run_pass(&p, error);
-            if (request->watch != NULL) request->watch(request->context, reported_length, ++*done, traces->passes);
+            if (request->watch != NULL)
+                request->watch(request->context, reported_length, ++*finished_passes, traces->passes);
         }
     close_pass(&p);
     if (status == LH_OK && group->counted == 0)
@@ -297,10 +298,10 @@ static lh_status run_group(lh_traces *traces, lh_trace_group *group, lh_engine *
 }
 
 lh_status lh_traces_run(lh_traces *traces, lh_engine *engine, lh_error *error) {
-    int64_t done = 0;
+    int64_t finished_passes = 0;
     lh_status status = allocate_tensors(traces, error);
     for (int g = 0; status == LH_OK && g < traces->group_count; g++)
-        status = run_group(traces, &traces->groups[g], engine, &done, error);
+        status = run_group(traces, &traces->groups[g], engine, &finished_passes, error);
     return status;
 }
 

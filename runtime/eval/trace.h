@@ -64,7 +64,8 @@ typedef struct lh_trace_request {
     const lh_query *inputs; /* a user's inputs instead of lengths; their draws are ignored; NULL: none */
     const lh_right_answer *right; /* [input_count]; NULL: unknown */
     int input_count;
-    void (*watch)(void *context, int n, int64_t done, int64_t count); /* counts passes; n: shown length; NULL: none */
+    void (*watch)(void *context, int n, int64_t finished_passes,
+                  int64_t count); /* counts passes; n: shown length; NULL: none */
     void *context;
 } lh_trace_request;
 

@@ -108,12 +108,13 @@ static lh_status group_shapes(lh_traces *traces, int input, lh_error *error) {
     const lh_corpus *corpus = traces->spec->corpus;
     const lh_dataset *set = traces->request.set != NULL ? traces->request.set : &corpus->eval;
     lh_status status = LH_OK;
-    for (int n = 1, left = traces->request.examples; status == LH_OK && left > 0 && n <= corpus->shapes; n++) {
+    for (int n = 1, remaining = traces->request.examples; status == LH_OK && remaining > 0 && n <= corpus->shapes;
+         n++) {
         int64_t count = lh_dataset_count_examples(set, n);
         if (!has_examples(traces, set, input, n)) continue;
-        if (count > left) count = left;
+        if (count > remaining) count = remaining;
         status = add_group(traces, n, (int)count, error);
-        left -= (int)count;
+        remaining -= (int)count;
     }
     return status;
 }
@@ -206,21 +207,21 @@ static bool varies_by_draw(const lh_traces *traces, const lh_trace_tensor *t) {
 static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_trace_tensor tensor) {
     const lh_trace_request *request = &traces->request;
     lh_trace_tensor *t = &traces->tensors[traces->count++];
-    int rank = 0;
+    int outer_rank = 0; /* dimensions of draws and examples */
     *t = tensor;
     t->n = group->n;
     t->group = (int)(group - traces->groups);
     t->is_mean = t->kind == LH_TRACE_ENTROPY || (request->average && !has_integers(t));
     name_tensor(traces, t);
-    if (!t->is_mean && request->draws > 1 && varies_by_draw(traces, t)) t->file.shape[rank++] = request->draws;
-    if (!t->is_mean) t->file.shape[rank++] = group->examples;
-    int all = rank + write_pass_shape(traces, t, t->file.shape + rank);
-    t->file.rank = all;
+    if (!t->is_mean && request->draws > 1 && varies_by_draw(traces, t)) t->file.shape[outer_rank++] = request->draws;
+    if (!t->is_mean) t->file.shape[outer_rank++] = group->examples;
+    int rank = outer_rank + write_pass_shape(traces, t, t->file.shape + outer_rank);
+    t->file.rank = rank;
     t->elements = 1;
-    for (int i = rank; i < all; i++) t->elements *= t->file.shape[i];
+    for (int i = outer_rank; i < rank; i++) t->elements *= t->file.shape[i];
     t->file.dtype = has_integers(t) ? "I32" : traces->real_bytes == 8 ? "F64" : "F32";
     double bytes = lh_st_get_element_bytes(t->file.dtype);
-    for (int i = 0; i < all; i++) bytes *= (double)t->file.shape[i];
+    for (int i = 0; i < rank; i++) bytes *= (double)t->file.shape[i];
     t->file.bytes = bytes < 1e18 ? (size_t)bytes : 0; /* the size is refused before any computation */
     traces->bytes += bytes;
     traces->memory += t->is_mean ? (double)t->elements * (double)sizeof(double) : bytes;

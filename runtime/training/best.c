@@ -30,14 +30,14 @@ static double compute_score(const lh_spec *spec, const lh_eval_result *results, 
 }
 
 bool lh_best_add(lh_best *best, const lh_spec *spec, int64_t step, const lh_eval_result *results, int count) {
-    if (step <= best->evaluated) return false;
+    if (step <= best->last_evaluated_step) return false;
     double score = compute_score(spec, results, count);
     bool is_lower_better = strcmp(spec->train.best, "loss") == 0;
     bool is_first = best->step == 0 && !isnan(score);
     bool is_better = is_first || (is_lower_better ? score < best->score : score > best->score);
     bool is_best = is_better || (score == best->score && !spec->train.best_earliest);
-    best->evaluated = step;
-    best->waited = is_better ? 0 : best->waited + 1;
+    best->last_evaluated_step = step;
+    best->waited_evaluations = is_better ? 0 : best->waited_evaluations + 1;
     if (is_best) {
         best->step = step;
         best->score = score;
@@ -46,5 +46,5 @@ bool lh_best_add(lh_best *best, const lh_spec *spec, int64_t step, const lh_eval
 }
 
 bool lh_best_is_exhausted(const lh_best *best, const lh_spec *spec) {
-    return spec->train.patience > 0 && best->waited >= spec->train.patience;
+    return spec->train.patience > 0 && best->waited_evaluations >= spec->train.patience;
 }

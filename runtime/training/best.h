@@ -7,10 +7,10 @@
 #include "eval/results.h"
 
 typedef struct lh_best {
-    int64_t step;      /* step of the best evaluation; 0: none yet */
-    double score;      /* score of this evaluation */
-    int64_t evaluated; /* step of the last evaluation that was added; 0: none yet */
-    int64_t waited;    /* evaluations added since the score last improved, or since the start */
+    int64_t step;                /* step of the best evaluation; 0: none yet */
+    double score;                /* score of this evaluation */
+    int64_t last_evaluated_step; /* step of the last added evaluation; 0: none yet */
+    int64_t waited_evaluations;  /* evaluations added since the score last improved, or since the start */
 } lh_best;
 
 /* Adds the evaluation of a step, from 1. Returns whether the step now has the best checkpoint; false if this or a later

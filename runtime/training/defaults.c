@@ -58,11 +58,11 @@ static const struct {
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 static lh_status fail_damaged(lh_error *error, const lh_spec *spec, const char *found, const char *expected) {
-    int shown = (int)strcspn(found, "\n");
+    int shown_bytes = (int)strcspn(found, "\n");
     return lh_fail(error, LH_ERR_INPUT,
                    "this program is damaged where it has steps, learning rate and evaluation: %.*s\n"
                    "  expected: %s\n  hint: ./longhand build makes the trainer of %s again",
-                   shown < 80 ? shown : 80, found, expected, spec->id);
+                   shown_bytes < 80 ? shown_bytes : 80, found, expected, spec->id);
 }
 
 /* Reads an integer from 0 to `limit` at *cursor, and moves *cursor past it; false: there is no such integer. */

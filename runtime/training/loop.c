@@ -20,7 +20,7 @@ enum {
     STEPS_AT_ONCE = 256, /* most steps of a call of the engine */
     CHANCE_WINDOWS = 10  /* consecutive windows with an accuracy near chance after which this is reported */
 };
-static const double SECONDS_AT_ONCE = 0.1; /* most seconds of a call of the engine, approximately */
+static const double SECONDS_AT_ONCE = 0.1; /* approximate limit for the seconds of a call of the engine */
 static const double ABOVE_CHANCE = 0.02;   /* least accuracy above guessing that counts as learning */
 
 struct lh_loop {
@@ -34,19 +34,19 @@ struct lh_loop {
     double rate;               /* recent steps per second */
     double checkpoint_time;    /* clock at the last checkpoint */
     int64_t last_above_chance; /* step of the last line above chance */
-    bool started;              /* start_loop was called */
-    bool logged_once;          /* a metrics line was written in this process */
+    bool has_started;          /* start_loop was called */
+    bool has_logged;           /* a metrics line was written in this process */
     bool is_best;              /* the current step has the best checkpoint, which is not written yet */
     lh_alarm alarm;
     lh_training_view view;
     lh_step_metrics metrics[STEPS_AT_ONCE];
 };
 
-static bool is_due(int64_t every, int64_t step) { return every > 0 && step % every == 0; }
+static bool is_due(int64_t interval, int64_t step) { return interval > 0 && step % interval == 0; }
 
-static int64_t find_next_multiple(int64_t step, int64_t every, int64_t latest) {
-    int64_t next = every > 0 ? (step / every + 1) * every : latest;
-    return next < latest ? next : latest;
+static int64_t find_next_multiple(int64_t step, int64_t interval, int64_t limit) {
+    int64_t next = interval > 0 ? (step / interval + 1) * interval : limit;
+    return next < limit ? next : limit;
 }
 
 /* Whether the checkpoint of a step is kept. */
@@ -71,13 +71,13 @@ static int64_t find_next_event(const lh_loop *loop) {
 }
 
 /* Calls the progress callback. */
-static void call_watch(lh_loop *loop, bool logged) {
+static void call_watch(lh_loop *loop, bool is_logged) {
     lh_training_view *view = &loop->view;
     if (loop->training.watch == NULL) return;
     view->step = loop->engine->step;
     view->steps = loop->training.steps;
     view->steps_per_second = loop->rate;
-    view->logged = logged;
+    view->is_logged = is_logged;
     loop->training.watch(loop->training.context, view);
 }
 
@@ -91,11 +91,11 @@ static void view_window(lh_loop *loop) {
 
 /* Appends facts of the last checkpoint to the error of a failed step. done: index of the failed step in
  * loop->metrics. */
-static lh_status explain_failure(const lh_loop *loop, lh_status status, int done, lh_error *error) {
+static lh_status explain_failure(const lh_loop *loop, lh_status status, int failed_index, lh_error *error) {
     lh_error first = *error;
     const lh_run *run = loop->training.run;
-    bool suspect = loop->alarm.kind != LH_ALARM_NONE && run->checkpoint_step >= loop->alarm.step;
-    if (status != LH_ERR_INPUT || loop->metrics[done].sums.positions == 0)
+    bool is_suspect = loop->alarm.kind != LH_ALARM_NONE && run->checkpoint_step >= loop->alarm.step;
+    if (status != LH_ERR_INPUT || loop->metrics[failed_index].sums.positions == 0)
         return status; /* without examples there is no training */
     if (run->checkpoint_step < 0)
         return lh_fail(error, status, "%.1200s\n  there is no checkpoint yet\n  hint: a lower --learning-rate",
@@ -103,8 +103,8 @@ static lh_status explain_failure(const lh_loop *loop, lh_status status, int done
     return lh_fail(error, status,
                    "%.1100s\n  the last %scheckpoint is of step %lld: %.700s/checkpoint.safetensors%s\n"
                    "  hint: a lower --learning-rate",
-                   first.text, suspect ? "" : "good ", (long long)run->checkpoint_step, run->directory,
-                   suspect ? "\n  it was written after the warning of a runaway" : "");
+                   first.text, is_suspect ? "" : "good ", (long long)run->checkpoint_step, run->directory,
+                   is_suspect ? "\n  it was written after the warning of divergence" : "");
 }
 
 /* Warns once that the training may diverge. */
@@ -120,24 +120,25 @@ static void write_warning(lh_loop *loop) {
 /* Runs steps up to step `until`, or fewer. */
 static lh_status run_steps(lh_loop *loop, int64_t until, lh_error *error) {
     int64_t remaining = until - loop->engine->step, most_steps = (int64_t)(loop->rate * SECONDS_AT_ONCE);
-    int count = (int)(remaining < STEPS_AT_ONCE ? remaining : STEPS_AT_ONCE), done = 0;
+    int count = (int)(remaining < STEPS_AT_ONCE ? remaining : STEPS_AT_ONCE), steps_done = 0;
     if (count > most_steps) count = most_steps > 1 ? (int)most_steps : 1;
     if (count < loop->engine->unreported_steps) count = loop->engine->unreported_steps;
-    double before = loop->engine->seconds;
-    lh_status status = loop->engine->ops->step(loop->engine, count, loop->metrics, &done, error);
-    loop->seconds += loop->engine->seconds - before;
-    loop->window->seconds += loop->engine->seconds - before;
-    loop->timed_steps += done;
-    for (int i = 0; i < done; i++) {
+    double seconds_before = loop->engine->seconds;
+    lh_status status = loop->engine->ops->step(loop->engine, count, loop->metrics, &steps_done, error);
+    loop->seconds += loop->engine->seconds - seconds_before;
+    loop->window->seconds += loop->engine->seconds - seconds_before;
+    loop->timed_steps += steps_done;
+    for (int i = 0; i < steps_done; i++) {
         lh_window_add(loop->window, &loop->metrics[i]);
         if (loop->batches > 0)
-            lh_window_add_to_epoch(loop->window, &loop->metrics[i], loop->engine->step - done + 1 + i, loop->batches);
+            lh_window_add_to_epoch(loop->window, &loop->metrics[i], loop->engine->step - steps_done + 1 + i,
+                                   loop->batches);
     }
-    if (status != LH_OK) return explain_failure(loop, status, done, error);
+    if (status != LH_OK) return explain_failure(loop, status, steps_done, error);
     if (loop->seconds > 0) loop->rate = (double)loop->timed_steps / loop->seconds;
-    if (!loop->logged_once) view_window(loop);
-    for (int i = 0; i < done; i++)
-        if (lh_alarm_add(&loop->alarm, loop->engine->step - done + 1 + i, &loop->metrics[i])) write_warning(loop);
+    if (!loop->has_logged) view_window(loop);
+    for (int i = 0; i < steps_done; i++)
+        if (lh_alarm_add(&loop->alarm, loop->engine->step - steps_done + 1 + i, &loop->metrics[i])) write_warning(loop);
     return LH_OK;
 }
 
@@ -156,7 +157,7 @@ static lh_status log_window(lh_loop *loop, lh_error *error) {
                                      rate, loop->rate, error);
     view_window(loop);
     watch_chance(loop, loop->view.accuracy);
-    loop->logged_once = true;
+    loop->has_logged = true;
     lh_window_clear(loop->window);
     loop->seconds = 0;
     loop->timed_steps = 0;
@@ -195,14 +196,14 @@ static void view_during(lh_loop *loop, const lh_eval_result *results, int count)
     for (int index = 0; index < view->split_count; index++) view->splits[index].accuracy /= counts[index];
 }
 
-static void count_line(void *context, const lh_eval_result *result, int done, int count) {
+static void count_line(void *context, const lh_eval_result *result, int completed, int count) {
     lh_window *window = context;
-    (void)done, (void)count;
+    (void)completed, (void)count;
     if (!result->taken_over) window->eval_lines++;
 }
 
-/* Evaluates the current step; resumed: only conditions of which eval.jsonl has no line for this step. */
-static lh_status evaluate_during(lh_loop *loop, bool resumed, lh_error *error) {
+/* Evaluates the current step; is_resumed: only conditions of which eval.jsonl has no line for this step. */
+static lh_status evaluate_during(lh_loop *loop, bool is_resumed, lh_error *error) {
     const lh_eval_defaults *eval = &loop->spec->eval;
     lh_eval_request request = {
         .lengths = eval->during_lengths,
@@ -216,7 +217,7 @@ static lh_status evaluate_during(lh_loop *loop, bool resumed, lh_error *error) {
         .split = "during",
         .step = loop->engine->step,
         .path = loop->training.run->evaluations,
-        .only_missing = resumed,
+        .only_missing = is_resumed,
         .watch = count_line,
         .context = loop->window,
     };
@@ -231,8 +232,8 @@ static lh_status evaluate_during(lh_loop *loop, bool resumed, lh_error *error) {
     return status;
 }
 
-static lh_status write_checkpoint(lh_loop *loop, bool keep, lh_error *error) {
-    unsigned copies = (keep ? LH_COPY_STEP : 0) | (loop->is_best ? LH_COPY_BEST : 0);
+static lh_status write_checkpoint(lh_loop *loop, bool keeps_step, lh_error *error) {
+    unsigned copies = (keeps_step ? LH_COPY_STEP : 0) | (loop->is_best ? LH_COPY_BEST : 0);
     loop->checkpoint_time = lh_read_clock();
     loop->is_best = false;
     return lh_run_checkpoint(loop->training.run, loop->engine, loop->window, copies, error);
@@ -251,19 +252,19 @@ static lh_status write_missing_checkpoint(lh_loop *loop, lh_error *error) {
 /* Handles all events that are due after some steps. A signal ends an evaluation, but not the checkpoint. */
 static lh_status handle_steps(lh_loop *loop, lh_error *error) {
     int64_t step = loop->engine->step;
-    bool logged = is_due(loop->training.log_every, step), stopped = false;
+    bool is_logged = is_due(loop->training.log_every, step), is_stopped = false;
     lh_status status = LH_OK;
-    if (logged) status = log_window(loop, error);
+    if (is_logged) status = log_window(loop, error);
     if (status == LH_OK && is_due(loop->spec->eval.during_every, step)) {
         status = evaluate_during(loop, false, error);
-        stopped = status == LH_STOPPED;
+        is_stopped = status == LH_STOPPED;
     }
     bool keeps_step = is_kept(loop->spec, step);
-    bool due = is_checkpoint_due(loop);
-    if (stopped || (status == LH_OK && (keeps_step || due || loop->is_best)))
-        status = write_checkpoint(loop, keeps_step || (due && loop->spec->train.keep_all), error);
-    if (status == LH_OK) call_watch(loop, logged);
-    return stopped && status == LH_OK ? LH_STOPPED : status;
+    bool is_due_now = is_checkpoint_due(loop);
+    if (is_stopped || (status == LH_OK && (keeps_step || is_due_now || loop->is_best)))
+        status = write_checkpoint(loop, keeps_step || (is_due_now && loop->spec->train.keep_all), error);
+    if (status == LH_OK) call_watch(loop, is_logged);
+    return is_stopped && status == LH_OK ? LH_STOPPED : status;
 }
 
 static bool is_perfect(const lh_loop *loop) {
@@ -275,7 +276,7 @@ static bool is_perfect(const lh_loop *loop) {
  * since a kill may have come before it was written; or writes a checkpoint of step 0 that is due. */
 static lh_status start_loop(lh_loop *loop, lh_error *error) {
     lh_status status = LH_OK;
-    loop->started = true;
+    loop->has_started = true;
     if (loop->engine->step > 0 && is_due(loop->spec->eval.during_every, loop->engine->step)) {
         status = evaluate_during(loop, true, error);
         loop->is_best = loop->is_best || loop->window->best.step == loop->engine->step;
@@ -292,20 +293,20 @@ static bool is_at_end(const lh_loop *loop) {
     return loop->engine->step >= loop->training.steps || lh_best_is_exhausted(&loop->window->best, loop->spec);
 }
 
-lh_status lh_loop_advance(lh_loop *loop, bool *done, lh_error *error) {
-    lh_status status = loop->started ? LH_OK : start_loop(loop, error);
-    *done = is_at_end(loop);
-    if (status != LH_OK || *done) return status;
+lh_status lh_loop_advance(lh_loop *loop, bool *is_done, lh_error *error) {
+    lh_status status = loop->has_started ? LH_OK : start_loop(loop, error);
+    *is_done = is_at_end(loop);
+    if (status != LH_OK || *is_done) return status;
     if (lh_is_stopped(loop->engine) && loop->engine->unreported_steps == 0) {
         status = write_missing_checkpoint(loop, error);
         return status == LH_OK ? LH_STOPPED : status;
     }
-    int64_t before = loop->engine->step;
+    int64_t step_before = loop->engine->step;
     status = run_steps(loop, find_next_event(loop), error);
-    if (status == LH_OK && loop->engine->step == before) return LH_OK; /* the engine waits for other engines */
+    if (status == LH_OK && loop->engine->step == step_before) return LH_OK; /* the engine waits for other engines */
     if (status == LH_OK) status = handle_steps(loop, error);
-    *done = (status == LH_OK && is_perfect(loop)) || is_at_end(loop);
-    if (status == LH_OK && *done) status = write_missing_checkpoint(loop, error);
+    *is_done = (status == LH_OK && is_perfect(loop)) || is_at_end(loop);
+    if (status == LH_OK && *is_done) status = write_missing_checkpoint(loop, error);
     return status;
 }
 

@@ -24,7 +24,7 @@ typedef struct lh_training_view {
     int split_count;
     /* Step since which no window's accuracy exceeds that of guessing by more than 0.02; -1: fewer than 10 windows. */
     int64_t at_chance_since;
-    bool logged;         /* a metrics line was written just now */
+    bool is_logged;      /* a metrics line was written just now */
     const char *warning; /* a warning to print now, at most one per training; NULL: none */
 } lh_training_view;
 
@@ -48,10 +48,10 @@ lh_status lh_loop_open(const lh_training *training, lh_engine *engine, lh_window
                        lh_error *error);
 
 /* Runs steps for about 0.1 seconds, then metrics, evaluation and checkpoints that are due. Does nothing while the
- * engine waits for the other engines of its fleet. *done: training has ended, and its last step has a checkpoint.
+ * engine waits for the other engines of its fleet. *is_done: training has ended, and its last step has a checkpoint.
  * LH_STOPPED: engine->stop was set, and the finished steps are saved in a checkpoint; other errors: of a step
  * (lh_engine_ops.step), an evaluation or a file. After any status but LH_OK only lh_loop_close may be called. */
-lh_status lh_loop_advance(lh_loop *loop, bool *done, lh_error *error);
+lh_status lh_loop_advance(lh_loop *loop, bool *is_done, lh_error *error);
 
 void lh_loop_close(lh_loop *loop); /* NULL is valid */
 

@@ -82,7 +82,7 @@ static void put_train_lengths(const lh_corpus *corpus, lh_json *json, FILE *out)
     putc(']', out);
 }
 
-/* Writes how the run ended. `exit` is the last key of run.json, since scripts of Slurm and of bundles read the file's
+/* Writes the end of the run. `exit` is the last key of run.json, since scripts of Slurm and of bundles read the file's
  * last bytes. */
 static void put_ending(const lh_run_end *end, lh_json *json) {
     if (end == NULL) {
@@ -92,7 +92,7 @@ static void put_ending(const lh_run_end *end, lh_json *json) {
     }
     lh_json_integer(json, "step", end->step);
     lh_json_number(json, "train_seconds", end->window->seconds);
-    if (end->window->epoch.last > 0) lh_json_number(json, "epoch_accuracy", end->window->epoch.accuracy);
+    if (end->window->epoch.last_epoch > 0) lh_json_number(json, "epoch_accuracy", end->window->epoch.accuracy);
     lh_json_string(json, "ended", end->time);
     lh_json_integer(json, "exit", end->exit_code);
 }
@@ -112,29 +112,29 @@ static void put_best(const lh_run *run, const lh_run_end *end, lh_json *json, FI
         lh_json_integer(json, "patience_of_steps", run->steps);
 }
 
-/* Writes the seeds of parts that are set apart, if there are any. */
-static void put_seeds_apart(const lh_seeds_apart *apart, lh_json *json, FILE *out) {
+/* Writes the seeds of parts that have a seed of their own, if there are any. */
+static void put_seeds_apart(const lh_seeds_apart *part_seeds, lh_json *json, FILE *out) {
     char text[LH_SEEDS_TEXT];
     lh_json fields;
-    if (lh_write_seeds_apart(apart, text)[0] == 0) return;
+    if (lh_write_seeds_apart(part_seeds, text)[0] == 0) return;
     lh_json_raw(json, "seeds_apart", "");
     lh_json_begin(&fields, out);
-    for (int part = 0; part < LH_SEED_PARTS; part++)
-        if (apart->is_apart[part]) lh_json_integer(&fields, lh_seed_part_name[part], (int64_t)apart->seed[part]);
+    for (int i = 0; i < LH_SEED_PARTS; i++)
+        if (part_seeds->is_apart[i]) lh_json_integer(&fields, lh_seed_part_name[i], (int64_t)part_seeds->seed[i]);
     lh_json_end(&fields);
 }
 
-/* Writes [length, sequences, labels, tokens] for each length of which training has seen sequences. */
-static void put_seen(const lh_spec *spec, const int64_t *sequences, lh_json *json, FILE *out) {
-    const char *before = "";
+/* Writes [length, sequences, labels, tokens] for each length with sequences in training. */
+static void put_trained_sequences(const lh_spec *spec, const int64_t *sequences, lh_json *json, FILE *out) {
+    const char *separator = "";
     lh_json_raw(json, "seen", "[");
     for (int i = 0; i < lh_lengths_count(&spec->train.lengths); i++) {
         int n = lh_lengths_get(&spec->train.lengths, i);
         lh_shape shape = lh_make_shape(spec, n, 1);
         if (sequences[i] == 0) continue;
-        fprintf(out, "%s[%d,%lld,%lld,%lld]", before, n, (long long)sequences[i],
+        fprintf(out, "%s[%d,%lld,%lld,%lld]", separator, n, (long long)sequences[i],
                 (long long)sequences[i] * shape.labels, (long long)sequences[i] * lh_count_shape_tokens(&shape));
-        before = ",";
+        separator = ",";
     }
     putc(']', out);
 }
@@ -173,7 +173,7 @@ static void put_facts(const lh_run *run, FILE *out, const lh_run_end *end, const
     lh_json_string(&json, "machine", machine);
     lh_json_string(&json, "started", run->started);
     put_best(run, end, &json, out);
-    if (sequences_by_length != NULL) put_seen(spec, sequences_by_length, &json, out);
+    if (sequences_by_length != NULL) put_trained_sequences(spec, sequences_by_length, &json, out);
     put_ending(end, &json);
     lh_json_end_line(&json);
 }
@@ -198,19 +198,19 @@ lh_status lh_run_write_facts(const lh_run *run, const lh_run_end *end, lh_error 
     return status;
 }
 
-lh_status lh_run_read_recorded_end(const lh_run *run, lh_recorded_end *last, lh_error *error) {
+lh_status lh_run_read_recorded_end(const lh_run *run, lh_recorded_end *ending, lh_error *error) {
     char path[LH_PATH_MAX + 64];
     json_t *facts;
-    *last = (lh_recorded_end){.exit_code = -1};
+    *ending = (lh_recorded_end){.exit_code = -1};
     write_facts_path(run, path);
     if (access(path, F_OK) != 0) return LH_OK;
     lh_status status = lh_read_facts(path, &facts, error);
     const json_t *code = json_object_get(facts, "exit");
     if (json_is_integer(code)) {
-        last->exit_code = (int)json_integer_value(code);
-        last->step = json_integer_value(json_object_get(facts, "step"));
+        ending->exit_code = (int)json_integer_value(code);
+        ending->step = json_integer_value(json_object_get(facts, "step"));
         const json_t *steps = json_object_get(facts, "patience_of_steps");
-        last->steps = json_is_integer(steps) ? json_integer_value(steps) : last->step;
+        ending->steps = json_is_integer(steps) ? json_integer_value(steps) : ending->step;
     }
     json_decref(facts);
     return status;

@@ -65,13 +65,14 @@ static const char *find_training_digest(const lh_run *run) {
 
 static lh_status name_directory(lh_run *run, lh_error *error) {
     const char *digest = find_training_digest(run);
-    char rate[LH_NUMBER_TEXT], apart[LH_SEEDS_TEXT], data[32] = "", overfit[32] = "";
+    char rate[LH_NUMBER_TEXT], seeds_text[LH_SEEDS_TEXT], data[32] = "", overfit[32] = "";
     size_t size = sizeof run->directory;
     if (digest != NULL) snprintf(data, sizeof data, "-data%.*s", DATA_DIGITS, digest);
     if (run->overfit > 0) snprintf(overfit, sizeof overfit, "-overfit%d", run->overfit);
-    int used = snprintf(run->directory, size, "%s/%s/%s/lr%s-seed%llu%s%s%s", run->root, run->spec->id,
-                        run->spec->plan_digest, lh_write_shortest(run->learning_rate, rate),
-                        (unsigned long long)run->seed, lh_write_seeds_apart(&run->seeds_apart, apart), data, overfit);
+    int used =
+        snprintf(run->directory, size, "%s/%s/%s/lr%s-seed%llu%s%s%s", run->root, run->spec->id, run->spec->plan_digest,
+                 lh_write_shortest(run->learning_rate, rate), (unsigned long long)run->seed,
+                 lh_write_seeds_apart(&run->seeds_apart, seeds_text), data, overfit);
     if (used < 0 || (size_t)used >= size)
         return lh_fail(error, LH_ERR_INPUT, "--out: the path is too long (%d bytes, at most %zu)", used, size - 1);
     return LH_OK;
@@ -102,13 +103,13 @@ static lh_status refuse_checkpoint(const lh_run *run, lh_error *error) {
 /* Refuses symbolic links in the path below the root. */
 static lh_status refuse_links(lh_run *run, lh_error *error) {
     char path[sizeof run->directory];
-    struct stat found;
+    struct stat attributes;
     run->has_link = false;
     for (const char *end = run->directory + strlen(run->root); *end != '\0';) {
         end += strspn(end, "/");
         end += strcspn(end, "/");
         snprintf(path, sizeof path, "%.*s", (int)(end - run->directory), run->directory);
-        run->has_link = lstat(path, &found) == 0 && S_ISLNK(found.st_mode);
+        run->has_link = lstat(path, &attributes) == 0 && S_ISLNK(attributes.st_mode);
         if (run->has_link)
             return lh_fail(error, LH_ERR_INPUT,
                            "%s: is a symbolic link, expected a folder: runs are not written through links", path);
@@ -154,60 +155,62 @@ static const char *get_log_path(const lh_run *run, int log) {
 }
 
 /* Truncates the logs to step `last`. */
-static lh_status truncate_logs(const lh_run *run, int64_t last, lh_truncation cuts[LOGS], lh_error *note,
+static lh_status truncate_logs(const lh_run *run, int64_t last, lh_truncation truncations[LOGS], lh_error *note,
                                lh_error *error) {
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < LOGS; i++) {
-        status = lh_truncate_lines(get_log_path(run, i), "step", last, &cuts[i], error);
-        if (status == LH_OK && cuts[i].torn_lines > 0)
+        status = lh_truncate_lines(get_log_path(run, i), "step", last, &truncations[i], error);
+        if (status == LH_OK && truncations[i].torn_lines > 0)
             add_note(note, "%s: the last line was torn and is left out", get_log_path(run, i));
     }
     return status;
 }
 
 /* Notes how many lines of a log are lost. */
-static void note_lost_lines(const lh_run *run, int log, const lh_truncation *cut, int64_t expected_lines, int64_t step,
-                            lh_error *note) {
-    if (cut->kept_lines >= expected_lines) return;
+static void note_lost_lines(const lh_run *run, int log, const lh_truncation *truncation, int64_t expected_lines,
+                            int64_t step, lh_error *note) {
+    if (truncation->kept_lines >= expected_lines) return;
     add_note(note,
              "%s: %s%lld of %lld lines up to step %lld, which the checkpoint relies on\n"
              "  the others are lost; training continues with the same bits",
-             get_log_path(run, log), cut->exists ? "has " : "is gone: ", (long long)cut->kept_lines,
+             get_log_path(run, log), truncation->exists ? "has " : "is gone: ", (long long)truncation->kept_lines,
              (long long)expected_lines, (long long)step);
 }
 
 /* Loads the window of the checkpoint, and compares the number of lines in the logs with the recorded numbers. */
-static lh_status load_window(const lh_run *run, lh_window *window, int64_t step, const lh_truncation cuts[LOGS],
+static lh_status load_window(const lh_run *run, lh_window *window, int64_t step, const lh_truncation truncations[LOGS],
                              lh_error *note, lh_error *error) {
-    bool found;
-    lh_status status = lh_window_load(window, run->windows, step, &found, error);
+    bool is_found;
+    lh_status status = lh_window_load(window, run->windows, step, &is_found, error);
     if (status != LH_OK) return status;
-    if (found) {
-        note_lost_lines(run, METRICS, &cuts[METRICS], window->metrics_lines, step, note);
-        note_lost_lines(run, EVALUATIONS, &cuts[EVALUATIONS], window->eval_lines, step, note);
+    if (is_found) {
+        note_lost_lines(run, METRICS, &truncations[METRICS], window->metrics_lines, step, note);
+        note_lost_lines(run, EVALUATIONS, &truncations[EVALUATIONS], window->eval_lines, step, note);
     } else {
         add_note(note,
                  "%s: %s, expected a line of step %lld\n"
                  "  the next line of metrics.jsonl covers only steps after this one; it is unknown whether lines are "
                  "missing in metrics.jsonl (%lld lines) and eval.jsonl (%lld)",
                  run->windows,
-                 !cuts[WINDOWS].exists          ? "is gone"
-                 : cuts[WINDOWS].kept_lines > 0 ? "is short"
-                                                : "is empty",
-                 (long long)step, (long long)cuts[METRICS].kept_lines, (long long)cuts[EVALUATIONS].kept_lines);
+                 !truncations[WINDOWS].exists          ? "is gone"
+                 : truncations[WINDOWS].kept_lines > 0 ? "is short"
+                                                       : "is empty",
+                 (long long)step, (long long)truncations[METRICS].kept_lines,
+                 (long long)truncations[EVALUATIONS].kept_lines);
     }
-    window->metrics_lines = cuts[METRICS].kept_lines;
-    window->eval_lines = cuts[EVALUATIONS].kept_lines;
+    window->metrics_lines = truncations[METRICS].kept_lines;
+    window->eval_lines = truncations[EVALUATIONS].kept_lines;
     return LH_OK;
 }
 
 /* Checks that the checkpoint is of this run, and of an allowed step. */
 static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_error *error) {
-    char found[LH_NUMBER_TEXT], expected[LH_NUMBER_TEXT], apart[LH_SEEDS_TEXT];
-    if (facts->seed != run->seed || strcmp(facts->seeds_apart, lh_write_seeds_apart(&run->seeds_apart, apart)) != 0)
+    char found[LH_NUMBER_TEXT], expected[LH_NUMBER_TEXT], seeds_text[LH_SEEDS_TEXT];
+    if (facts->seed != run->seed ||
+        strcmp(facts->seeds_apart, lh_write_seeds_apart(&run->seeds_apart, seeds_text)) != 0)
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of seed %llu%.90s, this run has seed %llu%s",
                        run->directory, (unsigned long long)facts->seed, facts->seeds_apart,
-                       (unsigned long long)run->seed, apart);
+                       (unsigned long long)run->seed, seeds_text);
     if (facts->learning_rate != run->learning_rate)
         return lh_fail(error, LH_ERR_INPUT, "%s: the checkpoint is of learning rate %s, this run has %s",
                        run->directory, lh_write_shortest(facts->learning_rate, found),
@@ -218,11 +221,11 @@ static lh_status check_facts(const lh_run *run, const lh_run_facts *facts, lh_er
     return LH_OK;
 }
 
-lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool *found, lh_error *note,
+lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool *is_found, lh_error *note,
                         lh_error *error) {
     lh_state copy, *state;
     int has_checkpoint = 0;
-    lh_truncation cuts[LOGS];
+    lh_truncation truncations[LOGS];
     lh_run_facts facts = {.level = engine->level, .compiler = engine->compiler};
     memset(window, 0, sizeof *window);
     note->text[0] = 0;
@@ -231,13 +234,13 @@ lh_status lh_run_resume(lh_run *run, lh_engine *engine, lh_window *window, bool 
     status = lh_checkpoint_resume(run->directory, run->spec, state, &facts, &has_checkpoint, note, error);
     if (status == LH_OK && has_checkpoint) status = check_facts(run, &facts, error);
     if (status == LH_OK && has_checkpoint) status = engine->ops->write_state(engine, state, facts.step, error);
-    if (status == LH_OK) status = truncate_logs(run, has_checkpoint ? facts.step : -1, cuts, note, error);
+    if (status == LH_OK) status = truncate_logs(run, has_checkpoint ? facts.step : -1, truncations, note, error);
     if (status == LH_OK && has_checkpoint) {
         run->checkpoint_step = facts.step;
-        status = load_window(run, window, facts.step, cuts, note, error);
+        status = load_window(run, window, facts.step, truncations, note, error);
     }
     lh_state_close(&copy);
-    *found = has_checkpoint != 0;
+    *is_found = has_checkpoint != 0;
     return status;
 }
 

@@ -2,13 +2,13 @@
  * with a seed of its own (data/seeds.h), by -data<8 digits of the SHA-256> if training examples are in a file, and by
  * -overfit<K> for --overfit K.
  *
- *     run.json                          what ran, where, and how it ended
+ *     run.json                          facts of the run, its machine and its end
  *     metrics.jsonl  eval.jsonl         one line per window, one per evaluated condition
  *     checkpoint.safetensors            and checkpoint.previous.safetensors
  *     checkpoint-<step>.safetensors     kept checkpoints
  *     checkpoint-best.safetensors       the best checkpoint (best.h)
  *     window.jsonl                      for each checkpoint the state of lh_window (window.h)
- *     lock                              held while a process works here
+ *     lock                              locked while a process writes to the folder
  */
 #ifndef LONGHAND_RUN_FILES_H
 #define LONGHAND_RUN_FILES_H

@@ -20,7 +20,7 @@ static const struct {
     {"accuracy", offsetof(lh_window, accuracy)},
     {"exact_match", offsetof(lh_window, exact_match)},
     {"grad_norm", offsetof(lh_window, gradient_norm)},
-    {"clipped_share", offsetof(lh_window, clipped)},
+    {"clipped_share", offsetof(lh_window, clipped_steps)},
     {"parameter_norm", offsetof(lh_window, parameter_norm)},
     {"update_norm", offsetof(lh_window, update_norm)},
     {"seconds", offsetof(lh_window, seconds)},
@@ -35,39 +35,39 @@ static double *get_field(lh_window *window, int index) {
     return (double *)(void *)((char *)window + fields[index].offset);
 }
 
-static double compute_share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0.0; }
+static double compute_share(int64_t count, int64_t total) { return total > 0 ? (double)count / (double)total : 0.0; }
 
 void lh_window_add(lh_window *window, const lh_step_metrics *metrics) {
     const lh_sums *sums = &metrics->sums;
     window->steps++;
-    window->masked += sums->counted == 0;
+    window->masked_steps += sums->counted == 0;
     window->loss += sums->counted > 0 ? lh_compute_mean_loss(sums) : 0;
     window->accuracy += compute_share(sums->correct, sums->counted);
     window->exact_match += compute_share(sums->exact, sums->sequences);
     window->gradient_norm += metrics->gradient_norm;
-    window->clipped += metrics->is_clipped;
+    window->clipped_steps += metrics->is_clipped;
     window->parameter_norm += metrics->parameter_norm;
     window->update_norm += metrics->update_norm;
 }
 
 double lh_window_compute_mean(const lh_window *window, double sum) {
-    int64_t steps = window->steps - window->masked;
+    int64_t steps = window->steps - window->masked_steps;
     return steps > 0 ? sum / (double)steps : NAN;
 }
 
 void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, int64_t step, int64_t batches) {
     lh_window_epoch *epoch = &window->epoch;
     epoch->steps++;
-    epoch->masked += metrics->sums.counted == 0;
+    epoch->masked_steps += metrics->sums.counted == 0;
     epoch->sum += compute_share(metrics->sums.correct, metrics->sums.counted);
     if (step % batches != 0) return;
     if (epoch->steps == batches &&
-        epoch->masked < batches) { /* else the start of the epoch was not recorded, or no label of it counts */
-        epoch->last = step / batches;
-        epoch->accuracy = epoch->sum / (double)(batches - epoch->masked);
+        epoch->masked_steps < batches) { /* else the start of the epoch was not recorded, or no label of it counts */
+        epoch->last_epoch = step / batches;
+        epoch->accuracy = epoch->sum / (double)(batches - epoch->masked_steps);
     }
     epoch->steps = 0;
-    epoch->masked = 0;
+    epoch->masked_steps = 0;
     epoch->sum = 0;
 }
 
@@ -81,8 +81,8 @@ void lh_window_clear(lh_window *window) {
 
 /* Writes the values of the last complete epoch, if there is a complete epoch. */
 static void put_epoch(lh_json *line, const lh_window_epoch *epoch) {
-    if (epoch->last == 0) return;
-    lh_json_integer(line, "epoch", epoch->last);
+    if (epoch->last_epoch == 0) return;
+    lh_json_integer(line, "epoch", epoch->last_epoch);
     lh_json_number(line, "epoch_accuracy", epoch->accuracy);
 }
 
@@ -106,7 +106,8 @@ lh_status lh_window_log(lh_window *window, const char *path, int64_t step, bool 
     lh_text text;
     lh_status status = lh_text_open(&text, error);
     if (status != LH_OK) return status;
-    const int first = window->masked < window->steps ? 0 : LABEL_FIELDS; /* no label counts: no means of label fields */
+    const int first =
+        window->masked_steps < window->steps ? 0 : LABEL_FIELDS; /* no label counts: no means of label fields */
     lh_json line;
     lh_json_begin(&line, text.out);
     lh_json_integer(&line, "step", step);
@@ -125,11 +126,11 @@ lh_status lh_window_log(lh_window *window, const char *path, int64_t step, bool 
 
 /* Writes the state of the best checkpoint, if evaluations have been added to it. */
 static void put_best(lh_json *line, const lh_best *best) {
-    if (best->evaluated == 0) return;
+    if (best->last_evaluated_step == 0) return;
     lh_json_integer(line, "best_step", best->step);
     lh_json_number(line, "best_score", best->score);
-    lh_json_integer(line, "best_evaluated", best->evaluated);
-    lh_json_integer(line, "best_waited", best->waited);
+    lh_json_integer(line, "best_evaluated", best->last_evaluated_step);
+    lh_json_integer(line, "best_waited", best->waited_evaluations);
 }
 
 lh_status lh_window_save(const lh_window *window, const char *path, int64_t step, lh_error *error) {
@@ -141,14 +142,14 @@ lh_status lh_window_save(const lh_window *window, const char *path, int64_t step
     lh_json_begin(&line, text.out);
     lh_json_integer(&line, "step", step);
     lh_json_integer(&line, "steps", sums.steps);
-    if (sums.masked > 0) lh_json_integer(&line, "masked", sums.masked);
+    if (sums.masked_steps > 0) lh_json_integer(&line, "masked", sums.masked_steps);
     for (int i = 0; i < FIELDS; i++) lh_json_number(&line, fields[i].key, *get_field(&sums, i));
     lh_json_integer(&line, "metrics_lines", sums.metrics_lines);
     lh_json_integer(&line, "eval_lines", sums.eval_lines);
     put_epoch(&line, &sums.epoch);
     if (sums.epoch.steps > 0) {
         lh_json_integer(&line, "epoch_steps", sums.epoch.steps);
-        if (sums.epoch.masked > 0) lh_json_integer(&line, "epoch_masked", sums.epoch.masked);
+        if (sums.epoch.masked_steps > 0) lh_json_integer(&line, "epoch_masked", sums.epoch.masked_steps);
         lh_json_number(&line, "epoch_sum", sums.epoch.sum);
     }
     put_best(&line, &sums.best);
@@ -164,19 +165,19 @@ static int64_t read_count(const json_t *line, const char *key) {
 
 /* The number of steps without a counted label; 0 if the line lacks the key. */
 static int64_t read_masked_steps(const json_t *line, const char *key, int64_t steps) {
-    int64_t masked = read_count(line, key);
-    return masked > 0 && masked <= steps ? masked : 0;
+    int64_t masked_steps = read_count(line, key);
+    return masked_steps > 0 && masked_steps <= steps ? masked_steps : 0;
 }
 
 /* The epoch fields of a line; all 0 if the line has none. */
 static lh_window_epoch read_epoch(const json_t *line) {
     const json_t *accuracy = json_object_get(line, "epoch_accuracy"), *sum = json_object_get(line, "epoch_sum");
-    lh_window_epoch epoch = {.steps = read_count(line, "epoch_steps"), .last = read_count(line, "epoch")};
+    lh_window_epoch epoch = {.steps = read_count(line, "epoch_steps"), .last_epoch = read_count(line, "epoch")};
     if (epoch.steps > 0 && json_is_number(sum)) epoch.sum = json_number_value(sum);
     else epoch.steps = 0;
-    if (epoch.steps > 0) epoch.masked = read_masked_steps(line, "epoch_masked", epoch.steps);
-    if (epoch.last > 0 && json_is_number(accuracy)) epoch.accuracy = json_number_value(accuracy);
-    else epoch.last = 0;
+    if (epoch.steps > 0) epoch.masked_steps = read_masked_steps(line, "epoch_masked", epoch.steps);
+    if (epoch.last_epoch > 0 && json_is_number(accuracy)) epoch.accuracy = json_number_value(accuracy);
+    else epoch.last_epoch = 0;
     return epoch;
 }
 
@@ -185,7 +186,8 @@ static lh_best read_best(const json_t *line) {
     const json_t *score = json_object_get(line, "best_score");
     lh_best best = {read_count(line, "best_step"), json_number_value(score), read_count(line, "best_evaluated"),
                     read_count(line, "best_waited")};
-    bool is_complete = json_is_number(score) && best.step >= 0 && best.evaluated >= best.step && best.waited >= 0;
+    bool is_complete = json_is_number(score) && best.step >= 0 && best.last_evaluated_step >= best.step &&
+                       best.waited_evaluations >= 0;
     return is_complete ? best : (lh_best){0};
 }
 
@@ -201,7 +203,7 @@ static bool take_line(lh_window *window, const char *text, int64_t step) {
         is_complete = json_is_number(value);
         *get_field(&loaded, i) = json_number_value(value);
     }
-    if (loaded.steps > 0) loaded.masked = read_masked_steps(line, "masked", loaded.steps);
+    if (loaded.steps > 0) loaded.masked_steps = read_masked_steps(line, "masked", loaded.steps);
     loaded.metrics_lines = read_count(line, "metrics_lines");
     loaded.eval_lines = read_count(line, "eval_lines");
     loaded.epoch = read_epoch(line);
@@ -211,16 +213,16 @@ static bool take_line(lh_window *window, const char *text, int64_t step) {
     return is_complete;
 }
 
-lh_status lh_window_load(lh_window *window, const char *path, int64_t step, bool *found, lh_error *error) {
+lh_status lh_window_load(lh_window *window, const char *path, int64_t step, bool *is_found, lh_error *error) {
     memset(window, 0, sizeof *window);
-    *found = false;
+    *is_found = false;
     if (access(path, F_OK) != 0) return LH_OK;
     char *text;
     size_t bytes;
     lh_status status = lh_read_file(path, &text, &bytes, error);
     if (status != LH_OK) return status;
-    for (char *rest = text, *line_text; (line_text = strsep(&rest, "\n")) != NULL;)
-        if (take_line(window, line_text, step)) *found = true;
+    for (char *unread = text, *line_text; (line_text = strsep(&unread, "\n")) != NULL;)
+        if (take_line(window, line_text, step)) *is_found = true;
     free(text);
     return LH_OK;
 }

@@ -8,18 +8,18 @@
 
 /* Accuracies of the batches of an epoch of a dataset, each before its update. All batches have the same weight. */
 typedef struct lh_window_epoch {
-    int64_t steps;   /* steps of the current epoch so far */
-    int64_t masked;  /* of these, steps without a label that counts */
-    double sum;      /* sum of accuracies of the other steps */
-    int64_t last;    /* the last complete epoch, from 1; 0: none */
-    double accuracy; /* mean accuracy of epoch `last` */
+    int64_t steps;        /* steps of the current epoch so far */
+    int64_t masked_steps; /* those of these steps without a counted label */
+    double sum;           /* sum of accuracies over the steps with a counted label */
+    int64_t last_epoch;   /* the last complete epoch, from 1; 0: none */
+    double accuracy;      /* mean accuracy of epoch `last` */
 } lh_window_epoch;
 
 typedef struct lh_window {
-    int64_t steps;  /* number of steps in the window */
-    int64_t masked; /* steps without a counted label, which are in no mean of loss, accuracy and exact_match */
-    /* Sums over the window's steps; `clipped` is the number of clipped steps. */
-    double loss, accuracy, exact_match, gradient_norm, clipped, parameter_norm, update_norm;
+    int64_t steps;        /* number of steps in the window */
+    int64_t masked_steps; /* steps without a counted label, which are in no mean of loss, accuracy and exact_match */
+    /* Sums over the window's steps. */
+    double loss, accuracy, exact_match, gradient_norm, clipped_steps, parameter_norm, update_norm;
     double seconds; /* time of all steps of the run so far, including those before this window */
     /* Numbers of lines in metrics.jsonl and eval.jsonl; -1: a loaded window did not record them. */
     int64_t metrics_lines, eval_lines;
@@ -37,19 +37,19 @@ void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, i
  * step. */
 double lh_window_compute_mean(const lh_window *window, double sum);
 
-/* Begins the next window; seconds, lines, the epoch and the best checkpoint go on. */
+/* Begins the next window. Keeps seconds, lines, the epoch and the best checkpoint. */
 void lh_window_clear(lh_window *window);
 
 /* Appends the means to metrics.jsonl as the line of `step`, and counts the line. teacher_forced: the model is
- * generative, and the key of the accuracy says so. */
+ * generative, and the accuracy has the key accuracy_teacher_forced. */
 lh_status lh_window_log(lh_window *window, const char *path, int64_t step, bool teacher_forced, double learning_rate,
                         double steps_per_second, lh_error *error);
 
 /* Appends the sums for a checkpoint of `step`. */
 lh_status lh_window_save(const lh_window *window, const char *path, int64_t step, lh_error *error);
 
-/* Loads the window saved with the checkpoint of `step`. If the file has no complete one, *found is false and all fields
- * are zero. */
-lh_status lh_window_load(lh_window *window, const char *path, int64_t step, bool *found, lh_error *error);
+/* Loads the window saved with the checkpoint of `step`. If the file has no complete one, *is_found is false and all
+ * fields are zero. */
+lh_status lh_window_load(lh_window *window, const char *path, int64_t step, bool *is_found, lh_error *error);
 
 #endif

@@ -164,7 +164,7 @@ TestFailures = {}
 -- Messages of a trainer about three runs of a group, each with a warning and an error.
 local WARNED, FAILED = {}, {}
 for i, name in ipairs({ "rate 0.001, seed 9", "rate 0.001, seed 10", "rate 1e+06, seed 0" }) do
-  WARNED[i] = "learning " .. name .. ": warning: step 1: the training may be running away\n"
+  WARNED[i] = "learning " .. name .. ": warning: step 1: the training may be diverging\n"
     .. "  there is no checkpoint yet\n  training continues; hint: a lower --learning-rate\n"
   FAILED[i] = "learning " .. name .. ": error: step 2: the loss is nan\n  task length 3\n  parameters: all zero\n"
     .. "  gradient: all zero\n  there is no checkpoint yet\n  hint: a lower --learning-rate\n"

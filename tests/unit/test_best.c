@@ -31,11 +31,11 @@ static void test_best_score_is_the_mean_at_training_lengths(void **state) {
     assert_true(fabs(best.score - 0.5) < 1e-15);
     assert_false(add_evaluation(&best, 10, 0.6, 0.4));
     assert_int_equal(best.step, 5);
-    assert_int_equal(best.waited, 1);
+    assert_int_equal(best.waited_evaluations, 1);
     assert_false(add_evaluation(&best, 10, 1, 1)); /* the step was added before */
-    assert_int_equal(best.waited, 1);
+    assert_int_equal(best.waited_evaluations, 1);
     assert_true(add_evaluation(&best, 15, 0.2, 0.7));
-    assert_int_equal(best.waited, 0);
+    assert_int_equal(best.waited_evaluations, 0);
     toy.train.best = "exact_match";
     best = (lh_best){0};
     assert_true(add_evaluation(&best, 1, 0, 0));
@@ -50,7 +50,7 @@ static void test_best_of_equal_scores(void **state) {
     assert_true(add_evaluation(&best, 1, 1, 1));
     assert_true(add_evaluation(&best, 2, 1, 1));
     assert_int_equal(best.step, 2);
-    assert_int_equal(best.waited, 1); /* an equal score is not better */
+    assert_int_equal(best.waited_evaluations, 1); /* an equal score is not better */
     assert_false(lh_best_is_exhausted(&best, &toy));
     toy.train.best_earliest = true;
     assert_false(add_evaluation(&best, 3, 1, 1));
@@ -70,7 +70,7 @@ static void test_best_loss_is_the_lowest(void **state) {
     assert_true(add_evaluation(&best, 3, 1, 1));
     assert_false(add_evaluation(&best, 4, 1, 2));
     assert_false(add_evaluation(&best, 5, NAN, 1));
-    assert_int_equal(best.waited, 2);
+    assert_int_equal(best.waited_evaluations, 2);
 }
 
 /* Lets the toy keep its best checkpoint by the loss, which rises again at a high learning rate. */

@@ -170,8 +170,7 @@ static void test_train_wild_gradient_warned_once(void **state) {
     program.train_block = train_block_with_wild_gradient;
     toy.cpu = list;
     lh_run_result result = run_toy(state, 0, "train --out . --no-eval --threads 2 --steps 170");
-    const char *warning =
-        strstr(result.err, "warning: step 151: the training may be running away: the gradient's norm");
+    const char *warning = strstr(result.err, "warning: step 151: the training may be diverging: the gradient's norm");
     assert_non_null(warning);
     assert_non_null(strstr(warning, "100% of its gradient's square lies in output.weight, output.bias\n"));
     assert_non_null(strstr(warning, "the last checkpoint is of step 150: ./" FOLDER "/checkpoint.safetensors"));

@@ -216,7 +216,7 @@ static void test_window_leaves_out_steps_without_counted_labels(void **state) {
         loss += i == 2 ? 0 : metrics.sums.loss / (double)metrics.sums.positions;
         norms += metrics.gradient_norm;
     }
-    assert_true(window.steps == 4 && window.masked == 1);
+    assert_true(window.steps == 4 && window.masked_steps == 1);
     assert_true(fabs(lh_window_compute_mean(&window, window.loss) - loss / 3) <= 1e-12);
     assert_true(fabs(window.gradient_norm - norms) <= 1e-12);
     close_masking(&m);

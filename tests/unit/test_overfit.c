@@ -18,10 +18,10 @@ static const lh_overfit_facts plain = {
     .data_attainable = 1,
     .windows = 20,
     .first_loss = 1.6,
-    .before_loss = 0.5,
+    .earlier_loss = 0.5,
     .recent_loss = 0.5,
     .steps_between = 100,
-    .before_accuracy = 0.8,
+    .earlier_accuracy = 0.8,
     .recent_accuracy = 0.8,
     .gradient_norm = 2,
     .recent_gradient_norm = 0.1,
@@ -51,11 +51,11 @@ static void check_cause(lh_overfit_facts facts, lh_overfit_cause cause, const ch
 static void test_judge_finds_every_cause(void **state) {
     lh_overfit_facts f = plain;
     check_cause(f, LH_OVERFIT_UNKNOWN, "likely cause: none found", "--overfit 1");
-    f.before_loss = 1.0;
+    f.earlier_loss = 1.0;
     check_cause(f, LH_OVERFIT_FALLING, "from 1 to 0.5 within 100 steps", "--steps 570");
-    f.recent_accuracy = f.before_accuracy = 0.69;
+    f.recent_accuracy = f.earlier_accuracy = 0.69;
     check_cause(f, LH_OVERFIT_DROPOUT, "in training 0.6900", "model.dropout=0");
-    f.before_accuracy = 0.67; /* the accuracy still rises, which may explain the difference */
+    f.earlier_accuracy = 0.67; /* the accuracy still rises, which may explain the difference */
     check_cause(f, LH_OVERFIT_FALLING, "from 1 to 0.5 within 100 steps", "--steps 570");
     f.end_attainable = 0.4;
     check_cause(f, LH_OVERFIT_COLLAPSED, "at most 0.4000", "--learning-rate 0.0001");
@@ -97,7 +97,7 @@ static void test_judge_finds_a_high_rate_by_far_parameters(void **state) {
 static void test_steps_needed_follows_the_fall(void **state) {
     lh_overfit_facts f = plain;
     f.guess_loss = 1.25; /* target 0.125: two halvings, each in 100 steps */
-    f.before_loss = 1.0;
+    f.earlier_loss = 1.0;
     assert_true(lh_overfit_estimate_steps(&f) == 600.0);
     f.recent_loss = 0.1;
     assert_true(lh_overfit_estimate_steps(&f) == 800.0);
@@ -114,9 +114,9 @@ static void test_read_metrics_compares_the_last_two_quarters(void **state) {
                  i * 10, 10 - i, i, i, 20 + i);
     const char *path = lh_test_write_text(*state, "metrics.jsonl", text);
     lh_assert_ok(lh_overfit_read_metrics(path, &f, &error), &error);
-    double actual[] = {f.first_loss,      f.before_loss,     f.recent_loss,    f.steps_between,
-                       f.before_accuracy, f.recent_accuracy, f.gradient_norm,  f.recent_gradient_norm,
-                       f.clipped,         f.update_norm,     f.parameter_norm, f.update_norm_sum};
+    double actual[] = {f.first_loss,       f.earlier_loss,    f.recent_loss,    f.steps_between,
+                       f.earlier_accuracy, f.recent_accuracy, f.gradient_norm,  f.recent_gradient_norm,
+                       f.clipped,          f.update_norm,     f.parameter_norm, f.update_norm_sum};
     double expected[] = {8.5, 4.5, 2.5, 20, 0.55, 0.75, 8, 7.5, 0.5, 0.25, 27.5, 20};
     lh_assert_close(actual, expected, 12, 1e-12, 0);
     assert_int_equal(f.windows, 8);

@@ -17,7 +17,7 @@ static void test_window_epoch_is_the_mean_of_its_batches(void **state) {
         lh_step_metrics metrics = {.sums = {.correct = correct[batch], .counted = counted[batch]}};
         lh_window_add(&window, &metrics);
         lh_window_add_to_epoch(&window, &metrics, step, 3);
-        assert_int_equal(window.epoch.last, step / 3);
+        assert_int_equal(window.epoch.last_epoch, step / 3);
         lh_window_clear(&window);
     }
     assert_true(fabs(window.epoch.accuracy - (1 + 0.25 + 0.5) / 3) < 1e-15);
@@ -25,7 +25,7 @@ static void test_window_epoch_is_the_mean_of_its_batches(void **state) {
     window.epoch = (lh_window_epoch){0};
     lh_step_metrics late = {.sums = {.correct = 1, .counted = 1}};
     for (int64_t step = 8; step <= 9; step++) lh_window_add_to_epoch(&window, &late, step, 3);
-    assert_int_equal(window.epoch.last, 0);
+    assert_int_equal(window.epoch.last_epoch, 0);
     assert_int_equal(window.epoch.steps, 0);
 }
 
@@ -37,12 +37,12 @@ static void test_window_epoch_leaves_out_batches_without_counted_labels(void **s
         lh_step_metrics metrics = {.sums = {.correct = correct[step - 1], .counted = counted[step - 1]}};
         lh_window_add_to_epoch(&window, &metrics, step, 3);
     }
-    assert_int_equal(window.epoch.last, 1);
-    assert_int_equal(window.epoch.masked, 0);
+    assert_int_equal(window.epoch.last_epoch, 1);
+    assert_int_equal(window.epoch.masked_steps, 0);
     assert_true(fabs(window.epoch.accuracy - (1 + 0.5) / 2) < 1e-15);
     lh_step_metrics none = {.sums = {.counted = 0}};
     for (int64_t step = 4; step <= 6; step++) lh_window_add_to_epoch(&window, &none, step, 3);
-    assert_int_equal(window.epoch.last, 1);
+    assert_int_equal(window.epoch.last_epoch, 1);
 }
 
 /* The loss of a batch with all labels masked, which exists with task.loss = "all", does not enter the mean. */
@@ -60,7 +60,7 @@ static void test_window_mean_loss_leaves_out_batches_without_counted_labels(void
 static void test_window_log_without_counted_labels_has_no_loss(void **state) {
     lh_error error;
     const char *path = lh_test_path(*state, "metrics.jsonl");
-    lh_window window = {.steps = 2, .masked = 2, .parameter_norm = 4, .seconds = 1};
+    lh_window window = {.steps = 2, .masked_steps = 2, .parameter_norm = 4, .seconds = 1};
     char *text;
     size_t bytes;
     lh_assert_ok(lh_window_log(&window, path, 2, false, 0.5, 10, &error), &error);
@@ -91,7 +91,7 @@ static void test_window_save_load_same_sums(void **state) {
               other = window, back;
     bool found;
     other.loss = 5;
-    other.masked = 0;
+    other.masked_steps = 0;
     other.epoch = (lh_window_epoch){0};
     other.best = (lh_best){0};
     lh_assert_ok(lh_window_save(&other, path, 12, &error), &error);

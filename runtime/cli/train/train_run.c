@@ -116,7 +116,7 @@ static lh_status renew_patience(lh_train_run *train_run, lh_error *error) {
     if (!lh_best_is_exhausted(&window->best, train_run->spec)) return LH_OK;
     lh_status status = lh_run_read_recorded_end(&train_run->run, &ending, error);
     if (status != LH_OK || ending.exit_code < 0 || ending.steps == train_run->flags->steps) return status;
-    window->best.waited = 0;
+    window->best.waited_evaluations = 0;
     return lh_window_save(window, train_run->run.windows, train_run->engine->step, error);
 }
 

@@ -170,7 +170,7 @@ void lh_screen_update(void *context, const lh_training_view *view) {
     bool is_due = lh_progress_is_due(&screen->progress, PLAIN_SECONDS);
     if (screen->count > 1) {
         if (is_due && lh_progress_get_seconds(&screen->progress) > FIRST_SECONDS) show_group(screen);
-    } else if ((screen->progress.live || view->logged || is_last) && (is_last || is_due)) {
+    } else if ((screen->progress.live || view->is_logged || is_last) && (is_last || is_due)) {
         show_run(screen, view);
     }
     pthread_mutex_unlock(&screen->mutex);
