@@ -295,17 +295,17 @@ end
 TestSettings = {}
 
 local function index_settings(...)
-  return lists.index_by(settings.list(...), function(item) return item.what end)
+  return lists.index_by(settings.list(...), function(item) return item.name end)
 end
 
 function TestSettings.test_our_settings_next_to_the_paper_s()
   local map = index_settings(make_study("settings", SCORES), published.read(project, "ruoss_2023/setting"))
-  lu.assertEquals({ map.steps.ours, map.steps.paper, map.steps.differs }, { "100", "2000000", true })
-  lu.assertEquals({ map["learning rates"].ours, map["learning rates"].paper },
+  lu.assertEquals({ map.steps.value, map.steps.paper, map.steps.differs }, { "100", "2000000", true })
+  lu.assertEquals({ map["learning rates"].value, map["learning rates"].paper },
     { "0.1, 0.2", "0.0001, 0.0003, 0.0005" })
-  lu.assertEquals(map["test lengths"].ours, "2 of 20 to 30")
+  lu.assertEquals(map["test lengths"].value, "2 of 20 to 30")
   lu.assertFalse(map.precision.differs)
-  lu.assertEquals(map.seeds.ours, "3")
+  lu.assertEquals(map.seeds.value, "3")
   lu.assertNil(map.task, "the task is an axis")
 end
 
@@ -314,7 +314,7 @@ function TestSettings.test_the_task_of_a_study_of_encodings()
   local study = make_study("settings_task", SCORES)
   study.axes = { { name = "encoding", values = { "rope" } } }
   local first = settings.list(study)[1]
-  lu.assertEquals({ first.what, first.ours }, { "task", "bucket_sort" })
+  lu.assertEquals({ first.name, first.value }, { "task", "bucket_sort" })
 end
 
 -- Settings if examples have other axes than lengths, and if the model has an encoder and a decoder.

@@ -17,7 +17,7 @@ local M = {}
 
 local keys, find_axis = canonical.sort_keys, score_tables.find_axis
 
-local LARGEST = 1e9 -- largest absolute value of a number
+local MAX_NUMBER = 1e9 -- absolute value
 
 -- Whether a value is a table whose fields all have names.
 local function is_record(value)
@@ -29,9 +29,9 @@ local function is_record(value)
   return type(value) == "table"
 end
 
--- Returns a problem with a name that is not in a list, what is expected, and a hint or nil. what: the problem.
-local function describe_unknown(what, name, list)
-  return ("%s: %s"):format(what, diagnostics.show(name)), "one of: " .. table.concat(list, ", "),
+-- Returns a problem with a name that is not in a list, what is expected, and a hint or nil.
+local function describe_unknown(problem, name, list)
+  return ("%s: %s"):format(problem, diagnostics.show(name)), "one of: " .. table.concat(list, ", "),
     similar_names.make_hint(name, list, "%s")
 end
 
@@ -39,20 +39,20 @@ local function describe_unknown_axis(study, name)
   return describe_unknown("not an axis of the study", name, lists.get_names(study.axes))
 end
 
--- Makes a check of a word that must be in a list; what: the problem, such as "not a set".
-local function make_word_check(what, list)
+-- Makes a check of a word that must be in a list; problem: such as "not a set".
+local function make_word_check(problem, list)
   return function(_, _, value)
     if not lists.has(list, value) then
-      return describe_unknown(what, value, list)
+      return describe_unknown(problem, value, list)
     end
   end
 end
 
--- Makes a check of a value by fits(value); what: the problem, in which %s stands for the value.
-local function make_form_check(fits, what, expected)
+-- Makes a check of a value by fits(value); problem: a text in which %s stands for the value.
+local function make_form_check(fits, problem, expected)
   return function(_, _, value)
     if not fits(value) then
-      return what:gsub("%%s", function() return diagnostics.show(value) end), expected
+      return problem:gsub("%%s", function() return diagnostics.show(value) end), expected
     end
   end
 end
@@ -61,17 +61,17 @@ local checks = { value = make_word_check("not a value of a table", { "hours", "m
   show = make_word_check("nothing to show", { "median", "max" }),
   set = make_word_check("not a set", study_module.SPLITS) }
 
--- Makes a check of a list with check(study, item, value) for values. scaled: in a scale, the list may be empty.
-local function make_list_check(check, what, expected, scaled)
+-- Makes a check of a list with check(study, item, value) for values. is_scaled: in a scale, the list may be empty.
+local function make_list_check(check, list_problem, expected, is_scaled)
   return function(study, item, value)
-    for _, one in ipairs(type(value) == "table" and value or {}) do
-      local problem, wanted, hint = check(study, item, one)
+    for _, item_value in ipairs(type(value) == "table" and value or {}) do
+      local problem, expected_value, hint = check(study, item, item_value)
       if problem then
-        return problem, wanted, hint
+        return problem, expected_value, hint
       end
     end
-    if type(value) ~= "table" or #value == 0 and not (scaled and study.scale) then
-      return what, expected
+    if type(value) ~= "table" or #value == 0 and not (is_scaled and study.scale) then
+      return list_problem, expected
     end
   end
 end
@@ -103,22 +103,22 @@ end
 -- Checks the name of an axis of the study or of its evaluations. Any text is valid before the first evaluation, when
 -- the axes of evaluations are unknown.
 function checks.place(study, _, value)
-  local others = list_evaluation_axes(study)
-  local names = lists.drop_repeats(lists.join(lists.get_names(study.axes), others))
-  if not lists.has(names, value) and (others[1] or type(value) ~= "string") then
+  local evaluation_axes = list_evaluation_axes(study)
+  local names = lists.drop_repeats(lists.join(lists.get_names(study.axes), evaluation_axes))
+  if not lists.has(names, value) and (evaluation_axes[1] or type(value) ~= "string") then
     return describe_unknown("not an axis of the study or of its evaluations", value, names)
   end
 end
 
 function checks.numbers(study, item, value)
-  local what, expected, hint = checks.axis(study, item, value)
-  local name = not what and lists.find(find_axis(study, value).values, function(one)
-    return not score_tables.parse_number(one)
+  local problem, expected, hint = checks.axis(study, item, value)
+  local name = not problem and lists.find(find_axis(study, value).values, function(name_on_axis)
+    return not score_tables.parse_number(name_on_axis)
   end)
   if name then
     return ("the axis %s has the value %s"):format(value, diagnostics.show(name)), "values that are numbers"
   end
-  return what, expected, hint
+  return problem, expected, hint
 end
 
 local function check_name(study, item, name)
@@ -138,20 +138,20 @@ checks.count = make_form_check(function(n) return math.type(n) == "integer" end,
   "whole numbers")
 checks.counts = make_list_check(checks.count, "not a list of numbers", "a list such as { 6, 10, 50 }")
 
-function checks.one(study, item, value)
+function checks.choice(study, item, value)
   if not study.scale then
     return check_name(study, item, value)
   end
 end
 
 checks.number = make_form_check(function(value)
-  return type(value) == "number" and math.abs(value) <= LARGEST
+  return type(value) == "number" and math.abs(value) <= MAX_NUMBER
 end, "%s is not a number", "a number")
 
 function checks.percent(study, item, value)
-  local what, expected = checks.number(study, item, value)
-  if what then
-    return what, expected
+  local problem, expected = checks.number(study, item, value)
+  if problem then
+    return problem, expected
   elseif value <= 1 or value > 100 then
     return ("%s is not a number of percent that a score reaches"):format(diagnostics.show(value)),
       "a number above 1, at most 100", value > 0 and value <= 1 and "percent, not a share" or nil
@@ -179,8 +179,8 @@ function checks.labels(study, _, value)
       return ("%s is not a text"):format(diagnostics.show(value[name])), "a text to show", nil, name
     elseif not study.scale and not lists.find(study.axes, function(axis) return lists.has(axis.values, name) end) then
       local values = lists.collect(study.axes, function(axis) return axis.values end)
-      local what, expected, hint = describe_unknown("not a value of an axis", name, lists.drop_repeats(values))
-      return what, expected, hint, name
+      local problem, expected, hint = describe_unknown("not a value of an axis", name, lists.drop_repeats(values))
+      return problem, expected, hint, name
     end
   end
 end
@@ -224,14 +224,14 @@ function M.check_axis_values(study, name, values)
   return make_list_check(check, "not a list of names", "names of its values", true)(study, nil, values)
 end
 
-function checks.only(study, _, only)
-  if not is_record(only) then
-    return ("is %s"):format(diagnostics.show(only)), "{ AXIS = { names of its values } }"
+function checks.only(study, _, values_by_axis)
+  if not is_record(values_by_axis) then
+    return ("is %s"):format(diagnostics.show(values_by_axis)), "{ AXIS = { names of its values } }"
   end
-  for _, name in ipairs(keys(only)) do
-    local what, expected, hint = M.check_axis_values(study, name, only[name])
-    if what then
-      return what, expected, hint, name
+  for _, name in ipairs(keys(values_by_axis)) do
+    local problem, expected, hint = M.check_axis_values(study, name, values_by_axis[name])
+    if problem then
+      return problem, expected, hint, name
     end
   end
 end

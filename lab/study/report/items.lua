@@ -1,7 +1,7 @@
 -- Checks the items of a study's `report`, and fills in their defaults.
 --
 -- Input: a study with axes and `report`, a list of items. Output: a list of complete items, each once for each of its
--- pages, with `place`, its number in `report`; or nil and a message that names the file and the field. docs/reports.md
+-- pages, with `index`, its number in `report`; or nil and a message that names the file and the field. docs/reports.md
 -- describes each kind.
 
 local canonical = require("base.canonical")
@@ -27,7 +27,7 @@ local KINDS = {
   best = { value = "value", rows = "axis", axis = "axis", of = "values", against = "values", titles = "titles?",
     published = "published?", names = "names?" },
   curves = { panels = "axis?", lines = "axis" },
-  time = { lines = "axis", threshold = "percent?", slow = "one", fast = "one", published = "number?" },
+  time = { lines = "axis", threshold = "percent?", slow = "choice", fast = "choice", published = "number?" },
   axis = { x = "numbers", lines = "axis?", show = "show?" },
   progress = { panels = "axis?", lines = "axis", splits = "sets?" },
   places = { lines = "axis", at = "counts" },
@@ -78,12 +78,12 @@ local function check_where(study, item, used_by)
     return "where", ("is %s"):format(diagnostics.show(where)), "{ AXIS = one of its values }"
   end
   for _, name in ipairs(keys(where)) do
-    local what, expected, hint = item_checks.check_axis_values(study, name, { where[name] })
-    if not what and used_by[name] then
-      what, expected = ("the axis is used by `%s` already"):format(used_by[name]), "each axis in one place"
+    local problem, expected, hint = item_checks.check_axis_values(study, name, { where[name] })
+    if not problem and used_by[name] then
+      problem, expected = ("the axis is used by `%s` already"):format(used_by[name]), "each axis in one place"
     end
-    if what then
-      return "where." .. name, what, expected, hint
+    if problem then
+      return "where." .. name, problem, expected, hint
     end
   end
   for _, axis in ipairs(study.axes) do
@@ -113,15 +113,15 @@ local function find_problem(study, item)
     if item[name] == nil and optional == "" then
       return name, "missing", ('kind "%s" needs it'):format(item.kind)
     elseif item[name] ~= nil then
-      local what, expected, hint, at = checks[kind](study, item, item[name])
-      if what then
-        return at and ("%s.%s"):format(name, at) or name, what, expected, hint
+      local problem, expected, hint, inner_field = checks[kind](study, item, item[name])
+      if problem then
+        return inner_field and ("%s.%s"):format(name, inner_field) or name, problem, expected, hint
       end
     end
   end
-  local used_by, at, what, expected, hint = find_used_axes(study, item)
+  local used_by, field, problem, expected, hint = find_used_axes(study, item)
   if not used_by then
-    return at, what, expected, hint
+    return field, problem, expected, hint
   end
   return check_where(study, item, used_by)
 end
@@ -134,7 +134,7 @@ end
 -- such a run.
 local function choose_placed_lengths(study)
   local run = lists.any(study.cells, function(cell)
-    return lists.find(runs.get_chosen_runs(cell), function(one) return one.test and one.test.has_places end)
+    return lists.find(runs.get_chosen_runs(cell), function(run) return run.test and run.test.has_places end)
   end)
   return run and lists.drop_repeats(lists.map(runs.get_curve(run, study.scored.split), function(evaluation)
     return evaluation.split ~= "between" and evaluation.lengths[#evaluation.lengths] or nil
@@ -147,11 +147,11 @@ local function make_defaults(study, max)
   local single = lists.filter(study.axes, function(axis) return not has_several(axis) end)
   local order = lists.join(lists.filter(study.axes, has_several), single)
   local is_chosen = lists.to_set({ order[1], order[2] })
-  local chosen = lists.filter(study.axes, function(axis) return is_chosen[axis] end)
+  local table_axes = lists.filter(study.axes, function(axis) return is_chosen[axis] end)
   local pages = lists.map(study.axes, function(axis)
     return has_several(axis) and not is_chosen[axis] and axis.name or nil
   end)
-  local rows, columns = chosen[1].name, chosen[2] and chosen[2].name
+  local rows, columns = table_axes[1].name, table_axes[2] and table_axes[2].name
   local function item(kind, fields)
     return lists.merge({ kind = kind, pages = pages }, fields)
   end
@@ -161,15 +161,15 @@ local function make_defaults(study, max)
   list[#list + 1] = item("curves", { panels = columns and rows, lines = columns or rows })
   local placed = choose_placed_lengths(study)
   list[#list + 1] = placed and item("places", { lines = columns or rows, at = placed,
-    pages = lists.join(columns and has_several(chosen[1]) and { rows } or {}, pages) })
+    pages = lists.join(columns and has_several(table_axes[1]) and { rows } or {}, pages) })
   for _, split in ipairs({ progress.LOSS, runs.EPOCH }) do
     list[#list + 1] = item("progress", { panels = columns and rows, lines = columns or rows, splits = { split } })
   end
-  local numbers = lists.find(chosen, function(axis)
+  local numbers = lists.find(table_axes, function(axis)
     return has_several(axis) and not lists.find(axis.values, function(value) return not tonumber(value) end)
   end)
-  local other = lists.find(chosen, function(axis) return axis ~= numbers end)
-  list[#list + 1] = numbers and item("axis", { x = numbers.name, lines = other and other.name,
+  local line_axis = lists.find(table_axes, function(axis) return axis ~= numbers end)
+  list[#list + 1] = numbers and item("axis", { x = numbers.name, lines = line_axis and line_axis.name,
     show = max and "max" or nil })
   return list
 end
@@ -180,8 +180,8 @@ local function name_values(value)
     return nodes.get_name(value)
   end
   local list = {}
-  for key, one in pairs(value) do
-    list[key] = nodes.get_name(one)
+  for key, item in pairs(value) do
+    list[key] = nodes.get_name(item)
   end
   return list
 end
@@ -229,24 +229,25 @@ end
 
 -- Checks and completes a study's items. max: whether default items show the best of all runs, too.
 function M.check(study, max)
-  local given, whole = study.report or make_defaults(study, max), {}
-  local list = lists.map(type(given) == "table" and given or {}, function(item) return fit_item(study, item) end)
+  local requested_items, complete_items = study.report or make_defaults(study, max), {}
+  local list = lists.map(type(requested_items) == "table" and requested_items or {},
+    function(item) return fit_item(study, item) end)
   if #list == 0 then
     return nil, study.path .. ": error: report: not a list of items\n  expected: a list such as { { kind = \"curves\", "
       .. 'lines = "encoding" } }'
   end
   for i, item in ipairs(list) do
-    local field, what, expected, hint = find_problem(study, item)
+    local field, problem, expected, hint = find_problem(study, item)
     if field then
-      return nil, ("%s: error: report[%d].%s: %s\n  expected: %s"):format(study.path, i, field, what, expected)
+      return nil, ("%s: error: report[%d].%s: %s\n  expected: %s"):format(study.path, i, field, problem, expected)
         .. (hint and "\n  hint: " .. hint or "")
     end
     for _, page in ipairs(make_pages(study, item)) do
-      page.place = i
-      whole[#whole + 1] = page
+      page.index = i
+      complete_items[#complete_items + 1] = page
     end
   end
-  return whole
+  return complete_items
 end
 
 return M

@@ -1,7 +1,7 @@
 -- Masks of a plan as a picture, or as text where gnuplot is missing: the verb `plan --mask`.
 --
 -- Input: { open, say, out (the file of the picture, or nil) } (verbs.lua). Output: an exit code and a message. Masks
--- have the longest lengths of training, up to LONGEST tokens.
+-- have the longest lengths of training, up to MAX_TOKENS tokens.
 
 local draw = require("lab.study.report.figures.draw")
 local heat = require("lab.study.report.figures.heat")
@@ -13,7 +13,7 @@ local write = require("base.write")
 
 local M = {}
 
-local LONGEST = 400 -- the largest number of queries, and of keys
+local MAX_TOKENS = 400 -- of queries, and of keys
 local PANEL = 220 -- pixels
 local ENVIRONMENT = 4
 
@@ -21,7 +21,7 @@ local ENVIRONMENT = 4
 local function list_masks(plan)
   return lists.map(plan.attentions, function(family)
     local queries, keys = plan.streams[family.queries.stream + 1], plan.streams[family.keys.stream + 1]
-    local heads = masks.list_cells(family, math.min(queries.longest, LONGEST), math.min(keys.longest, LONGEST))
+    local heads = masks.list_cells(family, math.min(queries.longest, MAX_TOKENS), math.min(keys.longest, MAX_TOKENS))
     return lists.append({ label = family.title }, lists.map(heads, function(rows, h)
       return { title = heads[2] and ("head %d"):format(h - 1) or "all heads", rows = rows }
     end))
@@ -53,13 +53,14 @@ function M.run(options)
     return code
   end
   local attentions = list_masks(spec.plan)
-  local drawn, problem = draw.run({ { path = "mask.gnuplot", text = make_picture(spec.id, attentions) } }, { "mask" })
-  if not drawn then
+  local pictures, problem = draw.run({ { path = "mask.gnuplot", text = make_picture(spec.id, attentions) } },
+    { "mask" })
+  if not pictures then
     options.say(format_text(attentions))
     return ENVIRONMENT, "longhand plan: " .. problem
   end
   local path = options.out or spec.id .. ".svg"
-  local picture = lists.find(drawn, function(file) return file.path == "mask." .. path:match("%a+$") end)
+  local picture = lists.find(pictures, function(file) return file.path == "mask." .. path:match("%a+$") end)
   stop.must(ENVIRONMENT, write.file(path, picture.text))
   options.say(path)
   return 0

@@ -18,7 +18,7 @@ local wording = require("base.wording")
 
 local M = {}
 
-local MOST_REMARKS = 3 -- the most remarks on cells of an earlier version
+local MAX_REMARKS = 3 -- on cells of an earlier version
 
 local function get_base_name(path)
   return (path:match("([^/]*)$"):gsub("%.lua$", ""))
@@ -28,15 +28,15 @@ end
 -- without a snapshot nil, and `message` if the user named the study. Appends messages to problems.
 local function replace_study(options, name, scale, message, problems)
   local snapshot, problem = snapshots.read(options.runs, get_base_name(name), scale)
-  local why = ("the study %s cannot be read now: %s"):format(name, (message:match("error: ([^\n]*)")
+  local reason = ("the study %s cannot be read now: %s"):format(name, (message:match("error: ([^\n]*)")
     or message:match("[^\n]*")))
   problems[#problems + 1] = problem
   if snapshot then
     local study = earlier_results.restore(snapshot, get_base_name(name))
-    study.remarks = { why .. "; this report shows it as it was swept" }
+    study.remarks = { reason .. "; this report shows it as it was swept" }
     return study
   end
-  problems[#problems + 1] = not options.study and why or nil
+  problems[#problems + 1] = not options.study and reason or nil
   return nil, options.study and message
 end
 
@@ -50,17 +50,17 @@ end
 -- Returns the study to show, that of the options or the only study that was swept here; nil if there is none; or nil
 -- and a message. Appends messages on damaged records to problems.
 local function expand(options, prefix, problems)
-  local found, damaged = run_files.read_records(options.runs)
+  local records, damaged = run_files.read_records(options.runs)
   lists.append(problems, damaged)
-  local name = options.study or #found == 1 and find_file(found[1])
-  if not name and #found > 1 then
-    local names = lists.map(found, function(record) return record.study end)
+  local name = options.study or #records == 1 and find_file(records[1])
+  if not name and #records > 1 then
+    local names = lists.map(records, function(record) return record.study end)
     return nil, ("%s%s holds runs of several studies: %s\n  hint: --study NAME chooses one"):format(prefix,
       options.runs, table.concat(names, ", "))
   elseif not name then
     return nil
   end
-  local record = lists.find(found, function(one) return one.study == get_base_name(name) end) or {}
+  local record = lists.find(records, function(candidate) return candidate.study == get_base_name(name) end) or {}
   local scale = options.scale or record.scale
   local study, message = grid.expand(options.project, name, { scale = scale, set = record.set or {},
     out = options.runs, reading = true })
@@ -143,10 +143,10 @@ function M.open(options, prefix)
   return study
 end
 
--- Joins the first MOST_REMARKS texts as sentences, and adds the number of the others.
+-- Joins the first MAX_REMARKS texts as sentences, and adds the number of the others.
 local function join_first(texts)
-  local shown = table.concat(texts, ". ", 1, math.min(#texts, MOST_REMARKS)) .. "."
-  return #texts > MOST_REMARKS and ("%s And %d more."):format(shown, #texts - MOST_REMARKS) or shown
+  local shown = table.concat(texts, ". ", 1, math.min(#texts, MAX_REMARKS)) .. "."
+  return #texts > MAX_REMARKS and ("%s And %d more."):format(shown, #texts - MAX_REMARKS) or shown
 end
 
 -- Returns study.remarks and sentences on cells that show runs of an earlier version, and on versions left out.
@@ -181,9 +181,9 @@ function M.list_problems(study)
   return list, damaged
 end
 
--- Formats texts to follow another text, each on an indented line of its own; at most `most` of them (nil: all).
-function M.format(texts, most)
-  return table.concat(lists.map(table.move(texts, 1, math.min(most or #texts, #texts), 1, {}), function(text)
+-- Formats texts to follow another text, each on an indented line of its own; at most `max_count` of them (nil: all).
+function M.format(texts, max_count)
+  return table.concat(lists.map(table.move(texts, 1, math.min(max_count or #texts, #texts), 1, {}), function(text)
     return "\n  " .. escape.plain(text)
   end))
 end

@@ -52,7 +52,7 @@ local M = {}
 
 local must = stop.must
 local WIDTH = 100 -- characters of a line on the screen and of report.txt
-local MOST_CELLS_ON_SCREEN, MOST_NOTES_ON_SCREEN, MOST_DAMAGED_ON_SCREEN = 40, 12, 5
+local MAX_CELLS_ON_SCREEN, MAX_NOTES_ON_SCREEN, MAX_DAMAGED_ON_SCREEN = 40, 12, 5
 
 local INPUT, ENVIRONMENT = 1, 4
 
@@ -62,9 +62,9 @@ local function find_ambiguous(study, item, file)
   if item.at and not axis then
     return nil -- nothing has a score, so the unit of the numbers is unknown
   end
-  local place = item.at and { [axis] = item.at[1] } or {}
-  local cell = lists.find(study.cells, function(one)
-    local key = entries.translate(lists.merge(one.key, place), item.names)
+  local position = item.at and { [axis] = item.at[1] } or {}
+  local cell = lists.find(study.cells, function(candidate)
+    local key = entries.translate(lists.merge(candidate.key, position), item.names)
     return select(2, published_module.find_number(file, key, file.columns[1])) > 1
   end)
   return cell and score_tables.format_key(study, cell)
@@ -78,7 +78,7 @@ local function read_published(project, study, list)
     local function read(field, name)
       local file, message = published_module.read(project, name)
       local key = file and field == "published" and find_ambiguous(study, item, file)
-      return must(INPUT, not key and file, ("%s: error: report[%d].%s: %s"):format(study.path, item.place, field, key
+      return must(INPUT, not key and file, ("%s: error: report[%d].%s: %s"):format(study.path, item.index, field, key
         and ("%s: several rows fit the cell %s\n  expected: names that say which"):format(file.path, key) or message))
     end
     local name = type(item.published) == "table" and item.published.file or item.published
@@ -98,8 +98,8 @@ local TABLES = { table = score_tables.tabulate, best = score_tables.tabulate_bes
 local FIGURES = { curves = figures.make_by_length, time = figures.make_by_time, axis = figures.make_along_axis,
   progress = figures.make_by_epoch, places = by_place.make, heat = heat_maps.make }
 
--- Returns the part of a study that an item shows. `only` selects cells before `over` merges an axis, since `only` may
--- name values of that axis. A study that was found in a folder is shown whole.
+-- Returns the study with the cells that an item shows. `only` selects cells before `over` merges an axis, since `only`
+-- may name values of that axis. A study that was found in a folder is shown whole.
 local function select_cells(study, item)
   local shown = study.is_from_folder and study or cells.select(study, nil, item.only)
   shown = item.over and cells.merge_axis(shown, item.over) or shown
@@ -108,8 +108,8 @@ local function select_cells(study, item)
 end
 
 -- Fields of an item that are not in the names of its files.
-local NOT_IN_NAMES = lists.split_set("kind place title setting published names titles labels width pages")
-local LONGEST_NAME, LONGEST_PREFIX = 64, 48 -- bytes: a longer name becomes its first bytes and a digest
+local NOT_IN_NAMES = lists.split_set("kind index title setting published names titles labels width pages")
+local MAX_NAME, PREFIX = 64, 48 -- bytes: a longer name becomes its first bytes and a digest
 
 -- Returns the words within a value of an item: for a table, the items of its list, then each name with its value.
 local function list_words(value)
@@ -127,49 +127,49 @@ local function make_file_name(item)
     return not NOT_IN_NAMES[field] and list_words(item[field]) or {}
   end)
   local name = table.concat(lists.join({ item.kind }, words), "-"):gsub("[^%w-]+", "_")
-  return #name <= LONGEST_NAME and name
-    or ("%s-%s"):format(name:sub(1, LONGEST_PREFIX), sha256.hash(name):sub(1, 8))
+  return #name <= MAX_NAME and name
+    or ("%s-%s"):format(name:sub(1, PREFIX), sha256.hash(name):sub(1, 8))
 end
 
 -- Returns a sentence on each item of a study's report that fits no cell on any of its pages. list: the items, once per
 -- page. fitted: the set of the numbers, in the report, of items that fit a cell.
 local function describe_unfitted(list, fitted)
-  return lists.map(lists.group(list, function(item) return item.place end), function(pages)
+  return lists.map(lists.group(list, function(item) return item.index end), function(pages)
     local last = pages[#pages]
-    return not fitted[last.place] and ("report[%d] (%s) is left out: no cell of the study fits its where, only and "
-      .. "pages."):format(last.place, last.title or last.kind) or nil
+    return not fitted[last.index] and ("report[%d] (%s) is left out: no cell of the study fits its where, only and "
+      .. "pages."):format(last.index, last.title or last.kind) or nil
   end)
 end
 
-local function make_part(model)
+local function make_section(model)
   return { title = model.title, table = model }
 end
 
 -- Makes the tables and figures of the items, in order, with names for files, and then the tables of held_out.lua.
--- Returns these parts, each a figure for curves.lua or { title, table }; and a sentence on each item that fits no cell.
--- papers: from read_published.
-local function make_parts(study, list, papers)
-  local parts, fitted, taken = {}, {}, {}
+-- Returns these sections, each a figure for curves.lua or { title, table }; and a sentence on each item that fits no
+-- cell. papers: from read_published.
+local function make_sections(study, list, papers)
+  local sections, fitted, use_counts = {}, {}, {}
   for _, item in ipairs(list) do
     local shown = select_cells(study, item)
     if #shown.cells > 0 then
-      fitted[item.place] = true
+      fitted[item.index] = true
       local name = make_file_name(item)
-      taken[name] = (taken[name] or 0) + 1
-      name = taken[name] > 1 and ("%s-%d"):format(name, taken[name]) or name
+      use_counts[name] = (use_counts[name] or 0) + 1
+      name = use_counts[name] > 1 and ("%s-%d"):format(name, use_counts[name]) or name
       local figure, models
       if FIGURES[item.kind] then
         figure, models = FIGURES[item.kind](shown, item, name)
       else
         models = { TABLES[item.kind](shown, item, papers.by_item[item]) }
       end
-      parts[#parts + 1] = figure and lists.update(figure, { name = name, width = item.width })
-      lists.append(parts, lists.map(models or {}, function(model)
-        return make_part(lists.update(model, { name = model.name and name .. "-" .. model.name or name }))
+      sections[#sections + 1] = figure and lists.update(figure, { name = name, width = item.width })
+      lists.append(sections, lists.map(models or {}, function(model)
+        return make_section(lists.update(model, { name = model.name and name .. "-" .. model.name or name }))
       end))
     end
   end
-  return lists.append(parts, lists.map(held_out.make_tables(study), make_part)), describe_unfitted(list, fitted)
+  return lists.append(sections, lists.map(held_out.make_tables(study), make_section)), describe_unfitted(list, fitted)
 end
 
 local function make_sweep_words(options, study)
@@ -200,11 +200,11 @@ local function make_lead(report, study)
   for _, run in lists.iterate_nested(study.cells, "runs") do
     requested, counts[run.state] = requested + 1, (counts[run.state] or 0) + 1
   end
-  local evaluated, others = counts.evaluated, runs.format_states(counts)
+  local evaluated, unscored = counts.evaluated, runs.format_states(counts)
   local metric, details = metrics.by_name[study.scored.metric], captions.describe(study, true)
   local lead = { { text = ("%d of %s %s a score%s. A score is the %s at the last step, in %s.%s"):format(evaluated,
     wording.count(requested, "run"), evaluated == 1 and "has" or "have",
-    others ~= "" and (" (%s)"):format(others) or "", metric.title, metric.unit,
+    unscored ~= "" and (" (%s)"):format(unscored) or "", metric.title, metric.unit,
     details and " " .. details or "") } }
   local remarks, differing = lists.join(open_study.list_remarks(study), report.unfitted),
     settings.list_differing(report.settings)
@@ -218,8 +218,8 @@ end
 
 -- Returns the report: study; title; settings (settings.lua) and paper, the file of the paper's settings; every_cell,
 -- tables of all cells; readings (readings.lua); format_command, a function of a cell; analyses (study_analyses.lua);
--- command, a text: it makes all runs, or this report if the runs are of no study; parts and unfitted, from make_parts;
--- problems and damaged, lists of messages; lead, from make_lead.
+-- command, a text: it makes all runs, or this report if the runs are of no study; sections and unfitted, from
+-- make_sections; problems and damaged, lists of messages; lead, from make_lead.
 local function make_report(options, study, list, papers)
   local report = {
     study = study,
@@ -234,19 +234,19 @@ local function make_report(options, study, list, papers)
     command = shell.join(study.is_from_folder and { "./longhand", "report", options.runs }
       or make_sweep_words(options, study)),
   }
-  report.parts, report.unfitted = make_parts(study, list, papers)
+  report.sections, report.unfitted = make_sections(study, list, papers)
   report.problems, report.damaged = open_study.list_problems(study)
   report.lead = make_lead(report, study)
   return report
 end
 
 local function format_settings(report)
-  local widest = lists.max(report.settings, function(item) return #item.ours end)
-  local names = lists.max(report.settings, function(item) return #item.what end)
+  local value_width = lists.max(report.settings, function(item) return #item.value end)
+  local name_width = lists.max(report.settings, function(item) return #item.name end)
   return table.concat(lists.map(report.settings, function(item)
-    local gap = (" "):rep(math.max(0, math.min(widest, 30) - #item.ours) + 2)
+    local gap = (" "):rep(math.max(0, math.min(value_width, 30) - #item.value) + 2)
     local paper = item.paper and ("%spaper: %s%s"):format(gap, item.paper, item.differs and "  (differs)" or "") or ""
-    return ("  %s%s  %s"):format(item.what, (" "):rep(names - #item.what), escape.plain(item.ours .. paper))
+    return ("  %s%s  %s"):format(item.name, (" "):rep(name_width - #item.name), escape.plain(item.value .. paper))
   end), "\n")
 end
 
@@ -257,22 +257,22 @@ local function format_readings(report)
 end
 
 local function list_tables(report)
-  return lists.map(report.parts, function(part) return part.table end)
+  return lists.map(report.sections, function(section) return section.table end)
 end
 
--- Formats the report as text. whole: with all tables and notes, for a file.
-local function format_report(report, whole)
-  local most = not whole and MOST_NOTES_ON_SCREEN or nil
+-- Formats the report as text. is_complete: with all tables and notes, for a file.
+local function format_report(report, is_complete)
+  local max_notes = not is_complete and MAX_NOTES_ON_SCREEN or nil
   local title = escape.plain(report.title)
   local parts = { title .. "\n" .. ("="):rep(utf8.len(title)) }
-  lists.append(parts, lists.map(report.lead, function(one) return table_text.wrap(one.text, WIDTH) end))
+  lists.append(parts, lists.map(report.lead, function(paragraph) return table_text.wrap(paragraph.text, WIDTH) end))
   parts[#parts + 1] = "What was run\n" .. format_settings(report)
   local models = list_tables(report)
-  if whole or #report.study.cells <= MOST_CELLS_ON_SCREEN then
+  if is_complete or #report.study.cells <= MAX_CELLS_ON_SCREEN then
     lists.append(models, report.every_cell)
   end
   lists.append(parts, lists.map(models, function(model)
-    return (table_text.render(model, WIDTH, most):gsub("\n$", ""))
+    return (table_text.render(model, WIDTH, max_notes):gsub("\n$", ""))
   end))
   parts[#parts + 1] = #report.readings > 0 and format_readings(report) or nil
   parts[#parts + 1] = #report.problems > 0 and "What could not be read" .. open_study.format(report.problems) or nil
@@ -284,27 +284,27 @@ local function make_files(report)
     lists.map(lists.append(list_tables(report), report.every_cell), table_latex.render))
   return lists.append({ { path = "report.txt", text = format_report(report, true) },
     { path = "tables.tex", text = table.concat(latex, "\n") } }, lists.append(report_csv.make_files(report.study),
-    lists.map(report.parts, function(part) return part.file or part.table and part.table.file end)))
+    lists.map(report.sections, function(section) return section.file or section.table and section.table.file end)))
 end
 
 local function describe_damage(report, out)
   local count, noun = #report.damaged, #report.study.problems > 0 and "file" or "run"
   return count > 0 and ("longhand report: %s %s damaged and left out; %s/report.txt lists all:%s"):format(
     wording.count(count, noun), count == 1 and "is" or "are", escape.plain(out),
-    open_study.format(report.damaged, MOST_DAMAGED_ON_SCREEN)) or nil
+    open_study.format(report.damaged, MAX_DAMAGED_ON_SCREEN)) or nil
 end
 
 -- Writes all files or none. Returns an exit code, a message or nil, and the files if all pictures are among them.
 local function write_report(options, report, out)
   local files = make_files(report)
-  local drawn = lists.filter(report.parts, function(part) return not part.table end)
-  local written, message, problem = draw.write(out, files, drawn, function(pictures)
+  local all_figures = lists.filter(report.sections, function(section) return not section.table end)
+  local is_written, message, problem = draw.write(out, files, all_figures, function(pictures)
     return report_page.render(report, pictures)
   end)
-  if not written then
+  if not is_written then
     return ENVIRONMENT, "longhand report: " .. message
   end
-  local names = table.concat(lists.get_names(drawn), ", ")
+  local names = table.concat(lists.get_names(all_figures), ", ")
   options.say(("%s: index.html, report.txt, report.csv, runs.csv, tables.tex%s"):format(out,
     names ~= "" and not problem and (", %s as .svg, .pdf and .png"):format(names) or ""))
   local damage = describe_damage(report, out)
@@ -320,20 +320,21 @@ local function read_report(options)
 end
 
 local function make_and_print(options, key)
-  local began, said = os.time(), {}
+  local start_time, said = os.time(), {}
   local function say(text)
     said[#said + 1] = text
     options.say(text)
   end
-  local read, report = dependencies.observe(read_report, options)
+  local dependencies_read, report = dependencies.observe(read_report, options)
   say((format_report(report, false):gsub("\n$", "")))
   local out, problem = write.choose_folder(options.runs, study_analyses.name_folder("report", report.study.name),
     options.out)
   must(INPUT, out, "longhand report: " .. (problem or ""))
   local code, message, files = write_report(setmetatable({ say = say }, { __index = options }), report, out)
   if files and not options.no_cache then
-    report_cache.keep(key, { said = said, code = code, message = message, began = began, out = out, files = files },
-      read)
+    report_cache.keep(key, { said = said, code = code, message = message, start_time = start_time, out = out,
+      files = files },
+      dependencies_read)
   end
   return code, message
 end

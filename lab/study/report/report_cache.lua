@@ -17,9 +17,9 @@ local write = require("base.write")
 
 local M = {}
 
-local VERSION = "longhand report 2"
-local LARGEST = 256 << 20 -- bytes of a record
-local MOST_RECORDS = 64
+local VERSION = "longhand report 3"
+local MAX_BYTES = 256 << 20 -- of a record
+local MAX_RECORDS = 64
 
 local function find_record(key)
   local folder = paths.find_cache("reports")
@@ -30,7 +30,7 @@ end
 -- path cannot be written in a line.
 local function format_record(key, report, states)
   local lines = { VERSION, json.encode({ key = key, code = report.code, message = report.message,
-    said = report.said, own = canonical.sort_keys(report.own) }) }
+    said = report.said, written_paths = canonical.sort_keys(report.written_paths) }) }
   for path, state in pairs(states) do
     if path:find("[\t\n]") or state:find("[\t\n]") then
       return nil
@@ -41,23 +41,23 @@ local function format_record(key, report, states)
 end
 
 local function decode(text, key)
-  local version, head, from = text:match("^([^\n]*)\n([^\n]*)\n().*\nend\n$")
+  local version, head, first_state = text:match("^([^\n]*)\n([^\n]*)\n().*\nend\n$")
   local value = version == VERSION and input.decode(head)
   if type(value) ~= "table" or value.key ~= key then
     return nil
   end
   value.states = {}
-  for state, path in text:gmatch("([^\t\n]*)\t([^\n]*)\n", from) do
+  for state, path in text:gmatch("([^\t\n]*)\t([^\n]*)\n", first_state) do
     value.states[path] = state
   end
   return value
 end
 
 function M.recall(key)
-  local place = find_record(key)
-  local text = place and input.read(place, LARGEST)
+  local path = find_record(key)
+  local text = path and input.read(path, MAX_BYTES)
   local record = text and decode(text, key)
-  return record and dependencies.are_unchanged(record.states, lists.to_set(record.own)) and record or nil
+  return record and dependencies.are_unchanged(record.states, lists.to_set(record.written_paths)) and record or nil
 end
 
 local function remove_old_records(folder)
@@ -67,7 +67,7 @@ local function remove_old_records(folder)
       or nil
   end)
   table.sort(records, function(a, b) return a.time > b.time end)
-  for i = MOST_RECORDS + 1, #records do
+  for i = MAX_RECORDS + 1, #records do
     os.remove(records[i].path)
   end
 end
@@ -83,41 +83,42 @@ local function stamp_files(report)
   local states = {}
   for _, file in ipairs(report.files) do
     local path = report.out .. "/" .. file.path
-    lfs.touch(path, report.began, report.began - 1)
+    lfs.touch(path, report.start_time, report.start_time - 1)
     states[path] = dependencies.read_state(path)
   end
   return states
 end
 
--- Stores a report { said (texts), code, message, began, out, files }; began: the time when reading began; files: as for
--- write.files. read: the dependencies. If a dependency was changed shortly before `began` or since, or a written file
--- by another report, nothing is stored, and an earlier record of the key is removed.
+-- Stores a report { said (texts), code, message, start_time, out, files }; start_time: of reading; files: as for
+-- write.files. read: the dependencies. If a dependency was changed shortly before `start_time` or since, or a written
+-- file by another report, nothing is stored, and an earlier record of the key is removed.
 function M.keep(key, report, read)
-  local place = find_record(key)
-  if not place then
+  local record_path = find_record(key)
+  if not record_path then
     return
   end
-  local began = report.began - measure_clock_lag(report.out .. "/" .. report.files[1].path)
+  local start_time = report.start_time - measure_clock_lag(report.out .. "/" .. report.files[1].path)
   local states = stamp_files(report)
-  report.own = lists.to_set(lists.map(report.files, function(file)
+  report.written_paths = lists.to_set(lists.map(report.files, function(file)
     return paths.resolve(report.out .. "/" .. file.path)
   end))
-  report.own[paths.resolve(report.out)] = true
+  report.written_paths[paths.resolve(report.out)] = true
   dependencies.add_modules(read)
-  dependencies.remove(read, report.own)
-  local replaced = lists.find(report.files, function(file) -- by another report
+  dependencies.remove(read, report.written_paths)
+  local is_replaced = lists.find(report.files, function(file) -- by another report
     return file.text and write.read(report.out .. "/" .. file.path) ~= file.text
   end)
-  if replaced or not dependencies.are_settled(read, began) or not dependencies.are_unchanged(read, report.own) then
-    os.remove(place)
+  if is_replaced or not dependencies.are_settled(read, start_time) or not dependencies.are_unchanged(read,
+    report.written_paths) then
+    os.remove(record_path)
     return
   end
   for path, state in pairs(read) do
     states[path] = states[path] or state
   end
   local text = format_record(key, report, states)
-  if text and write.file(place, text) then
-    remove_old_records(place:match("^(.*)/"))
+  if text and write.file(record_path, text) then
+    remove_old_records(record_path:match("^(.*)/"))
   end
 end
 

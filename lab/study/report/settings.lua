@@ -1,7 +1,7 @@
 -- Compares the settings of runs with the settings of a paper.
 --
 -- Input: a study with its cells read, and the paper's settings, a file of spec/published with the columns setting and
--- value. Output: a list of { what, ours, paper, differs }: the name of a setting; our values and the paper's value as
+-- value. Output: a list of { name, value, paper, differs }: the name of a setting; the runs' values and the paper's as
 -- texts, paper nil if unknown; differs is true only if both are known and unequal.
 
 local canonical = require("base.canonical")
@@ -14,7 +14,7 @@ local wording = require("base.wording")
 
 local M = {}
 
-local NOTHING = "nothing evaluated yet"
+local NO_VALUE = "nothing evaluated yet"
 
 local function sort_texts(texts)
   local list = lists.drop_repeats(texts)
@@ -115,26 +115,26 @@ function M.list(study, published)
   local function list_texts(get_text) -- the texts of all evaluated runs, each once
     return sort_texts(lists.map(evaluated, get_text))
   end
-  local function add(what, ours, theirs)
-    list[#list + 1] = { what = what, ours = ours or NOTHING, paper = theirs,
-      differs = theirs ~= nil and ours ~= nil and ours ~= theirs }
+  local function add(name, value, paper_value)
+    list[#list + 1] = { name = name, value = value or NO_VALUE, paper = paper_value,
+      differs = paper_value ~= nil and value ~= nil and value ~= paper_value }
   end
   for _, setting in ipairs(SETTINGS) do
-    local what = setting[1]
+    local name = setting[1]
     local is_axis = lists.has(lists.get_names(study.axes), setting.axis)
     local texts = is_axis and {} or list_texts(function(run)
       local text = setting[2](run)
       return text and tostring(text) or not setting.optional and "not recorded" or nil
     end)
-    local shown = #texts > 4 and ("%s; ... (%d different)"):format(table.concat(texts, "; ", 1, 3), #texts)
+    local value = #texts > 4 and ("%s; ... (%d different)"):format(table.concat(texts, "; ", 1, 3), #texts)
       or texts[1] and table.concat(texts, "; ")
-    if shown or paper[what] and not is_axis then
-      add(what, shown, paper[what])
+    if value or paper[name] and not is_axis then
+      add(name, value, paper[name])
     end
-    if what == "training lengths" then
-      local found = list_texts(function(run) return run.seed and seeds.format(run) or "?" end)
+    if name == "training lengths" then
+      local seed_texts = list_texts(function(run) return run.seed and seeds.format(run) or "?" end)
       local rates = list_texts(function(run) return run.learning_rate and ("%g"):format(run.learning_rate) or "?" end)
-      add("seeds", #found > 0 and ("%d"):format(#found) or nil, paper.seeds)
+      add("seeds", #seed_texts > 0 and ("%d"):format(#seed_texts) or nil, paper.seeds)
       add("learning rates", rates[1] and table.concat(rates, ", "), format_rates(paper["learning rates"]))
     end
   end
@@ -142,7 +142,7 @@ function M.list(study, published)
 end
 
 function M.list_differing(list)
-  return lists.map(list, function(item) return item.differs and item.what or nil end)
+  return lists.map(list, function(item) return item.differs and item.name or nil end)
 end
 
 return M

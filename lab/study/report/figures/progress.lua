@@ -75,8 +75,8 @@ local function make_value_panels(study, item, value, splits, styles)
   local lines = lists.filter(score_tables.list_along(study, item, item.lines, value and { [item.panels] = value }),
     function(line) return line.cell end)
   local panels = {}
-  local shown = lists.collect(lines, function(line) return runs.get_chosen_runs(line.cell) end)
-  local in_epochs = not lists.find(shown, function(run) return not count_epoch_steps(run) end)
+  local chosen_runs = lists.collect(lines, function(line) return runs.get_chosen_runs(line.cell) end)
+  local in_epochs = not lists.find(chosen_runs, function(run) return not count_epoch_steps(run) end)
   for _, split in ipairs(splits) do
     local set = TITLES[split] or score_tables.SETS[split]
     local title = value and score_tables.label(study, item.panels, value) .. (#splits > 1 and ": " .. set or "") or set
@@ -85,12 +85,14 @@ local function make_value_panels(study, item, value, splits, styles)
   for _, entry in ipairs(lines) do
     local logged = {} -- of one cell only: memory cannot hold the metrics of a whole study
     for _, split in ipairs(splits) do
-      local panel, found = panels[split], list_curves(entry.cell, split, in_epochs, study.scored.metric, logged)
-      for _, points in ipairs(found) do
+      local panel, curves_of_runs = panels[split], list_curves(entry.cell, split, in_epochs, study.scored.metric,
+        logged)
+      for _, points in ipairs(curves_of_runs) do
         panel.x[2] = math.max(panel.x[2], points[#points][1] * 1.02)
       end
-      seed_curves.add_curves(panel, found, styles[entry.name], entry.label, { mean = seed_curves.average(found),
-        band = seed_curves.find_quartiles(found), cell = entry.cell.number })
+      seed_curves.add_curves(panel, curves_of_runs, styles[entry.name], entry.label,
+        { mean = seed_curves.average(curves_of_runs),
+        band = seed_curves.find_quartiles(curves_of_runs), cell = entry.cell.number })
     end
   end
   for split, panel in pairs(panels) do

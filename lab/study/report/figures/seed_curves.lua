@@ -7,7 +7,7 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-local FEWEST = 3 -- the least number of seeds whose quartiles are shown
+local MIN_SEEDS = 3 -- of a band of quartiles
 
 function M.sort(points)
   table.sort(points, function(a, b) return a[1] < b[1] end)
@@ -31,7 +31,7 @@ end
 
 -- Returns the points { x, lower quartile, upper quartile }; nil for too few seeds.
 function M.find_quartiles(lists_of_points)
-  local band = #lists_of_points >= FEWEST and apply_at_each(lists_of_points,
+  local band = #lists_of_points >= MIN_SEEDS and apply_at_each(lists_of_points,
     function(values) return statistics.quantile(values, 0.25) end,
     function(values) return statistics.quantile(values, 0.75) end) or {}
   return #band > 0 and band or nil

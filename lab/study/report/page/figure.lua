@@ -80,40 +80,42 @@ local function format_number(panel, value)
   return (panel.percent and (panel.y.zoom and "%.2f" or "%.1f") or "%.4g"):format(value)
 end
 
--- Returns a panel's bold curves, { curve, number (of the line), points, at (points by x), band (by x) }; and all x.
+-- Returns a panel's bold curves, { curve, number (of the line), points, point_by_x, band (by x) }; and all x.
 local function list_series(panel, line_numbers)
-  local function first(point)
+  local function get_x(point)
     return point[1]
   end
   local bold = lists.filter(panel.curves, function(curve) return not curve.faint end)
   local series = lists.map(bold, function(curve)
     local points = curves.thin(curve.points)
-    return { curve = curve, number = line_numbers[curve.line], points = points, at = lists.index_by(points, first),
-      band = lists.index_by(curves.thin(curve.band or {}), first) }
+    return { curve = curve, number = line_numbers[curve.line], points = points,
+      point_by_x = lists.index_by(points, get_x),
+      band = lists.index_by(curves.thin(curve.band or {}), get_x) }
   end)
-  return series, canonical.sort_keys(lists.index_by(lists.collect(series, function(one) return one.points end), first))
+  return series, canonical.sort_keys(lists.index_by(lists.collect(series, function(entry) return entry.points end),
+    get_x))
 end
 
 local function link_cell(cell, text)
   return cell and ('<a href="#cell-%d">%s</a>'):format(cell, text) or text
 end
 
-local function make_value_cell(panel, one, x)
-  local point, band, cells = one.at[x], one.band[x], one.curve.cells or {}
+local function make_value_cell(panel, entry, x)
+  local point, band, cells = entry.point_by_x[x], entry.band[x], entry.curve.cells or {}
   local text = point and link_cell(cells[x], format_number(panel, point[2])) or ""
-  return ('<td data-line="%d">%s%s</td>'):format(one.number, text, point and band
+  return ('<td data-line="%d">%s%s</td>'):format(entry.number, text, point and band
     and (" <small>(%s to %s)</small>"):format(format_number(panel, band[2]), format_number(panel, band[3])) or "")
 end
 
 -- Returns the table of a panel's numbers, unfolded if `open`; column titles link to runs.
 local function make_numbers(figure, panel, series, xs, open)
-  local heads = lists.map(series, function(one)
-    return ('<th scope="col" data-line="%d">%s</th>'):format(one.number, link_cell(one.curve.cell,
-      escape(one.curve.line)))
+  local heads = lists.map(series, function(entry)
+    return ('<th scope="col" data-line="%d">%s</th>'):format(entry.number, link_cell(entry.curve.cell,
+      escape(entry.curve.line)))
   end)
   local rows = lists.map(xs, function(x)
     return ('<tr data-x="%.4f"><th scope="row">%.6g</th>%s</tr>'):format(compute_share(figure, panel, x), x,
-      table.concat(lists.map(series, function(one) return make_value_cell(panel, one, x) end)))
+      table.concat(lists.map(series, function(entry) return make_value_cell(panel, entry, x) end)))
   end)
   local title = panel.title and panel.title ~= "" and panel.title or "the curves"
   local body = ('<table><caption>%s</caption><thead><tr><th scope="col">%s</th>%s</tr></thead><tbody>\n%s\n'
@@ -125,9 +127,9 @@ end
 
 -- Returns the text alternative of a picture: the first and the last number of each line.
 local function describe_picture(panel, series)
-  local parts = lists.map(series, function(one)
-    local first, last = one.points[1], one.points[#one.points]
-    return ("%s: %s at %.6g, %s at %.6g"):format(one.curve.line ~= "" and one.curve.line or "curve",
+  local parts = lists.map(series, function(entry)
+    local first, last = entry.points[1], entry.points[#entry.points]
+    return ("%s: %s at %.6g, %s at %.6g"):format(entry.curve.line ~= "" and entry.curve.line or "curve",
       format_number(panel, first[2]), first[1], format_number(panel, last[2]), last[1])
   end)
   return ("%s%s%s by %s. %s."):format(panel.title or "", panel.title and panel.title ~= "" and ": " or "",

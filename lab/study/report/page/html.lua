@@ -65,8 +65,8 @@ function M.make_table(model, heading)
   local parts = {}
   parts[1] = model.title ~= heading and escape.html(model.title) or nil
   parts[#parts + 1] = model.caption and model.caption ~= model.title and escape.html(model.caption) or nil
-  local between = model.caption and model.caption:find("^%u") and ". " or ": "
-  local caption = #parts > 0 and ("<caption>%s</caption>"):format(table.concat(parts, between)) or ""
+  local separator = model.caption and model.caption:find("^%u") and ". " or ": "
+  local caption = #parts > 0 and ("<caption>%s</caption>"):format(table.concat(parts, separator)) or ""
   local rows = lists.map(model.rows, function(row) return make_row(model, row) .. "\n" end)
   return M.wrap(model.title or heading, ("<table>\n%s\n<thead>%s</thead>\n<tbody>\n%s</tbody></table>"):format(caption,
     make_head_row(model), table.concat(rows))) .. make_notes(model)

@@ -15,7 +15,7 @@ local wording = require("base.wording")
 
 local M = {}
 
-local LARGEST = 1 << 20 -- bytes of an SVG
+local MAX_SVG_BYTES = 1 << 20
 
 local function make_paragraph(text, class)
   return ("<p%s>%s</p>"):format(class and (' class="%s"'):format(class) or "", escape(text))
@@ -40,9 +40,9 @@ end
 local function make_settings(report)
   local paper = report.paper
   local rows = lists.map(report.settings, function(item)
-    local theirs = paper and escape(item.paper or "")
-    theirs = item.differs and ('<td class="flag">%s</td>'):format(theirs) or theirs
-    return { escape(item.what), escape(item.ours), theirs }
+    local paper_value = paper and escape(item.paper or "")
+    paper_value = item.differs and ('<td class="flag">%s</td>'):format(paper_value) or paper_value
+    return { escape(item.name), escape(item.value), paper_value }
   end)
   return make_sheet("What was run", "What was run" .. (paper and ", and what the paper ran" or ""),
     { "setting", "here", paper and "paper" }, rows, "facts")
@@ -92,16 +92,17 @@ local function make_image(bytes, alternative, caption)
 end
 
 -- Makes the picture of a heat map. An SVG has an element for every square, so the PNG replaces a very large SVG.
-local function make_heat_map(part, pictures)
-  local svg = pictures[part.name .. ".svg"]
-  return make_image(svg and #svg > LARGEST and pictures[part.name .. ".png"] or svg, part.title, part.caption)
+local function make_heat_map(heat_map, pictures)
+  local svg = pictures[heat_map.name .. ".svg"]
+  return make_image(svg and #svg > MAX_SVG_BYTES and pictures[heat_map.name .. ".png"] or svg, heat_map.title,
+    heat_map.caption)
 end
 
 -- Makes the text and the picture of an analysis, a PNG, since an SVG has an element for every point of a scatter plot.
 local function make_analysis(analysis)
-  local picture = make_image(analysis.png, analysis.what)
+  local picture = make_image(analysis.png, analysis.name)
   local text = analysis.text:gsub("[^\n]+", escape)
-  return picture .. html.wrap(analysis.what, ("<pre>%s</pre>"):format(text))
+  return picture .. html.wrap(analysis.name, ("<pre>%s</pre>"):format(text))
 end
 
 function M.render(report, pictures)
@@ -109,13 +110,13 @@ function M.render(report, pictures)
   local function add(title, body)
     sections[#sections + 1] = { title = title, body = body }
   end
-  for _, part in ipairs(report.parts) do
-    add(part.title, part.table and html.make_table(part.table, part.title)
-      or part.script and make_heat_map(part, pictures)
-      or figure.make_body(part, pictures))
+  for _, section in ipairs(report.sections) do
+    add(section.title, section.table and html.make_table(section.table, section.title)
+      or section.script and make_heat_map(section, pictures)
+      or figure.make_body(section, pictures))
   end
   for _, analysis in ipairs(report.analyses or {}) do
-    add(("Analysis: %s"):format(analysis.what), make_analysis(analysis))
+    add(("Analysis: %s"):format(analysis.name), make_analysis(analysis))
   end
   local tables = lists.map(report.every_cell, function(model) return html.make_table(model) end)
   add("Every cell", table.concat(tables, "\n"))
@@ -129,7 +130,8 @@ function M.render(report, pictures)
     local items = lists.map(report.problems, function(text) return "<li>" .. escape(text) .. "</li>" end)
     add("What could not be read", "<ul>" .. table.concat(items, "\n") .. "</ul>")
   end
-  local lead = lists.map(report.lead, function(one) return make_paragraph(one.text, one.flagged and "flag") end)
+  local lead = lists.map(report.lead, function(paragraph) return make_paragraph(paragraph.text, paragraph.flagged
+    and "flag") end)
   return html.make_page({ title = report.title, lead = table.concat(lead, "\n") .. make_settings(report)
     .. make_code_block(report.command), sections = sections })
 end

@@ -1,7 +1,7 @@
 -- Finds outputs of `analyze` next to a study's runs, for the page of a report.
 --
 -- Input: a folder of runs, and the study's name or nil. Output: M.name_folder names the folder of an analysis; M.find
--- returns a list of { what, text, png }, in a fixed order: the analysis, its text, and its picture, nil if there is
+-- returns a list of { name, text, png }, in a fixed order: the analysis, its text, and its picture, nil if there is
 -- none. Invariants: reads only regular files of bounded size; ignores a file that is not a PNG.
 
 local input = require("base.input")
@@ -9,21 +9,21 @@ local lists = require("base.lists")
 
 local M = {}
 
-local WHAT = { "compare", "power", "similarity", "tables", "human", "noise" }
-local LONGEST, LARGEST = 1 << 20, 16 << 20 -- bytes of a text and of a picture
+local NAMES = { "compare", "power", "similarity", "tables", "human", "noise" }
+local MAX_TEXT, MAX_PICTURE = 1 << 20, 16 << 20 -- bytes
 local DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 local PNG = "\137PNG\r\n\26\n"
 
-function M.name_folder(what, name)
-  return what .. (name and "-" .. name or "")
+function M.name_folder(analysis, study_name)
+  return analysis .. (study_name and "-" .. study_name or "")
 end
 
-function M.find(runs, name)
-  return lists.map(WHAT, function(what)
-    local front = ("%s/%s/%s"):format(runs, M.name_folder(what, name), what)
-    local text = input.read(front .. ".txt", LONGEST)
-    local png = text and input.read(front .. ".png", LARGEST)
-    return text and { what = what, text = text, png = png and png:sub(1, #PNG) == PNG and png or nil } or nil
+function M.find(runs, study_name)
+  return lists.map(NAMES, function(name)
+    local front = ("%s/%s/%s"):format(runs, M.name_folder(name, study_name), name)
+    local text = input.read(front .. ".txt", MAX_TEXT)
+    local png = text and input.read(front .. ".png", MAX_PICTURE)
+    return text and { name = name, text = text, png = png and png:sub(1, #PNG) == PNG and png or nil } or nil
   end)
 end
 

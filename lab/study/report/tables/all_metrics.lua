@@ -27,17 +27,17 @@ end
 -- Returns the sets on which any run was evaluated, and last the parts of test that are beyond training on given axes;
 -- and whether some sets are parts of test.
 local function list_sets(study)
-  local seen, further, parts = {}, {}, false
+  local is_evaluated, axis_sets, parts = {}, {}, false
   for _, run in ipairs(lists.collect(study.cells, runs.get_chosen_runs)) do
     parts = parts or run.parts ~= nil
     for _, set in ipairs(SETS) do
-      seen[set] = seen[set] or find_evaluation(run, set) ~= nil
+      is_evaluated[set] = is_evaluated[set] or find_evaluation(run, set) ~= nil
     end
-    for _, part in ipairs(run.parts and run.parts.axes or {}) do
-      further[#further + 1], seen[part.name] = not seen[part.name] and part.name or nil, true
+    for _, entry in ipairs(run.parts and run.parts.axes or {}) do
+      axis_sets[#axis_sets + 1], is_evaluated[entry.name] = not is_evaluated[entry.name] and entry.name or nil, true
     end
   end
-  return lists.append(lists.map(SETS, function(set) return seen[set] and set or nil end), further), parts
+  return lists.append(lists.map(SETS, function(set) return is_evaluated[set] and set or nil end), axis_sets), parts
 end
 
 local function compute_median(cell, set, metric)

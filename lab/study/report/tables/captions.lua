@@ -34,12 +34,13 @@ end
 
 -- Returns a text on the study's grid, such as "mean over 9 lengths 60..500, beyond training"; nil without scores.
 function M.name_grid(study)
-  local usual, others = study.grid, false
-  local place = join_scored(study, function(run, cell)
-    others = others or cell.summary.grid.key ~= usual.key
+  local usual, has_other_grids = study.grid, false
+  local examples = join_scored(study, function(run, cell)
+    has_other_grids = has_other_grids or cell.summary.grid.key ~= usual.key
     return M.name_examples(run, runs.get_evaluation(run, study.scored.split))
   end)
-  return place and ("%s, %s%s"):format(usual.text, place, others and "; cells of another grid are marked" or "") or nil
+  return examples and ("%s, %s%s"):format(usual.text, examples, has_other_grids
+    and "; cells of another grid are marked" or "") or nil
 end
 
 -- Returns a text on the decoding of the answers that a metric of a run scores; nil for models that are not generative.

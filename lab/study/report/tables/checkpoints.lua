@@ -15,12 +15,12 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-local LATE = 10 -- the median of so many last evaluations during training is shown
+local LATE_COUNT = 10 -- the median of so many last evaluations during training is shown
 
 -- Returns the median of a run's scores in its last evaluations during training; nil if none has the metric.
 local function compute_late_score(run, metric)
   local points = {}
-  for i = math.max(1, #run.during - LATE + 1), #run.during do
+  for i = math.max(1, #run.during - LATE_COUNT + 1), #run.during do
     local mean = run.during[i].mean
     points[#points + 1] = mean and mean[metric] and metrics.by_name[metric].factor * mean[metric] or nil
   end
@@ -63,7 +63,7 @@ function M.make_cells_table(study)
   end
   local caption = ("last: at the last step; best: at the best checkpoint by %s in evaluations during training; late: "
     .. "the median of the last %d evaluations during training, each over its own lengths; steps and tokens are those "
-    .. "of the whole training"):format(metrics.by_name[run_with_best.best.metric].title, LATE)
+    .. "of the whole training"):format(metrics.by_name[run_with_best.best.metric].title, LATE_COUNT)
   return entries.tabulate({ name = "checkpoints",
     title = ("Last, best and late: %s in %s, medians over seeds at the chosen learning rate"):format(
       entries.name_metric(study), metrics.by_name[study.scored.metric].unit),

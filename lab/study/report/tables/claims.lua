@@ -33,20 +33,21 @@ local function make_row(study, item, row, counts)
   local form, shown, scored, list = metrics.by_name[study.scored.metric].form, 0, 0, runs.get_chosen_runs(row.cell)
   local texts = lists.map(item.at, function() return {} end)
   for _, run in ipairs(list) do
-    local evaluations, met, known = list_evaluations(run, study, item), true, true
+    local evaluations, meets_bound, has_scores = list_evaluations(run, study, item), true, true
     for i, n in ipairs(item.at) do
       local score = numbers.find_score(evaluations, study.scored.metric, n)
       texts[i][#texts[i] + 1] = score and form:format(score) or entries.MISSING
-      met, known = met and meets(item.bound, score), known and score ~= nil
+      meets_bound, has_scores = meets_bound and meets(item.bound, score), has_scores and score ~= nil
     end
-    shown, scored = shown + (met and 1 or 0), scored + (known and 1 or 0)
+    shown, scored = shown + (meets_bound and 1 or 0), scored + (has_scores and 1 or 0)
   end
   local rate = row.cell and (row.cell.summary.best_rate or row.cell.summary.rates[1])
   local requested = rate and rate.requested or 0
   for name, number in pairs({ requested = requested, scored = scored, shown = shown }) do
     counts[name] = counts[name] + number
   end
-  local line = lists.map(texts, function(one) return #one > 0 and table.concat(one, ", ") or entries.MISSING end)
+  local line = lists.map(texts, function(scores) return #scores > 0 and table.concat(scores, ", ")
+    or entries.MISSING end)
   return lists.append({ row.label, cell = row.cell }, lists.append(line, { ("%d of %d"):format(shown, requested) }))
 end
 

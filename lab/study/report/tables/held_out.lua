@@ -17,13 +17,13 @@ local score_tables = require("lab.study.report.tables.score_tables")
 local M = {}
 
 -- Returns the conditions of a cell's runs at the chosen learning rate: a list of { by, n (the number on the first axis,
--- or false), axis (the first axis), alone (`by` has a single axis), condition, run }.
+-- or false), axis (the first axis), has_one_axis (of `by`), condition, run }.
 local function list_conditions(study, cell)
   return lists.collect(runs.get_chosen_runs(cell), function(run)
     local evaluation = runs.get_evaluation(run, study.scored.split)
     return lists.map(evaluation and evaluation.conditions or {}, function(condition)
       local by = condition.by
-      return { by = by, n = by[run.axis] or false, axis = run.axis, alone = next(by, next(by)) == nil,
+      return { by = by, n = by[run.axis] or false, axis = run.axis, has_one_axis = next(by, next(by)) == nil,
         condition = condition, run = run }
     end)
   end)
@@ -44,8 +44,8 @@ local function format_shares(shares)
       parts[#parts + 1] = { share = format_percent(shares[n]), from = n, to = n }
     end
   end
-  return #parts > 0 and table.concat(lists.map(parts, function(part)
-    return ("%s of %g%s"):format(part.share, part.from, part.to > part.from and (" to %g"):format(part.to) or "")
+  return #parts > 0 and table.concat(lists.map(parts, function(range)
+    return ("%s of %g%s"):format(range.share, range.from, range.to > range.from and (" to %g"):format(range.to) or "")
   end), ", ") or nil
 end
 
@@ -53,9 +53,9 @@ local function tabulate_trained(study)
   local axis, novel = nil, false
   local rows = lists.map(study.cells, function(cell)
     local shares = {}
-    for _, one in ipairs(list_conditions(study, cell)) do
-      if one.n and one.condition.trained and one.alone then
-        shares[one.n], axis, novel = one.condition.trained, one.axis, novel or one.run.novel
+    for _, entry in ipairs(list_conditions(study, cell)) do
+      if entry.n and entry.condition.trained and entry.has_one_axis then
+        shares[entry.n], axis, novel = entry.condition.trained, entry.axis, novel or entry.run.novel
       end
     end
     local text = format_shares(shares)
@@ -72,10 +72,11 @@ local function list_finer_axes(study)
   local names = {}
   for _, cell in ipairs(study.cells) do
     local list = list_conditions(study, cell)
-    local has_alone = lists.to_set(lists.map(list, function(one) return one.alone and one.n or nil end))
-    for _, one in ipairs(list) do
-      for name in pairs(has_alone[one.n] and one.by or {}) do
-        names[#names + 1] = name ~= one.axis and name or nil
+    local is_single_number = lists.to_set(lists.map(list, function(entry) return entry.has_one_axis and entry.n
+      or nil end))
+    for _, entry in ipairs(list) do
+      for name in pairs(is_single_number[entry.n] and entry.by or {}) do
+        names[#names + 1] = name ~= entry.axis and name or nil
       end
     end
   end
@@ -86,31 +87,31 @@ end
 -- Whether a table by an axis includes a condition. frame: the condition's frame, the width to which numbers are padded;
 -- nil: the condition names no frame, and has that of training. A table by frames includes conditions without further
 -- axes.
-local function is_included(one, axis, frame)
+local function is_included(entry, axis, frame)
   if axis ~= runs.FRAME then
-    return one.by[runs.FRAME] == frame
+    return entry.by[runs.FRAME] == frame
   end
-  return not lists.find(canonical.sort_keys(one.by), function(name) return name ~= axis and name ~= one.axis end)
+  return not lists.find(canonical.sort_keys(entry.by), function(name) return name ~= axis and name ~= entry.axis end)
 end
 
 -- Returns { [number on an axis] = the shares of exact matches of a cell's conditions with that number }; and { [number]
 -- = whether the number is beyond training }.
 local function list_matches(study, cell, axis, frame)
-  local matches, beyond = {}, {}
-  for _, one in ipairs(list_conditions(study, cell)) do
-    local n, condition = one.by[axis], one.condition
-    if n and not one.alone and is_included(one, axis, frame) then
+  local matches, is_beyond = {}, {}
+  for _, entry in ipairs(list_conditions(study, cell)) do
+    local n, condition = entry.by[axis], entry.condition
+    if n and not entry.has_one_axis and is_included(entry, axis, frame) then
       lists.append_to(matches, n, tonumber(condition.exact_match) or 0)
-      beyond[n] = beyond[n] or lists.has(condition.beyond or {}, axis)
+      is_beyond[n] = is_beyond[n] or lists.has(condition.beyond or {}, axis)
     end
   end
-  return matches, beyond
+  return matches, is_beyond
 end
 
 -- Returns the frames that conditions on an axis have, ascending.
 local function list_frames(study, axis)
   local list = lists.map(lists.collect(study.cells, function(cell) return list_conditions(study, cell) end),
-    function(one) return one.by[axis] and one.by[runs.FRAME] end)
+    function(entry) return entry.by[axis] and entry.by[runs.FRAME] end)
   table.sort(list)
   return lists.drop_repeats(list)
 end
@@ -122,17 +123,19 @@ end
 
 -- Makes the table by an axis. frame: includes only conditions with this value of the frame; nil: that of training.
 local function tabulate_axis(study, axis, frame)
-  local beyond, numbers = {}, {}
-  local all = lists.map(study.cells, function(cell)
-    local matches, far = list_matches(study, cell, axis, frame)
+  local is_beyond, numbers = {}, {}
+  local matches_by_cell = lists.map(study.cells, function(cell)
+    local matches, is_beyond_in_cell = list_matches(study, cell, axis, frame)
     for n in pairs(matches) do
-      numbers[#numbers + 1], beyond[n] = beyond[n] == nil and n or nil, beyond[n] or far[n] or false
+      numbers[#numbers + 1] = is_beyond[n] == nil and n or nil
+      is_beyond[n] = is_beyond[n] or is_beyond_in_cell[n] or false
     end
     return matches
   end)
   table.sort(numbers)
   local rows = lists.map(numbers, function(n)
-    return { title = ("%g%s"):format(n, beyond[n] and " (beyond)" or ""), cells = lists.map(all, function(matches, j)
+    return { title = ("%g%s"):format(n, is_beyond[n] and " (beyond)" or ""),
+      cells = lists.map(matches_by_cell, function(matches, j)
       local mean = matches[n] and 100 * statistics.mean(matches[n])
       return entries.make_entry(study.cells[j], mean, nil, mean and ("%.1f"):format(mean) or entries.MISSING)
     end) }
@@ -143,12 +146,12 @@ local function tabulate_axis(study, axis, frame)
     caption = "the mean over the digits that fit; places of a number, 0: no padding. Scores and curves are of the "
       .. "frame of training, where more digits are no longer sequences"
   end
-  local name, where = "by_" .. axis, ""
+  local name, frame_text = "by_" .. axis, ""
   if frame then
     name = ("%s_in_%d"):format(name, frame)
-    where = frame > 0 and (" in a frame of %d"):format(frame) or " without padding"
+    frame_text = frame > 0 and (" in a frame of %d"):format(frame) or " without padding"
   end
-  return complete_table(study, { name = name, title = ("Exact match in percent by %s%s"):format(axis, where),
+  return complete_table(study, { name = name, title = ("Exact match in percent by %s%s"):format(axis, frame_text),
     caption = caption, corner = axis, rows = rows })
 end
 

@@ -55,8 +55,8 @@ function M.find(study, cell)
   if not cell.novelty then
     local plan = study.get_plan and study.get_plan(cell)
     cell.novelty = {}
-    for _, one in ipairs(plan and novelty.list(plan, list_evaluated(cell)) or {}) do
-      cell.novelty[one.length] = one.shares
+    for _, entry in ipairs(plan and novelty.list(plan, list_evaluated(cell)) or {}) do
+      cell.novelty[entry.length] = entry.shares
     end
   end
   return cell.novelty

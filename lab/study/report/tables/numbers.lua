@@ -16,8 +16,8 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- Returns the axis of the numbers: that of the first run with a score in this part of the study, or else in the whole
--- study; nil without such a run.
+-- Returns the axis of the numbers: that of the first run with a score in these cells, or else in the full study; nil
+-- without such a run.
 function M.find_axis(study)
   local run = cells.list_scored_runs(study)[1] or cells.list_scored_runs(study.full_study)[1]
   return run and run.axis
@@ -40,11 +40,11 @@ local function add_paper(entry, paper)
 end
 
 local function make_entry(study, item, cell, key, n, published)
-  local got = entries.summarise_runs(cell, function(run)
+  local measurement = entries.summarise_runs(cell, function(run)
     return M.find_score(runs.get_curve(run, study.scored.split), study.scored.metric, n)
   end)
-  local entry = entries.make_entry(cell, got.value, entries.join_cautions(cell, "mean", got),
-    entries.format_number("%.1f", got.value, got.sd))
+  local entry = entries.make_entry(cell, measurement.value, entries.join_cautions(cell, "mean", measurement),
+    entries.format_number("%.1f", measurement.value, measurement.sd))
   return published and add_paper(entry, (entries.find_paper(published, key, item.names, { study.scored.metric })))
     or entry
 end
@@ -62,11 +62,11 @@ local function make_quoted_rows(study, item, axis, published)
       shown[tostring(n)] = true
       return add_paper({ texts = { "" } }, tonumber(lists.get(by_number[tostring(n)], metric)))
     end)
-    local others = lists.map(lines, function(line)
+    local other_texts = lists.map(lines, function(line)
       return not shown[line[axis]] and ("%s: %s"):format(line[axis] or "?", line[metric] or "?") or nil
     end)
     return { title = lines.key .. " (quoted)", cells = columns,
-      source = table.concat(lists.join({ lines[1].quoted }, others), "; ") }
+      source = table.concat(lists.join({ lines[1].quoted }, other_texts), "; ") }
   end)
 end
 
@@ -85,9 +85,9 @@ function M.make_table(study, item, published)
     notes[#notes + 1] = ("%s: the paper took it from %s"):format(row.title, row.source)
     rows[#rows + 1] = row
   end
-  local what = ("%s in %s by %s, mean and standard deviation (n - 1) over seeds at the chosen learning rate"):format(
+  local heading = ("%s in %s by %s, mean and standard deviation (n - 1) over seeds at the chosen learning rate"):format(
     entries.name_metric(study), metrics.by_name[study.scored.metric].unit, axis)
-  return score_tables.complete(item, what, captions.describe(study, true), published, columns, rows, notes)
+  return score_tables.complete(item, heading, captions.describe(study, true), published, columns, rows, notes)
 end
 
 return M

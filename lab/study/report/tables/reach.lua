@@ -33,7 +33,7 @@ local function list_points(run, metric)
 end
 
 -- Returns the greatest length of the points whose number at `index` meets the criterion; 0 if none does.
-local function find_greatest(points, index, criterion)
+local function find_max_length(points, index, criterion)
   return lists.max(points, function(point)
     return metrics.generalises(point[index] or point[2], criterion) and point[1] or 0
   end)
@@ -43,13 +43,14 @@ end
 -- and last are the least and greatest evaluated length. nil for a run that was evaluated at fewer than two lengths.
 function M.compute(run, criterion)
   local points = run.state == "evaluated" and list_points(run, criterion.metric) or {}
-  return #points > 1 and { reach = find_greatest(points, 2, criterion), bound = find_greatest(points, 3, criterion),
+  return #points > 1 and { reach = find_max_length(points, 2, criterion), bound = find_max_length(points, 3, criterion),
     first = points[1][1], last = points[#points][1] } or nil
 end
 
--- Returns a length of `one`, a result of M.compute, as text.
-local function format_length(length, one)
-  return length == 0 and ("under %d"):format(one.first) or length >= one.last and ("%d or more"):format(one.last)
+-- Returns a length as text. result: from M.compute.
+local function format_length(length, result)
+  return length == 0 and ("under %d"):format(result.first) or length >= result.last
+    and ("%d or more"):format(result.last)
     or ("%d"):format(length)
 end
 
@@ -72,10 +73,12 @@ local function make_row(study, cell)
     return { title, entries.MISSING, entries.MISSING, entries.MISSING, entries.MISSING, cell = cell, missing = true }
   end
   table.sort(measured, function(a, b) return a.reach < b.reach end)
-  local middle, most = measured[(#measured + 1) // 2], measured[#measured]
-  local bound = lists.max(measured, function(one) return one.bound end)
-  local range = lists.drop_repeats({ format_length(measured[1].reach, measured[1]), format_length(most.reach, most) })
-  return { title, format_length(middle.reach, middle), table.concat(range, " to "), format_length(bound, most),
+  local median_result, max_result = measured[(#measured + 1) // 2], measured[#measured]
+  local bound = lists.max(measured, function(result) return result.bound end)
+  local range = lists.drop_repeats({ format_length(measured[1].reach, measured[1]),
+    format_length(max_result.reach, max_result) })
+  return { title, format_length(median_result.reach, median_result), table.concat(range, " to "),
+    format_length(bound, max_result),
     format_share(list), cell = cell }
 end
 

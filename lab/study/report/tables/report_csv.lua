@@ -59,12 +59,12 @@ local function format_run(study, cell, run)
 end
 
 -- Returns the sequences, labels and tokens of training by length, from run.json; {} unless the task is a sampled one.
-local function index_seen(run)
+local function index_training_counts(run)
   return lists.index_by(run.axis == "length" and run.facts.seen or {}, function(entry) return entry[1] end)
 end
 
 local function format_evaluation(study, cell, run, evaluation)
-  local seen = index_seen(run)
+  local training_counts = index_training_counts(run)
   local shares = run.axis == "length" and novel_shares.find(study, cell) or {}
   return table.concat(lists.map(evaluation.lengths, function(length, i)
     local row = { step = evaluation.step, split = evaluation.split, length = length, examples = evaluation.counts[i],
@@ -75,7 +75,7 @@ local function format_evaluation(study, cell, run, evaluation)
     for name, share in pairs(shares[length] or {}) do
       row["novel_" .. name] = share
     end
-    local counts = seen[length] or next(seen) and { 0, 0, 0, 0 } or {}
+    local counts = training_counts[length] or next(training_counts) and { 0, 0, 0, 0 } or {}
     row.seen_sequences, row.seen_labels, row.seen_tokens = counts[2], counts[3], counts[4]
     return M.make_line(study, cell, run, csv.format_line(row, LENGTH_COLUMNS))
   end))
@@ -104,8 +104,8 @@ function M.make_files(study)
   return {
     M.make_runs_file(study),
     M.make_file("report.csv", M.make_head(study, LENGTH_COLUMNS), study, function(cell, run)
-      local made = lists.drop_repeats(lists.map(evaluations.SPLITS, function(name) return run[name] end))
-      return table.concat(lists.map(made, function(evaluation) return format_evaluation(study, cell, run,
+      local run_evaluations = lists.drop_repeats(lists.map(evaluations.SPLITS, function(name) return run[name] end))
+      return table.concat(lists.map(run_evaluations, function(evaluation) return format_evaluation(study, cell, run,
         evaluation) end))
     end),
   }
