@@ -97,6 +97,23 @@ function M.find(list, fits)
   end
 end
 
+-- The least number of items after which a list repeats itself, as far as it goes.
+function M.find_period(list)
+  local function repeats_after(period)
+    for i = period + 1, #list do
+      if list[i] ~= list[i - period] then
+        return false
+      end
+    end
+    return true
+  end
+  for period = 1, #list do
+    if repeats_after(period) then
+      return period
+    end
+  end
+end
+
 -- The first result of a function of an item that is neither nil nor false; otherwise false.
 function M.any(list, compute)
   for _, item in ipairs(list) do

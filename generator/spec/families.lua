@@ -87,11 +87,27 @@ function M.list_layers(encoding)
   return list
 end
 
--- The number of layers of a family; nil if the number of layers is not a multiple of the period of encodings by layer.
+-- The encodings of the last turn of a model's layers, if it ends before the end of the list, in the form of
+-- M.list_layers; `first` is the number of a layer of the model, from 0.
+function M.list_last_layers(encoding, layers)
+  local list = M.list_layers(encoding)
+  local rest = list[1] and layers % list[1].period or 0
+  return lists.map(list, function(entry)
+    local times = math.min(entry.times, rest - entry.first)
+    return times > 0 and lists.merge(entry, { times = times, first = layers - rest + entry.first }) or nil
+  end)
+end
+
+-- The number of layers of a family; nil if there are fewer layers than the list of encodings has.
 function M.count_layers(model, name, encoding)
-  local entry = lists.find(M.list_layers(encoding), function(candidate) return candidate.name == name end)
+  local function find(list)
+    return lists.find(list, function(candidate) return candidate.name == name end)
+  end
+  local entry = find(M.list_layers(encoding))
   if entry then
-    return model.layers and model.layers % entry.period == 0 and model.layers // entry.period * entry.times or nil
+    local is_whole = model.layers and model.layers >= entry.period
+    local last = is_whole and find(M.list_last_layers(encoding, model.layers))
+    return is_whole and model.layers // entry.period * entry.times + (last and last.times or 0) or nil
   end
   return name == "encoder" and model.encoder_layers or name ~= "self" and model.decoder_layers or model.layers
 end

@@ -316,31 +316,45 @@ local function list_layer_blocks(op)
   return lists.map(list, function(inner) return inner.block.number and inner.block end)
 end
 
+-- The encoding by layer that a block's attention has, by its name in the spec.
+local function find_entry(block)
+  return lists.find(block.ops, function(op) return op.kind == "attention" end).family.spec_name
+end
+
 -- The item of layers with different encodings, whose operations are `list`: one loop over modules of several classes,
 -- which all have the arguments that one of them needs.
 local function make_layers_item(state, class, list)
-  local blocks, needs, words = lists.collect(list, list_layer_blocks), {}, {}
-  local classes = lists.map(blocks, function(block) return make_block_class(state, block) end)
-  for i, inner_class in ipairs(classes) do
+  local blocks, needs, words, classes = lists.collect(list, list_layer_blocks), {}, {}, {}
+  for _, block in ipairs(blocks) do
+    local entry = find_entry(block)
+    classes[#classes + 1] = not classes[entry] and make_block_class(state, block) or nil
+    classes[entry] = classes[entry] or classes[#classes]
+    for i = 0, block.count - 1 do
+      words[block.number(i) + 1] = classes[entry].name
+    end
+  end
+  for _, inner_class in ipairs(classes) do
     if inner_class.layer or needs.shared and inner_class.needs.shared then
       stop.exit(INPUT, inner_class.layer and "the layer index of layers with different encodings"
         or "layers with different encodings, of which several share the numbers of their scores")
     end
     lists.update(needs, inner_class.needs)
-    words[i] = (", " .. inner_class.name):rep(blocks[i].times)
   end
   for _, inner_class in ipairs(classes) do
     inner_class.needs = needs
     inner_class.arguments = table.concat(lists.join({ "h" }, list_needed(inner_class)), ", ")
   end
   add_needs(class, classes[1])
-  local names = table.concat(words):sub(3)
-  local period = lists.sum(blocks, function(block) return block.times end)
+  local lines = lists.any(classes, function(one) return one.attends end) and state.in_layers or {}
+  if blocks[1].loops > 1 and #lines > 0 then -- each layer samples once for all loops
+    stop.exit(INPUT, ("samples for each layer in layers that run %d times"):format(blocks[1].loops))
+  end
+  local period = lists.find_period(words)
+  local names = table.concat(words, ", ", 1, period)
   local modules = class:add_module(blocks[1], (blocks[1].path:gsub("%.%%d%.$", "")),
-    ("nn.ModuleList((%s)[layer %% %d]() for layer in range(%d))"):format(names, period, lists.sum(blocks,
-      function(block) return block.count end)))
+    ("nn.ModuleList((%s)[layer %% %d]() for layer in range(%d))"):format(names, period, #words))
   return { out = list[#list].out, reads = { list[1].x }, loop = { name = "layer", times = 1, modules = modules,
-    arguments = list_passed_variables(state, classes[1], list[1].x.stream), lines = {} } }
+    arguments = list_passed_variables(state, classes[1], list[1].x.stream), lines = lines } }
 end
 
 function list_items(state, class, scope)

@@ -180,20 +180,38 @@ local function write_stream_places(streams, variables)
     draws_distances = false, by_sequence = false, max_position = false, one_based = false }
 end
 
-local function is_sampled(family)
-  return family.positions.kind ~= "index" or family.positions.distance.range ~= nil
+-- The properties of sampled positions and distances that one function of Python samples for all attentions; false if an
+-- attention samples none.
+local function describe_samples(family)
+  local positions, distance = family.positions, family.positions.distance
+  return (positions.kind ~= "index" or distance.range) and canonical.format({ positions.kind, positions.range or false,
+    positions.first or false, positions.sorted or false, positions.per_layer or false, distance.kind,
+    distance.range or false, distance.max_position or false, distance.independent or false,
+    distance.per_layer or false }) or false
 end
 
--- Ends the export if attentions differ in the number of heads or in sampled positions.
-local function check_equal(attentions)
+-- Whether an attention reads positions or distances. needs: see collect_facets.
+local function reads_places(needs)
+  return needs.positions or needs.distance or needs.memory_positions or needs.memory_distance or false
+end
+
+-- Returns the first attention that samples positions or distances and reads them, or else the first attention. Ends the
+-- export if attentions differ in the number of heads, or in the samples that they read.
+local function check_equal(attentions, facets)
+  local sampling = lists.filter(attentions, function(op)
+    return describe_samples(op.family) and reads_places(facets[op].needs)
+  end)
+  local first = sampling[1] or attentions[1]
   for _, op in ipairs(attentions) do
-    local first, family = attentions[1].family, op.family
-    local difference = family.heads ~= first.heads and "heads" or (is_sampled(family) or is_sampled(first))
-      and canonical.format(family.positions) ~= canonical.format(first.positions) and "positions"
+    local family = op.family
+    local difference = family.heads ~= first.family.heads and "heads" or sampling[1] and reads_places(facets[op].needs)
+      and describe_samples(family) ~= describe_samples(first.family) and "positions"
     if difference then
-      stop.exit(INPUT, ("%s of attention %s that differ from those of %s"):format(difference, family.name, first.name))
+      stop.exit(INPUT, ("%s of attention %s that differ from those of %s"):format(difference, family.name,
+        first.family.name))
     end
   end
+  return first
 end
 
 -- Returns the result of collect_facets for each attention. formula: the one of all scores, or { families } with a
@@ -323,12 +341,13 @@ local function derive_file_facts(spec, run)
   }
 end
 
-local function add_network(facts, spec, net, attentions, facets)
+-- first: the attention whose samples of positions all attentions read, or nil
+local function add_network(facts, spec, net, attentions, facets, first)
   local block_encoding, has_two_streams = find_block_encoding(net), net.streams[2] ~= nil
   local is_additive = lists.any(net.ops, function(op)
     return op.kind == "embed" and op.encoding and op.encoding.kind ~= "none" and not spec.plan.token_positions
   end)
-  local family = attentions[1] and attentions[1].family or spec.plan.first
+  local family = first and first.family or spec.plan.first
   if not has_two_streams then
     local needs = lists.merge({ positions = block_encoding and true or nil },
       table.unpack(lists.map(attentions, function(op) return facets[op].needs end)))
@@ -367,10 +386,10 @@ local function derive(spec, run, net)
   if net.streams[2] and spec.plan.any_draws then
     stop.exit(INPUT, "sampled positions of two streams")
   end
-  check_equal(attentions)
   local facets = collect_all_facets(spec.score, attentions)
+  local first = check_equal(attentions, facets)
   add_numbers(facts, attentions, facets)
-  add_network(facts, spec, net, attentions, facets)
+  add_network(facts, spec, net, attentions, facets, first)
   add_calls(facts)
   facts.sizes = write_sizes(net, attentions)
   facts.indices = false

@@ -2,6 +2,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local exports = require("exports")
 local gen = require("render.templates.gen")
 local lists = require("base.lists")
 local lu = require("luaunit")
@@ -58,6 +59,95 @@ function TestLayers.test_layers_run_in_turn()
         }
     }
 ]])
+end
+
+function TestLayers.test_a_last_turn_may_end_before_the_end_of_the_list()
+  local list = 'layers = { { use = "shaw", times = 2 }, "none" }'
+  local spec = assert(make_spec(list, "layers = 7"))
+  lu.assertEquals(list_names(spec, ".norm1.scale"), { "layers.0", "layers.1", "layers.3", "layers.4", "layers.2",
+    "layers.5", "layers.6" })
+  lu.assertEquals(lists.map(spec.plan.attentions, function(family) return family.title end),
+    { "layers 0 to 1 of every 3", "layer 2 of every 3", "layer 6" })
+  lu.assertStrContains(render(list, "layers = 8")["step.c"], [[
+    for (int cycle = 0; cycle < 2; cycle++) {
+        for (int l = cycle * 2; l < (cycle + 1) * 2; l++)
+            layer1_forward(&w, l, w.output, w.output);
+        layer2_forward(&w, cycle, w.output, w.output);
+    }
+    for (int l = 0; l < LAYER1_LAST_LAYERS; l++)
+        layer1_last_forward(&w, l, w.output, w.output);
+]])
+  lu.assertStrContains(render(list, "layers = 4, loops = { times = 3 }")["step.c"], [[
+    for (int pass = 0; pass < w.passes; pass++) {
+        for (int l = pass * LAYERS1; l < (pass + 1) * LAYERS1; l++)
+            layer1_forward(&w, l, w.output, w.output);
+        layer2_forward(&w, pass, w.output, w.output);
+        layer1_last_forward(&w, pass, w.output, w.output);
+    }
+]])
+end
+
+function TestLayers.test_exported_layers_run_in_turn()
+  local function export(encoding, model)
+    return exports.render_spec(SPEC:gsub("^return", ""):format(encoding, model))
+  end
+  exports.assert_has(export('layers = { { use = "shaw", times = 2 }, "none" }', "layers = 8"),
+    "nn.ModuleList((Layer1, Layer1, Layer2)[layer % 3]() for layer in range(8))")
+  local random = 'positions = { kind = "randomized", max_position = 2048, draw = %q }, layers = { "none", "rope" }'
+  exports.assert_has(export(random:format("layer"), "layers = 5"),
+    "(Layer1, Layer2)[layer % 2]() for layer in range(5)",
+    "        for layer in self.layers:\n            place = draw_positions(tokens, positions)\n")
+  exports.assert_has(export(random:format("pass"), "layers = 5"),
+    "        place = draw_positions(tokens, positions)\n        h =")
+  lu.assertErrorMsgContains("positions of attention self2 that differ from those of self1", export,
+    random:format("layer"):gsub('"none"', '"shaw"'), "layers = 5")
+end
+
+-- Draws of a pass have the same site in all layers, and draws of layers have sites of their own.
+function TestLayers.test_random_positions()
+  local function list_sites(encoding, layers, draw)
+    local sites, positions = {}, 'positions = { kind = "randomized", max_position = 2048, draw = %q }'
+    local step = render(encoding .. ", " .. positions:format(draw), layers)["step.c"]
+    for site in step:gmatch("&step%->draw, %(uint32_t%)(d[^,]*),") do
+      sites[#sites + 1] = site
+    end
+    return sites
+  end
+  local rotated = 'layers = { "rope", { use = "rope", mask = { kind = "causal" } } }'
+  lu.assertEquals(list_sites(rotated, "layers = 4", "layer"), { "d + 1", "d + 1 + 3" })
+  lu.assertEquals(list_sites('additive = { kind = "sinusoid" }, ' .. rotated, "layers = 4", "layer"), { "d", "d + 3" })
+  lu.assertEquals(list_sites(rotated, "layers = 4", "pass"), { "d", "d" })
+  local near = 'layers = { "shaw", { score = { use = "alibi" } } }'
+  lu.assertEquals(list_sites(near, "layers = 5", "layer"), { "d + 1", "d + 1 + 3", "d + 1 + 6" })
+  lu.assertEquals(list_sites(near, "layers = 5", "pass"), { "d", "d", "d" })
+end
+
+function TestLayers.test_random_positions_of_one_entry_are_refused()
+  local positions = 'positions = { kind = "randomized", max_position = %d%s }'
+  local entries = 'layers = { "rope", { use = "rope", ' .. positions .. " } }"
+  local function find_problem(own, shared)
+    local _, message = make_spec(entries:format(2048, own) .. shared, "layers = 2")
+    return message
+  end
+  local sequence = positions:format(2048, ', draw = "sequence"')
+  for _, shared in ipairs({ "", ", " .. positions:format(1024, ""), ", " .. sequence }) do
+    lu.assertStrContains(find_problem(', draw = "pass"', shared), "random positions differ between layers", shared)
+  end
+  lu.assertEquals(find_problem(', draw = "pass"', ", " .. positions:format(2048, "")), "")
+end
+
+function TestLayers.test_scores_that_a_part_of_a_turn_cannot_have_are_refused()
+  local function find_problem(score, layers)
+    local _, message = make_spec(('layers = { { score = %s }, "rope" }'):format(score), layers)
+    return message
+  end
+  lu.assertStrContains(find_problem('{ use = "t5" }', "layers = 3"), "encoding.layer1.score: layers share x.")
+  lu.assertStrContains(find_problem("function(x) return x.score - x.layer * abs(x.distance) end", "layers = 3"),
+    "the score reads x.layer, and the last turn of encoding.layers is not whole")
+  for _, score in ipairs({ '{ use = "t5" }, mask = { kind = "causal" }', '{ use = "alibi" }' }) do
+    lu.assertEquals(find_problem(score, "layers = 4"), "")
+  end
+  lu.assertEquals(find_problem('{ use = "alibi" }', "layers = 3"), "")
 end
 
 -- A list replaces that of a preset; facets of an entry, and --set of its number, replace single fields.

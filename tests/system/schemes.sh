@@ -16,7 +16,7 @@ MORE_SCHEMES="none learned rand_rope rand_alibi_learned geometric sinusoid rope 
     lst_relative lst_relative_clean lst_rope lst_nope lst_cnope lst_cnope_clean sums_abc_a sums_abc_b sums_abc_c
     sums_abc_d sums_lines sums_alibi sums_alibi_learned sums_rope sums_shaw sums_distance_table sums_pair_table
     sums_windows sums_left_only sums_all abacus coupling"
-HOST_SCHEMES="gates fox cable cope stick_breaking stick_rests local_global_cycle rope_nope_cycle"
+HOST_SCHEMES="gates fox cable cope stick_breaking stick_rests local_global_cycle rand_rope_nope_cycle"
 
 CAP='function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end'
 CAPPED='parameters = { log_cap = { init = 0.5 } }'
@@ -92,7 +92,7 @@ write_spec() {
             task='kind = "addition", options = { width = 6, input = "aligned", numbers = 256 }' train='use = "duan", batch = 16, epochs = 1'
             eval='splits = { "test" }, by = { digits = { 1, 5 } }' sizes="$sizes, bias = \"all\", init = \"xavier\"" ;;
     esac
-    case $scheme in rope_nope_cycle) stack='layers = 4' ;; esac
+    case $scheme in rope_nope_cycle) stack='layers = 5' ;; esac
     case $scheme in coupling) stack='kind = "decoder", layers = 2' task='kind = "reverse_string"' ;; esac
     weights=', attention_dropout = 0.2'
     case $scheme in geometric* | stick_*) weights='' ;; esac # these attentions keep all weights

@@ -15,7 +15,7 @@
 --
 -- If a pass of a loop also adds the embedding or ends with a norm, a group repeats its layers and these operations. A
 -- pass of one layer is the layer's block itself. With encodings by layer, each encoding has a block of its own, and a
--- group runs these blocks in turn.
+-- group runs these blocks in turn; further blocks follow for a last turn that ends before the end of the list.
 
 local lists = require("base.lists")
 
@@ -77,13 +77,13 @@ return function(net, model, x, options)
     scope:output(norms_inside and scope:norm("norm", h, kind) or h)
     return scope.result
   end
-  local function add_block(h, entry, i)
+  local function add_block(scope, h, entry)
     local block_options = lists.merge(group and {} or passes, { path = options.path or "layers.%d.",
       number = is_by_layer and function(repetition)
         return repetition // entry.times * entry.period + entry.first + repetition % entry.times
       end or nil })
-    local b = (cycle or group or net):block((options.name or "layer") .. (is_by_layer and i or ""), entry.times,
-      describe(model, options, is_pass), block_options)
+    local b = scope:block((options.name or "layer") .. (is_by_layer and entry.name:match("^self(.*)") or ""),
+      entry.times, describe(model, options, is_pass), block_options)
     h = is_pass and open_pass(b, h) or b:input(h)
     h = net.block_place and b:place(h, net.block_place) or h
     h = add_layer(b, h, model, entry.name, options.memory and b:external(options.memory))
@@ -93,16 +93,20 @@ return function(net, model, x, options)
     b:output(h)
     return b.result
   end
+  local function add_blocks(scope, h, is_last)
+    for _, entry in ipairs(list) do
+      h = (entry.is_last or false) == is_last and add_block(scope, h, entry) or h
+    end
+    return h
+  end
   local h = loops.start == "zeros" and net:make_zeros("start", x) or x
   h = group and open_pass(group, h) or h
-  h = cycle and cycle:input(h) or h
-  for i, entry in ipairs(list) do
-    h = add_block(h, entry, i)
-  end
+  h = add_blocks(cycle or group or net, cycle and cycle:input(h) or h, false)
   if cycle then
     cycle:output(h)
     h = cycle.result
   end
+  h = add_blocks(group or net, h, true)
   h = group and close_pass(group, h) or h
   local last_norm = options.norm or is_pre and not norms_inside and "norm"
   return last_norm and net:norm(last_norm, h, kind, options.norm_path) or h

@@ -131,25 +131,32 @@ local function make_family(plan, name, queries, keys, causal, spec_name, layers)
     head_part = head_width & -head_width, dropout_rate = model.attention_dropout }
 end
 
--- The families of encodings by layer, in the form of families.list_layers, with their names in generated code.
+-- The families of encodings by layer, in the form of families.list_layers, with their names in generated code. A last
+-- turn that ends before the end of the list has families of its own (is_last).
 function M.list_layer_families(plan)
-  return lists.map(spec_families.list_layers(plan.resolved.encoding), function(entry)
-    return lists.merge(entry, { name = entry.name:gsub("layer", "self"), spec_name = entry.name })
-  end)
+  local function name_entries(list, ending)
+    return lists.map(list, function(entry)
+      return lists.merge(entry, { name = entry.name:gsub("layer", "self") .. ending, spec_name = entry.name,
+        is_last = ending ~= "" })
+    end)
+  end
+  local encoding = plan.resolved.encoding
+  return lists.append(name_entries(spec_families.list_layers(encoding), ""),
+    name_entries(spec_families.list_last_layers(encoding, plan.layers), "_last"))
 end
 
 -- The layers of a family for users, such as "layers 0 to 2 of every 4".
 local function describe_layers(plan, entry)
   local last = entry.first + entry.times - 1
   return (last > entry.first and "layers %d to %d" or "layer %d"):format(entry.first, last)
-    .. (entry.period < plan.layers and (" of every %d"):format(entry.period) or "")
+    .. (not entry.is_last and entry.period < plan.layers and (" of every %d"):format(entry.period) or "")
 end
 
 -- The self-attentions of an encoder or a decoder: one, or one for each encoding by layer.
 local function make_self_families(plan, causal)
   local list = lists.map(M.list_layer_families(plan), function(entry)
-    local family = make_family(plan, entry.name, INPUT, INPUT, causal, entry.spec_name,
-      spec_families.count_layers(plan.resolved.model, entry.spec_name, plan.resolved.encoding))
+    local turns = entry.is_last and 1 or plan.layers // entry.period
+    local family = make_family(plan, entry.name, INPUT, INPUT, causal, entry.spec_name, turns * entry.times)
     family.title = describe_layers(plan, entry)
     return family
   end)

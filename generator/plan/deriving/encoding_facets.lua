@@ -115,22 +115,28 @@ end
 -- Sets sides, where a family draws positions in begin_step: { stream, member, site, count }; member: of the struct
 -- `shared`; site: C text that is added to a draw's index; count: C text, the number of positions. Queries and keys of
 -- one stream share a draw. The sites of a stream's positions are those of its self-attention; source positions for a
--- block of the decoder have a site of cross-attention. Also sets, as C text, first_drawn: the least drawn position;
--- range_drawn: the number of positions to draw from; distance_site: added to a draw's index for distances.
+-- block of the decoder have a site of cross-attention. Encodings by layer share the draw of a pass. Also sets, as C
+-- text, first_drawn: the least drawn position; range_drawn: the number of positions to draw from; distance_site: added
+-- to a draw's index for distances.
 local function settle_sides(plan, family)
   local positions = family.positions
   family.sides = {}
   family.first_drawn = positions.first == 1 and family.PREFIX .. "FIRST_POSITION" or "0"
   family.range_drawn = family.PREFIX .. "MAX_POSITION" .. (positions.first == 1 and " - 1" or "")
+  local function get_first_site(draws)
+    local is_shared = families.is_layer[family.spec_name] and not draws.per_layer
+    return is_shared and plan.streams[family.queries.stream + 1].first_site or family.first_site
+  end
+  local distance_site = get_first_site(positions.distance)
   family.distance_site = (positions.distance.site_offset or "")
-    .. (family.first_site > 0 and " + " .. family.first_site or "")
+    .. (distance_site > 0 and " + " .. distance_site or "")
   local function add(stream, member, first)
     local first_text = first > 0 and " + " .. first or ""
     table.insert(family.sides, { stream = stream, member = member, site = positions.site_offset .. first_text,
       count = member == "position" and "T" or "S" })
   end
   if positions.kind == "randomized" and not family.cross then
-    add(family.queries.stream, "position", family.first_site)
+    add(family.queries.stream, "position", get_first_site(positions))
   elseif positions.kind == "randomized" then
     local key_site = plan.streams[family.keys.stream + 1].first_site
     add(family.queries.stream, "position", plan.streams[family.queries.stream + 1].first_site)

@@ -2,7 +2,10 @@
 --
 -- Input: a context of validate.lua; report (reports.lua). Output: errors.
 
+local canonical = require("base.canonical")
 local families = require("spec.families")
+local lists = require("base.lists")
+local placement = require("facets.placement")
 
 local M = {}
 
@@ -12,6 +15,45 @@ local function check_numbers(encoding, report)
   for i = 1, math.max(count, 2) do
     if count > 0 and not encoding[families.LAYERS[i]] then
       return report.add({ "encoding." .. families.LAYERS[i] }, { what = "is missing", expected = families.LAYERS_TEXT })
+    end
+  end
+end
+
+-- Refuses a score that depends on the numbers of layers, or shares learned numbers between layers, if its entry has
+-- layers in a last turn that is not whole: these layers are compiled as an attention of their own.
+local function check_last_turn(encoding, model, report)
+  for _, entry in ipairs(families.list_last_layers(encoding, model.layers)) do
+    local own = families.make_encoding(encoding, entry.name)
+    local shared_name = lists.find(canonical.sort_keys(own.parameters or {}), function(name)
+      local p = own.parameters[name]
+      return p.learned ~= false and (p.per == "model" or p.per == "head")
+    end)
+    local what = shared_name and ("layers share x.%s"):format(shared_name)
+      or placement.mentions(own.score or "", { layer = true }) and "the score reads x.layer"
+    if what then
+      report.add({ ("encoding.%s.score"):format(entry.name), "encoding.score" }, {
+        what = what .. ", and the last turn of encoding.layers is not whole",
+        expected = ("model.layers as a multiple of %d, or parameters with per = \"layer\" or \"layer_head\""):format(
+          entry.period) })
+    end
+  end
+end
+
+-- The fields of positions that must be the same in all layers: a draw for each layer may be next to one for the pass.
+local function list_shared_fields(positions)
+  return canonical.format(lists.merge(positions, { draw = positions.draw == "sequence" }))
+end
+
+-- Refuses random positions of an entry that are not those of all layers, of which vectors added to tokens read a draw.
+local function check_positions(encoding, list, report)
+  local shared = encoding.positions
+  for _, entry in ipairs(list) do
+    local positions = families.make_encoding(encoding, entry.name).positions
+    if positions and shared and (positions.kind == "randomized" or shared.kind == "randomized")
+      and list_shared_fields(positions) ~= list_shared_fields(shared) then
+      report.add({ ("encoding.%s.positions"):format(entry.name), ("encoding.%s.positions.kind"):format(entry.name) }, {
+        what = "random positions differ between layers",
+        expected = "random positions in encoding.positions, for all layers; entries may differ in draw: pass, layer" })
     end
   end
 end
@@ -26,18 +68,14 @@ function M.check(context, report)
   elseif model.source then
     report.refuse("encoding.layer1", "model.source", ("%q"):format(model.source), {
       what = "a network of your own numbers its layers itself", expected = "one encoding for all layers" })
-  elseif model.layers and model.layers % list[1].period ~= 0 then
+  elseif model.layers and model.layers < list[1].period then
     report.refuse("model.layers", "encoding.layer1", "the first of the encodings by layer", {
-      what = ("%d layers do not repeat the %d layers of encoding.layers whole"):format(model.layers, list[1].period),
-      expected = ("a multiple of %d, or a list as long as the model"):format(list[1].period) })
+      what = ("%d layers are fewer than the %d layers of encoding.layers"):format(model.layers, list[1].period),
+      expected = ("at least %d, or a shorter list"):format(list[1].period) })
+  elseif model.layers then
+    check_last_turn(encoding, model, report)
   end
-  for _, entry in ipairs(list) do
-    local positions = families.make_encoding(encoding, entry.name).positions
-    if positions and positions.kind == "randomized" then
-      return report.add({ "encoding.positions.kind", ("encoding.%s.positions.kind"):format(entry.name) }, {
-        what = "random positions cannot be used with encodings by layer", expected = "index" })
-    end
-  end
+  check_positions(encoding, list, report)
 end
 
 return M

@@ -1,10 +1,10 @@
--- Encodings by layer whose numbers do not fit, vectors of tokens in an entry, random positions, and encodings by head.
+-- Encodings by layer that are more than the layers, vectors of tokens and random positions in an entry, and encodings
+-- by head.
 return {
   task = { kind = "reverse_string" },
   encoding = {
-    layers = { "rope", { kind = "sinusoid", times = 2 } },
+    layers = { "rope", { kind = "sinusoid", times = 2 }, { positions = { kind = "randomized", max_position = 2048 } } },
     heads = { "rope", "none" },
-    positions = { kind = "randomized", max_position = 2048 },
   },
-  model = { layers = 4 },
+  model = { layers = 3 },
 }
