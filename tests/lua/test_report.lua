@@ -328,7 +328,7 @@ function TestSettings.test_other_axes_and_models()
     eval = lines:gsub('"accuracy"', '"decoding":"teacher_forced","accuracy_teacher_forced"'),
     facts = { spec = spec, data = { train = "latin_square", by = { "vectors" } } } }))
   local map = index_settings(cells.read_folder(root))
-  lu.assertEquals({ map.model.ours, map["training lengths"].ours, map["test lengths"].ours }, {
+  lu.assertEquals({ map.model.value, map["training lengths"].value, map["test lengths"].value }, {
     "1 encoder layer and 6 decoder layers, 2 heads, width 16, feed-forward 32", "those of the examples",
     "those of the examples, by vectors 1 to 2" })
   local _, _, output = run_verb(report.run, { project = project, runs = root })
