@@ -151,6 +151,17 @@ function TestGrid.test_values_may_be_numbers()
   refuse(WIDTHS:gsub("= 64,", "= 32,"), '"32" occurs twice')
 end
 
+-- A scale may change some values of an axis; other scales, and the study without a scale, keep these values.
+function TestGrid.test_scales_change_values()
+  local text = WIDTHS:gsub("scales = {", '%0 tiny = { values = { width = { ["64"] = { model = { heads = 1 } } } } },')
+  local file = support.write("values.lua", text)
+  local function get_heads(scale)
+    return lists.map(expand(file, { scale = scale }).cells, function(cell) return cell.spec.resolved.model.heads end)
+  end
+  lu.assertEquals({ get_heads(), get_heads("tiny"), get_heads("small") }, { { 2, 2, 2 }, { 2, 2, 1 }, { 2, 2 } })
+  refuse(text:gsub('"64"', '"48"'), "scales.tiny.values.width.48: no such field")
+end
+
 -- A report names the scored set (split), the set that chooses the learning rate (select), and the metric.
 function TestGrid.test_scored_sets_of_a_report()
   local function make_text(report)

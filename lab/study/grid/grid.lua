@@ -153,7 +153,7 @@ end
 -- --set. made_spec: the spec that a verb has made from another cell's run, or nil.
 local function list_fragments(study, point, made_spec)
   local list = lists.append({ made_spec and { source = made_spec, tree = made_spec.tree } }, study.base_fragments)
-  lists.append(list, lists.map(point, function(value) return value.fragment end))
+  lists.append(list, lists.collect(point, function(value) return value.fragments end))
   list[#list + 1] = { source = study.source, tree = tree.make_table(study.source.tree.origin) }
   return list
 end

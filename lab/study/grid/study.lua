@@ -3,7 +3,7 @@
 -- Input: the path of the file, and options (M.read). Output: nil, with the errors in the diagnostics, or
 --   title, shown     shown: the file's path in messages; source: the opened file (load.lua)
 --   prefix           the first part of all cells' names, or nil; scales: the names of all scales
---   axes             { name, values = { { name, fragment, learning_rates, seeds, with, path } } }: learning_rates and
+--   axes             { name, values = { { name, fragments, learning_rates, seeds, with, path } } }: learning_rates and
 --                    seeds of the value's cells, or nil; with, from read_partners, or nil; path, in the file
 --   base_fragments   the fragments that values override: the base, and the one of the scale
 --   seeds, learning_rates   lists; the latter is nil if the file sets none
@@ -33,7 +33,7 @@ local NAME_TEXT = "letters a-z, digits, _, - and ., these three not at the start
 local NUMBER = "^%-?%d+%.?%d*[e+%-%d]*$" -- in the form that canonical writes
 local FIELDS = { "title", "prefix", "base", "axes", "seeds", "learning_rates", "scales", "report", "stages" }
 local AXIS_FIELDS = { "name", "values", "use", "only" }
-local SCALE_FIELDS = { "base", "seeds", "learning_rates", "axes" }
+local SCALE_FIELDS = { "base", "seeds", "learning_rates", "axes", "values" }
 M.SECTIONS = { task = true, encoding = true, model = true, train = true, eval = true, precision = true, init = true }
 local MAX_RATES = 64 -- runtime/cli/options.h
 
@@ -141,7 +141,7 @@ local function read_value(context, source, node, path, names)
       "names that differ")
   elseif name and fragment then
     names[name] = true
-    return { name = name, fragment = fragment, learning_rates = rates, seeds = seeds,
+    return { name = name, fragments = { fragment }, learning_rates = rates, seeds = seeds,
       with = node.fields.with, path = path }
   end
 end
@@ -232,16 +232,37 @@ local function narrow_axes(context, study, node, path)
   end
 end
 
+-- Reads a scale's fragments for values of axes. Those of the requested scale override the values' own fragments.
+local function read_scaled_values(context, study, node, path, is_requested)
+  local expected = "{ <axis> = { <value> = { a fragment of a spec } } }"
+  if not nodes.is_table(context, node, path, expected, lists.get_names(study.axes)) then
+    return
+  end
+  for _, axis in ipairs(study.axes) do
+    local inner, place = node.fields[axis.name], locate.join(path, axis.name)
+    if inner and nodes.is_table(context, inner, place, expected, lists.get_names(axis.values)) then
+      for _, value in ipairs(axis.values) do
+        local given = inner.fields[value.name]
+        local fragment = given and read_fragment(context, context.source, given, locate.join(place, value.name))
+        value.fragments[2] = is_requested and fragment or nil
+      end
+    end
+  end
+end
+
 -- Reads and checks a scale; applies the scale to the study if it is the requested one.
 local function read_scale(context, study, node, name)
   local path = "scales." .. name
-  if not nodes.is_table(context, node, path, "{ base, seeds, learning_rates, axes }", SCALE_FIELDS) then
+  if not nodes.is_table(context, node, path, "{ base, seeds, learning_rates, axes, values }", SCALE_FIELDS) then
     return
   end
   local fields = node.fields
   local base = fields.base and read_fragment(context, context.source, fields.base, path .. ".base")
   local seeds = read_optional(context, node, path, "seeds", nodes.read_seeds)
   local rates = read_optional(context, node, path, "learning_rates", read_rates)
+  if fields.values then
+    read_scaled_values(context, study, fields.values, path .. ".values", name == context.scale)
+  end
   if fields.axes then
     narrow_axes(context, study, fields.axes, path .. ".axes")
   end
@@ -258,7 +279,8 @@ local function read_scale(context, study, node, name)
 end
 
 local function read_scales(context, study, node)
-  if node and not nodes.is_table(context, node, "scales", "{ <name> = { base, seeds, learning_rates, axes } }") then
+  local expected = "{ <name> = { base, seeds, learning_rates, axes, values } }"
+  if node and not nodes.is_table(context, node, "scales", expected) then
     return
   end
   for name, inner in tree.iterate(node or tree.make_table(context.root.origin)) do
