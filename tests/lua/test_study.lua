@@ -332,7 +332,7 @@ end
 
 -- All cells and items of the reports of recipes are valid, at both scales, which share the numbers of claims.
 function TestStudies.test_studies_of_recipes_are_valid()
-  for _, name in ipairs({ "looped_copy", "counting", "addition_protocol" }) do
+  for _, name in ipairs({ "looped_copy", "counting", "addition_protocol", "addition_recipes", "chomsky_baselines" }) do
     for _, scale in ipairs({ false, "small" }) do
       local study = expand(name, { scale = scale or nil })
       lu.assertEquals(study.cells[1].seeds, { 0, 1, 2, 3, 4 })

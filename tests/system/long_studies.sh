@@ -53,7 +53,7 @@ expect puzzles passes_analyses
 for file in spec/studies/*.lua; do
     study=$(basename "$file" .lua)
     case $study in
-    addition_protocol | counting | looped_copy) set -- --set train.steps=120 --set eval.examples=2 ;;
+    addition_* | chomsky_baselines | counting | looped_copy) set -- --set train.steps=120 --set eval.examples=2 ;;
     *) set -- ;;
     esac
     expect "$study" runs_in_small "$study" "$@"
