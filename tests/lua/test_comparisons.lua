@@ -106,7 +106,7 @@ function TestComparisons.test_cells_whose_seeds_are_in_two_clusters()
   local a, b = pair.a, pair.b
   lu.assertEquals({ pair.test.p, pair.method, a.generalise, a.judged, b.generalise, a.is_clustered },
     { nil, "permutation", 3, 3, 0, false })
-  for name, p in pairs({ raw = pair.raw, permutation = pair.permutation, fisher = pair.fisher, least = pair.least }) do
+  for name, p in pairs({ raw = pair.raw, permutation = pair.permutation, fisher = pair.fisher, min_p = pair.min_p }) do
     lu.assertAlmostEquals(p, 0.1, 1e-12, name) -- 2 of the 20 ways to choose 3 of 6
   end
   lu.assertAlmostEquals(pair.a.share_low, 0.025 ^ (1 / 3), 1e-9)
@@ -135,7 +135,7 @@ function TestComparisons.test_the_correction_may_make_a_finding_impossible()
   local study = reports.make_study("reach", scores, nil, 4)
   local result = assert(comparisons.compare(study, make_options()))
   for _, pair in ipairs(result.pairs) do
-    lu.assertAlmostEquals(pair.least, 2 / 70, 1e-12)
+    lu.assertAlmostEquals(pair.min_p, 2 / 70, 1e-12)
     lu.assertAlmostEquals(pair.reachable, 4 / 70, 1e-12)
     lu.assertEquals(pair.verdict, "too few seeds")
   end

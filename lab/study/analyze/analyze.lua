@@ -56,23 +56,24 @@ end
 -- Runs an analysis and writes its files and pictures. folder: for temporary files.
 local function analyze(options, folder)
   options.folder = folder
-  local what, opened, parent, name = options.what, open(options)
+  local analysis, opened, parent, name = options.what, open(options)
   local out = must(1, write.choose_folder(parent, name, options.out))
-  local files = analyses[what].run(opened, options)
+  local files = analyses[analysis].run(opened, options)
   local picture = type(files.picture) == "string" and files.picture
-    or panels.make_script(lists.merge(files.picture, { name = what }))
-  lists.append(files, { { path = what .. ".gnuplot", text = picture } })
+    or panels.make_script(lists.merge(files.picture, { name = analysis }))
+  lists.append(files, { { path = analysis .. ".gnuplot", text = picture } })
   if files.tables then
-    local texts = lists.map(files.tables, function(one) return type(one) == "string" and one or sheets.render(one) end)
+    local texts = lists.map(files.tables, function(model) return type(model) == "string" and model
+      or sheets.render(model) end)
     lists.map(texts, options.say)
-    lists.append(files, { { path = what .. ".txt", text = table.concat(texts, "\n") .. "\n" },
-      { path = what .. ".tex", text = sheets.render_latex(files.tables) } })
+    lists.append(files, { { path = analysis .. ".txt", text = table.concat(texts, "\n") .. "\n" },
+      { path = analysis .. ".tex", text = sheets.render_latex(files.tables) } })
   end
   local names = table.concat(lists.map(files, function(file) return file.path end), ", ")
-  local problem = draw.add(files, { what })
+  local problem = draw.add(files, { analysis })
   must(4, write.files(out, files))
   must(4, not problem, problem)
-  options.say(("%s: %s.svg, .pdf and .png, %s"):format(out, what, names))
+  options.say(("%s: %s.svg, .pdf and .png, %s"):format(out, analysis, names))
 end
 
 function M.run(options)

@@ -21,10 +21,10 @@ local function analyze(source, length, options)
   return lists.map(source:list_sites(file, length, "attention"), function(site)
     local shape = source:get_shape(file, length, site .. ".attention", options.sequence)
     local size, crop = shape[2] * shape[3] * shape[4], options.crop or math.huge
-    local all = source:read(file, ("n%d.%s.attention"):format(length, site), (options.sequence - 1) * size, size)
+    local weights = source:read(file, ("n%d.%s.attention"):format(length, site), (options.sequence - 1) * size, size)
     local rows, columns = math.min(crop, shape[3]), math.min(crop, shape[4])
     return { site = site, rows = rows, columns = columns,
-      values = source_module.take_maximum(all, shape, 1, shape[2], rows, columns) }
+      values = source_module.take_maximum(weights, shape, 1, shape[2], rows, columns) }
   end)
 end
 

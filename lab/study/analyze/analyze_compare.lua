@@ -23,11 +23,11 @@ local M = {}
 
 local number = sheets.format_number
 
-local MOST_NAMED = 12 -- cells in a message
-local LEAST_GAP = 0.05 -- between two clusters of seeds, as a share of the metric's full scale
+local MAX_NAMED = 12 -- cells in a message
+local MIN_GAP = 0.05 -- between two clusters of seeds, as a share of the metric's full scale
 
 -- Whether the seeds that generalise and the others form two clusters, with a gap wider than each cluster and at least
--- LEAST_GAP. passed: for each run, whether it generalises, or nil.
+-- MIN_GAP. passed: for each run, whether it generalises, or nil.
 local function has_two_clusters(group, passed)
   local function find_range(is_good)
     return scales.find_range({ lists.map(group.scores, function(score, i)
@@ -38,7 +38,7 @@ local function has_two_clusters(group, passed)
   local bad_low, bad_high = find_range(false)
   local gap = math.max(good_low - bad_high, bad_low - good_high)
   return group.judged == #group.scores and gap < math.huge and gap > math.max(good_high - good_low, bad_high - bad_low)
-    and gap >= LEAST_GAP * metrics.by_name[group.metric].factor
+    and gap >= MIN_GAP * metrics.by_name[group.metric].factor
 end
 
 -- Adds to a group the fields judged, generalise, share_low, share_high and is_clustered (M.compare).
@@ -82,7 +82,7 @@ end
 -- if the scores of both groups vary and form one cluster. The permutation test has its own random sequence.
 local function test_exactly(pair, options)
   local a, b = pair.a, pair.b
-  pair.permutation, pair.splits, pair.least = exact.test_permutation(a.scores, b.scores, options.resamples,
+  pair.permutation, pair.splits, pair.min_p = exact.test_permutation(a.scores, b.scores, options.resamples,
     inference.make_random(options.seed))
   pair.fisher = a.judged > 0 and b.judged > 0 and exact.test_fisher(a.generalise, a.judged, b.generalise, b.judged)
     or nil
@@ -91,7 +91,7 @@ local function test_exactly(pair, options)
   local all_equal = not pair.test.p and pair.permutation == 1
   pair.raw = is_welch and pair.test.p or not all_equal and pair.permutation or nil
   pair.method = pair.raw and (is_welch and "Welch" or "permutation")
-  pair.lowest = pair.raw and (is_welch and 0.0 or pair.least)
+  pair.lowest = pair.raw and (is_welch and 0.0 or pair.min_p)
 end
 
 -- Returns all pairs of groups within each set, if both groups have two scores or more. reference: the value of b in all
@@ -145,10 +145,11 @@ local function stop_without_pairs(groups, split)
   local counts = lists.map(groups, function(group)
     return ("%s: %d"):format(escape.plain(cell_groups.format_title(group)), #group.scores)
   end)
-  local more = #counts - MOST_NAMED
-  local found = table.concat(counts, "; ", 1, math.min(#counts, MOST_NAMED))
+  local remaining_count = #counts - MAX_NAMED
+  local names = table.concat(counts, "; ", 1, math.min(#counts, MAX_NAMED))
   stop.exit(1, ("no two cells have two seeds each with a score on %s\n  found: %s\n  expected: at least two seeds of "
-    .. "two cells, trained to the end"):format(split, more > 0 and ("%s; and %d more"):format(found, more) or found))
+    .. "two cells, trained to the end"):format(split, remaining_count > 0
+      and ("%s; and %d more"):format(names, remaining_count) or names))
 end
 
 -- Returns { axis, metric, criterion, sets, groups (of all sets), pairs, grid, answers, notes }. grid describes the
@@ -161,7 +162,7 @@ end
 --   is_clustered            the result of has_two_clusters
 -- A pair, of groups a and b of one set with two scores each, has a, b, margin (of the options), verdict and
 --   test, low, high         Welch's test of a - b (inference.test_welch), and the bootstrap's interval of a - b
---   permutation, splits     p and number of splits of the permutation test; least: its least possible p
+--   permutation, splits     p and number of splits of the permutation test; min_p: its least possible p
 --   fisher, fisher_p        Fisher's p before and after Holm's correction over all pairs
 --   method, raw, p          the deciding test, "Welch" or "permutation", and its p before and after correction
 --   lowest, reachable       the least possible p of the deciding test, 0 for Welch's, before and after correction.
@@ -205,12 +206,12 @@ end
 -- Returns the heading of a table of scores: "Exact match in percent, mean over 9 lengths 60..500, beyond training".
 local function format_scored(result, options)
   local metric = metrics.by_name[result.metric]
-  local places = lists.collect(result.groups, function(group)
+  local phrases = lists.collect(result.groups, function(group)
     return lists.map(group.runs, function(run) return captions.name_examples(run, runs.get_evaluation(run,
       options.split)) end)
   end)
   return ("%s in %s, %s, %s"):format(metric.title:gsub("^%l", string.upper), metric.unit, result.grid.text,
-    table.concat(lists.drop_repeats(places), " or "))
+    table.concat(lists.drop_repeats(phrases), " or "))
 end
 
 local function name_unit(result)
@@ -262,7 +263,7 @@ local function note_too_few_seeds(result)
   local correction = #result.pairs > 1 and (", before it is corrected for %d pairs"):format(#result.pairs) or ""
   return lists.drop_repeats(lists.map(result.pairs, function(pair)
     return pair.verdict == "too few seeds" and ("%d against %d seeds: whatever their scores, p is at least %.3g%s")
-      :format(#pair.a.scores, #pair.b.scores, pair.least, correction) or nil
+      :format(#pair.a.scores, #pair.b.scores, pair.min_p, correction) or nil
   end))
 end
 
@@ -273,7 +274,7 @@ local function tabulate_shares(result)
     :format(metrics.format_criterion(result.criterion)), heads = { result.axis, "first", "second", "p Fisher (Holm)",
     "p Fisher", "p permutation", "least p" }, rows = lists.map(result.pairs, function(pair)
       return { format_pair(pair), format_share(pair.a), format_share(pair.b), format_p(pair.fisher_p),
-        format_p(pair.fisher), format_p(pair.permutation), format_p(pair.least) }
+        format_p(pair.fisher), format_p(pair.permutation), format_p(pair.min_p) }
     end), notes = note_too_few_seeds(result) })
 end
 
@@ -296,7 +297,7 @@ local GROUP = "set=set.name group=name learning_rate=rate asked=requested seeds=
 local PAIR = "set=a.set.name a=a.name b=b.name seeds_a=count:a.scores seeds_b=count:b.scores "
   .. "difference=test.difference error=test.error t=test.t df=test.freedom p=raw p_holm=p low=test.low high=test.high "
   .. "bootstrap_low=low bootstrap_high=high margin p_equivalence p_equivalence_holm=equivalence verdict "
-  .. "metric=a.metric test=method p_welch=test.p p_permutation=permutation splits least_p=least least_p_holm=reachable "
+  .. "metric=a.metric test=method p_welch=test.p p_permutation=permutation splits least_p=min_p least_p_holm=reachable "
   .. "generalise_a=a.generalise judged_a=a.judged generalise_b=b.generalise judged_b=b.judged p_fisher=fisher "
   .. "p_fisher_holm=fisher_p"
 

@@ -16,7 +16,7 @@ local write = require("base.write")
 
 local M = {}
 
-local CELL, LEAST, MOST = 9, 150, 640 -- pixels: a cell; least and most of a panel
+local CELL, MIN_PANEL, MAX_PANEL = 9, 150, 640 -- sides of a cell and of a panel, in pixels
 local NONE = { text = "" } -- for a token without a symbol
 
 -- Returns the symbols of a list of tokens, false for a missing token (-1). names: the symbols by number.
@@ -45,12 +45,12 @@ end
 local function make_stream(tokens, names, first, answer, forced)
   local reads, writes = {}, {}
   for i, text in ipairs(name_symbols(tokens, names)) do
-    local place = first and i - first -- in the answer, from 0
-    if place and place >= #answer then
+    local position = first and i - first -- in the answer, from 0
+    if position and position >= #answer then
       break
     end
-    reads[i] = place and place > 0 and (forced and answer[place] or NONE) or { text = text or "" }
-    writes[i] = place and answer[place + 1] or reads[i]
+    reads[i] = position and position > 0 and (forced and answer[position] or NONE) or { text = text or "" }
+    writes[i] = position and answer[position + 1] or reads[i]
   end
   return { reads = reads, writes = writes, tokens = #tokens }
 end
@@ -134,14 +134,14 @@ local function analyze(source, text, options)
 end
 
 -- Returns the masks of lines, windows and anti-diagonals of the run's spec: { site, writes, reads, heads (of
--- masks.list_cells) }; and a message if the run's own spec cannot be read. given: a spec that the user names.
-local function list_biases(one, project, given)
+-- masks.list_cells) }; and a message if the run's own spec cannot be read. spec_path: a spec that the user names.
+local function list_biases(result, project, spec_path)
   local list = {}
-  local is_read, message = trained_run.with_spec(project, one.source.run, given, function(spec)
+  local is_read, message = trained_run.with_spec(project, result.source.run, spec_path, function(spec)
     for _, family in ipairs(spec.plan.attentions) do
       local kind = family.mask.kind
-      local writes = one.streams[family.queries.stream + 1].writes
-      local keys = one.streams[family.keys.stream + 1]
+      local writes = result.streams[family.queries.stream + 1].writes
+      local keys = result.streams[family.keys.stream + 1]
       if kind == "lines" or kind == "window" or kind == "antidiagonal" then
         list[#list + 1] = { site = family.name, writes = writes, reads = keys.reads,
           heads = masks.list_cells(family, #writes, keys.tokens) }
@@ -149,21 +149,21 @@ local function list_biases(one, project, given)
     end
     return true
   end)
-  if not is_read and given then
-    stop(1, ("--spec %s: %s: %s"):format(given, one.source.run.dir, message))
+  if not is_read and spec_path then
+    stop(1, ("--spec %s: %s: %s"):format(spec_path, result.source.run.dir, message))
   end
   return list, not is_read and message or nil
 end
 
-local function draw_attention(one, attention, font, words)
-  local row = { label = ("%s: %s%s"):format(one.source.label, attention.site, words) }
+local function draw_attention(result, attention, font, words)
+  local row = { label = ("%s: %s%s"):format(result.source.label, attention.site, words) }
   return lists.append(row, lists.map(attention.heads, function(head, h)
     return heat.add_symbols(heat.draw_weights(head, #attention.writes, ("head %d"):format(h - 1)), attention, font)
   end))
 end
 
-local function draw_bias(one, bias, font)
-  local row = { label = ("%s: bias of %s, equal in all layers"):format(one.source.label, bias.site) }
+local function draw_bias(result, bias, font)
+  local row = { label = ("%s: bias of %s, equal in all layers"):format(result.source.label, bias.site) }
   return lists.append(row, lists.map(bias.heads, function(head, h)
     local title = #bias.heads > 1 and ("head %d"):format(h - 1) or "all heads"
     return heat.add_symbols(heat.draw_cells(title, head, #bias.reads), bias, font)
@@ -171,26 +171,26 @@ local function draw_bias(one, bias, font)
 end
 
 local function make_picture(list)
-  local most = 0
+  local max_symbols = 0
   for _, attention in lists.iterate_nested(list, "attentions") do
-    most = math.max(most, #attention.writes, #attention.reads)
+    max_symbols = math.max(max_symbols, #attention.writes, #attention.reads)
   end
-  local size = math.max(LEAST, math.min(CELL * most, MOST))
-  local font = math.max(3, math.min(9, math.floor(0.8 * size / most)))
+  local size = math.max(MIN_PANEL, math.min(CELL * max_symbols, MAX_PANEL))
+  local font = math.max(3, math.min(9, math.floor(0.8 * size / max_symbols)))
   return { title = "Attention of every head while decoding", panel_height = size,
     note = "rows: written symbols; columns: read symbols; a cross: a wrong symbol; white: a closed cell",
-    rows = lists.collect(list, function(one)
-      return lists.join(lists.map(one.attentions, function(attention, a)
-        return draw_attention(one, attention, font, a == 1 and "; " .. one.words or "")
-      end), lists.map(one.biases, function(bias) return draw_bias(one, bias, font) end))
+    rows = lists.collect(list, function(result)
+      return lists.join(lists.map(result.attentions, function(attention, a)
+        return draw_attention(result, attention, font, a == 1 and "; " .. result.words or "")
+      end), lists.map(result.biases, function(bias) return draw_bias(result, bias, font) end))
     end) }
 end
 
 local function make_csv(list)
-  return sheets.to_csv("decoding.csv", "run=traced.source.label text=traced.text place answer=symbol.text "
-    .. "right=symbol.right wrong", lists.collect(list, function(one)
-      return lists.map(one.answer, function(symbol, i)
-        return { traced = one, place = i - 1, symbol = symbol, wrong = symbol.right and (symbol.wrong and 1 or 0) }
+  return sheets.to_csv("decoding.csv", "run=result.source.label text=result.text place answer=symbol.text "
+    .. "right=symbol.right wrong", lists.collect(list, function(result)
+      return lists.map(result.answer, function(symbol, i)
+        return { result = result, place = i - 1, symbol = symbol, wrong = symbol.right and (symbol.wrong and 1 or 0) }
       end)
     end))
 end
@@ -199,17 +199,17 @@ function M.run(sources, options)
   local list, files = {}, {}
   for _, source in ipairs(sources) do
     for t, text in ipairs(options.text) do
-      local one = analyze(source, text, options)
+      local result = analyze(source, text, options)
       local message
-      one.biases, message = list_biases(one, options.project, options.spec)
+      result.biases, message = list_biases(result, options.project, options.spec)
       if message and t == 1 then
         options.say(("%s: the picture omits its bias: %s"):format(source.label, message))
       end
-      for _, number in ipairs(t == 1 and find_absent_layers(one.attentions, options.layers) or {}) do
+      for _, number in ipairs(t == 1 and find_absent_layers(result.attentions, options.layers) or {}) do
         options.say(("%s: layer %d of --layers has no attention"):format(source.label, number))
       end
-      list[#list + 1] = one
-      files[#list] = { path = ("trace-%d.safetensors"):format(#list), text = one.bytes }
+      list[#list + 1] = result
+      files[#list] = { path = ("trace-%d.safetensors"):format(#list), text = result.bytes }
     end
   end
   files[#files + 1], files.picture = make_csv(list), make_picture(list)

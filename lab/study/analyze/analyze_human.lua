@@ -60,14 +60,14 @@ end
 
 -- Returns for each base the list of its puzzles' numbers, without those whose ids are in options.without.
 local function find_bases(puzzles, options)
-  local without, kept = lists.to_set(options.without or {}), {}
+  local is_excluded, included = lists.to_set(options.without or {}), {}
   for id = 0, puzzles.count - 1 do
-    kept[#kept + 1] = not without[id] and id + 1 or nil
+    included[#included + 1] = not is_excluded[id] and id + 1 or nil
   end
   local unknown = lists.find(options.without or {}, function(id) return id >= puzzles.count end)
   must(1, not unknown, ("--without %s: there is no such puzzle\n  expected: ids from 0 to %d"):format(unknown,
     puzzles.count - 1))
-  return lists.group(kept, function(puzzle) return (puzzle - 1) // options.copies end)
+  return lists.group(included, function(puzzle) return (puzzle - 1) // options.copies end)
 end
 
 local function list_puzzles(bases)
@@ -76,9 +76,9 @@ end
 
 -- Returns the MEASURES of the similarity of two lists of shares by puzzle, over the `puzzles` that both lists have.
 local function compare(a, b, puzzles)
-  local both = lists.filter(puzzles, function(puzzle) return a[puzzle] and b[puzzle] end)
-  local x = lists.map(both, function(puzzle) return a[puzzle] end)
-  local y = lists.map(both, function(puzzle) return b[puzzle] end)
+  local common = lists.filter(puzzles, function(puzzle) return a[puzzle] and b[puzzle] end)
+  local x = lists.map(common, function(puzzle) return a[puzzle] end)
+  local y = lists.map(common, function(puzzle) return b[puzzle] end)
   local cosine, spearman = correlation.cosine(x, y), correlation.spearman(x, y)
   return { cosine = cosine, spearman = spearman, composite = cosine and spearman and (cosine + spearman) / 2 }
 end
@@ -88,7 +88,7 @@ end
 local function summarise_similarity(samples, point)
   local result = {}
   for _, measure in ipairs(MEASURES) do
-    local values = lists.map(samples, function(one) return one[measure] end)
+    local values = lists.map(samples, function(sample) return sample[measure] end)
     local entry = { value = (point or { [measure] = statistics.mean(values) })[measure] }
     if entry.value and #values > 0 then
       entry.low, entry.high = inference.compute_interval(values)
@@ -117,24 +117,24 @@ local function compare_halves(participants, puzzles, options)
     end
     local middle = #order // 2
     list[split] = compare(human_data.compute_means(table.move(order, 1, middle, 1, {}), puzzles.count),
-      human_data.compute_means(table.move(order, middle + 1, #order, 1, {}), puzzles.count), puzzles.kept)
+      human_data.compute_means(table.move(order, middle + 1, #order, 1, {}), puzzles.count), puzzles.included)
   end
   return summarise_similarity(list)
 end
 
--- Returns people or a cell as { name, count, vectors }: vectors, a list of { who (the name), vectors, values } for each
+-- Returns people or a cell as { name, count, vectors }: vectors, a list of { name, vectors, values } for each
 -- number of vectors: values, the accuracies of the participants or seeds on puzzles with so many vectors. shares: for
 -- each participant or seed, the shares by puzzle. result: of compare_all.
 local function summarise_by_vectors(name, shares, result)
   return { name = name, count = #shares, vectors = lists.map(result.vectors, function(puzzles)
-    return { who = name, vectors = puzzles.key, values = lists.map(shares, function(accuracy)
+    return { name = name, vectors = puzzles.key, values = lists.map(shares, function(accuracy)
       return statistics.mean(lists.map(puzzles, function(puzzle) return accuracy[puzzle] end))
     end) }
   end) }
 end
 
 -- Returns the comparison:
---   puzzles    from find_puzzles, with kept, the numbers of the included puzzles
+--   puzzles    from find_puzzles, with included, the numbers of the included puzzles
 --   human      by puzzle, the share of people who answered correctly, or nil
 --   groups     of cell_groups.lua, with accuracy, the mean shares over seeds by puzzle, and similarity
 --   compared   { name, count (of seeds or participants, or nil), similarity (summarise_similarity) }: halves of the
@@ -142,14 +142,14 @@ end
 --   perfect    the item of a model that is always right; bases: the number of bases
 --   vectors    lists of included puzzles with equal numbers of vectors: key, this number; 0 for all if runs were not
 --              evaluated by vectors
---   everybody  people and cells, as summarise_by_vectors returns them
+--   people_and_cells  people and cells, as summarise_by_vectors returns them
 local function compare_all(groups, options)
   local puzzles = find_puzzles(groups, options.split)
   local participants = options.trials and human_data.read_trials(options.trials, puzzles)
   local human = options.human and human_data.read_accuracy(options.human, options.column, puzzles)
     or human_data.compute_means(participants, puzzles.count)
   local bases, perfect_accuracy = find_bases(puzzles, options), {}
-  puzzles.kept = list_puzzles(bases)
+  puzzles.included = list_puzzles(bases)
   for puzzle = 1, puzzles.count do
     perfect_accuracy[puzzle] = 1.0
   end
@@ -167,12 +167,14 @@ local function compare_all(groups, options)
     table.insert(compared, 1, { name = PEOPLE .. ", half against half", count = #participants,
       similarity = compare_halves(participants, puzzles, options) })
   end
-  local vectors = lists.group(puzzles.kept, function(puzzle) return puzzles.vectors[puzzle] or 0 end)
+  local vectors = lists.group(puzzles.included, function(puzzle) return puzzles.vectors[puzzle] or 0 end)
   table.sort(vectors, function(a, b) return a.key < b.key end)
   local result = { puzzles = puzzles, human = human, groups = groups, compared = compared, perfect = perfect,
     bases = #bases, vectors = vectors }
-  local shares = participants and lists.map(participants, function(one) return one.share end) or { human }
-  result.everybody = lists.join({ summarise_by_vectors(PEOPLE, shares, result) }, lists.map(groups, function(group)
+  local shares = participants and lists.map(participants, function(participant) return participant.share end)
+    or { human }
+  result.people_and_cells = lists.join({ summarise_by_vectors(PEOPLE, shares, result) },
+    lists.map(groups, function(group)
     return summarise_by_vectors(group.name, group.by_run, result)
   end))
   return result
@@ -186,7 +188,7 @@ local function tabulate_similarity(result, options)
     end))
   end)
   return sheets.tabulate({ name = "human", title = ("Accuracy of humans and models by puzzle: %d puzzles of %s"):format(
-    #result.puzzles.kept, wording.count(result.bases, "base")), caption = ("split %s, means over seeds; composite: "
+    #result.puzzles.included, wording.count(result.bases, "base")), caption = ("split %s, means over seeds; composite: "
     .. "mean of cosine and rank correlation (Spearman's, equal numbers share their ranks); intervals: 95%% of %d "
     .. "resamples of bases, copies together"):format(options.split, options.resamples), heads = { "cell", "seeds",
     "cosine",
@@ -200,7 +202,7 @@ local function tabulate_vectors(result)
     caption = "mean ± sd (n - 1) over participants or seeds; for humans without trials, only the mean",
     heads = lists.join({ "", "humans or seeds" }, lists.map(result.vectors, function(puzzles)
       return puzzles.key > 0 and wording.count(puzzles.key, "vector") or "all"
-    end)), rows = lists.map(result.everybody, function(item)
+    end)), rows = lists.map(result.people_and_cells, function(item)
       return lists.join({ item.name, ("%d"):format(item.count) }, lists.map(item.vectors, function(entry)
         return sheets.format_mean("%.3f", entry.values)
       end))
@@ -210,7 +212,7 @@ end
 local function make_puzzles_csv(result, options)
   return sheets.to_csv("puzzles.csv", "cell=group.name puzzle base vectors human accuracy", lists.collect(result.groups,
     function(group)
-      return lists.map(result.puzzles.kept, function(puzzle)
+      return lists.map(result.puzzles.included, function(puzzle)
         return { group = group, puzzle = puzzle, base = (puzzle - 1) // options.copies + 1,
           vectors = result.puzzles.vectors[puzzle], human = result.human[puzzle], accuracy = group.accuracy[puzzle] }
       end)
@@ -219,9 +221,9 @@ end
 
 local function draw_puzzles(result, group)
   return scatter.draw(lists.map(result.vectors, function(puzzles)
-    local shown = lists.filter(puzzles, function(puzzle) return result.human[puzzle] end)
-    return { x = lists.map(shown, function(puzzle) return result.human[puzzle] end),
-      y = lists.map(shown, function(puzzle) return group.accuracy[puzzle] end) }
+    local rated_puzzles = lists.filter(puzzles, function(puzzle) return result.human[puzzle] end)
+    return { x = lists.map(rated_puzzles, function(puzzle) return result.human[puzzle] end),
+      y = lists.map(rated_puzzles, function(puzzle) return group.accuracy[puzzle] end) }
   end), ("%s, ranks %s"):format(group.name, number("%.2f", group.similarity.spearman.value)), { x = SHARES,
     y = SHARES })
 end
@@ -235,8 +237,8 @@ end
 
 local function make_picture(result)
   local by_puzzle = lists.map(result.groups, function(group) return draw_puzzles(result, group) end)
-  local by_vectors = lists.map(result.everybody, draw_vectors)
-  return { title = "Humans and models, puzzle by puzzle", note = ("%d puzzles"):format(#result.puzzles.kept),
+  local by_vectors = lists.map(result.people_and_cells, draw_vectors)
+  return { title = "Humans and models, puzzle by puzzle", note = ("%d puzzles"):format(#result.puzzles.included),
     panel_height = 190, settings = scatter.SETTINGS, rows = lists.append(panels.arrange(by_puzzle, PANELS_PER_ROW,
       "Each puzzle: right: share of humans with the correct answer; up: share of seeds; lighter: more vectors"),
       panels.arrange(by_vectors, PANELS_PER_ROW, "Accuracy by vectors")) }
@@ -252,8 +254,8 @@ function M.run(study, options)
   end)
   local result = compare_all(groups, options)
   return { sheets.to_csv("human.csv", CSV, result.compared), make_puzzles_csv(result, options),
-    sheets.to_csv("vectors.csv", "who vectors count=count:values mean=mean:values sd=sd:values",
-      lists.collect(result.everybody, function(item) return item.vectors end)),
+    sheets.to_csv("vectors.csv", "who=name vectors count=count:values mean=mean:values sd=sd:values",
+      lists.collect(result.people_and_cells, function(item) return item.vectors end)),
     picture = make_picture(result), tables = { tabulate_similarity(result, options), tabulate_vectors(result) } }
 end
 

@@ -34,7 +34,7 @@ local function evaluate(group, options)
     local rows = opened:evaluate(lists.append(opened:choose_run(run, options, "--splits"), { "--draws",
       options.draws }))
     return lists.map(options.noise, function(deviation)
-      local row = lists.find(rows, function(one) return one.by and one.by.noise == deviation end)
+      local row = lists.find(rows, function(entry) return entry.by and entry.by.noise == deviation end)
       stop.must(1, row, ("%s: it has no accuracy under noise %g"):format(run.dir, deviation))
       return { group = group, run = run, options = options, noise = deviation, accuracy = row.accuracy,
         draws = deviation > 0 and options.draws or 1, sd_over_draws = row.sd_over_draws }
@@ -60,8 +60,8 @@ local function tabulate_accuracy(set, options, number, notes)
       return sheets.format_mean("%.1f", list_percents(group, i))
     end))
   end)
-  local place = set.name ~= "" and ", " .. set.name or ""
-  return sheets.tabulate({ name = "noise-" .. number, title = "Accuracy in percent by noise on embeddings" .. place,
+  local set_title = set.name ~= "" and ", " .. set.name or ""
+  return sheets.tabulate({ name = "noise-" .. number, title = "Accuracy in percent by noise on embeddings" .. set_title,
     caption = ("length %d, %s; standard deviations, %s; mean ± sd (n - 1) over seeds, each the mean "
     .. "of %d draws"):format(options.length, options.split, describe_deviations(options), options.draws),
     heads = lists.join({ "cell", "seeds" }, lists.map(options.noise,
@@ -71,18 +71,19 @@ end
 local function make_picture(sets, options)
   local names = lists.drop_repeats(lists.get_names(cell_groups.list_groups(sets)))
   local styles, from, to = colours.choose_styles_along(names), options.noise[1], options.noise[#options.noise]
-  local drawn = lists.map(sets, function(set)
+  local drawn_panels = lists.map(sets, function(set)
     local panel = { title = set.name, xlabel = "noise on embeddings, " .. describe_deviations(options),
       ylabel = "accuracy", x = { from, math.max(to, from + 1e-3) }, y = { 0, 100 }, percent = true, curves = {} }
     for _, group in ipairs(set.groups) do
-      local found = lists.map(group.by_run, function(by_noise)
+      local curves_by_run = lists.map(group.by_run, function(by_noise)
         return lists.map(by_noise, function(line) return { line.noise, 100 * line.accuracy } end)
       end)
-      seed_curves.add_curves(panel, found, styles[group.name], group.name, { mean = seed_curves.average(found) })
+      seed_curves.add_curves(panel, curves_by_run, styles[group.name], group.name,
+        { mean = seed_curves.average(curves_by_run) })
     end
     return panel
   end)
-  return curves.make_script({ name = "noise", panels = drawn, legend = lists.map(names, function(name)
+  return curves.make_script({ name = "noise", panels = drawn_panels, legend = lists.map(names, function(name)
     return { title = name, style = styles[name] }
   end) })
 end
@@ -93,7 +94,7 @@ function M.run(study, options)
   options.mode = options.relative and "relative" or "absolute"
   for _, group in ipairs(cell_groups.list_groups(sets)) do
     evaluate(group, options)
-    lists.append(lines, lists.collect(group.by_run, function(own) return own end))
+    lists.append(lines, lists.collect(group.by_run, function(run_lines) return run_lines end))
   end
   return { sheets.to_csv("noise.csv",
     "set=group.set.name cell=group.name seed=run.seed learning_rate=run.learning_rate "

@@ -14,19 +14,20 @@ local stop = require("lab.stop").exit
 
 local M = {}
 
-local MOST_GREY, MOST_COLOURED = 600, 1500 -- points of a panel; the file has all points
+local MAX_GREY, MAX_COLOURED = 600, 1500 -- points of a panel; the file has all points
 local INSIDE_SHARE = 0.99 -- share of the fitted points within the radius that defines `outside`
 
--- Returns the activations at a site, a list of numbers for each channel: those of the tokens in `part` of the first
--- sequence, then of the second, and so on. Ends the analysis if a number is not finite.
-local function read_points(source, file, site, length, part)
+-- Returns the activations at a site, a list of numbers for each channel: those of the tokens in `token_range` of the
+-- first sequence, then of the second, and so on. Ends the analysis if a number is not finite.
+local function read_points(source, file, site, length, token_range)
   local name, channels = ("n%d.%s"):format(length, site), {}
   local sequences, tokens, width = table.unpack(file.entries[name].shape)
   for c = 1, width do
     channels[c] = {}
   end
   for s = 0, sequences - 1 do
-    for i, value in ipairs(source:read(file, name, (s * tokens + part.first) * width, part.count * width)) do
+    for i, value in ipairs(source:read(file, name, (s * tokens + token_range.first) * width,
+      token_range.count * width)) do
       if value - value ~= 0 then
         stop(1, ("%s: activations at %s, length %d: found %s; expected numbers that are finite"):format(source.run.dir,
           site, length, value))
@@ -38,7 +39,7 @@ local function read_points(source, file, site, length, part)
 end
 
 -- Returns the tokens of a sequence that are analyzed, { first (from 0), count }.
-local function find_part(source, file, length, options)
+local function find_token_range(source, file, length, options)
   local tokens = source:get_shape(file, length, "tokens", options.sequences)[2]
   local inputs, outputs = source:count_parts(length, tokens)
   return options.part == "input" and { first = 0, count = inputs } or { first = tokens - outputs, count = outputs }
@@ -55,17 +56,17 @@ local function compute_radii(projected, fitted)
 end
 
 -- Returns { site, fitted (pca.lua), lengths }; lengths, for each length { length, x, y (coordinates of the points),
--- count, first (of the tokens: find_part), drift, outside, spread (as tabulate explains) }.
-local function analyze_site(source, file, site, options, parts)
+-- count, first (of the tokens: find_token_range), drift, outside, spread (as tabulate explains) }.
+local function analyze_site(source, file, site, options, token_ranges)
   local result, limit = { site = site, lengths = {} }, nil
   for i, length in ipairs(options.lengths) do
-    local points = read_points(source, file, site, length, parts[i])
+    local points = read_points(source, file, site, length, token_ranges[i])
     local fitted = result.fitted or pca.fit(points, 2)
     local projected, spread = pca.project(fitted, points)
     local radius = compute_radii(projected, fitted)
     result.fitted, limit = fitted, limit or statistics.quantile(radius, INSIDE_SHARE)
-    result.lengths[i] = { length = length, x = projected[1], y = projected[2], count = parts[i].count,
-      first = parts[i].first, drift = statistics.mean(radius), outside = statistics.share_above(radius, limit),
+    result.lengths[i] = { length = length, x = projected[1], y = projected[2], count = token_ranges[i].count,
+      first = token_ranges[i].first, drift = statistics.mean(radius), outside = statistics.share_above(radius, limit),
       spread = fitted.total > 0 and spread / fitted.total or 1 }
   end
   return result
@@ -74,9 +75,10 @@ end
 local function analyze(source, options)
   local file = source:trace("activations", { "--lengths", table.concat(options.lengths, ","), "--examples",
     options.sequences })
-  local parts = lists.map(options.lengths, function(length) return find_part(source, file, length, options) end)
+  local token_ranges = lists.map(options.lengths, function(length) return find_token_range(source, file, length,
+    options) end)
   local sites = lists.map(source:list_sites(file, options.lengths[1], "activations"), function(site)
-    return analyze_site(source, file, site, options, parts)
+    return analyze_site(source, file, site, options, token_ranges)
   end)
   return { label = source.label, sites = sites, accuracy = source:measure_accuracy(options.lengths, options.sequences) }
 end
@@ -93,15 +95,16 @@ end
 local function make_csv_lines(results)
   local summary, points = {}, {}
   for result, site in lists.iterate_nested(results, "sites") do
-    for _, one in ipairs(site.lengths) do
-      local line = { run = result.label, site = site.site, length = one.length }
-      lists.append(points, lists.map(one.x, function(x, i)
-        return { line = line, sequence = (i - 1) // one.count + 1, position = one.first + (i - 1) % one.count,
-          pc1 = format_six_digits(x), pc2 = format_six_digits(one.y[i]) }
+    for _, entry in ipairs(site.lengths) do
+      local line = { run = result.label, site = site.site, length = entry.length }
+      lists.append(points, lists.map(entry.x, function(x, i)
+        return { line = line, sequence = (i - 1) // entry.count + 1, position = entry.first + (i - 1) % entry.count,
+          pc1 = format_six_digits(x), pc2 = format_six_digits(entry.y[i]) }
       end))
-      for name, value in pairs({ accuracy = result.accuracy[one.length], explained1 = compute_explained_share(site, 1),
-        explained2 = compute_explained_share(site, 2), drift = one.drift, outside = one.outside,
-        spread = one.spread }) do
+      for name, value in pairs({ accuracy = result.accuracy[entry.length],
+        explained1 = compute_explained_share(site, 1),
+        explained2 = compute_explained_share(site, 2), drift = entry.drift, outside = entry.outside,
+        spread = entry.spread }) do
         line[name] = format_six_digits(value)
       end
       summary[#summary + 1] = line
@@ -125,33 +128,33 @@ local function tabulate(summary, options)
     end) })
 end
 
--- Returns a block of data, "x y position", of at most `most` points at equal distances. result: of one length.
-local function make_block(result, most)
+-- Returns a block of data, "x y position", of at most `max_points` points at equal distances. result: of one length.
+local function make_block(result, max_points)
   local lines = {}
-  for i = 1, #result.x, math.max(1, (#result.x + most - 1) // most) do
+  for i = 1, #result.x, math.max(1, (#result.x + max_points - 1) // max_points) do
     lines[#lines + 1] = ("%.5g %.5g %d"):format(result.x[i], result.y[i], result.first + (i - 1) % result.count)
   end
   return lines
 end
 
--- Returns the gnuplot lines of an axis for lists of numbers; flat: whether all numbers are 0.
-local function format_axis(letter, flat, numbers)
-  return flat and ("set %srange [-1:1]\nset %stics 1"):format(letter, letter) or scales.fit_axis(letter, numbers)
+-- Returns the gnuplot lines of an axis for lists of numbers; is_flat: whether all numbers are 0.
+local function format_axis(letter, is_flat, numbers)
+  return is_flat and ("set %srange [-1:1]\nset %stics 1"):format(letter, letter) or scales.fit_axis(letter, numbers)
 end
 
--- Makes the panel of a site at a length. result: an entry of site.lengths; last: whether the panel is the last of a
+-- Makes the panel of a site at a length. result: an entry of site.lengths; is_last: whether the panel is the last of a
 -- row, which shows the colours' scale.
-local function make_panel(site, result, last)
+local function make_panel(site, result, is_last)
   local layer = site.site:match("%d+")
   local first = site.lengths[1]
   return { title = ("%s, drift %.2f"):format(layer and "layer " .. layer + 1 or site.site, result.drift),
     layers = {
-      { make_block(first, MOST_GREY), "using 1:2 with points pt 7 ps 0.35 lc rgb '#c8c8c8'" },
-      { make_block(result, MOST_COLOURED), "using 1:2:3 with points pt 7 ps 0.25 lc palette" },
+      { make_block(first, MAX_GREY), "using 1:2 with points pt 7 ps 0.35 lc rgb '#c8c8c8'" },
+      { make_block(result, MAX_COLOURED), "using 1:2:3 with points pt 7 ps 0.25 lc palette" },
     }, lines = {
       format_axis("x", site.fitted.variance[1] == 0, { first.x, result.x }),
       format_axis("y", site.fitted.variance[2] == 0, { first.y, result.y }),
-      last and "set colorbox" or "unset colorbox",
+      is_last and "set colorbox" or "unset colorbox",
       ("set cbrange [%d:%d]"):format(result.first, result.first + math.max(1, result.count - 1)),
     } }
 end

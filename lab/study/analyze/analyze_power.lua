@@ -21,7 +21,7 @@ local must = require("lab.stop").must
 
 local M = {}
 
-local MOST_SHOWN = 200 -- seeds of a cell in the picture
+local MAX_SHOWN_SEEDS = 200 -- of a cell in the picture
 
 -- Returns a row { name, count (of scores), sd, shared (seeds.describe_shared) } for each cell with a score; sd is nil
 -- for a single score.
@@ -71,7 +71,7 @@ local function format_count(row, i)
   elseif row.sd == 0 then
     return "no spread"
   end
-  return row.counts[i] and ("%d"):format(row.counts[i]) or ("over %d"):format(power.MOST)
+  return row.counts[i] and ("%d"):format(row.counts[i]) or ("over %d"):format(power.MAX_SEEDS)
 end
 
 local function describe(options, unit)
@@ -83,10 +83,12 @@ end
 
 local function tabulate(rows, options, unit)
   local notes = lists.map(rows, function(row)
-    local few = row.count and row.count < 5 and (row.count == 1 and "a single seed" or ("%d seeds"):format(row.count))
-    local found = lists.append({ row.shared }, { few and few .. "; a standard deviation of so few seeds is itself "
+    local few_seeds = row.count and row.count < 5 and (row.count == 1 and "a single seed"
+      or ("%d seeds"):format(row.count))
+    local cautions = lists.append({ row.shared }, { few_seeds and few_seeds
+      .. "; a standard deviation of so few seeds is itself "
       .. "uncertain" or nil })
-    return found[1] and ("%s: %s"):format(row.name, table.concat(found, "; ")) or nil
+    return cautions[1] and ("%s: %s"):format(row.name, table.concat(cautions, "; ")) or nil
   end)
   return sheets.tabulate({ name = "power", title = "Seeds that a difference needs", caption = describe(options, unit),
     heads = lists.append({ options.published or "cell", "pilot seeds", "sd" }, lists.map(options.differences,
@@ -101,13 +103,14 @@ end
 
 -- Makes the picture of the power by the number of seeds, with the pooled standard deviation.
 local function make_picture(row, options)
-  local counts, names = {}, lists.map(options.differences, function(one) return ("difference %g"):format(one) end)
-  for count = 2, MOST_SHOWN do
+  local counts, names = {},
+    lists.map(options.differences, function(difference) return ("difference %g"):format(difference) end)
+  for count = 2, MAX_SHOWN_SEEDS do
     counts[#counts + 1] = (count <= 20 or count % 5 == 0) and count or nil
   end
   local styles = colours.choose_styles_along(names)
   return curves.make_script({ name = "power", panels = { { title = "", xlabel = "seeds of each cell", ylabel = "power",
-    x = { 2, MOST_SHOWN }, y = { 0, 100 }, percent = true, curves = lists.map(options.differences,
+    x = { 2, MAX_SHOWN_SEEDS }, y = { 0, 100 }, percent = true, curves = lists.map(options.differences,
       function(difference, i)
         return { style = styles[names[i]], line = names[i], points = lists.map(counts, function(count)
           return { count, row.sd > 0 and 100 * power.compute(difference, row.sd, count) or 100.0 }

@@ -24,8 +24,8 @@ local number, mean = sheets.format_number, statistics.mean
 
 local ALL_LAYERS = -1 -- the layer that stands for all layers together
 local FULL = "full" -- attention without a mask
-local LARGEST_DIVERGENCE = math.log(2) -- of Jensen and Shannon
-local CELL, LEAST = 18, 220 -- pixels: a group in the picture, the smallest panel
+local MAX_DIVERGENCE = math.log(2) -- of Jensen and Shannon
+local CELL, MIN_PANEL = 18, 220 -- sides of a group in the picture and of a panel, in pixels
 
 -- Types of elements in traces: bytes, and the format of string.pack.
 local WIDTHS = { F32 = { 4, "f" }, F64 = { 8, "d" } }
@@ -144,9 +144,9 @@ end
 -- Stores the similarity of two models. Model a precedes b in the list, in which uniform models (no group) are last.
 local function add_similarity(step, floors, a, b, layer, cosine, divergence)
   if a.group and (b.group or b == floors[a.group.mask]) then
-    local found = find_similarities(step, a.group, b.group, layer)
-    table.insert(found.cosine, cosine)
-    table.insert(found.divergence, divergence)
+    local similarities = find_similarities(step, a.group, b.group, layer)
+    table.insert(similarities.cosine, cosine)
+    table.insert(similarities.divergence, divergence)
   end
   if a.group and b.group and layer == ALL_LAYERS then
     lists.append_to(step.cosines_by_run, a.run, { group = b.group, cosine = cosine })
@@ -224,17 +224,18 @@ local function make_csv_files(groups, steps)
       for layer = ALL_LAYERS, step.layers - 1 do
         lines[#lines + 1] = { a = pair.a, b = pair.b, step = step.step,
           layer = layer == ALL_LAYERS and "all" or layer,
-          found = find_similarities(step, pair.a, pair.b, layer), floor = find_similarities(step, pair.a, nil, layer) }
+          similarity = find_similarities(step, pair.a, pair.b, layer),
+            floor = find_similarities(step, pair.a, nil, layer) }
       end
     end
   end
   return sheets.to_csv("similarity.csv",
-    "a=a.name b=b.name step layer pairs=count:found.cosine cosine=mean:found.cosine "
-    .. "cosine_sd=sd:found.cosine divergence=mean:found.divergence divergence_sd=sd:found.divergence mask_a=a.mask "
-    .. "mask_b=b.mask", lines),
+    "a=a.name b=b.name step layer pairs=count:similarity.cosine cosine=mean:similarity.cosine "
+    .. "cosine_sd=sd:similarity.cosine divergence=mean:similarity.divergence divergence_sd=sd:similarity.divergence "
+    .. "mask_a=a.mask mask_b=b.mask", lines),
     sheets.to_csv("levels.csv",
-      "cell=a.name step layer mask=a.mask seeds=count:a.runs ceiling_cosine=mean:found.cosine "
-      .. "floor_cosine=mean:floor.cosine ceiling_divergence=mean:found.divergence "
+      "cell=a.name step layer mask=a.mask seeds=count:a.runs ceiling_cosine=mean:similarity.cosine "
+      .. "floor_cosine=mean:floor.cosine ceiling_divergence=mean:similarity.divergence "
       .. "floor_divergence=mean:floor.divergence", lists.filter(lines, function(line) return line.a == line.b end))
 end
 
@@ -252,20 +253,20 @@ end
 local function make_picture(groups, steps)
   local rows = lists.map(steps, function(step)
     return { label = sheets.STEPS[step.step], make_panel(groups, step, "cosine", 1, "cosine, from 0 to 1", { 0, 1 }),
-      make_panel(groups, step, "divergence", -1, "divergence, from ln 2 to 0", { -LARGEST_DIVERGENCE, 0 }) }
+      make_panel(groups, step, "divergence", -1, "divergence, from ln 2 to 0", { -MAX_DIVERGENCE, 0 }) }
   end)
   local space = heat.measure_names(lists.map(groups, name_group))
   return { title = "Similarity of the attention maps of two models", note = "means over pairs of seeds; light: "
     .. "similar; divergence: Jensen-Shannon; *: masked attention", rows = rows,
-    panel_height = math.max(LEAST, CELL * #groups), left = space, column_gap = space, row_gap = 60 + space }
+    panel_height = math.max(MIN_PANEL, CELL * #groups), left = space, column_gap = space, row_gap = 60 + space }
 end
 
 local function describe_reference(groups, step, reference)
-  local others = lists.filter(groups, function(group) return group ~= reference end)
-  local over_runs, over_means = correlation.correlate_samples(lists.map(others, function(group)
+  local other_groups = lists.filter(groups, function(group) return group ~= reference end)
+  local over_runs, over_means = correlation.correlate_samples(lists.map(other_groups, function(group)
     return { y = group.scores, x = lists.map(group.runs, function(run)
-      return mean(lists.map(step.cosines_by_run[run], function(one)
-        return one.group == reference and one.cosine or nil
+      return mean(lists.map(step.cosines_by_run[run], function(entry)
+        return entry.group == reference and entry.cosine or nil
       end))
     end) }
   end))

@@ -44,7 +44,7 @@ end
 -- Reads the runs of the groups. Returns the groups with tables, and all series. Sets in each group `learned`, whether
 -- training changes the group's tables, and `count`, the number of its runs with tables. Adds texts to notes.
 local function read(groups, options, notes)
-  local all = {}
+  local all_series = {}
   local list = lists.filter(groups, function(group)
     local missing = 0 -- checkpoints of step 0
     group.count = 0
@@ -53,7 +53,7 @@ local function read(groups, options, notes)
       if #series > 0 and series[#series].step == "trained" then
         group.count, group.learned = group.count + 1, position_tables.are_learned(run.facts.spec)
         missing = missing + #STEPS - #series
-        lists.append(all, series)
+        lists.append(all_series, series)
       end
     end
     if group.count == 0 and #group.runs > 0 then
@@ -64,13 +64,13 @@ local function read(groups, options, notes)
     end
     return group.count > 0
   end)
-  return list, all
+  return list, all_series
 end
 
--- Returns the distances of tables from the reference (procrustes.lua). rotated: also the rotated tables.
-local function measure_distances(result, tables, options, rotated)
+-- Returns the distances of tables from the reference (procrustes.lua). with_rotated: also the rotated tables.
+local function measure_distances(result, tables, options, with_rotated)
   return procrustes.measure(options.project, options.folder, { rows = options.rows, columns = result.width },
-    result.reference, lists.map(tables, function(one) return one.values end), rotated)
+    result.reference, lists.map(tables, function(position_table) return position_table.values end), with_rotated)
 end
 
 -- Returns { groups, series, tables (of all series), reference, width (channels), notes }. Each table gets the distances
@@ -80,12 +80,12 @@ local function measure_groups(groups, options)
   result.groups, result.series = read(groups, options, result.notes)
   must(1, result.groups[1], "no run with a score has a position table\n  expected: additive encodings, such as learned")
   local tables = lists.collect(result.series, function(series)
-    return lists.map(series, function(one) return lists.update(one, { series = series }) end)
+    return lists.map(series, function(position_table) return lists.update(position_table, { series = series }) end)
   end)
   local width = tables[1].columns
-  local other = lists.find(tables, function(one) return one.columns ~= width end)
-  must(1, not other, other and ("%s: its tables have %d columns; expected %d as in other runs"):format(
-    other.series.run.dir, other.columns, width))
+  local mismatch = lists.find(tables, function(position_table) return position_table.columns ~= width end)
+  must(1, not mismatch, mismatch and ("%s: its tables have %d columns; expected %d as in other runs"):format(
+    mismatch.series.run.dir, mismatch.columns, width))
   must(1, width % 4 == 0, ("the tables have %d columns; expected a multiple of 4, for the sinusoids of a grid"):format(
     width))
   result.tables, result.width = tables, width
@@ -97,7 +97,8 @@ local function measure_groups(groups, options)
   for _, series in ipairs(result.series) do
     series.mean = {}
     for _, measure in ipairs(MEASURES) do
-      series.mean[measure] = statistics.mean(lists.map(series, function(one) return one[measure] end))
+      series.mean[measure] = statistics.mean(lists.map(series,
+        function(position_table) return position_table[measure] end))
     end
   end
   return result
@@ -123,15 +124,16 @@ local function correlate(result, choice)
   local samples = lists.map(learned, function(group)
     return list_values(result, group, choice.step, choice.measure, choice.block)
   end)
-  local all, means = correlation.correlate_samples(lists.filter(samples, function(sample) return #sample.x > 0 end))
-  local list = { lists.update(all, { over = "all runs" }), lists.update(means, { over = "means of cells" }) }
+  local over_runs, over_means = correlation.correlate_samples(lists.filter(samples,
+    function(sample) return #sample.x > 0 end))
+  local list = { lists.update(over_runs, { over = "all runs" }), lists.update(over_means, { over = "means of cells" }) }
   for i, group in ipairs(learned) do
     -- The group has tables if there are norms: even zeros have a norm.
     if #list_values(result, group, choice.step, "norm", choice.block).x > 0 then
       list[#list + 1] = lists.update(correlation.correlate(samples[i].x, samples[i].y), { over = group.name })
     end
   end
-  return lists.map(list, function(one) return lists.update(one, choice) end)
+  return lists.map(list, function(entry) return lists.update(entry, choice) end)
 end
 
 -- Returns correlations of measures with accuracy for learned tables, over all runs, over the means of groups, and over
@@ -151,9 +153,9 @@ end
 local function compute_similarity(a, b)
   local values = {}
   for i = 1, math.max(#a, #b) do
-    local one, other = a[#a == 1 and 1 or i], b[#b == 1 and 1 or i]
-    local norms = one and other and one.norm * other.norm or 0
-    values[#values + 1] = norms > 0 and correlation.dot(one.values, other.values) / norms or nil
+    local table_a, table_b = a[#a == 1 and 1 or i], b[#b == 1 and 1 or i]
+    local norms = table_a and table_b and table_a.norm * table_b.norm or 0
+    values[#values + 1] = norms > 0 and correlation.dot(table_a.values, table_b.values) / norms or nil
   end
   return statistics.mean(values)
 end
@@ -163,10 +165,10 @@ end
 local function compare_groups(result)
   return lists.collect(STEPS, function(step)
     return lists.map(cell_groups.list_pairs(result.groups), function(pair)
-      local ones, others, values = filter_series(result, pair.a, step), filter_series(result, pair.b, step), {}
-      for i, one in ipairs(ones) do
-        for j = pair.a == pair.b and i + 1 or 1, #others do
-          values[#values + 1] = compute_similarity(one, others[j])
+      local series_a, series_b, values = filter_series(result, pair.a, step), filter_series(result, pair.b, step), {}
+      for i, series in ipairs(series_a) do
+        for j = pair.a == pair.b and i + 1 or 1, #series_b do
+          values[#values + 1] = compute_similarity(series, series_b[j])
         end
       end
       return lists.merge(pair, { step = step, values = values })
@@ -214,21 +216,22 @@ end
 
 -- Returns Pearson's correlations over all runs, for the means over the blocks, by the joined names of step and measure.
 local function find_pearson(list)
-  local found = {}
+  local pearson = {}
   for _, item in ipairs(list) do
     if item.over == "all runs" and item.block == "mean" then
-      found[item.step .. item.measure] = item.pearson
+      pearson[item.step .. item.measure] = item.pearson
     end
   end
-  return found
+  return pearson
 end
 
 -- Returns a warning about the correlations: distances depend on the initial norm.
-local function warn_of_norm(found)
-  local text = found.startdistance and ("Before training, the distance correlates with the final accuracy at %.2f, "
+local function warn_of_norm(pearson)
+  local text = pearson.startdistance and ("Before training, the distance correlates with the final accuracy at %.2f, "
     .. "and the norm alone at %s: the distance depends on the norm, which the initial values set. An effect "
-    .. "of training must appear at unit norm (%s at step 0, %s trained), or over the seeds of a cell."):format(found
-    .startdistance, number("%.2f", found.startnorm), number("%.2f", found.startunit), number("%.2f", found.trainedunit))
+    .. "of training must appear at unit norm (%s at step 0, %s trained), or over the seeds of a cell."):format(pearson
+    .startdistance, number("%.2f", pearson.startnorm), number("%.2f", pearson.startunit),
+      number("%.2f", pearson.trainedunit))
   return table_text.wrap(text or "No run has a checkpoint of step 0 for comparison.", sheets.WIDTH) .. "\n"
 end
 
@@ -253,12 +256,13 @@ end
 
 local function make_picture(result, correlations, options)
   -- The trained table of each group's first seed and first block.
-  local first = lists.map(result.groups, function(group) return filter_series(result, group, "trained")[1][1] end)
-  local shown = lists.map(measure_distances(result, first, options, true), function(one, i)
-    return heat.draw(one.rotated, options.rows, result.groups[i].name)
+  local first_tables = lists.map(result.groups, function(group) return filter_series(result, group,
+    "trained")[1][1] end)
+  local table_panels = lists.map(measure_distances(result, first_tables, options, true), function(measures, i)
+    return heat.draw(measures.rotated, options.rows, result.groups[i].name)
   end)
-  table.insert(shown, 1, heat.draw(result.reference, options.rows, REFERENCE[options.reference]))
-  local rows = panels.arrange(shown, PANELS_PER_ROW,
+  table.insert(table_panels, 1, heat.draw(result.reference, options.rows, REFERENCE[options.reference]))
+  local rows = panels.arrange(table_panels, PANELS_PER_ROW,
     "Trained tables (first seed, first block), rotated towards the first panel: positions down, channels across")
   lists.append(rows, lists.map(STEPS, function(step)
     return lists.append({ label = ("Accuracy in percent against the measure above each panel, %s: points are runs")

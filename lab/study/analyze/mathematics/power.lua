@@ -11,7 +11,7 @@ local student = require("lab.study.analyze.mathematics.t_distribution")
 local M = {}
 
 local FEWEST = 2
-M.MOST = 100000 -- largest size of a sample that is considered
+M.MAX_SEEDS = 100000 -- largest size of a sample that is considered
 
 local INTERVALS = 120 -- of Simpson's rule
 local WIDTH = 10 -- half of the range of U in standard deviations of U, which is about 1 / sqrt(2 f)
@@ -59,10 +59,10 @@ end
 function M.find_count(difference, sd, power)
   local below, reached = FEWEST - 1, FEWEST
   while M.compute(difference, sd, reached) < power do
-    if reached == M.MOST then
+    if reached == M.MAX_SEEDS then
       return nil
     end
-    below, reached = reached, math.min(2 * reached, M.MOST)
+    below, reached = reached, math.min(2 * reached, M.MAX_SEEDS)
   end
   while reached - below > 1 do
     local middle = (below + reached) // 2

@@ -26,15 +26,15 @@ function M.find_axis(study, name)
 end
 
 function M.list_values(study, name)
-  local found = M.find_axis(study, name)
-  return found and found.values or {}
+  local axis = M.find_axis(study, name)
+  return axis and axis.values or {}
 end
 
 -- Returns the values of an axis, each { name, label, key, cell }. key: by axis, this value, the values of the item's
--- `where` and those of `place`; cell: the cell with these values, or nil.
-function M.list_along(study, item, axis, place)
+-- `where` and `other_values`; cell: the cell with these values, or nil.
+function M.list_along(study, item, axis, other_values)
   return lists.map(M.list_values(study, axis), function(name)
-    local key = lists.merge(item.where or {}, { [axis] = name }, place or {})
+    local key = lists.merge(item.where or {}, { [axis] = name }, other_values or {})
     return { name = name, label = M.label(study, axis, name), key = key, cell = M.find(study, key) }
   end)
 end
@@ -79,9 +79,10 @@ function M.make_title(item, default)
   return (item.title or default:gsub("^%l", string.upper)) .. format_where(item.where)
 end
 
--- Makes an item's table. what: the table's numbers in words, the default title; details: further sentences, or nil.
-function M.complete(item, what, details, published, columns, rows, notes)
-  return { title = M.make_title(item, what), caption = captions.join(item.title and what, details), corner = item.rows,
+-- Makes an item's table. heading: the table's numbers in words, the default title; details: further sentences, or nil.
+function M.complete(item, heading, details, published, columns, rows, notes)
+  return { title = M.make_title(item, heading), caption = captions.join(item.title and heading, details),
+    corner = item.rows,
     subs = published and { "ours", "paper", "diff" } or { "" }, columns = columns, rows = rows,
     notes = notes or entries.collect_notes(rows, columns) }
 end
@@ -131,63 +132,64 @@ function M.tabulate_sets(study, item, published)
     end) }
   end)
   mark_columns(rows, columns, study.scored.metric)
-  local what = ("%s in %s, mean and standard deviation (n - 1) over seeds, and the standard error of the mean"):format(
+  local heading = ("%s in %s, mean and standard deviation (n - 1) over seeds, and the standard error of the mean")
+    :format(
     entries.name_metric(study), metrics.by_name[study.scored.metric].unit)
-  local model = M.complete(item, what, captions.describe(study, true), published, columns, rows)
+  local model = M.complete(item, heading, captions.describe(study, true), published, columns, rows)
   table.insert(model.subs, 2, "s.e.")
   return model
 end
 
--- Makes the entry of a side of a comparison (which: "of" or "against") in one row: our best result and the paper's best
+-- Makes the entry of a side of a comparison (side: "of" or "against") in one row: our best result and the paper's best
 -- result among the side's names. The entry's `note` has the cautions on all cells of the side: "rope: 3 of 30 runs".
-local function make_side_entry(study, item, measure, published, row, which)
-  local fixed = type(item.published) == "table" and item.published[which]
+local function make_side_entry(study, item, measure, published, row, side)
+  local fixed = type(item.published) == "table" and item.published[side]
   local columns = fixed and { fixed, fixed:match("_mean$") and fixed:gsub("_mean$", "_sd") or nil } or measure.columns
-  local best, paper, paper_sd, notes, form = { got = {} }, nil, nil, {}, measure.form
-  for _, name in ipairs(item[which]) do
+  local best, paper, paper_sd, notes, form = { measurement = {} }, nil, nil, {}, measure.form
+  for _, name in ipairs(item[side]) do
     local key = lists.merge(item.where or {}, { [item.rows] = row, [item.axis] = name })
     local cell = M.find(study, key)
-    local got = entries.get_value(cell, item.value, measure)
-    if got.value and metrics.is_better(study.scored.metric, got.value, best.got.value) then
-      best = { got = got, name = name, cell = cell }
+    local measurement = entries.get_value(cell, item.value, measure)
+    if measurement.value and metrics.is_better(study.scored.metric, measurement.value, best.measurement.value) then
+      best = { measurement = measurement, name = name, cell = cell }
     end
     best.cell = best.cell or cell
-    local theirs, sd = entries.find_paper(published, key, item.names, columns)
-    if theirs and metrics.is_better(study.scored.metric, theirs, paper) then
-      paper, paper_sd = theirs, sd
+    local paper_value, sd = entries.find_paper(published, key, item.names, columns)
+    if paper_value and metrics.is_better(study.scored.metric, paper_value, paper) then
+      paper, paper_sd = paper_value, sd
     end
-    local note = entries.join_cautions(cell, item.value, got)
+    local note = entries.join_cautions(cell, item.value, measurement)
     notes[#notes + 1] = note and ("%s: %s"):format(name, note)
   end
-  local made = entries.make_entry(best.cell, best.got.value, notes[1] and table.concat(notes, "; "),
-    entries.format_number(form, best.got.value, best.got.sd))
-  made.detail = #item[which] > 1 and best.name or nil
-  return published and entries.add_paper(made, paper, entries.format_number(form, paper, paper_sd), form) or made
+  local entry = entries.make_entry(best.cell, best.measurement.value, notes[1] and table.concat(notes, "; "),
+    entries.format_number(form, best.measurement.value, best.measurement.sd))
+  entry.detail = #item[side] > 1 and best.name or nil
+  return published and entries.add_paper(entry, paper, entries.format_number(form, paper, paper_sd), form) or entry
 end
 
-local function make_gain_entry(of, against, published)
-  local ours = of.value and against.value and of.value - against.value or nil
-  local paper = of.paper and against.paper and of.paper - against.paper or nil
-  local made = entries.make_entry(nil, ours, nil, entries.format_number("%+.1f", ours))
-  return published and entries.add_paper(made, paper, entries.format_number("%+.1f", paper), "%.1f") or made
+local function make_gain_entry(of_entry, against_entry, published)
+  local difference = of_entry.value and against_entry.value and of_entry.value - against_entry.value or nil
+  local paper = of_entry.paper and against_entry.paper and of_entry.paper - against_entry.paper or nil
+  local entry = entries.make_entry(nil, difference, nil, entries.format_number("%+.1f", difference))
+  return published and entries.add_paper(entry, paper, entries.format_number("%+.1f", paper), "%.1f") or entry
 end
 
 -- Makes the rows of the means and of the largest values of each column; a mean is missing if a row has no value.
 local function make_summary_rows(rows, published)
-  local mean = { title = "mean", cells = {}, last = true }
-  local largest = { title = "largest", cells = {}, last = true }
+  local means = { title = "mean", cells = {}, last = true }
+  local maxima = { title = "largest", cells = {}, last = true }
   for column = 1, 3 do
-    mean.cells[column] = entries.make_summary(rows, column, statistics.mean, false, column == 3 and "%+.2f" or "%.1f",
+    means.cells[column] = entries.make_summary(rows, column, statistics.mean, false, column == 3 and "%+.2f" or "%.1f",
       published)
-    largest.cells[column] = entries.make_summary(rows, column, statistics.max, true, column == 3 and "%+.1f" or "%.1f",
+    maxima.cells[column] = entries.make_summary(rows, column, statistics.max, true, column == 3 and "%+.1f" or "%.1f",
       published, "%.1f")
   end
-  return { mean, largest }
+  return { means, maxima }
 end
 
-local function make_side_title(study, item, which)
-  local names = lists.map(item[which], function(name) return label_row(study, name) end)
-  return item.titles and item.titles[which] or #names == 1 and names[1] or "best of " .. table.concat(names, ", ")
+local function make_side_title(study, item, side)
+  local names = lists.map(item[side], function(name) return label_row(study, name) end)
+  return item.titles and item.titles[side] or #names == 1 and names[1] or "best of " .. table.concat(names, ", ")
 end
 
 function M.tabulate_best(study, item, published)
@@ -195,9 +197,10 @@ function M.tabulate_best(study, item, published)
   local columns = entries.make_columns({ make_side_title(study, item, "of"), make_side_title(study, item, "against"),
     "gain" })
   local rows = lists.map(M.list_values(study, item.rows), function(name)
-    local of = make_side_entry(study, item, measure, published, name, "of")
-    local against = make_side_entry(study, item, measure, published, name, "against")
-    return { title = label_row(study, name), cells = { of, against, make_gain_entry(of, against, published) } }
+    local of_entry = make_side_entry(study, item, measure, published, name, "of")
+    local against_entry = make_side_entry(study, item, measure, published, name, "against")
+    return { title = label_row(study, name), cells = { of_entry, against_entry,
+      make_gain_entry(of_entry, against_entry, published) } }
   end)
   local notes = entries.collect_notes(rows, columns)
   lists.append(rows, make_summary_rows(rows, published))

@@ -20,10 +20,10 @@ local statistics = require("lab.study.read.statistics")
 local M = {}
 
 -- Returns the numbers of a part's seeds in the order of their first run, as text, and the number of different seeds.
-local function number_seeds(list, part)
+local function number_seeds(list, part_name)
   local numbers, count = {}, 0
   return table.concat(lists.map(list, function(run)
-    local seed = seeds.get(run, part)
+    local seed = seeds.get(run, part_name)
     count = numbers[seed] and count or count + 1
     numbers[seed] = numbers[seed] or count
     return numbers[seed]
@@ -33,7 +33,7 @@ end
 -- Returns the factors of runs, { parts, levels (number of seeds) }: parts whose seeds change together are one factor,
 -- and parts with a single seed are none.
 local function list_factors(list)
-  local by_pattern = lists.group(seeds.PARTS, function(part) return (number_seeds(list, part)) end)
+  local by_pattern = lists.group(seeds.PARTS, function(part_name) return (number_seeds(list, part_name)) end)
   return lists.filter(lists.map(by_pattern, function(parts)
     return { parts = parts, levels = select(2, number_seeds(list, parts[1])) }
   end), function(factor) return factor.levels > 1 end)
@@ -48,14 +48,14 @@ end
 -- since equal seeds give equal runs. The seeds of a damaged run are unknown, and it does not count.
 function M.find_factors(list)
   local with_seed = lists.filter(list, function(run) return run.seed end)
-  local found = lists.map(lists.group(with_seed, function(run)
-    return table.concat(lists.map(seeds.PARTS, function(part) return seeds.get(run, part) end), " ")
-  end), function(same) return same[1] end)
-  local factors, combinations = list_factors(found), 1
+  local distinct_runs = lists.map(lists.group(with_seed, function(run)
+    return table.concat(lists.map(seeds.PARTS, function(part_name) return seeds.get(run, part_name) end), " ")
+  end), function(equal_runs) return equal_runs[1] end)
+  local factors, combinations = list_factors(distinct_runs), 1
   for _, factor in ipairs(factors) do
     combinations = combinations * factor.levels
   end
-  return #factors > 1 and combinations == #found and factors or nil, found
+  return #factors > 1 and combinations == #distinct_runs and factors or nil, distinct_runs
 end
 
 -- Returns all sets of the numbers 1 to count, as ascending lists, smaller sets before larger ones.
@@ -70,8 +70,8 @@ local function list_sets(count)
   return sets
 end
 
-local function contains(set, part)
-  return not lists.any(part, function(i) return not lists.has(set, i) end)
+local function contains(set, subset)
+  return not lists.any(subset, function(i) return not lists.has(set, i) end)
 end
 
 -- Returns the sum over the sets that fits(set) selects of (-1)^(|set| - size) get(set).
@@ -96,8 +96,8 @@ local function compute_mean_squares(list, factors, sets)
       degrees_of_freedom = degrees_of_freedom * (factors[i].levels - 1)
     end
     squares[set] = lists.sum(list, function(run) -- of the effect of the set's seeds, once for each run
-      return alternate(sets, #set, function(part) return contains(set, part) end, function(part)
-        return means[part][make_key(run, factors, part)]
+      return alternate(sets, #set, function(subset) return contains(set, subset) end, function(subset)
+        return means[subset][make_key(run, factors, subset)]
       end) ^ 2
     end) / degrees_of_freedom
   end
@@ -110,20 +110,20 @@ end
 function M.compute(list, factors)
   local sets = list_sets(#factors)
   local squares = compute_mean_squares(list, factors, sets)
-  local total, rest, result = 0, 0, { factors = factors }
+  local total, rest_total, result = 0, 0, { factors = factors }
   for _, set in ipairs({ table.unpack(sets, 2) }) do
     local outside = #list
     for _, i in ipairs(set) do
       outside = outside // factors[i].levels
     end
-    local component = alternate(sets, #set, function(other) return contains(other, set) end, function(other)
-      return squares[other]
+    local component = alternate(sets, #set, function(superset) return contains(superset, set) end, function(superset)
+      return squares[superset]
     end) / outside
     total = total + math.max(0, component)
     if #set == 1 then
       factors[set[1]].share, factors[set[1]].is_negative = math.max(0, component), component < 0
     else
-      rest = rest + math.max(0, component)
+      rest_total = rest_total + math.max(0, component)
       result.rest_is_negative = result.rest_is_negative or component < 0
     end
   end
@@ -131,7 +131,7 @@ function M.compute(list, factors)
   for _, factor in ipairs(factors) do
     factor.share = total > 0 and factor.share / total or nil
   end
-  result.rest = total > 0 and rest / total or nil
+  result.rest = total > 0 and rest_total / total or nil
   return result
 end
 
@@ -140,11 +140,11 @@ local function format_share(share, is_negative)
 end
 
 -- Returns the text of a part: its share, "one seed", or that its factor is in the column of another part.
-local function format_part(result, part)
-  local factor = lists.find(result.factors, function(one) return lists.has(one.parts, part) end)
+local function format_part(result, part_name)
+  local factor = lists.find(result.factors, function(candidate) return lists.has(candidate.parts, part_name) end)
   if not factor then
     return "one seed"
-  elseif factor.parts[1] ~= part then
+  elseif factor.parts[1] ~= part_name then
     return "with " .. factor.parts[1]
   end
   return format_share(factor.share, factor.is_negative)
@@ -167,7 +167,7 @@ local function make_row(study, cell)
   return lists.append(lists.append({ title, table.concat(lists.map(factors, function(factor)
     return ("%d"):format(factor.levels)
   end), " x "), metrics.by_name[study.scored.metric].form:format(result.sd), cell = cell },
-    lists.map(seeds.PARTS, function(part) return format_part(result, part) end)),
+    lists.map(seeds.PARTS, function(part_name) return format_part(result, part_name) end)),
     { format_share(result.rest, result.rest_is_negative) })
 end
 

@@ -19,14 +19,14 @@ local M = {}
 -- number of scores.
 function M.compute(lists_of_scores)
   local groups = lists.filter(lists_of_scores, function(list) return #list > 0 end)
-  local all = lists.collect(groups, function(list) return list end)
-  local grand_mean, degrees_of_freedom = statistics.mean(all), #all - #groups
+  local scores = lists.collect(groups, function(list) return list end)
+  local grand_mean, degrees_of_freedom = statistics.mean(scores), #scores - #groups
   local squares_within = lists.sum(groups, function(list) return (#list - 1) * (statistics.sd(list) or 0) ^ 2 end)
   local squares_between = lists.sum(groups, function(list) return #list * (statistics.mean(list) - grand_mean) ^ 2 end)
-  local result = { mean = grand_mean, groups = #groups, runs = #all,
+  local result = { mean = grand_mean, groups = #groups, runs = #scores,
     within = degrees_of_freedom > 0 and math.sqrt(squares_within / degrees_of_freedom) or nil }
   if result.within and #groups > 1 then
-    local effective_group_size = (#all - lists.sum(groups, function(list) return (#list) ^ 2 end) / #all)
+    local effective_group_size = (#scores - lists.sum(groups, function(list) return (#list) ^ 2 end) / #scores)
       / (#groups - 1)
     local excess = squares_between / (#groups - 1) - squares_within / degrees_of_freedom
     result.between = math.sqrt(math.max(0, excess / effective_group_size))
@@ -55,9 +55,9 @@ function M.make_table(study, item)
   local columns = entries.make_columns({ "mean", "sd within", "sd between", ("runs of %ss"):format(item.of) })
   local rows = lists.map(score_tables.list_along(study, item, item.rows), function(row) return make_row(study, item,
     row) end)
-  local what = ("%s in %s: spread over seeds within each %s, and between them"):format(entries.name_metric(study),
+  local heading = ("%s in %s: spread over seeds within each %s, and between them"):format(entries.name_metric(study),
     metrics.by_name[study.scored.metric].unit, item.of)
-  local model = score_tables.complete(item, what, nil, nil, columns, rows)
+  local model = score_tables.complete(item, heading, nil, nil, columns, rows)
   model.caption = captions.join("variance components of one random effect; at the chosen learning rate of each cell",
     captions.describe(study, true))
   return model

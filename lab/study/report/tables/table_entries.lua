@@ -35,11 +35,11 @@ end
 
 -- Returns the unit in which to print a list of seconds, "hours", "minutes" or "seconds", and its length in seconds.
 function M.choose_time_unit(list)
-  local longest = lists.max(list, function(seconds) return seconds end)
-  if longest >= 3600 then
+  local max_seconds = lists.max(list, function(seconds) return seconds end)
+  if max_seconds >= 3600 then
     return "hours", 3600
   end
-  return longest >= 60 and "minutes" or "seconds", longest >= 60 and 60 or 1
+  return max_seconds >= 60 and "minutes" or "seconds", max_seconds >= 60 and 60 or 1
 end
 
 -- Returns the entry of VALUES for an item's value, with its title and form completed. Times get per_hour, the number of
@@ -59,8 +59,8 @@ function M.choose_form(study, item, published)
   return lists.merge(value, { title = value.title:format(unit), short = unit, per_hour = 3600 // length })
 end
 
--- Returns a cell's measurement: { value, sd, least, most, count (of runs) }. kind: a key of VALUES. measure: the result
--- of M.choose_form, whose per_hour converts times. value is nil if nothing was measured; least and most are nil unless
+-- Returns a cell's measurement: { value, sd, min, max, count (of runs) }. kind: a key of VALUES. measure: the result
+-- of M.choose_form, whose per_hour converts times. value is nil if nothing was measured; min and max are nil unless
 -- the value is a median.
 function M.get_value(cell, kind, measure)
   local summary = cell and cell.summary
@@ -88,14 +88,15 @@ function M.format_number(form, value, sd)
 end
 
 -- Formats a measurement from get_value: "50.0 ± 2.0", or for a median "50.0 (48.0 to 52.0; 3)".
-function M.format_value(form, got)
-  local text = M.format_number(form, got.value, got.sd)
-  if not got.value or not got.min then
+function M.format_value(form, measurement)
+  local text = M.format_number(form, measurement.value, measurement.sd)
+  if not measurement.value or not measurement.min then
     return text
-  elseif got.count == 1 then
+  elseif measurement.count == 1 then
     return text .. " (1)"
   end
-  return ("%s (%s to %s; %d)"):format(text, form:format(got.min), form:format(got.max), got.count)
+  return ("%s (%s to %s; %d)"):format(text, form:format(measurement.min), form:format(measurement.max),
+    measurement.count)
 end
 
 -- Returns a key, { [axis] = value }, in the paper's names. names: { [axis] = { [our name] = the paper's } }; one of our
@@ -103,13 +104,13 @@ end
 function M.translate(key, names)
   local translated = {}
   for axis, value in pairs(key) do
-    local theirs = names and names[axis] and names[axis][value] or value
-    if type(theirs) == "table" then
-      for column, one in pairs(theirs) do
-        translated[column] = one
+    local paper_value = names and names[axis] and names[axis][value] or value
+    if type(paper_value) == "table" then
+      for column, column_value in pairs(paper_value) do
+        translated[column] = column_value
       end
     else
-      translated[axis] = theirs
+      translated[axis] = paper_value
     end
   end
   return translated
@@ -153,15 +154,16 @@ local function add_score_cautions(parts, summary)
   end
 end
 
--- Joins all cautions on a cell's value of a kind; got: the value, from get_value. nil if there are none.
-function M.join_cautions(cell, kind, got)
+-- Joins all cautions on a cell's value of a kind; measurement: from get_value. nil if there are none.
+function M.join_cautions(cell, kind, measurement)
   if not cell then
     return "no such cell in the study"
   end
   local summary, parts = cell.summary, { M.describe_missing_runs(cell) }
   if kind == "hours" then
     local machines = summary.hours.machines
-    parts[#parts + 1] = got.value and got.count < summary.evaluated and "times of " .. wording.count(got.count, "run")
+    parts[#parts + 1] = measurement.value and measurement.count < summary.evaluated and "times of "
+      .. wording.count(measurement.count, "run")
       or nil
     parts[#parts + 1] = #machines > 1 and "times of several machines: " .. table.concat(machines, "; ") or nil
   else
@@ -188,10 +190,11 @@ end
 
 -- Makes the entry of a cell for an item's `value`. key: the cell's values by axis.
 function M.make_cell_entry(cell, item, measure, published, key)
-  local form, got = measure.form, M.get_value(cell, item.value, measure)
-  local made = M.make_entry(cell, got.value, M.join_cautions(cell, item.value, got), M.format_value(form, got))
+  local form, measurement = measure.form, M.get_value(cell, item.value, measure)
+  local entry = M.make_entry(cell, measurement.value, M.join_cautions(cell, item.value, measurement),
+    M.format_value(form, measurement))
   local paper, sd = M.find_paper(published, key, item.names, measure.columns)
-  return published and M.add_paper(made, paper, M.format_number(form, paper, sd), form) or made
+  return published and M.add_paper(entry, paper, M.format_number(form, paper, sd), form) or entry
 end
 
 -- Returns the statistics of the numbers that score(run) returns for the runs at the chosen learning rate.
@@ -203,17 +206,18 @@ end
 -- Makes the entry of a cell on one set: our mean and standard deviation; the standard error of the mean; the paper's
 -- value and the difference, if there is a paper.
 function M.make_set_entry(cell, item, split, published, key, metric)
-  local got = M.summarise_runs(cell, function(run) return runs.get_score_on(run, split, metric) end)
+  local measurement = M.summarise_runs(cell, function(run) return runs.get_score_on(run, split, metric) end)
   local form = metrics.by_name[metric].form
-  local made = M.make_entry(cell, got.value, M.join_cautions(cell, "mean", got), M.format_number(form, got.value,
-    got.sd))
-  made.texts[2] = got.sd and form:format(got.sd / math.sqrt(got.count)) or ""
+  local entry = M.make_entry(cell, measurement.value, M.join_cautions(cell, "mean", measurement),
+    M.format_number(form, measurement.value,
+    measurement.sd))
+  entry.texts[2] = measurement.sd and form:format(measurement.sd / math.sqrt(measurement.count)) or ""
   if published then
-    local theirs = split == runs.EPOCH and "train" or split -- papers print one number for both sets
-    local paper, sd = M.find_paper(published, key, item.names, { theirs .. "_mean", theirs .. "_sd" })
-    M.add_paper(made, paper, paper and M.format_number("%.1f", paper, sd) or "", "%.1f")
+    local column = split == runs.EPOCH and "train" or split -- papers print one number for both sets
+    local paper, sd = M.find_paper(published, key, item.names, { column .. "_mean", column .. "_sd" })
+    M.add_paper(entry, paper, paper and M.format_number("%.1f", paper, sd) or "", "%.1f")
   end
-  return made
+  return entry
 end
 
 -- Makes an entry with a statistic of a column's values, and of the paper's values. If a row has no value, the entry is
@@ -225,8 +229,8 @@ function M.make_summary(rows, column, statistic, may_lack, form, published, diff
     return (may_lack or #values == #rows) and statistic(values) or nil
   end
   local value, paper = take("value"), take("paper")
-  local made = M.make_entry(nil, value, nil, M.format_number(form, value))
-  return published and M.add_paper(made, paper, M.format_number(form, paper), difference_form or form) or made
+  local entry = M.make_entry(nil, value, nil, M.format_number(form, value))
+  return published and M.add_paper(entry, paper, M.format_number(form, paper), difference_form or form) or entry
 end
 
 function M.make_columns(titles)
@@ -248,12 +252,12 @@ end
 -- Marks the entries with the best value, unless an entry has no value.
 function M.mark_best(entries, metric)
   local best
-  local all = not lists.find(entries, function(entry) return entry.value == nil end)
-  for _, entry in ipairs(all and entries or {}) do
+  local has_all_values = not lists.find(entries, function(entry) return entry.value == nil end)
+  for _, entry in ipairs(has_all_values and entries or {}) do
     best = metrics.is_better(metric, entry.value, best) and entry.value or best
   end
   for _, entry in ipairs(entries) do
-    entry.best = all and entry.value == best
+    entry.best = has_all_values and entry.value == best
   end
 end
 

@@ -1,4 +1,4 @@
--- Writes a table (score_tables.lua) as lines of text, in consecutive parts that fit the width of the page.
+-- Writes a table (score_tables.lua) as lines of text, in consecutive blocks that fit the width of the page.
 --
 -- Input: a table and the page's width. Output: text that ends in a newline.
 
@@ -52,50 +52,50 @@ local function format_column(model, column)
   local title, values = model.columns[column].title, lists.map(model.rows, function(row)
     return row.cells[column].texts
   end)
-  local all = lists.join({ model.subs }, values)
+  local texts_by_line = lists.join({ model.subs }, values)
   local widths = lists.map(model.subs, function(_, i)
-    return measure_widest(lists.map(all, function(texts) return texts[i] or "" end))
+    return measure_widest(lists.map(texts_by_line, function(texts) return texts[i] or "" end))
   end)
-  local width = lists.sum(widths, function(one) return one end) + #widths - 1
+  local width = lists.sum(widths, function(column_width) return column_width end) + #widths - 1
   widths[1] = widths[1] + math.max(0, measure_width(title) - width)
   width = math.max(width, measure_width(title))
-  return lists.join({ pad(title, width) }, lists.map(#model.subs > 1 and all or values, function(texts)
-    return table.concat(lists.map(widths, function(one, i) return pad(texts[i] or "", one) end), " ")
+  return lists.join({ pad(title, width) }, lists.map(#model.subs > 1 and texts_by_line or values, function(texts)
+    return table.concat(lists.map(widths, function(column_width, i) return pad(texts[i] or "", column_width) end), " ")
   end)), width
 end
 
--- Returns the table's parts. A part is a list of columns as lines, first the left column, that together fit the page's
--- width; its `width` is that of all these columns.
-local function split_parts(model, page)
-  local left, first = format_left(model)
-  local parts, used = { { left } }, first
+-- Returns the table's blocks. A block is a list of columns as lines, first the left column, that together fit the
+-- page's width; its `width` is that of all these columns.
+local function split_blocks(model, page)
+  local left, left_width = format_left(model)
+  local blocks, used = { { left } }, left_width
   for column in ipairs(model.columns) do
     local lines, width = format_column(model, column)
-    if used + #GAP + width > page and #parts[#parts] > 1 then
-      parts[#parts + 1], used = { left }, first
+    if used + #GAP + width > page and #blocks[#blocks] > 1 then
+      blocks[#blocks + 1], used = { left }, left_width
     end
     used = used + #GAP + width
-    table.insert(parts[#parts], lines)
-    parts[#parts].width = used
+    table.insert(blocks[#blocks], lines)
+    blocks[#blocks].width = used
   end
-  return parts
+  return blocks
 end
 
-local function format_part(model, part)
-  local heads, rule, lines = #model.subs > 1 and 2 or 1, ("-"):rep(part.width), {}
+local function format_block(model, block)
+  local heads, rule, lines = #model.subs > 1 and 2 or 1, ("-"):rep(block.width), {}
   local summary = lists.find(model.rows, function(row) return row.last end)
-  for i in ipairs(part[1]) do
+  for i in ipairs(block[1]) do
     lines[#lines + 1] = summary and model.rows[i - heads] == summary and rule or nil
-    local texts = lists.map(part, function(column) return column[i] end)
+    local texts = lists.map(block, function(column) return column[i] end)
     lines[#lines + 1] = table.concat(texts, GAP):gsub(" +$", "")
     lines[#lines + 1] = i == heads and rule or nil
   end
   return table.concat(lines, "\n")
 end
 
-local function format_notes(model, page, most)
+local function format_notes(model, page, max_notes)
   local notes = lists.map(model.notes, function(note, i)
-    return (not most or i <= most) and M.wrap("* " .. note, page, "  ") or nil
+    return (not max_notes or i <= max_notes) and M.wrap("* " .. note, page, "  ") or nil
   end)
   if #notes < #model.notes then
     notes[#notes + 1] = ("* and %d more"):format(#model.notes - #notes)
@@ -103,12 +103,12 @@ local function format_notes(model, page, most)
   return #notes > 0 and table.concat(notes, "\n") or nil
 end
 
--- Returns the table as text. page: the page's width; most: the largest number of notes, nil: all.
-function M.render(model, page, most)
+-- Returns the table as text. page: the page's width; max_notes: nil for all.
+function M.render(model, page, max_notes)
   local parts = { M.wrap(model.title, page) .. (model.caption and model.caption ~= model.title
     and "\n" .. M.wrap(model.caption, page) or "") }
-  lists.append(parts, lists.map(split_parts(model, page), function(part) return format_part(model, part) end))
-  parts[#parts + 1] = format_notes(model, page, most)
+  lists.append(parts, lists.map(split_blocks(model, page), function(block) return format_block(model, block) end))
+  parts[#parts + 1] = format_notes(model, page, max_notes)
   return table.concat(parts, "\n\n") .. "\n"
 end
 

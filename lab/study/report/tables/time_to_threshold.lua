@@ -31,8 +31,8 @@ end
 
 -- Returns the x of the first point { x, percent } at or above a threshold; nil if there is none.
 function M.find_first(points, threshold)
-  local found = lists.find(points, function(point) return point[2] >= threshold end)
-  return found and found[1]
+  local first_point = lists.find(points, function(point) return point[2] >= threshold end)
+  return first_point and first_point[1]
 end
 
 -- Returns points { step, score } of a run's evaluations during training on a set. Sampled tasks have only "test".
@@ -72,14 +72,17 @@ local function make_row(row, results, length)
 end
 
 function M.make_table(study, item)
-  local split, along = item.split or study.scored.select or "test", score_tables.list_along(study, item, item.rows)
-  local found = lists.map(along, function(row) return measure_cell(study, row.cell, split, item.threshold) end)
-  local unit, length = entries.choose_time_unit(lists.collect(found, function(results) return results.seconds end))
+  local split, axis_values = item.split or study.scored.select or "test",
+    score_tables.list_along(study, item, item.rows)
+  local measurements = lists.map(axis_values, function(row) return measure_cell(study, row.cell, split,
+    item.threshold) end)
+  local unit, length = entries.choose_time_unit(lists.collect(measurements,
+    function(results) return results.seconds end))
   local columns = entries.make_columns({ "steps", unit, "runs" })
-  local rows = lists.map(along, function(row, i) return make_row(row, found[i], length) end)
-  local what = ("Steps and %s of training to %g%% %s on the set %s, mean and standard deviation (n - 1) over the runs "
-    .. "that get there, at the chosen learning rate"):format(unit, item.threshold, entries.name_metric(study), split)
-  return score_tables.complete(item, what, captions.name_rates(study), nil, columns, rows)
+  local rows = lists.map(axis_values, function(row, i) return make_row(row, measurements[i], length) end)
+  local heading = ("Steps and %s of training to %g%% %s on the set %s, mean and standard deviation (n - 1) over the "
+    .. "runs that get there, at the chosen learning rate"):format(unit, item.threshold, entries.name_metric(study), split)
+  return score_tables.complete(item, heading, captions.name_rates(study), nil, columns, rows)
 end
 
 return M
