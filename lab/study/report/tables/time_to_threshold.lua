@@ -81,7 +81,8 @@ function M.make_table(study, item)
   local columns = entries.make_columns({ "steps", unit, "runs" })
   local rows = lists.map(axis_values, function(row, i) return make_row(row, measurements[i], length) end)
   local heading = ("Steps and %s of training to %g%% %s on the set %s, mean and standard deviation (n - 1) over the "
-    .. "runs that get there, at the chosen learning rate"):format(unit, item.threshold, entries.name_metric(study), split)
+    .. "runs that get there, at the chosen learning rate"):format(unit, item.threshold,
+    entries.name_metric(study), split)
   return score_tables.complete(item, heading, captions.name_rates(study), nil, columns, rows)
 end
 
