@@ -1,7 +1,5 @@
-/* See arithmetic.h. Counter words of random numbers (longhand/rng.h): for training and validation, and for the order of
- * test numbers with few digits, word `step` is 0 and word `example` is the purpose. For other test numbers, `step`
- * depends on digits and chain, and `example` is the number's index among those with equal digits and chain. */
-#include "data/arithmetic.h"
+/* See arithmetic.h. */
+#include "data/arithmetic_items.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,152 +10,6 @@ enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* indices of axes; without CARRY,
 enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, ALL_NUMBERS = 64 /* + digits */ }; /* purposes */
 /* Greatest stratum, a digit count; most test numbers of a digit count, and of a digit count and a chain. */
 enum { STRATA = 6, MOST_PER_DIGITS = 10000, MOST_PER_CHAIN = 500, PROGRESS = 1 << 14 /* examples between reports */ };
-
-/* Fields of an item's first word: the lowest bits are its kind, the others the width of its frame, 0: the task's. */
-enum { KIND_MASK = 3, WIDTH_SHIFT = 2 };
-enum {         /* kinds of items, with the words that follow the first word */
-       SMALL,  /* two numbers of two words each */
-       DRAWN,  /* digits, then the index of the draw in two words */
-       WRITTEN /* digits, then a word for each place: x + 256 y */
-};
-
-static lh_rng make_stream(uint64_t seed, uint32_t step, uint32_t example) {
-    return lh_rng_at(lh_key_of_seed(seed), step, example, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
-}
-
-/* The counter word `step` of test numbers; chain: -1 for any. */
-static uint32_t compute_step(int digits, int chain) {
-    return 1u + (uint32_t)(chain + 1) * (LH_MOST_PLACES + 1) + (uint32_t)digits;
-}
-
-/* ---- numbers ---- */
-
-/* base^exponent, or UINT64_MAX if the power is larger. */
-static uint64_t compute_power(int base, int exponent) {
-    uint64_t value = 1;
-    for (int i = 0; i < exponent && value < UINT64_MAX; i++)
-        value = value > UINT64_MAX / (uint64_t)base ? UINT64_MAX : value * (uint64_t)base;
-    return value;
-}
-
-static int count_digits(int base, uint64_t number) {
-    int count = 1;
-    while (number >= (uint64_t)base) {
-        number /= (uint64_t)base;
-        count++;
-    }
-    return count;
-}
-
-static void put_digits(int base, uint32_t number, uint8_t *x) {
-    for (; number > 0; number /= (uint32_t)base) *x++ = (uint8_t)(number % (uint32_t)base);
-}
-
-/* The value of the digits; UINT64_MAX if it has more than 32 bits. */
-static uint64_t compute_number(int base, const uint8_t *x, int digits) {
-    uint64_t number = 0;
-    for (int i = digits - 1; i >= 0 && number <= UINT32_MAX; i--) number = number * (uint64_t)base + x[i];
-    return number <= UINT32_MAX ? number : UINT64_MAX;
-}
-
-/* Draws a number with exactly `digits` digits, uniformly. */
-static void draw_number(lh_rng *rng, int base, int digits, uint8_t *x) {
-    for (int i = 0; i + 1 < digits; i++) x[i] = (uint8_t)lh_rng_below(rng, (uint32_t)base);
-    x[digits - 1] = (uint8_t)(1 + lh_rng_below(rng, (uint32_t)base - 1));
-}
-
-static void draw_numbers(const lh_operation *o, const lh_frame *f, lh_rng *rng, int digits, uint8_t *x, uint8_t *y) {
-    draw_number(rng, f->base, digits, x);
-    if (o->operands == LH_TWO_NUMBERS) draw_number(rng, f->base, digits, y);
-    if (o->operands == LH_NUMBER_AND_DIGIT) y[0] = (uint8_t)lh_rng_below(rng, (uint32_t)f->base);
-}
-
-/* The length of the longest chain of carries. */
-static int measure_chain(const lh_operation *o, const lh_frame *f, int digits, const uint8_t *x, const uint8_t *y) {
-    if (o->operands != LH_NUMBER_PLUS_ONE)
-        return lh_find_longest_chain(f->base, o->operands == LH_NUMBER_AND_DIGIT, digits, x, y);
-    int chain = 0;
-    while (chain < digits && x[chain] == f->base - 1) chain++;
-    return chain;
-}
-
-/* Draws a number that ends in exactly `chain` digits base - 1; false: there is no such number. */
-static bool draw_trailing_digits(int base, lh_rng *rng, int digits, int chain, uint8_t *x) {
-    memset(x, base - 1, (size_t)chain);
-    for (int i = chain; i < digits; i++) {
-        bool is_highest = i + 1 == digits; /* the highest digit, which is not 0 */
-        int choices = base - is_highest - (i == chain);
-        if (choices == 0) return false;
-        x[i] = (uint8_t)(is_highest + (int)lh_rng_below(rng, (uint32_t)choices));
-    }
-    return true;
-}
-
-/* ---- items ---- */
-
-typedef struct item {
-    uint16_t word[2 + LH_MOST_CHAIN_DIGITS + 4];
-    int words;
-} item;
-
-static item make_small_item(uint32_t x, uint32_t y) {
-    return (item){{SMALL, (uint16_t)x, (uint16_t)(x >> 16), (uint16_t)y, (uint16_t)(y >> 16)}, 5};
-}
-
-static item make_drawn_item(int digits, uint32_t draw) {
-    return (item){{DRAWN, (uint16_t)digits, (uint16_t)draw, (uint16_t)(draw >> 16)}, 4};
-}
-
-static item make_written_item(int digits, const uint8_t *x, const uint8_t *y) {
-    item written = {{WRITTEN, (uint16_t)digits}, 2 + digits};
-    for (int i = 0; i < digits; i++) written.word[2 + i] = (uint16_t)(x[i] | y[i] << 8);
-    return written;
-}
-
-static uint32_t read_two_words(const uint16_t *word) { return (uint32_t)word[0] | (uint32_t)word[1] << 16; }
-
-/* Reads an item's numbers into x and y, whose digits must be 0 on entry; returns the digits of the longer number. */
-static int read_item(const lh_operation *o, const lh_frame *f, uint64_t seed, const uint16_t *word, uint8_t *x,
-                     uint8_t *y) {
-    int kind = word[0] & KIND_MASK;
-    if (kind == SMALL) {
-        uint32_t first = read_two_words(word + 1), second = read_two_words(word + 3);
-        put_digits(f->base, first, x);
-        put_digits(f->base, second, y);
-        return count_digits(f->base, first > second ? first : second);
-    }
-    lh_rng rng = make_stream(seed, compute_step(word[1], -1), kind == DRAWN ? read_two_words(word + 2) : 0);
-    if (kind == DRAWN) draw_numbers(o, f, &rng, word[1], x, y);
-    for (int i = 0; kind == WRITTEN && i < word[1]; i++) {
-        x[i] = (uint8_t)word[2 + i];
-        y[i] = (uint8_t)(word[2 + i] >> 8);
-    }
-    return word[1];
-}
-
-lh_framed_options lh_set_width(const lh_operation *o, const int *options, int width) {
-    lh_framed_options f;
-    memcpy(f.options, options, (size_t)o->options * sizeof *options);
-    if (width > 0) f.options[o->width_option] = width;
-    f.frame = o->frame(f.options);
-    return f;
-}
-
-int lh_find_least_width(const lh_operation *o, const int *options, int digits) {
-    int width = digits > 2 ? digits : 2;
-    while (lh_set_width(o, options, width).frame.digits < digits) width++;
-    return width;
-}
-
-void lh_arithmetic_expand(const lh_operation *o, uint64_t seed, const uint16_t *word, lh_example *example) {
-    lh_framed_options framed = lh_set_width(o, example->options, word[0] >> WIDTH_SHIFT);
-    lh_frame f = framed.frame;
-    uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES];
-    memset(x, 0, (size_t)f.width);
-    memset(y, 0, (size_t)f.width);
-    read_item(o, &f, seed, word, x, y);
-    o->write(framed.options, x, y, example);
-}
 
 /* ---- training pairs ---- */
 
@@ -192,21 +44,21 @@ typedef struct collection_state {
 static int get_frame_axis(const lh_operation *o) { return o->operands == LH_ONE_NUMBER ? FRAME - 1 : FRAME; }
 
 /* Stores an item with its values on the axes; by_chain: the requested chain length of a test item, else LH_NO_VALUE. */
-static lh_status add_item(collection_state *s, lh_set set, const item *new_item, int by_chain) {
+static lh_status add_item(collection_state *s, lh_set set, const lh_number_item *new_item, int by_chain) {
     bool carries = s->o->operands != LH_ONE_NUMBER;
     lh_frame f = lh_set_width(s->o, s->c->options, s->width).frame;
     memset(s->x, 0, (size_t)f.width);
     memset(s->y, 0, (size_t)f.width);
-    int digits = read_item(s->o, &s->f, s->c->seed, new_item->word, s->x, s->y);
-    uint64_t x = compute_number(s->f.base, s->x, digits), y = compute_number(s->f.base, s->y, digits);
+    int digits = lh_read_item(s->o, &s->f, s->c->seed, new_item->word, s->x, s->y);
+    uint64_t x = lh_compute_number(s->f.base, s->x, digits), y = lh_compute_number(s->f.base, s->y, digits);
     bool is_trained = x <= UINT32_MAX && y <= UINT32_MAX && s->trained.pair[find_slot(&s->trained, x << 32 | y)] != 0;
     int32_t axes[AXES] = {digits, LH_NO_VALUE, LH_NO_VALUE, LH_NO_VALUE};
-    if (carries) axes[CARRY] = set == LH_SET_TEST ? by_chain : measure_chain(s->o, &s->f, digits, s->x, s->y);
+    if (carries) axes[CARRY] = set == LH_SET_TEST ? by_chain : lh_measure_chain(s->o, &s->f, digits, s->x, s->y);
     axes[carries ? TRAINED : CARRY] = set == LH_SET_TRAIN ? LH_NO_VALUE : is_trained;
     axes[get_frame_axis(s->o)] = s->frame;
     if (s->items++ % PROGRESS == 0) s->c->progress(s->c, s->items < s->total ? (double)s->items / (double)s->total : 1);
-    item framed = *new_item;
-    framed.word[0] |= (uint16_t)(s->width << WIDTH_SHIFT);
+    lh_number_item framed = *new_item;
+    lh_set_item_width(&framed, s->width);
     lh_item stored = {framed.word, new_item->words, f.input_length, f.output_length, f.greatest_position};
     return s->c->add_item(s->c, set, &stored, axes, s->error);
 }
@@ -215,16 +67,16 @@ static lh_status add_item(collection_state *s, lh_set set, const item *new_item,
  * the lowest numbers where a digit count has too few; the others are random. Ranges include their upper ends. */
 static void draw_strata(collection_state *s, int purpose, uint32_t *list) {
     int count = s->f.numbers, share = count / STRATA, used = 0;
-    lh_rng rng = make_stream(s->c->seed, 0, (uint32_t)purpose);
-    uint64_t top = compute_power(s->f.base, STRATA);
+    lh_rng rng = lh_make_number_stream(s->c->seed, 0, (uint32_t)purpose);
+    uint64_t top = lh_compute_power(s->f.base, STRATA);
     for (int digits = 1; digits <= STRATA; digits++) {
-        uint64_t low = compute_power(s->f.base, digits - 1), number_count = low * (uint64_t)(s->f.base - 1) + 1;
+        uint64_t low = lh_compute_power(s->f.base, digits - 1), number_count = low * (uint64_t)(s->f.base - 1) + 1;
         bool takes_all = number_count <= (uint64_t)share + 1;
         for (uint64_t i = 0; i < (takes_all ? number_count : (uint64_t)share + 1) && used < count; i++)
             list[used++] = (uint32_t)(takes_all ? i : low + lh_rng_below(&rng, (uint32_t)number_count));
     }
     while (used < count) list[used++] = 1 + lh_rng_below(&rng, (uint32_t)top);
-    lh_shuffle(make_stream(s->c->seed, 0, (uint32_t)(FIRST_ORDER + purpose - FIRST)), list, count);
+    lh_shuffle(lh_make_number_stream(s->c->seed, 0, (uint32_t)(FIRST_ORDER + purpose - FIRST)), list, count);
 }
 
 static void draw_stratified(collection_state *s) {
@@ -233,7 +85,7 @@ static void draw_stratified(collection_state *s) {
         draw_strata(s, SECOND, s->second);
         return;
     }
-    lh_rng rng = make_stream(s->c->seed, 0, SECOND);
+    lh_rng rng = lh_make_number_stream(s->c->seed, 0, SECOND);
     for (int i = 0; i < s->f.numbers; i++) s->second[i] = 1 + lh_rng_below(&rng, (uint32_t)s->f.base - 1);
 }
 
@@ -250,8 +102,8 @@ static void draw_pairs(collection_state *s, const uint32_t *order, lh_rng *rng, 
  * the first `trained` numbers of the order and pairs from the others. false: out of memory. */
 static bool draw_permuted(collection_state *s, int trained) {
     int count = s->f.numbers;
-    lh_draw_order(make_stream(s->c->seed, 0, ORDER), s->first, count);
-    lh_rng rng = make_stream(s->c->seed, 0, PAIRS);
+    lh_draw_order(lh_make_number_stream(s->c->seed, 0, ORDER), s->first, count);
+    lh_rng rng = lh_make_number_stream(s->c->seed, 0, PAIRS);
     for (int i = 0; s->o->operands == LH_NUMBER_AND_DIGIT && i < count; i++)
         s->second[i] = lh_rng_below(&rng, (uint32_t)s->f.base);
     if (s->o->operands != LH_TWO_NUMBERS) return true;
@@ -275,7 +127,7 @@ static lh_status add_split(collection_state *s) {
         s->trained.pair[find_slot(&s->trained, pair)] = pair + 1;
     }
     for (int i = 0; status == LH_OK && i < count; i++) {
-        item new_item = make_small_item(s->first[i], s->second[i]);
+        lh_number_item new_item = lh_make_small_item(s->first[i], s->second[i]);
         status = add_item(s, i < trained ? LH_SET_TRAIN : LH_SET_VALIDATION, &new_item, LH_NO_VALUE);
     }
     return status;
@@ -283,12 +135,12 @@ static lh_status add_split(collection_state *s) {
 
 /* Stores all numbers with `digits` digits in the test set, in a random order; count: their number. */
 static lh_status add_all_numbers(collection_state *s, int digits, uint32_t count) {
-    uint32_t low = (uint32_t)compute_power(s->f.base, digits - 1), list[MOST_PER_DIGITS];
+    uint32_t low = (uint32_t)lh_compute_power(s->f.base, digits - 1), list[MOST_PER_DIGITS];
     lh_status status = LH_OK;
     for (uint32_t i = 0; i < count; i++) list[i] = low + i;
-    lh_shuffle(make_stream(s->c->seed, 0, (uint32_t)(ALL_NUMBERS + digits)), list, count);
+    lh_shuffle(lh_make_number_stream(s->c->seed, 0, (uint32_t)(ALL_NUMBERS + digits)), list, count);
     for (uint32_t i = 0; status == LH_OK && i < count; i++) {
-        item new_item = make_small_item(list[i], 0);
+        lh_number_item new_item = lh_make_small_item(list[i], 0);
         status = add_item(s, LH_SET_TEST, &new_item, LH_NO_VALUE);
     }
     return status;
@@ -296,13 +148,13 @@ static lh_status add_all_numbers(collection_state *s, int digits, uint32_t count
 
 /* Adds test numbers with this number of digits: all, or, as in the paper, random ones; at most MOST_PER_DIGITS. */
 static lh_status add_digits(collection_state *s, int digits) {
-    uint64_t end = compute_power(s->f.base, digits);
-    uint64_t number_count = end == UINT64_MAX ? end : end - compute_power(s->f.base, digits - 1);
+    uint64_t end = lh_compute_power(s->f.base, digits);
+    uint64_t number_count = end == UINT64_MAX ? end : end - lh_compute_power(s->f.base, digits - 1);
     bool is_single = s->o->operands == LH_ONE_NUMBER || s->o->operands == LH_NUMBER_PLUS_ONE;
     lh_status status = LH_OK;
     if (number_count <= MOST_PER_DIGITS && is_single) return add_all_numbers(s, digits, (uint32_t)number_count);
     for (uint32_t i = 0; status == LH_OK && i < MOST_PER_DIGITS && i < number_count; i++) {
-        item new_item = make_drawn_item(digits, i);
+        lh_number_item new_item = lh_make_drawn_item(digits, i);
         status = add_item(s, LH_SET_TEST, &new_item, LH_NO_VALUE);
     }
     return status;
@@ -336,10 +188,10 @@ static lh_status add_chain(collection_state *s, const lh_chains *chains, int dig
     set_width(s, digits);
     for (uint32_t i = 0; exists && status == LH_OK && i < MOST_PER_CHAIN; i++) {
         uint8_t x[LH_MOST_CHAIN_DIGITS] = {0}, y[LH_MOST_CHAIN_DIGITS] = {0};
-        lh_rng rng = make_stream(s->c->seed, compute_step(digits, chain), i);
+        lh_rng rng = lh_make_number_stream(s->c->seed, lh_compute_number_step(digits, chain), i);
         exists = chains != NULL ? lh_chains_draw(chains, &rng, digits, x, y)
-                                : draw_trailing_digits(s->f.base, &rng, digits, chain, x);
-        item new_item = make_written_item(digits, x, y);
+                                : lh_draw_trailing_digits(s->f.base, &rng, digits, chain, x);
+        lh_number_item new_item = lh_make_written_item(digits, x, y);
         if (exists) status = add_item(s, LH_SET_TEST, &new_item, chain);
     }
     return status;
@@ -416,8 +268,8 @@ static lh_status add_test_set(collection_state *s) {
 
 /* Checks that the frame can hold the numbers of the split. */
 static lh_status check_frame(const collection_state *s) {
-    uint64_t largest_number = s->f.stratified ? compute_power(s->f.base, STRATA) : (uint64_t)s->f.numbers - 1;
-    int digits = count_digits(s->f.base, largest_number);
+    uint64_t largest_number = s->f.stratified ? lh_compute_power(s->f.base, STRATA) : (uint64_t)s->f.numbers - 1;
+    int digits = lh_count_number_digits(s->f.base, largest_number);
     if (digits <= s->f.digits) return LH_OK;
     return lh_fail(s->error, LH_ERR_INPUT,
                    "%s: the frame holds numbers of at most %d digits, but training numbers have up to %d in base %d\n"

@@ -1,0 +1,49 @@
+/* Numbers of arithmetic tasks (arithmetic.h), and the items from which their examples are made.
+ *
+ * Counter words of random numbers (longhand/rng.h): for training and validation, and for the order of test numbers with
+ * few digits, word `step` is 0 and word `example` is the purpose. For other test numbers, `step` depends on digits and
+ * chain, and `example` is the number's index among those with equal digits and chain. Digits of numbers lie lowest
+ * first.
+ */
+#ifndef LONGHAND_ARITHMETIC_ITEMS_H
+#define LONGHAND_ARITHMETIC_ITEMS_H
+
+#include "data/arithmetic.h"
+
+/* The words of an item (lh_item). */
+typedef struct lh_number_item {
+    uint16_t word[2 + LH_MOST_CHAIN_DIGITS + 4];
+    int words;
+} lh_number_item;
+
+lh_number_item lh_make_small_item(uint32_t x, uint32_t y);
+
+/* The item of random number `draw` of those with this number of digits. */
+lh_number_item lh_make_drawn_item(int digits, uint32_t draw);
+lh_number_item lh_make_written_item(int digits, const uint8_t *x, const uint8_t *y);
+
+/* Sets the width of a new item's frame; 0: the task's. */
+void lh_set_item_width(lh_number_item *item, int width);
+
+/* Reads an item's numbers into x and y, whose digits must be 0 on entry; returns the digits of the longer number. */
+int lh_read_item(const lh_operation *o, const lh_frame *f, uint64_t seed, const uint16_t *word, uint8_t *x, uint8_t *y);
+
+lh_rng lh_make_number_stream(uint64_t seed, uint32_t step, uint32_t example);
+
+/* The counter word `step` of test numbers; chain: -1 for any. */
+uint32_t lh_compute_number_step(int digits, int chain);
+
+/* base^exponent, or UINT64_MAX if the power is larger. */
+uint64_t lh_compute_power(int base, int exponent);
+int lh_count_number_digits(int base, uint64_t number);
+
+/* The value of the digits; UINT64_MAX if it has more than 32 bits. */
+uint64_t lh_compute_number(int base, const uint8_t *x, int digits);
+
+/* The length of the longest chain of carries. */
+int lh_measure_chain(const lh_operation *o, const lh_frame *f, int digits, const uint8_t *x, const uint8_t *y);
+
+/* Draws a number that ends in exactly `chain` digits base - 1; false: there is no such number. */
+bool lh_draw_trailing_digits(int base, lh_rng *rng, int digits, int chain, uint8_t *x);
+
+#endif
