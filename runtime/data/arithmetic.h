@@ -69,6 +69,8 @@ static inline uint16_t lh_get_digit_token(int digit) {
     return (uint16_t)(digit < 10 ? digit : LH_LETTER_A + digit - 10);
 }
 
+static inline bool lh_is_digit_token(uint16_t token) { return token < LH_PLUS || token >= LH_LETTER_A; }
+
 /* Writes the tokens of a number's `width` digits, highest first; returns a pointer past the last token. */
 static inline uint16_t *lh_write_number(uint16_t *cursor, const uint8_t *x, int width) {
     for (int i = width - 1; i >= 0; i--) *cursor++ = lh_get_digit_token(x[i]);

@@ -162,7 +162,7 @@ static void test_other_formats_have_no_positions(void **state) {
 /* ---- positions of tasks ---- */
 
 lh_task_place lh_place_free_addition, lh_place_reverse_string, lh_place_duplicate_string,
-    lh_place_binary_multiplication, lh_place_multiplication;
+    lh_place_binary_multiplication, lh_place_multiplication, lh_place_addition;
 
 /* Positions of 653 + 49 and 7 + 5 by Cho et al. 2024, whose sums begin with the lowest digit; of the same sum with all
  * numbers in one order; of four bits in reverse order. Missing tokens of the sum have the positions of later digits. */
@@ -195,23 +195,27 @@ static void test_tasks_give_positions_to_tokens(void **state) {
 }
 
 /* Positions of 4071 * 05 by Cho et al. 2024, for binary numbers of these lengths, whose lowest bits come first; of one
- * number; and of numbers times a digit, plain and aligned, whose products have two places more. */
-static void test_products_have_positions_by_weight(void **state) {
-    enum { TIMES = 11, START, END, WITH = 2 /* the binary operator */ };
+ * number; of numbers times a digit, plain and aligned, whose products have two places more; and of 12 + 34 in a frame
+ * of three places, plain and aligned. */
+static void test_arithmetic_has_positions_by_weight(void **state) {
+    enum { PLUS = 10, TIMES, START, END, WITH = 2 /* the binary operator */ };
     static const struct {
         lh_task_place *place;
         int inputs, outputs, is_aligned;
-        uint16_t input[8];
+        uint16_t input[9];
         int positions[15];
     } cases[] = {
         {lh_place_binary_multiplication, 7, 7, 0, {1, 1, 0, 1, WITH, 1, 0}, {6, 5, 4, 3, 7, 6, 5, 7, 6, 5, 4, 3, 2, 1}},
         {lh_place_binary_multiplication, 2, 2, 0, {1, 0}, {2, 1, 3, 2}},
         {lh_place_multiplication, 7, 6, 0, {START, 1, 2, 3, TIMES, 6, END}, {0, 3, 4, 5, 6, 5, 0, 6, 5, 4, 3, 2, 1}},
-        {lh_place_multiplication, 7, 5, 1, {START, TIMES, 1, 6, 2, 6, END}, {0, 5, 3, 4, 4, 4, 0, 5, 4, 3, 2, 1}}};
+        {lh_place_multiplication, 7, 5, 1, {START, TIMES, 1, 6, 2, 6, END}, {0, 5, 3, 4, 4, 4, 0, 5, 4, 3, 2, 1}},
+        {lh_place_addition, 9, 4, 0, {START, 0, 1, 2, PLUS, 0, 3, 4, END}, {0, 4, 3, 2, 1, 4, 3, 2, 0, 1, 2, 3, 4}},
+        {lh_place_addition, 9, 4, 1, {START, PLUS, 0, 0, 1, 3, 2, 4, END}, {0, 1, 4, 4, 3, 3, 2, 2, 0, 1, 2, 3, 4}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int32_t positions[15];
-        uint16_t input[8];
-        const int options[8] = {10, 3, 2, cases[i].is_aligned};
+        uint16_t input[9];
+        const bool is_sum = cases[i].place == lh_place_addition;
+        const int options[8] = {10, 3, is_sum ? cases[i].is_aligned : 2, cases[i].is_aligned};
         memcpy(input, cases[i].input, sizeof input);
         const lh_example example = {
             .input_length = cases[i].inputs, .output_length = cases[i].outputs, .input = input, .options = options};
@@ -288,7 +292,7 @@ int main(void) {
         cmocka_unit_test(test_a_row_put_again_has_new_positions),
         cmocka_unit_test(test_other_formats_have_no_positions),
         cmocka_unit_test(test_tasks_give_positions_to_tokens),
-        cmocka_unit_test(test_products_have_positions_by_weight),
+        cmocka_unit_test(test_arithmetic_has_positions_by_weight),
         cmocka_unit_test(test_a_step_adds_a_number_to_the_positions_of_each_sequence),
         cmocka_unit_test(test_positions_out_of_range_are_an_error),
     };

@@ -13,6 +13,7 @@
  * axis carry:     0 to width; digits of the longest carry chain: one makes a carry, the others pass it on
  * axis trained:   0 to 1; 1 if the pair is a training example, else 0
  * axis frame:     0 to 4096; width of the frame in an evaluation by frames; 0: no padding
+ * positions:      of digits by weight, from 2; 1 for + and for the $ before the target
  * option base:    2..36 = 10; base of the digits; digits from 10 are A to Z
  * option width:   2..4096 = 61; places of a number, with leading zeros
  * option input:   plain aligned; plain: a + b; aligned: the operator, then digits of a and b in alternation
@@ -24,6 +25,7 @@
 
 lh_task_collect lh_task_addition;
 lh_task_solve lh_solve_addition;
+lh_task_place lh_place_addition;
 
 enum { BASE, WIDTH, INPUT, SPLIT, NUMBERS, PARTS, OPTIONS }; /* options */
 enum { ALIGNED = 1, STRATIFIED = 1 };                        /* choices */
@@ -36,7 +38,8 @@ static lh_frame make_frame(const int *options) {
                       .parts = options[PARTS],
                       .stratified = options[SPLIT] == STRATIFIED,
                       .input_length = 2 * options[WIDTH] + 3,
-                      .output_length = options[WIDTH] + 1};
+                      .output_length = options[WIDTH] + 1,
+                      .greatest_position = options[WIDTH] + 1};
 }
 
 static uint16_t *write_aligned(uint16_t *cursor, const uint8_t *x, const uint8_t *y, int width) {
@@ -64,6 +67,19 @@ static void write_example(const int *options, const uint8_t *x, const uint8_t *y
         carry = sum / base;
     }
     example->target[width] = LH_END;
+}
+
+/* Positions of Cho et al. 2024, "Position Coupling for Improving Length Generalization of Arithmetic Transformers". */
+void lh_place_addition(const lh_example *example, int32_t *input, int32_t *target) {
+    const int numbers = example->options[INPUT] == ALIGNED ? 2 : 1; /* numbers whose digits alternate */
+    int digits = 0;                                                 /* digits up to the next operator to the right */
+    for (int t = example->input_length - 1; t >= 0; t--) {
+        const bool is_operator = example->input[t] == LH_PLUS, is_digit = lh_is_digit_token(example->input[t]);
+        input[t] = is_operator ? 1 : is_digit ? 2 + digits / numbers : 0;
+        digits = is_operator ? 0 : digits + is_digit;
+    }
+    target[0] = 1;
+    for (int t = 0; t + 1 < example->output_length; t++) target[t + 1] = 2 + t;
 }
 
 static lh_task_expand expand;

@@ -72,8 +72,6 @@ static void write_example(const int *options, const uint8_t *x, const uint8_t *y
     example->target[places] = LH_END;
 }
 
-static bool is_digit(uint16_t token) { return token < LH_PLUS || token >= LH_LETTER_A; }
-
 /* Positions of Cho et al. 2024, "Position Coupling for Improving Length Generalization of Arithmetic Transformers",
  * where a product has one place more than its first factor; here it has `extra` more. The single digit has weight 0.
  */
@@ -81,13 +79,16 @@ void lh_place_multiplication(const lh_example *example, int32_t *input, int32_t 
     const bool is_aligned = example->options[INPUT] == ALIGNED;
     bool is_second = true; /* the next digit to the left is that of the second factor */
     int digits = 0, weight = 0;
-    for (int t = 0; t < example->input_length; t++) digits += is_digit(example->input[t]);
+    for (int t = 0; t < example->input_length; t++) digits += lh_is_digit_token(example->input[t]);
     const int places = (is_aligned ? digits / 2 : digits - 1) + example->options[EXTRA];
     for (int t = example->input_length - 1; t >= 0; t--) {
         const bool is_operator = example->input[t] == LH_TIMES;
-        input[t] = is_operator ? places + 1 : !is_digit(example->input[t]) ? 0 : is_second ? places : places - weight++;
+        input[t] = is_operator                             ? places + 1
+                   : !lh_is_digit_token(example->input[t]) ? 0
+                   : is_second                             ? places
+                                                           : places - weight++;
         if (is_operator) is_second = false;
-        else if (is_digit(example->input[t]) && is_aligned) is_second = !is_second;
+        else if (lh_is_digit_token(example->input[t]) && is_aligned) is_second = !is_second;
     }
     target[0] = places + 1;
     for (int t = 0; t + 1 < example->output_length; t++) target[t + 1] = t < places ? places - t : 0;
