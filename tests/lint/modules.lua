@@ -11,8 +11,8 @@ local FOLDERS = { "generator", "lab", "tests/lint", "tests/lua", "tests/ptx" }
 
 -- Returns the text with blanks in place of comments and strings, so that lines and columns stay.
 local function mask(text)
-  local function blank(part)
-    return (part:gsub("[^\n]", " "))
+  local function blank(span)
+    return (span:gsub("[^\n]", " "))
   end
   text = text:gsub("\\.", "  "):gsub('"[^"\n]*"', blank):gsub("'[^'\n]*'", blank):gsub("%[%[.-%]%]", blank)
   return (text:gsub("%-%-[^\n]*", blank))

@@ -1,4 +1,4 @@
--- Checks names that say nothing about their things: lua5.4 tests/lint/names.lua [FILE...]
+-- Checks for names that do not say what they name: lua5.4 tests/lint/names.lua [FILE...]
 --
 -- Reads the declarations of Lua and C in FOLDERS, or in the named files: local variables, parameters, fields of tables
 -- and structs, values of enums. Prints a line for each name of UNCLEAR; exit 1 if there is any. Some of these words
@@ -67,10 +67,13 @@ local function check_c(path, number, line)
       check_name(path, number, name)
     end
   end
+  for name in line:gmatch(",%s*%**([%a_][%w_]*)%s*%f[=;,)%[}]") do -- also arguments of calls, whose declarations count
+    check_name(path, number, name)
+  end
 end
 
 local function check_file(path)
-  local check = path:find("%.lua$") and check_lua or path:find("%.[chi][un]?c?h?$") and check_c
+  local check = path:find("%.lua$") and check_lua or path:find("%.[chi][unp]?[cp]?$") and check_c
   local number = 0
   for line in io.lines(path) do
     number = number + 1

@@ -1,13 +1,13 @@
--- Checks the rules of plain English that need no reader: lua5.4 tests/lint/words.lua [FILE...]
+-- Checks the rules of plain English that a program can check: lua5.4 tests/lint/words.lua [FILE...]
 --
--- Reads the files of FOLDERS that are not stored results, or the named ones, and prints one line for each of these;
--- exit 1 if there is any:
+-- Reads the files of FOLDERS that are not stored results, or the named ones, and prints one line for each of these
+-- problems; exit 1 if there is any:
 --   a comment, or a docstring of Python, that begins with one of WORDS, as parts of sentences do,
 --   documentation of a field that begins with such a word, or with "how" or "its",
 --   a message about a user's mistake, LH_ERR_INPUT or LH_ERR_USAGE in the runtime, that names no file, field, flag,
---   line or step: its text has none of NAMED,
---   a file of more than LONGEST lines, or than its number in LONGER,
---   a line of C, C++ or CUDA of more than WIDEST bytes: clang-format leaves comments as they are,
+--   line or step: its text has none of NAME_PATTERNS,
+--   a file of more than MAX_LINES lines, or than its number in LINES_BY_PATH,
+--   a line of C, C++ or CUDA of more than MAX_COLUMNS bytes: clang-format leaves comments as they are,
 --   a subject of a commit since BASE that is not `area: imperative`, is longer than 72 columns or has a semicolon.
 -- Commits are checked if git knows BASE; otherwise a line reports that they are not.
 
@@ -16,15 +16,15 @@ package.path = "generator/?.lua;?.lua;" .. package.path
 local WORDS = { "What", "Which", "Where", "Of", "Those", "Such", "Likewise", "The same" }
 local FOLDERS = "generator lab runtime include kernels templates tests spec examples python Makefile cuda.mk longhand "
   .. ".ci"
-local NAMED = { "%%[%.%d]*s", "%-%-%l", "%f[%w]%l+%.%l", "^line %%", "^step %%" } -- %s: a name that is filled in
-local STORED = "^tests/golden/"
-local SLASHED = { c = true, h = true, cu = true, cpp = true, tpl = true, inc = true } -- comments begin with /*
-local HASHED = { sh = true, mk = true, py = true } -- comments begin with #
+local NAME_PATTERNS = { "%%[%.%d]*s", "%-%-%l", "%f[%w]%l+%.%l", "^line %%", "^step %%" } -- %s: a name that is filled in
+local STORED_RESULTS = "^tests/golden/"
+local SLASH_ENDINGS = { c = true, h = true, cu = true, cpp = true, tpl = true, inc = true } -- comments begin with /*
+local HASH_ENDINGS = { sh = true, mk = true, py = true } -- comments begin with #
 local BASE = "da3bb66ef04119e92544635c3bed7ef460003fe8" -- the commit before this file
 
-local WIDEST = 120
-local LONGEST = 450
-local LONGER = { -- files that hold several ideas; they may only become shorter
+local MAX_COLUMNS = 120
+local MAX_LINES = 450
+local LINES_BY_PATH = { -- files that hold several ideas; they may only become shorter
   ["runtime/data/arithmetic.c"] = 466,
   ["tests/lua/test_export_network.lua"] = 466,
   ["tests/lua/test_load.lua"] = 455,
@@ -45,9 +45,9 @@ local function get_comment_patterns(path)
   local ending = path:match("%.(%w+)$")
   if ending == "lua" then
     return "^%s*%-%-+%s?(.*)", "%-%-%s(.*)", true
-  elseif SLASHED[ending] then
+  elseif SLASH_ENDINGS[ending] then
     return "^%s*/%*+%s?(.*)", "/%*%s(.*)", false
-  elseif HASHED[ending] or not ending or path == ".ci/run" then
+  elseif HASH_ENDINGS[ending] or not ending or path == ".ci/run" then
     return "^%s*#+%s(.*)", "%s#%s(.*)", true
   end
 end
@@ -62,24 +62,24 @@ end
 
 -- Only the first line of a comment is its beginning.
 local function check_comments(path, lines)
-  local whole, behind, by_line = get_comment_patterns(path)
-  local before = false
-  for number, line in ipairs(whole and lines or {}) do
-    local text = line:match(whole)
-    if not (text and by_line and before) then
-      text = text or line:match(behind) or path:find("%.py$") and line:match('^%s*"""(.*)')
+  local whole_line, line_end, by_line = get_comment_patterns(path)
+  local follows_comment = false
+  for number, line in ipairs(whole_line and lines or {}) do
+    local text = line:match(whole_line)
+    if not (text and by_line and follows_comment) then
+      text = text or line:match(line_end) or path:find("%.py$") and line:match('^%s*"""(.*)')
       if text and has_bad_first_word(text) then
         report("%s:%d: a comment begins with %q", path, number, text:sub(1, 60))
       end
     end
-    before = line:find(whole) ~= nil
+    follows_comment = line:find(whole_line) ~= nil
   end
 end
 
 local function check_length(path, lines)
-  local most = LONGER[path] or LONGEST
-  if #lines > most then
-    report("%s: %d lines, expected at most %d", path, #lines, most)
+  local max_lines = LINES_BY_PATH[path] or MAX_LINES
+  if #lines > max_lines then
+    report("%s: %d lines, expected at most %d", path, #lines, max_lines)
   end
 end
 
@@ -87,19 +87,19 @@ end
 local function check_messages(path, lines)
   local source, number = table.concat(lines, "\n"), 1
   local last = 1
-  for at, kind, rest in source:gmatch('()lh_fail%([&%w_.>-]+,%s*LH_ERR_(%u+),%s*()"') do
+  for position, kind, strings in source:gmatch('()lh_fail%([&%w_.>-]+,%s*LH_ERR_(%u+),%s*()"') do
     if kind == "INPUT" or kind == "USAGE" then
       local text = ""
-      while rest do
-        local part, after = source:match('^"([^\n]-[^\\])"%s*[%u%d_a-z]*%s*()', rest)
-        text, rest = text .. (part or ""), part and source:find('^"', after)
+      while strings do
+        local piece, next_piece = source:match('^"([^\n]-[^\\])"%s*[%u%d_a-z]*%s*()', strings)
+        text, strings = text .. (piece or ""), piece and source:find('^"', next_piece)
       end
-      number, last = number + select(2, source:sub(last, at - 1):gsub("\n", "")), at
-      local named = false
-      for _, form in ipairs(NAMED) do
-        named = named or text:find(form) ~= nil
+      number, last = number + select(2, source:sub(last, position - 1):gsub("\n", "")), position
+      local has_name = false
+      for _, form in ipairs(NAME_PATTERNS) do
+        has_name = has_name or text:find(form) ~= nil
       end
-      if not named then
+      if not has_name then
         report("%s:%d: a message names no file, field or flag: %q", path, number, text:sub(1, 60))
       end
     end
@@ -108,8 +108,8 @@ end
 
 local function check_width(path, lines)
   for number, line in ipairs(path:find("%.[ch]u?p?p?$") and lines or {}) do
-    if #line > WIDEST then
-      report("%s:%d: %d columns, expected at most %d", path, number, #line, WIDEST)
+    if #line > MAX_COLUMNS then
+      report("%s:%d: %d columns, expected at most %d", path, number, #line, MAX_COLUMNS)
     end
   end
 end
@@ -146,11 +146,11 @@ local function read_lines(command)
 end
 
 local function check_commits()
-  local subjects, known = read_lines(("git log --no-merges --format=%%s %s..HEAD"):format(BASE))
-  if not known then
+  local subjects, is_readable = read_lines(("git log --no-merges --format=%%s %s..HEAD"):format(BASE))
+  if not is_readable then
     print("skipped: subjects of commits, since git does not know " .. BASE)
   end
-  for _, subject in ipairs(known and subjects or {}) do
+  for _, subject in ipairs(is_readable and subjects or {}) do
     if #subject > 72 or subject:find(";") or not subject:find("^[%w_/, .-]+: %l") then
       report("commit %q: expected `area: imperative` of at most 72 columns without a semicolon", subject)
     end
@@ -163,7 +163,7 @@ if #arg > 0 then
   end
 else
   for _, path in ipairs((read_lines(("find %s -type f | LC_ALL=C sort"):format(FOLDERS)))) do
-    if get_comment_patterns(path) and not path:find(STORED) then
+    if get_comment_patterns(path) and not path:find(STORED_RESULTS) then
       check_file(path)
     end
   end
