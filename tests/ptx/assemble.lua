@@ -47,8 +47,8 @@ local function parse_bits(text, type_name)
   local bytes = instructions.TYPES[type_name][2]
   local float, digits = text:match("^0([fd])(%x+)$")
   if float then
-    local fits = float == "f" and bytes == 4 and #digits == 8 or float == "d" and bytes == 8 and #digits == 16
-    return fits and tonumber(digits, 16) or nil
+    local is_literal = float == "f" and bytes == 4 and #digits == 8 or float == "d" and bytes == 8 and #digits == 16
+    return is_literal and tonumber(digits, 16) or nil
   end
   if not text:match("^%-?%d+$") and not text:match("^0x%x+$") or type_name:sub(1, 1) == "f" then
     return nil
@@ -103,7 +103,7 @@ function Program:find_operand(item, text, type_name, may_be_wider)
   end
   local bits = parse_bits(text, type_name)
   if not bits then
-    parse.fail(item, ("%s as %s is not known"):format(text, type_name))
+    parse.fail(item, ("unknown operand %s of type %s"):format(text, type_name))
   end
   return self:find_constant(bits, bytes), bytes
 end
@@ -121,7 +121,7 @@ end
 function Program:find_address(item, text, space)
   local base, offset = text:match("^%[([%w_%%$]+)%+?(%-?%d*)%]$")
   if not base then
-    parse.fail(item, "an address that is not known")
+    parse.fail(item, "unknown address")
   end
   offset = offset == "" and 0 or math.tointeger(tonumber(offset))
   if space == "shared" and base == self.module.shared then
@@ -145,7 +145,7 @@ function Program:find_kernel_parameter(item, text)
   local name, offset = text:match("^%[([%w_$]+)%+?(%d*)%]$")
   local place = name and self.current.kernel_places[name]
   if not place then
-    parse.fail(item, "a parameter that is not known")
+    parse.fail(item, "unknown parameter")
   end
   return self:find_constant(0, 8), 8, place + (tonumber(offset) or 0)
 end
@@ -160,7 +160,7 @@ function Program:emit_memory(item, form)
   local list = ("x"):rep(count)
   local group = count > 1 and "{" .. list .. "}" or list
   if item.shape ~= (form.load and group .. "x" or "x" .. group) then
-    parse.fail(item, "operands that are not known")
+    parse.fail(item, "unknown operands")
   end
   local first = form.load and 1 or 2
   local address = operands[form.load and count + 1 or 1]
@@ -190,16 +190,16 @@ function Program:emit_parameter(item)
   local name, offset = item.operands[item.form:match("^ld") and 2 or 1]:match("^%[([%w_$]+)%+?(%d*)%]$")
   local element = item.form:match("%.(%w+)$")
   if not name or (offset ~= "" and offset ~= "0") or item.shape ~= "xx" then
-    parse.fail(item, "a parameter that is not known")
+    parse.fail(item, "unknown parameter")
   end
   if item.form:match("^ld") then
-    local from = self.current.parameter_places[name] or parse.fail(item, "a parameter that is not known")
+    local from = self.current.parameter_places[name] or parse.fail(item, "unknown parameter")
     local place, bytes = self:find_operand(item, item.operands[1], REGISTER_OF[element] or element, true)
     self:emit(item, "parameter", ("take_%s_%d"):format(STORED_AS[element] or element, bytes), { from, place })
   else
     local argument = self.current.arguments[name]
     if not argument or not instructions.TYPES[element] or argument.type ~= element then
-      parse.fail(item, "a parameter that is not known")
+      parse.fail(item, "unknown parameter")
     end
     local place, bytes = self:find_operand(item, item.operands[2], element)
     self:emit(item, "parameter", "hand_" .. bytes, { argument, place })
@@ -210,12 +210,12 @@ end
 function Program:emit_call(item)
   local callee = self.by_name[item.callee]
   if not callee or not callee.first or callee == self.current or #callee.parameters ~= #item.operands then
-    parse.fail(item, "a call that is not known") -- functions are called below their own text
+    parse.fail(item, "unknown call") -- functions are called below their own text
   end
   for i, name in ipairs(item.operands) do
     local argument = self.current.arguments[name]
     if not argument or argument.place or argument.type ~= callee.parameters[i].type then
-      parse.fail(item, "an argument that is not known")
+      parse.fail(item, "unknown argument")
     end
     argument.place = callee.parameter_places[callee.parameters[i].name]
   end
@@ -232,15 +232,15 @@ CONTROL["nanosleep.u32"] = function(program, item) program:emit(item, "sleep", "
 CONTROL["membar.gl"] = function(program, item) program:emit(item, "fence", "fence", {}) end
 CONTROL["bar.sync"] = function(program, item)
   if item.operands[1] ~= "0" or #item.operands > 1 or item.guard then
-    parse.fail(item, "a barrier that is not known")
+    parse.fail(item, "unknown barrier")
   end
   program:emit(item, "barrier", "barrier", {})
 end
 CONTROL["atom.add.u32"] = function(program, item)
   local base, bytes, offset = program:find_address(item, item.operands[2], "generic")
-  local before = program:find_operand(item, item.operands[1], "u32")
+  local old_value = program:find_operand(item, item.operands[1], "u32")
   local added = program:find_operand(item, item.operands[3], "u32")
-  program:emit(item, "atomic", "atomic_add_u32", { SPACES.global, base, bytes, offset, ORDERINGS.relaxed, 1, before,
+  program:emit(item, "atomic", "atomic_add_u32", { SPACES.global, base, bytes, offset, ORDERINGS.relaxed, 1, old_value,
     added })
 end
 for _, ordering in ipairs({ "relaxed", "release" }) do
@@ -263,10 +263,10 @@ function Program:emit_instruction(item)
   elseif memory_form then
     return self:emit_memory(item, memory_form)
   end
-  local variants = instructions.known[item.form]
+  local variants = instructions.by_form[item.form]
   local entry = variants and variants[item.shape]
   if not entry then
-    parse.fail(item, "an instruction that is not known")
+    parse.fail(item, "unknown instruction")
   end
   local numbers = {}
   for i, type_name in ipairs(entry.types) do
@@ -287,12 +287,12 @@ function Program:lay_out(current)
       current.places["%" .. group.prefix .. i] = { place = self:add_row(bytes), bytes = bytes }
     end
   end
-  local at = 0
+  local place = 0
   for _, parameter in ipairs(current.parameters) do
     local bytes = parameter.bytes or instructions.TYPES[parameter.type][2]
     if current.kernel then
-      current.kernel_places[parameter.name] = at
-      at = at + (bytes + 15) // 16 * 16
+      current.kernel_places[parameter.name] = place
+      place = place + (bytes + 15) // 16 * 16
     else
       current.parameter_places[parameter.name] = self:add_row(8)
     end
@@ -320,8 +320,8 @@ end
 -- Sets the targets of a function's branches and calls, and the places of its arguments, which are known now. `last`:
 -- the number of the function's last instruction.
 function Program:resolve_targets(current, last)
-  for at = current.first + 1, last do
-    local step = self.code[at]
+  for index = current.first + 1, last do
+    local step = self.code[index]
     local target = step.numbers[1]
     if step.operation == "bra" then
       step.numbers[1] = current.labels[target] or parse.fail(step.item, "a label that is not there")

@@ -41,9 +41,9 @@ local function pick_value(type_name, number)
   return is_float and value or formulas.wrap(value, type_name)
 end
 
--- Picks the operand `at` of a lane, so that different operands run through the values in different orders.
-local function pick_operand(type_name, at, lane, round)
-  return pick_value(type_name, (lane + 32 * round) * ({ 1, 5, 11, 17, 23 })[at] + at * 7 + (lane // 7) * at)
+-- Picks the operand `index` of a lane, so that different operands run through the values in different orders.
+local function pick_operand(type_name, index, lane, round)
+  return pick_value(type_name, (lane + 32 * round) * ({ 1, 5, 11, 17, 23 })[index] + index * 7 + (lane // 7) * index)
 end
 
 local function count_bytes(type_name)
@@ -79,13 +79,13 @@ end
 
 -- Writes operands: a shape such as "{xx}x" with a name in place of each x.
 local function write_operands(shape, names)
-  local at = 0
+  local index = 0
   local text = shape:gsub("[{x|]", function(mark)
     if mark ~= "x" then
       return nil
     end
-    at = at + 1
-    return names[at] .. ","
+    index = index + 1
+    return names[index] .. ","
   end)
   return (text:gsub(",([}|])", "%1"):gsub(",$", ""):gsub("}([^,])", "},%1"):gsub("}$", "}"))
 end
@@ -140,7 +140,7 @@ end
 
 local function list_cases()
   local found = {}
-  for form, variants in pairs(instructions.known) do
+  for form, variants in pairs(instructions.by_form) do
     for shape, entry in pairs(variants) do
       found[#found + 1] = { entry = entry, shape = shape, name = "case_" .. entry.name, form = form,
         result_count = count_results(entry, shape) }
@@ -295,8 +295,8 @@ local function compare(case, results, answer)
         if half == 1 and (lane % 2 == 0 or not case.entry.does) then
           expected_number = type_name:sub(1, 1) == "f" and 0.0 or 0
         end
-        local at = ((lane * 2 + half) * case.result_count + i - 1) * SLOT + 1
-        local actual = bytes:sub(at, at + SLOT - 1)
+        local first = ((lane * 2 + half) * case.result_count + i - 1) * SLOT + 1
+        local actual = bytes:sub(first, first + SLOT - 1)
         if expected_number and not is_expected(type_name, actual, expected_number) then
           return ("lane %d, result %d%s: %s, expected %s"):format(lane, i, half == 1 and " guarded" or "",
             tostring(string.unpack(PACK[type_name], actual)), tostring(expected_number))

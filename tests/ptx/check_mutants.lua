@@ -24,23 +24,23 @@ local LONG = "test_gradient_of_long_sequences_in_one_shard_is_that_of_the_cpu" -
 local VALUES = { "test_gradient_of_every_length_is_that_of_the_cpu", LONG }
 local ORDERS = { "test_step_in_any_order_of_threads_and_team_size_has_the_same_bits", LONG }
 local DECODING = { "test_decoding_in_any_order_and_group_has_the_same_bits" }
-local EVERYTHING = { ORDERS[1], "test_evaluation_is_that_of_the_cpu", LONG }
+local ALL_TESTS = { ORDERS[1], "test_evaluation_is_that_of_the_cpu", LONG }
 
 -- Returns { first, last } of each match.
 local function find_matches(text, pattern)
-  local found, at = {}, 1
+  local found, position = {}, 1
   while true do
-    local first, last = text:find(pattern, at)
+    local first, last = text:find(pattern, position)
     if not first then
       return found
     end
     found[#found + 1] = { first, last }
-    at = last + 1
+    position = last + 1
   end
 end
 
-local function count_lines(text, at)
-  local _, lines = text:sub(1, at):gsub("\n", "")
+local function count_lines(text, position)
+  local _, lines = text:sub(1, position):gsub("\n", "")
   return lines + 1
 end
 
@@ -89,13 +89,13 @@ if barriers == "decoding" then
   for _, place in ipairs(find_matches(text, "\n%.func[^{]*{.-\n}")) do
     local body = text:sub(place[1], place[2])
     for _, barrier in ipairs(body:find("^[^{]*%d+attend_one") and find_matches(body, BARRIER) or {}) do
-      local at = place[1] - 1
-      add_mutant("a barrier left out", { at + barrier[1], at + barrier[2] }, "bar%.sync \t0;", "", DECODING)
+      local start = place[1] - 1
+      add_mutant("a barrier left out", { start + barrier[1], start + barrier[2] }, "bar%.sync \t0;", "", DECODING)
     end
   end
 elseif barriers == "all" then
   for _, place in ipairs(find_matches(text, BARRIER)) do
-    add_mutant("a barrier left out", place, "bar%.sync \t0;", "", EVERYTHING)
+    add_mutant("a barrier left out", place, "bar%.sync \t0;", "", ALL_TESTS)
   end
 else
   for _, place in ipairs(sample(find_matches(text, "\n%.func.-" .. BARRIER), 4)) do
@@ -114,15 +114,15 @@ end
 
 for _, mutant in ipairs(mutants) do
   files.write_program(folder .. "/mutant.program", "mutant.ptx", mutant.text)
-  local why
+  local failure
   for _, name in ipairs(mutant.tests) do
-    why = why or run_mutant(name)
+    failure = failure or run_mutant(name)
   end
   if mutant.name:find("^a barrier") then
-    barriers_left_out, barriers_found = barriers_left_out + 1, barriers_found + (why and 1 or 0)
-    print(("%s: %s"):format(mutant.name, why or "nothing"))
+    barriers_left_out, barriers_found = barriers_left_out + 1, barriers_found + (failure and 1 or 0)
+    print(("%s: %s"):format(mutant.name, failure or "nothing"))
   else
-    print(why and ("ok %s is found: %s"):format(mutant.name, why) or ("not ok %s is found"):format(mutant.name))
+    print(failure and ("ok %s is found: %s"):format(mutant.name, failure) or ("not ok %s is found"):format(mutant.name))
   end
 end
 if barriers_left_out > 0 then

@@ -47,11 +47,11 @@ local ORDERS = { 0, 1, 2, 3 }
 -- Returns the text without a line of a kernel, or with a replacement of the line.
 local function remove_line(text, kernel, line, number, instead)
   local first = assert(text:find("%.entry " .. kernel .. "%("))
-  local at = first
+  local position = first
   for _ = 1, number do
-    at = assert(text:find(line, at + 1, true), line)
+    position = assert(text:find(line, position + 1, true), line)
   end
-  return text:sub(1, at - 1) .. (instead or "") .. text:sub(at + #line)
+  return text:sub(1, position - 1) .. (instead or "") .. text:sub(position + #line)
 end
 
 -- Returns a line of output for each order.

@@ -48,20 +48,20 @@ static lh_cuda_step make_step(const lh_spec *spec, int sequences, int T, int lab
     };
 }
 
-static int read_counts(int part, lh_ptx_count *counts) {
-    int count = lh_ptx_read_counts(part, counts, MOST_KINDS);
+static int read_counts(int program_part, lh_ptx_count *counts) {
+    int count = lh_ptx_read_counts(program_part, counts, MOST_KINDS);
     assert_in_range(count, 1, MOST_KINDS - 1);
     return count;
 }
 
 /* Prints the number of instructions of the last launch. */
-static void print_all(const char *what) {
+static void print_all(const char *label) {
     lh_ptx_count counts[MOST_KINDS];
-    long long all = 0;
-    for (int part = 0; part < LH_PTX_PARTS; part++)
-        for (int i = lh_ptx_read_counts(part, counts, MOST_KINDS) - 1; i >= 0; i--)
-            if (strncmp(counts[i].kind, "sectors", strlen("sectors")) != 0) all += counts[i].count;
-    printf("%s all %lld\n", what, all);
+    long long total = 0;
+    for (int program_part = 0; program_part < LH_PTX_PARTS; program_part++)
+        for (int i = lh_ptx_read_counts(program_part, counts, MOST_KINDS) - 1; i >= 0; i--)
+            if (strncmp(counts[i].kind, "sectors", strlen("sectors")) != 0) total += counts[i].count;
+    printf("%s all %lld\n", label, total);
 }
 
 static int count_decoding(const lh_spec *spec, int sequences, int T, int labels) {
@@ -86,17 +86,17 @@ int main(int argc, char **argv) {
     if (argc != 6) return 2;
     const int sequences = atoi(argv[1]), shards = atoi(argv[2]), T = atoi(argv[3]), labels = atoi(argv[4]);
     assert_true(sequences % shards == 0);
-    lh_ptx_count first[MOST_KINDS], rest[MOST_KINDS];
+    lh_ptx_count first[MOST_KINDS], total[MOST_KINDS];
     lh_cuda_step step = make_step(spec, sequences, T, labels);
     lh_ptx_meetings = atoi(argv[5]);
     lh_ptx_counts_wanted = true;
     const lh_shape shape = {sequences, {T, 0}, labels};
-    lh_model_step done = lh_model_train(spec, make_parameters(spec), lh_model_make_tables(spec, &shape), &step,
-                                        (lh_model_cut){shards, TEAM, 0}, 1, NULL);
-    assert_int_equal(done.result.state, LH_CUDA_DONE);
-    const int own = (shards + TEAM - 1) / TEAM; /* shards of block 0 */
-    const int first_kinds = read_counts(LH_PTX_FIRST, first), rest_kinds = read_counts(LH_PTX_REST, rest);
-    for (int i = 0; i < first_kinds; i++) printf("shard %s %lld\n", first[i].kind, first[i].count / own);
-    for (int i = 0; i < rest_kinds; i++) printf("end %s %lld\n", rest[i].kind, rest[i].count);
+    lh_model_step model_step = lh_model_train(spec, make_parameters(spec), lh_model_make_tables(spec, &shape), &step,
+                                              (lh_model_cut){shards, TEAM, 0}, 1, NULL);
+    assert_int_equal(model_step.result.state, LH_CUDA_DONE);
+    const int block_shards = (shards + TEAM - 1) / TEAM; /* shards of block 0 */
+    const int first_kinds = read_counts(LH_PTX_FIRST, first), rest_kinds = read_counts(LH_PTX_REST, total);
+    for (int i = 0; i < first_kinds; i++) printf("shard %s %lld\n", first[i].kind, first[i].count / block_shards);
+    for (int i = 0; i < rest_kinds; i++) printf("end %s %lld\n", total[i].kind, total[i].count);
     return 0;
 }

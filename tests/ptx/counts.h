@@ -21,9 +21,9 @@ typedef struct lh_ptx_count {
 extern int lh_ptx_meetings;       /* set before a launch; the default is 1 */
 extern bool lh_ptx_counts_wanted; /* set before a launch: whether sectors are counted, too */
 
-/* Stores the counts of a part, at most `most`, and returns their number; 0: LONGHAND_PTX names no program. Counts are
- * right only if warps run in lockstep (machine.cpp). */
-int lh_ptx_read_counts(int part, lh_ptx_count *counts, int most);
+/* Stores the counts of a part, at most `max_count`, and returns their number; 0: LONGHAND_PTX names no program. Counts
+ * are right only if warps run in lockstep (machine.cpp). */
+int lh_ptx_read_counts(int program_part, lh_ptx_count *counts, int max_count);
 
 #ifdef __cplusplus
 }

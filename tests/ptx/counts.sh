@@ -110,7 +110,7 @@ compare_counts() {
             }
             for (unit in units) {
                 name = "instructions of " unit
-                if (why[unit]) print "not ok " name ": " why[unit] " (meant? make cuda-record)"
+                if (why[unit]) print "not ok " name ": " why[unit] " (if intended: make cuda-record)"
                 else print "ok " name
                 if (!why[unit] && fewer[unit]) print "fewer " name ": make cuda-record records them"
             }

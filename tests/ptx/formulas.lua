@@ -66,13 +66,13 @@ end
 
 -- The product of two numbers of 24 bits is exact; the sum is rounded to odd, so that rounding it again is right.
 local function fma32(a, b, c)
-  local sum, rest = add_exactly(a * b, c)
-  if not is_finite(sum) or rest == 0 then
+  local sum, remainder = add_exactly(a * b, c)
+  if not is_finite(sum) or remainder == 0 then
     return a * b + c
   end
   local bits = string.unpack("<i8", string.pack("<d", sum))
   if bits & 1 == 0 then
-    bits = bits + (((rest > 0) == (sum > 0)) and 1 or -1)
+    bits = bits + (((remainder > 0) == (sum > 0)) and 1 or -1)
   end
   return (string.unpack("<d", string.pack("<i8", bits)))
 end
@@ -82,8 +82,8 @@ local function fma64(a, b, c)
   if not is_finite(a * b + c) or not is_finite(low) then
     return a * b + c
   end
-  local sum, rest = add_exactly(product, c)
-  return sum + (rest + low)
+  local sum, remainder = add_exactly(product, c)
+  return sum + (remainder + low)
 end
 
 -- Returns the integer whose bit i is choose(i).
@@ -132,8 +132,8 @@ by_form["mul.hi.s32"] = function(a, b) return a * b // (1 << 32) end
 by_form["mul.hi.u32"] = function(a, b) -- by halves
   local low = (a & 0xffff) * (b & 0xffff)
   local middle = (a >> 16) * (b & 0xffff) + (low >> 16)
-  local other = (a & 0xffff) * (b >> 16) + (middle & 0xffff)
-  return (a >> 16) * (b >> 16) + (middle >> 16) + (other >> 16)
+  local cross_product = (a & 0xffff) * (b >> 16) + (middle & 0xffff)
+  return (a >> 16) * (b >> 16) + (middle >> 16) + (cross_product >> 16)
 end
 by_form["div.s32"] = function(a, b) return b ~= 0 and wrap(divide_towards_zero(a, b), "s32") or nil end
 by_form["rem.s32"] = function(a, b) return b ~= 0 and a - divide_towards_zero(a, b) * b or nil end
@@ -142,11 +142,11 @@ by_form["div.u64"] = function(a, b)
   if b == 0 then
     return nil
   end
-  local quotient, rest = 0, 0
+  local quotient, remainder = 0, 0
   for i = 63, 0, -1 do
-    rest = rest << 1 | get_bit(a, i)
-    if not math.ult(rest, b) then
-      rest, quotient = rest - b, quotient | 1 << i
+    remainder = remainder << 1 | get_bit(a, i)
+    if not math.ult(remainder, b) then
+      remainder, quotient = remainder - b, quotient | 1 << i
     end
   end
   return quotient
@@ -213,8 +213,8 @@ for name, holds in pairs(RELATION) do
     for _, unordered in ipairs(is_float and { "", "u" } or { "" }) do
       by_form["setp." .. name .. unordered .. "." .. t] = function(a, b)
         local is_nan = a ~= a or b ~= b
-        local less = t == "u64" and math.ult(a, b) or t ~= "u64" and a < b
-        local index = less and 1 or a == b and 2 or 3
+        local is_less = t == "u64" and math.ult(a, b) or t ~= "u64" and a < b
+        local index = is_less and 1 or a == b and 2 or 3
         if is_nan then
           return unordered == "u" and 1 or 0
         end
@@ -231,18 +231,20 @@ add("u16 u32 b32 b64 f32 f64", function(t)
 end)
 
 -- Moves and conversions.
-local function same(a)
+local function identity(a)
   return a
 end
-add("pred u16 u32 b32 u64 f32 f64", function(t) return "mov." .. t, same end)
-by_form["cvta.to.global.u64"] = same
-by_form["mov.b64 xx"] = same
+add("pred u16 u32 b32 u64 f32 f64", function(t) return "mov." .. t, identity end)
+by_form["cvta.to.global.u64"] = identity
+by_form["mov.b64 xx"] = identity
 by_form["mov.b64 {xx}x"] = function(a) return a & 0xffffffff, a >> 32 end
 by_form["mov.b64 x{xx}"] = function(a, b) return a + b * (1 << 32) end
-by_form["cvt.s64.s32"], by_form["cvt.u64.u32"], by_form["cvt.u32.u16"], by_form["cvt.f64.f32"] = same, same, same, same
+for _, form in ipairs({ "cvt.s64.s32", "cvt.u64.u32", "cvt.u32.u16", "cvt.f64.f32" }) do
+  by_form[form] = identity
+end
 by_form["cvt.u32.u64"] = function(a) return a & 0xffffffff end
 by_form["cvt.u16.u32"] = function(a) return a & 0xffff end
-by_form["cvt.rn.f32.f64"] = same
+by_form["cvt.rn.f32.f64"] = identity
 by_form["cvt.rn.f32.s32"] = function(a) return a + 0.0 end
 by_form["cvt.rn.f64.s32"], by_form["cvt.rn.f64.s64"] = by_form["cvt.rn.f32.s32"], by_form["cvt.rn.f32.s32"]
 local function to_integer(bits, of_nan)
@@ -250,8 +252,8 @@ local function to_integer(bits, of_nan)
     if a ~= a then
       return of_nan
     elseif math.abs(a) >= 2.0 ^ (bits - 1) then
-      local most = bits == 64 and math.maxinteger or (1 << bits - 1) - 1
-      return a > 0 and most or -most - 1
+      local max = bits == 64 and math.maxinteger or (1 << bits - 1) - 1
+      return a > 0 and max or -max - 1
     end
     return math.tointeger(a < 0 and math.ceil(a) or math.floor(a))
   end
@@ -261,19 +263,19 @@ by_form["cvt.rzi.s32.f64"] = to_integer(32, -(1 << 31))
 by_form["cvt.rzi.s64.f64"] = to_integer(64, math.mininteger)
 
 -- Rounds to the nearest float with `places` bits after the point; ties: away from zero, or to even.
-local function round(x, places, away)
+local function round(x, places, away_from_zero)
   if not is_finite(x) or x == 0 then
     return x
   end
   local _, exponent = nil, math.max(math.floor(math.log(math.abs(x), 2)), -126)
   local unit = 2.0 ^ (exponent - places)
   local scaled = math.abs(x) / unit
-  local whole = math.floor(scaled)
-  local rest = scaled - whole
-  if rest > 0.5 or rest == 0.5 and (away or whole % 2 == 1) then
-    whole = whole + 1
+  local integer = math.floor(scaled)
+  local fraction = scaled - integer
+  if fraction > 0.5 or fraction == 0.5 and (away_from_zero or integer % 2 == 1) then
+    integer = integer + 1
   end
-  return x < 0 and -whole * unit or whole * unit
+  return x < 0 and -integer * unit or integer * unit
 end
 local function get_bits(x)
   return (string.unpack("<I4", string.pack("<f", x)))

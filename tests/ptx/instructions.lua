@@ -6,7 +6,7 @@
 --     operands  the types of its operands, in order, with { } and | as in PTX
 --     does      the statement; d is the first operand, a, b, c, e the next ones
 --     kind      the kind under which tests/ptx/count.c counts it
---     whole     instead of `does`: a function of operations.cpp that is called once all lanes of the warp are there
+--     warp      instead of `does`: a function of operations.cpp that is called once all lanes of the warp are there
 --     members   instead of `does`: a function that is called once all lanes in the mask of the last operand are there
 --
 -- Registers are typed by their size: an operand's register has the size of its type. Integers wrap. Loads and stores
@@ -23,8 +23,8 @@ instructions.TYPES = {
   b64 = { "uint64_t", 8 }, u64 = { "uint64_t", 8 }, s64 = { "int64_t", 8 }, f64 = { "double", 8 },
 }
 
-local known = {}
-instructions.known = known
+local by_form = {}
+instructions.by_form = by_form
 
 -- "{ f32 f32 } b64" -> "{xx}x": the shape that operands in a text must have, too.
 local function get_shape(operands)
@@ -37,12 +37,12 @@ local function add(entry)
     assert(instructions.TYPES[type_name], type_name)
     entry.types[#entry.types + 1] = type_name
   end
-  local variants = known[entry.form] or {}
+  local variants = by_form[entry.form] or {}
   local shape = get_shape(entry.operands)
   assert(not variants[shape], entry.form)
   local number = next(variants) and "_" .. #entry.types .. shape:find("{", 1, true) or ""
   entry.name = entry.form:gsub("%.", "_") .. number
-  variants[shape], known[entry.form] = entry, variants
+  variants[shape], by_form[entry.form] = entry, variants
 end
 
 -- Adds an entry for each of these types, which replace T in form and operands. kind nil: by type.
@@ -156,9 +156,9 @@ for mode, members in pairs({ bfly = "shuffle_butterfly", idx = "shuffle_index" }
   add({ form = ("shfl.sync.%s.b32"):format(mode), members = members, kind = "shuffle",
     operands = "b32 | pred b32 u32 u32 u32" })
 end
-add({ form = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", whole = "multiply_tf32", kind = "matrix",
+add({ form = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", warp = "multiply_tf32", kind = "matrix",
   operands = "{ f32 f32 f32 f32 } { b32 b32 b32 b32 } { b32 b32 } { f32 f32 f32 f32 }" })
-add({ form = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", whole = "multiply_bf16", kind = "matrix",
+add({ form = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", warp = "multiply_bf16", kind = "matrix",
   operands = "{ f32 f32 f32 f32 } { b32 b32 b32 b32 } { b32 b32 } { f32 f32 f32 f32 }" })
 
 -- Elements of loads and stores, by type: name in C++ and bytes. A register may be wider than its element.
@@ -174,36 +174,36 @@ local COUNTS = { v2 = 2, v4 = 4 }
 -- other instructions. space: "generic" if the form names none. ordering: "volatile", "relaxed" or "acquire", of a load.
 function instructions.parse_memory_form(form)
   local parts = {}
-  for part in form:gmatch("[^.]+") do
-    parts[#parts + 1] = part
+  for field in form:gmatch("[^.]+") do
+    parts[#parts + 1] = field
   end
-  local found = { load = parts[1] == "ld", space = "generic", count = 1, element = table.remove(parts) }
-  if not (found.load or parts[1] == "st") or not instructions.ELEMENTS[found.element] then
+  local access = { load = parts[1] == "ld", space = "generic", count = 1, element = table.remove(parts) }
+  if not (access.load or parts[1] == "st") or not instructions.ELEMENTS[access.element] then
     return nil
   end
   table.remove(parts, 1)
-  if parts[1] == "volatile" and found.load then
-    found.ordering = table.remove(parts, 1)
-  elseif (parts[1] == "relaxed" or parts[1] == "acquire") and found.load and parts[2] == "gpu" and parts[3] == "global"
+  if parts[1] == "volatile" and access.load then
+    access.ordering = table.remove(parts, 1)
+  elseif (parts[1] == "relaxed" or parts[1] == "acquire") and access.load and parts[2] == "gpu" and parts[3] == "global"
   then
-    found.ordering, found.space = parts[1], parts[3]
+    access.ordering, access.space = parts[1], parts[3]
     table.move(parts, 4, #parts + 3, 1)
   elseif SPACES[parts[1]] then
-    found.space = table.remove(parts, 1)
+    access.space = table.remove(parts, 1)
   end
   if COUNTS[parts[1]] then
-    found.count = COUNTS[table.remove(parts, 1)]
+    access.count = COUNTS[table.remove(parts, 1)]
   end
-  if #parts > 0 or found.space == "param" and not found.load then
+  if #parts > 0 or access.space == "param" and not access.load then
     return nil
   end
-  local bytes = found.count * instructions.ELEMENTS[found.element][2]
-  local where = found.space == "generic" and "global" or found.space
-  found.kind = bytes <= 16 and ("%s_%s%d"):format(where, found.load and "load" or "store", bytes) or nil
-  if found.space == "param" then
-    found.kind = "parameter"
+  local bytes = access.count * instructions.ELEMENTS[access.element][2]
+  local where = access.space == "generic" and "global" or access.space
+  access.kind = bytes <= 16 and ("%s_%s%d"):format(where, access.load and "load" or "store", bytes) or nil
+  if access.space == "param" then
+    access.kind = "parameter"
   end
-  return found.kind and found
+  return access.kind and access
 end
 
 return instructions

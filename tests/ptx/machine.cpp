@@ -29,12 +29,12 @@ static struct {
 } machine;
 
 static bool are_at_same_place(const lh_ptx_group &a, const lh_ptx_group &b) {
-    return a.at == b.at && a.depth == b.depth && std::equal(a.returns, a.returns + a.depth, b.returns);
+    return a.next == b.next && a.depth == b.depth && std::equal(a.returns, a.returns + a.depth, b.returns);
 }
 
 /* Whether group a is behind group b in the program, and so runs first. */
 static bool is_behind(const lh_ptx_group &a, const lh_ptx_group &b) {
-    return a.depth != b.depth ? a.depth > b.depth : a.at < b.at;
+    return a.depth != b.depth ? a.depth > b.depth : a.next < b.next;
 }
 
 static void join_groups(lh_ptx_warp &w) {
@@ -74,12 +74,12 @@ static unsigned apply_guard(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned
 
 /* Returns the lanes of `mask` whose partners in the step's collective operation are all in `mask`. */
 static unsigned find_complete_lanes(const lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask) {
-    if (s.flow == WHOLE || s.flow == BARRIER) return mask == w.live ? mask : 0;
+    if (s.flow == WARP || s.flow == BARRIER) return mask == w.live ? mask : 0;
     if (s.flow != MEMBERS) return mask;
     const uint32_t *members = reinterpret_cast<const uint32_t *>(w.registers + s.operands[MEMBER_MASK]);
     unsigned lanes = 0;
-    for (unsigned rest = mask; rest; rest &= rest - 1) {
-        int n = __builtin_ctz(rest);
+    for (unsigned remaining = mask; remaining; remaining &= remaining - 1) {
+        int n = __builtin_ctz(remaining);
         if (!(members[n] >> n & 1)) lh_ptx_fail(s, "a lane is not in its own mask");
         if ((members[n] & w.live & ~mask) == 0) lanes |= 1u << n;
     }
@@ -109,27 +109,27 @@ static bool change_flow(lh_ptx_warp &w, lh_ptx_group &g, const lh_ptx_step &s, u
         if (mask != 0 && mask != g.mask) {
             lh_ptx_group branch = g;
             branch.mask = mask;
-            branch.at = s.operands[0];
+            branch.next = s.operands[0];
             g.mask &= ~mask;
-            g.at++;
+            g.next++;
             w.groups.push_back(branch); /* from here on, g is invalid */
             return false;
         }
-        g.at = mask ? s.operands[0] : g.at + 1;
+        g.next = mask ? s.operands[0] : g.next + 1;
         return true;
     }
     if (mask != g.mask) lh_ptx_fail(s, "a guard that holds for a part of the lanes only is not supported here");
     if (s.flow == CALL) {
         if (g.depth == MOST_CALLS) lh_ptx_fail(s, "too many nested calls");
-        g.returns[g.depth++] = g.at + 1;
-        g.at = s.operands[0];
-    } else if (s.flow == RETURN && g.depth > 0) g.at = g.returns[--g.depth];
+        g.returns[g.depth++] = g.next + 1;
+        g.next = s.operands[0];
+    } else if (s.flow == RETURN && g.depth > 0) g.next = g.returns[--g.depth];
     else if (s.flow == RETURN) {
         w.live &= ~g.mask;
         g.mask = 0;
         return false;
     } else if (s.flow == SLEEP) {
-        g.at++;
+        g.next++;
         g.asleep = true;
         return false;
     } else if (s.flow == BARRIER) {
@@ -145,24 +145,25 @@ static void run_group(lh_ptx_warp &w, size_t index) {
     lh_ptx_group *g = &w.groups[index];
     int limit = INT32_MAX; /* position of the nearest group ahead */
     const int depth = g->depth;
-    bool alone = w.groups.size() == 1;
-    for (const lh_ptx_group &other : w.groups)
-        if (machine.in_step && other.depth == depth && other.at > g->at) limit = std::min(limit, other.at);
+    bool is_single = w.groups.size() == 1;
+    for (const lh_ptx_group &other_group : w.groups)
+        if (machine.in_step && other_group.depth == depth && other_group.next > g->next)
+            limit = std::min(limit, other_group.next);
     const lh_ptx_step *steps = lh_ptx_running->steps.data();
     long long *issued = machine.issued[lh_ptx_part(*w.block)].data();
     for (;;) {
-        const lh_ptx_step &s = steps[g->at];
+        const lh_ptx_step &s = steps[g->next];
         if (s.flow != PLAIN && !try_whole_group(w, *g, s)) return;
-        issued[g->at]++;
+        issued[g->next]++;
         unsigned mask = apply_guard(w, s, g->mask);
-        if (s.flow > WHOLE) {
+        if (s.flow > WARP) {
             if (!change_flow(w, *g, s, mask)) return;
         } else {
             if (mask) s.run(w, s, mask);
-            g->at++;
+            g->next++;
             if (s.flow != PLAIN && !machine.in_step) return part_lanes(w);
         }
-        if (!alone && machine.in_step && (g->at >= limit || g->depth != depth)) return;
+        if (!is_single && machine.in_step && (g->next >= limit || g->depth != depth)) return;
     }
 }
 
@@ -171,7 +172,7 @@ static std::string describe(const lh_ptx_block &b) {
     std::string text;
     for (const lh_ptx_warp &w : b.warps)
         for (const lh_ptx_group &g : w.groups)
-            lines[lh_ptx_running->steps[(size_t)g.at].line] += __builtin_popcount(g.mask);
+            lines[lh_ptx_running->steps[(size_t)g.next].line] += __builtin_popcount(g.mask);
     for (const auto &[line, count] : lines)
         text += (text.empty() ? "block " + std::to_string(b.index) + ": " : ", ") + std::to_string(count) +
                 " threads at line " + std::to_string(line) + " of the text";
@@ -183,15 +184,15 @@ static int find_next_group(const lh_ptx_warp &w) {
     int next = -1;
     for (size_t i = 0; i < w.groups.size(); i++) {
         const lh_ptx_group &g = w.groups[i];
-        if (g.asleep || (g.waits && !find_complete_lanes(w, lh_ptx_running->steps[(size_t)g.at], g.mask))) continue;
+        if (g.asleep || (g.waits && !find_complete_lanes(w, lh_ptx_running->steps[(size_t)g.next], g.mask))) continue;
         if (next < 0 || (machine.in_step && is_behind(g, w.groups[(size_t)next]))) next = (int)i;
     }
     return next;
 }
 
 static void remove_ended_groups(lh_ptx_warp &w) {
-    auto ended = [](const lh_ptx_group &g) { return g.mask == 0; };
-    w.groups.erase(std::remove_if(w.groups.begin(), w.groups.end(), ended), w.groups.end());
+    auto has_ended = [](const lh_ptx_group &g) { return g.mask == 0; };
+    w.groups.erase(std::remove_if(w.groups.begin(), w.groups.end(), has_ended), w.groups.end());
 }
 
 /* Runs a warp until all of its lanes wait for others, sleep or have ended. */
@@ -222,7 +223,7 @@ static bool pass_barrier(lh_ptx_block &b) {
     for (lh_ptx_warp &w : b.warps) {
         if (!w.live) continue;
         w.at_barrier = false;
-        w.groups[0].at++;
+        w.groups[0].next++;
         if (!machine.in_step) part_lanes(w);
     }
     b.interval++;
@@ -253,11 +254,11 @@ static void run_rounds(std::vector<lh_ptx_block> &blocks, std::minstd_rand *rand
     const std::vector<int> warp_order = lh_grid_make_order((int)blocks[0].warps.size(), random);
     int idle = 0;
     for (size_t ended = 0; ended < blocks.size();) {
-        size_t before = ended;
+        size_t old_count = ended;
         machine.progress = false;
         ended = 0;
         for (int index : block_order) ended += run_block(blocks[(size_t)index], warp_order);
-        idle = ended > before || machine.progress ? 0 : idle + 1;
+        idle = ended > old_count || machine.progress ? 0 : idle + 1;
         if (idle > lh_emulated.patience) throw lh_ptx_fault{"deadlock: " + describe(blocks[(size_t)block_order[0]])};
         if (!machine.in_step) std::shuffle(block_order.begin(), block_order.end(), *random);
     }
@@ -314,7 +315,7 @@ static lh_ptx_warp make_warp(lh_ptx_block *b, int index, int blocks, int threads
     w.parameters = machine.parameters.data();
     lh_ptx_group g = {};
     g.mask = w.live;
-    g.at = first;
+    g.next = first;
     w.groups.push_back(g);
     fill_specials(w, blocks, threads);
     if (!machine.in_step) part_lanes(w);
@@ -329,9 +330,9 @@ static void run_grid(const lh_ptx_kernel &kernel, int blocks, int threads, size_
     const int warps = (threads + LANES - 1) / LANES;
     const size_t local_bytes = (size_t)lh_ptx_running->local_bytes * LANES;
     std::vector<unsigned char> locals((size_t)(blocks * warps) * local_bytes + 1, 0xff);
-    std::vector<lh_ptx_block> all((size_t)blocks);
+    std::vector<lh_ptx_block> running_blocks((size_t)blocks);
     for (int i = 0; i < blocks; i++) {
-        lh_ptx_block &b = all[(size_t)i];
+        lh_ptx_block &b = running_blocks[(size_t)i];
         b.index = i;
         b.interval = b.phase = 0;
         b.shared.assign(block_memory, 0xff);
@@ -339,7 +340,7 @@ static void run_grid(const lh_ptx_kernel &kernel, int blocks, int threads, size_
             b.warps.push_back(
                 make_warp(&b, w, blocks, threads, kernel.first, locals.data() + (size_t)(i * warps + w) * local_bytes));
     }
-    run_rounds(all, &random);
+    run_rounds(running_blocks, &random);
 }
 
 /* ---- functions that the emulation calls ---- */
@@ -364,11 +365,11 @@ static lh_status launch(const std::string &name, const std::vector<unsigned char
 /* Parameters begin at multiples of 16 bytes, as in assemble.lua. */
 static lh_emulated_kernel::grid bind_arguments(const std::string &name, void **arguments) {
     std::vector<unsigned char> parameters;
-    size_t at = 0;
+    size_t place = 0;
     for (int bytes : program.kernels.at(name).parameters) {
-        parameters.resize(at + ((size_t)bytes + 15) / 16 * 16);
-        memcpy(parameters.data() + at, *arguments++, (size_t)bytes);
-        at = parameters.size();
+        parameters.resize(place + ((size_t)bytes + 15) / 16 * 16);
+        memcpy(parameters.data() + place, *arguments++, (size_t)bytes);
+        place = parameters.size();
     }
     return [=](int blocks, int threads, size_t block_memory, lh_error *error) {
         return (int)launch(name, parameters, blocks, threads, block_memory, error);
@@ -402,15 +403,16 @@ static const bool is_loaded = [] {
 int lh_ptx_meetings = 1;
 bool lh_ptx_counts_wanted;
 
-int lh_ptx_read_counts(int part, lh_ptx_count *counts, int most) {
+int lh_ptx_read_counts(int program_part, lh_ptx_count *counts, int max_count) {
     std::map<std::string, long long> sums;
-    for (size_t i = 0; i < machine.issued[part].size(); i++)
-        if (machine.issued[part][i]) sums[program.kinds[(size_t)program.steps[i].kind]] += machine.issued[part][i];
-    sums["sectors_loaded"] = lh_ptx_sectors_loaded[part];
-    sums["sectors_stored"] = lh_ptx_sectors_stored[part];
+    for (size_t i = 0; i < machine.issued[program_part].size(); i++)
+        if (machine.issued[program_part][i])
+            sums[program.kinds[(size_t)program.steps[i].kind]] += machine.issued[program_part][i];
+    sums["sectors_loaded"] = lh_ptx_sectors_loaded[program_part];
+    sums["sectors_stored"] = lh_ptx_sectors_stored[program_part];
     int count = 0;
     for (const auto &[kind, sum] : sums)
-        if (count < most) {
+        if (count < max_count) {
             snprintf(counts[count].kind, sizeof counts->kind, "%s", kind.c_str());
             counts[count++].count = sum;
         }

@@ -20,9 +20,9 @@ enum { LANES = 32, MOST_OPERANDS = 16, MOST_CALLS = 8, MEMBER_MASK = 5 /* operan
 struct lh_ptx_warp;
 struct lh_ptx_step;
 
-/* PLAIN: each lane for itself; MEMBERS: a collective operation of the lanes in a mask, the last operand; WHOLE: one of
+/* PLAIN: each lane for itself; MEMBERS: a collective operation of the lanes in a mask, the last operand; WARP: one of
  * all lanes of a warp; the other values change the flow. */
-enum lh_ptx_flow { PLAIN, MEMBERS, WHOLE, BRANCH, CALL, RETURN, BARRIER, SLEEP };
+enum lh_ptx_flow { PLAIN, MEMBERS, WARP, BRANCH, CALL, RETURN, BARRIER, SLEEP };
 
 /* Executes an instruction for the lanes of mask. */
 typedef void lh_ptx_function(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask);
@@ -81,9 +81,9 @@ struct lh_ptx_fault {
 
 /* Lanes at the same instruction, after the same calls. */
 struct lh_ptx_group {
-    unsigned mask;                      /* its lanes */
-    int at, depth, returns[MOST_CALLS]; /* the next step; number of calls, and the steps to which they return */
-    bool waits, asleep;                 /* waits for other lanes of the warp; sleeps until the next round */
+    unsigned mask;                        /* its lanes */
+    int next, depth, returns[MOST_CALLS]; /* the next step; number of calls, and the steps to which they return */
+    bool waits, asleep;                   /* waits for other lanes of the warp; sleeps until the next round */
 };
 
 struct lh_ptx_block {
@@ -107,18 +107,18 @@ template <class T> inline T *row(lh_ptx_warp &w, const lh_ptx_step &s, int opera
     return reinterpret_cast<T *>(w.registers + s.operands[operand]);
 }
 
-/* Calls `one` with each lane of mask. Lanes are independent: two rows are equal or do not overlap. */
-template <class Do> inline __attribute__((always_inline)) void for_lanes(unsigned mask, Do one) {
+/* Calls `visit` with each lane of mask. Lanes are independent: two rows are equal or do not overlap. */
+template <class Do> inline __attribute__((always_inline)) void for_lanes(unsigned mask, Do visit) {
     if (mask == 0xffffffffu) {
 #pragma GCC ivdep
-        for (int n = 0; n < LANES; n++) one(n);
+        for (int n = 0; n < LANES; n++) visit(n);
     } else {
-        for (unsigned rest = mask; rest; rest &= rest - 1) one(__builtin_ctz(rest));
+        for (unsigned remaining = mask; remaining; remaining &= remaining - 1) visit(__builtin_ctz(remaining));
     }
 }
 
 /* Throws lh_ptx_fault with the line of the step. */
-[[noreturn]] void lh_ptx_fail(const lh_ptx_step &s, const std::string &what);
+[[noreturn]] void lh_ptx_fail(const lh_ptx_step &s, const std::string &problem);
 
 /* An access of a warp to memory, for observers (observe.h). */
 struct lh_ptx_access {

@@ -117,8 +117,8 @@ local function make_output(is_load, lane, space, element, count, width)
     local fill = element:sub(1, 1) == "s" and piece:byte(-1) >= 128 and "\255" or "\0"
     parts[i] = is_load and piece .. fill:rep(width - size) .. ("\0"):rep(8 - width) or piece
   end
-  local all = table.concat(parts)
-  return all .. ("\0"):rep(32 - #all)
+  local text = table.concat(parts)
+  return text .. ("\0"):rep(32 - #text)
 end
 
 local function add_case(text, requests, expected, form, space, element, count, width)

@@ -21,19 +21,19 @@ long long lh_ptx_sectors_loaded[LH_PTX_PARTS], lh_ptx_sectors_stored[LH_PTX_PART
 
 namespace {
 
-/* The accesses of a block that come before an event: all of them before an interval (lh_ptx_block), and those of one
- * thread up to another interval, `own`. */
-struct reach {
-    int before, thread, own;
+/* The accesses of a block that come before an event: those of all threads before `interval` (lh_ptx_block), and those
+ * of one thread up to `thread_interval`. */
+struct bounds {
+    int interval, thread, thread_interval;
 };
-typedef std::vector<reach> view; /* by block */
+typedef std::vector<bounds> view; /* by block */
 
 struct access {
     int thread, interval, line;
 };
 
-enum { NOBODY = -1, SEVERAL = -2 }; /* threads */
-enum { MOST_BLOCKS = 4 };           /* of a launch whose races are found */
+enum { NOBODY = -1, MANY_THREADS = -2 }; /* threads */
+enum { MOST_BLOCKS = 4 };                /* of a launch whose races are found */
 const access NONE = {NOBODY, 0, 0};
 
 /* The last accesses to a byte. */
@@ -45,7 +45,7 @@ struct cell {
 
 /* Four neighbouring bytes: one cell as long as they are accessed together, then a cell for each byte. */
 struct word {
-    cell whole = {NOBODY, NONE, {NONE, NONE, NONE, NONE}};
+    cell all_bytes = {NOBODY, NONE, {NONE, NONE, NONE, NONE}};
     std::unique_ptr<std::array<cell, 4>> bytes;
 };
 
@@ -61,87 +61,88 @@ static struct {
     std::vector<std::vector<word>> shared;                      /* by block */
     struct {
         uint64_t number;
-        page *found;
-    } recent[RECENT];        /* a cache of `global`, indexed by the number's remainder */
-    std::vector<view> known; /* by block: accesses that come before what any of its threads does now */
-    /* By block and thread, accesses that come before: its last fence; additions to words that it has read; what it does
-     * now, since its fence and until the next barrier of its block. */
-    std::map<std::pair<int, int>, view> fenced, seen, actual;
+        page *contents;
+    } recent[RECENT];              /* a cache of `global`, indexed by the number's remainder */
+    std::vector<view> block_views; /* by block: accesses that come before the next ones of all its threads */
+    /* By block and thread: accesses before its last fence; accesses that were published through words that it has read;
+     * accesses that come before its next ones, since its fence and until the next barrier of its block. */
+    std::map<std::pair<int, int>, view> at_fence, read_words, current;
     std::unordered_map<uint64_t, view> words; /* by address of a word: accesses that were published through it */
 } observed;
 
 void lh_ptx_observe_begin(int blocks, bool races, bool sectors) {
     if (races && blocks > MOST_BLOCKS)
-        throw lh_ptx_fault{"races are looked for between " + std::to_string(MOST_BLOCKS) + " blocks at most"};
+        throw lh_ptx_fault{"races are found between at most " + std::to_string(MOST_BLOCKS) + " blocks"};
     observed = {};
     lh_ptx_observes = races || sectors;
     observed.races = races;
     observed.sectors = sectors;
     observed.blocks = blocks;
-    observed.known.assign((size_t)blocks, view((size_t)blocks, reach{0, NOBODY, 0}));
+    observed.block_views.assign((size_t)blocks, view((size_t)blocks, bounds{0, NOBODY, 0}));
     observed.shared.resize((size_t)blocks);
-    for (int part = 0; part < LH_PTX_PARTS; part++) lh_ptx_sectors_loaded[part] = lh_ptx_sectors_stored[part] = 0;
+    for (int program_part = 0; program_part < LH_PTX_PARTS; program_part++)
+        lh_ptx_sectors_loaded[program_part] = lh_ptx_sectors_stored[program_part] = 0;
 }
 
 static void merge_view(view *to, const view &from) {
-    to->resize(from.size(), reach{0, NOBODY, 0});
+    to->resize(from.size(), bounds{0, NOBODY, 0});
     for (size_t i = 0; i < from.size(); i++) {
-        reach &own = (*to)[i];
-        own.before = std::max(own.before, from[i].before);
-        if (from[i].thread != NOBODY && (own.thread == NOBODY || from[i].own >= own.own)) {
-            own.thread = from[i].thread;
-            own.own = from[i].own;
+        bounds &b = (*to)[i];
+        b.interval = std::max(b.interval, from[i].interval);
+        if (from[i].thread != NOBODY && (b.thread == NOBODY || from[i].thread_interval >= b.thread_interval)) {
+            b.thread = from[i].thread;
+            b.thread_interval = from[i].thread_interval;
         }
     }
 }
 
-/* Returns the accesses that come before what a thread does now, apart from its own. */
+/* Returns the accesses of other threads that come before the next ones of a thread. */
 static view make_view(int block, int thread) {
-    view all = observed.known[(size_t)block];
-    auto found = observed.actual.find({block, thread});
-    if (found != observed.actual.end()) merge_view(&all, found->second);
-    return all;
+    view merged = observed.block_views[(size_t)block];
+    auto found = observed.current.find({block, thread});
+    if (found != observed.current.end()) merge_view(&merged, found->second);
+    return merged;
 }
 
-/* Orders the accesses that were published through words that a thread has read before what it does from now on. */
+/* Orders accesses before all later ones of a thread: those that were published through words that it has read. */
 static void acquire(const lh_ptx_block &block, int thread) {
-    auto seen = observed.seen.find({block.index, thread});
-    if (seen != observed.seen.end()) merge_view(&observed.actual[{block.index, thread}], seen->second);
+    auto entry = observed.read_words.find({block.index, thread});
+    if (entry != observed.read_words.end()) merge_view(&observed.current[{block.index, thread}], entry->second);
 }
 
-/* Returns the accesses that a thread can publish: those before what it does now, and its own. */
+/* Returns the accesses that a thread can publish: those before its next ones, and its own. */
 static view make_released_view(const lh_ptx_block &block, int thread) {
-    view all = make_view(block.index, thread);
-    all[(size_t)block.index] = {block.interval, thread, block.interval};
-    return all;
+    view released = make_view(block.index, thread);
+    released[(size_t)block.index] = {block.interval, thread, block.interval};
+    return released;
 }
 
 void lh_ptx_observe_fence(const lh_ptx_warp &w, unsigned mask) {
-    for (unsigned rest = mask; observed.races && rest; rest &= rest - 1) {
-        const int thread = w.index * LANES + __builtin_ctz(rest);
+    for (unsigned remaining = mask; observed.races && remaining; remaining &= remaining - 1) {
+        const int thread = w.index * LANES + __builtin_ctz(remaining);
         acquire(*w.block, thread);
-        observed.fenced[{w.block->index, thread}] = make_released_view(*w.block, thread);
+        observed.at_fence[{w.block->index, thread}] = make_released_view(*w.block, thread);
     }
 }
 
 void lh_ptx_observe_barrier(const lh_ptx_block &block) {
-    for (auto at = observed.actual.begin(); at != observed.actual.end();)
-        if (at->first.first == block.index) {
-            merge_view(&observed.known[(size_t)block.index], at->second);
-            at = observed.actual.erase(at);
-        } else ++at;
+    for (auto entry = observed.current.begin(); entry != observed.current.end();)
+        if (entry->first.first == block.index) {
+            merge_view(&observed.block_views[(size_t)block.index], entry->second);
+            entry = observed.current.erase(entry);
+        } else ++entry;
 }
 
 /* Observes a load that is not weak, or an addition; `stores`: an addition. */
 static void synchronise(const lh_ptx_block &block, int thread, uint64_t address, bool stores, int ordering) {
     view &word = observed.words[address];
-    if (!word.empty()) merge_view(&observed.seen[{block.index, thread}], word);
+    if (!word.empty()) merge_view(&observed.read_words[{block.index, thread}], word);
     if (!stores) {
         if (ordering == ORDERED) acquire(block, thread);
         return;
     }
-    auto fenced = observed.fenced.find({block.index, thread});
-    if (fenced != observed.fenced.end()) merge_view(&word, fenced->second);
+    auto entry = observed.at_fence.find({block.index, thread});
+    if (entry != observed.at_fence.end()) merge_view(&word, entry->second);
     if (ordering == ORDERED) merge_view(&word, make_released_view(block, thread));
 }
 
@@ -153,94 +154,96 @@ static word &find_word(const lh_ptx_access &a, uint64_t address) {
         return words[index];
     }
     auto &recent = observed.recent[number % RECENT];
-    if (!recent.found || recent.number != number) {
+    if (!recent.contents || recent.number != number) {
         std::unique_ptr<page> &found = observed.global[number];
         if (!found) found = std::make_unique<page>();
         recent = {number, found.get()};
     }
-    return (*recent.found)[index % PAGE_WORDS];
+    return (*recent.contents)[index % PAGE_WORDS];
 }
 
-/* Whether an access by block `from` comes before what the thread does now. */
-static bool happens_before(int from, const access &then, const lh_ptx_block &block, int thread, const view *known) {
-    if (from == block.index) return then.interval < block.interval || then.thread == thread;
-    const reach &r = (*known)[(size_t)from];
-    return then.interval < r.before || (then.thread == r.thread && then.interval <= r.own);
+/* Whether an earlier access by block `from` comes before the next ones of the thread. */
+static bool happens_before(int from, const access &earlier, const lh_ptx_block &block, int thread, const view *prior) {
+    if (from == block.index) return earlier.interval < block.interval || earlier.thread == thread;
+    const bounds &b = (*prior)[(size_t)from];
+    return earlier.interval < b.interval || (earlier.thread == b.thread && earlier.interval <= b.thread_interval);
 }
 
-/* Throws the message of a race between an access of a thread now and an earlier one by block `from`, which has written
- * or read (`verb`). */
-[[noreturn]] static void report(const lh_ptx_access &a, const char *verb, int from, const access &then, int thread) {
+/* Throws the message of a race between an access of a thread and an earlier one by block `from`; verb: "written" or
+ * "read", by the earlier one. */
+[[noreturn]] static void report(const lh_ptx_access &a, const char *verb, int from, const access &earlier, int thread) {
     auto describe = [](int block, int t) {
-        return (t == SEVERAL ? "several threads" : "thread " + std::to_string(t)) + " of block " +
+        return (t == MANY_THREADS ? "several threads" : "thread " + std::to_string(t)) + " of block " +
                std::to_string(block);
     };
     lh_ptx_fail(*a.step, std::string("race: ") + (a.stores ? "written" : "read") + " by " +
                              describe(a.warp->block->index, thread) + ", " + verb + " at line " +
-                             std::to_string(then.line) + " by " + describe(from, then.thread));
+                             std::to_string(earlier.line) + " by " + describe(from, earlier.thread));
 }
 
 /* Checks an access to a byte, or to the four bytes of a word, against earlier ones, and stores it. */
-static void check_cell(const lh_ptx_access &a, cell *c, int thread, const view *known) {
+static void check_cell(const lh_ptx_access &a, cell *c, int thread, const view *prior) {
     const lh_ptx_block &block = *a.warp->block;
-    const access now = {thread, block.interval, a.step->line};
-    if (c->writer != NOBODY && !happens_before(c->writer, c->write, block, thread, known))
+    const access current = {thread, block.interval, a.step->line};
+    if (c->writer != NOBODY && !happens_before(c->writer, c->write, block, thread, prior))
         report(a, "written", c->writer, c->write, thread);
     if (a.stores) {
         for (int from = 0; from < observed.blocks; from++) {
-            if (c->reads[from].thread != NOBODY && !happens_before(from, c->reads[from], block, thread, known))
+            if (c->reads[from].thread != NOBODY && !happens_before(from, c->reads[from], block, thread, prior))
                 report(a, "read", from, c->reads[from], thread);
             c->reads[from] = NONE;
         }
         c->writer = block.index;
-        c->write = now;
+        c->write = current;
         return;
     }
     access &read = c->reads[block.index];
-    const bool several = read.thread != NOBODY && read.interval == block.interval && read.thread != thread;
-    read = now;
-    if (several) read.thread = SEVERAL;
+    const bool by_many = read.thread != NOBODY && read.interval == block.interval && read.thread != thread;
+    read = current;
+    if (by_many) read.thread = MANY_THREADS;
 }
 
-/* Checks the access of one lane. Its bytes are a part of a word or whole words. */
-static void check_bytes(const lh_ptx_access &a, uint64_t address, int thread, const view *known) {
+/* Checks the access of one lane, to a part of a word or to whole words. */
+static void check_bytes(const lh_ptx_access &a, uint64_t address, int thread, const view *prior) {
     for (uint64_t end = address + (uint64_t)a.bytes; address < end; address += 4) {
         word &w = find_word(a, address);
         if (a.bytes < 4 && !w.bytes) {
             w.bytes = std::make_unique<std::array<cell, 4>>();
-            w.bytes->fill(w.whole);
+            w.bytes->fill(w.all_bytes);
         }
-        if (!w.bytes) check_cell(a, &w.whole, thread, known);
+        if (!w.bytes) check_cell(a, &w.all_bytes, thread, prior);
         for (uint64_t i = 0; w.bytes && i < 4; i++)
             if (a.bytes >= 4 || (i >= address % 4 && i < address % 4 + (uint64_t)a.bytes))
-                check_cell(a, &(*w.bytes)[i], thread, known);
+                check_cell(a, &(*w.bytes)[i], thread, prior);
     }
 }
 
 static void check_races(const lh_ptx_access &a) {
-    for (unsigned rest = a.mask; rest; rest &= rest - 1) {
-        const int lane = __builtin_ctz(rest), thread = a.warp->index * LANES + lane;
+    for (unsigned remaining = a.mask; remaining; remaining &= remaining - 1) {
+        const int lane = __builtin_ctz(remaining), thread = a.warp->index * LANES + lane;
         if (a.step->operands[ORDERING] != WEAK) {
             synchronise(*a.warp->block, thread, a.addresses[lane], a.stores, a.step->operands[ORDERING]);
             continue;
         }
-        const view *known = &observed.known[(size_t)a.warp->block->index];
-        view own;
-        if (!observed.actual.empty()) {
-            own = make_view(a.warp->block->index, thread);
-            known = &own;
+        const view *prior = &observed.block_views[(size_t)a.warp->block->index];
+        view thread_view;
+        if (!observed.current.empty()) {
+            thread_view = make_view(a.warp->block->index, thread);
+            prior = &thread_view;
         }
-        check_bytes(a, a.addresses[lane], thread, known);
+        check_bytes(a, a.addresses[lane], thread, prior);
     }
 }
 
 static void count_sectors(const lh_ptx_access &a) {
     uint64_t sectors[LANES];
     int count = 0;
-    for (unsigned rest = a.mask; rest; rest &= rest - 1) sectors[count++] = a.addresses[__builtin_ctz(rest)] / 32;
+    for (unsigned remaining = a.mask; remaining; remaining &= remaining - 1)
+        sectors[count++] = a.addresses[__builtin_ctz(remaining)] / 32;
     if (!std::is_sorted(sectors, sectors + count)) std::sort(sectors, sectors + count);
-    const int part = lh_ptx_part(*a.warp->block);
-    (a.stores ? lh_ptx_sectors_stored : lh_ptx_sectors_loaded)[part] += std::unique(sectors, sectors + count) - sectors;
+    const int program_part = lh_ptx_part(*a.warp->block);
+    (a.stores ? lh_ptx_sectors_stored : lh_ptx_sectors_loaded)[program_part] +=
+        std::unique(sectors, sectors + count) - sectors;
 }
 
 void lh_ptx_observe(const lh_ptx_access &a) {

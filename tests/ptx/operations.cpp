@@ -22,8 +22,8 @@ template <class T> static T larger(T a, T b) {
 static uint32_t insert_bits(uint32_t a, uint32_t b, uint32_t position, uint32_t count) {
     position &= 255;
     count &= 255;
-    uint64_t ones = count > 31 ? 0xffffffffu : ((uint64_t)1 << count) - 1;
-    uint32_t mask = position > 31 ? 0 : (uint32_t)(ones << position);
+    uint64_t bit_mask = count > 31 ? 0xffffffffu : ((uint64_t)1 << count) - 1;
+    uint32_t mask = position > 31 ? 0 : (uint32_t)(bit_mask << position);
     return (b & ~mask) | (position > 31 ? 0 : a << position & mask);
 }
 
@@ -146,8 +146,8 @@ static inline void find_addresses(lh_ptx_warp &w, const lh_ptx_step &s, unsigned
     const int *o = s.operands;
     const unsigned char *base = w.registers + o[BASE];
     lh_ptx_access access;
-    for (unsigned rest = mask; rest; rest &= rest - 1) {
-        int n = __builtin_ctz(rest);
+    for (unsigned remaining = mask; remaining; remaining &= remaining - 1) {
+        int n = __builtin_ctz(remaining);
         uint64_t address = o[BASE_BYTES] == 8 ? reinterpret_cast<const uint64_t *>(base)[n]
                                               : reinterpret_cast<const uint32_t *>(base)[n];
         address += (uint64_t)(int64_t)o[OFFSET];
@@ -198,8 +198,8 @@ template <class Element, class Register> static void store(lh_ptx_warp &w, const
     unsigned char *to[LANES];
     const int count = s.operands[COUNT];
     find_addresses(w, s, mask, count * (int)sizeof(Element), true, to);
-    for (int turn = 0; turn < LANES; turn++) {
-        int n = lh_ptx_lane_order[turn];
+    for (int reader = 0; reader < LANES; reader++) {
+        int n = lh_ptx_lane_order[reader];
         for (int i = 0; mask >> n & 1 && i < count; i++) {
             Element element = (Element)row<Register>(w, s, FIRST_REGISTER + i)[n];
             memcpy(to[n] + (size_t)i * sizeof element, &element, sizeof element);
@@ -207,19 +207,19 @@ template <class Element, class Register> static void store(lh_ptx_warp &w, const
     }
 }
 
-/* Adds to a word in memory for each lane, in the order of lanes. before: receives the former values, or NULL. */
+/* Adds to a word in memory for each lane, in the order of lanes. old_values: receives the former values, or NULL. */
 static void add_in_memory(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask, const uint32_t *added,
-                          uint32_t *before) {
-    unsigned char *at[LANES];
-    find_addresses(w, s, mask, sizeof *added, true, at);
+                          uint32_t *old_values) {
+    unsigned char *addresses[LANES];
+    find_addresses(w, s, mask, sizeof *added, true, addresses);
     for (int turn = 0; turn < LANES; turn++) {
         int n = lh_ptx_lane_order[turn];
         if (!(mask >> n & 1)) continue;
         uint32_t value;
-        memcpy(&value, at[n], sizeof value);
+        memcpy(&value, addresses[n], sizeof value);
         const uint32_t sum = value + added[n];
-        memcpy(at[n], &sum, sizeof sum);
-        if (before) before[n] = value;
+        memcpy(addresses[n], &sum, sizeof sum);
+        if (old_values) old_values[n] = value;
     }
     w.block->phase++;
 }

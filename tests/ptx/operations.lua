@@ -10,7 +10,7 @@ local instructions = require("instructions")
 
 local function list_entries()
   local found = {}
-  for _, variants in pairs(instructions.known) do
+  for _, variants in pairs(instructions.by_form) do
     for _, entry in pairs(variants) do
       found[#found + 1] = entry
     end
@@ -68,8 +68,8 @@ for _, entry in ipairs(list_entries()) do
 end
 print("const lh_ptx_operation lh_ptx_operations[] = {")
 for _, entry in ipairs(list_entries()) do
-  local flow = entry.whole and "WHOLE" or entry.members and "MEMBERS" or "PLAIN"
-  print(("    {\"%s\", %s, %s},"):format(entry.name, entry.whole or entry.members or entry.name, flow))
+  local flow = entry.warp and "WARP" or entry.members and "MEMBERS" or "PLAIN"
+  print(("    {\"%s\", %s, %s},"):format(entry.name, entry.warp or entry.members or entry.name, flow))
 end
 write_instances("load", "load", LOADS)
 write_instances("store", "store", STORES)

@@ -3,9 +3,9 @@
 
 local parse = {}
 
--- Raises "FILE:LINE: what: text".
-function parse.fail(where, what)
-  error(("%s:%d: %s: %s"):format(where.file, where.line, what, where.text:gsub("%s+", " ")), 0)
+-- Raises "FILE:LINE: problem: text".
+function parse.fail(where, problem)
+  error(("%s:%d: %s: %s"):format(where.file, where.line, problem, where.text:gsub("%s+", " ")), 0)
 end
 
 local function trim(text)
@@ -15,15 +15,15 @@ end
 -- Splits a text into statements in order: { line, text, ends } where ends is ";", "{", "}" or ":".
 local function split_statements(file, text)
   text = text:gsub("//[^\n]*", "")
-  local found, at, line = {}, 1, 0
+  local statements, position, line = {}, 1, 0
   local start, depth = nil, 0 -- of the current statement: its start, its open braces
   while true do
-    local from, _, mark = text:find("([\n;{}:])", at)
+    local from, _, mark = text:find("([\n;{}:])", position)
     if not from then
       break
     end
-    if not start and text:find("^%s*[^%s;{}]", at) then
-      local first = text:find("%S", at)
+    if not start and text:find("^%s*[^%s;{}]", position) then
+      local first = text:find("%S", position)
       if first < from then
         start = first
       end
@@ -36,39 +36,39 @@ local function split_statements(file, text)
     elseif mark == "}" and depth > 0 then
       depth = depth - 1
     elseif mark ~= ":" or text:find("^%$[%w_]+:", start or from) then
-      local part = start and text:sub(start, from - 1) or ""
-      local _, newlines = part:gsub("\n", "")
-      found[#found + 1] = { file = file, line = line - newlines, text = trim(part), ends = mark }
+      local statement = start and text:sub(start, from - 1) or ""
+      local _, newlines = statement:gsub("\n", "")
+      statements[#statements + 1] = { file = file, line = line - newlines, text = trim(statement), ends = mark }
       start = nil
     end
-    at = from + 1
+    position = from + 1
   end
-  if start or trim(text:sub(at)) ~= "" then
-    local left = text:sub(start or at)
-    local _, newlines = left:gsub("\n", "")
-    parse.fail({ file = file, line = line - newlines, text = trim(left:sub(1, 80)) }, "a statement without end")
+  if start or trim(text:sub(position)) ~= "" then
+    local text_after = text:sub(start or position)
+    local _, newlines = text_after:gsub("\n", "")
+    parse.fail({ file = file, line = line - newlines, text = trim(text_after:sub(1, 80)) }, "a statement without end")
   end
-  return found
+  return statements
 end
 
 -- "%r1|%p2, {%f1, %f2}, [%rd4+8], 0" -> operands, and their shape "x|x{xx}xx".
 local function parse_operands(where, text)
-  local operands, shape, rest = {}, "", text
-  while rest ~= "" do
-    local mark, behind = rest:match("^([{}|,])%s*(.*)$")
+  local operands, shape, remaining = {}, "", text
+  while remaining ~= "" do
+    local mark, text_after = remaining:match("^([{}|,])%s*(.*)$")
     if mark then
       shape = shape .. (mark == "," and "" or mark)
-      rest = behind
+      remaining = text_after
     else
-      local operand, left = rest:match("^(%[[^%]]*%])%s*(.*)$")
+      local operand, left = remaining:match("^(%[[^%]]*%])%s*(.*)$")
       if not operand then
-        operand, left = rest:match("^([%w_%%.$-]+)%s*(.*)$")
+        operand, left = remaining:match("^([%w_%%.$-]+)%s*(.*)$")
       end
       if not operand then
-        parse.fail(where, "operands that are not known")
+        parse.fail(where, "unknown operands")
       end
       operands[#operands + 1] = operand
-      shape, rest = shape .. "x", left
+      shape, remaining = shape .. "x", left
     end
   end
   return operands, shape
@@ -84,7 +84,7 @@ local function parse_parameters(where, text)
       type_name = "bytes"
     end
     if not name then
-      parse.fail(where, "a parameter that is not known")
+      parse.fail(where, "unknown parameter")
     end
     parameters[#parameters + 1] = { name = name, type = type_name, bytes = tonumber(bytes) }
   end
@@ -92,14 +92,14 @@ local function parse_parameters(where, text)
 end
 
 local function parse_header(where)
-  local kind, name, parameters, rest = where.text:match("^(%.[%l .]+)%s+([%w_$]+)%s*(%b())(.*)$")
+  local kind, name, parameters, directives = where.text:match("^(%.[%l .]+)%s+([%w_$]+)%s*(%b())(.*)$")
   local kernel = kind and trim(kind) == ".visible .entry"
   if not kind or not (kernel or trim(kind) == ".func") then
-    parse.fail(where, "a function that is not known")
+    parse.fail(where, "unknown function")
   end
-  for directive in rest:gmatch("%.%l+") do
+  for directive in directives:gmatch("%.%l+") do
     if directive ~= ".maxntid" and directive ~= ".minnctapersm" then
-      parse.fail(where, "a directive that is not known")
+      parse.fail(where, "unknown directive")
     end
   end
   return { name = name, kernel = kernel, parameters = parse_parameters(where, parameters:sub(2, -2)), registers = {},
@@ -110,23 +110,23 @@ end
 local function parse_instruction(where)
   local item = { file = where.file, line = where.line, text = where.text }
   local text = where.text
-  local negated, guard, behind = text:match("^@(!?)(%%[%w_]+)%s+(.*)$")
+  local negated, guard, text_after = text:match("^@(!?)(%%[%w_]+)%s+(.*)$")
   if guard then
-    item.guard, item.negated, text = guard, negated == "!", behind
+    item.guard, item.negated, text = guard, negated == "!", text_after
   end
-  local form, rest = text:match("^([%l%d._:]+)%s*(.*)$")
+  local form, operand_text = text:match("^([%l%d._:]+)%s*(.*)$")
   if not form or not form:match("^%l") then
-    parse.fail(where, "an instruction that is not known")
+    parse.fail(where, "unknown instruction")
   end
   item.form = form
   if form:match("^call") then
-    local name, arguments = rest:match("^([%w_$]+)%s*,?%s*(%b())$")
+    local name, arguments = operand_text:match("^([%w_$]+)%s*,?%s*(%b())$")
     if not name then
-      parse.fail(where, "a call that is not known")
+      parse.fail(where, "unknown call")
     end
     item.callee, item.operands = name, parse_operands(where, trim(arguments:sub(2, -2)))
   else
-    item.operands, item.shape = parse_operands(where, rest)
+    item.operands, item.shape = parse_operands(where, operand_text)
   end
   return item
 end
@@ -158,7 +158,7 @@ local function read_directive(where, current)
     return true
   end
   if text:match("^%.") then
-    parse.fail(where, "a directive that is not known")
+    parse.fail(where, "unknown directive")
   end
   return false
 end
@@ -178,7 +178,7 @@ local function read_array(where, module)
     end
     module.data[#module.data + 1] = data
   else
-    parse.fail(where, "a directive that is not known")
+    parse.fail(where, "unknown directive")
   end
 end
 
@@ -188,7 +188,7 @@ local function read_statement(where, current)
   elseif where.ends == ";" and where.text ~= "" and not read_directive(where, current) then
     current.body[#current.body + 1] = parse_instruction(where)
   elseif where.ends ~= ";" and where.text ~= "" then
-    parse.fail(where, "a statement that is not known")
+    parse.fail(where, "unknown statement")
   end
 end
 

@@ -35,23 +35,23 @@ end
 -- Formats the steps per second at two and at four instructions per cycle of a multiprocessor, and the bound by the L2
 -- cache. `instructions` and `sectors`: of a step.
 local function format_rates(instructions, sectors, multiprocessors)
-  local function at(per_cycle)
+  local function format_times(per_cycle)
     return format_rounded(multiprocessors * per_cycle * CLOCK / instructions)
   end
-  return ("%s, %s | %s"):format(at(2), at(4), format_rounded(L2 / (32 * sectors)))
+  return ("%s, %s | %s"):format(format_times(2), format_times(4), format_rounded(L2 / (32 * sectors)))
 end
 
 -- The rows of the table, for float32 and tf32.
 function predict.rows(path)
   local counts, rows = read_counts(path), {}
   for _, precision in ipairs({ "float32", "tf32" }) do
-    local function get_count(part, kind, at) -- the end of a step is the same in all precisions
-      local name = part:match("^end") and "float32" or precision
-      local list = counts[("%s %s %s"):format(name, part, kind)] or {}
-      return list[at] or list[1] or 0
+    local function get_count(code_part, kind, index) -- the end of a step is the same in all precisions
+      local name = code_part:match("^end") and "float32" or precision
+      local list = counts[("%s %s %s"):format(name, code_part, kind)] or {}
+      return list[index] or list[1] or 0
     end
-    local function count_sectors(part, at)
-      return get_count(part, "sectors_loaded", at) + get_count(part, "sectors_stored", at)
+    local function count_sectors(code_part, index)
+      return get_count(code_part, "sectors_loaded", index) + get_count(code_part, "sectors_stored", index)
     end
     for i, T in ipairs(LENGTHS) do
       local block = get_count("shard_of_1", "all", i) + get_count("end_of_128", "all", i) / BLOCKS

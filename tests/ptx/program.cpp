@@ -4,8 +4,8 @@
 
 #include "machine.h"
 
-void lh_ptx_fail(const lh_ptx_step &s, const std::string &what) {
-    throw lh_ptx_fault{"line " + std::to_string(s.line) + " of the text: " + what};
+void lh_ptx_fail(const lh_ptx_step &s, const std::string &problem) {
+    throw lh_ptx_fault{"line " + std::to_string(s.line) + " of the text: " + problem};
 }
 
 static const struct {

@@ -7,8 +7,8 @@
 package.path = ("%s/?.lua;%s"):format(arg[0]:match("^(.*)/translate%.lua$") or ".", package.path)
 local files = require("files")
 
-local done, problem = pcall(files.write_program, arg[2], arg[1], files.read(arg[1]))
-if not done then
+local succeeded, problem = pcall(files.write_program, arg[2], arg[1], files.read(arg[1]))
+if not succeeded then
   io.stderr:write(tostring(problem), "\n")
   os.exit(1)
 end
