@@ -189,7 +189,7 @@ compare() {
             split(bound[key], most, " ")
             for (i = 4; i <= 8; i++)
                 if ($i > most[i] + 0) why = why (why ? ", " : "") $i " " name[i - 3] ", recorded " most[i]
-            print (why ? "not ok " title ": " why " (meant? make cuda-record)" : "ok " title)
+            print (why ? "not ok " title ": " why " (if intended: make cuda-record)" : "ok " title)
         }' >"$work/compared"
     cat "$work/compared"
     ! grep -q '^not ok' "$work/compared" || failed=1

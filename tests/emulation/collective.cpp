@@ -15,20 +15,20 @@ struct shuffle {
 };
 
 static const char *run_shuffle(void *const *arguments, unsigned lanes) {
-    for (unsigned rest = lanes; rest; rest &= rest - 1) {
-        shuffle *own = static_cast<shuffle *>(arguments[__builtin_ctz(rest)]);
-        if (own->source < 0 || own->source >= warpSize || !(lanes >> own->source & 1))
+    for (unsigned remaining = lanes; remaining; remaining &= remaining - 1) {
+        shuffle *lane_arguments = static_cast<shuffle *>(arguments[__builtin_ctz(remaining)]);
+        if (lane_arguments->source < 0 || lane_arguments->source >= warpSize || !(lanes >> lane_arguments->source & 1))
             return "a thread reads a lane that takes no part";
-        own->received = static_cast<shuffle *>(arguments[own->source])->value;
+        lane_arguments->received = static_cast<shuffle *>(arguments[lane_arguments->source])->value;
     }
     return NULL;
 }
 
 unsigned long long lh_shuffle(const char *name, unsigned mask, unsigned long long bits, int source, const char *file,
                               int line) {
-    shuffle own = {bits, 0, source};
-    lh_collective_join({name, file, line, mask, run_shuffle, &own});
-    return own.received;
+    shuffle lane_arguments = {bits, 0, source};
+    lh_collective_join({name, file, line, mask, run_shuffle, &lane_arguments});
+    return lane_arguments.received;
 }
 
 struct vote {
@@ -46,9 +46,9 @@ static const char *run_ballot(void *const *arguments, unsigned lanes) {
 }
 
 unsigned __ballot_sync(unsigned mask, int predicate, const char *file, int line) {
-    vote own = {predicate, 0};
-    lh_collective_join({"__ballot_sync", file, line, mask, run_ballot, &own});
-    return own.result;
+    vote lane_arguments = {predicate, 0};
+    lh_collective_join({"__ballot_sync", file, line, mask, run_ballot, &lane_arguments});
+    return lane_arguments.result;
 }
 
 struct fragments {
@@ -74,10 +74,11 @@ static const char *run_tf32(void *const *arguments, unsigned lanes) {
     float a[16][8], b[8][8];
     const unsigned operand_bits = 0xffffe000u; /* the bits that the hardware reads */
     for (int lane = 0; lane < warpSize; lane++) {
-        const fragments *own = static_cast<const fragments *>(arguments[lane]);
+        const fragments *lane_arguments = static_cast<const fragments *>(arguments[lane]);
         int g = lane / 4, t = lane % 4;
-        for (int i = 0; i < 4; i++) a[g + i % 2 * 8][t + i / 2 * 4] = __uint_as_float(own->a[i] & operand_bits);
-        for (int i = 0; i < 2; i++) b[t + i * 4][g] = __uint_as_float(own->b[i] & operand_bits);
+        for (int i = 0; i < 4; i++)
+            a[g + i % 2 * 8][t + i / 2 * 4] = __uint_as_float(lane_arguments->a[i] & operand_bits);
+        for (int i = 0; i < 2; i++) b[t + i * 4][g] = __uint_as_float(lane_arguments->b[i] & operand_bits);
     }
     multiply<8>(arguments, a, b);
     return NULL;
@@ -87,13 +88,13 @@ static const char *run_bf16(void *const *arguments, unsigned lanes) {
     if (lanes != 0xffffffffu) return "needs all 32 threads of a warp";
     float a[16][16], b[16][8];
     for (int lane = 0; lane < warpSize; lane++) {
-        const fragments *own = static_cast<const fragments *>(arguments[lane]);
+        const fragments *lane_arguments = static_cast<const fragments *>(arguments[lane]);
         int g = lane / 4, t = lane % 4;
         for (int half = 0; half < 2; half++) { /* the lower 16 bits are the lower k */
             int shift = half ? 0 : 16, k = 2 * t + half;
             for (int i = 0; i < 4; i++)
-                a[g + i % 2 * 8][k + i / 2 * 8] = __uint_as_float(own->a[i] << shift & 0xffff0000u);
-            for (int i = 0; i < 2; i++) b[k + i * 8][g] = __uint_as_float(own->b[i] << shift & 0xffff0000u);
+                a[g + i % 2 * 8][k + i / 2 * 8] = __uint_as_float(lane_arguments->a[i] << shift & 0xffff0000u);
+            for (int i = 0; i < 2; i++) b[k + i * 8][g] = __uint_as_float(lane_arguments->b[i] << shift & 0xffff0000u);
         }
     }
     multiply<16>(arguments, a, b);
@@ -101,13 +102,13 @@ static const char *run_bf16(void *const *arguments, unsigned lanes) {
 }
 
 void mma_tf32(float c[4], const unsigned a[4], const unsigned b[2], const char *file, int line) {
-    fragments own = {c, a, b};
-    lh_collective_join({"mma_tf32", file, line, 0xffffffffu, run_tf32, &own});
+    fragments lane_arguments = {c, a, b};
+    lh_collective_join({"mma_tf32", file, line, 0xffffffffu, run_tf32, &lane_arguments});
 }
 
 void mma_bf16(float c[4], const unsigned a[4], const unsigned b[2], const char *file, int line) {
-    fragments own = {c, a, b};
-    lh_collective_join({"mma_bf16", file, line, 0xffffffffu, run_bf16, &own});
+    fragments lane_arguments = {c, a, b};
+    lh_collective_join({"mma_bf16", file, line, 0xffffffffu, run_bf16, &lane_arguments});
 }
 
 float exp2_approximate(float x) {

@@ -9,7 +9,7 @@ namespace {
 
 enum {
     NOT_READY = 1,    /* CUBLAS_STATUS_NOT_INITIALIZED */
-    WRONG = 7,        /* CUBLAS_STATUS_INVALID_VALUE */
+    INVALID = 7,      /* CUBLAS_STATUS_INVALID_VALUE */
     FAILED = 13,      /* CUBLAS_STATUS_EXECUTION_FAILED */
     UNSUPPORTED = 15, /* CUBLAS_STATUS_NOT_SUPPORTED */
     REAL_32F = 0,     /* CUDA_R_32F */
@@ -18,7 +18,7 @@ enum {
     TRANSB = 4,
     EPILOGUE = 7,
     BIAS_POINTER = 8,
-    PLAIN = 1, /* CUBLASLT_EPILOGUE_... */
+    NO_EPILOGUE = 1, /* CUBLASLT_EPILOGUE_... */
     RELU = 2,
     BIAS = 4,
     WORKSPACE = 1, /* CUBLASLT_MATMUL_PREF_... */
@@ -105,7 +105,7 @@ unsigned long long get_bias_alignment(const operation *o) {
 
 /* Whether the epilogue exists. */
 bool has_epilogue(unsigned epilogue) {
-    return epilogue == PLAIN || (!lh_emulated.plain_products && (epilogue == BIAS || epilogue == (RELU | BIAS)));
+    return epilogue == NO_EPILOGUE || (!lh_emulated.plain_products && (epilogue == BIAS || epilogue == (RELU | BIAS)));
 }
 
 /* Converts a sum, already in its type, to the stored value. */
@@ -135,7 +135,7 @@ extern "C" {
 size_t cublasLtGetVersion(void) { return 130100; }
 
 const char *cublasLtGetStatusString(int status) {
-    return status == NOT_READY ? "not initialised" : status == WRONG ? "invalid value" : "something else";
+    return status == NOT_READY ? "not initialised" : status == INVALID ? "invalid value" : "something else";
 }
 
 int cublasLtCreate(handle **object) {
@@ -154,7 +154,7 @@ int cublasLtDestroy(handle *object) {
 }
 
 int cublasLtMatmulDescCreate(operation **object, int compute, int scale) {
-    *object = new operation{compute, scale, {0, 0}, PLAIN, NULL};
+    *object = new operation{compute, scale, {0, 0}, NO_EPILOGUE, NULL};
     lh_device.libraries++;
     return 0;
 }
@@ -164,7 +164,7 @@ int cublasLtMatmulDescSetAttribute(operation *o, int attribute, const void *valu
         memcpy(&o->is_transposed[attribute - TRANSA], value, bytes);
     else if (attribute == EPILOGUE && bytes == sizeof o->epilogue) memcpy(&o->epilogue, value, bytes);
     else if (attribute == BIAS_POINTER && bytes == sizeof o->bias) memcpy(&o->bias, value, bytes);
-    else return WRONG;
+    else return INVALID;
     return 0;
 }
 
@@ -176,7 +176,7 @@ int cublasLtMatmulDescDestroy(operation *o) {
 
 int cublasLtMatrixLayoutCreate(layout **object, int type, unsigned long long rows, unsigned long long columns,
                                long long stride) {
-    if (rows == 0 || columns == 0 || stride < (long long)rows) return WRONG;
+    if (rows == 0 || columns == 0 || stride < (long long)rows) return INVALID;
     *object = new layout{type, rows, columns, stride};
     lh_device.libraries++;
     return 0;
@@ -198,7 +198,7 @@ int cublasLtMatmulPreferenceSetAttribute(preference *p, int attribute, const voi
     if (attribute == WORKSPACE && bytes == sizeof p->workspace) memcpy(&p->workspace, value, bytes);
     else if (attribute >= ALIGNMENT_A && attribute <= ALIGNMENT_D && bytes == sizeof(unsigned))
         memcpy(&p->alignment[attribute - ALIGNMENT_A], value, bytes);
-    else return WRONG;
+    else return INVALID;
     return 0;
 }
 
@@ -209,11 +209,11 @@ int cublasLtMatmulPreferenceDestroy(preference *p) {
 }
 
 int cublasLtMatmulAlgoGetHeuristic(handle *, operation *o, layout *a, layout *b, layout *c, layout *d, preference *p,
-                                   int wanted, heuristic *results, int *count) {
+                                   int requested, heuristic *results, int *count) {
     lh_device_call call("cublasLtMatmulAlgoGetHeuristic", CONTEXT);
     *count = 0;
     if (call.failure) return NOT_READY;
-    if (wanted < 1 || !is_supported(o, a, b, c) || !is_supported(o, a, b, d)) return WRONG;
+    if (requested < 1 || !is_supported(o, a, b, c) || !is_supported(o, a, b, d)) return INVALID;
     if (!has_epilogue(o->epilogue)) return lh_emulated.plain_products == LH_EMULATION_SAYS_SO ? UNSUPPORTED : 0;
     for (unsigned alignment : p->alignment)
         if (p->workspace < LEAST_WORKSPACE || alignment > ALIGNMENT)
@@ -230,20 +230,21 @@ int cublasLtMatmul(handle *, operation *o, const void *alpha, const void *a, lay
     if (call.failure) return FAILED;
     unsigned long long bias_alignment = chosen->data[7] / 256;
     const algorithm expected = choose_algorithm(a_layout, b_layout, d_layout, bias_alignment);
-    if (!is_supported(o, a_layout, b_layout, d_layout) || memcmp(chosen, &expected, sizeof expected) != 0) return WRONG;
+    if (!is_supported(o, a_layout, b_layout, d_layout) || memcmp(chosen, &expected, sizeof expected) != 0)
+        return INVALID;
     if (!has_epilogue(o->epilogue)) return UNSUPPORTED;
-    if (bias_alignment > 0 && get_bias_alignment(o) < bias_alignment) return WRONG;
+    if (bias_alignment > 0 && get_bias_alignment(o) < bias_alignment) return INVALID;
     if (c != d || memcmp(c_layout, d_layout, sizeof *d_layout) != 0) return UNSUPPORTED;
     matrix first = {static_cast<const char *>(a), *a_layout, o->is_transposed[0] != 0};
     matrix second = {static_cast<const char *>(b), *b_layout, o->is_transposed[1] != 0};
     matrix out = {static_cast<const char *>(d), *d_layout, false};
     bool has_workspace = workspace_bytes >= LEAST_WORKSPACE && lh_device_holds(workspace, workspace_bytes);
-    if (!has_workspace || !first.is_on_device() || !second.is_on_device() || !out.is_on_device()) return WRONG;
-    if (!lh_device.streams.count(stream)) return WRONG;
+    if (!has_workspace || !first.is_on_device() || !second.is_on_device() || !out.is_on_device()) return INVALID;
+    if (!lh_device.streams.count(stream)) return INVALID;
     bool is_double = o->scale == REAL_64F;
     const unsigned epilogue = o->epilogue;
     const char *bias = o->bias;
-    if (epilogue & BIAS && !lh_device_holds(bias, d_layout->rows * (is_double ? 8 : 4))) return WRONG;
+    if (epilogue & BIAS && !lh_device_holds(bias, d_layout->rows * (is_double ? 8 : 4))) return INVALID;
     double factor = is_double ? *static_cast<const double *>(alpha) : *static_cast<const float *>(alpha);
     double out_factor = is_double ? *static_cast<const double *>(beta) : *static_cast<const float *>(beta);
     stream->waiting.push_back([=] { multiply(factor, first, second, out_factor, out, epilogue, bias); });

@@ -89,9 +89,9 @@ LH_SHUFFLES(double)
 inline void __threadfence() { __asm__ volatile("" ::: "memory"); }
 
 inline unsigned atomicAdd(unsigned *address, unsigned value) {
-    unsigned before = *(volatile unsigned *)address;
-    *(volatile unsigned *)address = before + value;
-    return before;
+    unsigned old_value = *(volatile unsigned *)address;
+    *(volatile unsigned *)address = old_value + value;
+    return old_value;
 }
 
 /* The functions of kernels/cuda/instructions.cu. */

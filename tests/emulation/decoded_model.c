@@ -12,11 +12,11 @@
 typedef struct decoded {
     problem p;
     lh_cuda_step step;
-    size_t labels, all, bytes; /* labels of a sequence; labels of all sequences; bytes of all logits */
-    int first_output;          /* the token of the first class */
-    uint8_t *mask;             /* [all] requested answers */
-    int *classes;              /* [all] */
-    unsigned char *logits;     /* [all][classes] */
+    size_t labels, all_labels, bytes; /* labels of a sequence; labels of all sequences; bytes of all logits */
+    int first_output;                 /* the token of the first class */
+    uint8_t *mask;                    /* [all_labels] requested answers */
+    int *classes;                     /* [all_labels] */
+    unsigned char *logits;            /* [all_labels][classes] */
 } decoded;
 
 /* Returns the token of a label's answer, which is in the sequence unless it is the last answer; NULL: it is not. */
@@ -36,13 +36,13 @@ static decoded open_decoded(int n) {
     decoded d = {.p = open_problem(n, LH_MODE_EVALUATE)};
     d.step = make_device_step(&d.p);
     d.labels = (size_t)d.p.shape.labels;
-    d.all = SEQUENCES * d.labels;
-    d.bytes = d.all * (size_t)SPEC->classes * get_real_bytes();
+    d.all_labels = SEQUENCES * d.labels;
+    d.bytes = d.all_labels * (size_t)SPEC->classes * get_real_bytes();
     d.first_output = *find_token(&d, 0) - d.p.batch.labels[0];
-    d.mask = lh_model_reserve(d.all);
-    d.classes = lh_model_reserve(d.all * sizeof *d.classes);
+    d.mask = lh_model_reserve(d.all_labels);
+    d.classes = lh_model_reserve(d.all_labels * sizeof *d.classes);
     d.logits = lh_model_reserve(d.bytes);
-    for (size_t i = 0; i < d.all; i++) {
+    for (size_t i = 0; i < d.all_labels; i++) {
         d.mask[i] = is_requested(i / d.labels, i % d.labels, d.labels);
         if (d.mask[i] && find_token(&d, i)) *find_token(&d, i) = (uint16_t)d.first_output;
     }
@@ -65,11 +65,11 @@ static void decode(const decoded *d, lh_model_cut cut, int ending) {
 static bool has_decoding(void) { return SPEC->cuda->decode_bytes != NULL; }
 
 /* Compares requested logits with those of a pass over whole sequences that have the decoded answers. */
-static void compare_logits(const decoded *d, const unsigned char *whole, bool same_bits) {
+static void compare_logits(const decoded *d, const unsigned char *expected_logits, bool same_bits) {
     size_t classes = (size_t)SPEC->classes, row = classes * get_real_bytes();
-    double scale = measure_scale(whole, d->all * classes);
-    for (size_t i = 0; i < d->all; i++) {
-        const unsigned char *actual = d->logits + i * row, *expected = whole + i * row;
+    double scale = measure_scale(expected_logits, d->all_labels * classes);
+    for (size_t i = 0; i < d->all_labels; i++) {
+        const unsigned char *actual = d->logits + i * row, *expected = expected_logits + i * row;
         if (!d->mask[i]) {
             assert_int_equal(d->classes[i], -1);
             continue;
@@ -90,18 +90,18 @@ void test_decoded_logits_are_those_of_whole_passes(void **state) {
     for (size_t n = 0; has_decoding() && n < sizeof lengths / sizeof *lengths; n++) {
         decoded d = open_decoded(lengths[n]);
         lh_cuda_answer answers[SEQUENCES];
-        unsigned char *whole = lh_model_reserve(d.bytes), *of_cpu = lh_model_reserve(d.bytes);
+        unsigned char *expected_logits = lh_model_reserve(d.bytes), *of_cpu = lh_model_reserve(d.bytes);
         lh_sums sums = {0};
         decode(&d, (lh_model_cut){2, 2, (unsigned)n % 4}, -1);
-        for (size_t i = 0; i < d.all; i++)
+        for (size_t i = 0; i < d.all_labels; i++)
             if (d.mask[i] && find_token(&d, i)) *find_token(&d, i) = (uint16_t)(d.first_output + d.classes[i]);
-        lh_model_evaluate(SPEC, d.p.parameters, d.p.tables, &d.step, 2, 2, 0, answers, whole);
-        compare_logits(&d, whole, !has_fragments);
+        lh_model_evaluate(SPEC, d.p.parameters, d.p.tables, &d.step, 2, 2, 0, answers, expected_logits);
+        compare_logits(&d, expected_logits, !has_fragments);
         cpu_side c = open_cpu_side(&d.p, LH_MODE_EVALUATE);
         run_each_block(&d.p, &c, NULL, of_cpu, &sums);
         compare_logits(&d, of_cpu, false);
         close_cpu_side(&c);
-        free(whole);
+        free(expected_logits);
         free(of_cpu);
         close_decoded(&d);
     }
@@ -125,20 +125,20 @@ void test_decoding_in_any_order_and_group_has_the_same_bits(void **state) {
 void test_decoding_of_several_models_has_the_bits_of_each(void **state) {
     if (!has_decoding()) return;
     decoded d = open_decoded(9);
-    void *other = negate_first_tensor(d.p.parameters);
-    unsigned char *both = lh_model_reserve(2 * d.bytes);
-    int *classes = lh_model_reserve(2 * d.all * sizeof *classes);
-    const void *parameters[] = {d.p.parameters, other};
+    void *negated = negate_first_tensor(d.p.parameters);
+    unsigned char *logits = lh_model_reserve(2 * d.bytes);
+    int *classes = lh_model_reserve(2 * d.all_labels * sizeof *classes);
+    const void *parameters[] = {d.p.parameters, negated};
     lh_cuda_step steps[] = {d.step, d.step};
-    lh_model_decode(SPEC, parameters, d.p.tables, steps, 2, (lh_model_cut){2, 2, 1}, -1, classes, both);
+    lh_model_decode(SPEC, parameters, d.p.tables, steps, 2, (lh_model_cut){2, 2, 1}, -1, classes, logits);
     for (size_t i = 0; i < 2; i++) {
         lh_model_decode(SPEC, &parameters[i], d.p.tables, &d.step, 1, (lh_model_cut){3, 1, 0}, -1, d.classes, d.logits);
-        assert_memory_equal(both + i * d.bytes, d.logits, d.bytes);
-        assert_memory_equal(classes + i * d.all, d.classes, d.all * sizeof *classes);
+        assert_memory_equal(logits + i * d.bytes, d.logits, d.bytes);
+        assert_memory_equal(classes + i * d.all_labels, d.classes, d.all_labels * sizeof *classes);
     }
-    assert_memory_not_equal(both + d.bytes, both, d.bytes);
-    free(other);
-    free(both);
+    assert_memory_not_equal(logits + d.bytes, logits, d.bytes);
+    free(negated);
+    free(logits);
     free(classes);
     close_decoded(&d);
 }

@@ -67,7 +67,7 @@ extern std::recursive_mutex lh_device_mutex;
 extern thread_local CUcontext lh_device_context; /* context of the calling thread */
 
 /* A call of the driver: its lock, and the result of the checks at its beginning. need: what must exist before. */
-enum lh_need { NOTHING, INITIALISED, CONTEXT };
+enum lh_need { NO_NEED, INITIALISED, CONTEXT };
 struct lh_device_call {
     std::lock_guard<std::recursive_mutex> hold;
     CUresult failure;
@@ -93,8 +93,8 @@ void lh_device_explain(CUresult error, const std::string &reason);
 /* Makes every later call fail with this error, for this reason. */
 void lh_device_break(CUresult error, const std::string &reason);
 
-/* Breaks the device if memory was written out of bounds; after: the name of the last operation, for the message. */
-void lh_device_check_memory(const char *after);
+/* Breaks the device if memory was written out of bounds; operation: the name of the last operation, for the message. */
+void lh_device_check_memory(const char *operation);
 
 /* Whether these bytes are in one allocation of the device. */
 bool lh_device_holds(const void *first, size_t bytes);

@@ -17,7 +17,7 @@ static inputs open_inputs(const lh_device_model *m, const lh_device_question *q,
     const lh_ref_batch *batch = &q->batch;
     const lh_shape shape = {batch->sequences, {batch->tokens, batch->target_tokens}, batch->labels};
     inputs in = {.tables = lh_model_make_tables(m->spec, &shape),
-                 .draws = lh_model_make_draws(m->spec, NULL, &shape, batch->positions, q->drawn)};
+                 .draws = lh_model_make_draws(m->spec, NULL, &shape, batch->positions, q->distances)};
     if (batch->draws > 1) memcpy(in.draws, batch->positions, (size_t)(batch->draws * batch->tokens) * sizeof *in.draws);
     in.step = (lh_cuda_step){.tokens = {batch->token, batch->target},
                              .labels = batch->label,
@@ -63,9 +63,9 @@ void lh_device_check_evaluation(const lh_device_model *m, const lh_device_questi
         loss += answers[b].loss;
         actual.counted += answers[b].counted;
         actual.correct += answers[b].correct;
-        bool asked = m->spec->task->loss == LH_LOSS_UNMASKED || answers[b].counted > 0;
-        actual.sequences += asked;
-        actual.exact += asked && answers[b].correct == answers[b].counted;
+        bool has_answer = m->spec->task->loss == LH_LOSS_UNMASKED || answers[b].counted > 0;
+        actual.sequences += has_answer;
+        actual.exact += has_answer && answers[b].correct == answers[b].counted;
     }
     check_loss(m, loss, q->loss);
     assert_memory_equal(&actual, &expected, sizeof actual);
@@ -103,7 +103,7 @@ void lh_device_check_batch(lh_device_model *m, lh_parity_batch *data, lh_model_c
     if (data->batch.mask) data->batch.loss_scale = 1.0 / (double)count_labels(data);
     double loss = lh_parity_run(m->reference, data, logits);
     data->batch.loss_scale = shard_scale;
-    lh_device_question q = {data->batch, data->drawn, data->mask, logits, loss};
+    lh_device_question q = {data->batch, data->sampled_distances, data->mask, logits, loss};
     lh_device_check_training(m, &q, cut, m->tolerance->gradient);
     lh_parity_make_evaluation(m->spec, &q.batch);
     q.loss = lh_ref_run(m->reference, &q.batch, logits);

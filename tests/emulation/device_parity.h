@@ -20,7 +20,7 @@ typedef struct lh_device_model {
 /* A batch with its expected results. */
 typedef struct lh_device_question {
     lh_ref_batch batch;
-    const int32_t *drawn; /* [tokens] distances, if the encoding samples them */
+    const int32_t *distances; /* [tokens] distances, if the encoding samples them */
     const uint8_t *mask;
     const double *logits;
     double loss; /* summed over labels */

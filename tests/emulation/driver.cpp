@@ -49,11 +49,11 @@ void lh_device_break(CUresult error, const std::string &reason) {
     lh_device_explain(error, reason);
 }
 
-void lh_device_check_memory(const char *after) {
+void lh_device_check_memory(const char *operation) {
     for (const auto *kind : {&lh_device.device_memory, &lh_device.host_memory})
         for (const auto &[memory, bytes] : *kind)
             if (const char *damage = lh_guarded_find_damage(memory, bytes))
-                lh_device_break(ILLEGAL_ADDRESS, std::string(after) + ": " +
+                lh_device_break(ILLEGAL_ADDRESS, std::string(operation) + ": " +
                                                      (kind == &lh_device.device_memory ? "device" : "pinned") +
                                                      " memory of " + std::to_string(bytes) + " bytes was " + damage);
 }
@@ -67,7 +67,7 @@ int lh_device_count_resident(CUfunction function, int threads, size_t block_memo
 extern "C" {
 
 CUresult cuInit(unsigned) {
-    lh_device_call c("cuInit", NOTHING);
+    lh_device_call c("cuInit", NO_NEED);
     if (c.failure) return c.failure;
     std::string problem;
     if (!lh_emulation_read(&problem)) {
@@ -80,15 +80,15 @@ CUresult cuInit(unsigned) {
 }
 
 CUresult cuDriverGetVersion(int *version) {
-    lh_device_call c("cuDriverGetVersion", NOTHING);
+    lh_device_call c("cuDriverGetVersion", NO_NEED);
     *version = lh_emulated.driver_version;
     return c.failure;
 }
 
 CUresult cuGetErrorName(CUresult error, const char **name) {
     *name = NULL;
-    for (const auto &known : ERRORS)
-        if (known.error == error) *name = known.name;
+    for (const auto &status : ERRORS)
+        if (status.error == error) *name = status.name;
     return *name ? SUCCESS : INVALID_VALUE;
 }
 
@@ -106,10 +106,10 @@ CUresult cuDeviceGetCount(int *count) {
     return c.failure;
 }
 
-CUresult cuDeviceGet(CUdevice *found, int ordinal) {
+CUresult cuDeviceGet(CUdevice *device, int ordinal) {
     lh_device_call c("cuDeviceGet", INITIALISED);
     if (c.failure) return c.failure;
-    *found = ordinal;
+    *device = ordinal;
     return ordinal < 0 || ordinal >= lh_emulated.devices ? INVALID_DEVICE : SUCCESS;
 }
 
@@ -149,7 +149,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
 
 /* Releases the context also after a failed kernel; the device works again once nobody holds it. */
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
-    lh_device_call c("cuDevicePrimaryCtxRelease", NOTHING);
+    lh_device_call c("cuDevicePrimaryCtxRelease", NO_NEED);
     if (lh_device.context.holders == 0) return INVALID_CONTEXT;
     lh_device_run_everything();
     if (--lh_device.context.holders == 0) lh_device.broken = lh_device.explained = SUCCESS;

@@ -24,8 +24,8 @@ extern "C" __global__ void bf16_kernel(const float *a, const float *b, float *c)
     unsigned int fa[4], fb[2];
     float fc[4];
     for (int i = 0; i < 4; i++) {
-        const float *at = a + (g + i % 2 * 8) * 16 + 2 * t + i / 2 * 8;
-        fa[i] = pack_bf16(at[0], at[1]);
+        const float *element = a + (g + i % 2 * 8) * 16 + 2 * t + i / 2 * 8;
+        fa[i] = pack_bf16(element[0], element[1]);
     }
     for (int i = 0; i < 2; i++) fb[i] = pack_bf16(b[(2 * t + i * 8) * 8 + g], b[(2 * t + i * 8 + 1) * 8 + g]);
     for (int i = 0; i < 4; i++) fc[i] = c[(g + i / 2 * 8) * 8 + 2 * t + i % 2];

@@ -128,9 +128,9 @@ static void resume(block &b, warp &w, int index, int lane) {
 static bool is_complete(const warp &w, const lh_note &note) {
     unsigned lanes = note.mask & w.live;
     if ((w.in_collective & lanes) != lanes) return false;
-    for (unsigned rest = lanes; rest; rest &= rest - 1) {
-        const lh_note &other = *w.threads[(size_t)__builtin_ctz(rest)].note;
-        if (other.line != note.line || other.run != note.run || other.mask != note.mask) return false;
+    for (unsigned remaining = lanes; remaining; remaining &= remaining - 1) {
+        const lh_note &other_note = *w.threads[(size_t)__builtin_ctz(remaining)].note;
+        if (other_note.line != note.line || other_note.run != note.run || other_note.mask != note.mask) return false;
     }
     return true;
 }
@@ -138,8 +138,8 @@ static bool is_complete(const warp &w, const lh_note &note) {
 /* Runs all complete collective operations of a warp; returns whether there was one. */
 static bool run_collectives(const block &b, warp *w) {
     bool any = false;
-    for (unsigned rest = w->in_collective; rest; rest &= rest - 1) {
-        int lane = __builtin_ctz(rest);
+    for (unsigned remaining = w->in_collective; remaining; remaining &= remaining - 1) {
+        int lane = __builtin_ctz(remaining);
         const lh_note &note = *w->threads[(size_t)lane].note;
         if (!(w->in_collective >> lane & 1) || !is_complete(*w, note)) continue;
         void *arguments[warpSize] = {};
@@ -177,8 +177,8 @@ static bool pass_barrier(block *b) {
     const lh_note *first = NULL;
     for (const warp &w : b->warps) {
         if (w.at_barrier != w.live) return false;
-        for (unsigned rest = w.live; rest; rest &= rest - 1) {
-            const lh_note &note = *w.threads[(size_t)__builtin_ctz(rest)].note;
+        for (unsigned remaining = w.live; remaining; remaining &= remaining - 1) {
+            const lh_note &note = *w.threads[(size_t)__builtin_ctz(remaining)].note;
             if (!first) first = &note;
             if (note.line != first->line) return false;
         }
@@ -286,9 +286,9 @@ static lh_status run_grid(const char *name, const std::function<void()> &thread,
     grid.block_order = lh_grid_make_order(blocks, &random);
     grid.warp_order = lh_grid_make_order((threads + warpSize - 1) / warpSize, &random);
     grid.lane_order = lh_grid_make_order(warpSize, &random);
-    std::vector<block> all;
-    for (int i = 0; i < blocks; i++) all.push_back(make_block(i));
-    run_rounds(all, (long)blocks * threads);
+    std::vector<block> running_blocks;
+    for (int i = 0; i < blocks; i++) running_blocks.push_back(make_block(i));
+    run_rounds(running_blocks, (long)blocks * threads);
     return grid.failed ? LH_ERR_INPUT : LH_OK;
 }
 

@@ -102,13 +102,13 @@ extern "C" __global__ void polling_kernel(const unsigned int *flag) {
     } while (*(const volatile unsigned int *)flag == 0);
 }
 
-/* Wrong if `at` is not an element of shared memory, or not of out. */
-extern "C" __global__ void outside_kernel(int at) {
+/* Wrong if `index` is not an element of shared memory, or not of out. */
+extern "C" __global__ void outside_kernel(int index) {
     DYNAMIC_SHARED(float, row);
-    if (threadIdx.x == 0) row[at] = 1;
+    if (threadIdx.x == 0) row[index] = 1;
     __syncthreads();
 }
 
-extern "C" __global__ void outside_global_kernel(float *out, int at) {
-    if (threadIdx.x == 0) out[at] = 1;
+extern "C" __global__ void outside_global_kernel(float *out, int index) {
+    if (threadIdx.x == 0) out[index] = 1;
 }

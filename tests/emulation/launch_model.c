@@ -10,10 +10,10 @@
 #include "support/lh_test.h"
 
 void *lh_model_reserve(size_t bytes) {
-    size_t whole = (bytes + 127) / 64 * 64;
-    void *memory = aligned_alloc(64, whole);
+    size_t size = (bytes + 127) / 64 * 64;
+    void *memory = aligned_alloc(64, size);
     assert_non_null(memory);
-    return memset(memory, 0, whole);
+    return memset(memory, 0, size);
 }
 
 static void *reserve_poisoned(size_t bytes) { return memset(lh_model_reserve(bytes), 0xff, bytes); }
@@ -27,13 +27,14 @@ void *lh_model_make_tables(const lh_spec *spec, const lh_shape *shape) {
 
 int *lh_model_make_draws(const lh_spec *spec, const lh_draw *draw, const lh_shape *shape, const int32_t *positions,
                          const int32_t *distances) {
-    const int32_t *const given[LH_MAX_STREAMS] = {positions}, *const apart[LH_MAX_STREAMS] = {distances};
+    const int32_t *const position_streams[LH_MAX_STREAMS] = {positions}, *const distance_streams[LH_MAX_STREAMS] = {
+                                                                             distances};
     const lh_cuda_program *cuda = spec->cuda;
     if (!cuda->draw_count) return NULL;
     int *scratch = lh_model_reserve((size_t)cuda->draw_scratch * sizeof *scratch);
     size_t count = cuda->draw_count(shape);
     int *draws = lh_model_reserve(count * sizeof *draws);
-    cuda->draw(draw, shape, given, apart, scratch, draws);
+    cuda->draw(draw, shape, position_streams, distance_streams, scratch, draws);
     free(scratch);
     return draws;
 }
@@ -54,13 +55,13 @@ static double *read_matrix(const void *from, int real_bytes, int rows, int colum
     return matrix;
 }
 
-/* Writes a row of the library's product. plain: without bias and rectifier. */
-static void write_row(const lh_cuda_product *p, int real_bytes, bool plain, int row, const double *sums) {
+/* Writes a row of the library's product. without_epilogue: without bias and rectifier. */
+static void write_row(const lh_cuda_product *p, int real_bytes, bool without_epilogue, int row, const double *sums) {
     for (int column = 0; column < p->columns; column++) {
         int64_t to = (int64_t)row * p->columns + column;
         double sum = real_bytes == sizeof(float) ? (double)(float)sums[column] : sums[column];
-        if (p->bias && !plain) sum += lh_real_read(p->bias, real_bytes, column);
-        if (p->rectified && !plain) sum = fmax(sum, 0);
+        if (p->bias && !without_epilogue) sum += lh_real_read(p->bias, real_bytes, column);
+        if (p->rectified && !without_epilogue) sum = fmax(sum, 0);
         if (real_bytes == sizeof(double)) ((double *)p->out)[to] = sum;
         else ((float *)p->out)[to] = (float)sum;
     }
@@ -140,11 +141,12 @@ lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const 
                              lh_model_cut cut, int count, const lh_cuda_result *earlier) {
     const lh_cuda_program *cuda = spec->cuda;
     lh_model_step out = {.bytes = (size_t)spec->parameter_storage * (size_t)cuda->real_bytes};
-    const lh_shape whole = make_shape(step, step->sequences);
+    const lh_shape batch_shape = make_shape(step, step->sequences);
     size_t pieces = (size_t)spec->parameter_storage / LH_CUDA_PIECE;
     bool wide = cuda->launches != NULL;
-    const lh_shape most = make_shape(step, wide ? step->sequences : (step->sequences + cut.shards - 1) / cut.shards);
-    size_t partial = cuda->partial_bytes(&most), workspace = cuda->workspace_bytes(&most, LH_MODE_TRAIN);
+    const lh_shape shard_shape =
+        make_shape(step, wide ? step->sequences : (step->sequences + cut.shards - 1) / cut.shards);
+    size_t partial = cuda->partial_bytes(&shard_shape), workspace = cuda->workspace_bytes(&shard_shape, LH_MODE_TRAIN);
     unsigned arrivals = 0;
     lh_cuda_replica replica = {
         .parameters = out.parameters = memcpy(lh_model_reserve(out.bytes), parameters, out.bytes),
@@ -152,7 +154,7 @@ lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const 
         .moment2 = out.moment2 = spec->optimizer.states > 1 ? lh_model_reserve(out.bytes) : NULL,
         .gradient = out.gradient = wide ? make_old_gradient(spec, out.bytes) : reserve_poisoned(out.bytes),
         .partials = lh_model_reserve((size_t)cut.shards * partial),
-        .shared = reserve_poisoned(cuda->shared_bytes(&whole)),
+        .shared = reserve_poisoned(cuda->shared_bytes(&batch_shape)),
         .piece_sums = reserve_poisoned(3 * pieces * sizeof(double)),
         .shard_sums = reserve_poisoned((size_t)cut.shards * sizeof(lh_cuda_sums)),
         .arrivals = &arrivals,
@@ -165,7 +167,7 @@ lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const 
                                (long long)partial, count, cut.team, cut.shards};
     lh_emulation emulation = {.order = cut.order, .multiprocessors = cut.team};
     lh_emulation_set(&emulation);
-    const model_pass pass = {.shape = whole,
+    const model_pass pass = {.shape = batch_shape,
                              .mode = LH_MODE_TRAIN,
                              .blocks = cut.team,
                              .plain = cut.order % 2 == 1,
@@ -217,9 +219,10 @@ static void evaluate_wide(const lh_spec *spec, lh_cuda_evaluate *arguments, unsi
 static void evaluate(const lh_spec *spec, const void *const *parameters, const void *tables, const lh_cuda_step *steps,
                      int models, lh_model_cut cut, lh_cuda_evaluate arguments) {
     const lh_cuda_program *cuda = spec->cuda;
-    const lh_shape whole = make_shape(steps, steps->sequences), most = make_shape(steps, cut.shards);
-    size_t workspace = arguments.decodes ? cuda->decode_bytes(&most) : cuda->workspace_bytes(&most, LH_MODE_EVALUATE);
-    size_t stride = (cuda->shared_bytes(&whole) + 63) / 64 * 64;
+    const lh_shape batch_shape = make_shape(steps, steps->sequences), shard_shape = make_shape(steps, cut.shards);
+    size_t workspace =
+        arguments.decodes ? cuda->decode_bytes(&shard_shape) : cuda->workspace_bytes(&shard_shape, LH_MODE_EVALUATE);
+    size_t stride = (cuda->shared_bytes(&batch_shape) + 63) / 64 * 64;
     size_t count = (size_t)(models * steps->sequences * steps->label_count);
     unsigned *arrivals = lh_model_reserve((size_t)models * sizeof *arrivals);
     char *workspaces = reserve_poisoned((size_t)(models * cut.team) * workspace);

@@ -37,10 +37,10 @@ size_t get_real_bytes(void) { return (size_t)SPEC->cuda->real_bytes; }
 double read_element(const void *vector, size_t i) { return lh_real_read(vector, (int)get_real_bytes(), (int64_t)i); }
 
 double find_largest(const void *vector, size_t count) {
-    double most = 0;
+    double max_value = 0;
     for (size_t i = 0; i < count; i++)
-        most = fabs(read_element(vector, i)) > most ? fabs(read_element(vector, i)) : most;
-    return most;
+        max_value = fabs(read_element(vector, i)) > max_value ? fabs(read_element(vector, i)) : max_value;
+    return max_value;
 }
 
 double measure_difference(const void *actual, const void *expected, size_t count) {
@@ -52,13 +52,13 @@ double measure_difference(const void *actual, const void *expected, size_t count
     return sqrt(squares);
 }
 
-void assert_near(const char *what, const void *actual, const void *expected, size_t count, double scale) {
+void assert_near(const char *label, const void *actual, const void *expected, size_t count, double scale) {
     if (rounds_operands() && !(measure_difference(actual, expected, count) <= get_tolerance() * scale))
-        fail_msg("%s: a difference of %.3g, length %.3g, tolerance %.3g", what,
+        fail_msg("%s: a difference of %.3g, length %.3g, tolerance %.3g", label,
                  measure_difference(actual, expected, count), scale, get_tolerance());
     for (size_t i = 0; !rounds_operands() && i < count; i++)
         if (!(fabs(read_element(actual, i) - read_element(expected, i)) <= get_tolerance() * scale))
-            fail_msg("%s: element %zu is %.17g, expected %.17g (largest %.3g, tolerance %.3g)", what, i,
+            fail_msg("%s: element %zu is %.17g, expected %.17g (largest %.3g, tolerance %.3g)", label, i,
                      read_element(actual, i), read_element(expected, i), scale, get_tolerance());
 }
 
@@ -125,9 +125,9 @@ cpu_side open_cpu_side(const problem *p, lh_mode mode) {
 
 void run_each_block(const problem *p, cpu_side *c, void *gradient, void *logits, lh_sums *sums) {
     const lh_cpu_program *program = get_plainest_program();
-    int most = program->block_sequences(p->shape.length), labels = p->shape.labels;
-    for (int first = 0; first < SEQUENCES; first += most) {
-        lh_cpu_block block = lh_batch_make_block(&p->batch, first, SEQUENCES - first < most ? SEQUENCES - first : most);
+    int size = program->block_sequences(p->shape.length), labels = p->shape.labels;
+    for (int first = 0; first < SEQUENCES; first += size) {
+        lh_cpu_block block = lh_batch_make_block(&p->batch, first, SEQUENCES - first < size ? SEQUENCES - first : size);
         block.first_example = p->draw.first + (uint32_t)first;
         block.loss_scale = compute_loss_scale(p);
         if (gradient != NULL) program->train_block(&c->step, &block, c->workspace, gradient, sums);
@@ -202,9 +202,9 @@ lh_model_step train_on_device(const problem *p, int shards, int team, unsigned o
     return lh_model_train(SPEC, p->parameters, p->tables, &step, (lh_model_cut){shards, team, order}, 1, NULL);
 }
 
-void print_bits(const char *what, const void *bytes, size_t count) {
+void print_bits(const char *label, const void *bytes, size_t count) {
     uint64_t hash = 0xcbf29ce484222325;
     if (getenv("LONGHAND_BITS") == NULL) return;
     for (size_t i = 0; i < count; i++) hash = (hash ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
-    printf("bits %s %016" PRIx64 "\n", what, hash);
+    printf("bits %s %016" PRIx64 "\n", label, hash);
 }

@@ -28,7 +28,7 @@ double measure_difference(const void *actual, const void *expected, size_t count
 
 /* Checks the elements of actual against those of expected, with a tolerance relative to `scale`: the largest element,
  * or the length if products round their operands. measure_scale returns this scale of a vector. */
-void assert_near(const char *what, const void *actual, const void *expected, size_t count, double scale);
+void assert_near(const char *label, const void *actual, const void *expected, size_t count, double scale);
 double measure_scale(const void *vector, size_t count);
 
 /* Returns a copy of parameters in which the elements of the first tensor have the other sign; for free(). */
@@ -78,6 +78,6 @@ lh_cuda_step make_device_step(const problem *p);
 lh_model_step train_on_device(const problem *p, int shards, int team, unsigned order);
 
 /* If LONGHAND_BITS is set, prints a digest (FNV-1a) of `count` bytes: tests/bits compares those of two trees. */
-void print_bits(const char *what, const void *bytes, size_t count);
+void print_bits(const char *label, const void *bytes, size_t count);
 
 #endif

@@ -15,7 +15,7 @@ static_assert(LH_STORE == (int)FINISH_STORE && LH_BIAS == (int)FINISH_BIAS && LH
 static_assert(LH_OPERATIONS_SHARED >= (int)STAGING, "shared memory of operations.h");
 
 static __global__ void product_kernel(const lh_product p, const real *a, const real *b, const real *extra, real *out) {
-    product(p.rows, p.columns, p.K, (order)p.along_a, a, p.stride_a, (order)p.along_b, b, p.stride_b, (finish)p.how,
+    product(p.rows, p.columns, p.K, (order)p.along_a, a, p.stride_a, (order)p.along_b, b, p.stride_b, (finish)p.finish,
             extra, out, p.stride);
 }
 

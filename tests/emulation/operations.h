@@ -18,7 +18,7 @@ enum { LH_STORE, LH_BIAS, LH_BIAS_RELU, LH_ADD, LH_RELU_GRAD, LH_BY_HEAD, LH_FIN
 enum { LH_ALONE, LH_ALONE_ADDED, LH_SUM, LH_SUM_KEPT, LH_SUM_ONLY, LH_FORMS };
 
 typedef struct lh_norm {
-    int rows, form, rms, drops;
+    int rows, form, rms, dropout;
     double keep_scale;
 } lh_norm;
 
@@ -27,7 +27,7 @@ enum { LH_RELU, LH_GELU, LH_GELU_TANH, LH_SILU, LH_SWIGLU, LH_GEGLU, LH_ACTIVATI
 
 typedef struct lh_product {
     int rows, columns, K;
-    int along_a, along_b, how;
+    int along_a, along_b, finish;
     int stride_a, stride_b, stride; /* elements */
 } lh_product;
 

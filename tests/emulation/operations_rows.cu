@@ -10,7 +10,7 @@ static __global__ void norm_kernel(const lh_norm n, const real *residual, const 
                                    const real *scale, const real *offset, real *sum, real *xhat, real *rstd, real *y) {
     const int m = n.rows;
     const real by = (real)n.keep_scale;
-    switch (n.form * 4 + n.rms * 2 + n.drops) {
+    switch (n.form * 4 + n.rms * 2 + n.dropout) {
     case LH_ALONE * 4: layer_norm(m, residual, scale, offset, xhat, rstd, y); break;
     case LH_ALONE * 4 + 2: rms_norm(m, residual, scale, xhat, rstd, y); break;
     case LH_SUM * 4: add_norm(m, residual, branch, scale, offset, xhat, rstd, y); break;
@@ -33,7 +33,7 @@ static __global__ void norm_grad_kernel(const lh_norm n, const real *dy, const r
                                         real *dscale, real *doffset) {
     const int m = n.rows;
     const real by = (real)n.keep_scale;
-    switch (n.form * 4 + n.rms * 2 + n.drops) {
+    switch (n.form * 4 + n.rms * 2 + n.dropout) {
     case LH_ALONE * 4: layer_norm_grad(m, dy, xhat, rstd, scale, dz, dscale, doffset); break;
     case LH_ALONE * 4 + 2: rms_norm_grad(m, dy, xhat, rstd, scale, dz, dscale); break;
     case LH_ALONE_ADDED * 4: layer_norm_grad_added(m, dy, xhat, rstd, scale, dz, dscale, doffset); break;

@@ -19,10 +19,10 @@ void lh_device_run_everything(void) { run_all_streams_except(NULL); }
 static std::map<unsigned char *, size_t>::iterator find_allocation(std::map<unsigned char *, size_t> &kind,
                                                                    const void *first, size_t bytes) {
     unsigned char *start = static_cast<unsigned char *>(const_cast<void *>(first));
-    auto after = kind.upper_bound(start);
-    if (after == kind.begin()) return kind.end();
-    auto found = std::prev(after);
-    return start + bytes <= found->first + found->second ? found : kind.end();
+    auto next_range = kind.upper_bound(start);
+    if (next_range == kind.begin()) return kind.end();
+    auto range = std::prev(next_range);
+    return start + bytes <= range->first + range->second ? range : kind.end();
 }
 
 bool lh_device_holds(const void *first, size_t bytes) {
@@ -117,8 +117,8 @@ static CUresult launch(const char *call, bool needs_residence, CUfunction functi
     if (c.failure) return c.failure;
     if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
     if (grid < 1 || block < 1 || block > 1024 || block_memory > (unsigned)function->block_memory) return INVALID_VALUE;
-    int most = lh_device_count_resident(function, (int)block, block_memory) * lh_emulated.multiprocessors;
-    if (needs_residence && grid > (unsigned)most) return COOPERATIVE_LAUNCH_TOO_LARGE;
+    int max_blocks = lh_device_count_resident(function, (int)block, block_memory) * lh_emulated.multiprocessors;
+    if (needs_residence && grid > (unsigned)max_blocks) return COOPERATIVE_LAUNCH_TOO_LARGE;
     lh_device.launches++;
     const char *name = function->kernel->name;
     lh_emulated_kernel::grid bound = function->kernel->bind(arguments);

@@ -132,9 +132,9 @@ static void test_bench_on_a_device_has_all_keys_and_no_peak(void **state) {
         snprintf(command, sizeof command, "bench --device cuda --lengths 3 --seconds 0.2 --json%s",
                  replicas > 0 ? " --replicas 3" : "");
         lh_run_result result = run(state, 0, command);
-        char *text = strdup(result.out), *rest = text;
+        char *text = strdup(result.out), *cursor = text;
         int lines = 0;
-        for (char *line; (line = strsep(&rest, "\n")) != NULL && line[0] != 0; lines++) {
+        for (char *line; (line = strsep(&cursor, "\n")) != NULL && line[0] != 0; lines++) {
             json_t *json = json_loads(line, 0, NULL);
             for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) assert_non_null(json_object_get(json, keys[i]));
             assert_int_equal(json_integer_value(json_object_get(json, "replicas")), replicas > 0 ? 3 : 1);
@@ -170,8 +170,8 @@ static void test_info_describes_the_cuda_half(void **state) {
     assert_text(result.out, "compute_75 by toolkit 13.0; needs sm_75 or later; float32");
     assert_text(result.out, "\n               needs a driver of release 580 or later (CUDA 13.0)\n");
     assert_text(result.out, "cuda:0 emulated sm_90, sm_90, 4 multiprocessors: runs compute_75");
-    const lh_cuda_image both[] = {{.architecture = "sm_80"}, {.architecture = "compute_80"}, {0}};
-    program.images = both;
+    const lh_cuda_image images[] = {{.architecture = "sm_80"}, {.architecture = "compute_80"}, {0}};
+    program.images = images;
     program.toolkit = "12.4";
     result = run(state, 0, "info");
     assert_text(result.out, "needs a driver of release 525 or later (CUDA 12.0); its PTX one of release 550 or later "

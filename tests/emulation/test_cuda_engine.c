@@ -86,9 +86,9 @@ static void test_step_infinite_update_stops(void **state) {
 }
 
 static void sample_masked(lh_rng *rng, int n, lh_example *example) {
-    bool all = rng->counter[2] % 4 == 1;
+    bool is_labelled = rng->counter[2] % 4 == 1;
     lh_toy_spec.task->sample(rng, n, example);
-    memset(example->mask, !all, (size_t)n);
+    memset(example->mask, !is_labelled, (size_t)n);
     if (n > 1) example->mask[0] = 0;
 }
 
@@ -140,12 +140,12 @@ static void test_open_failing_calls_release_everything(void **state) {
     int failures = 0;
     lh_spec spec = lh_toy_fleet_spec();
     for (int call = 0; call < 6; call++)
-        for (int after = 0; after < 20; after++) {
+        for (int good_calls = 0; good_calls < 20; good_calls++) {
             lh_error error;
             lh_engine *engines[2];
             lh_engine_config configs[2] = {lh_toy_config(&spec, 3), lh_toy_config(&spec, 4)};
             lh_toy_use_device(
-                (lh_emulation){.failing_call = calls[call], .failing_after = after, .failing_result = 999});
+                (lh_emulation){.failing_call = calls[call], .failing_after = good_calls, .failing_result = 999});
             lh_status status = lh_cuda_fleet_open(&lh_toy_device, NULL, configs, 2, engines, &error);
             if (status == LH_OK) {
                 lh_toy_close_all(engines, 2);

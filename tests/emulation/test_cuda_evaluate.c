@@ -41,26 +41,26 @@ static void check_evaluation(sides s, int n, int examples) {
     lh_lengths lengths = {NULL, 0, n, n, 1};
     lh_condition condition = lh_make_condition(n, examples, 1, 2);
     condition.first = 7;
-    lh_sums actual, expected, repeated, each[100], reference[100], total = {0};
-    static uint16_t answers[100 * 20], wanted[100 * 20];
+    lh_sums actual, expected, repeated, sequence_sums[100], reference[100], total = {0};
+    static uint16_t answers[100 * 20], expected_answers[100 * 20];
     lh_assert_ok(cuda->ops->reserve(cuda, &lengths, examples, &error), &error);
     lh_assert_ok(cpu->ops->reserve(cpu, &lengths, examples, &error), &error);
-    lh_assert_ok(cuda->ops->evaluate(cuda, &condition, &actual, each, &error), &error);
+    lh_assert_ok(cuda->ops->evaluate(cuda, &condition, &actual, sequence_sums, &error), &error);
     condition.answers = answers;
     lh_assert_ok(cuda->ops->evaluate(cuda, &condition, &repeated, NULL, &error), &error);
-    condition.answers = wanted;
+    condition.answers = expected_answers;
     lh_assert_ok(cpu->ops->evaluate(cpu, &condition, &expected, reference, &error), &error);
     assert_true(examples <= 100 && n <= 20);
-    assert_memory_equal(answers, wanted, (size_t)(examples * n) * sizeof *answers);
+    assert_memory_equal(answers, expected_answers, (size_t)(examples * n) * sizeof *answers);
     assert_memory_equal(&actual, &repeated, sizeof actual);
     lh_assert_close(&actual.loss, &expected.loss, 1, 1e-12, 0);
     actual.loss = expected.loss;
     assert_memory_equal(&actual, &expected, sizeof actual);
     for (int i = 0; i < examples; i++) {
-        lh_assert_close(&each[i].loss, &reference[i].loss, 1, 1e-6, 0);
-        lh_sums_add(&total, &each[i]);
-        each[i].loss = reference[i].loss;
-        assert_memory_equal(&each[i], &reference[i], sizeof each[i]);
+        lh_assert_close(&sequence_sums[i].loss, &reference[i].loss, 1, 1e-6, 0);
+        lh_sums_add(&total, &sequence_sums[i]);
+        sequence_sums[i].loss = reference[i].loss;
+        assert_memory_equal(&sequence_sums[i], &reference[i], sizeof sequence_sums[i]);
     }
     assert_true(total.loss == repeated.loss); /* sums are in the order of the examples */
 }
@@ -89,9 +89,9 @@ static void test_evaluate_under_a_watchdog_in_short_launches(void **state) {
     for (int watchdog = 0; watchdog < 2; watchdog++) {
         lh_toy_use_device((lh_emulation){.multiprocessors = 2, .watchdog = watchdog});
         sides s = open_sides(&spec, 2);
-        int before = lh_emulation_launches();
+        int old_launches = lh_emulation_launches();
         check_evaluation(s, 9, 100);
-        launches[watchdog] = (lh_emulation_launches() - before) / 2; /* of one evaluation */
+        launches[watchdog] = (lh_emulation_launches() - old_launches) / 2; /* of one evaluation */
         close_sides(s);
     }
     int together = 2 * toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9});
@@ -140,9 +140,9 @@ static void test_evaluate_ends_after_the_launch_at_a_signal(void **state) {
     lh_engine *cuda = s.cuda;
     cuda->stop = &lh_toy_interrupted.stop;
     check_evaluation(s, 9, 100);
-    int all = lh_toy_interrupted.launch_count / 2 /* of one evaluation */,
+    int launch_count = lh_toy_interrupted.launch_count / 2 /* of one evaluation */,
         group = toy_cuda.evaluation_group(&(lh_shape){100, {18, 0}, 9});
-    assert_in_range(all, 2, 100 / group);
+    assert_in_range(launch_count, 2, 100 / group);
     lh_toy_interrupted.launch_count = 0;
     lh_toy_interrupted.interrupted_launch = 2;
     lh_condition condition = lh_make_condition(9, 100, 1, 2);
@@ -223,7 +223,7 @@ enum { REPLICAS = 5, EXAMPLES = 100, LENGTH = 9 };
 
 /* The results of a replica for two conditions: sums, sums of each example for the first, classes for the second. */
 typedef struct answers {
-    lh_sums sums[2], each[EXAMPLES];
+    lh_sums sums[2], sequence_sums[EXAMPLES];
     uint16_t classes[EXAMPLES * LENGTH];
 } answers;
 
@@ -235,46 +235,46 @@ static answers evaluate_examples(lh_engine *engine, int examples) {
     memset(&a, 0, sizeof a);
     second.answers = a.classes;
     lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
-    lh_assert_ok(engine->ops->evaluate(engine, &first, &a.sums[0], a.each, &error), &error);
+    lh_assert_ok(engine->ops->evaluate(engine, &first, &a.sums[0], a.sequence_sums, &error), &error);
     lh_assert_ok(engine->ops->evaluate(engine, &second, &a.sums[1], NULL, &error), &error);
     return a;
 }
 
 /* Evaluates a single replica with this engine's state. */
 static answers evaluate_alone(lh_engine *engine) {
-    lh_engine *alone;
+    lh_engine *single;
     lh_error error;
     lh_state s = lh_test_copy_state(engine);
-    lh_toy_open_fleet(engine->spec, NULL, 1, 1, &alone);
-    lh_assert_ok(alone->ops->write_state(alone, &s, engine->step, &error), &error);
-    answers a = evaluate_examples(alone, EXAMPLES);
+    lh_toy_open_fleet(engine->spec, NULL, 1, 1, &single);
+    lh_assert_ok(single->ops->write_state(single, &s, engine->step, &error), &error);
+    answers a = evaluate_examples(single, EXAMPLES);
     lh_state_close(&s);
-    alone->ops->close(alone);
+    single->ops->close(single);
     return a;
 }
 
 static int count_launches(lh_engine *engine, int examples) {
-    int before = lh_emulation_launches();
+    int old_launches = lh_emulation_launches();
     evaluate_examples(engine, examples);
-    return lh_emulation_launches() - before;
+    return lh_emulation_launches() - old_launches;
 }
 
 /* The passes that the first replica starts compute the results of all replicas, on fewer blocks than replicas and on
  * more. These results are bit-identical to those of a replica that is evaluated alone. */
 static void test_evaluate_replicas_of_a_step_share_passes(void **state) {
     lh_spec spec = lh_toy_fleet_spec();
-    static answers alone[REPLICAS], together[REPLICAS];
+    static answers expected[REPLICAS], together[REPLICAS];
     for (int multiprocessors = 1; multiprocessors <= 8; multiprocessors *= 2) {
         lh_engine *engines[REPLICAS];
         lh_toy_record *records = lh_toy_new_records(REPLICAS);
         lh_toy_use_device((lh_emulation){.multiprocessors = multiprocessors, .order = (unsigned)multiprocessors});
         lh_toy_open_fleet(&spec, NULL, 3, REPLICAS, engines);
         lh_toy_run_fleet(engines, REPLICAS, 10, 5, records);
-        for (int i = 0; i < REPLICAS; i++) alone[i] = evaluate_alone(engines[i]);
-        int before = lh_emulation_launches(), blocks = lh_toy_device.evaluate_blocks;
+        for (int i = 0; i < REPLICAS; i++) expected[i] = evaluate_alone(engines[i]);
+        int old_launches = lh_emulation_launches(), blocks = lh_toy_device.evaluate_blocks;
         for (int i = 0; i < REPLICAS; i++) together[i] = evaluate_examples(engines[i], EXAMPLES);
-        assert_int_equal(lh_emulation_launches() - before, 2 * ((REPLICAS + blocks - 1) / blocks));
-        for (int i = 0; i < REPLICAS; i++) assert_memory_equal(&together[i], &alone[i], sizeof alone[i]);
+        assert_int_equal(lh_emulation_launches() - old_launches, 2 * ((REPLICAS + blocks - 1) / blocks));
+        for (int i = 0; i < REPLICAS; i++) assert_memory_equal(&together[i], &expected[i], sizeof expected[i]);
         assert_int_equal(((lh_cuda_engine *)engines[0])->fleet->early_bytes, 0);
         lh_toy_close_all(engines, REPLICAS);
         free(records);
@@ -286,12 +286,12 @@ static void test_evaluate_replicas_of_a_step_share_passes(void **state) {
 static void step_both(lh_engine **engines) {
     lh_step_metrics metrics[5];
     lh_error error;
-    int done[2] = {0, 0};
-    while (done[0] < 5 || done[1] < 5)
+    int taken_steps[2] = {0, 0};
+    while (taken_steps[0] < 5 || taken_steps[1] < 5)
         for (int i = 0, now; i < 2; i++) {
-            if (done[i] == 5) continue;
-            lh_assert_ok(engines[i]->ops->step(engines[i], 5 - done[i], metrics, &now, &error), &error);
-            done[i] += now;
+            if (taken_steps[i] == 5) continue;
+            lh_assert_ok(engines[i]->ops->step(engines[i], 5 - taken_steps[i], metrics, &now, &error), &error);
+            taken_steps[i] += now;
         }
 }
 
@@ -303,15 +303,15 @@ static void test_evaluate_unused_sums_are_dropped(void **state) {
     lh_toy_use_device((lh_emulation){.multiprocessors = 4});
     lh_toy_open_fleet(&spec, NULL, 3, 2, engines);
     const lh_cuda_fleet *fleet = ((lh_cuda_engine *)engines[0])->fleet;
-    for (int turn = 1; turn <= 2; turn++) {
+    for (int round = 1; round <= 2; round++) {
         assert_int_equal(count_launches(engines[0], EXAMPLES), 2);
         assert_true(fleet->early_bytes > 0);
         step_both(engines);
-        answers alone = evaluate_alone(engines[1]);
-        int before = lh_emulation_launches();
+        answers expected = evaluate_alone(engines[1]);
+        int old_launches = lh_emulation_launches();
         answers actual = evaluate_examples(engines[1], EXAMPLES); /* computes for both replicas again */
-        assert_int_equal(lh_emulation_launches() - before, 2);
-        assert_memory_equal(&actual, &alone, sizeof alone);
+        assert_int_equal(lh_emulation_launches() - old_launches, 2);
+        assert_memory_equal(&actual, &expected, sizeof expected);
         assert_int_equal(count_launches(engines[0], EXAMPLES), 0);
     }
     assert_int_equal(count_launches(engines[0], EXAMPLES), 2);
@@ -330,13 +330,13 @@ static void test_evaluate_beyond_the_limit_or_memory_reported(void **state) {
     lh_error error;
     lh_engine *engine;
     lh_engine_config config = {.spec = &spec, .seed = 7, .threads = 1};
-    lh_lengths beyond = {NULL, 0, 33, 33, 1}, within = {NULL, 0, 30, 30, 1};
+    lh_lengths too_long = {NULL, 0, 33, 33, 1}, lengths = {NULL, 0, 30, 30, 1};
     lh_toy_use_device((lh_emulation){.memory = 1 << 20});
     lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, NULL, &config, 1, &engine, &error), &error);
-    lh_assert_error(engine->ops->reserve(engine, &beyond, 4, &error), LH_ERR_INPUT, &error, "the encoding allows 64");
-    lh_assert_error(engine->ops->reserve(engine, &within, 100000, &error), LH_ERR_ENVIRONMENT, &error,
+    lh_assert_error(engine->ops->reserve(engine, &too_long, 4, &error), LH_ERR_INPUT, &error, "the encoding allows 64");
+    lh_assert_error(engine->ops->reserve(engine, &lengths, 100000, &error), LH_ERR_ENVIRONMENT, &error,
                     "bytes for the examples of an evaluation");
-    lh_assert_ok(engine->ops->reserve(engine, &within, 10, &error), &error); /* the engine is unchanged */
+    lh_assert_ok(engine->ops->reserve(engine, &lengths, 10, &error), &error); /* the engine is unchanged */
     engine->ops->close(engine);
     lh_toy_end_device();
 }
@@ -372,20 +372,20 @@ static void check_predictions(const lh_spec *spec, int stream) {
     lh_lengths lengths = {NULL, 0, N, N, 1};
     uint16_t input[N] = {1, 0, 4, 2, 2}, target[N] = {0, 3, 3, 1, 2};
     int32_t positions[2 * N] = {3, 9, 11, 40, 63, 1, 1, 1, 1, 1};
-    double actual[N * TOY_CLASSES], expected[N * TOY_CLASSES], drawn[N * TOY_CLASSES];
+    double actual[N * TOY_CLASSES], expected[N * TOY_CLASSES], sampled[N * TOY_CLASSES];
     lh_toy_use_device((lh_emulation){0});
     sides s = open_sides(spec, 1);
     lh_engine *cuda = s.cuda, *cpu = s.cpu;
     lh_assert_ok(cuda->ops->reserve(cuda, &lengths, 1, &error), &error);
     lh_assert_ok(cpu->ops->reserve(cpu, &lengths, 1, &error), &error);
-    for (int given = 0; given < 2; given++) {
+    for (int has_positions = 0; has_positions < 2; has_positions++) {
         lh_query query = {.n = N, .input = input, .target = target, .draw = lh_make_condition(N, 1, 3, 0).draw};
-        if (given) query.positions[stream] = positions;
+        if (has_positions) query.positions[stream] = positions;
         lh_assert_ok(cuda->ops->predict(cuda, &query, actual, &error), &error);
         lh_assert_ok(cpu->ops->predict(cpu, &query, expected, &error), &error);
         lh_assert_close(actual, expected, N * TOY_CLASSES, 1e-6, 1e-7);
-        if (given) assert_memory_not_equal(actual, drawn, sizeof actual);
-        memcpy(drawn, actual, sizeof actual);
+        if (has_positions) assert_memory_not_equal(actual, sampled, sizeof actual);
+        memcpy(sampled, actual, sizeof actual);
     }
     close_sides(s);
 }

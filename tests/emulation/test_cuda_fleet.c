@@ -21,33 +21,33 @@ static void assert_same_states(const lh_state *a, const lh_state *b) {
 }
 
 /* A single replica in its variant, with which all others are compared. */
-typedef struct alone {
+typedef struct single_run {
     lh_toy_record *record;
     lh_state state;
-} alone;
+} single_run;
 
-static alone train_alone(const lh_spec *spec, const lh_cuda_variant *variant, int seed, int steps) {
+static single_run train_alone(const lh_spec *spec, const lh_cuda_variant *variant, int seed, int steps) {
     lh_engine *engine;
-    alone one = {.record = lh_toy_new_records(1)};
+    single_run run = {.record = lh_toy_new_records(1)};
     lh_toy_open_fleet(spec, variant, seed, 1, &engine);
-    lh_toy_run_one(engine, steps, 5, one.record);
-    lh_test_assert_ok(one.record->status, &one.record->error, __FILE__, __LINE__);
-    one.state = lh_test_copy_state(engine);
+    lh_toy_run_one(engine, steps, 5, run.record);
+    lh_test_assert_ok(run.record->status, &run.record->error, __FILE__, __LINE__);
+    run.state = lh_test_copy_state(engine);
     engine->ops->close(engine);
-    return one;
+    return run;
 }
 
-static void assert_as_alone(lh_engine *engine, const lh_toy_record *r, const alone *one) {
+static void assert_as_alone(lh_engine *engine, const lh_toy_record *r, const single_run *expected) {
     lh_state state = lh_test_copy_state(engine);
-    assert_int_equal(engine->step, one->record->steps);
-    assert_memory_equal(r->metrics, one->record->metrics, (size_t)r->steps * sizeof r->metrics[0]);
-    assert_same_states(&state, &one->state);
+    assert_int_equal(engine->step, expected->record->steps);
+    assert_memory_equal(r->metrics, expected->record->metrics, (size_t)r->steps * sizeof r->metrics[0]);
+    assert_same_states(&state, &expected->state);
     lh_state_close(&state);
 }
 
-static void free_alone(alone *one) {
-    free(one->record);
-    lh_state_close(&one->state);
+static void free_alone(single_run *run) {
+    free(run->record);
+    lh_state_close(&run->state);
 }
 
 /* --- grids ------------------------------------------------------------------------------------------------------ */
@@ -89,9 +89,9 @@ static void test_grid_has_the_fewest_rounds_with_full_teams(void **state) {
 static void test_fleet_every_replica_equals_a_single_one(void **state) {
     static const int multiprocessors[] = {16, 6, 3, 2, 1};
     lh_spec spec = lh_toy_fleet_spec();
-    alone ones[5];
+    single_run singles[5];
     lh_toy_use_device((lh_emulation){0});
-    for (int i = 0; i < 5; i++) ones[i] = train_alone(&spec, &toy_cuda.replicas, 3 + i, STEPS);
+    for (int i = 0; i < 5; i++) singles[i] = train_alone(&spec, &toy_cuda.replicas, 3 + i, STEPS);
     lh_toy_end_device();
     for (unsigned order = 0; order < 5; order++) {
         lh_engine *engines[5];
@@ -99,23 +99,23 @@ static void test_fleet_every_replica_equals_a_single_one(void **state) {
         lh_toy_use_device((lh_emulation){.multiprocessors = multiprocessors[order], .order = order});
         lh_toy_open_fleet(&spec, NULL, 3, 5, engines);
         lh_toy_run_fleet(engines, 5, STEPS, 9, records);
-        for (int i = 0; i < 5; i++) assert_as_alone(engines[i], &records[i], &ones[i]);
+        for (int i = 0; i < 5; i++) assert_as_alone(engines[i], &records[i], &singles[i]);
         lh_toy_close_all(engines, 5);
         lh_toy_end_device();
         free(records);
     }
-    for (int i = 0; i < 5; i++) free_alone(&ones[i]);
+    for (int i = 0; i < 5; i++) free_alone(&singles[i]);
 }
 
 static void test_chip_same_bits_on_any_number_of_blocks(void **state) {
     static const int multiprocessors[] = {1, 2, 3, 4, 9};
     lh_spec spec = lh_toy_fleet_spec();
     lh_toy_use_device((lh_emulation){0});
-    alone expected = train_alone(&spec, NULL, 4, STEPS);
+    single_run expected = train_alone(&spec, NULL, 4, STEPS);
     lh_toy_end_device();
     for (unsigned order = 0; order < 5; order++) {
         lh_toy_use_device((lh_emulation){.multiprocessors = multiprocessors[order], .order = order});
-        alone actual = train_alone(&spec, NULL, 4, STEPS);
+        single_run actual = train_alone(&spec, NULL, 4, STEPS);
         assert_memory_equal(actual.record->metrics, expected.record->metrics, STEPS * sizeof(lh_step_metrics));
         assert_same_states(&actual.state, &expected.state);
         free_alone(&actual);
@@ -126,32 +126,33 @@ static void test_chip_same_bits_on_any_number_of_blocks(void **state) {
 
 /* Results depend neither on the number of steps in a launch nor on the number of prepared batches. */
 static void test_fleet_same_bits_for_any_requested_steps(void **state) {
-    static const int asked[] = {1, 2, 7, 64, 150};
-    enum { MANY = 150 };
+    static const int step_counts[] = {1, 2, 7, 64, 150};
+    enum { TOTAL_STEPS = 150 };
     lh_spec spec = lh_toy_fleet_spec();
     lh_toy_use_device((lh_emulation){0});
-    alone ones[2] = {train_alone(&spec, &toy_cuda.replicas, 3, MANY), train_alone(&spec, &toy_cuda.replicas, 4, MANY)};
+    single_run singles[2] = {train_alone(&spec, &toy_cuda.replicas, 3, TOTAL_STEPS),
+                             train_alone(&spec, &toy_cuda.replicas, 4, TOTAL_STEPS)};
     for (int i = 0; i < 5; i++) {
         lh_engine *engines[2];
         lh_toy_record *records = lh_toy_new_records(2);
         lh_toy_open_fleet(&spec, NULL, 3, 2, engines);
-        lh_toy_run_fleet(engines, 2, MANY, asked[i], records);
-        for (int k = 0; k < 2; k++) assert_as_alone(engines[k], &records[k], &ones[k]);
+        lh_toy_run_fleet(engines, 2, TOTAL_STEPS, step_counts[i], records);
+        for (int k = 0; k < 2; k++) assert_as_alone(engines[k], &records[k], &singles[k]);
         lh_toy_close_all(engines, 2);
         free(records);
     }
-    for (int i = 0; i < 2; i++) free_alone(&ones[i]);
+    for (int i = 0; i < 2; i++) free_alone(&singles[i]);
     lh_toy_end_device();
 }
 
 static int ask(lh_engine *engine, int count) {
     lh_error error;
     lh_step_metrics metrics[64];
-    int done;
-    int64_t before = engine->step;
-    lh_assert_ok(engine->ops->step(engine, count, metrics, &done, &error), &error);
-    assert_int_equal(engine->step, before + done);
-    return done;
+    int taken_steps;
+    int64_t first_step = engine->step;
+    lh_assert_ok(engine->ops->step(engine, count, metrics, &taken_steps, &error), &error);
+    assert_int_equal(engine->step, first_step + taken_steps);
+    return taken_steps;
 }
 
 /* The state of a replica is never ahead of the steps that it has returned. */
@@ -186,26 +187,26 @@ static void test_fleet_continues_without_closed_replicas(void **state) {
     lh_spec spec = lh_toy_fleet_spec();
     lh_engine *engines[4];
     lh_toy_use_device((lh_emulation){.multiprocessors = 5});
-    alone ones[4];
-    for (int i = 0; i < 4; i++) ones[i] = train_alone(&spec, &toy_cuda.replicas, 3 + i, 10 * (i % 2 + 1) + 5 * i);
+    single_run singles[4];
+    for (int i = 0; i < 4; i++) singles[i] = train_alone(&spec, &toy_cuda.replicas, 3 + i, 10 * (i % 2 + 1) + 5 * i);
     lh_toy_record *records = lh_toy_new_records(4);
     lh_toy_open_fleet(&spec, NULL, 3, 4, engines);
     for (bool open[4] = {true, true, true, true}; open[0] || open[1] || open[2] || open[3];)
         for (int i = 0; i < 4; i++) {
             lh_toy_record *r = &records[i];
-            int done, left = (int)ones[i].record->steps - (int)r->steps;
+            int taken_steps, remaining_steps = (int)singles[i].record->steps - (int)r->steps;
             if (!open[i]) continue;
-            lh_assert_ok(
-                engines[i]->ops->step(engines[i], left < 6 ? left : 6, r->metrics + r->steps, &done, &r->error),
-                &r->error);
-            r->steps += done;
-            if (r->steps < ones[i].record->steps) continue;
-            assert_as_alone(engines[i], r, &ones[i]);
+            lh_assert_ok(engines[i]->ops->step(engines[i], remaining_steps < 6 ? remaining_steps : 6,
+                                               r->metrics + r->steps, &taken_steps, &r->error),
+                         &r->error);
+            r->steps += taken_steps;
+            if (r->steps < singles[i].record->steps) continue;
+            assert_as_alone(engines[i], r, &singles[i]);
             engines[i]->ops->close(engines[i]);
             open[i] = false;
         }
     lh_toy_end_device();
-    for (int i = 0; i < 4; i++) free_alone(&ones[i]);
+    for (int i = 0; i < 4; i++) free_alone(&singles[i]);
     free(records);
 }
 
@@ -214,8 +215,8 @@ static void test_fleet_resumes_from_different_steps(void **state) {
     lh_error error;
     lh_engine *engines[3];
     lh_toy_use_device((lh_emulation){0});
-    alone whole[3], halves[2];
-    for (int i = 0; i < 3; i++) whole[i] = train_alone(&spec, &toy_cuda.replicas, 3 + i, STEPS);
+    single_run singles[3], halves[2];
+    for (int i = 0; i < 3; i++) singles[i] = train_alone(&spec, &toy_cuda.replicas, 3 + i, STEPS);
     halves[0] = train_alone(&spec, &toy_cuda.replicas, 3, 11);
     halves[1] = train_alone(&spec, &toy_cuda.replicas, 5, 4);
     lh_toy_record *records = lh_toy_new_records(3);
@@ -227,9 +228,9 @@ static void test_fleet_resumes_from_different_steps(void **state) {
     records[0].steps = 11;
     records[2].steps = 4;
     lh_toy_run_fleet(engines, 3, STEPS, 8, records);
-    for (int i = 0; i < 3; i++) assert_as_alone(engines[i], &records[i], &whole[i]);
+    for (int i = 0; i < 3; i++) assert_as_alone(engines[i], &records[i], &singles[i]);
     lh_toy_close_all(engines, 3);
-    for (int i = 0; i < 3; i++) free_alone(&whole[i]);
+    for (int i = 0; i < 3; i++) free_alone(&singles[i]);
     for (int i = 0; i < 2; i++) free_alone(&halves[i]);
     free(records);
     lh_toy_end_device();
@@ -247,8 +248,8 @@ static void test_step_under_a_watchdog_launches_grow_slowly(void **state) {
         lh_step_metrics metrics[STEPS_IN_ALL];
         lh_toy_use_device((lh_emulation){.watchdog = watchdog});
         lh_toy_open_fleet(&spec, &toy_cuda.chip, 3, 1, &engine);
-        for (int done, steps = 0; steps < STEPS_IN_ALL; steps += done)
-            lh_assert_ok(engine->ops->step(engine, STEPS_IN_ALL - steps, metrics, &done, &error), &error);
+        for (int taken_steps, steps = 0; steps < STEPS_IN_ALL; steps += taken_steps)
+            lh_assert_ok(engine->ops->step(engine, STEPS_IN_ALL - steps, metrics, &taken_steps, &error), &error);
         launches[watchdog] = lh_emulation_launches();
         engine->ops->close(engine);
         lh_toy_end_device();
@@ -272,31 +273,33 @@ static void test_fleet_one_replica_not_finite_the_others_continue(void **state) 
     lh_engine *engines[3], *cpu;
     lh_error error;
     lh_step_metrics metrics;
-    int done;
+    int taken_steps;
     lh_toy_use_device((lh_emulation){0});
-    alone ones[2] = {train_alone(&spec, &toy_cuda.replicas, 3, STEPS),
-                     train_alone(&spec, &toy_cuda.replicas, 5, STEPS)};
+    single_run singles[2] = {train_alone(&spec, &toy_cuda.replicas, 3, STEPS),
+                             train_alone(&spec, &toy_cuda.replicas, 5, STEPS)};
     lh_toy_record *records = lh_toy_new_records(3);
     lh_toy_open_fleet(&spec, NULL, 3, 3, engines);
     break_bias(engines[1]);
     lh_toy_run_fleet(engines, 3, STEPS, 8, records);
-    assert_as_alone(engines[0], &records[0], &ones[0]);
-    assert_as_alone(engines[2], &records[2], &ones[1]);
+    assert_as_alone(engines[0], &records[0], &singles[0]);
+    assert_as_alone(engines[2], &records[2], &singles[1]);
     assert_int_equal(records[1].status, LH_ERR_INPUT);
     assert_int_equal(records[1].steps, 0);
     assert_true(isnan(records[1].metrics[0].sums.loss) && records[1].metrics[0].sums.positions > 0);
     lh_engine_config config = lh_toy_config(&spec, 4);
     lh_assert_ok(lh_cpu_engine_open(&config, &toy_drawn, &cpu, &error), &error);
     break_bias(cpu);
-    lh_assert_error(cpu->ops->step(cpu, 1, &metrics, &done, &error), LH_ERR_INPUT, &error, "step 1: the loss is");
+    lh_assert_error(cpu->ops->step(cpu, 1, &metrics, &taken_steps, &error), LH_ERR_INPUT, &error,
+                    "step 1: the loss is");
     assert_string_equal(records[1].error.text, error.text);
     lh_state s = lh_test_copy_state(engines[1]); /* no update was made */
     assert_true(((float *)s.optimizer[0])[lh_toy_spec.tensors[TOY_TOKEN].offset] == 0);
     lh_state_close(&s);
-    lh_assert_error(engines[1]->ops->step(engines[1], 1, &metrics, &done, &error), LH_ERR_INPUT, &error, "step 1: ");
+    lh_assert_error(engines[1]->ops->step(engines[1], 1, &metrics, &taken_steps, &error), LH_ERR_INPUT, &error,
+                    "step 1: ");
     cpu->ops->close(cpu);
     lh_toy_close_all(engines, 3);
-    for (int i = 0; i < 2; i++) free_alone(&ones[i]);
+    for (int i = 0; i < 2; i++) free_alone(&singles[i]);
     free(records);
     lh_toy_end_device();
 }
@@ -304,11 +307,12 @@ static void test_fleet_one_replica_not_finite_the_others_continue(void **state) 
 /* The batch of a later step of one replica cannot be made: this replica makes all earlier steps, and the other replicas
  * make all of theirs. */
 static void test_fleet_failing_batch_ends_its_replica(void **state) {
-    static const int asked[] = {1, 3, 8, 30};
+    static const int step_counts[] = {1, 3, 8, 30};
     lh_spec spec = lh_toy_fleet_spec();
     lh_task task = *lh_toy_spec.task;
     lh_toy_use_device((lh_emulation){0});
-    alone ones[2] = {train_alone(&spec, &toy_cuda.replicas, 3, STEPS), train_alone(&spec, &toy_cuda.replicas, 4, 13)};
+    single_run singles[2] = {train_alone(&spec, &toy_cuda.replicas, 3, STEPS),
+                             train_alone(&spec, &toy_cuda.replicas, 4, 13)};
     task.sample = lh_toy_sample_wrong_once;
     task.source = "own.c";
     spec.task = &task;
@@ -317,15 +321,15 @@ static void test_fleet_failing_batch_ends_its_replica(void **state) {
         lh_toy_record *records = lh_toy_new_records(2);
         lh_toy_wrong_step = 13;
         lh_toy_open_fleet(&spec, NULL, 3, 2, engines);
-        lh_toy_run_fleet(engines, 2, STEPS, asked[i], records);
-        assert_as_alone(engines[0], &records[0], &ones[0]);
-        assert_as_alone(engines[1], &records[1], &ones[1]);
+        lh_toy_run_fleet(engines, 2, STEPS, step_counts[i], records);
+        assert_as_alone(engines[0], &records[0], &singles[0]);
+        assert_as_alone(engines[1], &records[1], &singles[1]);
         lh_assert_error(records[1].status, LH_ERR_INPUT, &records[1].error, "example 9 of step 14: input[0] is 77");
         assert_int_equal(records[1].metrics[13].sums.positions, 0);
         lh_toy_close_all(engines, 2);
         free(records);
     }
-    for (int i = 0; i < 2; i++) free_alone(&ones[i]);
+    for (int i = 0; i < 2; i++) free_alone(&singles[i]);
     lh_toy_end_device();
 }
 

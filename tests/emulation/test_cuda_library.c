@@ -9,7 +9,7 @@
 #include "runtime/cuda/library.h"
 #include "support/toy_cuda.h"
 
-enum { MOST = 4096 /* elements of an array */, SOME_ERROR = 700 };
+enum { MAX_ELEMENTS = 4096 /* elements of an array */, SOME_ERROR = 700 };
 
 static lh_cuda_device device;
 static lh_cuda_program program;
@@ -24,7 +24,8 @@ static void open_device(lh_emulation emulation, const char *precision) {
     program.precision = precision;
     lh_assert_ok(lh_cuda_device_open(&device, &program, 0, &error), &error);
     assert_int_equal(device.driver->cuStreamCreate(&stream, 0), 0);
-    for (int i = 0; i < 4; i++) assert_int_equal(device.driver->cuMemAlloc(&memory[i], MOST * sizeof(double)), 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(device.driver->cuMemAlloc(&memory[i], MAX_ELEMENTS * sizeof(double)), 0);
 }
 
 static void close_device(void) {
@@ -53,30 +54,30 @@ static double make_value(int operand, size_t i) { return (double)((int)(i * 7 + 
 
 /* Small integers, for which all orders of sums are exact. */
 static void fill(int operand, size_t count) {
-    double doubles[MOST];
-    float floats[MOST];
+    double doubles[MAX_ELEMENTS];
+    float floats[MAX_ELEMENTS];
     for (size_t i = 0; i < count; i++) floats[i] = (float)(doubles[i] = make_value(operand, i));
     const void *from = is_double() ? (void *)doubles : floats;
     size_t bytes = count * get_element_bytes();
     assert_int_equal(device.driver->cuMemcpyHtoDAsync(memory[operand], from, bytes, stream), 0);
 }
 
-/* whole: with bias and rectifier. */
-static double compute_product(const lh_cuda_product *p, int row, int column, bool whole) {
+/* with_epilogue: with bias and rectifier. */
+static double compute_product(const lh_cuda_product *p, int row, int column, bool with_epilogue) {
     double sum = p->adds ? make_value(2, (size_t)(row * p->columns + column)) : 0;
     for (int k = 0; k < p->inner; k++)
         sum += make_value(0, (size_t)(p->transposed_a ? k * p->rows + row : row * p->inner + k)) *
                make_value(1, (size_t)(p->transposed_b ? column * p->inner + k : k * p->columns + column));
-    if (whole && p->bias != NULL) sum += make_value(3, (size_t)column + at_bias);
-    return whole && p->rectified && sum < 0 ? 0 : sum;
+    if (with_epilogue && p->bias != NULL) sum += make_value(3, (size_t)column + at_bias);
+    return with_epilogue && p->rectified && sum < 0 ? 0 : sum;
 }
 
 /* p.bias: any non-null address requests a bias. should_finish: whether the library should add it and rectify. */
 static void check_product(lh_cuda_library *library, lh_cuda_product p, bool should_finish) {
-    double doubles[MOST];
-    float floats[MOST];
+    double doubles[MAX_ELEMENTS];
+    float floats[MAX_ELEMENTS];
     lh_error error;
-    bool whole;
+    bool is_finished;
     size_t count = (size_t)(p.rows * p.columns);
     fill(0, (size_t)(p.rows * p.inner));
     fill(1, (size_t)(p.inner * p.columns));
@@ -86,8 +87,8 @@ static void check_product(lh_cuda_library *library, lh_cuda_product p, bool shou
     p.b = (const void *)(uintptr_t)memory[1];
     p.out = (void *)(uintptr_t)memory[2];
     if (p.bias != NULL) p.bias = (const void *)(uintptr_t)(memory[3] + at_bias * get_element_bytes());
-    lh_assert_ok(lh_cuda_library_multiply(library, &p, stream, &whole, &error), &error);
-    assert_int_equal(whole, should_finish);
+    lh_assert_ok(lh_cuda_library_multiply(library, &p, stream, &is_finished, &error), &error);
+    assert_int_equal(is_finished, should_finish);
     void *to = is_double() ? (void *)doubles : floats;
     size_t bytes = count * get_element_bytes();
     assert_int_equal(device.driver->cuMemcpyDtoHAsync(to, memory[2], bytes, stream), 0);
@@ -220,8 +221,8 @@ static void test_failing_calls_are_named(void **state) {
         lh_status status = lh_cuda_library_open(&device, &library, &error);
         if (i > 1) {
             lh_assert_ok(status, &error);
-            bool whole;
-            status = lh_cuda_library_multiply(library, &p, stream, &whole, &error);
+            bool is_finished;
+            status = lh_cuda_library_multiply(library, &p, stream, &is_finished, &error);
         }
         assert_int_equal(status, LH_ERR_ENVIRONMENT);
         if (strstr(error.text, cases[i].text) == NULL) fail_msg("%s", error.text);

@@ -26,15 +26,15 @@ typedef struct evaluated {
     int launches;
 } evaluated;
 
-static lh_status try_evaluation(lh_engine *engine, const lh_eval_request *wanted, evaluated *e, lh_error *error) {
-    lh_eval_request request = *wanted;
-    int before = lh_emulation_launches();
+static lh_status try_evaluation(lh_engine *engine, const lh_eval_request *original, evaluated *e, lh_error *error) {
+    lh_eval_request request = *original;
+    int old_launches = lh_emulation_launches();
     request.per_example = tmpfile();
     request.wrong = tmpfile();
     assert_true(request.per_example != NULL && request.wrong != NULL);
     FILE *files[] = {request.per_example, request.wrong};
     lh_status status = lh_evaluate(engine, &request, e->results, error);
-    e->launches = lh_emulation_launches() - before;
+    e->launches = lh_emulation_launches() - old_launches;
     for (int i = 0; i < 2; i++) {
         e->size[i] = (size_t)ftell(files[i]);
         e->text[i] = malloc(e->size[i] + 1);
@@ -55,15 +55,15 @@ static evaluated evaluate(lh_engine *engine, const lh_eval_request *request) {
 
 /* Evaluates a single replica with this engine's state; eval/decode.h runs its passes. */
 static evaluated evaluate_alone(lh_engine *engine, const lh_eval_request *request) {
-    lh_engine *alone;
+    lh_engine *single;
     lh_error error;
     lh_state s = lh_test_copy_state(engine);
-    lh_toy_open_fleet(engine->spec, NULL, 1, 1, &alone);
-    lh_assert_ok(alone->ops->write_state(alone, &s, engine->step, &error), &error);
-    alone->answers_greedily = false;
-    evaluated e = evaluate(alone, request);
+    lh_toy_open_fleet(engine->spec, NULL, 1, 1, &single);
+    lh_assert_ok(single->ops->write_state(single, &s, engine->step, &error), &error);
+    single->answers_greedily = false;
+    evaluated e = evaluate(single, request);
     lh_state_close(&s);
-    alone->ops->close(alone);
+    single->ops->close(single);
     return e;
 }
 
@@ -81,15 +81,16 @@ static void assert_same(const evaluated *a, const evaluated *b) {
 }
 
 /* Compares the evaluations of replicas, one after the other, with those of single ones. launches: those of each
- * replica; alone: the sum over single replicas. */
-static void check_replicas(lh_engine **engines, const lh_eval_request *request, int launches[REPLICAS], int *alone) {
-    *alone = 0;
+ * replica; single_launches: the sum over single replicas. */
+static void check_replicas(lh_engine **engines, const lh_eval_request *request, int launches[REPLICAS],
+                           int *single_launches) {
+    *single_launches = 0;
     for (int i = 0; i < REPLICAS; i++) {
         evaluated together = evaluate(engines[i], request), single = evaluate_alone(engines[i], request);
         assert_same(&together, &single);
         assert_true(single.size[0] > 0 && (single.size[1] > 0) == (request->noise.count == 0));
         launches[i] = together.launches;
-        *alone += single.launches;
+        *single_launches += single.launches;
         release(&together);
         release(&single);
     }
@@ -116,11 +117,12 @@ static void test_greedy_replicas_share_passes(void **state) {
     lh_spec spec = lh_toy_fleet_pair();
     for (int multiprocessors = 1; multiprocessors <= 8; multiprocessors *= 2) {
         lh_engine *engines[REPLICAS];
-        int launches[REPLICAS], alone;
+        int launches[REPLICAS], single_launches;
         open_trained(&spec, multiprocessors, engines);
-        check_replicas(engines, &greedy, launches, &alone);
+        check_replicas(engines, &greedy, launches, &single_launches);
         for (int i = 1; i < REPLICAS; i++) assert_int_equal(launches[i], 0);
-        if (lh_toy_device.evaluate_blocks >= REPLICAS) assert_true(3 * launches[0] < alone); /* 21 launches, not 87 */
+        if (lh_toy_device.evaluate_blocks >= REPLICAS)
+            assert_true(3 * launches[0] < single_launches); /* 21 launches, not 87 */
         close_trained(engines);
     }
 }
@@ -137,22 +139,22 @@ static CUresult copy_and_measure(CUdeviceptr to, const void *from, size_t bytes,
 static void test_greedy_in_several_passes_if_batches_do_not_fit(void **state) {
     lh_spec spec = lh_toy_fleet_pair();
     lh_engine *engines[REPLICAS];
-    int launches[REPLICAS], alone, before = 0;
+    int launches[REPLICAS], single_launches, previous_launches = 0;
     lh_cuda_fleet *fleet = open_trained(&spec, 8, engines);
     lh_cuda_driver driver = *lh_toy_device.driver;
     driver.cuMemcpyHtoDAsync = copy_and_measure;
     fleet->driver = &driver;
     for (int fitting = REPLICAS; fitting >= 1; fitting -= 2) {
-        check_replicas(engines, &greedy, launches, &alone); /* reserves all memory */
+        check_replicas(engines, &greedy, launches, &single_launches); /* reserves all memory */
         size_t batch = fleet->forward.reserved[LH_CUDA_NEED_BATCH];
         if (fitting == REPLICAS) assert_int_equal(fleet->forward.batches, REPLICAS * batch);
         fleet->forward.batches = (size_t)fitting * batch;
         batches = fleet->forward.host_batch;
         most_copied = 0;
-        check_replicas(engines, &greedy, launches, &alone);
+        check_replicas(engines, &greedy, launches, &single_launches);
         assert_in_range(most_copied, fleet->forward.batches / 2, fleet->forward.batches);
-        assert_true(launches[0] > before && launches[0] < alone);
-        before = launches[0];
+        assert_true(launches[0] > previous_launches && launches[0] < single_launches);
+        previous_launches = launches[0];
     }
     close_trained(engines);
 }
@@ -163,26 +165,26 @@ static void test_passes_of_few_replicas_compute_each_replica_once(void **state) 
     lh_spec spec = lh_toy_fleet_pair();
     lh_eval_request forced = greedy;
     lh_engine *engines[REPLICAS];
-    int launches[REPLICAS], alone;
+    int launches[REPLICAS], single_launches;
     forced.teacher_forced = true;
     lh_cuda_fleet *fleet = open_trained(&spec, 8, engines);
-    check_replicas(engines, &forced, launches, &alone);
+    check_replicas(engines, &forced, launches, &single_launches);
     assert_int_equal(launches[0], 2 * LENGTHS);
     fleet->forward.replicas_per_pass = 2;
-    for (int turn = 0; turn < 2; turn++) {
-        check_replicas(engines, &forced, launches, &alone);
+    for (int round = 0; round < 2; round++) {
+        check_replicas(engines, &forced, launches, &single_launches);
         for (int i = 0; i < REPLICAS; i++) assert_int_equal(launches[i], i % 2 == 0 ? 2 * LENGTHS : 0);
     }
-    check_replicas(engines, &greedy, launches, &alone);
+    check_replicas(engines, &greedy, launches, &single_launches);
     for (int i = 0; i < REPLICAS; i++) assert_int_equal(launches[i] > 0, i % 2 == 0);
     close_trained(engines);
 }
 
 static int sizes_asked;
 
-static size_t count_sizes(const lh_shape *part, lh_mode mode) {
+static size_t count_sizes(const lh_shape *shape, lh_mode mode) {
     sizes_asked++;
-    return toy_cuda.workspace_bytes(part, mode);
+    return toy_cuda.workspace_bytes(shape, mode);
 }
 
 /* One size of each length suffices for any number of replicas. */
@@ -219,7 +221,7 @@ static void draw_by_index(const lh_draw *from, const lh_shape *shape, const int3
 static void test_greedy_draws_by_index_in_the_batch(void **state) {
     lh_cuda_program by_index = toy_cuda;
     lh_engine *engines[REPLICAS];
-    int launches[REPLICAS], alone;
+    int launches[REPLICAS], single_launches;
     by_index.draw_count = count_each;
     by_index.draw = draw_by_index;
     lh_toy_program = &by_index;
@@ -230,7 +232,7 @@ static void test_greedy_draws_by_index_in_the_batch(void **state) {
         lh_eval_request request = greedy;
         if (noisy) request.noise = (lh_noise){.deviation = &deviation, .count = 1};
         spec.draws_by_sequence = !noisy;
-        check_replicas(engines, &request, launches, &alone);
+        check_replicas(engines, &request, launches, &single_launches);
         for (int i = 1; i < REPLICAS; i++) assert_int_equal(launches[i], 0);
         const lh_cuda_step *step = fleet->forward.host_models;
         assert_true(step->rate == (noisy ? deviation : 0));
@@ -242,21 +244,21 @@ static void test_greedy_draws_by_index_in_the_batch(void **state) {
 /* A replica at another step (4), and one that decodes fewer examples (1), are evaluated on their own. */
 static void test_greedy_of_other_steps_and_requests_apart(void **state) {
     lh_spec spec = lh_toy_fleet_pair();
-    lh_eval_request few = greedy;
+    lh_eval_request short_request = greedy;
     lh_engine *engines[REPLICAS];
     lh_error error;
-    few.greedy_examples = EXAMPLES / 4;
+    short_request.greedy_examples = EXAMPLES / 4;
     open_trained(&spec, 8, engines);
     lh_state s = lh_test_copy_state(engines[2]);
     lh_assert_ok(engines[4]->ops->write_state(engines[4], &s, 11, &error), &error);
     lh_state_close(&s);
     for (int i = 0; i < REPLICAS; i++) {
-        const lh_eval_request *request = i == 1 ? &few : &greedy;
-        evaluated together = evaluate(engines[i], request), alone = evaluate_alone(engines[i], request);
-        assert_same(&together, &alone);
+        const lh_eval_request *request = i == 1 ? &short_request : &greedy;
+        evaluated together = evaluate(engines[i], request), single = evaluate_alone(engines[i], request);
+        assert_same(&together, &single);
         assert_int_equal(together.launches > 0, i == 0 || i == 1 || i == 4);
         release(&together);
-        release(&alone);
+        release(&single);
     }
     close_trained(engines);
 }
@@ -266,34 +268,34 @@ static void test_greedy_ends_after_the_pass_at_a_signal(void **state) {
     lh_spec spec = lh_toy_fleet_pair();
     lh_engine *engines[REPLICAS];
     lh_error error;
-    int launches[REPLICAS], alone;
+    int launches[REPLICAS], single_launches;
     evaluated e;
     lh_cuda_fleet *fleet = open_trained(&spec, 8, engines);
     engines[0]->stop = &lh_toy_interrupted.stop;
-    for (int at = 1; at <= 4; at++) {
+    for (int launch = 1; launch <= 4; launch++) {
         fleet->driver = lh_toy_interrupt(false);
-        lh_toy_interrupted.interrupted_launch = at;
+        lh_toy_interrupted.interrupted_launch = launch;
         assert_int_equal(try_evaluation(engines[0], &greedy, &e, &error), LH_STOPPED);
-        assert_int_equal(lh_toy_interrupted.launch_count, at);
+        assert_int_equal(lh_toy_interrupted.launch_count, launch);
         assert_int_equal(e.size[0] + e.size[1], 0);
         assert_int_equal(fleet->early_bytes, 0);
         release(&e);
     }
     engines[0]->stop = NULL;
-    check_replicas(engines, &greedy, launches, &alone);
+    check_replicas(engines, &greedy, launches, &single_launches);
     close_trained(engines);
 }
 
 /* The device fails in a pass over the targets or over answers: it is lost, and all memory is released. */
 static void test_greedy_on_a_failing_device_is_reported(void **state) {
     lh_spec spec = lh_toy_fleet_pair();
-    for (int at = 1; at <= 3; at++) {
+    for (int launch = 1; launch <= 3; launch++) {
         lh_engine *engines[REPLICAS];
         lh_error error;
         evaluated e;
         lh_cuda_fleet *fleet = open_trained(&spec, 8, engines);
         fleet->driver = lh_toy_interrupt(true);
-        lh_toy_interrupted.interrupted_launch = at;
+        lh_toy_interrupted.interrupted_launch = launch;
         lh_assert_error(try_evaluation(engines[0], &greedy, &e, &error), LH_ERR_ENVIRONMENT, &error, "is lost");
         assert_int_equal(fleet->early_bytes, 0);
         release(&e);
@@ -317,7 +319,7 @@ static int wide_launches(const lh_shape *shape, lh_mode mode, void *workspace, c
 static void test_greedy_wide_replicas_share_passes(void **state) {
     lh_cuda_program wide = toy_cuda;
     lh_engine *engines[REPLICAS];
-    int launches[REPLICAS], alone;
+    int launches[REPLICAS], single_launches;
     wide.most_launches = 1;
     wide.launches = wide_launches;
     wide.train_kernel = "toy_wide_train_kernel";
@@ -325,8 +327,8 @@ static void test_greedy_wide_replicas_share_passes(void **state) {
     lh_spec spec = lh_toy_fleet_pair();
     const lh_cuda_fleet *fleet = open_trained(&spec, 1, engines);
     assert_non_null(fleet->library);
-    check_replicas(engines, &greedy, launches, &alone);
-    assert_int_equal(launches[0], alone);
+    check_replicas(engines, &greedy, launches, &single_launches);
+    assert_int_equal(launches[0], single_launches);
     for (int i = 1; i < REPLICAS; i++) assert_int_equal(launches[i], 0);
     models_listed = 0;
     evaluated repeated = evaluate(engines[0], &greedy);
@@ -345,10 +347,11 @@ static void sample_and_signal(lh_rng *rng, int n, lh_example *example) {
         raise(SIGTERM);
 }
 
-static void train(void **state, const lh_spec *spec, int code, const char *out, int first, int last, const char *more) {
+static void train(void **state, const lh_spec *spec, int code, const char *out, int first, int last,
+                  const char *flags) {
     char command[160];
     snprintf(command, sizeof command, "train --device cuda --out %s --steps 33 --seeds %d:%d%s", out, first, last,
-             more);
+             flags);
     lh_run_expect(spec, *state, code, command, NULL);
 }
 

@@ -193,11 +193,11 @@ static void test_train_device_failing_anywhere_resumes(void **state) {
     snprintf(command, sizeof command, "train --device cuda --out whole %s", flags);
     run(state, 0, command);
     for (int call = 0; call < 6; call++)
-        for (int after = 1; after < 10; after += 4) {
+        for (int good_calls = 1; good_calls < 10; good_calls += 4) {
             char out[32];
-            snprintf(out, sizeof out, "lost%d.%d", call, after);
+            snprintf(out, sizeof out, "lost%d.%d", call, good_calls);
             set_device((lh_emulation){
-                .multiprocessors = 4, .failing_call = calls[call], .failing_after = after, .failing_result = 700});
+                .multiprocessors = 4, .failing_call = calls[call], .failing_after = good_calls, .failing_result = 700});
             snprintf(command, sizeof command, "train --device cuda --out %s %s", out, flags);
             assert_text(run(state, 4, command).err, calls[call]);
             set_device((lh_emulation){.multiprocessors = 4});

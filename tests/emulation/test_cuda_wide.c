@@ -14,7 +14,7 @@
 #include "support/toy_fleet.h"
 #include "support/toy_program.h"
 
-enum { REPLICAS = 3, STEPS = 7, LONGEST = 6, EXAMPLES = 50, VECTOR = TOY_STORAGE * sizeof(float) };
+enum { REPLICAS = 3, STEPS = 7, MAX_LENGTH = 6, EXAMPLES = 50, VECTOR = TOY_STORAGE * sizeof(float) };
 
 static lh_cuda_program wide;
 static int passes[2], sequences[2];   /* numbers of passes and sequences so far, in training and in evaluation */
@@ -87,37 +87,38 @@ static lh_cuda_fleet *get_fleet(lh_engine *engine) { return ((lh_cuda_engine *)e
 
 /* Requests steps. The engine takes steps for short, so that it starts all requested steps together, also on a slow
  * machine. */
-static lh_status request_steps(lh_engine *engine, int steps, lh_step_metrics *metrics, int *done, lh_error *error) {
+static lh_status request_steps(lh_engine *engine, int steps, lh_step_metrics *metrics, int *taken_steps,
+                               lh_error *error) {
     get_fleet(engine)->step_seconds = 1e-6;
-    return engine->ops->step(engine, steps, metrics, done, error);
+    return engine->ops->step(engine, steps, metrics, taken_steps, error);
 }
 
-/* Requests at most `most` steps of every engine in turn, until each has made all. */
-static void step_all(lh_engine **engines, int count, int most, outcome *outcomes) {
+/* Requests at most `max_steps` steps of every engine in turn, until each has made all. */
+static void step_all(lh_engine **engines, int count, int max_steps, outcome *outcomes) {
     lh_error error;
-    int steps[REPLICAS] = {0}, done;
+    int steps[REPLICAS] = {0}, taken_steps;
     for (bool busy = true; busy;) {
         busy = false;
         for (int i = 0; i < count; i++) {
             if (steps[i] == STEPS) continue;
-            int left = STEPS - steps[i];
+            int remaining_steps = STEPS - steps[i];
             busy = true;
-            lh_assert_ok(
-                request_steps(engines[i], left < most ? left : most, outcomes[i].metrics + steps[i], &done, &error),
-                &error);
-            steps[i] += done;
+            lh_assert_ok(request_steps(engines[i], remaining_steps < max_steps ? remaining_steps : max_steps,
+                                       outcomes[i].metrics + steps[i], &taken_steps, &error),
+                         &error);
+            steps[i] += taken_steps;
         }
     }
 }
 
-static void run_fleet(const lh_spec *spec, int count, int most, outcome *outcomes) {
+static void run_fleet(const lh_spec *spec, int count, int max_steps, outcome *outcomes) {
     lh_error error;
     lh_engine *engines[REPLICAS];
-    const lh_lengths lengths = {NULL, 0, 1, LONGEST, 1};
+    const lh_lengths lengths = {NULL, 0, 1, MAX_LENGTH, 1};
     memset(outcomes, 0, (size_t)count * sizeof *outcomes);
     lh_assert_ok(open_fleet(spec, count, engines, &error), &error);
-    get_fleet(engines[0])->ring.capacity = 2 * most; /* the least capacity for batches */
-    step_all(engines, count, most, outcomes);
+    get_fleet(engines[0])->ring.capacity = 2 * max_steps; /* the least capacity for batches */
+    step_all(engines, count, max_steps, outcomes);
     for (int i = 0; i < count; i++) {
         lh_engine *engine = engines[i];
         const lh_key key = lh_key_of_seed(9);
@@ -149,10 +150,10 @@ static void assert_same_outcomes(const outcome *actual, const outcome *expected)
 
 /* Steps one by one, two by two, and all together; the next batches are copied before these steps end. */
 static void test_fleet_has_the_bits_of_the_ordinary_toy(void **state) {
-    outcome plain[REPLICAS], actual[REPLICAS];
+    outcome expected[REPLICAS], actual[REPLICAS];
     use_device(&toy_cuda, (lh_emulation){0});
     lh_spec spec = lh_toy_fleet_spec();
-    run_fleet(&spec, REPLICAS, 1, plain);
+    run_fleet(&spec, REPLICAS, 1, expected);
     lh_toy_end_device();
     static const int together[] = {1, 2, STEPS};
     int tokens_one_by_one = 0;
@@ -162,15 +163,15 @@ static void test_fleet_has_the_bits_of_the_ordinary_toy(void **state) {
         run_fleet(&spec, REPLICAS, together[i], actual);
         lh_toy_end_device();
         /* One pass for each step, and one for each training length for the digest of algorithms. */
-        assert_int_equal(passes[0], REPLICAS * STEPS + LONGEST);
-        assert_int_equal(sequences[0], (REPLICAS * STEPS + LONGEST) * 13);
+        assert_int_equal(passes[0], REPLICAS * STEPS + MAX_LENGTH);
+        assert_int_equal(sequences[0], (REPLICAS * STEPS + MAX_LENGTH) * 13);
         assert_int_equal(sequences[1], REPLICAS * EXAMPLES);
         tokens_one_by_one = i == 0 ? tokens : tokens_one_by_one;
         assert_int_equal(tokens, tokens_one_by_one);
-        assert_same_outcomes(actual, plain);
+        assert_same_outcomes(actual, expected);
         close_outcomes(actual);
     }
-    close_outcomes(plain);
+    close_outcomes(expected);
 }
 
 /* Steps are started together if their launches fit in the stream without blocking the host, but at least one. */
@@ -182,14 +183,14 @@ static void test_steps_started_together_fit_their_launches(void **state) {
         lh_error error;
         lh_engine *engines[REPLICAS];
         lh_step_metrics metrics[STEPS];
-        int done = 0;
+        int taken_steps = 0;
         use_device(&wide, (lh_emulation){0});
         wide.most_launches = cases[i].launches;
         lh_spec spec = lh_toy_fleet_spec();
         lh_assert_ok(open_fleet(&spec, cases[i].replicas, engines, &error), &error);
         for (int r = 0; r < cases[i].replicas; r++)
-            lh_assert_ok(request_steps(engines[r], STEPS, metrics, &done, &error), &error);
-        assert_int_equal(done, cases[i].together);
+            lh_assert_ok(request_steps(engines[r], STEPS, metrics, &taken_steps, &error), &error);
+        assert_int_equal(taken_steps, cases[i].together);
         lh_toy_close_all(engines, cases[i].replicas);
         lh_toy_end_device();
     }
@@ -204,8 +205,8 @@ typedef struct failing {
     int steps;
 } failing;
 
-/* Requests at most `most` steps at a time. */
-static void run_failing(int most, failing *actual) {
+/* Requests at most `max_steps` steps at a time. */
+static void run_failing(int max_steps, failing *actual) {
     lh_error error;
     lh_engine *engine;
     CUdeviceptr memory;
@@ -222,11 +223,11 @@ static void run_failing(int most, failing *actual) {
     poison = (float *)(uintptr_t)memory;
     poison_target = (float *)(uintptr_t)get_fleet(engine)->arena.partials;
     poisoned[0] = passes[0] + 3;
-    poisoned[1] = passes[0] + (most == STEPS ? STEPS + 1 : 0); /* the failed step, recomputed after all of them */
+    poisoned[1] = passes[0] + (max_steps == STEPS ? STEPS + 1 : 0); /* the failed step, recomputed after all of them */
     while (status == LH_OK && actual->steps < STEPS) {
-        int done;
-        status = request_steps(engine, most, actual->metrics + actual->steps, &done, &actual->error);
-        actual->steps += done;
+        int taken_steps;
+        status = request_steps(engine, max_steps, actual->metrics + actual->steps, &taken_steps, &actual->error);
+        actual->steps += taken_steps;
     }
     lh_assert_error(status, LH_ERR_INPUT, &actual->error, "step 3: ");
     lh_assert_ok(engine->ops->read_gradient(engine, actual->gradient, &error), &error);
@@ -241,17 +242,17 @@ static void run_failing(int most, failing *actual) {
 
 /* Later steps that are already in the stream update nothing, and the reported gradient is that of the failed step. */
 static void test_step_that_is_not_finite_ends_later_started_steps(void **state) {
-    static failing alone, together;
-    run_failing(1, &alone);
+    static failing stepwise, together;
+    run_failing(1, &stepwise);
     run_failing(STEPS, &together);
-    assert_int_equal(alone.steps, 2);
+    assert_int_equal(stepwise.steps, 2);
     assert_int_equal(together.steps, 2);
-    assert_string_equal(together.error.text, alone.error.text);
-    assert_memory_equal(together.metrics, alone.metrics, 3 * sizeof alone.metrics[0]);
-    assert_memory_equal(together.gradient, alone.gradient, sizeof alone.gradient);
-    assert_memory_equal(together.state.parameters, alone.state.parameters, VECTOR);
-    for (int i = 0; i < 2; i++) assert_memory_equal(together.state.optimizer[i], alone.state.optimizer[i], VECTOR);
-    lh_state_close(&alone.state);
+    assert_string_equal(together.error.text, stepwise.error.text);
+    assert_memory_equal(together.metrics, stepwise.metrics, 3 * sizeof stepwise.metrics[0]);
+    assert_memory_equal(together.gradient, stepwise.gradient, sizeof stepwise.gradient);
+    assert_memory_equal(together.state.parameters, stepwise.state.parameters, VECTOR);
+    for (int i = 0; i < 2; i++) assert_memory_equal(together.state.optimizer[i], stepwise.state.optimizer[i], VECTOR);
+    lh_state_close(&stepwise.state);
     lh_state_close(&together.state);
 }
 
@@ -334,11 +335,11 @@ static void test_open_failing_calls_release_everything(void **state) {
     static const char *const calls[] = {"cublasLtCreate", "cuMemAlloc", "cuMemAllocHost"};
     int failures = 0;
     for (int call = 0; call < 3; call++)
-        for (int after = 0; after < 12; after++) {
+        for (int good_calls = 0; good_calls < 12; good_calls++) {
             lh_error error;
             lh_engine *engines[REPLICAS];
             use_device(&wide,
-                       (lh_emulation){.failing_call = calls[call], .failing_after = after, .failing_result = 999});
+                       (lh_emulation){.failing_call = calls[call], .failing_after = good_calls, .failing_result = 999});
             lh_spec spec = lh_toy_fleet_spec();
             lh_status status = open_fleet(&spec, 2, engines, &error);
             if (status == LH_OK) {
@@ -356,16 +357,16 @@ static void test_step_product_that_fails_loses_the_device(void **state) {
     lh_error error;
     lh_engine *engine;
     lh_step_metrics metrics[STEPS];
-    int done;
+    int taken_steps;
     use_device(&wide, (lh_emulation){.failing_call = "cublasLtMatmul", .failing_after = 1, .failing_result = 999});
     lh_spec spec = lh_toy_fleet_spec();
     lh_assert_ok(open_fleet(&spec, 1, &engine, &error), &error);
-    lh_assert_ok(engine->ops->step(engine, STEPS, metrics, &done, &error), &error);
-    assert_int_equal(done, 1);
-    lh_status status = engine->ops->step(engine, STEPS, metrics, &done, &error);
+    lh_assert_ok(engine->ops->step(engine, STEPS, metrics, &taken_steps, &error), &error);
+    assert_int_equal(taken_steps, 1);
+    lh_status status = engine->ops->step(engine, STEPS, metrics, &taken_steps, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "failed in cublasLtMatmul");
-    assert_int_equal(done, 0);
-    lh_assert_error(engine->ops->step(engine, STEPS, metrics, &done, &error), LH_ERR_ENVIRONMENT, &error,
+    assert_int_equal(taken_steps, 0);
+    lh_assert_error(engine->ops->step(engine, STEPS, metrics, &taken_steps, &error), LH_ERR_ENVIRONMENT, &error,
                     "is lost to this process");
     engine->ops->close(engine);
     lh_toy_end_device();
@@ -380,8 +381,8 @@ static void test_only_phases_with_grid_barriers_are_cooperative(void **state) {
         lh_engine *engine;
         lh_step_metrics metrics[STEPS];
         lh_sums sums;
-        int done;
-        const lh_lengths lengths = {NULL, 0, 1, LONGEST, 1};
+        int taken_steps;
+        const lh_lengths lengths = {NULL, 0, 1, MAX_LENGTH, 1};
         const lh_condition condition = {.n = 4,
                                         .examples = EXAMPLES,
                                         .source = {lh_key_of_seed(9), 0, LH_DOMAIN_EVAL, 0, NULL, NULL},
@@ -392,11 +393,11 @@ static void test_only_phases_with_grid_barriers_are_cooperative(void **state) {
         lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
         lh_status status;
         if (call == 0) {
-            lh_assert_ok(engine->ops->step(engine, STEPS, metrics, &done, &error), &error);
+            lh_assert_ok(engine->ops->step(engine, STEPS, metrics, &taken_steps, &error), &error);
             status = engine->ops->evaluate(engine, &condition, &sums, NULL, &error);
         } else {
             lh_assert_ok(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
-            status = engine->ops->step(engine, STEPS, metrics, &done, &error);
+            status = engine->ops->step(engine, STEPS, metrics, &taken_steps, &error);
         }
         lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, calls[call]);
         engine->ops->close(engine);
@@ -411,13 +412,13 @@ static void test_a_bias_has_a_phase_where_the_library_does_not_add_it(void **sta
         lh_error error;
         lh_engine *engine;
         lh_step_metrics metrics[STEPS];
-        int done;
+        int taken_steps;
         use_device(&wide, (lh_emulation){.plain_products = plain[i % 3]});
         lh_spec spec = lh_toy_fleet_spec();
         biased = i < 3;
         lh_assert_ok(open_fleet(&spec, 1, &engine, &error), &error);
-        lh_assert_ok(request_steps(engine, STEPS, metrics, &done, &error), &error);
-        assert_int_equal(done, STEPS);
+        lh_assert_ok(request_steps(engine, STEPS, metrics, &taken_steps, &error), &error);
+        assert_int_equal(taken_steps, STEPS);
         assert_int_equal(lh_emulation_launches(), biased && plain[i % 3] ? 2 * STEPS : STEPS);
         engine->ops->close(engine);
         lh_toy_end_device();

@@ -59,9 +59,10 @@ static void test_configuration_is_read_from_the_environment(void **state) {
     assert_int_equal(value, 7);
     assert_int_equal(driver->cuDeviceGetAttribute(&value, LH_CUDA_MINOR, 0), 0);
     assert_int_equal(value, 6);
-    const char *wrong[] = {"order=", "order", "order=1x", "order=-1", "ordre=1", "order=1,,", "order=5000000000"};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        setenv("LONGHAND_EMULATION", wrong[i], 1);
+    const char *invalid_texts[] = {"order=",  "order",     "order=1x",        "order=-1",
+                                   "ordre=1", "order=1,,", "order=5000000000"};
+    for (size_t i = 0; i < sizeof invalid_texts / sizeof invalid_texts[0]; i++) {
+        setenv("LONGHAND_EMULATION", invalid_texts[i], 1);
         assert_int_equal(driver->cuInit(0), INVALID_VALUE);
         assert_int_equal(driver->cuGetErrorString(INVALID_VALUE, &text), 0);
         assert_non_null(strstr(text, "LONGHAND_EMULATION"));
@@ -77,7 +78,7 @@ static void test_work_runs_when_the_host_waits(void **state) {
     fixture f = open_device(NULL);
     const lh_cuda_driver *driver = f.driver;
     CUdeviceptr in, out;
-    float *numbers, *sums, plain[BLOCKS * THREADS];
+    float *numbers, *sums, expected[BLOCKS * THREADS];
     assert_int_equal(driver->cuMemAlloc(&in, BYTES), 0);
     assert_int_equal(driver->cuMemAlloc(&out, sizeof(float[BLOCKS])), 0);
     assert_int_equal(driver->cuMemAllocHost((void **)&numbers, BYTES), 0);
@@ -97,13 +98,13 @@ static void test_work_runs_when_the_host_waits(void **state) {
     assert_int_equal(driver->cuStreamSynchronize(f.stream), 0);
     assert_true(*(const float *)in == 0);
 
-    for (int i = 0; i < BLOCKS * THREADS; i++) plain[i] = 1;
-    assert_int_equal(driver->cuMemcpyHtoDAsync(in, plain, BYTES, f.stream), 0);
-    memset(plain, 0, sizeof plain); /* not pinned, so it was copied */
-    assert_int_equal(driver->cuMemcpyDtoHAsync(plain, in, BYTES, f.stream), 0);
-    assert_true(plain[0] == 1 && plain[BLOCKS * THREADS - 1] == 1);
+    for (int i = 0; i < BLOCKS * THREADS; i++) expected[i] = 1;
+    assert_int_equal(driver->cuMemcpyHtoDAsync(in, expected, BYTES, f.stream), 0);
+    memset(expected, 0, sizeof expected); /* not pinned, so it was copied */
+    assert_int_equal(driver->cuMemcpyDtoHAsync(expected, in, BYTES, f.stream), 0);
+    assert_true(expected[0] == 1 && expected[BLOCKS * THREADS - 1] == 1);
 
-    assert_int_equal(driver->cuMemcpyDtoHAsync(plain, in + 4, BYTES, f.stream), INVALID_VALUE);
+    assert_int_equal(driver->cuMemcpyDtoHAsync(expected, in + 4, BYTES, f.stream), INVALID_VALUE);
     assert_int_equal(driver->cuMemsetD8Async(out, 0, BYTES, f.stream), INVALID_VALUE);
     assert_int_equal(lh_emulation_held(), 7);
     assert_int_equal(driver->cuMemFree(in), 0);
@@ -140,12 +141,12 @@ static void test_grid_that_is_not_resident_is_refused(void **state) {
 
 static void test_failed_kernel_breaks_the_device(void **state) {
     fixture f = open_device(NULL);
-    CUdeviceptr memory, more;
+    CUdeviceptr memory, second_memory;
     const char *text = NULL;
     assert_int_equal(f.driver->cuMemAlloc(&memory, 64), 0);
     assert_int_equal(launch(&f, "divergent_kernel", 4, 0, NULL, NULL), 0);
     assert_int_equal(f.driver->cuStreamSynchronize(f.stream), LAUNCH_FAILED);
-    assert_int_equal(f.driver->cuMemAlloc(&more, 64), LAUNCH_FAILED);
+    assert_int_equal(f.driver->cuMemAlloc(&second_memory, 64), LAUNCH_FAILED);
     assert_int_equal(f.driver->cuGetErrorName(LAUNCH_FAILED, &text), 0);
     assert_string_equal(text, "CUDA_ERROR_LAUNCH_FAILED");
     assert_int_equal(f.driver->cuGetErrorString(LAUNCH_FAILED, &text), 0);
@@ -155,11 +156,11 @@ static void test_failed_kernel_breaks_the_device(void **state) {
 }
 
 /* Returns 0 if the kernel ran, else its error: LAUNCH_FAILED, ILLEGAL_ADDRESS. */
-static int try_write(int at) {
+static int try_write(int index) {
     fixture f = open_device(NULL);
     CUdeviceptr memory;
     assert_int_equal(f.driver->cuMemAlloc(&memory, 8 * sizeof(float)), 0);
-    assert_int_equal(launch(&f, "outside_global_kernel", 1, 0, &memory, &at), 0);
+    assert_int_equal(launch(&f, "outside_global_kernel", 1, 0, &memory, &index), 0);
     int result = f.driver->cuStreamSynchronize(f.stream);
     assert_int_equal(f.driver->cuMemFree(memory), result);
     close_device(&f);
@@ -190,15 +191,15 @@ static void test_calls_fail_on_request(void **state) {
 static void test_memory_of_the_device_is_counted(void **state) {
     lh_emulation emulation = {.memory = 1000};
     fixture f = open_device(&emulation);
-    CUdeviceptr memory, more;
-    size_t left, total;
+    CUdeviceptr memory, second_memory;
+    size_t free_bytes, total;
     assert_int_equal(f.driver->cuMemAlloc(&memory, 600), 0);
-    assert_int_equal(f.driver->cuMemAlloc(&more, 401), OUT_OF_MEMORY);
-    assert_int_equal(f.driver->cuMemGetInfo(&left, &total), 0);
-    assert_true(left == 400 && total == 1000);
+    assert_int_equal(f.driver->cuMemAlloc(&second_memory, 401), OUT_OF_MEMORY);
+    assert_int_equal(f.driver->cuMemGetInfo(&free_bytes, &total), 0);
+    assert_true(free_bytes == 400 && total == 1000);
     assert_int_equal(f.driver->cuMemFree(memory), 0);
-    assert_int_equal(f.driver->cuMemGetInfo(&left, &total), 0);
-    assert_int_equal(left, 1000);
+    assert_int_equal(f.driver->cuMemGetInfo(&free_bytes, &total), 0);
+    assert_int_equal(free_bytes, 1000);
     close_device(&f);
 }
 

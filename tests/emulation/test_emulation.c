@@ -75,15 +75,15 @@ static unsigned find_right_orders(const char *kernel, int threads, int side) {
     lh_error error;
     unsigned right = 0;
     for (unsigned order = 0; order < ORDERS; order++) {
-        int good = 0;
+        int equal_count = 0;
         set_order(order);
         lh_assert_ok(launch(kernel, 1, threads, (size_t)threads * sizeof(float), &error, &op, &side, NULL), &error);
         for (int t = 0; t < threads; t++) {
             int expected = t + side < 0 || t + side == threads ? t : t + side;
             assert_true(isnan(out[t]) || out[t] == (float)expected);
-            good += out[t] == (float)expected;
+            equal_count += out[t] == (float)expected;
         }
-        right |= (unsigned)(good == threads) << order;
+        right |= (unsigned)(equal_count == threads) << order;
     }
     return right;
 }
@@ -137,9 +137,9 @@ static void test_deadlock_is_reported(void **state) {
     lh_assert_ok(launch("polling_kernel", 2, 64, 0, &error, &fp, NULL, NULL), &error);
 }
 
-static int write_shared(int at) {
+static int write_shared(int index) {
     lh_error error;
-    return launch("outside_kernel", 2, 64, 10 * sizeof(float), &error, &at, NULL, NULL);
+    return launch("outside_kernel", 2, 64, 10 * sizeof(float), &error, &index, NULL, NULL);
 }
 
 static void test_write_outside_of_shared_memory_is_reported(void **state) {

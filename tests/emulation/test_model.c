@@ -33,21 +33,23 @@ static void check_step(const problem *p, int shards) {
     }
     if (!(fabs(d.result.sums.loss - sums.loss) <= get_tolerance() * fabs(sums.loss)))
         fail_msg("length %d: loss %.17g, expected %.17g", p->n, d.result.sums.loss, sums.loss);
-    double whole = find_largest(gradient, count);
+    double max_gradient = find_largest(gradient, count);
     for (int i = 0; i < SPEC->tensor_count; i++) {
         const lh_tensor *t = &SPEC->tensors[i];
         int64_t rows = t->rank == 2 ? t->shape[0] : 1, columns = t->shape[t->rank - 1];
-        double most = 0;
+        double max_layer_gradient = 0;
         for (int64_t r = 0; r < rows; r++)
-            most = fmax(most, find_largest((char *)gradient + (size_t)(t->offset + r * t->stride) * get_real_bytes(),
-                                           (size_t)columns));
+            max_layer_gradient =
+                fmax(max_layer_gradient,
+                     find_largest((char *)gradient + (size_t)(t->offset + r * t->stride) * get_real_bytes(),
+                                  (size_t)columns));
         for (int64_t r = 0; r < rows; r++) {
             size_t from = (size_t)(t->offset + r * t->stride) * get_real_bytes();
             assert_near(t->name, (char *)d.gradient + from, (char *)gradient + from, (size_t)columns,
-                        fmax(most, whole / (rounds_operands() ? 10 : 100)));
+                        fmax(max_layer_gradient, max_gradient / (rounds_operands() ? 10 : 100)));
         }
     }
-    assert_near("the whole gradient", d.gradient, gradient, count, whole);
+    assert_near("the whole gradient", d.gradient, gradient, count, max_gradient);
     lh_model_step_free(&d);
     free(gradient);
 }
@@ -228,7 +230,7 @@ static double update_by_reference(const char *resolved, const lh_tensor *tensor,
 static void test_update_of_the_cpu_is_that_of_the_reference(void **state) {
     problem p = open_problem(5, LH_MODE_TRAIN);
     size_t count = (size_t)SPEC->parameter_storage, bytes = count * get_real_bytes();
-    void *gradient = lh_model_reserve(bytes), *before = memcpy(lh_model_reserve(bytes), p.parameters, bytes);
+    void *gradient = lh_model_reserve(bytes), *old_parameters = memcpy(lh_model_reserve(bytes), p.parameters, bytes);
     lh_sums sums = {0};
     lh_update_sums ignored = {0, 0};
     lh_defaults text;
@@ -248,7 +250,7 @@ static void test_update_of_the_cpu_is_that_of_the_reference(void **state) {
         for (int64_t e = 0; e < elements; e++) {
             size_t from = (size_t)(t->offset + e / columns * t->stride + e % columns);
             double expected = update_by_reference(text.spec.resolved, t, 1e-2, norm, read_element(old_gradient, from),
-                                                  read_element(before, from)),
+                                                  read_element(old_parameters, from)),
                    actual = read_element(p.parameters, from);
             if (!(fabs(actual - expected) <= (SPEC->cuda->real_bytes == 8 ? 1e-15 : 2e-7) * (1 + fabs(expected))))
                 fail_msg("%s: element %lld is %.17g, expected %.17g", t->name, (long long)e, actual, expected);
@@ -257,7 +259,7 @@ static void test_update_of_the_cpu_is_that_of_the_reference(void **state) {
     for (int i = 0; i < SPEC->optimizer.states; i++) free(update.state[i]);
     lh_defaults_close(&text);
     free(gradient);
-    free(before);
+    free(old_parameters);
     free(old_gradient);
     close_problem(&p);
 }
@@ -317,25 +319,25 @@ static void test_evaluation_of_several_models_has_the_bits_of_each(void **state)
     if (SPEC->cuda->launches != NULL) return; /* wide models are evaluated one after the other */
     problem p = open_problem(9, LH_MODE_EVALUATE);
     size_t row = (size_t)p.shape.labels * (size_t)SPEC->classes * get_real_bytes();
-    void *other = negate_first_tensor(p.parameters);
-    const void *parameters[MODELS] = {p.parameters, other};
+    void *negated = negate_first_tensor(p.parameters);
+    const void *parameters[MODELS] = {p.parameters, negated};
     lh_cuda_step steps[MODELS] = {make_device_step(&p), make_device_step(&p)};
     if (!SPEC->draws_by_sequence) { /* else the layout of draws depends on the number of sequences */
         steps[1].sequences = SEQUENCES - 2;
         steps[1].labels += p.shape.labels;
     }
     unsigned char *actual = lh_model_reserve(MODELS * SEQUENCES * row), *expected = lh_model_reserve(SEQUENCES * row);
-    lh_cuda_answer answers[MODELS][SEQUENCES], alone[SEQUENCES];
+    lh_cuda_answer answers[MODELS][SEQUENCES], single[SEQUENCES];
     lh_model_evaluate_several(SPEC, parameters, p.tables, steps, MODELS, (lh_model_cut){2, 2, 1}, answers[0], actual);
     for (int i = 0; i < MODELS; i++) {
         const unsigned char *rows = actual + (size_t)i * SEQUENCES * row;
-        lh_model_evaluate(SPEC, parameters[i], p.tables, &steps[i], 1, 3, 0, alone, expected);
+        lh_model_evaluate(SPEC, parameters[i], p.tables, &steps[i], 1, 3, 0, single, expected);
         assert_memory_equal(rows, expected, (size_t)steps[i].sequences * row);
-        for (int s = 0; s < steps[i].sequences; s++) assert_true(answers[i][s].loss == alone[s].loss);
+        for (int s = 0; s < steps[i].sequences; s++) assert_true(answers[i][s].loss == single[s].loss);
         for (size_t e = (size_t)steps[i].sequences * row; e < SEQUENCES * row; e++) assert_int_equal(rows[e], 0xff);
     }
     assert_memory_not_equal(actual + SEQUENCES * row, actual, row);
-    free(other);
+    free(negated);
     free(actual);
     free(expected);
     close_problem(&p);

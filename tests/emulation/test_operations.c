@@ -33,9 +33,9 @@ typedef struct norm_case {
     double z[NORM], y[NORM], dz[NORM], dbranch[NORM], dscale[WIDTH], doffset[WIDTH];
 } norm_case;
 
-static bool is_kept(const norm_case *c, int i) { return !c->n.drops || c->keep[i / 8] >> i % 8 & 1; }
+static bool is_kept(const norm_case *c, int i) { return !c->n.dropout || c->keep[i / 8] >> i % 8 & 1; }
 static double apply_dropout(const norm_case *c, int i, double x) {
-    return !c->n.drops ? x : is_kept(c, i) ? c->n.keep_scale * x : 0;
+    return !c->n.dropout ? x : is_kept(c, i) ? c->n.keep_scale * x : 0;
 }
 
 static norm_case *new_norm_case(lh_norm n) {
@@ -88,7 +88,7 @@ static void check_norm(const precision *p, lh_norm n, bool in_place) {
         assert_close(p, dscale, c->dscale, WIDTH, 4 * (WIDTH + n.rows) * unit * (n.rows + 1));
     }
     if (normed && !n.rms) assert_close(p, doffset, c->doffset, WIDTH, n.rows * unit * n.rows);
-    if (n.drops || !normed) assert_close(p, dbranch, c->dbranch, count, 2 * WIDTH * unit * 8);
+    if (n.dropout || !normed) assert_close(p, dbranch, c->dbranch, count, 2 * WIDTH * unit * 8);
     FREE(residual, branch, scale, offset, dy, stream, new_sum, new_y, new_dbranch, xhat, rstd, dscale, doffset);
     free_norm_case(c);
 }
@@ -97,8 +97,9 @@ static void test_norms_and_sums_are_those_of_the_reference(void **state) {
     static const int rows[] = {1, 7, MOST_ROWS};
     for (int i = 0; i < 3 * LH_FORMS * 4; i++) {
         const lh_norm n = {rows[i % 3], i / 3 % LH_FORMS, i / 3 / LH_FORMS % 2, i / 6 / LH_FORMS, 1.25};
-        bool alone = n.form < LH_SUM, exists = !(alone && n.drops) && !(n.form == LH_SUM_ONLY && n.rms);
-        for (int each = 0; exists && each < EXACT_PRECISIONS; each++) check_norm(&PRECISIONS[each], n, (i + each) % 2);
+        bool is_plain_norm = n.form < LH_SUM,
+             exists = !(is_plain_norm && n.dropout) && !(n.form == LH_SUM_ONLY && n.rms);
+        for (int k = 0; exists && k < EXACT_PRECISIONS; k++) check_norm(&PRECISIONS[k], n, (i + k) % 2);
         if (exists) check_norm(&PRECISIONS[IN_QUADS], n, i % 2);
     }
 }
@@ -113,11 +114,11 @@ static void test_norms_without_a_mask_drop_nothing(void **state) {
         void *residual = to_reals(p, c->count, c->residual), *branch = to_reals(p, c->count, c->branch), *keep = NULL;
         void *scale = to_reals(p, WIDTH, c->scale), *offset = to_reals(p, WIDTH, c->offset), *sum[2], *y[2];
         void *xhat = to_reals(p, c->count, c->z), *rstd = to_reals(p, n.rows, c->z);
-        for (n.drops = 0; n.drops < 2; n.drops++) {
-            sum[n.drops] = to_reals(p, c->count, c->dy), y[n.drops] = to_reals(p, c->count, c->dy);
-            launch(
-                p, "norm", 1,
-                (void *[]){&n, &residual, &branch, &keep, &scale, &offset, &sum[n.drops], &xhat, &rstd, &y[n.drops]});
+        for (n.dropout = 0; n.dropout < 2; n.dropout++) {
+            sum[n.dropout] = to_reals(p, c->count, c->dy), y[n.dropout] = to_reals(p, c->count, c->dy);
+            launch(p, "norm", 1,
+                   (void *[]){&n, &residual, &branch, &keep, &scale, &offset, &sum[n.dropout], &xhat, &rstd,
+                              &y[n.dropout]});
         }
         assert_memory_equal(sum[0], sum[1], (size_t)(c->count * p->real_bytes));
         assert_memory_equal(y[0], y[1], (size_t)(c->count * p->real_bytes));
@@ -165,10 +166,10 @@ enum { MASKS = 100, ELEMENTS = 8 * MASKS };
 
 static void check_masks(const precision *p, const lh_ref_dropout *site, uint32_t example) {
     int count = MASKS;
-    unsigned char bytes[MASKS], elements[ELEMENTS], *out = bytes, *each = elements;
+    unsigned char bytes[MASKS], elements[ELEMENTS], *out = bytes, *element_bytes = elements;
     lh_masks m = {
         {site->key.word[0], site->key.word[1]}, site->step, example, site->site, (unsigned)lround(65536 * site->rate)};
-    launch(p, "keep", 1, (void *[]){&m, &count, &out, &each});
+    launch(p, "keep", 1, (void *[]){&m, &count, &out, &element_bytes});
     for (unsigned e = 0; e < ELEMENTS; e++) {
         assert_int_equal(bytes[e / 8] >> e % 8 & 1, lh_ref_dropout_keeps(site, example, e));
         assert_int_equal(elements[e], lh_ref_dropout_keeps(site, example, e));

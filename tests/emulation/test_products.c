@@ -3,20 +3,20 @@
 #include "operation_arrays.h"
 
 /* x [K][M], or its transpose along columns, in the product's memory layout: rows `stride` apart, NaN between them. */
-static void *make_operand(const precision *p, int K, int M, const double *x, int along, int *stride) {
-    int rows = along == LH_ROWS ? K : M, columns = along == LH_ROWS ? M : K;
+static void *make_operand(const precision *p, int K, int M, const double *x, int dimension, int *stride) {
+    int rows = dimension == LH_ROWS ? K : M, columns = dimension == LH_ROWS ? M : K;
     *stride = columns + 4;
     void *out = reserve((size_t)(rows * *stride * p->real_bytes));
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++)
-            set_real(p, out, i * *stride + j, along == LH_ROWS ? x[i * M + j] : x[j * M + i]);
+            set_real(p, out, i * *stride + j, dimension == LH_ROWS ? x[i * M + j] : x[j * M + i]);
     return out;
 }
 
 /* The reference product: a [K][rows], b [K][columns], out [rows][columns]; returns the size to which errors are
  * relative. */
 static double compute_expected(const precision *p, const lh_product *c, const double *a, const double *b, double *out) {
-    double *x = reserve_doubles(c->rows * c->K), *w = reserve_doubles(c->K * c->columns), most = 1;
+    double *x = reserve_doubles(c->rows * c->K), *w = reserve_doubles(c->K * c->columns), max_value = 1;
     for (int sign = 0; sign < 2; sign++) {
         for (int i = 0; i < c->rows * c->K; i++) {
             double value = p->operand(a[i % c->K * c->rows + i / c->K]);
@@ -24,35 +24,35 @@ static double compute_expected(const precision *p, const lh_product *c, const do
         }
         for (int i = 0; i < c->K * c->columns; i++) w[i] = sign ? p->operand(b[i]) : fabs(p->operand(b[i]));
         lh_ref_matmul(c->rows, c->K, c->columns, x, w, NULL, out);
-        for (int i = 0; !sign && i < c->rows * c->columns; i++) most = fmax(most, out[i]);
+        for (int i = 0; !sign && i < c->rows * c->columns; i++) max_value = fmax(max_value, out[i]);
     }
     FREE(x, w);
-    return most;
+    return max_value;
 }
 
 /* extra: a bias [columns], or rows like the result. */
 static double compute_finish(const lh_product *c, double x, int row, int column, const double *extra) {
-    double at = c->how == LH_ADD || c->how == LH_RELU_GRAD ? extra[row * c->stride + column] : extra[column];
-    if (c->how == LH_BIAS || c->how == LH_ADD) return x + at;
-    if (c->how == LH_BIAS_RELU) return fmax(0, x + at);
-    return c->how == LH_RELU_GRAD && at <= 0 ? 0 : x;
+    double summand = c->finish == LH_ADD || c->finish == LH_RELU_GRAD ? extra[row * c->stride + column] : extra[column];
+    if (c->finish == LH_BIAS || c->finish == LH_ADD) return x + summand;
+    if (c->finish == LH_BIAS_RELU) return fmax(0, x + summand);
+    return c->finish == LH_RELU_GRAD && summand <= 0 ? 0 : x;
 }
 
 static int place_in_result(const lh_product *c, int row, int column) {
-    if (c->how == LH_BY_HEAD) return (column / HEAD * c->stride + row) * HEAD + column % HEAD;
+    if (c->finish == LH_BY_HEAD) return (column / HEAD * c->stride + row) * HEAD + column % HEAD;
     return row * c->stride + column;
 }
 
 /* bare: nothing is added. */
 static void check_product(const precision *p, lh_product c, bool bare) {
-    c.stride = c.how == LH_BY_HEAD ? c.rows + 3 : c.columns + 4;
-    int count = (c.how == LH_BY_HEAD ? c.columns : c.rows) * c.stride;
+    c.stride = c.finish == LH_BY_HEAD ? c.rows + 3 : c.columns + 4;
+    int count = (c.finish == LH_BY_HEAD ? c.columns : c.rows) * c.stride;
     double *a = make_numbers(c.K * c.rows, 1), *b = make_numbers(c.K * c.columns, 2), *extra = make_numbers(count, 3);
     double *product = reserve_doubles(c.rows * c.columns), *expected_text = reserve_doubles(count);
     void *in_a = make_operand(p, c.K, c.rows, a, c.along_a, &c.stride_a);
     void *in_b = make_operand(p, c.K, c.columns, b, c.along_b, &c.stride_b), *in_extra = to_reals(p, count, extra);
-    void *out = c.how == LH_ADD ? in_extra : to_reals(p, count, extra); /* ADD is used in place */
-    double most = compute_expected(p, &c, a, b, product);
+    void *out = c.finish == LH_ADD ? in_extra : to_reals(p, count, extra); /* ADD is used in place */
+    double max_value = compute_expected(p, &c, a, b, product);
     memcpy(expected_text, extra,
            (size_t)count * sizeof *expected_text); /* elements that the product does not write keep their values */
     for (int i = 0; i < c.rows * c.columns; i++) {
@@ -60,9 +60,9 @@ static void check_product(const precision *p, lh_product c, bool bare) {
         expected_text[place_in_result(&c, row, column)] =
             bare ? product[i] : compute_finish(&c, product[i], row, column, extra);
     }
-    void *nothing = NULL;
-    launch(p, "product", 1, (void *[]){&c, &in_a, &in_b, bare ? &nothing : &in_extra, &out});
-    assert_close(p, out, expected_text, count, (c.K + 2) * p->unit * most);
+    void *null_pointer = NULL;
+    launch(p, "product", 1, (void *[]){&c, &in_a, &in_b, bare ? &null_pointer : &in_extra, &out});
+    assert_close(p, out, expected_text, count, (c.K + 2) * p->unit * max_value);
     FREE(a, b, extra, product, expected_text, in_a, in_b, in_extra);
     if (out != in_extra) free(out);
 }
@@ -78,12 +78,12 @@ static void check_products(const precision *p) {
                         .K = depths[i / 7 % 4],
                         .along_a = i / 28 % 2,
                         .along_b = i / 56,
-                        .how = (i + i / 28) % LH_FINISHES};
+                        .finish = (i + i / 28) % LH_FINISHES};
         if (c.along_a == LH_ROWS) c.rows = (c.rows + 3) / 4 * 4;
         if (c.along_a == LH_ROWS && c.along_b == LH_ROWS) c.K += 1;
-        if (c.how == LH_BY_HEAD) c.columns = (c.columns + HEAD - 1) / HEAD * HEAD;
+        if (c.finish == LH_BY_HEAD) c.columns = (c.columns + HEAD - 1) / HEAD * HEAD;
         check_product(p, c, false);
-        if (c.how == LH_BIAS || c.how == LH_ADD) check_product(p, c, true);
+        if (c.finish == LH_BIAS || c.finish == LH_ADD) check_product(p, c, true);
     }
 }
 
@@ -98,22 +98,22 @@ static void test_product_over_nothing_is_zero(void **state) {
 
 /* The bits of a row do not depend on the number of rows: short products are compared with rows of a long one. */
 static void check_rows(const precision *p, int along_b) {
-    enum { MOST = 384, COLUMNS = 68, DEPTH = 36 };
+    enum { MAX_ROWS = 384, COLUMNS = 68, DEPTH = 36 };
     static const int rows[] = {1, 15, 32, 41, 65, 80, 129};
     lh_product c = {
-        .rows = MOST, .columns = COLUMNS, .K = DEPTH, .along_a = LH_COLUMNS, .along_b = along_b, .stride = COLUMNS};
-    double *a = make_numbers(DEPTH * MOST, 1), *b = make_numbers(DEPTH * COLUMNS, 2);
-    void *in_a = make_operand(p, DEPTH, MOST, a, LH_COLUMNS, &c.stride_a),
+        .rows = MAX_ROWS, .columns = COLUMNS, .K = DEPTH, .along_a = LH_COLUMNS, .along_b = along_b, .stride = COLUMNS};
+    double *a = make_numbers(DEPTH * MAX_ROWS, 1), *b = make_numbers(DEPTH * COLUMNS, 2);
+    void *in_a = make_operand(p, DEPTH, MAX_ROWS, a, LH_COLUMNS, &c.stride_a),
          *in_b = make_operand(p, DEPTH, COLUMNS, b, along_b, &c.stride_b);
-    void *extra = NULL, *all = reserve((size_t)(MOST * COLUMNS * p->real_bytes)),
-         *some = reserve((size_t)(MOST * COLUMNS * p->real_bytes));
-    launch(p, "product", 1, (void *[]){&c, &in_a, &in_b, &extra, &all});
+    void *extra = NULL, *full = reserve((size_t)(MAX_ROWS * COLUMNS * p->real_bytes)),
+         *partial = reserve((size_t)(MAX_ROWS * COLUMNS * p->real_bytes));
+    launch(p, "product", 1, (void *[]){&c, &in_a, &in_b, &extra, &full});
     for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {
         c.rows = rows[i];
-        launch(p, "product", 1, (void *[]){&c, &in_a, &in_b, &extra, &some});
-        assert_memory_equal(some, all, (size_t)(c.rows * COLUMNS * p->real_bytes));
+        launch(p, "product", 1, (void *[]){&c, &in_a, &in_b, &extra, &partial});
+        assert_memory_equal(partial, full, (size_t)(c.rows * COLUMNS * p->real_bytes));
     }
-    FREE(a, b, in_a, in_b, all, some);
+    FREE(a, b, in_a, in_b, full, partial);
 }
 
 static void test_rows_of_a_product_do_not_depend_on_their_number(void **state) {

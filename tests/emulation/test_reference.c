@@ -94,15 +94,15 @@ static void for_each_model(void (*check)(model *)) {
 
 static void test_cases_cover_every_stored_network(void **state) {
     for (int i = 0; i < LH_VECTORS_FILES; i++) {
-        int covered = 0, wanted = lh_vectors_is_compiled(lh_vectors_name[i]);
+        int covered = 0, expected = lh_vectors_is_compiled(lh_vectors_name[i]);
         for (int c = 0; c < CASE_COUNT; c++) covered += strcmp(CASES[c].vectors, lh_vectors_name[i]) == 0;
-        if (covered != wanted) fail_msg("%d cases of %s, not %d", covered, lh_vectors_name[i], wanted);
+        if (covered != expected) fail_msg("%d cases of %s, not %d", covered, lh_vectors_name[i], expected);
     }
 }
 
 static question make_stored_question(const lh_vectors_case *stored) {
     return (question){.batch = stored->batch,
-                      .drawn = stored->drawn,
+                      .distances = stored->sampled_distances,
                       .mask = lh_parity_all_count,
                       .logits = stored->logits,
                       .loss = stored->loss / stored->batch.loss_scale};

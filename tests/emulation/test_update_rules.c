@@ -10,8 +10,8 @@ static void check_fold(const precision *p, int shards, int count, int blocks) {
          *total = reserve((size_t)((count + 4) * p->real_bytes));
     for (int s = 0; s < shards; s++) {
         double *x = make_numbers(count, 20 + (uint64_t)s);
-        void *part = parts + s * stride;
-        for (int i = 0; i < count; i++) set_real(p, part, i, x[i]);
+        void *sums = parts + s * stride;
+        for (int i = 0; i < count; i++) set_real(p, sums, i, x[i]);
         for (int i = 0; i < count; i++)
             set_real(p, expected, i, s > 0 ? lh_real_read(expected, p->real_bytes, i) + x[i] : x[i]);
         free(x);
@@ -63,25 +63,26 @@ static void check_adam(const precision *p) {
          *moment2 = to_reals(p, PIECE, second);
     for (int step = 1; step <= 3; step++) {
         static const double scales[] = {1, 1e-3, 1e-2};
-        double *gradient = make_numbers(PIECE, 10 + (uint64_t)step), *before = reserve_doubles(PIECE), squares[2] = {0};
+        double *gradient = make_numbers(PIECE, 10 + (uint64_t)step), *old_values = reserve_doubles(PIECE),
+               squares[2] = {0};
         for (int i = 0; i < PIECE; i++) squares[0] += pow(gradient[i] = (float)(gradient[i] * scales[step - 1]), 2);
         double norm = sqrt(squares[0]), clip = fmin(1, adam.clip_norm / norm), sums[2], *out = sums;
         double rate = adam.learning_rate / (1 - pow(adam.beta1, step)), correct2 = 1 / (1 - pow(adam.beta2, step));
         void *in_gradient = to_reals(p, PIECE, gradient);
-        memcpy(before, parameter, PIECE * sizeof *before);
+        memcpy(old_values, parameter, PIECE * sizeof *old_values);
         lh_ref_adam_update(&adam, step, norm, PIECE, gradient, parameter, first, second);
         launch(p, "adam", 1, (void *[]){&clip, &rate, &correct2, &in_gradient, &moment1, &moment2, &in, &out});
         squares[0] = 0;
         for (int i = 0; i < PIECE; i++) {
             squares[0] += parameter[i] * parameter[i];
-            squares[1] += pow(parameter[i] - before[i], 2);
+            squares[1] += pow(parameter[i] - old_values[i], 2);
         }
         /* a parameter of at most 1 is rounded once per update, a change is about 1e-3; moments are below 1 */
         assert_close(p, in, parameter, PIECE, step * 1.1 * p->unit);
         assert_close(p, moment1, first, PIECE, 8 * p->unit);
         assert_close(p, moment2, second, PIECE, 0.02 * p->unit);
         lh_assert_close(sums, squares, 2, 1e3 * p->unit, 0);
-        FREE(gradient, before, in_gradient);
+        FREE(gradient, old_values, in_gradient);
     }
     FREE(parameter, first, second, in, moment1, moment2);
 }
@@ -115,61 +116,61 @@ static void test_three_updates_are_those_of_the_reference(void **state) {
 
 typedef enum rule { ADAMW, SGD, MOMENTUM } rule;
 
-static void update_by_reference(rule how, int step, double rate, double norm, const double *g, double *p,
+static void update_by_reference(rule update_rule, int step, double rate, double norm, const double *g, double *p,
                                 double *state[2]) {
     const lh_ref_adam adam = {.learning_rate = rate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .clip_norm = 1};
     const lh_ref_sgd sgd = {.learning_rate = rate, .clip_norm = 1};
-    if (how == SGD) lh_ref_sgd_update(&sgd, norm, PIECE, g, p);
-    if (how == MOMENTUM) lh_ref_momentum_update(&sgd, 0.9, norm, PIECE, g, p, state[0]);
-    for (int i = 0; how == ADAMW && i < PIECE; i++)
+    if (update_rule == SGD) lh_ref_sgd_update(&sgd, norm, PIECE, g, p);
+    if (update_rule == MOMENTUM) lh_ref_momentum_update(&sgd, 0.9, norm, PIECE, g, p, state[0]);
+    for (int i = 0; update_rule == ADAMW && i < PIECE; i++)
         lh_ref_adamw_update(&adam, i % 3 == 0 ? 0 : 0.1, step, norm, 1, g + i, p + i, state[0] + i, state[1] + i);
 }
 
-static void update_on_device(const precision *p, rule how, int step, double rate, double clip, void *vectors[4],
+static void update_on_device(const precision *p, rule update_rule, int step, double rate, double clip, void *vectors[4],
                              double *sums) {
     double corrected = rate / (1 - pow(0.9, step)), correct2 = 1 / (1 - pow(0.999, step)), decay = rate * 0.1;
     void **g = &vectors[0], **q = &vectors[1], **first = &vectors[2], **second = &vectors[3];
-    if (how == ADAMW)
+    if (update_rule == ADAMW)
         launch(p, "adamw", 1, (void *[]){&clip, &corrected, &correct2, &decay, g, first, second, q, &sums});
-    else if (how == SGD) launch(p, "sgd", 1, (void *[]){&clip, &rate, g, q, &sums});
+    else if (update_rule == SGD) launch(p, "sgd", 1, (void *[]){&clip, &rate, g, q, &sums});
     else launch(p, "momentum", 1, (void *[]){&clip, &rate, g, first, q, &sums});
 }
 
 /* Makes this number of updates of a piece, with a falling learning rate; every third gradient is clipped. */
-static void check_rule(const precision *p, rule how, int updates) {
+static void check_rule(const precision *p, rule update_rule, int updates) {
     double *parameter = make_numbers(PIECE, 10), *state[2] = {reserve_doubles(PIECE), reserve_doubles(PIECE)};
     for (int i = 0; i < 2; i++) memset(state[i], 0, PIECE * sizeof *state[i]);
     void *in = to_reals(p, PIECE, parameter), *first = to_reals(p, PIECE, state[0]),
          *second = to_reals(p, PIECE, state[1]);
     for (int step = 1; step <= updates; step++) {
-        double *gradient = make_numbers(PIECE, 10 + (uint64_t)step), *before = reserve_doubles(PIECE), squares[2] = {0},
-               sums[2];
+        double *gradient = make_numbers(PIECE, 10 + (uint64_t)step), *old_values = reserve_doubles(PIECE),
+               squares[2] = {0}, sums[2];
         double rate = 1e-2 / step, scale = step % 3 == 0 ? 1 : 1e-2, moved[2] = {0};
         for (int i = 0; i < PIECE; i++) squares[0] += pow(gradient[i] = (float)(gradient[i] * scale), 2);
         double norm = sqrt(squares[0]), clip = fmin(1, 1 / norm);
         void *in_gradient = to_reals(p, PIECE, gradient);
-        memcpy(before, parameter, PIECE * sizeof *before);
-        update_by_reference(how, step, rate, norm, gradient, parameter, state);
-        update_on_device(p, how, step, rate, clip, (void *[]){in_gradient, in, first, second}, sums);
+        memcpy(old_values, parameter, PIECE * sizeof *old_values);
+        update_by_reference(update_rule, step, rate, norm, gradient, parameter, state);
+        update_on_device(p, update_rule, step, rate, clip, (void *[]){in_gradient, in, first, second}, sums);
         for (int i = 0; i < PIECE; i++) {
             moved[0] += parameter[i] * parameter[i];
-            moved[1] += pow(parameter[i] - before[i], 2);
+            moved[1] += pow(parameter[i] - old_values[i], 2);
         }
         /* a parameter near 1 is rounded once per update, and so are sums and moments below 1 */
         assert_close(p, in, parameter, PIECE, (step + 4) * 1.5 * p->unit);
-        if (how != SGD) assert_close(p, first, state[0], PIECE, 8 * p->unit);
-        if (how == ADAMW) assert_close(p, second, state[1], PIECE, 0.1 * p->unit);
+        if (update_rule != SGD) assert_close(p, first, state[0], PIECE, 8 * p->unit);
+        if (update_rule == ADAMW) assert_close(p, second, state[1], PIECE, 0.1 * p->unit);
         lh_assert_close(&sums[0], &moved[0], 1, 1e3 * p->unit, 0);
         lh_assert_close(&sums[1], &moved[1], 1, 1e6 * p->unit, 0); /* the difference of parameters has cancellation */
-        FREE(gradient, before, in_gradient);
+        FREE(gradient, old_values, in_gradient);
     }
     FREE(parameter, state[0], state[1], in, first, second);
 }
 
 static void test_fifty_updates_of_each_rule_are_those_of_the_reference(void **state) {
-    for (rule how = ADAMW; how <= MOMENTUM; how++) {
-        check_rule(&PRECISIONS[0], how, 2);
-        check_rule(&PRECISIONS[1], how, 50);
+    for (rule update_rule = ADAMW; update_rule <= MOMENTUM; update_rule++) {
+        check_rule(&PRECISIONS[0], update_rule, 2);
+        check_rule(&PRECISIONS[1], update_rule, 50);
     }
 }
 

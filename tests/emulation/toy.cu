@@ -6,14 +6,14 @@ enum { CHUNK = 4096, STORAGE = 2 * CHUNK, CHUNKS = 2, PIECES = STORAGE / LH_CUDA
 enum { TOKEN = 0, POSITION = 32, SCALE = 352, OUTPUT = 4080, BIAS = 4112 }; /* offsets of tensors in the parameters */
 enum { WIDTH = 4, CLASSES = 5 };
 
-/* Synchronises all threads of the team's blocks; *met counts the calls. */
-static __device__ void meet(unsigned int *arrivals, int team, unsigned int *met) {
+/* Synchronises all threads of the team's blocks; *barriers counts the calls. */
+static __device__ void meet(unsigned int *arrivals, int team, unsigned int *barriers) {
     __syncthreads();
     if (threadIdx.x == 0) {
-        unsigned int all = ++*met * (unsigned int)team;
+        unsigned int expected_arrivals = ++*barriers * (unsigned int)team;
         __threadfence();
         atomicAdd(arrivals, 1u);
-        while (*(volatile unsigned int *)arrivals < all) __nanosleep(100);
+        while (*(volatile unsigned int *)arrivals < expected_arrivals) __nanosleep(100);
         __threadfence();
     }
     __syncthreads();
@@ -37,16 +37,17 @@ static __device__ int get_token(const lh_cuda_step *step, int s, int label) {
     return step->tokens[1][s * T + place];
 }
 
-/* Computes h of one label from the mean m of its sequence, with dropout if `drops`; keep: the factors of dropout, 0
- * where dropped, else 1 / (1 - p), or 1 without dropout. */
+/* Computes h of one label from the mean m of its sequence, with dropout if `has_dropout`; keep: the factors of dropout,
+ * 0 where dropped, else 1 / (1 - p), or 1 without dropout. */
 static __device__ void compute_hidden(const lh_cuda_step *step, const real *p, const int *rows, const real *m,
-                                      int label, int token, unsigned int example, bool drops, double *keep, real *h) {
+                                      int label, int token, unsigned int example, bool has_dropout, double *keep,
+                                      real *h) {
     const real *row = p + POSITION + WIDTH * rows[label];
     unsigned int counter[4] = {(unsigned int)label, lh_site(LH_DOMAIN_DROPOUT, 0, 0), example, step->step}, word[4];
     lh_key key = {{step->key[0], step->key[1]}};
     lh_philox(counter, key, word);
     for (int d = 0; d < WIDTH; d++) {
-        keep[d] = !drops ? 1.0 : word[d] >> 16 >= 6554 ? 1.0 / 0.9 : 0.0;
+        keep[d] = !has_dropout ? 1.0 : word[d] >> 16 >= 6554 ? 1.0 / 0.9 : 0.0;
         real sum = m[d] * p[SCALE + d] + row[d];
         if (token >= 0) sum += p[TOKEN + WIDTH * token + d];
         h[d] = sum * (real)keep[d];
@@ -55,15 +56,15 @@ static __device__ void compute_hidden(const lh_cuda_step *step, const real *p, c
 
 /* Computes logits and probabilities of the classes, and returns the loss. */
 static __device__ double classify(const real *p, const real *h, int label, real *logits, double *probability) {
-    double sum = 0, greatest = -1e300;
+    double sum = 0, max_logit = -1e300;
     for (int c = 0; c < CLASSES; c++) {
         logits[c] = p[BIAS + c];
         for (int d = 0; d < WIDTH; d++) logits[c] += h[d] * p[OUTPUT + 8 * d + c];
-        if (logits[c] > greatest) greatest = logits[c];
+        if (logits[c] > max_logit) max_logit = logits[c];
     }
-    for (int c = 0; c < CLASSES; c++) sum += probability[c] = lh_exp(logits[c] - greatest);
+    for (int c = 0; c < CLASSES; c++) sum += probability[c] = lh_exp(logits[c] - max_logit);
     for (int c = 0; c < CLASSES; c++) probability[c] /= sum;
-    return lh_log(sum) + greatest - logits[label];
+    return lh_log(sum) + max_logit - logits[label];
 }
 
 static __device__ int choose_class(const real *logits) {
@@ -102,7 +103,7 @@ static __device__ void add_gradients(const real *p, const real *m, const real *h
 
 static __device__ void train_sequence(const lh_cuda_step *step, const real *p, const int *rows, int s, const real *m,
                                       real *gradient, lh_cuda_sums *sums) {
-    int labels = step->label_count, inputs = count_inputs(step), wrong = 0;
+    int labels = step->label_count, inputs = count_inputs(step), errors = 0;
     const unsigned short *tokens = step->tokens[0] + s * step->T[0];
     real dm[WIDTH] = {0}, h[WIDTH], logits[CLASSES];
     for (int j = 0; j < labels; j++) {
@@ -114,19 +115,19 @@ static __device__ void train_sequence(const lh_cuda_step *step, const real *p, c
         bool right = is_right(logits, label);
         sums->counted += counted;
         sums->correct += counted && right;
-        wrong += counted && !right;
+        errors += counted && !right;
         probability[label] -= 1.0;
         for (int c = 0; c < CLASSES; c++) probability[c] *= step->loss_scale;
         add_gradients(p, m, h, keep, token, probability, gradient, dm);
     }
     for (int i = 0; i < inputs; i++)
         for (int d = 0; d < WIDTH; d++) gradient[TOKEN + WIDTH * tokens[i] + d] += dm[d] / (real)inputs;
-    sums->exact_ones += wrong == 0;
+    sums->exact_ones += errors == 0;
 }
 
 static __device__ int find_shard_start(int sequences, int shards, int shard) {
-    int rest = sequences % shards;
-    return shard * (sequences / shards) + (shard < rest ? shard : rest);
+    int remainder = sequences % shards;
+    return shard * (sequences / shards) + (shard < remainder ? shard : remainder);
 }
 
 static __device__ void train_shard(const lh_cuda_train *a, const lh_cuda_replica *r, const lh_cuda_step *step,
@@ -170,10 +171,10 @@ static __device__ void update_chunk(const lh_cuda_replica *r, const lh_cuda_step
         double x = g[i] * clip;
         m[i] = (real)(0.9 * m[i] + 0.1 * x);
         v[i] = (real)(0.999 * v[i] + 0.001 * x * x);
-        real before = p[i];
+        real old_value = p[i];
         p[i] = (real)(p[i] - step->rate * m[i] / (sqrt(v[i] * step->correct2) + 1e-8));
         parameters += (double)p[i] * (double)p[i];
-        changes += (double)(p[i] - before) * (double)(p[i] - before);
+        changes += (double)(p[i] - old_value) * (double)(p[i] - old_value);
     }
     r->piece_sums[PIECES + chunk] = parameters;
     r->piece_sums[2 * PIECES + chunk] = changes;
@@ -202,24 +203,24 @@ static __device__ lh_cuda_result add_sums(const lh_cuda_train *a, const lh_cuda_
 static __device__ void train_steps(const lh_cuda_train &a) {
     int rank = (int)blockIdx.x % a.team, index = (int)blockIdx.x / a.team;
     const lh_cuda_replica *r = a.replicas + index;
-    unsigned int met = 0;
+    unsigned int barriers = 0;
     for (int i = 0; i < a.count; i++) {
         const lh_cuda_step *step = a.steps + index * a.count + i;
         if (rank == 0)
             for (int j = (int)threadIdx.x; j < step->label_count; j += (int)blockDim.x)
                 ((int *)r->shared)[j] = step->draws[j];
-        meet(r->arrivals, a.team, &met);
+        meet(r->arrivals, a.team, &barriers);
         for (int shard = rank; shard < a.shards && threadIdx.x == 0; shard += a.team)
             train_shard(&a, r, step, shard, a.workspace + blockIdx.x * a.workspace_stride);
-        meet(r->arrivals, a.team, &met);
+        meet(r->arrivals, a.team, &barriers);
         for (int chunk = rank; chunk < CHUNKS; chunk += a.team) fold_chunk(&a, r, chunk);
-        meet(r->arrivals, a.team, &met);
+        meet(r->arrivals, a.team, &barriers);
         lh_cuda_result result = add_sums(&a, r);
         double norm = sqrt(result.gradient_squares);
         result.state = isfinite(result.sums.loss) && isfinite(norm) ? LH_CUDA_DONE : LH_CUDA_NOT_FINITE;
         for (int chunk = rank; chunk < CHUNKS && result.state == LH_CUDA_DONE && threadIdx.x == 0; chunk += a.team)
             update_chunk(r, step, norm, chunk);
-        meet(r->arrivals, a.team, &met);
+        meet(r->arrivals, a.team, &barriers);
         for (int chunk = 0; chunk < CHUNKS && result.state == LH_CUDA_DONE; chunk++) {
             result.parameter_squares += r->piece_sums[PIECES + chunk];
             result.update_squares += r->piece_sums[2 * PIECES + chunk];
@@ -232,15 +233,15 @@ static __device__ void train_steps(const lh_cuda_train &a) {
 extern "C" __global__ void toy_train_kernel(const lh_cuda_train a) { train_steps(a); }
 
 /* Trains the toy as a wide model: the whole step is in the last phase. */
-extern "C" __global__ void toy_wide_train_kernel(const lh_cuda_train a, const lh_cuda_place at) {
-    if (at.before && at.before->state != LH_CUDA_DONE) return;
-    if (at.phase == LH_CUDA_END) train_steps(a);
+extern "C" __global__ void toy_wide_train_kernel(const lh_cuda_train a, const lh_cuda_place place) {
+    if (place.before && place.before->state != LH_CUDA_DONE) return;
+    if (place.phase == LH_CUDA_END) train_steps(a);
 }
 
 static __device__ void answer_sequence(const lh_cuda_evaluate *a, int model, int s, real *m) {
     const lh_cuda_step *step = a->steps + model;
     const real *p = (const real *)a->parameters[model];
-    const int *drawn = (const int *)(a->shared + model * a->shared_stride);
+    const int *positions = (const int *)(a->shared + model * a->shared_stride);
     int labels = step->label_count, place = model * a->sequences + s;
     lh_cuda_answer answer = {has_tables(step, (const real *)a->tables) ? 0.0 : NAN, 0, 0};
     compute_mean(p, step->tokens[0] + s * step->T[0], count_inputs(step), m);
@@ -248,7 +249,7 @@ static __device__ void answer_sequence(const lh_cuda_evaluate *a, int model, int
         double keep[WIDTH], probability[CLASSES];
         real h[WIDTH], logits[CLASSES];
         int label = step->labels[s * labels + j], counted = step->mask[s * labels + j];
-        compute_hidden(step, p, drawn, m, j, get_token(step, s, j), (unsigned int)s, false, keep, h);
+        compute_hidden(step, p, positions, m, j, get_token(step, s, j), (unsigned int)s, false, keep, h);
         answer.loss += classify(p, h, label, logits, probability);
         answer.counted += counted;
         answer.correct += counted && is_right(logits, label);
@@ -260,13 +261,13 @@ static __device__ void answer_sequence(const lh_cuda_evaluate *a, int model, int
 }
 
 extern "C" __global__ void toy_evaluate_kernel(const lh_cuda_evaluate a) {
-    unsigned int met = 0;
+    unsigned int barriers = 0;
     int model = (int)blockIdx.x / a.team, rank = (int)blockIdx.x % a.team;
     const lh_cuda_step *step = a.steps + model;
     if (rank == 0)
         for (int j = (int)threadIdx.x; j < step->label_count; j += (int)blockDim.x)
             ((int *)(a.shared + model * a.shared_stride))[j] = step->draws[j];
-    meet(a.arrivals + model, a.team, &met);
+    meet(a.arrivals + model, a.team, &barriers);
     real *means = (real *)(a.workspace + blockIdx.x * a.workspace_stride);
     int stride = a.team * a.group, end = a.end < step->sequences ? a.end : step->sequences;
     for (int s = a.first + rank * a.group; s < end && threadIdx.x == 0; s += stride)

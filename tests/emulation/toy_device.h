@@ -46,9 +46,9 @@ static inline lh_run_result run(void **state, int code, const char *command) {
     return lh_run_expect(&toy, *state, code, command, NULL);
 }
 
-static inline void assert_text(const char *text, const char *part) {
-    if (strstr(text, part) == NULL) print_error("wanted: %s\ngot: %s\n", part, text);
-    assert_non_null(strstr(text, part));
+static inline void assert_text(const char *text, const char *expected_part) {
+    if (strstr(text, expected_part) == NULL) print_error("wanted: %s\ngot: %s\n", expected_part, text);
+    assert_non_null(strstr(text, expected_part));
 }
 
 static inline void assert_string(const json_t *json, const char *key, const char *expected) {

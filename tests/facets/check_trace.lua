@@ -19,10 +19,10 @@ local function visit_pairs(visit)
       local shape = tensors.entries[name].shape
       local heads, T, S = shape[#shape - 2], shape[#shape - 1], shape[#shape]
       local weights, scores = safetensors.read(tensors, name), safetensors.read(tensors, site .. ".scores")
-      for at, weight in ipairs(weights) do
-        local h, i, j = (at - 1) // (S * T) % heads, (at - 1) // S % T, (at - 1) % S
-        local start = (at - 1) // (S * T) * (S * T)
-        visit(name, h, i, j, S, weight, scores[at], function(key) return scores[start + key + 1] end)
+      for index, weight in ipairs(weights) do
+        local h, i, j = (index - 1) // (S * T) % heads, (index - 1) // S % T, (index - 1) % S
+        local start = (index - 1) // (S * T) * (S * T)
+        visit(name, h, i, j, S, weight, scores[index], function(key) return scores[start + key + 1] end)
       end
     end
   end
@@ -35,10 +35,10 @@ local checks = {}
 function checks.spacing()
   local hidden = 0
   visit_pairs(function(name, h, i, j, S, weight, score)
-    local seen = (h >= EVEN_HEADS or S == 1 or (i - j) % 2 == 0)
+    local is_attended = (h >= EVEN_HEADS or S == 1 or (i - j) % 2 == 0)
       and not (j > i and name:find("decoder%.layers%.%d+%.attention$"))
-    hidden = hidden + (seen and 0 or 1)
-    assert(seen == (weight > 0) and seen == (score > -math.huge),
+    hidden = hidden + (is_attended and 0 or 1)
+    assert(is_attended == (weight > 0) and is_attended == (score > -math.huge),
       ("%s: head %d, query %d, key %d has the weight %g, the score %g"):format(name, h, i, j, weight, score))
   end)
   assert(hidden > 0, "no pair is hidden")

@@ -10,10 +10,10 @@ M.fields = {
     doc = "how many heads see even offsets" },
 }
 
-function M.check(seen, say)
-  local given, heads = seen.resolved.encoding.spacing or {}, seen.resolved.model.heads
-  if given.heads and heads and given.heads > heads then
-    say.refuse("encoding.spacing.heads", "model.heads", heads, { what = given.heads .. " heads",
+function M.check(spec, say)
+  local spacing, heads = spec.resolved.encoding.spacing or {}, spec.resolved.model.heads
+  if spacing.heads and heads and spacing.heads > heads then
+    say.refuse("encoding.spacing.heads", "model.heads", heads, { what = spacing.heads .. " heads",
       expected = "at most " .. heads })
   end
 end
