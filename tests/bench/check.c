@@ -50,7 +50,7 @@ static lh_engine *open_engine(lh_mode mode, int length) {
 
 /* Makes a training step or an evaluation by generated code; returns its loss. */
 static double make_generated_step(lh_engine *engine, lh_mode mode, int length) {
-    int done;
+    int taken_steps;
     lh_error error;
     lh_sums sums;
     lh_step_metrics metrics;
@@ -60,7 +60,7 @@ static double make_generated_step(lh_engine *engine, lh_mode mode, int length) {
         stop_on_error(engine->ops->evaluate(engine, &condition, &sums, NULL, &error), &error);
         return sums.loss;
     }
-    stop_on_error(engine->ops->step(engine, 1, &metrics, &done, &error), &error);
+    stop_on_error(engine->ops->step(engine, 1, &metrics, &taken_steps, &error), &error);
     return metrics.sums.loss;
 }
 
@@ -113,10 +113,10 @@ static void check_by_hand(void) {
  * length of inputs. */
 static int count_step(lh_mode mode, int length, int sequences) {
     lh_error error;
-    lh_corpus_request whole = {0};
+    lh_corpus_request request = {0};
     spec.train.batch = spec.train.shards = sequences; /* set before the data is bound, which converts epochs to steps */
     if (spec.data != NULL) {
-        stop_on_error(lh_corpus_open(&corpus, &spec, &whole, &error), &error);
+        stop_on_error(lh_corpus_open(&corpus, &spec, &request, &error), &error);
         stop_on_error(lh_corpus_bind(&corpus, &spec, &error), &error);
         length = lh_corpus_find_shape(&corpus, length);
     }

@@ -83,7 +83,7 @@ compare_one() {
     change=$(awk -v o="$old" -v n="$new" 'BEGIN { printf "%+.2f", 100 * (n / o - 1) }')
     printf '%-28s %6s %-5s %12s %12s %7s%%\n' "$1" "$2" "$3" "$old" "$new" "$change"
     if awk -v c="$change" -v t=$TOLERANCE 'BEGIN { exit !(c > t) }'; then
-        say not ok "$name: $change%, at most +$TOLERANCE% is allowed (meant? make bench-record)"
+        say not ok "$name: $change%, at most +$TOLERANCE% is allowed (if intended: make bench-record)"
     else
         say ok "$name"
         awk -v c="$change" -v t=$TOLERANCE 'BEGIN { exit !(c < -t) }' && echo "faster: make bench-record keeps it"

@@ -1,13 +1,13 @@
 # Measures step times of every encoding relative to none: sh tests/bench/encodings.sh [ROUNDS [SECONDS [NAMES]]]
 #
-# NAMES: rows of the table beside none, "sinusoid relative apart_relative"; default: all, without the presets of other
+# NAMES: rows of the table in addition to none, "sinusoid relative apart_relative"; default: all, without the presets of other
 # models (lst_, abc_). Forms with random positions begin with rand_, those that read differences of them with apart_.
 # The base model runs on parity_check, T = 21 and 80, with all threads. In each round every trainer runs in turn; a
 # ratio compares times of one round, and the table has the medians: training at 21 and 80, forward only at 21 and 80.
 # Not a test: other load moves single ratios by tenths.
 
 cd -- "$(dirname -- "$0")/../.." || exit 4
-rounds=${1:-5} seconds=${2:-0.5} only=${3:-}
+rounds=${1:-5} seconds=${2:-0.5} selection=${3:-}
 work=build/bench/encodings
 mkdir -p "$work"
 
@@ -17,15 +17,15 @@ DIFFERENCES="relative alibi_learned"
 
 # Builds the trainer of an encoding: its name and its table. Adds it to names if it is selected.
 build_one() {
-    case " none $only " in *" $1 "*) ;; *) [ -z "$only" ] || return 0 ;; esac
+    case " none $selection " in *" $1 "*) ;; *) [ -z "$selection" ] || return 0 ;; esac
     echo "return { task = { kind = \"parity_check\" }, encoding = $2, model = { use = \"ruoss_encoder\" },
   train = { use = \"ruoss\", lengths = { 1, 79 } }, eval = { use = \"ruoss\" } }" >"$work/$1.lua"
     ./longhand gen "$work/$1.lua" --out "$work/src_$1" >/dev/null &&
         make -s trainer LEVELS=best ID="$1" SOURCES="$work/src_$1" OUT="$work/$1" && names="$names $1"
 }
 
-drawn='positions = { kind = "randomized", max_position = 2048 }'
-apart='positions = { kind = "randomized", max_position = 2048, reading = "difference" }'
+random_positions='positions = { kind = "randomized", max_position = 2048 }'
+position_differences='positions = { kind = "randomized", max_position = 2048, reading = "difference" }'
 make -s library || exit 4
 names=''
 build_one none '{ kind = "none" }' || exit 4
@@ -33,10 +33,10 @@ for name in $PRESETS; do
     build_one "$name" "{ kind = \"$name\" }" || exit 4
 done
 for name in $RANDOM_FORMS; do
-    build_one "rand_$name" "{ kind = \"$name\", $drawn }" || exit 4
+    build_one "rand_$name" "{ kind = \"$name\", $random_positions }" || exit 4
 done
 for name in $DIFFERENCES; do
-    build_one "apart_$name" "{ kind = \"$name\", $apart }" || exit 4
+    build_one "apart_$name" "{ kind = \"$name\", $position_differences }" || exit 4
 done
 
 : >"$work/rates"

@@ -34,19 +34,19 @@ static lh_engine *open_engine(const lh_spec *spec, int length) {
     return engine;
 }
 
-/* Makes a step. Lowers *least to its processor time in seconds; 0: no step was timed yet. */
-static void time_step(lh_engine *engine, double *least) {
-    int done;
+/* Makes a step. Lowers *min_seconds to its processor time if that is less, or if *min_seconds is 0. */
+static void time_step(lh_engine *engine, double *min_seconds) {
+    int taken_steps;
     lh_error error;
     lh_step_metrics metrics;
     double start = lh_read_processor_clock();
-    stop_on_error(engine->ops->step(engine, 1, &metrics, &done, &error), &error);
+    stop_on_error(engine->ops->step(engine, 1, &metrics, &taken_steps, &error), &error);
     double seconds = lh_read_processor_clock() - start;
-    if (*least == 0 || seconds < *least) *least = seconds;
+    if (*min_seconds == 0 || seconds < *min_seconds) *min_seconds = seconds;
 }
 
-/* Times the first steps of a mixed engine, one for each length, and a step of every length. Writes the least
- * seconds of each over all rounds to by_step and by_length, which are 0 before. */
+/* Times the first steps of a mixed engine, one for each length, and a step of every length. Writes the
+ * fewest seconds of each over all rounds to by_step and by_length, which are 0 at first. */
 static void time_rounds(const lh_spec *mixed, const lh_spec *plain, int rounds, double *by_step, double *by_length) {
     int lengths = lh_lengths_count(&mixed->train.lengths);
     lh_engine *mixed_engine = open_engine(mixed, 0), *engines[MOST_LENGTHS];
@@ -64,7 +64,7 @@ static void time_rounds(const lh_spec *mixed, const lh_spec *plain, int rounds, 
 
 int main(int argc, char **argv) {
     lh_error error;
-    lh_seeds_apart apart = {0};
+    lh_seeds_apart seed_parts = {0};
     lh_spec mixed = MIXED_SPEC, plain = PLAIN_SPEC;
     int64_t *sequences;
     double by_step[MOST_LENGTHS] = {0}, by_length[MOST_LENGTHS] = {0}, mixed_seconds = 0, plain_seconds = 0;
@@ -75,7 +75,7 @@ int main(int argc, char **argv) {
     }
     mixed.train.batch = plain.train.batch = atoi(argv[2]) * lengths;
     time_rounds(&mixed, &plain, rounds, by_step, by_length);
-    lh_key key = lh_get_part_key(SEED, &apart, LH_SEED_DATA);
+    lh_key key = lh_get_part_key(SEED, &seed_parts, LH_SEED_DATA);
     stop_on_error(lh_count_trained_sequences(&mixed, key, lengths, &sequences, &error), &error);
     for (int i = 0; i < lengths; i++) {
         mixed_seconds += by_step[i];

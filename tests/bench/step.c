@@ -118,9 +118,9 @@ static void attend(const float *restrict q, float *restrict weight, float *restr
         vec logit[3] = {{0}, {0}, {0}}, sum = {0}, head_sum = {0};
         for (int d = 0; d < D; d++)
             for (int j = 0; j < 3; j++) logit[j] += load(&keys[d][j * V]) * q[i * 3 * C + d];
-        float largest = logit[0][0];
-        for (int j = 1; j < T; j++) largest = logit[j / V][j % V] > largest ? logit[j / V][j % V] : largest;
-        for (int j = 0; j < 3; j++) logit[j] = exponential((logit[j] - largest) * scale);
+        float max_logit = logit[0][0];
+        for (int j = 1; j < T; j++) max_logit = logit[j / V][j % V] > max_logit ? logit[j / V][j % V] : max_logit;
+        for (int j = 0; j < 3; j++) logit[j] = exponential((logit[j] - max_logit) * scale);
         for (int j = T; j < PAD; j++) logit[j / V][j % V] = 0;
         for (int j = 0; j < 3; j++) sum += logit[j];
         float inverse = 1 / sum_lanes(sum);
@@ -346,13 +346,13 @@ double plain_gradient_error(void) {
     double worst = 0;
     for (size_t i = 0; i < sizeof checked / sizeof *checked; i++) {
         compute_gradients();
-        float before = *checked[i].weight, change = 0.02f;
+        float value = *checked[i].weight, change = 0.02f;
         double analytic = (double)*checked[i].gradient;
-        *checked[i].weight = before + change;
-        double above = plain_forward();
-        *checked[i].weight = before - change;
-        double numeric = (above - plain_forward()) / (2 * (double)change);
-        *checked[i].weight = before;
+        *checked[i].weight = value + change;
+        double upper_loss = plain_forward();
+        *checked[i].weight = value - change;
+        double numeric = (upper_loss - plain_forward()) / (2 * (double)change);
+        *checked[i].weight = value;
         double error = fabs(numeric - analytic) / (fabs(analytic) + 0.01);
         if (!(error <= worst)) worst = error;
     }

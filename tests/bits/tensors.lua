@@ -9,8 +9,8 @@ local safetensors = require("base.safetensors")
 -- FNV-1a over words of 8 bytes.
 local function digest(bytes)
   local hash = 0xcbf29ce484222325
-  for at = 1, #bytes, 8 do
-    hash = (hash ~ string.unpack("<I" .. math.min(8, #bytes - at + 1), bytes, at)) * 0x100000001b3
+  for position = 1, #bytes, 8 do
+    hash = (hash ~ string.unpack("<I" .. math.min(8, #bytes - position + 1), bytes, position)) * 0x100000001b3
   end
   return ("%016x"):format(hash)
 end

@@ -67,22 +67,23 @@ template <class P> static inline bool run_in_order(const char *kernel, evaluatio
  * disagree. */
 template <class P>
 static inline void run_in_all_orders(const char *kernel, const evaluation<P> &e, size_t bytes, unsigned orders) {
-    const P before = *e.g;
+    const P old_gradient = *e.g;
     real *scores = (real *)malloc(2 * PAIRS_OF_ALL * sizeof(real)), *slopes = scores + PAIRS_OF_ALL;
     P first;
-    bool good = scores != NULL;
-    for (unsigned order = 0; good && order < orders; order++) {
-        *e.g = before;
-        good = run_in_order(kernel, e, bytes, order);
+    bool computes_scores = scores != NULL;
+    for (unsigned order = 0; computes_scores && order < orders; order++) {
+        *e.g = old_gradient;
+        computes_scores = run_in_order(kernel, e, bytes, order);
         if (order == 0) {
             memcpy(scores, e.scores, PAIRS_OF_ALL * sizeof(real));
             memcpy(slopes, e.slopes, PAIRS_OF_ALL * sizeof(real));
             first = *e.g;
         }
-        good = good && memcmp(scores, e.scores, PAIRS_OF_ALL * sizeof(real)) == 0 &&
-               memcmp(slopes, e.slopes, PAIRS_OF_ALL * sizeof(real)) == 0 && memcmp(&first, e.g, sizeof first) == 0;
+        computes_scores = computes_scores && memcmp(scores, e.scores, PAIRS_OF_ALL * sizeof(real)) == 0 &&
+                          memcmp(slopes, e.slopes, PAIRS_OF_ALL * sizeof(real)) == 0 &&
+                          memcmp(&first, e.g, sizeof first) == 0;
     }
-    if (!good) memset(e.scores, 0xff, PAIRS_OF_ALL * sizeof(real));
+    if (!computes_scores) memset(e.scores, 0xff, PAIRS_OF_ALL * sizeof(real));
     free(scores);
 }
 

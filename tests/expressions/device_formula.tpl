@@ -105,9 +105,9 @@ __global__ void ${kernel}(const evaluation<parameters> a) {
 EMULATED_KERNEL(${kernel})
 
 /* As in formula.tpl. */
-static void evaluate(const parameters *p, const int (*drawn)[TOKENS], const real *logits, const real *weights,
+static void evaluate(const parameters *p, const int (*sampled)[TOKENS], const real *logits, const real *weights,
         real *scores, real *slopes, parameters *g) {
-    const evaluation<parameters> e = {p, drawn ? drawn[0] : NULL, logits, weights, scores, slopes, g, NULL};
+    const evaluation<parameters> e = {p, sampled ? sampled[0] : NULL, logits, weights, scores, slopes, g, NULL};
     size_t bytes = SCORE_SETS * ${invoke("score_bytes", "TOKENS", "TOKENS")};
 % if score.trains then
     bytes += SCORE_SETS * ${invoke(c.gradient_set.bytes, "TOKENS", "TOKENS")};

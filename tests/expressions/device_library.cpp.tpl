@@ -21,7 +21,7 @@ namespace entry_${e.number} {
 
 const library_entry library_entries[] = {
 % for _, e in ipairs(entries) do
-    {"${e.name}", ${e.drawn}, entry_${e.number}::learned, entry_${e.number}::run},
+    {"${e.name}", ${e.samples_distances}, entry_${e.number}::learned, entry_${e.number}::run},
 % end
     {NULL, false, NULL, NULL},
 };

@@ -22,14 +22,14 @@ INLINE int drawn_distance(const int32_t *distance, int offset) {
 % include("attention/cpu/step_tables_end.tpl")
 
 /* Scores, weighted gradients of the logits and those of the parameters, added to g. Arrays [LAYERS][HEADS][keys][queries];
- * drawn: positions or distances of each layer, or NULL. */
-static void evaluate(const parameters *p, const int32_t (*drawn)[TOKENS], const real *logits, const real *weights,
+ * sampled: positions or distances of each layer, or NULL. */
+static void evaluate(const parameters *p, const int32_t (*sampled)[TOKENS], const real *logits, const real *weights,
         real *scores, real *slopes, parameters *g) {
     lh_cpu_step step = {.shape = {1, {TOKENS, 0}, 1}, .parameters = p};
     step.shared = reserve_zeros(self_end(&step.shape));
-    if (drawn) {
-        memcpy(((shared *)step.shared)->position, drawn, sizeof(int32_t[LAYERS][TOKENS]));
-        memcpy(((shared *)step.shared)->distance, drawn, sizeof(int32_t[LAYERS][TOKENS]));
+    if (sampled) {
+        memcpy(((shared *)step.shared)->position, sampled, sizeof(int32_t[LAYERS][TOKENS]));
+        memcpy(((shared *)step.shared)->distance, sampled, sizeof(int32_t[LAYERS][TOKENS]));
     }
 % if score.filling_nests[1] then
     for (int l = 0; l < SCORE_SETS; l++) ${invoke("make_self_score_set", "&step", "l")};

@@ -92,25 +92,25 @@ local function get_element(case, name, layer, head, index)
 end
 
 local function draw_ascending(case, layer, from)
-  local list, at = {}, from
+  local list, position = {}, from
   for t = 0, TOKENS - 1 do
-    list[t] = at
-    at = at + 1 + math.floor((make_fraction(case.number, layer, t) + 1) * 1.2)
+    list[t] = position
+    position = position + 1 + math.floor((make_fraction(case.number, layer, t) + 1) * 1.2)
   end
   return list
 end
 
 local function make_placer(case, layer)
-  local drawn = case.drawn[layer]
+  local positions = case.sampled[layer]
   return function(x, i, j)
     if case.positions == "index" then
       x.query, x.key, x.distance = i, j, j - i
     elseif case.positions == "difference" then
-      x.query, x.key, x.distance = drawn[i], drawn[j], drawn[j] - drawn[i]
+      x.query, x.key, x.distance = positions[i], positions[j], positions[j] - positions[i]
     elseif case.positions == "drawn" then
-      x.distance = j < i and -drawn[i - j] or drawn[j - i]
+      x.distance = j < i and -positions[i - j] or positions[j - i]
     else
-      x.distance = j < i and MAX_POSITION - drawn[i - j] or MAX_POSITION - 1
+      x.distance = j < i and MAX_POSITION - positions[i - j] or MAX_POSITION - 1
     end
   end
 end
@@ -120,10 +120,10 @@ local function make_reader(case, name, layer, head)
   if not p.size then
     return get_element(case, name, layer, head, 0).value
   end
-  local known = {}
+  local cache = {}
   return { first = p.first, size = p.size, outside = p.outside, value = function(index)
-    known[index] = known[index] or get_element(case, name, layer, head, index)
-    return known[index].value
+    cache[index] = cache[index] or get_element(case, name, layer, head, index)
+    return cache[index].value
   end }
 end
 
@@ -145,7 +145,7 @@ local function visit_pairs(case, visit, only_layer, only_head)
   for layer = only_layer or 0, only_layer or LAYERS - 1 do
     local place = make_placer(case, layer)
     for head = only_head or 0, only_head or HEADS - 1 do
-      local at = (layer * HEADS + head) * TOKENS * TOKENS
+      local pair = (layer * HEADS + head) * TOKENS * TOKENS
       local x = { head = head, layer = layer, heads = HEADS, layers = LAYERS, query_length = TOKENS,
         key_length = TOKENS }
       for _, name in ipairs(case.names) do
@@ -155,9 +155,9 @@ local function visit_pairs(case, visit, only_layer, only_head)
         for i = 0, TOKENS - 1 do
           x.query_index, x.key_index = i, j
           place(x, i, j)
-          at = at + 1
-          x.score = LOGITS[at]
-          visit(case.evaluate(x), at, x)
+          pair = pair + 1
+          x.score = LOGITS[pair]
+          visit(case.evaluate(x), pair, x)
         end
       end
     end
@@ -167,8 +167,8 @@ end
 -- The part of the objective that an element of a parameter can change.
 local function compute_objective(case, name, e)
   local total, per = 0, random.PARAMETERS[name].per
-  visit_pairs(case, function(score, at)
-    total = total + WEIGHTS[at] * score
+  visit_pairs(case, function(score, pair)
+    total = total + WEIGHTS[pair] * score
   end, per:find("layer") and e.layer or nil, per:find("head") and e.head or nil)
   return total
 end
@@ -184,13 +184,13 @@ end
 
 local function compute_expectations(case)
   local scores, slopes = {}, {}
-  visit_pairs(case, function(score, at, x)
+  visit_pairs(case, function(score, pair, x)
     scores[#scores + 1] = score
     local logit = x.score
     x.score = logit + STEP
-    local above = case.evaluate(x)
+    local upper_score = case.evaluate(x)
     x.score = logit - STEP
-    slopes[#slopes + 1] = (above - case.evaluate(x)) / (2 * STEP) * WEIGHTS[at]
+    slopes[#slopes + 1] = (upper_score - case.evaluate(x)) / (2 * STEP) * WEIGHTS[pair]
   end)
   case.scores, case.slopes = format_hexadecimal(scores), format_hexadecimal(slopes)
 end
@@ -221,9 +221,9 @@ local function compute_gradients(case)
           local value = e.value
           values[k] = value
           e.value = value + STEP
-          local above = compute_objective(case, name, e)
+          local upper_objective = compute_objective(case, name, e)
           e.value = value - STEP
-          gradients[k] = (above - compute_objective(case, name, e)) / (2 * STEP)
+          gradients[k] = (upper_objective - compute_objective(case, name, e)) / (2 * STEP)
           e.value = value
         end
         table.insert(case.lists, { member = entry.member, count = #values, values = format_hexadecimal(values),
@@ -235,7 +235,7 @@ end
 
 -- ---- C ----
 
-local function write_drawn(case)
+local function write_sampled(case)
   if case.positions == "index" then
     return false
   end
@@ -243,7 +243,7 @@ local function write_drawn(case)
   for layer = 0, LAYERS - 1 do
     local words = {}
     for t = 0, TOKENS - 1 do
-      words[t + 1] = ("%d"):format(case.drawn[layer][t])
+      words[t + 1] = ("%d"):format(case.sampled[layer][t])
     end
     rows[layer + 1] = "{" .. table.concat(words, ", ") .. "}"
   end
@@ -255,9 +255,9 @@ local function prepare(project, case)
   local number = case.number
   case.names, case.elements = list_used_names(case), {}
   case.evaluate = random.make_evaluator(case)
-  case.drawn = {}
+  case.sampled = {}
   for layer = 0, LAYERS - 1 do
-    case.drawn[layer] = draw_ascending(case, layer, case.positions == "difference" and 2 or 0)
+    case.sampled[layer] = draw_ascending(case, layer, case.positions == "difference" and 2 or 0)
   end
   local path = ("%s/case_%d.lua"):format(folder, number)
   local file = assert(io.open(path, "w"))
@@ -272,13 +272,13 @@ local function prepare(project, case)
   case.terms = parts.settle_family(case.positions_plan, HEADS, LAYERS, case.score).terms
   compute_expectations(case)
   compute_gradients(case)
-  case.drawn_text = write_drawn(case)
+  case.sampled_text = write_sampled(case)
   case.text = ("%d: %s"):format(number, case.body):gsub('"', "'")
   return case
 end
 
-local function render_part(template, part, cases)
-  return parts.render(root, template, { part = part, cases = cases, tokens = TOKENS, heads = HEADS,
+local function render_part(template, file_number, cases)
+  return parts.render(root, template, { part = file_number, cases = cases, tokens = TOKENS, heads = HEADS,
     layers = LAYERS, max_position = MAX_POSITION, logits = format_hexadecimal(LOGITS),
     weights = format_hexadecimal(WEIGHTS), family = parts.settle_family(nil, HEADS, LAYERS),
     source = "a random formula", command = "lua5.4 tests/expressions/generate.lua",
@@ -307,9 +307,10 @@ for _, case in ipairs(first == 1 and random.list_written() or {}) do
 end
 local size = (#cases + PARTS - 1) // PARTS
 local files = {}
-for part = 0, PARTS - 1 do
-  local own = table.move(cases, part * size + 1, math.min(#cases, (part + 1) * size), 1, {})
-  files[#files + 1] = { path = ("part_%d.c"):format(part), text = render_part("part.c.tpl", part, own) }
-  files[#files + 1] = { path = ("device_%d.cpp"):format(part), text = render_part("device.cpp.tpl", part, own) }
+for file_number = 0, PARTS - 1 do
+  local list = table.move(cases, file_number * size + 1, math.min(#cases, (file_number + 1) * size), 1, {})
+  files[#files + 1] = { path = ("part_%d.c"):format(file_number), text = render_part("part.c.tpl", file_number, list) }
+  files[#files + 1] = { path = ("device_%d.cpp"):format(file_number),
+    text = render_part("device.cpp.tpl", file_number, list) }
 end
 assert(write.files(folder, files)) -- only changed files are written, so that nothing is compiled twice

@@ -17,7 +17,7 @@ _Static_assert(TOKENS == ${tokens} && HEADS == ${heads} && LAYERS == ${layers}, 
 
 const library_entry library_entries[] = {
 % for _, e in ipairs(entries) do
-    {"${e.name}", ${e.drawn}, learned_${e.number}, run_${e.number}},
+    {"${e.name}", ${e.samples_distances}, learned_${e.number}, run_${e.number}},
 % end
     {NULL, false, NULL, NULL},
 };

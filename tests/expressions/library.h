@@ -18,11 +18,11 @@ typedef struct library_parameter {
 
 typedef struct library_entry {
     const char *name;                    /* name of the preset */
-    bool drawn;                          /* distances are random; else they are differences of indices */
+    bool samples_distances;              /* distances are random; else they are differences of indices */
     const library_parameter *parameters; /* ended by a NULL name */
-    /* values, gradients: parameter after parameter, layer after layer. drawn[LAYERS]: token 0 has 0. All others
+    /* values, gradients: parameter after parameter, layer after layer. sampled[LAYERS]: token 0 has 0. All others
      * [LAYERS][HEADS][keys][queries]. slopes: derivative of the sum of weights times scores by each logit. */
-    void (*run)(const double *values, const int32_t (*drawn)[TOKENS], const double *logits, const double *weights,
+    void (*run)(const double *values, const int32_t (*sampled)[TOKENS], const double *logits, const double *weights,
                 double *scores, double *slopes, double *gradients);
 } library_entry;
 

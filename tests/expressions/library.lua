@@ -45,12 +45,12 @@ end
 
 -- The struct's members in the order of the test's flat list of values.
 local function list_members(learned)
-  local list, at = {}, 0
+  local list, offset = {}, 0
   for _, p in ipairs(learned) do
     for layer = 0, p.per_layer and LAYERS - 1 or 0 do
-      list[#list + 1] = { path = (p.per_layer and ("layer[%d]."):format(layer) or "") .. p.member, at = at,
+      list[#list + 1] = { path = (p.per_layer and ("layer[%d]."):format(layer) or "") .. p.member, at = offset,
         count = p.count }
-      at = at + p.count
+      offset = offset + p.count
     end
   end
   return list
@@ -68,7 +68,7 @@ local function make_entry(name, reading, number)
   end
   local positions = parts.make_positions(reading, LAYERS)
   local score = score_facet.derive(spec.score, parts.make_family(positions, HEADS, LAYERS), "float64")
-  local out = { name = name, number = number, drawn = tostring(reading == "drawn"), score = score,
+  local out = { name = name, number = number, samples_distances = tostring(reading == "drawn"), score = score,
     positions = positions, terms = parts.settle_family(positions, HEADS, LAYERS, score).terms,
     members = list_members(score.learned), parameters = {} }
   for i, p in ipairs(score.learned) do

@@ -1,4 +1,4 @@
-static void run(const double *values, const int32_t (*drawn)[TOKENS], const double *logits, const double *weights,
+static void run(const double *values, const int32_t (*sampled)[TOKENS], const double *logits, const double *weights,
         double *scores, double *slopes, double *gradients) {
     parameters p, g;
     memset(&p, 0, sizeof p);
@@ -6,7 +6,7 @@ static void run(const double *values, const int32_t (*drawn)[TOKENS], const doub
 % for _, m in ipairs(entry.members) do
     memcpy(p.${m.path}, values + ${m.at}, ${m.count} * sizeof(real));
 % end
-    evaluate(&p, drawn, logits, weights, scores, slopes, &g);
+    evaluate(&p, sampled, logits, weights, scores, slopes, &g);
 % for _, m in ipairs(entry.members) do
     memcpy(gradients + ${m.at}, g.${m.path}, ${m.count} * sizeof(real));
 % end

@@ -10,11 +10,11 @@ local M = {}
 -- The plan of a reading of distances (index, drawn, difference, clamped) in a model with this number of layers, each
 -- with its own draw.
 function M.make_positions(reading, layers)
-  local drawn = reading == "drawn" or reading == "clamped"
+  local is_sampled = reading == "drawn" or reading == "clamped"
   return { kind = reading == "difference" and "randomized" or "index",
     layer_index = reading == "difference" and "l" or nil, per_layer = reading == "difference",
-    distance = { kind = reading, layer_index = drawn and "l" or nil, per_layer = drawn,
-      draws = drawn and layers or nil } }
+    distance = { kind = reading, layer_index = is_sampled and "l" or nil, per_layer = is_sampled,
+      draws = is_sampled and layers or nil } }
 end
 
 -- A single family in the form that templates and the facet of scores read.

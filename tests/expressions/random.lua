@@ -126,10 +126,10 @@ M.PARAMETERS = {
 -- Multiply-with-carry on 32 bits (Marsaglia): Lua's own generator may differ between versions.
 local function make_generator(seed)
   local z, w = 362436069 + seed * 2654435761 % 4294967296, 521288629 + seed
-  return function(most)
+  return function(max)
     z = 36969 * (z & 65535) + (z >> 16 & 65535)
     w = 18000 * (w & 65535) + (w >> 16 & 65535)
-    return ((z << 16) + w) % 4294967296 % most + 1
+    return ((z << 16) + w) % 4294967296 % max + 1
   end
 end
 

@@ -26,19 +26,19 @@ static size_t count_data_bytes(void) {
 }
 
 uint8_t *lh_fuzz_checkpoint_seed(int index, size_t *bytes) {
-    static uint8_t *whole;
+    static uint8_t *contents;
     static size_t size;
     lh_state state = {4, values[0], {values[1], values[2]}};
     if (index > 3) return NULL;
-    if (whole == NULL) {
+    if (contents == NULL) {
         const char *path = lh_fuzz_path("checkpoint.safetensors");
         lh_fuzz_require(lh_checkpoint_write(path, &lh_toy_spec, &state, &facts, NULL) == LH_OK, "writes", path);
-        whole = lh_fuzz_read(path, &size);
+        contents = lh_fuzz_read(path, &size);
     }
     uint8_t *data = malloc(size + 1);
     lh_fuzz_require(data != NULL, "memory", "for a seed");
     data[0] = (uint8_t)index;
-    memcpy(data + 1, whole, size);
+    memcpy(data + 1, contents, size);
     *bytes = size + 1;
     return data;
 }
@@ -85,8 +85,9 @@ static void read_all_elements(const lh_st_file *file) {
 /* Checks that a refusal has the status for wrong input and names the file. */
 static void check_status(lh_status status, const lh_error *error, const char *path) {
     if (status == LH_OK) return;
-    const char *what = strstr(error->text, path);
-    lh_fuzz_require(status == LH_ERR_INPUT && what && strlen(what) > strlen(path) + 2, "a message", error->text);
+    const char *path_in_message = strstr(error->text, path);
+    lh_fuzz_require(status == LH_ERR_INPUT && path_in_message && strlen(path_in_message) > strlen(path) + 2,
+                    "a message", error->text);
 }
 
 void lh_fuzz_checkpoint(const uint8_t *data, size_t bytes) {

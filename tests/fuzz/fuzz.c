@@ -12,9 +12,9 @@
 
 #include "longhand/rng.h"
 
-void lh_fuzz_require(int holds, const char *what, const char *detail) {
+void lh_fuzz_require(int holds, const char *expectation, const char *detail) {
     if (holds) return;
-    fprintf(stderr, "not so: %s: %s\n", what, detail);
+    fprintf(stderr, "not so: %s: %s\n", expectation, detail);
     abort();
 }
 
@@ -102,16 +102,16 @@ static const char *const words[] = {
     "NaN",
 };
 
-/* Replaces `gone` bytes at `position`, or those up to the end, by `size` bytes. Frees data and returns new data. */
-static uint8_t *replace_bytes(uint8_t *data, size_t *bytes, size_t position, size_t gone, const uint8_t *piece,
+/* Replaces `removed` bytes at `position`, or those up to the end, by `size` bytes. Frees data and returns new data. */
+static uint8_t *replace_bytes(uint8_t *data, size_t *bytes, size_t position, size_t removed, const uint8_t *piece,
                               size_t size) {
-    if (gone > *bytes - position) gone = *bytes - position;
-    uint8_t *mutated = malloc(*bytes - gone + size + 1);
+    if (removed > *bytes - position) removed = *bytes - position;
+    uint8_t *mutated = malloc(*bytes - removed + size + 1);
     lh_fuzz_require(mutated != NULL, "memory", "for a case");
     memcpy(mutated, data, position);
     memcpy(mutated + position, piece, size);
-    memcpy(mutated + position + size, data + position + gone, *bytes - position - gone);
-    *bytes = *bytes - gone + size;
+    memcpy(mutated + position + size, data + position + removed, *bytes - position - removed);
+    *bytes = *bytes - removed + size;
     free(data);
     return mutated;
 }
@@ -147,7 +147,7 @@ static uint8_t *mutate(uint8_t *data, size_t *bytes, lh_rng *rng) {
 uint8_t *lh_fuzz_case(uint8_t *(*valid)(int index, size_t *bytes), uint64_t seed, uint32_t number, size_t *bytes) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), number, 0, 0);
     int seeds = 0;
-    for (uint8_t *one; (one = valid(seeds, bytes)) != NULL; seeds++) free(one);
+    for (uint8_t *valid_file; (valid_file = valid(seeds, bytes)) != NULL; seeds++) free(valid_file);
     uint8_t *data = valid((int)lh_rng_below(&rng, (uint32_t)seeds), bytes);
     for (uint32_t changes = lh_rng_below(&rng, MOST_CHANGES + 1); changes > 0; changes--)
         data = mutate(data, bytes, &rng);

@@ -23,7 +23,7 @@ uint8_t *lh_fuzz_json_lines_seed(int index, size_t *bytes);
 /* ---- for the targets ---- */
 
 /* Ends the process, with a message, unless `holds` is true. */
-void lh_fuzz_require(int holds, const char *what, const char *detail);
+void lh_fuzz_require(int holds, const char *expectation, const char *detail);
 
 /* The path of a file in this process's own folder, or of the folder (name ""), valid until the next call. The folder
  * is in memory if possible and is removed when the process exits. */

@@ -9,7 +9,7 @@
 #include "toy_spec.h"
 #include "training/window.h"
 
-enum { LONGEST = 1 << 16 };
+enum { MAX_BYTES = 1 << 16 };
 
 static const char *const seeds[] = {
     "\x00{\"input\":[0,1,2,3,4,3,2,1]}",
@@ -38,8 +38,8 @@ static void check_lists(const lh_input_list *positions, const lh_input_list *dis
     for (int i = 0; i < positions->count; i++)
         lh_fuzz_require(positions->numbers[i] >= 0 && positions->numbers[i] < 64, "a position", text);
     for (int i = 0; i < distances->count; i++) {
-        int least = i > 0 ? distances->numbers[i - 1] + 1 : 0, most = i > 0 ? 31 : 0;
-        lh_fuzz_require(distances->numbers[i] >= least && distances->numbers[i] <= most, "a distance", text);
+        int min = i > 0 ? distances->numbers[i - 1] + 1 : 0, max = i > 0 ? 31 : 0;
+        lh_fuzz_require(distances->numbers[i] >= min && distances->numbers[i] <= max, "a distance", text);
     }
 }
 
@@ -72,9 +72,9 @@ static void read_file(const char *path, int evaluations) {
                                  {.split = "beyond", .n = 9, .axis = "length"}};
     bool found[2] = {false, false};
     lh_truncation cut;
-    bool whole;
+    bool is_complete;
     lh_status status = evaluations ? lh_eval_find(path, 10, LH_EVAL_SEED, results, found, 2, &error)
-                                   : lh_window_load(&window, path, 10, &whole, &error);
+                                   : lh_window_load(&window, path, 10, &is_complete, &error);
     lh_fuzz_require(status == LH_OK, "reads lines", error.text);
     status = lh_truncate_lines(path, "step", 10, &cut, &error);
     lh_fuzz_require(status == LH_OK, "cuts lines", error.text);
@@ -83,7 +83,7 @@ static void read_file(const char *path, int evaluations) {
 }
 
 void lh_fuzz_json_lines(const uint8_t *data, size_t bytes) {
-    if (bytes == 0 || bytes > LONGEST) return;
+    if (bytes == 0 || bytes > MAX_BYTES) return;
     int reader = data[0] % 4;
     if (reader < 2) {
         char *text = malloc(bytes);

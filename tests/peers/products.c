@@ -26,19 +26,20 @@
 #include <libxsmm.h>
 #endif
 
-enum { ROWS = 84, MOST = 256, WINDOWS = 9 };
+enum { ROWS = 84, MAX_WIDTH = 256, WINDOWS = 9 };
 enum { FORWARD, INPUT_GRADIENT, WEIGHT_GRADIENT, KINDS };
-enum { OURS, OPENBLAS, XSMM, CONTENDERS };
+enum { LONGHAND, OPENBLAS, XSMM, CONTENDERS };
 static const char *const kind_names[KINDS] = {"forward", "input gradient", "weight gradient"};
 static const char *const names[CONTENDERS] = {"ours", "openblas", "libxsmm"};
 
 /* There are 16 more rows, since tiles may read beyond the last one. */
-static _Alignas(64) real x[(ROWS + 16) * MOST], dy[(ROWS + 16) * MOST], y[(ROWS + 16) * MOST];
-static _Alignas(64) real w[MOST * MOST], transposed[MOST * MOST], panels[MOST * MOST], dw[MOST * MOST];
+static _Alignas(64) real x[(ROWS + 16) * MAX_WIDTH], dy[(ROWS + 16) * MAX_WIDTH], y[(ROWS + 16) * MAX_WIDTH];
+static _Alignas(64) real w[MAX_WIDTH * MAX_WIDTH],
+    transposed[MAX_WIDTH * MAX_WIDTH], panels[MAX_WIDTH * MAX_WIDTH], dw[MAX_WIDTH * MAX_WIDTH];
 
 typedef struct product {
     int K, N, kind;
-    void (*pack)(void), (*ours)(void);
+    void (*pack)(void), (*run_ours)(void);
 } product;
 
 #define PRODUCT(K, N) \
@@ -107,9 +108,9 @@ static void choose_kernel(const product *p) {
     const int forward = p->kind == FORWARD, weight = p->kind == WEIGHT_GRADIENT;
     const libxsmm_blasint n = weight ? p->K : ROWS, m = p->kind == INPUT_GRADIENT ? p->K : p->N;
     const libxsmm_blasint k = weight ? ROWS : forward ? p->K : p->N, ldb = weight ? p->K : k;
-    const float one = 1, beta = weight ? 1 : 0;
+    const float alpha = 1, beta = weight ? 1 : 0;
     const int flags = weight ? LIBXSMM_GEMM_FLAG_TRANS_B : LIBXSMM_GEMM_FLAG_NONE, prefetch = LIBXSMM_PREFETCH_NONE;
-    kernel = libxsmm_smmdispatch(m, n, k, &m, &ldb, &m, &one, &beta, &flags, &prefetch);
+    kernel = libxsmm_smmdispatch(m, n, k, &m, &ldb, &m, &alpha, &beta, &flags, &prefetch);
 }
 
 static void run_xsmm(const product *p) {
@@ -126,11 +127,11 @@ static int has_xsmm(void) { return 0; }
 #endif
 
 static int is_there(int contender) {
-    return contender == OURS || (contender == OPENBLAS ? narrow != NULL || wide != NULL : has_xsmm());
+    return contender == LONGHAND || (contender == OPENBLAS ? narrow != NULL || wide != NULL : has_xsmm());
 }
 
 static void run(const product *p, int contender) {
-    if (contender == OURS) p->ours();
+    if (contender == LONGHAND) p->run_ours();
     else if (contender == OPENBLAS) run_blas(p);
     else run_xsmm(p);
 }
@@ -146,20 +147,20 @@ static void fill(real *a, int count, uint32_t seed) {
 
 /* Returns the largest difference from Longhand's result, divided by the largest element. */
 static double measure_difference(const product *p, int contender) {
-    static real first[(ROWS + 16) * MOST];
+    static real first[(ROWS + 16) * MAX_WIDTH];
     real *out = p->kind == WEIGHT_GRADIENT ? dw : y;
     int count = p->kind == WEIGHT_GRADIENT ? p->K * p->N : ROWS * (p->kind == FORWARD ? p->N : p->K);
-    double most = 0, apart = 0;
+    double max_value = 0, max_difference = 0;
     memset(out, 0, (size_t)count * sizeof *out);
-    run(p, OURS);
+    run(p, LONGHAND);
     memcpy(first, out, (size_t)count * sizeof *out);
     memset(out, 0, (size_t)count * sizeof *out);
     run(p, contender);
     for (int i = 0; i < count; i++) {
-        most = fmax(most, fabs((double)first[i]));
-        apart = fmax(apart, fabs((double)first[i] - (double)out[i]));
+        max_value = fmax(max_value, fabs((double)first[i]));
+        max_difference = fmax(max_difference, fabs((double)first[i] - (double)out[i]));
     }
-    return apart / most;
+    return max_difference / max_value;
 }
 
 /* Returns GFLOP/s of *calls products, and sets *calls to the number that takes about `seconds`. */
@@ -214,19 +215,19 @@ int main(int argc, char **argv) {
         return 2;
     }
     if (argc > 2) open_blas(argv[2]);
-    fill(x, ROWS * MOST, 1);
-    fill(dy, ROWS * MOST, 2);
-    fill(w, MOST * MOST, 3);
+    fill(x, ROWS * MAX_WIDTH, 1);
+    fill(dy, ROWS * MAX_WIDTH, 2);
+    fill(w, MAX_WIDTH * MAX_WIDTH, 3);
     for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
         const product *p = &products[i];
         p->pack();
         transpose(p->K, p->N, w, transposed);
         choose_kernel(p);
         for (int c = OPENBLAS; c < CONTENDERS; c++) {
-            double apart = is_there(c) ? measure_difference(p, c) : 0;
-            if (apart < 1e-5) continue;
-            fprintf(stderr, "products: %s differs by %g in %s, %d x %d\n", names[c], apart, kind_names[p->kind], p->K,
-                    p->N);
+            double difference = is_there(c) ? measure_difference(p, c) : 0;
+            if (difference < 1e-5) continue;
+            fprintf(stderr, "products: %s differs by %g in %s, %d x %d\n", names[c], difference, kind_names[p->kind],
+                    p->K, p->N);
             return 1;
         }
         measure(p, atof(argv[1]));

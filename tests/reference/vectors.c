@@ -37,8 +37,8 @@ const char *const lh_vectors_name[LH_VECTORS_FILES] = {
     "lst_probe",
 };
 
-void lh_vectors_fail(const char *what, const char *why) {
-    fprintf(stderr, "tests/reference: %s: %s\n", what, why);
+void lh_vectors_fail(const char *file, const char *problem) {
+    fprintf(stderr, "tests/reference: %s: %s\n", file, problem);
     abort();
 }
 
@@ -174,7 +174,7 @@ lh_vectors_facts lh_vectors_read_facts(const lh_st_file *file) {
     lh_vectors_facts facts = {.gradient_length = read_number(file, "gradient"),
                               .heads = read_number(file, "heads"),
                               .positions = read_number(file, "positions"),
-                              .drawn = kind > 0,
+                              .samples_distances = kind > 0,
                               .clamped = kind == 2,
                               .alibi = find_text(file, "score", scores) == 1};
     lh_vectors_read_numbers(file, "lengths", LH_VECTORS_LENGTHS, facts.length);
@@ -220,14 +220,14 @@ lh_ref_model *lh_vectors_make_model(const lh_st_file *file, const lh_ref_network
 
 /* ---- pairs of tokens ---- */
 
-void lh_vectors_compute_distances(const lh_vectors_facts *facts, int T, const int32_t *positions, const int32_t *drawn,
-                                  int32_t *distances) {
+void lh_vectors_compute_distances(const lh_vectors_facts *facts, int T, const int32_t *positions,
+                                  const int32_t *sampled_distances, int32_t *distances) {
     for (int i = 0; i < T; i++) {
         for (int j = 0; j < T; j++) {
             int32_t *out = &distances[i * T + j];
-            if (!facts->drawn) *out = positions[j] - positions[i];
-            else if (facts->clamped) *out = j < i ? facts->positions - drawn[i - j] : facts->positions - 1;
-            else *out = j < i ? -drawn[i - j] : drawn[j - i];
+            if (!facts->samples_distances) *out = positions[j] - positions[i];
+            else if (facts->clamped) *out = j < i ? facts->positions - sampled_distances[i - j] : facts->positions - 1;
+            else *out = j < i ? -sampled_distances[i - j] : sampled_distances[j - i];
         }
     }
 }
@@ -261,10 +261,10 @@ lh_vectors_case lh_vectors_read_case(const lh_st_file *file, int n) {
                            .label = read_symbols(file, n, "target", sequences * labels),
                            .place = read_symbols(file, n, "place", sequences * labels),
                            .positions = read_integers(file, n, "positions", tokens),
-                           .drawn = read_integers(file, n, "drawn", tokens),
+                           .sampled_distances = read_integers(file, n, "drawn", tokens),
                            .distances = read_integers(file, n, "distances", tokens * tokens)};
     if (!out.input || !out.token || !out.label) lh_vectors_fail("input, tokens, target", "missing");
-    if (!out.positions || facts.drawn != (out.drawn != NULL))
+    if (!out.positions || facts.samples_distances != (out.sampled_distances != NULL))
         lh_vectors_fail("positions, drawn", "not as the metadata says");
     if (facts.alibi && !out.distances) lh_vectors_fail("distances", "missing");
     if (facts.alibi) {
@@ -297,7 +297,7 @@ void lh_vectors_case_free(lh_vectors_case *stored) {
     free(stored->label);
     free(stored->place);
     free(stored->positions);
-    free(stored->drawn);
+    free(stored->sampled_distances);
     free(stored->distances);
     free(stored->score);
     free(stored->logits);

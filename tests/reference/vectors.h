@@ -21,10 +21,10 @@ typedef struct lh_vectors_facts {
     int length[LH_VECTORS_LENGTHS]; /* numbers of input tokens of its batches */
     int gradient_length;            /* that of the batch whose gradients are stored */
     int heads;
-    int positions; /* all positions and distances are below this number */
-    bool drawn;    /* distances are sampled */
-    bool clamped;  /* distances are sampled, and read as by Ruoss et al.'s released code */
-    bool alibi;    /* ALiBi is added to the logits */
+    int positions;          /* all positions and distances are below this number */
+    bool samples_distances; /* else they are differences of positions */
+    bool clamped;           /* distances are sampled, and read as by Ruoss et al.'s released code */
+    bool alibi;             /* ALiBi is added to the logits */
 } lh_vectors_facts;
 
 lh_vectors_facts lh_vectors_read_facts(const lh_st_file *file);
@@ -42,10 +42,10 @@ bool lh_vectors_is_compiled(const char *name);
 /* Makes a model with the file's weights, and with ALiBi's slopes if the network learns them; for lh_ref_model_free. */
 lh_ref_model *lh_vectors_make_model(const lh_st_file *file, const lh_ref_network *network);
 
-/* Writes signed distances [query][key] of sequences of T tokens: from drawn [T] if distances are sampled, else those of
- * positions [T]. Source: Ruoss et al. 2023. */
-void lh_vectors_compute_distances(const lh_vectors_facts *facts, int T, const int32_t *positions, const int32_t *drawn,
-                                  int32_t *distances);
+/* Writes signed distances [query][key] of sequences of T tokens: from sampled_distances [T] if distances are sampled,
+ * else those of positions [T]. Source: Ruoss et al. 2023. */
+void lh_vectors_compute_distances(const lh_vectors_facts *facts, int T, const int32_t *positions,
+                                  const int32_t *sampled_distances, int32_t *distances);
 
 /* Writes ALiBi's score [heads][pairs]; keys on the left are half a step nearer. */
 void lh_vectors_compute_alibi(int heads, int pairs, const int32_t *distances, double *score);
@@ -59,11 +59,11 @@ typedef struct lh_vectors_case {
     int input_length;
     uint16_t *input; /* [sequences][input_length], the first tokens of each sequence of `token` */
     uint16_t *token, *label;
-    uint16_t *place;    /* [sequences][labels], or NULL: the last tokens */
-    int32_t *positions; /* [tokens] */
-    int32_t *drawn;     /* [tokens] sampled distances, or NULL */
-    int32_t *distances; /* [tokens][tokens], or NULL */
-    double *score;      /* [heads][tokens][tokens], or NULL */
+    uint16_t *place;            /* [sequences][labels], or NULL: the last tokens */
+    int32_t *positions;         /* [tokens] */
+    int32_t *sampled_distances; /* [tokens] sampled distances, or NULL */
+    int32_t *distances;         /* [tokens][tokens], or NULL */
+    double *score;              /* [heads][tokens][tokens], or NULL */
 } lh_vectors_case;
 
 /* Reads the batch with n input tokens; lh_vectors_case_free frees it. */
@@ -76,7 +76,7 @@ double *lh_vectors_read_doubles(const lh_st_file *file, const char *name, int *c
 /* ---- parts that pairs.c shares ---- */
 
 /* Prints a message and aborts. */
-_Noreturn void lh_vectors_fail(const char *what, const char *why);
+_Noreturn void lh_vectors_fail(const char *file, const char *problem);
 
 /* Allocates zeros; aborts without memory. */
 void *lh_vectors_allocate(size_t count, size_t size);

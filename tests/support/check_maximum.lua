@@ -13,27 +13,27 @@ local function check()
   assert(lines() == "run,length,layer,query,key,weight")
   for _, length in ipairs({ 4, 8 }) do
     for layer = 0, 1 do
-      local all, shape = safetensors.read(trace, ("n%d.layers.%d.attention"):format(length, layer))
+      local weights, shape = safetensors.read(trace, ("n%d.layers.%d.attention"):format(length, layer))
       local actual = assert(safetensors.read(matrices, ("run1.n%d.layers.%d"):format(length, layer)))
       local heads, tokens = shape[2], shape[3]
       assert(#actual == CROP * CROP)
       for query = 0, CROP - 1 do
         for key = 0, CROP - 1 do
-          local largest = 0
+          local max_weight = 0
           for head = 0, heads - 1 do
-            largest = math.max(largest, all[(((EXAMPLE * heads + head) * tokens) + query) * tokens + key + 1])
+            max_weight = math.max(max_weight, weights[(((EXAMPLE * heads + head) * tokens) + query) * tokens + key + 1])
           end
           local place = ("drawn,%d,%d,%d,%d,"):format(length, layer, query, key)
-          assert(actual[query * CROP + key + 1] == largest, place .. " in the matrices")
-          assert(lines() == place .. ("%.5g"):format(largest), place .. " in the table")
+          assert(actual[query * CROP + key + 1] == max_weight, place .. " in the matrices")
+          assert(lines() == place .. ("%.5g"):format(max_weight), place .. " in the table")
         end
       end
     end
   end
 end
 
-local good, message = pcall(check)
-if not good then
+local succeeded, message = pcall(check)
+if not succeeded then
   print(message)
   os.exit(1)
 end

@@ -7,7 +7,7 @@ local safetensors = require("base.safetensors")
 local trace_sites = require("lab.study.read.trace_sites")
 
 local first, second = assert(safetensors.open(arg[1])), assert(safetensors.open(arg[2]))
-local name, other, length, step = arg[4], arg[5], math.tointeger(tonumber(arg[6])), arg[7]
+local name, other_trace, length, step = arg[4], arg[5], math.tointeger(tonumber(arg[6])), arg[7]
 
 local function compute_entropy(row, from, keys)
   local sum = 0
@@ -35,25 +35,25 @@ local function sum_layer(site)
   return sums
 end
 
-local wanted, all = {}, { product = 0, a = 0, b = 0, divergence = 0 }
+local expected_lines, total = {}, { product = 0, a = 0, b = 0, divergence = 0 }
 local sites = trace_sites(first, length, "attention")
 for i, site in ipairs(sites) do
   local sums = sum_layer(site)
-  wanted[tostring(i - 1)] = { sums.product / math.sqrt(sums.a * sums.b), sums.divergence / sums.rows }
-  all.product, all.a, all.b = all.product + sums.product, all.a + sums.a, all.b + sums.b
-  all.divergence = all.divergence + sums.divergence / sums.rows / #sites
+  expected_lines[tostring(i - 1)] = { sums.product / math.sqrt(sums.a * sums.b), sums.divergence / sums.rows }
+  total.product, total.a, total.b = total.product + sums.product, total.a + sums.a, total.b + sums.b
+  total.divergence = total.divergence + sums.divergence / sums.rows / #sites
 end
-wanted.all = { all.product / math.sqrt(all.a * all.b), all.divergence }
+expected_lines.all = { total.product / math.sqrt(total.a * total.b), total.divergence }
 
-local seen = 0
+local line_count = 0
 for line in io.lines(arg[3]) do
   local a, b, step_read, layer, pairs_, cosine, divergence =
     line:match("^([^,]*),([^,]*),(%a+),(%w+),(%d+),([^,]+),[^,]*,([^,]+)")
-  if step_read == step and (a == name and b == other or a == other and b == name) then
-    local expected = wanted[layer]
+  if step_read == step and (a == name and b == other_trace or a == other_trace and b == name) then
+    local expected = expected_lines[layer]
     assert(pairs_ == "1" and math.abs(cosine - expected[1]) < 1e-6 and math.abs(divergence - expected[2]) < 1e-6,
       ("%s\n  expected: %.9g and %.9g"):format(line, expected[1], expected[2]))
-    seen = seen + 1
+    line_count = line_count + 1
   end
 end
-assert(seen == #sites + 1, "lines seen: " .. seen)
+assert(line_count == #sites + 1, "lines seen: " .. line_count)

@@ -43,22 +43,22 @@ local function unpack_numbers(file, name)
   return out
 end
 
-local function check_near(a, b, what)
-  assert(math.abs(a - b) <= 1e-6 * math.max(1, math.abs(b)), ("%s: %.9g, expected %.9g"):format(what, a, b))
+local function check_near(a, b, label)
+  assert(math.abs(a - b) <= 1e-6 * math.max(1, math.abs(b)), ("%s: %.9g, expected %.9g"):format(label, a, b))
 end
 
 local function check_row(attention, scores, first, count, name)
-  local largest, sum, total = -math.huge, 0, 0
+  local max_score, sum, total = -math.huge, 0, 0
   for j = first, first + count - 1 do
-    largest = math.max(largest, scores[j])
+    max_score = math.max(max_score, scores[j])
     total = total + attention[j]
   end
   for j = first, first + count - 1 do
-    sum = sum + math.exp(scores[j] - largest)
+    sum = sum + math.exp(scores[j] - max_score)
   end
   check_near(total, 1, name .. " sum of a row")
   for j = first, first + count - 1 do
-    check_near(attention[j], math.exp(scores[j] - largest) / sum, name .. " weight " .. j)
+    check_near(attention[j], math.exp(scores[j] - max_score) / sum, name .. " weight " .. j)
   end
 end
 
@@ -78,15 +78,15 @@ end
 
 -- The weights of query i of T from its scores; keys are tried outwards from the query.
 local function compute_geometric_row(scores, first, T, i)
-  local order, weights, left, total = {}, {}, 1, 0
+  local order, weights, remaining, total = {}, {}, 1, 0
   for distance = 1, T do
     order[#order + 1] = i + distance < T and i + distance or nil
     order[#order + 1] = i - distance >= 0 and i - distance or nil
   end
   for _, j in ipairs(order) do
     local match = 1 / (1 + math.exp(-scores[first + j]))
-    weights[j] = left * match
-    left, total = left * (1 - match), total + weights[j]
+    weights[j] = remaining * match
+    remaining, total = remaining * (1 - match), total + weights[j]
   end
   return weights, total
 end
@@ -121,10 +121,11 @@ function commands.mask(path, left, right)
       local T = file.tensors[name].shape[#file.tensors[name].shape]
       for index = 1, #scores do
         local query, key = (index - 1) // T % T, (index - 1) % T
-        local seen = key - query <= tonumber(right) and query - key <= tonumber(left)
-        hidden = hidden + (seen and 0 or 1)
-        assert(seen == (scores[index] > -math.huge), ("%s: the score of query %d, key %d"):format(name, query, key))
-        assert(seen == (attention[index] > 0), ("%s: the weight of query %d, key %d"):format(name, query, key))
+        local is_visible = key - query <= tonumber(right) and query - key <= tonumber(left)
+        hidden = hidden + (is_visible and 0 or 1)
+        assert(is_visible == (scores[index] > -math.huge),
+          ("%s: the score of query %d, key %d"):format(name, query, key))
+        assert(is_visible == (attention[index] > 0), ("%s: the weight of query %d, key %d"):format(name, query, key))
       end
     end
   end
@@ -151,13 +152,13 @@ function commands.mean(path, averaged)
   local examples, mean = read(path), read(averaged)
   for _, name in ipairs(mean.names) do
     if not name:find("entropy") then
-      local all, means = unpack_numbers(examples, name), unpack_numbers(mean, name)
-      local passes = #all // #means
+      local all_passes, means = unpack_numbers(examples, name), unpack_numbers(mean, name)
+      local passes = #all_passes // #means
       assert(passes > 1, name .. ": one example alone")
       for i = 1, #means do
         local sum = 0
         for p = 0, passes - 1 do
-          sum = sum + all[p * #means + i]
+          sum = sum + all_passes[p * #means + i]
         end
         check_near(means[i], sum / passes, name .. " element " .. i)
       end
@@ -208,19 +209,19 @@ function commands.exact(path, averaged, answers)
   local exact, number = list_exact_examples(examples, answers)
   assert(mean.meta.exact == ("%d/%d"):format(#exact, number), "exact " .. mean.meta.exact)
   for _, name in ipairs(mean.names) do
-    local all, means = unpack_numbers(examples, name), unpack_numbers(mean, name)
+    local all_examples, means = unpack_numbers(examples, name), unpack_numbers(mean, name)
     for i = 1, #means do
       local sum = 0
       for _, p in ipairs(exact) do
-        sum = sum + all[p * #means + i]
+        sum = sum + all_examples[p * #means + i]
       end
       check_near(means[i], sum / #exact, name .. " element " .. i)
     end
   end
 end
 
-function commands.same(path, other)
-  local a, b = read(path), read(other)
+function commands.same(path, other_path)
+  local a, b = read(path), read(other_path)
   for _, name in ipairs(a.names) do
     assert(b.tensors[name], name .. " is not there")
     assert(get_bytes(a, name) == get_bytes(b, name), name .. " differs")

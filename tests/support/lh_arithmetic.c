@@ -34,13 +34,13 @@ static bool is_grouped_by(const lh_collection *c, int axis) {
 static bool is_requested(const lh_collection *c, int axis, int value) {
     const lh_full_collection *s = (const lh_full_collection *)c;
     if (axis > 0 && axis == s->frame_axis) return value == s->frame[0] || value == s->frame[1];
-    return axis == DIGITS ? value >= s->least && value <= s->most : s->by_carry;
+    return axis == DIGITS ? value >= s->min_digits && value <= s->max_digits : s->by_carry;
 }
 
 static void progress(lh_collection *c, double share) { assert_true(share >= 0 && share <= 1); }
 
-lh_full_collection lh_make_full_collection(const int *options, uint64_t seed, int most, bool by_carry) {
-    lh_full_collection s = {.by_carry = by_carry, .least = 1, .most = most};
+lh_full_collection lh_make_full_collection(const int *options, uint64_t seed, int max_digits, bool by_carry) {
+    lh_full_collection s = {.by_carry = by_carry, .min_digits = 1, .max_digits = max_digits};
     s.c = (lh_collection){.seed = seed,
                           .options = options,
                           .add_item = add_item,
@@ -110,13 +110,13 @@ int lh_count_digits(int base, uint64_t n) {
 
 int lh_find_chain_by_definition(int base, bool product, uint64_t x, uint64_t y, int digits) {
     uint64_t low = 1, b = (uint64_t)base;
-    int length = 0, longest = 0;
+    int length = 0, max_length = 0;
     for (int i = 0; i < digits; i++, low *= b) {
         uint64_t in = product ? x % low * y / low : (x % low + y % low) / low;
         uint64_t digit_sum = product ? x / low % b * y : x / low % b + y / low % b;
         bool passes = (digit_sum + in) / b > digit_sum / b;
         length = passes ? length + 1 : digit_sum >= b ? 1 : 0;
-        if (length > longest) longest = length;
+        if (length > max_length) max_length = length;
     }
-    return longest;
+    return max_length;
 }

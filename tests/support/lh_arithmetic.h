@@ -24,17 +24,17 @@ typedef struct lh_kept_example {
 /* A collection that keeps every example of a task. */
 typedef struct lh_full_collection {
     lh_collection c;
-    bool by_carry;   /* numbers of every chain of carries are requested, too */
-    int least, most; /* least and most requested digits */
-    int frame_axis;  /* index of the axis `frame`; 0: no frames are requested */
-    int frame[2];    /* requested frames */
+    bool by_carry;              /* numbers of every chain of carries are requested, too */
+    int min_digits, max_digits; /* of the requested numbers */
+    int frame_axis;             /* index of the axis `frame`; 0: no frames are requested */
+    int frame[2];               /* requested frames */
     lh_kept_example *item;
     int count, capacity;
 } lh_full_collection;
 
-/* Makes an empty collection that requests 1 to `most` digits; lh_collect_all calls the task; the caller frees
+/* Makes an empty collection that requests 1 to `max_digits` digits; lh_collect_all calls the task; the caller frees
  * `item`. */
-lh_full_collection lh_make_full_collection(const int *options, uint64_t seed, int most, bool by_carry);
+lh_full_collection lh_make_full_collection(const int *options, uint64_t seed, int max_digits, bool by_carry);
 void lh_collect_all(lh_full_collection *s, lh_task_collect *task);
 
 /* The symbol of each token. */

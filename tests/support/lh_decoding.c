@@ -58,11 +58,12 @@ static lh_cpu_block make_block(const decoder *d, void *logits) {
 
 /* Runs the pass in blocks of the program's size. */
 static void run_passes(decoder *d) {
-    int most = d->program->block_sequences(d->step.shape.length);
+    int max_sequences = d->program->block_sequences(d->step.shape.length);
     void *workspace = reserve(d->program->workspace_bytes(&d->step.shape, LH_MODE_EVALUATE));
-    for (int first = 0; first < SEQUENCES; first += most) {
-        int left = SEQUENCES - first;
-        lh_cpu_block block = lh_batch_make_block(&d->batch, first, left < most ? left : most);
+    for (int first = 0; first < SEQUENCES; first += max_sequences) {
+        int remaining = SEQUENCES - first;
+        lh_cpu_block block =
+            lh_batch_make_block(&d->batch, first, remaining < max_sequences ? remaining : max_sequences);
         block.first_example = (uint32_t)(FIRST_EXAMPLE + first);
         block.logits = d->expected + (size_t)(first * d->labels) * d->row;
         d->program->forward_block(&d->step, &block, workspace, &d->sums);

@@ -23,9 +23,9 @@ void lh_test_check_gradient(double (*objective)(void *), void *context, int coun
     for (int i = 0; i < count; i++) {
         double original = x[i];
         x[i] = original + step;
-        double above = objective(context);
+        double upper = objective(context);
         x[i] = original - step;
-        double numeric = (above - objective(context)) / (2 * step);
+        double numeric = (upper - objective(context)) / (2 * step);
         x[i] = original;
         lh_assert_close(&analytic[i], &numeric, 1, DIFFERENCE, DIFFERENCE);
     }

@@ -12,9 +12,9 @@ lh_engine *lh_test_open_engine(lh_engine_config config, const lh_cpu_program *pr
 
 void lh_test_step(lh_engine *engine, int count, lh_step_metrics *metrics) {
     lh_error error;
-    int done;
-    lh_assert_ok(engine->ops->step(engine, count, metrics, &done, &error), &error);
-    assert_int_equal(done, count);
+    int taken_steps;
+    lh_assert_ok(engine->ops->step(engine, count, metrics, &taken_steps, &error), &error);
+    assert_int_equal(taken_steps, count);
 }
 
 lh_state lh_test_copy_state(lh_engine *engine) {

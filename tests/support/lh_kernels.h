@@ -59,9 +59,9 @@ INLINE double *to_doubles(const real *x, int count) {
 }
 
 INLINE void check_close(const real *actual, const double *expected, int count, double tolerance) {
-    double *copy = to_doubles(actual, count), largest = 0;
-    for (int i = 0; i < count; i++) largest = fmax(largest, fabs(expected[i]));
-    lh_assert_close(copy, expected, (size_t)count, 0, tolerance * largest);
+    double *copy = to_doubles(actual, count), largest_value = 0;
+    for (int i = 0; i < count; i++) largest_value = fmax(largest_value, fabs(expected[i]));
+    lh_assert_close(copy, expected, (size_t)count, 0, tolerance * largest_value);
     free(copy);
 }
 

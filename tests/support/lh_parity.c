@@ -19,10 +19,10 @@ const uint8_t lh_parity_all_count[256] = {[0 ... 255] = 1};
 const lh_parity_tolerance *lh_parity_get_tolerance(int real_bytes) { return real_bytes == 8 ? &FLOAT64 : &FLOAT32; }
 
 void *lh_parity_reserve(size_t bytes) {
-    size_t whole = (bytes + 64) / 64 * 64;
-    void *memory = aligned_alloc(64, whole);
+    size_t padded_bytes = (bytes + 64) / 64 * 64;
+    void *memory = aligned_alloc(64, padded_bytes);
     assert_non_null(memory);
-    return memset(memory, 0, whole);
+    return memset(memory, 0, padded_bytes);
 }
 
 void lh_parity_write(void *array, int real_bytes, size_t i, double value) {
@@ -37,9 +37,9 @@ double *lh_parity_to_doubles(const void *array, int real_bytes, size_t count) {
 }
 
 double lh_parity_find_largest(size_t count, const double *x) {
-    double largest = 0;
-    for (size_t i = 0; i < count; i++) largest = fmax(largest, fabs(x[i]));
-    return largest;
+    double max_value = 0;
+    for (size_t i = 0; i < count; i++) max_value = fmax(max_value, fabs(x[i]));
+    return max_value;
 }
 
 /* ---- parameters ---- */
@@ -91,19 +91,19 @@ lh_ref_model *lh_parity_make_random_model(const lh_spec *spec) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(21), 0, 0, 0);
     for (int i = 0; i < model->tensor_count; i++) {
         const lh_ref_tensor *tensor = &model->tensors[i];
-        double reach = tensor->rows > 1 ? 1 / sqrt(tensor->rows) : 0.5;
-        double middle = strstr(tensor->name, "scale") ? 1 : 0;
+        double half_range = tensor->rows > 1 ? 1 / sqrt(tensor->rows) : 0.5;
+        double mean = strstr(tensor->name, "scale") ? 1 : 0;
         for (int e = 0; e < tensor->rows * tensor->columns; e++)
-            tensor->value[e] = middle + reach * (lh_rng_word(&rng) / 2147483648.0 - 1);
+            tensor->value[e] = mean + half_range * (lh_rng_word(&rng) / 2147483648.0 - 1);
     }
     return model;
 }
 
 lh_parity_case lh_parity_make_random_case(const lh_spec *spec) {
     const lh_ref_network *network = lh_network_get(spec->id);
-    bool scored = false;
-    for (int i = 0; i < network->family_count; i++) scored = scored || network->families[i].scored;
-    return (lh_parity_case){scored ? "alibi" : "none", spec};
+    bool is_scored = false;
+    for (int i = 0; i < network->family_count; i++) is_scored = is_scored || network->families[i].scored;
+    return (lh_parity_case){is_scored ? "alibi" : "none", spec};
 }
 
 /* Sets the offset to one limit: no key matches; matches far below, near or above the least divisor; or the first key
@@ -135,38 +135,41 @@ void lh_parity_load_gradients(const lh_st_file *file, lh_ref_model *model) {
 }
 
 /* A vector of gradients, and marks of the elements that were compared. */
-typedef struct compared {
+typedef struct gradient_check {
     const void *gradient;
     int real_bytes;
-    double tolerance, least; /* errors are relative to a tensor's largest element, or to `least` if `least` is larger */
+    double tolerance,
+        min_scale; /* errors are relative to a tensor's largest element, or to min_scale if it is larger */
     char *covered;
-} compared;
+} gradient_check;
 
-static void check_tensor(const compared *c, const lh_tensor *tensor, int columns, int count, const double *expected) {
+static void check_tensor(const gradient_check *c, const lh_tensor *tensor, int columns, int count,
+                         const double *expected) {
     double *actual = lh_parity_reserve((size_t)count * sizeof *actual);
     for (int e = 0; e < count; e++) {
-        size_t place = compute_offset(tensor, columns, e);
-        actual[e] = lh_real_read(c->gradient, c->real_bytes, (int64_t)place);
-        c->covered[place] = 1;
+        size_t offset = compute_offset(tensor, columns, e);
+        actual[e] = lh_real_read(c->gradient, c->real_bytes, (int64_t)offset);
+        c->covered[offset] = 1;
     }
     if (!isnan(*expected))
         lh_assert_close(actual, expected, count, 0,
-                        c->tolerance * fmax(lh_parity_find_largest((size_t)count, expected), c->least));
+                        c->tolerance * fmax(lh_parity_find_largest((size_t)count, expected), c->min_scale));
     free(actual);
 }
 
 void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *gradient, const lh_ref_model *model,
                                double tolerance) {
-    double largest = 0;
+    double max_gradient = 0;
     for (int i = 0; i < model->tensor_count; i++) {
         const lh_ref_tensor *expected = &model->tensors[i];
-        largest =
-            fmax(largest, lh_parity_find_largest((size_t)(expected->rows * expected->columns), expected->gradient));
+        max_gradient = fmax(max_gradient,
+                            lh_parity_find_largest((size_t)(expected->rows * expected->columns), expected->gradient));
     }
-    compared c = {gradient, real_bytes, tolerance, largest / 100, lh_parity_reserve((size_t)spec->parameter_storage)};
+    gradient_check c = {gradient, real_bytes, tolerance, max_gradient / 100,
+                        lh_parity_reserve((size_t)spec->parameter_storage)};
     for (int i = 0; i < model->tensor_count; i++) {
         const lh_ref_tensor *expected = &model->tensors[i];
-        c.least = expected->rows * expected->columns == 1 ? largest / 30 : largest / 100;
+        c.min_scale = expected->rows * expected->columns == 1 ? max_gradient / 30 : max_gradient / 100;
         check_tensor(&c, require_tensor(spec, expected->name), expected->columns, expected->rows * expected->columns,
                      expected->gradient);
     }
@@ -187,7 +190,7 @@ lh_parity_counts lh_parity_count(const lh_ref_batch *batch, const lh_spec *spec,
     lh_parity_counts out = {0, 0, 0, 0, 0};
     int classes = spec->classes;
     for (int b = 0; b < batch->sequences; b++) {
-        int wrong = 0, is_counted = spec->task->loss == LH_LOSS_UNMASKED;
+        int errors = 0, is_counted = spec->task->loss == LH_LOSS_UNMASKED;
         for (int i = b * batch->labels; i < (b + 1) * batch->labels; i++) {
             int best = 0;
             for (int v = 1; v < classes; v++)
@@ -195,10 +198,10 @@ lh_parity_counts lh_parity_count(const lh_ref_batch *batch, const lh_spec *spec,
             is_counted |= mask[i];
             out.counted += mask[i];
             out.correct += mask[i] && best == batch->label[i];
-            wrong += mask[i] && best != batch->label[i];
+            errors += mask[i] && best != batch->label[i];
         }
         out.sequences += is_counted;
-        out.exact += is_counted && wrong == 0;
+        out.exact += is_counted && errors == 0;
     }
     out.positions = spec->task->loss == LH_LOSS_COUNTED ? out.counted : (int64_t)batch->sequences * batch->labels;
     return out;
@@ -215,7 +218,7 @@ static const lh_memory_plan *find_memory_plan(const char *id, const char *level)
 }
 
 void lh_parity_check_memory(const lh_spec *spec) {
-    static const char *const WHAT[] = {"a workspace", "shared memory", "tables"};
+    static const char *const KINDS_OF_MEMORY[] = {"a workspace", "shared memory", "tables"};
     for (const lh_cpu_program *const *program = spec->cpu; *program; program++) {
         if (!lh_level_runs((*program)->level)) continue;
         const lh_memory_plan *expected = find_memory_plan(spec->id, (*program)->level);
@@ -226,18 +229,18 @@ void lh_parity_check_memory(const lh_spec *spec) {
         size_t planned[] = {expected->workspace, expected->shared, expected->tables};
         for (int i = 0; i < 3; i++)
             if (actual[i] != planned[i])
-                fail_msg("%s at %s: %s of %zu bytes, planned are %zu", spec->id, expected->level, WHAT[i], actual[i],
-                         planned[i]);
+                fail_msg("%s at %s: %s of %zu bytes, planned are %zu", spec->id, expected->level, KINDS_OF_MEMORY[i],
+                         actual[i], planned[i]);
     }
 }
 
 /* ---- batches ---- */
 
-/* Writes ascending integers below `end`, with random gaps if `gaps`. */
-static void ascend(lh_rng *rng, bool gaps, int end, int tokens, int32_t *out) {
+/* Writes ascending integers below `end`, with random gaps if `has_gaps`. */
+static void ascend(lh_rng *rng, bool has_gaps, int end, int tokens, int32_t *out) {
     for (int t = 0, value = 0; t < tokens; t++, value++) {
         int last = end - tokens + t;
-        if (gaps && lh_rng_below(rng, 2)) value++;
+        if (has_gaps && lh_rng_below(rng, 2)) value++;
         out[t] = value < last ? value : last;
     }
 }
@@ -301,9 +304,9 @@ static void place_tokens(lh_rng *rng, const lh_parity_case *c, const lh_vectors_
                          lh_parity_batch *out) {
     int tokens = size.tokens;
     ascend(rng, c->spec->position_range[0] > 0, facts->positions, tokens, out->positions);
-    ascend(rng, c->spec->distance_range[0] > 0, facts->positions, tokens, out->drawn);
-    out->drawn[0] = 0;
-    lh_vectors_compute_distances(facts, tokens, out->positions, out->drawn, out->distances);
+    ascend(rng, c->spec->distance_range[0] > 0, facts->positions, tokens, out->sampled_distances);
+    out->sampled_distances[0] = 0;
+    lh_vectors_compute_distances(facts, tokens, out->positions, out->sampled_distances, out->distances);
     lh_vectors_compute_alibi(facts->heads, tokens * tokens, out->distances, out->score[0][0]);
     fill_places(rng, tokens, out->place);
 }

@@ -17,7 +17,7 @@ typedef struct lh_drawn_example {
 } lh_drawn_example;
 
 /* Whether the input is valid for the task, and target and counted are those of this input. */
-typedef bool lh_task_rule(const lh_drawn_example *drawn);
+typedef bool lh_task_rule(const lh_drawn_example *example);
 
 typedef struct lh_task_case {
     lh_task_sample *sample;
@@ -34,7 +34,7 @@ int lh_add_one(int n);
 
 /* Makes example `index` of step `step`; fails if an element after an array is written, a token is outside its
  * alphabet, or the counted outputs are not the first ones. */
-void lh_draw_example(const lh_task_case *task, int n, uint32_t step, uint32_t index, lh_drawn_example *drawn);
+void lh_draw_example(const lh_task_case *task, int n, uint32_t step, uint32_t index, lh_drawn_example *result);
 
 /* Checks 20 examples of every length 1..40, 41, 77, 150, 499, 500, and two of the longest, by the rule. */
 void lh_check_every_length(const lh_task_case *task);
@@ -51,14 +51,14 @@ double lh_compute_chi_limit(int freedom);
 void lh_check_uniform(const lh_task_case *task);
 
 /* Fails unless all categories are equally frequent. */
-void lh_check_equal(const long *seen, int categories);
+void lh_check_equal(const long *counts, int categories);
 
 /* Predicts one token for all outputs of an example. */
-typedef int lh_task_guess(const lh_task_case *task, const lh_drawn_example *drawn);
-int lh_guess_0(const lh_task_case *task, const lh_drawn_example *drawn);
-int lh_guess_1(const lh_task_case *task, const lh_drawn_example *drawn);
+typedef int lh_task_guess(const lh_task_case *task, const lh_drawn_example *example);
+int lh_guess_0(const lh_task_case *task, const lh_drawn_example *example);
+int lh_guess_1(const lh_task_case *task, const lh_drawn_example *example);
 int lh_guess_most_frequent(const lh_task_case *task,
-                           const lh_drawn_example *drawn); /* the most frequent of the first `classes` symbols */
+                           const lh_drawn_example *example); /* the most frequent of the first `classes` symbols */
 
 /* The mean over lengths of the pooled accuracy, in percent, and its standard error. */
 typedef struct lh_score {

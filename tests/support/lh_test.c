@@ -67,10 +67,10 @@ void lh_test_assert_ok(int status, const lh_error *error, const char *file, int 
     _fail(file, line);
 }
 
-void lh_test_assert_error(int status, int expected, const lh_error *error, const char *part, const char *file,
+void lh_test_assert_error(int status, int expected, const lh_error *error, const char *expected_text, const char *file,
                           int line) {
-    if (status == expected && strstr(error->text, part)) return;
-    print_error("status %d, expected %d with \"%s\": %s\n", status, expected, part, status ? error->text : "");
+    if (status == expected && strstr(error->text, expected_text)) return;
+    print_error("status %d, expected %d with \"%s\": %s\n", status, expected, expected_text, status ? error->text : "");
     _fail(file, line);
 }
 
@@ -140,10 +140,11 @@ int lh_test_count_files(const char *directory) {
     return count;
 }
 
-double lh_test_compute_chi_square(const long *seen, int categories) {
+double lh_test_compute_chi_square(const long *counts, int categories) {
     double total = 0, sum = 0;
-    for (int i = 0; i < categories; i++) total += (double)seen[i];
+    for (int i = 0; i < categories; i++) total += (double)counts[i];
     double expected = total / categories;
-    for (int i = 0; i < categories; i++) sum += ((double)seen[i] - expected) * ((double)seen[i] - expected) / expected;
+    for (int i = 0; i < categories; i++)
+        sum += ((double)counts[i] - expected) * ((double)counts[i] - expected) / expected;
     return sum;
 }

@@ -27,11 +27,11 @@ void lh_test_assert_close_float(const float *actual, const float *expected, size
 #define lh_assert_ok(call, error) lh_test_assert_ok((call), (error), __FILE__, __LINE__)
 
 /* Fails unless the call returns the given status and the error's text contains part. */
-#define lh_assert_error(call, status, error, part) \
-    lh_test_assert_error((call), (status), (error), (part), __FILE__, __LINE__)
+#define lh_assert_error(call, status, error, expected_text) \
+    lh_test_assert_error((call), (status), (error), (expected_text), __FILE__, __LINE__)
 
 void lh_test_assert_ok(int status, const lh_error *error, const char *file, int line);
-void lh_test_assert_error(int status, int expected, const lh_error *error, const char *part, const char *file,
+void lh_test_assert_error(int status, int expected, const lh_error *error, const char *expected_text, const char *file,
                           int line);
 
 /* A fixture: *state is the path of a new directory, which teardown removes with its content. */
@@ -51,6 +51,6 @@ int lh_test_exists(const char *path);
 int lh_test_count_files(const char *directory); /* entries except . and .. */
 
 /* Returns chi-square for equal expected counts: the sum over categories of (seen - expected)^2 / expected. */
-double lh_test_compute_chi_square(const long *seen, int categories);
+double lh_test_compute_chi_square(const long *counts, int categories);
 
 #endif

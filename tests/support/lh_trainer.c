@@ -8,7 +8,7 @@
 #include "lh_test.h"
 
 lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model,
-                           const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode) {
+                           const lh_ref_batch *batch, const int32_t *distances, lh_mode mode) {
     lh_trainer t = {.spec = spec, .program = program};
     lh_shape shape = {batch->sequences, {batch->tokens, batch->target_tokens}, batch->labels};
     t.parameters = lh_parity_reserve((size_t)spec->parameter_storage * (size_t)program->real_bytes);
@@ -26,11 +26,11 @@ lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, c
                            .free_passes = mode == LH_MODE_TRAIN ? batch->free_passes : 0,
                            .noise = batch->noise,
                            .positions = {batch->positions},
-                           .distances = {drawn},
+                           .distances = {distances},
                            .parameters = t.parameters,
                            .tables = t.tables,
                            .shared = lh_parity_reserve(program->shared_bytes(&shape))};
-    for (int part = 0; part < 3; part++) program->begin_step(&t.step, part, 3);
+    for (int task_part = 0; task_part < 3; task_part++) program->begin_step(&t.step, task_part, 3);
     return t;
 }
 
@@ -42,14 +42,14 @@ void lh_trainer_close(lh_trainer *t) {
     free(t->step.shared);
 }
 
-void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, void *logits) {
+void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int max_sequences, void *logits) {
     int allowed = t->program->block_sequences(t->step.shape.length);
     bool train = t->step.mode == LH_MODE_TRAIN;
-    if (most > allowed) most = allowed;
+    if (max_sequences > allowed) max_sequences = allowed;
     if (train && t->program->begin_shard) t->program->begin_shard(&t->step, t->workspace);
-    for (int first = 0; first < batch->sequences; first += most) {
+    for (int first = 0; first < batch->sequences; first += max_sequences) {
         int labels = first * batch->labels, count = batch->sequences - first;
-        lh_cpu_block block = {.sequences = count < most ? count : most,
+        lh_cpu_block block = {.sequences = count < max_sequences ? count : max_sequences,
                               .first_example = batch->first_example + (uint32_t)first,
                               .tokens = {batch->token + first * batch->tokens,
                                          batch->target ? batch->target + first * batch->target_tokens : NULL},
@@ -81,7 +81,7 @@ lh_trainer lh_trainer_open_sampling(const lh_spec *spec, const lh_ref_model *mod
     t.step.draw = lh_trainer_make_draw(mode);
     memcpy(t.step.positions, positions, sizeof t.step.positions);
     memcpy(t.step.distances, distances, sizeof t.step.distances);
-    for (int part = 0; part < 3; part++) t.program->begin_step(&t.step, part, 3);
+    for (int task_part = 0; task_part < 3; task_part++) t.program->begin_step(&t.step, task_part, 3);
     return t;
 }
 
@@ -91,20 +91,20 @@ static void check_uncertainty(const lh_trainer *t, const lh_ref_batch *batch, co
     double expected = 0;
     for (int i = 0; i < batch->sequences * batch->labels; i++) {
         const double *row = logits + (size_t)i * (size_t)t->spec->classes;
-        double largest = row[0], sum = 0;
-        for (int v = 1; v < t->spec->classes; v++) largest = fmax(largest, row[v]);
-        for (int v = 0; v < t->spec->classes; v++) sum += exp(row[v] - largest);
+        double max_logit = row[0], sum = 0;
+        for (int v = 1; v < t->spec->classes; v++) max_logit = fmax(max_logit, row[v]);
+        for (int v = 0; v < t->spec->classes; v++) sum += exp(row[v] - max_logit);
         if (t->spec->task->loss != LH_LOSS_COUNTED || mask[i]) expected += log(sum);
     }
     lh_assert_close(&t->sums.uncertainty, &expected, 1, tolerance, 0);
 }
 
-void lh_trainer_check(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most,
+void lh_trainer_check(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int max_sequences,
                       const lh_ref_model *model, double loss, const double *logits,
                       const lh_parity_tolerance *tolerance) {
     size_t count = (size_t)(batch->sequences * batch->labels * t->spec->classes);
     void *actual = lh_parity_reserve(count * (size_t)t->program->real_bytes);
-    lh_trainer_run(t, batch, mask, most, actual);
+    lh_trainer_run(t, batch, mask, max_sequences, actual);
     lh_assert_close(&t->sums.loss, &loss, 1, tolerance->loss, 0);
     if (t->step.mode == LH_MODE_EVALUATE)
         lh_parity_check_values(t->program->real_bytes, actual, logits, count, tolerance->logits);
@@ -124,16 +124,16 @@ void lh_trainer_check_passes(const lh_parity_case *c, const lh_cpu_program *prog
     double *logits = lh_parity_reserve((size_t)(evaluation.sequences * evaluation.labels * c->spec->classes) * 8);
     lh_parity_make_evaluation(c->spec, &evaluation);
     double loss = lh_ref_run(model, &evaluation, logits);
-    lh_trainer t = lh_trainer_open(c->spec, program, model, &evaluation, data.drawn, LH_MODE_EVALUATE);
+    lh_trainer t = lh_trainer_open(c->spec, program, model, &evaluation, data.sampled_distances, LH_MODE_EVALUATE);
     lh_trainer_check(&t, &evaluation, data.mask, 2, model, loss, logits, &lh_parity_random_tolerance);
     lh_trainer_close(&t);
     free(logits);
     if (passes > c->spec->passes) return; /* training has no memory for more passes */
     if (c->spec->progressive && passes > 1) data.batch.free_passes = passes - 1 - passes % 2;
     loss = lh_parity_run(model, &data, NULL);
-    for (int most = 1; most <= LH_PARITY_SEQUENCES; most += 2) {
-        t = lh_trainer_open(c->spec, program, model, &data.batch, data.drawn, LH_MODE_TRAIN);
-        lh_trainer_check(&t, &data.batch, data.mask, most, model, loss, NULL, &lh_parity_random_tolerance);
+    for (int max_sequences = 1; max_sequences <= LH_PARITY_SEQUENCES; max_sequences += 2) {
+        t = lh_trainer_open(c->spec, program, model, &data.batch, data.sampled_distances, LH_MODE_TRAIN);
+        lh_trainer_check(&t, &data.batch, data.mask, max_sequences, model, loss, NULL, &lh_parity_random_tolerance);
         lh_trainer_close(&t);
     }
 }

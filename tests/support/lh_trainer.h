@@ -17,11 +17,12 @@ typedef struct lh_trainer {
 
 /* Opens a trainer, which lh_trainer_close frees. drawn: distances, if the encoding samples them. */
 lh_trainer lh_trainer_open(const lh_spec *spec, const lh_cpu_program *program, const lh_ref_model *model,
-                           const lh_ref_batch *batch, const int32_t *drawn, lh_mode mode);
+                           const lh_ref_batch *batch, const int32_t *distances, lh_mode mode);
 void lh_trainer_close(lh_trainer *t);
 
-/* Runs the batch in blocks of at most `most` sequences. logits [sequences][labels][classes] real, evaluation only. */
-void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most, void *logits);
+/* Runs the batch in blocks of at most `max_sequences` sequences. logits [sequences][labels][classes] real, evaluation
+ * only. */
+void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int max_sequences, void *logits);
 
 /* The draw of batches whose positions a program samples itself: in training one per step, in evaluation number
  * LH_PARITY_DRAW. */
@@ -35,7 +36,7 @@ lh_trainer lh_trainer_open_sampling(const lh_spec *spec, const lh_ref_model *mod
 
 /* Runs the batch and compares the summed loss, and logits of an evaluation or gradients of a training, with those of
  * kernels/ref: `loss`, `logits`, and the gradients in the model. */
-void lh_trainer_check(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most,
+void lh_trainer_check(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int max_sequences,
                       const lh_ref_model *model, double loss, const double *logits,
                       const lh_parity_tolerance *tolerance);
 

@@ -9,9 +9,9 @@ local described -- the description of the network that is being planned
 
 for _, kind in ipairs({ "encoder", "decoder", "encoder_decoder" }) do
   local name = "network.models." .. kind
-  local own = require(name)
+  local plain_network = require(name)
   package.loaded[name] = function(net, model)
-    return (described or own)(net, model)
+    return (described or plain_network)(net, model)
   end
 end
 
@@ -34,7 +34,7 @@ local ENCODINGS = {
   { [[kind = "none", projections = { output = false }]] },
 }
 
--- Encodings of two streams, whose attentions differ; whole: the families of attention without dropout of weights.
+-- Encodings of two streams, whose attentions differ; no_dropout: the families of attention without dropout of weights.
 local PAIR_ENCODINGS = {
   { [[kind = "rope", encoder = { relative = { kind = "shaw", clip = 3 }, rotation = { kind = "none" } },
     decoder = { lines = { { head = 0, direction = 1, line = -1, value = 1 },
@@ -42,7 +42,7 @@ local PAIR_ENCODINGS = {
       { head = 1, direction = 0, line = 1, value = 0.5 } } },
     cross = { mask = { kind = "antidiagonal", width = 1, stride = 2 } }]] },
   { [[kind = "none", encoder = { kind = "geometric" }, decoder = { kind = "relative" },
-    cross = { kind = "relative", mask = { kind = "window", left = 3, right = 2 } }]], whole = { encoder = true } },
+    cross = { kind = "relative", mask = { kind = "window", left = 3, right = 2 } }]], no_dropout = { encoder = true } },
   { [[kind = "alibi", rotation = { kind = "rope" }, additive = { kind = "learned", rows = 40 },
     encoder = { score = { kind = "none" } }, cross = { kind = "shaw", relative = { clip = 4 } }]], heads = 2 },
   { [[kind = "sinusoid", positions = { kind = "cyclic", period = 5 },
@@ -102,9 +102,10 @@ M.parse_number = parse_number
 
 local function make_description(number, wide, encoding, reading)
   local options = { families = { "self" }, widths = wide and WIDE or WIDTHS, printed = true, tied = not encoding.both,
-    whole = encoding.whole or { self = encoding.both }, model = reading.model, places = encoding.places }
+    no_dropout = encoding.no_dropout or { self = encoding.both }, model = reading.model, places = encoding.places }
   if reading.pair then
-    options.streams, options.families, options.of_memory = { "target", "source" }, { "decoder" }, { "encoder" }
+    options.streams, options.families = { "target", "source" }, { "decoder" }
+    options.memory_families = { "encoder" }
   end
   return networks.make_random(number, options)
 end
@@ -116,17 +117,18 @@ function M.random(id)
   local reading = READINGS[number % #READINGS + 1]
   local encodings = reading.pair and PAIR_ENCODINGS or ENCODINGS
   local encoding = encodings[number % #encodings + 1]
-  local given = make_description(number, wide, encoding, reading)
-  local head_widths, whole = HEAD_WIDTHS[given.width], encoding.both or encoding.whole
-  local heads = encoding.heads or given.width // head_widths[number % #head_widths + 1]
+  local description = make_description(number, wide, encoding, reading)
+  local head_widths, no_dropout = HEAD_WIDTHS[description.width], encoding.both or encoding.no_dropout
+  local heads = encoding.heads or description.width // head_widths[number % #head_widths + 1]
   local section = ""
   for _, field in ipairs({ "embedding", "readout" }) do
     local value = (reading.model or {})[field]
     section = section .. (value and (", %s = %q"):format(field, value) or "")
   end
-  return SPEC:format(reading.task, encoding[1], KINDS[reading.pair and "pair" or given.tied and "decoder" or "encoder"],
-    heads, given.width, number % 2 == 1 and not whole and 0.25 or 0, section, reading.fields.train, reading.fields.eval,
-    number % 3 == 0), given.text
+  local kind = KINDS[reading.pair and "pair" or description.tied and "decoder" or "encoder"]
+  local rate = number % 2 == 1 and not no_dropout and 0.25 or 0
+  return SPEC:format(reading.task, encoding[1], kind, heads, description.width, rate, section, reading.fields.train,
+    reading.fields.eval, number % 3 == 0), description.text
 end
 
 -- Calls f while a description replaces those of encoders and decoders.

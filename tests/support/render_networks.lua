@@ -51,10 +51,10 @@ end
 
 local function make_network(number)
   local additive = ADDITIVES[number % #ADDITIVES + 1]
-  local given = networks.make_random(number, { streams = number % 3 == 0 and { "source", "target" }, families = NAMES,
-    whole = { geometric = true, plain = true }, places = additive.in_blocks })
-  return reference.derive(builder.build(assert(load(given.text))(), {
-    model = { width = given.width },
+  local description = networks.make_random(number, { streams = number % 3 == 0 and { "source", "target" },
+    families = NAMES, no_dropout = { geometric = true, plain = true }, places = additive.in_blocks })
+  return reference.derive(builder.build(assert(load(description.text))(), {
+    model = { width = description.width },
     tokens = { count = 5, text = "TOKENS" },
     classes = { count = 3, padded = { count = 16, text = "CLASS_COLUMNS" } },
     families = make_families(),

@@ -36,7 +36,7 @@ local PAIR = 'kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2'
 local DECODER = 'kind = "decoder", layers = 2'
 local GRID = 'source = "mirrored.c"'
 local SHORT = { lst_learned = true, lst_random = true } -- tables with fewer rows than these sequences have tokens
-local DRAWN = 'positions = { kind = "randomized", max_position = 64'
+local SAMPLED = 'positions = { kind = "randomized", max_position = 64'
 
 local sampler = assert(io.open("runtime/data/tasks/reverse_string.c", "rb")):read("a")
 write("mirrored.c", (sampler:gsub("_reverse_string", "_mirrored"):gsub("(\n %* chance:[^\n]*)",
@@ -50,11 +50,11 @@ for file in lfs.dir("spec/encodings") do
       name:find("^lst_2d") and GRID or nil)
   end
 end
-add("drawn_rope", DRAWN .. ' }, kind = "rope"')
-add("drawn_pass", DRAWN .. ', draw = "pass" }, kind = "relative"')
-add("drawn_sides", DRAWN .. ', sides = "independent" }, kind = "alibi"')
-add("drawn_difference", DRAWN .. ', reading = "difference" }, kind = "shaw"')
-add("drawn_sequence", DRAWN .. ', draw = "sequence" }, kind = "learned"')
+add("drawn_rope", SAMPLED .. ' }, kind = "rope"')
+add("drawn_pass", SAMPLED .. ', draw = "pass" }, kind = "relative"')
+add("drawn_sides", SAMPLED .. ', sides = "independent" }, kind = "alibi"')
+add("drawn_difference", SAMPLED .. ', reading = "difference" }, kind = "shaw"')
+add("drawn_sequence", SAMPLED .. ', draw = "sequence" }, kind = "learned"')
 add("in_blocks", 'additive = { kind = "sinusoid", at = "block" }')
 add("decoder_rope", 'kind = "rope"', 'kind = "decoder", layers = 2, tied = true')
 add("decoder_window", 'kind = "alibi", mask = { kind = "window", left = 3 }', DECODER)

@@ -11,25 +11,26 @@ static size_t draw_count(const lh_shape *shape) { return (size_t)shape->labels; 
 
 static void draw(const lh_draw *from, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
                  const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out) {
-    const int32_t *given = positions[shape->length[1] > 0];
-    if (given != NULL) memcpy(out, given, (size_t)shape->labels * sizeof *out);
+    const int32_t *given_positions = positions[shape->length[1] > 0];
+    if (given_positions != NULL) memcpy(out, given_positions, (size_t)shape->labels * sizeof *out);
     else lh_draw_positions(from, 0, 0, POSITION_ROWS, shape->labels, true, out, scratch);
 }
 
-static size_t shared_bytes(const lh_shape *longest) { return (size_t)longest->labels * sizeof(int); }
+static size_t shared_bytes(const lh_shape *max_shape) { return (size_t)max_shape->labels * sizeof(int); }
 
 #define SIZES(real) \
-    static size_t tables_bytes_##real(const int longest[LH_MAX_STREAMS]) { \
-        return (size_t)(1 + longest[0] + longest[1]) * sizeof(real); \
+    static size_t tables_bytes_##real(const int max_lengths[LH_MAX_STREAMS]) { \
+        return (size_t)(1 + max_lengths[0] + max_lengths[1]) * sizeof(real); \
     } \
-    static void make_tables_##real(void *tables, const int longest[LH_MAX_STREAMS]) { \
+    static void make_tables_##real(void *tables, const int max_lengths[LH_MAX_STREAMS]) { \
         real *t = tables; \
-        t[0] = (real)longest[0]; \
-        for (int i = 0; i < longest[0] + longest[1]; i++) t[1 + i] = i < longest[0] ? (real)0.5 : (real)0.25; \
+        t[0] = (real)max_lengths[0]; \
+        for (int i = 0; i < max_lengths[0] + max_lengths[1]; i++) \
+            t[1 + i] = i < max_lengths[0] ? (real)0.5 : (real)0.25; \
     } \
-    static size_t partial_bytes_##real(const lh_shape *longest) { return TOY_STORAGE * sizeof(real); } \
-    static size_t workspace_bytes_##real(const lh_shape *part, lh_mode mode) { \
-        return (size_t)part->sequences * TOY_WIDTH * sizeof(real); \
+    static size_t partial_bytes_##real(const lh_shape *max_lengths) { return TOY_STORAGE * sizeof(real); } \
+    static size_t workspace_bytes_##real(const lh_shape *shape, lh_mode mode) { \
+        return (size_t)shape->sequences * TOY_WIDTH * sizeof(real); \
     }
 
 SIZES(float)

@@ -6,7 +6,7 @@
 #include "lh_test.h"
 #include "toy_program.h"
 
-enum { MOST = 8, STEPS = 30 };
+enum { MAX_ENGINES = 8, STEPS = 30 };
 
 lh_cuda_device lh_toy_device;
 const lh_cuda_program *lh_toy_program = &toy_cuda;
@@ -62,7 +62,7 @@ lh_engine_config lh_toy_config(const lh_spec *spec, int seed) {
 
 void lh_toy_open_fleet(const lh_spec *spec, const lh_cuda_variant *variant, int first, int count, lh_engine **engines) {
     lh_error error;
-    lh_engine_config configs[MOST];
+    lh_engine_config configs[MAX_ENGINES];
     for (int i = 0; i < count; i++) configs[i] = lh_toy_config(spec, first + i);
     lh_assert_ok(lh_cuda_fleet_open(&lh_toy_device, variant, configs, count, engines, &error), &error);
 }
@@ -76,12 +76,13 @@ void lh_toy_run_fleet(lh_engine **engines, int count, int target_steps, int requ
         busy = false;
         for (int i = 0; i < count; i++) {
             lh_toy_record *r = &records[i];
-            int done, left = target_steps - (int)r->steps;
-            if (left == 0 || r->status != LH_OK) continue;
+            int taken_steps, remaining_steps = target_steps - (int)r->steps;
+            if (remaining_steps == 0 || r->status != LH_OK) continue;
             busy = true;
-            r->status = engines[i]->ops->step(engines[i], left < requested_steps ? left : requested_steps,
-                                              r->metrics + r->steps, &done, &r->error);
-            r->steps += done;
+            r->status =
+                engines[i]->ops->step(engines[i], remaining_steps < requested_steps ? remaining_steps : requested_steps,
+                                      r->metrics + r->steps, &taken_steps, &r->error);
+            r->steps += taken_steps;
             if (r->status != LH_OK || r->steps == target_steps) lh_cuda_deactivate((lh_cuda_engine *)engines[i]);
         }
     }
@@ -100,9 +101,9 @@ lh_toy_record *lh_toy_new_records(int count) {
 uint32_t lh_toy_wrong_step;
 
 void lh_toy_sample_wrong_once(lh_rng *rng, int n, lh_example *example) {
-    bool wrong = rng->counter[3] == lh_toy_wrong_step && rng->counter[2] == 9 && rng->key.word[0] == 4;
+    bool has_bad_token = rng->counter[3] == lh_toy_wrong_step && rng->counter[2] == 9 && rng->key.word[0] == 4;
     lh_toy_spec.task->sample(rng, n, example);
-    if (wrong) example->input[0] = 77;
+    if (has_bad_token) example->input[0] = 77;
 }
 
 static void assert_metrics_close(const lh_step_metrics *actual, const lh_step_metrics *expected, int count) {

@@ -24,26 +24,26 @@ static int block_sequences(const int length[LH_MAX_STREAMS]) {
     return length[1] > 0 && length[0] + length[1] > 8 ? 1 : 2;
 }
 
-static size_t shared_bytes(const lh_shape *longest) {
-    return (size_t)(longest->labels + POSITION_ROWS) * sizeof(int32_t);
+static size_t shared_bytes(const lh_shape *max_shape) {
+    return (size_t)(max_shape->labels + POSITION_ROWS) * sizeof(int32_t);
 }
 
 /* Returns the caller's rows of the shape's last stream, which replace random ones; NULL: there are none. */
 static const int32_t *get_given_rows(const lh_cpu_step *step) { return step->positions[step->shape.length[1] > 0]; }
 
 /* Each part writes its share of the rows, so that a missing barrier is detected. */
-static void begin_plain(const lh_cpu_step *step, int part, int parts) {
+static void begin_fixed(const lh_cpu_step *step, int part_index, int parts) {
     int32_t *rows = step->shared;
     int labels = step->shape.labels;
-    for (int j = labels * part / parts; j < labels * (part + 1) / parts; j++)
+    for (int j = labels * part_index / parts; j < labels * (part_index + 1) / parts; j++)
         rows[j] = get_given_rows(step) != NULL ? get_given_rows(step)[j] : j;
 }
 
-static void begin_drawn(const lh_cpu_step *step, int part, int parts) {
+static void begin_sampled(const lh_cpu_step *step, int part_index, int parts) {
     int32_t *rows = step->shared;
     int labels = step->shape.labels;
-    if (get_given_rows(step) != NULL) begin_plain(step, part, parts);
-    else if (part == 0) lh_draw_positions(&step->draw, 0, 0, POSITION_ROWS, labels, true, rows, rows + labels);
+    if (get_given_rows(step) != NULL) begin_fixed(step, part_index, parts);
+    else if (part_index == 0) lh_draw_positions(&step->draw, 0, 0, POSITION_ROWS, labels, true, rows, rows + labels);
 }
 
 static int get_row(const lh_cpu_step *step, int label) { return ((const int32_t *)step->shared)[label]; }
@@ -88,7 +88,7 @@ const lh_cpu_program toy_float = {
     .make_tables = make_tables_float,
     .shared_bytes = shared_bytes,
     .workspace_bytes = workspace_bytes_float,
-    .begin_step = begin_plain,
+    .begin_step = begin_fixed,
     .train_block = train_block_float,
     .end_shard = end_shard_float,
     .forward_block = forward_block_float,
@@ -111,7 +111,7 @@ const lh_cpu_program toy_drawn = {
     .make_tables = make_tables_float,
     .shared_bytes = shared_bytes,
     .workspace_bytes = workspace_bytes_float,
-    .begin_step = begin_drawn,
+    .begin_step = begin_sampled,
     .train_block = train_block_float,
     .end_shard = end_shard_float,
     .forward_block = forward_block_float,
@@ -134,7 +134,7 @@ const lh_cpu_program toy_double = {
     .make_tables = make_tables_double,
     .shared_bytes = shared_bytes,
     .workspace_bytes = workspace_bytes_double,
-    .begin_step = begin_plain,
+    .begin_step = begin_fixed,
     .train_block = train_block_double,
     .end_shard = end_shard_double,
     .forward_block = forward_block_double,

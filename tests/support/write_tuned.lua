@@ -12,9 +12,9 @@ local write = require("base.write")
 local spec = assert(project:plan(arg[3], { table.unpack(arg, 4) }))
 local found = {}
 for _, level in ipairs(levels) do
-  local all, values = tuning.list_values(spec.plan, level), {}
-  for _, name in ipairs(all) do
-    values[name] = all[name][(arg[2] - 1) % #all[name] + 1]
+  local values_by_name, values = tuning.list_values(spec.plan, level), {}
+  for _, name in ipairs(values_by_name) do
+    values[name] = values_by_name[name][(arg[2] - 1) % #values_by_name[name] + 1]
   end
   found[level.name] = { date = "2026-11-23", values = values }
 end

@@ -60,10 +60,10 @@ local function run()
   return require("lab.study.run.sweep").run(options)
 end
 
-local done, code = pcall(run)
-if not done and type(code) == "table" and code.code then -- main.lua ends such commands in the same way
+local succeeded, code = pcall(run)
+if not succeeded and type(code) == "table" and code.code then -- main.lua ends such commands in the same way
   io.stderr:write(code.text, "\n")
   os.exit(code.code)
 end
-assert(done, code)
+assert(succeeded, code)
 os.exit(code)

@@ -73,10 +73,10 @@ static void test_alarm_update_above_half_of_the_parameters_reported(void **state
 static void test_alarm_loss_above_twice_guessing_for_200_steps_reported(void **state) {
     lh_alarm alarm;
     lh_alarm_open(&alarm, &lh_toy_spec);
-    double bad = 2.0 * log(5.0) + 0.01;
-    assert_int_equal(add_steps(&alarm, 199, 1, make_step(bad, 1)), 0);
-    assert_int_equal(add_steps(&alarm, 1, 200, make_step(bad - 0.02, 1)), 0);
-    assert_int_equal(add_steps(&alarm, 250, 201, make_step(bad, 1)), 400);
+    double high_loss = 2.0 * log(5.0) + 0.01;
+    assert_int_equal(add_steps(&alarm, 199, 1, make_step(high_loss, 1)), 0);
+    assert_int_equal(add_steps(&alarm, 1, 200, make_step(high_loss - 0.02, 1)), 0);
+    assert_int_equal(add_steps(&alarm, 250, 201, make_step(high_loss, 1)), 400);
     assert_int_equal(alarm.kind, LH_ALARM_LOSS);
 }
 

@@ -84,7 +84,7 @@ static void check_all(const lh_full_collection *s, bool product, int base, int w
 }
 
 /* Each pair of digits and chain has equally many examples, in addition to the uniform ones. */
-static void check_counts(const lh_full_collection *s, int most, int per_digits) {
+static void check_counts(const lh_full_collection *s, int max_digits, int per_digits) {
     int uniform[16] = {0}, cell[16][16] = {{0}};
     for (int i = 0; i < s->count; i++)
         if (s->item[i].set == LH_SET_TEST) {
@@ -92,7 +92,7 @@ static void check_counts(const lh_full_collection *s, int most, int per_digits) 
             if (axes[CARRY] == LH_NO_VALUE) uniform[axes[DIGITS]]++;
             else cell[axes[DIGITS]][axes[CARRY]]++;
         }
-    for (int digits = 1; digits <= most; digits++) {
+    for (int digits = 1; digits <= max_digits; digits++) {
         assert_in_range(uniform[digits], 1, per_digits);
         for (int chain = 0; chain <= digits; chain++) assert_int_equal(cell[digits][chain], 500);
     }
@@ -121,15 +121,15 @@ static void test_sums_and_products_are_right(void **state) {
 /* A chain of the successor is a run of trailing nines. In base 2 there are chains that no number with some count of
  * digits has. */
 static void test_successor_has_chains_of_trailing_digits(void **state) {
-    const int ten[] = {10, 7, 2048, 8}, two[] = {2, 12, 64, 8};
-    lh_full_collection s = lh_make_full_collection(ten, 5, 5, true);
+    const int decimal[] = {10, 7, 2048, 8}, binary[] = {2, 12, 64, 8};
+    lh_full_collection s = lh_make_full_collection(decimal, 5, 5, true);
     lh_collect_all(&s, lh_task_successor);
     for (int i = 0; i < s.count; i++) {
         lh_text text = lh_write_kept_example(&s, &s.item[i]);
         uint64_t n = lh_read_digits(text.input, 1, 8, 10);
         assert_int_equal(lh_read_reversed(text.target, 10), n + 1);
         int nines = 0;
-        for (uint64_t rest = n; rest % 10 == 9; rest /= 10) nines++;
+        for (uint64_t remaining_digits = n; remaining_digits % 10 == 9; remaining_digits /= 10) nines++;
         assert_int_equal(s.item[i].axes[DIGITS], lh_count_digits(10, n));
         if (s.item[i].axes[CARRY] != LH_NO_VALUE) assert_int_equal(s.item[i].axes[CARRY], nines);
         assert_int_equal(lh_find_chain_by_definition(10, false, n, 1, lh_count_digits(10, n)),
@@ -137,7 +137,7 @@ static void test_successor_has_chains_of_trailing_digits(void **state) {
     }
     check_counts(&s, 5, 10000);
     free(s.item);
-    s = lh_make_full_collection(two, 5, 2, true);
+    s = lh_make_full_collection(binary, 5, 2, true);
     lh_collect_all(&s, lh_task_successor);
     for (int i = 0; i < s.count; i++)
         if (s.item[i].set == LH_SET_TEST && s.item[i].axes[DIGITS] == 1) assert_true(s.item[i].axes[CARRY] != 0);
@@ -148,24 +148,24 @@ static void test_successor_has_chains_of_trailing_digits(void **state) {
 
 static void test_permutation_is_split_seven_to_one(void **state) {
     const int options[] = {16, 0, 4096, 8};
-    uint8_t seen[4096] = {0};
+    uint8_t count[4096] = {0};
     int sets[LH_SETS] = {0};
     uint16_t first[2];
     for (uint64_t seed = 0; seed < 2; seed++) {
         lh_full_collection s = lh_make_full_collection(options, seed, 14, false);
-        memset(seen, 0, sizeof seen);
+        memset(count, 0, sizeof count);
         memset(sets, 0, sizeof sets);
         lh_collect_all(&s, lh_task_parity);
         for (int i = 0; i < s.count; i++) {
             uint64_t n = lh_read_digits(lh_write_kept_example(&s, &s.item[i]).input, 1, 17, 2);
             sets[s.item[i].set]++;
             if (s.item[i].set == LH_SET_TEST) {
-                assert_int_equal(s.item[i].axes[1], n < 4096 && seen[n] == 1 + LH_SET_TRAIN);
+                assert_int_equal(s.item[i].axes[1], n < 4096 && count[n] == 1 + LH_SET_TRAIN);
                 continue;
             }
             assert_in_range(n, 0, 4095);
-            assert_int_equal(seen[n], 0);
-            seen[n] = (uint8_t)(1 + s.item[i].set);
+            assert_int_equal(count[n], 0);
+            count[n] = (uint8_t)(1 + s.item[i].set);
         }
         assert_int_equal(sets[LH_SET_TRAIN], 3584);
         assert_int_equal(sets[LH_SET_VALIDATION], 512);
@@ -179,7 +179,7 @@ static void test_permutation_is_split_seven_to_one(void **state) {
 /* The operands of a validation pair come from another part of the permuted numbers than those of a training pair. */
 static void test_pairs_stay_within_their_part(void **state) {
     const int options[] = {10, 8, 0, 0, 4096, 4};
-    uint8_t part[4096] = {0};
+    uint8_t sets[4096] = {0};
     lh_full_collection s = lh_make_full_collection(options, 1, 1, false);
     lh_collect_all(&s, lh_task_addition);
     int counts[LH_SETS] = {0};
@@ -187,9 +187,9 @@ static void test_pairs_stay_within_their_part(void **state) {
         const lh_kept_example *k = &s.item[i];
         counts[k->set]++;
         if (k->set == LH_SET_TEST) continue;
-        for (int operand = 0; operand < 2; operand++) part[k->word[1 + 2 * operand]] |= (uint8_t)(1 << k->set);
+        for (int operand = 0; operand < 2; operand++) sets[k->word[1 + 2 * operand]] |= (uint8_t)(1 << k->set);
     }
-    for (int n = 0; n < 4096; n++) assert_int_not_equal(part[n], 1 << LH_SET_TRAIN | 1 << LH_SET_VALIDATION);
+    for (int n = 0; n < 4096; n++) assert_int_not_equal(sets[n], 1 << LH_SET_TRAIN | 1 << LH_SET_VALIDATION);
     assert_int_equal(counts[LH_SET_TRAIN], 3072);
     assert_int_equal(counts[LH_SET_VALIDATION], 1024);
     assert_int_equal(counts[LH_SET_TEST], 9);
@@ -204,16 +204,16 @@ static void test_stratified_operands_have_all_counts_of_digits(void **state) {
     lh_full_collection s = lh_make_full_collection(options, 1, 1, false);
     lh_collect_all(&s, lh_task_addition);
     for (int operand = 0; operand < 2; operand++) {
-        int seen[1000] = {0}, count_by_digits[8] = {0};
+        int count[1000] = {0}, count_by_digits[8] = {0};
         for (int i = 0; i < s.count; i++) {
             if (s.item[i].set == LH_SET_TEST) continue;
             const uint16_t *word = s.item[i].word + 1 + 2 * operand;
             uint32_t n = word[0] | (uint32_t)word[1] << 16;
             assert_in_range(n, 0, 1000000);
             count_by_digits[lh_count_digits(10, n)]++;
-            if (n < 1000) seen[n]++;
+            if (n < 1000) count[n]++;
         }
-        for (int n = 0; n <= 900; n++) assert_in_range(seen[n], 1 + (n <= 90) + (n <= 9), 9);
+        for (int n = 0; n <= 900; n++) assert_in_range(count[n], 1 + (n <= 90) + (n <= 9), 9);
         for (int digits = 4; digits <= 6; digits++) assert_in_range(count_by_digits[digits], SHARE - 20, NUMBERS);
         assert_in_range(count_by_digits[6], SHARE + 1700, SHARE + 1900); /* nine tenths of the remaining 1995 */
     }
@@ -227,18 +227,18 @@ static void test_stratified_operands_have_all_counts_of_digits(void **state) {
 
 static void test_tested_digits_are_those_of_the_paper(void **state) {
     const int options[] = {10, 61, 64, 8};
-    int counts[8] = {0}, seen[100] = {0};
+    int counts[8] = {0}, digit_counts[100] = {0};
     lh_full_collection s = lh_make_full_collection(options, 3, 6, false);
     lh_collect_all(&s, lh_task_successor);
     for (int i = 0; i < s.count; i++)
         if (s.item[i].set == LH_SET_TEST) {
             counts[s.item[i].axes[DIGITS]]++;
             if (s.item[i].axes[DIGITS] <= 2)
-                seen[lh_read_digits(lh_write_kept_example(&s, &s.item[i]).input, 1, 62, 10)]++;
+                digit_counts[lh_read_digits(lh_write_kept_example(&s, &s.item[i]).input, 1, 62, 10)]++;
         }
     const int expected[8] = {0, 9, 90, 900, 9000, 10000, 10000, 0};
     assert_memory_equal(counts, expected, sizeof expected);
-    for (int n = 1; n < 100; n++) assert_int_equal(seen[n], 1);
+    for (int n = 1; n < 100; n++) assert_int_equal(digit_counts[n], 1);
     free(s.item);
 }
 
@@ -247,7 +247,7 @@ static void test_long_numbers_have_their_digits(void **state) {
     const int times[] = {10, 13, 1, 0, 0, 64, 8};
     lh_full_collection s = lh_make_full_collection(times, 3, 12, false);
     int counts[14] = {0};
-    s.least = 9;
+    s.min_digits = 9;
     lh_collect_all(&s, lh_task_multiplication);
     for (int i = 0; i < s.count; i++) {
         const lh_kept_example *k = &s.item[i];
@@ -264,8 +264,8 @@ static void test_long_numbers_have_their_digits(void **state) {
 static void test_numbers_fill_the_widest_frame(void **state) {
     const int next[] = {10, LH_MOST_PLACES, 64, 8};
     lh_full_collection s = lh_make_full_collection(next, 3, LH_MOST_PLACES, false);
-    int own = 0, framed = 0;
-    s.least = LH_MOST_PLACES - 1;
+    int unframed_count = 0, framed_count = 0;
+    s.min_digits = LH_MOST_PLACES - 1;
     s.frame_axis = FRAME;
     s.frame[1] = LH_MOST_PLACES;
     lh_collect_all(&s, lh_task_successor);
@@ -273,10 +273,10 @@ static void test_numbers_fill_the_widest_frame(void **state) {
         if (s.item[i].set != LH_SET_TEST) continue;
         assert_int_equal(s.item[i].axes[DIGITS], LH_MOST_PLACES - 1);
         assert_int_equal(s.item[i].input_length, LH_MOST_PLACES + 2);
-        *(s.item[i].axes[FRAME] == LH_NO_VALUE ? &own : &framed) += 1;
+        *(s.item[i].axes[FRAME] == LH_NO_VALUE ? &unframed_count : &framed_count) += 1;
     }
-    assert_int_equal(own, 10000);
-    assert_int_equal(framed, 20000);
+    assert_int_equal(unframed_count, 10000);
+    assert_int_equal(framed_count, 20000);
     free(s.item);
 }
 

@@ -42,14 +42,14 @@ static void check_frames(lh_full_collection *s, lh_task_collect *task, int own_w
             int width = s->frame[f] > 0 ? s->frame[f] : k->axes[DIGITS] + 1;
             if (width < k->axes[DIGITS] + 1) continue;
             while (s->item[count + cursor[f]].axes[FRAME] != s->frame[f]) cursor[f]++;
-            const lh_kept_example *other = &s->item[count + cursor[f]++];
-            lh_text unframed = lh_write_kept_example(s, k), actual = lh_write_kept_example(s, other),
+            const lh_kept_example *framed = &s->item[count + cursor[f]++];
+            lh_text unframed = lh_write_kept_example(s, k), actual = lh_write_kept_example(s, framed),
                     expected = write_in_frame(&unframed, own_width, width);
             assert_string_equal(actual.input, expected.input);
             assert_string_equal(actual.target, expected.target);
-            assert_int_equal(other->axes[DIGITS], k->axes[DIGITS]);
-            assert_int_equal(other->axes[CARRY], k->axes[CARRY]);
-            assert_int_equal(other->axes[TRAINED], k->axes[TRAINED]);
+            assert_int_equal(framed->axes[DIGITS], k->axes[DIGITS]);
+            assert_int_equal(framed->axes[CARRY], k->axes[CARRY]);
+            assert_int_equal(framed->axes[TRAINED], k->axes[TRAINED]);
         }
     }
     assert_true(cursor[0] > 0 && cursor[1] > 0);
@@ -69,7 +69,7 @@ static void test_frames_hold_the_same_numbers(void **state) {
     memcpy(s.frame, (const int[]){4, 12}, sizeof s.frame); /* four digits do not fit in the first frame */
     check_frames(&s, lh_task_successor, 7);
     s = lh_make_full_collection(times, 5, 12, false);
-    s.least = 9; /* also above 32 bits */
+    s.min_digits = 9; /* also above 32 bits */
     s.frame_axis = FRAME;
     memcpy(s.frame, (const int[]){0, 16}, sizeof s.frame);
     check_frames(&s, lh_task_multiplication, 13);
@@ -83,12 +83,12 @@ static void test_frames_hold_the_same_numbers(void **state) {
 
 /* Digits and chains that only a wider frame can hold have equally many examples, in that frame alone. */
 static void test_frames_have_chains_of_their_own(void **state) {
-    enum { OWN = 6, FRAMES = 3, MOST = 8 };
+    enum { MIN_DIGITS = 6, FRAMES = 3, MAX_DIGITS = 8 };
     static const int frame[FRAMES] = {LH_NO_VALUE, 0, 12};
-    const int add[] = {10, OWN + 1, 0, 0, 64, 8};
-    int uniform[FRAMES][MOST + 1] = {{0}}, cell[FRAMES][MOST + 1][MOST + 1] = {{{0}}};
-    lh_full_collection s = lh_make_full_collection(add, 5, MOST, true);
-    s.least = OWN;
+    const int add[] = {10, MIN_DIGITS + 1, 0, 0, 64, 8};
+    int uniform[FRAMES][MAX_DIGITS + 1] = {{0}}, cell[FRAMES][MAX_DIGITS + 1][MAX_DIGITS + 1] = {{{0}}};
+    lh_full_collection s = lh_make_full_collection(add, 5, MAX_DIGITS, true);
+    s.min_digits = MIN_DIGITS;
     s.frame_axis = FRAME;
     memcpy(s.frame, frame + 1, sizeof s.frame);
     lh_collect_all(&s, lh_task_addition);
@@ -97,7 +97,7 @@ static void test_frames_have_chains_of_their_own(void **state) {
         if (k->set != LH_SET_TEST) continue;
         int f = k->axes[FRAME] == LH_NO_VALUE ? 0 : k->axes[FRAME] == 0 ? 1 : 2, digits = k->axes[DIGITS];
         lh_text text = lh_write_kept_example(&s, k);
-        int width = f == 2 ? 12 : OWN + 1;
+        int width = f == 2 ? 12 : MIN_DIGITS + 1;
         assert_int_equal(strlen(text.input), 2 * width + 3);
         uint64_t x = lh_read_digits(text.input, 1, 1 + width, 10),
                  y = lh_read_digits(text.input, 2 + width, 2 + 2 * width, 10);
@@ -110,10 +110,10 @@ static void test_frames_have_chains_of_their_own(void **state) {
         }
     }
     for (int f = 0; f < FRAMES; f++)
-        for (int digits = 1; digits <= MOST; digits++) {
-            bool is_expected = digits == OWN || (f == 2 && digits > OWN);
+        for (int digits = 1; digits <= MAX_DIGITS; digits++) {
+            bool is_expected = digits == MIN_DIGITS || (f == 2 && digits > MIN_DIGITS);
             assert_int_equal(uniform[f][digits], is_expected ? 10000 : 0);
-            for (int chain = 0; chain <= MOST; chain++)
+            for (int chain = 0; chain <= MAX_DIGITS; chain++)
                 assert_int_equal(cell[f][digits][chain], is_expected && chain <= digits ? 500 : 0);
         }
     assert_int_equal(s.c.exclusive_axes[LH_SET_TEST], 1u << CARRY | 1u << FRAME);
@@ -121,7 +121,7 @@ static void test_frames_have_chains_of_their_own(void **state) {
 }
 
 static void test_narrow_frame_is_refused(void **state) {
-    const int options[] = {10, 6, 0, 0, 1048576, 8}, six[] = {10, 7, 0, 1, 64, 8}, far[] = {10, 200, 64, 8};
+    const int options[] = {10, 6, 0, 0, 1048576, 8}, six[] = {10, 7, 0, 1, 64, 8}, too_wide[] = {10, 200, 64, 8};
     lh_error error;
     lh_full_collection s = lh_make_full_collection(options, 0, 1, false);
     lh_assert_error(lh_task_addition(&s.c, &error), LH_ERR_INPUT, &error,
@@ -129,7 +129,7 @@ static void test_narrow_frame_is_refused(void **state) {
                     "10\n  expected: a task.options.width that is 2 greater, or a smaller task.options.numbers");
     s = lh_make_full_collection(six, 0, 1, false);
     lh_assert_error(lh_task_addition(&s.c, &error), LH_ERR_INPUT, &error, "up to 7 in base 10");
-    s = lh_make_full_collection(far, 0, 150, true);
+    s = lh_make_full_collection(too_wide, 0, 150, true);
     lh_assert_error(lh_task_successor(&s.c, &error), LH_ERR_INPUT, &error,
                     "eval.by requests carries of numbers of 150 digits\n  expected: at most 128");
     free(s.item);

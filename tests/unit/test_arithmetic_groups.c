@@ -39,7 +39,7 @@ static void open_groups(fixture *f, lh_corpus *corpus) {
 static void test_groups_record_the_share_of_trained_numbers(void **state) {
     const int options[] = {10, 9, 64, 8};
     const lh_by digits = {1, {{DIGITS, false, {NULL, 0, 1, 3, 1}}}};
-    const lh_by both = {2, {{DIGITS, false, {NULL, 0, 1, 3, 1}}, {CARRY, true, {NULL, 0, 0, 0, 1}}}};
+    const lh_by two_axes = {2, {{DIGITS, false, {NULL, 0, 1, 3, 1}}, {CARRY, true, {NULL, 0, 0, 0, 1}}}};
     fixture f;
     lh_corpus c;
     make_spec(&f, options, digits);
@@ -50,9 +50,9 @@ static void test_groups_record_the_share_of_trained_numbers(void **state) {
     assert_false(lh_is_group_beyond(&c.final, &c.final.group[1], 0));
     assert_true(lh_is_group_beyond(&c.final, &c.final.group[2], 0));
     double share = lh_group_compute_trained_share(&c.final, &c.final.group[1]);
-    long one = lround(9 * lh_group_compute_trained_share(&c.final, &c.final.group[0])), two = lround(90 * share);
+    long trained = lround(9 * lh_group_compute_trained_share(&c.final, &c.final.group[0])), tested = lround(90 * share);
     assert_true(lh_group_compute_trained_share(&c.final, &c.final.group[2]) == 0);
-    assert_true(one + two == 56 || one + two == 55); /* 0 has one digit and is not tested */
+    assert_true(trained + tested == 56 || trained + tested == 55); /* 0 has one digit and is not tested */
     lh_groups_close(&c.final);
     f.spec.eval.with_trained = false;
     lh_error error;
@@ -61,11 +61,11 @@ static void test_groups_record_the_share_of_trained_numbers(void **state) {
     assert_int_equal(second->set, LH_SET_TEST);
     lh_groups_close(&c.final);
     lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &digits, 1u << LH_SET_TEST, &error), &error);
-    assert_int_equal(c.final.group[c.final.count - 2].count, 90 - two);
+    assert_int_equal(c.final.group[c.final.count - 2].count, 90 - tested);
     assert_true(lh_group_compute_trained_share(&c.final, &c.final.group[c.final.count - 2]) ==
                 share); /* share of all 90 numbers */
     lh_corpus_close(&c);
-    make_spec(&f, options, both);
+    make_spec(&f, options, two_axes);
     f.spec.eval.with_trained = true;
     open_groups(&f, &c);
     assert_int_equal(c.final.count, 3 + 2 + 3 + 4);
@@ -139,10 +139,10 @@ static void test_frames_do_not_change_the_order_of_the_split(void **state) {
         shapes++;
     }
     for (int n = 1; n <= c.shapes; n++) { /* examples tested in a frame count only in evaluations by frame */
-        bool own = lh_dataset_count_examples(&c.train, n) > 0;
+        bool has_own = lh_dataset_count_examples(&c.train, n) > 0;
         assert_true(lh_dataset_count_examples(&c.eval, n) > 0);
-        assert_true(lh_dataset_has_general_examples(&c.eval, f.task.axes, n) == own);
-        assert_true(lh_dataset_has_general_examples(&c.train, f.task.axes, n) == own);
+        assert_true(lh_dataset_has_general_examples(&c.eval, f.task.axes, n) == has_own);
+        assert_true(lh_dataset_has_general_examples(&c.train, f.task.axes, n) == has_own);
     }
     assert_int_equal(shapes, 1);
     lh_corpus_close(&c);

@@ -76,9 +76,9 @@ static void test_literals_fill_the_widest_frame(void **state) {
 }
 
 static void test_invalid_literals_are_refused(void **state) {
-    char most[LH_MOST_PLACES + 1];
-    memset(most, '1', LH_MOST_PLACES);
-    most[LH_MOST_PLACES] = 0;
+    char longest_text[LH_MOST_PLACES + 1];
+    memset(longest_text, '1', LH_MOST_PLACES);
+    longest_text[LH_MOST_PLACES] = 0;
     static const int next[] = {10, 6, 64, 8}, add[] = {10, 4, 0, 0, 64, 8}, times[] = {10, 4, 2, 0, 0, 64, 8},
                      bits[] = {8, 0, 64, 8};
     static const struct {
@@ -114,7 +114,7 @@ static void test_invalid_literals_are_refused(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lh_error error;
         lh_text actual;
-        const char *text = cases[i].text != NULL ? cases[i].text : most;
+        const char *text = cases[i].text != NULL ? cases[i].text : longest_text;
         lh_assert_error(solve(cases[i].task, cases[i].options, text, cases[i].frame, &actual, &error), LH_ERR_INPUT,
                         &error, cases[i].message);
     }

@@ -19,8 +19,8 @@ enum { COLUMN_ROWS = 2 * LANES + 3, COLUMN_STRIDE = 70 };
 INLINE void check_columns(const int D) {
     real *rows = make_random_reals(1, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE + LANES);
     real *back = make_random_reals(2, COLUMN_ROWS * COLUMN_STRIDE, COLUMN_ROWS * COLUMN_STRIDE),
-         *before = make_reals(COLUMN_ROWS * COLUMN_STRIDE);
-    memcpy(before, back, COLUMN_ROWS * COLUMN_STRIDE * sizeof(real));
+         *old_dx = make_reals(COLUMN_ROWS * COLUMN_STRIDE);
+    memcpy(old_dx, back, COLUMN_ROWS * COLUMN_STRIDE * sizeof(real));
     for (int first = 0; first < COLUMN_ROWS; first += LANES) {
         vector column[64];
         load_columns(D, COLUMN_ROWS, first, COLUMN_STRIDE, rows, 2, column);
@@ -29,8 +29,8 @@ INLINE void check_columns(const int D) {
         store_columns(D, COLUMN_ROWS, first, COLUMN_STRIDE, column, back);
     }
     for (int i = 0; i < COLUMN_ROWS * COLUMN_STRIDE; i++)
-        assert_true(back[i] == (i % COLUMN_STRIDE < D ? 2 * rows[i] : before[i]));
-    free_all(rows, back, before);
+        assert_true(back[i] == (i % COLUMN_STRIDE < D ? 2 * rows[i] : old_dx[i]));
+    free_all(rows, back, old_dx);
 }
 
 static void test_columns_any_head_width_exact(void **state) {
@@ -63,9 +63,9 @@ static void test_pairs_of_rows_exact(void **state) {
     check_pair(1);
     check_pair(LANES / 2);
     if (LANES > 4) check_pair(3);
-    const real both[3] = {9, 4, 5};
-    vector pair = broadcast_pair(both + 1);
-    for (int i = 0; i < LANES; i++) assert_true(pair[i] == both[1 + i % 2]);
+    const real pairs[3] = {9, 4, 5};
+    vector pair = broadcast_pair(pairs + 1);
+    for (int i = 0; i < LANES; i++) assert_true(pair[i] == pairs[1 + i % 2]);
 }
 
 /* Checks products of small integers, for which every order of a sum is exact. */
@@ -78,9 +78,9 @@ INLINE void check_products_with_rows(const int D) {
     for (int d = 0; d < D; d++) column[d] = load(weights) + (real)d;
     dot_rows(D, SIDE_BY_SIDE, column, COLUMN_STRIDE, rows, products);
     for (int u = 0; u < SIDE_BY_SIDE; u++) {
-        vector expected = {0}, one = dot_row(D, column, rows + u * COLUMN_STRIDE);
+        vector expected = {0}, actual = dot_row(D, column, rows + u * COLUMN_STRIDE);
         for (int d = 0; d < D; d++) expected += column[d] * rows[u * COLUMN_STRIDE + d];
-        for (int i = 0; i < LANES; i++) assert_true(products[u][i] == expected[i] && one[i] == expected[i]);
+        for (int i = 0; i < LANES; i++) assert_true(products[u][i] == expected[i] && actual[i] == expected[i]);
     }
     for (int count = 0; count <= ROWS; count++) {
         weighted_rows(D, count, weights, COLUMN_STRIDE, rows, sum);
@@ -229,11 +229,11 @@ static void test_dropout_keep_any_count_and_counter_match_reference(void **state
 static void test_dropout_keep_at_any_element_matches_reference(void **state) {
     const lh_ref_dropout reference = {lh_key_of_seed(5), 17, lh_site(3, 4, 2), 0.4};
     const keep_source from = {reference.key, reference.step, 21, reference.site};
-    enum { MOST = 150 };
-    int8_t buffer[MOST + KEEP_SLACK];
+    enum { MAX_TOKENS = 150 };
+    int8_t buffer[MAX_TOKENS + KEEP_SLACK];
     const size_t far = (size_t)1 << 34; /* its block has the number 2^31 */
     for (int first = 0; first < 20; first++) {
-        for (int count = 1; count <= MOST; count += 37) {
+        for (int count = 1; count <= MAX_TOKENS; count += 37) {
             const int8_t *keep = dropout_keep_at(&from, (size_t)first, count, (uint16_t)lround(65536 * 0.4), buffer);
             for (int e = 0; e < count; e++)
                 assert_int_equal(keep[e], lh_ref_dropout_keeps(&reference, 21, (uint32_t)(first + e)) ? -1 : 0);

@@ -28,13 +28,13 @@ static void test_lengths_of_an_empty_range_are_none(void **state) {
 }
 
 static void test_train_lengths_are_uniform(void **state) {
-    long seen[6] = {0};
+    long count[6] = {0};
     for (uint32_t step = 0; step < 6000; step++) {
         int n = lh_draw_train_length(&lh_toy_spec, lh_key_of_seed(1), step, LH_SHARED);
         assert_in_range(n, 1, 6);
-        seen[n - 1]++;
+        count[n - 1]++;
     }
-    assert_true(lh_test_compute_chi_square(seen, 6) < 20.52); /* 99.9% point, 5 degrees of freedom */
+    assert_true(lh_test_compute_chi_square(count, 6) < 20.52); /* 99.9% point, 5 degrees of freedom */
 }
 
 static void test_train_length_has_the_documented_counter(void **state) {
@@ -47,18 +47,18 @@ static void test_train_length_has_the_documented_counter(void **state) {
  * sequence of the previous step. */
 static void test_mixed_lengths_are_uniform_and_independent(void **state) {
     enum { BATCH = 50, STEPS = 2000, LENGTHS = 6 };
-    static int drawn[STEPS][BATCH];
-    long seen[LENGTHS] = {0}, next[LENGTHS * LENGTHS] = {0}, later[LENGTHS * LENGTHS] = {0};
+    static int length[STEPS][BATCH];
+    long count[LENGTHS] = {0}, next[LENGTHS * LENGTHS] = {0}, later[LENGTHS * LENGTHS] = {0};
     for (int step = 0; step < STEPS; step++)
         for (int i = 0; i < BATCH; i++) {
-            int n = drawn[step][i] =
+            int n = length[step][i] =
                 lh_draw_train_length(&lh_toy_spec, lh_key_of_seed(1), (uint32_t)step, (uint32_t)i) - 1;
             assert_in_range(n, 0, LENGTHS - 1);
-            seen[n]++;
-            if (i > 0) next[drawn[step][i - 1] * LENGTHS + n]++;
-            if (step > 0) later[drawn[step - 1][i] * LENGTHS + n]++;
+            count[n]++;
+            if (i > 0) next[length[step][i - 1] * LENGTHS + n]++;
+            if (step > 0) later[length[step - 1][i] * LENGTHS + n]++;
         }
-    assert_true(lh_test_compute_chi_square(seen, LENGTHS) < 20.52);            /* 99.9% point, 5 degrees of freedom */
+    assert_true(lh_test_compute_chi_square(count, LENGTHS) < 20.52);           /* 99.9% point, 5 degrees of freedom */
     assert_true(lh_test_compute_chi_square(next, LENGTHS * LENGTHS) < 66.62);  /* 99.9% point, 35 */
     assert_true(lh_test_compute_chi_square(later, LENGTHS * LENGTHS) < 66.62); /* 99.9% point, 35 */
 }
@@ -70,11 +70,11 @@ static void test_curriculum_limits_the_lengths_of_its_stages(void **state) {
     spec.train.curriculum = stages;
     spec.train.curriculum_count = 2;
     for (uint32_t first = 0, lengths = 2; first < 9000; first += 3000, lengths += 2) {
-        long seen[6] = {0};
+        long count[6] = {0};
         for (uint32_t step = first; step < first + 3000; step++)
-            seen[lh_draw_train_length(&spec, lh_key_of_seed(2), step, LH_SHARED) - 1]++;
-        for (uint32_t n = lengths; n < 6; n++) assert_int_equal(seen[n], 0);
-        assert_true(lh_test_compute_chi_square(seen, (int)lengths) < 20.52); /* beyond the 99.9% point of each */
+            count[lh_draw_train_length(&spec, lh_key_of_seed(2), step, LH_SHARED) - 1]++;
+        for (uint32_t n = lengths; n < 6; n++) assert_int_equal(count[n], 0);
+        assert_true(lh_test_compute_chi_square(count, (int)lengths) < 20.52); /* beyond the 99.9% point of each */
     }
 }
 
@@ -105,19 +105,19 @@ static void test_trained_sequences_are_those_of_the_batches(void **state) {
         lh_spec spec = lh_toy_spec;
         lh_batch_parts parts;
         lh_error error;
-        int64_t *seen, expected[6] = {0};
+        int64_t *actual, expected[6] = {0};
         spec.train.mixes_lengths = mixed;
         spec.train.curriculum = &stage;
         spec.train.curriculum_count = 1;
         lh_assert_ok(lh_batch_parts_open(&parts, &spec, &error), &error);
-        lh_assert_ok(lh_count_trained_sequences(&spec, lh_key_of_seed(3), 30, &seen, &error), &error);
+        lh_assert_ok(lh_count_trained_sequences(&spec, lh_key_of_seed(3), 30, &actual, &error), &error);
         for (uint32_t step = 0; step < 30; step++) {
             lh_batch_parts_draw(&parts, &spec, lh_key_of_seed(3), step);
             for (int p = 0; p < parts.count; p++) expected[parts.parts[p].n - 1] += parts.parts[p].sequences;
         }
-        assert_memory_equal(seen, expected, sizeof expected);
+        assert_memory_equal(actual, expected, sizeof expected);
         assert_true(expected[0] > 0 && expected[5] > 0);
-        free(seen);
+        free(actual);
         lh_batch_parts_close(&parts);
     }
 }
@@ -173,12 +173,12 @@ static void sample_options(lh_rng *rng, int n, lh_example *example) {
 /* A task's options reach its sampler, both for built-in tasks and for a user's own, which is tried first. */
 static void test_fill_samplers_see_the_options(void **state) {
     static const int options[] = {3, 1};
-    for (int own = 0; own < 2; own++) {
+    for (int has_source = 0; has_source < 2; has_source++) {
         lh_task task = *lh_toy_spec.task;
         lh_spec spec = lh_toy_spec;
         task.sample = sample_options;
         task.options = options;
-        task.source = own ? "tell_options.c" : NULL;
+        task.source = has_source ? "tell_options.c" : NULL;
         spec.task = &task;
         lh_batch batch;
         lh_error error;
@@ -194,17 +194,17 @@ static void test_fill_samplers_see_the_options(void **state) {
 
 /* A batch in one piece equals the same batch in shards. */
 static void test_fill_in_parts_equals_whole(void **state) {
-    lh_batch whole = open_batch(6, 8), part = open_batch(6, 3);
+    lh_batch batch = open_batch(6, 8), shard = open_batch(6, 3);
     lh_source source = make_source(2, 0);
-    lh_batch_fill(&whole, &lh_toy_spec, &source, 6, 0, 8, NULL);
+    lh_batch_fill(&batch, &lh_toy_spec, &source, 6, 0, 8, NULL);
     for (int first = 0; first < 8; first += 3) {
         int rows = first + 3 <= 8 ? 3 : 8 - first;
-        lh_batch_fill(&part, &lh_toy_spec, &source, 6, (uint32_t)first, rows, NULL);
-        assert_memory_equal(part.tokens[0], whole.tokens[0] + first * 12, (size_t)rows * 12 * sizeof(uint16_t));
-        assert_memory_equal(part.labels, whole.labels + first * 6, (size_t)rows * 6 * sizeof(uint16_t));
+        lh_batch_fill(&shard, &lh_toy_spec, &source, 6, (uint32_t)first, rows, NULL);
+        assert_memory_equal(shard.tokens[0], batch.tokens[0] + first * 12, (size_t)rows * 12 * sizeof(uint16_t));
+        assert_memory_equal(shard.labels, batch.labels + first * 6, (size_t)rows * 6 * sizeof(uint16_t));
     }
-    lh_batch_close(&whole);
-    lh_batch_close(&part);
+    lh_batch_close(&batch);
+    lh_batch_close(&shard);
 }
 
 static void test_fill_repeats_the_distinct_examples(void **state) {
@@ -219,13 +219,13 @@ static void test_fill_repeats_the_distinct_examples(void **state) {
 
 static void test_fill_gives_other_examples_in_another_domain_or_step(void **state) {
     lh_batch a = open_batch(30, 2), b = open_batch(30, 2);
-    lh_source source = make_source(0, 0), other = make_source(1, 0);
+    lh_source source = make_source(0, 0), changed = make_source(1, 0);
     lh_batch_fill(&a, &lh_toy_spec, &source, 30, 0, 2, NULL);
-    lh_batch_fill(&b, &lh_toy_spec, &other, 30, 0, 2, NULL);
+    lh_batch_fill(&b, &lh_toy_spec, &changed, 30, 0, 2, NULL);
     assert_memory_not_equal(a.tokens[0], b.tokens[0], 120 * sizeof(uint16_t));
-    other.step = 0;
-    other.domain = LH_DOMAIN_EVAL;
-    lh_batch_fill(&b, &lh_toy_spec, &other, 30, 0, 2, NULL);
+    changed.step = 0;
+    changed.domain = LH_DOMAIN_EVAL;
+    lh_batch_fill(&b, &lh_toy_spec, &changed, 30, 0, 2, NULL);
     assert_memory_not_equal(a.tokens[0], b.tokens[0], 120 * sizeof(uint16_t));
     lh_batch_close(&a);
     lh_batch_close(&b);

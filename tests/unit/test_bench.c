@@ -19,11 +19,11 @@ static void sleep_ms(int milliseconds) {
 
 /* Runs work on a team and returns the ticks of each part. */
 static void measure_ticks(int threads, lh_team_work *work, double ticks[LH_PARTS]) {
-    uint64_t before[LH_PARTS], after[LH_PARTS];
-    lh_timings_read(before);
+    uint64_t old_ticks[LH_PARTS], new_ticks[LH_PARTS];
+    lh_timings_read(old_ticks);
     lh_team_run(threads, work, NULL);
-    lh_timings_read(after);
-    for (int part = 0; part < LH_PARTS; part++) ticks[part] = (double)(after[part] - before[part]);
+    lh_timings_read(new_ticks);
+    for (int i = 0; i < LH_PARTS; i++) ticks[i] = (double)(new_ticks[i] - old_ticks[i]);
 }
 
 static void sleep_in_attention(void) {
@@ -103,10 +103,10 @@ static lh_bench_result bench_toy(const lh_cpu_program *program, int threads, int
 static void test_bench_slow_shard_is_waiting(void **state) {
     lh_cpu_program slow = toy_float;
     slow.train_block = train_slow_first_block;
-    lh_bench_result two = bench_toy(&slow, 2, 0), one = bench_toy(&slow, 1, 0);
-    assert_true(two.parts[LH_PART_WAITING] > 0.35 && two.parts[LH_PART_WAITING] < 0.65);
-    assert_true(one.parts[LH_PART_WAITING] < 0.1);
-    assert_true(one.parts[LH_PART_REST] > 0.8);
+    lh_bench_result two_threads = bench_toy(&slow, 2, 0), one_thread = bench_toy(&slow, 1, 0);
+    assert_true(two_threads.parts[LH_PART_WAITING] > 0.35 && two_threads.parts[LH_PART_WAITING] < 0.65);
+    assert_true(one_thread.parts[LH_PART_WAITING] < 0.1);
+    assert_true(one_thread.parts[LH_PART_REST] > 0.8);
 }
 
 static double count_skipped_flops(const lh_shape *shape, lh_mode mode) {
@@ -117,12 +117,12 @@ static double count_skipped_flops(const lh_shape *shape, lh_mode mode) {
 static void test_bench_skipped_work_is_not_executed(void **state) {
     lh_cpu_program skips = toy_float;
     skips.skipped_flops = count_skipped_flops;
-    lh_bench_result all = bench_toy(&toy_float, 1, 0), fewer = bench_toy(&skips, 1, 0);
+    lh_bench_result trained = bench_toy(&toy_float, 1, 0), fewer = bench_toy(&skips, 1, 0);
     lh_spec spec = lh_toy_make_spec(toy_float_list);
     lh_shape shape = lh_make_shape(&spec, 3, spec.train.batch);
     const double nominal = spec.nominal_flops(&shape, LH_MODE_TRAIN),
                  skipped = count_skipped_flops(&shape, LH_MODE_TRAIN);
-    assert_true(all.flops_per_second == all.nominal_per_second);
+    assert_true(trained.flops_per_second == trained.nominal_per_second);
     assert_true(fewer.nominal_per_second == nominal * fewer.steps_per_second);
     assert_true(fewer.flops_per_second == (nominal - skipped) * fewer.steps_per_second);
 }
@@ -147,12 +147,12 @@ static void test_bench_replicas_side_by_side(void **state) {
     lh_cpu_program slow = toy_float, meeting = toy_float;
     slow.train_block = train_slow_first_block;
     meeting.train_block = train_block_and_meet;
-    lh_bench_result one = bench_toy(&slow, 4, 1), two = bench_toy(&meeting, 4, 2);
-    assert_int_equal(one.threads, 1);
-    assert_int_equal(two.threads, 2);
-    assert_int_equal(two.replicas, 2);
+    lh_bench_result one_thread = bench_toy(&slow, 4, 1), two_threads = bench_toy(&meeting, 4, 2);
+    assert_int_equal(one_thread.threads, 1);
+    assert_int_equal(two_threads.threads, 2);
+    assert_int_equal(two_threads.replicas, 2);
     assert_true(atomic_load(&have_met));
-    assert_true(two.steps_per_second > one.steps_per_second);
+    assert_true(two_threads.steps_per_second > one_thread.steps_per_second);
 }
 
 /* Three replicas on two threads, four steps: the same bits as single engines with those seeds. */
@@ -173,14 +173,14 @@ static void test_replicas_same_bits(void **state) {
                                    .threads = 2,
                                    .trains = true,
                                    .fixed_length = 5};
-        lh_engine *alone = lh_test_open_engine(config, &toy_float);
-        lh_test_step(alone, 4, metrics);
+        lh_engine *single = lh_test_open_engine(config, &toy_float);
+        lh_test_step(single, 4, metrics);
         assert_int_equal(set.replicas[seed].engine->step, 4);
-        lh_state a = lh_test_copy_state(alone), b = lh_test_copy_state(set.replicas[seed].engine);
+        lh_state a = lh_test_copy_state(single), b = lh_test_copy_state(set.replicas[seed].engine);
         assert_memory_equal(a.parameters, b.parameters, TOY_STORAGE * sizeof(float));
         lh_state_close(&a);
         lh_state_close(&b);
-        alone->ops->close(alone);
+        single->ops->close(single);
     }
     lh_replica_set_close(&set);
 }
@@ -193,13 +193,13 @@ static void test_replica_failure_reported(void **state) {
     lh_target target = {.spec = spec, .cpu = &toy_float};
     lh_bench_request request = {&target, LH_MODE_TRAIN, 5, 2, 3, 1.0, 0};
     lh_assert_ok(lh_replica_set_open(&set, &request, &error), &error);
-    lh_state bad;
-    lh_assert_ok(lh_state_open(&bad, set.replicas[2].engine, false, &error), &error);
-    memset(bad.parameters, 0xff, TOY_STORAGE * sizeof(float));
-    set.replicas[2].engine->ops->write_state(set.replicas[2].engine, &bad, 0, NULL);
+    lh_state diverged;
+    lh_assert_ok(lh_state_open(&diverged, set.replicas[2].engine, false, &error), &error);
+    memset(diverged.parameters, 0xff, TOY_STORAGE * sizeof(float));
+    set.replicas[2].engine->ops->write_state(set.replicas[2].engine, &diverged, 0, NULL);
     assert_int_equal(lh_replica_set_step(&set, 1, &error), LH_ERR_INPUT);
     assert_non_null(strstr(error.text, "no update was made"));
-    lh_state_close(&bad);
+    lh_state_close(&diverged);
     lh_replica_set_close(&set);
 }
 

@@ -12,7 +12,7 @@ static void check_uniform(int base, bool product, int digits, int chain) {
     uint64_t high = 1, y_end, b = (uint64_t)base;
     for (int i = 0; i < digits; i++) high *= b;
     y_end = product ? b : high;
-    int *seen = calloc((size_t)(high * y_end), sizeof *seen), pairs = 0;
+    int *count = calloc((size_t)(high * y_end), sizeof *count), pairs = 0;
     lh_chains *c;
     lh_error error;
     lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)digits, (uint32_t)chain, 0);
@@ -25,7 +25,7 @@ static void check_uniform(int base, bool product, int digits, int chain) {
         assert_int_equal(lh_find_longest_chain(base, product, digits, x, y), chain);
         for (int d = digits - 1; d >= 0; d--) first = first * b + x[d];
         for (int d = product ? 0 : digits - 1; d >= 0; d--) second = second * b + y[d];
-        seen[first * y_end + second]++;
+        count[first * y_end + second]++;
     }
     for (uint64_t x = high / b; x < high; x++)
         for (uint64_t y = product ? 0 : high / b; y < y_end; y++)
@@ -34,11 +34,11 @@ static void check_uniform(int base, bool product, int digits, int chain) {
         for (uint64_t y = 0; y < y_end; y++) {
             bool is_possible = x >= high / b && (product || y >= high / b) &&
                                lh_find_chain_by_definition(base, product, x, y, digits) == chain;
-            double expected = is_possible ? (double)DRAWS / pairs : 0, difference = seen[x * y_end + y] - expected;
+            double expected = is_possible ? (double)DRAWS / pairs : 0, difference = count[x * y_end + y] - expected;
             assert_true(difference * difference <= 36 * expected); /* within six standard deviations */
         }
     lh_chains_close(c);
-    free(seen);
+    free(count);
 }
 
 static void test_draws_by_chain_are_uniform(void **state) {

@@ -57,18 +57,18 @@ static void test_read_parameters_both_types_read(void **state) {
     lh_error error;
     int64_t step;
     toy_state *v = toy_make_filled_state(0);
-    static double wide[TOY_STORAGE], read_wide[TOY_STORAGE];
+    static double doubles[TOY_STORAGE], read_doubles[TOY_STORAGE];
     const char *path = lh_test_path(*state, "c");
     lh_assert_ok(lh_checkpoint_write(path, &lh_toy_spec, &v->state, &toy_facts, &error), &error);
-    memset(wide, 0xff, sizeof wide);
-    lh_assert_ok(lh_checkpoint_read_parameters(path, &lh_toy_spec, 8, wide, &step, &error), &error);
+    memset(doubles, 0xff, sizeof doubles);
+    lh_assert_ok(lh_checkpoint_read_parameters(path, &lh_toy_spec, 8, doubles, &step, &error), &error);
     assert_int_equal(step, 10);
-    for (int i = 0; i < TOY_STORAGE; i++) assert_true(wide[i] == (double)v->values[0][i]);
-    wide[0] += 1e-12;
-    lh_state doubles = {8, wide, {NULL, NULL}};
-    lh_assert_ok(lh_checkpoint_write(path, &lh_toy_spec, &doubles, &toy_facts, &error), &error);
-    lh_assert_ok(lh_checkpoint_read_parameters(path, &lh_toy_spec, 8, read_wide, &step, &error), &error);
-    assert_memory_equal(read_wide, wide, sizeof wide);
+    for (int i = 0; i < TOY_STORAGE; i++) assert_true(doubles[i] == (double)v->values[0][i]);
+    doubles[0] += 1e-12;
+    lh_state state_of_doubles = {8, doubles, {NULL, NULL}};
+    lh_assert_ok(lh_checkpoint_write(path, &lh_toy_spec, &state_of_doubles, &toy_facts, &error), &error);
+    lh_assert_ok(lh_checkpoint_read_parameters(path, &lh_toy_spec, 8, read_doubles, &step, &error), &error);
+    assert_memory_equal(read_doubles, doubles, sizeof doubles);
     float narrow[TOY_STORAGE];
     lh_assert_ok(lh_checkpoint_read_parameters(path, &lh_toy_spec, 4, narrow, &step, &error), &error);
     assert_memory_equal(narrow, v->values[0], sizeof narrow);
@@ -108,13 +108,13 @@ static void test_parameters_without_metadata_are_read(void **state) {
     assert_int_equal(step, 0);
 }
 
-static void check_parameters_refused(const char *path, const lh_spec *spec, const char *part) {
+static void check_parameters_refused(const char *path, const lh_spec *spec, const char *expected_text) {
     lh_error error;
     int64_t step;
     static float values[TOY_STORAGE];
     values[0] = 42;
     lh_status status = lh_checkpoint_read_parameters(path, spec, 4, values, &step, &error);
-    lh_assert_error(status, LH_ERR_INPUT, &error, part);
+    lh_assert_error(status, LH_ERR_INPUT, &error, expected_text);
     assert_non_null(strstr(error.text, path));
     assert_true(values[0] == 42); /* no value was changed */
 }
@@ -152,9 +152,9 @@ static void test_read_parameters_other_model_refused(void **state) {
     check_parameters_refused(path, &lh_toy_spec, "norm.scale: the model toy has no such tensor");
     toy_state *v = toy_make_filled_state(0);
     lh_assert_ok(lh_checkpoint_write(path, &lh_toy_spec, &v->state, &toy_facts, &error), &error);
-    lh_spec other = lh_toy_spec;
-    other.model_digest = "1111111111111111";
-    check_parameters_refused(path, &other, "model digest 00112233445566aa, expected 1111111111111111");
+    lh_spec changed = lh_toy_spec;
+    changed.model_digest = "1111111111111111";
+    check_parameters_refused(path, &changed, "model digest 00112233445566aa, expected 1111111111111111");
     free(v);
 }
 

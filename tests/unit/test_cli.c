@@ -21,11 +21,11 @@ static lh_run_result run_with(void **state, int code, const char *command, const
     return lh_run_expect(&toy, *state, code, command, input);
 }
 
-static void assert_text(void **state, int code, const char *command, const char *part) {
+static void assert_text(void **state, int code, const char *command, const char *expected_text) {
     lh_run_result result = run_toy(state, code, command);
     const char *text = code == 0 ? result.out : result.err;
-    if (strstr(text, part) == NULL) print_error("%s\nwanted: %s\ngot: %s\n", command, part, text);
-    assert_non_null(strstr(text, part));
+    if (strstr(text, expected_text) == NULL) print_error("%s\nwanted: %s\ngot: %s\n", command, expected_text, text);
+    assert_non_null(strstr(text, expected_text));
 }
 
 /* Wrong answers are written only for conditions without noise, so --wrong is refused if all conditions have noise. */
@@ -112,9 +112,9 @@ static void test_info_has_every_fact(void **state) {
 
 static void test_sample_prints_examples_as_json_and_text(void **state) {
     lh_run_result result = run_toy(state, 0, "sample --length 4 --count 3 --seed 5");
-    char *first = strdup(result.out), *rest = first;
+    char *first = strdup(result.out), *cursor = first;
     int lines = 0;
-    for (char *line; (line = strsep(&rest, "\n")) && *line; lines++) {
+    for (char *line; (line = strsep(&cursor, "\n")) && *line; lines++) {
         json_t *example = json_loads(line, 0, NULL), *target = json_object_get(example, "target");
         assert_int_equal(json_array_size(json_object_get(example, "input")), 4);
         assert_int_equal(json_array_size(json_object_get(example, "mask")), 4);
@@ -146,8 +146,8 @@ static void test_predict_agrees_with_eval(void **state) {
     snprintf(command, sizeof command, "predict --checkpoint %s", checkpoint);
     result = run_with(state, 0, command, samples);
     char *samples_left = samples, *answers_left = result.out, *lines_left;
-    char *each = read_text(state, "each");
-    lines_left = each;
+    char *lines = read_text(state, "each");
+    lines_left = lines;
     for (int i = 0; i < 12; i++) {
         json_t *sample = json_loads(strsep(&samples_left, "\n"), 0, NULL),
                *answer = json_loads(strsep(&answers_left, "\n"), 0, NULL);
@@ -163,7 +163,7 @@ static void test_predict_agrees_with_eval(void **state) {
         json_decref(line);
     }
     free(samples);
-    free(each);
+    free(lines);
 }
 
 static bool without_locks;
@@ -296,9 +296,9 @@ static void test_gradcheck_passes_right_gradients(void **state) {
 static void wrong_train_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                               lh_sums *sums) {
     double *scale = (double *)gradient + lh_toy_spec.tensors[TOY_SCALE].offset;
-    double before = scale[2];
+    double old_value = scale[2];
     toy_double.train_block(step, block, workspace, gradient, sums);
-    scale[2] = before + 1.001 * (scale[2] - before);
+    scale[2] = old_value + 1.001 * (scale[2] - old_value);
 }
 
 static void test_gradcheck_names_a_wrong_gradient(void **state) {
@@ -343,9 +343,9 @@ static void test_bench_has_every_key(void **state) {
                                        "share_of_limit",
                                        "parts"};
     lh_run_result result = run_toy(state, 0, "bench --json --seconds 0.05 --lengths 3 --threads 1");
-    char *rest = result.out;
+    char *lines = result.out;
     for (int i = 0; i < 2; i++) {
-        json_t *line = json_loads(strsep(&rest, "\n"), 0, NULL);
+        json_t *line = json_loads(strsep(&lines, "\n"), 0, NULL);
         size_t index = 0;
         for (void *k = json_object_iter(line); k; k = json_object_iter_next(line, k))
             assert_string_equal(json_object_iter_key(k), keys[index++]);

@@ -65,10 +65,10 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
     assert_int_equal(f.corpus.length_count, 2);
     assert_int_equal(lh_dataset_count_examples(&f.corpus.train, 2), 0); /* (2, 1) */
     assert_int_equal(lh_dataset_count_examples(&f.corpus.eval, 2), 1);
-    lh_lengths some = {NULL, 0, 2, 9, 1};
-    assert_int_equal(lh_corpus_select(&f.corpus, &f.corpus.eval, &some).count, 1);
-    assert_int_equal(lh_corpus_select(&f.corpus, &f.corpus.eval, &some).list[0], 2);
-    assert_int_equal(lh_corpus_select(&f.corpus, &f.corpus.train, &some).list[0], 3);
+    lh_lengths middle_lengths = {NULL, 0, 2, 9, 1};
+    assert_int_equal(lh_corpus_select(&f.corpus, &f.corpus.eval, &middle_lengths).count, 1);
+    assert_int_equal(lh_corpus_select(&f.corpus, &f.corpus.eval, &middle_lengths).list[0], 2);
+    assert_int_equal(lh_corpus_select(&f.corpus, &f.corpus.train, &middle_lengths).list[0], 3);
     lh_assert_ok(lh_corpus_bind(&f.corpus, &f.spec, &error), &error);
     assert_int_equal(lh_lengths_find_longest(&f.spec.train.lengths), 4);
     assert_int_equal(f.spec.train.steps, lh_toy_spec.train.steps);
@@ -242,16 +242,16 @@ static void test_epoch_has_every_example_once_in_batches_of_one_shape(void **sta
     lh_assert_ok(lh_epoch_open(&e, &f.corpus, BATCH, &error), &error);
     assert_int_equal(e.batches, BATCHES);
     for (uint32_t epoch = 0; epoch < 3; epoch++) {
-        int seen[SHAPES + 1][COUNT] = {{0}}, shorts = 0;
+        int pick_count[SHAPES + 1][COUNT] = {{0}}, shorts = 0;
         for (uint32_t b = 0; b < BATCHES; b++) {
             const lh_epoch_batch *batch = lh_epoch_find_batch(&e, lh_key_of_seed(5), epoch * BATCHES + b);
             assert_in_range(batch->sequences, 1, BATCH);
             shorts += batch->sequences < BATCH;
-            for (int i = 0; i < batch->sequences; i++) seen[batch->n][e.shape_indices[batch->first + i]]++;
+            for (int i = 0; i < batch->sequences; i++) pick_count[batch->n][e.shape_indices[batch->first + i]]++;
         }
         assert_int_equal(shorts, SHAPES); /* 4 + 4 + 3 */
         for (int n = 1; n <= SHAPES; n++)
-            for (int i = 0; i < COUNT; i++) assert_int_equal(seen[n][i], 1);
+            for (int i = 0; i < COUNT; i++) assert_int_equal(pick_count[n][i], 1);
     }
     lh_epoch_close(&e);
     lh_corpus_close(&f.corpus);

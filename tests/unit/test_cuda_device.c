@@ -41,9 +41,10 @@ static void test_image_parse_kind_reads_names(void **state) {
     assert_true(kind.is_machine_code && kind.architecture == 90 && kind.suffix == 'a');
     assert_true(lh_cuda_parse_kind("compute_103f", &kind));
     assert_true(!kind.is_machine_code && kind.architecture == 103 && kind.suffix == 'f');
-    const char *const wrong[] = {"",        "90",       "sm_",  "sm_9",   "sm_90b",
-                                 "sm_90aa", "compute_", "sm90", "lto_90", "sm_90909"};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) assert_false(lh_cuda_parse_kind(wrong[i], &kind));
+    const char *const invalid_names[] = {"",        "90",       "sm_",  "sm_9",   "sm_90b",
+                                         "sm_90aa", "compute_", "sm90", "lto_90", "sm_90909"};
+    for (size_t i = 0; i < sizeof invalid_names / sizeof invalid_names[0]; i++)
+        assert_false(lh_cuda_parse_kind(invalid_names[i], &kind));
 }
 
 static void test_image_runs_on_the_devices_that_its_version_names(void **state) {
@@ -72,7 +73,7 @@ static const lh_cuda_image *make_images(const char *names) {
     static char text[256];
     int count = 0;
     snprintf(text, sizeof text, "%s", names);
-    for (char *rest, *name = strtok_r(text, " ", &rest); name; name = strtok_r(NULL, " ", &rest)) {
+    for (char *cursor, *name = strtok_r(text, " ", &cursor); name; name = strtok_r(NULL, " ", &cursor)) {
         assert_true(count < 7);
         images[count++] = (lh_cuda_image){name, (unsigned char *)name, (unsigned char *)name + strlen(name)};
     }
@@ -108,14 +109,14 @@ static void test_image_choose_best_that_fits(void **state) {
 }
 
 static void test_image_choose_none_fits_lists_images_and_device(void **state) {
-    const lh_cuda_program some = {.images = make_images("sm_80 sm_90a compute_90"), .toolkit = "13.0"};
-    const lh_cuda_program none = {.images = NULL};
+    const lh_cuda_program program = {.images = make_images("sm_80 sm_90a compute_90"), .toolkit = "13.0"};
+    const lh_cuda_program empty_program = {.images = NULL};
     const lh_cuda_image *image;
     lh_error error;
-    lh_assert_error(lh_cuda_choose_image(&some, 75, 13000, &image, &error), LH_ERR_ENVIRONMENT, &error,
+    lh_assert_error(lh_cuda_choose_image(&program, 75, 13000, &image, &error), LH_ERR_ENVIRONMENT, &error,
                     "sm_75 (compute capability 7.5); this program has: sm_80, sm_90a, compute_90\n");
     assert_null(image);
-    lh_assert_error(lh_cuda_choose_image(&none, 121, 13000, &image, &error), LH_ERR_ENVIRONMENT, &error,
+    lh_assert_error(lh_cuda_choose_image(&empty_program, 121, 13000, &image, &error), LH_ERR_ENVIRONMENT, &error,
                     "sm_121 (compute capability 12.1); this program has: none\n");
 }
 
@@ -157,8 +158,8 @@ static void test_image_least_driver_by_kind(void **state) {
     char text[LH_CUDA_DRIVER_TEXT];
     assert_string_equal(lh_cuda_describe_driver(12040, text), "release 550 or later (CUDA 12.4)");
     assert_string_equal(lh_cuda_describe_driver(14000, text), "a release for CUDA 14.0");
-    const lh_cuda_program none = {.images = NULL};
-    assert_int_equal(lh_cuda_find_least_driver(&none, true), 0);
+    const lh_cuda_program empty_program = {.images = NULL};
+    assert_int_equal(lh_cuda_find_least_driver(&empty_program, true), 0);
 }
 
 static void test_image_choose_source_if_no_image_fits(void **state) {
@@ -255,9 +256,10 @@ static void test_device_open_facts_of_the_device(void **state) {
 
 /* The driver reads the intermediate form up to a 0, which an image lacks. */
 static void test_device_open_intermediate_form_ends_with_0(void **state) {
-    static const char both[] = "compute_75followed by what is no part of it";
+    static const char long_text[] = "compute_75followed by what is no part of it";
     lh_cuda_program program = make_program("compute_75");
-    const lh_cuda_image images[] = {{"compute_75", (const unsigned char *)both, (const unsigned char *)both + 10}, {0}};
+    const lh_cuda_image images[] = {
+        {"compute_75", (const unsigned char *)long_text, (const unsigned char *)long_text + 10}, {0}};
     lh_cuda_device device;
     lh_error error;
     program.images = images;

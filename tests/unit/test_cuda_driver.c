@@ -130,10 +130,10 @@ static void test_driver_open_good_opens(void **state) {
     lh_assert_ok(open_driver_in_child(&error), &error);
 }
 
-static void *open_in_thread(void *seen) {
-    const lh_cuda_driver **driver = seen;
+static void *open_in_thread(void *out) {
+    const lh_cuda_driver **driver = out;
     lh_error error;
-    return lh_cuda_driver_open(driver, &error) == LH_OK ? seen : NULL;
+    return lh_cuda_driver_open(driver, &error) == LH_OK ? out : NULL;
 }
 
 /* A failure is not remembered; a success is, for any later value of the variable and any number of threads at once. */

@@ -225,23 +225,23 @@ static void test_jit_compile_damaged_file_replaced(void **state) {
     char file[600];
     snprintf(file, sizeof file, "%s/cache/%s", (char *)*state, CACHE_FILE);
     assert_false(compile_and_check("source", &error, NULL));
-    char *good = lh_test_read(file, &bytes);
+    char *valid_code = lh_test_read(file, &bytes);
     for (size_t i = 0; i < bytes; i += i < 40 ? 3 : 11) {
-        lh_test_write(file, good, i);
+        lh_test_write(file, valid_code, i);
         assert_false(compile_and_check("source", &error, NULL));
-        good[i] = (char)(good[i] ^ 1 << i % 8);
-        lh_test_write(file, good, bytes);
+        valid_code[i] = (char)(valid_code[i] ^ 1 << i % 8);
+        lh_test_write(file, valid_code, bytes);
         assert_false(compile_and_check("source", &error, NULL));
-        good[i] = (char)(good[i] ^ 1 << i % 8);
+        valid_code[i] = (char)(valid_code[i] ^ 1 << i % 8);
     }
-    lh_test_write(file, good, bytes);
+    lh_test_write(file, valid_code, bytes);
     assert_true(compile_and_check("source", &error, NULL));
     FILE *longer = fopen(file, "ab");
     assert_non_null(longer);
     assert_true(fputc(0, longer) == 0 && fclose(longer) == 0);
     assert_false(compile_and_check("source", &error, NULL));
     assert_true(compile_and_check("source", &error, NULL));
-    free(good);
+    free(valid_code);
 }
 
 static void test_jit_compile_cache_folder_follows_variables(void **state) {
@@ -305,8 +305,8 @@ static void compile_in_child(int process, int rounds) {
     for (int round = 0; round < rounds; round++) {
         snprintf(source, sizeof source, "source of round %d", round);
         if (lh_cuda_compile(source, DIGEST, 90, 13000, &code, NULL) != LH_OK) _exit(1);
-        bool same = code.bytes == strlen(OPTIONS) + strlen(source) + 1 && strstr(code.data, source);
-        if (!same || code.cache_failure[0]) _exit(2);
+        bool is_equal = code.bytes == strlen(OPTIONS) + strlen(source) + 1 && strstr(code.data, source);
+        if (!is_equal || code.cache_failure[0]) _exit(2);
         lh_cuda_code_free(&code);
         if (process % 6 == 5 && truncate(getenv("CUT"), process) != 0) _exit(3);
     }

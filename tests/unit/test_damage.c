@@ -208,8 +208,8 @@ static void test_resume_wrong_lengths_fall_back(void **state) {
     }
     memcpy(text, p.text, p.bytes);
     memset(text + p.bytes, 0, 4096);
-    for (size_t more = 1; more <= 4096; more *= 4) {
-        lh_test_write(p.current, text, p.bytes + more);
+    for (size_t appended_bytes = 1; appended_bytes <= 4096; appended_bytes *= 4) {
+        lh_test_write(p.current, text, p.bytes + appended_bytes);
         check_falls_back(&p);
     }
     lh_test_write(p.current, text + 8, p.bytes - 8);

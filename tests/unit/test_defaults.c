@@ -151,7 +151,7 @@ static void test_defaults_with_any_flipped_bit_are_refused(void **state) {
 
 /* Texts with valid digests that no generator of this version writes. */
 static void test_unknown_defaults_are_refused(void **state) {
-    static const char *const wrong[] = {
+    static const char *const invalid_lines[] = {
         "train.stops 3",         "train.steps",           "train.steps ",        "train.steps -3",
         "train.steps 3x",        "train.steps 3 ",        "train.steps 0x3",     "train.steps 9223372036854775808",
         "eval.draws 2147483648", "train.learning_rate x", "train.keep_all yes",  "train.learning_rate nan",
@@ -160,9 +160,9 @@ static void test_unknown_defaults_are_refused(void **state) {
         "eval.by length",        "eval.by length=",       "eval.by vectors=*",   "eval.sets train;test",
         "eval.sets tests",       "eval.by length=3:4",
     };
-    for (int i = 0; i < (int)(sizeof wrong / sizeof *wrong); i++) {
+    for (int i = 0; i < (int)(sizeof invalid_lines / sizeof *invalid_lines); i++) {
         char buffer[CAPACITY], text[256];
-        snprintf(text, sizeof text, "%s\nresolved {}\n", wrong[i]);
+        snprintf(text, sizeof text, "%s\nresolved {}\n", invalid_lines[i]);
         lh_spec spec = make_spec(buffer, text);
         assert_refused(&spec, "a name and its value");
     }

@@ -11,25 +11,25 @@
 
 extern const lh_spec longhand_spec_parity_float64_drawn_layers, longhand_spec_parity_float64_drawn_pair;
 
-enum { SEQUENCES = 4, LONGEST = 19, HEADS = 2, LAYERS = 2, RANGE = 64, CLASSES = 5, FIRST_EXAMPLE = 1000 };
+enum { SEQUENCES = 4, MAX_LENGTH = 19, HEADS = 2, LAYERS = 2, RANGE = 64, CLASSES = 5, FIRST_EXAMPLE = 1000 };
 enum { SOURCE, TARGET, STREAMS };
 enum { ENCODER, DECODER, CROSS, FAMILIES };
 
 /* The positions, distances and scores of a family of attentions (ENCODER, DECODER or CROSS) in every layer. */
 typedef struct family_values {
-    int32_t query[LAYERS * LONGEST], key[LAYERS * LONGEST], distances[LAYERS * LONGEST * LONGEST];
-    double score[LAYERS * HEADS * LONGEST * LONGEST];
+    int32_t query[LAYERS * MAX_LENGTH], key[LAYERS * MAX_LENGTH], distances[LAYERS * MAX_LENGTH * MAX_LENGTH];
+    double score[LAYERS * HEADS * MAX_LENGTH * MAX_LENGTH];
 } family_values;
 
 /* A batch of random tokens, with draws for one sequence or for all. */
 typedef struct batch_data {
     lh_ref_batch batch; /* points into the other fields */
-    uint16_t token[STREAMS][SEQUENCES * LONGEST], label[SEQUENCES * LONGEST];
+    uint16_t token[STREAMS][SEQUENCES * MAX_LENGTH], label[SEQUENCES * MAX_LENGTH];
     int length[STREAMS];
     lh_draw draw;
     bool from_caller;
-    int32_t positions[STREAMS][LONGEST], distances[STREAMS][LONGEST]; /* given by the caller */
-    int32_t input[STREAMS][LONGEST]; /* positions of the vectors that are added to the input */
+    int32_t positions[STREAMS][MAX_LENGTH], distances[STREAMS][MAX_LENGTH]; /* given by the caller */
+    int32_t input[STREAMS][MAX_LENGTH]; /* positions of the vectors that are added to the input */
     family_values family_values[FAMILIES];
     lh_ref_places places[FAMILIES];
 } batch_data;
@@ -51,7 +51,7 @@ static void compute_differences(int queries, int keys, const int32_t *query, con
 /* Distances [query][key] that a stream samples: both sides independently, or the left side as the mirror image of the
  * right. */
 static void sample_distances(const batch_data *data, int stream, uint32_t site, int range, bool sides, int32_t *out) {
-    int32_t buffer[2 * LONGEST], scratch[RANGE + 1], *middle = buffer + LONGEST;
+    int32_t buffer[2 * MAX_LENGTH], scratch[RANGE + 1], *middle = buffer + MAX_LENGTH;
     int T = data->length[stream];
     if (data->from_caller) memcpy(middle, data->distances[stream], (size_t)T * sizeof *middle);
     else if (sides) lh_draw_signed_distances(&data->draw, site, range, T, middle, scratch);
@@ -100,17 +100,20 @@ static void place_layers(batch_data *data) {
 /* drawn_pair: sequence s has its own positions, for all attentions but the decoder's self-attention. */
 static void place_sequence(batch_data *data, int s) {
     enum { TARGET_SITE = 2 };
-    int32_t scratch[RANGE], *own[STREAMS] = {data->family_values[CROSS].key, data->family_values[CROSS].query};
+    int32_t scratch[RANGE],
+        *expected_rows[STREAMS] = {data->family_values[CROSS].key, data->family_values[CROSS].query};
     for (uint32_t stream = 0; stream < STREAMS; stream++) {
         int count = data->length[stream];
-        if (data->from_caller) memcpy(own[stream], data->positions[stream], (size_t)count * sizeof *own[stream]);
+        if (data->from_caller)
+            memcpy(expected_rows[stream], data->positions[stream], (size_t)count * sizeof *expected_rows[stream]);
         else
-            lh_draw_sequence(&data->draw, stream, FIRST_EXAMPLE + (uint32_t)s, 1, RANGE, count, false, own[stream],
-                             scratch);
-        for (int t = 0; t < count; t++) data->input[stream][t] = own[stream][t] - 1; /* index of the table's row */
+            lh_draw_sequence(&data->draw, stream, FIRST_EXAMPLE + (uint32_t)s, 1, RANGE, count, false,
+                             expected_rows[stream], scratch);
+        for (int t = 0; t < count; t++)
+            data->input[stream][t] = expected_rows[stream][t] - 1; /* index of the table's row */
     }
-    memcpy(data->family_values[ENCODER].query, own[SOURCE], sizeof data->family_values->query);
-    memcpy(data->family_values[ENCODER].key, own[SOURCE], sizeof data->family_values->key);
+    memcpy(data->family_values[ENCODER].query, expected_rows[SOURCE], sizeof data->family_values->query);
+    memcpy(data->family_values[ENCODER].key, expected_rows[SOURCE], sizeof data->family_values->key);
     sample_distances(data, TARGET, TARGET_SITE, RANGE + 1, false, data->family_values[DECODER].distances);
     compute_alibi(data->length[TARGET] * data->length[TARGET], data->family_values[DECODER].distances,
                   data->family_values[DECODER].score);
@@ -126,7 +129,7 @@ static void draw_tokens(lh_rng *rng, int count, uint32_t symbols, uint16_t *out)
 static void draw_positions(lh_rng *rng, batch_data *data) {
     for (int stream = 0; stream < STREAMS; stream++) {
         int32_t position = 0, distance = -1;
-        for (int t = 0; t < LONGEST; t++) {
+        for (int t = 0; t < MAX_LENGTH; t++) {
             data->positions[stream][t] = position += 1 + (int32_t)lh_rng_below(rng, 3);
             data->distances[stream][t] = distance += t ? 1 + (int32_t)lh_rng_below(rng, 3) : 1;
         }
@@ -135,7 +138,7 @@ static void draw_positions(lh_rng *rng, batch_data *data) {
 
 static void make_batch(batch_data *data, lh_mode mode, bool from_caller, int source, int target) {
     enum { TOKENS = 11 };
-    lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)(source * LONGEST + target), 0, 0);
+    lh_rng rng = lh_rng_at(lh_key_of_seed(9), (uint32_t)(source * MAX_LENGTH + target), 0, 0);
     memset(data, 0, sizeof *data);
     data->length[SOURCE] = source;
     data->length[TARGET] = target;
@@ -170,14 +173,14 @@ static double run_reference(lh_ref_model *model, batch_data *data, void (*place)
     double loss = 0;
     lh_ref_model_clear(model);
     for (int s = 0; s < SEQUENCES; s++) {
-        lh_ref_batch one = data->batch;
-        one.sequences = 1;
-        one.token += s * one.tokens;
-        one.target += s * one.target_tokens;
-        one.label += s * one.labels;
-        one.first_example += (uint32_t)s;
+        lh_ref_batch sequence = data->batch;
+        sequence.sequences = 1;
+        sequence.token += s * sequence.tokens;
+        sequence.target += s * sequence.target_tokens;
+        sequence.label += s * sequence.labels;
+        sequence.first_example += (uint32_t)s;
         place(data, s);
-        loss += lh_ref_run(model, &one, logits + s * one.labels * CLASSES);
+        loss += lh_ref_run(model, &sequence, logits + s * sequence.labels * CLASSES);
     }
     return loss;
 }
@@ -185,9 +188,9 @@ static double run_reference(lh_ref_model *model, batch_data *data, void (*place)
 static void check_against_reference(const lh_spec *spec, void (*place)(batch_data *, int), lh_mode mode,
                                     bool from_caller, int source, int target) {
     static batch_data data;
-    static const uint8_t mask[SEQUENCES * LONGEST] = {0};
+    static const uint8_t mask[SEQUENCES * MAX_LENGTH] = {0};
     lh_ref_model *model = lh_parity_make_random_model(spec);
-    double logits[SEQUENCES * LONGEST * CLASSES];
+    double logits[SEQUENCES * MAX_LENGTH * CLASSES];
     make_batch(&data, mode, from_caller, source, target);
     double loss = run_reference(model, &data, place, logits);
     const int32_t *const sampled[STREAMS] = {NULL},
@@ -229,13 +232,14 @@ static void check_draws_for_a_device(bool from_caller) {
     const lh_draw draw = lh_trainer_make_draw(LH_MODE_TRAIN);
     static batch_data data;
     int out[SEQUENCES * (SOURCES + TARGETS) + TARGETS], *next = out;
-    int32_t scratch[RANGE + 1], expected[LONGEST];
+    int32_t scratch[RANGE + 1], expected[MAX_LENGTH];
     make_batch(&data, LH_MODE_TRAIN, from_caller, SOURCES, TARGETS);
-    const int32_t *const none[STREAMS] = {NULL}, *const positions[] = {data.positions[SOURCE], data.positions[TARGET]},
+    const int32_t *const no_values[STREAMS] = {NULL},
+                         *const positions[] = {data.positions[SOURCE], data.positions[TARGET]},
                          *const distances[] = {data.distances[SOURCE], data.distances[TARGET]};
     assert_int_equal(cuda->draw_count(&shape), sizeof out / sizeof *out);
     assert_true(cuda->draw_scratch >= RANGE);
-    cuda->draw(&draw, &shape, from_caller ? positions : none, from_caller ? distances : none, scratch, out);
+    cuda->draw(&draw, &shape, from_caller ? positions : no_values, from_caller ? distances : no_values, scratch, out);
     for (int stream = 0; stream < STREAMS; stream++)
         for (int s = 0; s < SEQUENCES; s++, next += shape.length[stream]) {
             lh_draw_sequence(&draw, (uint32_t)stream, (uint32_t)s, 1, RANGE, shape.length[stream], false, expected,

@@ -25,13 +25,13 @@ static const lh_parity_case SIDES = {"rand_relative", &longhand_spec_parity_floa
 /* The program of the lowest instruction-set level. */
 static const lh_cpu_program *get_program(const lh_spec *spec) { return spec->cpu[0]; }
 
-/* Runs a batch with given positions, NULL: sampled ones, in blocks of at most `most` sequences; compares with the
- * reference's loss, and with its logits or gradients. */
+/* Runs a batch with given positions, NULL: sampled ones, in blocks of at most `max_sequences` sequences; compares with
+ * the reference's loss, and with its logits or gradients. */
 static void check_run(const lh_spec *spec, const lh_ref_model *model, const lh_ref_batch *batch, lh_mode mode,
-                      const int32_t *positions, int most, double loss, const double *logits) {
-    const int32_t *const given[LH_MAX_STREAMS] = {positions}, *const sampled[LH_MAX_STREAMS] = {NULL};
-    lh_trainer t = lh_trainer_open_sampling(spec, model, batch, mode, given, sampled);
-    lh_trainer_check(&t, batch, lh_parity_all_count, most, model, loss, logits, lh_parity_get_tolerance(8));
+                      const int32_t *positions, int max_sequences, double loss, const double *logits) {
+    const int32_t *const position_streams[LH_MAX_STREAMS] = {positions}, *const sampled[LH_MAX_STREAMS] = {NULL};
+    lh_trainer t = lh_trainer_open_sampling(spec, model, batch, mode, position_streams, sampled);
+    lh_trainer_check(&t, batch, lh_parity_all_count, max_sequences, model, loss, logits, lh_parity_get_tolerance(8));
     lh_trainer_close(&t);
 }
 
@@ -53,18 +53,18 @@ static double run_each(lh_ref_model *model, const lh_ref_batch *batch, int32_t (
     double loss = 0;
     lh_ref_model_clear(model);
     for (int s = 0; s < batch->sequences; s++) {
-        lh_ref_batch one = *batch;
-        one.sequences = 1;
-        one.token += s * batch->tokens;
-        one.label += s * batch->labels;
-        one.first_example += (uint32_t)s;
-        one.positions = rows[s];
-        loss += lh_ref_run(model, &one, logits + (size_t)(s * batch->labels * classes));
+        lh_ref_batch sequence = *batch;
+        sequence.sequences = 1;
+        sequence.token += s * batch->tokens;
+        sequence.label += s * batch->labels;
+        sequence.first_example += (uint32_t)s;
+        sequence.positions = rows[s];
+        loss += lh_ref_run(model, &sequence, logits + (size_t)(s * batch->labels * classes));
     }
     return loss;
 }
 
-static void check_labels(int tokens, int labels, lh_mode mode, bool given) {
+static void check_labels(int tokens, int labels, lh_mode mode, bool has_positions) {
     const lh_spec *spec = LABELS.spec;
     lh_ref_model *model = lh_parity_open_model(&LABELS);
     lh_parity_batch full_batch;
@@ -72,15 +72,16 @@ static void check_labels(int tokens, int labels, lh_mode mode, bool given) {
     lh_parity_make_batch(&LABELS, (lh_parity_size){tokens, labels, 0}, FIRST_EXAMPLE, &full_batch);
     find_rows(mode, tokens, rows);
     for (int t = 0; t < tokens; t++) positions[t] = rows[0][t] + 1;
-    for (int s = 1; given && s < SEQUENCES; s++) memcpy(rows[s], rows[0], sizeof *rows);
+    for (int s = 1; has_positions && s < SEQUENCES; s++) memcpy(rows[s], rows[0], sizeof *rows);
     full_batch.batch.backward = mode == LH_MODE_TRAIN;
     full_batch.batch.dropping = mode == LH_MODE_EVALUATE ? LH_REF_IN_EVALUATION : LH_REF_IN_TRAINING;
     full_batch.batch.draw = LH_PARITY_DRAW;
     double *expected = lh_parity_reserve((size_t)(SEQUENCES * labels * spec->classes) * sizeof *expected);
     double loss = run_each(model, &full_batch.batch, rows, expected, spec->classes);
     int allowed = get_program(spec)->block_sequences((int[LH_MAX_STREAMS]){tokens, 0});
-    for (int most = 1; most <= SEQUENCES && most <= allowed; most++)
-        check_run(spec, model, &full_batch.batch, mode, given ? positions : NULL, most, loss, expected);
+    for (int max_sequences = 1; max_sequences <= SEQUENCES && max_sequences <= allowed; max_sequences++)
+        check_run(spec, model, &full_batch.batch, mode, has_positions ? positions : NULL, max_sequences, loss,
+                  expected);
     free(expected);
     lh_ref_model_free(model);
 }
@@ -117,10 +118,10 @@ static void test_blocks_with_positions_of_tokens_match_reference(void **state) {
         data.batch.backward = mode == LH_MODE_TRAIN;
         data.batch.dropping = mode == LH_MODE_TRAIN ? LH_REF_IN_TRAINING : LH_REF_NO_DROPOUT;
         const double loss = run_each(model, &data.batch, rows, logits, spec->classes);
-        for (int most = 1; most <= SEQUENCES; most++) {
+        for (int max_sequences = 1; max_sequences <= SEQUENCES; max_sequences++) {
             lh_trainer t = lh_trainer_open(spec, spec->cpu[0], model, &data.batch, NULL, (lh_mode)mode);
             t.positions = positions;
-            lh_trainer_check(&t, &data.batch, lh_parity_all_count, most, model, loss, logits,
+            lh_trainer_check(&t, &data.batch, lh_parity_all_count, max_sequences, model, loss, logits,
                              lh_parity_get_tolerance(8));
             lh_trainer_close(&t);
         }
@@ -135,7 +136,7 @@ static void test_draws_of_sequences_give_a_device_the_same_positions(void **stat
     int32_t scratch[RANGE + 1], expected[TOKENS];
     int out[SEQUENCES * TOKENS];
     const lh_shape shape = {SEQUENCES, {TOKENS, 0}, TOKENS / 2};
-    const int32_t *const drawn[LH_MAX_STREAMS] = {NULL};
+    const int32_t *const no_values[LH_MAX_STREAMS] = {NULL};
     assert_int_equal(cuda->draw_count(&shape), SEQUENCES * TOKENS);
     const lh_shape huge = {10000000, {1000, 0}, 500}; /* shape of --examples 1e7 */
     assert_true(cuda->draw_count(&huge) == (size_t)10000000000);
@@ -144,18 +145,18 @@ static void test_draws_of_sequences_give_a_device_the_same_positions(void **stat
     assert_true(cuda->draw_scratch >= RANGE);
     for (int mode = 0; mode < 2; mode++) {
         lh_draw draw = lh_trainer_make_draw(mode ? LH_MODE_EVALUATE : LH_MODE_TRAIN);
-        cuda->draw(&draw, &shape, drawn, drawn, scratch, out);
+        cuda->draw(&draw, &shape, no_values, no_values, scratch, out);
         for (int s = 0; s < SEQUENCES; s++) {
             lh_draw_sequence(&draw, 0, (uint32_t)s, 1, RANGE, TOKENS, true, expected, scratch);
             assert_memory_equal(out + s * TOKENS, expected, sizeof expected);
         }
     }
     lh_draw draw = lh_trainer_make_draw(LH_MODE_EVALUATE);
-    const lh_shape one = {1, {TOKENS, 0}, TOKENS / 2};
-    int alone[TOKENS];
+    const lh_shape one_shape = {1, {TOKENS, 0}, TOKENS / 2};
+    int last[TOKENS];
     draw.first = SEQUENCES - 1; /* a query in place of the batch's last sequence */
-    cuda->draw(&draw, &one, drawn, drawn, scratch, alone);
-    assert_memory_equal(alone, out + (SEQUENCES - 1) * TOKENS, sizeof alone);
+    cuda->draw(&draw, &one_shape, no_values, no_values, scratch, last);
+    assert_memory_equal(last, out + (SEQUENCES - 1) * TOKENS, sizeof last);
 }
 
 /* Checks that an evaluation has the losses of predict for each example, so the same positions and dropout, and that
@@ -248,19 +249,19 @@ static void test_blocks_with_distances_of_each_side_match_reference(void **state
 static void test_draw_for_a_device_has_distances_of_both_sides(void **state) {
     enum { TOKENS = 20 };
     const lh_cuda_program *cuda = SIDES.spec->cuda;
-    int32_t buffer[2 * LH_PARITY_LONGEST], scratch[RANGE + 1], given[TOKENS];
+    int32_t buffer[2 * LH_PARITY_LONGEST], scratch[RANGE + 1], distances[TOKENS];
     int out[2 * TOKENS];
     const lh_shape shape = {1, {TOKENS, 0}, TOKENS / 2};
-    const int32_t *const drawn[LH_MAX_STREAMS] = {NULL}, *const apart[LH_MAX_STREAMS] = {given};
+    const int32_t *const no_values[LH_MAX_STREAMS] = {NULL}, *const distance_streams[LH_MAX_STREAMS] = {distances};
     lh_draw draw = lh_trainer_make_draw(LH_MODE_TRAIN);
     const int32_t *middle = sample_sides(LH_MODE_TRAIN, TOKENS, buffer);
     assert_int_equal(cuda->draw_count(&shape), 2 * TOKENS);
     assert_int_equal(SIDES.spec->distance_range[0], RANGE + 1);
     assert_int_equal(SIDES.spec->limit.tokens, RANGE + 1); /* all distances, and the token itself */
-    cuda->draw(&draw, &shape, drawn, drawn, scratch, out);
+    cuda->draw(&draw, &shape, no_values, no_values, scratch, out);
     for (int d = 1 - TOKENS; d < TOKENS; d++) assert_int_equal(out[TOKENS + d], middle[d]);
-    for (int d = 0; d < TOKENS; d++) given[d] = 3 * d;
-    cuda->draw(&draw, &shape, drawn, apart, scratch, out);
+    for (int d = 0; d < TOKENS; d++) distances[d] = 3 * d;
+    cuda->draw(&draw, &shape, no_values, distance_streams, scratch, out);
     for (int d = 1 - TOKENS; d < TOKENS; d++) assert_int_equal(out[TOKENS + d], 3 * d); /* on both sides */
 }
 

@@ -16,7 +16,7 @@
 #include "lh_run.h"
 #include "toy_program.h"
 
-enum { MOST = 64, LOGS = 3 };
+enum { MAX_CALLS = 64, LOGS = 3 };
 
 /* A synced path with its bytes when it was synced; for a folder also the number of logs in it. */
 typedef struct synced_path {
@@ -25,7 +25,7 @@ typedef struct synced_path {
     int logs;
 } synced_path;
 
-static synced_path synced_paths[MOST];
+static synced_path synced_paths[MAX_CALLS];
 static int count, renames;
 static char problem[PATH_MAX + 64]; /* the first problem; a test cannot fail while its output is captured */
 static const char *const logs[LOGS] = {"metrics.jsonl", "eval.jsonl", "window.jsonl"};
@@ -33,7 +33,7 @@ static const char *const logs[LOGS] = {"metrics.jsonl", "eval.jsonl", "window.js
 static synced_path *find(const char *path) {
     for (int i = 0; i < count; i++)
         if (strcmp(synced_paths[i].path, path) == 0) return &synced_paths[i];
-    if (count == MOST) abort();
+    if (count == MAX_CALLS) abort();
     snprintf(synced_paths[count].path, sizeof synced_paths[count].path, "%s", path);
     return &synced_paths[count++];
 }

@@ -99,9 +99,9 @@ static void store_layer(void *context, int sequence, int layer, const lh_ref_lay
 /* Returns the summed loss, and computes gradients if the batch has a backward pass. */
 static double run_reference(pass *p, const lh_ref_batch *batch) {
     lh_ref_observer observer = {store_layer, p};
-    lh_ref_batch seen = *batch;
-    seen.observer = &observer;
-    return lh_ref_run(p->model, &seen, p->logits);
+    lh_ref_batch observed = *batch;
+    observed.observer = &observer;
+    return lh_ref_run(p->model, &observed, p->logits);
 }
 
 /* Runs the program. Evaluation has no dropout, and neither have the stored vectors. The loss includes masked labels. */
@@ -135,24 +135,24 @@ static double run_pass(pass *p, const lh_ref_batch *batch) {
 static void check_greedy(pass *p) {
     const lh_pairs_case *stored = p->stored;
     int m = stored->batch.labels, classes = p->model->network->classes, shift = stored->target[1] - stored->label[0];
-    uint16_t *given = lh_parity_reserve((size_t)(stored->batch.sequences * m) * sizeof *given);
-    memcpy(given, stored->target, (size_t)(stored->batch.sequences * m) * sizeof *given);
+    uint16_t *generated = lh_parity_reserve((size_t)(stored->batch.sequences * m) * sizeof *generated);
+    memcpy(generated, stored->target, (size_t)(stored->batch.sequences * m) * sizeof *generated);
     lh_ref_batch batch = stored->batch;
-    batch.target = given;
+    batch.target = generated;
     batch.backward = false;
     for (int t = 0; t < m; t++) {
         run_pass(p, &batch);
         for (int s = 0; s < batch.sequences; s++) {
             const double *logits = p->logits + (s * m + t) * classes;
             const int32_t *expected = &stored->greedy[s * m + t];
-            bool ended = t > 0 && (expected[-1] < 0 || (shift == 0 && expected[-1] == stored->label[m - 1]));
+            bool has_ended = t > 0 && (expected[-1] < 0 || (shift == 0 && expected[-1] == stored->label[m - 1]));
             int best = 0;
             for (int c = 1; c < classes; c++) best = logits[c] > logits[best] ? c : best;
-            assert_int_equal(*expected, ended ? -1 : best);
-            if (t + 1 < m) given[s * m + t + 1] = (uint16_t)(best + shift);
+            assert_int_equal(*expected, has_ended ? -1 : best);
+            if (t + 1 < m) generated[s * m + t + 1] = (uint16_t)(best + shift);
         }
     }
-    free(given);
+    free(generated);
 }
 
 static void check_pass(pass *p) {

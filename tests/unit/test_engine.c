@@ -31,21 +31,21 @@ static void assert_same_state(lh_engine *a, lh_engine *b) {
 enum { STEPS = 30 };
 
 static void check_threads(const lh_spec *spec, const lh_cpu_program *program, int threads) {
-    static lh_step_metrics one[STEPS], many[STEPS];
+    static lh_step_metrics one_thread[STEPS], three_threads[STEPS];
     lh_engine *a = open_engine(spec, program, 1), *b = open_engine(spec, program, threads);
-    lh_test_step(a, STEPS, one);
-    for (int i = 0; i < STEPS; i += 10) lh_test_step(b, 10, many + i);
-    assert_memory_equal(one, many, sizeof one);
+    lh_test_step(a, STEPS, one_thread);
+    for (int i = 0; i < STEPS; i += 10) lh_test_step(b, 10, three_threads + i);
+    assert_memory_equal(one_thread, three_threads, sizeof one_thread);
     assert_same_state(a, b);
     a->ops->close(a);
     b->ops->close(b);
 }
 
 static void test_step_threads_same_bits(void **state) {
-    lh_spec spec = lh_toy_make_spec(toy_float_list), drawn = lh_toy_make_spec(toy_drawn_list);
+    lh_spec spec = lh_toy_make_spec(toy_float_list), sampling_spec = lh_toy_make_spec(toy_drawn_list);
     spec.train.batch = 13; /* shards of 4, 3, 3, 3; blocks of 2, 2 and 2, 1 */
     for (int threads = 2; threads <= 5; threads++) check_threads(&spec, &toy_float, threads);
-    check_threads(&drawn, &toy_drawn, 3);
+    check_threads(&sampling_spec, &toy_drawn, 3);
     check_threads(&spec, &toy_double, 2);
 }
 
@@ -115,23 +115,24 @@ static void test_step_gradient_is_left_fold_over_shards(void **state) {
 static void test_step_nan_stops_before_update(void **state) {
     lh_error error;
     lh_step_metrics metrics[5];
-    int done;
+    int taken_steps;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float, 2);
     lh_test_step(engine, 3, metrics);
     lh_state s = lh_test_copy_state(engine);
     ((float *)s.parameters)[lh_toy_spec.tensors[TOY_BIAS].offset] = NAN;
     engine->ops->write_state(engine, &s, 3, NULL);
-    lh_assert_error(engine->ops->step(engine, 5, metrics, &done, &error), LH_ERR_INPUT, &error, "step 4: the loss is");
-    assert_int_equal(done, 0);
+    lh_assert_error(engine->ops->step(engine, 5, metrics, &taken_steps, &error), LH_ERR_INPUT, &error,
+                    "step 4: the loss is");
+    assert_int_equal(taken_steps, 0);
     assert_int_equal(engine->step, 3);
     assert_non_null(
         strstr(error.text, "parameters: NaN or infinite in 1 of 7 tensors; the first is output.bias (1 of 5"));
     assert_non_null(strstr(error.text, "gradient: NaN or infinite in "));
-    lh_state after = lh_test_copy_state(engine);
-    assert_memory_equal(after.parameters, s.parameters, TOY_STORAGE * sizeof(float));
-    assert_memory_equal(after.optimizer[0], s.optimizer[0], TOY_STORAGE * sizeof(float));
+    lh_state new_state = lh_test_copy_state(engine);
+    assert_memory_equal(new_state.parameters, s.parameters, TOY_STORAGE * sizeof(float));
+    assert_memory_equal(new_state.optimizer[0], s.optimizer[0], TOY_STORAGE * sizeof(float));
     lh_state_close(&s);
-    lh_state_close(&after);
+    lh_state_close(&new_state);
     engine->ops->close(engine);
 }
 
@@ -144,33 +145,34 @@ static void overflow_update(const lh_update *update, size_t first, size_t count,
 static void test_step_infinite_update_stops(void **state) {
     lh_error error;
     lh_step_metrics metrics[5];
-    int done;
+    int taken_steps;
     lh_cpu_program program = toy_float;
     program.update = overflow_update;
     lh_engine *engine = open_engine(&lh_toy_spec, &program, 2);
-    lh_assert_error(engine->ops->step(engine, 5, metrics, &done, &error), LH_ERR_INPUT, &error,
+    lh_assert_error(engine->ops->step(engine, 5, metrics, &taken_steps, &error), LH_ERR_INPUT, &error,
                     "step 4: after the update the parameters' norm is inf");
     assert_non_null(strstr(error.text, "the first is embed.token.weight (1 of 28 elements)"));
     assert_null(strstr(error.text, "gradient"));
-    assert_int_equal(done, 3);
+    assert_int_equal(taken_steps, 3);
     assert_int_equal(engine->step, 3);
     engine->ops->close(engine);
 }
 
 static void test_write_state_resumes_same_bits(void **state) {
     lh_step_metrics metrics[20];
-    lh_engine *whole = open_engine(&lh_toy_spec, &toy_float, 2), *half = open_engine(&lh_toy_spec, &toy_float, 1);
-    lh_engine *rest = open_engine(&lh_toy_spec, &toy_float, 3);
-    lh_test_step(whole, 20, metrics);
-    lh_test_step(half, 9, metrics);
-    lh_state s = lh_test_copy_state(half);
-    rest->ops->write_state(rest, &s, half->step, NULL);
-    lh_test_step(rest, 11, metrics);
-    assert_same_state(whole, rest);
+    lh_engine *full_run = open_engine(&lh_toy_spec, &toy_float, 2),
+              *first_half = open_engine(&lh_toy_spec, &toy_float, 1);
+    lh_engine *second_half = open_engine(&lh_toy_spec, &toy_float, 3);
+    lh_test_step(full_run, 20, metrics);
+    lh_test_step(first_half, 9, metrics);
+    lh_state s = lh_test_copy_state(first_half);
+    second_half->ops->write_state(second_half, &s, first_half->step, NULL);
+    lh_test_step(second_half, 11, metrics);
+    assert_same_state(full_run, second_half);
     lh_state_close(&s);
-    whole->ops->close(whole);
-    half->ops->close(half);
-    rest->ops->close(rest);
+    full_run->ops->close(full_run);
+    first_half->ops->close(first_half);
+    second_half->ops->close(second_half);
 }
 
 static void check_evaluation(const lh_spec *spec, const lh_cpu_program *program, int n, int threads) {
@@ -178,22 +180,22 @@ static void check_evaluation(const lh_spec *spec, const lh_cpu_program *program,
     enum { EXAMPLES = 11 };
     lh_lengths lengths = {NULL, 0, n, n, 1};
     lh_condition condition = lh_make_condition(n, EXAMPLES, 1, 2);
-    lh_sums one, many, repeated, sequence_sums[EXAMPLES], total = {0};
+    lh_sums one_thread, three_threads, repeated, sequence_sums[EXAMPLES], total = {0};
     lh_engine *a = open_engine(spec, program, 1), *b = open_engine(spec, program, threads);
     lh_assert_ok(a->ops->reserve(a, &lengths, EXAMPLES, &error), &error);
     lh_assert_ok(b->ops->reserve(b, &lengths, EXAMPLES, &error), &error);
-    a->ops->evaluate(a, &condition, &one, NULL, NULL);
-    b->ops->evaluate(b, &condition, &many, sequence_sums, NULL);
+    a->ops->evaluate(a, &condition, &one_thread, NULL, NULL);
+    b->ops->evaluate(b, &condition, &three_threads, sequence_sums, NULL);
     b->ops->evaluate(b, &condition, &repeated, NULL, NULL);
-    assert_memory_equal(&one, &many, sizeof one);
-    assert_memory_equal(&one, &repeated, sizeof one);
-    assert_int_equal(one.sequences, EXAMPLES);
+    assert_memory_equal(&one_thread, &three_threads, sizeof one_thread);
+    assert_memory_equal(&one_thread, &repeated, sizeof one_thread);
+    assert_int_equal(one_thread.sequences, EXAMPLES);
     for (int i = 0; i < EXAMPLES; i++) lh_sums_add(&total, &sequence_sums[i]);
-    assert_int_equal(total.correct, one.correct);
-    assert_int_equal(total.counted, one.counted);
-    assert_int_equal(total.exact, one.exact);
-    assert_int_equal(total.positions, one.positions);
-    lh_assert_close(&total.loss, &one.loss, 1, 1e-6, 0);
+    assert_int_equal(total.correct, one_thread.correct);
+    assert_int_equal(total.counted, one_thread.counted);
+    assert_int_equal(total.exact, one_thread.exact);
+    assert_int_equal(total.positions, one_thread.positions);
+    lh_assert_close(&total.loss, &one_thread.loss, 1, 1e-6, 0);
     a->ops->close(a);
     b->ops->close(b);
 }
@@ -209,22 +211,22 @@ static void test_evaluate_threads_same_sums(void **state) {
 static void test_evaluate_draws_share_examples(void **state) {
     lh_error error;
     lh_lengths lengths = {NULL, 0, 8, 8, 1};
-    lh_sums first, second, other;
+    lh_sums first, second, changed;
     lh_condition a = lh_make_condition(8, 10, 1, 0), b = lh_make_condition(8, 10, 1, 1);
-    lh_engine *plain = open_engine(&lh_toy_spec, &toy_float, 1), *drawn = open_engine(&lh_toy_spec, &toy_drawn, 1);
-    lh_assert_ok(plain->ops->reserve(plain, &lengths, 10, &error), &error);
-    lh_assert_ok(drawn->ops->reserve(drawn, &lengths, 10, &error), &error);
-    plain->ops->evaluate(plain, &a, &first, NULL, NULL);
-    plain->ops->evaluate(plain, &b, &second, NULL, NULL);
+    lh_engine *fixed = open_engine(&lh_toy_spec, &toy_float, 1), *sampling = open_engine(&lh_toy_spec, &toy_drawn, 1);
+    lh_assert_ok(fixed->ops->reserve(fixed, &lengths, 10, &error), &error);
+    lh_assert_ok(sampling->ops->reserve(sampling, &lengths, 10, &error), &error);
+    fixed->ops->evaluate(fixed, &a, &first, NULL, NULL);
+    fixed->ops->evaluate(fixed, &b, &second, NULL, NULL);
     lh_condition c = lh_make_condition(8, 10, 2, 0);
-    plain->ops->evaluate(plain, &c, &other, NULL, NULL);
+    fixed->ops->evaluate(fixed, &c, &changed, NULL, NULL);
     assert_memory_equal(&first, &second, sizeof first);
-    assert_true(first.loss != other.loss);
-    drawn->ops->evaluate(drawn, &a, &first, NULL, NULL);
-    drawn->ops->evaluate(drawn, &b, &second, NULL, NULL);
+    assert_true(first.loss != changed.loss);
+    sampling->ops->evaluate(sampling, &a, &first, NULL, NULL);
+    sampling->ops->evaluate(sampling, &b, &second, NULL, NULL);
     assert_true(first.loss != second.loss);
-    plain->ops->close(plain);
-    drawn->ops->close(drawn);
+    fixed->ops->close(fixed);
+    sampling->ops->close(sampling);
 }
 
 static void test_reserve_grows(void **state) {
@@ -260,7 +262,7 @@ static void test_open_training_beyond_limit_named(void **state) {
     assert_null(engine);
 }
 
-static size_t get_impossible_bytes(const lh_shape *longest, lh_mode mode) { return (size_t)1 << 60; }
+static size_t get_impossible_bytes(const lh_shape *max_shape, lh_mode mode) { return (size_t)1 << 60; }
 
 static void test_open_without_memory_reports_bytes(void **state) {
     lh_error error;
@@ -295,8 +297,8 @@ static int workspace_count, blocks_with_nan; /* number of workspaces, and of blo
 
 enum { UNUSED_OFFSET = 4096 }; /* an offset in a workspace, in bytes, beyond what toy_float uses */
 
-static size_t get_roomy_workspace_bytes(const lh_shape *longest, lh_mode mode) {
-    assert_true(toy_float.workspace_bytes(longest, mode) <= UNUSED_OFFSET);
+static size_t get_roomy_workspace_bytes(const lh_shape *max_shape, lh_mode mode) {
+    assert_true(toy_float.workspace_bytes(max_shape, mode) <= UNUSED_OFFSET);
     return UNUSED_OFFSET + sizeof(float);
 }
 
@@ -330,8 +332,8 @@ static lh_sums evaluate_length(lh_engine *engine, int n) {
 /* Engines share a workspace, some with longer sequences, one with a failure: the others have a single engine's bits. */
 static void test_engines_share_working_memory(void **state) {
     lh_error error;
-    lh_step_metrics alone[4], shared[4];
-    int done;
+    lh_step_metrics expected[4], actual[4];
+    int taken_steps;
     lh_cpu_program program = toy_float;
     program.train_block = count_workspaces;
     program.workspace_bytes = get_roomy_workspace_bytes;
@@ -347,15 +349,15 @@ static void test_engines_share_working_memory(void **state) {
         lh_engine *single = lh_test_open_engine(configs[i], &toy_float);
         if (i == 0) {
             assert_true(isnan(evaluate_length(engines[0], 32).loss));
-            lh_assert_error(engines[0]->ops->step(engines[0], 4, shared, &done, &error), LH_ERR_INPUT, &error,
+            lh_assert_error(engines[0]->ops->step(engines[0], 4, actual, &taken_steps, &error), LH_ERR_INPUT, &error,
                             "step 1");
             workspace_count = blocks_with_nan = 0; /* blocks of that step found NaN; the workspace was freed */
         } else {
-            lh_sums before = evaluate_length(single, 32 - i), after = evaluate_length(engines[i], 32 - i);
-            assert_memory_equal(&before, &after, sizeof before);
-            lh_test_step(single, 4, alone);
-            lh_test_step(engines[i], 4, shared);
-            assert_memory_equal(alone, shared, sizeof alone);
+            lh_sums old_sums = evaluate_length(single, 32 - i), new_sums = evaluate_length(engines[i], 32 - i);
+            assert_memory_equal(&old_sums, &new_sums, sizeof old_sums);
+            lh_test_step(single, 4, expected);
+            lh_test_step(engines[i], 4, actual);
+            assert_memory_equal(expected, actual, sizeof expected);
             assert_same_state(single, engines[i]);
         }
         single->ops->close(single);
@@ -373,11 +375,11 @@ static void record_train_block(const lh_cpu_step *step, const lh_cpu_block *bloc
                                lh_sums *sums) {
     for (int s = 0; s < block->sequences; s++) {
         uint64_t number = 0;
-        int known = 0;
+        int is_known = 0;
         for (int i = 0; i < step->shape.length[0]; i++)
             number = number * 8 + block->tokens[0][s * step->shape.length[0] + i];
-        for (int i = 0; i < seen_count; i++) known += seen_sequences[i] == number;
-        if (!known && seen_count < 64) seen_sequences[seen_count++] = number;
+        for (int i = 0; i < seen_count; i++) is_known += seen_sequences[i] == number;
+        if (!is_known && seen_count < 64) seen_sequences[seen_count++] = number;
     }
     toy_float.train_block(step, block, workspace, gradient, sums);
 }
@@ -402,18 +404,18 @@ static void test_predict_positions_replace_draws(void **state) {
     lh_error error;
     uint16_t input[] = {4, 0, 2};
     int32_t positions[] = {5, 6, 7, 8, 9, 10};
-    double drawn[15], given[15], repeated[15];
+    double sampled[15], from_caller[15], repeated[15];
     lh_lengths lengths = {NULL, 0, 3, 3, 1};
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_drawn, 1);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
     lh_query query = {.n = 3, .input = input, .draw = lh_make_condition(3, 1, 1, 0).draw};
-    engine->ops->predict(engine, &query, drawn, NULL);
+    engine->ops->predict(engine, &query, sampled, NULL);
     query.positions[0] = positions;
-    engine->ops->predict(engine, &query, given, NULL);
+    engine->ops->predict(engine, &query, from_caller, NULL);
     query.draw.example = 1;
     engine->ops->predict(engine, &query, repeated, NULL);
-    assert_memory_equal(given, repeated, sizeof given);
-    assert_memory_not_equal(given, drawn, sizeof given);
+    assert_memory_equal(from_caller, repeated, sizeof from_caller);
+    assert_memory_not_equal(from_caller, sampled, sizeof from_caller);
     engine->ops->close(engine);
 }
 

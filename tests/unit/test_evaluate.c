@@ -81,13 +81,13 @@ static void test_evaluate_without_draws_makes_one_pass(void **state) {
     assert_true(results[0].sd_over_draws == 0.0);
     assert_string_equal(results[1].split, "in_distribution");
     assert_string_equal(results[2].split, "beyond");
-    lh_eval_means within = lh_eval_compute_means(results, 4, "in_distribution"),
-                  beyond = lh_eval_compute_means(results, 4, "beyond");
-    assert_int_equal(within.count, 2);
-    assert_int_equal(beyond.first, 7);
-    assert_int_equal(beyond.last, 8);
+    lh_eval_means trained = lh_eval_compute_means(results, 4, "in_distribution"),
+                  longer = lh_eval_compute_means(results, 4, "beyond");
+    assert_int_equal(trained.count, 2);
+    assert_int_equal(longer.first, 7);
+    assert_int_equal(longer.last, 8);
     double mean = 0.5 * (results[2].accuracy + results[3].accuracy);
-    lh_assert_close(&beyond.accuracy, &mean, 1, 1e-12, 0);
+    lh_assert_close(&longer.accuracy, &mean, 1, 1e-12, 0);
     engine->ops->close(engine);
 }
 
@@ -140,7 +140,7 @@ static void test_evaluate_every_condition_under_every_noise(void **state) {
     lh_error error;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
     lh_eval_request request = make_request(5, 6, 3);
-    lh_eval_result results[4], back[4];
+    lh_eval_result results[4], read_back[4];
     char name[LH_EVAL_NAME];
     bool found[4] = {false};
     request.path = lh_test_path(*state, "eval.jsonl");
@@ -158,10 +158,10 @@ static void test_evaluate_every_condition_under_every_noise(void **state) {
     assert_non_null(strstr(text, "\"by\":{\"length\":5,\"noise\":0},"));
     assert_non_null(strstr(text, "\"by\":{\"length\":6,\"noise\":0.5},"));
     free(text);
-    memcpy(back, results, sizeof back);
-    back[3].noise = 0.25;
-    back[0].has_noise = false;
-    lh_assert_ok(lh_eval_find(request.path, 0, LH_EVAL_SEED, back, found, 4, &error), &error);
+    memcpy(read_back, results, sizeof read_back);
+    read_back[3].noise = 0.25;
+    read_back[0].has_noise = false;
+    lh_assert_ok(lh_eval_find(request.path, 0, LH_EVAL_SEED, read_back, found, 4, &error), &error);
     assert_true(found[1] && found[2]);
     assert_false(found[0] || found[3]);
     lh_eval_means means = lh_eval_compute_means(results, 4, "in_distribution");
@@ -174,13 +174,13 @@ static void test_evaluate_batches_without_draws_same_examples(void **state) {
     lh_error error;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
     lh_eval_request request = make_request(6, 6, 1);
-    lh_eval_result whole, cut;
-    lh_assert_ok(lh_evaluate(engine, &request, &whole, &error), &error);
+    lh_eval_result full, cut;
+    lh_assert_ok(lh_evaluate(engine, &request, &full, &error), &error);
     request.batch = 5;
     lh_assert_ok(lh_evaluate(engine, &request, &cut, &error), &error);
-    lh_assert_close(&cut.accuracy, &whole.accuracy, 1, 1e-12, 0); /* four equal batches */
-    lh_assert_close(&cut.loss, &whole.loss, 1, 1e-6, 0);
-    assert_true(cut.exact_match == whole.exact_match);
+    lh_assert_close(&cut.accuracy, &full.accuracy, 1, 1e-12, 0); /* four equal batches */
+    lh_assert_close(&cut.loss, &full.loss, 1, 1e-6, 0);
+    assert_true(cut.exact_match == full.exact_match);
     engine->ops->close(engine);
 }
 
@@ -234,10 +234,11 @@ static void test_evaluate_lines_have_confidence_bounds(void **state) {
     lh_assert_close(&result.exact_match_low, &low, 1, 1e-12, 0);
     lh_assert_close(&result.exact_match_high, &high, 1, 1e-12, 0);
     for (int d = 0; d < 3; d++) {
-        lh_sums all, each[20];
+        lh_sums total, sequence_sums[20];
         lh_condition condition = lh_make_condition(2, 20, 1, d);
-        lh_assert_ok(engine->ops->evaluate(engine, &condition, &all, each, &error), &error);
-        for (int i = 0; i < 20; i++) share[i] += (double)each[i].correct / (double)each[i].counted / 3;
+        lh_assert_ok(engine->ops->evaluate(engine, &condition, &total, sequence_sums, &error), &error);
+        for (int i = 0; i < 20; i++)
+            share[i] += (double)sequence_sums[i].correct / (double)sequence_sums[i].counted / 3;
     }
     for (int i = 0; i < 20; i++) mean += share[i] / 20;
     for (int i = 0; i < 20; i++) squares += (share[i] - mean) * (share[i] - mean);
@@ -377,12 +378,12 @@ static void test_evaluate_per_example_adds_up(void **state) {
     const char *path = lh_test_path(*state, "each.jsonl");
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
     lh_eval_request request = make_request(4, 4, 1);
-    lh_eval_result plain, with_lines;
-    lh_assert_ok(lh_evaluate(engine, &request, &plain, &error), &error);
+    lh_eval_result without_lines, with_lines;
+    lh_assert_ok(lh_evaluate(engine, &request, &without_lines, &error), &error);
     request.per_example = fopen(path, "w");
     lh_assert_ok(lh_evaluate(engine, &request, &with_lines, &error), &error);
     assert_int_equal(fclose(request.per_example), 0);
-    assert_true(plain.accuracy == with_lines.accuracy && plain.loss == with_lines.loss);
+    assert_true(without_lines.accuracy == with_lines.accuracy && without_lines.loss == with_lines.loss);
     size_t bytes;
     char *text = lh_test_read(path, &bytes);
     int lines = 0, correct = 0, exact = 0;
@@ -400,22 +401,22 @@ static void test_evaluate_per_example_adds_up(void **state) {
 
 static volatile sig_atomic_t stop;
 
-static void stop_at_second(void *context, const lh_eval_result *result, int done, int count) {
-    *(int *)context = done;
-    stop = done == 2;
+static void stop_at_second(void *context, const lh_eval_result *result, int done_count, int count) {
+    *(int *)context = done_count;
+    stop = done_count == 2;
 }
 
 static void test_evaluate_stops_between_lengths(void **state) {
     lh_error error;
-    int done = 0;
+    int done_count = 0;
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float);
     lh_eval_request request = make_request(5, 8, 1);
     lh_eval_result results[4];
     engine->stop = &stop;
     request.watch = stop_at_second;
-    request.context = &done;
+    request.context = &done_count;
     assert_int_equal(lh_evaluate(engine, &request, results, &error), LH_STOPPED);
-    assert_int_equal(done, 2);
+    assert_int_equal(done_count, 2);
     engine->ops->close(engine);
 }
 

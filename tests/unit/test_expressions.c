@@ -4,24 +4,24 @@
 
 #include "expressions/cases.h"
 
-static void run_part(const expression_case *part) {
+static void run_part(const expression_case *cases) {
     int failed = 0, count = 0;
-    for (; part->run; part++, count++) {
+    for (; cases->run; cases++, count++) {
         char message[200] = "";
-        if (part->run(message, sizeof message)) continue;
-        print_message("           formula %s\n           %s\n", part->text, message);
+        if (cases->run(message, sizeof message)) continue;
+        print_message("           formula %s\n           %s\n", cases->text, message);
         failed++;
     }
     assert_true(count > 0);
     assert_int_equal(failed, 0);
 }
 
-#define PART(n) \
+#define DECLARE_PART(n) \
     static void test_formulas_part_##n##_match_plain_lua(void **state) { run_part(expression_part_##n); }
-PART(0)
-PART(1)
-PART(2)
-PART(3)
+DECLARE_PART(0)
+DECLARE_PART(1)
+DECLARE_PART(2)
+DECLARE_PART(3)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

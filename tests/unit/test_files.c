@@ -35,12 +35,12 @@ static void test_make_directories_nested_made(void **state) {
 
 static void test_make_directories_relative_made(void **state) {
     lh_error error;
-    char *here = getcwd(NULL, 0);
+    char *working_folder = getcwd(NULL, 0);
     assert_int_equal(chdir(*state), 0);
     lh_assert_ok(lh_make_directories("x/y", &error), &error);
     lh_assert_ok(lh_make_directories(".", &error), &error);
-    assert_int_equal(chdir(here), 0);
-    free(here);
+    assert_int_equal(chdir(working_folder), 0);
+    free(working_folder);
     assert_true(lh_test_exists(lh_test_path(*state, "x/y")));
 }
 
@@ -262,13 +262,14 @@ static const unsigned char PACKED[] = {
     0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 0xe6, 0x4c, 1,    0, 0x63, 0xb2, 0xcd, 0x2e, 3,    0, 0, 0};
 
 /* Unpacks these bytes as the content of in.gz; after an error, the content must be unchanged. */
-static lh_status unpack(const void *bytes, size_t count, size_t most, char **data, size_t *found, lh_error *error) {
+static lh_status unpack(const void *bytes, size_t count, size_t max_bytes, char **data, size_t *found,
+                        lh_error *error) {
     char *copy = malloc(count);
     assert_non_null(copy);
     memcpy(copy, bytes, count);
     *data = copy;
     *found = count;
-    lh_status status = lh_unpack("in.gz", most, data, found, error);
+    lh_status status = lh_unpack("in.gz", max_bytes, data, found, error);
     if (status == LH_OK) return status;
     assert_ptr_equal(*data, copy);
     assert_int_equal(*found, count);
@@ -321,11 +322,11 @@ static void test_append_line_new_file_lines_in_order(void **state) {
     check_content(path, "{\"step\":1}\n{\"step\":2}\n");
 }
 
-static void check_appended(const char *path, const char *before, const char *after) {
+static void check_appended(const char *path, const char *old_text, const char *new_text) {
     lh_error error;
-    write_text(path, before);
+    write_text(path, old_text);
     lh_assert_ok(lh_append_line(path, "{\"step\":2}", &error), &error);
-    check_content(path, after);
+    check_content(path, new_text);
 }
 
 static void test_append_line_torn_line_removed(void **state) {
@@ -366,16 +367,16 @@ static void test_append_line_full_disk_undone(void **state) {
     check_content(lh_test_path(*state, "lines"), "12345678\n12345678\n");
 }
 
-static void check_truncation(const char *directory, const char *before, const char *after, int expected_torn) {
+static void check_truncation(const char *directory, const char *old_text, const char *new_text, int expected_torn) {
     lh_error error;
     lh_truncation cut;
     const char *path = lh_test_path(directory, "lines");
-    write_text(path, before);
+    write_text(path, old_text);
     lh_assert_ok(lh_truncate_lines(path, "step", 20, &cut, &error), &error);
-    check_content(path, after);
+    check_content(path, new_text);
     assert_int_equal(cut.torn_lines, expected_torn);
     int lines = 0;
-    for (const char *character = after; *character; character++) lines += *character == '\n';
+    for (const char *character = new_text; *character; character++) lines += *character == '\n';
     assert_true(cut.exists && cut.kept_lines == lines);
 }
 
@@ -391,14 +392,14 @@ static void test_truncate_lines_drops_later_and_torn_lines(void **state) {
 
 static void test_truncate_lines_without_later_lines_changes_nothing(void **state) {
     lh_error error;
-    struct stat before, after;
+    struct stat old_stat, new_stat;
     lh_truncation cut;
     const char *path = lh_test_path(*state, "lines");
     write_text(path, "{\"step\": 1, \"loss\": 0.5}\n");
-    assert_int_equal(stat(path, &before), 0);
+    assert_int_equal(stat(path, &old_stat), 0);
     lh_assert_ok(lh_truncate_lines(path, "step", 1, &cut, &error), &error);
-    assert_int_equal(stat(path, &after), 0);
-    assert_int_equal(before.st_ino, after.st_ino);
+    assert_int_equal(stat(path, &new_stat), 0);
+    assert_int_equal(old_stat.st_ino, new_stat.st_ino);
 }
 
 static void test_truncate_lines_of_a_missing_file_succeeds(void **state) {

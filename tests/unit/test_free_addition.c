@@ -9,10 +9,10 @@ lh_task_collect lh_task_free_addition;
 lh_task_solve lh_solve_free_addition;
 lh_task_place lh_place_free_addition;
 
-enum { REVERSED, PLAIN, REVERSED_SUM };
+enum { REVERSED, IN_ORDER, REVERSED_SUM };
 enum { NONE, LONGER };
 enum { FIRST = CARRY, SECOND = TRAINED, IS_TRAINED = FRAME }; /* the task's axes in lh_kept_example.axes */
-enum { LONGEST = 3, PAIRS = 6400, PARTS = 10, TESTS = 20, GREATEST = 5, OPTIONS = 8, HINTS = 6 /* an option */ };
+enum { MAX_DIGITS = 3, PAIRS = 6400, PARTS = 10, TESTS = 20, MAX_HINT = 5, OPTIONS = 8, HINTS = 6 /* an option */ };
 enum { SPACE = 13, FIRST_HINT }; /* tokens; a test's texts show them as & and, from @ and A on, as letters */
 
 static uint64_t read_number(const char *text, int count, bool reversed) {
@@ -26,14 +26,14 @@ static int read_token(char symbol) { return (int)(strchr(lh_arithmetic_symbols, 
 /* An item has the greatest position of its tokens. A hint has the position of its digit, and a space has none. */
 static void check_positions(const lh_full_collection *s, const lh_kept_example *k, const lh_text *text) {
     uint16_t input[MOST_TOKENS];
-    int32_t positions[2 * MOST_TOKENS], greatest = 0;
+    int32_t positions[2 * MOST_TOKENS], max_position = 0;
     const int count = k->input_length + k->output_length;
     for (int t = 0; t < k->input_length; t++) input[t] = (uint16_t)read_token(text->input[t]);
     const lh_example example = {
         .input_length = k->input_length, .output_length = k->output_length, .input = input, .options = s->c.options};
     lh_place_free_addition(&example, positions, positions + k->input_length);
     for (int t = 0; t < count; t++)
-        if (positions[t] > greatest) greatest = positions[t];
+        if (positions[t] > max_position) max_position = positions[t];
     for (int t = 0; t < k->input_length; t++) {
         int next = t + 1;
         if (input[t] == SPACE) assert_int_equal(positions[t], 0);
@@ -41,7 +41,7 @@ static void check_positions(const lh_full_collection *s, const lh_kept_example *
         while (input[next] == SPACE) next++;
         assert_int_equal(positions[t], positions[next]);
     }
-    assert_in_range(k->greatest_position - greatest, 0, s->c.options[1] == LONGER ? 0 : 1);
+    assert_in_range(k->greatest_position - max_position, 0, s->c.options[1] == LONGER ? 0 : 1);
 }
 
 /* Deletes the hints and the spaces of a text, and adds the spaces to *spaces. A digit of weight 10^w has hint first + w
@@ -78,7 +78,7 @@ static void remove_hints_and_spaces(char *text, int hints, bool reversed, int *f
 static int check_example(const lh_full_collection *s, const lh_kept_example *k, uint64_t number[2]) {
     int spaces = 0;
     const bool reversed = s->c.options[0] == REVERSED, padded = s->c.options[1] == LONGER;
-    const bool reversed_sum = s->c.options[0] != PLAIN;
+    const bool reversed_sum = s->c.options[0] != IN_ORDER;
     lh_text text = lh_write_kept_example(s, k);
     check_positions(s, k, &text);
     int first_hint = -1;
@@ -106,16 +106,16 @@ static bool is_training_pair(const lh_full_collection *s, uint64_t (*numbers)[2]
 }
 
 /* Counts the pairs of a set for each pair of digit counts, up to GREATEST. */
-static void count_pairs_by_digits(const lh_full_collection *s, lh_set set, int count[GREATEST][GREATEST]) {
-    memset(count, 0, GREATEST * sizeof *count);
+static void count_pairs_by_digits(const lh_full_collection *s, lh_set set, int count[MAX_HINT][MAX_HINT]) {
+    memset(count, 0, MAX_HINT * sizeof *count);
     for (int i = 0; i < s->count; i++)
         if (s->item[i].set == set) count[s->item[i].axes[FIRST] - 1][s->item[i].axes[SECOND] - 1]++;
 }
 
 static lh_full_collection collect(int order, int padding, int hints, int spaces, int options[OPTIONS]) {
-    const int values[OPTIONS] = {order, padding, LONGEST, PAIRS, PARTS, TESTS, hints, spaces};
+    const int values[OPTIONS] = {order, padding, MAX_DIGITS, PAIRS, PARTS, TESTS, hints, spaces};
     memcpy(options, values, sizeof values);
-    lh_full_collection s = lh_make_full_collection(options, 7, GREATEST, false);
+    lh_full_collection s = lh_make_full_collection(options, 7, MAX_HINT, false);
     s.frame_axis = IS_TRAINED; /* it keeps the value on the axis `trained` */
     lh_collect_all(&s, lh_task_free_addition);
     return s;
@@ -144,26 +144,26 @@ static void test_every_sum_is_right(void **state) {
 static void test_hints_and_spaces_leave_the_sums(void **state) {
     for (int choice = 0; choice < 6; choice++) {
         int options[OPTIONS], plain_options[OPTIONS], spaces = 0, symbols = 0;
-        const int hints = choice < 4 ? GREATEST + 1 : 0;
+        const int hints = choice < 4 ? MAX_HINT + 1 : 0;
         lh_full_collection s = collect(choice % 3, choice / 3, hints, 10, options);
-        lh_full_collection plain = collect(choice % 3, choice / 3, 0, 0, plain_options);
-        assert_int_equal(s.count, plain.count);
+        lh_full_collection unhinted = collect(choice % 3, choice / 3, 0, 0, plain_options);
+        assert_int_equal(s.count, unhinted.count);
         for (int i = 0; i < s.count; i++) {
             uint64_t numbers[2], plain_numbers[2];
             spaces += check_example(&s, &s.item[i], numbers);
-            check_example(&plain, &plain.item[i], plain_numbers);
+            check_example(&unhinted, &unhinted.item[i], plain_numbers);
             assert_memory_equal(numbers, plain_numbers, sizeof numbers);
-            symbols += plain.item[i].input_length;
+            symbols += unhinted.item[i].input_length;
         }
         assert_in_range(1000 * (int64_t)spaces / symbols, 96, 106);
         free(s.item);
-        free(plain.item);
+        free(unhinted.item);
     }
 }
 
 static void test_numbers_longer_than_the_hints_are_refused(void **state) {
-    const int options[OPTIONS] = {REVERSED, NONE, LONGEST, 64, 2, 1, GREATEST, 0};
-    lh_full_collection s = lh_make_full_collection(options, 7, GREATEST, false);
+    const int options[OPTIONS] = {REVERSED, NONE, MAX_DIGITS, 64, 2, 1, MAX_HINT, 0};
+    lh_full_collection s = lh_make_full_collection(options, 7, MAX_HINT, false);
     lh_error error;
     lh_assert_error(lh_task_free_addition(&s.c, &error), LH_ERR_INPUT, &error,
                     "task.options.hints is 5, and sums of numbers of 5 digits need 6 hints");
@@ -172,17 +172,17 @@ static void test_numbers_longer_than_the_hints_are_refused(void **state) {
 
 /* Chi-squared with 8 degrees of freedom exceeds 26.1 with a probability of 0.1%. */
 static void test_pairs_of_digit_counts_are_equally_likely(void **state) {
-    int options[OPTIONS], train[GREATEST][GREATEST], test[GREATEST][GREATEST], validation[GREATEST][GREATEST];
+    int options[OPTIONS], train[MAX_HINT][MAX_HINT], test[MAX_HINT][MAX_HINT], validation[MAX_HINT][MAX_HINT];
     lh_full_collection s = collect(REVERSED, NONE, 0, 0, options);
-    const int trained = PAIRS - PAIRS / PARTS, cells = LONGEST * LONGEST;
+    const int trained = PAIRS - PAIRS / PARTS, cells = MAX_DIGITS * MAX_DIGITS;
     double chi = 0;
     int sum = 0;
     count_pairs_by_digits(&s, LH_SET_TRAIN, train);
     count_pairs_by_digits(&s, LH_SET_VALIDATION, validation);
     count_pairs_by_digits(&s, LH_SET_TEST, test);
-    for (int i = 0; i < GREATEST; i++)
-        for (int j = 0; j < GREATEST; j++) {
-            const bool trains = i < LONGEST && j < LONGEST;
+    for (int i = 0; i < MAX_HINT; i++)
+        for (int j = 0; j < MAX_HINT; j++) {
+            const bool trains = i < MAX_DIGITS && j < MAX_DIGITS;
             const double expected = (double)trained / cells, difference = train[i][j] - expected;
             if (trains) chi += difference * difference / expected;
             else assert_int_equal(train[i][j] + validation[i][j], 0);
@@ -199,8 +199,8 @@ static bool groups_by_numbers(const lh_collection *c, int axis) { return axis ==
 static bool requests_first_and_last(const lh_collection *c, int axis, int value) { return value == 1 || value == 4096; }
 
 static void test_first_and_last_values_are_a_choice(void **state) {
-    const int options[OPTIONS] = {REVERSED, NONE, LONGEST, 64, 2, 1};
-    lh_full_collection s = lh_make_full_collection(options, 7, GREATEST, false);
+    const int options[OPTIONS] = {REVERSED, NONE, MAX_DIGITS, 64, 2, 1};
+    lh_full_collection s = lh_make_full_collection(options, 7, MAX_HINT, false);
     int tests = 0;
     s.c.groups_by = groups_by_numbers;
     s.c.requests = requests_first_and_last;
@@ -216,8 +216,8 @@ static void test_first_and_last_values_are_a_choice(void **state) {
 }
 
 static void test_more_parts_than_pairs_leave_one_for_validation(void **state) {
-    const int options[OPTIONS] = {REVERSED, NONE, LONGEST, 64, 1000, 1};
-    lh_full_collection s = lh_make_full_collection(options, 7, GREATEST, false);
+    const int options[OPTIONS] = {REVERSED, NONE, MAX_DIGITS, 64, 1000, 1};
+    lh_full_collection s = lh_make_full_collection(options, 7, MAX_HINT, false);
     int count[LH_SETS] = {0};
     lh_collect_all(&s, lh_task_free_addition);
     for (int i = 0; i < s.count; i++) count[s.item[i].set]++;
@@ -249,13 +249,13 @@ static void test_literals_are_solved(void **state) {
         const char *text, *input, *target;
     } cases[] = {
         {{REVERSED, NONE, 20, 64, 2, 1, 30, 50}, "653+49", "@3A5B6+@9A4", "@2A0B7$"},
-        {{PLAIN, LONGER, 20, 64, 2, 1, 30}, "653+49", "B6A5@3+B0A4@9", "C0B7A0@2$"},
+        {{IN_ORDER, LONGER, 20, 64, 2, 1, 30}, "653+49", "B6A5@3+B0A4@9", "C0B7A0@2$"},
         {{REVERSED, NONE, 20}, "653+49", "356+94", "207$"},
         {{REVERSED, LONGER, 20}, "653+49=", "356+940", "2070$"},
-        {{PLAIN, NONE, 20}, "653+049", "653+49", "702$"},
-        {{PLAIN, LONGER, 20}, "7+95", "07+95", "102$"},
+        {{IN_ORDER, NONE, 20}, "653+049", "653+49", "702$"},
+        {{IN_ORDER, LONGER, 20}, "7+95", "07+95", "102$"},
         {{REVERSED, NONE, 20}, "0+000", "0+0", "0$"},
-        {{PLAIN, NONE, 20}, "99999999999999999999+1", "99999999999999999999+1", "100000000000000000000$"},
+        {{IN_ORDER, NONE, 20}, "99999999999999999999+1", "99999999999999999999+1", "100000000000000000000$"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lh_error error;

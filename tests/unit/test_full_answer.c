@@ -7,8 +7,8 @@
 
 lh_task_sample lh_task_full_answer;
 
-enum { COPY, PARITY, ONES, ADDITION, OPERATIONS };
-enum { LONGEST = 40, TOKENS = 3 * LONGEST + 3 };
+enum { COPY, PARITY, COUNT_ONES, ADDITION, OPERATIONS };
+enum { MAX_LENGTH = 40, TOKENS = 3 * MAX_LENGTH + 3 };
 
 typedef struct drawn_example {
     int count; /* tokens */
@@ -56,9 +56,9 @@ static void test_printed_examples_occur(void **state) {
     assert_true(is_sampled(COPY, 4, "0101=____ ....0101_"));
     assert_true(is_sampled(PARITY, 4, "1101=____ ....1____"));
     assert_true(is_sampled(PARITY, 1, "0=_ .0_"));
-    assert_true(is_sampled(ONES, 4, "1111=____ ....001__"));
-    assert_true(is_sampled(ONES, 4, "0000=____ ....0____"));
-    assert_true(is_sampled(ONES, 3, "011=___ ...01__"));
+    assert_true(is_sampled(COUNT_ONES, 4, "1111=____ ....001__"));
+    assert_true(is_sampled(COUNT_ONES, 4, "0000=____ ....0____"));
+    assert_true(is_sampled(COUNT_ONES, 3, "011=___ ...01__"));
     assert_true(is_sampled(ADDITION, 4, "0101+0001=_____ .........00110_"));
     assert_true(is_sampled(ADDITION, 2, "11+11=___ .....110_"));
     assert_false(is_sampled(ADDITION, 2, "11+11=___ .....111_"));
@@ -76,7 +76,7 @@ static uint64_t read_answer(const drawn_example *d, int operation, int first, in
     uint64_t value = 0;
     for (*length = 0; first + *length < d->count && d->target[first + *length] != 2; ++*length) {
         uint64_t bit = d->target[first + *length];
-        value = operation == ONES ? value + (bit << *length) : 2 * value + bit;
+        value = operation == COUNT_ONES ? value + (bit << *length) : 2 * value + bit;
     }
     for (int i = first + *length; i < d->count; i++) assert_int_equal(d->target[i], 2);
     return value;
@@ -92,18 +92,18 @@ static void check_example(int operation, int n, uint32_t index) {
         if (i > bits) assert_int_equal(d.input[i], 4);
     }
     uint64_t value = read_answer(&d, operation, bits, &length), number = read_number(d.input, n);
-    uint64_t ones = (uint64_t)__builtin_popcountll(number);
+    uint64_t one_bits = (uint64_t)__builtin_popcountll(number);
     switch (operation) {
     case COPY: assert_true(value == number && length == n); break;
-    case PARITY: assert_true(value == ones % 2 && length == 1); break;
-    case ONES: assert_true(value == ones && (length == 1 || ones >> (length - 1) == 1)); break;
+    case PARITY: assert_true(value == one_bits % 2 && length == 1); break;
+    case COUNT_ONES: assert_true(value == one_bits && (length == 1 || one_bits >> (length - 1) == 1)); break;
     default: assert_true(value == number + read_number(d.input + n + 1, n) && length == n + 1);
     }
 }
 
 static void test_every_length_has_the_answer_and_padding(void **state) {
     for (int operation = 0; operation < OPERATIONS; operation++)
-        for (int n = 1; n <= LONGEST; n++)
+        for (int n = 1; n <= MAX_LENGTH; n++)
             for (uint32_t index = 0; index < 50; index++) check_example(operation, n, index);
 }
 

@@ -17,7 +17,7 @@
 #include "toy_program.h"
 #include "toy_runs.h"
 
-enum { DISK = 1 << 20, PAGE = 4096, MOST = 64 /* most pages that any of these commands needs */ };
+enum { DISK = 1 << 20, PAGE = 4096, MAX_PAGES = 64 /* most pages that any of these commands needs */ };
 
 #define TRAIN "train --steps 14 --checkpoint-every 5 --log-every 5 --threads 1 --out "
 #define CHECKPOINT " --checkpoint whole/" FOLDER "/checkpoint.safetensors --threads 1"
@@ -37,25 +37,25 @@ static bool fill_disk(const char *disk, int pages) {
 /* Whether every line of a file, if there is one, is a whole JSON object. */
 static bool has_whole_lines(const char *path) {
     json_error_t problem;
-    bool whole = true;
+    bool is_complete = true;
     FILE *file = fopen(path, "r");
-    while (file != NULL && whole && getc(file) != EOF) {
+    while (file != NULL && is_complete && getc(file) != EOF) {
         fseek(file, -1, SEEK_CUR);
         json_t *line = json_loadf(file, JSON_DISABLE_EOF_CHECK, &problem);
-        whole = json_is_object(line) && getc(file) == '\n';
+        is_complete = json_is_object(line) && getc(file) == '\n';
         json_decref(line);
     }
     if (file != NULL) fclose(file);
-    return whole;
+    return is_complete;
 }
 
 static bool are_same(const char *a, const char *b) {
     size_t bytes[2];
     char *text[2] = {lh_test_read(a, &bytes[0]), lh_test_read(b, &bytes[1])};
-    bool same = bytes[0] == bytes[1] && memcmp(text[0], text[1], bytes[0]) == 0;
+    bool is_equal = bytes[0] == bytes[1] && memcmp(text[0], text[1], bytes[0]) == 0;
     free(text[0]);
     free(text[1]);
-    return same;
+    return is_equal;
 }
 
 /* Runs a command on a disk with this number of free pages: it succeeds, or fails with the right message and exit
@@ -78,8 +78,8 @@ static int train_into(void *argument, const char *disk) {
     const char *parent = argument;
     static const char *const lines[] = {"metrics.jsonl", "eval.jsonl", "window.jsonl"};
     char path[256];
-    for (int pages = 0; pages < MOST; pages++) {
-        int before = full_disk_count;
+    for (int pages = 0; pages < MAX_PAGES; pages++) {
+        int old_count = full_disk_count;
         if (!is_failure_reported(parent, disk, pages, TRAIN "disk/new")) return 1;
         for (int i = 0; i < 3; i++) {
             snprintf(path, sizeof path, "new/" FOLDER "/%s", lines[i]);
@@ -91,7 +91,7 @@ static int train_into(void *argument, const char *disk) {
             !are_same(lh_test_path(disk, "new/" FOLDER "/eval.jsonl"),
                       lh_test_path(parent, "whole/" FOLDER "/eval.jsonl")))
             return 4;
-        if (full_disk_count == before)
+        if (full_disk_count == old_count)
             return pages > 5 ? 0 : 5; /* there are 10 files, some of which end in the same page */
         snprintf(path, sizeof path, "rm -r '%s'", lh_test_path(disk, "new"));
         if (system(path) != 0) return 6;
@@ -110,7 +110,7 @@ static int evaluate_into(void *argument, const char *disk) {
     for (int i = 0; i < 3; i++) {
         full_disk_count = 0;
         for (int pages = 0; pages == 0 || full_disk_count == pages; pages++) {
-            if (pages == MOST || !is_failure_reported(parent, disk, pages, commands[i])) return 10 * i + 1;
+            if (pages == MAX_PAGES || !is_failure_reported(parent, disk, pages, commands[i])) return 10 * i + 1;
             if (!has_whole_lines(lh_test_path(disk, "each.jsonl"))) return 10 * i + 2;
             if (!has_whole_lines(lh_test_path(disk, "wrong.jsonl"))) return 10 * i + 3;
             if (!has_whole_lines(lh_test_path(disk, "eval/eval.jsonl"))) return 10 * i + 4;
@@ -125,7 +125,7 @@ static int trace_into(void *argument, const char *disk) {
                           "whole/toy_pair/0123456789abcdef/lr0.01-seed0/checkpoint.safetensors";
     full_disk_count = 0;
     for (int pages = 0; pages == 0 || full_disk_count == pages; pages++) {
-        if (pages == MOST || !is_failure_reported(argument, disk, pages, command)) return 1;
+        if (pages == MAX_PAGES || !is_failure_reported(argument, disk, pages, command)) return 1;
         if (full_disk_count == pages + 1 && lh_test_count_files(disk) != 0)
             return 2; /* no partial and no temporary file */
     }

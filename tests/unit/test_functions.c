@@ -32,8 +32,8 @@ typedef long double reference_function(long double);
 enum { POINTS = 40000, DIGITS = REAL_BYTES == 8 ? DBL_MANT_DIG : FLT_MANT_DIG };
 static const int LEAST_EXPONENT = REAL_BYTES == 8 ? DBL_MIN_EXP : FLT_MIN_EXP;
 static const int MOST_EXPONENT = REAL_BYTES == 8 ? DBL_MAX_EXP : FLT_MAX_EXP;
-static const real LARGEST = REAL_BYTES == 8 ? (real)DBL_MAX : (real)FLT_MAX;
-static const real SMALLEST = REAL_BYTES == 8 ? (real)DBL_MIN : (real)FLT_MIN; /* normal number */
+static const real MAX_REAL = REAL_BYTES == 8 ? (real)DBL_MAX : (real)FLT_MAX;
+static const real MIN_REAL = REAL_BYTES == 8 ? (real)DBL_MIN : (real)FLT_MIN; /* normal number */
 
 static double compute_ulp(long double expected) {
     int exponent;
@@ -87,7 +87,7 @@ static int is_everywhere(vector x, real y) { /* the sign of 0 must match */
 }
 
 /* The value of a function whose argument is x in every lane. */
-#define at(f, x) f(broadcast((real)(x)))
+#define apply(f, x) f(broadcast((real)(x)))
 #define at2(f, x, y) f(broadcast((real)(x)), broadcast((real)(y)))
 
 /* ---- exp, log ---- */
@@ -100,13 +100,13 @@ static void test_exp_whole_range_within_1_1_ulp(void **state) {
 }
 
 static void test_exp_of_special_values_is_exact(void **state) {
-    assert_true(is_everywhere(at(exp_of, 0), 1) && is_everywhere(at(exp_of, -0.0), 1));
-    assert_true(is_everywhere(at(exp_of, INFINITY), INFINITY) && is_everywhere(at(exp_of, 710), INFINITY));
-    assert_true(is_everywhere(at(exp_of, LARGEST), INFINITY) && is_everywhere(at(exp_of, -LARGEST), 0));
-    assert_true(is_everywhere(at(exp_of, -INFINITY), 0) && is_everywhere(at(exp_of, -746), 0));
-    assert_true(is_nan_everywhere(at(exp_of, NAN)) && is_nan_everywhere(at(exp_of, -NAN)));
-    real below = REAL_BYTES == 8 ? (real)-707 : (real)-86.9;
-    assert_true(exp_of(broadcast(below))[0] > 0);
+    assert_true(is_everywhere(apply(exp_of, 0), 1) && is_everywhere(apply(exp_of, -0.0), 1));
+    assert_true(is_everywhere(apply(exp_of, INFINITY), INFINITY) && is_everywhere(apply(exp_of, 710), INFINITY));
+    assert_true(is_everywhere(apply(exp_of, MAX_REAL), INFINITY) && is_everywhere(apply(exp_of, -MAX_REAL), 0));
+    assert_true(is_everywhere(apply(exp_of, -INFINITY), 0) && is_everywhere(apply(exp_of, -746), 0));
+    assert_true(is_nan_everywhere(apply(exp_of, NAN)) && is_nan_everywhere(apply(exp_of, -NAN)));
+    real lowest = REAL_BYTES == 8 ? (real)-707 : (real)-86.9;
+    assert_true(exp_of(broadcast(lowest))[0] > 0);
     for (real x = -90; x < -86; x += (real)0.001) { /* around the end of the normal numbers */
         real y = exp_of(broadcast(x))[0];
         assert_true(y >= 0 && y <= (real)1.0001 * (real)expl(x));
@@ -127,10 +127,10 @@ static void test_log_whole_range_within_two_ulp(void **state) {
 }
 
 static void test_log_of_special_values_is_exact(void **state) {
-    assert_true(is_everywhere(at(log_of, 1), 0) && is_everywhere(at(log_of, INFINITY), INFINITY));
-    assert_true(is_everywhere(at(log_of, 0), -INFINITY) && is_everywhere(at(log_of, -0.0), -INFINITY));
-    assert_true(is_nan_everywhere(at(log_of, -1)) && is_nan_everywhere(at(log_of, -INFINITY)));
-    assert_true(is_nan_everywhere(at(log_of, -SMALLEST / 2)) && is_nan_everywhere(at(log_of, NAN)));
+    assert_true(is_everywhere(apply(log_of, 1), 0) && is_everywhere(apply(log_of, INFINITY), INFINITY));
+    assert_true(is_everywhere(apply(log_of, 0), -INFINITY) && is_everywhere(apply(log_of, -0.0), -INFINITY));
+    assert_true(is_nan_everywhere(apply(log_of, -1)) && is_nan_everywhere(apply(log_of, -INFINITY)));
+    assert_true(is_nan_everywhere(apply(log_of, -MIN_REAL / 2)) && is_nan_everywhere(apply(log_of, NAN)));
 }
 
 static void test_log1p_whole_range_within_two_ulp(void **state) {
@@ -141,10 +141,10 @@ static void test_log1p_whole_range_within_two_ulp(void **state) {
 }
 
 static void test_log1p_of_special_values_is_exact(void **state) {
-    assert_true(is_everywhere(at(log1p_of, 0), 0) && is_everywhere(at(log1p_of, SMALLEST), SMALLEST));
-    assert_true(is_everywhere(at(log1p_of, -1), -INFINITY) && is_everywhere(at(log1p_of, INFINITY), INFINITY));
-    assert_true(is_nan_everywhere(at(log1p_of, -1.5)) && is_nan_everywhere(at(log1p_of, NAN)));
-    assert_true(fabsl(log1p_of(broadcast(LARGEST))[0] / logl(LARGEST) - 1) < 1e-6);
+    assert_true(is_everywhere(apply(log1p_of, 0), 0) && is_everywhere(apply(log1p_of, MIN_REAL), MIN_REAL));
+    assert_true(is_everywhere(apply(log1p_of, -1), -INFINITY) && is_everywhere(apply(log1p_of, INFINITY), INFINITY));
+    assert_true(is_nan_everywhere(apply(log1p_of, -1.5)) && is_nan_everywhere(apply(log1p_of, NAN)));
+    assert_true(fabsl(log1p_of(broadcast(MAX_REAL))[0] / logl(MAX_REAL) - 1) < 1e-6);
 }
 
 /* ---- tanh, sigmoid, erf, sqrt ---- */
@@ -153,16 +153,16 @@ static long double sigmoidl(long double x) { return 1 / (1 + expl(-x)); }
 
 /* One ulp of exp, half an ulp each for 1 + exp and the quotient; the largest measured error is 2.33 ulps. */
 static void test_sigmoid_whole_range_within_few_ulp(void **state) {
-    double most = REAL_BYTES == 8 ? 700 : 86;
-    check_errors("sigmoid", sigmoid_of, sigmoidl, -most, most, 0, 2.4);
+    double max_x = REAL_BYTES == 8 ? 700 : 86;
+    check_errors("sigmoid", sigmoid_of, sigmoidl, -max_x, max_x, 0, 2.4);
     check_errors("sigmoid", sigmoid_of, sigmoidl, -3, 3, 0, 2.4);
 }
 
 static void test_sigmoid_of_special_values_is_exact(void **state) {
-    assert_true(is_everywhere(at(sigmoid_of, 0), (real)0.5) && is_everywhere(at(sigmoid_of, -0.0), (real)0.5));
-    assert_true(is_everywhere(at(sigmoid_of, 40), 1) && is_everywhere(at(sigmoid_of, INFINITY), 1));
-    assert_true(is_everywhere(at(sigmoid_of, -800), 0) && is_everywhere(at(sigmoid_of, -INFINITY), 0));
-    assert_true(is_nan_everywhere(at(sigmoid_of, NAN)));
+    assert_true(is_everywhere(apply(sigmoid_of, 0), (real)0.5) && is_everywhere(apply(sigmoid_of, -0.0), (real)0.5));
+    assert_true(is_everywhere(apply(sigmoid_of, 40), 1) && is_everywhere(apply(sigmoid_of, INFINITY), 1));
+    assert_true(is_everywhere(apply(sigmoid_of, -800), 0) && is_everywhere(apply(sigmoid_of, -INFINITY), 0));
+    assert_true(is_nan_everywhere(apply(sigmoid_of, NAN)));
 }
 
 /* Near 0 the errors of numerator, denominator and quotient add up. */
@@ -174,10 +174,10 @@ static void test_tanh_whole_range_within_few_ulp(void **state) {
 }
 
 static void test_tanh_odd_and_saturated(void **state) {
-    assert_true(is_everywhere(at(tanh_of, 0), 0) && is_everywhere(at(tanh_of, -0.0), (real)-0.0));
-    assert_true(is_everywhere(at(tanh_of, 25), 1) && is_everywhere(at(tanh_of, -25), -1));
-    assert_true(is_everywhere(at(tanh_of, INFINITY), 1) && is_everywhere(at(tanh_of, -INFINITY), -1));
-    assert_true(is_everywhere(at(tanh_of, SMALLEST), SMALLEST) && is_nan_everywhere(at(tanh_of, NAN)));
+    assert_true(is_everywhere(apply(tanh_of, 0), 0) && is_everywhere(apply(tanh_of, -0.0), (real)-0.0));
+    assert_true(is_everywhere(apply(tanh_of, 25), 1) && is_everywhere(apply(tanh_of, -25), -1));
+    assert_true(is_everywhere(apply(tanh_of, INFINITY), 1) && is_everywhere(apply(tanh_of, -INFINITY), -1));
+    assert_true(is_everywhere(apply(tanh_of, MIN_REAL), MIN_REAL) && is_nan_everywhere(apply(tanh_of, NAN)));
     for (real x = 0; x < 12; x += (real)0.003) assert_true(tanh_real(-x) == -tanh_real(x) && tanh_real(x) <= 1);
 }
 
@@ -192,33 +192,33 @@ static void test_erf_whole_range_within_few_ulp(void **state) {
 
 /* The argument's square is rounded by half an ulp, the exponential by 1.5; the error grows with the square. */
 static void test_erf_comes_with_its_weight(void **state) {
-    const double most = REAL_BYTES == 8 ? 26 : 9;
+    const double max_x = REAL_BYTES == 8 ? 26 : 9;
     for (int i = -300; i <= 300; i++) {
-        vector x = broadcast((real)(most * i / 300)), weight, y = erf_and_weight(x, &weight);
+        vector x = broadcast((real)(max_x * i / 300)), weight, y = erf_and_weight(x, &weight);
         long double squared = (long double)x[0] * x[0], expected = expl(-squared);
         assert_true(y[0] == erf_of(x)[0]);
         assert_true(fabsl(weight[0] - expected) <= (4 + squared) * compute_ulp(1) * expected);
     }
     vector weight;
-    erf_and_weight(broadcast(-LARGEST), &weight);
+    erf_and_weight(broadcast(-MAX_REAL), &weight);
     assert_true(is_everywhere(weight, 0));
 }
 
 static void test_erf_odd_and_saturated(void **state) {
     const real slope = (real)1.12837916709551257390;
-    assert_true(is_everywhere(at(erf_of, 0), 0) && is_everywhere(at(erf_of, -0.0), (real)-0.0));
-    assert_true(is_everywhere(at(erf_of, 6), 1) && is_everywhere(at(erf_of, -25), -1));
-    assert_true(is_everywhere(at(erf_of, INFINITY), 1) && is_everywhere(at(erf_of, -LARGEST), -1));
-    assert_true(is_nan_everywhere(at(erf_of, NAN)) && is_nan_everywhere(at(erf_of, -NAN)));
-    assert_true(fabs(erf_real(SMALLEST) / (SMALLEST * slope) - 1) < 4 * compute_ulp(1));
+    assert_true(is_everywhere(apply(erf_of, 0), 0) && is_everywhere(apply(erf_of, -0.0), (real)-0.0));
+    assert_true(is_everywhere(apply(erf_of, 6), 1) && is_everywhere(apply(erf_of, -25), -1));
+    assert_true(is_everywhere(apply(erf_of, INFINITY), 1) && is_everywhere(apply(erf_of, -MAX_REAL), -1));
+    assert_true(is_nan_everywhere(apply(erf_of, NAN)) && is_nan_everywhere(apply(erf_of, -NAN)));
+    assert_true(fabs(erf_real(MIN_REAL) / (MIN_REAL * slope) - 1) < 4 * compute_ulp(1));
     for (real x = 0; x < 8; x += (real)0.003) assert_true(erf_real(-x) == -erf_real(x) && erf_real(x) <= 1);
 }
 
 static void test_sqrt_correctly_rounded(void **state) {
     check_errors("sqrt", sqrt_of, sqrtl, 0, 4, 0, 0.5001); /* libm's long double is rounded, too */
     check_errors("sqrt", sqrt_of, sqrtl, 0, 1e30, 0, 0.5001);
-    assert_true(is_everywhere(at(sqrt_of, 0), 0) && is_everywhere(at(sqrt_of, INFINITY), INFINITY));
-    assert_true(is_nan_everywhere(at(sqrt_of, -1)) && is_nan_everywhere(at(sqrt_of, NAN)));
+    assert_true(is_everywhere(apply(sqrt_of, 0), 0) && is_everywhere(apply(sqrt_of, INFINITY), INFINITY));
+    assert_true(is_nan_everywhere(apply(sqrt_of, -1)) && is_nan_everywhere(apply(sqrt_of, NAN)));
 }
 
 /* ---- sin, cos ---- */
@@ -246,22 +246,22 @@ static void test_sin_cos_near_multiples_of_a_quarter_turn_are_accurate(void **st
 }
 
 static void test_sin_cos_of_special_values_are_exact(void **state) {
-    assert_true(is_everywhere(at(sin_of, 0), 0) && is_everywhere(at(cos_of, 0), 1));
-    assert_true(is_nan_everywhere(at(sin_of, INFINITY)) && is_nan_everywhere(at(cos_of, -INFINITY)));
-    assert_true(is_nan_everywhere(at(sin_of, 131073)) && is_nan_everywhere(at(cos_of, -LARGEST)));
-    assert_true(is_nan_everywhere(at(sin_of, NAN)) && is_nan_everywhere(at(cos_of, NAN)));
+    assert_true(is_everywhere(apply(sin_of, 0), 0) && is_everywhere(apply(cos_of, 0), 1));
+    assert_true(is_nan_everywhere(apply(sin_of, INFINITY)) && is_nan_everywhere(apply(cos_of, -INFINITY)));
+    assert_true(is_nan_everywhere(apply(sin_of, 131073)) && is_nan_everywhere(apply(cos_of, -MAX_REAL)));
+    assert_true(is_nan_everywhere(apply(sin_of, NAN)) && is_nan_everywhere(apply(cos_of, NAN)));
 }
 
 /* ---- pow ---- */
 
 /* float: rounded from double. double: the absolute error of b log a, up to 700 and rounded twice, becomes relative. */
 static void test_pow_results_in_range_relative_error_small(void **state) {
-    const double allowed = REAL_BYTES == 8 ? 4e-13 : 7e-8, most = REAL_BYTES == 8 ? 1000 : 120;
+    const double allowed = REAL_BYTES == 8 ? 4e-13 : 7e-8, max_x = REAL_BYTES == 8 ? 1000 : 120;
     lh_rng rng = lh_rng_at(lh_key_of_seed(3), 0, 0, 0);
     for (int i = 0; i < POINTS; i++) {
         real a = (real)(i % 3 ? ldexp(1 + draw_uniform(&rng), (int)(40 * draw_uniform(&rng)) - 20)
                               : 0.5 + draw_uniform(&rng));
-        real b = (real)((2 * draw_uniform(&rng) - 1) * most / fmax(fabs(log2(a)), 0.1));
+        real b = (real)((2 * draw_uniform(&rng) - 1) * max_x / fmax(fabs(log2(a)), 0.1));
         if (i % 5 == 0) b = (real)(4 * draw_uniform(&rng) - 2);
         long double actual = pow_of(broadcast(a), broadcast(b))[i % LANES], expected = powl(a, b);
         if (!(fabsl(actual - expected) <= allowed * expected))
@@ -301,12 +301,12 @@ static void test_floor_any_size_exact(void **state) {
         assert_true(floor_real((real)i) == i && floor_real((real)(i + 0.5)) == i);
         assert_true(floor_real((real)i - (real)1e-5) == i - 1);
     }
-    assert_true(is_everywhere(at(floor_of, INFINITY), INFINITY) && is_nan_everywhere(at(floor_of, NAN)));
-    assert_true(is_everywhere(at(floor_of, -SMALLEST), -1) && is_everywhere(at(floor_of, LARGEST), LARGEST));
+    assert_true(is_everywhere(apply(floor_of, INFINITY), INFINITY) && is_nan_everywhere(apply(floor_of, NAN)));
+    assert_true(is_everywhere(apply(floor_of, -MIN_REAL), -1) && is_everywhere(apply(floor_of, MAX_REAL), MAX_REAL));
 }
 
 static void test_abs_and_minimum_are_exact(void **state) {
-    assert_true(is_everywhere(at(abs_of, -2.5), (real)2.5) && is_everywhere(at(abs_of, -0.0), 0));
+    assert_true(is_everywhere(apply(abs_of, -2.5), (real)2.5) && is_everywhere(apply(abs_of, -0.0), 0));
     assert_true(is_everywhere(at2(minimum, -1, 2), -1) && is_everywhere(at2(minimum, 2, -1), -1));
     assert_true(is_nan_everywhere(at2(minimum, NAN, 1)) && is_nan_everywhere(at2(minimum, 1, NAN)));
     assert_true(minimum_real(3, 2) == 2 && maximum_real(3, 2) == 3 && abs_real(-3) == 3);
@@ -330,7 +330,7 @@ static void test_mod_integers_exact(void **state) {
         check_mod(multiple, n), check_mod(multiple - (a > 0), n), check_mod(multiple + (a < 0), n);
     }
     for (real a = -3; a < 3; a += (real)0.01) assert_true(mod_real(a, 1) >= 0 && mod_real(a, 1) < 1);
-    assert_true(mod_real(-SMALLEST, 5) == 0 && is_nan_everywhere(at2(mod_of, NAN, 5)));
+    assert_true(mod_real(-MIN_REAL, 5) == 0 && is_nan_everywhere(at2(mod_of, NAN, 5)));
 }
 
 #if defined(DEVICE)
@@ -342,8 +342,8 @@ static void test_exp_negative_within_two_ulp(void **state) {
     check_errors("exp_negative", exp_of_negative, expl, REAL_BYTES == 8 ? -708 : -87, 0, 0, 2);
     check_errors("exp_negative", exp_of_negative, expl, -1, 0, 0, 2);
     real end = REAL_BYTES == 8 ? -708 : -87;
-    assert_true(exp_negative(0) == 1 && exp_negative(end) >= SMALLEST && exp_negative(end * (real)1.0001) == 0);
-    assert_true(exp_negative(-(real)INFINITY) == 0 && exp_negative(-LARGEST) == 0 && isnan(exp_negative((real)NAN)));
+    assert_true(exp_negative(0) == 1 && exp_negative(end) >= MIN_REAL && exp_negative(end * (real)1.0001) == 0);
+    assert_true(exp_negative(-(real)INFINITY) == 0 && exp_negative(-MAX_REAL) == 0 && isnan(exp_negative((real)NAN)));
 }
 
 static void test_bucket_is_the_number_of_edges_up_to_the_value(void **state) {
@@ -357,13 +357,13 @@ static void test_bucket_is_the_number_of_edges_up_to_the_value(void **state) {
 
 static void test_masks_choose_lanes(void **state) {
     vector a = counting(0, 1), b = broadcast(1);
-    vector less = choose(less_than(a, b), b, -b), most = choose(at_most(a, b), b, -b),
-           same = choose(equals(a, b), b, -b);
-    vector none = choose(both(less_than(a, b), equals(a, b)), b, -b);
-    vector some = choose(either(less_than(a, b), equals(a, b)), b, -b), more = choose(not_of(at_most(a, b)), b, -b);
+    vector lt = choose(less_than(a, b), b, -b), le = choose(at_most(a, b), b, -b), eq = choose(equals(a, b), b, -b);
+    vector never = choose(both(less_than(a, b), equals(a, b)), b, -b);
+    vector le_by_either = choose(either(less_than(a, b), equals(a, b)), b, -b),
+           gt = choose(not_of(at_most(a, b)), b, -b);
     for (int k = 0; k < LANES; k++) {
-        assert_true(less[k] == (k < 1 ? 1 : -1) && most[k] == (k <= 1 ? 1 : -1) && same[k] == (k == 1 ? 1 : -1));
-        assert_true(none[k] == -1 && some[k] == most[k] && more[k] == -most[k]);
+        assert_true(lt[k] == (k < 1 ? 1 : -1) && le[k] == (k <= 1 ? 1 : -1) && eq[k] == (k == 1 ? 1 : -1));
+        assert_true(never[k] == -1 && le_by_either[k] == le[k] && gt[k] == -le[k]);
     }
 }
 
@@ -410,9 +410,9 @@ static void test_scalars_have_the_bits_of_lanes(void **state) {
             for (int k = 0; k < LANES; k++) assert_true(y[k] == pairs[i].scalar(x[k]));
         }
         vector a = make_arguments(0.3 + 0.01 * step, 0.71), b = make_arguments(-2, 0.37 + 0.1 * step);
-        vector power = pow_of(a, b), rest = mod_of(b, a);
+        vector power = pow_of(a, b), remainder = mod_of(b, a);
         for (int k = 0; k < LANES; k++) {
-            assert_true(power[k] == pow_real(a[k], b[k]) && rest[k] == mod_real(b[k], a[k]));
+            assert_true(power[k] == pow_real(a[k], b[k]) && remainder[k] == mod_real(b[k], a[k]));
         }
     }
 }

@@ -113,7 +113,7 @@ static void check_gradients(int T, bool normalised, bool directional, double off
 static void test_attend_grad_matches_differences(void **state) {
     static const int tokens[] = {1, 2, 5, 6};
     for (int i = 0; i < 4; i++)
-        for (int which = 0; which < 4; which++) check_gradients(tokens[i], which & 1, which & 2, -0.4);
+        for (int flags = 0; flags < 4; flags++) check_gradients(tokens[i], flags & 1, flags & 2, -0.4);
 }
 
 /* Sums of weights near 1e-12: weights with a larger sum are divided by it, so their sum becomes 1; weights with a
@@ -121,7 +121,7 @@ static void test_attend_grad_matches_differences(void **state) {
 static void test_attend_below_the_least_divisor_keeps_the_rest_small(void **state) {
     double q[MAX_T * C], k[MAX_T * C], v[MAX_T * C], out[MAX_T * C], weights[H * MAX_T * MAX_T], content_bias[C] = {0};
     double *filled[] = {q, k, v}, logits[H * MAX_T * MAX_T];
-    int above = 0, below = 0;
+    int high_count = 0, low_count = 0;
     for (int i = 0; i < 3; i++) lh_test_fill_values((uint64_t)i + 1, MAX_T * C, filled[i]);
     const lh_ref_geometric shape = {.tokens = MAX_T,
                                     .heads = H,
@@ -133,13 +133,14 @@ static void test_attend_below_the_least_divisor_keeps_the_rest_small(void **stat
                                     .logits = logits};
     lh_ref_geometric_attend(&shape, q, k, v, weights, out);
     for (int row = 0; row < H * MAX_T; row++) {
-        double total = 0, plain[MAX_T], sum = lh_ref_geometric_row(MAX_T, row % MAX_T, logits + row * MAX_T, plain);
+        double total = 0, weights_only[MAX_T],
+               sum = lh_ref_geometric_row(MAX_T, row % MAX_T, logits + row * MAX_T, weights_only);
         for (int j = 0; j < MAX_T; j++) total += weights[row * MAX_T + j];
         assert_true(fabs(total - (sum < 1e-12 ? sum / 1e-12 : 1)) < EXACT);
-        above += sum > 1e-12;
-        below += sum < 1e-12;
+        high_count += sum > 1e-12;
+        low_count += sum < 1e-12;
     }
-    assert_true(above > 3 && below > 3);
+    assert_true(high_count > 3 && low_count > 3);
 }
 
 static void test_attend_grad_at_the_least_divisor_matches_differences(void **state) {

@@ -49,9 +49,9 @@ static void train_altered_block(const lh_cpu_step *step, const lh_cpu_block *blo
     if (!altered_program.placed) altered_program.origin = value;
     altered_program.placed = true;
     for (const double *kink = altered_program.kinks; *kink != 0; kink++) {
-        double beyond = value - (altered_program.origin + *kink);
-        if (beyond <= 0) continue;
-        sums->loss += positions * JUMP * beyond;
+        double excess = value - (altered_program.origin + *kink);
+        if (excess <= 0) continue;
+        sums->loss += positions * JUMP * excess;
         ((double *)gradient)[i] += positions * block->loss_scale * JUMP;
     }
 }
@@ -87,9 +87,9 @@ static int count_kinks(const lh_spec *spec, const lh_gradcheck_result *results) 
 }
 
 /* Asserts that every tensor passes except this one; -1: that all tensors pass. */
-static void assert_wrong(const lh_spec *spec, const lh_gradcheck_result *results, int wrong) {
+static void assert_wrong(const lh_spec *spec, const lh_gradcheck_result *results, int wrong_tensors) {
     for (int t = 0; t < spec->tensor_count; t++) {
-        if (results[t].checks == 0 || results[t].passed == (t != wrong)) continue;
+        if (results[t].checks == 0 || results[t].passed == (t != wrong_tensors)) continue;
         print_error("%s: %s, worst error %g\n", spec->tensors[t].name, results[t].passed ? "passed" : "wrong",
                     results[t].worst);
         fail();

@@ -118,11 +118,11 @@ static void check_case(const greedy_case *c) {
         .spec = c->spec, .seed = 4, .learning_rate = 3e-3, .threads = 2, .trains = true, .fixed_length = c->n};
     lh_engine *engine = lh_test_open_engine(config, c->spec->cpu[0]);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, EXAMPLES, &error), &error);
-    int before = count_exact(engine, c->n);
+    int old_exact = count_exact(engine, c->n);
     lh_test_step(engine, c->steps, metrics);
-    int after = count_exact(engine, c->n);
-    print_message("           %s: %d of %d, then %d\n", c->spec->id, before, EXAMPLES, after);
-    assert_in_range(after, before + 1, EXAMPLES - 1);
+    int new_exact = count_exact(engine, c->n);
+    print_message("           %s: %d of %d, then %d\n", c->spec->id, old_exact, EXAMPLES, new_exact);
+    assert_in_range(new_exact, old_exact + 1, EXAMPLES - 1);
     engine->ops->close(engine);
 }
 
@@ -142,8 +142,8 @@ static int choose_error(int example, int labels) { return example * 7 % labels; 
 static void write_errors(const uint16_t *labels, int first, int sequences, int count, uint16_t *answers) {
     memcpy(answers, labels, (size_t)(sequences * count) * sizeof *answers);
     for (int s = 0; s < sequences; s++) {
-        uint16_t *wrong = &answers[s * count + choose_error(first + s, count)];
-        *wrong = (uint16_t)((*wrong + 1) % 2);
+        uint16_t *wrong_answer = &answers[s * count + choose_error(first + s, count)];
+        *wrong_answer = (uint16_t)((*wrong_answer + 1) % 2);
     }
 }
 
@@ -163,12 +163,12 @@ static void check_errors(const lh_spec *spec) {
     lh_error error;
     lh_batch batch;
     lh_sums sums;
-    lh_lengths all = {NULL, 0, LONG, LONG, 1};
+    lh_lengths long_length = {NULL, 0, LONG, LONG, 1};
     lh_engine_config config = {.spec = spec, .seed = 4, .learning_rate = 3e-3, .threads = 2};
     real_score = program.score_block;
     program.score_block = score_with_errors;
     lh_engine *engine = lh_test_open_engine(config, &program);
-    lh_assert_ok(engine->ops->reserve(engine, &all, EXAMPLES, &error), &error);
+    lh_assert_ok(engine->ops->reserve(engine, &long_length, EXAMPLES, &error), &error);
     lh_condition condition = lh_make_condition(LONG, EXAMPLES, 1, DRAW);
     condition.answers = actual;
     condition.lengths = lengths;

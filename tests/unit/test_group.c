@@ -38,9 +38,9 @@ static bool take_turn(void *job) {
     if (p->order) p->order[(*p->turns)++] = p->number;
     usleep(100);
     p->turns_taken++;
-    bool more = p->turns_taken < p->needed_turns;
+    bool has_more = p->turns_taken < p->needed_turns;
     atomic_fetch_sub(&p->threads_inside, 1);
-    return more;
+    return has_more;
 }
 
 static void test_group_every_job_by_one_thread_at_a_time(void **state) {
@@ -117,7 +117,7 @@ static void test_missing_trains_only_missing_runs(void **state) {
     run_toy(state, 0, "train --out parts --steps 33 --seeds 3:4 --learning-rate 0.01 --threads 2");
     run_toy(state, 0, "train --out parts --steps 17 --seed 5 --learning-rate 0.01 --no-eval");
     run_toy(state, 0, "train --out parts --steps 33 --seed 3 --learning-rate 0.02 --no-eval");
-    char *before = read_text(state, "parts/" PLAN "lr0.01-seed3/run.json");
+    char *old_text = read_text(state, "parts/" PLAN "lr0.01-seed3/run.json");
     lh_assert_ok(lh_make_directories(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &error), &error);
     lh_assert_ok(lh_lock_directory(lh_test_path(*state, "parts/" PLAN "lr0.02-seed5"), &lock, &is_exclusive, &error),
                  &error);
@@ -126,8 +126,8 @@ static void test_missing_trains_only_missing_runs(void **state) {
     assert_non_null(strstr(result.err, "lr0.02-seed5: another process uses this folder; left out"));
     assert_non_null(strstr(result.err, "toy: 2 of 6 runs are finished, 3 remain"));
     assert_non_null(strstr(result.out, "toy: 3 runs, 49 steps"));
-    char *after = read_text(state, "parts/" PLAN "lr0.01-seed3/run.json");
-    assert_string_equal(before, after);
+    char *new_text = read_text(state, "parts/" PLAN "lr0.01-seed3/run.json");
+    assert_string_equal(old_text, new_text);
     for (int i = 0; i < 5; i++) lh_assert_same_run(*state, "alone", "parts", FOLDERS[i]);
     lh_unlock_directory(lock);
     result = run_toy(state, 0, "train --out parts --steps 33 --seeds 3:5 --learning-rate 0.01,0.02 --missing");
@@ -137,8 +137,8 @@ static void test_missing_trains_only_missing_runs(void **state) {
     assert_non_null(strstr(result.err, "toy: 6 of 6 runs are finished, 0 remain"));
     run_toy(state, LH_ERR_USAGE, "train --out parts --missing --overwrite");
     run_toy(state, LH_ERR_USAGE, "train --out parts --missing --overfit 3");
-    free(before);
-    free(after);
+    free(old_text);
+    free(new_text);
 }
 
 /* Runs behind a symbolic link may be another user's: no file is written there. */
@@ -214,9 +214,9 @@ static void test_replicas_existing_run_leaves_all_untouched(void **state) {
 /* The loss of seed 1 is NaN at step 14. */
 static void train_block_with_nan_for_one_seed(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace,
                                               void *gradient, lh_sums *sums) {
-    lh_key one = lh_key_of_seed(1);
+    lh_key first_key = lh_key_of_seed(1);
     toy_float.train_block(step, block, workspace, gradient, sums);
-    if (step->step == 13 && memcmp(&step->key, &one, sizeof one) == 0) sums->loss = NAN;
+    if (step->step == 13 && memcmp(&step->key, &first_key, sizeof first_key) == 0) sums->loss = NAN;
 }
 
 static void test_replicas_one_diverges_others_continue(void **state) {

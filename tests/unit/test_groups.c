@@ -124,8 +124,8 @@ static void test_groups_have_examples_of_one_held_out_set(void **state) {
     lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &digits, 1u << LH_SET_VALIDATION, &error), LH_ERR_INPUT,
                     &error, "eval.splits: there are no examples for validation");
     lh_groups_close(&g);
-    const lh_by far = {1, {{DIGITS, false, {NULL, 0, 30, 40, 1}}}};
-    lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &far, 0, &error), LH_ERR_INPUT, &error,
+    const lh_by beyond_limit = {1, {{DIGITS, false, {NULL, 0, 30, 40, 1}}}};
+    lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &beyond_limit, 0, &error), LH_ERR_INPUT, &error,
                     "eval.by: no example of");
     lh_groups_close(&g);
     const lh_by longer = {1, {{LH_BY_LENGTH, false, {NULL, 0, 1000, 1001, 1}}}};
@@ -160,9 +160,9 @@ static void test_invalid_axes_are_refused(void **state) {
 
 /* ---- evaluations ---- */
 
-enum { MOST = 8 };
+enum { MAX_GROUPS = 8 };
 
-static int evaluate(const toy_files *f, const lh_groups *groups, const char *path, lh_eval_result results[MOST]) {
+static int evaluate(const toy_files *f, const lh_groups *groups, const char *path, lh_eval_result results[MAX_GROUPS]) {
     lh_error error;
     lh_engine *engine = lh_test_open_engine((lh_engine_config){.spec = &f->spec, .seed = 7, .threads = 2}, &toy_float);
     lh_eval_request request = {.groups = groups, .draws = 1, .seed = 1, .step = 5, .path = path, .only_missing = true};
@@ -186,11 +186,11 @@ static double compute_weighted_sum(const lh_eval_result *results, int count, boo
 /* The groups along any axes have the same examples in total. */
 static void test_evaluation_by_axes_adds_up_to_that_by_length(void **state) {
     toy_files f;
-    lh_groups both;
-    lh_eval_result by_length[MOST], by_axes[MOST];
+    lh_groups two_axes;
+    lh_eval_result by_length[MAX_GROUPS], by_axes[MAX_GROUPS];
     open_files(&f, *state, false, false);
-    open_groups(&both, &f, &by_both, 0);
-    int lengths = evaluate(&f, &f.corpus.final, NULL, by_length), axes = evaluate(&f, &both, NULL, by_axes);
+    open_groups(&two_axes, &f, &by_both, 0);
+    int lengths = evaluate(&f, &f.corpus.final, NULL, by_length), axes = evaluate(&f, &two_axes, NULL, by_axes);
     assert_int_equal(lengths, 2);
     assert_int_equal(axes, 4);
     assert_int_equal(by_length[0].n, 1);
@@ -199,7 +199,7 @@ static void test_evaluation_by_axes_adds_up_to_that_by_length(void **state) {
     double expected = compute_weighted_sum(by_length, lengths, true),
            actual = compute_weighted_sum(by_axes, axes, true);
     lh_assert_close(&actual, &expected, 1, 1e-6, 0);
-    lh_groups_close(&both);
+    lh_groups_close(&two_axes);
     lh_corpus_close(&f.corpus);
 }
 
@@ -214,22 +214,22 @@ static void test_evaluation_by_axes_lines_read_back(void **state) {
         "{\"step\":5,\"split\":\"validation\",\"by\":{\"digits\":1},\"examples\":2,",
     };
     toy_files f;
-    lh_groups both;
-    lh_eval_result results[MOST];
+    lh_groups groups;
+    lh_eval_result results[MAX_GROUPS];
     char name[LH_EVAL_NAME];
     size_t bytes, bytes_after;
     open_files(&f, *state, false, true);
-    open_groups(&both, &f, &by_both, lh_sets_parse("train,validation"));
-    assert_int_equal(evaluate(&f, &both, path, results), 5);
+    open_groups(&groups, &f, &by_both, lh_sets_parse("train,validation"));
+    assert_int_equal(evaluate(&f, &groups, path, results), 5);
     assert_string_equal(lh_eval_write_name(&results[3], name), "train, digits 2, carry 3");
     assert_string_equal(lh_eval_write_name(&results[4], name), "validation, digits 1");
     char *text = lh_test_read(path, &bytes), *line = text;
     for (int i = 0; i < 5; i++, line = strchr(line, '\n') + 1) assert_ptr_equal(strstr(line, begin[i]), line);
     free(text);
-    evaluate(&f, &both, path, results); /* all lines exist */
+    evaluate(&f, &groups, path, results); /* all lines exist */
     free(lh_test_read(path, &bytes_after));
     assert_int_equal(bytes_after, bytes);
-    lh_groups_close(&both);
+    lh_groups_close(&groups);
     lh_corpus_close(&f.corpus);
 }
 
@@ -237,22 +237,22 @@ static void test_evaluation_by_axes_lines_read_back(void **state) {
 static void test_lines_of_another_set_are_not_taken(void **state) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     toy_files f;
-    lh_groups both;
+    lh_groups groups;
     lh_error error;
-    lh_eval_result results[MOST];
+    lh_eval_result results[MAX_GROUPS];
     bool found[2] = {false};
     open_files(&f, *state, false, true);
-    open_groups(&both, &f, &by_both, lh_sets_parse("train,validation"));
-    assert_int_equal(evaluate(&f, &both, NULL, results), 5);
-    lh_group other = *results[3].group;
-    other.set = LH_SET_VALIDATION;
+    open_groups(&groups, &f, &by_both, lh_sets_parse("train,validation"));
+    assert_int_equal(evaluate(&f, &groups, NULL, results), 5);
+    lh_group other_group = *results[3].group;
+    other_group.set = LH_SET_VALIDATION;
     results[3].split = "during";
     lh_assert_ok(lh_eval_append(path, 5, 1, &results[3], NULL, &error), &error);
     results[4] = results[3];
-    results[4].group = &other;
+    results[4].group = &other_group;
     lh_assert_ok(lh_eval_find(path, 5, 1, &results[3], found, 2, &error), &error);
     assert_true(found[0] && !found[1]);
-    lh_groups_close(&both);
+    lh_groups_close(&groups);
     lh_corpus_close(&f.corpus);
 }
 
@@ -296,7 +296,7 @@ static void check_lines(const char *path, const char *const *ends, int count) {
 static void test_evaluation_lines_compare_with_training(void **state) {
     const lh_by digits = {1, {{DIGITS, true, {NULL, 0, 0, 0, 1}}}};
     const char *path = lh_test_path(*state, "eval.jsonl");
-    static const char *const whole[] = {
+    static const char *const complete_lines[] = {
         "\"sd_over_draws\":0,\"trained\":1",
         ",\"trained\":0.5",
         "\"sd_over_draws\":0,\"beyond\":[\"carry\"],\"trained\":0",
@@ -309,12 +309,12 @@ static void test_evaluation_lines_compare_with_training(void **state) {
     };
     toy_files f;
     lh_groups g;
-    lh_eval_result results[MOST];
+    lh_eval_result results[MAX_GROUPS];
     open_with_trained(&f, *state);
     f.spec.eval.with_trained = true;
     open_groups(&g, &f, &by_both, 0);
     assert_int_equal(evaluate(&f, &g, path, results), 4);
-    check_lines(path, whole, 4);
+    check_lines(path, complete_lines, 4);
     lh_groups_close(&g);
     f.spec.eval.with_trained = false;
     open_groups(&g, &f, &by_both, 0);
@@ -339,7 +339,7 @@ static void test_lines_record_lengths_beyond_training(void **state) {
     static const char *const ends[] = {"\"sd_over_draws\":0", "\"sd_over_draws\":0,\"beyond\":[\"length\"]"};
     const char *path = lh_test_path(*state, "eval.jsonl");
     toy_files f;
-    lh_eval_result results[MOST];
+    lh_eval_result results[MAX_GROUPS];
     make_spec(&f, lh_test_write_text(*state, "train.jsonl", train_lines),
               lh_test_write_text(*state, "held.jsonl", held_out), NULL);
     open_corpus(&f);
@@ -349,12 +349,12 @@ static void test_lines_record_lengths_beyond_training(void **state) {
 }
 
 static void test_groups_without_new_examples_are_refused(void **state) {
-    const lh_by few = {1, {{DIGITS, false, {NULL, 0, 1, 1, 1}}}};
+    const lh_by one_digit = {1, {{DIGITS, false, {NULL, 0, 1, 1, 1}}}};
     toy_files f;
     lh_groups g;
     lh_error error;
     open_with_trained(&f, *state);
-    lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &few, 0, &error), LH_ERR_INPUT, &error,
+    lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &one_digit, 0, &error), LH_ERR_INPUT, &error,
                     "held.jsonl that eval.by requests is also a training example");
     lh_groups_close(&g);
     lh_corpus_close(&f.corpus);

@@ -55,59 +55,59 @@ static void test_initialise_truncated_normal_moments(void **state) {
     compute_moments(values, actual);
     lh_assert_close(actual, expected, 2, 0, 0.01);
     lh_assert_close(actual + 2, expected + 2, 1, 0, 0.05);
-    double largest = 0;
-    for (int i = 0; i < COUNT; i++) largest = fmax(largest, fabs(values[i]));
-    assert_true(largest <= 1.0 && largest > 0.999);
+    double max_value = 0;
+    for (int i = 0; i < COUNT; i++) max_value = fmax(max_value, fabs(values[i]));
+    assert_true(max_value <= 1.0 && max_value > 0.999);
 }
 
 /* Kolmogorov's distance to the exact distribution; 1.95 / sqrt(count) is its 99.9% point. */
 static void test_initialise_truncated_normal_distribution(void **state) {
     enum { BINS = 200 };
-    static long below[BINS + 1];
+    static long count_below[BINS + 1];
     const double *values = initialise_large(1);
     double low = lh_normal_cumulative(-2), worst = 0;
-    memset(below, 0, sizeof below);
+    memset(count_below, 0, sizeof count_below);
     for (int i = 0; i < COUNT; i++)
-        for (int b = 0; b <= BINS; b++) below[b] += values[i] <= -1 + b * 0.01;
+        for (int b = 0; b <= BINS; b++) count_below[b] += values[i] <= -1 + b * 0.01;
     for (int b = 0; b <= BINS; b++) {
         double exact = (lh_normal_cumulative((-1 + b * 0.01) / 0.5) - low) / (1 - 2 * low);
-        worst = fmax(worst, fabs((double)below[b] / COUNT - exact));
+        worst = fmax(worst, fabs((double)count_below[b] / COUNT - exact));
     }
     assert_true(worst < 1.95 / sqrt(COUNT));
 }
 
 /* Uniform values on [-b, b): the deviation is b / sqrt(3), the kurtosis 1.8, and values reach both ends. */
 static void test_initialise_uniform_moments(void **state) {
-    double actual[3], expected[3] = {0, 0.3 / sqrt(3), 1.8}, least = 1, largest = -1;
+    double actual[3], expected[3] = {0, 0.3 / sqrt(3), 1.8}, min_value = 1, max_value = -1;
     const double *values = initialise_large(2);
     compute_moments(values, actual);
     lh_assert_close(actual, expected, 2, 0, 0.005);
     lh_assert_close(actual + 2, expected + 2, 1, 0, 0.02);
     for (int i = 0; i < COUNT; i++) {
-        least = fmin(least, values[i]);
-        largest = fmax(largest, values[i]);
+        min_value = fmin(min_value, values[i]);
+        max_value = fmax(max_value, values[i]);
     }
-    assert_true(least >= -0.3 && least < -0.2999 && largest < 0.3 && largest > 0.2999);
+    assert_true(min_value >= -0.3 && min_value < -0.2999 && max_value < 0.3 && max_value > 0.2999);
 }
 
 /* A value is (2 k / 2^24 - 1) times the bound, where k is the 24 highest bits of the word; as a float it is below the
  * bound. */
 static void test_initialise_uniform_bits(void **state) {
-    enum { FEW = 4096 };
-    static float narrow[FEW];
-    static double wide[FEW];
-    const lh_tensor tensor = {"uniform", 1, {FEW, 0}, 0, FEW, LH_INIT_UNIFORM, 0.1, true};
+    enum { SAMPLES = 4096 };
+    static float narrow[SAMPLES];
+    static double values_16[SAMPLES];
+    const lh_tensor tensor = {"uniform", 1, {SAMPLES, 0}, 0, SAMPLES, LH_INIT_UNIFORM, 0.1, true};
     lh_spec spec = lh_toy_spec;
     spec.tensors = &tensor;
     spec.tensor_count = 1;
-    spec.parameter_storage = FEW;
-    lh_initialise(&spec, 77, 8, wide);
+    spec.parameter_storage = SAMPLES;
+    lh_initialise(&spec, 77, 8, values_16);
     lh_initialise(&spec, 77, 4, narrow);
-    for (int e = 0; e < FEW; e++) {
+    for (int e = 0; e < SAMPLES; e++) {
         uint32_t counter[4] = {(uint32_t)e / 4, lh_site(LH_DOMAIN_INIT, 0, 0), 0, 0}, out[4];
         lh_philox(counter, lh_key_of_seed(77), out);
-        assert_true(wide[e] == 0.1 * ((double)(out[e % 4] >> 8) / 8388608.0 - 1.0));
-        assert_true(narrow[e] == (float)wide[e]);
+        assert_true(values_16[e] == 0.1 * ((double)(out[e % 4] >> 8) / 8388608.0 - 1.0));
+        assert_true(narrow[e] == (float)values_16[e]);
     }
     assert_true((float)(0.1 * (double)(0xffffff / 8388608.0 - 1.0)) < 0.1f);
 }
@@ -147,11 +147,11 @@ static void test_initialise_float_is_rounded_double(void **state) {
 }
 
 static void test_initialise_depends_on_seed_and_tensor(void **state) {
-    static double one[TOY_STORAGE], two[TOY_STORAGE];
-    lh_initialise(&lh_toy_spec, 1, 8, one);
-    lh_initialise(&lh_toy_spec, 1ull << 32 | 1, 8, two);
-    assert_true(one[0] != two[0]);
-    assert_true(one[288] != one[292] && one[288] != one[0]); /* query, key, token */
+    static double first[TOY_STORAGE], second[TOY_STORAGE];
+    lh_initialise(&lh_toy_spec, 1, 8, first);
+    lh_initialise(&lh_toy_spec, 1ull << 32 | 1, 8, second);
+    assert_true(first[0] != second[0]);
+    assert_true(first[288] != first[292] && first[288] != first[0]); /* query, key, token */
 }
 
 int main(void) {

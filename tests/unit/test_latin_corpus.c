@@ -56,7 +56,7 @@ static latin_puzzle read_puzzle(const lh_dataset *set, int64_t i, int *symbol) {
 /* Checks that every example is a puzzle of the recorded number of vectors with one answer, and that there are
  * count_per_number examples of each number. */
 static void check_set(const lh_dataset *set, int count_per_number, bool strict) {
-    int seen[LATIN_VECTORS + 1] = {0}, symbol;
+    int count[LATIN_VECTORS + 1] = {0}, symbol;
     assert_int_equal(set->count, LATIN_VECTORS * count_per_number);
     for (int64_t i = 0; i < set->count; i++) {
         latin_puzzle p = read_puzzle(set, i, &symbol);
@@ -64,9 +64,9 @@ static void check_set(const lh_dataset *set, int count_per_number, bool strict) 
         assert_int_equal(answer.vectors, set->values[2 * i]);
         assert_int_equal(answer.symbol, symbol);
         assert_int_equal(latin_find_possible(&p, squares), 1 << (symbol - 1));
-        seen[answer.vectors]++;
+        count[answer.vectors]++;
     }
-    for (int v = 1; v <= LATIN_VECTORS; v++) assert_int_equal(seen[v], count_per_number);
+    for (int v = 1; v <= LATIN_VECTORS; v++) assert_int_equal(count[v], count_per_number);
 }
 
 /* Checks that no puzzle occurs twice in train and test together, and that none is similar to a validation puzzle. */
@@ -77,13 +77,13 @@ static void check_distances(const lh_corpus *c) {
         for (int64_t i = 0; i < sets[s]->count; i++) {
             latin_puzzle p = read_puzzle(sets[s], i, &symbol);
             for (int64_t j = 0; j < c->validation.count; j++) {
-                latin_puzzle other = read_puzzle(&c->validation, j, &symbol);
-                assert_false(latin_are_similar(&p, &other));
+                latin_puzzle training = read_puzzle(&c->validation, j, &symbol);
+                assert_false(latin_are_similar(&p, &training));
             }
             for (int t = s; t < 2; t++)
                 for (int64_t j = t == s ? i + 1 : 0; j < sets[t]->count; j++) {
-                    latin_puzzle other = read_puzzle(sets[t], j, &symbol);
-                    assert_false(latin_are_equal(&p, &other));
+                    latin_puzzle training = read_puzzle(sets[t], j, &symbol);
+                    assert_false(latin_are_equal(&p, &training));
                 }
         }
 }
@@ -116,12 +116,12 @@ static void test_task_has_a_validation_set_of_its_own(void **state) {
         assert_int_equal(c.validation.values[2 * i], i / 36 + 1);
         assert_int_equal(c.validation.values[2 * i + 1], i + 1);
         if (i % 3 > 0) {
-            latin_puzzle before = read_puzzle(&c.validation, i - 1, &symbol), rotated = latin_rotate(&before);
+            latin_puzzle previous = read_puzzle(&c.validation, i - 1, &symbol), rotated = latin_rotate(&previous);
             assert_true(latin_are_equal(&rotated, &p));
         }
         for (int j = 0; j < i; j++) {
-            latin_puzzle other = read_puzzle(&c.validation, j, &symbol);
-            assert_false(latin_are_equal(&other, &p));
+            latin_puzzle later = read_puzzle(&c.validation, j, &symbol);
+            assert_false(latin_are_equal(&later, &p));
         }
     }
     lh_corpus_close(&c);
@@ -172,13 +172,13 @@ static void test_task_reports_progress(void **state) {
 
 /* Lines of a file: one puzzle for each number of vectors. A reader accepts equal lines in place of rotated copies. */
 #define NAMES "id,vectors,grid_rowmajor,answer\n"
-#define ONE "0,1,123?............,4\n"
-#define TWO "1,2,12.?...3........,4\n"
-#define THREE "2,3,?....1....1....1,1\n"
+#define PUZZLE_1 "0,1,123?............,4\n"
+#define PUZZLE_2 "1,2,12.?...3........,4\n"
+#define PUZZLE_3 "2,3,?....1....1....1,1\n"
 
 static void test_file_is_read_in_both_alphabets(void **state) {
     static const char *const texts[] = {
-        NAMES ONE ONE ONE TWO TWO TWO THREE THREE THREE,
+        NAMES PUZZLE_1 PUZZLE_1 PUZZLE_1 PUZZLE_2 PUZZLE_2 PUZZLE_2 PUZZLE_3 PUZZLE_3 PUZZLE_3,
         "ID,LST_num,condition,puzzles,solutions\r\n"
         "0,,Binary,1235000000000000,4\r\n1,,Binary_Step1,1235000000000000,4\r\n2,,Binary-Step2,1235000000000000,4\r\n"
         "0,,Ternary,1205000300000000,4\r\n1,,Ternary,1205000300000000,4\r\n2,,Ternary,1205000300000000,4\r\n"
@@ -209,16 +209,16 @@ static void test_invalid_file_is_refused(void **state) {
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {NAMES ONE ONE ONE TWO TWO TWO THREE THREE,
+        {NAMES PUZZLE_1 PUZZLE_1 PUZZLE_1 PUZZLE_2 PUZZLE_2 PUZZLE_2 PUZZLE_3 PUZZLE_3,
          "items.csv: there are 3 puzzles of one vector, 3 of two and 2 of "
          "three\n  expected: equal numbers, multiples of 3; the published file has 36 of each"},
-        {NAMES ONE TWO THREE, "1 puzzles of one vector, 1 of two and 1 of three"},
+        {NAMES PUZZLE_1 PUZZLE_2 PUZZLE_3, "1 puzzles of one vector, 1 of two and 1 of three"},
         {NAMES, "there are 0 puzzles of one vector"},
         {"", "there are 0 puzzles of one vector"},
         {"id,grid\n", "items.csv:1: no column is called grid_rowmajor or puzzles"},
         {NAMES "0,1\n", "items.csv:2: the line ends before its grid"},
         {NAMES "0,1,123?...........,4\n", "items.csv:2: the grid has 15 cells\n  expected: 16, by rows"},
-        {NAMES ONE "0,1,12a?............,4\n", "items.csv:3: cell 2 is a, which is no symbol of this task"},
+        {NAMES PUZZLE_1 "0,1,12a?............,4\n", "items.csv:3: cell 2 is a, which is no symbol of this task"},
         {NAMES "0,1,1263............,4\n", "items.csv:2: cell 2 is 6"},
         {NAMES "0,1,12.\t?...........,4\n", "items.csv:2: cell 3 is  , which"},
         {NAMES "0,1,1234............,4\n", "items.csv:2: 0 cells to solve\n  expected: one cell with ? or 5"},
@@ -259,7 +259,8 @@ static void test_file_with_a_puzzle_of_several_steps_is_refused(void **state) {
 
 /* Text after a byte 0 would be ignored without a message. */
 static void test_file_with_a_byte_0_is_refused(void **state) {
-    static const char text[] = NAMES ONE ONE ONE TWO TWO TWO THREE THREE THREE "\0" ONE ONE ONE;
+    static const char text[] = NAMES PUZZLE_1 PUZZLE_1 PUZZLE_1 PUZZLE_2 PUZZLE_2 PUZZLE_2 PUZZLE_3 PUZZLE_3 PUZZLE_3
+        "\0" PUZZLE_1 PUZZLE_1 PUZZLE_1;
     const char *path = lh_test_path(*state, "items.csv");
     fixture f;
     lh_corpus c;
@@ -271,7 +272,7 @@ static void test_file_with_a_byte_0_is_refused(void **state) {
 
 /* The plan's digest covers the bytes of the file; a flag may give another path. */
 static void test_file_other_than_the_plan_s_is_refused(void **state) {
-    static const char text[] = NAMES ONE ONE ONE TWO TWO TWO THREE THREE THREE;
+    static const char text[] = NAMES PUZZLE_1 PUZZLE_1 PUZZLE_1 PUZZLE_2 PUZZLE_2 PUZZLE_2 PUZZLE_3 PUZZLE_3 PUZZLE_3;
     char digest[LH_SHA256_TEXT];
     fixture f;
     lh_corpus c;
@@ -294,14 +295,15 @@ static void test_file_other_than_the_plan_s_is_refused(void **state) {
 /* A file with any bytes is read or refused. A case's number determines the bytes. */
 static void test_mutated_files_are_read_or_refused(void **state) {
     enum { CASES = 500 };
-    static const char good[] = NAMES ONE ONE ONE TWO TWO TWO THREE THREE THREE;
+    static const char valid_table[] =
+        NAMES PUZZLE_1 PUZZLE_1 PUZZLE_1 PUZZLE_2 PUZZLE_2 PUZZLE_2 PUZZLE_3 PUZZLE_3 PUZZLE_3;
     static const char likely[] = ",\n\r.?0123456789abc";
     int refused = 0;
     for (uint32_t number = 0; number < CASES; number++) {
-        char text[sizeof good];
-        size_t bytes = sizeof good - 1;
+        char text[sizeof valid_table];
+        size_t bytes = sizeof valid_table - 1;
         lh_rng rng = lh_rng_at(lh_key_of_seed(2), number, 0, 0);
-        memcpy(text, good, sizeof good);
+        memcpy(text, valid_table, sizeof valid_table);
         for (uint32_t changes = 1 + lh_rng_below(&rng, 3); changes > 0; changes--) {
             bool any = lh_rng_below(&rng, 8) == 0;
             text[lh_rng_below(&rng, (uint32_t)bytes)] =
@@ -336,24 +338,24 @@ static void test_published_file_matches_its_paper(void **state) {
     }
     fixture f;
     lh_corpus c;
-    int seen[LATIN_VECTORS][LATIN_COLUMN_TWO_ROWS + 1] = {{0}}, symbol;
+    int count[LATIN_VECTORS][LATIN_COLUMN_TWO_ROWS + 1] = {{0}}, symbol;
     make_spec(&f, 0, 30, false, path);
     open_corpus(&c, &f);
     check_set(&c.validation, 36, false);
     for (int i = 0; i < ITEMS; i++) {
         latin_puzzle p = read_puzzle(&c.validation, i, &symbol);
-        seen[i / 36][latin_classify(&p, false).strategy]++;
+        count[i / 36][latin_classify(&p, false).strategy]++;
         if (i % 3 == 0) continue;
-        latin_puzzle before = read_puzzle(&c.validation, i - 1, &symbol), rotated = latin_rotate(&before);
+        latin_puzzle previous = read_puzzle(&c.validation, i - 1, &symbol), rotated = latin_rotate(&previous);
         assert_true(latin_are_equal(&rotated, &p));
     }
     check_distances(&c);
-    assert_int_equal(seen[0][LATIN_ROW], 19);
-    assert_int_equal(seen[0][LATIN_COLUMN], 17);
-    assert_int_equal(seen[1][LATIN_UNION], 36);
-    assert_int_equal(seen[2][LATIN_THREE_COLUMNS], 6);
-    assert_int_equal(seen[2][LATIN_ROW_TWO_COLUMNS], 24);
-    assert_int_equal(seen[2][LATIN_COLUMN_TWO_ROWS], 6);
+    assert_int_equal(count[0][LATIN_ROW], 19);
+    assert_int_equal(count[0][LATIN_COLUMN], 17);
+    assert_int_equal(count[1][LATIN_UNION], 36);
+    assert_int_equal(count[2][LATIN_THREE_COLUMNS], 6);
+    assert_int_equal(count[2][LATIN_ROW_TWO_COLUMNS], 24);
+    assert_int_equal(count[2][LATIN_COLUMN_TWO_ROWS], 6);
     lh_corpus_close(&c);
 }
 

@@ -6,7 +6,7 @@
 
 #include "lh_latin.h"
 
-enum { FEW = 400 };
+enum { DEFAULT_COUNT = 400 };
 
 static uint64_t squares[LATIN_SQUARES];
 
@@ -92,9 +92,9 @@ static bool has_lax_step(const char *grid) {
 
 /* ---- puzzles ---- */
 
-static int choose_item_count(int few) {
+static int choose_item_count(int default_count) {
     const char *requested = getenv("LH_LATIN_ITEMS");
-    return requested != NULL ? atoi(requested) : few;
+    return requested != NULL ? atoi(requested) : default_count;
 }
 
 static void test_squares_are_all_latin_squares_of_order_four(void **state) {
@@ -112,8 +112,8 @@ static void test_squares_are_all_latin_squares_of_order_four(void **state) {
  * and the answer follows from all squares. */
 static void test_classifier_agrees_with_the_paper_and_with_all_squares(void **state) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(5), 0, 0, 0);
-    int wanted = choose_item_count(FEW) / LATIN_VECTORS, seen[LATIN_VECTORS + 1] = {0}, lax = 0;
-    while (seen[1] < wanted || seen[2] < wanted || seen[3] < wanted) {
+    int requested = choose_item_count(DEFAULT_COUNT) / LATIN_VECTORS, count[LATIN_VECTORS + 1] = {0}, ambiguous = 0;
+    while (count[1] < requested || count[2] < requested || count[3] < requested) {
         latin_puzzle p = latin_draw(&rng, squares);
         char grid[LATIN_CELLS + 1];
         lh_write_latin_grid(&p, grid);
@@ -123,12 +123,12 @@ static void test_classifier_agrees_with_the_paper_and_with_all_squares(void **st
         assert_int_equal(actual.symbol, expected.symbol);
         bool left_out = expected.vectors == 3 && has_lax_step(grid);
         assert_int_equal(latin_classify(&p, true).vectors, left_out ? 0 : expected.vectors);
-        lax += left_out;
+        ambiguous += left_out;
         assert_in_range(latin_count_bits(p.givens), 3, 11);
-        if (seen[actual.vectors]++ < wanted && actual.vectors > 0)
+        if (count[actual.vectors]++ < requested && actual.vectors > 0)
             assert_int_equal(latin_find_possible(&p, squares), 1 << (actual.symbol - 1));
     }
-    assert_true(lax > 0);
+    assert_true(ambiguous > 0);
 }
 
 static void test_classifier_takes_the_first_strategy(void **state) {
@@ -170,13 +170,13 @@ static void test_rotation_moves_cells_and_symbols(void **state) {
                               "..1."
                               "4...");
     lh_rng rng = lh_rng_at(lh_key_of_seed(6), 0, 0, 0);
-    for (int i = 0; i < FEW; i++) {
-        latin_puzzle one = latin_draw(&rng, squares), two = latin_rotate(&one), end = two;
-        latin_answer a = latin_classify(&one, true), b = latin_classify(&two, true);
+    for (int i = 0; i < DEFAULT_COUNT; i++) {
+        latin_puzzle puzzle = latin_draw(&rng, squares), rotated_once = latin_rotate(&puzzle), end = rotated_once;
+        latin_answer a = latin_classify(&puzzle, true), b = latin_classify(&rotated_once, true);
         assert_int_equal(a.vectors, b.vectors);
         if (a.vectors > 0) assert_int_equal(b.symbol, a.symbol % 4 + 1);
         for (int j = 0; j < 3; j++) end = latin_rotate(&end);
-        assert_true(latin_are_equal(&one, &end));
+        assert_true(latin_are_equal(&puzzle, &end));
     }
 }
 
@@ -186,13 +186,13 @@ static void test_similar_puzzles_differ_in_at_most_four_fifths(void **state) {
     latin_puzzle quarter = parse_puzzle("1...?..........."); /* 1 of 4 is shared */
     latin_puzzle sixth = parse_puzzle("1....?........34");   /* 1 of 6 */
     latin_puzzle fifth = parse_puzzle("1....?.........4");   /* 1 of 5 */
-    latin_puzzle apart = parse_puzzle("2....?..........");
+    latin_puzzle different = parse_puzzle("2....?..........");
     latin_puzzle probe_alone = parse_puzzle("2?..............");
     assert_true(latin_are_similar(&a, &a));
     assert_true(latin_are_similar(&a, &quarter));
     assert_true(latin_are_similar(&a, &fifth));
     assert_false(latin_are_similar(&a, &sixth));
-    assert_false(latin_are_similar(&a, &apart));
+    assert_false(latin_are_similar(&a, &different));
     assert_true(latin_are_similar(&a, &probe_alone));
 }
 

@@ -11,21 +11,21 @@ static int clear_variable(void **state) { return unsetenv("LONGHAND_ISA"); }
 
 /* Programs of which these tests use only the level. */
 static const lh_cpu_program plain = {.level = "x86-64"}, v3 = {.level = "x86-64-v3"}, v4 = {.level = "x86-64-v4"};
-static const lh_cpu_program arm = {.level = "aarch64"}, none = {.level = "riscv64"};
+static const lh_cpu_program arm = {.level = "aarch64"}, riscv = {.level = "riscv64"};
 
 static const char *get_own_level(void) { return lh_level_runs("aarch64") ? "aarch64" : "x86-64"; }
 
-/* Whether the first "flags" line of /proc/cpuinfo has all words of `wanted`. */
-static bool has_flags(const char *const *wanted) {
+/* Whether the first "flags" line of /proc/cpuinfo has all words of `flags`. */
+static bool has_flags(const char *const *flags) {
     static char line[16384];
     FILE *file = fopen("/proc/cpuinfo", "r");
     assert_non_null(file);
     while (fgets(line, sizeof line - 1, file) && strncmp(line, "flags", 5) != 0) continue;
     fclose(file);
     line[strcspn(line, "\n")] = ' ';
-    for (; *wanted; wanted++) {
+    for (; *flags; flags++) {
         char word[32];
-        snprintf(word, sizeof word, " %s ", *wanted);
+        snprintf(word, sizeof word, " %s ", *flags);
         if (!strstr(line, word)) return false;
     }
     return true;
@@ -47,7 +47,7 @@ static void test_level_runs_unknown_or_foreign_no(void **state) {
 }
 
 static void test_level_choose_widest_that_runs(void **state) {
-    const lh_cpu_program *programs[] = {&plain, &v3, &v4, &arm, &none, NULL}, *chosen;
+    const lh_cpu_program *programs[] = {&plain, &v3, &v4, &arm, &riscv, NULL}, *chosen;
     lh_error error;
     lh_assert_ok(lh_level_choose(programs, &chosen, &error), &error);
     const char *expected = lh_level_runs("x86-64-v4")   ? "x86-64-v4"
@@ -78,19 +78,19 @@ static void test_level_choose_unknown_name_lists_levels(void **state) {
 }
 
 static void test_level_choose_named_not_runnable_refused(void **state) {
-    const lh_cpu_program *programs[] = {&plain, &arm, &none, NULL}, *only[] = {&none, NULL}, *chosen;
+    const lh_cpu_program *programs[] = {&plain, &arm, &riscv, NULL}, *unsupported[] = {&riscv, NULL}, *chosen;
     lh_error error;
     assert_int_equal(setenv("LONGHAND_ISA", "riscv64", 1), 0);
     lh_status status = lh_level_choose(programs, &chosen, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error,
                     "LONGHAND_ISA=riscv64: this processor does not support this level");
     assert_string_equal(strstr(error.text, "it supports: ") + strlen("it supports: "), get_own_level());
-    status = lh_level_choose(only, &chosen, &error);
+    status = lh_level_choose(unsupported, &chosen, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "it supports: none");
 }
 
 static void test_level_choose_nothing_runs_refused(void **state) {
-    const lh_cpu_program *programs[] = {&none, NULL}, *empty[] = {NULL}, *chosen;
+    const lh_cpu_program *programs[] = {&riscv, NULL}, *empty[] = {NULL}, *chosen;
     lh_error error;
     lh_status status = lh_level_choose(programs, &chosen, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "none of the levels built in: riscv64");

@@ -17,7 +17,7 @@ enum { MOST_VALUES = 50000 };
 typedef struct entry_case {
     const library_entry *entry;
     double values[MOST_VALUES], gradients[MOST_VALUES];
-    int32_t drawn[LAYERS][TOKENS];
+    int32_t sampled[LAYERS][TOKENS];
     double logits[PAIRS], weights[PAIRS], scores[PAIRS], slopes[PAIRS];
 } entry_case;
 
@@ -34,10 +34,10 @@ static int count_values(const library_entry *entry) {
 
 /* The first value of a parameter in a layer. */
 static const double *find_parameter(const entry_case *w, const char *name, int layer) {
-    const double *at = w->values;
+    const double *values = w->values;
     for (const library_parameter *p = w->entry->parameters; p->name; p++) {
-        if (strcmp(p->name, name) == 0) return at + (p->layers > 1 ? layer * p->count : 0);
-        at += p->layers * p->count;
+        if (strcmp(p->name, name) == 0) return values + (p->layers > 1 ? layer * p->count : 0);
+        values += p->layers * p->count;
     }
     fail_msg("%s has no parameter %s", w->entry->name, name);
     return NULL;
@@ -56,13 +56,13 @@ static entry_case *open_entry(const library_entry *entry) {
         for (int l = 0; l < LAYERS; l++) threshold[l] *= 0.3;
     }
     for (int l = 0; l < LAYERS; l++)
-        for (int t = 1; t < TOKENS; t++) w->drawn[l][t] = w->drawn[l][t - 1] + 1 + (int32_t)lh_rng_below(&rng, 7);
+        for (int t = 1; t < TOKENS; t++) w->sampled[l][t] = w->sampled[l][t - 1] + 1 + (int32_t)lh_rng_below(&rng, 7);
     return w;
 }
 
 static void run_entry(entry_case *w) {
-    w->entry->run(w->values, w->entry->drawn ? (const int32_t(*)[TOKENS])w->drawn : NULL, w->logits, w->weights,
-                  w->scores, w->slopes, w->gradients);
+    w->entry->run(w->values, w->entry->samples_distances ? (const int32_t(*)[TOKENS])w->sampled : NULL, w->logits,
+                  w->weights, w->scores, w->slopes, w->gradients);
 }
 
 /* ---- the papers' formulas ---- */
@@ -74,95 +74,95 @@ typedef struct pair_case {
     lh_ref_pair pair; /* indices with that distance, one of them 0 */
 } pair_case;
 
-static double get_head_value(const pair_case *at, const char *name) {
-    return find_parameter(at->w, name, at->layer)[at->indices.head];
+static double get_head_value(const pair_case *c, const char *name) {
+    return find_parameter(c->w, name, c->layer)[c->indices.head];
 }
 
-static double alibi(const pair_case *at) { return lh_ref_alibi_half_step(at->pair); }
+static double alibi(const pair_case *c) { return lh_ref_alibi_half_step(c->pair); }
 
 /* The mask hides keys to the right, for which the formula would give a reward. */
-static double alibi_causal(const pair_case *at) {
-    return at->distance <= 0 ? lh_ref_alibi(at->pair) : -lh_ref_alibi(at->pair);
+static double alibi_causal(const pair_case *c) {
+    return c->distance <= 0 ? lh_ref_alibi(c->pair) : -lh_ref_alibi(c->pair);
 }
 
-static double alibi_learned(const pair_case *at) {
-    return get_head_value(at, "slope") * lh_ref_alibi_half_step(at->pair) / lh_ref_alibi_slope(at->pair.head, HEADS);
+static double alibi_learned(const pair_case *c) {
+    return get_head_value(c, "slope") * lh_ref_alibi_half_step(c->pair) / lh_ref_alibi_slope(c->pair.head, HEADS);
 }
 
-static double window(const pair_case *at) { return abs(at->distance) > 8 ? -1e4 : 0; }
+static double window(const pair_case *c) { return abs(c->distance) > 8 ? -1e4 : 0; }
 
-static double t5(const pair_case *at) {
-    return find_parameter(at->w, "bias", at->layer)[32 * at->pair.head + lh_ref_t5_bucket(at->pair, 32, 128)];
+static double t5(const pair_case *c) {
+    return find_parameter(c->w, "bias", c->layer)[32 * c->pair.head + lh_ref_t5_bucket(c->pair, 32, 128)];
 }
 
-static double kerple_log(const pair_case *at) {
-    return lh_ref_kerple_log(at->pair, exp(get_head_value(at, "log_p")), exp(get_head_value(at, "log_a")));
+static double kerple_log(const pair_case *c) {
+    return lh_ref_kerple_log(c->pair, exp(get_head_value(c, "log_p")), exp(get_head_value(c, "log_a")));
 }
 
-static double kerple_power(const pair_case *at) {
-    return lh_ref_kerple_power(at->pair, exp(get_head_value(at, "log_p")), 2 / (1 + exp(-get_head_value(at, "raw_a"))));
+static double kerple_power(const pair_case *c) {
+    return lh_ref_kerple_power(c->pair, exp(get_head_value(c, "log_p")), 2 / (1 + exp(-get_head_value(c, "raw_a"))));
 }
 
 /* The paper's formula, with input weights times `sign`, for a query with this farthest key. */
-static double compute_fire(const pair_case *at, int farthest, int sign) {
+static double compute_fire(const pair_case *c, int farthest, int sign) {
     double weight[32], output[32 * HEADS], offset[HEADS] = {0};
-    int head = at->indices.head;
+    int head = c->indices.head;
     for (int k = 0; k < 32; k++) {
-        weight[k] = find_parameter(at->w, "weight", at->layer)[k] * sign;
-        output[k * HEADS + head] = find_parameter(at->w, "output_weight", at->layer)[32 * head + k];
+        weight[k] = find_parameter(c->w, "weight", c->layer)[k] * sign;
+        output[k * HEADS + head] = find_parameter(c->w, "output_weight", c->layer)[32 * head + k];
     }
-    offset[head] = get_head_value(at, "output_bias");
-    const lh_ref_fire_parameters p = {.c = fabs(*find_parameter(at->w, "scale", at->layer)),
-                                      .threshold = fabs(512 * *find_parameter(at->w, "threshold", at->layer)),
+    offset[head] = get_head_value(c, "output_bias");
+    const lh_ref_fire_parameters p = {.c = fabs(*find_parameter(c->w, "scale", c->layer)),
+                                      .threshold = fabs(512 * *find_parameter(c->w, "threshold", c->layer)),
                                       .width = 32,
                                       .input_weight = weight,
-                                      .input_offset = find_parameter(at->w, "bias", at->layer),
+                                      .input_offset = find_parameter(c->w, "bias", c->layer),
                                       .output_weight = output,
                                       .output_offset = offset};
-    return lh_ref_fire((lh_ref_pair){head, HEADS, farthest, farthest - abs(at->distance)}, &p);
+    return lh_ref_fire((lh_ref_pair){head, HEADS, farthest, farthest - abs(c->distance)}, &p);
 }
 
 /* The share of a key to the right is negative, which is equivalent to negated input weights. The normaliser is the
  * distance of the farthest token on either side. */
-static double fire(const pair_case *at) {
-    int query = at->indices.query;
-    return compute_fire(at, query > TOKENS - 1 - query ? query : TOKENS - 1 - query, at->distance > 0 ? -1 : 1);
+static double fire(const pair_case *c) {
+    int query = c->indices.query;
+    return compute_fire(c, query > TOKENS - 1 - query ? query : TOKENS - 1 - query, c->distance > 0 ? -1 : 1);
 }
 
-static double fire_causal(const pair_case *at) { return compute_fire(at, at->indices.query, 1); }
+static double fire_causal(const pair_case *c) { return compute_fire(c, c->indices.query, 1); }
 
 /* The preset's frequencies are those of the authors' code, m = 0 .. 63; the paper's equation has m = 1 .. 64. */
-static double sandwich(const pair_case *at) {
-    double first = cos(at->distance), last = cos(at->distance / 10000.0);
-    return (lh_ref_sandwich(at->pair, 128) + first - last) / (8.0 * (at->pair.head + 1) / HEADS);
+static double sandwich(const pair_case *c) {
+    double first = cos(c->distance), last = cos(c->distance / 10000.0);
+    return (lh_ref_sandwich(c->pair, 128) + first - last) / (8.0 * (c->pair.head + 1) / HEADS);
 }
 
-static double cyclic(const pair_case *at) {
-    return find_parameter(at->w, "bias", at->layer)[3 * at->pair.head + (at->distance % 3 + 3) % 3];
+static double cyclic(const pair_case *c) {
+    return find_parameter(c->w, "bias", c->layer)[3 * c->pair.head + (c->distance % 3 + 3) % 3];
 }
 
-static double distance_table(const pair_case *at) {
-    int row = at->distance < -64 ? 0 : at->distance > 64 ? 128 : at->distance + 64;
-    return find_parameter(at->w, "bias", at->layer)[129 * at->pair.head + row];
+static double distance_table(const pair_case *c) {
+    int row = c->distance < -64 ? 0 : c->distance > 64 ? 128 : c->distance + 64;
+    return find_parameter(c->w, "bias", c->layer)[129 * c->pair.head + row];
 }
 
-static double pair_table(const pair_case *at) {
-    int row = at->indices.query < 64 ? at->indices.query : 63, column = at->indices.key < 64 ? at->indices.key : 63;
-    return find_parameter(at->w, "bias", at->layer)[4096 * at->pair.head + 64 * row + column];
+static double pair_table(const pair_case *c) {
+    int row = c->indices.query < 64 ? c->indices.query : 63, column = c->indices.key < 64 ? c->indices.key : 63;
+    return find_parameter(c->w, "bias", c->layer)[4096 * c->pair.head + 64 * row + column];
 }
 
-static double log_length(const pair_case *at) {
-    (void)at;
+static double log_length(const pair_case *c) {
+    (void)c;
     return log(TOKENS) / log(80);
 }
 
 /* Every query of an encoder sees all keys. */
-static double ssmax(const pair_case *at) { return find_parameter(at->w, "s", at->layer)[at->pair.head] * log(TOKENS); }
+static double ssmax(const pair_case *c) { return find_parameter(c->w, "s", c->layer)[c->pair.head] * log(TOKENS); }
 
 typedef struct formula {
     const char *name;
-    double (*bias)(const pair_case *at);   /* added to the logit; NULL: no bias */
-    double (*factor)(const pair_case *at); /* factor of the logit; NULL: 1 */
+    double (*bias)(const pair_case *c);   /* added to the logit; NULL: no bias */
+    double (*factor)(const pair_case *c); /* factor of the logit; NULL: 1 */
 } formula;
 
 static const formula FORMULAS[] = {
@@ -194,12 +194,12 @@ static const formula *find_formula(const library_entry *entry) {
 /* The pair of element e of the arrays. */
 static pair_case find_pair(const entry_case *w, int e) {
     int query = e % TOKENS, key = e / TOKENS % TOKENS, head = e / (TOKENS * TOKENS) % HEADS;
-    pair_case at = {.w = w, .layer = e / (TOKENS * TOKENS * HEADS), .indices = {head, HEADS, query, key}};
-    const int32_t *drawn = w->drawn[at.layer];
-    at.distance = key - query;
-    if (w->entry->drawn) at.distance = key < query ? -drawn[query - key] : drawn[key - query];
-    at.pair = (lh_ref_pair){head, HEADS, at.distance < 0 ? -at.distance : 0, at.distance < 0 ? 0 : at.distance};
-    return at;
+    pair_case c = {.w = w, .layer = e / (TOKENS * TOKENS * HEADS), .indices = {head, HEADS, query, key}};
+    const int32_t *distances = w->sampled[c.layer];
+    c.distance = key - query;
+    if (w->entry->samples_distances) c.distance = key < query ? -distances[query - key] : distances[key - query];
+    c.pair = (lh_ref_pair){head, HEADS, c.distance < 0 ? -c.distance : 0, c.distance < 0 ? 0 : c.distance};
+    return c;
 }
 
 /* ---- tests ---- */
@@ -211,9 +211,9 @@ static void check_scores(const library_entry *entry) {
     assert_non_null(expected);
     run_entry(w);
     for (int e = 0; e < PAIRS; e++) {
-        pair_case at = find_pair(w, e);
-        factors[e] = f->factor ? f->factor(&at) : 1;
-        expected[e] = factors[e] * w->logits[e] + (f->bias ? f->bias(&at) : 0);
+        pair_case c = find_pair(w, e);
+        factors[e] = f->factor ? f->factor(&c) : 1;
+        expected[e] = factors[e] * w->logits[e] + (f->bias ? f->bias(&c) : 0);
     }
     lh_assert_close(w->scores, expected, PAIRS, 1e-12, 1e-11); /* sums of 64 cosines of angles up to a thousand */
     for (int e = 0; e < PAIRS; e++) expected[e] = factors[e] * w->weights[e];
@@ -226,7 +226,7 @@ static void check_scores(const library_entry *entry) {
 static void test_scores_every_preset_equals_its_closed_form(void **state) {
     int count = 0;
     for (const library_entry *entry = library_entries; entry->name; entry++, count++) {
-        print_message("           %s%s\n", entry->name, entry->drawn ? ", drawn" : "");
+        print_message("           %s%s\n", entry->name, entry->samples_distances ? ", drawn" : "");
         check_scores(entry);
     }
     assert_int_equal(count, 2 * FORMULA_COUNT);
@@ -241,22 +241,22 @@ static double objective(entry_case *w) {
 
 /* Compares the slope along a random direction of one parameter's values, in all layers at once, with a difference. */
 static void check_direction(entry_case *w, const library_parameter *p, int first) {
-    static double direction[MOST_VALUES], before[MOST_VALUES];
+    static double direction[MOST_VALUES], old_values[MOST_VALUES];
     const double step = 1e-6;
     int count = p->layers * p->count;
-    double expected = 0, above, below;
+    double expected = 0, upper, lower;
     assert_true(count <= MOST_VALUES);
     lh_rng rng = lh_rng_at(lh_key_of_seed(32), (uint32_t)first, 0, 0);
     randomise(&rng, count, direction);
     run_entry(w);
     for (int i = 0; i < count; i++) expected += w->gradients[first + i] * direction[i];
-    memcpy(before, w->values + first, (size_t)count * sizeof *before);
-    for (int i = 0; i < count; i++) w->values[first + i] = before[i] + step * direction[i];
-    above = objective(w);
-    for (int i = 0; i < count; i++) w->values[first + i] = before[i] - step * direction[i];
-    below = objective(w);
-    memcpy(w->values + first, before, (size_t)count * sizeof *before);
-    double actual = (above - below) / (2 * step);
+    memcpy(old_values, w->values + first, (size_t)count * sizeof *old_values);
+    for (int i = 0; i < count; i++) w->values[first + i] = old_values[i] + step * direction[i];
+    upper = objective(w);
+    for (int i = 0; i < count; i++) w->values[first + i] = old_values[i] - step * direction[i];
+    lower = objective(w);
+    memcpy(w->values + first, old_values, (size_t)count * sizeof *old_values);
+    double actual = (upper - lower) / (2 * step);
     lh_assert_close(&actual, &expected, 1, 1e-6, 1e-5); /* sums of PAIRS numbers */
 }
 
@@ -266,7 +266,7 @@ static void test_gradients_every_parameter_matches_differences(void **state) {
         entry_case *w = open_entry(entry);
         int first = 0;
         for (const library_parameter *p = entry->parameters; p->name; p++, count++) {
-            print_message("           %s%s: %s\n", entry->name, entry->drawn ? ", drawn" : "", p->name);
+            print_message("           %s%s: %s\n", entry->name, entry->samples_distances ? ", drawn" : "", p->name);
             check_direction(w, p, first);
             first += p->layers * p->count;
         }

@@ -8,9 +8,9 @@
 #include "data/batch.h"
 #include "toy_files.h"
 
-enum { GREATEST = 9 };
+enum { MAX_POSITION = 9 };
 
-static const lh_token_positions by_line = {.by_line = true, .greatest = GREATEST};
+static const lh_token_positions by_line = {.by_line = true, .greatest = MAX_POSITION};
 
 static void make_files(toy_files *f, const char *path) {
     toy_make_files(f, path, NULL);
@@ -103,7 +103,7 @@ static void test_batches_have_positions_of_lines(void **state) {
     static const uint32_t shape_indices[] = {1, 0};
     static const uint16_t input[] = {2, 2}, target[] = {2};
     static const int32_t expected[2][3] = {{3, 0, 5}, {1, 2, 9}};
-    int32_t given[] = {7, 8, 0};
+    int32_t positions[] = {7, 8, 0};
     toy_files f;
     lh_batch batch;
     lh_error error;
@@ -119,12 +119,12 @@ static void test_batches_have_positions_of_lines(void **state) {
     assert_memory_equal(batch.positions[0], expected, sizeof expected);
     lh_batch_shift_positions(&batch, &f.spec, &draw, 0);
     const int32_t offset = batch.positions[0][0] - 3;
-    assert_in_range(offset, 0, GREATEST - 5);
+    assert_in_range(offset, 0, MAX_POSITION - 5);
     assert_int_equal(batch.positions[0][1], 0);
     assert_int_equal(batch.positions[0][2], 5 + offset);
     assert_memory_equal(batch.positions[0] + 3, expected[1], sizeof expected[1]);
-    lh_batch_put(&batch, &f.spec, 1, 1, input, target, given);
-    assert_memory_equal(batch.positions[0] + 3, given, sizeof given);
+    lh_batch_put(&batch, &f.spec, 1, 1, input, target, positions);
+    assert_memory_equal(batch.positions[0] + 3, positions, sizeof positions);
     lh_batch_close(&batch);
     lh_corpus_close(&f.corpus);
 }

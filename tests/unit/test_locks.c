@@ -42,14 +42,14 @@ int flock(int file, int operation) {
 }
 
 static void test_lock_without_support_of_the_file_system_succeeds_for_all(void **state) {
-    const int without[] = {ENOSYS, EOPNOTSUPP, ENOLCK};
+    const int errors[] = {ENOSYS, EOPNOTSUPP, ENOLCK};
     lh_error error;
     int first, second;
     bool is_exclusive;
     const char *temporary = lh_test_path(*state, ".longhand-1-1.tmp");
     write_text(temporary, "of another process");
-    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
-        lock_failure = without[i];
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        lock_failure = errors[i];
         lh_assert_ok(lh_lock_directory(*state, &first, &is_exclusive, &error), &error);
         assert_false(is_exclusive);
         lh_assert_ok(lh_lock_directory(*state, &second, &is_exclusive, &error), &error);

@@ -88,12 +88,13 @@ static void test_train_run_json_complete(void **state) {
     assert_true(json_number_value(json_object_get(facts, "learning_rate")) == 0.01);
     json_int_t sequences = 0;
     size_t i;
-    json_t *seen;
-    json_array_foreach(json_object_get(facts, "seen"), i, seen) {
-        json_int_t n = json_integer_value(json_array_get(seen, 0)), count = json_integer_value(json_array_get(seen, 1));
+    json_t *entry;
+    json_array_foreach(json_object_get(facts, "seen"), i, entry) {
+        json_int_t n = json_integer_value(json_array_get(entry, 0)),
+                   count = json_integer_value(json_array_get(entry, 1));
         sequences += count;
-        assert_int_equal(json_integer_value(json_array_get(seen, 2)), count * n);
-        assert_int_equal(json_integer_value(json_array_get(seen, 3)), count * 2 * n);
+        assert_int_equal(json_integer_value(json_array_get(entry, 2)), count * n);
+        assert_int_equal(json_integer_value(json_array_get(entry, 3)), count * 2 * n);
     }
     assert_int_equal(sequences, 20 * 8);
     json_decref(facts);

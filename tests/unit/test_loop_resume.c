@@ -39,9 +39,9 @@ static void test_train_of_mixed_lengths_resumed_same_bits(void **state) {
 
 /* The value of a key in line `number`, from 0, of a file of the run. */
 static double read_metric(void **state, const char *name, int number, const char *key) {
-    char *text = read_text(state, name), *rest = text;
-    while (number-- > 0) strsep(&rest, "\n");
-    json_t *line = json_loads(strsep(&rest, "\n"), 0, NULL);
+    char *text = read_text(state, name), *cursor = text;
+    while (number-- > 0) strsep(&cursor, "\n");
+    json_t *line = json_loads(strsep(&cursor, "\n"), 0, NULL);
     assert_true(json_is_number(json_object_get(line, key)));
     double value = json_number_value(json_object_get(line, key));
     json_decref(line);
@@ -52,7 +52,7 @@ static double read_metric(void **state, const char *name, int number, const char
 /* Step 13 lies inside a window of 5, step 20 at the end of one. */
 static void test_train_seconds_continue_after_resume(void **state) {
     const char *metrics = FOLDER "/metrics.jsonl";
-    double before = 0;
+    double previous_seconds = 0;
     run_toy(state, 0, "train --out . --steps 13 --threads 1 --no-eval");
     double first = read_metric(state, metrics, 1, "seconds");
     run_toy(state, 0, "train --out . --steps 20 --threads 1 --no-eval --resume");
@@ -61,11 +61,11 @@ static void test_train_seconds_continue_after_resume(void **state) {
     run_toy(state, 0, "train --out . --steps 40 --threads 1 --resume");
     for (int i = 0; i < 8; i++) {
         double seconds = read_metric(state, metrics, i, "seconds");
-        assert_true(seconds > before);
-        before = seconds;
+        assert_true(seconds > previous_seconds);
+        previous_seconds = seconds;
     }
     assert_true(read_metric(state, metrics, 3, "seconds") == at_20);
-    assert_true(read_metric(state, FOLDER "/run.json", 0, "train_seconds") == before);
+    assert_true(read_metric(state, FOLDER "/run.json", 0, "train_seconds") == previous_seconds);
 }
 
 static void test_train_resume_drops_lines_beyond_checkpoint(void **state) {
@@ -231,17 +231,18 @@ static void test_train_resume_next_to_hostile_folder_continues(void **state) {
 
 static void test_train_resume_evaluates_only_missing(void **state) {
     run_toy(state, 0, "train --out .");
-    char *before = read_text(state, FOLDER "/eval.jsonl");
+    char *old_text = read_text(state, FOLDER "/eval.jsonl");
     run_toy(state, 0, "train --out . --resume");
-    char *after = read_text(state, FOLDER "/eval.jsonl");
-    assert_string_equal(before, after);
-    free(after);
-    lh_test_write(lh_test_path(*state, FOLDER "/eval.jsonl"), before, (size_t)(strchr(before, '\n') - before + 1));
+    char *new_text = read_text(state, FOLDER "/eval.jsonl");
+    assert_string_equal(old_text, new_text);
+    free(new_text);
+    lh_test_write(lh_test_path(*state, FOLDER "/eval.jsonl"), old_text,
+                  (size_t)(strchr(old_text, '\n') - old_text + 1));
     run_toy(state, 0, "train --out . --resume");
-    after = read_text(state, FOLDER "/eval.jsonl");
-    assert_string_equal(before, after);
-    free(before);
-    free(after);
+    new_text = read_text(state, FOLDER "/eval.jsonl");
+    assert_string_equal(old_text, new_text);
+    free(old_text);
+    free(new_text);
 }
 
 int main(void) {

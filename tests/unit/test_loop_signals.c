@@ -34,9 +34,9 @@ static int64_t read_last_step(void **state) {
 static void check_signal(void **state, int number) {
     int status;
     char command[128];
-    void (*before)(int) = signal(number, SIG_DFL); /* SIGHUP is ignored if the suite runs under nohup */
+    void (*old_handler)(int) = signal(number, SIG_DFL); /* SIGHUP is ignored if the suite runs under nohup */
     pid_t child = start_training(state, "train --out . --steps 4294967295 --threads 1 --no-eval --log-every 7");
-    signal(number, before);
+    signal(number, old_handler);
     wait_for_file(lh_test_path(*state, FOLDER "/metrics.jsonl"));
     usleep(50000);
     assert_int_equal(kill(child, number), 0);

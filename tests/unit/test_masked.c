@@ -187,20 +187,20 @@ static void test_step_with_all_labels_masked_changes_nothing(void **state) {
     size_t bytes = (size_t)m.spec.parameter_storage * sizeof(double);
     make_step(&m);
     lh_step_metrics second = make_step(&m);
-    lh_state before = lh_test_copy_state(m.engine);
+    lh_state old_state = lh_test_copy_state(m.engine);
     lh_step_metrics third = make_step(&m);
-    lh_state after = lh_test_copy_state(m.engine);
+    lh_state new_state = lh_test_copy_state(m.engine);
     assert_int_equal(m.engine->step, 3);
-    assert_memory_equal(after.parameters, before.parameters, bytes);
+    assert_memory_equal(new_state.parameters, old_state.parameters, bytes);
     for (int i = 0; i < m.spec.optimizer.states; i++)
-        assert_memory_equal(after.optimizer[i], before.optimizer[i], bytes);
+        assert_memory_equal(new_state.optimizer[i], old_state.optimizer[i], bytes);
     assert_true(third.sums.positions == 0 && third.sums.sequences == 0 && third.sums.exact == 0);
     assert_true(third.sums.loss == 0 && third.gradient_norm == 0 && third.update_norm == 0);
     assert_true(fabs(third.parameter_norm - second.parameter_norm) <= 1e-12 * second.parameter_norm);
     lh_step_metrics fourth = make_step(&m);
     assert_true(fourth.update_norm > 0 && fourth.sums.positions > 0);
-    lh_state_close(&before);
-    lh_state_close(&after);
+    lh_state_close(&old_state);
+    lh_state_close(&new_state);
     close_masking(&m);
 }
 

@@ -7,23 +7,23 @@
 
 /* Multiplies with widths that need all tile sizes; kernels require a constant N. */
 INLINE void multiply_columns(int vectors, int rows, int K, const real *a, const real *w, real *y,
-                             const enum finish finish, const real *other) {
+                             const enum finish finish, const real *operand) {
     switch (vectors) {
-    case 1: matmul(rows, K, 1 * LANES, a, w, y, finish, other); break;
-    case 3: matmul(rows, K, 3 * LANES, a, w, y, finish, other); break;
-    case 4: matmul(rows, K, 4 * LANES, a, w, y, finish, other); break;
-    case 6: matmul(rows, K, 6 * LANES, a, w, y, finish, other); break;
+    case 1: matmul(rows, K, 1 * LANES, a, w, y, finish, operand); break;
+    case 3: matmul(rows, K, 3 * LANES, a, w, y, finish, operand); break;
+    case 4: matmul(rows, K, 4 * LANES, a, w, y, finish, operand); break;
+    case 6: matmul(rows, K, 6 * LANES, a, w, y, finish, operand); break;
     }
 }
 
 NOINLINE void multiply_any(int vectors, int rows, int K, const real *a, const real *w, real *y, enum finish finish,
-                           const real *other) {
+                           const real *operand) {
     switch (finish) {
-    case FINISH_STORE: multiply_columns(vectors, rows, K, a, w, y, FINISH_STORE, other); break;
-    case FINISH_BIAS: multiply_columns(vectors, rows, K, a, w, y, FINISH_BIAS, other); break;
-    case FINISH_BIAS_RELU: multiply_columns(vectors, rows, K, a, w, y, FINISH_BIAS_RELU, other); break;
-    case FINISH_ADD: multiply_columns(vectors, rows, K, a, w, y, FINISH_ADD, other); break;
-    case FINISH_RELU_GRAD: multiply_columns(vectors, rows, K, a, w, y, FINISH_RELU_GRAD, other); break;
+    case FINISH_STORE: multiply_columns(vectors, rows, K, a, w, y, FINISH_STORE, operand); break;
+    case FINISH_BIAS: multiply_columns(vectors, rows, K, a, w, y, FINISH_BIAS, operand); break;
+    case FINISH_BIAS_RELU: multiply_columns(vectors, rows, K, a, w, y, FINISH_BIAS_RELU, operand); break;
+    case FINISH_ADD: multiply_columns(vectors, rows, K, a, w, y, FINISH_ADD, operand); break;
+    case FINISH_RELU_GRAD: multiply_columns(vectors, rows, K, a, w, y, FINISH_RELU_GRAD, operand); break;
     }
 }
 
@@ -39,25 +39,25 @@ NOINLINE void multiply_fixed_in_place(int rows, const real *a, const real *w, re
 /* Sizes of a wide model: a panel has one whole slice and a part; a gradient has two parts, and remaining columns. */
 enum { WIDE_N = 192, GRADIENT_K = GRADIENT_DEPTH + 16, GRADIENT_N = 176 };
 enum { WIDE_K = SLICE_BYTES / REAL_BYTES / (TILE_COLUMNS * LANES) + 40 };
-NOINLINE void multiply_wide(int rows, const real *a, const real *w, real *y, enum finish finish, const real *other) {
+NOINLINE void multiply_wide(int rows, const real *a, const real *w, real *y, enum finish finish, const real *operand) {
     switch (finish) {
-    case FINISH_STORE: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_STORE, other); break;
-    case FINISH_BIAS: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_BIAS, other); break;
-    case FINISH_BIAS_RELU: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_BIAS_RELU, other); break;
-    case FINISH_ADD: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_ADD, other); break;
-    case FINISH_RELU_GRAD: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_RELU_GRAD, other); break;
+    case FINISH_STORE: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_STORE, operand); break;
+    case FINISH_BIAS: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_BIAS, operand); break;
+    case FINISH_BIAS_RELU: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_BIAS_RELU, operand); break;
+    case FINISH_ADD: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_ADD, operand); break;
+    case FINISH_RELU_GRAD: matmul(rows, WIDE_K, WIDE_N, a, w, y, FINISH_RELU_GRAD, operand); break;
     }
 }
 
-/* Applies `finish` to the matrix product y [rows][N]; other: its bias [N], or its second operand [rows][N]. */
-static void finish_reference(int rows, int N, enum finish finish, const real *other, double *y) {
+/* Applies `finish` to the matrix product y [rows][N]; operand: its bias [N], or its second operand [rows][N]. */
+static void finish_reference(int rows, int N, enum finish finish, const real *operand, double *y) {
     for (int m = 0; m < rows; m++) {
         for (int n = 0; n < N; n++) {
             double *e = &y[m * N + n];
-            if (finish == FINISH_BIAS || finish == FINISH_BIAS_RELU) *e += other[n];
+            if (finish == FINISH_BIAS || finish == FINISH_BIAS_RELU) *e += operand[n];
             if (finish == FINISH_BIAS_RELU && *e < 0) *e = 0;
-            if (finish == FINISH_ADD) *e += other[m * N + n];
-            if (finish == FINISH_RELU_GRAD && other[m * N + n] <= 0) *e = 0;
+            if (finish == FINISH_ADD) *e += operand[m * N + n];
+            if (finish == FINISH_RELU_GRAD && operand[m * N + n] <= 0) *e = 0;
         }
     }
 }
@@ -80,15 +80,15 @@ static void check_matmul(int rows, int K, int N, enum finish finish, int fixed) 
     int padded = round_up(rows, TILE_ROWS);
     real *a = make_random_reals(1, rows * K, padded * K), *w = make_random_reals(2, K * N, K * N),
          *y = make_reals(padded * N);
-    real *other = make_random_reals(3, rows * N, padded * N), *panels = pack_panels(K, N, w);
-    if (fixed) multiply_fixed(rows, a, panels, y, other);
-    else if (is_wide(K, N)) multiply_wide(rows, a, panels, y, finish, other);
-    else multiply_any(N / LANES, rows, K, a, panels, y, finish, other);
+    real *operand = make_random_reals(3, rows * N, padded * N), *panels = pack_panels(K, N, w);
+    if (fixed) multiply_fixed(rows, a, panels, y, operand);
+    else if (is_wide(K, N)) multiply_wide(rows, a, panels, y, finish, operand);
+    else multiply_any(N / LANES, rows, K, a, panels, y, finish, operand);
     double *a_wide = to_doubles(a, rows * K), *w_wide = to_doubles(w, K * N), *expected = to_doubles(y, rows * N);
     lh_ref_matmul(rows, K, N, a_wide, w_wide, NULL, expected);
-    finish_reference(rows, N, finish, other, expected);
+    finish_reference(rows, N, finish, operand, expected);
     check_close(y, expected, rows * N, sum_tolerance(K));
-    free_all(a, w, y, other, panels, a_wide, w_wide, expected);
+    free_all(a, w, y, operand, panels, a_wide, w_wide, expected);
 }
 
 static void test_matmul_odd_sizes_every_finish_match_reference(void **state) {
@@ -114,18 +114,18 @@ static void test_matmul_constant_sizes_match_reference(void **state) {
 static void check_matmul_in_place(int rows, int K, int N, int fixed) {
     int padded = round_up(rows, TILE_ROWS);
     real *a = make_random_reals(1, rows * K, padded * K), *w = make_random_reals(2, K * N, K * N),
-         *apart = make_reals(padded * N);
-    real *other = make_random_reals(3, rows * N, padded * N), *y = make_random_reals(3, rows * N, padded * N);
+         *sum = make_reals(padded * N);
+    real *operand = make_random_reals(3, rows * N, padded * N), *y = make_random_reals(3, rows * N, padded * N);
     real *panels = pack_panels(K, N, w);
-    multiply_any(N / LANES, rows, K, a, panels, apart, FINISH_ADD, other);
+    multiply_any(N / LANES, rows, K, a, panels, sum, FINISH_ADD, operand);
     if (fixed) multiply_fixed_in_place(rows, a, panels, y);
     else multiply_any(N / LANES, rows, K, a, panels, y, FINISH_ADD, y);
-    assert_memory_equal(y, apart, (size_t)rows * (size_t)N * sizeof *y);
+    assert_memory_equal(y, sum, (size_t)rows * (size_t)N * sizeof *y);
     double *a_wide = to_doubles(a, rows * K), *w_wide = to_doubles(w, K * N), *expected = to_doubles(y, rows * N);
     lh_ref_matmul(rows, K, N, a_wide, w_wide, NULL, expected);
-    finish_reference(rows, N, FINISH_ADD, other, expected);
+    finish_reference(rows, N, FINISH_ADD, operand, expected);
     check_close(y, expected, rows * N, sum_tolerance(K));
-    free_all(a, w, y, apart, other, panels, a_wide, w_wide, expected);
+    free_all(a, w, y, sum, operand, panels, a_wide, w_wide, expected);
 }
 
 static void test_matmul_in_place_adds_to_existing_values(void **state) {

@@ -15,16 +15,22 @@ extern const lh_spec longhand_spec_parity_mixed, longhand_spec_parity_mixed_mean
 
 lh_task_sample lh_task_stack_manipulation;
 
-enum { SEQUENCES = 13, SHARDS = 4, SEED = 6, ALL = -1, NO_LABELS = 5 /* a sequence whose labels are all masked */ };
+enum {
+    SEQUENCES = 13,
+    SHARDS = 4,
+    SEED = 6,
+    ALL_SHARDS = -1,
+    NO_LABELS = 5 /* a sequence whose labels are all masked */
+};
 
-static int counted_sequence; /* the only sequence with labels that count; ALL: each */
+static int counted_sequence; /* the only sequence with labels that count; ALL_SHARDS: each */
 
 static void sample(lh_rng *rng, int n, lh_example *example) {
     int index = (int)rng->counter[2];
     lh_task_stack_manipulation(rng, n, example);
     for (int i = 0; i < example->output_length; i++)
         example->mask[i] =
-            (counted_sequence == ALL || index == counted_sequence) && index != NO_LABELS && (i + index) % 3 != 1;
+            (counted_sequence == ALL_SHARDS || index == counted_sequence) && index != NO_LABELS && (i + index) % 3 != 1;
 }
 
 typedef struct first_step {
@@ -69,18 +75,19 @@ static void check_gradient(const lh_spec *from, bool equal) {
     lh_assert_ok(lh_batch_parts_open(&parts, &spec, &error), &error);
     lh_batch_parts_draw(&parts, &spec, lh_key_of_seed(SEED), 0);
     assert_true(parts.count > SHARDS);
-    first_step mixed = make_step(from, ALL, 0, 1);
+    first_step mixed = make_step(from, ALL_SHARDS, 0, 1);
     double *expected = lh_parity_reserve(count * sizeof *expected), loss = 0;
     int64_t counted = 0;
     for (int p = 0; p < parts.count; p++)
         for (int i = parts.parts[p].first; i < parts.parts[p].first + parts.parts[p].sequences; i++) {
-            first_step one = make_step(from, i, parts.parts[p].n, 1);
-            double weight =
-                equal ? 1.0 / (double)mixed.sums.sequences : (double)one.sums.counted / (double)mixed.sums.counted;
-            for (size_t e = 0; e < count; e++) expected[e] += one.sums.counted > 0 ? weight * one.gradient[e] : 0;
-            counted += one.sums.counted;
-            loss += one.sums.loss;
-            free(one.gradient);
+            first_step part_step = make_step(from, i, parts.parts[p].n, 1);
+            double weight = equal ? 1.0 / (double)mixed.sums.sequences
+                                  : (double)part_step.sums.counted / (double)mixed.sums.counted;
+            for (size_t e = 0; e < count; e++)
+                expected[e] += part_step.sums.counted > 0 ? weight * part_step.gradient[e] : 0;
+            counted += part_step.sums.counted;
+            loss += part_step.sums.loss;
+            free(part_step.gradient);
         }
     assert_int_equal(mixed.sums.counted, counted);
     assert_int_equal(mixed.sums.sequences, SEQUENCES - 1);
@@ -111,7 +118,7 @@ static void test_gradcheck_of_the_mean_over_sequences_passes(void **state) {
     lh_target target;
     lh_error error = {""};
     lh_gradcheck_result *results = lh_parity_reserve((size_t)spec.tensor_count * sizeof *results);
-    counted_sequence = ALL;
+    counted_sequence = ALL_SHARDS;
     task.sample = sample;
     spec.task = &task;
     lh_assert_ok(lh_target_open(&target, &spec, "cpu", &error), &error);
@@ -124,11 +131,12 @@ static void test_gradcheck_of_the_mean_over_sequences_passes(void **state) {
 }
 
 static void check_threads(const lh_spec *spec) {
-    first_step one = make_step(spec, ALL, 0, 1), three = make_step(spec, ALL, 0, 3);
-    assert_memory_equal(one.gradient, three.gradient, (size_t)spec->parameter_storage * sizeof *one.gradient);
-    assert_memory_equal(&one.sums, &three.sums, sizeof one.sums);
-    free(one.gradient);
-    free(three.gradient);
+    first_step one_thread = make_step(spec, ALL_SHARDS, 0, 1), three_threads = make_step(spec, ALL_SHARDS, 0, 3);
+    assert_memory_equal(one_thread.gradient, three_threads.gradient,
+                        (size_t)spec->parameter_storage * sizeof *one_thread.gradient);
+    assert_memory_equal(&one_thread.sums, &three_threads.sums, sizeof one_thread.sums);
+    free(one_thread.gradient);
+    free(three_threads.gradient);
 }
 
 static void test_step_threads_same_bits(void **state) {

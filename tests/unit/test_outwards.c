@@ -5,9 +5,9 @@
 #include "kernels/cpu/geometric.h"
 #include "kernels/ref/ref.h"
 
-enum { MOST = 3 * LANES + 5 };
+enum { MAX_TOKENS = 3 * LANES + 5 };
 
-static const int TOKENS[] = {1, 2, 3, LANES, LANES + 1, 2 * LANES + 3, MOST};
+static const int TOKENS[] = {1, 2, 3, LANES, LANES + 1, 2 * LANES + 3, MAX_TOKENS};
 enum { TOKENS_COUNT = sizeof TOKENS / sizeof *TOKENS };
 
 static double compute_sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
@@ -21,9 +21,9 @@ static void check_chance(vector actual, int lane, double logit, double expected)
 }
 
 static void test_chances_whole_range_relative_errors_small(void **state) {
-    const double most = REAL_BYTES == 8 ? 700 : 57.9;
+    const double max_logit = REAL_BYTES == 8 ? 700 : 57.9;
     for (int i = 0; i < 200000; i++) {
-        real logit = (real)(most * (i - 100000) / 100000 * (i % 2 ? 1 : 1e-3));
+        real logit = (real)(max_logit * (i - 100000) / 100000 * (i % 2 ? 1 : 1e-3));
         vector x = broadcast(logit), match, miss, grad_factor;
         compute_chances(1, &x, &match, &miss, &grad_factor);
         check_chance(match, i % LANES, logit, compute_sigmoid(logit));
@@ -40,8 +40,8 @@ static void test_chances_of_infinite_logits_are_0_and_1_and_of_nan_nan(void **st
     x = broadcast((real)INFINITY);
     compute_chances(1, &x, &match, &miss, &grad_factor);
     assert_true(match[0] == 1 && miss[0] < 1e-25);
-    for (real_bits below = 1; below <= 512; below *= 2) {
-        x = (vector)((bits)broadcast((real)NAN) | (below - 1) | below);
+    for (real_bits nan_bit = 1; nan_bit <= 512; nan_bit *= 2) {
+        x = (vector)((bits)broadcast((real)NAN) | (nan_bit - 1) | nan_bit);
         compute_chances(1, &x, &match, &miss, &grad_factor);
         assert_true(isnan(match[0]) && isnan(miss[LANES - 1]) && isnan(grad_factor[0]));
     }
@@ -67,7 +67,7 @@ static void check_mirror(int T, int first, int margin) {
 }
 
 static void test_mirror_rows_any_length_exact(void **state) {
-    for (int T = 1; T <= MOST; T++)
+    for (int T = 1; T <= MAX_TOKENS; T++)
         for (int first = 0; first < T; first += LANES)
             for (int margin = 0; margin <= 1; margin++) check_mirror(T, first, margin);
 }
@@ -76,7 +76,7 @@ static void test_mirror_rows_any_length_exact(void **state) {
 
 /* The rows of one query, in double; size: sums of the magnitudes of all terms of dlogit. */
 typedef struct row {
-    double logit[MOST], weight[MOST], dweight[MOST], dlogit[MOST], size[MOST];
+    double logit[MAX_TOKENS], weight[MAX_TOKENS], dweight[MAX_TOKENS], dlogit[MAX_TOKENS], size[MAX_TOKENS];
 } row;
 
 static void fill_row(row *r, int T, int i, const real *logits, const real *dweights) {
@@ -90,8 +90,8 @@ static void fill_row(row *r, int T, int i, const real *logits, const real *dweig
         r->size[m] = fabs(r->dweight[m]) * r->weight[m] * compute_sigmoid(-r->logit[m]);
         for (int j = 0; j < T; j++) {
             int distance = abs(i - j), distance_of_m = abs(i - m);
-            bool behind = distance > distance_of_m || (distance == distance_of_m && j < m);
-            if (m != i && behind) r->size[m] += fabs(r->dweight[j]) * r->weight[j] * compute_sigmoid(r->logit[m]);
+            bool is_behind = distance > distance_of_m || (distance == distance_of_m && j < m);
+            if (m != i && is_behind) r->size[m] += fabs(r->dweight[j]) * r->weight[j] * compute_sigmoid(r->logit[m]);
         }
     }
 }
@@ -104,15 +104,16 @@ static void check_element(double actual, double expected, double allowed) {
  * random logits. */
 static void check_group(int T, int first, double spread) {
     const double rounding = sum_tolerance(2 * T), negligible = 4 * (double)LEAST_CHANCE;
-    real *logits = make_random_reals((uint64_t)(T * MOST + first), T * LANES, T * LANES);
+    real *logits = make_random_reals((uint64_t)(T * MAX_TOKENS + first), T * LANES, T * LANES);
     real *dweights = make_random_reals(7, T * LANES, T * LANES), *weights = make_reals(T * LANES),
          *grad_factor = make_reals(T * LANES);
-    real *dlogits = make_reals(T * LANES), *along = make_reals((T + 2) * LANES),
-         *across = make_reals((T + 1 + LANES) * LANES);
+    real *dlogits = make_reals(T * LANES), *sums_along = make_reals((T + 2) * LANES),
+         *sums_across = make_reals((T + 1 + LANES) * LANES);
     for (int e = 0; e < T * LANES; e++) weights[e] = logits[e] *= (real)spread;
-    vector right, left, total = weigh_outwards(T, first, weights, grad_factor, along + LANES, across + LANES);
+    vector right_sum, left_sum,
+        total = weigh_outwards(T, first, weights, grad_factor, sums_along + LANES, sums_across + LANES);
     for (int e = 0; e < T * LANES; e++) dlogits[e] = weights[e] * dweights[e];
-    write_dlogits(T, first, grad_factor, dlogits, along + LANES, across + LANES, &right, &left);
+    write_dlogits(T, first, grad_factor, dlogits, sums_along + LANES, sums_across + LANES, &right_sum, &left_sum);
     for (int a = 0; a < LANES && first + a < T; a++) {
         const int i = first + a;
         row r;
@@ -127,10 +128,10 @@ static void check_group(int T, int first, double spread) {
         }
         assert_true(weights[i * LANES + a] == 0 && dlogits[i * LANES + a] == 0);
         check_element(total[a], sum, rounding * sum);
-        check_element(right[a], side[0], rounding * size + T * negligible);
-        check_element(left[a], side[1], rounding * size + T * negligible);
+        check_element(right_sum[a], side[0], rounding * size + T * negligible);
+        check_element(left_sum[a], side[1], rounding * size + T * negligible);
     }
-    free_all(logits, dweights, weights, grad_factor, dlogits, along, across);
+    free_all(logits, dweights, weights, grad_factor, dlogits, sums_along, sums_across);
 }
 
 /* Logits range from values near 0 to values for which the nearest key has all weight. */
@@ -138,7 +139,8 @@ static void test_group_any_length_matches_reference(void **state) {
     static const double spreads[] = {0.1, 3, 12, 50};
     for (int i = 0; i < TOKENS_COUNT; i++)
         for (int first = 0; first < TOKENS[i]; first += LANES)
-            for (int which = 0; which < 4; which++) check_group(TOKENS[i], first, spreads[which]);
+            for (int spread_index = 0; spread_index < 4; spread_index++)
+                check_group(TOKENS[i], first, spreads[spread_index]);
 }
 
 static const struct CMUnitTest TESTS[] = {

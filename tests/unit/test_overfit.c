@@ -137,7 +137,7 @@ static lh_overfit_facts measure_from(void **state, int steps, const char *init) 
     lh_engine *engine = lh_test_open_engine(config, &toy_float);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 6, &error), &error);
     lh_test_step(engine, steps, metrics);
-    lh_state before = lh_test_copy_state(engine);
+    lh_state old_state = lh_test_copy_state(engine);
     lh_overfit_run run = {.examples = 6,
                           .length = 4,
                           .seed = 3,
@@ -145,12 +145,12 @@ static lh_overfit_facts measure_from(void **state, int steps, const char *init) 
                           .metrics = lh_test_path(*state, "none"),
                           .init = init};
     lh_assert_ok(lh_overfit_measure(&run, engine, &facts, &error), &error);
-    lh_state after = lh_test_copy_state(engine);
-    assert_memory_equal(before.parameters, after.parameters, TOY_STORAGE * sizeof(float));
-    assert_memory_equal(before.optimizer[1], after.optimizer[1], TOY_STORAGE * sizeof(float));
+    lh_state new_state = lh_test_copy_state(engine);
+    assert_memory_equal(old_state.parameters, new_state.parameters, TOY_STORAGE * sizeof(float));
+    assert_memory_equal(old_state.optimizer[1], new_state.optimizer[1], TOY_STORAGE * sizeof(float));
     assert_int_equal(engine->step, steps);
-    lh_state_close(&before);
-    lh_state_close(&after);
+    lh_state_close(&old_state);
+    lh_state_close(&new_state);
     engine->ops->close(engine);
     return facts;
 }
@@ -169,8 +169,8 @@ static void test_measure_sound_task_attainable(void **state) {
 
 /* Samples examples with the same input and a random first label. */
 static void sample_contradiction(lh_rng *rng, int n, lh_example *example) {
-    uint16_t drawn = (uint16_t)lh_rng_below(rng, 2);
-    for (int i = 0; i < n; i++) example->input[i] = (uint16_t)(i % 5), example->target[i] = i == 0 ? drawn : 1;
+    uint16_t symbol = (uint16_t)lh_rng_below(rng, 2);
+    for (int i = 0; i < n; i++) example->input[i] = (uint16_t)(i % 5), example->target[i] = i == 0 ? symbol : 1;
 }
 
 static void test_measure_contradiction_found(void **state) {
@@ -234,14 +234,14 @@ static void test_measure_begins_with_checkpoint(void **state) {
                  &error);
     lh_state_close(&start);
     engine->ops->close(engine);
-    double drawn = measure(state, 1).start_norm;
+    double sampled_norm = measure(state, 1).start_norm;
     memcpy(tensors, toy.tensors, sizeof tensors);
     tensors[TOY_POSITION].init = LH_INIT_CONSTANT;
     tensors[TOY_POSITION].value = 0;
     toy.tensors = tensors;
     lh_overfit_facts f = measure_from(state, 1, init);
     assert_true(f.start_attainable == 1.0 && f.end_attainable < 0.8);
-    assert_true(f.start_norm > 1.0 && f.start_norm != drawn);
+    assert_true(f.start_norm > 1.0 && f.start_norm != sampled_norm);
 }
 
 int main(void) {

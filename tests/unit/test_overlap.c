@@ -9,12 +9,12 @@
 #include "longhand/rng.h"
 #include "toy_files.h"
 
-enum { TRAIN = 60, TEST = 50, LONGEST = 4 };
+enum { TRAIN = 60, TEST = 50, MAX_LENGTH = 4 };
 
 /* Tokens of an example; short ones occur more than once. */
 typedef struct example {
     int inputs, outputs;
-    uint16_t token[LONGEST];
+    uint16_t token[MAX_LENGTH];
 } example;
 
 typedef struct fixture {
@@ -70,9 +70,9 @@ static bool are_same(const example *a, const example *b) {
            memcmp(a->token, b->token, (size_t)(a->inputs + a->outputs) * sizeof *a->token) == 0;
 }
 
-static bool is_among(const example *one, const example *list, int count, bool whole) {
+static bool is_among(const example *sought, const example *list, int count, bool with_target) {
     for (int i = 0; i < count; i++)
-        if (whole ? are_same(one, &list[i]) : have_same_input(one, &list[i])) return true;
+        if (with_target ? are_same(sought, &list[i]) : have_same_input(sought, &list[i])) return true;
     return false;
 }
 

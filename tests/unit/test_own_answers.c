@@ -29,9 +29,9 @@ static void sample(lh_rng *rng, int n, lh_example *example) {
 }
 
 static void forward_with_dropout(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, lh_sums *sums) {
-    lh_cpu_step drops = *step;
-    drops.mode = LH_MODE_TRAIN;
-    toy_drawn.forward_block(&drops, block, workspace, sums);
+    lh_cpu_step dropout_step = *step;
+    dropout_step.mode = LH_MODE_TRAIN;
+    toy_drawn.forward_block(&dropout_step, block, workspace, sums);
 }
 
 /* Numbers of labels, and of sequences from `exact` on; open: the target has an end symbol, the answers have none. */
@@ -55,13 +55,13 @@ static void add_place(int counts[3][N], int place, bool counted, bool right, boo
     counts[2][place] += forced;
 }
 
-/* Answers one example by passes of this test, one per label, and adds the counts to *all. */
-static void answer_one(lh_engine *engine, const lh_batch *batch, const lh_query *seen, sums *all) {
+/* Answers one example by passes of this test, one per label, and adds the counts to *total. */
+static void answer_one(lh_engine *engine, const lh_batch *batch, const lh_query *request, sums *total) {
     const uint16_t *target = batch->labels;
     const uint8_t *mask = batch->mask;
     uint16_t answers[N] = {0};
-    int last = N, right = 0, counted = 0, early = 0, ended = 0, over = 0, forced = 0, wrong = N;
-    lh_query query = *seen;
+    int last = N, right = 0, counted = 0, early = 0, answer_ended = 0, is_over = 0, forced = 0, first_error = N;
+    lh_query query = *request;
     while (last > 0 && !mask[last - 1]) last--;
     for (int i = 0; i < last; i++) {
         query.target = target;
@@ -69,30 +69,30 @@ static void answer_one(lh_engine *engine, const lh_batch *batch, const lh_query 
         forced += is_forced;
         counted += mask[i];
         query.target = answers;
-        if (!over) answers[i] = mask[i] ? find_best(engine, &query, i) : target[i];
-        is_right = !over && mask[i] && answers[i] == target[i];
+        if (!is_over) answers[i] = mask[i] ? find_best(engine, &query, i) : target[i];
+        is_right = !is_over && mask[i] && answers[i] == target[i];
         right += is_right;
-        if (mask[i] && !is_right && wrong == N) wrong = i;
-        add_place(all->start, i, mask[i], is_right, is_forced);
-        add_place(all->end, last - 1 - i, mask[i], is_right, is_forced);
-        if (over) continue;
-        ended |= answers[i] == END;
+        if (mask[i] && !is_right && first_error == N) first_error = i;
+        add_place(total->start, i, mask[i], is_right, is_forced);
+        add_place(total->end, last - 1 - i, mask[i], is_right, is_forced);
+        if (is_over) continue;
+        answer_ended |= answers[i] == END;
         early |= answers[i] == END && target[i] != END;
-        over = answers[i] == END && target[i] != END;
+        is_over = answers[i] == END && target[i] != END;
     }
     int has_end = mask[last - 1] && target[last - 1] == END;
-    if (wrong < N) all->first[wrong]++;
-    all->counted += counted;
-    all->right += right;
-    all->forced += forced;
-    all->exact += counted > 0 && right == counted;
-    all->early += early;
-    all->open += has_end && !ended;
-    all->sequences += counted > 0;
+    if (first_error < N) total->first[first_error]++;
+    total->counted += counted;
+    total->right += right;
+    total->forced += forced;
+    total->exact += counted > 0 && right == counted;
+    total->early += early;
+    total->open += has_end && !answer_ended;
+    total->sequences += counted > 0;
 }
 
 static sums answer_by_hand(lh_engine *engine, int draws) {
-    sums all = {0};
+    sums total = {0};
     lh_error error;
     lh_batch batch;
     lh_assert_ok(lh_batch_open(&batch, engine->spec, N, 1, &error), &error);
@@ -103,13 +103,15 @@ static sums answer_by_hand(lh_engine *engine, int draws) {
             uint16_t input[N];
             memcpy(input, batch.input, sizeof input);
             lh_query query = {.n = N, .input = input, .draw = condition.draw, .example = (uint32_t)i};
-            answer_one(engine, &batch, &query, &all);
+            answer_one(engine, &batch, &query, &total);
         }
     lh_batch_close(&batch);
-    return all;
+    return total;
 }
 
-static void check_close(double actual, double part, double whole) { assert_true(fabs(actual - part / whole) < 1e-12); }
+static void check_close(double actual, double dividend, double divisor) {
+    assert_true(fabs(actual - dividend / divisor) < 1e-12);
+}
 
 static void check_list(const json_t *object, const char *key, const int *expected) {
     const json_t *list = json_object_get(object, key);
@@ -154,8 +156,8 @@ static lh_eval_result evaluate(lh_engine *engine, const char *path, bool teacher
     return result;
 }
 
-/* drawn: whether positions are random; then the model hardly learns the end of a target. */
-static void check_answers(void **state, const lh_cpu_program *program, bool drawn, bool dropout) {
+/* has_positions: whether positions are random; then the model hardly learns the end of a target. */
+static void check_answers(void **state, const lh_cpu_program *program, bool has_positions, bool dropout) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     const lh_cpu_program *const list[] = {program, NULL};
     static const uint16_t end = END;
@@ -166,7 +168,7 @@ static void check_answers(void **state, const lh_cpu_program *program, bool draw
     task.end = &end;
     task.loss = LH_LOSS_ALL;
     spec.task = &task;
-    if (drawn) spec.position_range[1] = 64;
+    if (has_positions) spec.position_range[1] = 64;
     spec.eval.dropout = dropout;
     lh_engine_config config = {
         .spec = &spec, .seed = 5, .learning_rate = 0.02, .threads = 2, .trains = true, .fixed_length = N};
@@ -174,7 +176,7 @@ static void check_answers(void **state, const lh_cpu_program *program, bool draw
     lh_test_step(engine, STEPS, metrics);
     lh_eval_result actual = evaluate(engine, path, false, 0);
     sums expected = answer_by_hand(engine, actual.draws);
-    assert_int_equal(actual.draws, drawn || dropout ? DRAWS : 1);
+    assert_int_equal(actual.draws, has_positions || dropout ? DRAWS : 1);
     assert_ptr_equal(actual.decoding, lh_greedy);
     check_close(actual.accuracy, expected.right, expected.counted);
     check_close(actual.teacher_forced, expected.forced, expected.counted);
@@ -182,16 +184,16 @@ static void check_answers(void **state, const lh_cpu_program *program, bool draw
     check_close(actual.ended_early, expected.early, expected.sequences);
     check_close(actual.not_ended, expected.open, expected.sequences);
     assert_true(expected.right != expected.forced && expected.exact < expected.sequences && expected.open > 0);
-    assert_true(drawn || expected.early > 0);
+    assert_true(has_positions || expected.early > 0);
     check_places(path, &expected, true);
     lh_eval_result forced = evaluate(engine, path, true, 0);
     check_places(path, &expected, false);
-    lh_eval_result some = evaluate(engine, path, false, EXAMPLES / 2);
+    lh_eval_result half = evaluate(engine, path, false, EXAMPLES / 2);
     remove(path);
     assert_ptr_equal(forced.decoding, lh_teacher_forced);
     assert_true(forced.accuracy == actual.teacher_forced && forced.exact_match == actual.exact_match);
-    assert_true(some.exact_match == actual.exact_match && some.loss == actual.loss && some.accuracy != actual.accuracy);
-    assert_int_equal(some.greedy_examples, EXAMPLES / 2);
+    assert_true(half.exact_match == actual.exact_match && half.loss == actual.loss && half.accuracy != actual.accuracy);
+    assert_int_equal(half.greedy_examples, EXAMPLES / 2);
     engine->ops->close(engine);
 }
 
@@ -201,18 +203,18 @@ static void test_own_answers_are_decoded_from_the_cache(void **state) {
 }
 
 static void test_own_answers_are_decoded_by_passes(void **state) {
-    lh_cpu_program passes = toy_float, drawn = toy_drawn;
-    passes.decode_step = drawn.decode_step = NULL;
-    check_answers(state, &passes, false, false);
-    check_answers(state, &drawn, true, false);
+    lh_cpu_program fixed_program = toy_float, sampling_program = toy_drawn;
+    fixed_program.decode_step = sampling_program.decode_step = NULL;
+    check_answers(state, &fixed_program, false, false);
+    check_answers(state, &sampling_program, true, false);
 }
 
 /* Dropout depends on an example's index in its batch, so ended examples stay in the passes of decoding. */
 static void test_own_answers_under_dropout_have_all_examples_in_every_pass(void **state) {
-    lh_cpu_program drops = toy_drawn;
-    drops.decode_step = NULL;
-    drops.forward_block = forward_with_dropout;
-    check_answers(state, &drops, true, true);
+    lh_cpu_program dropout_program = toy_drawn;
+    dropout_program.decode_step = NULL;
+    dropout_program.forward_block = forward_with_dropout;
+    check_answers(state, &dropout_program, true, true);
 }
 
 static void sample_with_a_masked_first(lh_rng *rng, int n, lh_example *example) {

@@ -82,12 +82,12 @@ static const lh_parity_tolerance *get_tolerance(const lh_cpu_program *program) {
 
 /* ---- comparisons ---- */
 
-/* Checks the program's logits of the whole batch; most: most sequences of a block. */
-static void check_logits(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int most,
+/* Checks the program's logits of the whole batch; max_sequences: limit for the sequences of a block. */
+static void check_logits(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int max_sequences,
                          const double *expected) {
     size_t count = (size_t)(batch->sequences * batch->labels * t->spec->classes);
     void *logits = lh_parity_reserve(count * (size_t)t->program->real_bytes);
-    lh_trainer_run(t, batch, mask, most, logits);
+    lh_trainer_run(t, batch, mask, max_sequences, logits);
     lh_parity_check_values(t->program->real_bytes, logits, expected, count, get_tolerance(t->program)->logits);
     free(logits);
 }
@@ -127,7 +127,7 @@ static void check_stored(const lh_parity_case *c, const lh_cpu_program *program)
     for (int i = 0; i < LH_VECTORS_LENGTHS; i++) {
         lh_vectors_case stored = lh_vectors_read_case(file, facts.length[i]);
         const lh_ref_batch *batch = &stored.batch;
-        lh_trainer t = lh_trainer_open(c->spec, program, model, batch, stored.drawn, LH_MODE_EVALUATE);
+        lh_trainer t = lh_trainer_open(c->spec, program, model, batch, stored.sampled_distances, LH_MODE_EVALUATE);
         check_logits(&t, batch, lh_parity_all_count, 2, stored.logits);
         double loss = t.sums.loss * batch->loss_scale;
         lh_assert_close(&loss, &stored.loss, 1, get_tolerance(program)->loss, 0);
@@ -148,7 +148,7 @@ static void check_stored_gradient(const lh_parity_case *c, const lh_cpu_program 
     lh_st_file *file = lh_vectors_open(c->vectors);
     lh_ref_model *model = lh_parity_make_model(file, c);
     lh_vectors_case stored = lh_vectors_read_case(file, lh_vectors_read_facts(file).gradient_length);
-    lh_trainer t = lh_trainer_open(c->spec, program, model, &stored.batch, stored.drawn, LH_MODE_TRAIN);
+    lh_trainer t = lh_trainer_open(c->spec, program, model, &stored.batch, stored.sampled_distances, LH_MODE_TRAIN);
     lh_parity_load_gradients(file, model);
     lh_trainer_run(&t, &stored.batch, lh_parity_all_count, stored.batch.sequences, NULL);
     double loss = t.sums.loss * stored.batch.loss_scale;
@@ -235,7 +235,7 @@ static void test_cases_cover_the_eleven_encodings_of_the_paper(void **state) {
 
 /* ---- comparison with kernels/ref at other lengths, in blocks of every size, with dropout ---- */
 
-enum { SEQUENCES = LH_PARITY_SEQUENCES, LONGEST = LH_PARITY_LONGEST, FIRST_EXAMPLE = 1000 };
+enum { SEQUENCES = LH_PARITY_SEQUENCES, MAX_TOKENS = LH_PARITY_LONGEST, FIRST_EXAMPLE = 1000 };
 
 static void check_training_size(const lh_parity_case *c, const lh_cpu_program *program, lh_ref_model *model, int tokens,
                                 int labels) {
@@ -243,9 +243,9 @@ static void check_training_size(const lh_parity_case *c, const lh_cpu_program *p
     lh_parity_make_batch(c, (lh_parity_size){tokens, labels, 0}, FIRST_EXAMPLE, &data);
     double *logits = lh_parity_reserve((size_t)(SEQUENCES * labels * c->spec->classes) * sizeof *logits);
     double expected = lh_parity_run(model, &data, logits);
-    for (int most = 1; most <= SEQUENCES; most++) {
-        lh_trainer t = lh_trainer_open(c->spec, program, model, &data.batch, data.drawn, LH_MODE_TRAIN);
-        lh_trainer_check(&t, &data.batch, data.mask, most, model, expected, NULL, get_tolerance(program));
+    for (int max_sequences = 1; max_sequences <= SEQUENCES; max_sequences++) {
+        lh_trainer t = lh_trainer_open(c->spec, program, model, &data.batch, data.sampled_distances, LH_MODE_TRAIN);
+        lh_trainer_check(&t, &data.batch, data.mask, max_sequences, model, expected, NULL, get_tolerance(program));
         check_counts(&t.sums, &data.batch, c->spec, logits, data.mask);
         lh_trainer_close(&t);
     }
@@ -253,7 +253,7 @@ static void check_training_size(const lh_parity_case *c, const lh_cpu_program *p
 }
 
 static void check_training(const lh_parity_case *c, const lh_cpu_program *program) {
-    static const int shapes[][2] = {{1, 1}, {2, 1}, {10, 5}, {36, 18}, {LONGEST, 18}, {17, 17}};
+    static const int shapes[][2] = {{1, 1}, {2, 1}, {10, 5}, {36, 18}, {MAX_TOKENS, 18}, {17, 17}};
     lh_ref_model *model = lh_parity_open_model(c);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         check_training_size(c, program, model, shapes[i][0], shapes[i][1]);
@@ -263,7 +263,7 @@ static void check_training(const lh_parity_case *c, const lh_cpu_program *progra
 static void test_train_block_all_lengths_and_blocks_match_reference(void **state) { for_each_program(check_training); }
 
 static void check_evaluation(const lh_parity_case *c, const lh_cpu_program *program) {
-    static const int lengths[] = {1, 2, 17, LONGEST};
+    static const int lengths[] = {1, 2, 17, MAX_TOKENS};
     lh_ref_model *model = lh_parity_open_model(c);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         lh_parity_batch data;
@@ -271,9 +271,10 @@ static void check_evaluation(const lh_parity_case *c, const lh_cpu_program *prog
         double *expected = lh_parity_reserve((size_t)(SEQUENCES * lengths[i] * c->spec->classes) * sizeof *expected);
         lh_parity_make_evaluation(c->spec, &data.batch);
         lh_ref_run(model, &data.batch, expected);
-        for (int most = 1; most <= SEQUENCES; most++) {
-            lh_trainer t = lh_trainer_open(c->spec, program, model, &data.batch, data.drawn, LH_MODE_EVALUATE);
-            check_logits(&t, &data.batch, data.mask, most, expected);
+        for (int max_sequences = 1; max_sequences <= SEQUENCES; max_sequences++) {
+            lh_trainer t =
+                lh_trainer_open(c->spec, program, model, &data.batch, data.sampled_distances, LH_MODE_EVALUATE);
+            check_logits(&t, &data.batch, data.mask, max_sequences, expected);
             check_counts(&t.sums, &data.batch, c->spec, expected, data.mask);
             lh_trainer_close(&t);
         }
@@ -291,7 +292,7 @@ static void *evaluate_batch(const lh_spec *spec, const lh_cpu_program *program, 
                             lh_parity_batch *data, size_t *bytes) {
     *bytes = (size_t)(SEQUENCES * data->batch.labels * spec->classes) * (size_t)program->real_bytes;
     void *logits = lh_parity_reserve(*bytes);
-    lh_trainer t = lh_trainer_open(spec, program, model, &data->batch, data->drawn, LH_MODE_EVALUATE);
+    lh_trainer t = lh_trainer_open(spec, program, model, &data->batch, data->sampled_distances, LH_MODE_EVALUATE);
     lh_trainer_run(&t, &data->batch, data->mask, 2, logits);
     lh_trainer_close(&t);
     return logits;
@@ -306,10 +307,10 @@ static void test_forward_block_without_masks_has_the_bits_of_a_model_without_dro
         assert_string_equal(plain.spec->cpu[i]->level, dropped->cpu[i]->level);
         lh_parity_batch data;
         lh_parity_make_batch(&plain, (lh_parity_size){17, 17, 0}, FIRST_EXAMPLE, &data);
-        size_t bytes, same;
+        size_t bytes, old_bytes;
         void *expected = evaluate_batch(plain.spec, plain.spec->cpu[i], model, &data, &bytes);
-        void *actual = evaluate_batch(dropped, dropped->cpu[i], model, &data, &same);
-        assert_int_equal(same, bytes);
+        void *actual = evaluate_batch(dropped, dropped->cpu[i], model, &data, &old_bytes);
+        assert_int_equal(old_bytes, bytes);
         assert_memory_equal(actual, expected, bytes);
         free(expected);
         free(actual);
@@ -347,22 +348,22 @@ static double *to_doubles(const lh_cpu_program *program, const void *array, size
 
 static void check_fold(const lh_parity_case *c, const lh_cpu_program *program) {
     size_t bytes = (size_t)LH_CHUNK * (size_t)program->real_bytes;
-    void *total = lh_parity_reserve(bytes), *part = lh_parity_reserve(bytes);
+    void *total = lh_parity_reserve(bytes), *shard = lh_parity_reserve(bytes);
     fill_reals(program, 1, LH_CHUNK, 1, total);
-    fill_reals(program, 2, LH_CHUNK, 1, part);
-    double *sum = to_doubles(program, total, LH_CHUNK), *added = to_doubles(program, part, LH_CHUNK), square = 0;
-    program->fold(total, part, LH_CHUNK);
+    fill_reals(program, 2, LH_CHUNK, 1, shard);
+    double *sum = to_doubles(program, total, LH_CHUNK), *added = to_doubles(program, shard, LH_CHUNK), square = 0;
+    program->fold(total, shard, LH_CHUNK);
     double *actual = to_doubles(program, total, LH_CHUNK), norm = program->squared_norm(total, LH_CHUNK);
     for (int i = 0; i < LH_CHUNK; i++) {
         sum[i] += added[i];
         square += actual[i] * actual[i];
-        assert_true(lh_real_read(part, program->real_bytes, i) == 0);
+        assert_true(lh_real_read(shard, program->real_bytes, i) == 0);
     }
     lh_assert_close(actual, sum, LH_CHUNK, 0,
                     program->real_bytes == 8 ? 1e-15 : 1.2e-7);                     /* one rounding of at most 2 */
     lh_assert_close(&norm, &square, 1, program->real_bytes == 8 ? 1e-13 : 1e-5, 0); /* at most 512 roundings per lane */
     free(total);
-    free(part);
+    free(shard);
     free(sum), free(added), free(actual);
 }
 
@@ -398,8 +399,8 @@ static void check_update(const lh_parity_case *c, const lh_cpu_program *program)
         free(gradient);
         free(actual);
     }
-    void *all[] = {u.parameters, u.state[0], u.state[1], u.gradient, parameter, first, second};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    void *vectors[] = {u.parameters, u.state[0], u.state[1], u.gradient, parameter, first, second};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) free(vectors[i]);
 }
 
 static void test_update_three_steps_match_reference(void **state) { for_each_program(check_update); }

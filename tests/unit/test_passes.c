@@ -54,7 +54,7 @@ static void test_every_condition_at_every_number_of_passes(void **state) {
     static const int32_t passes[] = {TRAINED, 1, 7};
     lh_error error;
     looped_model l;
-    lh_eval_result results[6], back[6], plain[2];
+    lh_eval_result results[6], read_back[6], without_passes[2];
     bool found[6] = {false};
     char name[LH_EVAL_NAME];
     open_looped(&l);
@@ -74,17 +74,17 @@ static void test_every_condition_at_every_number_of_passes(void **state) {
     assert_non_null(strstr(text, "\"by\":{\"length\":6,\"passes\":7},"));
     assert_non_null(strstr(text, ",\"uncertainty\":0.5,"));
     free(text);
-    memcpy(back, results, sizeof back);
-    back[4].passes = 3;
-    back[0].passes = 0;
-    lh_assert_ok(lh_eval_find(request.path, 0, LH_EVAL_SEED, back, found, 6, &error), &error);
+    memcpy(read_back, results, sizeof read_back);
+    read_back[4].passes = 3;
+    read_back[0].passes = 0;
+    lh_assert_ok(lh_eval_find(request.path, 0, LH_EVAL_SEED, read_back, found, 6, &error), &error);
     assert_true(found[1] && found[2] && found[3] && found[5]);
     assert_false(found[0] || found[4]);
     assert_int_equal(lh_eval_compute_means(results, 6, "in_distribution").count, 2); /* at the first number */
     request = make_request(NULL, 0);
-    lh_assert_ok(lh_evaluate(l.engine, &request, plain, &error), &error);
-    assert_int_equal(plain[1].passes, 0);
-    lh_assert_close(&plain[1].loss, &results[1].loss, 1, 1e-12, 0);
+    lh_assert_ok(lh_evaluate(l.engine, &request, without_passes, &error), &error);
+    assert_int_equal(without_passes[1].passes, 0);
+    lh_assert_close(&without_passes[1].loss, &results[1].loss, 1, 1e-12, 0);
     l.engine->ops->close(l.engine);
 }
 

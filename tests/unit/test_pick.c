@@ -80,30 +80,30 @@ static void test_limit_chooses_examples_of_all_kinds(void **state) {
     fixture f;
     bool is_picked[SUMS + 1];
     open_sums(&f, *state);
-    int whole = count_large(&f, SUMS);
-    assert_in_range(whole, 550, 650);
+    int count_of_all = count_large(&f, SUMS);
+    assert_in_range(count_of_all, 550, 650);
     for (uint64_t seed = 0; seed < 20; seed++) {
         int large = choose_lines(&f, (lh_pick){.limit = 500, .seed = seed, .in_order = false}, is_picked);
-        assert_in_range(large, whole / 2 - 40, whole / 2 + 40); /* the standard deviation is 8 */
+        assert_in_range(large, count_of_all / 2 - 40, count_of_all / 2 + 40); /* the standard deviation is 8 */
     }
-    assert_int_equal(choose_lines(&f, (lh_pick){.limit = 0, .seed = 1, .in_order = false}, is_picked), whole);
+    assert_int_equal(choose_lines(&f, (lh_pick){.limit = 0, .seed = 1, .in_order = false}, is_picked), count_of_all);
     assert_int_equal(f.files.corpus.final.group[0].count, f.files.spec.eval.examples);
     lh_corpus_close(&f.files.corpus);
 }
 
 static void test_choices_are_nested_and_depend_on_the_seed(void **state) {
     fixture f;
-    bool few[SUMS + 1], many[SUMS + 1], repeated[SUMS + 1], other[SUMS + 1];
+    bool hundred[SUMS + 1], larger[SUMS + 1], repeated[SUMS + 1], other_seed[SUMS + 1];
     int common = 0;
     open_sums(&f, *state);
-    choose_lines(&f, (lh_pick){.limit = 100, .seed = 1, .in_order = false}, few);
-    choose_lines(&f, (lh_pick){.limit = 500, .seed = 1, .in_order = false}, many);
+    choose_lines(&f, (lh_pick){.limit = 100, .seed = 1, .in_order = false}, hundred);
+    choose_lines(&f, (lh_pick){.limit = 500, .seed = 1, .in_order = false}, larger);
     choose_lines(&f, (lh_pick){.limit = 500, .seed = 1, .in_order = false}, repeated);
-    choose_lines(&f, (lh_pick){.limit = 500, .seed = 2, .in_order = false}, other);
-    assert_memory_equal(many, repeated, sizeof many);
+    choose_lines(&f, (lh_pick){.limit = 500, .seed = 2, .in_order = false}, other_seed);
+    assert_memory_equal(larger, repeated, sizeof larger);
     for (int line = 1; line <= SUMS; line++) {
-        assert_true(!few[line] || many[line]);
-        common += many[line] && other[line];
+        assert_true(!hundred[line] || larger[line]);
+        common += larger[line] && other_seed[line];
     }
     assert_in_range(common, 200, 300);
     lh_corpus_close(&f.files.corpus);
@@ -126,17 +126,17 @@ static void test_preferred_examples_are_of_all_kinds(void **state) {
     fixture f;
     lh_groups groups;
     lh_error error;
-    bool few[SUMS + 1];
+    bool picked[SUMS + 1];
     int large = 0;
     open_sums(&f, *state);
-    choose_lines(&f, (lh_pick){.limit = 128, .seed = 1}, few);
+    choose_lines(&f, (lh_pick){.limit = 128, .seed = 1}, picked);
     lh_pick choice = {.limit = 500, .seed = 1, .preferred_count = 128};
     lh_assert_ok(lh_groups_open(&groups, &f.files.corpus, &f.files.spec, &length, 0, &error), &error);
     lh_assert_ok(lh_pick_examples(&groups, &f.files.corpus, &choice, &error), &error);
     assert_int_equal(groups.group[0].count, 500);
     for (int64_t i = 0; i < 500; i++) {
         int line = (int)f.files.corpus.train.line[groups.indices[i]];
-        assert_int_equal(few[line], i < 128);
+        assert_int_equal(picked[line], i < 128);
         assert_true(i == 0 || i == 128 || groups.indices[i] > groups.indices[i - 1]);
         large += i < 128 && f.large[line];
     }

@@ -23,12 +23,12 @@ static void draw(uint32_t step, uint32_t layer, int first, int range, int count,
 
 static void check_draw(int first, int range, int count, bool sorted) {
     int32_t out[MAX_RANGE + 1];
-    uint8_t seen[MAX_RANGE] = {0};
+    uint8_t is_used[MAX_RANGE] = {0};
     out[count] = -77;
     draw((uint32_t)count, 0, first, range, count, sorted, out);
     for (int i = 0; i < count; i++) {
         assert_in_range(out[i] - first, 0, range - 1);
-        assert_false(seen[out[i] - first]++);
+        assert_false(is_used[out[i] - first]++);
         if (sorted && i > 0) assert_true(out[i] > out[i - 1]);
     }
     assert_int_equal(out[count], -77);
@@ -154,30 +154,30 @@ static void test_draw_sequence_counter_as_documented(void **state) {
 
 /* All 10 subsets of 3 out of 5 are equally frequent: chi-square, 9 degrees of freedom, 99.9% point. */
 static void test_draw_positions_sorted_uniform_over_subsets(void **state) {
-    long seen[32] = {0}, subsets[10];
+    long times[32] = {0}, subsets[10];
     int count = 0;
     for (uint32_t step = 0; step < 10000; step++) {
         int32_t out[3];
         draw(step, 0, 0, 5, 3, true, out);
-        seen[1 << out[0] | 1 << out[1] | 1 << out[2]]++;
+        times[1 << out[0] | 1 << out[1] | 1 << out[2]]++;
     }
     for (int set = 0; set < 32; set++)
-        if (seen[set]) subsets[count++ % 10] = seen[set];
+        if (times[set]) subsets[count++ % 10] = times[set];
     assert_int_equal(count, 10);
     assert_true(lh_test_compute_chi_square(subsets, 10) < 27.88);
 }
 
 /* All 60 orders of 3 out of 5 are equally frequent: 59 degrees of freedom. */
 static void test_draw_positions_unsorted_uniform_over_orders(void **state) {
-    long seen[125] = {0}, orders[60];
+    long times[125] = {0}, orders[60];
     int count = 0;
     for (uint32_t step = 0; step < 30000; step++) {
         int32_t out[3];
         draw(step, 0, 0, 5, 3, false, out);
-        seen[out[0] * 25 + out[1] * 5 + out[2]]++;
+        times[out[0] * 25 + out[1] * 5 + out[2]]++;
     }
     for (int order = 0; order < 125; order++)
-        if (seen[order]) orders[count++ % 60] = seen[order];
+        if (times[order]) orders[count++ % 60] = times[order];
     assert_int_equal(count, 60);
     assert_true(lh_test_compute_chi_square(orders, 60) < 98.32);
 }
@@ -186,30 +186,30 @@ static void test_draw_positions_unsorted_uniform_over_orders(void **state) {
  * k-th smallest of 40, from k = 0, is (k + 1) 2049 / 41 - 1. */
 static void test_draw_positions_large_range_order_statistics(void **state) {
     enum { DRAWS = 4000 };
-    long seen[16] = {0};
+    long count[16] = {0};
     double sum[3] = {0};
     for (uint32_t step = 0; step < DRAWS; step++) {
         int32_t out[40];
         draw(step, 0, 0, 2048, 40, true, out);
-        for (int i = 0; i < 40; i++) seen[out[i] / 128]++;
+        for (int i = 0; i < 40; i++) count[out[i] / 128]++;
         sum[0] += out[0] / (double)DRAWS;
         sum[1] += out[19] / (double)DRAWS;
         sum[2] += out[39] / (double)DRAWS;
     }
     double expected[3] = {2049.0 / 41 - 1, 20 * 2049.0 / 41 - 1, 40 * 2049.0 / 41 - 1};
     lh_assert_close(sum, expected, 3, 0, 10); /* standard errors 0.8, 2.5, 0.8 */
-    assert_true(lh_test_compute_chi_square(seen, 16) < 37.70);
+    assert_true(lh_test_compute_chi_square(count, 16) < 37.70);
 }
 
 static void test_draw_or_copy_functions_copy_given_values_or_draw(void **state) {
-    const int32_t given[] = {0, 4, 7};
+    const int32_t positions[] = {0, 4, 7};
     lh_draw draw = make_draw(3);
     int32_t out[5], expected[5], scratch[64];
-    lh_draw_or_copy_positions(given, &draw, 1, 0, 64, 3, true, out, scratch);
-    assert_memory_equal(out, given, sizeof given);
-    lh_draw_or_copy_distances(given, &draw, 1, 64, 3, out, scratch);
-    assert_memory_equal(out, given, sizeof given);
-    lh_draw_or_copy_signed_distances(given, &draw, 1, 64, 3, out + 2, scratch);
+    lh_draw_or_copy_positions(positions, &draw, 1, 0, 64, 3, true, out, scratch);
+    assert_memory_equal(out, positions, sizeof positions);
+    lh_draw_or_copy_distances(positions, &draw, 1, 64, 3, out, scratch);
+    assert_memory_equal(out, positions, sizeof positions);
+    lh_draw_or_copy_signed_distances(positions, &draw, 1, 64, 3, out + 2, scratch);
     assert_memory_equal(out, ((int32_t[]){-7, -4, 0, 4, 7}), sizeof out);
     lh_draw_or_copy_positions(NULL, &draw, 1, 0, 64, 5, true, out, scratch);
     lh_draw_positions(&draw, 1, 0, 64, 5, true, expected, scratch);

@@ -42,17 +42,17 @@ static void test_network_matches_reference(void **state) {
 
 /* Returns the largest difference between two models' gradients. */
 static double compare_gradients(const lh_ref_model *a, const lh_ref_model *b) {
-    double most = 0;
+    double max_difference = 0;
     for (int i = 0; i < a->tensor_count; i++)
         for (int e = 0; e < a->tensors[i].rows * a->tensors[i].columns; e++)
-            most = fmax(most, fabs(a->tensors[i].gradient[e] - b->tensors[i].gradient[e]));
-    return most;
+            max_difference = fmax(max_difference, fabs(a->tensors[i].gradient[e] - b->tensors[i].gradient[e]));
+    return max_difference;
 }
 
 /* The comparison above would fail for wrong attention: each mistake in the reference changes gradients far more than
  * the tolerance. set: makes a mistake, 0 for none. */
 static void check_mistakes(const lh_spec *spec, int mistakes, void (*set)(lh_ref_family *family, int mistake)) {
-    lh_ref_model *model = lh_parity_make_random_model(spec), *other = lh_parity_make_random_model(spec);
+    lh_ref_model *model = lh_parity_make_random_model(spec), *second_model = lh_parity_make_random_model(spec);
     lh_ref_network network = *model->network;
     lh_ref_family family = *network.families;
     lh_parity_case c = lh_parity_make_random_case(spec);
@@ -61,15 +61,15 @@ static void check_mistakes(const lh_spec *spec, int mistakes, void (*set)(lh_ref
     assert_int_equal(network.family_count, 1);
     lh_parity_run(model, &data, NULL);
     network.families = &family;
-    other->network = &network;
+    second_model->network = &network;
     for (int mistake = 0; mistake < mistakes; mistake++) {
         set(&family, mistake);
-        lh_parity_run(other, &data, NULL);
-        double difference = compare_gradients(model, other);
+        lh_parity_run(second_model, &data, NULL);
+        double difference = compare_gradients(model, second_model);
         assert_true(mistake == 0 ? difference == 0 : difference > 1e-5);
     }
     lh_ref_model_free(model);
-    lh_ref_model_free(other);
+    lh_ref_model_free(second_model);
 }
 
 static void set_cope_mistake(lh_ref_family *family, int mistake) { family->mistake = (lh_ref_cope_mistake)mistake; }
@@ -89,7 +89,7 @@ static void test_mistakes_in_sticks_are_noticed(void **state) {
 /* Nor would the comparison accept layers with each other's encodings: these change gradients far more, too. */
 static void test_swapped_layers_are_noticed(void **state) {
     const lh_spec *spec = &longhand_spec_parity_float64_layers;
-    lh_ref_model *model = lh_parity_make_random_model(spec), *other = lh_parity_make_random_model(spec);
+    lh_ref_model *model = lh_parity_make_random_model(spec), *second_model = lh_parity_make_random_model(spec);
     lh_ref_network network = *model->network;
     lh_parity_case c = lh_parity_make_random_case(spec);
     static lh_parity_batch data;
@@ -102,11 +102,11 @@ static void test_swapped_layers_are_noticed(void **state) {
     windows[1].left = network.families[0].left;
     windows[1].right = network.families[0].right;
     network.families = windows;
-    other->network = &network;
-    lh_parity_run(other, &data, NULL);
-    assert_true(compare_gradients(model, other) > 1e-5);
+    second_model->network = &network;
+    lh_parity_run(second_model, &data, NULL);
+    assert_true(compare_gradients(model, second_model) > 1e-5);
     lh_ref_model_free(model);
-    lh_ref_model_free(other);
+    lh_ref_model_free(second_model);
 }
 
 int main(void) {

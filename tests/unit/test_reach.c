@@ -11,7 +11,7 @@
 #include "toy_program.h"
 #include "toy_runs.h"
 
-enum { LONGEST = 12 };
+enum { MAX_LENGTH = 12 };
 
 #define EVALUATE "eval --checkpoint " FOLDER "/checkpoint.safetensors --lengths 1:12 --examples 60 --threads 1"
 
@@ -21,11 +21,11 @@ typedef struct interval {
 
 /* Reads from a file of lines the intervals of lengths 1 to LONGEST; a length without a line has low = high = -1.
  * Returns the number of lines. */
-static int read_intervals(void **state, const char *name, bool by_accuracy, interval of_length[LONGEST + 1]) {
-    char *text = read_text(state, name), *rest = text, *line_text;
+static int read_intervals(void **state, const char *name, bool by_accuracy, interval of_length[MAX_LENGTH + 1]) {
+    char *text = read_text(state, name), *cursor = text, *line_text;
     int lines = 0;
-    for (int n = 0; n <= LONGEST; n++) of_length[n] = (interval){-1, -1};
-    while ((line_text = strsep(&rest, "\n")) != NULL && line_text[0] != 0) {
+    for (int n = 0; n <= MAX_LENGTH; n++) of_length[n] = (interval){-1, -1};
+    while ((line_text = strsep(&cursor, "\n")) != NULL && line_text[0] != 0) {
         json_t *line = json_loads(line_text, 0, NULL);
         int n = (int)json_integer_value(json_object_get(json_object_get(line, "by"), "length"));
         double accuracy = json_number_value(json_object_get(line, "accuracy"));
@@ -42,12 +42,12 @@ static int read_intervals(void **state, const char *name, bool by_accuracy, inte
 
 /* Checks what --reach prints for a level and how many lengths it evaluates, by the definition of a reach. */
 static void check_reach(void **state, bool by_accuracy, double level) {
-    interval all[LONGEST + 1], some[LONGEST + 1];
+    interval full[MAX_LENGTH + 1], partial[MAX_LENGTH + 1];
     char command[256], folder[64], file[96], certain_text[96], possible_text[96];
-    int certain = LONGEST, possible = LONGEST;
-    read_intervals(state, "all/eval.jsonl", by_accuracy, all);
-    while (certain > 0 && all[certain].low < level) certain--;
-    while (possible > 0 && all[possible].high < level) possible--;
+    int certain = MAX_LENGTH, possible = MAX_LENGTH;
+    read_intervals(state, "all/eval.jsonl", by_accuracy, full);
+    while (certain > 0 && full[certain].low < level) certain--;
+    while (possible > 0 && full[possible].high < level) possible--;
     snprintf(folder, sizeof folder, "reach%d%g", by_accuracy, level);
     snprintf(file, sizeof file, "%s/eval.jsonl", folder);
     snprintf(command, sizeof command, EVALUATE " --out %s --reach %g --metric %s", folder, level,
@@ -56,7 +56,7 @@ static void check_reach(void **state, bool by_accuracy, double level) {
     snprintf(certain_text, sizeof certain_text, certain > 0 ? "or more at length %d," : "or more at no length,",
              certain);
     assert_non_null(strstr(result.out, certain_text));
-    if (possible == LONGEST) snprintf(possible_text, sizeof possible_text, "12 is the longest");
+    if (possible == MAX_LENGTH) snprintf(possible_text, sizeof possible_text, "12 is the longest");
     else if (possible == certain + 1)
         snprintf(possible_text, sizeof possible_text, "from %d to 12; length %d is undecided", possible + 1, possible);
     else if (possible > certain)
@@ -64,8 +64,9 @@ static void check_reach(void **state, bool by_accuracy, double level) {
                  certain + 1, possible);
     else snprintf(possible_text, sizeof possible_text, "at all %slengths up to 12", certain > 0 ? "longer " : "");
     assert_non_null(strstr(result.out, possible_text));
-    assert_int_equal(read_intervals(state, file, by_accuracy, some), LONGEST + 1 - (certain > 0 ? certain : 1));
-    for (int n = certain > 0 ? certain : 1; n <= LONGEST; n++) assert_memory_equal(&some[n], &all[n], sizeof *some);
+    assert_int_equal(read_intervals(state, file, by_accuracy, partial), MAX_LENGTH + 1 - (certain > 0 ? certain : 1));
+    for (int n = certain > 0 ? certain : 1; n <= MAX_LENGTH; n++)
+        assert_memory_equal(&partial[n], &full[n], sizeof *partial);
 }
 
 static void test_reach_is_found_from_the_longest_length(void **state) {

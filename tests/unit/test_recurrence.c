@@ -133,13 +133,13 @@ static void test_move_tape_printed_moves_give_printed_tapes(void **state) {
 
 /* A jump by one cell distinguishes its two directions, and a tape may have a single cell. */
 static void test_move_tape_jumps_in_both_directions(void **state) {
-    static const double tape[] = {1, 2, 3}, left[] = {2, 3, 1}, right[] = {3, 1, 2};
+    static const double tape[] = {1, 2, 3}, shifted_left[] = {2, 3, 1}, shifted_right[] = {3, 1, 2};
     real from[3 * CELL_WIDTH], to[3 * CELL_WIDTH];
     fill_cells(3, tape, from);
     move_tape(3, 1, (real[]){0, 0, 0, 1, 0}, from, to);
-    for (int i = 0; i < 3; i++) assert_printed(CELL_WIDTH, to + i * CELL_WIDTH, left[i]);
+    for (int i = 0; i < 3; i++) assert_printed(CELL_WIDTH, to + i * CELL_WIDTH, shifted_left[i]);
     move_tape(3, 1, (real[]){0, 0, 0, 0, 1}, from, to);
-    for (int i = 0; i < 3; i++) assert_printed(CELL_WIDTH, to + i * CELL_WIDTH, right[i]);
+    for (int i = 0; i < 3; i++) assert_printed(CELL_WIDTH, to + i * CELL_WIDTH, shifted_right[i]);
     move_tape(1, 0, (real[]){0.1f, 0.2f, 0.3f, 0.15f, 0.25f}, from, to);
     assert_printed(CELL_WIDTH, to, 1);
 }
@@ -149,32 +149,32 @@ static const double MOVES[TAPE_ACTIONS] = {0.4, 0.2, 0.2, 0.1, 0.1};
 /* The first cell is replaced before the tape moves; the second number of each written row is not read. */
 static void test_tape_step_replaces_first_cell_and_moves(void **state) {
     static const double cells[] = {1, 2, 3, 4};
-    real before[4 * CELL_WIDTH], after[4 * CELL_WIDTH], written[2 * CELL_WIDTH], read[CELL_WIDTH];
+    real old_cells[4 * CELL_WIDTH], new_cells[4 * CELL_WIDTH], written[2 * CELL_WIDTH], read[CELL_WIDTH];
     real actions[TAPE_ACTIONS], bias[TAPE_ACTIONS] = {0};
-    fill_cells(4, cells, before);
+    fill_cells(4, cells, old_cells);
     fill_cells(2, (double[]){9, NAN}, written);
     for (int k = 0; k < TAPE_ACTIONS; k++) actions[k] = (real)log(MOVES[k]);
-    tape_step(1, TAPE_ACTIONS, 2 * CELL_WIDTH, 4, 2, bias, written, actions, before, after, read);
+    tape_step(1, TAPE_ACTIONS, 2 * CELL_WIDTH, 4, 2, bias, written, actions, old_cells, new_cells, read);
     const double first = 0.4 * 9 + 0.2 * 2 + 0.2 * 4 + 0.2 * 3;
     assert_printed(CELL_WIDTH, read, first);
-    assert_printed(CELL_WIDTH, after, first);
-    assert_printed(CELL_WIDTH, after + CELL_WIDTH, 0.4 * 2 + 0.2 * 3 + 0.2 * 9 + 0.2 * 4);
-    assert_printed(CELL_WIDTH, before, 9);
+    assert_printed(CELL_WIDTH, new_cells, first);
+    assert_printed(CELL_WIDTH, new_cells + CELL_WIDTH, 0.4 * 2 + 0.2 * 3 + 0.2 * 9 + 0.2 * 4);
+    assert_printed(CELL_WIDTH, old_cells, 9);
     for (int k = 0; k < TAPE_ACTIONS; k++) assert_printed(1, actions + k, MOVES[k]);
 }
 
 /* The gradient of the sum of the new first cell's numbers: its sources are cells 0, 1, 3, and 2 for both jumps. */
 static void test_tape_step_grad_of_first_cell_by_hand(void **state) {
     static const double cells[] = {9, 2, 3, 4};
-    real before[4 * CELL_WIDTH], dafter[4 * CELL_WIDTH] = {0}, dbefore[4 * CELL_WIDTH], dwritten[CELL_WIDTH];
+    real old_cells[4 * CELL_WIDTH], dnew_cells[4 * CELL_WIDTH] = {0}, dold_cells[4 * CELL_WIDTH], dwritten[CELL_WIDTH];
     real actions[TAPE_ACTIONS];
-    fill_cells(4, cells, before);
-    fill(CELL_WIDTH, 1, dafter);
+    fill_cells(4, cells, old_cells);
+    fill(CELL_WIDTH, 1, dnew_cells);
     for (int k = 0; k < TAPE_ACTIONS; k++) actions[k] = (real)MOVES[k];
-    tape_step_grad(1, TAPE_ACTIONS, CELL_WIDTH, 4, 2, before, dafter, actions, dbefore, dwritten);
+    tape_step_grad(1, TAPE_ACTIONS, CELL_WIDTH, 4, 2, old_cells, dnew_cells, actions, dold_cells, dwritten);
     static const double expected[] = {0, 0.2, 0.2, 0.2}, source[TAPE_ACTIONS] = {9, 2, 4, 3, 3};
     const double mean = 0.4 * 9 + 0.2 * 2 + 0.2 * 4 + 0.2 * 3;
-    for (int i = 0; i < 4; i++) assert_printed(CELL_WIDTH, dbefore + i * CELL_WIDTH, expected[i]);
+    for (int i = 0; i < 4; i++) assert_printed(CELL_WIDTH, dold_cells + i * CELL_WIDTH, expected[i]);
     assert_printed(CELL_WIDTH, dwritten, 0.4);
     for (int k = 0; k < TAPE_ACTIONS; k++) assert_printed(1, actions + k, MOVES[k] * 8 * (source[k] - mean));
 }

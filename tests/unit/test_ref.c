@@ -22,10 +22,10 @@ static double linear_objective(void *context) {
 
 static void test_matmul_two_by_two_known(void **state) {
     const double x[] = {1, 2, 3, 4}, w[] = {5, 6, 7, 8}, b[] = {100, 200};
-    const double plain[] = {19, 22, 43, 50}, with_bias[] = {119, 222, 143, 250};
+    const double product[] = {19, 22, 43, 50}, with_bias[] = {119, 222, 143, 250};
     double y[4];
     lh_ref_matmul(2, 2, 2, x, w, NULL, y);
-    lh_assert_close(y, plain, 4, 0, 0);
+    lh_assert_close(y, product, 4, 0, 0);
     lh_ref_matmul(2, 2, 2, x, w, b, y);
     lh_assert_close(y, with_bias, 4, 0, 0);
 }
@@ -46,13 +46,13 @@ static void test_matmul_grad_odd_sizes_match_differences(void **state) {
 
 static void test_matmul_weight_grad_twice_adds_up(void **state) {
     linear_case c;
-    double once[20] = {0}, twice[20] = {0};
+    double single[20] = {0}, doubled[20] = {0};
     lh_test_fill_values(1, 12, c.x);
     lh_test_fill_values(4, 15, c.dy);
-    lh_ref_matmul_weight_grad(3, 4, 5, c.x, c.dy, once, NULL);
-    for (int i = 0; i < 2; i++) lh_ref_matmul_weight_grad(3, 4, 5, c.x, c.dy, twice, NULL);
-    for (int i = 0; i < 20; i++) once[i] *= 2;
-    lh_assert_close(twice, once, 20, EXACT, EXACT);
+    lh_ref_matmul_weight_grad(3, 4, 5, c.x, c.dy, single, NULL);
+    for (int i = 0; i < 2; i++) lh_ref_matmul_weight_grad(3, 4, 5, c.x, c.dy, doubled, NULL);
+    for (int i = 0; i < 20; i++) single[i] *= 2;
+    lh_assert_close(doubled, single, 20, EXACT, EXACT);
 }
 
 static void test_relu_negative_and_zero_give_zero(void **state) {

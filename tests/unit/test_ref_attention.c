@@ -12,11 +12,11 @@
 
 static void test_sinusoid_width_64_published_values(void **state) {
     static const int index[] = {0, 1, 31, 32, 33, 63};
-    static const double one[] = {0.841471, 0.681561, 0.000133, 0.540302, 0.731761, 1.000000};
+    static const double row_of_1[] = {0.841471, 0.681561, 0.000133, 0.540302, 0.731761, 1.000000};
     static const double last[] = {-0.968319, 0.933968, 0.269594, 0.249715, -0.357356, 0.962974};
     double row[64];
     lh_ref_sinusoid(64, 1, row);
-    for (int i = 0; i < 6; i++) lh_assert_close(&row[index[i]], &one[i], 1, 0, SIX_DIGITS);
+    for (int i = 0; i < 6; i++) lh_assert_close(&row[index[i]], &row_of_1[i], 1, 0, SIX_DIGITS);
     lh_ref_sinusoid(64, 2047, row);
     for (int i = 0; i < 6; i++) lh_assert_close(&row[index[i]], &last[i], 1, 0, SIX_DIGITS);
 }
@@ -288,17 +288,17 @@ static void test_attend_relative_known_logits(void **state) {
 /* Four tokens, with indices and with distances 3, 10, 63: the score is the slope (1/16, 1/256) times minus the
  * distance, which is half a step less to the left. */
 static void test_alibi_known_values(void **state) {
-    const int32_t index[] = {0, 1, 2, 3}, drawn[] = {0, 3, 10, 63};
-    const double plain[] = {0, -1, -2, -3, -0.5, 0, -1, -2, -1.5, -0.5, 0, -1, -2.5, -1.5, -0.5, 0};
+    const int32_t index[] = {0, 1, 2, 3}, sampled[] = {0, 3, 10, 63};
+    const double half_steps[] = {0, -1, -2, -3, -0.5, 0, -1, -2, -1.5, -0.5, 0, -1, -2.5, -1.5, -0.5, 0};
     const double random[] = {0, -3, -10, -63, -62.5, -9.5, -2.5, 0}; /* rows 0 and 3 */
     lh_vectors_facts facts = {.positions = 64};
     int32_t distances[16];
     double score[32];
     lh_vectors_compute_distances(&facts, 4, index, NULL, distances);
     lh_vectors_compute_alibi(2, 16, distances, score);
-    for (int i = 0; i < 16; i++) assert_true(score[i] == plain[i] / 16 && score[16 + i] == plain[i] / 256);
-    facts.drawn = true;
-    lh_vectors_compute_distances(&facts, 4, index, drawn, distances);
+    for (int i = 0; i < 16; i++) assert_true(score[i] == half_steps[i] / 16 && score[16 + i] == half_steps[i] / 256);
+    facts.samples_distances = true;
+    lh_vectors_compute_distances(&facts, 4, index, sampled, distances);
     lh_vectors_compute_alibi(2, 16, distances, score);
     for (int j = 0; j < 4; j++) assert_true(score[j] == random[j] / 16 && score[12 + j] == random[4 + j] / 16);
 }

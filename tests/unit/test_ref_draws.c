@@ -40,22 +40,22 @@ static void test_dropout_of_weights_is_independent_over_heads_queries_and_keys(v
     other_step.step++;
     other_layer.site = lh_site(LH_DOMAIN_DROPOUT, 4, 1);
     other_place.site = lh_site(LH_DOMAIN_DROPOUT, 3, 0);
-    const uint32_t apart[] = {1, KEYS, QUERIES * KEYS, 2, 8, KEYS + 1};
-    enum { APART = sizeof apart / sizeof *apart, OTHERS = 4 };
-    double kept_count = 0, both[APART + OTHERS] = {0};
+    const uint32_t offset[] = {1, KEYS, QUERIES * KEYS, 2, 8, KEYS + 1};
+    enum { OFFSETS = sizeof offset / sizeof *offset, PAIRS = 4 };
+    double kept_count = 0, kept_pairs[OFFSETS + PAIRS] = {0};
     for (uint32_t e = 0; e < COUNT; e++) {
         if (!lh_ref_dropout_keeps(&site, 5, e)) continue;
         kept_count++;
-        for (int a = 0; a < APART; a++) both[a] += lh_ref_dropout_keeps(&site, 5, (e + apart[a]) % COUNT);
-        both[APART] += lh_ref_dropout_keeps(&site, 6, e);
-        both[APART + 1] += lh_ref_dropout_keeps(&other_step, 5, e);
-        both[APART + 2] += lh_ref_dropout_keeps(&other_layer, 5, e);
-        both[APART + 3] += lh_ref_dropout_keeps(&other_place, 5, e);
+        for (int a = 0; a < OFFSETS; a++) kept_pairs[a] += lh_ref_dropout_keeps(&site, 5, (e + offset[a]) % COUNT);
+        kept_pairs[OFFSETS] += lh_ref_dropout_keeps(&site, 6, e);
+        kept_pairs[OFFSETS + 1] += lh_ref_dropout_keeps(&other_step, 5, e);
+        kept_pairs[OFFSETS + 2] += lh_ref_dropout_keeps(&other_layer, 5, e);
+        kept_pairs[OFFSETS + 3] += lh_ref_dropout_keeps(&other_place, 5, e);
     }
     assert_true(fabs(kept_count / COUNT - 0.7) < 5 * sqrt(0.21 / COUNT));
-    for (int a = 0; a < APART + OTHERS;
+    for (int a = 0; a < OFFSETS + PAIRS;
          a++) /* a pair has variance p^2 (1 - p^2), and covariance 2 p^3 (1 - p) with its neighbours */
-        assert_true(fabs(both[a] / COUNT - 0.49) < 5 * sqrt(0.46 / COUNT));
+        assert_true(fabs(kept_pairs[a] / COUNT - 0.49) < 5 * sqrt(0.46 / COUNT));
 }
 
 static void test_drop_kept_values_are_scaled(void **state) {
@@ -91,24 +91,24 @@ static void test_normal_of_known_words(void **state) {
 
 /* Mean, variance, fourth moment, products of neighbours, and the share beyond two deviations, of a million numbers. */
 static void test_normal_has_the_moments_of_a_normal(void **state) {
-    enum { EXAMPLES = 100, EACH = 10000 };
+    enum { EXAMPLES = 100, DRAWS = 10000 };
     const lh_key key = lh_key_of_seed(5);
-    double sum = 0, squares = 0, fourth = 0, neighbours = 0, beyond = 0, last = 0, count = (double)EXAMPLES * EACH;
+    double sum = 0, squares = 0, fourth = 0, neighbours = 0, outside = 0, last = 0, count = (double)EXAMPLES * DRAWS;
     for (uint32_t b = 0; b < EXAMPLES; b++)
-        for (uint32_t e = 0; e < EACH; e++) {
+        for (uint32_t e = 0; e < DRAWS; e++) {
             double z = lh_ref_normal(key, 7, lh_site(LH_DOMAIN_EVAL_NOISE, 0, 0), b, e);
             sum += z;
             squares += z * z;
             fourth += z * z * z * z;
             neighbours += z * last;
-            beyond += fabs(z) > 2;
+            outside += fabs(z) > 2;
             last = z;
         }
     assert_true(fabs(sum / count) < 4e-3);
     assert_true(fabs(squares / count - 1) < 6e-3);
     assert_true(fabs(fourth / count - 3) < 4e-2);
     assert_true(fabs(neighbours / count) < 4e-3);
-    assert_true(fabs(beyond / count - 0.0455) < 1e-3);
+    assert_true(fabs(outside / count - 0.0455) < 1e-3);
 }
 
 int main(void) {

@@ -12,9 +12,9 @@
 #include "reference/vectors.h"
 
 /* Tolerances, relative + absolute. */
-static const double ALONG = 2e-7;        /* central differences along a direction, of steps 1e-6 and 5e-7 */
-static const double STORED_F64 = 1e-11;  /* the same sums in another order, through two layers */
-static const double STORED_F32 = 1.2e-7; /* gradients are stored rounded to float32: 2^-24 relative */
+static const double DIRECTION_TOLERANCE = 2e-7; /* central differences along a direction, of steps 1e-6 and 5e-7 */
+static const double STORED_F64 = 1e-11;         /* the same sums in another order, through two layers */
+static const double STORED_F32 = 1.2e-7;        /* gradients are stored rounded to float32: 2^-24 relative */
 
 /* A random direction of some tensors: numbers from -1 to 1. */
 typedef struct direction {
@@ -54,11 +54,11 @@ static double compute_objective(lh_ref_model *model, const lh_ref_batch *batch) 
 
 static double measure_difference(lh_ref_model *model, const lh_ref_batch *batch, const direction *d, double step) {
     move_along(d, step);
-    double above = compute_objective(model, batch);
+    double upper = compute_objective(model, batch);
     move_along(d, -2 * step);
-    double below = compute_objective(model, batch);
+    double lower = compute_objective(model, batch);
     move_along(d, step);
-    return (above - below) / (2 * step);
+    return (upper - lower) / (2 * step);
 }
 
 /* Compares two slopes of the objective along a random direction, by gradients and by differences. A ReLU whose input
@@ -71,9 +71,10 @@ static void check_direction(lh_ref_model *model, const lh_ref_batch *batch, lh_r
     double analytic = 0;
     for (int i = 0; i < count; i++)
         analytic += lh_test_compute_weighted_sum(get_size(&tensors[i]), d.move[i], tensors[i].gradient);
-    double whole = measure_difference(model, batch, &d, step), half = measure_difference(model, batch, &d, step / 2);
-    double numeric = (4 * half - whole) / 3;
-    if (fabs(numeric - analytic) > ALONG * (1 + fabs(numeric)))
+    double full_step = measure_difference(model, batch, &d, step),
+           half_step = measure_difference(model, batch, &d, step / 2);
+    double numeric = (4 * half_step - full_step) / 3;
+    if (fabs(numeric - analytic) > DIRECTION_TOLERANCE * (1 + fabs(numeric)))
         fail_msg("%s, %s and %d more: %.9g by gradients, %.9g by differences", model->network->id, tensors->name,
                  count - 1, analytic, numeric);
     free_direction(&d);
@@ -110,14 +111,14 @@ static lh_ref_batch make_batch(void) {
  * no row. */
 static int count_accepted_tokens(const lh_ref_network *network) {
     const lh_ref_scope *scope = network->scopes;
-    int least = UINT16_MAX;
+    int min_accepted = UINT16_MAX;
     for (int i = 0; i < scope->operation_count; i++) {
         const lh_ref_operation *op = &scope->operations[i];
         if (op->kind != LH_REF_EMBED && op->kind != LH_REF_RECUR) continue;
         int accepted = network->tensors[scope->first_tensor + op->tensor[LH_REF_TABLE]].rows + op->blanks;
-        if (accepted < least) least = accepted;
+        if (accepted < min_accepted) min_accepted = accepted;
     }
-    return least;
+    return min_accepted;
 }
 
 static void copy_accepted_tokens(int count, int accepted, const uint16_t *from, uint16_t *to) {
@@ -201,7 +202,7 @@ static void check_stored_distances(const lh_vectors_facts *facts, const lh_vecto
     if (!stored->distances) return;
     int32_t *distances = malloc(sizeof *distances * (size_t)tokens * (size_t)tokens);
     assert_non_null(distances);
-    lh_vectors_compute_distances(facts, tokens, stored->positions, stored->drawn, distances);
+    lh_vectors_compute_distances(facts, tokens, stored->positions, stored->sampled_distances, distances);
     for (int pair = 0; pair < tokens * tokens; pair++) assert_int_equal(distances[pair], stored->distances[pair]);
     free(distances);
 }

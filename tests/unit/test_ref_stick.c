@@ -13,9 +13,9 @@ enum { T = 6, H = 2, D = 4, C = H * D, SEEDS = 10 };
 static void test_row_known_weights(void **state) {
     static const double logit[] = {1, 0, -1, 5}, expected[] = {0.2672, 0.3655, 0.2689, 0}, expected_rest = 0.0983;
     const lh_ref_stick shape = {.tokens = 4};
-    double weight[4], rest = lh_ref_stick_row(&shape, 3, logit, weight);
+    double weight[4], remainder = lh_ref_stick_row(&shape, 3, logit, weight);
     lh_assert_close(weight, expected, 4, 0, 5e-5);
-    lh_assert_close(&rest, &expected_rest, 1, 0, 5e-5);
+    lh_assert_close(&remainder, &expected_rest, 1, 0, 5e-5);
 }
 
 /* The first query has no key without its own, and its rest is the whole stick. */
@@ -25,19 +25,19 @@ static void test_row_of_first_query(void **state) {
     double weight;
     assert_true(lh_ref_stick_row(&shape, 0, logit, &weight) == 1 && weight == 0);
     shape.own_key = 1;
-    double rest = lh_ref_stick_row(&shape, 0, logit, &weight);
-    assert_true(fabs(rest - 0.5) < EXACT && fabs(weight - 0.5) < EXACT);
+    double remainder = lh_ref_stick_row(&shape, 0, logit, &weight);
+    assert_true(fabs(remainder - 0.5) < EXACT && fabs(weight - 0.5) < EXACT);
 }
 
 /* Sums of logarithms keep weights whose products of chances would round to 0 or 1. */
 static void test_row_extreme_logits(void **state) {
     static const double logit[] = {-700, 40, -40};
     const lh_ref_stick shape = {.tokens = 3, .own_key = 1};
-    double weight[3], rest = lh_ref_stick_row(&shape, 2, logit, weight);
+    double weight[3], remainder = lh_ref_stick_row(&shape, 2, logit, weight);
     const double expected[] = {exp(-740), 1, exp(-40)}, expected_rest = exp(-40);
     lh_assert_close(weight + 1, expected + 1, 2, 1e-12, 0);
     assert_true(weight[0] > 0 && weight[0] < 1e-300);
-    lh_assert_close(&rest, &expected_rest, 1, 1e-12, 0);
+    lh_assert_close(&remainder, &expected_rest, 1, 1e-12, 0);
 }
 
 /* Four tokens with one head of two channels. Decimal arithmetic of 60 digits computed the outputs, as running products,
@@ -94,10 +94,10 @@ static void test_attend_matches_stored_values(void **state) {
         lh_assert_close(dk, c->dk, 8, 0, 1e-9);
         lh_assert_close(dv, c->dv, 8, 0, 1e-9);
         for (int mistake = 1; mistake < LH_REF_STICK_MISTAKES; mistake++) {
-            double other[8], difference = 0;
+            double reversed[8], difference = 0;
             shape.mistake = (lh_ref_stick_mistake)mistake;
-            lh_ref_stick_attend(&shape, q, k, v, logits, weights, other);
-            for (int e = 0; e < 8; e++) difference = fmax(difference, fabs(other[e] - c->out[e]));
+            lh_ref_stick_attend(&shape, q, k, v, logits, weights, reversed);
+            for (int e = 0; e < 8; e++) difference = fmax(difference, fabs(reversed[e] - c->out[e]));
             assert_true(difference > 1e-2);
         }
     }

@@ -30,7 +30,7 @@ static lh_run_facts make_run_facts(void) {
 }
 
 /* Checks that a resume gives this state at this step, with a note that contains part (NULL: no note). */
-static void check_resumes(const char *directory, const toy_state *expected, int64_t step, const char *part) {
+static void check_resumes(const char *directory, const toy_state *expected, int64_t step, const char *note_text) {
     lh_error error, note;
     lh_run_facts current_facts = make_run_facts();
     int found;
@@ -42,18 +42,18 @@ static void check_resumes(const char *directory, const toy_state *expected, int6
     assert_int_equal(found, 1);
     assert_int_equal(current_facts.step, step);
     check_equal(actual, expected);
-    if (part) assert_non_null(strstr(note.text, part));
+    if (note_text) assert_non_null(strstr(note.text, note_text));
     else assert_string_equal(note.text, "");
     free(actual);
 }
 
 static void check_resume_refused(const char *directory, const lh_spec *spec, lh_run_facts current_facts,
-                                 const char *part) {
+                                 const char *message) {
     lh_error error, note;
     int found;
     toy_state *v = toy_make_state();
     lh_status status = lh_checkpoint_resume(directory, spec, &v->state, &current_facts, &found, &note, &error);
-    lh_assert_error(status, LH_ERR_INPUT, &error, part);
+    lh_assert_error(status, LH_ERR_INPUT, &error, message);
     for (int i = 0; i < TOY_STORAGE; i++) assert_true(v->values[0][i] == 0); /* no value was changed */
     free(v);
 }
@@ -100,20 +100,20 @@ static void test_resume_after_rotate_same_bits(void **state) {
 static void test_resume_other_origin_refused_naming_both(void **state) {
     toy_state *v = toy_make_filled_state(0);
     rotate(*state, v, 10);
-    lh_spec other = lh_toy_spec;
-    other.plan_digest = "aaaaaaaaaaaaaaaa";
-    check_resume_refused(*state, &other, make_run_facts(),
+    lh_spec changed = lh_toy_spec;
+    changed.plan_digest = "aaaaaaaaaaaaaaaa";
+    check_resume_refused(*state, &changed, make_run_facts(),
                          "plan_digest is \"0123456789abcdef\", expected \"aaaaaaaaaaaaaaaa\"");
-    other = lh_toy_spec;
-    other.source_digest = "bbbbbbbbbbbbbbbb";
-    check_resume_refused(*state, &other, make_run_facts(), "source_digest is \"fedcba9876543210\", expected \"bbbb");
-    other = lh_toy_spec;
-    other.plan_digest = "1111111111111111"; /* another optimiser is another plan, too */
-    other.optimizer = (lh_optimizer){.kind = "sgd", .states = 1, .state_name = {"momentum"}};
-    check_resume_refused(*state, &other, make_run_facts(), "its optimiser is \"adam\", this run's is \"sgd\"");
-    other = lh_toy_spec;
-    other.precision = "float64";
-    check_resume_refused(*state, &other, make_run_facts(), "precision is \"float32\", expected \"float64\"");
+    changed = lh_toy_spec;
+    changed.source_digest = "bbbbbbbbbbbbbbbb";
+    check_resume_refused(*state, &changed, make_run_facts(), "source_digest is \"fedcba9876543210\", expected \"bbbb");
+    changed = lh_toy_spec;
+    changed.plan_digest = "1111111111111111"; /* another optimiser is another plan, too */
+    changed.optimizer = (lh_optimizer){.kind = "sgd", .states = 1, .state_name = {"momentum"}};
+    check_resume_refused(*state, &changed, make_run_facts(), "its optimiser is \"adam\", this run's is \"sgd\"");
+    changed = lh_toy_spec;
+    changed.precision = "float64";
+    check_resume_refused(*state, &changed, make_run_facts(), "precision is \"float32\", expected \"float64\"");
     lh_run_facts current_facts = make_run_facts();
     current_facts.level = "x86-64-v4";
     check_resume_refused(*state, &lh_toy_spec, current_facts, "level is \"x86-64-v3\", expected \"x86-64-v4\"");
@@ -128,19 +128,19 @@ static void test_resume_damaged_current_falls_back(void **state) {
     toy_state *old = toy_make_filled_state(0), *new = toy_make_filled_state(1);
     rotate(*state, old, 10);
     rotate(*state, new, 20);
-    char *good = lh_test_read(name_current(*state), &bytes);
-    lh_test_write(name_current(*state), good, bytes / 2); /* truncated */
+    char *contents = lh_test_read(name_current(*state), &bytes);
+    lh_test_write(name_current(*state), contents, bytes / 2); /* truncated */
     check_resumes(*state, old, 10, "resuming from");
-    lh_test_write(name_current(*state), good, bytes);
+    lh_test_write(name_current(*state), contents, bytes);
     flip_bit(name_current(*state), 5); /* one bit of the data */
     check_resumes(*state, old, 10, "checksum");
     lh_test_write(name_current(*state), "", 0);
     check_resumes(*state, old, 10, "expected at least 8");
     unlink(name_current(*state));
     check_resumes(*state, old, 10, "is missing");
-    lh_test_write(name_current(*state), good, bytes);
+    lh_test_write(name_current(*state), contents, bytes);
     check_resumes(*state, new, 20, NULL);
-    free(good);
+    free(contents);
     free(old);
     free(new);
 }
@@ -162,16 +162,16 @@ static void test_resume_both_damaged_refused_naming_both(void **state) {
 static void test_resume_unreadable_current_is_an_environment_error(void **state) {
     lh_error error, note;
     lh_run_facts current_facts = make_run_facts();
-    struct rlimit before, none;
+    struct rlimit old_limit, no_files;
     int found;
     toy_state *v = toy_make_filled_state(0);
     rotate(*state, v, 10);
     rotate(*state, v, 20);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    none = (struct rlimit){0, before.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old_limit), 0);
+    no_files = (struct rlimit){0, old_limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &no_files), 0);
     lh_status status = lh_checkpoint_resume(*state, &lh_toy_spec, &v->state, &current_facts, &found, &note, &error);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old_limit), 0);
     assert_int_equal(status, LH_ERR_ENVIRONMENT);
     assert_non_null(strstr(error.text, "/checkpoint.safetensors: "));
     check_resumes(*state, v, 20, NULL);
@@ -276,8 +276,8 @@ static int rotate_on_full_disk(void *argument, const char *directory) {
     lh_run_facts current_facts = make_run_facts();
     int found = 0;
     lh_status status = lh_checkpoint_resume(directory, &lh_toy_spec, &v->state, &current_facts, &found, NULL, &error);
-    bool whole = status == LH_OK && found && current_facts.step == toy_facts.step;
-    return whole && lh_test_count_files(directory) == 2 ? 0 : 2;
+    bool is_complete = status == LH_OK && found && current_facts.step == toy_facts.step;
+    return is_complete && lh_test_count_files(directory) == 2 ? 0 : 2;
 }
 
 static void test_rotate_full_disk_old_stays(void **state) {

@@ -59,9 +59,9 @@ static void test_rng_below_every_value_equally_often(void **state) {
     } cases[] = {{2, 10.83}, {3, 13.82}, {5, 18.47}, {10, 27.88}, {40, 72.05}};
     lh_rng rng = lh_rng_at(lh_key_of_seed(3), 0, 0, 0);
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        long seen[40] = {0};
-        for (int i = 0; i < 20000; i++) seen[lh_rng_below(&rng, (uint32_t)cases[c].n)]++;
-        assert_true(lh_test_compute_chi_square(seen, cases[c].n) < cases[c].limit);
+        long count[40] = {0};
+        for (int i = 0; i < 20000; i++) count[lh_rng_below(&rng, (uint32_t)cases[c].n)]++;
+        assert_true(lh_test_compute_chi_square(count, cases[c].n) < cases[c].limit);
     }
 }
 

@@ -19,7 +19,7 @@ enum form {
 
 /* One of the functions: layer or RMS norm, its input, and whether the branch has dropout. */
 typedef struct variant {
-    int rms, drops;
+    int rms, has_dropout;
     enum form form;
 } variant;
 
@@ -60,20 +60,20 @@ static void free_arrays(arrays *a) {
 
 NOINLINE void run_layer_forward(const variant *v, arrays *a) {
     if (v->form == RESIDUAL) layer_norm(ROWS, C, a->residual, a->scale, a->offset, NORM_RESULTS);
-    else if (v->form == SUM && v->drops)
+    else if (v->form == SUM && v->has_dropout)
         add_dropout_norm(ROWS, C, a->residual, a->branch, DROPOUT, a->scale, a->offset, NORM_RESULTS);
     else if (v->form == SUM) add_norm(ROWS, C, a->residual, a->branch, a->scale, a->offset, NORM_RESULTS);
-    else if (v->drops)
+    else if (v->has_dropout)
         add_dropout_norm_sum(ROWS, C, a->residual, a->branch, DROPOUT, a->scale, a->offset, a->sum, NORM_RESULTS);
     else add_norm_sum(ROWS, C, a->residual, a->branch, a->scale, a->offset, a->sum, NORM_RESULTS);
 }
 
 NOINLINE void run_rms_forward(const variant *v, arrays *a) {
     if (v->form == RESIDUAL) rms_norm(ROWS, C, a->residual, a->scale, NORM_RESULTS);
-    else if (v->form == SUM && v->drops)
+    else if (v->form == SUM && v->has_dropout)
         rms_add_dropout_norm(ROWS, C, a->residual, a->branch, DROPOUT, a->scale, NORM_RESULTS);
     else if (v->form == SUM) rms_add_norm(ROWS, C, a->residual, a->branch, a->scale, NORM_RESULTS);
-    else if (v->drops)
+    else if (v->has_dropout)
         rms_add_dropout_norm_sum(ROWS, C, a->residual, a->branch, DROPOUT, a->scale, a->sum, NORM_RESULTS);
     else rms_add_norm_sum(ROWS, C, a->residual, a->branch, a->scale, a->sum, NORM_RESULTS);
 }
@@ -83,20 +83,21 @@ NOINLINE void run_rms_forward(const variant *v, arrays *a) {
 
 NOINLINE void run_layer_backward(const variant *v, arrays *a) {
     if (v->form == RESIDUAL) layer_norm_grad(ROWS, C, GRADIENT_INPUTS, a->dz, PARAMETER_GRADIENTS);
-    else if (v->form == SUM && v->drops)
+    else if (v->form == SUM && v->has_dropout)
         add_dropout_norm_grad(ROWS, C, GRADIENT_INPUTS, DROPOUT, a->dz, a->dbranch, PARAMETER_GRADIENTS);
     else if (v->form == SUM) add_norm_grad(ROWS, C, GRADIENT_INPUTS, a->dz, PARAMETER_GRADIENTS);
-    else if (v->drops)
+    else if (v->has_dropout)
         add_dropout_norm_sum_grad(ROWS, C, GRADIENT_INPUTS, DROPOUT, a->dz, a->dbranch, PARAMETER_GRADIENTS);
     else add_norm_sum_grad(ROWS, C, GRADIENT_INPUTS, a->dz, PARAMETER_GRADIENTS);
 }
 
 NOINLINE void run_rms_backward(const variant *v, arrays *a) {
     if (v->form == RESIDUAL) rms_norm_grad(ROWS, C, GRADIENT_INPUTS, a->dz, a->dscale);
-    else if (v->form == SUM && v->drops)
+    else if (v->form == SUM && v->has_dropout)
         rms_add_dropout_norm_grad(ROWS, C, GRADIENT_INPUTS, DROPOUT, a->dz, a->dbranch, a->dscale);
     else if (v->form == SUM) rms_add_norm_grad(ROWS, C, GRADIENT_INPUTS, a->dz, a->dscale);
-    else if (v->drops) rms_add_dropout_norm_sum_grad(ROWS, C, GRADIENT_INPUTS, DROPOUT, a->dz, a->dbranch, a->dscale);
+    else if (v->has_dropout)
+        rms_add_dropout_norm_sum_grad(ROWS, C, GRADIENT_INPUTS, DROPOUT, a->dz, a->dbranch, a->dscale);
     else rms_add_norm_sum_grad(ROWS, C, GRADIENT_INPUTS, a->dz, a->dscale);
 }
 
@@ -128,7 +129,7 @@ static expected *compute_expected(const variant *v, const arrays *a) {
     copy_to_double(a->residual, COUNT, e->z), copy_to_double(a->dscale, C, e->dscale),
         copy_to_double(a->doffset, C, e->doffset);
     for (int i = 0; v->form != RESIDUAL && i < COUNT; i++)
-        e->z[i] += !v->drops ? a->branch[i] : a->keep[i] ? KEEP_SCALE * a->branch[i] : 0;
+        e->z[i] += !v->has_dropout ? a->branch[i] : a->keep[i] ? KEEP_SCALE * a->branch[i] : 0;
     if (v->rms) {
         lh_ref_rms_norm(ROWS, C, e->z, scale, e->y);
         lh_ref_rms_norm_grad(ROWS, C, e->z, scale, dy, e->dz, e->dscale);
@@ -153,7 +154,7 @@ static void check_norm(const variant *v) {
     check_close(a.dscale, e->dscale, C, sum_tolerance(ROWS + C));
     if (!v->rms) check_close(a.doffset, e->doffset, C, sum_tolerance(ROWS));
     if (v->form == STORED_SUM) check_close(a.sum, e->z, COUNT, sum_tolerance(0));
-    if (v->drops) check_close(a.dbranch, e->dbranch, COUNT, sum_tolerance(C));
+    if (v->has_dropout) check_close(a.dbranch, e->dbranch, COUNT, sum_tolerance(C));
     free(e);
     free_arrays(&a);
 }
@@ -162,7 +163,7 @@ static void check_norm(const variant *v) {
 static void for_every_norm(void (*check)(const variant *)) {
     for (int i = 0; i < 4 * FORMS; i++) {
         const variant v = {i / 2 % 2, i % 2, (enum form)(i / 4)};
-        if (v.form != RESIDUAL || !v.drops) check(&v);
+        if (v.form != RESIDUAL || !v.has_dropout) check(&v);
     }
 }
 
@@ -186,7 +187,7 @@ static void check_in_place(const variant *v) {
     run_backward(v, &a);
     run_backward(v, &in_place);
     assert_same(in_place.dz, a.dz);
-    if (v->drops) assert_same(in_place.dbranch, a.dbranch);
+    if (v->has_dropout) assert_same(in_place.dbranch, a.dbranch);
     free_arrays(&a);
     free_arrays(&b);
 }
@@ -233,20 +234,20 @@ static void test_norms_of_small_rows_match_reference(void **state) {
 
 /* ---- residual connections alone ---- */
 
-NOINLINE void add_rows(const arrays *a, int drops, real *out) {
-    if (drops) add_dropout_branch(ROWS, C, a->residual, a->branch, DROPOUT, out);
+NOINLINE void add_rows(const arrays *a, int has_dropout, real *out) {
+    if (has_dropout) add_dropout_branch(ROWS, C, a->residual, a->branch, DROPOUT, out);
     else add_branch(ROWS, C, a->residual, a->branch, out);
 }
 
 static void test_add_branch_separate_and_in_place(void **state) {
-    for (int drops = 0; drops < 2; drops++) {
+    for (int has_dropout = 0; has_dropout < 2; has_dropout++) {
         arrays a = make_arrays();
-        add_rows(&a, drops, a.sum);
+        add_rows(&a, has_dropout, a.sum);
         for (int i = 0; i < COUNT; i++) {
-            real branch = !drops ? a.branch[i] : a.keep[i] ? KEEP_SCALE * a.branch[i] : 0;
+            real branch = !has_dropout ? a.branch[i] : a.keep[i] ? KEEP_SCALE * a.branch[i] : 0;
             assert_true(a.sum[i] == a.residual[i] + branch);
         }
-        add_rows(&a, drops, a.residual);
+        add_rows(&a, has_dropout, a.residual);
         assert_same(a.residual, a.sum);
         free_arrays(&a);
     }
@@ -327,12 +328,12 @@ static void test_activations_forward_and_backward_match_reference(void **state) 
 
 /* For large arguments x activations are 0 or x, and slopes 0 or 1, even if a polynomial overflows. */
 static void test_activations_of_large_arguments_are_0_or_the_argument(void **state) {
-    static const real far[] = {-1000000, -100, -40, 40, 100, 1000000};
+    static const real large_values[] = {-1000000, -100, -40, 40, 100, 1000000};
     for (int f = LH_REF_RELU; f <= LH_REF_SILU; f++) {
-        real x[COUNT], y[COUNT], dx[COUNT], ones[COUNT];
-        for (int i = 0; i < COUNT; i++) x[i] = far[i % 6], ones[i] = 1;
+        real x[COUNT], y[COUNT], dx[COUNT], unit_gradient[COUNT];
+        for (int i = 0; i < COUNT; i++) x[i] = large_values[i % 6], unit_gradient[i] = 1;
         activate((lh_ref_nonlinearity)f, x, y);
-        activate_grad((lh_ref_nonlinearity)f, x, ones, dx);
+        activate_grad((lh_ref_nonlinearity)f, x, unit_gradient, dx);
         for (int i = 0; i < COUNT; i++) {
             double value = x[i] > 0 ? x[i] : 0, slope = x[i] > 0;
             assert_true(fabs(y[i] - value) <= 1e-15 * fabs(x[i]) && fabs(dx[i] - slope) <= 1e-15);

@@ -22,13 +22,13 @@ static void write_file(const char *path, long long length, const char *header, c
     free(text);
 }
 
-static void check_refused(const char *directory, const char *header, size_t bytes, const char *part) {
+static void check_refused(const char *directory, const char *header, size_t bytes, const char *message) {
     static const char zeros[64];
     lh_error error;
     lh_st_file *file;
     const char *path = lh_test_path(directory, "bad.safetensors");
     write_file(path, -1, header, zeros, bytes);
-    lh_assert_error(lh_st_read(path, &file, &error), LH_ERR_INPUT, &error, part);
+    lh_assert_error(lh_st_read(path, &file, &error), LH_ERR_INPUT, &error, message);
     assert_non_null(strstr(error.text, "bad.safetensors: "));
     assert_null(file);
 }
@@ -94,15 +94,15 @@ static void test_write_layout_aligned_and_sorted(void **state) {
 
 /* Rows with gaps, more than any buffer holds, give the same file and the same sum as dense ones. */
 static void test_write_rows_with_gaps_as_dense(void **state) {
-    enum { ROWS = 5000, COLUMNS = 3, APART = 7 };
-    static float apart[ROWS][APART], dense[ROWS][COLUMNS];
+    enum { ROWS = 5000, COLUMNS = 3, STRIDE = 7 };
+    static float strided[ROWS][STRIDE], dense[ROWS][COLUMNS];
     for (int r = 0; r < ROWS; r++)
-        for (int c = 0; c < APART; c++) {
-            apart[r][c] = (float)(r * APART + c);
-            if (c < COLUMNS) dense[r][c] = apart[r][c];
+        for (int c = 0; c < STRIDE; c++) {
+            strided[r][c] = (float)(r * STRIDE + c);
+            if (c < COLUMNS) dense[r][c] = strided[r][c];
         }
-    const lh_st_tensor both[2] = {
-        {"rows", "F32", 2, {ROWS, COLUMNS}, apart, sizeof dense, sizeof apart[0]},
+    const lh_st_tensor tensors_2[2] = {
+        {"rows", "F32", 2, {ROWS, COLUMNS}, strided, sizeof dense, sizeof strided[0]},
         {"rows", "F32", 2, {ROWS, COLUMNS}, dense, sizeof dense, 0},
     };
     char *text[2];
@@ -110,12 +110,12 @@ static void test_write_rows_with_gaps_as_dense(void **state) {
     for (int i = 0; i < 2; i++) {
         lh_error error;
         const char *path = lh_test_path(*state, "rows.safetensors");
-        lh_assert_ok(lh_st_write(path, &both[i], 1, meta, 2, &error), &error);
+        lh_assert_ok(lh_st_write(path, &tensors_2[i], 1, meta, 2, &error), &error);
         text[i] = lh_test_read(path, &bytes[i]);
     }
     assert_int_equal(bytes[0], bytes[1]);
     assert_memory_equal(text[0], text[1], bytes[0]);
-    assert_int_equal(lh_checkpoint_sum_tensor(&both[0]), lh_checkpoint_sum_tensor(&both[1]));
+    assert_int_equal(lh_checkpoint_sum_tensor(&tensors_2[0]), lh_checkpoint_sum_tensor(&tensors_2[1]));
     free(text[0]);
     free(text[1]);
 }
@@ -131,11 +131,11 @@ static void test_write_nothing_read_as_empty(void **state) {
     lh_st_free(file);
 }
 
-static void check_write_refused(const char *directory, lh_st_tensor bad, const char *part) {
+static void check_write_refused(const char *directory, lh_st_tensor invalid_tensor, const char *message) {
     lh_error error;
-    lh_st_tensor both[2] = {tensors[0], bad};
-    lh_status status = lh_st_write(lh_test_path(directory, "x"), both, 2, NULL, 0, &error);
-    lh_assert_error(status, LH_ERR_INPUT, &error, part);
+    lh_st_tensor with_bad[2] = {tensors[0], invalid_tensor};
+    lh_status status = lh_st_write(lh_test_path(directory, "x"), with_bad, 2, NULL, 0, &error);
+    lh_assert_error(status, LH_ERR_INPUT, &error, message);
     assert_int_equal(lh_test_count_files(directory), 0);
 }
 

@@ -93,10 +93,10 @@ static void test_train_rates_are_recorded_and_applied(void **state) {
     free(text);
     toy.train.schedule = (lh_schedule){0};
     run_toy(state, 0, "train --out constant --threads 1 --no-eval");
-    size_t bytes, others;
+    size_t bytes, second_bytes;
     char *a = lh_test_read(lh_test_path(*state, FOLDER "/checkpoint.safetensors"), &bytes);
-    char *b = lh_test_read(lh_test_path(*state, "constant/" FOLDER "/checkpoint.safetensors"), &others);
-    assert_int_equal(bytes, others);
+    char *b = lh_test_read(lh_test_path(*state, "constant/" FOLDER "/checkpoint.safetensors"), &second_bytes);
+    assert_int_equal(bytes, second_bytes);
     assert_memory_not_equal(a, b, bytes);
     free(a);
     free(b);

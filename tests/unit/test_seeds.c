@@ -19,15 +19,18 @@ typedef struct trained_model {
 
 /* Trains a model with random rows and dropout. start: parameters and optimiser state before the first step; NULL: those
  * of the seed. */
-static trained_model train(uint64_t seed, lh_seeds_apart apart, lh_state *start) {
+static trained_model train(uint64_t seed, lh_seeds_apart part_seeds, lh_state *start) {
     static lh_spec spec;
     lh_error error;
     trained_model t;
     spec = lh_toy_make_spec(toy_drawn_list);
-    lh_engine *engine = lh_test_open_engine(
-        (lh_engine_config){
-            .spec = &spec, .seed = seed, .seeds_apart = apart, .learning_rate = 0.01, .threads = 2, .trains = true},
-        &toy_drawn);
+    lh_engine *engine = lh_test_open_engine((lh_engine_config){.spec = &spec,
+                                                               .seed = seed,
+                                                               .seeds_apart = part_seeds,
+                                                               .learning_rate = 0.01,
+                                                               .threads = 2,
+                                                               .trains = true},
+                                            &toy_drawn);
     if (start != NULL) lh_assert_ok(engine->ops->write_state(engine, start, 0, &error), &error);
     t.start = lh_test_copy_state(engine);
     lh_test_step(engine, STEPS, t.metrics);
@@ -56,61 +59,61 @@ static bool has_same_lengths(const trained_model *a, const trained_model *b) {
     return true;
 }
 
-static lh_seeds_apart set_apart(lh_seed_part part, uint64_t seed) {
-    lh_seeds_apart apart = {{false}, {0}};
-    apart.is_apart[part] = true;
-    apart.seed[part] = seed;
-    return apart;
+static lh_seeds_apart set_apart(lh_seed_part seed_part, uint64_t seed) {
+    lh_seeds_apart part_seeds = {{false}, {0}};
+    part_seeds.is_apart[seed_part] = true;
+    part_seeds.seed[seed_part] = seed;
+    return part_seeds;
 }
 
 static void test_equal_seeds_give_the_bits_of_one_seed(void **state) {
-    lh_seeds_apart none = {{false}, {0}}, all = {{true, true, true}, {7, 7, 7}};
-    trained_model one = train(7, none, NULL), three = train(99, all, NULL);
-    assert_true(is_same_start(&one, &three) && is_same_run(&one, &three));
-    close_trained(&one);
-    close_trained(&three);
+    lh_seeds_apart equal_seeds = {{false}, {0}}, part_seeds = {{true, true, true}, {7, 7, 7}};
+    trained_model plain = train(7, equal_seeds, NULL), moved = train(99, part_seeds, NULL);
+    assert_true(is_same_start(&plain, &moved) && is_same_run(&plain, &moved));
+    close_trained(&plain);
+    close_trained(&moved);
 }
 
 /* From the same parameters, runs that differ in LH_SEED_INIT alone have equal batches, positions and dropout. */
 static void test_init_changes_nothing_but_the_start(void **state) {
-    lh_seeds_apart none = {{false}, {0}};
-    trained_model plain = train(7, none, NULL), other = train(7, set_apart(LH_SEED_INIT, 8), NULL);
-    trained_model moved = train(7, set_apart(LH_SEED_INIT, 8), &plain.start), eight = train(8, none, NULL);
-    assert_false(is_same_start(&plain, &other));
-    assert_true(is_same_start(&eight, &other));
-    assert_true(has_same_lengths(&plain, &other));
-    assert_false(is_same_run(&plain, &other));
+    lh_seeds_apart equal_seeds = {{false}, {0}};
+    trained_model plain = train(7, equal_seeds, NULL), changed_init = train(7, set_apart(LH_SEED_INIT, 8), NULL);
+    trained_model moved = train(7, set_apart(LH_SEED_INIT, 8), &plain.start), eight = train(8, equal_seeds, NULL);
+    assert_false(is_same_start(&plain, &changed_init));
+    assert_true(is_same_start(&eight, &changed_init));
+    assert_true(has_same_lengths(&plain, &changed_init));
+    assert_false(is_same_run(&plain, &changed_init));
     assert_true(is_same_run(&plain, &moved));
     close_trained(&plain);
-    close_trained(&other);
+    close_trained(&changed_init);
     close_trained(&moved);
     close_trained(&eight);
 }
 
 static void test_data_and_draws_change_the_steps_alone(void **state) {
-    lh_seeds_apart none = {{false}, {0}}, both = set_apart(LH_SEED_DATA, 8);
-    both.is_apart[LH_SEED_DRAWS] = true;
-    both.seed[LH_SEED_DRAWS] = 8;
-    trained_model plain = train(7, none, NULL), data = train(7, set_apart(LH_SEED_DATA, 8), NULL);
-    trained_model draws = train(7, set_apart(LH_SEED_DRAWS, 8), NULL), two = train(7, both, NULL);
+    lh_seeds_apart equal_seeds = {{false}, {0}}, changed = set_apart(LH_SEED_DATA, 8);
+    changed.is_apart[LH_SEED_DRAWS] = true;
+    changed.seed[LH_SEED_DRAWS] = 8;
+    trained_model plain = train(7, equal_seeds, NULL), data = train(7, set_apart(LH_SEED_DATA, 8), NULL);
+    trained_model draws = train(7, set_apart(LH_SEED_DRAWS, 8), NULL), changed_both = train(7, changed, NULL);
     trained_model eight = train(8, set_apart(LH_SEED_INIT, 7), NULL);
-    assert_true(is_same_start(&plain, &data) && is_same_start(&plain, &draws) && is_same_start(&plain, &two));
+    assert_true(is_same_start(&plain, &data) && is_same_start(&plain, &draws) && is_same_start(&plain, &changed_both));
     assert_false(has_same_lengths(&plain, &data));
     assert_true(has_same_lengths(&plain, &draws));
     assert_false(is_same_run(&plain, &data));
     assert_false(is_same_run(&plain, &draws));
-    assert_false(is_same_run(&data, &two));
-    assert_true(is_same_run(&eight, &two));
+    assert_false(is_same_run(&data, &changed_both));
+    assert_true(is_same_run(&eight, &changed_both));
     close_trained(&plain);
     close_trained(&data);
     close_trained(&draws);
-    close_trained(&two);
+    close_trained(&changed_both);
     close_trained(&eight);
 }
 
-static void assert_in_file(void **state, const char *name, const char *part) {
+static void assert_in_file(void **state, const char *name, const char *expected_text) {
     char *text = read_text(state, name);
-    if (strstr(text, part) == NULL) fail_msg("%s lacks %s:\n%s", name, part, text);
+    if (strstr(text, expected_text) == NULL) fail_msg("%s lacks %s:\n%s", name, expected_text, text);
     free(text);
 }
 

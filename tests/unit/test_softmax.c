@@ -45,8 +45,8 @@ static void test_exp_negative_zero_and_far_below(void **state) {
 }
 
 static void test_exp_negative_nan_of_any_bits_stays_nan(void **state) {
-    for (real_bits below = 1; below <= 512; below *= 2) {
-        bits payload = (bits)broadcast(-(real)NAN) | (below - 1) | below;
+    for (real_bits nan_bit = 1; nan_bit <= 512; nan_bit *= 2) {
+        bits payload = (bits)broadcast(-(real)NAN) | (nan_bit - 1) | nan_bit;
         assert_true(isnan(exp_negative((vector)payload)[0]) && isnan(exp_negative((vector)(payload << 1 >> 1))[0]));
     }
     assert_true(isnan(exp_negative((vector)((bits){0} - 1))[LANES - 1])); /* a NaN with all bits set */
@@ -75,8 +75,8 @@ static void test_exp_for_softmax_zero_far_below_and_nan(void **state) {
 }
 
 static void test_exp_weights_nan_of_any_bits_is_a_nan_in_the_sum(void **state) {
-    for (real_bits below = 1; below <= 512; below *= 2) {
-        vector nan = (vector)((bits)broadcast((real)NAN) | below);
+    for (real_bits nan_bit = 1; nan_bit <= 512; nan_bit *= 2) {
+        vector nan = (vector)((bits)broadcast((real)NAN) | nan_bit);
         real weights[5 * LANES];
         for (int j = 0; j < 5; j++) store(weights + j * LANES, nan);
         assert_true(isnan(exp_weights(5, nan, weights)[0]));
@@ -85,14 +85,14 @@ static void test_exp_weights_nan_of_any_bits_is_a_nan_in_the_sum(void **state) {
 
 /* Each exponential has the same bits in a group of SIDE_BY_SIDE and alone. */
 static void test_exp_weights_each_exponential_and_their_sum_in_order(void **state) {
-    enum { MOST = 2 * SIDE_BY_SIDE + 3 };
-    for (int count = 0; count <= MOST; count++) {
-        real weights[(MOST + 1) * LANES];
-        for (int i = 0; i < (MOST + 1) * LANES; i++) weights[i] = (real)(-0.37 * (i * 29 % 101));
-        vector sum = {0}, expected[MOST + 1], largest = broadcast((real)1.5);
-        for (int j = 0; j <= MOST; j++) expected[j] = load(weights + j * LANES);
-        for (int j = 0; j < count; j++) sum += expected[j] = exp_of_weight(expected[j] - largest);
-        vector actual = exp_weights(count, largest, weights);
+    enum { MAX_COUNT = 2 * SIDE_BY_SIDE + 3 };
+    for (int count = 0; count <= MAX_COUNT; count++) {
+        real weights[(MAX_COUNT + 1) * LANES];
+        for (int i = 0; i < (MAX_COUNT + 1) * LANES; i++) weights[i] = (real)(-0.37 * (i * 29 % 101));
+        vector sum = {0}, expected[MAX_COUNT + 1], max_logit = broadcast((real)1.5);
+        for (int j = 0; j <= MAX_COUNT; j++) expected[j] = load(weights + j * LANES);
+        for (int j = 0; j < count; j++) sum += expected[j] = exp_of_weight(expected[j] - max_logit);
+        vector actual = exp_weights(count, max_logit, weights);
         assert_memory_equal(&actual, &sum, sizeof sum);
         assert_memory_equal(weights, expected, sizeof expected);
     }
@@ -100,16 +100,16 @@ static void test_exp_weights_each_exponential_and_their_sum_in_order(void **stat
 
 /* Every head's weights have the bits that exp_for_softmax gives to a single number. */
 INLINE void check_exp_heads(const int H) {
-    enum { MOST = 2 * SIDE_BY_SIDE * LANES + 3 };
-    static real weights[(MOST + 1) * LANES], before[(MOST + 1) * LANES];
-    for (int count = 1; count <= MOST; count += 1 + count / 3) {
-        for (int i = 0; i < count * H; i++) weights[i] = before[i] = (real)(-0.37 * (i * 29 % 101));
+    enum { MAX_COUNT = 2 * SIDE_BY_SIDE * LANES + 3 };
+    static real weights[(MAX_COUNT + 1) * LANES], logits[(MAX_COUNT + 1) * LANES];
+    for (int count = 1; count <= MAX_COUNT; count += 1 + count / 3) {
+        for (int i = 0; i < count * H; i++) weights[i] = logits[i] = (real)(-0.37 * (i * 29 % 101));
         exp_heads(H, count, weights);
         for (int h = 0; h < H; h++) {
-            real largest = before[h];
-            for (int j = 1; j < count; j++) largest = before[j * H + h] > largest ? before[j * H + h] : largest;
+            real max_logit = logits[h];
+            for (int j = 1; j < count; j++) max_logit = logits[j * H + h] > max_logit ? logits[j * H + h] : max_logit;
             for (int j = 0; j < count; j++)
-                assert_true(weights[j * H + h] == exp_of_weight(broadcast(before[j * H + h] - largest))[0]);
+                assert_true(weights[j * H + h] == exp_of_weight(broadcast(logits[j * H + h] - max_logit))[0]);
         }
     }
 }

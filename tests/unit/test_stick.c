@@ -5,9 +5,9 @@
 #include "kernels/cpu/stick.h"
 #include "kernels/ref/ref.h"
 
-enum { MOST = 2 * SIDE_BY_SIDE + 3 };
+enum { MAX_KEYS = 2 * SIDE_BY_SIDE + 3 };
 
-static const bits NONE = {0};
+static const bits NO_LANES = {0};
 
 static double compute_sigmoid(double x) { return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x)); }
 
@@ -20,17 +20,17 @@ static double allow(double rounding, double x) { return x > 0 ? (rounding - 4 * 
 
 /* Compares the rows of one lane, for the query after T keys, with the reference's. */
 static void check_lane(int T, const real *logits, const real *dweights, const real *weights, const real *dlogits,
-                       double rest) {
+                       double remainder) {
     const double rounding = sum_tolerance(2 * T), negligible = 4 * (double)LEAST_CHANCE;
     const lh_ref_stick shape = {.tokens = T + 1};
-    double logit[MOST + 1] = {0}, weight[MOST + 1], dweight[MOST + 1] = {0}, dlogit[MOST + 1];
+    double logit[MAX_KEYS + 1] = {0}, weight[MAX_KEYS + 1], dweight[MAX_KEYS + 1] = {0}, dlogit[MAX_KEYS + 1];
     for (int j = 0; j < T; j++) {
         logit[j] = logits[j * LANES];
         dweight[j] = dweights[j * LANES];
     }
     double expected_rest = lh_ref_stick_row(&shape, T, logit, weight);
     lh_ref_stick_row_grad(&shape, T, logit, dweight, 1, dlogit);
-    check_element(rest, expected_rest, allow(rounding, expected_rest) + negligible);
+    check_element(remainder, expected_rest, allow(rounding, expected_rest) + negligible);
     double farther = allow(rounding, expected_rest); /* the error of the gains of farther keys and of the rest */
     for (int j = 0; j < T; j++) {
         double gain = fabs(dweight[j]) * allow(rounding, weight[j]);
@@ -51,39 +51,39 @@ static void check_keys(int T, double spread) {
     int j = T;
     for (; j >= SIDE_BY_SIDE; j -= SIDE_BY_SIDE) {
         for (int u = 0; u < SIDE_BY_SIDE; u++) x[u] = load(logits + (j - SIDE_BY_SIDE + u) * LANES);
-        stick = break_stick(SIDE_BY_SIDE, x, ~NONE, stick, weights + (j - SIDE_BY_SIDE) * LANES);
+        stick = break_stick(SIDE_BY_SIDE, x, ~NO_LANES, stick, weights + (j - SIDE_BY_SIDE) * LANES);
     }
     for (; j > 0; j--) {
         x[0] = load(logits + (j - 1) * LANES);
-        stick = break_stick(1, x, ~NONE, stick, weights + (j - 1) * LANES);
+        stick = break_stick(1, x, ~NO_LANES, stick, weights + (j - 1) * LANES);
     }
-    vector rest = remaining_stick(stick), farther = rest;
+    vector remainder = remaining_stick(stick), farther = remainder;
     for (j = 0; j < T; j++) {
         vector gain = load(weights + j * LANES) * load(dweights + j * LANES);
-        store(dlogits + j * LANES, stick_grad(load(logits + j * LANES), ~NONE, gain, farther));
+        store(dlogits + j * LANES, stick_grad(load(logits + j * LANES), ~NO_LANES, gain, farther));
         farther += gain;
     }
-    for (int a = 0; a < LANES; a++) check_lane(T, logits + a, dweights + a, weights + a, dlogits + a, rest[a]);
+    for (int a = 0; a < LANES; a++) check_lane(T, logits + a, dweights + a, weights + a, dlogits + a, remainder[a]);
     free_all(logits, dweights, weights, dlogits);
 }
 
 /* Logits range from values near 0 to values for which the nearest key gets the whole stick, or none of it. */
 static void test_keys_of_any_number_match_reference(void **state) {
     static const double spreads[] = {0.1, 3, 12, 50};
-    for (int T = 1; T <= MOST; T++)
-        for (int which = 0; which < 4; which++) check_keys(T, spreads[which]);
+    for (int T = 1; T <= MAX_KEYS; T++)
+        for (int spread_index = 0; spread_index < 4; spread_index++) check_keys(T, spreads[spread_index]);
 }
 
 /* A key takes nothing from the stick of a query that does not see it, and gets no gradient. */
 static void test_unseen_key_changes_nothing(void **state) {
     const bits sees = lanes_before(1);
-    vector x = broadcast(1), before = broadcast((real)0.5), one = broadcast(1);
+    vector x = broadcast(1), old_rest = broadcast((real)0.5), full_stick = broadcast(1);
     real weight[LANES];
-    vector after = break_stick(1, &x, sees, before, weight);
-    vector dlogit = stick_grad(x, sees, keep_where(sees, one), one);
+    vector new_rest = break_stick(1, &x, sees, old_rest, weight);
+    vector dlogit = stick_grad(x, sees, keep_where(sees, full_stick), full_stick);
     for (int a = 0; a < LANES; a++) {
         assert_true((weight[a] > 0) == (a < 1));
-        assert_true((after[a] < before[a]) == (a < 1));
+        assert_true((new_rest[a] < old_rest[a]) == (a < 1));
         assert_true((dlogit[a] != 0) == (a < 1));
     }
 }

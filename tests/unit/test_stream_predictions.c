@@ -73,7 +73,7 @@ static void check_decode(const lh_cpu_program *program, bool decodes) {
     lh_lengths lengths = {NULL, 0, N, N, 1};
     lh_error error;
     lh_step_metrics metrics[8];
-    double decoded[N * TOY_CLASSES], once[N * TOY_CLASSES], first[N * TOY_CLASSES];
+    double decoded[N * TOY_CLASSES], at_once[N * TOY_CLASSES], first[N * TOY_CLASSES];
     uint16_t answers[N];
     lh_query query = {.n = N, .input = input, .draw = lh_make_condition(N, 1, 1, 0).draw};
     lh_engine *engine = open_engine(&spec, program, 1);
@@ -83,12 +83,12 @@ static void check_decode(const lh_cpu_program *program, bool decodes) {
     lh_assert_ok(lh_decode(engine, &query, 1, &(lh_answers){.answers = answers, .logits = decoded}, &error), &error);
     lh_assert_ok(engine->ops->predict(engine, &query, first, &error), &error);
     query.target = answers;
-    lh_assert_ok(engine->ops->predict(engine, &query, once, &error), &error);
-    assert_memory_equal(once, decoded, sizeof once);
-    assert_memory_not_equal(once, first, sizeof once);
+    lh_assert_ok(engine->ops->predict(engine, &query, at_once, &error), &error);
+    assert_memory_equal(at_once, decoded, sizeof at_once);
+    assert_memory_not_equal(at_once, first, sizeof at_once);
     for (int i = 0; i < N; i++)
         for (int c = 0; c < TOY_CLASSES; c++)
-            assert_true(once[i * TOY_CLASSES + answers[i]] >= once[i * TOY_CLASSES + c]);
+            assert_true(at_once[i * TOY_CLASSES + answers[i]] >= at_once[i * TOY_CLASSES + c]);
     engine->ops->close(engine);
 }
 
@@ -101,23 +101,23 @@ static void test_decode_gives_the_answers_of_one_pass_over_them(void **state) {
 }
 
 static void test_predict_positions_belong_to_their_stream(void **state) {
-    static const int32_t plain[] = {0, 1, 2, 3, 4, 5, 6}, other[] = {9, 8, 7, 6, 5, 4, 3};
+    static const int32_t indices[] = {0, 1, 2, 3, 4, 5, 6}, reversed[] = {9, 8, 7, 6, 5, 4, 3};
     static const uint16_t input[] = {4, 0, 2, 1};
     lh_spec spec = lh_toy_make_pair(toy_float_list);
     lh_lengths lengths = {NULL, 0, N, N, 1};
     lh_error error;
-    double none[N * TOY_CLASSES], actual[N * TOY_CLASSES];
+    double expected[N * TOY_CLASSES], actual[N * TOY_CLASSES];
     lh_query query = {.n = N, .input = input, .draw = lh_make_condition(N, 1, 1, 0).draw};
     lh_engine *engine = open_engine(&spec, &toy_float, 1);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
-    lh_assert_ok(engine->ops->predict(engine, &query, none, &error), &error);
-    query.positions[0] = other; /* the program's rows are of the second stream */
-    query.positions[1] = plain;
+    lh_assert_ok(engine->ops->predict(engine, &query, expected, &error), &error);
+    query.positions[0] = reversed; /* the program's rows are of the second stream */
+    query.positions[1] = indices;
     lh_assert_ok(engine->ops->predict(engine, &query, actual, &error), &error);
-    assert_memory_equal(actual, none, sizeof actual);
-    query.positions[1] = other;
+    assert_memory_equal(actual, expected, sizeof actual);
+    query.positions[1] = reversed;
     lh_assert_ok(engine->ops->predict(engine, &query, actual, &error), &error);
-    assert_memory_not_equal(actual, none, sizeof actual);
+    assert_memory_not_equal(actual, expected, sizeof actual);
     engine->ops->close(engine);
 }
 
@@ -161,7 +161,7 @@ static void test_input_lines_name_the_stream_of_a_list(void **state) {
 /* A right answer must have the length of the outputs. */
 static void test_input_lines_may_have_the_right_answer(void **state) {
     static const char line[] = "{\"input\":[4,0,2,1],\"target\":[0,1,2,1],\"mask\":[1,0,1,1]}";
-    static const char *const bad[][2] = {
+    static const char *const invalid[][2] = {
         {"{\"input\":[4,0,2,1],\"target\":[0,1]}", "line 5: a target of 2 tokens\n  expected: 4"},
         {"{\"input\":[4,0,2,1],\"target\":7}", "line 5: \"target\" is no list of tokens"},
         {"{\"input\":[4,0,2,1],\"target\":[0,1,2,9]}", "line 5: target[3] is 9"},
@@ -177,9 +177,9 @@ static void test_input_lines_may_have_the_right_answer(void **state) {
         assert_true(input.target[2] == 2 && input.mask[0] == 1 && input.mask[1] == 0);
         lh_input_free(&input);
     }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        lh_assert_error(lh_input_read_json(&input, &spec, 5, bad[i][0], LH_LINE_OR_TASK, &error), LH_ERR_INPUT, &error,
-                        bad[i][1]);
+    for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++) {
+        lh_assert_error(lh_input_read_json(&input, &spec, 5, invalid[i][0], LH_LINE_OR_TASK, &error), LH_ERR_INPUT,
+                        &error, invalid[i][1]);
         lh_input_free(&input);
     }
 }

@@ -157,13 +157,13 @@ static void test_step_gives_the_gradient_of_both_streams(void **state) {
 
 static void test_steps_are_the_same_on_any_number_of_threads(void **state) {
     enum { STEPS = 20 };
-    static lh_step_metrics one[STEPS], many[STEPS];
+    static lh_step_metrics one_thread[STEPS], three_threads[STEPS];
     lh_spec spec = lh_toy_make_pair(toy_float_list);
     spec.train.batch = 13;
     for (int threads = 1; threads <= 4; threads++) {
         lh_engine *engine = open_engine(&spec, &toy_float, threads);
-        lh_test_step(engine, STEPS, threads == 1 ? one : many);
-        if (threads > 1) assert_memory_equal(one, many, sizeof one);
+        lh_test_step(engine, STEPS, threads == 1 ? one_thread : three_threads);
+        if (threads > 1) assert_memory_equal(one_thread, three_threads, sizeof one_thread);
         engine->ops->close(engine);
     }
 }
@@ -204,10 +204,10 @@ static void test_epochs_of_files_in_two_streams(void **state) {
 static void test_limit_holds_for_every_stream(void **state) {
     lh_spec spec = lh_toy_make_pair(toy_float_list);
     lh_error error;
-    lh_lengths within = {NULL, 0, TOY_LONGEST - 3, TOY_LONGEST - 3, 1};
-    lh_lengths beyond = {NULL, 0, TOY_LONGEST - 2, TOY_LONGEST - 2, 1};
-    lh_assert_ok(lh_check_limit(&spec, &within, &error), &error);
-    lh_assert_error(lh_check_limit(&spec, &beyond, &error), LH_ERR_INPUT, &error, "a sequence has 65 tokens");
+    lh_lengths allowed = {NULL, 0, TOY_LONGEST - 3, TOY_LONGEST - 3, 1};
+    lh_lengths too_long = {NULL, 0, TOY_LONGEST - 2, TOY_LONGEST - 2, 1};
+    lh_assert_ok(lh_check_limit(&spec, &allowed, &error), &error);
+    lh_assert_error(lh_check_limit(&spec, &too_long, &error), LH_ERR_INPUT, &error, "a sequence has 65 tokens");
 }
 
 /* ---- tensors that are not learned ---- */
@@ -226,28 +226,29 @@ static void test_constant_tensor_keeps_its_values_and_is_in_no_norm(void **state
     static const int fixed[] = {TOY_TOKEN, TOY_OUTPUT, TOY_QUERY};
     static float start[TOY_STORAGE];
     lh_tensor tensors[TOY_TENSORS];
-    lh_spec spec = lh_toy_make_pair(toy_float_list), less = spec;
-    lh_step_metrics with[2], without[2];
+    lh_spec spec = lh_toy_make_pair(toy_float_list), short_spec = spec;
+    lh_step_metrics full_metrics[2], short_metrics[2];
     memcpy(tensors, spec.tensors, sizeof tensors);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) tensors[fixed[i]].learned = false;
-    less.tensors = tensors;
+    short_spec.tensors = tensors;
     lh_initialise(&spec, 7, 4, start);
-    lh_state all = train_two_steps(&spec, with), some = train_two_steps(&less, without);
-    assert_true(without[0].sums.loss == with[0].sums.loss);
-    assert_true(without[0].gradient_norm > 0 && without[0].gradient_norm < with[0].gradient_norm);
+    lh_state full_state = train_two_steps(&spec, full_metrics),
+             short_state = train_two_steps(&short_spec, short_metrics);
+    assert_true(short_metrics[0].sums.loss == full_metrics[0].sums.loss);
+    assert_true(short_metrics[0].gradient_norm > 0 && short_metrics[0].gradient_norm < full_metrics[0].gradient_norm);
     for (int t = 0; t < TOY_TENSORS; t++)
         for (int64_t e = 0; e < (tensors[t].rank == 2 ? tensors[t].shape[0] : 1); e++) {
             size_t first = (size_t)(tensors[t].offset + e * tensors[t].stride);
             size_t bytes = (size_t)tensors[t].shape[tensors[t].rank - 1] * sizeof(float);
-            const float zeros[8] = {0}, *now = (float *)some.parameters + first,
-                        *moment = (float *)some.optimizer[1] + first;
+            const float zeros[8] = {0}, *now = (float *)short_state.parameters + first,
+                        *moment = (float *)short_state.optimizer[1] + first;
             if (!tensors[t].learned) assert_memory_equal(now, start + first, bytes);
             if (!tensors[t].learned) assert_memory_equal(moment, zeros, bytes);
             if (t == TOY_SCALE || t == TOY_BIAS) assert_memory_not_equal(now, start + first, bytes);
-            if (t == TOY_OUTPUT) assert_memory_not_equal((float *)all.parameters + first, start + first, bytes);
+            if (t == TOY_OUTPUT) assert_memory_not_equal((float *)full_state.parameters + first, start + first, bytes);
         }
-    lh_state_close(&all);
-    lh_state_close(&some);
+    lh_state_close(&full_state);
+    lh_state_close(&short_state);
 }
 
 int main(void) {

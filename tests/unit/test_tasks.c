@@ -31,9 +31,9 @@ static bool has_odd_pairs(const lh_drawn_example *d) {
 }
 
 static int count_tokens(const lh_drawn_example *d, int token) {
-    int seen = 0;
-    for (int i = 0; i < d->inputs; i++) seen += d->input[i] == token;
-    return seen;
+    int count = 0;
+    for (int i = 0; i < d->inputs; i++) count += d->input[i] == token;
+    return count;
 }
 
 static bool has_odd_ones(const lh_drawn_example *d) {
@@ -96,13 +96,13 @@ static void test_counting_every_length_counted(void **state) {
 
 /* After the single reset of an input, all counts are equally frequent. */
 static void test_counting_totals_uniform(void **state) {
-    static lh_drawn_example drawn;
-    long seen[10] = {0};
+    static lh_drawn_example example;
+    long count[10] = {0};
     for (uint32_t e = 0; e < 8000; e++) {
-        lh_draw_example(&counting, 40, 3, e, &drawn);
-        if (count_tokens(&drawn, 0) == 1) seen[drawn.target[39]]++;
+        lh_draw_example(&counting, 40, 3, e, &example);
+        if (count_tokens(&example, 0) == 1) count[example.target[39]]++;
     }
-    lh_check_equal(seen, 10);
+    lh_check_equal(count, 10);
 }
 
 static void test_tokens_uniform(void **state) {
@@ -114,16 +114,16 @@ static void test_tokens_uniform(void **state) {
 
 /* Single targets are balanced for any length (for even pairs, from n = 2 on). */
 static void test_single_tasks_targets_balanced(void **state) {
-    static lh_drawn_example drawn;
+    static lh_drawn_example example;
     const lh_task_case *tasks[] = {&even_pairs, &parity_check};
     for (int t = 0; t < 2; t++) {
         for (int n = 2; n <= 40; n += 19) {
-            long seen[2] = {0, 0};
+            long count[2] = {0, 0};
             for (uint32_t e = 0; e < 4000; e++) {
-                lh_draw_example(tasks[t], n, 3, e, &drawn);
-                seen[drawn.target[0]]++;
+                lh_draw_example(tasks[t], n, 3, e, &example);
+                count[example.target[0]]++;
             }
-            lh_check_equal(seen, 2);
+            lh_check_equal(count, 2);
         }
     }
 }

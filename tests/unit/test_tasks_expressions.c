@@ -16,11 +16,11 @@ static int compute_value_of_sum(const uint16_t *tokens, int count) {
     int sum = 0, sign = 1;
     for (int i = 0; i < count;) {
         int product = sign;
-        for (bool more = true; more; i += 2) { /* a digit and the operator after it */
+        for (bool has_operator = true; has_operator; i += 2) { /* a digit and the operator after it */
             if (tokens[i] > 4) return -1;
             product = reduce_modulo_5(product * tokens[i]);
             if (i + 1 < count && (tokens[i + 1] < PLUS || tokens[i + 1] > TIMES)) return -1;
-            more = i + 1 < count && tokens[i + 1] == TIMES;
+            has_operator = i + 1 < count && tokens[i + 1] == TIMES;
         }
         sum = reduce_modulo_5(sum + product);
         sign = i - 1 < count && tokens[i - 1] == MINUS ? -1 : 1;
@@ -63,14 +63,16 @@ static int read_expression(token_text *t) {
     int open = PLUS + t->operators;
     if (!is_next(t, open)) return read_signed_digit(t);
     take_token(t);
-    int left = read_expression(t);
+    int left_value = read_expression(t);
     if (!is_next(t, open + 1)) {
         int op = take_token(t), right = read_expression(t);
         t->is_valid = t->is_valid && op >= PLUS && op < open;
-        left = reduce_modulo_5(op == PLUS ? left + right : op == MINUS ? left - right : left * right);
+        left_value = reduce_modulo_5(op == PLUS    ? left_value + right
+                                     : op == MINUS ? left_value - right
+                                                   : left_value * right);
     }
     expect(t, open + 1);
-    return left;
+    return left_value;
 }
 
 /* The value of an expression; -1 if the tokens are not an expression. */
@@ -135,14 +137,14 @@ static void test_equations_every_length_are_solved(void **state) {
 /* ---- distributions ---- */
 
 static void test_simple_arithmetic_digits_and_operators_uniform(void **state) {
-    static lh_drawn_example drawn;
+    static lh_drawn_example example;
     static long digits[11][5], operators[10][3], pairs[10][15];
     for (uint32_t e = 0; e < 6000; e++) {
-        lh_draw_example(&simple, 22, 3, e, &drawn);
-        for (int i = 0; i < 11; i++) digits[i][drawn.input[2 * i]]++;
+        lh_draw_example(&simple, 22, 3, e, &example);
+        for (int i = 0; i < 11; i++) digits[i][example.input[2 * i]]++;
         for (int i = 0; i < 10; i++) {
-            operators[i][drawn.input[2 * i + 1] - 5]++;
-            pairs[i][drawn.input[2 * i] * 3 + drawn.input[2 * i + 1] - 5]++;
+            operators[i][example.input[2 * i + 1] - 5]++;
+            pairs[i][example.input[2 * i] * 3 + example.input[2 * i + 1] - 5]++;
         }
     }
     for (int i = 0; i < 11; i++) lh_check_equal(digits[i], 5);
@@ -164,17 +166,17 @@ static int measure_left_side(const lh_drawn_example *d, int operators) {
 /* The left side of (left op right) has 1 to n - 4 tokens, with equal frequencies; operators and digits are uniform,
  * too. length: n of the formula, without the = and the result of an equation of n tokens. */
 static void check_pairs(const lh_task_case *task, int n, int length, int operators) {
-    static lh_drawn_example drawn;
-    long lengths[20] = {0}, seen[3] = {0}, digits[5] = {0};
+    static lh_drawn_example example;
+    long lengths[20] = {0}, operator_counts[3] = {0}, digits[5] = {0};
     for (uint32_t e = 0; e < 6000; e++) {
-        lh_draw_example(task, n, 3, e, &drawn);
-        int left = measure_left_side(&drawn, operators);
+        lh_draw_example(task, n, 3, e, &example);
+        int left = measure_left_side(&example, operators);
         lengths[left - 1]++;
-        seen[drawn.input[left + 1] - 5]++;
-        if (left == 1 && drawn.input[1] < 5) digits[drawn.input[1]]++;
+        operator_counts[example.input[left + 1] - 5]++;
+        if (left == 1 && example.input[1] < 5) digits[example.input[1]]++;
     }
     lh_check_equal(lengths, length - 4);
-    lh_check_equal(seen, operators);
+    lh_check_equal(operator_counts, operators);
     lh_check_equal(digits, 5);
 }
 
@@ -187,14 +189,14 @@ static void test_expressions_splits_operators_and_digits_uniform(void **state) {
 static void test_short_expressions_have_their_form(void **state) {
     static const uint16_t form[5][4] = {{0}, {0}, {6, 0}, {8, 0, 9}, {8, 6, 0, 9}};
     static const int digit_index[5] = {0, 0, 1, 1, 2};
-    static lh_drawn_example drawn;
+    static lh_drawn_example example;
     for (int n = 1; n <= 4; n++) {
         long digits[5] = {0};
         for (uint32_t e = 0; e < 2000; e++) {
-            lh_draw_example(&brackets, n, 3, e, &drawn);
+            lh_draw_example(&brackets, n, 3, e, &example);
             for (int i = 0; i < n; i++)
-                if (i != digit_index[n]) assert_int_equal(drawn.input[i], form[n][i]);
-            digits[drawn.input[digit_index[n]]]++;
+                if (i != digit_index[n]) assert_int_equal(example.input[i], form[n][i]);
+            digits[example.input[digit_index[n]]]++;
         }
         lh_check_equal(digits, 5);
     }
@@ -204,12 +206,12 @@ static void test_short_expressions_have_their_form(void **state) {
  * from 2 and 3 the second. */
 static void test_hidden_digits_are_those_after_a_uniform_place(void **state) {
     enum { EXAMPLES = 10000 };
-    static lh_drawn_example drawn;
+    static lh_drawn_example example;
     long first = 0, answers[5] = {0};
     for (uint32_t e = 0; e < EXAMPLES; e++) {
-        lh_draw_example(&equation, 7, 3, e, &drawn);
-        first += drawn.input[1] == 9;
-        answers[drawn.target[0]]++;
+        lh_draw_example(&equation, 7, 3, e, &example);
+        first += example.input[1] == 9;
+        answers[example.target[0]]++;
     }
     assert_in_range(first, EXAMPLES * 3 / 5 - 210, EXAMPLES * 3 / 5 + 210); /* 4.3 standard deviations */
     lh_check_equal(answers, 5);
@@ -219,16 +221,16 @@ static void test_hidden_digits_are_those_after_a_uniform_place(void **state) {
  * equally frequent. */
 static void test_brackets_classes_have_their_shares(void **state) {
     enum { EXAMPLES = 10000 };
-    static lh_drawn_example drawn;
+    static lh_drawn_example example;
     for (int i = 0; i < 2; i++) {
-        long seen[5] = {0};
+        long count[5] = {0};
         for (uint32_t e = 0; e < EXAMPLES; e++) {
-            lh_draw_example(&brackets, i ? 500 : 41, 3, e, &drawn);
-            seen[drawn.target[0]]++;
+            lh_draw_example(&brackets, i ? 500 : 41, 3, e, &example);
+            count[example.target[0]]++;
         }
-        double actual = 100.0 * (double)seen[0] / EXAMPLES, expected = i ? 31.6 : 29.2;
+        double actual = 100.0 * (double)count[0] / EXAMPLES, expected = i ? 31.6 : 29.2;
         lh_assert_close(&actual, &expected, 1, 0, 1.9);
-        lh_check_equal(seen + 1, 4);
+        lh_check_equal(count + 1, 4);
     }
 }
 

@@ -112,10 +112,10 @@ static bool is_product_right(const lh_drawn_example *d) {
 
 /* Whether root^2 <= x < (root + 1)^2. */
 static bool is_root_right(const lh_drawn_example *d) {
-    number one = {{1}}, x = read_number(d->input + d->n - 1, d->n, -1);
+    number unit = {{1}}, x = read_number(d->input + d->n - 1, d->n, -1);
     for (int i = 0; i < d->outputs; i++)
         if (d->target[i] > 1) return false;
-    number root = read_number(d->target + d->outputs - 1, d->outputs, -1), next = add(&root, &one);
+    number root = read_number(d->target + d->outputs - 1, d->outputs, -1), next = add(&root, &unit);
     number square = multiply(&root, &root), next_square = multiply(&next, &next);
     return d->counted == d->outputs && count_bits(&x) > 0 && !is_less(&x, &square) && is_less(&x, &next_square);
 }
@@ -158,38 +158,38 @@ static void test_square_root_every_length_found(void **state) {
 
 /* All numbers of up to 12 bits but 0 occur, each with its root rounded down. */
 static void test_square_roots_of_all_small_numbers_are_right(void **state) {
-    static lh_drawn_example drawn;
-    static unsigned char seen[4096];
+    static lh_drawn_example example;
+    static unsigned char is_drawn[4096];
     for (uint32_t e = 0; e < 60000; e++) {
-        lh_draw_example(&root, 12, 4, e, &drawn);
+        lh_draw_example(&root, 12, 4, e, &example);
         unsigned x = 0, r = 0;
-        for (int i = 0; i < 12; i++) x = 2 * x + drawn.input[i];
-        for (int i = 0; i < 6; i++) r = 2 * r + drawn.target[i];
+        for (int i = 0; i < 12; i++) x = 2 * x + example.input[i];
+        for (int i = 0; i < 6; i++) r = 2 * r + example.target[i];
         assert_true(r * r <= x && x < (r + 1) * (r + 1));
-        seen[x] = 1;
+        is_drawn[x] = 1;
     }
-    for (int x = 1; x < 4096; x++) assert_int_equal(seen[x], 1);
-    assert_int_equal(seen[0], 0);
+    for (int x = 1; x < 4096; x++) assert_int_equal(is_drawn[x], 1);
+    assert_int_equal(is_drawn[0], 0);
 }
 
 /* ---- distributions ---- */
 
 /* The operator is at any of the places 1 to n - 2 (counted from 0), and both numbers are uniform without 0. */
 static void check_operands(const lh_task_case *task) {
-    static lh_drawn_example drawn;
+    static lh_drawn_example example;
     long places[9] = {0}, pairs[49] = {0}, singles[3] = {0};
     for (uint32_t e = 0; e < 8000; e++) {
-        lh_draw_example(task, 11, 3, e, &drawn);
+        lh_draw_example(task, 11, 3, e, &example);
         int index = 0;
-        while (drawn.input[index] != 2) index++;
+        while (example.input[index] != 2) index++;
         places[index - 1]++;
-        lh_draw_example(task, 7, 3, e, &drawn);
-        if (drawn.input[3] == 2) {
-            number x = read_number(drawn.input, 3, 1), y = read_number(drawn.input + 4, 3, 1);
+        lh_draw_example(task, 7, 3, e, &example);
+        if (example.input[3] == 2) {
+            number x = read_number(example.input, 3, 1), y = read_number(example.input + 4, 3, 1);
             pairs[(x.limb[0] - 1) * 7 + y.limb[0] - 1]++;
         }
-        lh_draw_example(task, 2, 3, e, &drawn);
-        singles[drawn.input[0] + 2 * drawn.input[1]]++;
+        lh_draw_example(task, 2, 3, e, &example);
+        singles[example.input[0] + 2 * example.input[1]]++;
     }
     lh_check_equal(places, 9);
     lh_check_equal(pairs, 49);
@@ -202,13 +202,13 @@ static void test_operands_uniform(void **state) {
 }
 
 static void test_radicands_uniform(void **state) {
-    static lh_drawn_example drawn;
-    long seen[15] = {0};
+    static lh_drawn_example example;
+    long count[15] = {0};
     for (uint32_t e = 0; e < 6000; e++) {
-        lh_draw_example(&root, 4, 3, e, &drawn);
-        seen[8 * drawn.input[0] + 4 * drawn.input[1] + 2 * drawn.input[2] + drawn.input[3] - 1]++;
+        lh_draw_example(&root, 4, 3, e, &example);
+        count[8 * example.input[0] + 4 * example.input[1] + 2 * example.input[2] + example.input[3] - 1]++;
     }
-    lh_check_equal(seen, 15);
+    lh_check_equal(count, 15);
 }
 
 /* ---- analytic predictors ---- */

@@ -27,9 +27,9 @@ static bool is_doubled(const lh_drawn_example *d) {
 
 /* Whether the target has the input's bits at 0-based places of one parity (first: 0 even, 1 odd), then the others. */
 static bool has_odds_first(const lh_drawn_example *d, int first) {
-    int others = first == 1 ? d->n / 2 : (d->n + 1) / 2;
+    int offset = first == 1 ? d->n / 2 : (d->n + 1) / 2;
     for (int i = 0; i < d->n; i++)
-        if (d->target[i % 2 == first ? i / 2 : others + i / 2] != d->input[i]) return false;
+        if (d->target[i % 2 == first ? i / 2 : offset + i / 2] != d->input[i]) return false;
     return counts_all_labels(d);
 }
 
@@ -133,24 +133,24 @@ static void test_bits_uniform(void **state) {
 
 /* A word gives 32 bits, lowest first: this is part of the contract, since a GPU must make the same tokens. */
 static void test_bits_come_from_words_lowest_first(void **state) {
-    static lh_drawn_example drawn;
-    lh_draw_example(&reverse_string, 70, 5, 6, &drawn);
+    static lh_drawn_example example;
+    lh_draw_example(&reverse_string, 70, 5, 6, &example);
     lh_rng rng = lh_rng_at(lh_key_of_seed(9), 5, 6, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
     uint32_t word[3] = {lh_rng_word(&rng), lh_rng_word(&rng), lh_rng_word(&rng)};
-    for (int i = 0; i < 70; i++) assert_int_equal(drawn.input[i], word[i / 32] >> i % 32 & 1);
+    for (int i = 0; i < 70; i++) assert_int_equal(example.input[i], word[i / 32] >> i % 32 & 1);
 }
 
 /* The hole may be anywhere, and the hidden bit has either value. */
 static void test_missing_duplicate_holes_uniform(void **state) {
-    static lh_drawn_example drawn;
+    static lh_drawn_example example;
     long places[20] = {0}, bits[2] = {0}, answers[2] = {0};
     for (uint32_t e = 0; e < 6000; e++) {
-        lh_draw_example(&missing, 21, 3, e, &drawn);
+        lh_draw_example(&missing, 21, 3, e, &example);
         int hole = 0;
-        while (drawn.input[hole] != 2) hole++;
+        while (example.input[hole] != 2) hole++;
         places[hole]++;
-        bits[drawn.input[(hole + 1) % 20]]++;
-        answers[drawn.target[0]]++;
+        bits[example.input[(hole + 1) % 20]]++;
+        answers[example.target[0]]++;
     }
     lh_check_equal(places, 20);
     lh_check_equal(bits, 2);
@@ -159,23 +159,23 @@ static void test_missing_duplicate_holes_uniform(void **state) {
 
 /* Before the actions the stack has 1 to n - 1 bits, with equal frequencies; bits and actions are uniform. */
 static void test_stack_manipulation_heights_bits_and_actions_uniform(void **state) {
-    static lh_drawn_example drawn;
+    static lh_drawn_example example;
     long heights[11] = {0}, bits[2] = {0}, actions[3] = {0};
     for (uint32_t e = 0; e < 6000; e++) {
-        lh_draw_example(&stack, 12, 3, e, &drawn);
+        lh_draw_example(&stack, 12, 3, e, &example);
         int height = 0;
-        while (drawn.input[height] < 2) height++;
+        while (example.input[height] < 2) height++;
         heights[height - 1]++;
-        bits[drawn.input[height - 1]]++;
-        actions[drawn.input[height] - 2]++;
+        bits[example.input[height - 1]]++;
+        actions[example.input[height] - 2]++;
     }
     lh_check_equal(heights, 11);
     lh_check_equal(bits, 2);
     lh_check_equal(actions, 3);
     long single[2] = {0};
     for (uint32_t e = 0; e < 2000; e++) {
-        lh_draw_example(&stack, 1, 3, e, &drawn);
-        single[drawn.input[0]]++;
+        lh_draw_example(&stack, 1, 3, e, &example);
+        single[example.input[0]]++;
     }
     lh_check_equal(single, 2);
 }

@@ -10,10 +10,10 @@
 
 #include "base/team.h"
 
-enum { MOST = 9, PHASES = 2000 };
+enum { MAX_THREADS = 9, PHASES = 2000 };
 
 typedef struct log {
-    int ran[MOST], count[MOST];
+    int ran[MAX_THREADS], count[MAX_THREADS];
     atomic_int total;
 } log;
 
@@ -25,7 +25,7 @@ static void record_index(void *argument, int index, int count) {
 }
 
 static void test_run_each_index_once(void **state) {
-    for (int threads = 1; threads <= MOST; threads++) {
+    for (int threads = 1; threads <= MAX_THREADS; threads++) {
         log l = {0};
         lh_team_run(threads, record_index, &l);
         int count = l.count[0];
@@ -43,7 +43,7 @@ static void test_run_with_zero_threads_uses_one(void **state) {
 
 /* The sum that each thread has added, and the number of phases with a wrong total. */
 typedef struct phases {
-    long part[MOST], wrong;
+    long parts[MAX_THREADS], wrong;
 } phases;
 
 /* Every thread adds to its part in each phase; between phases one of them, in turn, checks the sum in ordinary memory.
@@ -51,11 +51,11 @@ typedef struct phases {
 static void work_in_phases(void *argument, int index, int count) {
     phases *p = argument;
     for (long phase = 1; phase <= PHASES; phase++) {
-        p->part[index] += phase;
+        p->parts[index] += phase;
         lh_team_barrier();
         if (phase % count == index) {
             long sum = 0;
-            for (int i = 0; i < count; i++) sum += p->part[i];
+            for (int i = 0; i < count; i++) sum += p->parts[i];
             p->wrong += sum != count * phase * (phase + 1) / 2;
         }
         lh_team_barrier();
@@ -72,7 +72,7 @@ static void test_barrier_of_many_phases_lets_no_thread_pass_early(void **state) 
 
 static void test_barrier_of_more_threads_than_processors_lets_none_pass_early(void **state) {
     phases p = {{0}, 0};
-    lh_team_run(MOST, work_in_phases, &p);
+    lh_team_run(MAX_THREADS, work_in_phases, &p);
     assert_int_equal(p.wrong, 0);
 }
 
@@ -113,13 +113,13 @@ static void test_processors_follow_affinity(void **state) {
     assert_true(lh_team_count_processors() >= 1);
     pid_t child = fork();
     if (child == 0) {
-        cpu_set_t all, one;
+        cpu_set_t cpus, single_cpu;
         int first = 0;
-        if (sched_getaffinity(0, sizeof all, &all) != 0) _exit(2);
-        while (!CPU_ISSET(first, &all)) first++;
-        CPU_ZERO(&one);
-        CPU_SET(first, &one);
-        if (sched_setaffinity(0, sizeof one, &one) != 0) _exit(3);
+        if (sched_getaffinity(0, sizeof cpus, &cpus) != 0) _exit(2);
+        while (!CPU_ISSET(first, &cpus)) first++;
+        CPU_ZERO(&single_cpu);
+        CPU_SET(first, &single_cpu);
+        if (sched_setaffinity(0, sizeof single_cpu, &single_cpu) != 0) _exit(3);
         _exit(lh_team_count_processors() == 1 ? 0 : 1);
     }
     int status;

@@ -19,21 +19,21 @@ static void test_options_are_parsed(void **state) {
     lh_error error;
     int64_t steps = 1;
     double rate = 1;
-    bool on = false, given = false, help;
+    bool is_on = false, is_given = false, help;
     const char *text = NULL;
     lh_option_lengths lengths;
     const lh_verb verb = {"verb", "", NULL};
     const lh_option options[] = {
-        {"--steps", LH_OPTION_INTEGER, &steps, 0, 1e9, &given, "N", ""},
+        {"--steps", LH_OPTION_INTEGER, &steps, 0, 1e9, &is_given, "N", ""},
         {"--rate", LH_OPTION_NUMBER, &rate, 0, 1, NULL, "X", ""},
-        {"--on", LH_OPTION_SWITCH, &on, 0, 0, NULL, NULL, ""},
+        {"--on", LH_OPTION_SWITCH, &is_on, 0, 0, NULL, NULL, ""},
         {"--text", LH_OPTION_TEXT, &text, 0, 0, NULL, "T", ""},
         {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, NULL, "L", ""},
     };
-    char line[] = "--steps 2e6 --rate=3e-4 --on --text a=b --lengths 10:500:20", *words[8], *rest = line;
-    for (int i = 0; i < 8; i++) words[i] = strsep(&rest, " ");
+    char line[] = "--steps 2e6 --rate=3e-4 --on --text a=b --lengths 10:500:20", *words[8], *cursor = line;
+    for (int i = 0; i < 8; i++) words[i] = strsep(&cursor, " ");
     lh_assert_ok(lh_options_parse(&verb, options, 5, 8, words, &help, &error), &error);
-    assert_true(steps == 2000000 && rate == 3e-4 && on && given && !help);
+    assert_true(steps == 2000000 && rate == 3e-4 && is_on && is_given && !help);
     assert_string_equal(text, "a=b");
     assert_true(lengths.lengths.first == 10 && lengths.lengths.last == 500 && lengths.lengths.step == 20);
     char list[] = "41,50,60";
@@ -117,7 +117,7 @@ static void check_line_ends(bool catches, int killed_by, const char *expected) {
     char text[256] = "";
     size_t used = 0;
     bool typed = false;
-    int terminal, ended;
+    int terminal, has_ended;
     pid_t child = forkpty(&terminal, NULL, NULL, NULL);
     if (child == 0) _exit(show_progress(catches));
     assert_true(child > 0);
@@ -126,8 +126,8 @@ static void check_line_ends(bool catches, int killed_by, const char *expected) {
         if (!typed && strstr(text, "step 2") != NULL) typed = write(terminal, "\003", 1) == 1;
     }
     close(terminal);
-    assert_int_equal(waitpid(child, &ended, 0), child);
-    assert_int_equal(WIFSIGNALED(ended) ? WTERMSIG(ended) : 0, killed_by);
+    assert_int_equal(waitpid(child, &has_ended, 0), child);
+    assert_int_equal(WIFSIGNALED(has_ended) ? WTERMSIG(has_ended) : 0, killed_by);
     assert_string_equal(text, expected);
 }
 

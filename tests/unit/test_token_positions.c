@@ -101,7 +101,7 @@ static void test_positions_of_digits_are_counted_in_each_number(void **state) {
 /* The rows of a batch have the same offset, whichever part of the batch they are filled in. */
 static void test_a_step_adds_one_number_to_all_positions_above_0(void **state) {
     static const int expected[] = {1, 2, 3, 0, 1, 2, 0, 1, 2, 3, 0};
-    long seen[OFFSET + 1] = {0};
+    long count[OFFSET + 1] = {0};
     toy t;
     open_toy(&t, "321+54=861E", &POSITIONS);
     for (uint32_t step = 0; step < STEPS; step++) {
@@ -111,9 +111,9 @@ static void test_a_step_adds_one_number_to_all_positions_above_0(void **state) {
         fill(&t, first, ROWS - (int)(step % 3));
         shift(&t, 9, step);
         check_positions(&t, expected, offset);
-        seen[offset]++;
+        count[offset]++;
     }
-    assert_true(lh_test_compute_chi_square(seen, OFFSET + 1) < 24.32); /* 99.9% point, 7 degrees of freedom */
+    assert_true(lh_test_compute_chi_square(count, OFFSET + 1) < 24.32); /* 99.9% point, 7 degrees of freedom */
     lh_batch_close(&t.batch);
 }
 
@@ -167,7 +167,7 @@ lh_task_place lh_place_free_addition, lh_place_reverse_string, lh_place_duplicat
 /* Positions of 653 + 49 and 7 + 5 by Cho et al. 2024, whose sums begin with the lowest digit; of the same sum with all
  * numbers in one order; of four bits in reverse order. Missing tokens of the sum have the positions of later digits. */
 static void test_tasks_give_positions_to_tokens(void **state) {
-    enum { REVERSED, PLAIN, REVERSED_SUM };
+    enum { REVERSED, IN_ORDER, REVERSED_SUM };
     static const struct {
         lh_task_place *place;
         const char *input;
@@ -175,7 +175,7 @@ static void test_tasks_give_positions_to_tokens(void **state) {
     } cases[] = {{lh_place_free_addition, "653+049", REVERSED_SUM, 5, {4, 3, 2, 1, 4, 3, 2, 1, 2, 3, 4, 5}},
                  {lh_place_free_addition, "7+5", REVERSED_SUM, 3, {2, 1, 2, 1, 2, 3}},
                  {lh_place_free_addition, "356+94", REVERSED, 7, {2, 3, 4, 1, 2, 3, 1, 2, 3, 4, 5, 0, 0}},
-                 {lh_place_free_addition, "653+049", PLAIN, 5, {4, 3, 2, 1, 4, 3, 2, 6, 5, 4, 3, 2}},
+                 {lh_place_free_addition, "653+049", IN_ORDER, 5, {4, 3, 2, 1, 4, 3, 2, 6, 5, 4, 3, 2}},
                  {lh_place_free_addition, "12", REVERSED, 2, {2, 3, 1, 2}},
                  {lh_place_reverse_string, "4071", 0, 4, {1, 2, 3, 4, 5, 4, 3, 2}},
                  {lh_place_reverse_string, "4", 0, 1, {1, 2}},
@@ -198,14 +198,19 @@ static void test_tasks_give_positions_to_tokens(void **state) {
  * number; of numbers times a digit, plain and aligned, whose products have two places more; and of 12 + 34 in a frame
  * of three places, plain and aligned. */
 static void test_arithmetic_has_positions_by_weight(void **state) {
-    enum { PLUS = 10, TIMES, START, END, WITH = 2 /* the binary operator */ };
+    enum { PLUS = 10, TIMES, START, END, SEPARATOR = 2 /* of binary operands */ };
     static const struct {
         lh_task_place *place;
         int inputs, outputs, is_aligned;
         uint16_t input[9];
         int positions[15];
     } cases[] = {
-        {lh_place_binary_multiplication, 7, 7, 0, {1, 1, 0, 1, WITH, 1, 0}, {6, 5, 4, 3, 7, 6, 5, 7, 6, 5, 4, 3, 2, 1}},
+        {lh_place_binary_multiplication,
+         7,
+         7,
+         0,
+         {1, 1, 0, 1, SEPARATOR, 1, 0},
+         {6, 5, 4, 3, 7, 6, 5, 7, 6, 5, 4, 3, 2, 1}},
         {lh_place_binary_multiplication, 2, 2, 0, {1, 0}, {2, 1, 3, 2}},
         {lh_place_multiplication, 7, 6, 0, {START, 1, 2, 3, TIMES, 6, END}, {0, 3, 4, 5, 6, 5, 0, 6, 5, 4, 3, 2, 1}},
         {lh_place_multiplication, 7, 5, 1, {START, TIMES, 1, 6, 2, 6, END}, {0, 5, 3, 4, 4, 4, 0, 5, 4, 3, 2, 1}},
@@ -232,9 +237,9 @@ static void place_copies(const lh_example *example, int32_t *input, int32_t *tar
 
 /* Every sequence has a number of its own, from 0 to the greatest position minus that of the sequence, 4. */
 static void test_a_step_adds_a_number_to_the_positions_of_each_sequence(void **state) {
-    enum { GREATEST = 9, TOKENS = 3 };
-    static const lh_token_positions by_task = {.greatest = GREATEST};
-    long seen[GREATEST - 4 + 1] = {0};
+    enum { MAX_POSITION = 9, TOKENS = 3 };
+    static const lh_token_positions by_task = {.greatest = MAX_POSITION};
+    long count[MAX_POSITION - 4 + 1] = {0};
     toy t;
     open_toy(&t, "123", &by_task);
     t.task.place = place_copies;
@@ -245,16 +250,17 @@ static void test_a_step_adds_a_number_to_the_positions_of_each_sequence(void **s
         lh_batch_shift_positions(&t.batch, &t.spec, &draw, first);
         for (uint32_t row = 0; row < ROWS; row++) {
             lh_rng rng = lh_rng_at(lh_key_of_seed(9), step, first + row, lh_site(LH_DOMAIN_POSITIONS, 0, 0));
-            const int offset = (int)lh_rng_below(&rng, GREATEST - 4 + 1);
+            const int offset = (int)lh_rng_below(&rng, MAX_POSITION - 4 + 1);
             const int32_t *source = t.batch.positions[0] + row * TOKENS, *target = t.batch.positions[1] + row * TOKENS;
             for (int i = 0; i < TOKENS; i++) {
                 assert_int_equal(source[i], i > 0 ? i + offset : 0);
                 assert_int_equal(target[i], i == TOKENS - 1 ? 4 + offset : 0); /* the last token has the label */
             }
-            seen[offset]++;
+            count[offset]++;
         }
     }
-    assert_true(lh_test_compute_chi_square(seen, GREATEST - 4 + 1) < 20.52); /* 99.9% point, 5 degrees of freedom */
+    assert_true(lh_test_compute_chi_square(count, MAX_POSITION - 4 + 1) <
+                20.52); /* 99.9% point, 5 degrees of freedom */
     lh_batch_close(&t.batch);
 }
 

@@ -52,7 +52,7 @@ enum {
     HEADS = 2,
     WIDTH = 16,
     SITES = 1 + 2 * LAYERS,
-    LONGEST = 37
+    MAX_TOKENS = 37
 };
 
 /* The tolerance, relative to the largest element of a tensor as in test_parity.c; programs may use another exp
@@ -165,15 +165,15 @@ static void check_softmax(const lh_engine *engine, int T, const lh_trace *to) {
     size_t count = (size_t)HEADS * (size_t)T * (size_t)T;
     double *scores = to_doubles(engine, to->scores, count), *attention = to_doubles(engine, to->attention, count);
     for (size_t row = 0; row < count; row += (size_t)T) {
-        double largest = scores[row], sum = 0, total = 0, one = 1;
-        for (int j = 0; j < T; j++) largest = fmax(largest, scores[row + (size_t)j]);
+        double max_score = scores[row], sum = 0, total = 0, factor = 1;
+        for (int j = 0; j < T; j++) max_score = fmax(max_score, scores[row + (size_t)j]);
         for (int j = 0; j < T; j++) {
-            scores[row + (size_t)j] = exp(scores[row + (size_t)j] - largest);
+            scores[row + (size_t)j] = exp(scores[row + (size_t)j] - max_score);
             sum += scores[row + (size_t)j];
             total += attention[row + (size_t)j];
         }
         for (int j = 0; j < T; j++) scores[row + (size_t)j] /= sum;
-        lh_assert_close(&total, &one, 1, 0, get_rounding(engine));
+        lh_assert_close(&total, &factor, 1, 0, get_rounding(engine));
     }
     lh_assert_close(attention, scores, count, get_rounding(engine), 0);
     free(scores);
@@ -219,7 +219,7 @@ static void check_sequence(const lh_parity_case *c, lh_engine *engine, lh_ref_mo
     lh_query query = {.n = n,
                       .input = stored->input + s * n,
                       .positions = {c->spec->position_range[0] > 0 ? batch->positions : NULL},
-                      .distances = {stored->drawn}};
+                      .distances = {stored->sampled_distances}};
     open_buffers(engine, T, to);
     engine->ops->trace(engine, &query, to, traced, NULL);
     engine->ops->predict(engine, &query, predicted, NULL);
@@ -230,13 +230,13 @@ static void check_sequence(const lh_parity_case *c, lh_engine *engine, lh_ref_mo
     const lh_ref_family *family = model->network->families;
     observed_trace o = {engine, to, T, 0, family->geometric, family->normalised, family->breaks_stick};
     lh_ref_observer observer = {check_layer, &o};
-    lh_ref_batch one = *batch;
-    one.sequences = 1;
-    one.token = batch->token + s * T;
-    one.label = batch->label + s * batch->labels;
-    one.backward = false;
-    one.observer = &observer;
-    lh_ref_run(model, &one, NULL);
+    lh_ref_batch sequence = *batch;
+    sequence.sequences = 1;
+    sequence.token = batch->token + s * T;
+    sequence.label = batch->label + s * batch->labels;
+    sequence.backward = false;
+    sequence.observer = &observer;
+    lh_ref_run(model, &sequence, NULL);
     assert_int_equal(o.layers, LAYERS);
     close_buffers(to);
 }
@@ -263,7 +263,7 @@ typedef struct bare_program {
     lh_state state;
     void *tables, *workspace;
     lh_cpu_step step;
-    int32_t positions[LONGEST];
+    int32_t positions[MAX_TOKENS];
 } bare_program;
 
 static void open_bare_program(bare_program *b, lh_engine *engine, const lh_cpu_program *program, int T) {
@@ -348,30 +348,30 @@ static void test_trace_of_sticks_matches_reference(void **state) {
  * traced. */
 static void check_block(lh_engine *engine, const lh_cpu_program *program, int T) {
     bare_program b;
-    uint16_t tokens[2 * LONGEST];
+    uint16_t tokens[2 * MAX_TOKENS];
     size_t bytes = (size_t)(T * T * HEADS * program->real_bytes);
-    lh_trace both[SITES] = {{0}}, one[SITES] = {{0}};
+    lh_trace batch_traces[SITES] = {{0}}, single_traces[SITES] = {{0}};
     for (int i = 0; i < 2 * T; i++) tokens[i] = (uint16_t)(i * 7 % 5);
-    both[3].attention = lh_parity_reserve(2 * bytes);
-    one[3].attention = lh_parity_reserve(bytes);
+    batch_traces[3].attention = lh_parity_reserve(2 * bytes);
+    single_traces[3].attention = lh_parity_reserve(bytes);
     open_bare_program(&b, engine, program, T);
-    trace_tokens(&b, tokens, 2, both);
+    trace_tokens(&b, tokens, 2, batch_traces);
     for (int s = 0; s < 2; s++) {
-        trace_tokens(&b, tokens + s * T, 1, one);
-        assert_memory_equal((char *)both[3].attention + (size_t)s * bytes, one[3].attention, bytes);
-        double entropy = lh_compute_entropy(one[3].attention, program->real_bytes, HEADS * T, T);
+        trace_tokens(&b, tokens + s * T, 1, single_traces);
+        assert_memory_equal((char *)batch_traces[3].attention + (size_t)s * bytes, single_traces[3].attention, bytes);
+        double entropy = lh_compute_entropy(single_traces[3].attention, program->real_bytes, HEADS * T, T);
         assert_true(T == 1 ? entropy == 0 : entropy > 0 && entropy < log(T) + 1e-6);
     }
     close_bare_program(&b);
-    free(both[3].attention);
-    free(one[3].attention);
+    free(batch_traces[3].attention);
+    free(single_traces[3].attention);
 }
 
 static void check_blocks(const lh_parity_case *c, lh_engine *engine) {
     for (const lh_cpu_program *const *program = c->spec->cpu; *program; program++)
         if (strcmp((*program)->level, engine->level) == 0) {
             check_block(engine, *program, 1);
-            check_block(engine, *program, LONGEST);
+            check_block(engine, *program, MAX_TOKENS);
         }
 }
 

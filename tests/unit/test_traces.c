@@ -25,10 +25,10 @@ static lh_engine *open_engine(const lh_spec *spec, int threads) {
 
 static void test_entropy_known_rows_give_known_numbers(void **state) {
     const double rows[] = {0.5, 0.5, 0, 0, 0.25, 0.25, 0.25, 0.25};
-    const float one = 1;
+    const float weight = 1;
     double expected = (log(2) + log(4)) / 2, actual = lh_compute_entropy(rows, 8, 2, 4);
     lh_assert_close(&actual, &expected, 1, 1e-15, 0);
-    assert_true(lh_compute_entropy(&one, 4, 1, 1) == 0);
+    assert_true(lh_compute_entropy(&weight, 4, 1, 1) == 0);
 }
 
 static lh_trace_request request_all(int first, int last) {
@@ -118,16 +118,16 @@ static void test_traces_averages_are_means_of_stored_values(void **state) {
 }
 
 static void test_traces_are_equal_for_any_number_of_threads(void **state) {
-    lh_engine *one = open_engine(&longhand_spec_parity_rand_rope, 1);
-    lh_engine *three = open_engine(&longhand_spec_parity_rand_rope, 3);
+    lh_engine *one_thread = open_engine(&longhand_spec_parity_rand_rope, 1);
+    lh_engine *three_threads = open_engine(&longhand_spec_parity_rand_rope, 3);
     lh_trace_request request = request_all(5, 7);
-    lh_traces a = run_traces(one, &request), b = run_traces(three, &request);
+    lh_traces a = run_traces(one_thread, &request), b = run_traces(three_threads, &request);
     for (int i = 0; i < a.count; i++)
         assert_memory_equal(a.tensors[i].data, b.tensors[i].data, a.tensors[i].file.bytes);
     lh_traces_close(&a);
     lh_traces_close(&b);
-    one->ops->close(one);
-    three->ops->close(three);
+    one_thread->ops->close(one_thread);
+    three_threads->ops->close(three_threads);
 }
 
 /* A user's inputs of different lengths are grouped by length, in their order. */

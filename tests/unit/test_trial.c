@@ -9,80 +9,80 @@
 
 lh_task_sample lh_task_bucket_sort;
 
-enum { N = 6, WRONG = 3 }; /* a task length, and the first example that samplers make wrong */
+enum { N = 6, FIRST_WRONG = 3 }; /* a task length, and the first example that samplers make wrong */
 
 static uint32_t get_example(const lh_rng *rng) { return rng->counter[2]; }
 
-static bool is_wrong_example(const lh_rng *rng) { return get_example(rng) >= WRONG; }
+static bool is_wrong_example(const lh_rng *rng) { return get_example(rng) >= FIRST_WRONG; }
 
 static void write_too_large_token(lh_rng *rng, int n, lh_example *example) {
-    bool wrong = is_wrong_example(rng);
+    bool is_wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
-    if (wrong) example->input[4] = TOY_SYMBOLS;
+    if (is_wrong) example->input[4] = TOY_SYMBOLS;
 }
 
 static void write_too_large_target(lh_rng *rng, int n, lh_example *example) {
-    bool wrong = is_wrong_example(rng);
+    bool is_wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
-    if (wrong) example->target[1] = 65535; /* the value of -1, which must not be taken for an unwritten element */
+    if (is_wrong) example->target[1] = 65535; /* the value of -1, which must not be taken for an unwritten element */
 }
 
 static void write_past_the_end(lh_rng *rng, int n, lh_example *example) {
-    bool wrong = is_wrong_example(rng);
+    bool is_wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
-    if (wrong) example->input[n] = 0;
+    if (is_wrong) example->input[n] = 0;
 }
 
 static void write_before_the_beginning(lh_rng *rng, int n, lh_example *example) {
-    bool wrong = is_wrong_example(rng);
+    bool is_wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
-    if (wrong) example->target[-1] = 0;
+    if (is_wrong) example->target[-1] = 0;
 }
 
 static void write_mask_past_the_end(lh_rng *rng, int n, lh_example *example) {
-    bool wrong = is_wrong_example(rng);
+    bool is_wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
-    if (wrong) example->mask[n + 1] = 0;
+    if (is_wrong) example->mask[n + 1] = 0;
 }
 
 static void write_too_large_mask(lh_rng *rng, int n, lh_example *example) {
-    bool wrong = is_wrong_example(rng);
+    bool is_wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
-    if (wrong) example->mask[2] = 2;
+    if (is_wrong) example->mask[2] = 2;
 }
 
 static void mask_without_a_line(lh_rng *rng, int n, lh_example *example) {
-    bool wrong = is_wrong_example(rng);
+    bool is_wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
-    if (wrong) example->mask[2] = 0;
+    if (is_wrong) example->mask[2] = 0;
 }
 
 static void leave_out_input(lh_rng *rng, int n, lh_example *example) {
-    uint16_t before = example->input[n - 1];
-    bool wrong = is_wrong_example(rng);
+    uint16_t old_token = example->input[n - 1];
+    bool is_wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
-    if (wrong) example->input[n - 1] = before;
+    if (is_wrong) example->input[n - 1] = old_token;
 }
 
 static void leave_out_target(lh_rng *rng, int n, lh_example *example) {
-    uint16_t before = example->target[0];
-    bool wrong = is_wrong_example(rng);
+    uint16_t old_token = example->target[0];
+    bool is_wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
-    if (wrong) example->target[0] = before;
+    if (is_wrong) example->target[0] = old_token;
 }
 
 static void use_static_state(lh_rng *rng, int n, lh_example *example) {
     static uint16_t calls;
-    bool wrong = is_wrong_example(rng);
+    bool is_wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
-    if (wrong) example->input[0] = calls++ % 2;
+    if (is_wrong) example->input[0] = calls++ % 2;
 }
 
 static void use_static_mask(lh_rng *rng, int n, lh_example *example) {
     static uint8_t calls;
-    bool wrong = is_wrong_example(rng);
+    bool is_wrong = is_wrong_example(rng);
     lh_task_bucket_sort(rng, n, example);
-    if (wrong) example->mask[5] = calls++ % 2;
+    if (is_wrong) example->mask[5] = calls++ % 2;
 }
 
 static const struct {
@@ -146,7 +146,7 @@ static void test_batch_of_a_sampler_with_declared_masks_is_accepted(void **state
         o.task.loss = losses[i];
         lh_assert_ok(fill(&o, LH_DOMAIN_DATA, &batch, &error), &error);
         for (int label = 0; label < 8 * N; label++)
-            assert_int_equal(batch.mask[label], label < WRONG * N || label % N != 2);
+            assert_int_equal(batch.mask[label], label < FIRST_WRONG * N || label % N != 2);
         assert_int_equal(lh_batch_count_sequences(&batch, &o.spec), 8);
         memset(batch.mask + N, 0, N);
         assert_int_equal(lh_batch_count_sequences(&batch, &o.spec), 7);
@@ -165,14 +165,14 @@ static void test_batch_of_evaluation_is_named_in_the_message(void **state) {
 }
 
 static void test_batch_of_right_sampler_same_as_without_trial(void **state) {
-    own_task o, plain;
+    own_task o, without_source;
     lh_batch tried, untried;
     lh_error error;
     make_own_spec(&o, lh_task_bucket_sort);
-    make_own_spec(&plain, lh_task_bucket_sort);
-    plain.task.source = NULL;
+    make_own_spec(&without_source, lh_task_bucket_sort);
+    without_source.task.source = NULL;
     lh_assert_ok(fill(&o, LH_DOMAIN_DATA, &tried, &error), &error);
-    lh_assert_ok(fill(&plain, LH_DOMAIN_DATA, &untried, &error), &error);
+    lh_assert_ok(fill(&without_source, LH_DOMAIN_DATA, &untried, &error), &error);
     assert_memory_equal(tried.tokens[0], untried.tokens[0], 8 * 2 * N * sizeof(uint16_t));
     assert_memory_equal(tried.labels, untried.labels, 8 * N * sizeof(uint16_t));
     assert_memory_equal(tried.mask, untried.mask, 8 * N);
@@ -192,16 +192,16 @@ static int get_no_length_at_four(int n) { return n == 4 ? 0 : n; }
 static void test_trial_of_a_wrong_length_names_it(void **state) {
     own_task o;
     lh_error error;
-    lh_lengths before = {.first = 1, .last = 8, .step = 1}, all = {.first = 1, .last = 20, .step = 1};
+    lh_lengths short_lengths = {.first = 1, .last = 8, .step = 1}, all_lengths = {.first = 1, .last = 20, .step = 1};
     make_own_spec(&o, write_wrong_token_at_nine);
-    lh_assert_ok(lh_try_lengths(&o.task, &before, lh_key_of_seed(1), &error), &error);
-    lh_assert_error(lh_try_lengths(&o.task, &all, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
+    lh_assert_ok(lh_try_lengths(&o.task, &short_lengths, lh_key_of_seed(1), &error), &error);
+    lh_assert_error(lh_try_lengths(&o.task, &all_lengths, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
                     "own.c: task length 9, example 0 of the evaluation: input[8] is 7");
     o.task.output_length = get_no_length_at_four;
-    lh_assert_error(lh_try_lengths(&o.task, &before, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
+    lh_assert_error(lh_try_lengths(&o.task, &short_lengths, lh_key_of_seed(1), &error), LH_ERR_INPUT, &error,
                     "own.c: task length 4: the header's formulas give 4 input and 0 output tokens");
     o.task.source = NULL; /* built-in tasks are not tried */
-    lh_assert_ok(lh_try_lengths(&o.task, &all, lh_key_of_seed(1), &error), &error);
+    lh_assert_ok(lh_try_lengths(&o.task, &all_lengths, lh_key_of_seed(1), &error), &error);
 }
 
 static void place_well(const lh_example *example, int32_t *input, int32_t *target) {

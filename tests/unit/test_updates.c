@@ -8,17 +8,17 @@
 
 /* ---- gradient.h ---- */
 
-enum { COUNT = 8 * LANES, FIRST = 2 * LANES, PART = 4 * LANES };
+enum { COUNT = 8 * LANES, FIRST = 2 * LANES, SHARD = 4 * LANES };
 
 static void test_fold_gradient_adds_and_clears(void **state) {
     real *total = make_random_reals(1, COUNT, COUNT), *original = make_random_reals(1, COUNT, COUNT);
-    real *part = make_random_reals(2, COUNT, COUNT), *added = make_random_reals(2, COUNT, COUNT);
-    fold_gradient(total, part, COUNT);
+    real *shard = make_random_reals(2, COUNT, COUNT), *added = make_random_reals(2, COUNT, COUNT);
+    fold_gradient(total, shard, COUNT);
     for (int i = 0; i < COUNT; i++) {
         assert_true(total[i] == original[i] + added[i]);
-        assert_true(part[i] == 0);
+        assert_true(shard[i] == 0);
     }
-    free_all(total, original, part, added);
+    free_all(total, original, shard, added);
 }
 
 static void test_sum_of_squares_matches_plain_sum(void **state) {
@@ -36,27 +36,27 @@ static void test_adam_update_part_of_vector_matches_reference(void **state) {
     const lh_ref_adam reference = {1e-3, 0.9, 0.999, 1e-8, 0};
     real *p = make_random_reals(1, COUNT, COUNT), *g = make_random_reals(2, COUNT, COUNT);
     real *m = make_random_reals(3, COUNT, COUNT), *v = make_random_reals(4, COUNT, COUNT),
-         *before = make_random_reals(1, COUNT, COUNT);
+         *old_values = make_random_reals(1, COUNT, COUNT);
     for (int i = 0; i < COUNT; i++) v[i] = v[i] * v[i] + (real)0.01;
     double *p_expected = to_doubles(p, COUNT), *g_wide = to_doubles(g, COUNT), *m_expected = to_doubles(m, COUNT);
     double *v_expected = to_doubles(v, COUNT), squares[2] = {0, 0};
     const lh_update u = {p, {m, v}, g, 0, reference.learning_rate, 5};
     lh_update_sums sums = {0, 0};
-    adam_update(&u, (adam){0.9, 0.999, 1e-8}, 0.5, FIRST, PART, &sums);
+    adam_update(&u, (adam){0.9, 0.999, 1e-8}, 0.5, FIRST, SHARD, &sums);
     for (int i = 0; i < COUNT; i++) g_wide[i] *= 0.5;
-    lh_ref_adam_update(&reference, 5, 0, PART, g_wide + FIRST, p_expected + FIRST, m_expected + FIRST,
+    lh_ref_adam_update(&reference, 5, 0, SHARD, g_wide + FIRST, p_expected + FIRST, m_expected + FIRST,
                        v_expected + FIRST);
     check_close(p, p_expected, COUNT, sum_tolerance(0));
     check_close(m, m_expected, COUNT, sum_tolerance(0));
     check_close(v, v_expected, COUNT, sum_tolerance(0));
-    for (int i = 0; i < COUNT; i++) assert_true((g[i] == 0) == (i >= FIRST && i < FIRST + PART));
-    for (int i = FIRST; i < FIRST + PART; i++) {
+    for (int i = 0; i < COUNT; i++) assert_true((g[i] == 0) == (i >= FIRST && i < FIRST + SHARD));
+    for (int i = FIRST; i < FIRST + SHARD; i++) {
         squares[0] += p_expected[i] * p_expected[i];
-        squares[1] += (p_expected[i] - before[i]) * (p_expected[i] - before[i]);
+        squares[1] += (p_expected[i] - old_values[i]) * (p_expected[i] - old_values[i]);
     }
-    lh_assert_close(&sums.parameters, &squares[0], 1, sum_tolerance(PART), 0);
-    lh_assert_close(&sums.update, &squares[1], 1, sum_tolerance(PART) + 1e-12, 0); /* cancellation */
-    free_all(p, g, m, v, before, p_expected, g_wide, m_expected, v_expected);
+    lh_assert_close(&sums.parameters, &squares[0], 1, sum_tolerance(SHARD), 0);
+    lh_assert_close(&sums.update, &squares[1], 1, sum_tolerance(SHARD) + 1e-12, 0); /* cancellation */
+    free_all(p, g, m, v, old_values, p_expected, g_wide, m_expected, v_expected);
 }
 
 /* From zeros, m becomes (1 - beta1) times the gradient and v (1 - beta2) times its square, and the corrections divide
@@ -114,8 +114,8 @@ static void update_both(rule update_rule, int step, const updated_vector *u, lh_
     const lh_ref_sgd sgd = {.learning_rate = 1e-2};
     const lh_update update = {u->p, {u->state[0], u->state[1]}, u->g, 0, 1e-2, step};
     double *g = to_doubles(u->g, COUNT);
-    real shares[PART];
-    for (int e = FIRST; e < FIRST + PART; e++) {
+    real shares[SHARD];
+    for (int e = FIRST; e < FIRST + SHARD; e++) {
         double clipped = 0.5 * g[e], *p = u->p_wide + e, *first = u->state_wide[0] + e;
         if (update_rule == SGD) lh_ref_sgd_update(&sgd, 0, 1, &clipped, p);
         else if (update_rule == MOMENTUM) lh_ref_momentum_update(&sgd, 0.9, 0, 1, &clipped, p, first);
@@ -123,10 +123,10 @@ static void update_both(rule update_rule, int step, const updated_vector *u, lh_
             lh_ref_adamw_update(&adam_settings, is_not_decayed(e) ? 0 : 0.1, step, 0, 1, &clipped, p, first,
                                 u->state_wide[1] + e);
     }
-    spread_decay(1e-2 * 0.1, NOT_DECAYED, 3, FIRST, PART, shares);
-    if (update_rule == SGD) sgd_update(&update, 0.5, FIRST, PART, sums);
-    else if (update_rule == MOMENTUM) momentum_update(&update, 0.9, 0.5, FIRST, PART, sums);
-    else adamw_update(&update, (adam){0.9, 0.999, 1e-8}, shares, 0.5, FIRST, PART, sums);
+    spread_decay(1e-2 * 0.1, NOT_DECAYED, 3, FIRST, SHARD, shares);
+    if (update_rule == SGD) sgd_update(&update, 0.5, FIRST, SHARD, sums);
+    else if (update_rule == MOMENTUM) momentum_update(&update, 0.9, 0.5, FIRST, SHARD, sums);
+    else adamw_update(&update, (adam){0.9, 0.999, 1e-8}, shares, 0.5, FIRST, SHARD, sums);
     free(g);
 }
 
@@ -135,20 +135,20 @@ static void check_updates(rule update_rule, int states) {
     updated_vector u = new_updated_vector();
     for (int step = 1; step <= STEPS; step++) {
         lh_update_sums sums = {0, 0};
-        double *before = to_doubles(u.p, COUNT), squares[2] = {0, 0};
+        double *old_parameters = to_doubles(u.p, COUNT), squares[2] = {0, 0};
         real *next = make_random_reals(10 + (uint64_t)step, COUNT, COUNT);
         for (int i = 0; i < COUNT; i++) u.g[i] = next[i] * (step % 5 ? 1 : 20);
         update_both(update_rule, step, &u, &sums);
-        for (int i = 0; i < COUNT; i++) assert_true((u.g[i] == 0) == (i >= FIRST && i < FIRST + PART));
+        for (int i = 0; i < COUNT; i++) assert_true((u.g[i] == 0) == (i >= FIRST && i < FIRST + SHARD));
         check_close(u.p, u.p_wide, COUNT, 4 * step * sum_tolerance(0));
         for (int i = 0; i < states; i++) check_close(u.state[i], u.state_wide[i], COUNT, 4 * step * sum_tolerance(0));
-        for (int i = FIRST; i < FIRST + PART; i++) {
+        for (int i = FIRST; i < FIRST + SHARD; i++) {
             squares[0] += (double)u.p[i] * u.p[i];
-            squares[1] += (u.p[i] - before[i]) * (u.p[i] - before[i]);
+            squares[1] += (u.p[i] - old_parameters[i]) * (u.p[i] - old_parameters[i]);
         }
-        lh_assert_close(&sums.parameters, &squares[0], 1, sum_tolerance(PART), 0);
-        lh_assert_close(&sums.update, &squares[1], 1, 1e3 * sum_tolerance(PART), 1e-12); /* the difference cancels */
-        free_all(before, next);
+        lh_assert_close(&sums.parameters, &squares[0], 1, sum_tolerance(SHARD), 0);
+        lh_assert_close(&sums.update, &squares[1], 1, 1e3 * sum_tolerance(SHARD), 1e-12); /* the difference cancels */
+        free_all(old_parameters, next);
     }
     free_all(u.p, u.g, u.state[0], u.state[1], u.p_wide, u.state_wide[0], u.state_wide[1]);
 }

@@ -13,7 +13,7 @@
 #include "toy_runs.h"
 
 #define FOLDER_1 "toy/0123456789abcdef/lr0.01-seed1"
-enum { MOST = 4096, LONGEST = 9, DOMAINS = 9 };
+enum { MAX_CALLS = 4096, MAX_LENGTH = 9, DOMAINS = 9 };
 
 /* A sampled example: its key, words 1 to 3 of its counter, its length, and its input as digits in base 5. A pass: the
  * same words of its draw alone. */
@@ -23,21 +23,21 @@ typedef struct recorded_call {
     uint64_t input;
 } recorded_call;
 
-static recorded_call examples[MOST], passes[MOST];
+static recorded_call examples[MAX_CALLS], passes[MAX_CALLS];
 static atomic_int example_count, pass_count;
 
 lh_task_sample lh_task_bucket_sort;
 
 static void record_sample(lh_rng *rng, int n, lh_example *example) {
-    recorded_call *one = &examples[atomic_fetch_add(&example_count, 1) % MOST];
-    *one = (recorded_call){rng->key.word[0], {rng->counter[1], rng->counter[2], rng->counter[3]}, n, 0};
+    recorded_call *call = &examples[atomic_fetch_add(&example_count, 1) % MAX_CALLS];
+    *call = (recorded_call){rng->key.word[0], {rng->counter[1], rng->counter[2], rng->counter[3]}, n, 0};
     lh_task_bucket_sort(rng, n, example);
-    for (int i = 0; i < n; i++) one->input = one->input * 5 + example->input[i];
+    for (int i = 0; i < n; i++) call->input = call->input * 5 + example->input[i];
 }
 
 static void record_pass(const lh_cpu_step *step) {
-    recorded_call *one = &passes[atomic_fetch_add(&pass_count, 1) % MOST];
-    *one =
+    recorded_call *call = &passes[atomic_fetch_add(&pass_count, 1) % MAX_CALLS];
+    *call =
         (recorded_call){step->draw.key.word[0], {step->draw.domain << 24, step->draw.example, step->draw.step}, 0, 0};
 }
 
@@ -65,7 +65,7 @@ static int make_recorded_toy(void **state) {
     program.forward_block = record_forward;
     toy.cpu = programs;
     toy.task = &task;
-    toy.eval.lengths = toy.eval.during_lengths = (lh_lengths){NULL, 0, 1, LONGEST, 1};
+    toy.eval.lengths = toy.eval.during_lengths = (lh_lengths){NULL, 0, 1, MAX_LENGTH, 1};
     toy.eval.validation_lengths = (lh_lengths){NULL, 0, 1, 6, 1};
     toy.eval.validation_examples = 4;
     atomic_store(&example_count, 0);
@@ -85,13 +85,13 @@ static bool is_counter(const recorded_call *a, const recorded_call *b) {
 
 /* The number of examples of a domain and of length n (0: of any) whose counter (inputs: whose input) an example of the
  * other domain also has. */
-static int count_shared(uint32_t domain, uint32_t other, int n, bool inputs) {
+static int count_shared(uint32_t domain, uint32_t other_domain, int n, bool inputs) {
     int shared = 0, count = atomic_load(&example_count);
     for (int i = 0; i < count; i++) {
         if (examples[i].word[0] >> 24 != domain || (n > 0 && examples[i].n != n)) continue;
         bool found = false;
         for (int k = 0; k < count && !found; k++)
-            found = examples[k].word[0] >> 24 == other && examples[k].n == examples[i].n &&
+            found = examples[k].word[0] >> 24 == other_domain && examples[k].n == examples[i].n &&
                     (inputs ? examples[k].input == examples[i].input : is_counter(&examples[k], &examples[i]));
         shared += found;
     }
@@ -103,13 +103,13 @@ static void test_no_example_is_in_two_streams(void **state) {
     toy.eval.during_every = 10;
     run_toy(state, 0, "train --out . --seed 1 --threads 2");
     int count = atomic_load(&example_count),
-        validation = LONGEST * 5 * 2 + 6 * 4; /* twice during training, once after it */
-    assert_in_range(count, 1, MOST);
+        validation = MAX_LENGTH * 5 * 2 + 6 * 4; /* twice during training, once after it */
+    assert_in_range(count, 1, MAX_CALLS);
     assert_int_equal(count_draws(examples, count, LH_DOMAIN_DATA), 20 * 8);
     assert_int_equal(count_draws(examples, count, LH_DOMAIN_EVAL),
-                     LONGEST * 10); /* those of the final evaluation alone */
+                     MAX_LENGTH * 10); /* those of the final evaluation alone */
     assert_int_equal(count_draws(examples, count, LH_DOMAIN_VALIDATION), validation);
-    assert_int_equal(count_draws(examples, count, LH_DOMAIN_DATA) + LONGEST * 10 + validation, count);
+    assert_int_equal(count_draws(examples, count, LH_DOMAIN_DATA) + MAX_LENGTH * 10 + validation, count);
     static const uint32_t domain[] = {LH_DOMAIN_DATA, LH_DOMAIN_EVAL, LH_DOMAIN_VALIDATION};
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++)
@@ -125,14 +125,14 @@ static void test_no_draw_is_in_two_streams(void **state) {
     toy.eval.during_every = 10;
     run_toy(state, 0, "train --out . --seed 1 --threads 1");
     int count = atomic_load(&pass_count);
-    assert_in_range(count, 1, MOST);
+    assert_in_range(count, 1, MAX_CALLS);
     static const uint32_t domain[] = {LH_DOMAIN_POSITIONS, LH_DOMAIN_EVAL, LH_DOMAIN_VALIDATION};
-    int seen = 0;
+    int draw_count = 0;
     for (int i = 0; i < 3; i++) {
         assert_true(count_draws(passes, count, domain[i]) > 0);
-        seen += count_draws(passes, count, domain[i]);
+        draw_count += count_draws(passes, count, domain[i]);
     }
-    assert_int_equal(seen, count);
+    assert_int_equal(draw_count, count);
     for (int i = 0; i < count; i++)
         assert_int_equal(passes[i].word[0] >> 24 == LH_DOMAIN_VALIDATION, passes[i].word[2] >= LH_VALIDATION_STEP);
 }
@@ -140,24 +140,24 @@ static void test_no_draw_is_in_two_streams(void **state) {
 /* 200 draws of 20 of 2000 numbers, from both streams, as positions, as distances and for a sequence: no draw occurs
  * twice. */
 static void test_validation_has_its_own_positions(void **state) {
-    static int32_t drawn[200][20], scratch[2000];
+    static int32_t samples[200][20], scratch[2000];
     int count = 0;
     for (int n = 1; n <= 25; n++)
-        for (int which = 0; which < 2; which++) {
-            lh_condition c = which ? lh_make_validation(n, 8, 1, 0) : lh_make_condition(n, 8, 1, 0);
-            lh_draw_positions(&c.draw, 0, 0, 2000, 20, true, drawn[count++], scratch);
-            lh_draw_positions(&c.draw, 3, 0, 2000, 20, true, drawn[count++], scratch);
-            lh_draw_distances(&c.draw, 0, 2000, 20, drawn[count++], scratch);
-            lh_draw_sequence(&c.draw, 1, 5, 0, 2000, 20, true, drawn[count++], scratch);
+        for (int is_validation = 0; is_validation < 2; is_validation++) {
+            lh_condition c = is_validation ? lh_make_validation(n, 8, 1, 0) : lh_make_condition(n, 8, 1, 0);
+            lh_draw_positions(&c.draw, 0, 0, 2000, 20, true, samples[count++], scratch);
+            lh_draw_positions(&c.draw, 3, 0, 2000, 20, true, samples[count++], scratch);
+            lh_draw_distances(&c.draw, 0, 2000, 20, samples[count++], scratch);
+            lh_draw_sequence(&c.draw, 1, 5, 0, 2000, 20, true, samples[count++], scratch);
         }
     assert_int_equal(count, 200);
     for (int a = 0; a < count; a++)
-        for (int b = 0; b < a; b++) assert_memory_not_equal(drawn[a], drawn[b], sizeof drawn[a]);
+        for (int b = 0; b < a; b++) assert_memory_not_equal(samples[a], samples[b], sizeof samples[a]);
 }
 
-static int count_text(const char *text, const char *part) {
+static int count_text(const char *text, const char *pattern) {
     int found = 0;
-    for (const char *cursor = text; (cursor = strstr(cursor, part)); cursor++) found++;
+    for (const char *cursor = text; (cursor = strstr(cursor, pattern)); cursor++) found++;
     return found;
 }
 
@@ -197,10 +197,10 @@ static void test_progress_names_the_split(void **state) {
     lh_run_result result = run_toy(state, 0, "train --out . --seed 1 --no-eval");
     const char *line = strstr(result.err, "step 20/20");
     assert_non_null(line);
-    const char *validation = strstr(line, "  validation 0."), *between = strstr(line, "  between 0.");
-    assert_true(validation != NULL && between != NULL);
+    const char *validation = strstr(line, "  validation 0."), *between_score = strstr(line, "  between 0.");
+    assert_true(validation != NULL && between_score != NULL);
     assert_non_null(strstr(validation, " at lengths 2..6  beyond 0."));
-    assert_non_null(strstr(between, " at lengths 1..5  validation 0."));
+    assert_non_null(strstr(between_score, " at lengths 1..5  validation 0."));
     assert_non_null(strstr(line, " at lengths 7..9  0 s left"));
     toy.eval.during_lengths = (lh_lengths){NULL, 0, 9, 9, 1};
     result = run_toy(state, 0, "train --out . --seed 1 --no-eval --overwrite");
@@ -224,7 +224,7 @@ static void test_older_runs_are_finished_without_validation(void **state) {
     run_toy(state, 0, "train --out . --seed 1 --resume");
     text = read_text(state, FOLDER_1 "/eval.jsonl");
     assert_int_equal(count_text(text, "\"split\":\"validation\""), 6);
-    assert_int_equal(count_text(text, "\n"), 6 + LONGEST);
+    assert_int_equal(count_text(text, "\n"), 6 + MAX_LENGTH);
     free(text);
 }
 

@@ -23,8 +23,8 @@ static void test_window_epoch_is_the_mean_of_its_batches(void **state) {
     assert_true(fabs(window.epoch.accuracy - (1 + 0.25 + 0.5) / 3) < 1e-15);
     assert_int_equal(window.epoch.steps, 1);
     window.epoch = (lh_window_epoch){0};
-    lh_step_metrics late = {.sums = {.correct = 1, .counted = 1}};
-    for (int64_t step = 8; step <= 9; step++) lh_window_add_to_epoch(&window, &late, step, 3);
+    lh_step_metrics later_metrics = {.sums = {.correct = 1, .counted = 1}};
+    for (int64_t step = 8; step <= 9; step++) lh_window_add_to_epoch(&window, &later_metrics, step, 3);
     assert_int_equal(window.epoch.last_epoch, 0);
     assert_int_equal(window.epoch.steps, 0);
 }
@@ -40,8 +40,8 @@ static void test_window_epoch_leaves_out_batches_without_counted_labels(void **s
     assert_int_equal(window.epoch.last_epoch, 1);
     assert_int_equal(window.epoch.masked_steps, 0);
     assert_true(fabs(window.epoch.accuracy - (1 + 0.5) / 2) < 1e-15);
-    lh_step_metrics none = {.sums = {.counted = 0}};
-    for (int64_t step = 4; step <= 6; step++) lh_window_add_to_epoch(&window, &none, step, 3);
+    lh_step_metrics no_labels = {.sums = {.counted = 0}};
+    for (int64_t step = 4; step <= 6; step++) lh_window_add_to_epoch(&window, &no_labels, step, 3);
     assert_int_equal(window.epoch.last_epoch, 1);
 }
 
@@ -88,22 +88,22 @@ static void test_window_save_load_same_sums(void **state) {
                         2,
                         {5, 2, 2.5, 3, 0.1},
                         {8, 1.0 / 3.0, 12, 1}},
-              other = window, back;
+              changed = window, read_back;
     bool found;
-    other.loss = 5;
-    other.masked_steps = 0;
-    other.epoch = (lh_window_epoch){0};
-    other.best = (lh_best){0};
-    lh_assert_ok(lh_window_save(&other, path, 12, &error), &error);
+    changed.loss = 5;
+    changed.masked_steps = 0;
+    changed.epoch = (lh_window_epoch){0};
+    changed.best = (lh_best){0};
+    lh_assert_ok(lh_window_save(&changed, path, 12, &error), &error);
     lh_assert_ok(lh_window_save(&window, path, 13, &error), &error);
-    lh_assert_ok(lh_window_load(&back, path, 13, &found, &error), &error);
+    lh_assert_ok(lh_window_load(&read_back, path, 13, &found, &error), &error);
     assert_true(found);
-    assert_memory_equal(&window, &back, sizeof window);
-    lh_assert_ok(lh_window_load(&back, path, 12, &found, &error), &error);
-    assert_memory_equal(&other, &back, sizeof other);
-    lh_assert_ok(lh_window_load(&back, path, 14, &found, &error), &error);
+    assert_memory_equal(&window, &read_back, sizeof window);
+    lh_assert_ok(lh_window_load(&read_back, path, 12, &found, &error), &error);
+    assert_memory_equal(&changed, &read_back, sizeof changed);
+    lh_assert_ok(lh_window_load(&read_back, path, 14, &found, &error), &error);
     assert_false(found);
-    assert_int_equal(back.steps, 0);
+    assert_int_equal(read_back.steps, 0);
 }
 
 int main(void) {
