@@ -2,8 +2,8 @@
 -- its first use.
 --
 -- tests/lua/cases/<facet>.lua, one for each facet and for the model and training, has
---   cases        { name, "field=value", ..., spec = path of another spec than SPEC, compile = "whole" or "checked" }:
---                cases that the combinations lack; compile: for test_generated_compiler.lua
+--   cases        { name, "field=value", ..., spec = path, compile = "complete" or "checked" }: cases that the
+--                combinations lack; spec: another spec than SPEC; compile: for test_generated_compiler.lua
 --   identifiers  { word, function of a case }: the word is in the case's files if and only if the function is true;
 --                finer than the fingerprints of fields
 --   sections     { name, case, file, functions and types }: excerpts for reviewers, tests/golden/sections/<name>.txt
@@ -53,16 +53,16 @@ local POSITIONS = {
 }
 
 local function visit_combinations(visit)
-  for _, added in ipairs({ "none", "sinusoid", "learned" }) do
+  for _, additive in ipairs({ "none", "sinusoid", "learned" }) do
     for _, rotation in ipairs({ "none", "rope" }) do
-      for _, where in ipairs(POSITIONS) do
+      for _, positions in ipairs(POSITIONS) do
         for _, dropout in ipairs({ "0", "0.1" }) do
           for _, precision in ipairs({ "float32", "float64" }) do
-            local position = where[2] and where[2]:match("=(.*)") or where[1]
-            visit(table.concat({ added, rotation, position, dropout, precision },
-              " "), { "encoding.additive.kind=" .. added, "encoding.rotation.kind=" .. rotation,
-              "encoding.positions.kind=" .. where[1], "model.dropout=" .. dropout, "precision=" .. precision,
-              table.unpack(where, 2) })
+            local position = positions[2] and positions[2]:match("=(.*)") or positions[1]
+            visit(table.concat({ additive, rotation, position, dropout, precision },
+              " "), { "encoding.additive.kind=" .. additive, "encoding.rotation.kind=" .. rotation,
+              "encoding.positions.kind=" .. positions[1], "model.dropout=" .. dropout, "precision=" .. precision,
+              table.unpack(positions, 2) })
           end
         end
       end
@@ -117,21 +117,21 @@ local distinct_files, distinct_lines
 
 -- Collects the distinct files and lines of all cases: most cases share most of their lines. An entry names the first
 -- case and place where the file or line occurs.
-local function collect()
+local function collect_distinct()
   if distinct_files then
     return
   end
   distinct_files, distinct_lines = {}, {}
-  local seen = {}
+  local checked = {}
   for _, case in ipairs(M.list_all()) do
     for _, file in ipairs(case.files) do
-      if not seen[file.path .. file.text] then
-        seen[file.path .. file.text] = true
+      if not checked[file.path .. file.text] then
+        checked[file.path .. file.text] = true
         distinct_files[#distinct_files + 1] = { case = case, path = file.path, text = file.text, map = file.map,
           place = ("%s (%s)"):format(file.path, case.name) }
         M.each_line(file.text, function(line, number)
-          if not seen[file.path .. "\n" .. line] then
-            seen[file.path .. "\n" .. line] = true
+          if not checked[file.path .. "\n" .. line] then
+            checked[file.path .. "\n" .. line] = true
             distinct_lines[#distinct_lines + 1] = { path = file.path, text = line,
               quotes_spec = file.path == "defaults.inc" and line:find('^%s+"') ~= nil,
               place = ("%s:%d (%s): %s"):format(file.path, number, case.name, line) }
@@ -144,13 +144,13 @@ end
 
 -- Iterates over distinct files { case, path, text, map, place }.
 function M.iterate_files()
-  collect()
+  collect_distinct()
   return ipairs(distinct_files)
 end
 
 -- Iterates over distinct lines { path, text, quotes_spec, place }.
 function M.iterate_lines()
-  collect()
+  collect_distinct()
   return ipairs(distinct_lines)
 end
 
@@ -159,7 +159,7 @@ function M.remove_spec(path, text)
   return path == "defaults.inc" and text:gsub('\n%s+"resolved .*', "") or text
 end
 
-local function feature_is_on(field, resolved)
+local function is_feature_on(field, resolved)
   local value = lists.get(resolved, field.path)
   return value ~= nil and value ~= false and (not field.used or field.used(resolved))
 end
@@ -171,7 +171,7 @@ function M.list_absent_features(resolved)
     return families.make_view(resolved, name)
   end)
   for _, field in ipairs(schema.fields) do
-    if field.fingerprints and not lists.any(views, function(view) return feature_is_on(field, view) end) then
+    if field.fingerprints and not lists.any(views, function(view) return is_feature_on(field, view) end) then
       lists.append(names, field.fingerprints)
     end
     for _, kind in ipairs(field.kinds or {}) do

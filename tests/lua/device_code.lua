@@ -40,9 +40,9 @@ function code.render_device(encoding, width, precision, heads)
   return plan, text["device.cu"], text["cuda.c"], text["spec.c"]
 end
 
--- The choice { what, value, why } with this name on the page of a plan, or nil.
-function code.find_choice(plan, what)
-  return lists.find(plan_page.make_json(plan).choices, function(choice) return choice.what == what end)
+-- The choice { what, value, why } with this label on the page of a plan, or nil.
+function code.find_choice(plan, label)
+  return lists.find(plan_page.make_json(plan).choices, function(choice) return choice.what == label end)
 end
 
 -- The text of a description with this code in its block. repeated: text of the block's arguments after its name, by

@@ -7,9 +7,9 @@
 --
 -- Case N of seed S is the same folder on every machine. It has two runs, changed in bytes, values, names, kinds of
 -- files and paths; in one case of two the second run is unchanged. A failure is a Lua error, a case that takes more
--- than WORK instructions, an undocumented exit code, a page that fails its check (hostile.lua), a damaged run whose
--- message lacks file, found or expected, a spec made of run.json with other content than sections, or a file outside of
--- the folder. test_fuzz.lua runs a few hundred cases.
+-- than MAX_INSTRUCTIONS instructions of Lua, an undocumented exit code, a page that fails its check (hostile.lua), a
+-- damaged run whose message lacks file, found or expected, a spec made of run.json with other content than sections, or
+-- a file outside of the folder. test_fuzz.lua runs a few hundred cases.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -34,7 +34,7 @@ local write = require("base.write")
 
 local M = {}
 
-local WORK = 200000000 -- most instructions of one case
+local MAX_INSTRUCTIONS = 200000000 -- of Lua, for one case
 
 -- ---- material of mutations ----
 
@@ -236,8 +236,8 @@ local function check_spec(text)
 end
 
 -- Reads, compares and reports one case below `root`; pages go to `out`. Returns "clean" or "damaged".
-local function run_case(root, out, list, record, snapshot)
-  for _, run in ipairs(list) do
+local function run_case(root, out, case_runs, record, snapshot)
+  for _, run in ipairs(case_runs) do
     for name, content in pairs(run.files) do
       make_file(("%s/%s/%s"):format(root, run.folder, name), content)
     end
@@ -260,7 +260,7 @@ local function run_case(root, out, list, record, snapshot)
         lengths = { 1, 2 } })
     end
   end
-  local a, b = ("%s/%s"):format(root, list[1].folder), ("%s/%s"):format(root, list[2].folder)
+  local a, b = ("%s/%s"):format(root, case_runs[1].folder), ("%s/%s"):format(root, case_runs[2].folder)
   check_verb(compare.run, { runs = a, other = b, out = out .. "/compare" })
   make_file(a .. "/checkpoint.safetensors", "x")
   local opened = trained_run.open(a)
@@ -269,21 +269,22 @@ local function run_case(root, out, list, record, snapshot)
 end
 
 -- Runs one case: returns its outcome, or nil and an error.
-local function try(seed, number)
+local function try_case(seed, number)
   local base = support.write("fuzz/base", ""):match("^(.*)/")
   local root, out = base .. "/runs", base .. "/out"
-  local good, outcome = fuzzing.call_limited(WORK, run_case, root, out, M.make_case(seed, number))
-  if good then
+  local is_good, outcome = fuzzing.call_limited(MAX_INSTRUCTIONS, run_case, root, out, M.make_case(seed, number))
+  if is_good then
     for _, name in ipairs({ "report", "compare" }) do
       write.remove_tree(out .. "/" .. name)
     end
     write.remove_tree(root)
-    local rest = list_tree(base)
-    good = rest == ("%s/base file\n%s"):format(base, lfs.attributes(out, "mode") and out .. " directory\n" or "")
-    outcome = good and outcome or "something else was written:\n" .. rest
+    local files_left = list_tree(base)
+    local out_line = lfs.attributes(out, "mode") and out .. " directory\n" or ""
+    is_good = files_left == ("%s/base file\n%s"):format(base, out_line)
+    outcome = is_good and outcome or "something else was written:\n" .. files_left
   end
   write.remove_tree(base)
-  if good then
+  if is_good then
     return outcome
   end
   return nil, outcome
@@ -291,7 +292,7 @@ end
 
 -- Runs cases as fuzzing.run does; returns { clean, damaged, failures = { text... } }.
 function M.run(count, seed, first, watch)
-  return fuzzing.run({ "clean", "damaged" }, try, count, seed, first, watch)
+  return fuzzing.run({ "clean", "damaged" }, try_case, count, seed, first, watch)
 end
 
 -- ---- as a program ----

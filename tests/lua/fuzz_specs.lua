@@ -29,7 +29,7 @@ local write = require("base.write")
 local M = {}
 
 local SECONDS = 2 -- most processor time of one case
-local WORK = 100000000 -- most instructions of one case
+local MAX_INSTRUCTIONS = 100000000 -- of Lua, for one case
 local RENDERED = 25 -- one of this many cases is also rendered, which takes as long as fifty cases without
 
 -- These limits are smaller than the real ones: doubling a string up to 128 MB would take seconds on a busy machine.
@@ -152,8 +152,8 @@ local function mutate_token(rng, text)
   elseif kind == 3 then
     pieces[position] = rng:pick(TOKENS)
   else
-    local other = pick_piece(rng, pieces, "%S")
-    pieces[position], pieces[other] = pieces[other], pieces[position]
+    local partner = pick_piece(rng, pieces, "%S")
+    pieces[position], pieces[partner] = pieces[partner], pieces[position]
   end
   return table.concat(pieces)
 end
@@ -203,9 +203,9 @@ local function mutate_structure(rng, text)
   elseif kind == 3 then
     return splice(text, start, stop, "{ " .. text:sub(start, stop) .. " }")
   elseif kind == 4 then
-    local other = rng:pick(corpus)
-    local from, to = pick_table(rng, other)
-    return splice(text, start, stop, from and other:sub(from, to) or "")
+    local donor = rng:pick(corpus)
+    local from, to = pick_table(rng, donor)
+    return splice(text, start, stop, from and donor:sub(from, to) or "")
   elseif kind == 5 then
     return splice(text, start, start, "{ " .. pick_field(rng):match("^{ (.*) }$") .. ", ")
   end
@@ -274,12 +274,12 @@ local function try(seed, number)
   local text, sets = M.make_case(seed, number)
   local path = support.write("probe.lua", text)
   local began = os.clock()
-  local good, outcome = fuzzing.call_limited(WORK, run_case, path, sets, number % RENDERED == 0)
+  local succeeded, outcome = fuzzing.call_limited(MAX_INSTRUCTIONS, run_case, path, sets, number % RENDERED == 0)
   local seconds = os.clock() - began
-  if good and seconds > SECONDS then
-    good, outcome = false, ("took %.1f s"):format(seconds)
+  if succeeded and seconds > SECONDS then
+    succeeded, outcome = false, ("took %.1f s"):format(seconds)
   end
-  if good then
+  if succeeded then
     return outcome
   end
   return nil, outcome

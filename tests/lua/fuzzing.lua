@@ -9,9 +9,9 @@ function M.splice(text, first, last, new)
   return text:sub(1, first - 1) .. new .. text:sub(last + 1)
 end
 
--- Changes, inserts, deletes or copies bytes at a random place, or cuts the text there. most: the largest number of
+-- Changes, inserts, deletes or copies bytes at a random place, or cuts the text there. max_bytes: the largest number of
 -- copied bytes; rng: of random.lua.
-function M.mutate_byte(rng, text, most)
+function M.mutate_byte(rng, text, max_bytes)
   local position = rng:pick_number(#text + 1)
   local kind = rng:pick_number(5)
   if kind == 1 then
@@ -24,16 +24,16 @@ function M.mutate_byte(rng, text, most)
     return text:sub(1, position - 1)
   end
   local first = rng:pick_number(#text + 1)
-  return M.splice(text, position, position - 1, text:sub(first, first + rng:pick_number(most)))
+  return M.splice(text, position, position - 1, text:sub(first, first + rng:pick_number(max_bytes)))
 end
 
 -- Calls call(...), which may take this many instructions of Lua. Returns true and the result, or false and an error
 -- with a stack trace.
 function M.call_limited(instructions, call, ...)
   debug.sethook(function() error("still running after " .. instructions .. " instructions", 2) end, "", instructions)
-  local good, result = xpcall(call, debug.traceback, ...)
+  local succeeded, result = xpcall(call, debug.traceback, ...)
   debug.sethook()
-  return good, result
+  return succeeded, result
 end
 
 -- Runs try(seed, number) for `count` cases from the number `first` on; try returns an outcome, or nil and an error.

@@ -18,14 +18,14 @@ M.TEXTS = {
 -- Checks a file for readers: lines of valid UTF-8 without control characters.
 function M.find_text_problem(text)
   if not utf8.len(text) then
-    return "no UTF-8"
+    return "invalid UTF-8"
   end
   local position = text:find("[%z\1-\9\11-\31\127]")
   local nearby = position and text:sub(math.max(1, position - 20), position + 20)
   return position and ("a control character at %d: %q"):format(position, nearby) or nil
 end
 
-local COMMANDS = { set = true, unset = true, plot = true, reset = true }
+local GNUPLOT_COMMANDS = { set = true, unset = true, plot = true, reset = true }
 
 -- Checks that a line of commands has, outside of quotes, only words, numbers and characters that our scripts need.
 local function find_command_problem(line, continued)
@@ -37,15 +37,15 @@ local function find_command_problem(line, continued)
     end
     local stop = line:find(quote, quote_start + 1, true)
     if not stop or quote == '"' and line:sub(quote_start, stop):find("`", 1, true) then
-      return "a string that does not end, or runs something"
+      return "a string that does not end, or that runs a command"
     end
     bare, position = bare .. line:sub(position, quote_start - 1), stop + 1
   end
   bare = bare .. line:sub(position)
   if bare:find("[`!|;@{}&?]") then
-    return "outside of quotes"
-  elseif not continued and not COMMANDS[line:match("^%l+") or ""] then
-    return "no command of ours"
+    return "a special character outside of quotes"
+  elseif not continued and not GNUPLOT_COMMANDS[line:match("^%l+") or ""] then
+    return "an unknown command"
   end
 end
 
@@ -55,7 +55,7 @@ function M.find_gnuplot_problem(script)
     local problem
     if in_data then
       in_data = line ~= "EOD"
-      problem = in_data and line:find("[^%d%s.e+-]") and "in data" or nil
+      problem = in_data and line:find("[^%d%s.e+-]") and "a line of data that has other text than numbers" or nil
     elseif line:find("^%$[%w_]+ << EOD$") then
       in_data = true
     elseif line ~= "" then
@@ -80,24 +80,24 @@ local function find_entity_problem(text)
 end
 
 local function find_attribute_problem(text)
-  local rest = text:gsub("%s+[%a:_-]+%s*=%s*\"[^\"<]*\"", ""):gsub("%s+[%a:_-]+%s*=%s*'[^'<]*'", "")
-  return rest:find("%S") and ("attributes: %q"):format(text) or find_entity_problem(text)
+  local remainder = text:gsub("%s+[%a:_-]+%s*=%s*\"[^\"<]*\"", ""):gsub("%s+[%a:_-]+%s*=%s*'[^'<]*'", "")
+  return remainder:find("%S") and ("attributes: %q"):format(text) or find_entity_problem(text)
 end
 
 -- Reads one tag at a position; returns its end, or nil and an error.
-local function take_tag(page, position, open)
+local function read_tag(page, position, open)
   local _, stop, name = page:find("^</([%a][%w]*)%s*>", position)
   if stop then
-    return table.remove(open) == name and stop or nil, "closes what is not open: " .. name
+    return table.remove(open) == name and stop or nil, "closes an element that is not open: " .. name
   end
-  local rest, slash
-  _, stop, name, rest, slash = page:find("^<([%a][%w]*)([^<>]-)(/?)>", position)
+  local attributes, slash
+  _, stop, name, attributes, slash = page:find("^<([%a][%w]*)([^<>]-)(/?)>", position)
   if not stop then
-    return nil, ("no tag: %q"):format(page:sub(position, position + 40))
+    return nil, ("not a tag: %q"):format(page:sub(position, position + 40))
   elseif slash == "" then
     open[#open + 1] = name
   end
-  local problem = find_attribute_problem(rest)
+  local problem = find_attribute_problem(attributes)
   return not problem and stop or nil, problem
 end
 
@@ -113,7 +113,7 @@ function M.find_xml_problem(page)
       break
     end
     local stop
-    stop, problem = take_tag(page, next_tag, open)
+    stop, problem = read_tag(page, next_tag, open)
     if not stop then
       return problem
     end
@@ -123,9 +123,9 @@ function M.find_xml_problem(page)
 end
 
 -- The commands of LaTeX that our tables use.
-local WORDS = lists.split_set([[begin end centering small caption label toprule midrule bottomrule cmidrule multicolumn
-  textbf medskip smallskip raggedright footnotesize pm textbackslash textasciicircum textasciitilde textless textgreater
-  textbar textquotedbl setlength tabcolsep addtocounter]])
+local LATEX_COMMANDS = lists.split_set([[begin end centering small caption label toprule midrule bottomrule cmidrule
+  multicolumn textbf medskip smallskip raggedright footnotesize pm textbackslash textasciicircum textasciitilde
+  textless textgreater textbar textquotedbl setlength tabcolsep addtocounter]])
 local ENVIRONMENTS = { table = true, tabular = true }
 
 function M.find_latex_problem(text)
@@ -136,18 +136,18 @@ function M.find_latex_problem(text)
     end
   end
   for name in text:gmatch("\\(%a+)") do
-    if not WORDS[name] then
+    if not LATEX_COMMANDS[name] then
       return "a command: " .. name
     end
   end
   if text:find("\\\\%s*[%[*]") then
-    return "an argument of a row's end"
+    return "an argument of \\\\ at the end of a row"
   end
   local bare, depth = text:gsub("\\[^%a]", ""):gsub("%$[^$\n]*%$", ""), 0
   for brace in bare:gmatch("[{}]") do
     depth = depth + (brace == "{" and 1 or -1)
     if depth < 0 then
-      return "a brace that closes nothing"
+      return "a closing brace without an opening one"
     end
   end
   local special = bare:match("[#%%_^~$]")

@@ -15,9 +15,9 @@ local M = {}
 
 -- Fields: net; lists, the forward and backward list of each scope; places, from buffers.lua; rows, the number of tokens
 -- of each stream; tokens, by stream; labels, the number of labelled tokens; values and gradients of parameters;
--- workspace, buffers by name; kept, buffers by block, repetition and name; weights, those of attention by value and
+-- workspace, buffers by name; stored, buffers by block, repetition and name; weights, those of attention by value and
 -- repetition; masks; logits; objective, the factor of each logit in the loss; random; training, whether buffers are
--- kept for the backward pass; drops, whether dropout applies.
+-- stored for the backward pass; has_dropout, whether dropout applies.
 local Machine = {}
 Machine.__index = Machine
 
@@ -51,22 +51,22 @@ function Machine:is_read_backward(scope, value)
   return self.places.scopes[scope].read_backward[value] or false
 end
 
--- The buffer of a block's input in repetition `use`; after the last repetition, the buffer of the block's result.
-function Machine:get_input_buffer(block, use)
-  local kept = self.training and self:is_read_backward(block, block.input_value)
-  if use == block.count * block.loops then
+-- The buffer of a block's input in a repetition; after the last repetition, the buffer of the block's result.
+function Machine:get_input_buffer(block, repetition)
+  local is_stored = self.training and self:is_read_backward(block, block.input_value)
+  if repetition == block.count * block.loops then
     return self:get_value_buffer(self.net, block.result)
-  elseif kept and (use > 0 or block.outer_input.carried) then
-    return self:get_buffer(self.kept[block][use], "input", block.input_value.width, block.input_value.stream)
-  elseif use == 0 and not block.outer_input.carried then
+  elseif is_stored and (repetition > 0 or block.outer_input.carried) then
+    return self:get_buffer(self.stored[block][repetition], "input", block.input_value.width, block.input_value.stream)
+  elseif repetition == 0 and not block.outer_input.carried then
     return self:get_value_buffer(self.net, block.outer_input)
   end
   return self:get_buffer(self.workspace, buffers.name_for_stream("output", block.input_value), block.input_value.width,
     block.input_value.stream)
 end
 
--- The buffer of a value; use: the repetition of its block.
-function Machine:get_value_buffer(scope, value, use)
+-- The buffer of a value; repetition: that of its block.
+function Machine:get_value_buffer(scope, value, repetition)
   if value.external then
     return self:get_value_buffer(self.net, value.external)
   elseif scope == self.net then
@@ -78,17 +78,18 @@ function Machine:get_value_buffer(scope, value, use)
     end
     return self:get_buffer(self.workspace, value.name, value.width, value.stream)
   elseif value == scope.input_value then
-    return self:get_input_buffer(scope, use)
+    return self:get_input_buffer(scope, repetition)
   elseif value == scope.output_value then
-    return self:get_input_buffer(scope, use + 1)
+    return self:get_input_buffer(scope, repetition + 1)
   end
-  local set = self:is_read_backward(scope, value) and self.kept[scope][self.training and use or 0] or self.workspace
+  local set = self:is_read_backward(scope, value) and self.stored[scope][self.training and repetition or 0]
+    or self.workspace
   return self:get_buffer(set, value.name, value.width, value.stream)
 end
 
 -- The buffer of the values that a norm saves, or of a mask.
-function Machine:get_saved_buffer(scope, use, name, width, stream)
-  local set = scope == self.net and self.workspace or self.kept[scope][self.training and use or 0]
+function Machine:get_saved_buffer(scope, repetition, name, width, stream)
+  local set = scope == self.net and self.workspace or self.stored[scope][self.training and repetition or 0]
   return self:get_buffer(set, name, width, stream)
 end
 
@@ -114,28 +115,28 @@ end
 
 -- The numbers of all parameters, by scope and layer; all loops share one set.
 function Machine:make_parameters(make)
-  local all = { [self.net] = { [0] = make_numbers(self.net, make) } }
+  local numbers_by_block = { [self.net] = { [0] = make_numbers(self.net, make) } }
   for _, block in ipairs(self.net.scopes) do
-    all[block] = {}
+    numbers_by_block[block] = {}
     for i = 0, block.count - 1 do
-      all[block][i] = make_numbers(block, make)
+      numbers_by_block[block][i] = make_numbers(block, make)
     end
   end
-  return all
+  return numbers_by_block
 end
 
-local function get_use(all, scope, use)
-  return all[scope][scope.count and use % scope.count or 0]
+local function get_numbers_of(numbers_by_block, scope, repetition)
+  return numbers_by_block[scope][scope.count and repetition % scope.count or 0]
 end
 
 -- The values of an operation's parameter.
-function Machine:get_parameter(op, use)
-  return get_use(self.values, op.scope, use)[op.p]
+function Machine:get_parameter(op, repetition)
+  return get_numbers_of(self.values, op.scope, repetition)[op.p]
 end
 
 -- The gradients of an operation's parameter.
-function Machine:get_gradient(op, use)
-  return get_use(self.gradients, op.scope, use)[op.p]
+function Machine:get_gradient(op, repetition)
+  return get_numbers_of(self.gradients, op.scope, repetition)[op.p]
 end
 
 function Machine:find_output_parameter()
@@ -144,9 +145,9 @@ end
 
 -- Writes the first `count` elements of an operation's mask in a repetition to a list and returns it: 1 / (1 - rate) or
 -- 0; all ones without dropout.
-function Machine:fill_mask(op, use, count, into)
-  local rate = self.drops and op.dropout and op.dropout.rate or 0
-  local key = ("%s %s %d"):format(op.scope.name, op.dropout_number, use)
+function Machine:fill_mask(op, repetition, count, into)
+  local rate = self.has_dropout and op.dropout and op.dropout.rate or 0
+  local key = ("%s %s %d"):format(op.scope.name, op.dropout_number, repetition)
   self.masks[key] = self.masks[key] or {}
   for i = 1, count do
     self.masks[key][i] = self.masks[key][i] or self.random:pick_number(1000) / 1000
@@ -156,30 +157,30 @@ function Machine:fill_mask(op, use, count, into)
 end
 
 -- Makes the mask of values with this width, in a buffer; returns the mask.
-function Machine:make_mask(op, use, width, stream)
-  local to = self:get_saved_buffer(op.scope, use, op.mask, width, stream).data
-  return self:fill_mask(op, use, #to, to)
+function Machine:make_mask(op, repetition, width, stream)
+  local to = self:get_saved_buffer(op.scope, repetition, op.mask, width, stream).data
+  return self:fill_mask(op, repetition, #to, to)
 end
 
 -- Makes the mask of this number of attention weights.
-function Machine:make_weights_mask(op, use, count)
-  return self:fill_mask(op, use, count, {})
+function Machine:make_weights_mask(op, repetition, count)
+  return self:fill_mask(op, repetition, count, {})
 end
 
--- Runs the forward list of a scope in repetition `use`.
-function Machine:run_forward(scope, use)
+-- Runs the forward list of a scope in a repetition.
+function Machine:run_forward(scope, repetition)
   for _, op in ipairs(self.lists[scope].forward) do
-    forward[op.kind](self, op, use, function(value)
-      return self:get_value_buffer(scope, value, use)
+    forward[op.kind](self, op, repetition, function(value)
+      return self:get_value_buffer(scope, value, repetition)
     end)
   end
 end
 
--- Runs the backward list of a scope in repetition `use`.
-function Machine:run_backward(scope, use)
+-- Runs the backward list of a scope in a repetition.
+function Machine:run_backward(scope, repetition)
   for _, b in ipairs(self.lists[scope].backward) do
-    backward_operations[b.kind](self, b, use, function(value)
-      return self:get_value_buffer(scope, value, use)
+    backward_operations[b.kind](self, b, repetition, function(value)
+      return self:get_value_buffer(scope, value, repetition)
     end)
   end
 end
@@ -196,9 +197,9 @@ end
 function Machine:compute_loss()
   self.workspace, self.weights = {}, {}
   for _, block in ipairs(self.net.scopes) do
-    self.kept[block] = {}
-    for use = 0, block.count * block.loops - 1 do
-      self.kept[block][use] = {}
+    self.stored[block] = {}
+    for repetition = 0, block.count * block.loops - 1 do
+      self.stored[block][repetition] = {}
     end
   end
   self:run_forward(self.net, 0)
@@ -248,8 +249,8 @@ end
 
 -- Makes a machine with sampled values. rows: a list of the number of tokens of each stream.
 function M.new(net, random, rows)
-  local m = setmetatable({ net = net, rows = rows, labels = 2, training = true, drops = true, kept = {}, tokens = {},
-    objective = {}, lists = lists.derive(net) }, Machine)
+  local m = setmetatable({ net = net, rows = rows, labels = 2, training = true, has_dropout = true, stored = {},
+    tokens = {}, objective = {}, lists = lists.derive(net) }, Machine)
   m.places = buffers.derive(net, m.lists, false)
   m:sample(random)
   return m

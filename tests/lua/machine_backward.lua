@@ -1,18 +1,18 @@
--- The operations of a backward list on numbers, for machine.lua: back.<kind>(machine, entry, use, get_buffer). `use` is
--- the repetition of the block, and get_buffer(value) returns a value's buffer.
+-- The operations of a backward list on numbers, for machine.lua: operations.<kind>(machine, entry, repetition,
+-- get_buffer). repetition: of the block; get_buffer(value) returns a value's buffer.
 
 local numbers = require("machine_numbers")
 
-local ACTIVATIONS, check_apart, visit_pairs = numbers.ACTIVATIONS, numbers.check_apart, numbers.visit_pairs
+local ACTIVATIONS, check_distinct, visit_pairs = numbers.ACTIVATIONS, numbers.check_distinct, numbers.visit_pairs
 
 -- Stores a value in an element of a buffer, or adds it.
 local function write_value(to, i, value, adds)
   to.data[i] = adds and to.data[i] + value or value
 end
 
-local back = {}
+local operations = {}
 
-function back.classify_grad(m, b, _, get_buffer)
+function operations.classify_grad(m, b, _, get_buffer)
   local op, x, to, classes = b.op, get_buffer(b.op.x), m:get_gradient_buffer(b.to), m.net.classes.count
   local p = op.tied and op.tied or m:find_output_parameter()
   local parameters, g = m.values[m.net][0][p], m.gradients[m.net][0][p]
@@ -35,8 +35,8 @@ function back.classify_grad(m, b, _, get_buffer)
   end
 end
 
-function back.weight_grad(m, b, use, get_buffer)
-  local x, dy, g = get_buffer(b.x), m:get_gradient_buffer(b.dy), m:get_gradient(b.op, use)
+function operations.weight_grad(m, b, repetition, get_buffer)
+  local x, dy, g = get_buffer(b.x), m:get_gradient_buffer(b.dy), m:get_gradient(b.op, repetition)
   for t = 0, dy.rows - 1 do
     for c = 1, dy.width do
       local d = dy.data[t * dy.width + c]
@@ -51,10 +51,10 @@ function back.weight_grad(m, b, use, get_buffer)
   end
 end
 
-function back.input_grad(m, b, use, get_buffer)
-  local dy, to, p = m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to), m:get_parameter(b.op, use)
+function operations.input_grad(m, b, repetition, get_buffer)
+  local dy, to, p = m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to), m:get_parameter(b.op, repetition)
   local rectified = b.relu and get_buffer(b.relu).data
-  check_apart(b, dy, to)
+  check_distinct(b, dy, to)
   for t = 0, dy.rows - 1 do
     for k = 1, to.width do
       local sum, i = 0, t * to.width + k
@@ -66,23 +66,23 @@ function back.input_grad(m, b, use, get_buffer)
   end
 end
 
-function back.relu_grad(m, b, _, get_buffer)
+function operations.relu_grad(m, b, _, get_buffer)
   local y, dy, to = get_buffer(b.op.out).data, m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to)
   for i = 1, #y do
     to.data[i] = y[i] > 0 and dy.data[i] or 0
   end
 end
 
-function back.activation_grad(m, b, _, get_buffer)
+function operations.activation_grad(m, b, _, get_buffer)
   local x, dy, to = get_buffer(b.op.x).data, m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to)
   for i = 1, #x do
     to.data[i] = dy.data[i] * select(2, ACTIVATIONS[b.op.activation](x[i]))
   end
 end
 
-function back.gate_grad(m, b, _, get_buffer)
+function operations.gate_grad(m, b, _, get_buffer)
   local x, dy, to = get_buffer(b.op.x).data, m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to)
-  check_apart(b, dy, to)
+  check_distinct(b, dy, to)
   local C = dy.width
   for t = 0, dy.rows - 1 do
     for c = 1, C do
@@ -94,13 +94,13 @@ function back.gate_grad(m, b, _, get_buffer)
 end
 
 -- The sums of a row are computed before the row is written, since dy and the result may share a buffer.
-function back.norm_grad(m, b, use)
+function operations.norm_grad(m, b, repetition)
   local op, dy, to = b.op, m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to)
-  local p, g, C = m:get_parameter(op, use), m:get_gradient(op, use), dy.width
-  local xhat = m:get_saved_buffer(op.scope, use, op.name .. "_xhat", op.out.width, op.out.stream).data
-  local rstd = m:get_saved_buffer(op.scope, use, op.name .. "_rstd", { count = 1 }, op.out.stream).data
+  local p, g, C = m:get_parameter(op, repetition), m:get_gradient(op, repetition), dy.width
+  local xhat = m:get_saved_buffer(op.scope, repetition, op.name .. "_xhat", op.out.width, op.out.stream).data
+  local rstd = m:get_saved_buffer(op.scope, repetition, op.name .. "_rstd", { count = 1 }, op.out.stream).data
   for t = 0, dy.rows - 1 do
-    local mean, along = 0, 0
+    local mean, dot_product = 0, 0
     for c = 1, C do
       local d, h = dy.data[t * C + c], xhat[t * C + c]
       g.scale[c] = g.scale[c] + d * h
@@ -108,39 +108,39 @@ function back.norm_grad(m, b, use)
         g.offset[c] = g.offset[c] + d
       end
       mean = mean + (op.norm == "layer" and d * p.scale[c] / C or 0)
-      along = along + d * p.scale[c] * h / C
+      dot_product = dot_product + d * p.scale[c] * h / C
     end
     for c = 1, C do
       local i = t * C + c
-      write_value(to, i, (dy.data[i] * p.scale[c] - mean - xhat[i] * along) * rstd[t + 1], b.adds)
+      write_value(to, i, (dy.data[i] * p.scale[c] - mean - xhat[i] * dot_product) * rstd[t + 1], b.adds)
     end
   end
   if b.dbranch then
     local dbranch, mask = m:get_gradient_buffer(b.dbranch),
-      m:get_saved_buffer(op.scope, use, op.mask, op.out.width, op.out.stream).data
-    check_apart(b, dbranch, to)
+      m:get_saved_buffer(op.scope, repetition, op.mask, op.out.width, op.out.stream).data
+    check_distinct(b, dbranch, to)
     for i = 1, #mask do
       dbranch.data[i] = to.data[i] * mask[i]
     end
   end
 end
 
-function back.dropout_grad(m, b, use)
+function operations.dropout_grad(m, b, repetition)
   local op, dy, to = b.op, m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to)
-  local mask = m:get_saved_buffer(op.scope, use, op.mask, op.out.width, op.out.stream).data
+  local mask = m:get_saved_buffer(op.scope, repetition, op.mask, op.out.width, op.out.stream).data
   for i = 1, #mask do
     to.data[i] = dy.data[i] * mask[i]
   end
 end
 
-function back.accumulate(m, b)
+function operations.accumulate(m, b)
   local source_gradient, to = m:get_gradient_buffer(b.from), m:get_gradient_buffer(b.to)
   for i = 1, #to.data do
     to.data[i] = to.data[i] + source_gradient.data[i]
   end
 end
 
-function back.copy(m, b)
+function operations.copy(m, b)
   local source_gradient, to = m:get_gradient_buffer(b.from), m:get_gradient_buffer(b.to)
   table.move(source_gradient.data, 1, #source_gradient.data, 1, to.data)
 end
@@ -153,18 +153,18 @@ local function clear_buffer(buffer)
   return buffer
 end
 
-function back.clear(m, b)
+function operations.clear(m, b)
   clear_buffer(m:get_gradient_buffer(b.to))
 end
 
-function back.attention_grad(m, b, use, get_buffer)
+function operations.attention_grad(m, b, repetition, get_buffer)
   local op, dy = b.op, m:get_gradient_buffer(b.dy)
-  local q, kv, saved = get_buffer(op.q), get_buffer(op.kv), m.weights[op.out][use]
+  local q, kv, saved = get_buffer(op.q), get_buffer(op.kv), m.weights[op.out][repetition]
   local weights, mask = saved.softmax, saved.mask
   local dq, dkv = clear_buffer(m:get_gradient_buffer(b.dq)),
     b.dkv ~= b.dq and clear_buffer(m:get_gradient_buffer(b.dkv)) or m:get_gradient_buffer(b.dq)
-  local dway = b.dcontribution and clear_buffer(m:get_gradient_buffer(b.dcontribution))
-  local D, C, along = dy.width // op.family.heads, dy.width, {}
+  local ddirection = b.dcontribution and clear_buffer(m:get_gradient_buffer(b.dcontribution))
+  local D, C, sums = dy.width // op.family.heads, dy.width, {}
   local function compute_weight_gradient(h, i, j, value)
     local sum = 0
     for d = 1, D do
@@ -174,34 +174,34 @@ function back.attention_grad(m, b, use, get_buffer)
   end
   visit_pairs(op, q, kv, function(h, i, j, _, _, value)
     local row = h * q.rows + i
-    along[row] = (along[row] or 0) + weights[row * kv.rows + j + 1] * compute_weight_gradient(h, i, j, value)
+    sums[row] = (sums[row] or 0) + weights[row * kv.rows + j + 1] * compute_weight_gradient(h, i, j, value)
   end)
-  visit_pairs(op, q, kv, function(h, i, j, query, key, value, way)
+  visit_pairs(op, q, kv, function(h, i, j, query, key, value, direction_index)
     local pair = (h * q.rows + i) * kv.rows + j + 1
-    local dlogit = weights[pair] * (compute_weight_gradient(h, i, j, value) - along[h * q.rows + i])
+    local dlogit = weights[pair] * (compute_weight_gradient(h, i, j, value) - sums[h * q.rows + i])
     for d = 1, D do
       write_value(dkv, value + d, weights[pair] * mask[pair] * dy.data[i * C + h * D + d], true)
       write_value(dq, query + d, dlogit * kv.data[key + d] / math.sqrt(D), true)
       write_value(dkv, key + d, dlogit * q.data[query + d] / math.sqrt(D), true)
     end
-    if way then
-      write_value(dway, way, dlogit, true)
+    if direction_index then
+      write_value(ddirection, direction_index, dlogit, true)
     end
   end)
 end
 
-function back.block_grad(m, b)
+function operations.block_grad(m, b)
   local block = b.op.block
-  for use = block.count * block.loops - 1, 0, -1 do
-    m:run_backward(block, use)
+  for repetition = block.count * block.loops - 1, 0, -1 do
+    m:run_backward(block, repetition)
   end
 end
 
 -- Dropout is applied to the gradient in place, for the next reader of the gradient.
-function back.place_grad(m, b, use)
+function operations.place_grad(m, b, repetition)
   local op, dy = b.op, m:get_gradient_buffer(b.dy)
-  local mask = op.dropout and m:get_saved_buffer(op.scope, use, op.mask, op.out.width, op.out.stream).data
-  local g = op.p and m:get_gradient(op, use).weight
+  local mask = op.dropout and m:get_saved_buffer(op.scope, repetition, op.mask, op.out.width, op.out.stream).data
+  local g = op.p and m:get_gradient(op, repetition).weight
   for i = 1, #dy.data do
     dy.data[i] = dy.data[i] * (mask and mask[i] or 1)
     if g then
@@ -210,10 +210,10 @@ function back.place_grad(m, b, use)
   end
 end
 
-function back.embed_grad(m, b, use)
-  local op, dy, g = b.op, m:get_gradient_buffer(b.dy), m:get_gradient(b.op, use)
+function operations.embed_grad(m, b, repetition)
+  local op, dy, g = b.op, m:get_gradient_buffer(b.dy), m:get_gradient(b.op, repetition)
   local blanks = op.p.kind == "linear" and m.net.tokens.count - op.p.rows.count or 0
-  local mask = op.dropout and m:get_saved_buffer(op.scope, use, op.mask, op.out.width, op.out.stream).data
+  local mask = op.dropout and m:get_saved_buffer(op.scope, repetition, op.mask, op.out.width, op.out.stream).data
   for t = 0, dy.rows - 1 do
     local row = m.tokens[op.stream.index + 1][t + 1] - blanks
     for c = 1, dy.width do
@@ -228,4 +228,4 @@ function back.embed_grad(m, b, use)
   end
 end
 
-return back
+return operations

@@ -1,17 +1,17 @@
--- The operations of a forward list on numbers, for machine.lua: forward.<kind>(machine, operation, use, get_buffer).
--- `use` is the repetition of the block, and get_buffer(value) returns a value's buffer.
+-- The operations of a forward list on numbers, for machine.lua: forward.<kind>(machine, operation, repetition,
+-- get_buffer). repetition: of the block; get_buffer(value) returns a value's buffer.
 
 local numbers = require("machine_numbers")
 
 local EPSILON = 1e-5
-local ACTIVATIONS, check_apart, visit_pairs = numbers.ACTIVATIONS, numbers.check_apart, numbers.visit_pairs
+local ACTIVATIONS, check_distinct, visit_pairs = numbers.ACTIVATIONS, numbers.check_distinct, numbers.visit_pairs
 
 local forward = {}
 
-function forward.embed(m, op, use, get_buffer)
-  local out, p = get_buffer(op.out), m:get_parameter(op, use)
+function forward.embed(m, op, repetition, get_buffer)
+  local out, p = get_buffer(op.out), m:get_parameter(op, repetition)
   local blanks = op.p.kind == "linear" and m.net.tokens.count - op.p.rows.count or 0
-  local mask = op.dropout and m:make_mask(op, use, op.out.width, op.out.stream)
+  local mask = op.dropout and m:make_mask(op, repetition, op.out.width, op.out.stream)
   for t = 0, out.rows - 1 do
     local row = m.tokens[op.stream.index + 1][t + 1] - blanks
     for c = 1, out.width do
@@ -23,27 +23,27 @@ function forward.embed(m, op, use, get_buffer)
 end
 
 -- Applies an operation's dropout to its result.
-local function apply_dropout(m, op, use, out)
-  local mask = op.dropout and m:make_mask(op, use, op.out.width, op.out.stream) or {}
+local function apply_dropout(m, op, repetition, out)
+  local mask = op.dropout and m:make_mask(op, repetition, op.out.width, op.out.stream) or {}
   for i = 1, #mask do
     out.data[i] = out.data[i] * mask[i]
   end
 end
 
-function forward.place(m, op, use, get_buffer)
-  local x, out, vectors = get_buffer(op.x), get_buffer(op.out), op.p and m:get_parameter(op, use).weight
+function forward.place(m, op, repetition, get_buffer)
+  local x, out, vectors = get_buffer(op.x), get_buffer(op.out), op.p and m:get_parameter(op, repetition).weight
   for t = 0, out.rows - 1 do
     for c = 1, out.width do
       local i = t * out.width + c
       out.data[i] = x.data[i] + (vectors and vectors[i] or math.sin(t * c))
     end
   end
-  apply_dropout(m, op, use, out)
+  apply_dropout(m, op, repetition, out)
 end
 
-function forward.product(m, op, use, get_buffer)
-  local x, out, p = get_buffer(op.x), get_buffer(op.out), m:get_parameter(op, use)
-  check_apart(op, x, out)
+function forward.product(m, op, repetition, get_buffer)
+  local x, out, p = get_buffer(op.x), get_buffer(op.out), m:get_parameter(op, repetition)
+  check_distinct(op, x, out)
   for t = 0, out.rows - 1 do
     for c = 1, out.width do
       local sum = p.bias and p.bias[c] or 0
@@ -53,32 +53,32 @@ function forward.product(m, op, use, get_buffer)
       out.data[t * out.width + c] = op.relu and math.max(sum, 0) or sum
     end
   end
-  apply_dropout(m, op, use, out)
+  apply_dropout(m, op, repetition, out)
 end
 
-function forward.activation(m, op, use, get_buffer)
+function forward.activation(m, op, repetition, get_buffer)
   local x, out, f = get_buffer(op.x), get_buffer(op.out), ACTIVATIONS[op.activation]
   for i = 1, #x.data do
     out.data[i] = f(x.data[i])
   end
-  apply_dropout(m, op, use, out)
+  apply_dropout(m, op, repetition, out)
 end
 
-function forward.gate(m, op, use, get_buffer)
+function forward.gate(m, op, repetition, get_buffer)
   local x, out, f = get_buffer(op.x), get_buffer(op.out), ACTIVATIONS[op.activation]
-  check_apart(op, x, out)
+  check_distinct(op, x, out)
   local C = out.width
   for t = 0, out.rows - 1 do
     for c = 1, C do
       out.data[t * C + c] = f(x.data[2 * t * C + c]) * x.data[2 * t * C + C + c]
     end
   end
-  apply_dropout(m, op, use, out)
+  apply_dropout(m, op, repetition, out)
 end
 
-function forward.add(m, op, use, get_buffer)
+function forward.add(m, op, repetition, get_buffer)
   local residual, branch, out = get_buffer(op.residual), get_buffer(op.branch), get_buffer(op.sum or op.out)
-  local mask = op.dropout and m:make_mask(op, use, op.out.width, op.out.stream)
+  local mask = op.dropout and m:make_mask(op, repetition, op.out.width, op.out.stream)
   for i = 1, #out.data do
     out.data[i] = residual.data[i] + branch.data[i] * (mask and mask[i] or 1)
   end
@@ -93,10 +93,10 @@ local function compute_mean(data, first, width)
 end
 
 -- Normalises the rows of x one after the other, so that out may be x.
-local function normalise(m, op, use, x, out)
-  local p, C = m:get_parameter(op, use), out.width
-  local xhat = m:get_saved_buffer(op.scope, use, op.name .. "_xhat", op.out.width, op.out.stream)
-  local rstd = m:get_saved_buffer(op.scope, use, op.name .. "_rstd", { count = 1 }, op.out.stream)
+local function normalise(m, op, repetition, x, out)
+  local p, C = m:get_parameter(op, repetition), out.width
+  local xhat = m:get_saved_buffer(op.scope, repetition, op.name .. "_xhat", op.out.width, op.out.stream)
+  local rstd = m:get_saved_buffer(op.scope, repetition, op.name .. "_rstd", { count = 1 }, op.out.stream)
   for t = 0, out.rows - 1 do
     local mean, square = op.norm == "layer" and compute_mean(x, t * C, C) or 0, 0
     for c = t * C + 1, t * C + C do
@@ -110,36 +110,36 @@ local function normalise(m, op, use, x, out)
   end
 end
 
-function forward.norm(m, op, use, get_buffer)
-  normalise(m, op, use, get_buffer(op.x).data, get_buffer(op.out))
+function forward.norm(m, op, repetition, get_buffer)
+  normalise(m, op, repetition, get_buffer(op.x).data, get_buffer(op.out))
 end
 
-function forward.add_norm(m, op, use, get_buffer)
+function forward.add_norm(m, op, repetition, get_buffer)
   local residual, branch, out = get_buffer(op.residual), get_buffer(op.branch), get_buffer(op.out)
-  local mask = op.dropout and m:make_mask(op, use, op.out.width, op.out.stream)
+  local mask = op.dropout and m:make_mask(op, repetition, op.out.width, op.out.stream)
   local sum = op.sum and get_buffer(op.sum).data or {}
   for i = 1, #out.data do
     sum[i] = residual.data[i] + branch.data[i] * (mask and mask[i] or 1)
   end
-  normalise(m, op, use, sum, out)
+  normalise(m, op, repetition, sum, out)
 end
 
 -- The attention weights of all pairs, [heads][queries][keys] as a list.
 local function compute_weights(op, q, kv, direction)
-  local family, D, logits, largest, sums = op.family, op.out.width.count // op.family.heads, {}, {}, {}
-  visit_pairs(op, q, kv, function(h, i, j, query, key, _, way)
-    local logit = (way and direction.data[way] or 0) - (family.slope or 0) * math.abs(i - j)
+  local family, D, logits, max_logits, sums = op.family, op.out.width.count // op.family.heads, {}, {}, {}
+  visit_pairs(op, q, kv, function(h, i, j, query, key, _, direction_index)
+    local logit = (direction_index and direction.data[direction_index] or 0) - (family.slope or 0) * math.abs(i - j)
     for d = 1, D do
       logit = logit + q.data[query + d] * kv.data[key + d] / math.sqrt(D)
     end
     local row = (h * q.rows + i) * kv.rows
     logits[row + j + 1] = family.causal and j > i and -math.huge or logit
-    largest[row] = math.max(largest[row] or -math.huge, logits[row + j + 1])
+    max_logits[row] = math.max(max_logits[row] or -math.huge, logits[row + j + 1])
   end)
   local weights = {}
   for pair, logit in ipairs(logits) do
     local row = (pair - 1) // kv.rows * kv.rows
-    weights[pair] = math.exp(logit - largest[row])
+    weights[pair] = math.exp(logit - max_logits[row])
     sums[row] = (sums[row] or 0) + weights[pair]
   end
   for pair = 1, #weights do
@@ -148,15 +148,15 @@ local function compute_weights(op, q, kv, direction)
   return weights
 end
 
-function forward.attention(m, op, use, get_buffer)
+function forward.attention(m, op, repetition, get_buffer)
   local q, kv, out = get_buffer(op.q), get_buffer(op.kv), get_buffer(op.out)
-  check_apart(op, q, out)
-  check_apart(op, kv, out)
+  check_distinct(op, q, out)
+  check_distinct(op, kv, out)
   local weights = compute_weights(op, q, kv, op.contribution and get_buffer(op.contribution))
   local D, C = out.width // op.family.heads, out.width
   m.weights[op.out] = m.weights[op.out] or {}
-  local mask = m:make_weights_mask(op, use, #weights)
-  m.weights[op.out][m.training and use or 0] = { softmax = weights, mask = mask }
+  local mask = m:make_weights_mask(op, repetition, #weights)
+  m.weights[op.out][m.training and repetition or 0] = { softmax = weights, mask = mask }
   for i = 1, #out.data do
     out.data[i] = 0
   end
@@ -171,8 +171,8 @@ end
 
 function forward.block(m, op)
   local block = op.block
-  for use = 0, block.count * block.loops - 1 do
-    m:run_forward(block, use)
+  for repetition = 0, block.count * block.loops - 1 do
+    m:run_forward(block, repetition)
   end
 end
 

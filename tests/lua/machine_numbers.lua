@@ -44,7 +44,7 @@ M.ACTIVATIONS = {
 }
 
 -- Refuses an operation that a real machine cannot do in place.
-function M.check_apart(op, a, b)
+function M.check_distinct(op, a, b)
   if a == b then
     error(("%s reads and writes %s"):format(op.kind, a.name), 0)
   end
@@ -59,13 +59,13 @@ end
 -- Calls f(h, i, j, q, k, v, d) for every head h, query i and key j, from 0. q, k, v: the indices before the first
 -- numbers of query, key and value in their buffers; d: the index of the pair's direction in its buffer, or nil.
 function M.visit_pairs(op, q, kv, f)
-  local family, at, C = op.family, find_columns(op), op.out.width.count
+  local family, column, C = op.family, find_columns(op), op.out.width.count
   local D = C // family.heads
   for h = 0, family.heads - 1 do
     for i = 0, q.rows - 1 do
       for j = 0, kv.rows - 1 do
         local key = j * kv.width + h * D
-        f(h, i, j, i * q.width + h * D, key + at.key, key + at.value,
+        f(h, i, j, i * q.width + h * D, key + column.key, key + column.value,
           op.contribution and j ~= i and i * op.contribution.width.count + 2 * h + (j > i and 1 or 2) or nil)
       end
     end

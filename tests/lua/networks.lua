@@ -3,13 +3,13 @@
 -- Input: a number, with which M.make_random makes the same network on every machine, and options:
 --   streams    { the stream of the output, the stream whose values the output's blocks read }; nil: one stream
 --   families   names of available attentions; "cross" is used if there are two streams
---   of_memory  families of the other stream's own blocks; nil: the other stream is only embedded
+--   memory_families families of the other stream's own blocks; nil: the other stream is only embedded
 --   widths     possible widths of the model
 --   tied       false: the output has its own weight
 --   places     vectors of positions are added in blocks, not to the vectors of tokens
 --   printed    the network meets the generator's rules: at least one attention, and all of them in blocks
 --   model      the model's section: a linear embedding is not tied
---   whole      names of families whose weights have no dropout
+--   no_dropout names of families whose weights have no dropout
 -- Output: { text, width, tied }: text is a Lua chunk that returns the description; tied: the output layer's weight is
 -- the table of tokens.
 --
@@ -118,9 +118,9 @@ function branches.attention(w, y)
   local family = w.random:pick(w.families)
   local name = w.attends or w.used[family]
   w.attends, w.used[family] = true, true
-  local own = name and (", name = %q"):format(w:make_unique(w:replace("look"))) or ""
-  return w:bind("%s:attention(%q, %s, %s, { bias = %s%s%s })", w.scope, family, y, y, w:pick_boolean(), own,
-    w.whole[family] and "" or w:write_dropout_option("dropout"))
+  local name_option = name and (", name = %q"):format(w:make_unique(w:replace("look"))) or ""
+  return w:bind("%s:attention(%q, %s, %s, { bias = %s%s%s })", w.scope, family, y, y, w:pick_boolean(), name_option,
+    w.no_dropout[family] and "" or w:write_dropout_option("dropout"))
 end
 
 function branches.cross(w, y)
@@ -133,9 +133,9 @@ end
 function branches.feedforward(w, y)
   local hidden = w.random:pick(HIDDEN)
   local activation = w.random:pick(not w.lacks_norm and w.random:is_one_in(3) and GATES or ACTIVATIONS)
-  local behind = w.random:is_one_in(3) and (", branch_activation = %q"):format(w.random:pick(ACTIVATIONS)) or ""
+  local options = w.random:is_one_in(3) and (", branch_activation = %q"):format(w.random:pick(ACTIVATIONS)) or ""
   return w:bind("%s:feedforward(%s, { hidden = %d, activation = %q, bias = %s, name = %q%s%s })", w.scope, y, hidden,
-    activation, w:pick_boolean(), w:make_sized_name("mlp", hidden), w:write_dropout_option("hidden_dropout"), behind)
+    activation, w:pick_boolean(), w:make_sized_name("mlp", hidden), w:write_dropout_option("hidden_dropout"), options)
 end
 
 function branches.map(w, y)
@@ -157,8 +157,8 @@ end
 -- A product that another product and a sum read.
 function branches.twice(w, y)
   local doubled = w:bind("%s:product(%q, %s, %d)", w.scope, w:make_sized_name("both", w.width), y, w.width)
-  local one = w:bind("%s:product(%q, %s, %d)", w.scope, w:make_sized_name("one", w.width), doubled, w.width)
-  local first, second = table.unpack(w.random:pick({ { one, doubled }, { doubled, one }, { one, one } }))
+  local square = w:bind("%s:product(%q, %s, %d)", w.scope, w:make_sized_name("one", w.width), doubled, w.width)
+  local first, second = table.unpack(w.random:pick({ { square, doubled }, { doubled, square }, { square, square } }))
   return w:bind("%s:add(%s, %s)", w.scope, first, second)
 end
 
@@ -188,20 +188,20 @@ function branches.detour(w, y)
   local width = w.random:pick(HIDDEN)
   local wing = w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:make_sized_name("there", width), y, width,
     w:pick_boolean())
-  local one = w:bind("%s:norm(%q, %s, %q)", w.scope, w:make_name("wayside"), wing, w.random:pick(KINDS))
+  local normed = w:bind("%s:norm(%q, %s, %q)", w.scope, w:make_name("wayside"), wing, w.random:pick(KINDS))
   local rate = w:pick_rate()
-  local two = w.random:is_one_in(2) and w:bind("%s:add(%s, %s, %g)", w.scope, wing, one, rate) or one
-  local hot = w.random:is_one_in(2) and w:bind("%s:activation(%q, %s, %q)", w.scope, w:make_name("hot"), two,
-    w.random:pick(ACTIVATIONS)) or two
+  local sum = w.random:is_one_in(2) and w:bind("%s:add(%s, %s, %g)", w.scope, wing, normed, rate) or normed
+  local hot = w.random:is_one_in(2) and w:bind("%s:activation(%q, %s, %q)", w.scope, w:make_name("hot"), sum,
+    w.random:pick(ACTIVATIONS)) or sum
   return w:bind("%s:product(%q, %s, %d)", w.scope, w:make_sized_name("back", w.width), hot, w.width)
 end
 
-local PLAIN = { "feedforward", "feedforward", "map", "chain", "twice", "norm" }
+local COMMON_BRANCHES = { "feedforward", "feedforward", "map", "chain", "twice", "norm" }
 
 -- Adds a random branch from y, which is h or its norm. There is no gate, which multiplies values, if no norm limits the
 -- values.
 local function add_branch(w, y, h)
-  local kinds = { table.unpack(PLAIN) }
+  local kinds = { table.unpack(COMMON_BRANCHES) }
   local function add_kind(kind, times)
     for _ = 1, times do
       kinds[#kinds + 1] = kind
@@ -219,9 +219,9 @@ local function add_norm(w, x)
   return w:bind("%s:norm(%q, %s, %q)", w.scope, w:make_name("norm"), x, w.random:pick(KINDS))
 end
 
-local function add_sum(w, residual, part)
+local function add_sum(w, residual, branch)
   local rate = w:pick_rate()
-  return w:bind("%s:add(%s, %s%s)", w.scope, residual, part, rate > 0 and (", %g"):format(rate) or "")
+  return w:bind("%s:add(%s, %s%s)", w.scope, residual, branch, rate > 0 and (", %g"):format(rate) or "")
 end
 
 -- Adds a norm and a branch in a random order, sometimes with a parallel branch and an older value. first: the function
@@ -242,8 +242,8 @@ local function add_sublayer(w, h, first)
   return order == "post" and add_norm(w, s) or s
 end
 
-local function add_sublayers(w, h, least, most)
-  for _ = 1, least + w.random:pick_number(most - least + 1) - 1 do
+local function add_sublayers(w, h, min_count, max_count)
+  for _ = 1, min_count + w.random:pick_number(max_count - min_count + 1) - 1 do
     h = add_sublayer(w, h)
   end
   return h
@@ -286,9 +286,9 @@ end
 local function add_wing(w, number, x)
   local width = w.random:pick(HIDDEN)
   local value = w:bind("net:product(%q, %s, %d)", w:make_sized_name("wing", width), x, width)
-  local back = w:bind("net:product(%q, %s, %d)", w:make_sized_name("landing", w.width),
+  local restored = w:bind("net:product(%q, %s, %d)", w:make_sized_name("landing", w.width),
     add_block(w, number, value, width), w.width)
-  return add_sum(w, x, back)
+  return add_sum(w, x, restored)
 end
 
 local function add_embedding(w, name, stream, scale, added)
@@ -305,11 +305,11 @@ local function write_stream(w, x, first, attends)
     x = add_sublayer(w, x)
   end
   local blocks = w.random:pick(DEPTHS)
-  local plain = w.random:pick_number(blocks) -- the block that has the model's width
+  local full_width_block = w.random:pick_number(blocks) -- the block that has the model's width
   for i = 1, blocks do
     local number = first + i - 1
-    x = i ~= plain and w.detours and w.random:is_one_in(3) and add_wing(w, number, x)
-      or add_block(w, number, x, w.width, attends and i == plain)
+    x = i ~= full_width_block and w.detours and w.random:is_one_in(3) and add_wing(w, number, x)
+      or add_block(w, number, x, w.width, attends and i == full_width_block)
     if w.random:is_one_in(3) then
       x = add_sublayer(w, x)
     end
@@ -324,9 +324,9 @@ end
 -- Returns the number of the next block.
 local function add_memory(w, stream)
   local memory, next_block = add_embedding(w, "memory", stream, 2, not w.places and w.random:is_one_in(2)), 1
-  if w.of_memory and w.random:is_one_in(2) then
-    local own = setmetatable({ older = {}, families = w.of_memory }, { __index = w })
-    memory, next_block = write_stream(own, memory, next_block, w.printed)
+  if w.memory_families and w.random:is_one_in(2) then
+    local inner = setmetatable({ older = {}, families = w.memory_families }, { __index = w })
+    memory, next_block = write_stream(inner, memory, next_block, w.printed)
   end
   w.source_memory = w.random:is_one_in(2) and add_norm(w, memory) or memory
   return next_block
@@ -351,7 +351,7 @@ function M.make_random(number, options)
   local random = new_random(number)
   local width = random:pick(options.widths or { M.WIDTH })
   local w = setmetatable({ random = random, lines = {}, counts = {}, scope = "net", names = {}, older = {}, used = {},
-    families = options.families, of_memory = options.of_memory, whole = options.whole or {},
+    families = options.families, memory_families = options.memory_families, no_dropout = options.no_dropout or {},
     printed = options.printed, places = options.places, width = width, model = width, detours = random:is_one_in(3),
     tied = options.tied ~= false, dropout = random:is_one_in(2),
     linear = options.model and options.model.embedding == "linear", words = {}, taken_words = {},

@@ -57,8 +57,8 @@ function M.plan_encoding(encoding, facts, precision)
 end
 
 -- Plans a spec from the text of the fields of `task` and the text of the other fields, which begins with a comma.
-function M.plan_task(fields, rest)
-  local resolved, info, d = support.check_text("return { task = { " .. fields .. " }" .. (rest or "") .. " }")
+function M.plan_task(fields, more_fields)
+  local resolved, info, d = support.check_text("return { task = { " .. fields .. " }" .. (more_fields or "") .. " }")
   assert(resolved, d:text())
   return M.build(resolved, info.task, info.init, info.score)
 end

@@ -13,13 +13,13 @@ local M = {}
 M.project = require("project").new(".")
 M.DIGEST = "0123456789abcdef"
 
--- A line of eval.jsonl. by: a length, or text such as '"vectors":1'; more: text of further fields, which begins with a
--- comma.
-function M.make_eval_line(step, split, by, accuracy, more)
+-- A line of eval.jsonl. by: a length, or text such as '"vectors":1'; more_keys: text of further fields, which begins
+-- with a comma.
+function M.make_eval_line(step, split, by, accuracy, more_keys)
   return ('{"step":%d,"split":"%s","by":{%s},"examples":50,"draws":1,"accuracy":%.17g,"exact_match":0.25,'
     .. '"loss":0.5,"sd_over_draws":0%s}\n'):format(step, split,
       type(by) == "number" and ('"length":%d'):format(by) or by,
-    accuracy, more or "")
+    accuracy, more_keys or "")
 end
 
 -- The resolved spec that run.json contains.
@@ -99,8 +99,8 @@ function M.make_study(root, scores, scored, seeds, metric)
       study.cells[#study.cells + 1] = cell
     end
   end
-  local here = support.write(root .. "/here", ""):match("^(.*)/")
-  return cells.read_study(study, here, metric)
+  local folder = support.write(root .. "/here", ""):match("^(.*)/")
+  return cells.read_study(study, folder, metric)
 end
 
 local SCORED = { split = "test", select = "test", metric = "accuracy" }

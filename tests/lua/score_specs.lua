@@ -22,9 +22,10 @@ function M.make_sets(path, text)
   return { { path = path, text = text } }
 end
 
--- The resolved score of the function with this body; rest: further fields of the encoding.
-function M.trace_formula(body, rest, head)
-  return M.accept(("score = function(x) %s end%s"):format(body, rest and ", " .. rest or ""), nil, head).encoding.score
+-- The resolved score of the function with this body; fields: more fields of the encoding.
+function M.trace_formula(body, fields, head)
+  local text = ("score = function(x) %s end%s"):format(body, fields and ", " .. fields or "")
+  return M.accept(text, nil, head).encoding.score
 end
 
 M.TABLE = "parameters = { bias = { index = { -2, 2 }, init = 0, outside = 'clip' } }"

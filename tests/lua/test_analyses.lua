@@ -178,13 +178,13 @@ end
 
 -- The bias in the picture is computed from the spec that a user names, which must be the spec of the run.
 function TestDecoding.test_a_spec_may_be_given()
-  local asked
+  local requested_path
   function project.find(_, path)
-    asked = path
+    requested_path = path
     return { plan = { digest = "0", attentions = {} } }
   end
   local output = decode({ 0, 1, -1 }, true, { 0 }, "own/sums.lua")
-  lu.assertEquals({ asked, #output }, { "own/sums.lua", 1 })
+  lu.assertEquals({ requested_path, #output }, { "own/sums.lua", 1 })
   function project.find()
     return { resolved = { model = {} }, plan = { digest = "1", attentions = {} } }
   end

@@ -98,31 +98,31 @@ end
 TestArrows = {}
 
 function TestArrows.test_rooms_include_only_listed_rooms()
-  local found = {}
-  for path, others in pairs(collect_includes()) do
+  local includes = {}
+  for path, included_paths in pairs(collect_includes()) do
     local room = find_room(path)
     lu.assertNotNil(room, path .. ": its folder has no row in the table above")
-    for _, other in ipairs(others) do
-      found[room .. " " .. find_room(other)] = ("%s includes %s"):format(path, other)
+    for _, included_path in ipairs(included_paths) do
+      includes[room .. " " .. find_room(included_path)] = ("%s includes %s"):format(path, included_path)
     end
   end
   for room, row in pairs(rows) do
-    for _, other in ipairs(row.list) do
-      lu.assertNotNil(found[room .. " " .. other], ("%s may include %s, and does not"):format(room, other))
-      found[room .. " " .. other] = nil
+    for _, room_name in ipairs(row.list) do
+      lu.assertNotNil(includes[room .. " " .. room_name], ("%s may include %s, and does not"):format(room, room_name))
+      includes[room .. " " .. room_name] = nil
     end
-    found[room .. " " .. room] = nil
+    includes[room .. " " .. room] = nil
     if room ~= "kernels/cuda" then -- parts of device.cu, which includes no file
-      found[room .. " " .. PUBLIC] = nil
+      includes[room .. " " .. PUBLIC] = nil
     end
   end
-  lu.assertEquals(found, {})
+  lu.assertEquals(includes, {})
 end
 
 function TestArrows.test_dependencies_have_one_direction()
   for room, row in pairs(rows) do
-    for _, other in ipairs(row.list) do
-      lu.assertTrue(rows[other] and rows[other].index < row.index or false, ("%s includes %s"):format(room, other))
+    for _, callee in ipairs(row.list) do
+      lu.assertTrue(rows[callee] and rows[callee].index < row.index or false, ("%s includes %s"):format(room, callee))
     end
   end
 end
@@ -136,8 +136,8 @@ local function check_cycles(required)
       return
     end
     state[file] = "open"
-    for _, other in ipairs(required[file] or {}) do
-      visit(other, chain .. " > " .. other)
+    for _, required_file in ipairs(required[file] or {}) do
+      visit(required_file, chain .. " > " .. required_file)
     end
     state[file] = "done"
   end
@@ -153,8 +153,8 @@ local function find_definitions()
   for _, path in ipairs(list_all_files()) do
     if path:find("^runtime/.*%.c$") then
       texts[path] = "\n" .. support.read(path):gsub("/%*.-%*/", "")
-      for before, name in texts[path]:gmatch("\n([%a_][%w_ *]*)%f[%w](lh_[%w_]+)%b()%s*{") do
-        home[name] = not before:find("^static") and path or home[name]
+      for declaration, name in texts[path]:gmatch("\n([%a_][%w_ *]*)%f[%w](lh_[%w_]+)%b()%s*{") do
+        home[name] = not declaration:find("^static") and path or home[name]
       end
     end
   end
@@ -206,8 +206,8 @@ function TestCircles.test_no_python_module_imports_itself_indirectly()
     local module = name:match("^(.*)%.py$")
     local text = module and support.read("python/longhand/" .. name) or ""
     for place, names in text:gmatch("from %.([%w_]*) import ([^\n]+)") do
-      for other in (place == "" and names:gsub("#.*", "") or place):gmatch("[%w_]+") do
-        lists.append_to(required, module, other)
+      for required_module in (place == "" and names:gsub("#.*", "") or place):gmatch("[%w_]+") do
+        lists.append_to(required, module, required_module)
       end
     end
   end

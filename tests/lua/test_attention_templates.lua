@@ -59,20 +59,20 @@ function TestAttentionTemplates.test_no_template_has_many_conditionals()
   local list = list_templates("templates")
   lu.assertTrue(#list > 100)
   for _, template in ipairs(list) do
-    local count, most = 0, template.path:find("/attention/", 1, true) and MOST_IN_ATTENTION or MOST_CONDITIONALS
+    local count, max_count = 0, template.path:find("/attention/", 1, true) and MOST_IN_ATTENTION or MOST_CONDITIONALS
     for _, text in ipairs(list_decisions(template.text)) do
-      local _, found = text:gsub("%f[%a]e?l?s?e?if%f[%A]", "")
-      count = count + found
+      local _, conditionals = text:gsub("%f[%a]e?l?s?e?if%f[%A]", "")
+      count = count + conditionals
     end
-    lu.assertTrue(count <= most, ("%s has %d"):format(template.path, count))
+    lu.assertTrue(count <= max_count, ("%s has %d"):format(template.path, count))
   end
 end
 
 -- Slots may also be in templates that include the skeletons.
 function TestAttentionTemplates.test_sections_and_slots_meet()
   for _, target in ipairs(TARGETS) do
-    local sections, slots, within = {}, {}, "templates/attention/" .. target
-    for _, template in ipairs(list_templates(within .. " templates/" .. target)) do
+    local sections, slots, folder = {}, {}, "templates/attention/" .. target
+    for _, template in ipairs(list_templates(folder .. " templates/" .. target)) do
       for name in template.text:gmatch('%% section%("([%w_]+)"%)') do
         sections[name] = template.path
       end

@@ -47,10 +47,10 @@ function TestBest.test_settings_reach_the_trainer_and_the_plan_is_unchanged()
   local function build(train)
     return assert(plan_module.build(accept(train)))
   end
-  local plain, best = build("batch = 8"), build("checkpoint = { best = { metric = 'loss' } }, patience = 7")
+  local without_best, best = build("batch = 8"), build("checkpoint = { best = { metric = 'loss' } }, patience = 7")
   lu.assertStrContains(best.defaults.text, "\ntrain.best loss\ntrain.patience 7\n")
-  lu.assertNotStrContains(plain.defaults.text, "train.best")
-  lu.assertEquals(best.digest, plain.digest)
+  lu.assertNotStrContains(without_best.defaults.text, "train.best")
+  lu.assertEquals(best.digest, without_best.digest)
 end
 
 support.run()

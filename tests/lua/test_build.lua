@@ -52,24 +52,24 @@ end
 
 TestFresh = {}
 
-local MADE = "0123456789abcdef"
+local STAMP = "0123456789abcdef"
 
 -- A requested trainer for these instruction-set levels.
 local function make_job(levels, changes)
-  local trainer = { stamp = MADE, loose_stamp = "1005e", levels = levels,
+  local trainer = { stamp = STAMP, loose_stamp = "1005e", levels = levels,
     defaults = { text = "longhand", reserved = 10 } }
   return lists.update(trainer, changes or {})
 end
 
 -- Writes a trainer's folder with these lines of its stamp; returns the folder.
-local function write_build(name, lines, loose)
+local function write_build(name, lines, is_loose)
   local dir = support.write(name .. "/trainer", "code, longhand\0\0, code"):match("^(.*)/")
-  support.write(name .. "/stamp", ("%sdefaults %s\n"):format(lines, loose or "1005e"))
+  support.write(name .. "/stamp", ("%sdefaults %s\n"):format(lines, is_loose or "1005e"))
   return dir
 end
 
 function TestFresh.test_a_build_is_fresh_by_stamp_and_levels()
-  local dir = write_build("fresh", MADE .. " dynamic x86-64 x86-64-v3\n")
+  local dir = write_build("fresh", STAMP .. " dynamic x86-64 x86-64-v3\n")
   lu.assertTrue(build.is_fresh(dir, make_job("x86-64-v3")))
   lu.assertTrue(build.is_fresh(dir, make_job("x86-64 x86-64-v3")))
   lu.assertFalse(build.is_fresh(dir, make_job("x86-64-v4")))
@@ -80,17 +80,18 @@ function TestFresh.test_a_build_is_fresh_by_stamp_and_levels()
 end
 
 function TestFresh.test_a_build_is_fresh_by_linking_if_requested()
-  local dir = write_build("linked", MADE .. " static x86-64\n")
+  local dir = write_build("linked", STAMP .. " static x86-64\n")
   lu.assertTrue(build.is_fresh(dir, make_job("x86-64")))
   lu.assertTrue(build.is_fresh(dir, make_job("x86-64"), "static"))
   lu.assertFalse(build.is_fresh(dir, make_job("x86-64"), "dynamic"))
-  write_build("linked", MADE .. " x86-64 x86-64-v3\n") -- a stamp without the kind of linking
+  write_build("linked", STAMP .. " x86-64 x86-64-v3\n") -- a stamp without the kind of linking
   lu.assertFalse(build.is_fresh(dir, make_job("x86-64")))
 end
 
 -- A trainer with a CUDA half is also fresh for a request of the CPU or of fewer architectures.
 function TestFresh.test_a_build_is_fresh_by_its_cuda_half_if_requested()
-  local dir = write_build("halves", MADE .. " dynamic x86-64\ncuda aa nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80 text\n")
+  local dir = write_build("halves", STAMP
+    .. " dynamic x86-64\ncuda aa nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80 text\n")
   lu.assertTrue(build.is_fresh(dir, make_job("x86-64")))
   for words, expected in pairs({ ["nvcc 13.0 /c/nvcc sm_80 sm_90a compute_80"] = true,
     ["nvcc 13.0 /c/nvcc sm_90a"] = true,
@@ -99,7 +100,7 @@ function TestFresh.test_a_build_is_fresh_by_its_cuda_half_if_requested()
     lu.assertEquals(build.is_fresh(dir, make_job("x86-64", { cuda = words, cuda_stamp = "aa" })), expected, words)
   end
   lu.assertFalse(build.is_fresh(dir, make_job("x86-64", { cuda = "text", cuda_stamp = "bb" })))
-  write_build("halves", MADE .. " dynamic x86-64\n")
+  write_build("halves", STAMP .. " dynamic x86-64\n")
   lu.assertFalse(build.is_fresh(dir, make_job("x86-64", { cuda = "text", cuda_stamp = "aa" })))
 end
 

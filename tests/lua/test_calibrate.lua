@@ -73,9 +73,9 @@ local function format_bias(bias)
 end
 
 -- Compares the three texts of describe_lines with those of one direction of a head.
-local function check_direction(head, direction, chosen, values, statistics, kept)
+local function check_direction(head, direction, chosen, values, statistics, accepted)
   local a, b, c = describe_lines(lines.search_direction(head, direction, chosen))
-  lu.assertEquals({ a, b, c }, { values, statistics, kept })
+  lu.assertEquals({ a, b, c }, { values, statistics, accepted })
 end
 
 -- Formats a bias whose only open cells are those of the list, { row, column, value } from row and column 0.
@@ -119,13 +119,13 @@ function TestExamples.test_raw_values_are_those_of_the_matrix()
 end
 
 function TestExamples.test_lines_of_the_square_matrix_extend_to_five_by_five()
-  local both = {}
+  local selected_lines = {}
   for i = 0, 4 do
-    both[#both + 1], both[#both + 2] = { i, i, 0 }, { i, 4 - i, 0 }
+    selected_lines[#selected_lines + 1], selected_lines[#selected_lines + 2] = { i, i, 0 }, { i, 4 - i, 0 }
   end
   local corners = { { 0, 2, 0 }, { 0, 4, 0 }, { 1, 3, 0 }, { 2, 2, 0 }, { 2, 4, 0 }, { 3, 1, 0 }, { 4, 0, 0 },
     { 2, 0, -.1 }, { 4, 2, -.1 } }
-  for _, case in ipairs({ { { "line=sum" }, both }, { { "line=mean" }, both },
+  for _, case in ipairs({ { { "line=sum" }, selected_lines }, { { "line=mean" }, selected_lines },
     { { "line=mean", "shortest=1" }, corners } }) do
     local chosen = read_examples(table.unpack(case[1])).self
     local head = assert(lines.find(SQUARE, chosen))
@@ -212,8 +212,8 @@ function TestLines.test_rows_beyond_training_do_not_count()
   lu.assertEquals(list_selected(assert(lines.find(head, chosen))), "1")
   chosen = assert(choices.read("usual", { "over=all", "rows=all", "directions.cross=0" })).cross
   lu.assertEquals(list_selected(assert(lines.find(head, chosen))), "121")
-  local none, problem = lines.find(compute_head(4, 9, function() return 1 end), read_examples("rows=6").cross)
-  lu.assertNil(none)
+  local findings, problem = lines.find(compute_head(4, 9, function() return 1 end), read_examples("rows=6").cross)
+  lu.assertNil(findings)
   lu.assertStrContains(problem, "rows = 6: found a matrix of 4 rows")
 end
 
@@ -223,10 +223,10 @@ function TestLines.test_too_few_lines_reach_no_threshold()
   lu.assertTrue(lines.is_out_of_reach(17, 4))
   lu.assertFalse(lines.is_out_of_reach(18, 4))
   for _, case in ipairs({ { 16, 1, 0 }, { 18, 1, 1 }, { 50, 3, 0 }, { 52, 3, 3 } }) do
-    local columns, marked, kept = table.unpack(case)
+    local columns, marked, accepted = table.unpack(case)
     local head = compute_head(1, columns, function(_, column) return column < marked and 1.0 or 0.0 end)
     local chosen = read_examples("threshold.cross=4", "directions.cross=0").cross
-    lu.assertEquals(#assert(lines.find(head, chosen)).kept, kept)
+    lu.assertEquals(#assert(lines.find(head, chosen)).kept, accepted)
   end
 end
 
@@ -265,13 +265,13 @@ function TestBias.test_diagonals_are_a_clipped_table()
   local rows, columns, expected_bias = 5, 7, {}
   local head = compute_head(rows, columns, function(row, column) return .1 + compute_noise(0, column - row + 20) end)
   local chosen = read_examples("directions.cross=1", "threshold.cross=0", "line=mean", "shortest=1", "value=raw").cross
-  local kept = assert(lines.find(head, chosen)).kept
+  local accepted = assert(lines.find(head, chosen)).kept
   local mean = lines.search_direction(head, 1, chosen).mean
   for distance = -(rows - 1), columns - 1 do
     local value = .1 + compute_noise(0, distance + 20)
     expected_bias[distance] = value > mean and value or nil
   end
-  local bias = lines.extend(kept, 9, 12, chosen)
+  local bias = lines.extend(accepted, 9, 12, chosen)
   for row = 0, 8 do
     for column = 0, 11 do
       local actual, expected = bias.values[row * 12 + column + 1], expected_bias[column - row]
@@ -284,10 +284,10 @@ end
 function TestBias.test_heads_and_rows_without_an_open_cell_are_transparent()
   local chosen = assert(choices.read("usual", {})).cross
   lu.assertEquals(format_bias(lines.extend({}, 2, 3, chosen)), "0 0 0\n0 0 0")
-  local kept = { { direction = -1, line = 2, value = -1.5 } }
-  lu.assertEquals(format_bias(lines.extend(kept, 3, 3, chosen)), "-1.5 - 0\n0 0 0\n0 0 0")
+  local accepted = { { direction = -1, line = 2, value = -1.5 } }
+  lu.assertEquals(format_bias(lines.extend(accepted, 3, 3, chosen)), "-1.5 - 0\n0 0 0\n0 0 0")
   chosen = assert(choices.read("usual", { "corner=none" })).cross
-  lu.assertEquals(format_bias(lines.extend(kept, 3, 3, chosen)), "-1.5 - -\n0 0 0\n0 0 0")
+  lu.assertEquals(format_bias(lines.extend(accepted, 3, 3, chosen)), "-1.5 - -\n0 0 0\n0 0 0")
   chosen = assert(choices.read("usual", { "corner=all" })).cross
   lu.assertEquals(format_bias(lines.extend({}, 2, 3, chosen)), "- - 0\n0 0 0")
   chosen = assert(choices.read("code", {})).self -- self-attention has no open corner
@@ -298,27 +298,27 @@ end
 function TestBias.test_a_causal_bias_has_no_later_keys()
   local chosen = assert(choices.read("usual", {})).self
   lu.assertEquals(format_bias(lines.extend({}, 2, 2, chosen, true)), "0 -\n0 0")
-  local kept = { { direction = 1, line = 1, value = 2 }, { direction = 0, line = 0, value = 1 } }
-  lu.assertEquals(format_bias(lines.extend(kept, 3, 3, chosen, true)), "1 - -\n1 - -\n1 - -")
-  lu.assertEquals(format_bias(lines.extend({ kept[1] }, 2, 2, chosen, true)), "0 -\n0 0")
+  local accepted = { { direction = 1, line = 1, value = 2 }, { direction = 0, line = 0, value = 1 } }
+  lu.assertEquals(format_bias(lines.extend(accepted, 3, 3, chosen, true)), "1 - -\n1 - -\n1 - -")
+  lu.assertEquals(format_bias(lines.extend({ accepted[1] }, 2, 2, chosen, true)), "0 -\n0 0")
 end
 
 -- The bias of one head, computed cell by cell from the mask that facets/lines.lua derives from a spec.
 local function compute_facet_bias(mask, rows, columns)
   local bias = { rows = rows, columns = columns, values = {} }
   for row = 0, rows - 1 do
-    local seen, open = mask.causal and math.min(columns - 1, row) or columns - 1, false
+    local last_column, open = mask.causal and math.min(columns - 1, row) or columns - 1, false
     local corner = mask.heads[1].corner and row == 0
     for column = 0, columns - 1 do
       local value = -math.huge
       for _, line in ipairs(mask.heads[1].lines) do
-        local on = column <= seen and column == line.keys * columns + line.first + line.step * row
-        value = on and math.max(value, line.value) or value
+        local is_on_line = column <= last_column and column == line.keys * columns + line.first + line.step * row
+        value = is_on_line and math.max(value, line.value) or value
       end
       value = corner and column == columns - 1 and 0.0 or value
       bias.values[row * columns + column + 1], open = value, open or value > -math.huge
     end
-    for column = 0, open and -1 or seen do
+    for column = 0, open and -1 or last_column do
       bias.values[row * columns + column + 1] = 0.0
     end
   end
@@ -338,15 +338,15 @@ function TestBias.test_the_lines_facet_gives_the_same_bias()
     local head = compute_head(4 + case % 3, cross and 7 or 4 + case % 3, function(row, column)
       return compute_noise(row + case, column)
     end)
-    local kept, list = assert(lines.find(head, chosen)).kept, {}
-    for i, line in ipairs(kept) do
+    local accepted, list = assert(lines.find(head, chosen)).kept, {}
+    for i, line in ipairs(accepted) do
       list[i] = { head = 0, direction = line.direction, line = line.line, value = line.value }
     end
     local mask = facet.make_mask({ lines = { list = list, zero_corner = corner, columns = align } },
       { name = "cross", heads = 1, cross = cross }, not cross)
     for _, size in ipairs(mask and { { head.rows, head.columns }, { 9, cross and 12 or 9 }, { 3, 3 } } or {}) do
       compared = compared + 1
-      lu.assertEquals(format_bias(lines.extend(kept, size[1], size[2], chosen, not cross)),
+      lu.assertEquals(format_bias(lines.extend(accepted, size[1], size[2], chosen, not cross)),
         format_bias(compute_facet_bias(mask, size[1], size[2])), ("case %d, %d x %d"):format(case, size[1], size[2]))
     end
   end
@@ -358,8 +358,8 @@ function TestBias.test_columns_are_aligned()
   local chosen = read_examples("directions.cross=0", "directions.self=0")
   local head = make_matrix({ 0, 0, 1, 0, 0 })
   local right = lines.extend(assert(lines.find(head, chosen.cross)).kept, 1, 7, chosen.cross)
-  local left = lines.extend(assert(lines.find(head, chosen.self)).kept, 1, 7, chosen.self)
-  lu.assertEquals({ format_bias(right), format_bias(left) }, { "- - - - 0 - -", "- - 0 - - - -" })
+  local remaining = lines.extend(assert(lines.find(head, chosen.self)).kept, 1, 7, chosen.self)
+  lu.assertEquals({ format_bias(right), format_bias(remaining) }, { "- - - - 0 - -", "- - 0 - - - -" })
 end
 
 TestFindings = {}
@@ -367,19 +367,19 @@ TestFindings = {}
 function TestFindings.test_the_text_gives_the_reason_if_no_line_is_selected()
   local function format_findings(head, words)
     local chosen = assert(choices.read("usual", words)).cross
-    local part = { family = "cross", words = "cross-attention", rows = head.rows, columns = head.columns,
+    local finding = { family = "cross", words = "cross-attention", rows = head.rows, columns = head.columns,
       choices = chosen, heads = { assert(lines.find(head, chosen)) } }
-    return table.concat(lines.format_lines({ part }), "\n")
+    return table.concat(lines.format_lines({ finding }), "\n")
   end
-  local few = compute_head(6, 14, function(row, column)
+  local short_head = compute_head(6, 14, function(row, column)
     return column == 12 - row and 1.0 or .001 * compute_noise(row, column)
   end)
-  lu.assertStrContains(format_findings(few, {}), "anti-diagonal  none: 18 lines are too few: z is at most 4.12; "
+  lu.assertStrContains(format_findings(short_head, {}), "anti-diagonal  none: 18 lines are too few: z is at most 4.12; "
     .. "r strong lines need K > r (k^2 + 1) = 21.25 r lines")
   local weak = compute_head(6, 60, compute_noise)
   lu.assertStrContains(format_findings(weak, {}), "anti-diagonal  none: of 64 lines the greatest is")
-  local alone = compute_head(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
-  lu.assertStrContains(format_findings(alone, {}), "none: all lines that are not 0 have one value")
+  local single_line = compute_head(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
+  lu.assertStrContains(format_findings(single_line, {}), "none: all lines that are not 0 have one value")
   local dark = compute_head(6, 30, function() return 0.0 end)
   lu.assertStrContains(format_findings(dark, {}), "none: all lines have the value 0")
 end

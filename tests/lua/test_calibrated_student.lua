@@ -106,20 +106,20 @@ end
 
 TestControls = {}
 
-local PART = { choices = { align = "right" }, list = {
+local FAMILY = { choices = { align = "right" }, list = {
   { head = 0, direction = -1, line = 3, value = 0 }, { head = 0, direction = 0, line = 0, value = -1 },
   { head = 2, direction = 1, line = -2, value = -0.5 }, { head = 2, direction = 1, line = 0, value = -2 },
 } }
 
 local function make_control(name, seed)
-  return controls.make(name, PART, { rows = 4, columns = 6 }, "cross", 3, inference.make_random(seed or 1)).list
+  return controls.make(name, FAMILY, { rows = 4, columns = 6 }, "cross", 3, inference.make_random(seed or 1)).list
 end
 
 function TestControls.test_control_values_has_the_lines_with_value_0()
   for i, line in ipairs(make_control("values")) do
-    lu.assertEquals({ line.head, line.line, line.value }, { PART.list[i].head, PART.list[i].line, 0 })
+    lu.assertEquals({ line.head, line.line, line.value }, { FAMILY.list[i].head, FAMILY.list[i].line, 0 })
   end
-  lu.assertEquals(make_control(nil), PART.list)
+  lu.assertEquals(make_control(nil), FAMILY.list)
 end
 
 -- Anti-diagonals and columns are counted from the last key.
@@ -128,15 +128,15 @@ function TestControls.test_control_shifted_moves_every_line_one_key_to_the_left(
 end
 
 function TestControls.test_control_heads_moves_all_lines_of_a_head_together()
-  local seen = {}
+  local heads = {}
   for seed = 1, 20 do
     local list = make_control("heads", seed)
     lu.assertEquals({ list[1].head == list[2].head, list[3].head == list[4].head, list[1].head ~= list[3].head },
       { true, true, true })
     lu.assertTrue(list[1].head > 0 and list[1].head <= 2)
-    seen[list[1].head] = true
+    heads[list[1].head] = true
   end
-  lu.assertEquals(#canonical.sort_keys(seen), 2)
+  lu.assertEquals(#canonical.sort_keys(heads), 2)
 end
 
 function TestControls.test_control_random_has_as_many_lines_of_each_head_and_direction()
@@ -145,11 +145,11 @@ function TestControls.test_control_random_has_as_many_lines_of_each_head_and_dir
     local list, places = make_control("random", seed), {}
     lu.assertEquals(#list, 4)
     for i, line in ipairs(list) do
-      lu.assertEquals({ line.head, line.direction, line.value }, { PART.list[i].head, PART.list[i].direction,
-        PART.list[i].value })
+      lu.assertEquals({ line.head, line.direction, line.value }, { FAMILY.list[i].head, FAMILY.list[i].direction,
+        FAMILY.list[i].value })
       lu.assertTrue(line.line >= (line.direction == 0 and 0 or -3) and line.line <= 5)
       places[("%d %d %d"):format(line.head, line.direction, line.line)] = true
-      differ = differ or line.line ~= PART.list[i].line
+      differ = differ or line.line ~= FAMILY.list[i].line
     end
     lu.assertEquals(#canonical.sort_keys(places), 4)
   end

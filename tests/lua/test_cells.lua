@@ -96,10 +96,10 @@ end
 
 TestDemo = {}
 
--- The demo's conclusion. within, beyond: accuracies at a training length, 40, and beyond, 50; loss: at 50.
-local function conclude(within, beyond, loss)
+-- The demo's conclusion. within, accuracy_beyond: accuracies at a training length, 40, and beyond, 50; loss: at 50.
+local function conclude(accuracy_within, accuracy_beyond, loss)
   local trained = {
-    { points = { { 40, within, 0.5 }, { 50, beyond, loss } } },
+    { points = { { 40, accuracy_within, 0.5 }, { 50, accuracy_beyond, loss } } },
     { plan = { attentions = { { positions = { max_position = 2048 } } } } } }
   return demo.format_conclusion(trained, { chance = 0.2, baseline = 0.2369 }, 5, 20)
 end

@@ -93,9 +93,9 @@ end
 -- Lines of two learning rates, 0.1 (a) and 0.2 (b), of which 0.2 is better beyond training. in_a, in_b: the accuracy at
 -- training lengths, nil for no such line; extra_a, extra_b: further lines.
 local function make_two_rates(extra_a, extra_b, in_a, in_b)
-  local function make_lines(within, beyond, extra)
-    return (within and make_eval_line(100, "in_distribution", 5, within) or "")
-      .. make_eval_line(100, "beyond", 20, beyond) .. (extra or "")
+  local function make_lines(accuracy_within, accuracy_beyond, extra)
+    return (accuracy_within and make_eval_line(100, "in_distribution", 5, accuracy_within) or "")
+      .. make_eval_line(100, "beyond", 20, accuracy_beyond) .. (extra or "")
   end
   return { [0.1] = { make_lines(in_a, 0.25, extra_a) }, [0.2] = { make_lines(in_b, 0.75, extra_b) } }
 end
@@ -152,8 +152,8 @@ function TestChoice.test_without_validation_the_test_file_chooses_the_rate()
   local spec = make_spec("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   local facts = { spec = spec, train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }
-  local function make_lines(within, beyond)
-    return make_eval_line(100, "test", 4, within) .. make_eval_line(100, "test", 9, beyond, ',"beyond":["length"]')
+  local function make_lines(trained, longer)
+    return make_eval_line(100, "test", 4, trained) .. make_eval_line(100, "test", 9, longer, ',"beyond":["length"]')
   end
   local cell, study = write_cell("file", { [0.1] = { make_lines(1, 0) }, [0.2] = { make_lines(0.5, 1) } }, facts)
   lu.assertEquals({ cell.summary.best_rate.rate, cell.summary.choice.set }, { 0.1, "in_distribution" })
@@ -166,8 +166,8 @@ TestCaptions = {}
 -- The default table has the median, the least, the most and the number of seeds at the chosen rate.
 function TestCaptions.test_the_first_table_is_a_median()
   local seeds = {}
-  for seed, beyond in ipairs({ 0.5, 0.25, 0.625 }) do
-    seeds[seed] = make_eval_line(100, "in_distribution", 5, 1) .. make_eval_line(100, "beyond", 20, beyond)
+  for seed, accuracy_beyond in ipairs({ 0.5, 0.25, 0.625 }) do
+    seeds[seed] = make_eval_line(100, "in_distribution", 5, 1) .. make_eval_line(100, "beyond", 20, accuracy_beyond)
   end
   local _, study = write_cell("median", { [0.1] = seeds })
   local model = score_tables.tabulate(study, assert(items.check(study))[1])
@@ -211,9 +211,9 @@ function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
   lu.assertStrContains(cell.runs[2].notes[1], "its evaluations are teacher-forced, those of other runs are "
     .. "greedy")
   lu.assertEquals(captions.name_answers(study), "greedy answers, answer length given")
-  local _, alone = write_cell("forced", { [0.1] = { forced } }, { spec = make_decoder_spec() })
-  lu.assertEquals({ alone.scored.metric, alone.cells[1].summary.scores }, { "exact_match", { 25.0 } })
-  lu.assertEquals(captions.name_answers(alone), "evaluated teacher-forced: the target is given up to each token")
+  local _, forced_study = write_cell("forced", { [0.1] = { forced } }, { spec = make_decoder_spec() })
+  lu.assertEquals({ forced_study.scored.metric, forced_study.cells[1].summary.scores }, { "exact_match", { 25.0 } })
+  lu.assertEquals(captions.name_answers(forced_study), "evaluated teacher-forced: the target is given up to each token")
 end
 
 -- The table of all metrics has a column for each set, with its metrics side by side.

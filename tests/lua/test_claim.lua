@@ -13,9 +13,9 @@ local NOBODY = 999999999 -- above the kernel's largest process number
 -- Returns the identity of this process with changed parts, and the folder of all claims.
 local function change_identity(changes)
   local dir = support.write("claims/here", ""):match("^(.*)/")
-  local one = assert(claim.take(dir .. "/probe"))
-  local host, pid, boot, namespace = one.mark:match("([^/]+)%.(%d+)%-%d+%.(%x+)%.(%d+)$")
-  claim.give_back(one)
+  local probe = assert(claim.take(dir .. "/probe"))
+  local host, pid, boot, namespace = probe.mark:match("([^/]+)%.(%d+)%-%d+%.(%x+)%.(%d+)$")
+  claim.give_back(probe)
   return ("%s.%s-7.%s.%s"):format(changes.host or host, changes.pid or pid, changes.boot or boot,
     changes.namespace or namespace), dir
 end
@@ -34,37 +34,37 @@ TestClaim = {}
 
 function TestClaim.test_a_folder_is_claimed_by_one_process_at_a_time()
   local _, dir = change_identity({})
-  local path, before = dir .. "/one", #write.list_names(dir)
+  local path, file_count = dir .. "/one", #write.list_names(dir)
   local first = assert(claim.take(path))
   lu.assertTrue(claim.is_held(first))
   lu.assertEquals(write.list_names(path), { first.mark:match("[^/]*$") })
-  local second, who, message = claim.take(path)
+  local second, holder, message = claim.take(path)
   lu.assertNil(second)
   lu.assertNil(message)
-  lu.assertEquals(who, first.mark:match("[^/]*$"))
+  lu.assertEquals(holder, first.mark:match("[^/]*$"))
   local pid = support.shell("echo $PPID"):gsub("%s", "")
-  lu.assertStrContains(claim.describe_holder(who), ", process " .. pid)
+  lu.assertStrContains(claim.describe_holder(holder), ", process " .. pid)
   claim.give_back(first)
   lu.assertNil(lfs.attributes(path))
   lu.assertFalse(claim.is_held(first))
   claim.give_back(assert(claim.take(path)))
-  lu.assertEquals(#write.list_names(dir), before) -- no other file is left
+  lu.assertEquals(#write.list_names(dir), file_count) -- no other file is left
 end
 
 function TestClaim.test_a_claim_of_an_ended_process_is_taken()
   local path = make_held_claim({ pid = NOBODY })
-  local ours = assert(claim.take(path))
-  lu.assertEquals(write.list_names(path), { ours.mark:match("[^/]*$") })
-  claim.give_back(ours)
+  local our_claim = assert(claim.take(path))
+  lu.assertEquals(write.list_names(path), { our_claim.mark:match("[^/]*$") })
+  claim.give_back(our_claim)
 end
 
 function TestClaim.test_a_claim_of_an_unknown_process_is_held()
   for _, changes in ipairs({ { host = "elsewhere" }, { boot = "0a1b2c3d" }, { namespace = 12345 } }) do
     changes.pid = NOBODY
     local path, identity = make_held_claim(changes)
-    local ours, who = claim.take(path)
-    lu.assertNil(ours)
-    lu.assertEquals(who, identity)
+    local our_claim, holder = claim.take(path)
+    lu.assertNil(our_claim)
+    lu.assertEquals(holder, identity)
     lu.assertEquals(lfs.attributes(path .. "/src/step.c", "size"), 4)
   end
 end
@@ -74,29 +74,29 @@ function TestClaim.test_an_empty_folder_is_taken_and_one_with_a_foreign_owner_is
   lfs.mkdir(dir .. "/empty") -- a folder without an owner
   claim.give_back(assert(claim.take(dir .. "/empty")))
   support.write("claims/strange/owner", "node 12\n") -- an owner file in a foreign format
-  local ours, who, message = claim.take(dir .. "/strange")
-  lu.assertNil(ours or who or message)
-  lu.assertEquals(claim.describe_holder(who), "an unknown process")
+  local our_claim, holder, message = claim.take(dir .. "/strange")
+  lu.assertNil(our_claim or holder or message)
+  lu.assertEquals(claim.describe_holder(holder), "an unknown process")
   lu.assertEquals(write.list_names(dir .. "/strange"), { "owner" })
-  ours, who, message = claim.take(dir .. "/nowhere/one")
-  lu.assertNil(ours or who)
+  our_claim, holder, message = claim.take(dir .. "/nowhere/one")
+  lu.assertNil(our_claim or holder)
   lu.assertStrContains(message, "No such file")
 end
 
 -- A process may be killed before it renames its new claim, and a folder with a claim may be renamed.
 function TestClaim.test_leftover_files_of_ended_processes_are_removed()
-  local gone, dir = change_identity({ pid = NOBODY })
+  local dead_process, dir = change_identity({ pid = NOBODY })
   local alive = change_identity({ pid = 1 })
-  support.write("claims/mine." .. gone .. "/" .. gone, "")
+  support.write("claims/mine." .. dead_process .. "/" .. dead_process, "")
   support.write("claims/mine." .. alive .. "/" .. alive, "")
   support.write("claims/mine.txt", "")
-  local ours = assert(claim.take(dir .. "/mine"))
-  lu.assertNil(lfs.attributes(dir .. "/mine." .. gone))
+  local our_claim = assert(claim.take(dir .. "/mine"))
+  lu.assertNil(lfs.attributes(dir .. "/mine." .. dead_process))
   lu.assertNotNil(lfs.attributes(dir .. "/mine." .. alive))
   lu.assertNotNil(lfs.attributes(dir .. "/mine.txt"))
-  lu.assertTrue(os.rename(ours.path, dir .. "/moved"))
+  lu.assertTrue(os.rename(our_claim.path, dir .. "/moved"))
   local next_one = assert(claim.take(dir .. "/mine"))
-  claim.give_back(ours) -- it belongs to the next process now
+  claim.give_back(our_claim) -- it belongs to the next process now
   lu.assertTrue(claim.is_held(next_one))
 end
 
@@ -127,24 +127,24 @@ local function interrupt_at_every_step(prepare, first, check)
   local step, reached = 0, true
   while reached do
     step = step + 1
-    local path, one = prepare()
-    local mine, theirs
+    local path, prepared = prepare()
+    local first_claim, second_claim
     reached = run_inside(step, function()
-      mine = first(path, one)
+      first_claim = first(path, prepared)
     end, function()
-      theirs = claim.take(path)
+      second_claim = claim.take(path)
     end)
     if reached then
-      check(path, mine, theirs)
+      check(path, first_claim, second_claim)
     end
     write.remove_tree(path)
   end
   lu.assertTrue(step > 4)
 end
 
-local function assert_one_claim(path, mine, theirs)
-  lu.assertTrue((mine ~= nil) ~= (theirs ~= nil), "one takes it")
-  local claimed = mine or theirs
+local function assert_one_claim(path, first_claim, second_claim)
+  lu.assertTrue((first_claim ~= nil) ~= (second_claim ~= nil), "one takes it")
+  local claimed = first_claim or second_claim
   lu.assertTrue(claim.is_held(claimed))
   lu.assertEquals(write.list_names(path), { claimed.mark:match("[^/]*$") })
 end
@@ -166,11 +166,11 @@ function TestClaim.test_a_claim_is_taken_while_another_process_gives_it_back()
   local _, dir = change_identity({})
   interrupt_at_every_step(function()
     return dir .. "/back", assert(claim.take(dir .. "/back"))
-  end, function(_, one)
-    claim.give_back(one)
-  end, function(path, _, theirs)
-    if theirs then
-      lu.assertTrue(claim.is_held(theirs))
+  end, function(_, prepared)
+    claim.give_back(prepared)
+  end, function(path, _, second_claim)
+    if second_claim then
+      lu.assertTrue(claim.is_held(second_claim))
     else
       lu.assertNil(lfs.attributes(path))
     end
@@ -199,31 +199,31 @@ local RACE = [[
     end
   until through == 6
   for _ = 1, 40 do
-    local one = claim.take(dir .. "/shared")
-    if one then
+    local shared_claim = claim.take(dir .. "/shared")
+    if shared_claim then
       if not lfs.mkdir(dir .. "/inside") then
         io.open(dir .. "/two", "w"):close()
       end
       lfs.rmdir(dir .. "/inside")
-      claim.give_back(one)
+      claim.give_back(shared_claim)
     end
   end
 ]]
 
 function TestClaim.test_one_of_many_processes_takes_a_claim()
-  local gone = change_identity({ pid = NOBODY })
+  local dead_process = change_identity({ pid = NOBODY })
   local program = support.write("race/program.lua", RACE:format())
   local dir = program:match("^(.*)/")
   for round = 1, 40 do
-    support.write(("race/%d/%s"):format(round, gone), "")
+    support.write(("race/%d/%s"):format(round, dead_process), "")
   end
   local command = {}
   for n = 1, 6 do
     command[n] = ("%s %s %s %d &"):format(os.getenv("LUA") or "lua5.4", program, dir, n)
   end
-  local output, done = support.shell(table.concat(command, " ") .. " wait")
+  local output, succeeded = support.shell(table.concat(command, " ") .. " wait")
   lu.assertEquals(output, "")
-  lu.assertTrue(done)
+  lu.assertTrue(succeeded)
   local won = {}
   for _, name in ipairs(write.list_names(dir)) do
     local round = name:match("^won%-(%d+)%-")

@@ -131,8 +131,8 @@ function TestParse.test_trainer_flags_follow_two_dashes()
     "--data", "f" })
   lu.assertEquals(parse("train a -- --steps 2e6 --threads 4 --help --nonsense").flags[1], "--steps")
   lu.assertEquals(args.set, { "x=1" })
-  local nothing, message = parse("gen a -- --steps 5")
-  lu.assertNil(nothing)
+  local options, message = parse("gen a -- --steps 5")
+  lu.assertNil(options)
   lu.assertEquals(message, "flags after -- are for train only")
 end
 

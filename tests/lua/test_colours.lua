@@ -8,17 +8,17 @@ local lu = require("luaunit")
 TestColours = {}
 
 function TestColours.test_encodings_have_their_own_styles()
-  local seen = {}
+  local dash_by_colour = {}
   for _, name in ipairs({ "none", "geometric", "sincos", "relative", "alibi", "rope", "learned" }) do
-    local plain = colours.choose_style(name)
-    lu.assertEquals({ plain.dash, seen[plain.colour] }, { "solid" })
-    seen[plain.colour] = true
+    local plain_style = colours.choose_style(name)
+    lu.assertEquals({ plain_style.dash, dash_by_colour[plain_style.colour] }, { "solid" })
+    dash_by_colour[plain_style.colour] = true
   end
   for _, name in ipairs({ "sincos", "relative", "alibi", "rope", "learned" }) do
-    local plain, random = colours.choose_style(name), colours.choose_style("rand-" .. name)
+    local plain_style, random = colours.choose_style(name), colours.choose_style("rand-" .. name)
     lu.assertEquals(random.dash, "(9,4)")
-    lu.assertNotEquals(random.colour, plain.colour)
-    lu.assertNotEquals(random.point, plain.point)
+    lu.assertNotEquals(random.colour, plain_style.colour)
+    lu.assertNotEquals(random.point, plain_style.point)
   end
   lu.assertEquals(colours.choose_style("rand_sinusoid"), colours.choose_style("rand-sincos"))
   lu.assertEquals(colours.choose_style("relative-500"), colours.choose_style("relative"))
@@ -29,7 +29,7 @@ end
 
 -- With more names than colours all styles differ, and as many first names as there are colours have solid lines.
 function TestColours.test_many_names_all_differ()
-  local names, seen = {}, {}
+  local names, name_by_text = {}, {}
   for i = 1, 40 do
     names[i] = (i % 2 == 0 and "base-" or "layers-") .. i
   end
@@ -37,8 +37,8 @@ function TestColours.test_many_names_all_differ()
   for _, name in ipairs(names) do
     local style = styles[name]
     local text = ("%s %s %d"):format(style.colour, style.dash, style.point)
-    lu.assertNil(seen[text], name)
-    seen[text] = name
+    lu.assertNil(name_by_text[text], name)
+    name_by_text[text] = name
   end
   for i = 1, #colours.PALETTE do
     lu.assertEquals(styles[names[i]].dash, "solid")
@@ -92,11 +92,11 @@ local WHITE = { 0.95047, 1, 1.08883 }
 
 -- The place of a colour in CIE Lab, as a sight sees it.
 local function compute_lab(colour, sight)
-  local seen = multiply(SIGHTS[sight], make_linear(colour))
-  for i, value in ipairs(seen) do
-    seen[i] = math.max(0, math.min(1, value))
+  local perceived = multiply(SIGHTS[sight], make_linear(colour))
+  for i, value in ipairs(perceived) do
+    perceived[i] = math.max(0, math.min(1, value))
   end
-  local f = multiply(XYZ, seen)
+  local f = multiply(XYZ, perceived)
   for i, value in ipairs(f) do
     local share = value / WHITE[i]
     f[i] = share > 216 / 24389 and share ^ (1 / 3) or (24389 / 27 * share + 16) / 116
@@ -104,8 +104,8 @@ local function compute_lab(colour, sight)
   return { 116 * f[2] - 16, 500 * (f[1] - f[2]), 200 * (f[2] - f[3]) }
 end
 
-local function compute_contrast(one, other)
-  local a, b = multiply(XYZ, make_linear(one))[2], multiply(XYZ, make_linear(other))[2]
+local function compute_contrast(first_colour, second_colour)
+  local a, b = multiply(XYZ, make_linear(first_colour))[2], multiply(XYZ, make_linear(second_colour))[2]
   return (math.max(a, b) + 0.05) / (math.min(a, b) + 0.05)
 end
 

@@ -48,17 +48,17 @@ end
 -- Returns the program that a command starts, the words after it, and whether the command is a usage; nil for programs
 -- that are not checked.
 local function parse_command(text)
-  local rest = text:gsub("^%$ ", "")
-  while rest:find("^[A-Z_]+=%S+ ") do
-    rest = rest:gsub("^%S+ ", "")
+  local command = text:gsub("^%$ ", "")
+  while command:find("^[A-Z_]+=%S+ ") do
+    command = command:gsub("^%S+ ", "")
   end
-  local first, after = rest:match("^(%S+)%s*(.*)$")
+  local first, arguments = command:match("^(%S+)%s*(.*)$")
   local name = first and (first:match("^%.?/?(longhand)$") or ("/" .. first):match("/(trainer)$")
     or first:match("^make$") or first:match("^sh$"))
   if name then
-    local plain, marks = after:gsub("[%[%]]", " ")
+    local plain, marks = arguments:gsub("[%[%]]", " ")
     local words = lists.filter(split_words(plain), function(word) return not word:find("^%.%.%.$") end)
-    return name, words, marks > 0 or after:find("...", 1, true) ~= nil
+    return name, words, marks > 0 or arguments:find("...", 1, true) ~= nil
   end
 end
 
@@ -66,7 +66,7 @@ end
 local function find_verb(words)
   local verb, i = outline, 1
   while words[i] and #verb.verbs > 0 and not words[i]:find("^%-") do
-    local found = lists.find(verb.verbs, function(one) return one.name == words[i] end)
+    local found = lists.find(verb.verbs, function(candidate) return candidate.name == words[i] end)
     if not found and verb == outline then
       return nil, ("no verb %s"):format(words[i])
     elseif not found then
@@ -134,19 +134,19 @@ end
 
 -- is_loose: values and missing arguments are not checked.
 local function find_longhand_problem(words, is_loose)
-  local verb, rest = find_verb(words)
+  local verb, arguments = find_verb(words)
   if not verb then
-    return rest
+    return arguments
   end
-  local own = {}
-  for i, word in ipairs(rest) do
+  local lab_words = {}
+  for i, word in ipairs(arguments) do
     if word == "--" then
-      return find_unknown_flag(trainer_flags.read("."), table.move(rest, i, #rest, 1, {}))
+      return find_unknown_flag(trainer_flags.read("."), table.move(arguments, i, #arguments, 1, {}))
         or not is_loose and select(2, cli.parse(words, ".")) or nil
     end
-    own[i] = word
+    lab_words[i] = word
   end
-  local problem = find_unknown_flag(list_flags(verb), own)
+  local problem = find_unknown_flag(list_flags(verb), lab_words)
   if problem or is_loose then
     return problem
   end
@@ -157,13 +157,13 @@ end
 -- The set of flags of a trainer's verb, from the table of options in its source; nil if there is no such verb.
 local function list_trainer_flags(verb)
   local names = { ["--help"] = true }
-  local own = ("runtime/cli/%s/verb_%s.c"):format(verb == "train" and "train" or "verbs", verb)
-  for _, path in ipairs({ own, "runtime/cli/data_files.c" }) do
-    for name in (is_file(own) and support.read(path) or ""):gmatch('{"(%-%-[%w-]+)", LH_OPTION_') do
+  local verb_file = ("runtime/cli/%s/verb_%s.c"):format(verb == "train" and "train" or "verbs", verb)
+  for _, path in ipairs({ verb_file, "runtime/cli/data_files.c" }) do
+    for name in (is_file(verb_file) and support.read(path) or ""):gmatch('{"(%-%-[%w-]+)", LH_OPTION_') do
       names[name] = true
     end
   end
-  return is_file(own) and names or nil
+  return is_file(verb_file) and names or nil
 end
 
 local function find_trainer_problem(words, is_loose)
@@ -172,10 +172,10 @@ local function find_trainer_problem(words, is_loose)
   if not names then
     return not verb:find("^%-") and "no verb " .. verb or nil
   end
-  local rest = table.move(words, 2, #words, 1, {})
-  local has_letters = lists.any(rest, function(word) return word:find("^%u") end)
-  return find_unknown_flag(names, rest) or verb == "train" and not is_loose and not has_letters
-    and trainer_flags.find_problem(rest, ".") or nil
+  local arguments = table.move(words, 2, #words, 1, {})
+  local has_letters = lists.any(arguments, function(word) return word:find("^%u") end)
+  return find_unknown_flag(names, arguments) or verb == "train" and not is_loose and not has_letters
+    and trainer_flags.find_problem(arguments, ".") or nil
 end
 
 local function find_make_problem(words)

@@ -12,22 +12,22 @@ local reports = require("reports")
 local stop = require("lab.stop")
 local strips = require("lab.study.analyze.pictures.strips")
 
-local function make_options(more)
-  return lists.merge({ split = "test", resamples = 500, seed = 1 }, more or {})
+local function make_options(changes)
+  return lists.merge({ split = "test", resamples = 500, seed = 1 }, changes or {})
 end
 
 -- Compares the cells of a study; returns nil and a message if the comparison stops.
-local function compare_cells(study, given)
+local function compare_cells(study, options)
   local result
   local _, message = stop.catch(function()
-    result = comparisons.compare(study, given)
+    result = comparisons.compare(study, options)
   end)
   return result, message
 end
 
--- Compares the cells of reports.make_study(name, scores); more: further options.
-local function compare(name, scores, more, seeds)
-  return compare_cells(reports.make_study(name, scores, nil, seeds), make_options(more))
+-- Compares the cells of reports.make_study(name, scores); changes: further options.
+local function compare(name, scores, changes, seeds)
+  return compare_cells(reports.make_study(name, scores, nil, seeds), make_options(changes))
 end
 
 -- The scores of the seeds of two cells, at one learning rate.
@@ -95,9 +95,9 @@ function TestComparisons.test_verdict_by_margin_and_spread()
 end
 
 -- Compares two cells by the scores of their seeds; a seed generalises above 90% accuracy.
-local function compare_two(name, rope, rand_rope, more)
+local function compare_two(name, rope, rand_rope, changes)
   return assert(comparisons.compare(reports.make_study(name, make_scores(rope, rand_rope), { generalises =
-    { metric = "accuracy", above = 90 } }), make_options(more))).pairs[1]
+    { metric = "accuracy", above = 90 } }), make_options(changes))).pairs[1]
 end
 
 -- If the seeds of a cell have one score or form two clusters, exact tests decide, whose p has a least possible value.
@@ -143,9 +143,9 @@ end
 
 -- The study's metric is compared, and decides which seeds generalise; --above is in the unit of the metric.
 function TestComparisons.test_another_metric()
-  local function compare_by_metric(metric, above)
+  local function compare_by_metric(metric, threshold)
     local study = reports.make_study("metric", make_scores({ 50, 52, 54 }, { 95, 99, 97 }), nil, nil, metric)
-    return compare_cells(study, make_options({ above = above }))
+    return compare_cells(study, make_options({ above = threshold }))
   end
   local result = assert(compare_by_metric("exact_match"))
   lu.assertEquals({ result.metric, result.pairs[1].a.scores, result.pairs[1].verdict }, { "exact_match",
@@ -154,8 +154,8 @@ function TestComparisons.test_another_metric()
   result = assert(compare_by_metric("accuracy", 53))
   lu.assertEquals({ result.criterion, result.pairs[1].a.generalise }, { { metric = "accuracy", above = 53 }, 1 })
   lu.assertEquals(assert(compare_by_metric("loss")).pairs[1].a.scores, { 0.5, 0.5, 0.5 })
-  local nothing, message = compare_by_metric("loss", 53)
-  lu.assertEquals({ nothing, message }, { nil, "--above 53: a loss is not a share\n  expected: --metric exact_match or "
+  local refused, message = compare_by_metric("loss", 53)
+  lu.assertEquals({ refused, message }, { nil, "--above 53: a loss is not a share\n  expected: --metric exact_match or "
     .. "another share" })
 end
 
@@ -210,9 +210,9 @@ local function write_runs(broken)
 end
 
 -- Runs the verb on a folder; returns its exit code, its message or "", and its output.
-local function run(root, more)
+local function run(root, changes)
   local code, message, output = reports.run_verb(analyze.run,
-    lists.merge(make_options({ project = reports.project, what = "compare", runs = root }), more or {}))
+    lists.merge(make_options({ project = reports.project, what = "compare", runs = root }), changes or {}))
   return code, message or "", output
 end
 

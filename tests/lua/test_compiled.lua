@@ -13,7 +13,7 @@ TestText = {}
 local CC = os.getenv("CC") or "gcc"
 
 -- Cases of SAME and DIFFERENT: { words, a text, another text }.
-local SAME = {
+local EQUAL_PAIRS = {
   { "comments", "int a; /* one */ int b; // two\nint c;\n", "int a;\nint b; /* what\n * else */\nint c;" },
   { "blanks and line breaks", "static real f(real x,\n              real y) {\n\n    return x +\n        y;\n}\n",
     "static real f(real x, real y) { return x + y; }" },
@@ -45,7 +45,7 @@ local function normalise(text)
 end
 
 function TestText.test_changes_without_effect_keep_the_compiled_text()
-  for _, case in ipairs(SAME) do
+  for _, case in ipairs(EQUAL_PAIRS) do
     lu.assertEquals(normalise(case[2]), normalise(case[3]), case[1])
   end
 end
@@ -82,9 +82,9 @@ local function compile_to_assembly(name, change)
     support.write(name .. "/kernels/cpu/" .. kernel, change(support.read("kernels/cpu/" .. kernel)))
   end
   local root = support.shell("pwd -P"):match("[^\n]+")
-  local text, good = support.shell(("cd %s && %s -std=gnu11 -O1 -g0 -w -S -o step.s -I. -I'%s/include' -I'%s' step.c")
+  local text, ok = support.shell(("cd %s && %s -std=gnu11 -O1 -g0 -w -S -o step.s -I. -I'%s/include' -I'%s' step.c")
     :format(folder, CC, root, root))
-  lu.assertTrue(good, text)
+  lu.assertTrue(ok, text)
   return support.read(folder .. "/step.s")
 end
 

@@ -35,13 +35,13 @@ end
 function TestCosts.test_flops_are_a_mean_over_the_training_lengths()
   local cases = { ["{1, 3}"] = { 2, 3, 4 }, ["{1, 9, step = 4}"] = { 2, 6, 10 }, ["{ list = { 4, 40 } }"] = { 5, 41 } }
   for lengths, tokens in pairs(cases) do
-    local sum, longest = 0, 0
+    local sum, max_length = 0, 0
     for _, T in ipairs(tokens) do
-      sum, longest = sum + compute_nominal_flops(T), math.max(longest, T)
+      sum, max_length = sum + compute_nominal_flops(T), math.max(max_length, T)
     end
     local plan = make_plan({ ["train.lengths"] = lengths }, make_task(2, 2))
     lu.assertAlmostEquals(plan.flops_per_step, sum / #tokens, 4)
-    lu.assertEquals(plan.longest_training, longest)
+    lu.assertEquals(plan.longest_training, max_length)
   end
 end
 
@@ -121,8 +121,8 @@ end
 -- In the last layer, a row that no label reads needs no output of attention, no feed-forward layer, no pairs.
 function TestCosts.test_unused_rows_of_the_last_layer_need_no_flops()
   local function check(sets, per_token, per_pair)
-    local part = make_plan(sets, make_task(2, 3)).cpu.unused_rows
-    lu.assertEquals({ compute(part.per_token), compute(part.per_pair), part.pairs.self },
+    local unused_rows = make_plan(sets, make_task(2, 3)).cpu.unused_rows
+    lu.assertEquals({ compute(unused_rows.per_token), compute(unused_rows.per_pair), unused_rows.pairs.self },
       { per_token, per_pair, per_pair })
   end
   check({}, 2 * (64 * 64 + 2 * 64 * 256), 4 * 64)
@@ -209,26 +209,26 @@ function TestCosts.test_bytes_of_a_process_are_those_of_its_vectors_and_workspac
   local rope = compute_bytes({ ["encoding.rotation.kind"] = "rope" })
   lu.assertEquals({ rope.shared_bytes, rope.tables_bytes }, { PACKED_BYTES, 41 * 32 * 4 })
   lu.assertEquals(rope.memory_bytes, bytes.memory_bytes + 41 * 32 * 4)
-  local both = compute_bytes({ ["encoding.rotation.kind"] = "rope", ["encoding.additive.kind"] = "sinusoid",
+  local sum = compute_bytes({ ["encoding.rotation.kind"] = "rope", ["encoding.additive.kind"] = "sinusoid",
     ["encoding.additive.dropout"] = "0", ["encoding.positions.kind"] = "randomized" })
-  lu.assertEquals({ both.shared_bytes, both.tables_bytes }, { PACKED_BYTES + 6 * 2048 * 8, 2048 * (64 + 32) * 4 })
+  lu.assertEquals({ sum.shared_bytes, sum.tables_bytes }, { PACKED_BYTES + 6 * 2048 * 8, 2048 * (64 + 32) * 4 })
 end
 
 -- Bytes of the vectors of all symbols, padded to 6 rows, in the first layer, with space for sums by symbol.
 local SYMBOLS = 4 * 6 * (64 + 192)
 
--- The bytes of a workspace for a number of sequences. tokens: of each; queries, keys: their padded numbers; drops: 1
+-- The bytes of a workspace for a number of sequences. tokens: of each; queries, keys: their padded numbers; dropouts: 1
 -- with dropout, otherwise 0. Layers store activations, attention weights and masks for the backward pass, which has
 -- gradients of one layer and one head.
-local function sum_bytes(sequences, tokens, queries, keys, drops)
+local function sum_bytes(sequences, tokens, queries, keys, dropouts)
   local rows = (sequences * tokens + 5) // 6 * 6
   local row = 4 * rows -- bytes of a channel of all rows
   -- input, query_key_value, attended, norm1_xhat, norm1, hidden, norm2_xhat; the norms' numbers; weights, masks
   local layer = row * (64 + 192 + 3 * 64 + 256 + 64) + 2 * pad(row)
-    + pad(4 * sequences * 8 * queries * keys) + pad(4 * sequences * 8 * queries) + 2 * drops * pad(rows * 64 + 64)
+    + pad(4 * sequences * 8 * queries * keys) + pad(4 * sequences * 8 * queries) + 2 * dropouts * pad(rows * 64 + 64)
   local read = row * (64 + 64) -- the used rows of the last layer's input and of its attention's output
   -- output, branch, gradient, dbranch, dhidden, dattended, dquery_key_value
-  local scratch = read + row * (64 + 64 + 64 + drops * 64 + 256 + 64 + 192)
+  local scratch = read + row * (64 + 64 + 64 + dropouts * 64 + 256 + 64 + 192)
     + 2 * 4 * queries * keys -- heads of 8 channels are PAIRED in generated code
     + pad(4 * (tokens * 2 * 8 + 16))
   return 5 * layer + scratch + SYMBOLS
@@ -240,8 +240,8 @@ function TestCosts.test_the_largest_block_has_the_most_bytes()
   lu.assertEquals(memory.derive(plan).largest_block, { bytes = sum_bytes(3, 33, 48, 40, 1), size = { 33 },
     sequences = 3 })
   -- Without dropout there are no masks and no separate gradient of a branch.
-  local whole = make_plan({ ["model.dropout"] = "0" }, make_task(2, 2))
-  lu.assertEquals(memory.derive(whole).workspace_bytes, sum_bytes(3, 33, 48, 40, 0))
+  local full_plan = make_plan({ ["model.dropout"] = "0" }, make_task(2, 2))
+  lu.assertEquals(memory.derive(full_plan).workspace_bytes, sum_bytes(3, 33, 48, 40, 0))
   local dropped = make_plan({ ["encoding.additive.kind"] = "sinusoid" }, make_task(2, 2))
   lu.assertEquals(memory.derive(dropped).workspace_bytes, memory.derive(plan).workspace_bytes - SYMBOLS + 102 * 64 + 64)
 end
@@ -288,11 +288,11 @@ end
 -- Elements that the tables of a score add for 80 tokens: `shared` by all threads, `separate` (gradients) in each
 -- workspace. A table by query - key has 176 elements, for each of two heads if heads differ.
 function TestCosts.test_memory_of_a_score_is_that_of_its_tables()
-  local plain = plan_encoding("{ kind = 'none' }")
+  local unencoded = plan_encoding("{ kind = 'none' }")
   local function compute_added_bytes(encoding)
     local plan = plan_encoding(encoding)
-    local separate = memory.derive(plan).workspace_bytes - memory.derive(plain).workspace_bytes
-    return (memory.derive(plan).shared_bytes - memory.derive(plain).shared_bytes) / 4, separate / 4
+    local separate = memory.derive(plan).workspace_bytes - memory.derive(unencoded).workspace_bytes
+    return (memory.derive(plan).shared_bytes - memory.derive(unencoded).shared_bytes) / 4, separate / 4
   end
   local function check_both(encoding, shared, separate)
     lu.assertEquals({ compute_added_bytes(encoding) }, { shared, separate }, encoding)

@@ -47,13 +47,13 @@ local WIDE_NAMES = { "lh_cuda_place", "PHASE_LAYER_ATTENDED", "train_phase", "as
 function TestProducts.test_device_code_has_no_text_of_the_other_form()
   for _, encoding in ipairs(ENCODINGS) do
     local _, narrow = render_device(encoding, NARROW)
-    local _, wide = render_device(encoding, WIDE)
+    local _, wide_code = render_device(encoding, WIDE)
     for _, name in ipairs(NARROW_NAMES) do
       lu.assertStrContains(narrow, name, nil, nil, encoding)
-      lu.assertNotStrContains(wide, name, nil, nil, encoding)
+      lu.assertNotStrContains(wide_code, name, nil, nil, encoding)
     end
     for _, name in ipairs(WIDE_NAMES) do
-      lu.assertStrContains(wide, name, nil, nil, encoding)
+      lu.assertStrContains(wide_code, name, nil, nil, encoding)
       lu.assertNotStrContains(narrow, name, nil, nil, encoding)
     end
   end
@@ -89,13 +89,13 @@ local NORMS = "norm1_scale norm1_offset up_bias down_bias norm2_scale norm2_offs
 
 -- The library computes gradients of products' weights; those of tables of positions and distances are sums over shards.
 function TestNetwork.test_shards_of_a_wide_model_sum_gradients_except_of_product_weights()
-  local more = { relative = "content_bias ", geometric = "content_bias direction_bias geometric " }
+  local extra_members = { relative = "content_bias ", geometric = "content_bias direction_bias geometric " }
   for _, encoding in ipairs(ENCODINGS) do
     local _, device = render_device(encoding, WIDE)
-    lu.assertEquals(list_members(device, "layer_gradients"), (more[encoding] or "") .. NORMS, encoding)
+    lu.assertEquals(list_members(device, "layer_gradients"), (extra_members[encoding] or "") .. NORMS, encoding)
     lu.assertEquals(list_members(device, "gradients"), "token layer output output_bias", encoding)
     local _, folded = device:match("INLINE void fold_gradients.-\n}"):gsub("fold_shards%(", "")
-    local _, added = (more[encoding] or ""):gsub(" ", "")
+    local _, added = (extra_members[encoding] or ""):gsub(" ", "")
     lu.assertEquals(folded, 9 + added + (device:find("sum_bytes", 1, true) and 1 or 0), encoding)
   end
 end
@@ -146,11 +146,11 @@ end
 
 -- Mixed lengths, and means over sequences with labels that do not count, are for the CPU.
 function TestNetwork.test_settings_of_training_without_device_code_are_named()
-  for set, what in pairs({ ["train.lengths.per=sequence"] = 'train.lengths.per = "sequence"',
+  for set, feature in pairs({ ["train.lengths.per=sequence"] = 'train.lengths.per = "sequence"',
     ["train.loss_mean=sequence"] = 'train.loss_mean = "sequence" with labels that do not count' }) do
     local plan = assert(project:plan("tests/specs/emulated_masked.lua", { set })).plan
-    lu.assertEquals(plan.no_device_code.what, what)
-    lu.assertStrContains(select(2, project:render_files(plan, true)), "there is no device code for " .. what)
+    lu.assertEquals(plan.no_device_code.what, feature)
+    lu.assertStrContains(select(2, project:render_files(plan, true)), "there is no device code for " .. feature)
   end
 end
 
@@ -167,8 +167,8 @@ function TestNetwork.test_masks_of_the_model_s_width_are_contiguous()
   end
   lu.assertEquals(list_masks("embedding_dropout = 0.1"), { {}, 7, 2, false })
   lu.assertEquals(list_masks("dropout = 0, attention_dropout = 0.2"), { { "self_weights_keep 0" }, 0, 1, false })
-  local all, plan = list_masks("embedding_dropout = 0.1, attention_dropout = 0.2, hidden_dropout = 0.3")
-  lu.assertEquals(all, { { "self_weights_keep 0", "layer_hidden_keep 2" }, 7, 4, { 1, 3 } })
+  local masks, plan = list_masks("embedding_dropout = 0.1, attention_dropout = 0.2, hidden_dropout = 0.3")
+  lu.assertEquals(masks, { { "self_weights_keep 0", "layer_hidden_keep 2" }, 7, 4, { 1, 3 } })
   local text = support.index_texts(assert(gen.render_files(plan, read_template, {}, true)))
   lu.assertStrContains(text["device.cu"], "place = (site - 1) % 2 == 0 ? 1 : 3;")
 end
@@ -204,9 +204,9 @@ return { task = { kind = "bucket_sort" }, encoding = { kind = %q }, precision = 
     local device = spec.plan.device
     return lists.get_names(lists.join(device.always, device.training)), lists.get_names(device.blocks[1].members)
   end
-  local plain, compared = "block:output(block:add(h, " .. ATTENDS .. "))", 0
+  local description, compared = "block:output(block:add(h, " .. ATTENDS .. "))", 0
   for _, encoding in ipairs({ "none", "relative", "alibi_learned", "geometric" }) do
-    for _, name in ipairs(lists.join(plan_spec(plain, encoding))) do
+    for _, name in ipairs(lists.join(plan_spec(description, encoding))) do
       local named = ('block:output(block:add(h, block:product(%q, %s, model.width)))'):format(name, ATTENDS)
       local is_free, workspace, state = pcall(plan_spec, named, encoding)
       for _, members in ipairs(is_free and { workspace, state } or {}) do
@@ -244,9 +244,9 @@ function TestHeads.test_no_variant_holds_a_wide_head_in_one_thread()
       lu.assertNotStrContains(device, "%[HEAD_WIDTH%][,;)]", false, true, encoding)
     end
   end
-  local _, whole = render_device("relative", 128, "float32", 4)
-  lu.assertNotStrContains(whole, "HEAD_LANES")
-  lu.assertStrContains(whole, "drow[HEAD_WIDTH]")
+  local _, device = render_device("relative", 128, "float32", 4)
+  lu.assertNotStrContains(device, "HEAD_LANES")
+  lu.assertStrContains(device, "drow[HEAD_WIDTH]")
 end
 
 TestShards = {}
@@ -274,8 +274,8 @@ end
 function TestShards.test_shards_of_a_batch_on_a_number_of_multiprocessors()
   local expected = { { 128, 108, 64 }, { 128, 114, 64 }, { 128, 128, 128 }, { 128, 132, 128 }, { 128, 58, 43 },
     { 128, 40, 32 }, { 127, 108, 64 }, { 100, 80, 50 }, { 5, 108, 5 }, { 1, 40, 1 } }
-  for _, one in ipairs(expected) do
-    local batch, multiprocessors, count = table.unpack(one)
+  for _, case in ipairs(expected) do
+    local batch, multiprocessors, count = table.unpack(case)
     lu.assertEquals(chips.count_shards(batch, multiprocessors), count, batch .. " on " .. multiprocessors)
   end
 end
@@ -283,9 +283,9 @@ end
 -- The plan's advice: the GPUs for which each number of shards is best, by the text of the number.
 local function advise_shards(train, precision)
   local list = {}
-  for _, one in ipairs(plan_page.make_json(plan_encoding("none", NARROW, precision, train)).choices) do
-    if one.what == "gpu, smaller chip" then
-      list[one.value] = one.why
+  for _, choice in ipairs(plan_page.make_json(plan_encoding("none", NARROW, precision, train)).choices) do
+    if choice.what == "gpu, smaller chip" then
+      list[choice.value] = choice.why
     end
   end
   return list

@@ -16,16 +16,16 @@ local overview = require("lab.study.run.overview")
 local TRAIN = '{"input":[1,0,2],"target":[1]}\n'
 local TEST = '{"input":[1,1],"target":[0]}\n'
 
--- Expands a study of one cell and two seeds on two files. more: { train = text of fields, examples = text of the number
--- of evaluated examples }. Returns the study, the folder of its runs and the cell.
-local function expand(more)
-  more = more or {}
+-- Expands a study of one cell and two seeds on two files. options: { train = text of fields, examples = text of the
+-- number of evaluated examples }. Returns the study, the folder of its runs and the cell.
+local function expand(options)
+  options = options or {}
   local file = support.write("data/probe.lua", ([[
 return { title = "p", seeds = { 0, 1 }, base = { task = { data = "train.jsonl", eval = "test.jsonl", input_symbols = 3,
   output_symbols = 2, longest = 8 }, model = { use = "small_encoder" }, encoding = { kind = "none" },
   train = { batch = 4, learning_rate = 0.01, %s }, eval = { examples = %s } },
   axes = { { name = "width", values = { { name = 16, spec = { model = { width = 16 } } } } } } }]]):format(
-    more.train or "epochs = 2", more.examples or "8"))
+    options.train or "epochs = 2", options.examples or "8"))
   local root = file:match("^(.*)/") .. "/runs"
   local study = assert(grid.expand(project, file, { out = root }))
   return study, root, study.cells[1]
@@ -36,16 +36,17 @@ local function write_files(train, test)
   support.write("data/test.jsonl", test or TEST)
 end
 
--- Writes the files of a run of the cell in the folder `name`. facts: fields of run.json; lines: text of eval.jsonl.
-local function write_run(cell, name, facts, lines)
+-- Writes the files of a run of the cell in the folder `name`. more_facts: fields of run.json; lines: text of
+-- eval.jsonl.
+local function write_run(cell, name, more_facts, lines)
   local dir = ("data/runs/%s/%s/%s/"):format(cell.id, cell.spec.plan.digest, name)
   local spec = reports.make_spec("bucket_sort")
   spec.eval.examples = 8
-  local all = lists.merge({ id = cell.id, digest = cell.spec.plan.digest, seed = 0, learning_rate = 0.01, step = 18,
-    exit = 0, spec = spec, started = "2026-01-01T00:00:00Z", data = { epoch_batches = 9,
+  local facts = lists.merge({ id = cell.id, digest = cell.spec.plan.digest, seed = 0, learning_rate = 0.01,
+    step = 18, exit = 0, spec = spec, started = "2026-01-01T00:00:00Z", data = { epoch_batches = 9,
     train = "train.jsonl", train_sha256 = sha256.hash(TRAIN), eval = "test.jsonl", eval_sha256 = sha256.hash(TEST),
-    eval_examples = 1 } }, facts or {})
-  support.write(dir .. "run.json", json.encode(all))
+    eval_examples = 1 } }, more_facts or {})
+  support.write(dir .. "run.json", json.encode(facts))
   support.write(dir .. "eval.jsonl", lines or "")
   support.write(dir .. "checkpoint.safetensors", "")
 end
@@ -53,9 +54,9 @@ end
 local LINE = '{"step":%d,"split":"test","by":{"length":%d},"examples":%d,%s"draws":1,"accuracy":0.5,"exact_match":0,'
   .. '"loss":1,"sd_over_draws":0%s}\n'
 
-local function make_line(step, examples, of, data)
-  return LINE:format(step, 2, examples, of and ('"of":%d,'):format(of) or "", data and (',"data":"%s"'):format(data)
-    or "")
+local function make_line(step, examples, total, data)
+  return LINE:format(step, 2, examples, total and ('"of":%d,'):format(total) or "",
+    data and (',"data":"%s"'):format(data) or "")
 end
 
 local function name_run(text)
@@ -63,8 +64,8 @@ local function name_run(text)
 end
 
 -- Returns the state of the first run, the reason, the study and its cell.
-local function survey(more)
-  local study, root, cell = expand(more)
+local function survey(options)
+  local study, root, cell = expand(options)
   ledger.survey(study, root)
   return cell.runs[1].state, cell.runs[1].words, study, cell
 end
@@ -87,9 +88,9 @@ function TestFolders.test_folders_are_named_after_the_training_file()
   lu.assertEquals({ cell.runs[1].dir, cell.runs[1].runs_on_other_data },
     { ("%s/%s/%s"):format(cell.id, cell.spec.plan.digest, name_run(TRAIN)) })
   write_files(TRAIN:rep(2))
-  local _, _, other = expand()
-  lu.assertStrContains(other.runs[1].dir, name_run(TRAIN:rep(2)))
-  lu.assertEquals(other.spec.plan.digest, cell.spec.plan.digest)
+  local _, _, changed_cell = expand()
+  lu.assertStrContains(changed_cell.runs[1].dir, name_run(TRAIN:rep(2)))
+  lu.assertEquals(changed_cell.spec.plan.digest, cell.spec.plan.digest)
 end
 
 function TestFolders.test_runs_on_another_file_are_reported()
@@ -100,10 +101,10 @@ function TestFolders.test_runs_on_another_file_are_reported()
   write_files(TRAIN:rep(2))
   local state, words, study, now = survey()
   lu.assertEquals({ state, now.runs[1].dir:match("[^/]*$"), words }, { "absent", name_run(TRAIN:rep(2)) })
-  local before, after = sha256.hash(TRAIN):sub(1, 8), sha256.hash(TRAIN:rep(2)):sub(1, 8)
+  local old_digest, new_digest = sha256.hash(TRAIN):sub(1, 8), sha256.hash(TRAIN:rep(2)):sub(1, 8)
   lu.assertEquals(overview.list_decisions(study),
     { ("trained on other data: 1 run of width_16: train.jsonl had the SHA-256 "
-    .. "%s..., and has %s... now; they stay as they are"):format(before, after) })
+    .. "%s..., and has %s... now; they stay as they are"):format(old_digest, new_digest) })
 end
 
 TestEvaluations = { tearDown = support.clean }
@@ -122,15 +123,15 @@ function TestEvaluations.test_new_evaluation_data_is_evaluated()
   state, words = survey()
   lu.assertEquals({ state, words }, { "done", "test.jsonl has other bytes than the file that was evaluated, but there "
     .. "is no checkpoint to evaluate" })
-  local both = make_line(18, 1, nil, digits) .. make_line(18, 2, nil, sha256.hash(TEST:rep(2)):sub(1, 16))
+  local lines = make_line(18, 1, nil, digits) .. make_line(18, 2, nil, sha256.hash(TEST:rep(2)):sub(1, 16))
   local data = { epoch_batches = 9, train = "train.jsonl", train_sha256 = sha256.hash(TRAIN), eval = "test.jsonl",
     eval_sha256 = sha256.hash(TEST:rep(2)), eval_examples = 2 }
-  write_run(cell, name_run(TRAIN), { data = data }, both)
+  write_run(cell, name_run(TRAIN), { data = data }, lines)
   lu.assertEquals(survey(), "done")
   write_files(TRAIN, TEST) -- the earlier file returns; `eval` would name it in run.json and use its lines
   lu.assertStrContains(select(2, survey()), "test.jsonl has other bytes than the file that was evaluated")
   data.eval_sha256, data.eval_examples = sha256.hash(TEST), 1
-  write_run(cell, name_run(TRAIN), { data = data }, both)
+  write_run(cell, name_run(TRAIN), { data = data }, lines)
   lu.assertEquals(survey(), "done")
 end
 

@@ -71,8 +71,8 @@ function TestFiles.test_values_outside_the_digest_are_in_loose_files_alone()
   local fixed, loose = render_files({})
   lu.assertEquals(#loose, 2)
   for _, set in ipairs(OUTSIDE) do
-    local other, other_loose = render_files({ set })
-    lu.assertEquals(other, fixed, set)
+    local changed_files, other_loose = render_files({ set })
+    lu.assertEquals(changed_files, fixed, set)
     lu.assertNotEquals(other_loose[1], loose[1], set)
   end
   for _, set in ipairs({ "train.batch=64", "train.lengths={ 1, 5 }", "eval.dropout=true", "model.layers=1" }) do
@@ -118,8 +118,9 @@ function TestWrite.test_ambiguous_places_are_not_written()
 end
 
 function TestWrite.test_obstacles_are_reported()
-  local done, message = trainer_defaults.write(write_program("trainer", pad_text(old)), "/nonexistent/trainer", new)
-  lu.assertFalse(done)
+  local program = write_program("trainer", pad_text(old))
+  local succeeded, message = trainer_defaults.write(program, "/nonexistent/trainer", new)
+  lu.assertFalse(succeeded)
   lu.assertStrContains(message, "/nonexistent/trainer")
 end
 

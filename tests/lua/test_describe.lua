@@ -57,14 +57,15 @@ function TestWords.test_the_network_is_on_the_page()
   local text = plan_page.format_page(make_plan({ ["train.lengths"] = "{ 20, 20 }" }, make_task(2, 2)))
   local page = text:match("\n(network %s.-)\n\ntensors\n")
   support.assert_golden("tests/golden/network.txt", page)
-  local own = plan_page.format_page(make_plan({ ["model.kind"] = "decoder",
+  local own_page = plan_page.format_page(make_plan({ ["model.kind"] = "decoder",
     ["model.norm"] = "{ place = 'pre', kind = 'rms' }", ["model.activation"] = "swiglu", ["model.bias"] = "none",
     ["model.init"] = "xavier", ["model.tied"] = "true" }))
-  lu.assertStrContains(own, "dropout 0.1, float32, a decoder, pre-norm, RMS norm, swiglu, no biases, initial values of "
-    .. "xavier, tied output\n")
-  lu.assertStrMatches(own, ".*\n    hidden +%[tokens%]%[256%] .* silu gate: gate_up\n.*")
-  lu.assertStrMatches(own, ".*\n    dgate_up +%[tokens%]%[512%] .* gradient of the silu gate: dhidden, gate_up\n.*")
-  lu.assertStrContains(own, "logits by the tokens' vectors, loss")
+  lu.assertStrContains(own_page, "dropout 0.1, float32, a decoder, pre-norm, RMS norm, swiglu, no biases, "
+    .. "initial values of xavier, tied output\n")
+  lu.assertStrMatches(own_page, ".*\n    hidden +%[tokens%]%[256%] .* silu gate: gate_up\n.*")
+  lu.assertStrMatches(own_page,
+    ".*\n    dgate_up +%[tokens%]%[512%] .* gradient of the silu gate: dhidden, gate_up\n.*")
+  lu.assertStrContains(own_page, "logits by the tokens' vectors, loss")
   local lst = plan_page.format_page(make_plan({ ["model.embedding"] = "linear", ["model.branch_activation"] = "gelu",
     ["model.readout"] = "last", ["task.kind"] = "even_pairs" }, make_task(2, 2)))
   lu.assertStrContains(lst, "float32, linear embedding, gelu after the feed-forward part, "
@@ -87,9 +88,9 @@ function TestWords.test_the_graph_has_all_operations_and_values()
   lu.assertEquals(select(2, graph:gsub("subgraph", "")), 2)
   lu.assertStrContains(graph, 'label="layer, 5 times"')
   lu.assertStrContains(graph, '"s2.input_1" -> "s2.1";')
-  for name, kept in pairs({ attended = true, norm1 = true, attention_output = false, sum1 = false }) do
+  for name, is_stored in pairs({ attended = true, norm1 = true, attention_output = false, sum1 = false }) do
     local line = graph:match(('[^\n]*label="%s\\n[^\n]*'):format(name))
-    lu.assertEquals(line:find("fillcolor=lightgrey", 1, true) ~= nil, kept, name)
+    lu.assertEquals(line:find("fillcolor=lightgrey", 1, true) ~= nil, is_stored, name)
   end
   for line in graph:gmatch("[^\n]+") do
     lu.assertNotNil(line:find("[;{}]$"), line)

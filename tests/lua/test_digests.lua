@@ -145,19 +145,19 @@ local FIELDS = {
 
 -- Returns the table of a resolved spec that has the field at a path, and the field's name.
 local function find_parent(resolved, path)
-  local at = resolved
+  local parent = resolved
   for name in path:gmatch("([^%.]+)%.") do
-    at = at[name]
+    parent = parent[name]
   end
-  return at, path:match("[^%.]+$")
+  return parent, path:match("[^%.]+$")
 end
 
 function TestDigests.test_each_field_changes_what_it_should()
-  local whole = build(resolve_everything())
+  local full_plan = build(resolve_everything())
   for _, entry in ipairs(FIELDS) do
-    local path, value, changes_plan, changes_model, alone = table.unpack(entry)
-    local resolved = alone and resolve(make_small_sets(alone)) or resolve_everything()
-    local base = alone and build(resolve(make_small_sets(alone))) or whole
+    local path, value, changes_plan, changes_model, small_set = table.unpack(entry)
+    local resolved = small_set and resolve(make_small_sets(small_set)) or resolve_everything()
+    local base = small_set and build(resolve(make_small_sets(small_set))) or full_plan
     local parent, name = find_parent(resolved, path)
     lu.assertNotNil(parent[name], path)
     lu.assertNotEquals(parent[name], value, path)
@@ -181,9 +181,9 @@ function TestDigests.test_steps_are_in_the_digest_if_the_schedule_depends_on_the
   end
   local short, long = compute_digests({ ["train.schedule.warmup"] = "5" })
   lu.assertEquals(short, long)
-  local plain = compute_digests()
-  lu.assertNotEquals(short, plain)
-  lu.assertEquals({ compute_digests({ ["train.schedule"] = "{ kind = 'constant', warmup = 0 }" }) }, { plain, plain })
+  local base = compute_digests()
+  lu.assertNotEquals(short, base)
+  lu.assertEquals({ compute_digests({ ["train.schedule"] = "{ kind = 'constant', warmup = 0 }" }) }, { base, base })
   local function compute_digest_of_epochs(epochs)
     return (plans.plan_task("data = 'a.jsonl', input_symbols = 3, output_symbols = 2",
       (", train = { epochs = %d, schedule = { kind = 'linear' } }"):format(epochs))).digest
@@ -209,7 +209,7 @@ function TestDigests.test_a_network_is_in_the_model_digest_by_its_operations()
   local function compute_model_digest(sets)
     return build(resolve(make_small_sets(sets))).model_digest
   end
-  local seen = { [compute_model_digest({})] = "plain" }
+  local sets_by_digest = { [compute_model_digest({})] = "plain" }
   for _, sets in ipairs({
     { ["model.activation"] = "gelu" }, { ["model.activation"] = "gelu_tanh" }, { ["model.activation"] = "silu" },
     { ["model.activation"] = "swiglu" }, { ["model.activation"] = "geglu" }, { ["model.norm.place"] = "pre" },
@@ -221,8 +221,8 @@ function TestDigests.test_a_network_is_in_the_model_digest_by_its_operations()
     { ["model.norm.place"] = "pre", ["model.loops"] = "{ times = 2, norm = 'inside' }" },
   }) do
     local digest = compute_model_digest(sets)
-    lu.assertNil(seen[digest])
-    seen[digest] = next(sets)
+    lu.assertNil(sets_by_digest[digest])
+    sets_by_digest[digest] = next(sets)
     sets["model.dropout"], sets["model.init"] = "0", "torch"
     lu.assertEquals(compute_model_digest(sets), digest)
   end
@@ -244,13 +244,13 @@ function TestDigests.test_keep_probabilities_is_in_the_digest_where_it_changes_b
     lu.assertEquals(digests[2], default[2])
   end
   local long = "lengths = { 1, 400 }"
-  local kept = long .. ", keep_probabilities = true"
-  lu.assertNotEquals(compute_digests("relative", long), compute_digests("relative", kept))
-  lu.assertEquals(compute_digests("rope", long), compute_digests("rope", kept))
+  local keeping = long .. ", keep_probabilities = true"
+  lu.assertNotEquals(compute_digests("relative", long), compute_digests("relative", keeping))
+  lu.assertEquals(compute_digests("rope", long), compute_digests("rope", keeping))
 end
 
 function TestDigests.test_every_field_is_in_the_table_above()
-  local seen = { id = true, file = true, init = true, ["train.epochs"] = true, ["train.cadence"] = true,
+  local tested = { id = true, file = true, init = true, ["train.epochs"] = true, ["train.cadence"] = true,
     device_products = true, ["train.block_tokens"] = true, -- absent by default: test_warp_products.lua, test_tuned.lua
     ["train.keep_probabilities"] = true, -- the test before this one
     ["model.source"] = true, ["model.options"] = true,
@@ -266,21 +266,21 @@ function TestDigests.test_every_field_is_in_the_table_above()
     ["encoding.layers"] = true, -- two tests below
     ["encoding.made_for"] = true } -- for encoder-decoders: test_inherit.lua
   for _, field in ipairs(schema.children.task) do
-    seen[field.path] = true -- fields that choose a task: test_task_digests.lua
+    tested[field.path] = true -- fields that choose a task: test_task_digests.lua
   end
   for _, entry in ipairs(FIELDS) do
-    seen[entry[1]] = true
+    tested[entry[1]] = true
   end
   for _, field in ipairs(schema.fields) do
-    lu.assertTrue(seen[field.path] or field.numbered or field.type == "table", field.path .. " is not in FIELDS")
+    lu.assertTrue(tested[field.path] or field.numbered or field.type == "table", field.path .. " is not in FIELDS")
   end
   local function check_fields(value, path)
-    if type(value) == "table" and not seen[path] then
+    if type(value) == "table" and not tested[path] then
       for name, inner in pairs(value) do
         check_fields(inner, path == "" and name or path .. "." .. name)
       end
     else
-      lu.assertTrue(seen[path], path .. " is resolved and not in FIELDS")
+      lu.assertTrue(tested[path], path .. " is resolved and not in FIELDS")
     end
   end
   check_fields(resolve_everything(), "")
@@ -288,42 +288,42 @@ end
 
 -- The numbers of layers of encoder and decoder and the facets of each family are in both digests.
 function TestDigests.test_an_encoder_decoder_is_in_the_model_digest_by_layers_and_families()
-  local seen = {}
+  local numbers_by_digest = {}
   for i, sets in ipairs({ {}, { ["model.encoder_layers"] = "2" }, { ["model.decoder_layers"] = "2" },
     { ["encoding.cross.rotation.kind"] = "rope" }, { ["encoding.encoder.rotation.kind"] = "rope" },
     { ["encoding.cross.mask"] = "{ kind = 'window', left = 2 }" } }) do
     sets["model.kind"] = "encoder_decoder"
     local plan = plans.make_plan(sets)
     for _, digest in ipairs({ plan.digest, plan.model_digest }) do
-      lu.assertNil(seen[digest], i)
-      seen[digest] = true
+      lu.assertNil(numbers_by_digest[digest], i)
+      numbers_by_digest[digest] = true
     end
   end
 end
 
 -- The encodings by layer, their order and their numbers of layers are in both digests, also if no tensor differs.
 function TestDigests.test_encodings_by_layer_are_in_the_model_digest()
-  local seen = {}
+  local numbers_by_digest = {}
   for i, layers in ipairs({ "{ 'rope', 'none' }", "{ 'none', 'rope' }", "{ { use = 'rope', times = 3 }, 'none' }",
     "{ 'rope', { use = 'none', times = 3 } }", "{ 'rope', 'alibi' }" }) do
     local plan = plans.make_plan({ ["model.layers"] = "4", ["encoding.layers"] = layers })
     for _, digest in ipairs({ plan.digest, plan.model_digest }) do
-      lu.assertNil(seen[digest], i)
-      seen[digest] = true
+      lu.assertNil(numbers_by_digest[digest], i)
+      numbers_by_digest[digest] = true
     end
   end
 end
 
 -- Lines are constants of attention: a model with lines can continue a checkpoint without them.
 function TestDigests.test_lines_do_not_change_the_model()
-  local plain, seen = plans.make_plan({ ["model.kind"] = "encoder_decoder" }), {}
+  local plain, names_by_digest = plans.make_plan({ ["model.kind"] = "encoder_decoder" }), {}
   for i, sets in ipairs({ { ["encoding.cross.lines"] = "{ { head = 0, direction = -1, line = 0, value = 1 } }" },
     { ["encoding.cross.lines"] = "{ { head = 0, direction = -1, line = 1, value = 1 } }" },
     { ["encoding.decoder.lines"] = "{ { head = 1, direction = 1, line = 0, value = 0 } }" } }) do
     sets["model.kind"] = "encoder_decoder"
     local plan = plans.make_plan(sets)
-    lu.assertNil(seen[plan.digest], i)
-    seen[plan.digest] = true
+    lu.assertNil(names_by_digest[plan.digest], i)
+    names_by_digest[plan.digest] = true
     lu.assertEquals(plan.model_digest, plain.model_digest, i)
   end
 end
@@ -337,11 +337,11 @@ end
 -- A scaling of kind none is not part of the resolved spec.
 function TestDigests.test_no_scaling_is_not_in_the_digest()
   local plain = resolve(make_small_sets({ ["encoding.rotation.kind"] = "rope" }))
-  local none = resolve(make_small_sets({ ["encoding.rotation.kind"] = "rope",
+  local unscaled = resolve(make_small_sets({ ["encoding.rotation.kind"] = "rope",
     ["encoding.rotation.scaling"] = "{ kind = 'none' }" }))
   lu.assertEquals(plain.encoding.rotation, { kind = "rope", base = 10000.0 })
-  lu.assertEquals(none.encoding, plain.encoding)
-  lu.assertEquals(build(none).digest, build(plain).digest)
+  lu.assertEquals(unscaled.encoding, plain.encoding)
+  lu.assertEquals(build(unscaled).digest, build(plain).digest)
 end
 
 -- A checkpoint that was trained without a scaling fits a trainer that has one.

@@ -62,7 +62,7 @@ end
 
 -- Each method has a row with its call and its options, and each name of a description is on the page.
 function TestOwnNetwork.test_every_method_has_a_row()
-  local seen = 0
+  local count = 0
   for call in networks:gmatch("\n| `(%l+:%l+%([^`]*%))` |") do
     local object, name = call:match("^(%l+):(%l+)")
     local method = lu.assertNotNil(handles.METHODS[name], call) or handles.METHODS[name]
@@ -73,9 +73,9 @@ function TestOwnNetwork.test_every_method_has_a_row()
     for option in pairs(method.options or {}) do
       lu.assertNotNil(call:match("{[^}]*%f[%w]" .. option .. "%f[%W]"), call .. ": " .. option)
     end
-    seen = seen + 1
+    count = count + 1
   end
-  lu.assertEquals(seen, #canonical.sort_keys(handles.METHODS))
+  lu.assertEquals(count, #canonical.sort_keys(handles.METHODS))
   for _, name in ipairs(own_network.NAMES) do
     lu.assertStrContains(networks, "`" .. name)
   end
@@ -102,9 +102,9 @@ function TestOwnNetwork.test_the_example_is_planned_as_the_page_describes()
   end
   lu.assertEquals(lines, 6)
   lu.assertNotNil(project:plan("examples/own_network/own_network.lua", { "model.options.gate=gelu" }))
-  local wide = read("examples/own_network/parallel_block.lua"):gsub("block:gate%([^\n]*",
+  local description = read("examples/own_network/parallel_block.lua"):gsub("block:gate%([^\n]*",
     'block:product("gated", halves, 2 * model.width)')
-  support.write("parallel_block.lua", wide)
+  support.write("parallel_block.lua", description)
   local _, message = project:plan(support.write("own.lua", read("examples/own_network/own_network.lua")), {})
   lu.assertStrContains(networks, "    " .. message:gsub("\n1 error.*$", ""):gsub("\n", "\n    "))
 end
@@ -122,16 +122,16 @@ end
 
 -- The column of defaults has spans `path = value`.
 function TestSwitches.test_fields_exist_with_their_defaults()
-  local seen = 0
+  local count = 0
   for _, default in switches:gmatch("\n| S%d+ |([^|]*)|([^|]*)|") do
     for path, value in default:gmatch("`([%l_]+%.?[%l_%.]*) = ([^`]*)`") do
       local field = lu.assertNotNil(schema.by_path[path], path) or schema.by_path[path]
       local text = field.default_text or tostring(field.default)
       lu.assertEquals((value:gsub('"', "")), text:match("^[^;]*"), path)
-      seen = seen + 1
+      count = count + 1
     end
   end
-  lu.assertEquals(seen, 9)
+  lu.assertEquals(count, 9)
 end
 
 function TestSwitches.test_every_field_that_is_named_exists()
@@ -173,10 +173,10 @@ function TestTraining.test_the_axis_is_legal()
     find_code("axes = {")))
   local study, message = grid.expand(project_module.new("."), path)
   lu.assertNil(message)
-  local seen, rates = {}, {}
+  local digests, rates = {}, {}
   for i, cell in ipairs(study.cells) do
-    lu.assertNil(seen[cell.spec.plan.digest] and cell.id ~= "sgd_1e_1" or nil, cell.id)
-    seen[cell.spec.plan.digest], rates[i] = true, cell.runs[1].learning_rate
+    lu.assertNil(digests[cell.spec.plan.digest] and cell.id ~= "sgd_1e_1" or nil, cell.id)
+    digests[cell.spec.plan.digest], rates[i] = true, cell.runs[1].learning_rate
   end
   lu.assertEquals(rates, { 1e-4, 1e-4, 1e-2, 1e-1 })
   lu.assertEquals(study.cells[3].spec.resolved.train.optimizer, { kind = "sgd" })
@@ -277,15 +277,15 @@ end
 
 -- The table's rows name existing studies and, in quotes, titles of items of their reports.
 function TestIto.test_items_are_those_of_reports()
-  local seen = 0
+  local count = 0
   for name, cell in ito_2024:gmatch("\n|[^|\n]*| `(ito_%l+)`[^|\n]*| ([^|\n]*) |") do
     local titles = lists.map(expand_study(name).report, function(item) return item.title end)
     for title in cell:gmatch('"([^"]*)"') do
       lu.assertTrue(lists.has(titles, title), name .. " has no item " .. title)
-      seen = seen + 1
+      count = count + 1
     end
   end
-  lu.assertTrue(seen >= 4, seen)
+  lu.assertTrue(count >= 4, count)
 end
 
 TestArithmetic = {}

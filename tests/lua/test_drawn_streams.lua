@@ -31,10 +31,10 @@ local function find_family(plan, name)
   return lists.find(plan.attentions, function(attention) return attention.name == name end)
 end
 
-local DRAWN = "positions = { kind = 'randomized', max_position = 50%s }"
+local SAMPLED = "positions = { kind = 'randomized', max_position = 50%s }"
 
-local function make_drawn(facets, more)
-  return "{ " .. facets .. ", " .. DRAWN:format(more or "") .. " }"
+local function make_drawn(facets, options)
+  return "{ " .. facets .. ", " .. SAMPLED:format(options or "") .. " }"
 end
 
 -- The default reading is impossible for two sequences, so cross-attention uses differences.
@@ -52,20 +52,20 @@ end
 
 -- Without a use of distances, cross-attention has no positions of its own in the resolved spec.
 function TestDrawnStreams.test_without_distances_cross_attention_has_the_facets_of_all()
-  for _, more in ipairs({ "", ", reading = 'drawn'" }) do
-    lu.assertNil(make_plan(make_drawn("kind = 'rope'", more)).resolved.encoding.cross)
+  for _, options in ipairs({ "", ", reading = 'drawn'" }) do
+    lu.assertNil(make_plan(make_drawn("kind = 'rope'", options)).resolved.encoding.cross)
   end
-  local clamped_plan = make_plan("{ kind = 'alibi', " .. DRAWN:format(", reading = 'clamped'")
+  local clamped_plan = make_plan("{ kind = 'alibi', " .. SAMPLED:format(", reading = 'clamped'")
     .. ", cross = { score = { kind = 'none' } } }").resolved.encoding.cross
   lu.assertEquals({ clamped_plan.score, clamped_plan.positions.reading }, { "none", "clamped" })
 end
 
 function TestDrawnStreams.test_a_reading_of_cross_attention_can_be_written()
-  local clamped = make_plan("{ kind = 'alibi', " .. DRAWN:format(", reading = 'clamped'")
+  local clamped = make_plan("{ kind = 'alibi', " .. SAMPLED:format(", reading = 'clamped'")
     .. ", cross = { use = 'alibi', positions = { reading = 'difference' } } }")
   lu.assertEquals(find_family(clamped, "decoder").positions.distance.kind, "clamped")
   lu.assertEquals(find_family(clamped, "cross").positions.distance.kind, "difference")
-  local plan, message = plan_spec("{ kind = 'alibi', " .. DRAWN:format("")
+  local plan, message = plan_spec("{ kind = 'alibi', " .. SAMPLED:format("")
     .. ", cross = { use = 'alibi', positions = { reading = 'clamped' } } }")
   lu.assertNil(plan)
   lu.assertStrContains(message, 'encoding.cross.positions.reading: "clamped" cannot be used with cross-attention')
@@ -75,7 +75,7 @@ end
 function TestDrawnStreams.test_a_resolved_spec_is_a_spec()
   for _,
     encoding in ipairs({ make_drawn("kind = 'alibi', rotation = { kind = 'rope' }"), make_drawn("kind = 'sinusoid'"),
-    "{ kind = 'relative', cross = { use = 'fire' }, " .. DRAWN:format(", sorted = false") .. " }" }) do
+    "{ kind = 'relative', cross = { use = 'fire' }, " .. SAMPLED:format(", sorted = false") .. " }" }) do
     local plan = make_plan(encoding)
     local text = assert(spec_writer.write_spec(plan.resolved))
     lu.assertEquals(project:plan(support.write("drawn.lua", text)).plan.digest, plan.digest, encoding)
@@ -84,7 +84,7 @@ end
 
 -- The stream of a side's positions and the offset of its site, by the side's member of a family's state.
 local function find_site(attention, member)
-  local side = lists.find(attention.sides, function(each) return each.member == member end)
+  local side = lists.find(attention.sides, function(candidate) return candidate.member == member end)
   return { side.stream, side.site }
 end
 
@@ -110,14 +110,14 @@ end
 
 -- Values given for a stream's random positions must be in the range of all its uses; the least range is the limit.
 function TestDrawnStreams.test_the_least_range_of_a_stream_is_its_limit()
-  local plan = make_plan("{ kind = 'rope', " .. DRAWN:format("") .. [[,
+  local plan = make_plan("{ kind = 'rope', " .. SAMPLED:format("") .. [[,
     encoder = { positions = { max_position = 30 } }, decoder = { positions = { kind = 'index' } },
     cross = { positions = { max_position = 40, range = 'one_based' } } }]])
   local source, target = plan.streams[1], plan.streams[2]
   lu.assertEquals({ source.position_range, source.first_position }, { 30, 1 })
   lu.assertEquals({ target.position_range, target.first_position }, { 41, 1 })
   lu.assertEquals(plan.limit, { tokens = 30, because = "encoding.encoder.positions.max_position = 30" })
-  local short, message = plan_spec("{ kind = 'rope', " .. DRAWN:format("")
+  local short, message = plan_spec("{ kind = 'rope', " .. SAMPLED:format("")
     .. ", cross = { positions = { max_position = 8 } } }")
   lu.assertNil(short)
   lu.assertStrContains(message, "past the range of positions")
@@ -133,7 +133,7 @@ function TestDrawnStreams.test_the_embedding_has_a_draw_of_its_own()
   end
   lu.assertStrContains(describe.describe_encoding(plan),
     "sinusoids are added to the token embedding, at unsorted positions drawn from 0 .. 49")
-  lu.assertFalse(make_plan("{ kind = 'sinusoid', encoder = { rotation = { kind = 'rope' }, " .. DRAWN:format("")
+  lu.assertFalse(make_plan("{ kind = 'sinusoid', encoder = { rotation = { kind = 'rope' }, " .. SAMPLED:format("")
     .. " } }").input_draw)
 end
 

@@ -27,12 +27,12 @@ return { title = "p", seeds = { 0, 1 }, base = { task = %s, model = { use = "sma
 local NARROW = "{ name = 16, spec = { model = { width = 16 } } }"
 local WIDTHS = NARROW .. ", { name = 32, spec = { model = { width = 32 } } }"
 
--- Writes STUDY and expands it, with its snapshot. more: { task, layers, steps, train, axis, values }, texts and numbers
--- of the study. Returns the study and the folder of its runs.
-local function expand(more)
-  more = more or {}
-  local path = support.write("swept/study.lua", STUDY:format(more.task or '{ kind = "bucket_sort" }', more.layers or 1,
-    more.steps or 100, more.train or "", more.axis or "width", more.values or WIDTHS))
+-- Writes STUDY and expands it, with its snapshot. options: { task, layers, steps, train, axis, values }, texts and
+-- numbers of the study. Returns the study and the folder of its runs.
+local function expand(options)
+  options = options or {}
+  local path = support.write("swept/study.lua", STUDY:format(options.task or '{ kind = "bucket_sort" }',
+    options.layers or 1, options.steps or 100, options.train or "", options.axis or "width", options.values or WIDTHS))
   local root = path:match("^(.*)/") .. "/runs"
   local study = assert(grid.expand(project, path, { out = root }))
   study.snapshot = snapshots.read(root, study.name, study.scale)
@@ -86,12 +86,12 @@ end
 function TestSnapshots.test_snapshots_keep_earlier_cells()
   local study, root = expand()
   assert(overview.write_snapshot(root, study))
-  local before = support.read(root .. "/.studies/study.json")
+  local snapshot = support.read(root .. "/.studies/study.json")
   assert(overview.write_snapshot(root, study))
-  lu.assertEquals(support.read(root .. "/.studies/study.json"), before)
-  local other = expand({ layers = 2 })
-  table.remove(other.cells)
-  assert(overview.write_snapshot(root, other))
+  lu.assertEquals(support.read(root .. "/.studies/study.json"), snapshot)
+  local changed_study = expand({ layers = 2 })
+  table.remove(changed_study.cells)
+  assert(overview.write_snapshot(root, changed_study))
   local ids = lists.map(snapshots.read(root, "study").cells, function(entry)
     return entry.id .. " " .. entry.spec.model.layers
   end)
@@ -103,11 +103,11 @@ function TestSnapshots.test_snapshots_are_untrusted_input()
   assert(overview.write_snapshot(root, study))
   local path = root .. "/.studies/study.json"
   local text = support.read(path)
-  for expected, other in pairs({ ["cells[1].digest: found \"x\""] = text:gsub('"digest":"%x+"', '"digest":"x"', 1),
+  for expected, changed in pairs({ ["cells[1].digest: found \"x\""] = text:gsub('"digest":"%x+"', '"digest":"x"', 1),
     ["cells: found nothing"] = '{"study":"s","path":"p","title":"t","axes":[]}',
     ["found no JSON"] = text:sub(1, -5), ["cells[1].spec.model.layers: found \"many\""] = text:gsub('"layers":1',
     '"layers":"many"', 1), ["cells[1].id"] = text:gsub('"id":"width_16","key"', '"id":"../../x","key"', 1) }) do
-    support.write("swept/runs/.studies/study.json", other)
+    support.write("swept/runs/.studies/study.json", changed)
     local noted, problem = snapshots.read(root, "study")
     lu.assertNil(noted)
     lu.assertStrContains(problem, expected)
@@ -133,9 +133,9 @@ end
 function TestEarlier.test_versions_are_not_mixed()
   local study, root = expand()
   sweep(study, root, 40)
-  local other = expand({ layers = 2 })
-  table.remove(other.cells[1].runs)
-  write_runs(other.cells[1], 90)
+  local changed_study = expand({ layers = 2 })
+  table.remove(changed_study.cells[1].runs)
+  write_runs(changed_study.cells[1], 90)
   local now = cells.read_study(expand({ layers = 2 }), root)
   lu.assertEquals(list_cells(now), { "width_16: 90 missing", "width_32: 60 61; model.layers was 1 and is 2 now" })
   lu.assertEquals(now.left_out, { ("2 runs of an earlier version of width_16 (width_16/%s): model.layers was 1 and is "
@@ -154,15 +154,15 @@ end
 
 function TestEarlier.test_a_comment_in_a_sampler()
   support.write("swept/mine.c", (SAMPLER:gsub("first_repeat", "mine")))
-  local own = { task = '{ source = "mine.c" }' }
-  local study, root = expand(own)
+  local own_task = { task = '{ source = "mine.c" }' }
+  local study, root = expand(own_task)
   sweep(study, root, 40)
   support.write("swept/mine.c", (SAMPLER:gsub("first_repeat", "mine")) .. "/* A remark. */\n")
-  local now = list_cells(cells.read_study(expand(own), root))
+  local now = list_cells(cells.read_study(expand(own_task), root))
   lu.assertStrMatches(now[1],
     "width_16: 50 51; task.source: mine.c had other bytes %(.studies/sources/%x+%.c, now %x+%.%.%.%)")
   write.remove_tree(root .. "/.studies")
-  lu.assertEquals(list_cells(cells.read_study(expand(own), root))[1],
+  lu.assertEquals(list_cells(cells.read_study(expand(own_task), root))[1],
     "width_16: 50 51; task.source: mine.c had other bytes, "
     .. "or Longhand was another version")
 end
@@ -224,8 +224,8 @@ function TestOpen.test_a_study_that_cannot_be_read()
   write.remove_tree(root .. "/.studies")
   now = assert(open_folder(root, study.path))
   lu.assertEquals({ now.is_from_folder, list_cells(now)[1], #now.problems }, { true, "width_16: 50 51", 1 })
-  local nothing, message = open_folder(root, study.path, study.path)
-  lu.assertNil(nothing)
+  local folder, message = open_folder(root, study.path, study.path)
+  lu.assertNil(folder)
   lu.assertStrContains(message, "no such study")
 end
 
@@ -255,12 +255,12 @@ function TestOpen.test_snapshot_keeps_the_criterion()
     assert(overview.write_snapshot(root, study))
     return earlier_results.restore(snapshots.read(root, "study"), "study").scored.generalises
   end
-  local own = { metric = "accuracy_teacher_forced", above = 42.5 }
-  lu.assertEquals(restore({ split = "test", generalises = own }), own)
+  local criterion = { metric = "accuracy_teacher_forced", above = 42.5 }
+  lu.assertEquals(restore({ split = "test", generalises = criterion }), criterion)
   lu.assertEquals(restore(nil, { { kind = "table", published = "p" } }), { metric = "accuracy", above = 90 })
-  for _, other in ipairs({ 3, { above = 90 }, { metric = "loss", above = 90 }, { metric = "accuracy", above = "9" },
+  for _, wrong in ipairs({ 3, { above = 90 }, { metric = "loss", above = 90 }, { metric = "accuracy", above = "9" },
     { metric = "accuracy", above = 0.9 } }) do
-    lu.assertNil(restore({ split = "test", generalises = other }))
+    lu.assertNil(restore({ split = "test", generalises = wrong }))
   end
 end
 
@@ -274,8 +274,8 @@ function TestOpen.test_folders_by_data()
     lu.assertEquals(lfs.attributes(dir, "mode"), nil)
   end
   local root = support.write("data/here", ""):match("^(.*)/")
-  local found = cells.read_folder(root)
-  lu.assertEquals({ list_cells(found), found.cells[1].key.encoding, found.cells[2].key.encoding }, { { "a_task: 41",
+  local study = cells.read_folder(root)
+  lu.assertEquals({ list_cells(study), study.cells[1].key.encoding, study.cells[2].key.encoding }, { { "a_task: 41",
     "a_task: 42" }, "a_task (data 0123abcd)", "a_task (data 89abcdef)" })
   lu.assertEquals(versions.find(root, { name = "s" }, { id = "nothing" }), {})
 end

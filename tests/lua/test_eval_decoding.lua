@@ -34,10 +34,10 @@ void lh_task_ends(lh_rng *rng, int n, lh_example *example) {
 support.write("ends.c", ENDS)
 local ENDING, OPEN = 'source = "ends.c"', 'kind = "reverse_string"'
 
-local function check_spec(kind, task, more)
+local function check_spec(kind, task, more_fields)
   local layers = kind == "encoder_decoder" and "" or "layers = 2, "
   return support.check_text(("return { task = { %s }, model = { kind = %q, %swidth = 16, heads = 2 }, %s }"):format(
-    task, kind, layers, more))
+    task, kind, layers, more_fields))
 end
 
 local function accept(...)
@@ -47,15 +47,15 @@ local function accept(...)
 end
 
 function TestDecoding.test_greedy_decoding_is_the_default_and_is_left_out()
-  local plain = accept("decoder", OPEN, "")
-  lu.assertNil(plain.eval.decoding)
-  lu.assertEquals(accept("decoder", OPEN, GREEDY), plain)
+  local greedy = accept("decoder", OPEN, "")
+  lu.assertNil(greedy.eval.decoding)
+  lu.assertEquals(accept("decoder", OPEN, GREEDY), greedy)
   lu.assertEquals(accept("encoder_decoder", OPEN, FORCED).eval.decoding, "teacher_forced")
 end
 
 function TestDecoding.test_an_encoder_has_no_decoding()
-  for _, more in ipairs({ GREEDY, FORCED }) do
-    local resolved, _, d = check_spec("encoder", OPEN, more)
+  for _, more_fields in ipairs({ GREEDY, FORCED }) do
+    local resolved, _, d = check_spec("encoder", OPEN, more_fields)
     lu.assertNil(resolved)
     lu.assertStrContains(d:text(), "eval.decoding: an encoder answers everything at once")
     lu.assertStrContains(d:text(), 'model.kind = "decoder" or "encoder_decoder"')
@@ -63,8 +63,8 @@ function TestDecoding.test_an_encoder_has_no_decoding()
 end
 
 function TestDecoding.test_decoding_is_a_default_of_the_trainer()
-  local function make_plan(more)
-    local resolved, info = accept("decoder", OPEN, more)
+  local function make_plan(more_fields)
+    local resolved, info = accept("decoder", OPEN, more_fields)
     return plan_module.build(resolved, { task = info.task })
   end
   local greedy, forced = make_plan(""), make_plan(FORCED)
@@ -74,8 +74,8 @@ function TestDecoding.test_decoding_is_a_default_of_the_trainer()
 end
 
 function TestDecoding.test_the_plan_states_the_cost_of_answers()
-  local function render_page(kind, task, more)
-    local resolved, info = accept(kind, task, more)
+  local function render_page(kind, task, more_fields)
+    local resolved, info = accept(kind, task, more_fields)
     return plan_page.format_page(plan_module.build(resolved, { task = info.task }))
   end
   lu.assertStrContains(render_page("decoder", OPEN, ""),
@@ -95,7 +95,7 @@ local function list_warnings(kind, encoding, task)
   return table.concat(info.warnings, "\n")
 end
 
-local DRAWN = 'positions = { kind = "randomized", max_position = 2048, reading = "difference" }'
+local SAMPLED = 'positions = { kind = "randomized", max_position = 2048, reading = "difference" }'
 
 function TestDecoding.test_uses_of_the_target_s_length_are_warned_about()
   local log_length = '{ use = "log_length" }'
@@ -103,11 +103,11 @@ function TestDecoding.test_uses_of_the_target_s_length_are_warned_about()
   lu.assertEquals(list_warnings("decoder", log_length, OPEN), "") -- the task has no end symbol
   lu.assertEquals(list_warnings("encoder", log_length), "")
   lu.assertEquals(list_warnings("decoder", '{ use = "alibi" }'), "")
-  lu.assertStrContains(list_warnings("decoder", '{ use = "rope", ' .. DRAWN .. " }"),
+  lu.assertStrContains(list_warnings("decoder", '{ use = "rope", ' .. SAMPLED .. " }"),
     "encoding.positions: samples as many random positions as a sequence has tokens")
-  lu.assertNotStrContains(list_warnings("decoder", '{ use = "rope", ' .. DRAWN:gsub("}", ", sorted = false }") .. " }"),
-    "end with a symbol")
-  lu.assertStrContains(list_warnings("decoder", ('{ use = "relative", %s }'):format(DRAWN:gsub(", reading.*", " }"))),
+  local unsorted = SAMPLED:gsub("}", ", sorted = false }")
+  lu.assertNotStrContains(list_warnings("decoder", '{ use = "rope", ' .. unsorted .. " }"), "end with a symbol")
+  lu.assertStrContains(list_warnings("decoder", ('{ use = "relative", %s }'):format(SAMPLED:gsub(", reading.*", " }"))),
     "encoding.positions: samples")
 end
 

@@ -12,9 +12,9 @@ local stored = json.decode(support.read("tests/reference/inference.json"))
 
 local CLOSE = 1e-8 -- relative; for thousands of seeds sums of logarithms have a third of this error
 
-local function assert_close(actual, expected, what)
+local function assert_close(actual, expected, label)
   lu.assertTrue(math.abs(actual - expected) <= CLOSE * math.abs(expected),
-    ("%s: %.17g, expected %.17g"):format(what, actual, expected))
+    ("%s: %.17g, expected %.17g"):format(label, actual, expected))
 end
 
 TestInterval = {}
@@ -23,9 +23,9 @@ function TestInterval.test_intervals_equal_those_of_scipy()
   lu.assertEquals(#stored.intervals, 10)
   for _, case in ipairs(stored.intervals) do
     local low, high = exact.compute_interval(case.count, case.n, 0.05)
-    local what = ("%d of %d"):format(case.count, case.n)
-    assert_close(low, case.low, what)
-    assert_close(high, case.high, what)
+    local label = ("%d of %d"):format(case.count, case.n)
+    assert_close(low, case.low, label)
+    assert_close(high, case.high, label)
   end
 end
 
@@ -97,8 +97,8 @@ function TestPermutation.test_samples_of_many_splits()
   for i = 1, 15 do
     a[i], b[i] = i, i + 100
   end
-  local p, splits, least = test_permutation(a, b, 999)
-  lu.assertEquals({ p, splits, least }, { 1 / 1000, 999, 1 / 1000 })
+  local p, splits, min_p = test_permutation(a, b, 999)
+  lu.assertEquals({ p, splits, min_p }, { 1 / 1000, 999, 1 / 1000 })
   for i = 1, 15 do
     b[i] = i + 3
   end

@@ -19,8 +19,8 @@ local function render_body(encoding)
   return torch.format(info.score.root)
 end
 
-local function render_score(formula, more)
-  return render_body(("{ score = function(x) return %s end%s }"):format(formula, more or ""))
+local function render_score(formula, more_fields)
+  return render_body(("{ score = function(x) return %s end%s }"):format(formula, more_fields or ""))
 end
 
 TestTorch = { tearDown = support.clean }
@@ -108,8 +108,8 @@ function TestPytorch.test_unknown_facets_of_a_family_are_named()
     'does not know encoding.cross.rotation.kind = "spin"')
 end
 
-local function render_model(encoding, more)
-  return render_spec(('{ task = { kind = "reverse_string" }, encoding = { %s }%s }'):format(encoding, more or ""))
+local function render_model(encoding, fields)
+  return render_spec(('{ task = { kind = "reverse_string" }, encoding = { %s }%s }'):format(encoding, fields or ""))
 end
 
 function TestPytorch.test_an_encoder_decoder()
@@ -138,9 +138,9 @@ end
 
 function TestPytorch.test_sticks_have_what_they_use()
   local CAUSAL = 'mask = { kind = "causal" }, normaliser = { kind = "stick_breaking"%s }'
-  local plain = render_model(CAUSAL:format(""))
-  assert_has(plain, "mixed = break_stick(score) @ value", ".triu(), -math.inf)\n", "    return weight\n")
-  assert_lacks(plain, "softmax", "diag_embed")
+  local causal = render_model(CAUSAL:format(""))
+  assert_has(causal, "mixed = break_stick(score) @ value", ".triu(), -math.inf)\n", "    return weight\n")
+  assert_lacks(causal, "softmax", "diag_embed")
   local rests = render_model(CAUSAL:format(', own_key = true, rest = "own_value"'))
   assert_has(rests, "    return weight + missed.sum(dim=-1).exp().diag_embed()")
   assert_lacks(rests, "triu()")
@@ -152,8 +152,8 @@ function TestPytorch.test_a_score_that_reads_the_layer()
 end
 
 function TestPytorch.test_positions_from_one()
-  local one = render_model(RANDOM:format('range = "one_based"') .. 'additive = { kind = "learned" }')
-  assert_has(one, "MAX_POSITION = 2000\n", "from 1 to MAX_POSITION, ascending",
+  local one_based = render_model(RANDOM:format('range = "one_based"') .. 'additive = { kind = "learned" }')
+  assert_has(one_based, "MAX_POSITION = 2000\n", "from 1 to MAX_POSITION, ascending",
     'self.embed["position"](place - 1)',
     "return (1 + torch.randperm(MAX_POSITION, device=tokens.device))[:tokens.shape[1]].sort().values")
   assert_has(render_model(RANDOM:format('range = "one_based"') .. 'use = "relative"'),
@@ -192,11 +192,11 @@ local function make_plan(fields, sampled)
     readout = "outputs" } })
 end
 
--- Checks that a list has `count` ascending numbers from `first` to below `beyond`.
-local function assert_ascends(list, count, first, beyond)
+-- Checks that a list has `count` ascending numbers from `first` to below `limit`.
+local function assert_ascends(list, count, first, limit)
   lu.assertEquals(#list, count)
   for i, value in ipairs(list) do
-    lu.assertTrue(value >= first and value < beyond and (i == 1 or value > list[i - 1]))
+    lu.assertTrue(value >= first and value < limit and (i == 1 or value > list[i - 1]))
   end
 end
 
@@ -211,11 +211,10 @@ function TestPytorch.test_requests_have_random_positions_and_distances()
     assert_ascends(actual.distances, count, 0, 16)
     lu.assertEquals(actual.distances[1], 0)
   end
-  local one = export_run.make_request(make_plan({}, { position_range = 17, distance_range = 17, first_position = 1 }),
-    { 0,
-    1 }, 14)
-  assert_ascends(one.positions, 16, 1, 17)
-  assert_ascends(one.distances, 16, 0, 17)
+  local plan = make_plan({}, { position_range = 17, distance_range = 17, first_position = 1 })
+  local request = export_run.make_request(plan, { 0, 1 }, 14)
+  assert_ascends(request.positions, 16, 1, 17)
+  assert_ascends(request.distances, 16, 0, 17)
   local computing = make_plan({ computation = { all = 4 } }, { position_range = 16 })
   assert_ascends(export_run.make_request(computing, { 0, 1 }, 3).positions, 11, 0, 16)
   lu.assertEquals(export_run.make_request(make_plan({}), { 1, 0 }, 2), { input = { 1, 0 } })

@@ -23,11 +23,11 @@ local function render_model(fields, encoding)
 end
 
 function TestNetworks.test_every_field_of_a_model_is_exported()
-  local plain = render_model("")
-  assert_has(plain, "return self.norm2(h + self.dropout(self.feedforward(h)))", "self.norm1 = nn.LayerNorm(WIDTH)",
+  local unmasked = render_model("")
+  assert_has(unmasked, "return self.norm2(h + self.dropout(self.feedforward(h)))", "self.norm1 = nn.LayerNorm(WIDTH)",
     "self.query = nn.Linear(WIDTH, WIDTH, bias=False)", "self.up = nn.Linear(WIDTH, FEEDFORWARD)\n",
     "F.relu(self.up(h))", "class Encoder(nn.Module)", "self.output(h)")
-  assert_lacks(plain, "RMSNorm", "decode", "self.norm =", "name_in_file", "IN_FILE", "FIRST_OUTPUT")
+  assert_lacks(unmasked, "RMSNorm", "decode", "self.norm =", "name_in_file", "IN_FILE", "FIRST_OUTPUT")
   local pre = render_model('norm = { kind = "rms", place = "pre" }, dropout = 0, activation = "swiglu", bias = "none"')
   assert_has(pre, "h = h + self.attention(self.norm1(h))\n", "return h + self.feedforward(self.norm2(h))\n",
     "return self.output(self.norm(h))", "nn.RMSNorm(WIDTH, eps=1e-5)", "isinstance(module, nn.RMSNorm)",
@@ -82,11 +82,11 @@ function TestNetworks.test_networks_are_the_golden_ones()
 end
 
 -- The facts of model.py for a description, or nil and the problem. encoding: fields of the encoding; families(self):
--- attention families in addition to "self", by name; more: further fields of the spec; change(result): changes the
--- planned spec first.
-local function derive_facts(describe, encoding, families, more, change)
+-- attention families in addition to "self", by name; more_fields: further fields of the spec; change(result): changes
+-- the planned spec first.
+local function derive_facts(describe, encoding, families, more_fields, change)
   local result = plan_text(('{ task = { kind = "reverse_string" }, encoding = { %s }, %s }'):format(encoding or "",
-    more or ""))
+    more_fields or ""))
   local plan = result.plan
   local net = builder.build(describe, { model = { width = plan.width }, tokens = { count = 4, text = "TOKENS" },
     classes = { count = 2, padded = { count = 16, text = "CLASS_COLUMNS" } }, additive = plan.additive,
@@ -132,8 +132,8 @@ function TestNetworks.test_products_side_by_side()
     b:output(b:add(h, b:gate("gated", b:product("wide", h, 64, { tensors = { "gate", "up" } }), "gelu")))
   end), { "return h + F.gelu(self.gate(h)) * self.up(h)" })
   lu.assertEquals(list_forward_lines(function(b, h)
-    local wide = b:product("wide", h, 64, { tensors = { "gate", "up" } })
-    b:output(b:add(h, b:gate("gated", b:activation("bent", wide, "relu"), "silu")))
+    local gate_input = b:product("wide", h, 64, { tensors = { "gate", "up" } })
+    b:output(b:add(h, b:gate("gated", b:activation("bent", gate_input, "relu"), "silu")))
   end), { "bent = F.relu(torch.cat([self.gate(h), self.up(h)], dim=-1))",
     "return h + F.silu(bent[..., :WIDTH]) * bent[..., WIDTH:]" })
 end
@@ -201,16 +201,16 @@ function TestNetworks.test_a_block_that_reads_its_first_input()
     "    second_output = second(second_output, h)", "return self.output(second_output)" })
 end
 
--- A block's input, `other`, is read again after the block; every repetition also reads the result of the block before.
+-- A block's input, `product`, is read again after the block; each repetition also reads the result of the block before.
 function TestNetworks.test_a_block_that_reads_another_stream()
   local facts = derive_facts(function(net)
-    local before = net:block("before", 1, "A block.")
-    before:output(before:norm("norm", before:input(net:embed("embedding", net:stream("source")))))
-    local other = net:product("other", before.result, 64)
+    local first_block = net:block("before", 1, "A block.")
+    first_block:output(first_block:norm("norm", first_block:input(net:embed("embedding", net:stream("source")))))
+    local product = net:product("other", first_block.result, 64)
     local b = net:block("half", 2, "A block.")
-    local outside, h = b:external(before.result), b:input(other)
+    local outside, h = b:external(first_block.result), b:input(product)
     b:output(b:add(b:norm("norm", h), outside))
-    net:classify(net:readout(net:add(b.result, other), "last"))
+    net:classify(net:readout(net:add(b.result, product), "last"))
   end)
   lu.assertEquals(facts.network.lines, { 'h = self.embed["token"](tokens)', "for before in self.befores:",
     "    h = before(h)", "other = self.other(h)", "half_output = other", "for half in self.halfs:",
@@ -280,15 +280,15 @@ end
 
 -- If a facet of a family differs from that of all earlier families, its functions have the family's name.
 function TestNetworks.test_attentions_of_several_families()
-  local function make_families(own, heads)
+  local function make_families(family, heads)
     local function make_family(fields)
-      return setmetatable(fields, { __index = own })
+      return setmetatable(fields, { __index = family })
     end
     return { same = make_family({ name = "same", prefix = "same_" }),
       other = make_family({ name = "other", prefix = "other_",
-      rotation = heads and own.rotation or { kind = "rope", base = 50.0, scaling = { kind = "none" } },
+      rotation = heads and family.rotation or { kind = "rope", base = 50.0, scaling = { kind = "none" } },
       mask = { kind = "causal", right = 0 }, heads = heads,
-      head_width = heads and own.heads * own.head_width // heads }) }
+      head_width = heads and family.heads * family.head_width // heads }) }
   end
   local describe_three = describe_attentions({ "self", "other", "same" }, "other")
   local text = render(derive_facts(describe_three, 'kind = "rope"', make_families))
@@ -297,8 +297,8 @@ function TestNetworks.test_attentions_of_several_families()
     "def other_attention_rotate(", "query, key = rotate(query, positions)",
     "query, key = other_attention_rotate(query, positions)", "self.attention = OtherAttention()")
   assert_lacks(text, "other_attention_hidden", "class SameAttention", "same_attention")
-  local _, problem = derive_facts(describe_three, 'kind = "rope"', function(own)
-    return make_families(own, 4)
+  local _, problem = derive_facts(describe_three, 'kind = "rope"', function(family)
+    return make_families(family, 4)
   end)
   lu.assertEquals(problem, "does not know heads of attention other that differ from those of self")
 end
@@ -315,9 +315,9 @@ local function describe_two_streams(net)
   net:classify(net:readout(b.result, "last"), { tied = tokens })
 end
 
-local function make_cross(own)
+local function make_cross(family)
   return { cross = setmetatable({ cross = true, name = "cross", prefix = "cross_",
-    mask = own.relative.kind == "none" and { kind = "none" } or nil }, { __index = own }) }
+    mask = family.relative.kind == "none" and { kind = "none" } or nil }, { __index = family }) }
 end
 
 local DECODER = 'model = { kind = "decoder" }'
@@ -340,14 +340,14 @@ end
 
 -- Attentions with equal formulas share one function.
 function TestNetworks.test_scores_of_several_families()
-  local function make_families(own)
+  local function make_families(family)
     return { other = setmetatable({ name = "other", spec_name = "other", prefix = "other_" },
-      { __index = own }) }
+      { __index = family }) }
   end
-  local function derive_with(other)
+  local function derive_with(score)
     return derive_facts(describe_attentions({ "self", "other" }), 'kind = "alibi"', make_families, nil, function(result)
-      result.score = { families = { self = result.score, other = other and plan_text(
-        ('{ task = { kind = "reverse_string" }, encoding = { kind = %q } }'):format(other)).score } }
+      result.score = { families = { self = result.score, other = score and plan_text(
+        ('{ task = { kind = "reverse_string" }, encoding = { kind = %q } }'):format(score)).score } }
     end)
   end
   local text = render(derive_with("alibi"))
@@ -365,10 +365,10 @@ function TestNetworks.test_constants_of_several_families()
       return x.score + lookup(x.a, mod(x.key, 2)) end, parameters = { a = { shape = 2, values = { 1, %d } } } } }]])
       :format(value)).score
   end
-  local function make_families(own)
-    own.score = { kind = "plain" }
+  local function make_families(family)
+    family.score = { kind = "plain" }
     return { other = setmetatable({ name = "other", spec_name = "other", prefix = "other_" },
-      { __index = own }) }
+      { __index = family }) }
   end
   local function derive_with(value)
     return derive_facts(describe_attentions({ "self", "other" }), "", make_families, nil, function(result)
@@ -399,11 +399,11 @@ end
 -- A mask for one family is not exported for the others.
 function TestNetworks.test_a_family_without_facets_of_the_others()
   local sizes = 'kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 1'
-  local seen = "cross_attention_hidden(score)"
-  assert_has(render_model(sizes, 'mask = { kind = "causal" }, cross = { mask = { kind = "causal" } }'), seen)
+  local call = "cross_attention_hidden(score)"
+  assert_has(render_model(sizes, 'mask = { kind = "causal" }, cross = { mask = { kind = "causal" } }'), call)
   local text = render_model(sizes, 'mask = { kind = "causal" }')
   assert_has(text, "hidden(score)", "an encoder-decoder.")
-  assert_lacks(text, seen)
+  assert_lacks(text, call)
   assert_has(render_model(sizes, [[normaliser = { kind = "geometric" }, decoder = { normaliser = { kind = "softmax" } },
     cross = { normaliser = { kind = "softmax" } }]]), "match_first(", "softmax(")
 end
@@ -433,8 +433,8 @@ function TestNetworks.test_unsupported_networks_are_named()
   lu.assertEquals(find_problem(describe_two_streams, 'kind = "rope", ' .. RANDOM:format('draw = "pass"'), make_cross,
     DECODER),
     "does not know sampled positions of two streams")
-  lu.assertEquals(find_problem(describe_two_streams, nil, function(own)
-    local families = make_cross(own)
+  lu.assertEquals(find_problem(describe_two_streams, nil, function(family)
+    local families = make_cross(family)
     families.cross.normaliser = { kind = "geometric", padding = 14 }
     return families
   end, DECODER), "does not know the order of keys of attention cross, which is between two streams")

@@ -24,16 +24,16 @@ function TestNormaliser.test_learned_numbers_fill_whole_vectors()
       ["model.width"] = tostring(16 * heads) })
     lu.assertEquals(planned.first.request.width, width, heads)
   end
-  local plain = normaliser.plan({ normaliser = { kind = "geometric", normalised = false, directional = false } },
+  local unnormalised = normaliser.plan({ normaliser = { kind = "geometric", normalised = false, directional = false } },
     { heads = 8 })
-  lu.assertEquals({ plain.padding, plain.normalised }, { 14, false })
+  lu.assertEquals({ unnormalised.padding, unnormalised.normalised }, { 14, false })
 end
 
 local SPEC = [[return { task = { kind = "duplicate_string" }, encoding = { %s },
   model = { kind = "%s", heads = 2, width = 16, feedforward = 32%s }, train = { use = "quick" } }]]
 
-local function make_plan(facets, kind, more)
-  return project:plan(support.write("sticks.lua", SPEC:format(facets, kind or "decoder", more or "")))
+local function make_plan(facets, kind, more_fields)
+  return project:plan(support.write("sticks.lua", SPEC:format(facets, kind or "decoder", more_fields or "")))
 end
 
 function TestNormaliser.test_sticks_are_of_the_decoder_alone()
@@ -46,8 +46,8 @@ function TestNormaliser.test_sticks_are_of_the_decoder_alone()
 end
 
 function TestNormaliser.test_sticks_refuse_what_changes_or_hides_scores()
-  local function assert_refused(words, facets, kind, more)
-    local spec, message = make_plan(facets, kind, more)
+  local function assert_refused(words, facets, kind, more_fields)
+    local spec, message = make_plan(facets, kind, more_fields)
     lu.assertNil(spec, facets)
     lu.assertStrContains(message, words)
   end

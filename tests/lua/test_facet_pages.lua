@@ -8,9 +8,9 @@ require("tests.facets.enter")
 
 local page = require("tests.facets.spacing")
 
-function page.warn(seen, say)
-  local given = seen.resolved.encoding.spacing
-  if given and given.heads == seen.resolved.model.heads then
+function page.warn(spec, say)
+  local spacing = spec.resolved.encoding.spacing
+  if spacing and spacing.heads == spec.resolved.model.heads then
     say.warn(say.get_path("encoding.spacing.heads") .. ": no head sees odd offsets")
   end
 end
@@ -49,13 +49,13 @@ function TestPages.test_fields_are_documented_and_checked()
 end
 
 function TestPages.test_it_is_planned_described_and_distinguished()
-  local without, off = make_plan(""), make_plan("spacing = { kind = 'all' }")
-  lu.assertEquals(off.digest, without.digest)
+  local without_facet, with_facet_off = make_plan(""), make_plan("spacing = { kind = 'all' }")
+  lu.assertEquals(with_facet_off.digest, without_facet.digest)
   local plan, info = make_plan("spacing = { kind = 'even', heads = 8 }")
   lu.assertEquals(info.warnings, { "encoding.spacing.heads: no head sees odd offsets" })
   lu.assertStrContains(describe.describe_encoding(plan), "; 8 heads see even offsets")
-  lu.assertNotEquals(plan.digest, without.digest)
-  lu.assertNotEquals(plan.model_digest, without.model_digest)
+  lu.assertNotEquals(plan.digest, without_facet.digest)
+  lu.assertNotEquals(plan.model_digest, without_facet.model_digest)
   lu.assertEquals({ list_terms(plan.first), plan.first.terms.hides }, { "draws rotation even exponential", true })
 end
 
@@ -116,8 +116,8 @@ function TestPages.test_it_is_exported_once_for_equal_attentions()
   lu.assertStrContains(text, "def odd(score):\n")
   lu.assertStrContains(text, "    return torch.arange(queries, device=score.device)[:, None]")
   lu.assertStrContains(text, "-math.inf)\n        score = score.masked_fill(odd(score), -math.inf)\n")
-  local without = exports.render_spec(SPEC:format("encoder", ""):gsub("^return ", ""))
-  lu.assertNotStrContains(without, "indices")
+  local plain_text = exports.render_spec(SPEC:format("encoder", ""):gsub("^return ", ""))
+  lu.assertNotStrContains(plain_text, "indices")
 end
 
 support.run()

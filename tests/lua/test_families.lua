@@ -67,8 +67,8 @@ function TestFamilies.test_facets_of_a_family_replace_those_of_all()
 end
 
 function TestFamilies.test_names_and_sites_are_per_family_if_there_are_several_families()
-  local only = plans.plan_encoding("{ rotation = { kind = 'rope' } }").attentions[1]
-  lu.assertEquals({ only.prefix, only.PREFIX, only.first_site }, { "", "", 0 })
+  local family = plans.plan_encoding("{ rotation = { kind = 'rope' } }").attentions[1]
+  lu.assertEquals({ family.prefix, family.PREFIX, family.first_site }, { "", "", 0 })
   local plan = derive_two("{}")
   lu.assertEquals(plan.attentions[1].PREFIX, "SELF_")
   lu.assertEquals({ plan.attentions[2].prefix, plan.attentions[2].first_site }, { "cross_", plan.layers + 1 })
@@ -105,8 +105,8 @@ function TestFamilies.test_parameters_of_one_name_have_their_own_initial_values(
   lu.assertEquals(plan.initial_values, "1.0, 2.0, 3.0, 4.0")
 end
 
-local function write_rendered(name, path, plan, family, known)
-  local text, problem = render.render(name, plan, read_template, nil, family, known)
+local function write_rendered(name, path, plan, family, known_signatures)
+  local text, problem = render.render(name, plan, read_template, nil, family, known_signatures)
   assert(text, not text and ("%s:%d: %s"):format(problem.path, problem.line, problem.what))
   return support.write("families/" .. path, text)
 end
@@ -124,31 +124,32 @@ end
 
 -- The tables of positions have rows for the needs of all families.
 function TestFamilies.test_tables_of_positions_are_those_of_all_families()
-  local turns = { rotation = { kind = "rope", base = 500.0 }, positions = { kind = "index" }, score = false }
+  local rotation_facets = { rotation = { kind = "rope", base = 500.0 }, positions = { kind = "index" }, score = false }
   local sampled_positions = "{ positions = { kind = 'randomized', max_position = 1000 }, use = 'alibi' }"
-  local plan = derive(derive_two(sampled_positions, turns))
+  local plan = derive(derive_two(sampled_positions, rotation_facets))
   lu.assertTrue(plan.tables)
   local text = render.render("parts/position_tables.tpl", plan, read_template, nil, plan.attentions[1])
   lu.assertStrContains(text, "    rows = rows > SELF_MAX_POSITION ? rows : SELF_MAX_POSITION;\n    return rows;\n")
   lu.assertStrContains(text, "make_cross_rotation(position, row[position].cross_rotation);")
 end
 
-local function compare_with_plain_loops(more, even)
+local function compare_with_plain_loops(more_fields, even)
   local self_facets = "{ use = 'alibi', rotation = { kind = 'rope', base = 100 }, mask = { kind = 'causal' }, %s }"
-  local plan = derive(derive_two(self_facets:format(more), CROSS))
+  local plan = derive(derive_two(self_facets:format(more_fields), CROSS))
   plan.even_heads = even
-  local known = signatures.new()
+  local known_signatures = signatures.new()
   write_rendered("common/config.h.tpl", "config.h", plan, plan.attentions[1])
   write_rendered("common/tuned.h.tpl", "tuned.h", plan, plan.attentions[1])
-  write_rendered("attention/cpu/scalar.inc.tpl", "score_self.inc", plan, plan.attentions[1], known)
+  write_rendered("attention/cpu/scalar.inc.tpl", "score_self.inc", plan, plan.attentions[1], known_signatures)
   for _, family in ipairs(plan.attentions) do
-    write_rendered("attention/cpu/attention.inc.tpl", ("attention_%s.inc"):format(family.name), plan, family, known)
+    write_rendered("attention/cpu/attention.inc.tpl", ("attention_%s.inc"):format(family.name), plan, family,
+      known_signatures)
   end
-  local main = write_rendered("families.c.tpl", "families.c", plan, plan.attentions[1], known)
+  local main = write_rendered("families.c.tpl", "families.c", plan, plan.attentions[1], known_signatures)
   local program = main:gsub("%.c$", "")
-  local text, good = support.shell(("%s %s -march=native -I%s -o %s %s runtime/base/math.c runtime/base/timings.c "
+  local text, ok = support.shell(("%s %s -march=native -I%s -o %s %s runtime/base/math.c runtime/base/timings.c "
     .. "runtime/base/clock.c -lm && %s"):format(CC, FLAGS, main:match("^(.*)/"), program, main, program))
-  lu.assertTrue(good, text)
+  lu.assertTrue(ok, text)
 end
 
 function TestFamilies.test_two_families_in_one_text_match_plain_loops()

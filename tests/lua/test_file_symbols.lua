@@ -49,8 +49,8 @@ function TestSymbols.test_problems_name_the_line()
     { '{"input":[65536],"target":[1]}\n', "tokens that are neither texts nor numbers from 0 to 65535", 1 },
     { "", "no examples" } }
   for i, case in ipairs(cases) do
-    local found, problem = read(case[1])
-    lu.assertEquals(found == nil, case[2] ~= nil or case[3] ~= nil, i)
+    local symbols, problem = read(case[1])
+    lu.assertEquals(symbols == nil, case[2] ~= nil or case[3] ~= nil, i)
     lu.assertEquals(problem and problem.line, case[3], i)
     lu.assertTrue(not case[2] or problem.found == case[2], i)
   end
@@ -58,8 +58,8 @@ function TestSymbols.test_problems_name_the_line()
 end
 
 -- The lines of a file; nil and the problem if it is damaged.
-local function list_lines(path, largest)
-  local file, lines = assert(input.open_lines(path, largest)), {}
+local function list_lines(path, max_bytes)
+  local file, lines = assert(input.open_lines(path, max_bytes)), {}
   for line in file:lines() do
     lines[#lines + 1] = line
   end
@@ -91,14 +91,14 @@ end
 local SPEC = [[return { task = { data = "examples.txt", %s }, encoding = { kind = "none" },
   model = { kind = "decoder", layers = 1, heads = 1, width = 16 }, train = { batch = 4, steps = 9 } }]]
 
-local function check(more, examples)
+local function check(more_fields, examples)
   support.write("examples.txt", examples or "a b\tb\n")
-  local resolved, info, d = support.check_text(SPEC:format(more))
+  local resolved, info, d = support.check_text(SPEC:format(more_fields))
   return resolved, info, d:text()
 end
 
-local function refuse(text, more, examples)
-  local resolved, _, message = check(more, examples)
+local function refuse(text, more_fields, examples)
+  local resolved, _, message = check(more_fields, examples)
   lu.assertNil(resolved)
   lu.assertStrContains(message, text)
 end

@@ -16,13 +16,13 @@ TestFuzz = {}
 
 function TestFuzz.test_mutated_specs_end_in_files_or_messages()
   local half = CASES // 2
-  local other = assert(io.popen(("%s tests/lua/fuzz_specs.lua --seed %d --first %d --cases %d 2>&1"):format(
+  local pipe = assert(io.popen(("%s tests/lua/fuzz_specs.lua --seed %d --first %d --cases %d 2>&1"):format(
     os.getenv("LUA") or "lua5.4", SEED, half + 1, CASES - half)))
   local result = fuzz.run(half, SEED, 1)
-  local text = other:read("a")
-  local ended = other:close()
+  local text = pipe:read("a")
+  local succeeded = pipe:close()
   lu.assertEquals(table.concat(result.failures, "\n"), "")
-  lu.assertTrue(ended, text)
+  lu.assertTrue(succeeded, text)
   lu.assertStrContains(text, ("%d cases of seed %d from %d on"):format(CASES - half, SEED, half + 1))
   lu.assertTrue(result.refused > half // 4 and result.planned + result.rendered > half // 20, "the mix of cases")
   lu.assertTrue(half < 1000 or result.rendered > 0, "none was rendered")

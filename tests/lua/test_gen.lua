@@ -69,12 +69,12 @@ function TestTargets.test_digests_of_cpu_and_device_code_are_independent()
   lu.assertEquals(cpu["spec.c"].text, "spec " .. digest .. "\n")
   local device_digest = fingerprint.digest(compiled.reduce(cuda_files["device.cu"].text))
   lu.assertEquals(cuda_files["cuda.c"].text, "host " .. device_digest .. "\n")
-  local _, other, unchanged = render(true, { ["kernels:cuda/x.cu"] = "y\n" })
+  local _, changed_files, unchanged = render(true, { ["kernels:cuda/x.cu"] = "y\n" })
   lu.assertEquals(unchanged, digest)
-  lu.assertNotEquals(other["cuda.c"].text, cuda_files["cuda.c"].text)
-  _, other, unchanged = render(true, { ["step.tpl"] = "another step\n" })
+  lu.assertNotEquals(changed_files["cuda.c"].text, cuda_files["cuda.c"].text)
+  _, changed_files, unchanged = render(true, { ["step.tpl"] = "another step\n" })
   lu.assertNotEquals(unchanged, digest)
-  lu.assertEquals(other["cuda.c"].text, cuda_files["cuda.c"].text)
+  lu.assertEquals(changed_files["cuda.c"].text, cuda_files["cuda.c"].text)
 end
 
 -- Digests are equal if kernels and rendered files differ only in a comment and the name of a static function. cuda.c,

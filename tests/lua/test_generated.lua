@@ -101,9 +101,9 @@ function TestAbsent.test_features_that_are_off_leave_no_fingerprint()
     for _, file in ipairs(case.files) do
       local text = cases.remove_spec(file.path, file.text)
       for _, name in ipairs(file.path ~= "plan.lua" and cases.list_absent_features(case.resolved) or {}) do
-        local at = text:find(name, 1, true)
-        lu.assertNil(at, at and ("%s (%s): %s is there: %s"):format(file.path, case.name, name,
-          text:sub(at):match("[^\n]*")))
+        local position = text:find(name, 1, true)
+        lu.assertNil(position, position and ("%s (%s): %s is there: %s"):format(file.path, case.name, name,
+          text:sub(position):match("[^\n]*")))
       end
     end
   end
@@ -111,11 +111,11 @@ end
 
 -- A fingerprint that occurs in no file would test nothing.
 function TestAbsent.test_every_fingerprint_occurs()
-  local off, present = {}, {}
+  local absent_somewhere, present = {}, {}
   for _, case in ipairs(cases.list_all()) do
     local absent = {}
     for _, name in ipairs(cases.list_absent_features(case.resolved)) do
-      absent[name], off[name] = true, true
+      absent[name], absent_somewhere[name] = true, true
     end
     local parts = {}
     for _, file in ipairs(case.files) do
@@ -135,13 +135,13 @@ function TestAbsent.test_every_fingerprint_occurs()
     end
   end
   lu.assertTrue(next(present) ~= nil)
-  for name, on in pairs(present) do
-    lu.assertTrue(on and off[name], name .. " is never on, or never off")
+  for name, is_present in pairs(present) do
+    lu.assertTrue(is_present and absent_somewhere[name], name .. " is never on, or never off")
   end
 end
 
 function TestAbsent.test_identifiers_occur_exactly_if_used()
-  local on, off = {}, {}
+  local present, absent = {}, {}
   for _, case in ipairs(cases.list_all()) do
     local parts = {}
     for i = 1, #PATHS - 1 do
@@ -151,11 +151,11 @@ function TestAbsent.test_identifiers_occur_exactly_if_used()
     for _, entry in ipairs(IDENTIFIERS) do
       local is_expected = entry[2](case)
       lu.assertEquals(text:find(entry[1], 1, true) ~= nil, is_expected, ("%s in %s"):format(entry[1], case.name))
-      on[entry[1]], off[entry[1]] = on[entry[1]] or is_expected, off[entry[1]] or not is_expected
+      present[entry[1]], absent[entry[1]] = present[entry[1]] or is_expected, absent[entry[1]] or not is_expected
     end
   end
   for _, entry in ipairs(IDENTIFIERS) do
-    lu.assertTrue(on[entry[1]] and off[entry[1]], entry[1] .. " is never on, or never off")
+    lu.assertTrue(present[entry[1]] and absent[entry[1]], entry[1] .. " is never on, or never off")
   end
 end
 
@@ -178,11 +178,11 @@ local DIRECTIVES = { "^#if LH_ABI != %d+$", "^#ifndef LH_CONFIG_H$", "^#if defin
 
 function TestDecided.test_the_preprocessor_decides_no_option()
   for _, line in cases.iterate_lines() do
-    local known = not line.text:find("^%s*#%s*[ei][fln]") or line.text:find("^#include ") ~= nil
+    local is_accepted = not line.text:find("^%s*#%s*[ei][fln]") or line.text:find("^#include ") ~= nil
     for _, directive in ipairs(DIRECTIVES) do
-      known = known or line.text:find(directive) ~= nil
+      is_accepted = is_accepted or line.text:find(directive) ~= nil
     end
-    lu.assertTrue(known or line.path == "plan.lua", line.place)
+    lu.assertTrue(is_accepted or line.path == "plan.lua", line.place)
   end
 end
 

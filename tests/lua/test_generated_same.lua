@@ -24,25 +24,25 @@ end
 -- Runs `gen` as a process: from a directory, with these variables.
 local function generate(from, variables, main, spec, out)
   local lua = arg[-1] or "lua5.4"
-  local text, good = support.shell(("cd '%s' && env %s %s '%s' gen '%s' --out '%s'"):format(from, variables, lua, main,
+  local text, ok = support.shell(("cd '%s' && env %s %s '%s' gen '%s' --out '%s'"):format(from, variables, lua, main,
     spec, out))
-  lu.assertTrue(good, text)
+  lu.assertTrue(ok, text)
 end
 
 function TestSame.test_folder_locale_time_zone_and_user_do_not_change_a_byte()
-  local here = lfs.currentdir()
+  local folder = lfs.currentdir()
   local base = support.write("same/base.txt", ""):match("^(.*)/")
   local spec = "spec/runs/reverse_string_rand_rope.lua"
-  generate(here, "LC_ALL=C TZ=UTC", "generator/main.lua", spec, base .. "/a")
-  generate("/", "LC_ALL=C.UTF-8 LANG=de_DE.UTF-8 TZ=Asia/Tokyo HOME=/nonexistent USER=other", here
-    .. "/generator/main.lua", here .. "/" .. spec, base .. "/b")
-  generate(here .. "/tests", "LC_ALL=C TZ=America/Lima", "../generator/main.lua", "../" .. spec, base .. "/c")
+  generate(folder, "LC_ALL=C TZ=UTC", "generator/main.lua", spec, base .. "/a")
+  generate("/", "LC_ALL=C.UTF-8 LANG=de_DE.UTF-8 TZ=Asia/Tokyo HOME=/nonexistent USER=other", folder
+    .. "/generator/main.lua", folder .. "/" .. spec, base .. "/b")
+  generate(folder .. "/tests", "LC_ALL=C TZ=America/Lima", "../generator/main.lua", "../" .. spec, base .. "/c")
   local expected = read_folder(base .. "/a")
   lu.assertStrContains(expected[1], " * spec      spec/runs/reverse_string_rand_rope.lua\n")
-  for _, other in ipairs({ "/b", "/c" }) do
-    local actual = read_folder(base .. other)
+  for _, copy in ipairs({ "/b", "/c" }) do
+    local actual = read_folder(base .. copy)
     for i, path in ipairs(PATHS) do
-      lu.assertEquals(actual[i], expected[i], path .. " of " .. other)
+      lu.assertEquals(actual[i], expected[i], path .. " of " .. copy)
     end
   end
 end

@@ -47,12 +47,12 @@ function TestSections.test_sections_are_the_golden_ones()
 end
 
 function TestSections.test_every_golden_section_has_a_test_here()
-  local known = { ["."] = true, [".."] = true }
+  local known_files = { ["."] = true, [".."] = true }
   for _, entry in ipairs(SECTIONS) do
-    known[entry[1] .. ".txt"] = true
+    known_files[entry[1] .. ".txt"] = true
   end
   for name in lfs.dir(GOLDEN) do
-    lu.assertTrue(known[name], name .. " belongs to no section")
+    lu.assertTrue(known_files[name], name .. " belongs to no section")
   end
 end
 

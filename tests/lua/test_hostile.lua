@@ -62,15 +62,15 @@ local function set_leaf(value, path, leaf)
 end
 
 -- Checks all files of a folder by their language.
-local function assert_clean(folder, what)
+local function assert_clean(folder, label)
   local count = 0
   for name in lfs.dir(folder) do
     if lfs.attributes(folder .. "/" .. name, "mode") == "file" then
-      lu.assertNil(hostile.find_problem(name, support.read(folder .. "/" .. name)), what .. ", " .. name)
+      lu.assertNil(hostile.find_problem(name, support.read(folder .. "/" .. name)), label .. ", " .. name)
       count = count + 1
     end
   end
-  lu.assertTrue(count >= 3, what)
+  lu.assertTrue(count >= 3, label)
 end
 
 -- Makes a report of the runs of a folder; returns the exit code, the message or "", and the output.
@@ -83,10 +83,10 @@ end
 -- Each leaf of run.json gets every eighth of the texts, and the next leaf another eighth. A page shows the text, or a
 -- message that the field is invalid. The exit code is 1 for an invalid field, otherwise 4, since there is no picture.
 function TestHostile.test_every_field_of_run_json()
-  local all = list_leaves(make_facts("aa"), {}, {})
-  lu.assertTrue(#all > 40)
-  for number, path in ipairs(all) do
-    local what, root = table.concat(path, "."), nil
+  local leaves = list_leaves(make_facts("aa"), {}, {})
+  lu.assertTrue(#leaves > 40)
+  for number, path in ipairs(leaves) do
+    local label, root = table.concat(path, "."), nil
     for i = 1 + number % 8, #hostile.TEXTS, 8 do
       local id, text = ("run_%d"):format(i), hostile.TEXTS[i]
       local facts = make_facts(id)
@@ -95,15 +95,15 @@ function TestHostile.test_every_field_of_run_json()
         eval = reports.make_scored_lines(50), metrics = '{"step":10,"seconds":1}\n', facts = facts }))
     end
     local code, message, printed = print_report(root, root .. "/out")
-    lu.assertTrue(code == 1 or code == 4, what .. message)
-    lu.assertNil(hostile.find_text_problem(message) or hostile.find_text_problem(printed), what)
-    assert_clean(root .. "/out", what)
+    lu.assertTrue(code == 1 or code == 4, label .. message)
+    lu.assertNil(hostile.find_text_problem(message) or hostile.find_text_problem(printed), label)
+    assert_clean(root .. "/out", label)
   end
 end
 
 -- Comparisons of two runs, and messages about invalid ones.
 function TestHostile.test_two_runs()
-  local plain = reports.write_run("two", "plain_run", 1, 0.1, { exit = 0, facts = make_facts("plain_run") })
+  local base_run = reports.write_run("two", "plain_run", 1, 0.1, { exit = 0, facts = make_facts("plain_run") })
   for _, path in ipairs({ { "machine" }, { "spec", "source" }, { "spec", "later", "text" }, { "id" },
     { "flags", 2 } }) do
     for i = 1, #hostile.TEXTS, 2 do
@@ -112,7 +112,7 @@ function TestHostile.test_two_runs()
       set_leaf(facts, path, text)
       local dir = reports.write_run(("two%d"):format(i), "other_run", 1, 0.1, { exit = 0, facts = facts,
         eval = reports.make_scored_lines(40), metrics = '{"step":10,"loss":1}\n' })
-      local code, message, output = reports.run_verb(compare.run, { runs = plain, other = dir, out = dir .. "/out" })
+      local code, message, output = reports.run_verb(compare.run, { runs = base_run, other = dir, out = dir .. "/out" })
       lu.assertNil(hostile.find_text_problem((message or "") .. output))
       if path[1] ~= "id" then
         lu.assertEquals(code, 4)
@@ -213,8 +213,8 @@ function TestHostile.test_sources_of_generated_code()
       if file.path == "plan.lua" then
         lu.assertNotNil(load(file.text, "=plan", "t", {}))
       else
-        local first, own = file.text:find("*/", 1, true), file.text:find("\n */\n", 1, true)
-        lu.assertEquals(first, own + 2, file.path)
+        local first, own_text = file.text:find("*/", 1, true), file.text:find("\n */\n", 1, true)
+        lu.assertEquals(first, own_text + 2, file.path)
       end
     end
   end

@@ -89,13 +89,13 @@ function TestPeople.test_published_items()
     return lu.skip("no file")
   end
   local share = assert(human_data.read_accuracy(path, nil, { count = 108, vectors = {}, run = "" }))
-  local ones, sums = {}, { 0, 0, 0 }
+  local indicator, sums = {}, { 0, 0, 0 }
   for puzzle, value in ipairs(share) do
-    ones[puzzle] = 1
+    indicator[puzzle] = 1
     local vectors = (puzzle - 1) // 36 + 1
     sums[vectors] = sums[vectors] + value / 36
   end
-  lu.assertAlmostEquals(correlation.cosine(share, ones), 0.9847, 5e-5)
+  lu.assertAlmostEquals(correlation.cosine(share, indicator), 0.9847, 5e-5)
   for vectors, mean in ipairs({ 0.967, 0.870, 0.663 }) do
     lu.assertAlmostEquals(sums[vectors], mean, 5e-4)
   end
@@ -122,9 +122,9 @@ end
 
 -- Runs the verb on a folder; returns its exit code, its message or "", and its output.
 local function run(root, ...)
-  local given = assert(cli.parse({ "analyze", "human", root, "--resamples", "200", ... }, "."))
-  given.project = reports.project
-  local code, message, output = reports.run_verb(analyze.run, given)
+  local options = assert(cli.parse({ "analyze", "human", root, "--resamples", "200", ... }, "."))
+  options.project = reports.project
+  local code, message, output = reports.run_verb(analyze.run, options)
   return code, message or "", output
 end
 

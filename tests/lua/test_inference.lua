@@ -13,9 +13,9 @@ local stored = json.decode(support.read("tests/reference/inference.json"))
 
 local CLOSE = 1e-10 -- relative; SciPy itself has an error of 3e-11 at t = 1e-6 with one degree of freedom
 
-local function assert_close(actual, expected, what)
+local function assert_close(actual, expected, label)
   lu.assertTrue(math.abs(actual - expected) <= CLOSE * math.abs(expected),
-    ("%s: %.17g, expected %.17g"):format(what, actual, expected))
+    ("%s: %.17g, expected %.17g"):format(label, actual, expected))
 end
 
 TestStudent = {}
@@ -23,11 +23,11 @@ TestStudent = {}
 function TestStudent.test_tails_of_students_distribution()
   lu.assertTrue(#stored.tails > 100)
   for _, case in ipairs(stored.tails) do
-    local what = ("t %g, %g degrees of freedom"):format(case.t, case.df)
-    assert_close(student.compute_two_sided(case.t, case.df), case.two_sided, what)
-    assert_close(student.compute_two_sided(-case.t, case.df), case.two_sided, what)
-    assert_close(student.compute_above(case.t, case.df), case.above, what)
-    assert_close(student.compute_above(-case.t, case.df), case.above_minus, what)
+    local label = ("t %g, %g degrees of freedom"):format(case.t, case.df)
+    assert_close(student.compute_two_sided(case.t, case.df), case.two_sided, label)
+    assert_close(student.compute_two_sided(-case.t, case.df), case.two_sided, label)
+    assert_close(student.compute_above(case.t, case.df), case.above, label)
+    assert_close(student.compute_above(-case.t, case.df), case.above_minus, label)
   end
 end
 
@@ -49,11 +49,11 @@ TestWelch = {}
 function TestWelch.test_tests_and_intervals()
   lu.assertEquals(#stored.comparisons, 5)
   for i, case in ipairs(stored.comparisons) do
-    local test, what = inference.test_welch(case.a, case.b), "comparison " .. i
+    local test, label = inference.test_welch(case.a, case.b), "comparison " .. i
     for name, key in pairs({ t = "t", freedom = "df", p = "p", low = "low", high = "high" }) do
-      assert_close(test[name], case[key], what .. ": " .. name)
+      assert_close(test[name], case[key], label .. ": " .. name)
     end
-    assert_close(inference.test_equivalence(test, case.margin), case.p_equivalence, what .. ": equivalence")
+    assert_close(inference.test_equivalence(test, case.margin), case.p_equivalence, label .. ": equivalence")
   end
 end
 
@@ -63,8 +63,8 @@ function TestWelch.test_samples_that_do_not_vary_have_no_test()
   lu.assertNil(inference.test_equivalence(test, 1))
   -- The mean of three equal numbers has a rounding error, so the standard deviation is not 0.
   for _, value in ipairs({ 0.1, 1.1, 4.35, 97.3, 99.1 }) do
-    local same = { value, value, value }
-    lu.assertNil(inference.test_welch(same, same).p)
+    local constant_sample = { value, value, value }
+    lu.assertNil(inference.test_welch(constant_sample, constant_sample).p)
   end
 end
 
@@ -97,11 +97,11 @@ function TestBootstrap.test_spread_and_interval_of_a_mean()
 end
 
 function TestBootstrap.test_the_seed_decides()
-  local drawing, drawn = inference.make_random(1), {}
+  local drawing, numbers = inference.make_random(1), {}
   for i = 1, 5 do
-    drawn[i] = drawing(100)
+    numbers[i] = drawing(100)
   end
-  lu.assertEquals(drawn, { 82, 99, 8, 50, 60 }) -- the sequence of Lua 5.4's generator on every machine
+  lu.assertEquals(numbers, { 82, 99, 8, 50, 60 }) -- the sequence of Lua 5.4's generator on every machine
   local items = { 3, 5, 8 }
   lu.assertEquals(resample(items, statistics.mean, 3), resample(items, statistics.mean, 3))
   lu.assertNotEquals(resample(items, statistics.mean, 3), resample(items, statistics.mean, 4))

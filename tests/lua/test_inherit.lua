@@ -82,10 +82,10 @@ function TestInherit.test_a_preset_declares_its_kind_of_model()
       "causal none rope score", "none none rope none")
     check_kinds(("{ kind = '%s', encoder = { use = '%s' } }"):format(preset, preset), "causal none none score",
       "causal none none score", "none none none none")
-    local both = make_plan(("{ kind = '%s' }"):format(preset)).attentions
-    local wanted = make_plan(("{ kind = '%s' }"):format(preset:match("^[^_]*"))).attentions
-    lu.assertEquals(both[1].score.formula, wanted[1].score.formula)
-    lu.assertNotEquals(both[2].score.formula, wanted[2].score.formula)
+    local attentions = make_plan(("{ kind = '%s' }"):format(preset)).attentions
+    local expected = make_plan(("{ kind = '%s' }"):format(preset:match("^[^_]*"))).attentions
+    lu.assertEquals(attentions[1].score.formula, expected[1].score.formula)
+    lu.assertNotEquals(attentions[2].score.formula, expected[2].score.formula)
   end
   check_kinds("{ kind = 'lst_relative' }", "none none none none", "causal shaw none none", "none none none none")
   local geometric = make_plan("{ kind = 'geometric' }")
@@ -131,9 +131,9 @@ function TestInherit.test_digests_depend_on_meaning_not_spelling()
   local full = "{ mask = { kind = 'full' } }"
   lu.assertEquals(make_plan("{ mask = { kind = 'causal' } }").digest,
     make_plan(("{ mask = { kind = 'causal' }, encoder = %s, cross = %s }"):format(full, full)).digest)
-  local all = make_plan("{ kind = 'alibi', cross = { use = 'alibi' } }")
-  lu.assertNil(all.resolved.encoding.cross)
-  lu.assertNotEquals(all.digest, make_plan("{ kind = 'alibi' }").digest)
+  local plan = make_plan("{ kind = 'alibi', cross = { use = 'alibi' } }")
+  lu.assertNil(plan.resolved.encoding.cross)
+  lu.assertNotEquals(plan.digest, make_plan("{ kind = 'alibi' }").digest)
 end
 
 -- The resolved spec of a run has facets for all families, and gives the same plan.
@@ -173,7 +173,7 @@ local PAIRS = { "kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 
   "kind = 'encoder_decoder', encoder_layers = 0, decoder_layers = 1" }
 
 -- The number of the four models below that a preset fits, for presets of certain tasks or kinds of models.
-local FITS = { abc_b = 2, abc_c = 2, abc_d = 2, coupling = 0, geometric = 3, local_global_cycle = 0, lst_2d = 0,
+local KIND_COUNTS = { abc_b = 2, abc_c = 2, abc_d = 2, coupling = 0, geometric = 3, local_global_cycle = 0, lst_2d = 0,
   lst_2d_clean = 0, lst_learned = 0, lst_random = 0, rope_nope_cycle = 0 }
 
 function TestInherit.test_every_encoding_is_read_again_from_a_run_s_spec()
@@ -182,7 +182,7 @@ function TestInherit.test_every_encoding_is_read_again_from_a_run_s_spec()
     for _, model in ipairs({ "kind = 'encoder', layers = 1", "kind = 'decoder', layers = 1", PAIRS[1], PAIRS[2] }) do
       count = count + (check_written_spec(("{ kind = '%s' }"):format(name), model) and 1 or 0)
     end
-    lu.assertEquals(count, FITS[name] or 4, name)
+    lu.assertEquals(count, KIND_COUNTS[name] or 4, name)
     check_written_spec(("{ kind = '%s', decoder = { relative = { kind = 'none' } } }"):format(name), PAIRS[2])
   end
 end
@@ -209,9 +209,9 @@ end
 
 -- Lines and projections have no kinds, but kind = 'none' switches them off, as it does for a score.
 function TestInherit.test_facets_without_kinds_can_be_switched_off()
-  local plain, bare = make_plan("{ kind = 'lst_relative_clean' }"), make_plan(
+  local with_defaults, bare = make_plan("{ kind = 'lst_relative_clean' }"), make_plan(
     "{ kind = 'lst_relative_clean', projections = { kind = 'none' } }")
-  lu.assertEquals(plain.resolved.encoding.projections, { bias = true, init = "linear" })
+  lu.assertEquals(with_defaults.resolved.encoding.projections, { bias = true, init = "linear" })
   lu.assertNil(bare.resolved.encoding.projections)
   lu.assertEquals(make_plan("{ kind = 'lst_relative_clean', cross = { projections = { kind = 'none' } } }")
     .resolved.encoding.cross.projections, {})

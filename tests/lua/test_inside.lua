@@ -9,9 +9,9 @@ local lu = require("luaunit")
 -- Makes a folder with a run and a link to another user's runs, which have a file; returns both folders.
 local function make_folders(name)
   local out = support.write(name .. "/out/a/run/mine", "m"):match("^(.*)/a/run/mine$")
-  local theirs = support.write(name .. "/theirs/run/file", "precious"):match("^(.*)/run/file$")
-  assert(lfs.link(theirs, out .. "/link", true))
-  return out, theirs
+  local linked_folder = support.write(name .. "/theirs/run/file", "precious"):match("^(.*)/run/file$")
+  assert(lfs.link(linked_folder, out .. "/link", true))
+  return out, linked_folder
 end
 
 TestInside = {}
@@ -27,7 +27,7 @@ function TestInside.test_the_first_link_of_a_path_is_found()
 end
 
 function TestInside.test_no_file_is_changed_through_a_link()
-  local out, theirs = make_folders("through")
+  local out, linked_folder = make_folders("through")
   for _, call in ipairs({
     function() return inside.remove(out, out .. "/link/run") end,
     function() return inside.remove_empty(out, out .. "/link/run") end,
@@ -36,27 +36,27 @@ function TestInside.test_no_file_is_changed_through_a_link()
     function() return inside.make_directory(out, out .. "/link/new") end,
     function() return inside.make_parent(out, out .. "/link/run/file") end,
   }) do
-    local done, message = call()
-    lu.assertNil(done)
+    local succeeded, message = call()
+    lu.assertNil(succeeded)
     lu.assertStrContains(message, out .. "/link: found a link")
   end
-  lu.assertEquals(support.read(theirs .. "/run/file"), "precious")
+  lu.assertEquals(support.read(linked_folder .. "/run/file"), "precious")
   lu.assertEquals(support.read(out .. "/a/run/mine"), "m")
-  lu.assertNil((lfs.attributes(theirs .. "/new")))
+  lu.assertNil((lfs.attributes(linked_folder .. "/new")))
 end
 
 function TestInside.test_a_link_at_the_end_is_removed_itself()
-  local out, theirs = make_folders("ends")
+  local out, linked_folder = make_folders("ends")
   lu.assertTrue(inside.move(out, out .. "/link", out .. "/a/link"))
   lu.assertTrue(inside.remove(out, out .. "/a/link"))
   lu.assertTrue(inside.remove(out, out .. "/a/run"))
   lu.assertTrue(inside.remove_empty(out, out .. "/a"))
-  lu.assertEquals(support.read(theirs .. "/run/file"), "precious")
+  lu.assertEquals(support.read(linked_folder .. "/run/file"), "precious")
 end
 
 function TestInside.test_other_entries_are_removed_before_a_file_is_written()
-  local out, theirs = make_folders("clear")
-  assert(lfs.link(theirs .. "/run/file", out .. "/a/log.txt", true))
+  local out, linked_folder = make_folders("clear")
+  assert(lfs.link(linked_folder .. "/run/file", out .. "/a/log.txt", true))
   lu.assertNotNil(inside.make_parent(out, out .. "/a/log.txt"))
   lu.assertNil(lfs.symlinkattributes(out .. "/a/log.txt", "mode"))
   lu.assertNotNil(inside.make_parent(out, out .. "/new/deep/log.txt"))

@@ -29,8 +29,8 @@ end
 
 -- The initial values of a tensor: their kind, a number, and whether they are learned.
 local function find_first_values(plan, name)
-  local found = lists.find(plan.tensors, function(tensor) return tensor.name == name end)
-  return found and { found.init, found.value, found.learned }
+  local tensor_found = lists.find(plan.tensors, function(tensor) return tensor.name == name end)
+  return tensor_found and { tensor_found.init, tensor_found.value, tensor_found.learned }
 end
 
 function TestLatinEncodings.test_initial_values_are_the_code_s()
@@ -87,9 +87,9 @@ local function compute_rows(name)
   local path = support.write("probe.c", PROBE:format(render_table_code(name)))
   local program = path:gsub("%.c$", "")
   local flags = "-std=c11 -O1 -Iinclude -Iruntime"
-  local text, good = support.shell(("cc %s -o %s %s runtime/base/math.c -lm && %s"):format(flags, program, path,
+  local text, ok = support.shell(("cc %s -o %s %s runtime/base/math.c -lm && %s"):format(flags, program, path,
     program))
-  lu.assertTrue(good, text)
+  lu.assertTrue(ok, text)
   local rows, n = {}, 0
   for number in text:gmatch("[^\n]+") do
     local row = rows[n // 160 + 1] or {}
@@ -118,16 +118,16 @@ end
 
 -- The published numbers: cell 6 is in row 1 and column 2, all counted from 0.
 function TestLatinEncodings.test_fixed_tables_are_the_code_s()
-  local one, two = compute_rows("1d"), compute_rows("2d")
-  assert_begins(one[7], 0, { -0.279415, 0.960170, -0.805002, 0.593271 })
-  assert_begins(two[7], 0, { 0.909297, -0.416147, 0.999841, -0.017859 })
-  assert_begins(two[7], 80, { 0.841471, 0.540302, 0.713393, 0.700764 })
+  local x, y = compute_rows("1d"), compute_rows("2d")
+  assert_begins(x[7], 0, { -0.279415, 0.960170, -0.805002, 0.593271 })
+  assert_begins(y[7], 0, { 0.909297, -0.416147, 0.999841, -0.017859 })
+  assert_begins(y[7], 80, { 0.841471, 0.540302, 0.713393, 0.700764 })
   for i = 1, 16 do
-    lu.assertAlmostEquals(multiply({ one[i] }, { one[i] }), 80, 1e-9)
-    lu.assertAlmostEquals(multiply({ two[i] }, { two[i] }), 80, 1e-9)
+    lu.assertAlmostEquals(multiply({ x[i] }, { x[i] }), 80, 1e-9)
+    lu.assertAlmostEquals(multiply({ y[i] }, { y[i] }), 80, 1e-9)
   end
-  lu.assertAlmostEquals(multiply(one, two) / math.sqrt(multiply(one, one) * multiply(two, two)), 0.7246, 5e-5)
-  lu.assertAlmostEquals(math.sqrt(multiply(two, two)), 35.77709, 5e-6)
+  lu.assertAlmostEquals(multiply(x, y) / math.sqrt(multiply(x, x) * multiply(y, y)), 0.7246, 5e-5)
+  lu.assertAlmostEquals(math.sqrt(multiply(y, y)), 35.77709, 5e-6)
 end
 
 support.run()

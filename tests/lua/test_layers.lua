@@ -49,8 +49,8 @@ function TestLayers.test_layers_run_in_turn()
         layer2_forward(&w, cycle, w.output, w.output);
     }
 ]])
-  local once = render('layers = { "rope", "none" }', "layers = 2")["step.c"]
-  lu.assertNotStrContains(once, "cycle")
+  local text = render('layers = { "rope", "none" }', "layers = 2")["step.c"]
+  lu.assertNotStrContains(text, "cycle")
   lu.assertStrContains(render('layers = { "rope", "none" }', "layers = 4, loops = { times = 3 }")["step.c"], [[
     for (int pass = 0; pass < w.passes; pass++) {
         for (int cycle = pass * 2; cycle < (pass + 1) * 2; cycle++) {

@@ -78,20 +78,22 @@ local TASK_COUNTS = {
 
 function TestParameters.test_counts_of_all_tasks_are_the_published_ones()
   local d = diagnostics.new()
-  local all, seen = tasks.read("runtime/data/tasks", d), 0
+  local samplers, count = tasks.read("runtime/data/tasks", d), 0
   lu.assertEquals(d:text(), "")
   for _, row in ipairs(TASK_COUNTS) do
     for i = 5, #row do
       for column, sets in ipairs({ {}, { ["encoding.relative.kind"] = "transformer_xl" },
         { ["model.spare_token"] = "false" },
         { ["model.spare_token"] = "false", ["encoding.relative.kind"] = "transformer_xl" } }) do
-        lu.assertEquals(make_plan(sets, all[row[i]]).parameters, row[column], row[i])
+        lu.assertEquals(make_plan(sets, samplers[row[i]]).parameters, row[column], row[i])
       end
-      seen = seen + 1
+      count = count + 1
     end
   end
-  local published = lists.count(all.list, function(facts) return facts.summary:find("Ruoss et al. 2023", 1, true) end)
-  lu.assertEquals({ seen, published }, { 15, 15 })
+  local published = lists.count(samplers.list, function(facts)
+    return facts.summary:find("Ruoss et al. 2023", 1, true)
+  end)
+  lu.assertEquals({ count, published }, { 15, 15 })
 end
 
 function TestParameters.test_a_learned_table_adds_its_rows()
@@ -216,11 +218,11 @@ local SHAPES = {
 function TestLayout.test_tensors_have_the_documented_names_and_shapes()
   local expected = { "embed.token.weight 7 16", "embed.position.weight 600 16" }
   for l = 0, 1 do
-    for _, rest in ipairs({ "attention.query.weight 16 16", "attention.key.weight 16 16",
+    for _, tensor in ipairs({ "attention.query.weight 16 16", "attention.key.weight 16 16",
       "attention.value.weight 16 16", "attention.output.weight 16 16", "norm1.scale 16", "norm1.offset 16",
       "feedforward.up.weight 16 32", "feedforward.up.bias 32", "feedforward.down.weight 32 16",
       "feedforward.down.bias 16", "norm2.scale 16", "norm2.offset 16" }) do
-      expected[#expected + 1] = ("layers.%d.%s"):format(l, rest)
+      expected[#expected + 1] = ("layers.%d.%s"):format(l, tensor)
     end
   end
   expected[#expected + 1] = "output.weight 16 5"
@@ -265,8 +267,8 @@ function TestLayout.test_elements_do_not_overlap_and_are_inside()
     end
     lu.assertEquals(count, plan.parameters)
     lu.assertEquals(plan.parameter_storage % CHUNK, 0)
-    local spare = plan.parameter_storage - plan.parameter_elements
-    lu.assertTrue(spare >= 0 and spare < CHUNK, spare)
+    local padding = plan.parameter_storage - plan.parameter_elements
+    lu.assertTrue(padding >= 0 and padding < CHUNK, padding)
   end
 end
 
@@ -289,17 +291,17 @@ end
 -- Geometric attention adds a bias for each channel of queries, and two numbers, padded to a whole vector. With
 -- directions it adds a third number, and a map with biases to two values for each head.
 function TestLayout.test_geometric_attention_adds_its_parameters()
-  local none = make_plan({})
+  local unbiased = make_plan({})
   local plan = make_plan({ ["encoding.normaliser.kind"] = "geometric" })
-  local plain = make_plan({ ["encoding.normaliser"] = "{ kind = 'geometric', directional = false }" })
-  lu.assertEquals(plan.parameters - none.parameters, 5 * (64 + 64 * 16 + 16 + 3))
-  lu.assertEquals(plain.parameters - none.parameters, 5 * (64 + 2))
-  lu.assertEquals(plan.parameter_elements - none.parameter_elements, 5 * (64 + 64 * 16 + 16 + 16))
-  lu.assertEquals(plain.parameter_elements - none.parameter_elements, 5 * (64 + 16))
+  local undirected = make_plan({ ["encoding.normaliser"] = "{ kind = 'geometric', directional = false }" })
+  lu.assertEquals(plan.parameters - unbiased.parameters, 5 * (64 + 64 * 16 + 16 + 3))
+  lu.assertEquals(undirected.parameters - unbiased.parameters, 5 * (64 + 2))
+  lu.assertEquals(plan.parameter_elements - unbiased.parameter_elements, 5 * (64 + 64 * 16 + 16 + 16))
+  lu.assertEquals(undirected.parameter_elements - unbiased.parameter_elements, 5 * (64 + 16))
   local padded = make_plan({ ["encoding.normaliser.kind"] = "geometric", ["model.heads"] = "4" })
   lu.assertEquals(padded.attentions[1].request.width, 16)
-  lu.assertEquals(padded.parameters - none.parameters, 5 * (64 + 64 * 8 + 8 + 3))
-  lu.assertEquals(make_plan({ ["encoding.normaliser.kind"] = "softmax" }).digest, none.digest)
+  lu.assertEquals(padded.parameters - unbiased.parameters, 5 * (64 + 64 * 8 + 8 + 3))
+  lu.assertEquals(make_plan({ ["encoding.normaliser.kind"] = "softmax" }).digest, unbiased.digest)
 end
 
 support.run()

@@ -9,39 +9,39 @@ local project = require("project").new(".")
 
 TestListing = {}
 
-local USUAL = 'task = { kind = "reverse_string" }, model = { use = %q }, train = { use = "ruoss" }, '
+local COMMON_FIELDS = 'task = { kind = "reverse_string" }, model = { use = %q }, train = { use = "ruoss" }, '
   .. 'eval = { use = "ruoss" }'
 local SQUARES = 'task = { kind = "latin_square" }, model = { use = "lst_encoder" }, train = { use = "lst" }, '
   .. 'eval = { splits = { "test" } }'
-local OF_FOUR_LAYERS = USUAL:gsub("use = %%q }, train", "use = %%q, layers = 4 }, train")
+local OF_FOUR_LAYERS = COMMON_FIELDS:gsub("use = %%q }, train", "use = %%q, layers = 4 }, train")
 local SPECS = { encoder = { OF_FOUR_LAYERS:format("ruoss_encoder"), SQUARES },
   decoder = { OF_FOUR_LAYERS:format("ruoss_decoder") },
-  encoder_decoder = { USUAL:format("small_encoder_decoder") } }
+  encoder_decoder = { COMMON_FIELDS:format("small_encoder_decoder") } }
 
 local function is_accepted(kind, name)
-  return lists.any(SPECS[kind], function(rest)
-    local text = ("return { encoding = { use = %q }, %s }"):format(name, rest)
+  return lists.any(SPECS[kind], function(fields)
+    local text = ("return { encoding = { use = %q }, %s }"):format(name, fields)
     return project:resolve(support.write("fits.lua", text), {}) ~= nil
   end)
 end
 
 function TestListing.test_encodings_are_listed_once_with_their_models()
-  local seen = {}
+  local descriptions = {}
   for _, line in ipairs(listing.list(project, "encodings")) do
     local name, description = line:match("^  ([%w_]+) +(.*)$")
     if name then
-      lu.assertNil(seen[name], name)
+      lu.assertNil(descriptions[name], name)
       lu.assertNotNil(description:gsub(" %[models.*$", ""):find("%.$"), name)
-      seen[name] = description
+      descriptions[name] = description
     end
   end
   for _, name in ipairs(project:list_names("spec/encodings", ".lua")) do
-    lu.assertNotNil(seen[name], name)
-    local only, fits = seen[name]:match("%[models: (.-)%]$"), {}
+    lu.assertNotNil(descriptions[name], name)
+    local models, accepted_models = descriptions[name]:match("%[models: (.-)%]$"), {}
     for _, kind in ipairs({ "encoder", "decoder", "encoder_decoder" }) do
-      fits[#fits + 1] = is_accepted(kind, name) and kind or nil
+      accepted_models[#accepted_models + 1] = is_accepted(kind, name) and kind or nil
     end
-    lu.assertEquals(table.concat(fits, ", "), only or "encoder, decoder, encoder_decoder", name)
+    lu.assertEquals(table.concat(accepted_models, ", "), models or "encoder, decoder, encoder_decoder", name)
   end
 end
 

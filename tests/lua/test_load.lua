@@ -341,8 +341,8 @@ end
 
 function TestLoad.test_cycles_are_reported_with_their_chain()
   support.write("one.lua", 'return { use = "./two.lua" }')
-  local two = support.write("two.lua", 'return { use = "./one.lua" }')
-  local loaded, d = load_spec(two)
+  local second_file = support.write("two.lua", 'return { use = "./one.lua" }')
+  local loaded, d = load_spec(second_file)
   lu.assertNil(loaded)
   lu.assertStrContains(d:text(), "uses itself: two.lua -> one.lua -> two.lua")
   refuse('return { model = { use = "./probe.lua" } }', "model.use: uses itself: probe.lua -> probe.lua")
@@ -446,9 +446,9 @@ function TestPipes.test_pipes_are_not_opened()
     lu.assertStrContains(output, "found a named pipe; expected a file", false, field)
     lu.assertStrContains(output, "\n1\n", false, field)
   end
-  for verb, what in pairs({ check = "spec", ["sweep --dry-run"] = "study" }) do
+  for verb, kind in pairs({ check = "spec", ["sweep --dry-run"] = "study" }) do
     lu.assertStrContains(support.shell(("timeout 60 lua5.4 generator/main.lua %s '%s/pipe.lua'"):format(verb, folder)),
-      ("no such %s: %s/pipe.lua, which is a named pipe"):format(what, folder))
+      ("no such %s: %s/pipe.lua, which is a named pipe"):format(kind, folder))
   end
 end
 

@@ -45,8 +45,8 @@ local function format_gains(facets, name, T, S)
   return lists.map(rows, function(row) return format_row(row, HIDDEN) end)
 end
 
-local function make_antidiagonal(more)
-  return "cross = { mask = { kind = 'antidiagonal', width = 1" .. (more or "") .. " } }"
+local function make_antidiagonal(more_fields)
+  return "cross = { mask = { kind = 'antidiagonal', width = 1" .. (more_fields or "") .. " } }"
 end
 
 function TestMasks.test_masks_equal_those_of_the_reference()
@@ -113,12 +113,12 @@ end
 -- With zero_corner = 'all', the first query of every head sees the last key even if no head has a line, as in the
 -- authors' code.
 function TestMasks.test_a_corner_needs_no_line()
-  local alone = "cross = { lines = { list = {}, zero_corner = '%s' } }"
-  lu.assertEquals(format_gains(alone:format("all"), "cross", 3, 4), { ". . . 0", "0 0 0 0", "0 0 0 0" })
+  local cross_lines = "cross = { lines = { list = {}, zero_corner = '%s' } }"
+  lu.assertEquals(format_gains(cross_lines:format("all"), "cross", 3, 4), { ". . . 0", "0 0 0 0", "0 0 0 0" })
   for _, corner in ipairs({ "lines", "none" }) do
-    lu.assertEquals(find_family(make_plan(alone:format(corner)), "cross").mask.kind, "none")
+    lu.assertEquals(find_family(make_plan(cross_lines:format(corner)), "cross").mask.kind, "none")
   end
-  lu.assertEquals(find_family(make_plan(alone:format("all")), "cross").mask.flat[2], nil)
+  lu.assertEquals(find_family(make_plan(cross_lines:format("all")), "cross").mask.flat[2], nil)
 end
 
 -- Lines of direction 1 are a table by distance; keys at other distances are hidden.
@@ -137,9 +137,9 @@ function TestMasks.test_lines_down_the_diagonal_are_a_clipped_table()
 end
 
 function TestMasks.test_corners_and_transparent_rows_follow_the_choice()
-  local two = "cross = { lines = { %s, " .. make_line(1, 0, 2.5) .. ", " .. make_line(0, 0, 1, 1) .. " } }"
+  local two_lines = "cross = { lines = { %s, " .. make_line(1, 0, 2.5) .. ", " .. make_line(0, 0, 1, 1) .. " } }"
   local function format_heads(choice)
-    local family = find_family(make_plan(two:format(choice), 4), "cross")
+    local family = find_family(make_plan(two_lines:format(choice), 4), "cross")
     return lists.map(masks.list_cells(family, 2, 3), function(rows)
       return format_row(lists.join(rows[1], rows[2]), HIDDEN)
     end)
@@ -182,9 +182,9 @@ local function compile_mask(folder, name, compiler, plan, family)
   assert(text, not text and ("%s:%d: %s"):format(problem.path, problem.line, problem.what))
   local path = support.write(folder .. "/" .. name, text)
   local program = path:gsub("%.(%l+)$", "_%1")
-  local output, good = support.shell(("%s -O1 -I. -Iinclude -Iruntime -I%s -o %s %s -lm"):format(compiler,
+  local output, ok = support.shell(("%s -O1 -I. -Iinclude -Iruntime -I%s -o %s %s -lm"):format(compiler,
     path:match("^(.*)/"), program, path))
-  assert(good, output)
+  assert(ok, output)
   return program
 end
 
@@ -249,8 +249,8 @@ function TestMasks.test_generated_code_has_the_same_cells()
     support.write(name .. "/config.h", (assert(render.render("common/config.h.tpl", plan, read_template, nil, family))))
     for _, source in ipairs(SOURCES) do
       local text = support.shell(compile_mask(name, source[1], source[2], plan, family) .. " " .. words)
-      local row, seen = find_difference(expected_text, text)
-      lu.assertEquals(seen, row, name .. " " .. source[1])
+      local row, actual_row = find_difference(expected_text, text)
+      lu.assertEquals(actual_row, row, name .. " " .. source[1])
     end
   end
 end

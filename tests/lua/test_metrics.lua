@@ -18,19 +18,19 @@ end
 
 -- Answers that are decoded token by token are scored by exact match; papers keep their metric and their threshold.
 function TestMetrics.test_the_default_follows_model_and_paper()
-  local ours = { metric = "exact_match", above = 99 }
+  local study_criterion = { metric = "exact_match", above = 99 }
   local paper = { { kind = "table", published = "ruoss_2023/table1" } }
   for _, case in ipairs({
-    { make_study("encoder"), {}, "accuracy", ours },
-    { make_study("decoder"), {}, "exact_match", ours },
-    { make_study("encoder_decoder"), {}, "exact_match", ours },
+    { make_study("encoder"), {}, "accuracy", study_criterion },
+    { make_study("decoder"), {}, "exact_match", study_criterion },
+    { make_study("encoder_decoder"), {}, "exact_match", study_criterion },
     { make_study("encoder", paper), {}, "accuracy", { metric = "accuracy", above = 90 } },
     { make_study("decoder", { { kind = "curves", setting = "ruoss_2023/setting" } }), {}, "accuracy",
       { metric = "accuracy", above = 90 } },
     { make_study("encoder_decoder", paper), { metric = "exact_match" }, "exact_match",
       { metric = "exact_match", above = 90 } },
-    { make_study("decoder", paper), { metric = "loss" }, "loss", ours },
-    { make_study("decoder"), { metric = "accuracy" }, "accuracy", ours },
+    { make_study("decoder", paper), { metric = "loss" }, "loss", study_criterion },
+    { make_study("decoder"), { metric = "accuracy" }, "accuracy", study_criterion },
     { make_study("decoder"), { generalises = { metric = "accuracy", above = 95 } }, "exact_match",
       { metric = "accuracy", above = 95 } },
   }) do
@@ -45,8 +45,8 @@ end
 
 -- The run.json of a run in a folder records the kind of its model.
 function TestMetrics.test_runs_without_a_study()
-  local found = { cells = { { runs = { { facts = {} }, { facts = { spec = { model = { kind = "decoder" } } } } } } } }
-  lu.assertEquals(metrics.complete_scored(found, {}).metric, "exact_match")
+  local study = { cells = { { runs = { { facts = {} }, { facts = { spec = { model = { kind = "decoder" } } } } } } } }
+  lu.assertEquals(metrics.complete_scored(study, {}).metric, "exact_match")
 end
 
 function TestMetrics.test_chance_belongs_to_token_accuracies()

@@ -26,18 +26,18 @@ local function list_shapes(sets)
 end
 
 function TestFields.test_biases_have_tensors_where_the_model_has_them()
-  local none, some, all = list_shapes({ ["model.bias"] = "none" }), list_shapes(),
+  local unbiased, default, full = list_shapes({ ["model.bias"] = "none" }), list_shapes(),
     list_shapes({ ["model.bias"] = "all" })
   for _, name in ipairs({ "attention.query", "attention.key", "attention.value", "attention.output" }) do
-    lu.assertNil(some["layers.1." .. name .. ".bias"], name)
-    lu.assertNotNil(all["layers.1." .. name .. ".bias"], name)
+    lu.assertNil(default["layers.1." .. name .. ".bias"], name)
+    lu.assertNotNil(full["layers.1." .. name .. ".bias"], name)
   end
   for _, name in ipairs({ "feedforward.up", "feedforward.down" }) do
-    lu.assertNil(none["layers.1." .. name .. ".bias"], name)
-    lu.assertNotNil(some["layers.1." .. name .. ".bias"], name)
-    lu.assertNotNil(all["layers.1." .. name .. ".bias"], name)
+    lu.assertNil(unbiased["layers.1." .. name .. ".bias"], name)
+    lu.assertNotNil(default["layers.1." .. name .. ".bias"], name)
+    lu.assertNotNil(full["layers.1." .. name .. ".bias"], name)
   end
-  lu.assertEquals({ none["output.bias"], some["output.bias"], all["output.bias"] }, { { 5 }, { 5 }, { 5 } })
+  lu.assertEquals({ unbiased["output.bias"], default["output.bias"], full["output.bias"] }, { { 5 }, { 5 }, { 5 } })
 end
 
 function TestFields.test_norms_have_tensors_by_kind_and_place()
@@ -84,15 +84,15 @@ end
 -- The specs of tests/specs/networks are planned, and the resolved spec in run.json gives the same plan. long_models.sh
 -- checks their results.
 function TestFields.test_a_run_s_spec_gives_the_plan_of_its_spec()
-  local seen = {}
+  local paths_by_digest = {}
   for _, name in ipairs(write.list_names("tests/specs/networks")) do
     local path = "tests/specs/networks/" .. name
     local result, message = project:plan(path, {})
     lu.assertTrue(result ~= nil, message)
     local plan = result.plan
     lu.assertEquals(plan.decoder ~= false, path:find("decoder_") ~= nil or path:find("/abc_") ~= nil, path)
-    lu.assertNil(seen[plan.model_digest], path)
-    seen[plan.model_digest] = path
+    lu.assertNil(paths_by_digest[plan.model_digest], path)
+    paths_by_digest[plan.model_digest] = path
     if not plan.own_network then
       local text = assert(spec_writer.write_spec(plan.resolved))
       lu.assertEquals(project:plan(support.write("again.lua", text)).plan.digest, plan.digest, path)
@@ -119,9 +119,9 @@ function TestFields.test_the_latin_square_encoder()
     local function check_layer(name, ...)
       check(("layers.%d.%s"):format(layer, name), ...)
     end
-    for _, which in ipairs({ "query", "key", "value" }) do
-      check_layer(("attention.%s.weight"):format(which), { 160, 160 }, uniform, math.sqrt(6 / 640))
-      check_layer(("attention.%s.bias"):format(which), { 160 }, "LH_INIT_CONSTANT", 0)
+    for _, projection in ipairs({ "query", "key", "value" }) do
+      check_layer(("attention.%s.weight"):format(projection), { 160, 160 }, uniform, math.sqrt(6 / 640))
+      check_layer(("attention.%s.bias"):format(projection), { 160 }, "LH_INIT_CONSTANT", 0)
     end
     check_layer("attention.output.weight", { 160, 160 }, uniform, 1 / math.sqrt(160))
     check_layer("attention.output.bias", { 160 }, "LH_INIT_CONSTANT", 0)
@@ -267,11 +267,11 @@ function TestFields.test_addition_has_the_parameters_of_the_paper()
   lu.assertEquals(assert(project:plan("abc_addition_vanilla", { "task.options.base=16" })).plan.tokens, 21)
   lu.assertEquals(assert(project:plan("abc_addition_vanilla", { "task.options.base=2" })).plan.tokens, 15)
   lu.assertEquals(assert(project:plan("abc_addition_vanilla", { "task.computation=1" })).plan.tokens, 16)
-  local seen = {}
+  local sets_by_digest = {}
   for _, set in ipairs({ "task.options.width=60", "task.options.input=aligned", "task.seed=1", "task.seed=0" }) do
-    local other = assert(project:plan("abc_addition_vanilla", { set })).plan
-    lu.assertNil(seen[other.digest], set)
-    seen[other.digest] = set
+    local changed_plan = assert(project:plan("abc_addition_vanilla", { set })).plan
+    lu.assertNil(sets_by_digest[changed_plan.digest], set)
+    sets_by_digest[changed_plan.digest] = set
   end
 end
 
@@ -311,12 +311,12 @@ end
 function TestFields.test_an_encoder_decoder_has_tensors_for_every_family()
   local sizes = { ["model.kind"] = "encoder_decoder", ["model.encoder_layers"] = "1", ["model.decoder_layers"] = "6",
     ["model.width"] = "128", ["model.feedforward"] = "512", ["model.bias"] = "all" }
-  local one = plans.make_plan(sizes)
+  local one_layer = plans.make_plan(sizes)
   sizes["model.encoder_layers"] = "0"
-  local none = plans.make_plan(sizes)
-  lu.assertEquals(one.parameters - none.parameters, 198272 + 256)
-  lu.assertEquals(none.parameters, 6 * 264576 + 256 + none.tokens * 128 + 129 * none.classes)
-  local names = lists.to_set(lists.get_names(one.tensors))
+  local no_layers = plans.make_plan(sizes)
+  lu.assertEquals(one_layer.parameters - no_layers.parameters, 198272 + 256)
+  lu.assertEquals(no_layers.parameters, 6 * 264576 + 256 + no_layers.tokens * 128 + 129 * no_layers.classes)
+  local names = lists.to_set(lists.get_names(one_layer.tensors))
   for _, name in ipairs({ "embed.token.weight", "encoder.layers.0.norm2.scale", "encoder.norm.offset",
     "decoder.layers.5.attention.query.bias", "decoder.layers.5.cross_attention.value.weight",
     "decoder.layers.5.norm3.scale", "decoder.norm.scale", "output.bias" }) do
@@ -333,9 +333,9 @@ function TestFields.test_facets_of_a_family_differ_if_the_spec_sets_them()
       ("return { task = { kind = 'bucket_sort' }, encoding = { %s }, %s }"):format(encoding, sizes)))
     return assert(spec, message).plan
   end
-  local same = make_plan("kind = 'rope', cross = { rotation = { base = 10000 }, mask = { kind = 'full' } }")
-  lu.assertNil(same.resolved.encoding.cross)
-  lu.assertEquals(same.digest, make_plan("kind = 'rope'").digest)
+  local plan = make_plan("kind = 'rope', cross = { rotation = { base = 10000 }, mask = { kind = 'full' } }")
+  lu.assertNil(plan.resolved.encoding.cross)
+  lu.assertEquals(plan.digest, make_plan("kind = 'rope'").digest)
   local separate = make_plan("kind = 'alibi_learned', mask = { kind = 'causal' }, cross = { mask = { kind = 'full' }, "
     .. "score = { kind = 'none' } }, encoder = { mask = { kind = 'causal' }, "
     .. "parameters = { slope = { per = 'layer_head' } } }")
@@ -362,7 +362,7 @@ TestDerived = {}
 
 -- Every combination of the fields has members of a workspace and operations of the backward pass.
 function TestDerived.test_every_model_has_both_passes()
-  local seen = {}
+  local digests = {}
   for _, kind in ipairs({ "encoder", "decoder" }) do
     for _, place in ipairs({ "post", "pre" }) do
       for _, norm in ipairs({ "layer", "rms" }) do
@@ -370,8 +370,8 @@ function TestDerived.test_every_model_has_both_passes()
           local plan = plans.make_plan(plans.make_small_sets({ ["model.kind"] = kind, ["model.norm.place"] = place,
             ["model.norm.kind"] = norm, ["model.activation"] = activation,
             ["model.tied"] = kind == "decoder" and "true" or nil }))
-          lu.assertNil(seen[plan.model_digest])
-          seen[plan.model_digest] = true
+          lu.assertNil(digests[plan.model_digest])
+          digests[plan.model_digest] = true
           lu.assertTrue(#plan.cpu.members > 4)
           lu.assertTrue(#plan.cpu.blocks[1].backward > 8)
         end
@@ -381,16 +381,16 @@ function TestDerived.test_every_model_has_both_passes()
 end
 
 function TestDerived.test_kinds_of_arguments_are_documented()
-  local seen = {}
+  local found_words = {}
   for _, name in ipairs(canonical.sort_keys(handles.METHODS)) do
     for _, argument in ipairs(handles.METHODS[name]) do
-      seen[argument[2]] = true
+      found_words[argument[2]] = true
     end
     for _, kind in pairs(handles.METHODS[name].options or {}) do
-      seen[kind] = true
+      found_words[kind] = true
     end
   end
-  for kind in pairs(seen) do
+  for kind in pairs(found_words) do
     lu.assertNotNil(handles.KINDS[kind], kind)
   end
   lu.assertStrContains(table.concat(own_network.NAMES, " "), "assert")

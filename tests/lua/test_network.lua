@@ -63,11 +63,11 @@ local function is_close(m, tensors, random)
     end
   end
   move(STEP)
-  local above = m:compute_loss()
+  local upper_loss = m:compute_loss()
   move(-2 * STEP)
-  local numeric = (above - m:compute_loss()) / (2 * STEP)
+  local numeric = (upper_loss - m:compute_loss()) / (2 * STEP)
   move(STEP)
-  return math.abs(numeric - expected_derivative) <= TOLERANCE * (1 + math.abs(numeric) + math.abs(above))
+  return math.abs(numeric - expected_derivative) <= TOLERANCE * (1 + math.abs(numeric) + math.abs(upper_loss))
 end
 
 -- The names of the tensors whose gradients are wrong in all tries, or nil.
@@ -76,14 +76,14 @@ local function find_wrong_gradients(m, number)
   for try = 1, TRIES do
     local random = new_random(number * TRIES + try)
     m:sample(random)
-    local tensors, left = list_tensors(m, m:differentiate()), {}
+    local tensors, untested = list_tensors(m, m:differentiate()), {}
     if is_close(m, tensors, random) then
       return nil
     end
     for _, t in ipairs(tensors) do
-      left[t[1]] = not (suspects and not suspects[t[1]]) and not is_close(m, { t }, random) or nil
+      untested[t[1]] = not (suspects and not suspects[t[1]]) and not is_close(m, { t }, random) or nil
     end
-    suspects = left
+    suspects = untested
     if not next(suspects) then
       return nil
     end
@@ -92,13 +92,13 @@ local function find_wrong_gradients(m, number)
 end
 
 local function check_gradients(name, describe, text, section)
-  local ok, wrong = xpcall(function()
+  local ok, problem = xpcall(function()
     return find_wrong_gradients(make_machine(describe, 1, section), 1)
   end, function(err)
     return type(err) == "table" and err.what or debug.traceback(err)
   end)
-  if not ok or wrong then
-    lu.fail(("%s: %s\n%s"):format(name, wrong, text or ""))
+  if not ok or problem then
+    lu.fail(("%s: %s\n%s"):format(name, problem, text or ""))
   end
 end
 
@@ -109,10 +109,10 @@ local SECTIONS = { {}, {}, { embedding = "linear" }, { embedding = "linear", rea
 -- Returns a random description, its text and its section.
 local function make_network(number)
   local section = SECTIONS[number % #SECTIONS + 1]
-  local given = networks.make_random(number, { streams = number % 3 == 0 and { "source", "target" },
-    families = { "self", "sloped", "causal", "directional" }, whole = { directional = true }, model = section,
+  local description = networks.make_random(number, { streams = number % 3 == 0 and { "source", "target" },
+    families = { "self", "sloped", "causal", "directional" }, no_dropout = { directional = true }, model = section,
     places = section.additive ~= nil })
-  return assert(load(given.text))(), given.text, section
+  return assert(load(description.text))(), description.text, section
 end
 
 TestNetworks = {}
@@ -175,8 +175,8 @@ local CASES = {
       b:output(b:add(b:product("map", s, value.width.count), h, 0.3))
       return b.result
     end
-    local wide = block("other", net:product("wide", block("layer", x), 2 * networks.WIDTH))
-    return net:add(x, net:product("narrow", wide, networks.WIDTH))
+    local wide_block = block("other", net:product("wide", block("layer", x), 2 * networks.WIDTH))
+    return net:add(x, net:product("narrow", wide_block, networks.WIDTH))
   end),
   ["two attentions with directions"] = describe_block(1, function(b, h)
     local s = b:add(h, b:attention("directional", h, h))
@@ -202,7 +202,7 @@ function TestNetworks.test_evaluation_gives_the_logits_of_training()
   for number = 1, NETWORKS // 3 do
     local describe, _, section = make_network(number)
     local m = make_machine(describe, number, section)
-    m.drops = false
+    m.has_dropout = false
     m:compute_loss()
     local logits = m.logits
     m.training = false
@@ -230,7 +230,7 @@ local function find_first(list, kind)
 end
 
 local PLANTED = {
-  ["two kept values in one buffer"] = function(passes)
+  ["two stored values in one buffer"] = function(passes)
     find_first(passes.forward, "add_norm").out.name = find_first(passes.forward, "attention").out.name
   end,
   ["a mask that another site overwrites"] = function(passes)
@@ -299,14 +299,14 @@ b:output(b:add(h, b:attention("self", w, w)))]], 8, "queries of 32 channels (wid
 
 function TestMistakes.test_errors_with_two_streams_are_reported_with_their_line()
   for _, case in ipairs(MISTAKES) do
-    local text, line, what, expected = describe_two_streams(case[1]), table.unpack(case, 2)
-    local all = make_families()
-    all.three = setmetatable({ name = "three", heads = 3, head_width = 5 }, { __index = all.self })
+    local text, line, problem_text, expected = describe_two_streams(case[1]), table.unpack(case, 2)
+    local families = make_families()
+    families.three = setmetatable({ name = "three", heads = 3, head_width = 5 }, { __index = families.self })
     local chunk = assert(load(text, "=network"))
-    local ok, problem = pcall(build, chunk(), "=network", all)
+    local ok, problem = pcall(build, chunk(), "=network", families)
     lu.assertFalse(ok, text)
     lu.assertTrue(type(problem) == "table" and problem.problem, tostring(problem))
-    lu.assertStrContains(problem.what, what)
+    lu.assertStrContains(problem.what, problem_text)
     lu.assertStrContains(problem.expected or "", expected)
     lu.assertEquals(problem.line, line, text)
   end

@@ -127,7 +127,7 @@ local function describe_on_tokens(options, block, add_reader)
   end
 end
 
-local BEHIND = " | weight_grad input_grad attention_grad"
+local LATER_GRADIENTS = " | weight_grad input_grad attention_grad"
 
 -- { description, the block's lists }; without lists all rows are of tokens.
 local EQUAL_ROWS = {
@@ -137,7 +137,7 @@ local EQUAL_ROWS = {
   ["pre-norm: the norm, too"] = { describe_on_tokens({}, function(b, h)
     local y = b:norm("norm1", h)
     return b:add(h, b:attention("self", y, y))
-  end), "*norm1 =*query_key_value attended branch output" .. BEHIND
+  end), "*norm1 =*query_key_value attended branch output" .. LATER_GRADIENTS
     .. " ^dquery_key_value *weight_grad *input_grad ^gradient *norm_grad" },
   ["a reader of a value that others read for all tokens"] = { describe_on_tokens({}, function(b, h)
     local s = b:product("map", h, networks.WIDTH)
@@ -153,16 +153,16 @@ local EQUAL_ROWS = {
   ["a value that is dropped out has rows of tokens"] = { describe_on_tokens({}, function(b, h)
     local y = b:activation("act", b:product("map", h, networks.WIDTH), "gelu", 0.3)
     return b:add(h, b:attention("self", y, y))
-  end), "=*map act query_key_value attended branch output" .. BEHIND
+  end), "=*map act query_key_value attended branch output" .. LATER_GRADIENTS
     .. " weight_grad input_grad dropout_grad activation_grad ^dmap *weight_grad ^gradient *input_grad" },
   ["no product"] = { describe_on_tokens({}, function(b, h)
     local y = b:activation("act", b:norm("norm1", h), "gelu", 0.3)
     return b:add(h, b:attention("self", y, y))
   end) },
   ["a gradient of tokens behind one of symbols, of the same value"] = { describe_on_tokens({}, function(b, h)
-    local one = b:activation("act", h, "gelu", 0.3)
-    local two = b:product("map", h, networks.WIDTH)
-    return b:add(one, b:add(two, b:attention("self", h, h), 0.3))
+    local activation = b:activation("act", h, "gelu", 0.3)
+    local product = b:product("map", h, networks.WIDTH)
+    return b:add(activation, b:add(product, b:attention("self", h, h), 0.3))
   end) },
   ["an embedding that is dropped out"] = { describe_on_tokens({ dropout = 0.3 }, describe_post_norm) },
   ["an embedding that others read, too"] = { describe_on_tokens({}, describe_post_norm, function(net, x, embedding)

@@ -34,10 +34,10 @@ local function list_facts(tokens, left, right)
   return facts
 end
 
-local function count_new(list, most)
+local function count_new(list, limit)
   local count = 0
   for _, value in ipairs(list) do
-    count = count + (value > most and 1 or 0)
+    count = count + (value > limit and 1 or 0)
   end
   return count / #list
 end
@@ -46,14 +46,14 @@ function TestNovelty.test_shares_are_those_of_all_pairs()
   for _, case in ipairs({ { 12, 7, math.huge, math.huge }, { 12, 7, math.huge, 0 }, { 12, 7, 3, 0 }, { 12, 4, 5, 2 },
     { 7, 12, math.huge, 0 }, { 1, 1, 0, 0 } }) do
     local tokens, trained, left, right = table.unpack(case)
-    local seen, tested = list_facts(trained, left, right), list_facts(tokens, left, right)
+    local trained_facts, tested = list_facts(trained, left, right), list_facts(tokens, left, right)
     local shares = novelty.compute_shares(tokens, trained, left, right)
     for name, list in pairs(tested) do
-      local most = math.max(table.unpack(seen[name]))
+      local limit = math.max(table.unpack(trained_facts[name]))
       if name == "distances" then
-        most = trained - 1 -- a window may hide distances that fit a training sequence
+        limit = trained - 1 -- a window may hide distances that fit a training sequence
       end
-      lu.assertAlmostEquals(shares[name], count_new(list, most), 1e-12, name)
+      lu.assertAlmostEquals(shares[name], count_new(list, limit), 1e-12, name)
     end
   end
 end
@@ -100,8 +100,8 @@ function TestNovelty.test_reports_show_the_shares_next_to_scores()
   lu.assertStrContains(text, ",in_distribution,5,50,1,,0.99,,0.25,,,,,0.5,,length,0,0,0,30,60,90\n")
   lu.assertStrContains(text, ",beyond,20,50,1,,0.51,,0.25,,,,,0.5,,length,0.5,0.2625,1,,,\n")
   lu.assertStrContains(text, ",length,0.5,0.2625,1,0,0,0\n")
-  local function list_strip(one)
-    local figure = figures.make_by_length(one, { kind = "curves", lines = "encoding" })
+  local function list_strip(any_study)
+    local figure = figures.make_by_length(any_study, { kind = "curves", lines = "encoding" })
     local strip = figure.panels[1].strip or { curves = {} }
     return lists.map(strip.curves, function(curve)
       return curve.line .. " " .. canonical.format(curve.points)

@@ -27,19 +27,19 @@ function TestOverrides.test_a_word_for_a_section_names_a_preset()
 end
 
 function TestOverrides.test_axes_of_an_evaluation_are_replaced_as_a_whole()
-  local all = { first = 0, last = 3, step = 1 }
-  lu.assertEquals(resolve({ "eval.by={ carry = { 0, 3 } }" }).eval.by, { carry = all })
+  local carries = { first = 0, last = 3, step = 1 }
+  lu.assertEquals(resolve({ "eval.by={ carry = { 0, 3 } }" }).eval.by, { carry = carries })
   lu.assertEquals(resolve({ "eval.by={ carry = { 0, 3 } }", "eval.by.length=true" }).eval.by,
-    { carry = all, length = true })
+    { carry = carries, length = true })
   lu.assertEquals(resolve({ "eval.by.length=true" }).eval.by, { carry = true, length = true,
     digits = { first = 1, last = 5, step = 1 } })
 end
 
 -- Lengths, and the fields that stand next to them, replace only themselves.
 function TestOverrides.test_lengths_and_the_fields_next_to_them_are_set_separately()
-  local function check(given, set, lengths)
+  local function check(lengths_in_file, set, lengths)
     local resolved, _, d = support.check_text(([[return { task = { kind = "even_pairs" }, encoding = { kind = "none" },
-      train = { lengths = %s } }]]):format(given), support.sets({ set }))
+      train = { lengths = %s } }]]):format(lengths_in_file), support.sets({ set }))
     lu.assertEquals(d:text(), "")
     lu.assertEquals(resolved.train.lengths, lengths)
   end

@@ -141,11 +141,11 @@ for i = 1, 600 do v = b:norm("n" .. i, v) end]], 6, "too many operations", "at m
 
 function TestErrors.test_errors_are_reported_with_their_line()
   for _, case in ipairs(MISTAKES) do
-    local text, line, what, expected, is_whole = table.unpack(case, 1, 5)
+    local text, line, problem_text, expected, is_whole = table.unpack(case, 1, 5)
     local result, message = plan_network(is_whole and text or make_description(text))
     lu.assertTrue(result == nil, text)
     lu.assertStrContains(message, ("net.lua:%d:"):format(line), text)
-    lu.assertStrContains(message, what)
+    lu.assertStrContains(message, problem_text)
     lu.assertStrContains(message, expected or "nothing was written")
   end
 end
@@ -297,7 +297,7 @@ function TestErrors.test_objects_are_opaque()
   local text = [[
     local h = net:stream("s")
     for _, word in ipairs({ "real", "name", "index", "kind" }) do
-      local seen = h[word]
+      local value = h[word]
     end]]
   local result, message = plan_network("return function(net, model)\n" .. text .. "\nend")
   lu.assertTrue(result == nil)

@@ -29,12 +29,12 @@ function TestOwn.test_a_description_of_the_encoder_gives_its_model()
   for _, encoding in ipairs(ENCODINGS) do
     local spec = 'return { task = { kind = "bucket_sort" }, model = { %s' .. SMALL .. " }" .. encoding .. " }"
     local plan = accept_network(PLAIN, nil, spec:format('source = "net.lua", '))
-    local ours = project:plan(support.write("ours.lua", spec:format(""))).plan
-    lu.assertEquals(plan.tensors, ours.tensors, encoding)
-    lu.assertEquals(plan.structs, ours.structs, encoding)
-    lu.assertEquals(plan.model_digest, ours.model_digest, encoding)
-    lu.assertNotEquals(plan.digest, ours.digest, encoding)
-    lu.assertEquals(plan.flops_per_step, ours.flops_per_step, encoding)
+    local own_plan = project:plan(support.write("ours.lua", spec:format(""))).plan
+    lu.assertEquals(plan.tensors, own_plan.tensors, encoding)
+    lu.assertEquals(plan.structs, own_plan.structs, encoding)
+    lu.assertEquals(plan.model_digest, own_plan.model_digest, encoding)
+    lu.assertNotEquals(plan.digest, own_plan.digest, encoding)
+    lu.assertEquals(plan.flops_per_step, own_plan.flops_per_step, encoding)
   end
 end
 
@@ -45,9 +45,9 @@ function TestOwn.test_the_plan_s_digest_covers_the_bytes_of_the_description()
   lu.assertEquals(plan.own_network.path, "net.lua")
   support.write("there/net.lua", PLAIN)
   lu.assertEquals(accept_network(PLAIN, { "model.source=there/net.lua" }).digest, plan.digest)
-  local other = accept_network(PLAIN .. "-- and a comment\n")
-  lu.assertNotEquals(other.digest, plan.digest)
-  lu.assertEquals(other.model_digest, plan.model_digest)
+  local commented = accept_network(PLAIN .. "-- and a comment\n")
+  lu.assertNotEquals(commented.digest, plan.digest)
+  lu.assertEquals(commented.model_digest, plan.model_digest)
   local gelu = accept_network(PLAIN, { "model.options.kind=gelu" })
   lu.assertNotEquals(gelu.digest, plan.digest)
   lu.assertNotEquals(gelu.model_digest, plan.model_digest)
@@ -111,9 +111,9 @@ function TestOwn.test_too_many_places_of_an_evaluation_with_dropout_are_refused(
   local text = make_description([[local a = b:add(h, b:attention("self", h, h), model.dropout)
 b:output(b:norm("n", %s))]]):gsub('"layer", model.layers', '"layer", 2, "A block.", { loops = model.options.loops }')
   accept_network(text:format("a"), { "model.options.loops=64", "eval.dropout=true" })
-  local more = text:format("b:add(a, h, model.dropout)")
-  accept_network(more, { "model.options.loops=64" })
-  local result, message = plan_network(more, { "model.options.loops=64", "eval.dropout=true" })
+  local changed_text = text:format("b:add(a, h, model.dropout)")
+  accept_network(changed_text, { "model.options.loops=64" })
+  local result, message = plan_network(changed_text, { "model.options.loops=64", "eval.dropout=true" })
   lu.assertTrue(result == nil)
   lu.assertStrContains(message, "for 2 dropouts in each of 129 layers")
 end
@@ -122,10 +122,10 @@ end
 function TestOwn.test_repetitions_share_parameters()
   local text = make_description([[b:output(b:norm("n", b:add(h, b:attention("self", h, h), model.dropout)))]])
     :gsub('"layer", model.layers', '%0, "A block.", { loops = 3 }')
-  local once = text:gsub("loops = 3", "loops = 1")
+  local without_loops = text:gsub("loops = 3", "loops = 1")
   for _, encoding in ipairs({ "none", "relative" }) do -- the second has parameters for each layer
     local sets = { "model.dropout=0.1", encoding ~= "none" and "encoding.relative.kind=transformer_xl" or nil }
-    local plan, single = accept_network(text, sets), accept_network(once, sets)
+    local plan, single = accept_network(text, sets), accept_network(without_loops, sets)
     lu.assertEquals(plan.tensors, single.tensors)
     lu.assertNotEquals(plan.model_digest, single.model_digest)
     lu.assertEquals(plan.flops_per_step, 3 * single.flops_per_step)
@@ -153,12 +153,12 @@ b:output(b:norm("n", b:add(a, b:attention("self", a, a, { name = "again", dropou
     local list = accept_network(text, { "train.lengths={1,400}", "model.layers=12" }).attentions
     return list[1].recomputed, list[2].recomputed
   end
-  local one = make_description([[b:output(b:norm("n", b:add(h, b:attention("self", h, h))))]])
-  local alone = accept_network(one, { "train.lengths={1,400}", "model.layers=12" }).attentions[1].recomputed
+  local one_call = make_description([[b:output(b:norm("n", b:add(h, b:attention("self", h, h))))]])
+  local single_call = accept_network(one_call, { "train.lengths={1,400}", "model.layers=12" }).attentions[1].recomputed
   local first, second = derive_recomputed("0")
-  lu.assertEquals({ 2 * first.pairs, 2 * second.pairs }, { alone.pairs, alone.pairs })
+  lu.assertEquals({ 2 * first.pairs, 2 * second.pairs }, { single_call.pairs, single_call.pairs })
   first, second = derive_recomputed("0.1")
-  lu.assertEquals({ 2 * first.pairs, second }, { alone.pairs, false })
+  lu.assertEquals({ 2 * first.pairs, second }, { single_call.pairs, false })
 end
 
 -- A number of channels that equals the model's width is the same width.
@@ -191,9 +191,9 @@ function TestOwn.test_two_streams_are_refused()
 end
 
 function TestOwn.test_a_run_s_spec_is_refused_by_name()
-  local text, why = spec_writer.write_spec(accept_network(PLAIN).resolved)
+  local text, reason = spec_writer.write_spec(accept_network(PLAIN).resolved)
   lu.assertNil(text)
-  lu.assertEquals(why, "its network is a file of the user's own, net.lua")
+  lu.assertEquals(reason, "its network is a file of the user's own, net.lua")
 end
 
 -- A study varies options; the file's path is relative to the study.
@@ -216,12 +216,12 @@ end
 function TestOwn.test_an_encoding_may_depend_on_the_number_of_layers()
   local spec = [[return { task = { kind = "bucket_sort" }, encoding = { kind = "%s" },
     model = { source = "net.lua", layers = 2, heads = 2, width = 16, feedforward = 32 } }]]
-  local three = PLAIN:gsub('"layer", model.layers', '"tower", 3')
-  local family = accept_network(three, nil, spec:format("relative")).first
+  local three_layers = PLAIN:gsub('"layer", model.layers', '"tower", 3')
+  local family = accept_network(three_layers, nil, spec:format("relative")).first
   lu.assertEquals({ family.layers, family.stack.member, family.stack.count }, { 3, "tower", "TOWER_LAYERS" })
-  lu.assertEquals(accept_network(three, { "encoding.positions.kind=randomized" },
+  lu.assertEquals(accept_network(three_layers, { "encoding.positions.kind=randomized" },
     spec:format("rope")).first.positions.draws, 3)
-  local result, message = plan_network(three, nil, spec:format("alibi"))
+  local result, message = plan_network(three_layers, nil, spec:format("alibi"))
   lu.assertTrue(result == nil)
   lu.assertStrContains(message, "net.lua:8:1: error: attention self is applied 3 times")
   lu.assertStrContains(message, "model.layers = 2 repetitions")
@@ -229,17 +229,17 @@ end
 
 -- A network without attention has no encoding; a second attention has the same facets with names of its own.
 function TestOwn.test_a_network_may_have_no_attention_or_two()
-  local none = accept_network(make_description(FULL))
-  lu.assertEquals(none.attentions, {})
-  lu.assertStrContains(plan_page.format_page(none), "no positional encoding")
-  local two = accept_network(make_description([[
+  local plan = accept_network(make_description(FULL))
+  lu.assertEquals(plan.attentions, {})
+  lu.assertStrContains(plan_page.format_page(plan), "no positional encoding")
+  local two_families = accept_network(make_description([[
   local a = b:norm("n", b:add(h, b:attention("self", h, h)))
   b:output(b:norm("m", b:add(a, b:attention("self", a, a, { name = "far" }))))]]), { "encoding.rotation.kind=rope" })
-  lu.assertEquals({ two.attentions[1].name, two.attentions[2].name }, { "self", "far" })
-  lu.assertEquals({ two.attentions[1].PREFIX, two.attentions[2].PREFIX }, { "SELF_", "FAR_" })
-  lu.assertEquals(two.attentions[2].rotation, two.attentions[1].rotation)
-  lu.assertEquals(two.trace_sites[3].name, "layers.0.far")
-  lu.assertStrContains(plan_page.format_page(two), "\n  layers.0.far.query.weight ")
+  lu.assertEquals({ two_families.attentions[1].name, two_families.attentions[2].name }, { "self", "far" })
+  lu.assertEquals({ two_families.attentions[1].PREFIX, two_families.attentions[2].PREFIX }, { "SELF_", "FAR_" })
+  lu.assertEquals(two_families.attentions[2].rotation, two_families.attentions[1].rotation)
+  lu.assertEquals(two_families.trace_sites[3].name, "layers.0.far")
+  lu.assertStrContains(plan_page.format_page(two_families), "\n  layers.0.far.query.weight ")
 end
 
 support.run()

@@ -16,9 +16,9 @@ local make_eval_line, write_run, get_root = reports.make_eval_line, reports.writ
 
 TestPlaces = {}
 
--- Four sequences: three of three labels, one of two. wrong: sequences that are wrong at all places from the first on.
-local function make_places(wrong, forced)
-  local right = 4 - wrong
+-- Four sequences: three of three labels, one of two. wrong_count: the number of sequences whose answers are all wrong.
+local function make_places(wrong_count, forced)
+  local right = 4 - wrong_count
   local function format_counts(a, b, c)
     return ("[%d,%d,%d]"):format(a, b, c)
   end
@@ -29,7 +29,7 @@ local function make_places(wrong, forced)
   return (',"places":{"sequences":4,"start":%s,"end":%s,"first_error":%s}'):format(
     format_side(format_counts(4, 4, 3), format_counts(right, right, right), format_counts(right, 4, 3)),
     format_side(format_counts(4, 4, 3), format_counts(right, right, right), format_counts(3, 4, 3)),
-    format_counts(wrong, 0, 0))
+    format_counts(wrong_count, 0, 0))
 end
 
 local DECODED = { ["in_distribution"] = 5, between = 7, beyond = 20 }
@@ -41,9 +41,9 @@ local function make_placed_study(name, forced)
     for seed = 0, 1 do
       local lines = {}
       for _, split in ipairs({ "in_distribution", "beyond" }) do
-        local more = (forced and ',"decoding":"greedy","accuracy_teacher_forced":0.5' or "")
+        local more_keys = (forced and ',"decoding":"greedy","accuracy_teacher_forced":0.5' or "")
           .. ((seed == 0 or split ~= "beyond") and make_places(i, forced) or "")
-        lines[#lines + 1] = make_eval_line(100, split, DECODED[split], 0.5, more)
+        lines[#lines + 1] = make_eval_line(100, split, DECODED[split], 0.5, more_keys)
       end
       local earlier = lines[1]:gsub('"step":100', '"step":50'):gsub("%[%d,%d,%d%]", "[0,0,0]")
       table.insert(lines, 1, earlier)
@@ -56,11 +56,11 @@ end
 function TestPlaces.test_places_of_a_run()
   local study = make_placed_study("places_read")
   local run = study.cells[1].runs[1]
-  local found = places.read(run, "test", { 5, 20 })
-  lu.assertEquals({ run.test.has_places, found[5].sequences, found[20].start.counted, found[5].first_error },
+  local tables = places.read(run, "test", { 5, 20 })
+  lu.assertEquals({ run.test.has_places, tables[5].sequences, tables[20].start.counted, tables[5].first_error },
     { true, 4, { 4, 4, 3 }, { 1, 0, 0 } })
   lu.assertNil(places.read(run, "test", { 20 })[5])
-  lu.assertEquals(places.list_kinds(found[5]), { "correct" })
+  lu.assertEquals(places.list_kinds(tables[5]), { "correct" })
 end
 
 -- Quantiles of places are those of the list with each place as often as it is counted.
@@ -141,7 +141,7 @@ end
 -- An encoder has one kind of answers. By default, the lengths are the longest one of training, and the longest one.
 function TestPlaces.test_report_of_encoders()
   local study, root = make_placed_study("places_report")
-  local item = lists.find(items.check(study), function(one) return one.kind == "places" end)
+  local item = lists.find(items.check(study), function(item_candidate) return item_candidate.kind == "places" end)
   lu.assertEquals({ item.at, item.lines }, { { 5, 20 }, "encoding" })
   local code, message, text = reports.run_verb(report.run, { project = reports.project, runs = root, no_cache = true })
   lu.assertTrue(code == 0 or reports.lacks_gnuplot(code, message), message)
@@ -152,7 +152,7 @@ end
 
 function TestPlaces.test_runs_without_places()
   local study = reports.make_study("no_places", reports.SCORES)
-  lu.assertNil(lists.find(items.check(study), function(one) return one.kind == "places" end))
+  lu.assertNil(lists.find(items.check(study), function(item_candidate) return item_candidate.kind == "places" end))
   local figure, models = by_place.make(study, { kind = "places", lines = "encoding", at = { 5 },
     where = { task = "even_pairs" } }, "places")
   lu.assertNil(figure)
@@ -166,8 +166,8 @@ function TestPlaces.test_places_of_conditions_on_several_axes()
       make_places(1)), facts = { spec = lists.merge(reports.make_spec("bucket_sort"), { eval = { examples = 50,
       lengths = { list = { 20 } }, by = { length = true, noise = { list = { 0.5 } } } } }) } })
     local study = cells.read_folder(get_root(dir))
-    return study.cells[1].runs[1].test.has_places, lists.find(items.check(study), function(one)
-      return one.kind == "places"
+    return study.cells[1].runs[1].test.has_places, lists.find(items.check(study), function(item_candidate)
+      return item_candidate.kind == "places"
     end) ~= nil
   end
   lu.assertEquals({ read("placed_one", '"length":20') }, { true, true })
@@ -177,16 +177,16 @@ end
 
 -- Counts that no trainer writes, in a plain line and in one for the JSON decoder.
 function TestPlaces.test_damaged_places()
-  local good = make_eval_line(100, "beyond", 20, 0.5, make_places(1))
+  local valid_line = make_eval_line(100, "beyond", 20, 0.5, make_places(1))
   for wrong, expected in pairs({
-    [good:gsub('"correct":%[3', '"correct":[5', 1)] = "places.start.correct[1]: found 5; expected at most 4",
-    [good:gsub('"first_error":%[1,0', '"first_error":[1')] = "places.start: found lists of different lengths",
-    [good:gsub('"sequences":4', '"sequences":-1')] = "places.sequences: found -1",
-    [good:gsub('"sequences":4', '"sequences":0')] = "places.sequences: found 0; expected 1 or more",
-    [good:gsub('"first_error":%[1,0,0', '"first_error":[1,2,2')]
+    [valid_line:gsub('"correct":%[3', '"correct":[5', 1)] = "places.start.correct[1]: found 5; expected at most 4",
+    [valid_line:gsub('"first_error":%[1,0', '"first_error":[1')] = "places.start: found lists of different lengths",
+    [valid_line:gsub('"sequences":4', '"sequences":-1')] = "places.sequences: found -1",
+    [valid_line:gsub('"sequences":4', '"sequences":0')] = "places.sequences: found 0; expected 1 or more",
+    [valid_line:gsub('"first_error":%[1,0,0', '"first_error":[1,2,2')]
       = "places.first_error: found 5 errors; expected at most one for each of 4 sequences",
-    [good:gsub(',"correct":%[[%d,]*%]', "")] = "places.start: found no answers; expected correct or",
-    [good:gsub(',"correct":%[[%d,]*%]', "", 1)] = "places.start.correct: found nothing; expected a list",
+    [valid_line:gsub(',"correct":%[[%d,]*%]', "")] = "places.start: found no answers; expected correct or",
+    [valid_line:gsub(',"correct":%[[%d,]*%]', "", 1)] = "places.start.correct: found nothing; expected a list",
   }) do
     local run = runs.read(write_run("bad_places", "rr", 1, 0.1, { exit = 0, eval = wrong }))
     lu.assertEquals(run.state, "evaluated")

@@ -13,16 +13,16 @@ TestPlan = {}
 function TestPlan.test_a_plan_is_pure_data()
   local plan = build(resolve_everything())
   local legal = { ["nil"] = true, boolean = true, number = true, string = true }
-  local function walk(value, path, above)
+  local function walk(value, path, ancestors)
     if type(value) == "table" then
-      lu.assertNil(above[value], path .. " contains itself")
+      lu.assertNil(ancestors[value], path .. " contains itself")
       lu.assertNil(getmetatable(value), path)
-      above[value] = true
+      ancestors[value] = true
       for key, inner in pairs(value) do
         lu.assertTrue(type(key) == "string" or math.type(key) == "integer", path)
-        walk(inner, path .. "." .. tostring(key), above)
+        walk(inner, path .. "." .. tostring(key), ancestors)
       end
-      above[value] = nil
+      ancestors[value] = nil
     else
       lu.assertTrue(legal[type(value)], path .. " is a " .. type(value))
     end
@@ -32,9 +32,9 @@ end
 
 function TestPlan.test_building_does_not_change_its_input()
   local resolved, facts = resolve_everything(), make_task(5, 5, "n")
-  local before = canonical.format({ resolved, facts })
+  local old_text = canonical.format({ resolved, facts })
   build(resolved, facts)
-  lu.assertEquals(canonical.format({ resolved, facts }), before)
+  lu.assertEquals(canonical.format({ resolved, facts }), old_text)
 end
 
 support.run()

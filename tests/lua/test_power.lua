@@ -23,10 +23,10 @@ function TestPower.test_known_sizes_of_samples()
 end
 
 -- Runs the analysis; returns its exit code, message and printed text.
-local function run(runs, more)
+local function run(runs, flags)
   local options = { project = reports.project, what = "power", runs = runs, split = "test", power = 80,
     differences = { 2.0, 20.0 } }
-  for name, value in pairs(more or {}) do
+  for name, value in pairs(flags or {}) do
     options[name] = value
   end
   return reports.run_verb(analyze.run, options)

@@ -11,14 +11,14 @@ TestPrune = {}
 local function strip(text)
   local lines, map = {}, {}
   for line in text:gmatch("([^\n]*)\n") do
-    local file, rest = line:match("^(%l+):%s?(.*)$")
-    lines[#lines + 1] = rest or line
+    local file, content = line:match("^(%l+):%s?(.*)$")
+    lines[#lines + 1] = content or line
     map[#map + 1] = { { file or "one", #lines } }
   end
   local lines_left, places = prune.prune(lines, map)
   lu.assertEquals(#places, #lines_left)
-  for at, place in ipairs(places) do
-    lu.assertEquals(lines[place[1][2]], lines_left[at])
+  for index, place in ipairs(places) do
+    lu.assertEquals(lines[place[1][2]], lines_left[index])
   end
   return table.concat(lines_left, "\n")
 end

@@ -37,37 +37,37 @@ local function remove_comments(text)
   return (text:gsub("/%*.-%*/", ""))
 end
 
-local function add_once(known, name, place)
-  lu.assertNil(known[name], ("%s: %s stands there twice"):format(place, name))
-  known[name] = true
+local function add_once(known_names, name, place)
+  lu.assertNil(known_names[name], ("%s: %s stands there twice"):format(place, name))
+  known_names[name] = true
 end
 
--- Checks the names of functions, whose definitions begin in column 1. known: the names so far.
-local function check_functions(text, place, known)
+-- Checks the names of functions, whose definitions begin in column 1. known_names: the names so far.
+local function check_functions(text, place, known_names)
   for line in remove_comments(text):gmatch("[^\n]+") do
     local name = line:match("^[%a][%w_ %*]-([%w_]+)%(")
     if name and not line:find(";", 1, true) and not line:find("^extern") and not line:find("^typedef")
       and not line:find("^struct") then
-      add_once(known, name, place)
+      add_once(known_names, name, place)
     end
   end
 end
 
 local function check_members(text, place)
   for body, struct in remove_comments(text):gmatch("typedef struct [%w_]+ {\n(.-)\n} ([%w_]+);") do
-    local known = {}
+    local known_members = {}
     for name in body:gsub("%b[]", ""):gmatch("([%w_]+)%s*[,;]") do
-      add_once(known, name, place .. ": struct " .. struct)
+      add_once(known_members, name, place .. ": struct " .. struct)
     end
   end
 end
 
-local function check_constants(text, place, known)
+local function check_constants(text, place, known_names)
   for name in remove_comments(text):gmatch("\n%s*([%u][%u%d_]+) = ") do
-    add_once(known, name, place)
+    add_once(known_names, name, place)
   end
   for name in text:gmatch("\nstatic const %w+ ([%u][%u%d_]+) = ") do
-    add_once(known, name, place)
+    add_once(known_names, name, place)
   end
 end
 
@@ -91,11 +91,11 @@ local function list_cpu_files(text)
 end
 
 local function check_names(text, place)
-  local known, constants = lists.copy(KERNELS), {}
-  for _, part in ipairs(list_cpu_files(text)) do
-    check_functions(text[part], place .. " " .. part, known)
-    check_members(text[part], place .. " " .. part)
-    check_constants(text[part], place .. " " .. part, constants)
+  local known_functions, constants = lists.copy(KERNELS), {}
+  for _, path in ipairs(list_cpu_files(text)) do
+    check_functions(text[path], place .. " " .. path, known_functions)
+    check_members(text[path], place .. " " .. path)
+    check_constants(text[path], place .. " " .. path, constants)
   end
   if text["device.cu"] then
     check_functions(text["device.cu"], place .. " device.cu", {})
@@ -153,8 +153,8 @@ function TestNames.test_a_block_of_another_name_has_the_attention()
       local _, text = render(describe_attention("stage", function(b, s)
         return b:norm("norm1", s)
       end), encoding, width)
-      for path, part in pairs(text) do
-        lu.assertNil(part:find("%f[%w_]LAYERS%f[^%w_]"), encoding .. " " .. path)
+      for path, file_text in pairs(text) do
+        lu.assertNil(file_text:find("%f[%w_]LAYERS%f[^%w_]"), encoding .. " " .. path)
       end
     end
   end
@@ -206,18 +206,18 @@ end
 
 -- The address of each array takes 8 bytes of shared memory.
 function TestNames.test_addresses_of_many_arrays_are_counted_in_shared_memory()
-  local few, many
-  few = render(describe_attention("layer", function(b, s)
+  local few_heads, many_heads
+  few_heads = render(describe_attention("layer", function(b, s)
     return b:norm("norm1", s)
   end))
-  many = render(describe_attention("layer", function(b, s)
+  many_heads = render(describe_attention("layer", function(b, s)
     for i = 1, 30 do
       s = b:norm("norm" .. i, b:add(s, b:product("map" .. i, s, 16)))
     end
     return s
   end))
-  lu.assertEquals(few.cuda.block_state, 1024)
-  lu.assertTrue(many.cuda.block_state >= 512 + 8 * #many.device.blocks[1].members)
+  lu.assertEquals(few_heads.cuda.block_state, 1024)
+  lu.assertTrue(many_heads.cuda.block_state >= 512 + 8 * #many_heads.device.blocks[1].members)
 end
 
 -- Factors of one and differences of zero are not printed.

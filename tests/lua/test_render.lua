@@ -210,9 +210,9 @@ function TestText.test_the_first_lines_of_sections_may_have_conditions()
   local page = '% local k = n\n% section("first") % if flag\na\n\nb\nalone % section("second")\n'
     .. '${k} % section("third") % if not flag\n% section("fourth")\nc\n% section("fifth") % if not flag\nd\n'
   local function check(text, want)
-    local got, err = render_text({ ["t.tpl"] = text, ["terms/a.tpl"] = page },
+    local actual, err = render_text({ ["t.tpl"] = text, ["terms/a.tpl"] = page },
       { flag = true, n = 4, terms = { { page = "a" } } })
-    lu.assertEquals(got or ("%s:%d: %s"):format(err.path, err.line, err.what), want)
+    lu.assertEquals(actual or ("%s:%d: %s"):format(err.path, err.line, err.what), want)
   end
   check('% slot("first")\n', "a\n\nb\n")
   check('% slot("second")\n% slot("third")\n', "alone\n")

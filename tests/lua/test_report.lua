@@ -41,14 +41,14 @@ local function find_page_problem(page)
   if bad_anchor then
     return bad_anchor
   end
-  for slash, name, rest in page:gsub("<style>.-</style>", ""):gmatch("<(/?)([%a][%w]*)([^>]*)>") do
+  for slash, name, attributes in page:gsub("<style>.-</style>", ""):gmatch("<(/?)([%a][%w]*)([^>]*)>") do
     if slash == "/" then
       if table.remove(open) ~= name then
-        return "closes what is not open: " .. name
+        return "closes an element that is not open: " .. name
       end
-    elseif name == "th" and not rest:find("scope=") then
+    elseif name == "th" and not attributes:find("scope=") then
       return "a header without scope"
-    elseif rest:sub(-1) ~= "/" then
+    elseif attributes:sub(-1) ~= "/" then
       open[#open + 1] = name
     end
   end
@@ -101,10 +101,10 @@ function TestPage.test_labels_and_names_of_files()
   lu.assertStrContains(script, "title 'RoPE'")
   lu.assertStrContains(script, "set terminal pdfcairo noenhanced size 8.50cm,")
   lu.assertStrContains(page, '<a href="#cell-1">RoPE</a>')
-  local more, _, longer = write_report("/two", { { kind = "table", value = "max", rows = "encoding", columns = "task",
-    labels = { rope = "RoPE" } }, { kind = "curves", panels = "task", lines = "encoding",
+  local changed, _, longer = write_report("/two", { { kind = "table", value = "max", rows = "encoding",
+    columns = "task", labels = { rope = "RoPE" } }, { kind = "curves", panels = "task", lines = "encoding",
     only = { encoding = { "rope" } } }, curves })
-  lu.assertEquals(more, script)
+  lu.assertEquals(changed, script)
   lu.assertStrContains(longer, "\\label{tab:table-task-encoding-max}")
   lu.assertStrContains(longer, "\nRoPE & ")
   lu.assertNil(tex:find("RoPE", 1, true))
@@ -241,8 +241,8 @@ function TestPage.test_a_folder_without_runs()
   lu.assertEquals(code, 1)
   lu.assertStrMatches(message, ".*there are no runs\n  expected: [^\n]*run.json in it")
   local path = support.write("within/a/0123456789abcdef/lr0.001-seed0/run.json", "{}")
-  for _, part in ipairs({ "/a", "/a/0123456789abcdef", "/a/0123456789abcdef/lr0.001-seed0" }) do
-    code, message = report.run({ project = project, runs = path:match("^(.*/within)/") .. part })
+  for _, subfolder in ipairs({ "/a", "/a/0123456789abcdef", "/a/0123456789abcdef/lr0.001-seed0" }) do
+    code, message = report.run({ project = project, runs = path:match("^(.*/within)/") .. subfolder })
     lu.assertEquals(code, 1)
     lu.assertStrMatches(message, ".*\n  hint: it lies within one: [^\n]*/within")
   end
@@ -262,10 +262,10 @@ local function read_answers(facts)
 end
 
 function TestReadings.test_absent_fields_count_as_defaults()
-  local plain = read_answers({ spec = make_spec("bucket_sort") })
-  lu.assertEquals({ plain["dropout in evaluation"], plain["spare token"], plain["arithmetic"] },
+  local answers = read_answers({ spec = make_spec("bucket_sort") })
+  lu.assertEquals({ answers["dropout in evaluation"], answers["spare token"], answers["arithmetic"] },
     { "off", "one", "float32" })
-  lu.assertNil(plain["randomized distances"])
+  lu.assertNil(answers["randomized distances"])
   lu.assertEquals(read_answers({}), {})
 end
 
@@ -342,8 +342,8 @@ function TestSettings.test_held_out_examples()
   local spec = make_spec("addition")
   spec.train.lengths, spec.eval.lengths, spec.task.options = nil, nil, { base = 10, width = 20, odd = "x" }
   spec.eval.novel = false
-  local function make_line(by, exact, more)
-    return (make_eval_line(100, "test", by, 0.5, more):gsub('"exact_match":0.25', ('"exact_match":%g'):format(exact)))
+  local function make_line(by, exact, keys)
+    return (make_eval_line(100, "test", by, 0.5, keys):gsub('"exact_match":0.25', ('"exact_match":%g'):format(exact)))
   end
   local dir = reports.write_run("held_out", "addition_x", 0, 0.1, { exit = 0,
     eval = make_line('"digits":1', 1, ',"trained":1')

@@ -128,14 +128,14 @@ end
 
 -- A folder takes the name of another one: no file has another time.
 function TestRemembered.testFoldersMoved()
-  local dir, other = get_last_run("moved"), get_folder("moved") .. "/other"
-  write.make_directory(other)
-  overwrite(other .. "/run.json", support.read(dir .. "/run.json"), "wb")
-  overwrite(other .. "/eval.jsonl", reports.make_scored_lines(70), "wb")
+  local dir, copy = get_last_run("moved"), get_folder("moved") .. "/other"
+  write.make_directory(copy)
+  overwrite(copy .. "/run.json", support.read(dir .. "/run.json"), "wb")
+  overwrite(copy .. "/eval.jsonl", reports.make_scored_lines(70), "wb")
   support.shell("sleep " .. SETTLED)
   local _, csv = make_twice("moved")
   assert(os.rename(dir, dir .. ".away"))
-  assert(os.rename(other, dir))
+  assert(os.rename(copy, dir))
   assert(write.remove_tree(dir .. ".away"))
   assert_recomputed("moved", csv, ",evaluated,100,accuracy,beyond,70,")
 end
@@ -194,8 +194,8 @@ function TestRemembered.testTornAtAnyPlace()
     lu.assertEquals((make_report("torn")), 1)
   end
   lu.assertEquals((make_report("torn")), 0) -- the file is written again with the same content
-  local at = text:find("evaluated", 1, true) or #text // 2
-  overwrite(path, text:sub(1, at) .. "X" .. text:sub(at + 2), "wb")
+  local position = text:find("evaluated", 1, true) or #text // 2
+  overwrite(path, text:sub(1, position) .. "X" .. text:sub(position + 2), "wb")
   lu.assertEquals((make_report("torn")), 1)
 end
 

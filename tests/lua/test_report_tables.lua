@@ -189,11 +189,11 @@ function TestViews.test_sets_side_by_side()
   lu.assertEquals(model.rows[1].cells[3].texts, { "63.0 ± 4.2", "3.0", "61.0 ± 4.0", "+2.0" })
   lu.assertEquals(model.rows[2].cells[3].texts[1], "missing")
   -- The batches' mean in the last epoch is next to the share of right training examples; the paper has one number.
-  local both = score_tables.tabulate_sets(study, { kind = "splits", rows = "encoding", splits = { "epoch", "train" } },
-    paper)
-  lu.assertEquals(both.rows[1].cells[1].texts, { "91.5 ± 0.7", "0.5", "99.0 ± 0.0", "-7.5" })
-  lu.assertEquals(both.rows[1].cells[2].texts, model.rows[1].cells[1].texts)
-  lu.assertEquals(both.rows[2].cells[1].texts[1], "missing")
+  local splits = score_tables.tabulate_sets(study,
+    { kind = "splits", rows = "encoding", splits = { "epoch", "train" } }, paper)
+  lu.assertEquals(splits.rows[1].cells[1].texts, { "91.5 ± 0.7", "0.5", "99.0 ± 0.0", "-7.5" })
+  lu.assertEquals(splits.rows[1].cells[2].texts, model.rows[1].cells[1].texts)
+  lu.assertEquals(splits.rows[2].cells[1].texts[1], "missing")
   lu.assertEquals(study.cells[2].summary.states, { ["not evaluated"] = 2 })
   lu.assertEquals(model.caption, "Mean over 2 values of vectors 1..2, on the set validation. Learning rate chosen on "
     .. "the set train, by the best mean over seeds.")
@@ -336,11 +336,11 @@ function TestRenderers.test_csv_files()
   local study = make_study("csv", SCORES)
   local dir = support.write("csv_out/x", ""):match("^(.*)/")
   lu.assertNotNil(write.files(dir, report_csv.make_files(study)))
-  local all = assert(published.parse(support.read(dir .. "/runs.csv")))
-  lu.assertEquals(#all.rows, 24)
-  lu.assertEquals({ all.rows[1].task, all.rows[1].encoding, all.rows[1].state, all.rows[1].score },
+  local contents = assert(published.parse(support.read(dir .. "/runs.csv")))
+  lu.assertEquals(#contents.rows, 24)
+  lu.assertEquals({ contents.rows[1].task, contents.rows[1].encoding, contents.rows[1].state, contents.rows[1].score },
     { "even_pairs", "rope", "evaluated", "50" })
-  lu.assertEquals({ all.rows[14].state, all.rows[14].score }, { "failed", "" })
+  lu.assertEquals({ contents.rows[14].state, contents.rows[14].score }, { "failed", "" })
   local lengths = assert(published.parse(support.read(dir .. "/report.csv")))
   lu.assertEquals(#lengths.rows, 13 * 3)
   lu.assertEquals({ lengths.rows[2].split, lengths.rows[2].length, lengths.rows[2].accuracy },

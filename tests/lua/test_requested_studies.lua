@@ -16,19 +16,19 @@ return { task = { kind = "parity_check" }, model = { use = "small_encoder" }, en
   train = { batch = 4, steps = 70, lengths = { 1, 4 } }, eval = { lengths = { 3, 6 }, examples = 8 } }]]
 
 -- The options of a sweep of the probe; out: a folder of runs next to it.
-local function make_options(more)
+local function make_options(changes)
   local spec = support.write("flags/probe.lua", SPEC)
   local options = { project = project, studies = { spec }, study = spec, axes = {}, labels = {}, only = {}, set = {},
     out = spec:gsub("[^/]*$", "runs") }
-  lists.update(options, more)
+  lists.update(options, changes)
   options.grid_flag = #options.axes > 0 and "--axis" or options.seeds and "--seeds" or options.rates
     and "--learning-rate"
   return options
 end
 
 -- Returns the study that these arguments request, the message and the options; or nil and the message.
-local function settle(more)
-  local options = make_options(more)
+local function settle(changes)
+  local options = make_options(changes)
   local _, message = require("lab.stop").catch(requested_study.settle, options)
   if message then
     return nil, message
@@ -38,8 +38,8 @@ local function settle(more)
   return study, message, options
 end
 
-local function refuse(more, ...)
-  local study, message = settle(more)
+local function refuse(changes, ...)
+  local study, message = settle(changes)
   lu.assertNil(study)
   for _, text in ipairs({ ... }) do
     lu.assertStrContains(message, text)
@@ -77,16 +77,16 @@ return { title = "same", prefix = "probe", base = { use = "../probe.lua" }, seed
     { name = "none", spec = { encoding = { use = "none" } } } } },
   { name = "lengths", values = { { name = "1-4", spec = { train = { lengths = { 1, 4 } } } },
     { name = "1-8", spec = { train = { lengths = { 1, 8 } } } } } } } }]])
-  local same = assert(grid.expand(project, file))
+  local study_of_file = assert(grid.expand(project, file))
   lu.assertEquals(study.ids, { "probe_rope_1_4", "probe_rope_1_8", "probe_none_1_4", "probe_none_1_8" })
-  for i, cell in ipairs(same.cells) do
+  for i, cell in ipairs(study_of_file.cells) do
     lu.assertEquals({ study.cells[i].key, study.cells[i].runs }, { cell.key, cell.runs })
   end
   lu.assertEquals(#study.cells[1].runs, 4)
   assert(write.file(options.study, options.flag_study.text))
-  local again, _, others = settle({ axes = { "encoding=rope,none", "train.lengths={1,4}, {1, 8}" }, seeds = "2:3",
+  local again, _, changed = settle({ axes = { "encoding=rope,none", "train.lengths={1,4}, {1, 8}" }, seeds = "2:3",
     rates = "1e-3,0.01" })
-  lu.assertEquals({ others.study, again.axes }, { options.study, study.axes })
+  lu.assertEquals({ changed.study, again.axes }, { options.study, study.axes })
   lu.assertEquals(assert(grid.expand(project, study.name, { out = options.out })).ids, study.ids)
 end
 
@@ -180,9 +180,9 @@ function TestFlags.test_labels_of_values()
   lu.assertEquals(study.labels, { none = 'NoPE, \\"plain"', ["2"] = "two = many" })
   assert(write.file(options.study, options.flag_study.text))
   local function get_labels(labels)
-    local again, message, others = settle({ axes = { "encoding=none,rope", "model.layers=1,2" }, labels = labels })
+    local again, message, settled = settle({ axes = { "encoding=none,rope", "model.layers=1,2" }, labels = labels })
     lu.assertEquals({ assert(again, message).name, again.report }, { study.name, nil })
-    return again.labels, others.flag_study.text
+    return again.labels, settled.flag_study.text
   end
   lu.assertEquals({ get_labels({}) }, { study.labels, options.flag_study.text })
   lu.assertEquals(get_labels({ "rope=RoPE" }), { rope = "RoPE" })
@@ -210,13 +210,13 @@ return { title = "choice", base = { use = "./probe.lua" }, scales = { small = {}
     { name = 32, spec = { model = { width = 32 } } } } } } }]]
 
 -- The ids of the cells that words (texts after the study's path) and --only choose, the message and the options.
-local function list_chosen(words, only)
+local function list_chosen(words, patterns)
   support.write("flags/probe.lua", SPEC)
   local file, studies = support.write("flags/choice.lua", STUDY), {}
   for i, word in ipairs(words) do
     studies[i] = file .. word
   end
-  local study, message, options = settle({ studies = studies, study = studies[1], only = only or {} })
+  local study, message, options = settle({ studies = studies, study = studies[1], only = patterns or {} })
   return study and lists.map(study.cells, function(cell) return cell.id end), message, options
 end
 

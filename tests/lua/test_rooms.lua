@@ -104,9 +104,9 @@ local function list_dependencies()
     local room = get_room(module) or "no room"
     from[room] = from[room] or {}
     for _, name in ipairs(list_required(module)) do
-      local other = not LIBRARIES[name] and get_room(name)
-      if other and other ~= room then
-        from[room][other] = ("%s requires %s"):format(module, name)
+      local required_room = not LIBRARIES[name] and get_room(name)
+      if required_room and required_room ~= room then
+        from[room][required_room] = ("%s requires %s"):format(module, name)
       end
     end
   end
@@ -134,19 +134,19 @@ function TestRooms.test_rooms_require_only_listed_rooms()
   local required = list_dependencies()
   for room, row in pairs(rows) do
     lu.assertNotNil(required[room], room .. " has a row and no module")
-    for _, other in ipairs(row.list) do
-      lu.assertNotNil(required[room][other], ("%s may require %s, and does not"):format(room, other))
+    for _, allowed_room in ipairs(row.list) do
+      lu.assertNotNil(required[room][allowed_room], ("%s may require %s, and does not"):format(room, allowed_room))
     end
-    for other, example in pairs(required[room]) do
-      lu.assertTrue(lists.has(row.list, other) or false, ("%s may not require %s: %s"):format(room, other, example))
+    for needed, example in pairs(required[room]) do
+      lu.assertTrue(lists.has(row.list, needed) or false, ("%s may not require %s: %s"):format(room, needed, example))
     end
   end
 end
 
 function TestRooms.test_dependencies_have_one_direction()
   for room, row in pairs(rows) do
-    for _, other in ipairs(row.list) do
-      lu.assertTrue(rows[other] and rows[other].index < row.index or false, ("%s requires %s"):format(room, other))
+    for _, needed in ipairs(row.list) do
+      lu.assertTrue(rows[needed] and rows[needed].index < row.index or false, ("%s requires %s"):format(room, needed))
     end
   end
 end
@@ -192,15 +192,15 @@ local function list_templates()
   for file in io.popen("find templates -name '*.tpl'"):lines() do
     local path = file:match("^templates/(.*)$")
     includes[path], reached[path] = {}, {}
-    for other in support.read(file):gmatch('"([%w_]+/[%w_./]+%.tpl)"') do
-      table.insert(includes[path], other)
+    for included_path in support.read(file):gmatch('"([%w_]+/[%w_./]+%.tpl)"') do
+      table.insert(includes[path], included_path)
     end
   end
   local function reach(path, folder)
     if not reached[path][folder] then -- a template names itself in its banner
       reached[path][folder] = true
-      for _, other in ipairs(includes[path]) do
-        reach(other, folder)
+      for _, included_path in ipairs(includes[path]) do
+        reach(included_path, folder)
       end
     end
   end
@@ -252,10 +252,10 @@ function TestTemplates.test_skeletons_of_attentions_name_no_facet()
 end
 
 function TestTemplates.test_folders_share_only_parts()
-  for path, others in pairs((list_templates())) do
-    for _, other in ipairs(others) do
-      local folder = get_folder(other)
-      lu.assertTrue(folder == "parts" or folder == get_folder(path), ("%s includes %s"):format(path, other))
+  for path, included_paths in pairs((list_templates())) do
+    for _, included_path in ipairs(included_paths) do
+      local folder = get_folder(included_path)
+      lu.assertTrue(folder == "parts" or folder == get_folder(path), ("%s includes %s"):format(path, included_path))
     end
   end
 end

@@ -29,21 +29,21 @@ end
 
 -- Writes and reads a run with other fields of run.json (facts) and of its spec.
 local function read_changed(facts, spec)
-  local all = facts or {}
-  all.spec = lists.merge(reports.make_spec("bucket_sort"), spec or {})
-  return runs.read(write_run("damaged", "rr", 1, 0.1, { exit = 0, eval = make_scored_lines(50), facts = all }))
+  local run_facts = facts or {}
+  run_facts.spec = lists.merge(reports.make_spec("bucket_sort"), spec or {})
+  return runs.read(write_run("damaged", "rr", 1, 0.1, { exit = 0, eval = make_scored_lines(50), facts = run_facts }))
 end
 
 -- Checks that a run has no values, and one note with this text.
-local function assert_damaged(run, what)
-  lu.assertEquals({ run.state, run.damaged, run.facts, run.test, #run.notes }, { "damaged", true, {}, nil, 1 }, what)
-  lu.assertStrContains(run.notes[1], what)
+local function assert_damaged(run, words)
+  lu.assertEquals({ run.state, run.damaged, run.facts, run.test, #run.notes }, { "damaged", true, {}, nil, 1 }, words)
+  lu.assertStrContains(run.notes[1], words)
 end
 
 TestDamage = { tearDown = support.clean }
 
 function TestDamage.test_fields_of_run_json()
-  for what, facts in pairs({
+  for words, facts in pairs({
     ["id: found \"../../x\"; expected a letter a-z, then"] = { id = "../../x" },
     ["id: found an object; expected a letter"] = { id = json.decode("{}") },
     ["digest: found \"0123\"; expected 16 hexadecimal digits"] = { digest = "0123" },
@@ -59,13 +59,13 @@ function TestDamage.test_fields_of_run_json()
     ["a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a: found deeper nesting; expected at most 16 levels"] = { a =
       json.decode(('{"a":'):rep(20) .. "1" .. ("}"):rep(20)) },
   }) do
-    assert_damaged(read_changed(facts), "run.json: " .. what)
+    assert_damaged(read_changed(facts), "run.json: " .. words)
   end
 end
 
 function TestDamage.test_fields_of_the_spec()
   local list = { 1, 2, 3, { 4 }, 5, 6, 7, 8, 9, 10 }
-  for what, spec in pairs({
+  for words, spec in pairs({
     ['task.kind: found "a\\10!touch FILE\\10#"; expected a word'] = { task = { kind = "a\n!touch FILE\n#" } },
     ["task: found 3; expected an object"] = { task = 3 },
     ["train.lengths.last: found 9000000000000000; expected an integer from 1 to 100000"] = { train = {
@@ -83,12 +83,12 @@ function TestDamage.test_fields_of_the_spec()
     ["encoding.parameters.a.init.sigma: found 0; expected a number above 0"] = { encoding = { parameters = { a = {
       per = "head", init = { kind = "normal", sigma = 0 } } } } },
   }) do
-    assert_damaged(read_changed(nil, spec), "run.json: spec." .. what)
+    assert_damaged(read_changed(nil, spec), "run.json: spec." .. words)
   end
 end
 
 function TestDamage.test_run_json_as_a_whole()
-  for text, what in pairs({
+  for text, words in pairs({
     [""] = "found nothing; expected JSON", ["{"] = "found no JSON; expected JSON",
     ["[]"] = "found a list; expected an object", ["null"] = "found null; expected an object",
     ["{} x"] = "found no JSON", ["{}"] = "id: found nothing",
@@ -97,29 +97,29 @@ function TestDamage.test_run_json_as_a_whole()
     [("x"):rep((4 << 20) + 1)] = "found 4194305 bytes; expected at most 4194304",
   }) do
     local path = support.write("whole/run.json", text)
-    assert_damaged(runs.read(path:match("^(.*)/")), "run.json: " .. what)
+    assert_damaged(runs.read(path:match("^(.*)/")), "run.json: " .. words)
   end
 end
 
 function TestDamage.test_messages_name_the_damaged_line()
-  local good = make_eval_line(100, "beyond", 20, 0.5)
-  for what, line in pairs({
+  local valid = make_eval_line(100, "beyond", 20, 0.5)
+  for words, line in pairs({
     ["line 2: found no JSON; expected JSON"] = "rubbish\n",
     ["line 2: accuracy: found 1.5; expected a number from 0 to 1"] = make_eval_line(100, "beyond", 30, 1.5),
-    ["line 2: step: found 1e20; expected an integer from 0"] = good:gsub("100", "100000000000000000000"),
+    ["line 2: step: found 1e20; expected an integer from 0"] = valid:gsub("100", "100000000000000000000"),
     ["line 2: by.length: found 0; expected an integer from 1 to 1000000"] = make_eval_line(100, "beyond", 0, 0.5),
     ["line 2: by.length: found 9000000000000000; expected"] = make_eval_line(100, "beyond", 9000000000000000, 0.5),
-    ['line 2: by.n: found "2"; expected a number from 0'] = good:gsub('"length":20', '"length":20,"n":"2"'),
-    ["line 2: by.n: found -1; expected a number from 0"] = good:gsub('"length":20', '"n":-1'),
-    ['line 2: split: found "tost"; expected during, validation, in_distribution,'] = good:gsub('"beyond"', '"tost"'),
-    ["line 2: draws: found nothing; expected an integer"] = good:gsub('"draws":1,', ""),
+    ['line 2: by.n: found "2"; expected a number from 0'] = valid:gsub('"length":20', '"length":20,"n":"2"'),
+    ["line 2: by.n: found -1; expected a number from 0"] = valid:gsub('"length":20', '"n":-1'),
+    ['line 2: split: found "tost"; expected during, validation, in_distribution,'] = valid:gsub('"beyond"', '"tost"'),
+    ["line 2: draws: found nothing; expected an integer"] = valid:gsub('"draws":1,', ""),
     ["line 2: found a list; expected an object"] = "[1]\n",
     ["line 2: found more than 1048576 bytes; expected at most 1048576"] = (" "):rep(1048577) .. "\n",
   }) do
-    local run = runs.read(write_run("lines", "rr", 1, 0.1, { exit = 0, eval = good .. line .. good }))
-    assert_damaged(run, "eval.jsonl: " .. what)
+    local run = runs.read(write_run("lines", "rr", 1, 0.1, { exit = 0, eval = valid .. line .. valid }))
+    assert_damaged(run, "eval.jsonl: " .. words)
   end
-  local run = runs.read(write_run("lines", "rr", 1, 0.1, { exit = 0, eval = good,
+  local run = runs.read(write_run("lines", "rr", 1, 0.1, { exit = 0, eval = valid,
     metrics = '{"step":1,"loss":1}\n{"step":2,"loss":{"a":1}}\n{"step":3,"loss":1}\n' }))
   lu.assertEquals({ run.state, run.damaged }, { "evaluated", nil })
   lu.assertEquals(runs.read_metrics(run), {})
@@ -155,9 +155,9 @@ function TestDamage.test_a_large_file_takes_little_memory()
   file:close()
   collectgarbage()
   collectgarbage("stop")
-  local before = collectgarbage("count")
+  local memory_before = collectgarbage("count")
   local run = runs.read(dir)
-  local memory = collectgarbage("count") - before
+  local memory = collectgarbage("count") - memory_before
   collectgarbage("restart")
   assert_damaged(run, "eval.jsonl: line 2: found more than 1048576 bytes; expected at most 1048576")
   lu.assertTrue(memory < 16384) -- KiB
@@ -287,10 +287,10 @@ end
 local function ignore() end
 
 function TestVerbs.test_report_continues_and_names_damaged_runs()
-  local root, bad = write_two_runs()
+  local root, damaged_run = write_two_runs()
   local code, message = report.run({ project = reports.project, runs = root, say = ignore })
   lu.assertEquals(code, 1)
-  local damage = bad .. '/run.json: id: found "../../x"; expected a letter a-z, then 1 to 63 of a-z, 0-9 and _'
+  local damage = damaged_run .. '/run.json: id: found "../../x"; expected a letter a-z, then 1 to 63 of a-z, 0-9 and _'
   lu.assertStrContains(message, "1 run is damaged and left out")
   lu.assertStrContains(message, damage)
   local text = support.read(root .. "/report/report.txt")
@@ -357,11 +357,11 @@ function TestTrained.test_facts_in_a_run_s_own_files()
   assert(os.rename(dir, moved))
   lu.assertEquals(assert(trained_run.open(moved)).info.id, "a_run")
   local bare = json.decode('{"task":{"kind":"x"},"model":{"width":16},"train":{"batch":1},"eval":{"examples":1}}')
-  for what, facts in pairs({ ['id: found "../../x"'] = { id = "../../x" },
+  for words, facts in pairs({ ['id: found "../../x"'] = { id = "../../x" },
     ['digest: found "../x"'] = { digest = "../x" }, ["spec.model.layers: found nothing"] = { spec = bare } }) do
     local run, message = trained_run.open(write_checkpoint(facts))
     lu.assertNil(run)
-    lu.assertStrContains(message, what)
+    lu.assertStrContains(message, words)
   end
 end
 
@@ -403,14 +403,14 @@ function TestTrained.test_settings_of_a_run_are_set_again()
     { "encoding.rotation.base=500", "encoding.mask.kind=causal", "train.batch=64", "train.schedule.kind=cosine" } }) do
     local result = assert(reports.project:plan(path, sets))
     local run = { dir = "run", info = { id = "own", digest = result.plan.digest, spec = result.resolved } }
-    local spec, of, again = trained_run.with_spec(reports.project, run, path, function(...)
+    local spec, label, again = trained_run.with_spec(reports.project, run, path, function(...)
       return ...
     end)
-    lu.assertEquals(spec and spec.plan.digest, result.plan.digest, of)
+    lu.assertEquals(spec and spec.plan.digest, result.plan.digest, label)
     lu.assertEquals(assert(reports.project:plan(path, again)).plan.digest, result.plan.digest)
     lu.assertEquals(#again > 0, #sets > 0)
-    local trainer = trained_run.find_trainer(reports.project, run, nil, function(_, given)
-      return table.concat(given, " ")
+    local trainer = trained_run.find_trainer(reports.project, run, nil, function(_, builds)
+      return table.concat(builds, " ")
     end, { "x.y=1" }, path)
     lu.assertStrContains(trainer, table.concat(again, " ") .. (#again > 0 and " " or "") .. "x.y=1/trainer")
   end
@@ -430,16 +430,16 @@ end
 
 -- A spec is written from run.json only as a table of known fields, for any content of its strings.
 function TestTrained.test_respec_takes_no_code()
-  local own = 'x.score end, task = { source = "/tmp/evil.c" }, other = function(x) return 1'
-  for what, spec in pairs({
-    ["its encoding.score is not a formula"] = { encoding = { score = own } },
+  local own_score = 'x.score end, task = { source = "/tmp/evil.c" }, other = function(x) return 1'
+  for words, spec in pairs({
+    ["its encoding.score is not a formula"] = { encoding = { score = own_score } },
     ["it has the field \"task.zzz\", which this version does not have"] = { task = { kind = "x", zzz = 1 } },
     ["it has the field \"use\""] = { use = "x.lua" },
     ["it has the field \"encoding.a = 1, b\""] = { encoding = { ["a = 1, b"] = 1 } },
   }) do
     local text, message = spec_writer.write_spec(spec)
     lu.assertNil(text)
-    lu.assertStrContains(message, what)
+    lu.assertStrContains(message, words)
   end
   for _, formula in ipairs({ "x.score -- end", "x.score + x['y']", "x.score end, a = function(x) return 1",
     "(function() return 1 end)()", "x.score\n", 'x.score + #"a"' }) do

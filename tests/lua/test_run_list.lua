@@ -19,19 +19,19 @@ local root
 -- Three runs: an evaluated and an unfinished one of a spec, and one of another spec.
 function TestRuns.setUp()
   local facts = { step = 100, parameters = 1234, started = "2026-11-27T08:00:00Z" }
-  local one = reports.write_run("list", "bucket_sort_rope", 0, 0.1, { exit = 0, eval = reports.make_scored_lines(60),
+  local dir = reports.write_run("list", "bucket_sort_rope", 0, 0.1, { exit = 0, eval = reports.make_scored_lines(60),
     facts = facts })
   reports.write_run("list", "bucket_sort_rope", 1, 0.1, { facts = { step = 40 } })
   reports.write_run("list", "bucket_sort_none", 0, 0.5,
     { exit = 0, eval = reports.make_scored_lines(30), facts = facts })
-  root = one:match("^(.*)/bucket_sort_rope/")
+  root = dir:match("^(.*)/bucket_sort_rope/")
 end
 
 -- Runs the verb; returns the exit code, the message and the printed lines.
-local function run(action, paths, more)
+local function run(action, paths, options)
   local lines = {}
   local code, message = verb.run(lists.merge({ action = action, paths = paths,
-    say = function(line) lines[#lines + 1] = assert(line) end }, more or {}))
+    say = function(line) lines[#lines + 1] = assert(line) end }, options or {}))
   return code, message, table.concat(lines, "\n")
 end
 
@@ -65,12 +65,12 @@ end
 
 -- Folders may be named as seen from within them.
 function TestRuns.test_relative_folders()
-  local here = lfs.currentdir()
+  local working_folder = lfs.currentdir()
   assert(lfs.chdir(root .. "/bucket_sort_rope"))
   local found = assert(rows.read("."))
-  local one = assert(rows.read(reports.DIGEST .. "/lr0.1-seed0"))
-  assert(lfs.chdir(here))
-  lu.assertEquals({ #found.rows, #one.rows, one.rows[1].seed }, { 2, 1, 0 })
+  local found_run = assert(rows.read(reports.DIGEST .. "/lr0.1-seed0"))
+  assert(lfs.chdir(working_folder))
+  lu.assertEquals({ #found.rows, #found_run.rows, found_run.rows[1].seed }, { 2, 1, 0 })
 end
 
 function TestRuns.test_where_selects_runs()
@@ -118,8 +118,8 @@ end
 function TestRuns.test_a_run_with_a_locked_folder_is_not_removed()
   local row = rows.read(root).rows[1]
   row.state = "running"
-  local done, message = require("lab.runs.alter").remove(root, { row })
-  lu.assertNil(done)
+  local succeeded, message = require("lab.runs.alter").remove(root, { row })
+  lu.assertNil(succeeded)
   lu.assertStrContains(message, "a trainer is running there")
   lu.assertEquals(lfs.attributes(row.path, "mode"), "directory")
 end
@@ -154,19 +154,19 @@ function TestRuns.test_rename_moves_the_folder_and_its_facts()
 end
 
 function TestRuns.test_names_that_are_refused()
-  local none, rope = root .. "/bucket_sort_none", root .. "/bucket_sort_rope"
+  local none_folder, rope_folder = root .. "/bucket_sort_none", root .. "/bucket_sort_rope"
   local function refuse(path, name, text)
     local code, message = run("rename", { path }, { name = name })
     lu.assertEquals(code, 1)
     lu.assertStrContains(message, text)
     lu.assertEquals(write.list_names(root), { "bucket_sort_none", "bucket_sort_rope" })
   end
-  refuse(none, "bucket_sort_rope", "there is an entry of this name already")
-  refuse(none, "No", "a letter a-z")
-  refuse(rope .. "/" .. reports.DIGEST, "other", "all runs of a spec have one name")
-  local path = ("%s/%s/lr0.1-seed0/run.json"):format(rope, reports.DIGEST)
+  refuse(none_folder, "bucket_sort_rope", "there is an entry of this name already")
+  refuse(none_folder, "No", "a letter a-z")
+  refuse(rope_folder .. "/" .. reports.DIGEST, "other", "all runs of a spec have one name")
+  local path = ("%s/%s/lr0.1-seed0/run.json"):format(rope_folder, reports.DIGEST)
   assert(write.file(path, "\n" .. write.read(path)))
-  refuse(rope, "other", "expected a file as trainers write it")
+  refuse(rope_folder, "other", "expected a file as trainers write it")
 end
 
 support.run()

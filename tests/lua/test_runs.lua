@@ -97,7 +97,7 @@ function TestRuns.test_a_run_of_training_lengths_alone_is_scored_there()
     { "evaluated", true, "in_distribution", 37.5 })
 end
 
-local BEYOND = ',"beyond":["length"]'
+local BEYOND_KEY = ',"beyond":["length"]'
 
 -- Writes and reads a run that trained on a file and was evaluated on lengths 4, 5, 9 and 12 of the set `split`. The
 -- trainer records the lengths of the training file (facts.train_lengths), and marks lines beyond them.
@@ -105,28 +105,28 @@ local function read_data_run(name, split, facts)
   local spec = make_spec("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   facts.spec = spec
-  local more = facts.train_lengths[4] and "" or BEYOND
+  local more_keys = facts.train_lengths[4] and "" or BEYOND_KEY
   return runs.read(write_run(name, "rr", 1, 0.1, { exit = 0, facts = facts, eval = make_eval_line(100, split, 4, 0.75)
-    .. make_eval_line(100, split, 5, 0.25) .. make_eval_line(100, split, 9, 0.5, more)
-    .. make_eval_line(100, split, 12, 0.25, more) }))
+    .. make_eval_line(100, split, 5, 0.25) .. make_eval_line(100, split, 9, 0.5, more_keys)
+    .. make_eval_line(100, split, 12, 0.25, more_keys) }))
 end
 
 function TestRuns.test_lengths_of_a_file_are_those_that_the_trainer_recorded()
   local run = read_data_run("finite", "test", { train_lengths = { 3, 4, 5 }, data = { train = "t", eval = "e" } })
-  local within, beyond = runs.get_evaluation(run, "in_distribution"), runs.get_evaluation(run, "beyond")
-  lu.assertEquals({ within.lengths, within.split, within.accuracy }, { { 4, 5 }, "in_distribution", { 0.75, 0.25 } })
-  lu.assertEquals({ beyond.lengths, beyond.split, runs.get_score(run, "beyond") }, { { 9, 12 }, "beyond", 37.5 })
+  local trained, longer = runs.get_evaluation(run, "in_distribution"), runs.get_evaluation(run, "beyond")
+  lu.assertEquals({ trained.lengths, trained.split, trained.accuracy }, { { 4, 5 }, "in_distribution", { 0.75, 0.25 } })
+  lu.assertEquals({ longer.lengths, longer.split, runs.get_score(run, "beyond") }, { { 9, 12 }, "beyond", 37.5 })
   lu.assertEquals({ run.test.lengths, run.test.split, runs.get_score(run) }, { { 4, 5, 9, 12 }, "test", 43.75 })
   lu.assertEquals(runs.get_lengths(run, "train"), { 3, 4, 5 })
   lu.assertNil(run.is_within)
 end
 
 function TestRuns.test_a_file_without_longer_examples_is_scored_within()
-  local all = { 3, 4, 5, 9, 12 }
-  local run = read_data_run("held_out", "test", { train_lengths = all, data = { train = "t", eval = "e" } })
+  local all_lengths = { 3, 4, 5, 9, 12 }
+  local run = read_data_run("held_out", "test", { train_lengths = all_lengths, data = { train = "t", eval = "e" } })
   lu.assertEquals({ run.state, run.is_within, run.is_trained, runs.get_score(run) },
     { "evaluated", true, false, 43.75 })
-  run = read_data_run("same", "train", { train_lengths = all, data = { train = "t" } })
+  run = read_data_run("same", "train", { train_lengths = all_lengths, data = { train = "t" } })
   lu.assertEquals({ run.state, run.is_within, run.is_trained, runs.get_score(run) }, { "evaluated", true, true, 43.75 })
 end
 
@@ -289,11 +289,11 @@ function TestRuns.test_lines_of_new_examples_are_separate()
   end
 end
 
--- A line with all fields that a trainer writes for a decoder. more: other values by key; false leaves a key out.
-local function make_full_line(split, length, more)
+-- A line with all fields that a trainer writes for a decoder. changes: other values by key; false leaves a key out.
+local function make_full_line(split, length, changes)
   local values = lists.merge({ decoding = '"greedy"', accuracy = 0.5, accuracy_teacher_forced = 0.75,
     exact_match = 0.25, exact_match_low = 0.125, exact_match_high = 0.375, loss = 0.5, sd_over_draws = 0,
-    sd_over_sequences = 0.1 }, more or {})
+    sd_over_sequences = 0.1 }, changes or {})
   local parts = {}
   for _, name in ipairs({ "decoding", "counted", "accuracy", "accuracy_teacher_forced", "exact_match",
     "exact_match_low", "exact_match_high", "ended_early", "not_ended", "loss", "sd_over_draws", "sd_over_sequences",
@@ -347,9 +347,9 @@ function TestRuns.test_lines_of_encoders_with_all_fields()
   lu.assertEquals({ a.beyond.exact_match_low, a.beyond.sd_over_sequences }, { { 0.125, 0.125 }, { 0.1, 0.1 } })
   a.dir, b.dir = nil, nil
   lu.assertEquals(a, b)
-  local bad = make_full_line("beyond", 20,
+  local invalid_line = make_full_line("beyond", 20,
     { decoding = false, accuracy_teacher_forced = false, exact_match_high = 1.5 })
-  lu.assertEquals(runs.read(write_run("bad_encoders", "rr", 1, 0.1, { exit = 0, eval = bad })).notes,
+  lu.assertEquals(runs.read(write_run("bad_encoders", "rr", 1, 0.1, { exit = 0, eval = invalid_line })).notes,
     { "eval.jsonl: line 1: exact_match_high: found 1.5; expected a number from 0 to 1" })
 end
 
@@ -367,10 +367,10 @@ end
 
 -- A line without counted labels has no accuracy, and does not enter a mean.
 function TestRuns.test_lines_without_counted_labels()
-  local nothing = { counted = 0, accuracy = false, accuracy_teacher_forced = false, exact_match = false,
+  local no_sequences = { counted = 0, accuracy = false, accuracy_teacher_forced = false, exact_match = false,
     exact_match_low = false, exact_match_high = false }
   local run = runs.read(write_run("uncounted", "rr", 1, 0.1, { exit = 0, facts = { spec = make_decoder_spec() },
-    eval = make_full_line("beyond", 20, nothing) .. make_full_line("beyond", 30) }))
+    eval = make_full_line("beyond", 20, no_sequences) .. make_full_line("beyond", 30) }))
   lu.assertEquals({ run.notes, run.beyond.uncounted }, { {}, { true, false } })
   lu.assertEquals({ runs.get_score(run), runs.get_score(run, "test", "exact_match") }, { 50.0, 25.0 })
   run = runs.read(write_run("lacks", "rr", 1, 0.1, { exit = 0, facts = { spec = make_decoder_spec() },
@@ -400,12 +400,12 @@ function TestRuns.test_scores_of_a_file_count_examples()
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   local run = runs.read(write_run("weighted", "rr", 1, 0.1, { exit = 0, facts = { spec = spec,
     train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }, eval = make_eval_line(100, "test", 4, 1)
-    .. make_eval_line(100, "test", 9, 0, BEYOND):gsub('"examples":50', '"examples":150') }))
+    .. make_eval_line(100, "test", 9, 0, BEYOND_KEY):gsub('"examples":50', '"examples":150') }))
   lu.assertEquals({ runs.get_score(run), runs.get_score(run, "in_distribution") }, { 25.0, 100.0 })
   -- A limit changes the number of evaluated examples, not the weight of a length.
   run = runs.read(write_run("capped", "rr", 1, 0.1, { exit = 0, facts = { spec = spec,
     train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }, eval = make_eval_line(100, "test", 4, 1)
-    .. make_eval_line(100, "test", 9, 0, BEYOND .. ',"of":450') }))
+    .. make_eval_line(100, "test", 9, 0, BEYOND_KEY .. ',"of":450') }))
   lu.assertEquals({ runs.get_score(run), run.test.counts, run.test.totals }, { 10.0, { 50, 50 }, { 50, 450 } })
 end
 
@@ -414,9 +414,9 @@ function TestRuns.test_a_torn_line_is_skipped_and_reported()
   local run = runs.read(write_run("torn", "rr", 1, 0.1, { exit = 0, eval = line .. line:sub(1, 60) }))
   lu.assertEquals(run.test.accuracy, { 0.5 })
   lu.assertEquals(run.notes, { "eval.jsonl: line 2 is torn, skipped" })
-  local more = make_eval_line(100, "beyond", 21, 0.5)
-  local whole = runs.read(write_run("unended", "rr", 1, 0.1, { exit = 0, eval = line .. more:sub(1, -2) }))
-  lu.assertEquals({ whole.test.lengths, whole.notes }, { { 20, 21 }, {} }) -- only its newline is missing
+  local last_line = make_eval_line(100, "beyond", 21, 0.5)
+  local unended = runs.read(write_run("unended", "rr", 1, 0.1, { exit = 0, eval = line .. last_line:sub(1, -2) }))
+  lu.assertEquals({ unended.test.lengths, unended.notes }, { { 20, 21 }, {} }) -- only its newline is missing
 end
 
 function TestRuns.test_a_brace_in_a_string_of_the_spec()

@@ -259,25 +259,25 @@ function TestSchema.test_fields_of_families_refuse_the_values_of_their_facets()
   for _, case in ipairs(CASES) do
     local facet = case[1]:match("^encoding%.(%l+)")
     if facet and families.is_facet[facet] and case[1] ~= "encoding.score" then
-      local own = "encoding.encoder." .. case[1]:match("^encoding%.(.*)$")
+      local path = "encoding.encoder." .. case[1]:match("^encoding%.(.*)$")
       local sets = { ENCODER_DECODER }
       for i, set in ipairs(case[5] or {}) do
         sets[i + 1] = set:gsub("^encoding%.", "encoding.encoder.")
       end
-      local _, _, d = check_with({ own, nil, nil, nil, sets }, case[3])
-      lu.assertStrContains(d:text(), "error: " .. own)
+      local _, _, d = check_with({ path, nil, nil, nil, sets }, case[3])
+      lu.assertStrContains(d:text(), "error: " .. path)
     end
   end
 end
 
 function TestSchema.test_every_field_has_a_case()
-  local seen = {}
+  local tested_paths = {}
   for _, case in ipairs(CASES) do
     lu.assertNotNil(schema.by_path[case[1]], case[1] .. " is not a field")
-    seen[case[1]] = true
+    tested_paths[case[1]] = true
   end
   for _, field in ipairs(schema.fields) do
-    lu.assertTrue(seen[field.path] or field.numbered, field.path .. " has no case here")
+    lu.assertTrue(tested_paths[field.path] or field.numbered, field.path .. " has no case here")
   end
 end
 
@@ -306,14 +306,14 @@ function TestSchema.test_entries_are_complete()
 end
 
 function TestSchema.test_defaults_are_legal()
-  local needs = {}
+  local needed_sets = {}
   for _, case in ipairs(CASES) do
-    needs[case[1]] = case[5]
+    needed_sets[case[1]] = case[5]
   end
   for _, field in ipairs(schema.fields) do
     if not field.numbered and (type(field.default) == "number" or type(field.default) == "string") then
-      local with = { DURING, table.unpack(needs[field.path] or {}) }
-      local resolved, _, d = check_with({ field.path, nil, nil, nil, with }, tostring(field.default))
+      local sets = { DURING, table.unpack(needed_sets[field.path] or {}) }
+      local resolved, _, d = check_with({ field.path, nil, nil, nil, sets }, tostring(field.default))
       lu.assertNotNil(resolved, field.path .. "\n" .. d:text())
     end
   end
@@ -331,10 +331,10 @@ function TestSchema.test_fields_text_names_every_field()
 end
 
 function TestSchema.test_fields_text_of_one_section_and_of_most_specs()
-  local usual, section = schema.format_fields(), schema.format_fields(false, "encoding.positions")
-  lu.assertStrContains(usual, "\ntrain.batch\n")
-  lu.assertNotStrContains(usual, "\ntrain.shards\n")
-  lu.assertStrContains(usual, "fields that few specs need are not listed: add --all")
+  local common_fields, section = schema.format_fields(), schema.format_fields(false, "encoding.positions")
+  lu.assertStrContains(common_fields, "\ntrain.batch\n")
+  lu.assertNotStrContains(common_fields, "\ntrain.shards\n")
+  lu.assertStrContains(common_fields, "fields that few specs need are not listed: add --all")
   lu.assertStrContains(section, "\nencoding.positions.range  (kind randomized)\n")
   lu.assertEquals({ section:find("encoding%.[^p]") }, {})
   lu.assertEquals({ schema.format_fields(false, "encoding.position") }, { nil, "encoding.positions" })
@@ -359,43 +359,43 @@ function TestSchema.test_absent_identifiers_follow_the_features()
   end
   local noise = " add_noise"
   local updates = " adamw_update kernels/cpu/sgd.h momentum" .. noise
-  local off = updates .. " EVAL_DROPOUT"
-  local score = " placed score_pair score_tables" .. off
-  local drawn = "GRID_WIDTH cyclic token_positions FIRST_POSITION draw_sequence signed_distances "
+  local absent_words = updates .. " EVAL_DROPOUT"
+  local score = " placed score_pair score_tables" .. absent_words
+  local sampled = "GRID_WIDTH cyclic token_positions FIRST_POSITION draw_sequence signed_distances "
   local geometric = "geometric break_stick LEAST_TOTAL direction_scale DIRECTION_WIDTH "
   local counts = "count_table COUNT_ROWS "
   local relative = "position_bias table_row relative_table " .. counts .. "visible " .. geometric
   local scalings = "interpolated log_base scale_speed "
-  local others = "w->passes free_passes ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
-  local rotations = others .. "ROTATION_PERIOD rotation " .. scalings
-  lu.assertEquals(list_absent(), rotations .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table" .. score)
+  local common_words = "w->passes free_passes ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
+  local rotations = common_words .. "ROTATION_PERIOD rotation " .. scalings
+  lu.assertEquals(list_absent(), rotations .. relative .. "lh_draw_ " .. sampled .. "sinusoid position_table" .. score)
   lu.assertEquals(list_absent("model.dropout=0"),
-    (rotations:gsub("free_passes ", "%0dropout ", 1)) .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table"
+    (rotations:gsub("free_passes ", "%0dropout ", 1)) .. relative .. "lh_draw_ " .. sampled .. "sinusoid position_table"
       .. score)
   lu.assertEquals(list_absent("model.dropout=0", LEARNED, "encoding.additive.dropout=0.1"),
-    rotations .. relative .. "lh_draw_ " .. drawn .. "sinusoid" .. score)
-  lu.assertEquals(list_absent(RANDOM, LEARNED), rotations .. relative .. drawn .. "sinusoid" .. score)
+    rotations .. relative .. "lh_draw_ " .. sampled .. "sinusoid" .. score)
+  lu.assertEquals(list_absent(RANDOM, LEARNED), rotations .. relative .. sampled .. "sinusoid" .. score)
   lu.assertEquals(list_absent(RANDOM, ROPE),
-    others .. scalings .. relative .. drawn .. "sinusoid position_table" .. score)
+    common_words .. scalings .. relative .. sampled .. "sinusoid position_table" .. score)
   lu.assertEquals(list_absent(RANDOM), list_absent())
   lu.assertEquals(list_absent(ROPE, "encoding.additive.kind=sinusoid"),
-    others .. scalings .. relative .. "lh_draw_ " .. drawn .. "position_table" .. score)
+    common_words .. scalings .. relative .. "lh_draw_ " .. sampled .. "position_table" .. score)
   lu.assertEquals(list_absent(XL),
-    rotations .. "table_row relative_table " .. counts .. "visible " .. geometric .. "lh_draw_ " .. drawn
+    rotations .. "table_row relative_table " .. counts .. "visible " .. geometric .. "lh_draw_ " .. sampled
     .. "position_table" .. score)
   lu.assertEquals(list_absent(SHAW, RANDOM),
-    rotations .. "position_bias " .. counts .. "visible " .. geometric .. drawn .. "sinusoid position_table" .. score)
+    rotations .. "position_bias " .. counts .. "visible " .. geometric .. sampled .. "sinusoid position_table" .. score)
   lu.assertEquals(list_absent(ROPE, YARN, RANDOM),
-    others .. "interpolated log_base " .. relative .. drawn .. "sinusoid position_table" .. score)
+    common_words .. "interpolated log_base " .. relative .. sampled .. "sinusoid position_table" .. score)
   lu.assertEquals(list_absent(GEOMETRIC, "encoding.normaliser.normalised=false"), rotations
-    .. "position_bias table_row relative_table " .. counts .. "visible break_stick LEAST_TOTAL lh_draw_ " .. drawn
+    .. "position_bias table_row relative_table " .. counts .. "visible break_stick LEAST_TOTAL lh_draw_ " .. sampled
     .. "sinusoid position_table" .. score)
   lu.assertEquals(list_absent("encoding.score={ use = 'alibi' }"),
-    rotations .. relative .. "lh_draw_ " .. drawn .. "sinusoid position_table placed" .. off)
+    rotations .. relative .. "lh_draw_ " .. sampled .. "sinusoid position_table placed" .. absent_words)
   -- The resolved spec lacks choices without effect, too.
   lu.assertEquals(list_absent(RANDOM, ROPE, "encoding.positions.sides=independent",
     "encoding.positions.range=one_based"),
-    others .. scalings .. relative
+    common_words .. scalings .. relative
       .. "GRID_WIDTH cyclic token_positions draw_sequence signed_distances sinusoid position_table" .. score)
   lu.assertEquals(list_absent(RANDOM, SHAW, "encoding.positions.sides=independent",
     "encoding.positions.range=one_based"),

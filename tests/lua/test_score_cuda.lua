@@ -37,9 +37,9 @@ return { task = { kind = "bucket_sort" }, encoding = { %s %s },
   if plan.score.kind == "none" or plan.score.running then -- running sums have no device code
     return nil
   end
-  local known = signatures.new()
-  local layout = assert(render.render("attention/cuda/scalar_layout.tpl", plan, read_template, nil, nil, known))
-  local code = assert(render.render("attention/cuda/scalar.tpl", plan, read_template, nil, nil, known))
+  local signature_set = signatures.new()
+  local layout = assert(render.render("attention/cuda/scalar_layout.tpl", plan, read_template, nil, nil, signature_set))
+  local code = assert(render.render("attention/cuda/scalar.tpl", plan, read_template, nil, nil, signature_set))
   return plan.score.cuda, layout, code
 end
 
@@ -82,8 +82,8 @@ function TestText.test_every_function_has_its_kernels()
     lu.assertStrContains(cpu, ("INLINE vector %s("):format(row.vector), false, false, name)
     lu.assertStrContains(cpu, ("INLINE real %s("):format(row.scalar), false, false, name)
     for _, precision in ipairs({ "float32", "float64" }) do
-      local own = support.read(("kernels/cuda/functions_%s.cu"):format(precision))
-      lu.assertStrContains(cuda .. own, ("INLINE real %s("):format(row.scalar), false, false, name)
+      local kernel_text = support.read(("kernels/cuda/functions_%s.cu"):format(precision))
+      lu.assertStrContains(cuda .. kernel_text, ("INLINE real %s("):format(row.scalar), false, false, name)
     end
   end
 end
@@ -184,9 +184,9 @@ function TestExpressions.test_differences_of_integers_stay_integers()
 end
 
 function TestExpressions.test_sampled_positions_are_read_only_if_needed()
-  local _, _, drawn = render_device('use = "kerple_log"', "drawn")
-  lu.assertStrContains(drawn, "const int *drawn = find_distances(v, l);")
-  lu.assertStrContains(drawn, "(real)drawn_distance(drawn, -o)")
+  local _, _, device = render_device('use = "kerple_log"', "drawn")
+  lu.assertStrContains(device, "const int *drawn = find_distances(v, l);")
+  lu.assertStrContains(device, "(real)drawn_distance(drawn, -o)")
   local _, _, difference = render_device('use = "kerple_log"', "difference")
   lu.assertStrContains(difference, "const int *position = find_positions(v, l);")
   lu.assertStrContains(difference, "s->by_query[i] = (real)position[i];")

@@ -89,8 +89,8 @@ function TestTracing.test_functions_become_formulas()
     "sigmoid(x.slope)", "erf(x.slope)", "sin(x.distance)", "cos(x.distance)", "pow(x.query_length, x.slope)",
     "select(less(x.distance, 0), x.slope, 1)", "min(x.slope, 1)", "log(x.query_length)", "floor(x.slope)",
     "bucket(x.distance, { 0, 3 })", "max(x.slope, x.head)", "min(max(x.slope, 0), x.head)" }) do
-    local more = call:find("slope") and "" or " + x.slope"
-    lu.assertStrContains(trace_formula("return x.score + " .. call .. more, SLOPE), call)
+    local slope_term = call:find("slope") and "" or " + x.slope"
+    lu.assertStrContains(trace_formula("return x.score + " .. call .. slope_term, SLOPE), call)
   end
   lu.assertEquals(trace_formula("return x.score + min(x.distance, 3, x.head)"),
     "x.score + min(min(x.distance, 3), x.head)")
@@ -130,9 +130,9 @@ function TestTracing.test_loops_and_helpers_of_the_file()
 end
 
 function TestTracing.test_symbols_of_index_positions_are_the_indices()
-  local one = trace_formula("return x.score - abs(x.key - x.query)")
-  lu.assertEquals(one, "x.score - abs(x.distance)")
-  lu.assertEquals(trace_formula("return x.score - abs(x.key_index - x.query_index)"), one)
+  local formula = trace_formula("return x.score - abs(x.key - x.query)")
+  lu.assertEquals(formula, "x.score - abs(x.distance)")
+  lu.assertEquals(trace_formula("return x.score - abs(x.key_index - x.query_index)"), formula)
   lu.assertEquals(trace_formula("return x.score + x.layers + x.layer"), "x.score + 2 + x.layer")
 end
 

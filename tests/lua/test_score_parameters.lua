@@ -113,8 +113,8 @@ function TestEntries.test_parameters_of_one_name_are_numbered()
   local entry = "{ score = function(x) return x.score + x.a end, parameters = { a = { init = 0 } } }"
   lu.assertEquals(accept(("score = { %s, %s, %s }"):format(entry, entry, entry)).encoding.score,
     "x.score + x.a + x.a_2 + x.a_3")
-  local taken = entry:gsub("%f[%w]a%f[%W]", "a_2")
-  lu.assertEquals(accept(("score = { %s, %s, %s }"):format(entry, taken, entry)).encoding.score,
+  local renamed = entry:gsub("%f[%w]a%f[%W]", "a_2")
+  lu.assertEquals(accept(("score = { %s, %s, %s }"):format(entry, renamed, entry)).encoding.score,
     "x.score + x.a + x.a_2 + x.a_3")
 end
 

@@ -12,8 +12,8 @@ local seeds = require("lab.study.read.seeds")
 TestSeedShares = {}
 
 -- Returns runs of all combinations of the seeds, with scores from get_score(init, data, draws).
-local function make_runs(given, get_score)
-  local list = seeds.list_runs(given)
+local function make_runs(spec_seeds, get_score)
+  local list = seeds.list_runs(spec_seeds)
   for _, run in ipairs(list) do
     run.score = get_score(seeds.get(run, "init"), seeds.get(run, "data"), seeds.get(run, "draws"))
   end
@@ -69,10 +69,10 @@ end
 
 -- Parts that have the run's seed change together; runs of one seed alone, and incomplete grids, are not crossed.
 function TestSeedShares.test_only_complete_grids_are_crossed()
-  local function find(given, without)
-    local list = make_runs(given, function() return 1 end)
-    if without then
-      table.remove(list, without)
+  local function find(spec_seeds, missing_run)
+    local list = make_runs(spec_seeds, function() return 1 end)
+    if missing_run then
+      table.remove(list, missing_run)
     end
     local factors = seed_shares.find_factors(list)
     return factors and lists.map(factors, function(factor) return table.concat(factor.parts, "+") end)
@@ -95,13 +95,13 @@ end
 
 -- The report has the table if a cell's seeds are crossed; a cell with a missing score has no shares.
 function TestSeedShares.test_the_table_of_a_report()
-  local function read(without)
+  local function read(missing_run)
     local root
     for _, run in ipairs(seeds.list_runs({ 0, part_seeds = { init = { 0, 1 }, data = { 0, 1 } } })) do
       local name = seeds.format(run)
-      root = reports.get_root(reports.write_run("shares" .. (without or ""), "sort", run.seed, 0.1, {
-        exit = name == without and 1 or 0, facts = { seeds_apart = run.part_seeds },
-        eval = name ~= without and reports.make_scored_lines(60 + 10 * seeds.get(run, "init")) or nil }))
+      root = reports.get_root(reports.write_run("shares" .. (missing_run or ""), "sort", run.seed, 0.1, {
+        exit = name == missing_run and 1 or 0, facts = { seeds_apart = run.part_seeds },
+        eval = name ~= missing_run and reports.make_scored_lines(60 + 10 * seeds.get(run, "init")) or nil }))
     end
     local model = seed_shares.make_cells_table(cells.read_folder(root))
     return lists.map(model.rows[1].cells, function(cell) return cell.texts[1] end)

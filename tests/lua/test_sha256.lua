@@ -25,12 +25,12 @@ end
 
 -- Texts whose lengths are near the boundary of padding have different hashes.
 function TestSha256.test_hex_padding_boundary()
-  local seen = {}
+  local digests = {}
   for length = 54, 66 do
     local hex = sha256.hash(("x"):rep(length))
     lu.assertEquals(#hex, 64)
-    lu.assertNil(seen[hex])
-    seen[hex] = true
+    lu.assertNil(digests[hex])
+    digests[hex] = true
   end
 end
 

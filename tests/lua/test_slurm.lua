@@ -22,13 +22,13 @@ end
 
 TestPacking = {}
 
--- A cell that misses the runs of all rates and of the seeds { first, last }, except runs whose names are in `without`.
-local function make_cell(id, rates, seeds, without)
+-- A cell that misses the runs of all rates and of the seeds { first, last }, except runs whose names are in `finished`.
+local function make_cell(id, rates, seeds, finished)
   local cell = { id = id, missing = {}, spec = { plan = { digest = "0123456789abcdef" } } }
   for _, rate in ipairs(rates) do
     for seed = seeds[1], seeds[2] do
       local name = ("lr%s-seed%d"):format(rate, seed)
-      if not (without or {})[name] then
+      if not (finished or {})[name] then
         table.insert(cell.missing, { learning_rate = rate, seed = seed,
           dir = ("%s/0123456789abcdef/%s"):format(id, name) })
       end
@@ -59,11 +59,11 @@ end
 
 -- The seeds of a part that is set apart are in one group if all their runs are missing, otherwise alone.
 function TestPacking.test_groups_of_runs_with_separate_seeds_of_parts()
-  local function make_crossed(without)
+  local function make_crossed(missing_run)
     local cell = { id = "a", seeds = { 0, 1, part_seeds = { init = { 0, 1, 2 } } } }
     cell.missing = lists.filter(run_seeds.list_runs(cell.seeds), function(run)
       run.learning_rate = 1
-      return run_seeds.format(run) ~= without
+      return run_seeds.format(run) ~= missing_run
     end)
     return cell
   end
@@ -87,12 +87,13 @@ function TestPacking.test_runs_that_continue_are_in_groups_of_their_own()
   lu.assertEquals({ groups[1].replaces, groups[3].replaces }, { false, true })
 end
 
--- Packs groups that take these seconds (false: unknown) into `least` (by default 1) to `most` tasks, which should take
--- at most 60 seconds, with at most `lanes` lanes (by default 1). Returns the tasks, lists of groups, the seconds of the
--- longest task, and the number of lanes.
-local function pack(list, most, least, lanes)
+-- Packs groups that take these seconds (false: unknown) into `min_tasks` (by default 1) to `max_tasks` tasks, which
+-- should take at most 60 seconds, with at most `lanes` lanes (by default 1). Returns the tasks, lists of groups, the
+-- seconds of the longest task, and the number of lanes.
+local function pack(list, max_tasks, min_tasks, lanes)
   local groups = lists.map(list, function(seconds, i) return { seconds = seconds or nil, runs = { i }, name = i } end)
-  return packing.make_tasks(groups, { min_tasks = least or 1, max_tasks = most, seconds = 60, lanes = lanes or 1 })
+  return packing.make_tasks(groups, { min_tasks = min_tasks or 1, max_tasks = max_tasks, seconds = 60,
+    lanes = lanes or 1 })
 end
 
 function TestPacking.test_tasks_fit_their_time()
@@ -100,7 +101,7 @@ function TestPacking.test_tasks_fit_their_time()
   for i = 1, 100 do
     list[i] = 10 + i % 7
   end
-  local tasks, longest = pack(list, 1000)
+  local tasks, max_seconds = pack(list, 1000)
   local sums = lists.map(tasks, function(groups)
     return lists.sum(groups, function(group) return group.seconds end)
   end)
@@ -108,13 +109,13 @@ function TestPacking.test_tasks_fit_their_time()
   for _, sum in ipairs(sums) do
     lu.assertTrue(sum <= 60 and sum > 0, sum)
   end
-  lu.assertEquals(longest, math.max(table.unpack(sums)))
+  lu.assertEquals(max_seconds, math.max(table.unpack(sums)))
   lu.assertTrue(#tasks <= 30, #tasks)
 end
 
 function TestPacking.test_the_number_of_tasks_matters_more_than_their_times()
-  local tasks, longest = pack({ 50, 50, 50, 50 }, 2)
-  lu.assertEquals({ #tasks, longest, #tasks[1], #tasks[2] }, { 2, 100, 2, 2 })
+  local tasks, max_seconds = pack({ 50, 50, 50, 50 }, 2)
+  lu.assertEquals({ #tasks, max_seconds, #tasks[1], #tasks[2] }, { 2, 100, 2, 2 })
   lu.assertEquals(#pack({ 500, 10 }, 9), 2) -- 500 seconds exceed a task, whose group continues after a requeue
   lu.assertEquals({ #pack({ 1, 1 }, 9), #pack({ 1, 1, 1 }, 9, 2), #pack({ 1, 1 }, 9, 5) }, { 1, 2, 2 })
   local even, unknown = pack({ false, false, false, false, false }, 2)
@@ -122,10 +123,10 @@ function TestPacking.test_the_number_of_tasks_matters_more_than_their_times()
 end
 
 -- Returns the number of runs in each group, and the number of lanes, for cells with so many seeds.
-local function choose(seeds, most, cpus)
+local function choose(seeds, max_tasks, cpus)
   local groups, lanes = packing.choose_groups(lists.map(seeds, function(count, i)
     return make_cell("c" .. i, { 1 }, { 0, count - 1 })
-  end), most, cpus or most)
+  end), max_tasks, cpus or max_tasks)
   return table.concat(lists.map(groups, function(group) return #group.runs end), " "), lanes
 end
 
@@ -148,8 +149,8 @@ function TestPacking.test_lanes_have_a_processor_for_each_run()
 end
 
 function TestPacking.test_groups_are_distributed_over_lanes()
-  local tasks, longest, lanes = pack({ 40, 40, 40, 20, 20, 20 }, 9, 1, 2)
-  lu.assertEquals({ #tasks, longest, lanes }, { 2, 60, 2 })
+  local tasks, max_seconds, lanes = pack({ 40, 40, 40, 20, 20, 20 }, 9, 1, 2)
+  lu.assertEquals({ #tasks, max_seconds, lanes }, { 2, 60, 2 })
   for _, groups in ipairs(tasks) do
     local sums = {}
     for _, group in ipairs(groups) do
@@ -159,8 +160,8 @@ function TestPacking.test_groups_are_distributed_over_lanes()
   end
   lu.assertEquals(select(3, pack({ 1, 1, 1 }, 9, 3, 4)), 1) -- three tasks of one group each
   local even
-  even, longest, lanes = pack({ false, false, false, false, false }, 2, 1, 4)
-  lu.assertEquals({ #even[1], #even[2], longest, lanes }, { 3, 2, nil, 3 })
+  even, max_seconds, lanes = pack({ false, false, false, false, false }, 2, 1, 4)
+  lu.assertEquals({ #even[1], #even[2], max_seconds, lanes }, { 3, 2, nil, 3 })
 end
 
 TestScript = {}
@@ -306,9 +307,9 @@ function TestQueue.test_records_of_submitted_jobs()
   lu.assertEquals(#records.list(out), 1) -- the second was never submitted, so it has no record
   local live = records.find_queued_runs(list, queue.parse("probe-1|12|2|PENDING||Priority\nother|13|1|RUNNING|n|\n"))
   local count = 0
-  for _, at in pairs(live) do
+  for _, entry in pairs(live) do
     count = count + 1
-    lu.assertEquals({ at.task.job, at.task.task, at.record.n }, { "12", 2, 1 })
+    lu.assertEquals({ entry.task.job, entry.task.task, entry.record.n }, { "12", 2, 1 })
   end
   lu.assertEquals(count, 1)
   lu.assertNotNil(live["a/0123456789abcdef/lr0.001-seed2"])

@@ -64,8 +64,9 @@ function TestGrid.test_separate_seeds_of_parts_are_crossed()
     learning_rates = { 0.1 } }, "cpu"), { "--seeds", "2:3", "--seeds-init", "3:4", "--seeds-data", "2:2",
     "--learning-rate", "0.1", "--device", "cpu" })
   text = SMALL:gsub("seeds = {[^}]*}", "seeds = { draws = { 0, 1 } }", 1)
-  local alone = expand(support.write("seeds.lua", text)).cells[1]
-  lu.assertEquals({ #alone.runs, alone.runs[1].part_seeds, alone.runs[2].part_seeds }, { 2, nil, { draws = 1 } })
+  local last_cell = expand(support.write("seeds.lua", text)).cells[1]
+  lu.assertEquals({ #last_cell.runs, last_cell.runs[1].part_seeds, last_cell.runs[2].part_seeds },
+    { 2, nil, { draws = 1 } })
 end
 
 function TestGrid.test_messages_on_seeds_of_parts()
@@ -92,9 +93,9 @@ function TestGrid.test_values_may_be_combined_with_some_others_only()
   local text = SMALL:gsub("train = { batch = 12 } }", "%0, with = { task = { 'parity_check' } }")
   lu.assertEquals(list_ids(expand(support.write("with.lua", text))),
     { "reverse_string_tilted", "parity_check_tilted", "parity_check_rand_rope" })
-  for wrong, expected in pairs({ ["task = { 'parity' }"] = '"parity" is not a value of this axis',
+  for wrong_axes, expected in pairs({ ["task = { 'parity' }"] = '"parity" is not a value of this axis',
     ["encoding = { 'tilted' }"] = "axes[2].values[2].with.encoding: no such field" }) do
-    refuse(text:gsub("task = { 'parity_check' }", wrong), expected)
+    refuse(text:gsub("task = { 'parity_check' }", wrong_axes), expected)
   end
 end
 
@@ -134,8 +135,8 @@ return {
 }]]
 
 function TestGrid.test_scale_of_a_study_without_scales()
-  local plain = WIDTHS:gsub("  scales = [^\n]*\n", "")
-  local _, message = grid.expand(project, support.write("plain.lua", plain), { scale = "small" })
+  local without_scales = WIDTHS:gsub("  scales = [^\n]*\n", "")
+  local _, message = grid.expand(project, support.write("plain.lua", without_scales), { scale = "small" })
   lu.assertStrContains(message, "has no scale small\n  expected: no --scale, since this study has no scales\n")
 end
 
@@ -239,12 +240,12 @@ end
 
 function TestGrid.test_one_cell_as_a_spec()
   local path = write_small()
-  local whole = expand(path).cells[3].spec
+  local full_spec = expand(path).cells[3].spec
   local spec = grid.plan_cell(project, path .. ":parity_check_tilted", {})
-  lu.assertEquals(spec.plan.digest, whole.plan.digest)
+  lu.assertEquals(spec.plan.digest, full_spec.plan.digest)
   lu.assertEquals(grid.plan_cell(project, path .. ":short:parity_check_rand_rope", {}).resolved.train.steps, 5)
-  local nothing, message = grid.plan_cell(project, path .. ":parity_check_titled", {})
-  lu.assertNil(nothing)
+  local no_spec, message = grid.plan_cell(project, path .. ":parity_check_titled", {})
+  lu.assertNil(no_spec)
   lu.assertStrContains(message, "did you mean parity_check_tilted?")
 end
 

@@ -44,23 +44,23 @@ end
 
 function TestLedger.test_a_run_is_done_if_nothing_is_missing()
   local cell = expand(write_small()).cells[2]
-  local all = ""
+  local lines = ""
   for _, n in ipairs({ 3, 6, 9 }) do
-    all = all .. LINE:format(70, "in_distribution", n, 2, "")
+    lines = lines .. LINE:format(70, "in_distribution", n, 2, "")
   end
   lu.assertEquals(read_state(cell, {}), "absent")
-  lu.assertEquals(read_state(cell, { ["run.json"] = make_facts(cell, 70, 0), ["eval.jsonl"] = all }), "done")
-  for what, text in pairs({
+  lu.assertEquals(read_state(cell, { ["run.json"] = make_facts(cell, 70, 0), ["eval.jsonl"] = lines }), "done")
+  for label, text in pairs({
     ["one missing"] = LINE:format(70, "in_distribution", 3, 2, "") .. LINE:format(70, "in_distribution", 6, 2, ""),
-    ["of validation"] = all:gsub("in_distribution", "validation"),
-    ["of an earlier step"] = all:gsub('"step":70', '"step":60'),
-    ["of other examples"] = all:gsub('"examples":8', '"examples":4'),
-    ["torn"] = all:sub(1, -3),
-    ["of another seed"] = all:gsub('"sd_over_draws":0', '"sd_over_draws":0,"seed":5'),
+    ["of validation"] = lines:gsub("in_distribution", "validation"),
+    ["of an earlier step"] = lines:gsub('"step":70', '"step":60'),
+    ["of other examples"] = lines:gsub('"examples":8', '"examples":4'),
+    ["torn"] = lines:sub(1, -3),
+    ["of another seed"] = lines:gsub('"sd_over_draws":0', '"sd_over_draws":0,"seed":5'),
   }) do
-    lu.assertEquals(read_state(cell, { ["eval.jsonl"] = text }), "to evaluate", what)
+    lu.assertEquals(read_state(cell, { ["eval.jsonl"] = text }), "to evaluate", label)
   end
-  lu.assertEquals(read_state(cell, { ["eval.jsonl"] = all, ["run.json"] = make_facts(cell, 60, 0) }), "to train on")
+  lu.assertEquals(read_state(cell, { ["eval.jsonl"] = lines, ["run.json"] = make_facts(cell, 60, 0) }), "to train on")
   lu.assertEquals(read_state(cell, { ["run.json"] = make_facts(cell, 80, 0) }), "trained further")
   lu.assertEquals(read_state(cell, { ["run.json"] = make_facts(cell, 80, 75) }), "trained further")
   lu.assertEquals(read_state(cell, { ["run.json"] = make_facts(cell, 70, 1) }), "failed")
@@ -78,7 +78,7 @@ end
 function TestLedger.test_answers_of_generative_models()
   local file = write_small()
   local cell = expand(file, { set = { "model.kind='decoder'" } }).cells[2]
-  local given = expand(file, { set = { "model.kind='decoder'", "eval.decoding=teacher_forced" } }).cells[2]
+  local decoded_cell = expand(file, { set = { "model.kind='decoder'", "eval.decoding=teacher_forced" } }).cells[2]
   local lines, greedy = "", ""
   for _, n in ipairs({ 3, 6, 9 }) do
     local line = LINE:format(70, "in_distribution", n, 2, "")
@@ -88,11 +88,11 @@ function TestLedger.test_answers_of_generative_models()
   local run = { ["run.json"] = make_facts(cell, 70, 0, "decoder"), ["checkpoint.safetensors"] = "" }
   run["eval.jsonl"] = lines
   lu.assertEquals(read_state_and_words(cell, run), { "to evaluate", "greedy decoding is requested" })
-  lu.assertEquals(read_state_and_words(given, run), { "done" })
+  lu.assertEquals(read_state_and_words(decoded_cell, run), { "done" })
   run["eval.jsonl"] = lines .. greedy
   lu.assertEquals(read_state_and_words(cell, run), { "done" })
   run["eval.jsonl"] = greedy
-  lu.assertEquals(read_state_and_words(given, run), { "to evaluate", "teacher-forced decoding is requested" })
+  lu.assertEquals(read_state_and_words(decoded_cell, run), { "to evaluate", "teacher-forced decoding is requested" })
   run["eval.jsonl"] = lines:match("^[^\n]*\n")
   lu.assertEquals(read_state_and_words(cell, run), { "to evaluate", "3 lengths are not evaluated as requested" })
   run["eval.jsonl"] = lines
@@ -115,11 +115,11 @@ function TestLedger.test_validation_takes_time_but_is_not_required()
   local function derive_goal(examples)
     return ledger.derive_goal(expand(write_small(), { set = { "eval.validation.examples=" .. examples } }).cells[2])
   end
-  local without, with = derive_goal(0), derive_goal(5)
-  lu.assertEquals(with.conditions, without.conditions)
-  local more = with.eval_work[1] - without.eval_work[1]
-  lu.assertTrue(more > 0)
-  lu.assertEquals(with.eval_work[3] - without.eval_work[3], more)
+  local plain, decoded = derive_goal(0), derive_goal(5)
+  lu.assertEquals(decoded.conditions, plain.conditions)
+  local extra_work = decoded.eval_work[1] - plain.eval_work[1]
+  lu.assertTrue(extra_work > 0)
+  lu.assertEquals(decoded.eval_work[3] - plain.eval_work[3], extra_work)
   local cell = expand(write_small()).cells[2]
   local _, _, dir = read_state(cell, { ["metrics.jsonl"] = '{"step":70,"accuracy":0.75}\n',
     ["eval.jsonl"] = LINE:format(70, "validation", 9, 2, "") })
@@ -131,8 +131,8 @@ function TestLedger.test_progress_is_counted_in_operations()
   local goal = ledger.derive_goal(cell)
   local _, _, dir = read_state(cell,
     { ["metrics.jsonl"] = '{"step":35,"accuracy":0.75}\n{"step":7', ["eval.jsonl"] = "" })
-  local far = ledger.read_progress(dir, goal)
-  lu.assertEquals({ far.step, far.accuracy, far.work }, { 35, 0.75, goal.train_work / 2 })
+  local later = ledger.read_progress(dir, goal)
+  lu.assertEquals({ later.step, later.accuracy, later.work }, { 35, 0.75, goal.train_work / 2 })
   lu.assertEquals(goal.train_work, 70 * cell.spec.plan.flops_per_step)
   read_state(cell, { ["metrics.jsonl"] = '{"step":35,"accuracy_teacher_forced":0.5}\n', ["eval.jsonl"] = "" })
   lu.assertEquals(ledger.read_progress(dir, goal).accuracy, 0.5) -- of a generative model
@@ -147,12 +147,12 @@ function TestJobs.test_commands_may_contain_any_names()
   for i, name in ipairs(names) do
     commands[i] = shell.join({ "touch", folder .. "/" .. name })
   end
-  local how = jobs.run(project, commands, 2, {
+  local outcome = jobs.run(project, commands, 2, {
     start = function() end,
     tick = function() end,
     finish = function(i, status) codes[i] = status end,
   })
-  lu.assertEquals({ how, codes }, { "done", { 0, 0, 0 } })
+  lu.assertEquals({ outcome, codes }, { "done", { 0, 0, 0 } })
   for _, name in ipairs(names) do
     lu.assertEquals(lfs.attributes(folder .. "/" .. name, "mode"), "file", name)
   end

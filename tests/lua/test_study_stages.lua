@@ -63,17 +63,17 @@ function TestStages.test_a_cell_waits_for_the_run_of_its_teacher()
   local path, out = write_staged()
   local study = expand(path, { out = out })
   local cells = index_by_id(study)
-  local taken, again = cells.teacher_0_taken, cells.teacher_1_again
-  lu.assertEquals({ cells.teacher_1_plain.seeds, taken.seeds, again.seeds }, { { 1 }, { 4 }, { 2, 3 } })
-  lu.assertEquals({ cells.teacher_0_plain.stage, taken.stage, cells.teacher_0_loose.stage }, { "teach", "student" })
-  lu.assertEquals({ taken.spec, #taken.runs, taken.runs[1].dir }, { nil, 1 })
-  lu.assertEquals({ taken.source.id, taken.source.run }, { "teacher_0_plain", cells.teacher_0_plain.runs[1].dir })
-  lu.assertStrMatches(taken.source.file, "teacher_0_taken/probe_%x+/teacher_0_taken%.lua")
+  local student, again = cells.teacher_0_taken, cells.teacher_1_again
+  lu.assertEquals({ cells.teacher_1_plain.seeds, student.seeds, again.seeds }, { { 1 }, { 4 }, { 2, 3 } })
+  lu.assertEquals({ cells.teacher_0_plain.stage, student.stage, cells.teacher_0_loose.stage }, { "teach", "student" })
+  lu.assertEquals({ student.spec, #student.runs, student.runs[1].dir }, { nil, 1 })
+  lu.assertEquals({ student.source.id, student.source.run }, { "teacher_0_plain", cells.teacher_0_plain.runs[1].dir })
+  lu.assertStrMatches(student.source.file, "teacher_0_taken/probe_%x+/teacher_0_taken%.lua")
   lu.assertEquals({ again.source.id, #again.runs }, { "teacher_1_taken", 4 })
   lu.assertNil(again.source.file)
-  lu.assertNotEquals(taken.source.file:match("probe_(%x+)/"), cells.teacher_1_taken.source.file:match("probe_(%x+)/"))
+  lu.assertNotEquals(student.source.file:match("probe_(%x+)/"), cells.teacher_1_taken.source.file:match("probe_(%x+)/"))
   ledger.survey(study, out)
-  lu.assertEquals({ taken.runs[1].state, again.runs[4].state, #taken.missing }, { "waiting", "waiting", 0 })
+  lu.assertEquals({ student.runs[1].state, again.runs[4].state, #student.missing }, { "waiting", "waiting", 0 })
   lu.assertEquals(cells.teacher_0_plain.runs[1].state, "absent")
 end
 
@@ -96,8 +96,8 @@ end
 
 function TestStages.test_a_waiting_cell_is_no_spec()
   local path = write_staged()
-  local nothing, message = grid.plan_cell(project, path .. ":teacher_1_taken", {})
-  lu.assertNil(nothing)
+  local spec, message = grid.plan_cell(project, path .. ":teacher_1_taken", {})
+  lu.assertNil(spec)
   lu.assertStrContains(message, "the cell teacher_1_taken waits for teacher_1_plain")
   lu.assertEquals(grid.plan_cell(project, path .. ":teacher_1_plain", {}).resolved.train.steps, 7)
 end
@@ -106,13 +106,13 @@ function TestStages.test_a_verb_s_output_is_read_like_a_spec()
   local path, out = write_staged()
   local source = index_by_id(expand(path, { out = out })).teacher_0_taken.source
   support.write("staged_runs/" .. source.file, "return { encoding = { kind = 'alibbi' } }")
-  local nothing, message = grid.expand(project, path, { out = out })
-  lu.assertNil(nothing)
+  local study, message = grid.expand(project, path, { out = out })
+  lu.assertNil(study)
   lu.assertStrContains(message, "there is no alibbi.lua in spec/encodings")
 end
 
 function TestStages.test_messages_on_wrong_stages()
-  for wrong, expected in pairs({
+  for wrong_text, expected in pairs({
     [ [[from = "teach", verb = "probe", options = { few_lines = 3 }]] ] = { [[from = "teech", verb = "probe"]],
       'stages[2].from: "teech" is not an earlier stage', 'did you mean "teach"?' },
     [ [[cells = { bias = { "taken" } }, from]] ] = { [[cells = { bias = { "taken", "plain" } }, from]],
@@ -131,10 +131,10 @@ function TestStages.test_messages_on_wrong_stages()
     [ [[{ name = "teach", cells = { bias = { "plain" } } },]] ] = { [[{ name = "teach" },]],
       "stages[1].cells: is missing" },
   }) do
-    local at, to = STAGED:find(wrong, 1, true)
-    local nothing, message = grid.expand(project,
-      (write_staged(STAGED:sub(1, at - 1) .. expected[1] .. STAGED:sub(to + 1))))
-    lu.assertNil(nothing, expected[1])
+    local first, last = STAGED:find(wrong_text, 1, true)
+    local study, message = grid.expand(project,
+      (write_staged(STAGED:sub(1, first - 1) .. expected[1] .. STAGED:sub(last + 1))))
+    lu.assertNil(study, expected[1])
     for i = 2, #expected do
       lu.assertStrContains(message, expected[i])
     end

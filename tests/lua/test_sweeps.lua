@@ -31,7 +31,7 @@ return { title = "p", base = { task = { kind = "parity_check" }, model = { use =
 end
 
 local EVALUATED = '{"step":70,"split":"in_distribution","by":{"length":%d},"examples":8,"draws":1,"accuracy":0.5}\n'
-local ENDED = '{"id":"x","step":%s,"train_seconds":1,"ended":null,"exit":%s}\n'
+local RUN_FACTS = '{"id":"x","step":%s,"train_seconds":1,"ended":null,"exit":%s}\n'
 
 -- The text of run.json of a run that ended at a step.
 local function make_facts(cell, run, spec, step)
@@ -54,7 +54,7 @@ function TestRunProgress.test_a_run_from_its_first_line_to_its_end()
   end
   local now, metrics = os.time(), '{"step":35,"accuracy":0.75,"steps_per_second":2}\n{"st' -- the last line is torn
   lu.assertEquals(read_state({}, now), "absent")
-  lu.assertEquals(read_state({ ["run.json"] = ENDED:format("null", "null") }, now), "running")
+  lu.assertEquals(read_state({ ["run.json"] = RUN_FACTS:format("null", "null") }, now), "running")
   lu.assertEquals(read_state({ ["metrics.jsonl"] = metrics }, now), "running")
   lu.assertEquals({ run.progress.step, run.progress.accuracy, run.progress.rate, run.progress.work }, { 35, 0.75, 2,
     cell.goal.train_work / 2 })
@@ -64,8 +64,8 @@ function TestRunProgress.test_a_run_from_its_first_line_to_its_end()
   lu.assertEquals(read_state({ ["eval.jsonl"] = EVALUATED:format(3) .. '{"step":7' }, now + 1000), "running")
   lu.assertEquals(run.progress.evaluated, 1)
   lu.assertEquals(run.progress.work, cell.goal.train_work + cell.goal.eval_work[1])
-  lu.assertEquals(read_state({ ["run.json"] = ENDED:format(70, 1) }, now), "failed")
-  lu.assertEquals(read_state({ ["run.json"] = ENDED:format(50, 75) }, now), "stopped")
+  lu.assertEquals(read_state({ ["run.json"] = RUN_FACTS:format(70, 1) }, now), "failed")
+  lu.assertEquals(read_state({ ["run.json"] = RUN_FACTS:format(50, 75) }, now), "stopped")
   lu.assertEquals(read_state({ ["run.json"] = make_facts(cell, run, spec, 50) }, now), "to train on")
   lu.assertEquals(read_state({ ["run.json"] = make_facts(cell, run, spec, 90) }, now), "trained further")
   lu.assertEquals(read_state({ ["run.json"] = make_facts(cell, run, spec, 70), ["eval.jsonl"] = EVALUATED:format(3)
@@ -75,7 +75,7 @@ end
 -- A run is running if a process of this machine holds its lock, even if its files are old.
 function TestRunProgress.test_a_locked_folder_shows_a_run_in_training()
   local cell, run = expand_cell()
-  local dir = support.write("run_progress/old/run.json", ENDED:format("null", "null")):match("^(.*)/")
+  local dir = support.write("run_progress/old/run.json", RUN_FACTS:format("null", "null")):match("^(.*)/")
   support.write("run_progress/old/metrics.jsonl", '{"step":35}\n')
   run_progress.read(cell, run, dir, {}, os.time() + 2000)
   lu.assertEquals(run.state, "stopped")
@@ -110,8 +110,8 @@ function TestRunProgress.test_places_are_required_if_the_spec_requests_them()
     :match("^(.*)/")
   local places = '"accuracy":0.5,"places":{"sequences":8,"start":{"counted":[8],"correct":[4]},"end":{"counted":[8],'
     .. '"correct":[4]},"first_error":[4]}}'
-  local without = EVALUATED:format(3) .. EVALUATED:format(4)
-  for text, expected in pairs({ [without] = "to evaluate", [without:gsub('"accuracy":0.5}', places)] = "done",
+  local two_lines = EVALUATED:format(3) .. EVALUATED:format(4)
+  for text, expected in pairs({ [two_lines] = "to evaluate", [two_lines:gsub('"accuracy":0.5}', places)] = "done",
     [EVALUATED:format(3) .. EVALUATED:format(4):gsub('"accuracy":0.5}', places)] = "to evaluate" }) do
     support.write(front .. "/eval.jsonl", text)
     support.write(front .. "/checkpoint.safetensors", "")
@@ -258,12 +258,12 @@ end
 
 function TestProgressText.test_plain_lines_without_a_terminal()
   local actual = {}
-  local plain = progress_text.open_display(1)
-  plain.stream = { write = function(_, ...) actual[#actual + 1] = table.concat({ ... }) end, flush = function() end }
-  plain.live = false
-  plain:show({ "a", "b" })
-  plain:say("c")
-  lu.assertEquals({ table.concat(actual), plain:get_size() }, { "a\nb\nc\n", nil })
+  local display = progress_text.open_display(1)
+  display.stream = { write = function(_, ...) actual[#actual + 1] = table.concat({ ... }) end, flush = function() end }
+  display.live = false
+  display:show({ "a", "b" })
+  display:say("c")
+  lu.assertEquals({ table.concat(actual), display:get_size() }, { "a\nb\nc\n", nil })
 end
 
 function TestProgressText.test_why_a_run_failed()

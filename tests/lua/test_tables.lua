@@ -57,8 +57,8 @@ TestSinusoids = {}
 -- Numbers that the code of Ito et al. 2024 prints: values of row 6, and the cosine of the two tables.
 function TestSinusoids.test_rows_of_the_papers_code()
   local line, grid = position_tables.compute_line(16, 160), position_tables.compute_grid(16, 4, 160)
-  local function assert_from(values, first, wanted)
-    for i, value in ipairs(wanted) do
+  local function assert_from(values, first, expected)
+    for i, value in ipairs(expected) do
       lu.assertAlmostEquals(values[6 * 160 + first + i], value, 5e-7)
     end
   end
@@ -131,8 +131,8 @@ function TestProcrustes.test_tables_of_normal_numbers_are_as_far_as_published()
   for i, sigma in ipairs({ 0.1, 0.2, 1, 2 }) do
     tables[i] = compute_normal(16 * 160, sigma)
   end
-  for i, one in ipairs(measure({ rows = 16, columns = 160 }, grid, tables)) do
-    lu.assertAlmostEquals(one.distance, expected[i], 0.02 * expected[i])
+  for i, measured in ipairs(measure({ rows = 16, columns = 160 }, grid, tables)) do
+    lu.assertAlmostEquals(measured.distance, expected[i], 0.02 * expected[i])
   end
 end
 
@@ -148,8 +148,8 @@ function TestProcrustes.test_untrained_tables_correlate_with_published_accuracie
     end
   end
   lu.assertEquals(#tables, 20)
-  for i, one in ipairs(measure({ rows = 16, columns = 160 }, position_tables.compute_grid(16, 4, 160), tables)) do
-    norms[i], distances[i] = one.norm, one.distance
+  for i, measured in ipairs(measure({ rows = 16, columns = 160 }, position_tables.compute_grid(16, 4, 160), tables)) do
+    norms[i], distances[i] = measured.norm, measured.distance
   end
   lu.assertAlmostEquals(correlation.pearson(distances, accuracy), -0.98, 0.01)
   lu.assertTrue(correlation.pearson(norms, distances) > 0.97)
@@ -162,12 +162,12 @@ function TestProcrustes.test_a_rotated_table_is_rotated_back()
     local reference, rotated = compute_normal(shape.rows * shape.columns, 1), {}
     local sine, cosine = math.sin(0.7), math.cos(0.7)
     for row = 0, shape.rows - 1 do
-      local at = row * shape.columns
+      local offset = row * shape.columns
       for column = 1, shape.columns do
-        rotated[at + column] = -reference[at + column]
+        rotated[offset + column] = -reference[offset + column]
       end
-      rotated[at + 1] = cosine * reference[at + 1] - sine * reference[at + 2]
-      rotated[at + 2] = sine * reference[at + 1] + cosine * reference[at + 2]
+      rotated[offset + 1] = cosine * reference[offset + 1] - sine * reference[offset + 2]
+      rotated[offset + 2] = sine * reference[offset + 1] + cosine * reference[offset + 2]
     end
     local result = measure(shape, reference, { rotated }, true)[1]
     lu.assertAlmostEquals(result.distance, 0, 1e-6)
@@ -235,9 +235,9 @@ end
 
 -- Runs the verb on a folder; returns its exit code, its message or "", and its output.
 local function run(root, words)
-  local given = assert(cli.parse(lists.join({ "analyze", "tables", root }, words or {}), "."))
-  given.project = reports.project
-  local code, message, output = reports.run_verb(analyze.run, given)
+  local options = assert(cli.parse(lists.join({ "analyze", "tables", root }, words or {}), "."))
+  options.project = reports.project
+  local code, message, output = reports.run_verb(analyze.run, options)
   return code, message or "", output
 end
 

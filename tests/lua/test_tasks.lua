@@ -34,8 +34,8 @@ local function read_changed(changes)
 end
 
 -- Reads the header with one other line, false for none.
-local function read(at, line)
-  return read_changed(at and { [at] = line } or {})
+local function read(line_number, line)
+  return read_changed(line_number and { [line_number] = line } or {})
 end
 
 function TestTasks.test_header_gives_all_facts()
@@ -120,17 +120,17 @@ function TestTasks.test_formulas_and_alphabets_name_options()
   local probe = facts.probe
   lu.assertEquals(d:text(), "")
   lu.assertEquals(probe.options[1], { name = "width", first = 2, last = 40, default = 6, doc = "tokens of a frame" })
-  local own = tasks.settle(probe, { width = 7, order = "down", size = 2 })
-  lu.assertEquals({ own.input_length, own.output_length, own.chance, own.input_symbols, own.output_symbols },
-    { "2 * 7 + n", "n + 1 * 7", 0.5, { "a", "b" }, { "0", "1" } })
-  lu.assertEquals(tasks.count_longest_stream(own, 5), 31)
+  local settled = tasks.settle(probe, { width = 7, order = "down", size = 2 })
+  lu.assertEquals({ settled.input_length, settled.output_length, settled.chance, settled.input_symbols,
+    settled.output_symbols }, { "2 * 7 + n", "n + 1 * 7", 0.5, { "a", "b" }, { "0", "1" } })
+  lu.assertEquals(tasks.count_longest_stream(settled, 5), 31)
   lu.assertEquals(#tasks.settle(probe, { width = 7, order = "up", size = 3 }).input_symbols, 3)
 end
 
 local WIDTH = " * option width: 2..40 = 6; tokens of a frame"
 
 function TestTasks.test_formulas_that_fail_for_some_choice_are_reported()
-  for line, what in pairs({
+  for line, expected_words in pairs({
     [" * input length: n - width + 4"] = "input length: n - 6 + 4 is -1 at n = 1",
     [" * input length: n + widht"] = 'input length: "w" does not belong in a formula',
     [" * chance: 1 / (width - 2)"] = "chance: (2 - 2) is 0",
@@ -138,7 +138,7 @@ function TestTasks.test_formulas_that_fail_for_some_choice_are_reported()
   }) do
     local facts, d = read_changed({ [line:find("chance") and 7 or 5] = line, [8] = WIDTH })
     lu.assertNil(facts.probe)
-    lu.assertStrContains(d:text(), what)
+    lu.assertStrContains(d:text(), expected_words)
   end
 end
 
@@ -167,7 +167,7 @@ function TestTasks.test_input_and_output_may_share_an_alphabet()
   lu.assertEquals(text, "")
   lu.assertEquals({ probe.input_symbols, probe.output_symbols, probe.start_symbol, probe.end_symbol },
     { { "a", "b", "$" }, { "a", "b", "$" }, "$", "b" })
-  for line, what in pairs({
+  for line, expected_words in pairs({
     [" * start symbol: c"] = 'start symbol: "c" is not always among the symbols',
     [" * option few: 1..3 = 3; x\n * symbol count: few\n * start symbol: $"] = '"$" is not always among the symbols',
     [" * end symbol: c"] = 'end symbol: "c" is not always among the output symbols',
@@ -177,7 +177,7 @@ function TestTasks.test_input_and_output_may_share_an_alphabet()
   }) do
     probe, text = read_shared(line)
     lu.assertNil(probe)
-    lu.assertStrContains(text, what)
+    lu.assertStrContains(text, expected_words)
   end
   local facts, d = read(8, " * start symbol: a")
   lu.assertNil(facts.probe)
@@ -187,16 +187,16 @@ end
 -- The ends of an axis may be formulas of options, whose values a spec chooses; an error names these values.
 function TestTasks.test_axes_may_name_options()
   local real = tasks.read("runtime/data/tasks", diagnostics.new())
-  local own = tasks.settle(real.addition, { base = 16, width = 30, input = "plain", split = "permutation",
+  local wide = tasks.settle(real.addition, { base = 16, width = 30, input = "plain", split = "permutation",
     numbers = 64, parts = 8 })
-  lu.assertEquals({ own.axes[1].first, own.axes[1].last, own.axes[1].hint, #own.input_symbols, own.chance },
+  lu.assertEquals({ wide.axes[1].first, wide.axes[1].last, wide.axes[1].hint, #wide.input_symbols, wide.chance },
     { 1, 29, "the largest value is width - 1, and task.options.width is 30", 21, 1 / 16 })
-  lu.assertEquals({ own.input_length, own.output_length }, { "2 * 30 + 3", "30 + 1" })
-  for extra, most in pairs({ [0] = 29, [1] = 30, [2] = 30 }) do -- a product has one place more than its number
-    own = tasks.settle(real.multiplication, { base = 10, width = 30, extra = extra, input = "aligned",
+  lu.assertEquals({ wide.input_length, wide.output_length }, { "2 * 30 + 3", "30 + 1" })
+  for extra, max_length in pairs({ [0] = 29, [1] = 30, [2] = 30 }) do -- a product has one place more than its number
+    wide = tasks.settle(real.multiplication, { base = 10, width = 30, extra = extra, input = "aligned",
       split = "permutation", numbers = 64, parts = 8 })
-    lu.assertEquals({ own.axes[1].last, tasks.length(own.input_length, 1), tasks.length(own.output_length, 1) },
-      { most, 63, 31 + extra })
+    lu.assertEquals({ wide.axes[1].last, tasks.length(wide.input_length, 1), tasks.length(wide.output_length, 1) },
+      { max_length, 63, 31 + extra })
   end
 end
 
@@ -211,7 +211,7 @@ function TestTasks.test_dataset_files_have_sets_and_axes()
   lu.assertEquals(text, "")
   lu.assertEquals({ probe.sets, probe.axes }, { { "train", "validation" },
     { { name = "carry", first = 0, last = 50, doc = "longest chain" } } })
-  for line, what in pairs({
+  for line, expected_words in pairs({
     [" * sets: test train"] = "sets: \"test train\" are not sets",
     [" * sets: train train"] = "are not sets",
     [" * sets: train others"] = "are not sets",
@@ -224,7 +224,7 @@ function TestTasks.test_dataset_files_have_sets_and_axes()
   }) do
     probe, text = read_dataset_task(line)
     lu.assertNil(probe)
-    lu.assertStrContains(text, what)
+    lu.assertStrContains(text, expected_words)
   end
   local facts, d = read(8, " * sets: train")
   lu.assertNil(facts.probe)
@@ -236,7 +236,7 @@ function TestTasks.test_a_task_may_have_blanks_and_a_probe()
   local facts, d = read(8, " * blank: a b\n * probe: c")
   lu.assertEquals(d:text(), "")
   lu.assertEquals({ facts.probe.blank, facts.probe.probe }, { { "a", "b" }, "c" })
-  for line, what in pairs({
+  for line, expected_words in pairs({
     [" * blank: b"] = 'probe.c:8:4: error: blank: "b" is not among the first 1 input symbols',
     [" * blank: a c"] = 'blank: "c" is not among the first 2 input symbols',
     [" * blank: a b c"] = "blank: all input symbols are blank",
@@ -247,7 +247,7 @@ function TestTasks.test_a_task_may_have_blanks_and_a_probe()
   }) do
     facts, d = read(8, line)
     lu.assertNil(facts.probe)
-    lu.assertStrContains(d:text(), what)
+    lu.assertStrContains(d:text(), expected_words)
   end
 end
 
@@ -303,7 +303,7 @@ end
 
 -- The literal is a sample input, in the task's symbols, of a task with a function that solves inputs of users.
 function TestTasks.test_a_literal_has_its_function()
-  for line, what in pairs({
+  for line, expected_words in pairs({
     [" * number length: n"] = 'probe.c:8:4: error: number length: "n" is not a number of digits',
     [" * positions: of a"] = "probe.c:8:4: error: positions: lh_place_probe is not defined here",
     [" * literal: a b c"] = "probe.c:8:4: error: literal: lh_solve_probe is not defined here",
@@ -313,7 +313,7 @@ function TestTasks.test_a_literal_has_its_function()
   }) do
     local facts, d = read(8, line)
     lu.assertNil(facts.probe)
-    lu.assertStrContains(d:text(), what)
+    lu.assertStrContains(d:text(), expected_words)
   end
   local text = table.concat(HEADER, "\n"):gsub("\n %* baseline", "\n * literal: abc%0")
     .. "\nlh_task_sample lh_task_probe;\nlh_status lh_solve_probe(int x);\n"
@@ -363,13 +363,13 @@ end
 
 -- The headers of samplers define names lh_task_<word>, with which no task can be called.
 function TestTasks.test_no_task_has_a_name_of_the_headers()
-  local samplers, taken = tasks.read("runtime/data/tasks", diagnostics.new()), {}
+  local samplers, used_kinds = tasks.read("runtime/data/tasks", diagnostics.new()), {}
   for _, header in ipairs({ "task", "rng" }) do
     for kind in support.read(("include/longhand/%s.h"):format(header)):gmatch("lh_task_([%w_]+)") do
-      taken[kind] = not samplers[kind] or nil
+      used_kinds[kind] = not samplers[kind] or nil
     end
   end
-  lu.assertEquals(taken, { sample = true, collect = true, expand = true, solve = true, place = true })
+  lu.assertEquals(used_kinds, { sample = true, collect = true, expand = true, solve = true, place = true })
   local d = diagnostics.new()
   lu.assertNil(tasks.read_own("there/sample.c", (table.concat(HEADER, "\n"):gsub("_probe", "_sample")), d))
   lu.assertStrContains(d:text(), 'there/sample.c:1:1: error: no task can be called "sample"')
@@ -397,12 +397,12 @@ end
 
 -- The line `mask` determines whether masked labels are in the loss of an encoder and of any other model.
 function TestTasks.test_a_mask_line_selects_the_labels_in_the_loss()
-  for line, wanted in pairs({ ["loss"] = { encoder = "counted", other = "counted" },
+  for line, expected in pairs({ ["loss"] = { encoder = "counted", other = "counted" },
     ["accuracy"] = { encoder = "all", other = "all" },
     ["accuracy in encoders, else loss"] = { encoder = "all", other = "counted" } }) do
     local facts, d = read(8, " * mask:           " .. line)
     lu.assertEquals(d:text(), "")
-    lu.assertEquals(facts.probe.mask, wanted, line)
+    lu.assertEquals(facts.probe.mask, expected, line)
   end
   lu.assertNil(read().probe.mask)
 end

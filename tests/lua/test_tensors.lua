@@ -14,28 +14,28 @@ local function make_file(header, data)
   return string.pack("<I8", #header) .. header .. data
 end
 
-local function refuse(bytes, what)
+local function refuse(bytes, expected_words)
   local path = support.write("bad.safetensors", bytes)
   local opened, message = safetensors.open(path)
   lu.assertNil(opened)
   lu.assertStrContains(message, path)
-  lu.assertStrContains(message, what)
+  lu.assertStrContains(message, expected_words)
 end
 
 function TestTensors.test_a_file_of_another_program()
   local file = safetensors.open(REFERENCE)
   lu.assertEquals(file.metadata.encoding, "rand_relative")
   lu.assertEquals(file.entries["embed.token.weight"].shape, { 7, 16 })
-  local drawn, shape = safetensors.read(file, "data.n5.drawn")
+  local distances, shape = safetensors.read(file, "data.n5.drawn")
   lu.assertEquals(shape, { 1, 10 })
-  lu.assertEquals(drawn[1], 0)
+  lu.assertEquals(distances[1], 0)
   for i = 2, 10 do
-    lu.assertTrue(math.type(drawn[i]) == "integer" and drawn[i] > drawn[i - 1] and drawn[i] < 64)
+    lu.assertTrue(math.type(distances[i]) == "integer" and distances[i] > distances[i - 1] and distances[i] < 64)
   end
   local logits = safetensors.read(file, "result.n1.logits")
   lu.assertEquals(#logits, 3 * 1 * 5)
-  local some = safetensors.read(file, "result.n1.logits", 4, 3)
-  lu.assertEquals(some, { logits[5], logits[6], logits[7] })
+  local slice = safetensors.read(file, "result.n1.logits", 4, 3)
+  lu.assertEquals(slice, { logits[5], logits[6], logits[7] })
 end
 
 function TestTensors.test_header_of_a_new_file_has_keys_in_order()
@@ -75,17 +75,17 @@ function TestTensors.test_written_files_are_read_back()
   lu.assertEquals(file.metadata, { what = "a test" })
   lu.assertEquals(safetensors.read(file, "a"), values)
   lu.assertEquals(safetensors.read(file, "b"), { 0.5 })
-  local nothing, message = safetensors.read(file, "c")
-  lu.assertNil(nothing)
+  local tensor, message = safetensors.read(file, "c")
+  lu.assertNil(tensor)
   lu.assertStrContains(message, "no tensor c")
 end
 
 function TestTensors.test_damaged_files_are_refused()
-  local whole = support.read(REFERENCE)
+  local contents = support.read(REFERENCE)
   refuse("", "cut short")
   refuse("1234567", "cut short")
-  refuse(whole:sub(1, 100), "cut short")
-  refuse(whole:sub(1, -2), "do not match its shape")
+  refuse(contents:sub(1, 100), "cut short")
+  refuse(contents:sub(1, -2), "do not match its shape")
   refuse(make_file("{", ""), "not JSON")
   refuse(make_file('{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}', "12345678"), "a: bytes 0 to 4")
   refuse(make_file('{"a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}}', "12345678"), "a: bytes 8 to 16 of 8")

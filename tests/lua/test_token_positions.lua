@@ -11,11 +11,11 @@ TestTokenPositions = {}
 
 local assert_has, assert_lacks = exports.assert_has, exports.assert_lacks
 
-local function write_spec(of_positions, of_encoding, rest)
+local function write_spec(of_positions, of_encoding, more_fields)
   return ([[{ task = { kind = "free_addition", options = { longest = 5, pairs = 64 } },
     encoding = { kind = "learned", positions = { kind = "digits", offset = 7, max_position = 100%s } %s },
     model = { kind = "decoder" }, train = { steps = 100 } %s }]]):format(of_positions or "", of_encoding or "",
-    rest or "")
+    more_fields or "")
 end
 
 -- An option of a later version, off by default, leaves the digests of earlier runs.

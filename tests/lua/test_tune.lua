@@ -126,12 +126,12 @@ end
 
 function TestTune.test_a_stopped_search_stores_its_best_choices()
   with_empty_cache(function()
-    local found = false
+    local is_found = false
     local code = run_tune(function(from, to)
-      if found then
+      if is_found then
         error("interrupted!", 0)
       end
-      found = to:find("prefetch no", 1, true) and from:find("prefetch yes", 1, true)
+      is_found = to:find("prefetch no", 1, true) and from:find("prefetch yes", 1, true)
       return prefer_no_prefetch(from, to)
     end, 1)
     lu.assertEquals({ code, read_choices().values.gradient_prefetch }, { 75, "no" })
@@ -157,9 +157,9 @@ function TestTune.test_stored_choices_stay_if_the_search_finds_none_or_the_same(
   }) do
     with_empty_cache(function()
       local path = store_choices("2026-01-02", case[1])
-      local before = support.read(path)
+      local old_text = support.read(path)
       local _, printed = run_tune(case[2], 1)
-      lu.assertEquals(support.read(path), before)
+      lu.assertEquals(support.read(path), old_text)
       lu.assertStrContains(printed, case[3])
     end)
   end

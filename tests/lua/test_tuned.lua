@@ -26,23 +26,23 @@ end
 
 function TestFiles.test_choices_are_in_tuned_h_alone_and_in_the_stamp_of_a_build()
   local build = require("render.builds.build")
-  local one, digest, files = render_with({ product_tile = "8x3" })
-  local other, other_digest, other_files = render_with({ product_tile = "12x2" })
-  lu.assertStrContains(one["tuned.h"], "TILE_ROWS = 8,")
-  lu.assertStrContains(one["tuned.h"], 'CHOICE("product_tile", "8x3", "tuned 2026-11-23")')
+  local first_texts, digest, files = render_with({ product_tile = "8x3" })
+  local other_texts, other_digest, other_files = render_with({ product_tile = "12x2" })
+  lu.assertStrContains(first_texts["tuned.h"], "TILE_ROWS = 8,")
+  lu.assertStrContains(first_texts["tuned.h"], 'CHOICE("product_tile", "8x3", "tuned 2026-11-23")')
   lu.assertEquals(digest, other_digest)
   lu.assertNotEquals((build.make_stamps(project, files)), (build.make_stamps(project, other_files)))
-  for name, text in pairs(one) do
-    lu.assertEquals(text == other[name], name ~= "tuned.h", name)
+  for name, text in pairs(first_texts) do
+    lu.assertEquals(text == other_texts[name], name ~= "tuned.h", name)
   end
 end
 
 -- A choice that can change a rounding is a field of the spec, so the plan digest covers it.
 function TestFiles.test_tokens_of_a_training_block_are_part_of_the_plan()
   lu.assertEquals(make_plan("train.block_tokens=84").digest, make_plan().digest)
-  local other = make_plan("train.block_tokens=126")
-  lu.assertNotEquals(other.digest, make_plan().digest)
-  lu.assertEquals({ other.block_tokens, other.model_digest }, { 126, make_plan().model_digest })
+  local changed_plan = make_plan("train.block_tokens=126")
+  lu.assertNotEquals(changed_plan.digest, make_plan().digest)
+  lu.assertEquals({ changed_plan.block_tokens, changed_plan.model_digest }, { 126, make_plan().model_digest })
 end
 
 TestStoredChoices = {}
@@ -59,9 +59,9 @@ function TestStoredChoices.test_stored_choices_are_used_and_printed_by_plan()
     local page = require("lab.pages.plan_page").format_page(plan)
     lu.assertStrContains(page, "product_tile             8x3                       x86-64-v4: tuned here on 2026-11-23")
     lu.assertStrContains(page, "x86-64: model: the fewest loads per multiply-add with 16 registers")
-    local other = make_plan("model.width=128")
-    tuned.apply(project, other)
-    lu.assertEquals(select(2, get_choice(other, 1, "product_tile")), "model")
+    local wide_plan = make_plan("model.width=128")
+    tuned.apply(project, wide_plan)
+    lu.assertEquals(select(2, get_choice(wide_plan, 1, "product_tile")), "model")
   end)
 end
 
@@ -69,14 +69,14 @@ end
 function TestStoredChoices.test_invalid_files_are_reported_and_ignored()
   with_empty_cache(function()
     local plan, path = make_plan(), store_choices("2026-11-23", CHOICES, "x86-64-v4")
-    local whole = support.read(path)
+    local contents = support.read(path)
     local function change(from, to)
-      local text, count = whole:gsub(from, to)
+      local text, count = contents:gsub(from, to)
       lu.assertEquals(count, 1)
       return text
     end
-    for what, text in pairs({
-      ["no JSON; expected JSON"] = whole:sub(1, #whole // 2),
+    for expected_words, text in pairs({
+      ["no JSON; expected JSON"] = contents:sub(1, #contents // 2),
       ["nothing; expected JSON"] = "",
       ["the file: no object; expected an object"] = "[]",
       ["choices.product_tile: 7x9; expected 6x4, 5x5, 4x6, 8x3, 12x2"] = change("8x3", "7x9"),
@@ -88,7 +88,7 @@ function TestStoredChoices.test_invalid_files_are_reported_and_ignored()
       assert(write.file(path, text))
       local warnings = tuned.apply(project, plan)
       lu.assertEquals(#warnings, 1)
-      lu.assertStrContains(warnings[1], path .. ": " .. what)
+      lu.assertStrContains(warnings[1], path .. ": " .. expected_words)
       lu.assertEquals(select(2, get_choice(plan, 1, "product_tile")), "model")
     end
   end)

@@ -31,13 +31,13 @@ local function choose_evaluation_tokens(plan, kilobytes)
 end
 
 function TestModel.test_more_cache_takes_more_tokens()
-  local plan, least = make_plan(), 0
+  local plan, previous_tokens = make_plan(), 0
   for _, kilobytes in ipairs({ 256, 512, 1024, 2048 }) do
     local tokens = choose_evaluation_tokens(plan, kilobytes)
-    lu.assertTrue(tokens >= least)
-    least = tokens
+    lu.assertTrue(tokens >= previous_tokens)
+    previous_tokens = tokens
   end
-  lu.assertTrue(least > 84)
+  lu.assertTrue(previous_tokens > 84)
 end
 
 function TestModel.test_every_default_is_legal()

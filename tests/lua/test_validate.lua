@@ -53,10 +53,10 @@ function TestValidate.test_a_model_s_defaults_are_left_out()
   local function resolve_model(fields)
     return accept("return { " .. TASK .. "model = { layers = 2, " .. fields .. " } }").model
   end
-  local plain = resolve_model("")
-  lu.assertEquals(resolve_model('norm = {}'), plain)
+  local resolved = resolve_model("")
+  lu.assertEquals(resolve_model('norm = {}'), resolved)
   lu.assertEquals(resolve_model('norm = { kind = "layer", place = "post" }, activation = "relu", bias = "feedforward", '
-    .. 'init = "haiku"'), plain)
+    .. 'init = "haiku"'), resolved)
   lu.assertEquals(resolve_model('norm = { kind = "layer", place = "pre" }').norm, { place = "pre" })
   lu.assertEquals(resolve_model('norm = { kind = "rms", place = "post" }').norm, { kind = "rms" })
   local decoder = resolve_model('kind = "decoder", tied = false')
@@ -99,8 +99,8 @@ function TestValidate.test_geometric_attention_is_for_an_encoder()
   local text = "return { " .. TASK .. [[ model = { kind = "encoder_decoder" },
     encoding = { normaliser = { kind = "geometric" }, %s } }]]
   local softmax = '%s = { normaliser = { kind = "softmax" } }'
-  local both = softmax:format("decoder") .. ", " .. softmax:format("cross")
-  lu.assertEquals(accept(text:format(both)).encoding.normaliser.kind, "geometric")
+  local attentions = softmax:format("decoder") .. ", " .. softmax:format("cross")
+  lu.assertEquals(accept(text:format(attentions)).encoding.normaliser.kind, "geometric")
   refuse(text:format(softmax:format("cross")), "is only for the encoder's self-attention")
   refuse(text:format(softmax:format("encoder")), "is only for the encoder's self-attention")
 end
@@ -287,13 +287,13 @@ function TestValidate.test_lines_are_read_in_every_form()
   local function resolve(facets)
     return (accept(("return { %s encoding = { %s }, model = { kind = 'encoder_decoder' } }"):format(TASK, facets)))
   end
-  local one = "{ head = 3, direction = -1, line = 0, value = 2 }"
-  local other = "{ head = 3, direction = -1, line = -1, value = 1 }"
-  local plain = resolve(("cross = { lines = { %s, %s } }"):format(one, other))
-  lu.assertEquals(resolve(("cross = { lines = { list = { %s, %s } } }"):format(other, one)), plain)
+  local first_line = "{ head = 3, direction = -1, line = 0, value = 2 }"
+  local second_line = "{ head = 3, direction = -1, line = -1, value = 1 }"
+  local plain = resolve(("cross = { lines = { %s, %s } }"):format(first_line, second_line))
+  lu.assertEquals(resolve(("cross = { lines = { list = { %s, %s } } }"):format(second_line, first_line)), plain)
   lu.assertEquals(plain.encoding.cross.lines, { zero_corner = "lines", list = {
     { head = 3, direction = -1, line = -1, value = 1.0 }, { head = 3, direction = -1, line = 0, value = 2.0 } } })
-  local encoding = resolve(("lines = { %s }, encoder = { lines = { list = {} } }"):format(one)).encoding
+  local encoding = resolve(("lines = { %s }, encoder = { lines = { list = {} } }"):format(first_line)).encoding
   lu.assertEquals({ #encoding.lines.list, #encoding.encoder.lines.list, #encoding.cross.lines.list }, { 1, 0, 0 })
 end
 

@@ -14,8 +14,8 @@ local SPEC = [[return { task = { kind = "parity_check" }, encoding = { kind = "n
   model = { layers = 1, heads = 1, width = 16, feedforward = 16 },
   train = { batch = 8, steps = %d, lengths = %s }, eval = { lengths = { list = { 1, 2, 60 } }, examples = 16, %s } }]]
 
-local function check_spec(steps, lengths, more)
-  local resolved, info, d = support.check_text(SPEC:format(steps, lengths, more or ""))
+local function check_spec(steps, lengths, more_fields)
+  local resolved, info, d = support.check_text(SPEC:format(steps, lengths, more_fields or ""))
   return assert(resolved, d:text()), info
 end
 
@@ -24,8 +24,8 @@ function TestValidation.test_lengths_are_training_lengths_spread_evenly()
   local lengths = validation.plan(check_spec(10, "{ 1, 40 }")).lengths
   lu.assertEquals({ #lengths, lengths[1], lengths[2], lengths[16] }, { 16, 1, 4, 40 })
   lu.assertEquals(validation.plan(check_spec(10, "{ list = { 3, 8, 20 } }")).lengths, { 3, 8, 20 })
-  local own = check_spec(10, "{ 1, 40 }", "validation = { lengths = { 10, 30, step = 10 }, examples = 5 }")
-  lu.assertEquals(validation.plan(own), { lengths = { 10, 20, 30 }, examples = 5 })
+  local resolved = check_spec(10, "{ 1, 40 }", "validation = { lengths = { 10, 30, step = 10 }, examples = 5 }")
+  lu.assertEquals(validation.plan(resolved), { lengths = { 10, 20, 30 }, examples = 5 })
   lu.assertNil(validation.plan(check_spec(10, "{ 1, 40 }", "validation = { examples = 0 }")))
 end
 
@@ -40,8 +40,8 @@ end
 function TestValidation.test_coincidences_are_counted()
   local resolved, info = check_spec(2, "{ 1, 2 }")
   local shares = validation.estimate_shares(resolved, info.task)
-  local seen = 8 * 2 / 2
-  lu.assertAlmostEquals(shares.training, (2 - 0.5 ^ seen - 0.75 ^ seen) / 2, 1e-12)
+  local epochs = 8 * 2 / 2
+  lu.assertAlmostEquals(shares.training, (2 - 0.5 ^ epochs - 0.75 ^ epochs) / 2, 1e-12)
   lu.assertAlmostEquals(shares.evaluation, (2 - 0.5 ^ 16 - 0.75 ^ 16) / 2, 1e-12)
   resolved, info = check_spec(2, "{ 1, 2, curriculum = { { until_step = 1, max = 1 } } }")
   shares = validation.estimate_shares(resolved, info.task) -- 1.5 and 0.5 of two steps with batches of 8
@@ -51,8 +51,8 @@ function TestValidation.test_coincidences_are_counted()
 end
 
 function TestValidation.test_the_trainer_gets_its_arguments()
-  local function render_text(more)
-    local resolved, info = check_spec(10, "{ 1, 3 }", more)
+  local function render_text(more_fields)
+    local resolved, info = check_spec(10, "{ 1, 3 }", more_fields)
     local plan = assert(plan_module.build(resolved, info))
     return plan.defaults.text, plan_page.format_page(plan)
   end

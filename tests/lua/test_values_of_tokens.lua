@@ -62,8 +62,8 @@ function TestValues.test_gates_get_gradients_and_have_no_device_code()
   lu.assertEquals(spec.warnings, {})
   lu.assertStrContains(planned.no_device_code.what, "sums values of tokens (sum_between)")
   local choices = {}
-  score_facet.add_choices(planned, planned.attentions, function(what, value, why)
-    choices[what] = value .. ", " .. why
+  score_facet.add_choices(planned, planned.attentions, function(name, value, reason)
+    choices[name] = value .. ", " .. reason
   end)
   lu.assertEquals(choices["score sums"],
     "[2][token], once per sequence and layer, up to each token: log_sigmoid(x.gate); its gradient goes to x.gate")

@@ -49,7 +49,7 @@ local function list_calls(plan)
   for _, list in ipairs({ plan.device.blocks[1].forward, plan.device.blocks[1].backward }) do
     for _, record in ipairs(list) do
       local routine = record.condition ~= "else" and record.routine or ""
-      local name = lists.find(NAMES, function(one) return routine:match(one[1]) end)
+      local name = lists.find(NAMES, function(candidate) return routine:match(candidate[1]) end)
       names[#names + 1] = name and name[2] or routine:match("^chain_.*") or routine:match("^product_.*")
     end
   end
@@ -59,10 +59,11 @@ end
 function TestWarpProducts.test_feedforward_layers_are_chains()
   for activation, name in pairs({ relu = "relu", gelu = "gelu", gelu_tanh = "gelu_tanh", silu = "silu",
     swiglu = "silu_gate", geglu = "gelu_gate" }) do
-    for _, more in ipairs({ "", ", bias = 'none'", ", dropout = 0", ", norm = { place = 'pre' }" }) do
-      lu.assertEquals(list_calls(make_plan("none", "warps", "tf32", ("activation = %q"):format(activation) .. more)),
+    for _, more_fields in ipairs({ "", ", bias = 'none'", ", dropout = 0", ", norm = { place = 'pre' }" }) do
+      local fields = ("activation = %q"):format(activation) .. more_fields
+      lu.assertEquals(list_calls(make_plan("none", "warps", "tf32", fields)),
         ("product_forward product_forward chain_%s chain_%s_grad product_backward product_backward"):format(name,
-          name), activation .. more)
+          name), activation .. more_fields)
     end
   end
 end
@@ -127,19 +128,19 @@ function TestWarpProducts.test_products_keep_their_operands_where_the_team_reads
       end
     end
     lu.assertEquals(#device.operands.list, 4, model)
-    for _, one in ipairs(device.operands.list) do
-      lu.assertEquals({ counts[one.name .. "_x"], counts[one.name .. "_dy"] }, { 1, 1 }, model .. one.name)
+    for _, operand in ipairs(device.operands.list) do
+      lu.assertEquals({ counts[operand.name .. "_x"], counts[operand.name .. "_dy"] }, { 1, 1 }, model .. operand.name)
     end
   end
 end
 
 -- The names of the arrays of hidden channels, those of a layer and gradients, as one text.
-local function list_hidden_arrays(kernel, longest, model)
+local function list_hidden_arrays(kernel, max_length, model)
   local fields_text = "train = { lengths = { 1, %d } }, model = { %s }, precision = 'tf32', device_products = %q"
   local device = plans.plan_task("kind = 'bucket_sort'", ", encoding = { kind = 'none' }, "
-    .. fields_text:format(longest, model, kernel)).device
-  local names = lists.map(lists.join(device.blocks[1].members, device.training), function(one)
-    return one.name:find("hidden", 1, true) and one.name or nil
+    .. fields_text:format(max_length, model, kernel)).device
+  local names = lists.map(lists.join(device.blocks[1].members, device.training), function(member)
+    return member.name:find("hidden", 1, true) and member.name or nil
   end)
   return table.concat(names, " ")
 end
@@ -184,8 +185,9 @@ function TestWarpProducts.test_each_precision_has_its_own_step()
   end
   for precision, step in pairs({ float32 = "struct split {", tf32 = "{ mma_tf32(", bf16 = "{ mma_bf16(",
     float64 = "__shfl_sync(" }) do
-    for _, other in ipairs({ "float32", "tf32", "bf16", "float64" }) do
-      lu.assertEquals(has_step(other, step), other == precision, precision .. " in " .. other)
+    for _, code_precision in ipairs({ "float32", "tf32", "bf16", "float64" }) do
+      lu.assertEquals(has_step(code_precision, step), code_precision == precision,
+        precision .. " in " .. code_precision)
     end
   end
 end
@@ -219,9 +221,9 @@ end
 -- For gradients over the batch, 128 sequences of the longest length store the inputs and output gradients of the four
 -- products of each layer.
 function TestWarpProducts.test_the_plan_shows_where_gradients_of_weights_are_added()
-  local function plan_lengths(longest)
+  local function plan_lengths(max_length)
     return plans.plan_task("kind = 'bucket_sort'", ([[, precision = "tf32", device_products = "warps",
-      train = { lengths = { 1, %d } }]]):format(longest))
+      train = { lengths = { 1, %d } }]]):format(max_length))
   end
   local short, long = plan_lengths(40), plan_lengths(60)
   lu.assertEquals({ short.cuda.by_team, long.cuda.by_team }, { true, false })

@@ -14,8 +14,8 @@ function TestWords.test_wrong_beginnings_of_comments_are_reported()
   for _, case in ipairs({ { "bad.lua", "local a = 1\n-" .. "- What it is.\n" },
     { "bad.c", "int a; /" .. "* Of a head. */\n" }, { "bad.h", "/" .. "* Where it lies. */\n" },
     { "bad.py", 'def f():\n    """What it returns."""\n' }, { "bad.sh", "#" .. " The same for others.\n" } }) do
-    local text, good = lint(table.unpack(case))
-    lu.assertNil(good, case[1])
+    local text, ok = lint(table.unpack(case))
+    lu.assertNil(ok, case[1])
     lu.assertStrContains(text, "a comment begins with")
   end
 end

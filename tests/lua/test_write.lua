@@ -128,8 +128,8 @@ function TestFiles.test_a_folder_that_is_a_link_is_refused()
   local dir = write_folder("below")
   assert(lfs.link(support.write("else/x", ""):match("^(.*)/"), dir .. "/report", true))
   lu.assertEquals(write.choose_folder(dir, "other"), dir .. "/other")
-  local nothing, message = write.choose_folder(dir, "report")
-  lu.assertNil(nothing)
+  local folder, message = write.choose_folder(dir, "report")
+  lu.assertNil(folder)
   lu.assertStrContains(message, "is a link")
 end
 
@@ -162,11 +162,11 @@ TestRemove = {}
 
 function TestRemove.test_links_are_not_followed()
   local dir = write_folder("remove")
-  local other = write_folder("kept")
-  assert(lfs.link(other, dir .. "/link", true))
+  local linked_folder = write_folder("kept")
+  assert(lfs.link(linked_folder, dir .. "/link", true))
   lu.assertTrue(write.remove_tree(dir))
   lu.assertNil((lfs.attributes(dir, "mode")))
-  lu.assertEquals(write.list_names(other), { "mine.txt", "old.c" })
+  lu.assertEquals(write.list_names(linked_folder), { "mine.txt", "old.c" })
 end
 
 support.run()

@@ -16,7 +16,7 @@ end
 
 -- The value of a choice for an instruction-set level (its index in plan.deriving.levels), and the value's source.
 function M.get_choice(plan, level, name)
-  local choice = lists.find(plan.tuned[level].choices, function(each) return each.name == name end)
+  local choice = lists.find(plan.tuned[level].choices, function(candidate) return candidate.name == name end)
   return choice.value, choice.from
 end
 

@@ -3,10 +3,10 @@
 local M = {}
 
 M.cases = {
-  { "grid", spec = "tests/golden/specs/grid.lua", compile = "whole" },
+  { "grid", spec = "tests/golden/specs/grid.lua", compile = "complete" },
   { "interleaved", "encoding.additive={ kind = 'sinusoid', channels = 'interleaved' }", "model.dropout=0" },
   { "in blocks", "encoding.additive={ kind = 'learned', at = 'block' }", "encoding.normaliser.temperature=2",
-    "encoding.projections.output=false", compile = "whole" },
+    "encoding.projections.output=false", compile = "complete" },
   { "in blocks, drawn", "encoding.additive={ kind = 'sinusoid', at = 'block' }", "model.dropout=0",
     "encoding.positions={ kind = 'randomized', draw = 'layer' }", compile = "checked" },
   { "in blocks, for sequences", "encoding.additive={ kind = 'learned', at = 'block' }",

@@ -5,7 +5,7 @@ local M = {}
 local LINES = "{ { head = 0, direction = 1, line = 0, value = 1 }, { head = 1, direction = -1, line = 2, value = 3 } }"
 
 M.cases = {
-  { "causal", "encoding.mask.kind=causal", compile = "whole" },
+  { "causal", "encoding.mask.kind=causal", compile = "complete" },
   { "a window of relative vectors", "encoding.relative.kind=transformer_xl",
     "encoding.mask={ kind = 'window', left = 3 }", compile = "checked" },
   { "causal alibi, drawn", "encoding.score={ use = 'alibi_learned' }", "encoding.mask.kind=causal",
@@ -13,7 +13,7 @@ M.cases = {
   { "an anti-diagonal", "encoding.mask={ kind = 'antidiagonal', width = 1 }", compile = "checked" },
   { "lines", "encoding.lines=" .. LINES, compile = "checked" },
   { "causal lines, with a score, dropped out", "encoding.lines=" .. LINES, "encoding.mask.kind=causal",
-    "encoding.score={ use = 'alibi_learned' }", "model.attention_dropout=0.1", compile = "whole" },
+    "encoding.score={ use = 'alibi_learned' }", "model.attention_dropout=0.1", compile = "complete" },
 }
 
 M.identifiers = {

@@ -19,7 +19,7 @@ local M = {}
 
 M.cases = {
   { "dropout of the input alone", "encoding.additive.kind=sinusoid", "model.dropout=0",
-    "encoding.additive.dropout=0.25", compile = "whole" },
+    "encoding.additive.dropout=0.25", compile = "complete" },
   { "dropout of the branches alone", "encoding.additive.kind=learned", "encoding.additive.dropout=0",
     compile = "checked" },
   { "dropout of the embedding alone, without an encoding", "encoding.additive.kind=none", "model.dropout=0",

@@ -11,14 +11,14 @@ end
 local M = {}
 
 M.cases = {
-  { "geometric", "encoding.normaliser.kind=geometric", compile = "whole" },
+  { "geometric", "encoding.normaliser.kind=geometric", compile = "complete" },
   { "geometric, not normalised", "encoding.normaliser={ kind = 'geometric', normalised = false }",
     "encoding.rotation.kind=rope", "precision=float64" },
   { "geometric, without directions", "encoding.normaliser={ kind = 'geometric', directional = false }",
     "encoding.additive.kind=sinusoid", "encoding.positions.kind=randomized" },
   { "geometric, neither", "encoding.normaliser={ kind = 'geometric', normalised = false, directional = false }",
     "model.width=48", "model.heads=4", "model.dropout=0", compile = "checked" },
-  { "stick-breaking", "encoding.normaliser.kind=stick_breaking", "encoding.mask.kind=causal", compile = "whole" },
+  { "stick-breaking", "encoding.normaliser.kind=stick_breaking", "encoding.mask.kind=causal", compile = "complete" },
   { "stick-breaking, with rests", "encoding.normaliser={ kind = 'stick_breaking', own_key = true, rest = 'own_value' }",
     "encoding.mask.kind=causal", "encoding.rotation.kind=rope", "precision=float64", compile = "checked" },
 }

@@ -11,7 +11,7 @@ end
 local M = {}
 
 M.cases = {
-  { "relative", "encoding.relative.kind=transformer_xl", "model.dropout=0", compile = "whole" },
+  { "relative", "encoding.relative.kind=transformer_xl", "model.dropout=0", compile = "complete" },
   { "relative in float64", "encoding.relative.kind=transformer_xl", "precision=float64", "model.width=48",
     "model.heads=4", compile = "checked" },
   { "relative, drawn", "encoding.relative.kind=transformer_xl", "encoding.positions.kind=randomized",
@@ -21,21 +21,21 @@ M.cases = {
   { "relative, clamped", "encoding.relative.kind=transformer_xl", "encoding.positions.kind=randomized",
     "encoding.positions.reading=clamped", "encoding.rotation.kind=rope", compile = "checked" },
   { "relative, differences", "encoding.relative.kind=transformer_xl", "encoding.positions.kind=randomized",
-    "encoding.positions.reading=difference", compile = "whole" },
+    "encoding.positions.reading=difference", compile = "complete" },
   { "relative, differences of the input's", "encoding.relative.kind=transformer_xl",
     "encoding.positions.kind=randomized", "encoding.positions.reading=difference", "encoding.additive.kind=learned",
     compile = "checked" },
   { "relative, differences for the pass", "encoding.relative.kind=transformer_xl",
     "encoding.positions.kind=randomized", "encoding.positions.reading=difference", "encoding.positions.draw=pass",
     compile = "checked" },
-  { "shaw", "encoding.relative.kind=shaw", compile = "whole" },
+  { "shaw", "encoding.relative.kind=shaw", compile = "complete" },
   { "shaw, to the left", "encoding.relative={ kind = 'shaw', clip = 5, sides = 'left' }", "encoding.mask.kind=causal",
     "encoding.normaliser.temperature=0.5", "encoding.projections={ bias = true, output = false }",
     compile = "checked" },
   { "shaw, drawn", "encoding.relative.kind=shaw", "encoding.positions.kind=randomized", compile = "checked" },
   { "shaw, differences", "encoding.relative.kind=shaw", "encoding.positions.kind=randomized",
     "encoding.positions.reading=difference", compile = "checked" },
-  { "cope", "encoding.relative={ kind = 'cope', rows = 7 }", "encoding.mask.kind=causal", compile = "whole" },
+  { "cope", "encoding.relative={ kind = 'cope', rows = 7 }", "encoding.mask.kind=causal", compile = "complete" },
   { "cope, undivided", "encoding.relative={ kind = 'cope', divided = false }", "encoding.mask.kind=causal",
     "precision=float64", "model.attention_dropout=0.1", compile = "checked" },
 }

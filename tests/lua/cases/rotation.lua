@@ -15,7 +15,7 @@ M.cases = {
   { "NTK scaling", "encoding.rotation.kind=rope", "encoding.rotation.scaling={ kind = 'ntk', factor = 4 }",
     compile = "checked" },
   { "YaRN", "encoding.rotation.kind=rope", "encoding.rotation.scaling={ kind = 'yarn', factor = 4 }",
-    compile = "whole" },
+    compile = "complete" },
   { "YaRN at its largest", "encoding.rotation.kind=rope", "encoding.rotation.base=123456789012",
     "encoding.rotation.scaling={ kind = 'yarn', factor = 123456.789, original_length = 1048576, "
     .. "beta_slow = 123456.789, beta_fast = 234567.891, attention_factor = 123.456789 }", "precision=float64",

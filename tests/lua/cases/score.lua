@@ -3,8 +3,8 @@
 local M = {}
 
 M.cases = {
-  { "alibi", "encoding.score={ use = 'alibi' }", compile = "whole" },
-  { "alibi, learned", "encoding.score={ use = 'alibi_learned' }", compile = "whole" },
+  { "alibi", "encoding.score={ use = 'alibi' }", compile = "complete" },
+  { "alibi, learned", "encoding.score={ use = 'alibi_learned' }", compile = "complete" },
   { "alibi, drawn", "encoding.score={ use = 'alibi' }", "encoding.positions.kind=randomized", compile = "checked" },
   { "t5 and relative, drawn for the pass", "encoding.score={ use = 't5' }", "encoding.relative.kind=transformer_xl",
     "encoding.positions.kind=randomized", "encoding.positions.draw=pass", compile = "checked" },
@@ -13,13 +13,13 @@ M.cases = {
   { "kerple, differences beside the input's", "encoding.score={ use = 'kerple_power' }",
     "encoding.positions.kind=randomized", "encoding.positions.reading=difference", "encoding.additive.kind=learned",
     compile = "checked" },
-  { "fire", "encoding.score={ use = 'fire' }", compile = "whole" },
+  { "fire", "encoding.score={ use = 'fire' }", compile = "complete" },
   { "sandwich, clamped", "encoding.score={ use = 'sandwich' }", "encoding.positions.kind=randomized",
     "encoding.positions.reading=clamped", compile = "checked" },
   { "t5", "encoding.score={ use = 't5' }" },
-  { "softcap", spec = "tests/golden/specs/softcap.lua", compile = "whole" },
+  { "softcap", spec = "tests/golden/specs/softcap.lua", compile = "complete" },
   { "softcap with a constant", "encoding.parameters.log_cap=3", spec = "tests/golden/specs/softcap.lua",
-    compile = "whole" },
+    compile = "complete" },
   { "a list of scores", "encoding.score={ { use = 'window' }, { use = 'cyclic' }, { use = 'log_length' } }",
     compile = "checked" },
 }

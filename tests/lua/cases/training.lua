@@ -3,7 +3,7 @@
 local M = {}
 
 M.cases = {
-  { "no clipping", "train.clip.kind=none", compile = "whole" },
+  { "no clipping", "train.clip.kind=none", compile = "complete" },
   { "evaluation while training", "eval.during={ every = 5, lengths = { list = { 3, 5 } } }" },
   { "lists", "train.lengths={ list = { 3, 5 } }", "eval.lengths={ list = { 7 } }",
     "train.checkpoint.keep={ 10, 20 }" },
