@@ -16,7 +16,7 @@ package.path = "generator/?.lua;?.lua;" .. package.path
 local WORDS = { "What", "Which", "Where", "Of", "Those", "Such", "Likewise", "The same" }
 local FOLDERS = "generator lab runtime include kernels templates tests spec examples python Makefile cuda.mk longhand "
   .. ".ci"
-local NAME_PATTERNS = { "%%[%.%d]*s", "%-%-%l", "%f[%w]%l+%.%l", "^line %%", "^step %%" } -- %s: a name that is filled in
+local NAME_PATTERNS = { "%%[%.%d]*s", "%-%-%l", "%f[%w]%l+%.%l", "^line %%", "^step %%" } -- %s: a filled-in name
 local STORED_RESULTS = "^tests/golden/"
 local SLASH_ENDINGS = { c = true, h = true, cu = true, cpp = true, tpl = true, inc = true } -- comments begin with /*
 local HASH_ENDINGS = { sh = true, mk = true, py = true } -- comments begin with #

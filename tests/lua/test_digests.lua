@@ -226,7 +226,8 @@ function TestDigests.test_a_network_is_in_the_model_digest_by_its_operations()
     sets["model.dropout"], sets["model.init"] = "0", "torch"
     lu.assertEquals(compute_model_digest(sets), digest)
   end
-  lu.assertEquals(seen[compute_model_digest({ ["model.loops"] = "{ times = 2, progressive = true }" })], "model.loops")
+  lu.assertEquals(
+    sets_by_digest[compute_model_digest({ ["model.loops"] = "{ times = 2, progressive = true }" })], "model.loops")
 end
 
 -- If the backward pass recomputes attention weights, gradients of vectors of distances are summed in another order.

@@ -162,7 +162,7 @@ function TestFields.test_readouts_that_do_not_fit_the_model_are_refused()
   refuse("latin_square_learned", "latin_square has 1 outputs for 16 input tokens", "model.readout=in_place")
   refuse("even_pairs_none", '"probe" cannot be used with this task: even_pairs declares no probe',
     "model.readout=probe")
-  refuse("even_pairs_none", "computation tokens stand behind the input", "model.readout=last", "task.computation=1")
+  refuse("even_pairs_none", "computation tokens stand between the input", "model.readout=last", "task.computation=1")
   refuse("latin_square_learned", 'kind "encoder" has it', "model.kind=decoder", "model.readout=last")
   refuse("latin_square_learned", "the output layer is tied to a linear embedding",
     "model.kind=decoder", "model.tied=true",
@@ -171,7 +171,7 @@ function TestFields.test_readouts_that_do_not_fit_the_model_are_refused()
     task = { data = "train.tsv" } }]])
   support.write("train.tsv", "abc\tgood\nab\tbad\n")
   refuse(file, "data declares no probe", "model.readout=probe")
-  refuse(file, "computation tokens stand behind the input", "task.computation=1")
+  refuse(file, "computation tokens stand between the input", "task.computation=1")
 end
 
 -- A label at each token of the input: a sampler has as many outputs as inputs, and a file may have at most half of
