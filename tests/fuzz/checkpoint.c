@@ -60,8 +60,8 @@ static void repair_checksum(const char *path, const lh_st_file *file) {
     lh_fuzz_require(tensors && meta, "memory", "for a checkpoint");
     for (int i = 0; i < count; i++) tensors[i] = *lh_st_get(file, i);
     for (int i = 0; i < pairs; i++) meta[i] = *lh_st_metadata_get(file, i);
-    for (int i = 0; i < count; i++) sum += lh_checkpoint_sum_tensor(&tensors[i]);
-    for (int i = 0; i < pairs; i++) sum += lh_checkpoint_sum_meta(&meta[i]);
+    for (int i = 0; i < count; i++) sum += lh_checkpoint_hash_tensor(&tensors[i]);
+    for (int i = 0; i < pairs; i++) sum += lh_checkpoint_hash_meta(&meta[i]);
     snprintf(text, sizeof text, "%016" PRIx64, sum);
     for (int i = 0; i < pairs; i++)
         if (strcmp(meta[i].key, LH_CHECKSUM_KEY) == 0) meta[i].value = text;
