@@ -168,13 +168,17 @@ function Builder:parameter(p)
   return self:leaf("parameter", p.name, { parameter = p })
 end
 
--- The value of a token, for a parameter that has one for each token and head.
+-- The value of a token, for a parameter that has one for each token and head: of the pair's query or key, or, inside a
+-- running sum, of every token.
 function Builder:value(p)
+  if p.from and self.context.cross then
+    return refuse(("x.%s is used in cross-attention"):format(p.name), "self-attention, which computes values of tokens")
+  end
   return self:leaf("value", p.name, { parameter = p })
 end
 
--- Describes a node that sum_between cannot sum; nil for other nodes.
-local function describe_unsummable(node)
+-- Describes a node that cannot be a part of a term of a token; nil for other nodes.
+function M.describe_unsummable(node)
   local p = node.parameter
   return node.op == "symbol" and node.name ~= "head" and text.format_briefly(node)
     or node.op == "sum_between" and "another sum_between"
@@ -186,7 +190,7 @@ function Builder:sum_between(term)
   local has_value, unsummable_text = false, nil
   walk(term, function(node)
     has_value = has_value or node.op == "value"
-    unsummable_text = unsummable_text or describe_unsummable(node)
+    unsummable_text = unsummable_text or M.describe_unsummable(node)
   end)
   if unsummable_text then
     return refuse(("sum_between reads %s"):format(unsummable_text), "values of tokens, constants and x.head",
@@ -241,7 +245,7 @@ function Builder:sum(count, body)
   return self:sum_over(index, term)
 end
 
--- A sum whose terms need the logit or running sums, written out as additions.
+-- A sum whose terms need the logit, running sums or values of the pair's tokens, written out as additions.
 function Builder:write_out(count, body)
   local total = self:number(0)
   for m = 0, count - 1 do
@@ -273,11 +277,11 @@ function M.depends_on(root, leaf)
   return is_found
 end
 
--- Whether the pair loop must compute a formula: it needs the logit or running sums.
+-- Whether the pair loop must compute a formula: it needs the logit, running sums or values of the pair's tokens.
 function M.needs_pair(root)
   local found = false
   walk(root, function(node)
-    found = found or node.name == "score" or node.op == "sum_between"
+    found = found or node.name == "score" or node.op == "sum_between" or node.op == "value" and node.parameter.from
     return found
   end)
   return found

@@ -13,16 +13,19 @@
 --   tables   in the order in which they are filled: { name, class, per_head, per_layer, learned, value, key }; value is
 --            a node over symbols, parameters and loads from tables of lower classes; key is unique among all tables of
 --            the builder
---   running  running sums over the tokens of a sequence: { name, value, query, key }; query and key are the tables from
---            which a pair loads the sums up to its query and up to its key
+--   running  numbers that each sequence has for its tokens: { name, value, is_sum, query, key }; query and key are the
+--            tables from which a pair loads the number of its query and of its key, nil if it does not. First come
+--            running sums of a term of tokens (is_sum), up to this token, then terms of the token alone
 --   score    the node of the rest, over the logit and loads from the tables
 --   state    for M.find_needs and M.varies
 --
 -- A formula is a graph with shared nodes, so the functions here remember their result for each node.
 
 local functions = require("expression.functions")
+local ir = require("expression.ir")
 local lists = require("base.lists")
 local text = require("expression.text")
+local walk = require("expression.walk")
 
 local M = {}
 
@@ -46,7 +49,7 @@ local function get_leaf_needs(state, node)
   if node.op == "symbol" then
     return SYMBOLS[node.name] .. (state.draws_per_layer and DRAWN[node.name] and "l" or "")
   elseif node.parameter then
-    return PER[node.parameter.per] .. (node.parameter.learned and "p" or "")
+    return PER[node.parameter.per] .. (node.parameter.learned and "p" or "") .. (node.parameter.from and "s" or "")
   elseif node.op == "gathered" then
     return node.letters
   elseif node.op == "sum_between" then
@@ -182,6 +185,13 @@ end
 local NAMES = { uniform = "by_head", query = "by_query", key = "by_key", distance = "by_distance", sum = "by_sum",
   pair = "by_pair" }
 
+-- The name, with a number if it is not the first of its kind.
+local function make_name(state, name)
+  local count = (state.names[name] or 0) + 1
+  state.names[name] = count
+  return count > 1 and name .. "_" .. count or name
+end
+
 -- A load from the table of this node's values, which the first call for a node adds.
 function tabulate(state, node)
   if state.loads[node] then
@@ -190,10 +200,7 @@ function tabulate(state, node)
   local needs = M.find_needs(state, node)
   local class = find_class(needs)
   local value = move_inside(state, node, class)
-  local name = class == "uniform" and not needs.h and "scalar" or NAMES[class]
-  local count = (state.names[name] or 0) + 1
-  state.names[name] = count
-  name = count > 1 and name .. "_" .. count or name
+  local name = make_name(state, class == "uniform" and not needs.h and "scalar" or NAMES[class])
   local entry = { name = name, class = class, per_head = needs.h or false, per_layer = needs.l or false,
     learned = needs.p or false, value = value, key = name .. " " .. state.number }
   state.tables[#state.tables + 1] = entry
@@ -289,29 +296,47 @@ local function lower_without_logit(state, node)
   return tabulate(state, node)
 end
 
--- The difference of two running sums. Each sequence has its own sums, which attention makes before it computes scores;
--- a table for the query and a table for the key stand for the one array. The difference is exact for near tokens, so it
--- is computed before anything is added.
+-- Adds an entry to a list of numbers of tokens, and returns loads of the numbers of a pair's tokens of the given
+-- classes. Each sequence has its own numbers, which attention makes before it computes scores; the tables of the
+-- classes stand for one array.
+local function load_running(state, list, name, value, ...)
+  local entry = { name = make_name(state, name), value = value }
+  list[#list + 1] = entry
+  return table.unpack(lists.map({ ... }, function(class)
+    local key = ("%s %s %d"):format(entry.name, class, state.number)
+    entry[class] = { name = entry.name, class = class, per_head = true, per_layer = false, learned = true,
+      running = true, stride = "%s->stride", key = key }
+    return state.builder:leaf("table", key, { table = entry[class] })
+  end))
+end
+
+-- The difference of two running sums. It is exact for near tokens, so it is computed before anything is added.
 local function lower_sum(state, node)
-  local number = #state.running + 1
-  local sum = { name = number > 1 and "sums_" .. number or "sums", value = node[1] }
-  state.running[number] = sum
-  local function load_sum(class)
-    local key = ("%s %s %d"):format(sum.name, class, state.number)
-    sum[class] = { name = sum.name, class = class, per_head = true, per_layer = false, learned = true, running = true,
-      stride = "%s->stride", key = key }
-    return state.builder:leaf("table", key, { table = sum[class] })
-  end
-  return state.builder:make("sub", { load_sum("query"), load_sum("key") }, "apart",
+  local up_to_query, up_to_key = load_running(state, state.sums, "sums", node[1], "query", "key")
+  return state.builder:make("sub", { up_to_query, up_to_key }, "apart",
     { type = "real", low = -math.huge, high = math.huge, apart = true })
+end
+
+-- The class, "query" or "key", of the token that alone decides a part's value; nil if no token does.
+local function find_token_class(node)
+  local class, is_alone = nil, node.type ~= "truth"
+  walk(node, function(part)
+    local from = part.op == "value" and part.parameter.from
+    is_alone = is_alone and not ir.describe_unsummable(part) and not (from and class and from ~= class)
+    class = class or from or nil
+  end)
+  return is_alone and class or nil
 end
 
 local function compute_lowered(state, node)
   local needs = M.find_needs(state, node)
+  local class = needs.s and find_token_class(node)
   if not needs.s then
     return lower_without_logit(state, node)
   elseif node.op == "sum_between" then
     return lower_sum(state, node)
+  elseif class then
+    return (load_running(state, state.terms, "of_" .. class, node, class))
   elseif #node == 0 then
     return node
   elseif node.op == "add" or node.op == "sub" or node.op == "neg" then
@@ -332,14 +357,17 @@ function M.lower(builder, root, options)
   builder.trusted = true -- the formula has been checked as a whole
   builder.lowered = (builder.lowered or 0) + 1 -- attentions may share a formula, but each has its own tables
   local state = { builder = builder, draws_per_layer = options.draws_per_layer, needs = {}, loads = {}, tables = {},
-    running = {}, number = builder.lowered, names = {}, inside = {}, lowered = {},
+    sums = {}, terms = {}, number = builder.lowered, names = {}, inside = {}, lowered = {},
     uses = setmetatable(text.count_uses({ root }),
       { __index = function() return 1 end }) } -- nodes that `combine` makes are used once
   for class in next, RANK do
     state.inside[class] = {}
   end
   local score = lower(state, root)
-  return { tables = state.tables, running = state.running, score = score, state = state }
+  for _, sum in ipairs(state.sums) do
+    sum.is_sum = true
+  end
+  return { tables = state.tables, running = lists.join(state.sums, state.terms), score = score, state = state }
 end
 
 return M

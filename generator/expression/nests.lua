@@ -196,10 +196,12 @@ function M.make_gradients(build, class, tables)
   return make_nest(build, class, contents)
 end
 
--- The statements that compute the terms of running sums from the values of consecutive tokens (fill), and the values'
--- gradients from those of the terms (backward). heads: the number of rows of all sums; values, in the order of the
--- parameters' names: { name, column, parameter }; backward_values: those that `backward` reads. nil if there are no
--- sums.
+-- The statements that compute the terms of tokens and of running sums from the values of consecutive tokens (fill), and
+-- the values' gradients from those of the terms (backward). heads: the number of rows of all sums and terms; summed:
+-- that of the sums, which come first, or false. values, in the order of the parameters' names: { name, parameter,
+-- column, start, vector, skipped }; maps are those of the map of the block's input, which alone have a column; products
+-- are the others, with the start of their channels in rows, the name of their vectors, and the elements of vectors
+-- before them; backward_maps, backward_products: those that `backward` reads. nil if there are no terms.
 function M.make_running(build, sums)
   if not sums[1] then
     return nil
@@ -209,11 +211,16 @@ function M.make_running(build, sums)
     return count == 0 and "h" or (count > 1 and count .. " * " or "") .. build.heads .. " + h"
   end
   for i, sum in ipairs(sums) do
-    sum.query.head_row = i > 1 and ("(%s)"):format(skip_heads(i - 1)) or nil -- the row of head h in the one array
-    sum.key.head_row = sum.query.head_row
-    fill[#fill + 1] = { kind = "store", target = build.target.write_address("s", sum.key, "token"), node = sum.value }
-    local gradient = build.builder:leaf("table", "d_" .. sum.key.key, { table = {
-      name = "d_" .. sum.name, class = "key", per_head = true, per_layer = false, gradient_of = sum.key } })
+    local row = i > 1 and ("(%s)"):format(skip_heads(i - 1)) or nil -- the row of head h in the one array
+    local by_token = lists.merge(sum.key or sum.query, { class = "key", head_row = row })
+    for _, class in ipairs({ "query", "key" }) do
+      if sum[class] then
+        sum[class].head_row = row
+      end
+    end
+    fill[#fill + 1] = { kind = "store", target = build.target.write_address("s", by_token, "token"), node = sum.value }
+    local gradient = build.builder:leaf("table", "d_" .. by_token.key, { table = {
+      name = "d_" .. sum.name, class = "key", per_head = true, per_layer = false, gradient_of = by_token } })
     for _, entry in ipairs(derive.derive(build.builder, sum.value, gradient, function(leaf)
       return leaf.op == "value"
     end)) do
@@ -229,14 +236,27 @@ function M.make_running(build, sums)
   local function emit_lane(effects)
     return emit.make_statements(build.state, environment, effects).lane
   end
-  local names = canonical.sort_keys(values)
-  local out = { fill = emit_lane(fill), backward = emit_lane(backward), sums = sums,
-    heads = (sums[2] and #sums .. " * " or "") .. build.heads,
-    values = lists.map(names, function(name, i)
-      return { name = environment.value(values[name]), column = skip_heads(i - 1), parameter = values[name] }
-    end) }
+  local function count_rows(count)
+    return (count ~= 1 and count .. " * " or "") .. build.heads
+  end
+  local out = { fill = emit_lane(fill), backward = emit_lane(backward), sums = sums, heads = count_rows(#sums),
+    maps = {}, products = {} }
+  local sum_count = lists.count(sums, function(sum) return sum.is_sum end)
+  out.summed = sum_count > 0 and count_rows(sum_count) or false
+  out.values = lists.map(canonical.sort_keys(values), function(name)
+    local p = values[name]
+    local value = { name = environment.value(p), parameter = p, column = not p.from and skip_heads(#out.maps) or nil,
+      start = p.from == "key" and " + WIDTH" or "",
+      skipped = #out.products > 0 and (" + %s * WIDTH"):format(#out.products) or "",
+      vector = (p.unit and "unit_" or "p->" .. build.prefix .. "score_") .. p.name }
+    table.insert(p.from and out.products or out.maps, value)
+    return value
+  end)
   local words = M.collect_words(out.backward)
-  out.backward_values = lists.filter(out.values, function(value) return words[value.name] end)
+  local function is_read(value)
+    return words[value.name]
+  end
+  out.backward_maps, out.backward_products = lists.filter(out.maps, is_read), lists.filter(out.products, is_read)
   return out
 end
 

@@ -4,7 +4,7 @@
 --   lines   a function's body, in which large parts that are used more than once outside of sums have names
 --   uses    the set of names that the body reads: symbols (score, distance, positions, index, head, layer, length),
 --           functions of the exported file (bucket, sum_between), and kinds of parameters (own: a layer's; shared;
---           constant; values: of tokens, along the keys). With cross-attention there are also memory_index, for keys,
+--           constant; values: of tokens). With cross-attention there are also memory_index, for keys,
 --           and key_length
 -- Every leaf except a number is a tensor that broadcasts over [batch][heads][queries][keys]. The terms of a sum are
 -- along a dimension before these.
@@ -121,6 +121,7 @@ function leaves.bucket(self, node)
   return ("bucket(%s, [%s])"):format(self:print(node[1], 0), edges), PRIMARY
 end
 
+-- Values of queries are along the rows of a tensor, and all others along the columns.
 function leaves.value(self, node)
   self.uses.values = true
   return ("values[%q]"):format(node.parameter.name), PRIMARY

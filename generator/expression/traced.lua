@@ -310,7 +310,7 @@ local function read_parameter(p)
   elseif p.inlined then
     return wrap(session.builder:number(p.values[1]))
   elseif p.per == "token" then
-    return wrap(session.builder:value(p))
+    return wrap_result(p.local_name, session.builder:value(p))
   end
   return wrap(session.builder:parameter(p))
 end

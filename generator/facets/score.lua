@@ -27,8 +27,9 @@
 --                distance }
 --   filled_after   the samples that must exist before tables are filled: "distances" or "positions", or "nothing";
 --                false if no tables are filled
---   running      running sums over the tokens of a sequence (nests.lua, make_running), whose gradients are gathered
---                like those of tables; false if there are none. is_recomputed: gradients of pairs read the sums
+--   running      terms of the tokens of a sequence and running sums of them (nests.lua, make_running), whose gradients
+--                are gathered like those of tables; false if there are none. is_recomputed: gradients of pairs read
+--                these numbers
 --   pair         statements of the score of a pair, and its result
 --   row          the same for a query and consecutive keys
 --   pair_gradient   statements of the gradients of a pair
@@ -86,6 +87,8 @@ M.fields = {
       "per: model, layer, head (shared by the layers) or layer_head; default: model",
       "per = \"token\": a value that a learned map of the block's input gives each token, for each head; init is that",
       "    of the map's weights, by default { normal = 0.02 }; sum_between reads it",
+      "from = \"query\" or \"key\": with per = \"token\", the product of this row of the token and a learned vector of",
+      "    the head; outside of sum_between, that of the pair's query or key; unit = true: divided by the norm",
       "shape = n: n values, which lookup reads by indices from 0; index = { first, last }: by indices from first",
       "by_distance = true: the indices are distances; those above 0 are left out if no query sees later tokens",
       "init: " .. M.INIT_TEXT .. "; the values at the start of training",
@@ -118,12 +121,12 @@ end
 
 local function list_learned(family, parameters)
   return lists.map(parameters, function(p)
-    local heads, size = leaves.has_head(p) and family.heads, p.size
+    local heads, size = (p.from or leaves.has_head(p)) and family.heads, p.from and family.head_width or p.size
     local count = (size or 1) * (heads or 1)
     local shape = heads and { heads, size } or { size or 1 }
-    return p.learned and p.per ~= "token" and { name = p.name, member = family.prefix .. "score_" .. p.name,
-      count = count, padded_count = vector_width.round_up(count), shape = shape, per_layer = leaves.has_layer(p),
-      init = p.init,
+    return p.learned and (p.per ~= "token" or p.from) and { name = p.name,
+      member = family.prefix .. "score_" .. p.name, count = count, padded_count = vector_width.round_up(count),
+      shape = shape, per_layer = p.from ~= nil or leaves.has_layer(p), init = p.init,
       values = p.values, values_text = write_values(p.values, count), shape_text = table.concat(shape, "][") } or nil
   end)
 end
@@ -279,9 +282,23 @@ function M.explain_length(resolved, sides)
   return placement.mentions(resolved.encoding.score or "", names) and "reads how many tokens a sequence has"
 end
 
+-- Refuses values of queries and keys next to rotations, which the backward pass cannot undo in these rows.
+local function check_rotation(formula, family)
+  local p = family.rotation.kind ~= "none"
+    and lists.find(formula.parameters, function(parameter) return parameter.from end)
+  if p then
+    error({ problem = true, field = ("encoding.parameters.%s.from"):format(p.name),
+      what = ("%q is used with encoding.rotation.kind = %q"):format(p.from, family.rotation.kind),
+      expected = 'no rotation, or a value from "input"' })
+  end
+end
+
 -- Divides the score by the softmax's temperature. Without a score, the scale of the logits contains this division.
 function M.plan(_, family, context)
   local formula, temperature = context.formula, family.normaliser.temperature or 1
+  if formula then
+    check_rotation(formula, family)
+  end
   if formula and temperature ~= 1 then
     formula = { builder = formula.builder, root = formula.builder:apply("div", formula.root, temperature),
       parameters = formula.parameters }
@@ -320,8 +337,8 @@ function M.add_choices(plan, families, add)
   end
   for _, sum in ipairs(score.running and score.running.sums or {}) do
     add("score " .. sum.name, ("[%d][token]"):format(family.heads),
-      ("once per sequence and layer, up to each token: %s; its gradient goes to %s"):format(
-        expression_text.format(sum.value), list_destinations(sum.value)))
+      ("once per sequence and layer, %s each token: %s; its gradient goes to %s"):format(
+        sum.is_sum and "up to" or "for", expression_text.format(sum.value), list_destinations(sum.value)))
   end
   if score.pair_formula then
     add("score in the pair loop", score.recomputes_logit and "logit computed twice" or "logit computed once",
@@ -335,7 +352,8 @@ end
 local function identify_parameters(parameters)
   return parameters and lists.map(canonical.sort_keys(parameters), function(name)
     local p = parameters[name]
-    return { name = name, per = p.per, size = p.size, first = p.first, learned = p.learned }
+    return { name = name, per = p.per, size = p.size, first = p.first, learned = p.learned, from = p.from,
+      unit = p.unit }
   end)
 end
 
@@ -346,8 +364,9 @@ end
 -- Values of tokens, from a learned map of the block's input: those of all heads of one parameter lie side by side.
 function M.request_value(family)
   local running = family.score.running
-  local first = running and running.values[1].parameter
-  for _, value in ipairs(running and running.values or {}) do
+  local maps = running and running.maps or {}
+  local first = maps[1] and maps[1].parameter
+  for _, value in ipairs(maps) do
     local p = value.parameter
     if canonical.format(p.init) ~= canonical.format(first.init) then
       error({ problem = true, field = "encoding.parameters." .. p.name,
@@ -355,10 +374,19 @@ function M.request_value(family)
         expected = "equal initial values, since one map computes all values of tokens" })
     end
   end
-  return running and { name = "values", columns = #running.values * family.heads, bias = true, cached = true,
-    init = first.init, comment = "of every head: " .. table.concat(lists.map(running.values, function(value)
+  return first and { name = "values", columns = #maps * family.heads, bias = true, cached = true,
+    init = first.init, comment = "of every head: " .. table.concat(lists.map(maps, function(value)
       return value.parameter.name
     end), ", "), description = "values of every head" } or nil
+end
+
+local function make_running_term(family, score)
+  local products, request = score.running.products, family.request
+  local multiplies = products[1] ~= nil
+  return { kind = "contribution", page = "running", scalar = score, products = products, product_count = #products,
+    has_units = lists.any(products, function(product) return product.parameter.unit end),
+    wider = request and request.width > request.columns,
+    properties = { sums = multiplies, multiplies_rows = multiplies } }
 end
 
 function M.make_terms(family)
@@ -372,8 +400,7 @@ function M.make_terms(family)
         trains = score.trains, changes_gradient = score.changes_gradient, scores_rows = score.row ~= nil,
         excludes_last_keys = score.has.distance, sums = score.trains, first_query = true } },
     score.trains and { kind = "pair_scalar", page = "scalar_trains", scalar = score, properties = {} },
-    score.running and { kind = "contribution", page = "running", scalar = score, properties = {},
-      wider = family.request.width > family.request.columns },
+    score.running and make_running_term(family, score) or nil,
   }, function(term) return term or nil end)
 end
 
@@ -391,7 +418,8 @@ function M.count_bytes(family, sizes, T, S)
   local running = family.score.running
   local sums = running and #running.sums * family.heads * (queries + sizes.lanes) or 0
   local scratch = 2 * sizes.reals(sums) + sizes.reals(sums * sizes.lanes)
-  return { step_tables = bytes, sums = family.score.trains and bytes or 0, scratch = scratch }
+  local vectors = running and family.layers * #running.products * sizes.reals(sizes.width) or 0
+  return { step_tables = bytes, sums = (family.score.trains and bytes or 0) + vectors, scratch = scratch }
 end
 
 return M

@@ -72,7 +72,10 @@ enum {                  /* attention: the tensors that its family has */
        LH_REF_POSITION_BIAS,
        LH_REF_LOGIT_SCALE,
        LH_REF_LOGIT_OFFSET,
-       LH_REF_DIRECTION_SCALE
+       LH_REF_DIRECTION_SCALE,
+       LH_REF_KEY_VECTOR, /* GRAPE */
+       LH_REF_QUERY_VECTOR,
+       LH_REF_STRENGTH
 };
 
 typedef struct lh_ref_operation {
@@ -136,8 +139,10 @@ typedef struct lh_ref_family {
     int clip, farthest; /* Shaw: distances -clip .. farthest have rows of the table */
     bool divided;       /* CoPE: terms of counts are divided by sqrt(head_width) */
     lh_ref_cope_mistake mistake;
-    bool scored;                /* the batch's score is added to the logits */
-    int forgets;                /* FoX: 1; CABLE: -1, the sign of its gates; its logits have no divisor; 0: no gates */
+    bool scored;    /* the batch's score is added to the logits */
+    int forgets;    /* FoX: 1; CABLE: -1, the sign of its gates; its logits have no divisor; 0: no gates */
+    bool penalises; /* GRAPE (lh_ref_grape) */
+    lh_ref_grape_mistake grape_mistake;
     double temperature;         /* divisor of the softmax's logits */
     bool geometric, normalised; /* geometric attention (lh_ref_geometric) has no rotation, relative vectors or score */
     bool breaks_stick, own_key,

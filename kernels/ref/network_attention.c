@@ -156,6 +156,17 @@ static lh_ref_cope describe_cope(const run *r, const tape_entry *entry) {
                          .mistake = family->mistake};
 }
 
+static lh_ref_grape describe_grape(const run *r, const tape_entry *entry) {
+    const lh_ref_family *family = get_family(r, entry);
+    return (lh_ref_grape){.tokens = get_output(entry)->rows,
+                          .heads = family->heads,
+                          .head_width = get_output(entry)->width / family->heads,
+                          .key_vector = get_parameter(entry, LH_REF_KEY_VECTOR),
+                          .query_vector = get_parameter(entry, LH_REF_QUERY_VECTOR),
+                          .strength = get_parameter(entry, LH_REF_STRENGTH),
+                          .mistake = family->grape_mistake};
+}
+
 /* Sets attention.score: the batch's score, and -infinity where the mask hides a key. */
 static void make_score(const run *r, tape_entry *entry) {
     const lh_ref_family *family = get_family(r, entry);
@@ -164,7 +175,7 @@ static void make_score(const run *r, tape_entry *entry) {
     /* family->causal occurs only with lines; a causal mask without lines has right = 0. */
     const node *gates = family->forgets != 0 ? get_input(entry, 2) : NULL;
     bool masked = family->left >= 0 || family->right >= 0 || family->stride > 0 || has_lines(family);
-    if (!score && !masked && !gates) return;
+    if (!score && !masked && !gates && !family->penalises) return;
     entry->attention.score = allocate_doubles((size_t)family->heads * (size_t)T * (size_t)S);
     for (int pair = 0; pair < family->heads * T * S; pair++)
         entry->attention.score[pair] =
@@ -173,6 +184,10 @@ static void make_score(const run *r, tape_entry *entry) {
     if (family->relative == LH_REF_COPE) {
         lh_ref_cope cope = describe_cope(r, entry);
         lh_ref_cope_terms(&cope, entry->attention.q, entry->attention.k, entry->attention.score);
+    }
+    if (family->penalises) {
+        lh_ref_grape grape = describe_grape(r, entry);
+        lh_ref_grape_terms(&grape, entry->attention.q, entry->attention.k, entry->attention.score);
     }
 }
 
@@ -311,7 +326,7 @@ static void compute_softmax_grad(run *r, tape_entry *entry, double *dq, double *
     lh_ref_attention shape = describe_softmax(r, entry);
     size_t pairs = (size_t)shape.tokens * (size_t)shape.keys;
     const lh_ref_family *family = get_family(r, entry);
-    bool needs_dscore = family->forgets != 0 || family->relative == LH_REF_COPE;
+    bool needs_dscore = family->forgets != 0 || family->relative == LH_REF_COPE || family->penalises;
     double *dscore = needs_dscore ? allocate_doubles((size_t)shape.heads * pairs) : NULL;
     lh_ref_pair_grad grad = {.relative =
                                  shape.relative ? allocate_doubles(pairs * (size_t)get_output(entry)->width) : NULL,
@@ -327,6 +342,15 @@ static void compute_softmax_grad(run *r, tape_entry *entry, double *dq, double *
     if (family->relative == LH_REF_COPE) {
         lh_ref_cope cope = describe_cope(r, entry);
         lh_ref_cope_grad(&cope, values->q, values->k, dscore, dq, dk, get_gradient(entry, LH_REF_RELATIVE));
+    }
+    if (family->penalises) {
+        lh_ref_grape grape = describe_grape(r, entry);
+        lh_ref_grape_grad grape_grad = {.q = dq,
+                                        .k = dk,
+                                        .key_vector = get_gradient(entry, LH_REF_KEY_VECTOR),
+                                        .query_vector = get_gradient(entry, LH_REF_QUERY_VECTOR),
+                                        .strength = get_gradient(entry, LH_REF_STRENGTH)};
+        lh_ref_grape_terms_grad(&grape, values->q, values->k, dscore, &grape_grad);
     }
     free(grad.relative);
     free(dscore);

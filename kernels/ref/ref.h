@@ -251,6 +251,38 @@ void lh_ref_cope_terms(const lh_ref_cope *shape, const double *q, const double *
 void lh_ref_cope_grad(const lh_ref_cope *shape, const double *q, const double *k, const double *dscore, double *dq,
                       double *dk, double *dtable);
 
+/* Mistakes in additive GRAPE: tests check that each of them is noticed. */
+typedef enum lh_ref_grape_mistake {
+    LH_REF_NO_GRAPE_MISTAKE,
+    LH_REF_VECTORS_UNDIVIDED, /* vectors are not divided by their norms */
+    LH_REF_PRODUCTS_UNSCALED, /* products lack the factor 1 / sqrt(head_width) */
+    LH_REF_TOKENS_EXCHANGED,  /* gates are those of the pair's other token */
+    LH_REF_STRENGTH_PLAIN,    /* strengths lack the softplus */
+    LH_REF_GATES_DETACHED,    /* queries and keys get no gradients from gates */
+    LH_REF_GRAPE_MISTAKES
+} lh_ref_grape_mistake;
+
+/* The term of a pair in additive GRAPE, -|i - j| slope softplus(strength) (softplus(u . k_j / sqrt(head_width)) +
+ * softplus(v . q_i / sqrt(head_width))), with ALiBi's slope of the head. u and v are the head's key_vector and
+ * query_vector, divided by their norms, or by 1e-6 if these are smaller. Source: Zhang et al. 2025, "Group
+ * Representational Position Encoding", released code, for keys up to the query. */
+typedef struct lh_ref_grape {
+    int tokens, heads, head_width;
+    const double *key_vector, *query_vector; /* [heads][head_width]; NULL: no gates of keys or of queries */
+    const double *strength;                  /* [heads] */
+    lh_ref_grape_mistake mistake;
+} lh_ref_grape;
+
+/* Gradients, to which lh_ref_grape_terms_grad adds; NULL without such a vector. */
+typedef struct lh_ref_grape_grad {
+    double *q, *k, *key_vector, *query_vector, *strength;
+} lh_ref_grape_grad;
+
+/* Adds the terms to score [heads][query][key]; q, k as in lh_ref_attend. */
+void lh_ref_grape_terms(const lh_ref_grape *shape, const double *q, const double *k, double *score);
+void lh_ref_grape_terms_grad(const lh_ref_grape *shape, const double *q, const double *k, const double *dscore,
+                             const lh_ref_grape_grad *grad);
+
 /* Slope m of a head: 2^(-8 (head + 1) / heads) if `heads` is a power of two; for other numbers the slopes of the next
  * smaller power of two, then every other slope (the first, the third, ...) of the next larger one. Source: Press et al.
  * 2022, "Train Short, Test Long", section 3 and its code. */

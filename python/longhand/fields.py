@@ -243,8 +243,8 @@ def Encoding(*, use: str | None = None, rotation: dict | None = None, relative: 
     score: the score of a query-key pair, from its scaled logit, before the mask: one formula, or a list of formulas
         that are applied in order [function(x) return x.score + ... end, a list of formulas, or { use = preset }]
     parameters: numbers that the score reads by name; a plain number, name or list gives the values of a constant [{
-        name = { per, shape or index = { first, last }, by_distance, init or values, learned, outside }, or a number or
-        list of values, ... }]
+        name = { per, from, shape or index = { first, last }, by_distance, init or values, learned, outside }, or a
+        number or list of values, ... }]
     layers: encodings by layer: the layers of an encoder or a decoder have them in turn, the last one followed by the
         first (docs/encodings.md) [a list of 2 to 8 encodings, such as { 'rope', 'none' }]
     made_for: in presets, the only attention of an encoder-decoder to which the facets next to this field apply

@@ -15,10 +15,11 @@ local write = require("base.write")
 local HEADS, LAYERS, TOKENS, MAX_POSITION = 6, 2, 135, 1024
 
 -- Presets that other tests check: for a grid of 16 cells alone (tests/lua/test_latin_encodings.lua), for two streams
--- (tests/lua/test_masks.lua), with values of tokens (tests/unit/test_random.c),
--- or with positions of the task (tests/unit/test_draws.c).
+-- (tests/lua/test_masks.lua), with values of tokens (tests/unit/test_random.c), or
+-- with positions of the task (tests/unit/test_draws.c).
 local ELSEWHERE = { lst_2d = true, lst_2d_clean = true, lst_learned = true, lst_random = true, abc_b = true,
-  abc_c = true, abc_d = true, fox = true, cable = true, coupling = true, rope_nope_cycle = true, local_global_cycle = true }
+  abc_c = true, abc_d = true, fox = true, cable = true, grape_key = true, grape_query = true, grape_both = true,
+  coupling = true, rope_nope_cycle = true, local_global_cycle = true }
 
 local folder = arg[1]
 local project = project_module.new(root)

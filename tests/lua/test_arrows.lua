@@ -162,7 +162,7 @@ local function find_definitions()
 end
 
 -- Folders with one file for each task or kernel, which may have more files than others.
-local UNIFORM = { ["runtime/data/tasks"] = true, ["kernels/cuda"] = true }
+local UNIFORM = { ["runtime/data/tasks"] = true, ["kernels/cpu"] = true, ["kernels/cuda"] = true }
 local MOST_FILES = 24
 
 function TestArrows.test_no_room_has_more_than_two_dozen_files()

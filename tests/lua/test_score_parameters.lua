@@ -272,7 +272,7 @@ function TestPresets.test_every_preset_is_valid_alone_and_with_sampled_distances
       count = count + (resolved.encoding.score and 1 or 0)
     end
   end
-  lu.assertEquals(count, 17)
+  lu.assertEquals(count, 20)
 end
 
 -- From distance 8 on, T5 computes the bucket in floats: 8 + floor(log(n / 8) / log(16) * 8), at most 15.

@@ -33,6 +33,14 @@ local function assert_refused(words, formula, parameters, kind)
   lu.assertStrContains(message, words)
 end
 
+-- The value of a formula's text for numbers in place of its symbols.
+local function compute(formula)
+  local function log_sigmoid(y) return -math.log(1 + math.exp(-y)) end
+  local x = { score = 0.5, distance = -3, slope = 0.25, strength = 0.7, key_gate = 1.5, query_gate = -0.4 }
+  local value = load("local x, abs, log_sigmoid = ... return " .. formula)(x, math.abs, log_sigmoid)
+  return math.floor(value * 1e9 + 0.5)
+end
+
 function TestValues.test_presets_have_the_papers_formulas()
   local function get_formula(preset, kind)
     return make_plan(("use = %q"):format(preset), kind).attentions[1].score.formula
@@ -41,6 +49,59 @@ function TestValues.test_presets_have_the_papers_formulas()
   lu.assertEquals(get_formula("cable", "decoder"),
     "2.8284271247461903 * x.score + sum_between(log_sigmoid(-x.gate))") -- the root of a head's width, 8
   lu.assertEquals(get_formula("fox", "encoder_decoder"), "x.score - abs(sum_between(log_sigmoid(x.gate)))")
+end
+
+function TestValues.test_presets_gate_penalties_by_products_of_their_tokens()
+  local GATES = {
+    grape_key = "-log_sigmoid(-0.35355339059327373 * x.key_gate)", -- the root of a head's width, 8
+    grape_query = "-log_sigmoid(-0.35355339059327373 * x.query_gate)",
+    grape_both = "-log_sigmoid(-0.35355339059327373 * x.key_gate) - log_sigmoid(-0.35355339059327373 * x.query_gate)",
+  }
+  for preset, gate in pairs(GATES) do
+    local planned, spec = make_plan(("use = %q"):format(preset))
+    local long = ("x.score - abs(x.distance) * x.slope * -log_sigmoid(-x.strength) * (%s)"):format(gate)
+    lu.assertEquals(compute(planned.attentions[1].score.formula), compute(long), preset)
+    lu.assertEquals(spec.warnings, {})
+    lu.assertStrContains(planned.no_device_code.what, "multiplies queries or keys by learned vectors")
+  end
+end
+
+function TestValues.test_vectors_of_heads_give_values_of_queries_and_keys()
+  local planned = make_plan(make_score("x.score + sum_between(x.a) * x.b + x.c",
+    'a = { per = "token" }, b = { per = "token", from = "query" }, '
+      .. 'c = { per = "token", from = "key", unit = true, init = 0.5 }'))
+  local found = {}
+  for _, t in ipairs(planned.tensors) do
+    found[#found + 1] = t.name:find("layers.0.attention.score", 1, true) and { t.name, t.shape, t.init, t.value } or nil
+  end
+  lu.assertEquals(found, {
+    { "layers.0.attention.score.b", { 2, 8 }, "LH_INIT_NORMAL", 1 / math.sqrt(8) },
+    { "layers.0.attention.score.c", { 2, 8 }, "LH_INIT_CONSTANT", 0.5 },
+  })
+  local running = planned.attentions[1].score.running
+  lu.assertEquals(running.summed, "HEADS")
+  lu.assertEquals(lists.map(running.sums, function(sum) return sum.name end), { "sums", "of_query", "of_key" })
+  lu.assertEquals(lists.map(running.maps, function(value) return value.name end), { "value_a" })
+  lu.assertEquals(lists.map(running.products, function(value) return value.vector end),
+    { "p->score_b", "unit_c" })
+end
+
+function TestValues.test_terms_of_one_token_are_computed_once_per_token()
+  local choices = {}
+  local planned = make_plan(make_score("x.score + x.distance * tanh(x.a * x.b) + tanh(x.a + x.c)",
+    'a = { per = "token", from = "key" }, b = { per = "token", from = "key" }, c = { per = "token", from = "query" }'))
+  score_facet.add_choices(planned, planned.attentions, function(what, value, why)
+    choices[what] = value .. ", " .. why
+  end)
+  lu.assertEquals(choices["score of_key"],
+    "[2][token], once per sequence and layer, for each token: tanh(x.a * x.b); its gradient goes to x.a, x.b")
+  lu.assertStrContains(choices["score of_key_2"], "for each token: x.a; its gradient goes to x.a")
+  lu.assertStrContains(choices["score of_query"], "for each token: x.c; its gradient goes to x.c")
+end
+
+function TestValues.test_values_of_queries_alone_cancel()
+  local _, spec = make_plan(make_score("x.score + x.a", 'a = { per = "token", from = "query" }'))
+  lu.assertStrContains(table.concat(lists.map(spec.warnings, tostring)), "a never gets a gradient")
 end
 
 function TestValues.test_a_map_of_the_input_gives_the_values_of_all_heads()
@@ -95,6 +156,21 @@ function TestValues.test_other_terms_are_refused()
     'gate = { per = "token" }, slope = { init = 1 }')
   assert_refused("sum_between reads no value of a token", "x.score + sum_between(2)", "")
   assert_refused("sum_between reads no value of a token", "x.score + sum_between(less(x.gate, 1))")
+end
+
+function TestValues.test_sources_of_values_are_checked()
+  assert_refused("does not fit here", "x.score + x.gate", 'gate = { per = "token", from = "value" }')
+  assert_refused("does not fit here", "x.score + x.gate", 'gate = { per = "token", from = "key", unit = 1 }')
+  assert_refused("there is no vector to divide by its norm", "x.score + sum_between(x.gate)",
+    'gate = { per = "token", unit = true }')
+  assert_refused("this parameter is no value of a token", "x.score + x.gate", 'gate = { init = 1, from = "key" }')
+  local rotated, message = plan('rotation = { kind = "rope" }, '
+    .. make_score("x.score + x.gate", 'gate = { per = "token", from = "key" }'))
+  lu.assertNil(rotated)
+  lu.assertStrContains(message, [["key" is used with encoding.rotation.kind = "rope"]])
+  local crossed, problem = plan("cross = { use = 'grape_key' }", "encoder_decoder")
+  lu.assertNil(crossed)
+  lu.assertStrContains(problem, "x.key_gate is used in cross-attention")
 end
 
 function TestValues.test_fields_of_other_parameters_are_refused()

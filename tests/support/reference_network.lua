@@ -73,7 +73,8 @@ function roles.attention(op)
       path .. "direction.scale" }
   end
   local relative = op.family.relative.kind == "transformer_xl" and "weight" or "table"
-  return { path .. "relative." .. relative, path .. "relative.content_bias", path .. "relative.position_bias" }
+  return { path .. "relative." .. relative, path .. "relative.content_bias", path .. "relative.position_bias", false,
+    false, false, path .. "score.key_gate", path .. "score.query_gate", path .. "score.strength" }
 end
 
 function roles.classify(op)
@@ -189,24 +190,26 @@ local function describe_rotation(rotation)
     attention_factor = s.attention_factor or 0.1 * math.log(factor) + 1 }
 end
 
--- The sign of the gates that a family's score sums, and whether the batch's score applies. The interpreter knows the
--- sums of the presets fox and cable alone.
+-- The sign of the gates that a family's score sums, whether it is that of additive GRAPE, and whether the batch's score
+-- applies. The interpreter knows the values of tokens of the presets fox, cable, grape_key, grape_query and grape_both
+-- alone.
 local function describe_score(score)
   local formula = score.formula or ""
   local forgets = formula:find("log_sigmoid(x.gate)", 1, true) and 1 or formula:find("log_sigmoid(-x.gate)", 1, true)
     and -1 or 0
-  return forgets, to_flag(forgets == 0 and score.kind and score.kind ~= "none")
+  local penalises = formula:find("x.key_gate", 1, true) or formula:find("x.query_gate", 1, true)
+  return forgets, to_flag(penalises), to_flag(forgets == 0 and not penalises and score.kind and score.kind ~= "none")
 end
 
 local function describe_family(family)
   local normaliser, mask = family.normaliser, family.mask
-  local forgets, scored = describe_score(family.score)
+  local forgets, penalises, scored = describe_score(family.score)
   return { heads = family.heads, rotates = to_flag(family.rotation.kind ~= "none"),
     rotation = describe_rotation(family.rotation.kind ~= "none" and family.rotation or { base = 1 }),
     relative = family.relative.kind, divided = to_flag(not family.relative.factor), clip = family.relative.clip or 0,
     period = family.positions and family.positions.period or 0,
     farthest = family.relative.left and 0 or family.relative.clip or 0, temperature = normaliser.temperature or 1,
-    scored = scored, forgets = forgets,
+    scored = scored, forgets = forgets, penalises = penalises,
     geometric = to_flag(normaliser.kind == "geometric"), normalised = to_flag(normaliser.normalised),
     breaks_stick = to_flag(normaliser.kind == "stick_breaking"), own_key = to_flag(normaliser.own_key),
     own_value = to_flag(normaliser.own_value),

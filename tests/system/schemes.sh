@@ -16,7 +16,8 @@ MORE_SCHEMES="none learned rand_rope rand_alibi_learned geometric sinusoid rope 
     lst_relative lst_relative_clean lst_rope lst_nope lst_cnope lst_cnope_clean sums_abc_a sums_abc_b sums_abc_c
     sums_abc_d sums_lines sums_alibi sums_alibi_learned sums_rope sums_shaw sums_distance_table sums_pair_table
     sums_windows sums_left_only sums_all abacus coupling"
-HOST_SCHEMES="gates fox cable cope stick_breaking stick_rests local_global_cycle rand_rope_nope_cycle"
+HOST_SCHEMES="gates fox cable grape_key grape_query grape_both cope stick_breaking stick_rests local_global_cycle
+    rand_rope_nope_cycle"
 
 CAP='function(x) return exp(x.log_cap) * tanh(x.score / exp(x.log_cap)) end'
 CAPPED='parameters = { log_cap = { init = 0.5 } }'
@@ -40,9 +41,11 @@ print_facets() {
             { head = 1, direction = 1, line = 0, value = 0.5 } } }, cross = { mask = { kind = \"antidiagonal\",
             width = 1, stride = 2 }, normaliser = { temperature = 2 }, score = { use = \"pair_table\" }, $PAIRS }" ;;
         sums_*) echo "use = \"${1#sums_}\"" ;;
-        gates) echo 'score = function(x) return x.score + x.rate * sum_between(tanh(x.gate * x.other)) +
-            tanh(sum_between(log_sigmoid(x.gate))) end, parameters = { rate = { per = "layer_head", init = 0.5 },
-            gate = { per = "token", init = { normal = 0.5 } }, other = { per = "token", init = { normal = 0.5 } } }' ;;
+        gates) echo 'score = function(x) return x.score + x.rate * sum_between(tanh(x.gate * x.other * x.of_query)) +
+            tanh(sum_between(log_sigmoid(x.gate)) + x.of_query) - log_sigmoid(x.of_key) * x.distance end,
+            parameters = { rate = { per = "layer_head", init = 0.5 },
+            gate = { per = "token", init = { normal = 0.5 } }, other = { per = "token", init = { normal = 0.5 } },
+            of_query = { per = "token", from = "query" }, of_key = { per = "token", from = "key", unit = true } }' ;;
         softcap) echo "score = $CAP, $CAPPED" ;;
         constant_cap) echo 'score = function(x) return 3 * tanh(x.score / 3) end' ;; # a score without tables
         fire_softcap) echo "score = { { use = \"fire\" }, { score = $CAP, $CAPPED } }" ;;

@@ -1,5 +1,5 @@
-/* kernels/cpu: the columns, rotations and dropout masks of attention, and a function of scores, compared with
- * kernels/ref and plain loops. */
+/* kernels/cpu: the columns, rotations, unit vectors and dropout masks of attention, and a function of scores, compared
+ * with kernels/ref and plain loops. */
 #include "support/lh_kernels.h"
 
 #include "base/cpu_level.h"
@@ -7,6 +7,7 @@
 #include "kernels/cpu/dropout.h"
 #include "kernels/cpu/functions.h"
 #include "kernels/cpu/matmul.h"
+#include "kernels/cpu/products.h"
 #include "kernels/cpu/rotated.h"
 #include "kernels/cpu/rotation.h"
 #include "kernels/ref/ref.h"
@@ -297,6 +298,37 @@ static void test_rotate_row_rotates_and_rotates_back(void **state) {
     check_rotation(1, 64);
 }
 
+/* ---- products.h ---- */
+
+/* Two heads, of which the second has a vector whose norm is below the least divisor. */
+INLINE void check_unit_vectors(const int D) {
+    real *v = make_random_reals(1, 2 * D, 2 * D), *dunit = make_random_reals(2, 2 * D, 2 * D),
+         *unit = make_reals(2 * D), *dv = make_random_reals(3, 2 * D, 2 * D), *before = make_reals(2 * D);
+    for (int d = D; d < 2 * D; d++) v[d] *= (real)1e-8;
+    memcpy(before, dv, (size_t)(2 * D) * sizeof(real));
+    divide_by_norms(2, D, v, unit);
+    divide_by_norms_grad(2, D, v, dunit, dv);
+    for (int c = 0; c < 2 * D; c++) {
+        double square = 0, along = 0;
+        for (int d = c / D * D; d < c / D * D + D; d++) {
+            square += (double)v[d] * v[d];
+            along += (double)v[d] * dunit[d];
+        }
+        double divisor = c < D ? sqrt(square) : 1e-6;
+        lh_assert_close(&(double){unit[c]}, &(double){v[c] / divisor}, 1, sum_tolerance(D), 0);
+        double expected = (dunit[c] - (c < D ? along / square : 0) * v[c]) / divisor,
+               size = fabs(expected) + fabs(before[c]);
+        lh_assert_close(&(double){dv[c]}, &(double){before[c] + expected}, 1, 0, sum_tolerance(4 * D) * (1 + size));
+    }
+    free_all(v, dunit, unit, dv, before);
+}
+
+static void test_unit_vectors_any_head_width_match_plain_loops(void **state) {
+    check_unit_vectors(4);
+    check_unit_vectors(12);
+    check_unit_vectors(36);
+}
+
 /* ---- log_sigmoid_of of functions.h ---- */
 
 /* Errors of exp and of log1p add up. Far below 0 the result is the argument. */
@@ -322,6 +354,7 @@ static const struct CMUnitTest TESTS[] = {
     cmocka_unit_test(test_keep_columns_converts_rows_to_lanes),
     cmocka_unit_test(test_dropout_apply_scales_kept_and_clears_dropped),
     cmocka_unit_test(test_rotate_row_rotates_and_rotates_back),
+    cmocka_unit_test(test_unit_vectors_any_head_width_match_plain_loops),
     cmocka_unit_test(test_log_sigmoid_any_argument_is_close),
 };
 

@@ -86,6 +86,14 @@ static void test_mistakes_in_sticks_are_noticed(void **state) {
     check_mistakes(&longhand_spec_parity_float64_stick_breaking, LH_REF_STICK_MISTAKES, set_stick_mistake);
 }
 
+static void set_grape_mistake(lh_ref_family *family, int mistake) {
+    family->grape_mistake = (lh_ref_grape_mistake)mistake;
+}
+
+static void test_mistakes_in_gates_of_tokens_are_noticed(void **state) {
+    check_mistakes(&longhand_spec_parity_float64_grape, LH_REF_GRAPE_MISTAKES, set_grape_mistake);
+}
+
 /* Nor would the comparison accept layers with each other's encodings: these change gradients far more, too. */
 static void test_swapped_layers_are_noticed(void **state) {
     const lh_spec *spec = &longhand_spec_parity_float64_layers;
@@ -113,6 +121,7 @@ int main(void) {
 #define X(id) {#id, test_network_matches_reference, NULL, NULL, (void *)&longhand_spec_##id},
     const struct CMUnitTest tests[] = {LH_RANDOM_SPECS cmocka_unit_test(test_mistakes_in_counts_are_noticed),
                                        cmocka_unit_test(test_mistakes_in_sticks_are_noticed),
+                                       cmocka_unit_test(test_mistakes_in_gates_of_tokens_are_noticed),
                                        cmocka_unit_test(test_swapped_layers_are_noticed)};
 #undef X
     return cmocka_run_group_tests_name("random", tests, NULL, NULL);

@@ -262,6 +262,51 @@ static void test_cope_grad_matches_differences(void **state) {
     }
 }
 
+/* Zhang et al. 2025: a key at distance 3, with one of two heads; the strength's softplus is 1. */
+static void test_grape_known_term(void **state) {
+    static const double vector[] = {3, 4, 3, 4}, strength[] = {0.5413248546129181, 0.5413248546129181};
+    const lh_ref_grape shape = {.tokens = 4, .heads = 2, .head_width = 2, .key_vector = vector, .strength = strength};
+    double q[16] = {0}, k[16] = {1, 1, 1, 1}, score[32] = {0};
+    lh_ref_grape_terms(&shape, q, k, score);
+    lh_assert_close(score + 3 * 4, &(double){-0.2449}, 1, 0, 5e-5);
+    lh_assert_close(score + 16 + 3 * 4, &(double){-0.2449 / 16}, 1, 0, 5e-6);
+}
+
+typedef struct grape_case {
+    lh_ref_grape shape;
+    double q[QKV], k[QKV], key_vector[H * D], query_vector[H * D], strength[H], score[H * T * T], dscore[H * T * T];
+} grape_case;
+
+static double grape_objective(void *context) {
+    grape_case *c = context;
+    memset(c->score, 0, sizeof c->score);
+    lh_ref_grape_terms(&c->shape, c->q, c->k, c->score);
+    return lh_test_compute_weighted_sum(H * T * T, c->dscore, c->score);
+}
+
+/* Gates of keys (1), of queries (2) and of both (3). */
+static void test_grape_grad_matches_differences(void **state) {
+    for (int gates = 1; gates < 4; gates++) {
+        grape_case c = {.shape = {.tokens = T, .heads = H, .head_width = D}};
+        double dq[QKV] = {0}, dk[QKV] = {0}, dkey[H * D] = {0}, dquery[H * D] = {0}, dstrength[H] = {0};
+        c.shape.key_vector = gates & 1 ? c.key_vector : NULL;
+        c.shape.query_vector = gates & 2 ? c.query_vector : NULL;
+        c.shape.strength = c.strength;
+        lh_test_fill_values(1, QKV, c.q);
+        lh_test_fill_values(2, QKV, c.k);
+        lh_test_fill_values(3, H * D, c.key_vector);
+        lh_test_fill_values(4, H * D, c.query_vector);
+        lh_test_fill_values(5, H, c.strength);
+        lh_test_fill_values(6, H * T * T, c.dscore);
+        lh_ref_grape_terms_grad(&c.shape, c.q, c.k, c.dscore, &(lh_ref_grape_grad){dq, dk, dkey, dquery, dstrength});
+        lh_test_check_gradient(grape_objective, &c, QKV, c.q, dq);
+        lh_test_check_gradient(grape_objective, &c, QKV, c.k, dk);
+        lh_test_check_gradient(grape_objective, &c, H * D, c.key_vector, dkey);
+        lh_test_check_gradient(grape_objective, &c, H * D, c.query_vector, dquery);
+        lh_test_check_gradient(grape_objective, &c, H, c.strength, dstrength);
+    }
+}
+
 /* Two tokens, with only one channel that is not 0: the logit is ((q + u) k + (q + v) r) / sqrt(4), plus the score. */
 static void test_attend_relative_known_logits(void **state) {
     attention_case c = new_attention_case();
@@ -337,6 +382,8 @@ int main(void) {
         cmocka_unit_test(test_forget_negated_known_rows),
         cmocka_unit_test(test_cope_known_row),
         cmocka_unit_test(test_cope_grad_matches_differences),
+        cmocka_unit_test(test_grape_known_term),
+        cmocka_unit_test(test_grape_grad_matches_differences),
         cmocka_unit_test(test_attend_relative_known_logits),
         cmocka_unit_test(test_alibi_known_values),
         cmocka_unit_test(test_attend_rotated_depends_on_position_differences),

@@ -25,8 +25,12 @@ end
 
 local function add_parameters(facts, parameters)
   for _, p in ipairs(parameters) do
-    if p.per == "token" then
-      table.insert(facts.values, p.name)
+    if p.from then
+      table.insert(facts.own, { name = p.name, text = "nn.Parameter(torch.empty(HEADS, WIDTH // HEADS))" })
+      table.insert(facts.products, { name = p.name, row = p.from, unit = p.unit or false,
+        along_columns = p.from == "key" and ".transpose(-1, -2)" or "" })
+    elseif p.per == "token" then
+      table.insert(facts.maps, p.name)
     elseif not p.learned then
       table.insert(facts.constants, { name = p.name, lines = wrap_values(p.values),
         view = shapes.has_head(p) and p.size and (".view(HEADS, %d)"):format(p.size) or "" })
@@ -47,7 +51,7 @@ local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { 
 local function describe_score(formula, crosses, memory)
   local score = torch.format(formula.root, crosses)
   score.arguments, score.passed_arguments, score.constants = "", "", {}
-  score.own, score.shared, score.values = {}, {}, {}
+  score.own, score.shared, score.maps, score.products = {}, {}, {}, {}
   for _, argument in ipairs(ARGUMENTS) do
     if score.uses[argument[1]] then
       local of_pair = argument[1] == "distance" or argument[1] == "shared"
@@ -56,14 +60,14 @@ local function describe_score(formula, crosses, memory)
     end
   end
   for _, name in ipairs({ "index", "memory_index", "length", "key_length", "head", "distance", "positions", "layer",
-    "bucket", "sum_between" }) do
+    "bucket", "sum_between", "values" }) do
     score[name] = score.uses[name] or false
   end
   score.queries = crosses and (score.index or score.length) and -2 or -1
   score.text = { score.lines, score.arguments, score.queries }
   add_parameters(score, formula.parameters or {})
-  score.value_width = (score.values[2] and #score.values .. " * " or "") .. "HEADS"
-  score.value_names = table.concat(lists.map(score.values, function(name) return ("%q"):format(name) end), ", ")
+  score.value_width = (score.maps[2] and #score.maps .. " * " or "") .. "HEADS"
+  score.value_names = table.concat(lists.map(score.maps, function(name) return ("%q"):format(name) end), ", ")
   return score
 end
 

@@ -76,7 +76,9 @@ local function check_network(net)
   for _, op in ipairs(attentions) do
     local scope, family = op.scope, op.family
     local is_learned = family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
-    local cpu_feature = family.score.running and "score sums values of tokens (sum_between)"
+    local running = family.score.running
+    local cpu_feature = running and running.products[1] and "score multiplies queries or keys by learned vectors"
+      or running and "score sums values of tokens (sum_between)"
       or family.relative.counts and "queries count their keys (cope)"
       or family.normaliser.kind == "stick_breaking" and "keys break a stick (stick_breaking)"
     if not scope.input_value then

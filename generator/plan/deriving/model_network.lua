@@ -406,8 +406,9 @@ local function list_cpu_headers(plan, noise, operation_headers)
     needed.geometric = needed.geometric or properties.outwards
     needed.stick = needed.stick or properties.breaks_stick
     needed.counts = needed.counts or properties.scans_logits
+    needed.products = needed.products or properties.multiplies_rows
   end
-  local list = lists.filter({ "rotation", "rotated", "score", "geometric", "stick", "counts" },
+  local list = lists.filter({ "rotation", "rotated", "score", "geometric", "stick", "counts", "products" },
     function(header) return needed[header] end)
   return lists.append(lists.append(list, operation_headers), { noise and "noise" or nil })
 end

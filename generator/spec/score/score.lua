@@ -99,11 +99,11 @@ local function find_too_large(root, max_number)
   return found
 end
 
--- The name of a value of a token that a formula reads outside of running sums, or nil.
+-- The name of a value that a map gives a token and that a formula reads outside of running sums, or nil.
 local function find_bare_value(root)
   local found
   walk(root, function(node)
-    found = found or node.op == "value" and node.parameter.local_name or nil
+    found = found or node.op == "value" and not node.parameter.from and node.parameter.local_name or nil
     return node.op == "sum_between"
   end)
   return found

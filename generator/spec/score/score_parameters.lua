@@ -1,14 +1,15 @@
 -- The parameters of a score: converts the table in a spec to parameters of expression/ir.lua.
 --
 -- Input: a tree node per parameter, and a context: report(node, field, message, expected, hint), which returns nil;
--- heads; causal: no key is later than its query; max_number: the largest number of the precision; remaining = { values
--- = the number of values that further parameters may have }. Output: the parameter { name, per, size, first, init,
--- values, learned, outside }, or nil after errors; size is nil for a single number. init is a number or { kind, sigma
--- }, a distribution. per = "token": a learned map of the block's input gives each token a value for each head, and init
--- is that of the map's weights. values is complete: one number for each head and index that the parameter has,
--- row-major, equal in every layer. outside: the value at other indices, a number, or "clip" for the value of the
--- nearest index, or nil. score.lua adds node, local_name (the name in the spec; name is unique in a score), and
--- inlined: formulas contain the parameter's number.
+-- heads; head_width; causal: no key is later than its query; max_number: the largest number of the precision; remaining
+-- = { values = the number of values that further parameters may have }. Output: the parameter { name, per, size, first,
+-- init, values, learned, outside, from, unit }, or nil after errors; size is nil for a single number. init is a number
+-- or { kind, sigma }, a distribution. per = "token": each token has a value for each head, from a learned map of the
+-- block's input; or, if `from` is "query" or "key", the product of this row of the token and a learned vector, divided
+-- by its norm if `unit`. init is that of the weights. values is complete: one number for each head and index that the
+-- parameter has, row-major, equal in every layer. outside: the value at other indices, a number, or "clip" for the
+-- value of the nearest index, or nil. score.lua adds node, local_name (the name in the spec; name is unique in a
+-- score), and inlined: formulas contain the parameter's number.
 
 local INIT_TEXT = require("facets.score").INIT_TEXT
 local diagnostics = require("base.diagnostics")
@@ -24,16 +25,17 @@ local M = {}
 
 local show = diagnostics.show
 
-local FIELDS = { "per", "shape", "index", "by_distance", "init", "values", "learned", "outside" }
+local FIELDS = { "per", "from", "unit", "shape", "index", "by_distance", "init", "values", "learned", "outside" }
 local PER = { "model", "layer", "head", "layer_head", "token" }
-local MAP_INIT = { kind = "normal", sigma = 0.02 } -- initial weights of a map that gives values of tokens
+local FROM = { "input", "query", "key" } -- rows from which values of tokens are computed
+local MAP_INIT = { kind = "normal", sigma = 0.02 } -- initial weights of a map of the block's input
 local MAX_HEAD_VALUES = 16384 -- of one parameter, for one head
 M.MAX_VALUES = 1 << 20 -- of all parameters of a spec
 
 M.NUMBER_TEXT = "a number that float32 holds, up to 3.4e38"
 M.NAME = "^[a-z][a-z0-9_]*$"
-M.TEXT = "{ per, shape or index = { first, last }, by_distance, init or values, learned, outside }, or a number or "
-  .. "list of values"
+M.TEXT = "{ per, from, shape or index = { first, last }, by_distance, init or values, learned, outside }, or a number "
+  .. "or list of values"
 
 local function report_misfit(context, node, path, expected, hint)
   return context.report(node, path, tree.show(node) .. " does not fit here", expected, hint)
@@ -217,18 +219,40 @@ local function read_learned(context, node, fields, path)
   return learned
 end
 
--- Sets p.init of a value of tokens, by default MAP_INIT; returns nil after an error.
+-- Sets p.from and p.unit of a value of tokens; returns nil after an error.
+local function read_source(context, fields, path, p)
+  local from, unit = fields.from, fields.unit
+  if from and not lists.has(FROM, from.value) then
+    return report_misfit(context, from, path .. ".from", table.concat(FROM, ", "),
+      similar_names.make_hint(from.value, FROM))
+  end
+  p.from = from and from.value ~= "input" and from.value or nil
+  if unit and type(unit.value) ~= "boolean" then
+    return report_misfit(context, unit, path .. ".unit", "true or false")
+  elseif unit and not p.from then
+    return context.report(unit, path .. ".unit", "there is no vector to divide by its norm",
+      'from = "query" or from = "key" as well')
+  end
+  p.unit = unit and unit.value or nil
+  return p
+end
+
+-- Sets the fields of a value of tokens. init is by default MAP_INIT; that of a vector has the variance 1 / head_width.
+-- Returns nil after an error.
 local function read_map(context, fields, path, p)
   for _, name in ipairs({ "shape", "index", "by_distance", "values", "learned", "outside" }) do
     if fields[name] then
       return context.report(fields[name], path .. "." .. name, 'a value with per = "token" has no such field',
-        'per = "token" and init, the initial values of the weights of its map')
+        'per = "token", from, unit and init, the initial values of the weights')
     end
+  end
+  if not read_source(context, fields, path, p) then
+    return nil
   end
   p.learned = true
   local init = fields.init
   if not init then
-    p.init = MAP_INIT
+    p.init = p.from and { kind = "normal", sigma = 1 / math.sqrt(context.head_width) } or MAP_INIT
   elseif tree.is_record(init) then
     p.init = read_spread(context, init, path .. ".init")
   elseif type(init.value) == "number" then
@@ -270,6 +294,12 @@ function M.read(context, name, node, path)
   if p.per == "token" then
     return read_map(context, fields, path, p)
   end
+  for _, field in ipairs({ "from", "unit" }) do
+    if fields[field] then
+      return context.report(fields[field], path .. "." .. field, "this parameter is no value of a token",
+        'per = "token" as well')
+    end
+  end
   local has_size = (fields.shape or fields.index or fields.by_distance) ~= nil
   local outside, spec_size = fields.outside, nil
   if has_size then
@@ -299,7 +329,7 @@ end
 -- The fields of a parameter in the resolved spec.
 function M.copy(p)
   return { per = p.per, size = p.size, first = p.first, init = p.init, values = p.values, learned = p.learned,
-    outside = p.outside }
+    outside = p.outside, from = p.from, unit = p.unit }
 end
 
 local MAX_SHOWN = 8 -- values that a line shows
@@ -307,6 +337,9 @@ local MAX_SHOWN = 8 -- values that a line shows
 -- One parameter of the resolved spec as a line of text.
 function M.format(p)
   local words = { "per " .. p.per:gsub("_", " and ") }
+  if p.from then
+    words[#words + 1] = ("the %s times a %svector"):format(p.from, p.unit and "unit " or "")
+  end
   if p.size then
     words[#words + 1] = ("index %d to %d"):format(p.first, p.first + p.size - 1)
   end

@@ -61,6 +61,7 @@ local PARAMETER = shapes.object({
   init = shapes.either(NUMBER, shapes.object({ kind = WORD, sigma = shapes.number({ above = 0 }) },
     { required = { "kind", "sigma" } })),
   values = shapes.list(NUMBER, MAX_VALUES), outside = shapes.either(NUMBER, WORD),
+  from = WORD, unit = shapes.boolean,
 }, { required = { "per" }, other_fields = shapes.any, check = function(value, path)
   if not value.init and not value.values then
     return { field = path, found = "neither init nor values", expected = "one of them" }

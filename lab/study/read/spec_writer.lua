@@ -81,6 +81,9 @@ end
 
 local function write_parameter(parameter)
   local out, init = { ("per = %q"):format(parameter.per) }, parameter.init
+  if parameter.from then
+    out[#out + 1] = ("from = %q, unit = %s"):format(parameter.from, parameter.unit or false)
+  end
   if parameter.size then
     out[#out + 1] = ("index = { %d, %d }"):format(parameter.first, parameter.first + parameter.size - 1)
   end

@@ -27,6 +27,7 @@
             skip_${name}_head(&head_saved, T);
         }
         % slot("rotate_back")
+        % slot("sequence_end")
         ${query_pointer} += T * ${PREFIX}QUERY_STRIDE;
         d${query_pointer} += T * ${PREFIX}QUERY_STRIDE;
 % if cross then

@@ -1,13 +1,19 @@
-% local running, values = terms.scalar.running, terms.scalar.running.values
-% local row_width = PREFIX .. request.constant
+% local running = terms.scalar.running
+% local maps, products, values = running.maps, running.products, running.values
+% local words = running.summed == running.heads and "running sums" or running.summed and "sums and terms" or "terms"
+% local row_width = maps[1] and PREFIX .. request.constant
+% if running.summed == running.heads then
 /* Running sums of a sequence. Each token has a term that is computed from its values; its sum adds the terms of all tokens up to this one. */
+% else
+/* Terms of a sequence's tokens, computed from their values${running.summed and ", after running sums of such terms over all tokens up to this one" or ""}. */
+% end
 typedef struct ${name}_running {
     int stride; /* elements of one head: T tokens, padded so that a whole vector can be loaded at any token */
     real *sums; /* [${running.heads}][stride] */
     real *lanes; /* in gradients: [${running.heads}][stride][LANES] gradients of keys' sums by lane, added up after the last query */
 } ${name}_running;
 
-/* Elements of the running sums of a sequence. */
+/* Elements of the ${words} of a sequence. */
 INLINE size_t count_${name}_running(int T) {
     return ${running.heads} * (size_t)(round_up(T, LANES) + LANES);
 }
@@ -16,6 +22,7 @@ INLINE ${name}_running place_${name}_running(int T, real *memory) {
     return (${name}_running){.stride = round_up(T, LANES) + LANES, .sums = memory};
 }
 
+% if maps[1] then
 /* One value of a head for LANES of `count` tokens; lanes beyond the last token repeat its value. */
 INLINE vector load_${name}_values(const real *values, int count) {
     vector x = {0};
@@ -23,35 +30,66 @@ INLINE vector load_${name}_values(const real *values, int count) {
     return x;
 }
 
-/* Makes the running sums of tokens `from` to `to` - 1, whose values are in consecutive rows. */
-static void make_${name}_running(const ${name}_running *r, int from, int to, const real *values) {
+% end
+% if products[1] then
+/* The products of a head's vector and the rows of LANES of `count` tokens; lanes beyond the last token repeat its product. */
+INLINE vector multiply_${name}_rows(const real *rows, int count, const real *factor) {
+    vector x = {0};
+    for (int k = 0; k < LANES; k++)
+        x[k] = k < count ? dot_channels(${PREFIX}HEAD_WIDTH, rows + k * ${PREFIX}QUERY_STRIDE, factor) : x[k - 1];
+    return x;
+}
+
+% end
+/* Makes the ${words} of tokens `from` to `to` - 1, whose values are in consecutive rows. */
+static void make_${name}_running(const lh_cpu_step *step, int l, const ${name}_running *r, int from, int to,
+        const real *values, const real *rows) {
+    % include("attention/cpu/unit_vectors.tpl") % if products[1]
     for (int h = 0; h < ${PREFIX}HEADS; h++)
         for (int j = from; j < to; j += LANES) {
-            const real *row = values + (j - from) * ${row_width};
-            vector ${value.name} = load_${name}_values(row + ${value.column}, to - j); % for _, value in ipairs(values)
+            const real *row = values + (j - from) * ${row_width}; % if maps[1]
+            vector ${value.name} = load_${name}_values(row + ${value.column}, to - j); % for _, value in ipairs(maps)
+% for _, value in ipairs(products) do
+            vector ${value.name} = multiply_${name}_rows(rows + (j - from) * ${PREFIX}QUERY_STRIDE${value.start} + h * ${PREFIX}HEAD_WIDTH, to - j, ${value.vector} + h * ${PREFIX}HEAD_WIDTH);
+% end
             % include("parts/statements.tpl", { list = running.fill })
         }
-    for (int row = 0; row < ${running.heads}; row++) {
+% if running.summed then
+    for (int row = 0; row < ${running.summed}; row++) {
         real *sum = r->sums + row * r->stride;
         for (int j = from > 0 ? from : 1; j < to; j++) sum[j] += sum[j - 1];
     }
+% end
 }
 
-/* Writes the gradients of a sequence's values, from the gradients of its running sums, which it replaces by the gradients of the terms. */
-static void end_${name}_running(const ${name}_running *dr, int T, const real *values, real *dvalues) {
+/* ${products[1] and "Adds" or "Writes"} the gradients of a sequence's values, from the gradients of its ${words}${running.summed and ", which it replaces by the gradients of the terms" or ""}. */
+static void end_${name}_running(const lh_cpu_step *step, int l, const ${name}_running *dr, int T, const real *values,
+        real *dvalues, const real *rows, real *drows, real *dvectors) {
     for (int row = 0; row < ${running.heads}; row++) {
         real *dsum = dr->sums + row * dr->stride;
         for (int j = 0; j < T; j++) dsum[j] += sum_lanes(load(dr->lanes + (row * dr->stride + j) * LANES));
+% if running.summed == running.heads then
         for (int j = T - 1; j > 0; j--) dsum[j - 1] += dsum[j];
+% elseif running.summed then
+        for (int j = T - 1; row < ${running.summed} && j > 0; j--) dsum[j - 1] += dsum[j];
+% end
     }
+    % include("attention/cpu/unit_vectors.tpl") % if products[1]
     for (int h = 0; h < ${PREFIX}HEADS; h++)
         for (int j = 0; j < T; j += LANES) {
-            const real *row = values + j * ${row_width}; % if running.backward_values[1]
-            vector ${value.name} = load_${name}_values(row + ${value.column}, T - j); % for _, value in ipairs(running.backward_values)
+            const real *row = values + j * ${row_width}; % if running.backward_maps[1]
+            vector ${value.name} = load_${name}_values(row + ${value.column}, T - j); % for _, value in ipairs(running.backward_maps)
+% for _, value in ipairs(running.backward_products) do
+            vector ${value.name} = multiply_${name}_rows(rows + j * ${PREFIX}QUERY_STRIDE${value.start} + h * ${PREFIX}HEAD_WIDTH, T - j, ${value.vector} + h * ${PREFIX}HEAD_WIDTH);
+% end
             vector d${value.name} = {0}; % for _, value in ipairs(values)
             % include("parts/statements.tpl", { list = running.backward })
             for (int k = 0; k < LANES && j + k < T; k++) {
-                dvalues[(j + k) * ${row_width} + ${value.column}] = d${value.name}[k]; % for _, value in ipairs(values)
+                dvalues[(j + k) * ${row_width} + ${value.column}] = d${value.name}[k]; % for _, value in ipairs(maps)
+% for _, value in ipairs(products) do
+                add_product_grad(${PREFIX}HEAD_WIDTH, d${value.name}[k], rows + (j + k) * ${PREFIX}QUERY_STRIDE${value.start} + h * ${PREFIX}HEAD_WIDTH, ${value.vector} + h * ${PREFIX}HEAD_WIDTH, drows + (j + k) * ${PREFIX}QUERY_STRIDE${value.start} + h * ${PREFIX}HEAD_WIDTH,
+                        dvectors${value.skipped} + h * ${PREFIX}HEAD_WIDTH);
+% end
             }
         }
 }

@@ -13,7 +13,7 @@ static void trace_attention_${name}(workspace *w, int l, const ${stack.state} *s
     if (!scores && !attention) return;
     % slot("trace_tables")
     for (int s = 0; s < w->sequences; s++) {
-        % slot("sequence", { request_name = contribution, from_token = "0", to_token = "T" })
+        % slot("sequence", { request_name = contribution, query_pointer = "query", from_token = "0", to_token = "T" })
         for (int h = 0; h < ${PREFIX}HEADS; h++, offset += pairs) {
             ${name}_head head = make_${name}_head(w, l, h, 0, T, &tables, ${contribution});
             const int channel = h * ${PREFIX}HEAD_WIDTH;

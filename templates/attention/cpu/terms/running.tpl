@@ -16,7 +16,7 @@ if (sums) {
     w->${name}.running = place_${name}_running(T, sums);
     sums += count_${name}_running(T);
 }
-make_${name}_running(&w->${name}.running, ${from_token}, ${to_token}, ${request_name}); % section("sequence")
+make_${name}_running(w->step, l, &w->${name}.running, ${from_token}, ${to_token}, ${request_name}, ${query_pointer}); % section("sequence")
 % section("sequence_back")
 memset(w->${name}.drunning.sums, 0, count_${name}_running(T) * sizeof(real));
 memset(w->${name}.drunning.lanes, 0, count_${name}_running(T) * LANES * sizeof(real));
@@ -25,8 +25,27 @@ vector inverse_in_range = keep_where(lanes_before(T - first), inverse);
 % section("clear") % if wider
 /* unused columns stay zero */
 memset(d${request_name}, 0, (size_t)(w->sequences * T) * ${PREFIX}${request.constant} * sizeof(real));
-${request_name} += ${ranged and "count" or "T"} * ${PREFIX}${request.constant}; % section("advance")
-% section("advance_back")
-end_${name}_running(&w->${name}.drunning, T, ${request_name}, d${request_name});
+% section("advance") % if request
+${request_name} += ${ranged and "count" or "T"} * ${PREFIX}${request.constant};
+% section("sequence_end") % if products[1]
+end_${name}_running(w->step, l, &w->${name}.drunning, T, ${request_name}, d${request_name}, ${query_pointer}, d${query_pointer}, w->sums.${name}.vectors[l]);
+% section("advance_back") % if request
+% if not products[1] then
+end_${name}_running(w->step, l, &w->${name}.drunning, T, ${request_name}, d${request_name}, NULL, NULL, NULL);
+% end
 ${request_name} += T * ${PREFIX}${request.constant};
 d${request_name} += T * ${PREFIX}${request.constant};
+% section("sums") % if products[1]
+real *vectors[${stack.count}]; /* [${product_count}][WIDTH] gradients of the vectors whose products with queries and keys are values */
+% section("lay_out_sums") % if products[1]
+for (int l = 0; l < ${stack.count}; l++) sums->vectors[l] = reserve(memory, used, ${product_count} * WIDTH * sizeof(real));
+% section("end_sums") % if products[1]
+for (int l = 0; l < ${stack.count}; l++) {
+    ${stack.parameters} *dp = &g->${stack.member}[l];
+    const ${stack.parameters} *p = &((const parameters *)step->parameters)->${stack.member}[l]; % if has_units
+% for _, value in ipairs(products) do
+% local member = prefix .. "score_" .. value.parameter.name
+    divide_by_norms_grad(${PREFIX}HEADS, ${PREFIX}HEAD_WIDTH, p->${member}, sums->vectors[l]${value.skipped}, dp->${member}); % if value.parameter.unit
+    for (int c = 0; c < WIDTH; c++) dp->${member}[c] += sums->vectors[l][c${value.skipped}]; % if not value.parameter.unit
+% end
+}

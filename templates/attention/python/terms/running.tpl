@@ -1,8 +1,11 @@
 % section("functions")
 def ${names.sum_between}(term):
-    """The sum of a term [B][HEADS][1][T] of each token, over the tokens after the key (columns), up to the query (rows)."""
-    sums = term.cumsum(dim=-1)
-    return sums.transpose(-1, -2) - sums
+    """The sum of a term of each token, over the tokens after the key (columns), up to the query (rows).
+
+    The term is along the rows, along the columns, or on the diagonal.
+    """
+    tokens = max(term.shape[-2:])
+    sums = term.expand(*term.shape[:-2], tokens, tokens).diagonal(dim1=-2, dim2=-1).cumsum(dim=-1)
+    return sums[..., :, None] - sums[..., None, :]
 
 
-self.values = nn.Linear(WIDTH, ${score.value_width}) % section("members")

@@ -11,17 +11,26 @@ def ${names.change_score}(score${score.arguments}):
     distance = distance.to(score) % if score.distance
     positions = positions.to(score) % if score.positions
     layer = score.new_tensor(float(layer)) % if score.layer
-    values = {name: value.to(score) for name, value in values.items()} % if score.sum_between
+    values = {name: value.to(score) for name, value in values.items()} % if score.values
     ${line} % for _, line in ipairs(score.lines)
 
 
+% section("members") % if score.maps[1]
+self.values = nn.Linear(WIDTH, ${score.value_width})
 % section("late_members")
 self.score = nn.ParameterDict({ % if #score.own > 0 then
     "${p.name}": ${p.text}, % for _, p in ipairs(score.own)
 })
 % section("change")
-% if score.sum_between then
+% if score.maps[1] then
 values = self.values(h).unflatten(-1, (-1, HEADS)).permute(2, 0, 3, 1)[..., None, :]
 values = dict(zip([${score.value_names}], values))
+% elseif score.values then
+values = {}
+% end
+% for _, product in ipairs(score.products) do
+vector = self.score["${product.name}"]
+vector = vector / vector.norm(dim=-1, keepdim=True).clamp(min=1e-6) % if product.unit
+values["${product.name}"] = (${product.row} @ vector[..., None])${product.along_columns}
 % end
 score = ${names.change_score}(score${score.passed_arguments}).to(query)

@@ -1,0 +1,134 @@
+/* Reference terms of scores that are computed from values of tokens: sums of forget gates, and gates of additive GRAPE;
+ * see ref.h. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "kernels/ref/ref.h"
+#include "kernels/ref/scalar.h"
+
+/* ---- forget gates ---- */
+
+static int get_smaller(int a, int b) { return a < b ? a : b; }
+
+void lh_ref_forget(int tokens, int heads, int sign, const double *gate, double *score) {
+    for (int h = 0; h < heads; h++)
+        for (int i = 0; i < tokens; i++)
+            for (int j = 0; j < tokens; j++, score++)
+                for (int s = get_smaller(i, j) + 1; s <= i || s <= j; s++)
+                    *score += log_sigmoid(sign * gate[s * heads + h]);
+}
+
+void lh_ref_forget_grad(int tokens, int heads, int sign, const double *gate, const double *dscore, double *dgate) {
+    for (int h = 0; h < heads; h++)
+        for (int i = 0; i < tokens; i++)
+            for (int j = 0; j < tokens; j++, dscore++)
+                for (int s = get_smaller(i, j) + 1; s <= i || s <= j; s++)
+                    dgate[s * heads + h] += *dscore * sign * sigmoid(-sign * gate[s * heads + h]);
+}
+
+/* ---- additive GRAPE ---- */
+
+static double softplus(double x) { return -log_sigmoid(-x); }
+
+static double find_divisor(const lh_ref_grape *shape, const double *vector) {
+    if (shape->mistake == LH_REF_VECTORS_UNDIVIDED) return 1;
+    return fmax(sqrt(dot(shape->head_width, vector, vector)), 1e-6);
+}
+
+static double get_scale(const lh_ref_grape *shape) {
+    return shape->mistake == LH_REF_PRODUCTS_UNSCALED ? 1 : 1 / sqrt(shape->head_width);
+}
+
+/* The argument of a gate's softplus. */
+static double get_product(const lh_ref_grape *shape, const double *row, const double *vector) {
+    return get_scale(shape) * dot(shape->head_width, row, vector) / find_divisor(shape, vector);
+}
+
+/* Adds the gradients of a row and of a vector from that of their product. */
+static void add_product_grad(const lh_ref_grape *shape, double dproduct, const double *row, const double *vector,
+                             double *drow, double *dvector) {
+    double divisor = find_divisor(shape, vector), scale = get_scale(shape) * dproduct / divisor;
+    double along = dot(shape->head_width, row, vector) / (divisor * divisor);
+    if (shape->mistake == LH_REF_VECTORS_UNDIVIDED || divisor <= 1e-6) along = 0;
+    for (int d = 0; d < shape->head_width; d++) {
+        if (shape->mistake != LH_REF_GATES_DETACHED) drow[d] += scale * vector[d];
+        dvector[d] += scale * (row[d] - along * vector[d]);
+    }
+}
+
+/* A pair of a head. query and key: the indices in q and k of the first elements of the rows from which gates are
+ * computed. */
+typedef struct pair {
+    int h, i, j, query, key;
+    double distance, weight; /* the term is -distance weight gates */
+    double query_product, key_product, gates;
+} pair;
+
+static double find_weight(const lh_ref_grape *shape, int h) {
+    double strength = shape->strength[h];
+    double weight = shape->mistake == LH_REF_STRENGTH_PLAIN ? strength : softplus(strength);
+    return weight * lh_ref_alibi_slope(h, shape->heads);
+}
+
+/* Calls visit for every pair of every head. */
+static void visit_pairs(const lh_ref_grape *shape, const double *q, const double *k,
+                        void (*visit)(void *context, const pair *p), void *context) {
+    int T = shape->tokens, H = shape->heads, D = shape->head_width;
+    bool is_exchanged = shape->mistake == LH_REF_TOKENS_EXCHANGED;
+    for (int e = 0; e < H * T * T; e++) {
+        pair p = {.h = e / T / T, .i = e / T % T, .j = e % T};
+        p.query = ((is_exchanged ? p.j : p.i) * H + p.h) * D;
+        p.key = ((is_exchanged ? p.i : p.j) * H + p.h) * D;
+        p.distance = abs(p.i - p.j);
+        p.weight = find_weight(shape, p.h);
+        if (shape->query_vector) p.query_product = get_product(shape, q + p.query, shape->query_vector + p.h * D);
+        if (shape->key_vector) p.key_product = get_product(shape, k + p.key, shape->key_vector + p.h * D);
+        p.gates =
+            (shape->query_vector ? softplus(p.query_product) : 0) + (shape->key_vector ? softplus(p.key_product) : 0);
+        visit(context, &p);
+    }
+}
+
+typedef struct terms_context {
+    const lh_ref_grape *shape;
+    double *score;
+} terms_context;
+
+static void add_term(void *context, const pair *p) {
+    const terms_context *c = context;
+    int T = c->shape->tokens;
+    c->score[(p->h * T + p->i) * T + p->j] -= p->distance * p->weight * p->gates;
+}
+
+void lh_ref_grape_terms(const lh_ref_grape *shape, const double *q, const double *k, double *score) {
+    terms_context c = {shape, score};
+    visit_pairs(shape, q, k, add_term, &c);
+}
+
+typedef struct grad_context {
+    const lh_ref_grape *shape;
+    const double *q, *k, *dscore;
+    const lh_ref_grape_grad *grad;
+} grad_context;
+
+static void add_term_grad(void *context, const pair *p) {
+    const grad_context *c = context;
+    const lh_ref_grape *shape = c->shape;
+    int T = shape->tokens, D = shape->head_width;
+    double dterm = -p->distance * c->dscore[(p->h * T + p->i) * T + p->j],
+           slope = lh_ref_alibi_slope(p->h, shape->heads);
+    double slope_of_strength = shape->mistake == LH_REF_STRENGTH_PLAIN ? 1 : sigmoid(shape->strength[p->h]);
+    c->grad->strength[p->h] += dterm * p->gates * slope * slope_of_strength;
+    if (shape->query_vector)
+        add_product_grad(shape, dterm * p->weight * sigmoid(p->query_product), c->q + p->query,
+                         shape->query_vector + p->h * D, c->grad->q + p->query, c->grad->query_vector + p->h * D);
+    if (shape->key_vector)
+        add_product_grad(shape, dterm * p->weight * sigmoid(p->key_product), c->k + p->key,
+                         shape->key_vector + p->h * D, c->grad->k + p->key, c->grad->key_vector + p->h * D);
+}
+
+void lh_ref_grape_terms_grad(const lh_ref_grape *shape, const double *q, const double *k, const double *dscore,
+                             const lh_ref_grape_grad *grad) {
+    grad_context c = {shape, q, k, dscore, grad};
+    visit_pairs(shape, q, k, add_term_grad, &c);
+}
