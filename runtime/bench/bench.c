@@ -78,25 +78,25 @@ double lh_find_median(double *values, int count) {
  * `ticks` and the sum of all parts counts as waiting: a team starts or ends, or one thread works alone. */
 static void convert_to_shares(double ticks, double parts[LH_PARTS]) {
     double measured = 0;
-    for (int part = 0; part < LH_PARTS; part++) measured += parts[part];
+    for (int i = 0; i < LH_PARTS; i++) measured += parts[i];
     if (ticks > measured) parts[LH_PART_WAITING] += ticks - measured;
     else ticks = measured;
-    for (int part = 0; part < LH_PARTS; part++) parts[part] /= ticks;
+    for (int i = 0; i < LH_PARTS; i++) parts[i] /= ticks;
 }
 
-/* Runs steps for about `seconds` with lh_timings_fine set, and adds the ticks of each part to `parts`, and all workers'
- * ticks to *ticks. These steps are not in the rates. */
+/* Runs steps for about `seconds` with lh_timings_fine set. Adds the ticks of each part to `parts`, and the ticks of all
+ * workers to *ticks. The rates do not include these steps. */
 static lh_status measure_parts(lh_replica_set *set, double seconds, const window *last, double *ticks,
                                double parts[LH_PARTS], lh_error *error) {
-    uint64_t before[LH_PARTS], after[LH_PARTS];
+    uint64_t ticks_before[LH_PARTS], ticks_after[LH_PARTS];
     window w;
-    lh_timings_read(before);
+    lh_timings_read(ticks_before);
     lh_timings_fine = true;
     lh_status status = measure_steps(set, compute_step_count(last, seconds), &w, error);
     lh_timings_fine = false;
-    lh_timings_read(after);
+    lh_timings_read(ticks_after);
     *ticks += (double)w.ticks * set->workers;
-    for (int part = 0; part < LH_PARTS; part++) parts[part] += (double)(after[part] - before[part]);
+    for (int i = 0; i < LH_PARTS; i++) parts[i] += (double)(ticks_after[i] - ticks_before[i]);
     return status;
 }
 

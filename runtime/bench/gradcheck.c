@@ -63,9 +63,9 @@ static int64_t find_element(const lh_tensor *tensor, int64_t e) {
 static lh_status compute_loss(check *c, double *loss, lh_error *error) {
     const lh_engine_ops *ops = c->engine->ops;
     lh_step_metrics metrics;
-    int done;
+    int step_count;
     lh_status status = ops->write_state(c->engine, &c->state, 0, error);
-    if (status == LH_OK) status = ops->step(c->engine, 1, &metrics, &done, error);
+    if (status == LH_OK) status = ops->step(c->engine, 1, &metrics, &step_count, error);
     if (status == LH_OK) *loss = lh_compute_mean_loss(&metrics.sums);
     return status;
 }
@@ -125,22 +125,22 @@ static lh_status compute_slopes(check *c, const lh_tensor *tensor, double distan
     return status;
 }
 
-/* Checks the slope along c->direction. The error of the check is the least over all points and differences. */
+/* Checks the slope along c->direction. The error of the check is the minimum over all points and differences. */
 static lh_status check_direction(check *c, const lh_tensor *tensor, lh_gradcheck_result *result, lh_error *error) {
-    double least = INFINITY, h = H;
+    double min_error = INFINITY, h = H;
     bool is_smooth = false, has_kink = false;
     lh_status status = LH_OK;
-    for (int i = 0; status == LH_OK && i < POINTS && !is_smooth && !(least <= TOLERANCE); i++, h /= 2.0) {
+    for (int i = 0; status == LH_OK && i < POINTS && !is_smooth && !(min_error <= TOLERANCE); i++, h /= 2.0) {
         slopes s = {0};
         status = compute_slopes(c, tensor, i * SPACING, h, &s, error);
         is_smooth = are_close(&s, s.left, s.right) && are_close(&s, s.centre, s.left);
         has_kink = has_kink || !are_close(&s, s.left, s.right);
-        least =
-            fmin(least, fmin(compute_error(&s, s.centre), fmin(compute_error(&s, s.left), compute_error(&s, s.right))));
+        min_error = fmin(
+            min_error, fmin(compute_error(&s, s.centre), fmin(compute_error(&s, s.left), compute_error(&s, s.right))));
     }
     move_parameters(c, tensor, 0);
-    result->worst = fmax(result->worst, least);
-    result->passed = result->passed && least <= TOLERANCE;
+    result->worst = fmax(result->worst, min_error);
+    result->passed = result->passed && min_error <= TOLERANCE;
     result->checks++;
     result->kinks += has_kink;
     return status;

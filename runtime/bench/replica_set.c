@@ -59,20 +59,20 @@ void lh_replica_set_close(lh_replica_set *set) {
     free(set->jobs);
 }
 
-/* Makes up to LH_REPLICA_STEPS steps of training; *done: their number. */
-static lh_status train(lh_replica *replica, int *done) {
+/* Makes up to LH_REPLICA_STEPS steps of training; *step_count: their number. */
+static lh_status train(lh_replica *replica, int *step_count) {
     int count = replica->steps < LH_REPLICA_STEPS ? (int)replica->steps : LH_REPLICA_STEPS;
-    return replica->engine->ops->step(replica->engine, count, replica->metrics, done, &replica->error);
+    return replica->engine->ops->step(replica->engine, count, replica->metrics, step_count, &replica->error);
 }
 
 /* Evaluates a batch, which counts as one step. */
-static lh_status evaluate(lh_replica *replica, int *done) {
+static lh_status evaluate(lh_replica *replica, int *step_count) {
     const lh_bench_request *request = replica->request;
     const lh_spec *spec = &request->target->spec;
     lh_condition condition = lh_make_condition(request->length, spec->train.batch, 1, 0);
     lh_sums sums;
     if (spec->corpus != NULL) condition.source.set = &spec->corpus->train; /* measured lengths are shapes of this set */
-    *done = 1;
+    *step_count = 1;
     return replica->engine->ops->evaluate(replica->engine, &condition, &sums, NULL, &replica->error);
 }
 
@@ -80,11 +80,12 @@ static lh_status evaluate(lh_replica *replica, int *done) {
  * engines must step; true: steps remain. */
 static bool step_replica(void *job) {
     lh_replica *replica = job;
-    int done = 1;
+    int step_count = 1;
     replica->status = LH_OK;
-    while (replica->status == LH_OK && replica->steps > 0 && done > 0) {
-        replica->status = replica->request->mode == LH_MODE_TRAIN ? train(replica, &done) : evaluate(replica, &done);
-        replica->steps -= done;
+    while (replica->status == LH_OK && replica->steps > 0 && step_count > 0) {
+        replica->status =
+            replica->request->mode == LH_MODE_TRAIN ? train(replica, &step_count) : evaluate(replica, &step_count);
+        replica->steps -= step_count;
     }
     return replica->status == LH_OK && replica->steps > 0;
 }

@@ -20,7 +20,7 @@ typedef struct lh_replica_set {
     lh_replica *replicas;
     void **jobs; /* pointers to the replicas, for training/group.h */
     int count;   /* number of replicas */
-    int workers; /* threads that compute; on a device: that make batches */
+    int workers; /* number of threads that compute or, on a device, make batches */
 } lh_replica_set;
 
 /* Opens the engines, with seeds 0, 1, ...; call lh_replica_set_close also after an error. */

@@ -13,10 +13,10 @@ static void print_data_help(const lh_spec *spec) {
     lh_data_files_print_help(stdout, spec);
 }
 
-lh_status lh_cli_read_options(const lh_cli *cli, const lh_verb *verb, const lh_option *options, int count, bool *done,
-                              lh_error *error) {
-    lh_status status = lh_options_parse(verb, options, count, cli->argc, cli->argv, done, error);
-    if (status == LH_OK && *done) {
+lh_status lh_cli_read_options(const lh_cli *cli, const lh_verb *verb, const lh_option *options, int count,
+                              bool *has_printed_help, lh_error *error) {
+    lh_status status = lh_options_parse(verb, options, count, cli->argc, cli->argv, has_printed_help, error);
+    if (status == LH_OK && *has_printed_help) {
         lh_options_print_help(stdout, cli->program, verb, options, count);
         if (cli->spec->data != NULL && cli->reads_data) print_data_help(cli->spec);
     }

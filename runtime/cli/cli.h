@@ -23,9 +23,9 @@ typedef lh_status lh_verb_function(const lh_cli *cli, lh_error *error);
 
 /* ---- cli.c ---- */
 
-/* Parses the verb's flags. *done: whether --help was requested and printed. */
-lh_status lh_cli_read_options(const lh_cli *cli, const lh_verb *verb, const lh_option *options, int count, bool *done,
-                              lh_error *error);
+/* Parses the verb's flags, and prints help if --help is among them. */
+lh_status lh_cli_read_options(const lh_cli *cli, const lh_verb *verb, const lh_option *options, int count,
+                              bool *has_printed_help, lh_error *error);
 
 /* The requested number of threads; 0: all processors. */
 int lh_cli_count_threads(int64_t requested);
@@ -53,7 +53,7 @@ void lh_warn_unlocked(const char *directory);
 
 /* Progress on stderr: one line that is overwritten on a terminal ("live"), occasional lines elsewhere. */
 typedef struct lh_progress {
-    bool live;
+    bool is_live;
     double start_time, line_time; /* by lh_read_clock: the start, and the last line */
     int width;                    /* width of the current line, to erase it */
 } lh_progress;
@@ -61,10 +61,10 @@ typedef struct lh_progress {
 void lh_progress_start(lh_progress *progress);
 double lh_progress_get_seconds(const lh_progress *progress); /* seconds since the start */
 
-/* Whether it is time for another line: several times a second when live, otherwise every `seconds`. */
+/* Whether it is time for another line: several times a second on a terminal, otherwise every `seconds`. */
 bool lh_progress_is_due(const lh_progress *progress, double seconds);
 
-/* Prints a line; when live it overwrites the previous line. */
+/* Prints a line, which overwrites the previous line on a terminal. */
 void lh_progress_print(lh_progress *progress, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Erases the live line. */
@@ -77,7 +77,7 @@ const char *lh_progress_write_bar(double share, char text[32]);
 const char *lh_write_duration(double seconds, char text[32]);
 
 /* Progress callback for lh_eval_request; context is an lh_progress. */
-void lh_progress_show_evaluation(void *context, const lh_eval_result *result, int done, int count);
+void lh_progress_show_evaluation(void *context, const lh_eval_result *result, int completed, int count);
 
 /* Prints the final table of an evaluation on stdout. */
 void lh_print_evaluation(const lh_spec *spec, const lh_eval_result *results, int count);
@@ -96,6 +96,6 @@ const volatile sig_atomic_t *lh_catch_signals(void);
 void lh_break_line_on_signals(void);
 
 /* Records whether a live line is on the screen, which a signal has to end. */
-void lh_set_line_open(bool open);
+void lh_set_line_open(bool is_open);
 
 #endif

@@ -79,7 +79,7 @@ static lh_status find_paths(lh_data_files *files, const lh_cli *cli, const char 
 static void show_progress(void *context, double share) {
     char bar[32];
     lh_progress *progress = context;
-    if (lh_progress_get_seconds(progress) > (progress->live ? 0.5 : 5.0) && lh_progress_is_due(progress, 5.0))
+    if (lh_progress_get_seconds(progress) > (progress->is_live ? 0.5 : 5.0) && lh_progress_is_due(progress, 5.0))
         lh_progress_print(progress, "making examples %s", lh_progress_write_bar(share, bar));
 }
 
@@ -181,15 +181,15 @@ lh_status lh_data_files_find_set(const lh_spec *spec, const char *name, const lh
 
 lh_status lh_data_files_select(const lh_spec *spec, const lh_dataset *set, lh_lengths *requested, lh_error *error) {
     const lh_corpus *corpus = spec->corpus;
-    const lh_lengths any = {NULL, 0, 1, INT_MAX, 1};
+    const lh_lengths any_length = {NULL, 0, 1, INT_MAX, 1};
     if (corpus == NULL) return LH_OK;
     if (set == NULL) set = &corpus->eval;
     *requested = lh_corpus_select(corpus, set, requested);
     if (lh_lengths_count(requested) > 0) return LH_OK;
-    lh_lengths all = lh_corpus_select(corpus, set, &any);
+    lh_lengths available = lh_corpus_select(corpus, set, &any_length);
     return lh_fail(error, LH_ERR_INPUT,
                    "--lengths: %s has no example with an input of these lengths\n  expected: lengths from %d to %d",
-                   set->path, lh_lengths_get(&all, 0), lh_lengths_get(&all, all.count - 1));
+                   set->path, lh_lengths_get(&available, 0), lh_lengths_get(&available, available.count - 1));
 }
 
 lh_status lh_data_files_read_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error) {

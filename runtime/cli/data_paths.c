@@ -15,16 +15,16 @@ typedef struct search {
     const char *path;   /* path in the spec */
     const char *name;   /* last part of this path */
     const char *digest; /* required digest of the file */
-    char *found;        /* [LH_PATH_MAX] the path that is tried; after a successful search, the file's path */
+    char *found_path;   /* [LH_PATH_MAX] the path that is tried; after a successful search, the file's path */
     char folders[2048]; /* searched folders, for the message */
 } search;
 
-/* Whether the file at `found` exists and has the digest of the run. */
+/* Whether the file at `found_path` exists and has the digest of the run. */
 static bool has_digest(const search *s) {
     char *text, digest[LH_SHA256_TEXT];
     size_t bytes;
     lh_error ignored;
-    if (access(s->found, R_OK) != 0 || lh_read_file(s->found, &text, &bytes, &ignored) != LH_OK) return false;
+    if (access(s->found_path, R_OK) != 0 || lh_read_file(s->found_path, &text, &bytes, &ignored) != LH_OK) return false;
     lh_sha256(text, bytes, digest);
     free(text);
     return strcmp(digest, s->digest) == 0;
@@ -36,7 +36,7 @@ static bool find_in_folder(search *s, const char *folder) {
     snprintf(s->folders + used, sizeof s->folders - used, "%s%s", used > 0 ? ", " : "", folder);
     const char *const names[] = {s->path[0] == '/' ? s->name : s->path, s->name};
     for (int i = 0; i < 2; i++) {
-        int bytes = snprintf(s->found, LH_PATH_MAX, "%s/%s", folder, names[i]);
+        int bytes = snprintf(s->found_path, LH_PATH_MAX, "%s/%s", folder, names[i]);
         if (bytes > 0 && bytes < LH_PATH_MAX && has_digest(s)) return true;
     }
     return false;
@@ -56,19 +56,20 @@ static char *find_training_folder(const char *facts_path) {
 /* Searches the folders around the checkpoint, from the innermost to the outermost; returns whether one has the file. */
 static bool search_outer_folders(search *s, const char *checkpoint) {
     char *folder = realpath(checkpoint, NULL), *slash;
-    bool found = false;
-    for (int i = 1; folder != NULL && !found && i < MOST_FOLDERS && (slash = strrchr(folder, '/')) > folder; i++) {
+    bool found_path = false;
+    for (int i = 1; folder != NULL && !found_path && i < MOST_FOLDERS && (slash = strrchr(folder, '/')) > folder; i++) {
         *slash = 0;
-        found = find_in_folder(s, folder);
+        found_path = find_in_folder(s, folder);
     }
     free(folder);
-    return found;
+    return found_path;
 }
 
-lh_status lh_find_data(const char *path, lh_set set, const char *checkpoint, char found[LH_PATH_MAX], lh_error *error) {
+lh_status lh_find_data(const char *path, lh_set set, const char *checkpoint, char found_path[LH_PATH_MAX],
+                       lh_error *error) {
     char facts[LH_PATH_MAX];
     lh_recorded_data recorded;
-    if ((size_t)snprintf(found, LH_PATH_MAX, "%s", path) >= LH_PATH_MAX)
+    if ((size_t)snprintf(found_path, LH_PATH_MAX, "%s", path) >= LH_PATH_MAX)
         return lh_fail(error, LH_ERR_INPUT, "%.200s...: the path is too long", path);
     const char *slash = checkpoint != NULL ? strrchr(checkpoint, '/') : NULL, *name = strrchr(path, '/');
     if (checkpoint == NULL || access(path, F_OK) == 0) return LH_OK;
@@ -76,14 +77,15 @@ lh_status lh_find_data(const char *path, lh_set set, const char *checkpoint, cha
     if (snprintf(facts, sizeof facts, "%.*s/run.json", folder, slash != NULL ? checkpoint : ".") >= LH_PATH_MAX)
         return LH_OK;
     lh_read_recorded_data(facts, &recorded);
-    search s = {.path = path, .name = name != NULL ? name + 1 : path, .digest = recorded.digest[set], .found = found};
+    search s = {
+        .path = path, .name = name != NULL ? name + 1 : path, .digest = recorded.digest[set], .found_path = found_path};
     if (s.digest[0] == 0) return LH_OK; /* run.json is missing or has no digest of the file */
     char *training_folder = find_training_folder(facts);
     bool is_found =
         (training_folder != NULL && find_in_folder(&s, training_folder)) || search_outer_folders(&s, checkpoint);
     free(training_folder);
     if (is_found) {
-        fprintf(stderr, "%s: read from %s\n", path, found);
+        fprintf(stderr, "%s: read from %s\n", path, found_path);
         return LH_OK;
     }
     return lh_fail(error, LH_ERR_INPUT,

@@ -93,10 +93,10 @@ int lh_main(const lh_spec *spec, int argc, char **argv) {
     }
     int verb = find_verb(argv[1]);
     if (verb < 0) {
-        const char *nearest = lh_find_nearest_name(argv[1], &verbs[0].name, VERBS, sizeof verbs[0]);
+        const char *closest_name = lh_find_nearest_name(argv[1], &verbs[0].name, VERBS, sizeof verbs[0]);
         fprintf(stderr, "%s: error: no such verb: %.80s\n  hint: %s%s%s\n", program, argv[1],
-                nearest != NULL ? "did you mean " : "", nearest != NULL ? nearest : program,
-                nearest != NULL ? "?" : " --help");
+                closest_name != NULL ? "did you mean " : "", closest_name != NULL ? closest_name : program,
+                closest_name != NULL ? "?" : " --help");
         return LH_ERR_USAGE;
     }
     signal(SIGXFSZ, SIG_IGN); /* a file that reaches a size limit is an error to report and must not end the process */

@@ -7,39 +7,39 @@
 
 #include "cli/usual_flags.h"
 
-enum { LONGEST_NAME = 40 };
+enum { MAX_NAME_BYTES = 40 };
 
-/* Counts edits (insert, remove, replace) between two words; LONGEST_NAME if a word has more bytes than that. */
+/* Counts edits (insert, remove, replace) between two words; MAX_NAME_BYTES if a word has more bytes. */
 static int count_edits(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
-    int row[LONGEST_NAME + 1];
-    if (n > LONGEST_NAME || m > LONGEST_NAME) return LONGEST_NAME;
+    int row[MAX_NAME_BYTES + 1];
+    if (n > MAX_NAME_BYTES || m > MAX_NAME_BYTES) return MAX_NAME_BYTES;
     for (size_t j = 0; j <= m; j++) row[j] = (int)j;
     for (size_t i = 1; i <= n; i++) {
-        int corner = row[0];
+        int diagonal = row[0];
         row[0] = (int)i;
         for (size_t j = 1; j <= m; j++) {
-            int replaced = corner + (a[i - 1] != b[j - 1]);
-            corner = row[j];
-            int edited = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            row[j] = replaced < edited ? replaced : edited;
+            int replace_edits = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            int insert_edits = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            row[j] = replace_edits < insert_edits ? replace_edits : insert_edits;
         }
     }
     return row[m];
 }
 
 const char *lh_find_nearest_name(const char *word, const void *names, int count, size_t stride) {
-    const char *nearest = NULL;
-    int least = (int)strlen(word) / 3 + 2;
+    const char *closest_name = NULL;
+    int min_edits = (int)strlen(word) / 3 + 2;
     for (int i = 0; i < count; i++) {
         const char *name = *(const char *const *)(const void *)((const char *)names + (size_t)i * stride);
         int edits = strncmp(name, word, strlen(word)) == 0 ? 1 : count_edits(word, name);
-        if (edits < least) {
-            least = edits;
-            nearest = name;
+        if (edits < min_edits) {
+            min_edits = edits;
+            closest_name = name;
         }
     }
-    return nearest;
+    return closest_name;
 }
 
 static const lh_option *find_option(const lh_option *options, int count, const char *word, size_t bytes) {
@@ -50,9 +50,9 @@ static const lh_option *find_option(const lh_option *options, int count, const c
 
 static lh_status fail_flag(const lh_verb *verb, const lh_option *options, int count, const char *word, size_t bytes,
                            lh_error *error) {
-    char name[LONGEST_NAME + 2];
+    char name[MAX_NAME_BYTES + 2];
     bool is_field;
-    snprintf(name, sizeof name, "%.*s", bytes < LONGEST_NAME ? (int)bytes : LONGEST_NAME, word);
+    snprintf(name, sizeof name, "%.*s", bytes < MAX_NAME_BYTES ? (int)bytes : MAX_NAME_BYTES, word);
     if (word[0] != '-')
         return lh_fail(error, LH_ERR_USAGE, "%s: '%s' is not a flag\n  hint: %s --help lists them", verb->name, name,
                        verb->name);
@@ -70,7 +70,7 @@ static lh_status fail_flag(const lh_verb *verb, const lh_option *options, int co
 static lh_status fail_number(const lh_option *option, const char *text, const char *expected, lh_error *error) {
     const char *form = option->kind == LH_OPTION_RANGE ? "A:B, both included, or one of them," : expected;
     return lh_fail(error, LH_ERR_USAGE, "%s: '%.80s' is not %s\n  expected: %s from %.16g to %.16g", option->name, text,
-                   expected, form, option->least, option->most);
+                   expected, form, option->min, option->max);
 }
 
 /* Reads a number in the option's range, which must end at one of the characters `ends` or at the end of the text; *text
@@ -81,9 +81,9 @@ static lh_status take_number(const lh_option *option, const char **text, const c
     *value = strtod(*text, &end);
     if (end == *text || (*end != 0 && strchr(ends, *end) == NULL) || !isfinite(*value))
         return fail_number(option, *text, expected, error);
-    if (*value < option->least || *value > option->most)
+    if (*value < option->min || *value > option->max)
         return lh_fail(error, LH_ERR_USAGE, "%s: %.80s is out of range\n  expected: from %.16g to %.16g", option->name,
-                       *text, option->least, option->most);
+                       *text, option->min, option->max);
     *text = end;
     return LH_OK;
 }
@@ -116,12 +116,12 @@ static lh_status parse_number(const lh_option *option, const char *text, lh_erro
 
 static lh_status parse_range(const lh_option *option, const char *text, lh_error *error) {
     lh_option_range *range = option->value;
-    const char *rest = text;
-    lh_status status = take_integer(option, &rest, ":", &range->first, error);
+    const char *cursor = text;
+    lh_status status = take_integer(option, &cursor, ":", &range->first, error);
     range->last = range->first;
-    if (status == LH_OK && *rest == ':') {
-        rest++;
-        status = take_integer(option, &rest, "", &range->last, error);
+    if (status == LH_OK && *cursor == ':') {
+        cursor++;
+        status = take_integer(option, &cursor, "", &range->last, error);
     }
     if (status == LH_OK && range->last < range->first)
         return lh_fail(error, LH_ERR_USAGE, "%s: %.80s ends before it starts\n  expected: A:B, both included",
@@ -133,18 +133,18 @@ static lh_status parse_numbers(const lh_option *option, const char *text, lh_err
     lh_option_numbers *numbers = option->value;
     lh_status status = LH_OK;
     numbers->count = 0;
-    for (const char *rest = text; status == LH_OK;) {
+    for (const char *cursor = text; status == LH_OK;) {
         double value = 0;
         if (numbers->count == LH_OPTION_MOST_NUMBERS)
             return lh_fail(error, LH_ERR_USAGE, "%s: too many values\n  expected: at most %d", option->name,
                            LH_OPTION_MOST_NUMBERS);
-        status = take_number(option, &rest, ",", "a number", &value, error);
+        status = take_number(option, &cursor, ",", "a number", &value, error);
         for (int i = 0; status == LH_OK && i < numbers->count; i++)
             if (numbers->list[i] == value)
                 return lh_fail(error, LH_ERR_USAGE, "%s: %.15g is given twice\n  expected: each value once",
                                option->name, value);
         if (status == LH_OK) numbers->list[numbers->count++] = value;
-        if (status == LH_OK && *rest++ == 0) break;
+        if (status == LH_OK && *cursor++ == 0) break;
     }
     return status;
 }

@@ -10,14 +10,14 @@
 
 typedef enum lh_option_kind {
     LH_OPTION_SWITCH,  /* bool *; takes no value */
-    LH_OPTION_INTEGER, /* int64_t *, within least..most */
-    LH_OPTION_COUNT,   /* int64_t *, within least..most, or the word "all", which is 0 */
-    LH_OPTION_NUMBER,  /* double *, within least..most */
+    LH_OPTION_INTEGER, /* int64_t *, within min..max */
+    LH_OPTION_COUNT,   /* int64_t *, within min..max, or the word "all", which is 0 */
+    LH_OPTION_NUMBER,  /* double *, within min..max */
     LH_OPTION_TEXT,    /* const char ** */
     LH_OPTION_TEXTS,   /* lh_option_texts *: the flag may be repeated */
     LH_OPTION_LENGTHS, /* lh_option_lengths *: A:B, A:B:STEP, or 41,50,60 */
-    LH_OPTION_RANGE,   /* lh_option_range *: A:B or A, within least..most */
-    LH_OPTION_NUMBERS  /* lh_option_numbers *: X or X,Y,..., each once, within least..most */
+    LH_OPTION_RANGE,   /* lh_option_range *: A:B or A, within min..max */
+    LH_OPTION_NUMBERS  /* lh_option_numbers *: X or X,Y,..., each once, within min..max */
 } lh_option_kind;
 
 enum {
@@ -50,11 +50,11 @@ typedef struct lh_option_numbers {
 typedef struct lh_option {
     const char *name; /* "--steps" */
     lh_option_kind kind;
-    void *value;        /* destination, unchanged if the flag is absent */
-    double least, most; /* range of numbers, inclusive */
-    bool *is_given;     /* becomes true if the flag is present; NULL: not needed */
-    const char *word;   /* the name of the value in help and messages, such as "N"; NULL: no value */
-    const char *help;   /* one line of text */
+    void *value;      /* destination, unchanged if the flag is absent */
+    double min, max;  /* range of numbers, inclusive */
+    bool *is_given;   /* becomes true if the flag is present; NULL: not needed */
+    const char *word; /* the name of the value in help and messages, such as "N"; NULL: no value */
+    const char *help; /* one line of text */
 } lh_option;
 
 typedef struct lh_verb {

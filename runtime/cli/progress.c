@@ -9,22 +9,22 @@
 #include "base/json_text.h"
 #include "cli/cli.h"
 
-static const double LIVE_SECONDS = 0.2; /* between two changes of the live line */
+static const double LIVE_SECONDS = 0.2; /* time between two changes of the live line */
 
 void lh_progress_start(lh_progress *progress) {
     const char *terminal = getenv("TERM");
     *progress = (lh_progress){
-        .live = isatty(STDERR_FILENO) && (terminal == NULL || strcmp(terminal, "dumb") != 0),
+        .is_live = isatty(STDERR_FILENO) && (terminal == NULL || strcmp(terminal, "dumb") != 0),
         .start_time = lh_read_clock(),
         .line_time = -INFINITY,
     };
-    if (progress->live) lh_break_line_on_signals();
+    if (progress->is_live) lh_break_line_on_signals();
 }
 
 double lh_progress_get_seconds(const lh_progress *progress) { return lh_read_clock() - progress->start_time; }
 
 bool lh_progress_is_due(const lh_progress *progress, double seconds) {
-    return lh_read_clock() - progress->line_time >= (progress->live ? LIVE_SECONDS : seconds);
+    return lh_read_clock() - progress->line_time >= (progress->is_live ? LIVE_SECONDS : seconds);
 }
 
 /* The maximum number of characters of a live line: one fewer than the columns of the terminal; 511 if they are
@@ -40,10 +40,10 @@ void lh_progress_print(lh_progress *progress, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    if (progress->live && (int)strlen(line) > get_terminal_width()) line[get_terminal_width()] = 0;
+    if (progress->is_live && (int)strlen(line) > get_terminal_width()) line[get_terminal_width()] = 0;
     int width = (int)strlen(line);
-    lh_set_line_open(progress->live);
-    if (progress->live) fprintf(stderr, "\r%s%*s", line, progress->width > width ? progress->width - width : 0, "");
+    lh_set_line_open(progress->is_live);
+    if (progress->is_live) fprintf(stderr, "\r%s%*s", line, progress->width > width ? progress->width - width : 0, "");
     else fprintf(stderr, "%s\n", line);
     fflush(stderr);
     progress->width = width;
@@ -51,7 +51,7 @@ void lh_progress_print(lh_progress *progress, const char *format, ...) {
 }
 
 void lh_progress_erase(lh_progress *progress) {
-    if (progress->live && progress->width > 0) fprintf(stderr, "\r%*s\r", progress->width, "");
+    if (progress->is_live && progress->width > 0) fprintf(stderr, "\r%*s\r", progress->width, "");
     lh_set_line_open(false);
     progress->width = 0;
 }
@@ -67,30 +67,30 @@ const char *lh_progress_write_bar(double share, char text[32]) {
 
 const char *lh_write_duration(double seconds, char text[32]) {
     if (!(seconds >= 0 && seconds < 3.6e8)) return strcpy(text, "?");
-    long whole = (long)(seconds + 0.5);
-    if (whole >= 3600) snprintf(text, 32, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
-    else if (whole >= 60) snprintf(text, 32, "%ld min %02ld s", whole / 60, whole % 60);
-    else snprintf(text, 32, "%ld s", whole);
+    long total_seconds = (long)(seconds + 0.5);
+    if (total_seconds >= 3600) snprintf(text, 32, "%ld h %02ld min", total_seconds / 3600, total_seconds / 60 % 60);
+    else if (total_seconds >= 60) snprintf(text, 32, "%ld min %02ld s", total_seconds / 60, total_seconds % 60);
+    else snprintf(text, 32, "%ld s", total_seconds);
     return text;
 }
 
-void lh_progress_show_evaluation(void *context, const lh_eval_result *result, int done, int count) {
+void lh_progress_show_evaluation(void *context, const lh_eval_result *result, int completed, int count) {
     lh_progress *progress = context;
     char bar[32], remaining[32], name[LH_EVAL_NAME];
-    if (!lh_progress_is_due(progress, 10.0) && done < count) return;
+    if (!lh_progress_is_due(progress, 10.0) && completed < count) return;
     double seconds = lh_progress_get_seconds(progress);
     if (result->counted == 0)
         lh_progress_print(progress, "evaluation %s %d/%d  %s  no label counts  %s left",
-                          lh_progress_write_bar((double)done / count, bar), done, count,
+                          lh_progress_write_bar((double)completed / count, bar), completed, count,
                           lh_eval_write_name(result, name),
-                          lh_write_duration(seconds / done * (count - done), remaining));
+                          lh_write_duration(seconds / completed * (count - completed), remaining));
     else
         lh_progress_print(progress, "evaluation %s %d/%d  %s  %s %.4f  exact %.4f  %s left",
-                          lh_progress_write_bar((double)done / count, bar), done, count,
+                          lh_progress_write_bar((double)completed / count, bar), completed, count,
                           lh_eval_write_name(result, name),
                           result->decoding == lh_teacher_forced ? "teacher-forced" : "accuracy", result->accuracy,
-                          result->exact_match, lh_write_duration(seconds / done * (count - done), remaining));
-    if (done == count) lh_progress_erase(progress);
+                          result->exact_match, lh_write_duration(seconds / completed * (count - completed), remaining));
+    if (completed == count) lh_progress_erase(progress);
 }
 
 void lh_print_guessing(const lh_spec *spec) {

@@ -10,7 +10,7 @@ static volatile sig_atomic_t stop;         /* a signal has requested a stop */
 static volatile sig_atomic_t interrupted;  /* SIGINT has occurred */
 static volatile sig_atomic_t line_is_open; /* a live line is on the screen, with the cursor at its end */
 
-void lh_set_line_open(bool open) { line_is_open = open; }
+void lh_set_line_open(bool is_open) { line_is_open = is_open; }
 
 /* Ends a live line with a newline. */
 static void break_line(void) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { LONGEST_WORD = 40 };
+enum { MAX_WORD_BYTES = 40 };
 
 /* Flags of other programs, without leading dashes and with - for _, separated by blanks, and their meaning: a flag,
  * perhaps with its value, or a field of the spec. If a word is in several rows, the first row counts whose meaning is a
@@ -49,10 +49,10 @@ static const struct {
 };
 
 /* Writes a word in the form of the table: without leading dashes, with - for _. */
-static void write_plain(const char *word, char plain[LONGEST_WORD]) {
+static void write_plain(const char *word, char plain[MAX_WORD_BYTES]) {
     size_t used = 0;
     word += strspn(word, "-_");
-    for (; word[used] != 0 && used < LONGEST_WORD - 1; used++) plain[used] = word[used] == '_' ? '-' : word[used];
+    for (; word[used] != 0 && used < MAX_WORD_BYTES - 1; used++) plain[used] = word[used] == '_' ? '-' : word[used];
     plain[used] = 0;
 }
 
@@ -77,7 +77,7 @@ static bool has_option(const lh_option *options, int count, const char *flag) {
 }
 
 const char *lh_find_usual_flag(const char *word, const lh_option *options, int count, bool *is_field) {
-    char plain[LONGEST_WORD];
+    char plain[MAX_WORD_BYTES];
     write_plain(word, plain);
     for (size_t i = 0; i < sizeof translations / sizeof *translations; i++) {
         const char *meaning = translations[i].meaning;

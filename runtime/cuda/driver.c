@@ -59,13 +59,13 @@ static const char *choose_library(void) {
 }
 
 static lh_status fail_no_library(const char *file, lh_error *error) {
-    const char *why = dlerror(); /* contains the library's name; NULL in a static program */
+    const char *reason = dlerror(); /* contains the library's name; NULL in a static program */
     return lh_fail(
         error, LH_ERR_ENVIRONMENT,
         "no CUDA driver on this machine: %s%s\n"
         "the library comes with NVIDIA's driver for GPUs: run where that is installed, or name the library in "
         "LONGHAND_CUDA_DRIVER",
-        why ? "" : file, why ? why : ": this program is linked statically and can load no library");
+        reason ? "" : file, reason ? reason : ": this program is linked statically and can load no library");
 }
 
 static lh_status find_functions(void *library, const char *file, lh_cuda_driver *driver, lh_error *error) {

@@ -24,11 +24,11 @@ static void add_searched_folder(lh_cuda_search *search, const char *place) {
 bool lh_cuda_try_library_file(lh_cuda_search *search, const char *file) {
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-        const char *why = dlerror();
+        const char *reason = dlerror();
         bool exists = strchr(file, '/') && access(file, F_OK) == 0;
         if (exists)
-            lh_cuda_note_refusal(search, "\n%s%s", why ? "" : file,
-                                 why ? why : ": this program is linked statically and can load no library");
+            lh_cuda_note_refusal(search, "\n%s%s", reason ? "" : file,
+                                 reason ? reason : ": this program is linked statically and can load no library");
         return false;
     }
     if (library == search->last) return false;

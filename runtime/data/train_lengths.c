@@ -25,12 +25,12 @@ int lh_draw_train_length(const lh_spec *spec, lh_key key, uint32_t step, uint32_
     return lh_lengths_get(&spec->train.lengths, draw_index(key, step, example, count_lengths(&spec->train, step)));
 }
 
-int lh_draw_passes(const lh_spec *spec, lh_key key, uint32_t step, int *free) {
+int lh_draw_passes(const lh_spec *spec, lh_key key, uint32_t step, int *free_passes) {
     lh_rng rng = lh_rng_at(key, step, LH_SHARED, lh_site(LH_DOMAIN_PASSES, 0, 0));
-    int most = spec->passes / 2;
-    *free = (int)lh_rng_below(&rng, (uint32_t)spec->passes);
-    if (most > spec->passes - *free) most = spec->passes - *free;
-    return *free + 1 + (int)lh_rng_below(&rng, (uint32_t)most);
+    int max_trained = spec->passes / 2;
+    *free_passes = (int)lh_rng_below(&rng, (uint32_t)spec->passes);
+    if (max_trained > spec->passes - *free_passes) max_trained = spec->passes - *free_passes;
+    return *free_passes + 1 + (int)lh_rng_below(&rng, (uint32_t)max_trained);
 }
 
 lh_status lh_batch_parts_open(lh_batch_parts *parts, const lh_spec *spec, lh_error *error) {

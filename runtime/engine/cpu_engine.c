@@ -43,7 +43,7 @@ static void raise_needs(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *mem
     if (shared > memory_needs->shared) memory_needs->shared = shared;
     if (workspace > memory_needs->workspace) memory_needs->workspace = workspace;
     lh_extend_streams(max_length, shape.length);
-    if (n > memory_needs->longest_n) memory_needs->longest_n = n;
+    if (n > memory_needs->max_n) memory_needs->max_n = n;
 }
 
 /* Computes the memory needs of training; makes position tables and the lists of a step's lengths and shards; with a

@@ -44,7 +44,7 @@ static void raise_needs(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_fo
     size_t logits = (size_t)shape.labels * (size_t)spec->classes * (size_t)cpu->engine.real_bytes;
     memory_needs->logits = lh_max_size(memory_needs->logits, logits);
     memory_needs->words = lh_max_size(memory_needs->words, lh_count_batch_words(spec, n));
-    memory_needs->longest_n = lh_max_int(memory_needs->longest_n, n);
+    memory_needs->max_n = lh_max_int(memory_needs->max_n, n);
     memory_needs->part_sequences = lh_max_int(memory_needs->part_sequences, sizes.per_part);
 }
 

@@ -24,7 +24,7 @@ static lh_status open_lane(const lh_cpu_workspaces *workspaces, lh_cpu_lane *lan
         lane->shared = lh_engine_allocate(workspaces->train.shared, "the shared values of a length", error);
         if (lane->shared == NULL) return LH_ERR_ENVIRONMENT;
     }
-    return lh_batch_open(&lane->batch, workspaces->spec, workspaces->train.longest_n, workspaces->train.shard_sequences,
+    return lh_batch_open(&lane->batch, workspaces->spec, workspaces->train.max_n, workspaces->train.shard_sequences,
                          error);
 }
 
@@ -52,7 +52,7 @@ static lh_status open_forward_lane(const lh_cpu_workspaces *workspaces, lh_cpu_f
     if (lane->workspace == NULL) return LH_ERR_ENVIRONMENT;
     lane->logits = lh_engine_allocate(memory_needs->logits, "a thread's logits", error);
     if (lane->logits == NULL) return LH_ERR_ENVIRONMENT;
-    return lh_batch_open(&lane->batch, workspaces->spec, memory_needs->longest_n, memory_needs->part_sequences, error);
+    return lh_batch_open(&lane->batch, workspaces->spec, memory_needs->max_n, memory_needs->part_sequences, error);
 }
 
 static void close_forward(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace) {
@@ -156,7 +156,7 @@ lh_cpu_forward_needs lh_cpu_combine_needs(const lh_cpu_forward_needs *a, const l
         .shared = lh_max_size(a->shared, b->shared),
         .logits = lh_max_size(a->logits, b->logits),
         .words = lh_max_size(a->words, b->words),
-        .longest_n = lh_max_int(a->longest_n, b->longest_n),
+        .max_n = lh_max_int(a->max_n, b->max_n),
         .part_sequences = lh_max_int(a->part_sequences, b->part_sequences),
         .examples = lh_max_int(a->examples, b->examples),
     };
@@ -164,7 +164,7 @@ lh_cpu_forward_needs lh_cpu_combine_needs(const lh_cpu_forward_needs *a, const l
 
 static bool are_equal_needs(const lh_cpu_forward_needs *a, const lh_cpu_forward_needs *b) {
     return a->workspace == b->workspace && a->shared == b->shared && a->logits == b->logits && a->words == b->words &&
-           a->longest_n == b->longest_n && a->part_sequences == b->part_sequences && a->examples == b->examples;
+           a->max_n == b->max_n && a->part_sequences == b->part_sequences && a->examples == b->examples;
 }
 
 /* Makes the buffers for evaluation large enough for these needs. */

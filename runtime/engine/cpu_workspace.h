@@ -42,7 +42,7 @@ typedef struct lh_cpu_forward_lane {
 /* The greatest memory needs of training over all its lengths. */
 typedef struct lh_cpu_train_needs {
     size_t workspace, shared; /* bytes */
-    int longest_n;            /* greatest task length */
+    int max_n;                /* greatest task length */
     int shard_sequences;      /* greatest number of sequences of one length in a shard */
 } lh_cpu_train_needs;
 
@@ -50,7 +50,7 @@ typedef struct lh_cpu_train_needs {
 typedef struct lh_cpu_forward_needs {
     size_t workspace, shared, logits; /* bytes; logits: of one sequence */
     size_t words;                     /* greatest lh_count_batch_words */
-    int longest_n;                    /* greatest task length */
+    int max_n;                        /* greatest task length */
     int part_sequences;               /* sequences of the largest part of a condition */
     int examples;                     /* sequences of the largest condition */
 } lh_cpu_forward_needs;

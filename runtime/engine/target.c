@@ -23,7 +23,7 @@ lh_status lh_target_open(lh_target *target, const lh_spec *spec, const char *dev
     if (strcmp(device, "cpu") == 0) return lh_level_choose(spec->cpu, &target->cpu, error);
     if (lh_cuda_parse_ordinal(device, &ordinal, NULL) == LH_OK) return open_cuda(target, device, ordinal, error);
     return lh_fail(error, LH_ERR_USAGE,
-                   "--device: '%.80s' is no device\n  expected: cpu or cuda, or cuda:N with N from 0", device);
+                   "--device: '%.80s' is not a device\n  expected: cpu or cuda, or cuda:N with N from 0", device);
 }
 
 void lh_target_close(lh_target *target) {

@@ -206,10 +206,12 @@ static void store_answers(const pass *p, lh_trace_tensor *t) {
 }
 
 static void store_targets(const pass *p, lh_trace_tensor *t) {
-    const lh_right_answer *right = &p->traces->request.right[p->input];
+    const lh_right_answer *right_answers = &p->traces->request.right_answers[p->input];
     int32_t *integers = get_integers(p, t);
     for (int64_t i = 0; i < t->elements; i++)
-        integers[i] = right->target != NULL && (right->mask == NULL || right->mask[i]) ? right->target[i] : -1;
+        integers[i] = right_answers->target != NULL && (right_answers->mask == NULL || right_answers->mask[i])
+                          ? right_answers->target[i]
+                          : -1;
 }
 
 static const void *choose_source(const lh_trace *buffers, lh_trace_kind kind) {

@@ -62,7 +62,7 @@ typedef struct lh_trace_request {
     const lh_dataset *set;  /* dataset: set of the examples; NULL: the set of an evaluation */
     int examples;           /* most examples per length */
     const lh_query *inputs; /* a user's inputs instead of lengths; their draws are ignored; NULL: none */
-    const lh_right_answer *right; /* [input_count]; NULL: unknown */
+    const lh_right_answer *right_answers; /* [input_count]; NULL: unknown */
     int input_count;
     void (*watch)(void *context, int n, int64_t finished_passes,
                   int64_t count); /* counts passes; n: shown length; NULL: none */

@@ -231,8 +231,8 @@ static void add_tensor(lh_traces *traces, lh_trace_group *group, lh_trace_tensor
 /* Whether the right answer to some input of a group is known. */
 static bool is_any_answer_known(const lh_traces *traces, const lh_trace_group *group) {
     const lh_trace_request *request = &traces->request;
-    for (int i = 0; request->right != NULL && i < request->input_count; i++)
-        if (request->inputs[i].n == group->n && request->right[i].target != NULL) return true;
+    for (int i = 0; request->right_answers != NULL && i < request->input_count; i++)
+        if (request->inputs[i].n == group->n && request->right_answers[i].target != NULL) return true;
     return false;
 }
 

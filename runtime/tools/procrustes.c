@@ -67,9 +67,9 @@ static void problem_init(problem *p, int rows, int columns) {
 }
 
 static void problem_free(problem *p) {
-    double *all[] = {p->reference_q, p->reference_r, p->q,   p->r,    p->cross,    p->u,
-                     p->vt,          p->singular,    p->tau, p->work, p->rotation, p->rotated};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    double *vectors[] = {p->reference_q, p->reference_r, p->q,   p->r,    p->cross,    p->u,
+                         p->vt,          p->singular,    p->tau, p->work, p->rotation, p->rotated};
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) free(vectors[i]);
 }
 
 /* Ends the program if LAPACK's check of an argument or an iteration has failed. */

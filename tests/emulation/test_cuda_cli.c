@@ -196,9 +196,9 @@ static void test_unavailable_device_is_refused(void **state) {
     for (int i = 0; i < 5; i++) {
         char command[128];
         snprintf(command, sizeof command, "%s --device tpu", verbs[i]);
-        assert_text(run(state, 2, command).err, "'tpu' is no device\n  expected: cpu or cuda");
+        assert_text(run(state, 2, command).err, "'tpu' is not a device\n  expected: cpu or cuda");
         snprintf(command, sizeof command, "%s --device cuda:x", verbs[i]);
-        assert_text(run(state, 2, command).err, "'cuda:x' is no device");
+        assert_text(run(state, 2, command).err, "'cuda:x' is not a device");
         snprintf(command, sizeof command, "%s --device cuda:3", verbs[i]);
         assert_text(run(state, 4, command).err, "no device cuda:3 here");
         set_device((lh_emulation){.devices = -1});

@@ -56,7 +56,7 @@ refuses_flags() {
             --out "$work/x" &&
         ends_with 2 'exclude each other' trace --text 1 --input x --out "$work/x" &&
         ends_with 2 '--frame: applies only to --text' trace --frame 9 --out "$work/x" &&
-        ends_with 1 "'x2' is no symbol of successor, at column 2" trace --text 1x2 --out "$work/x" &&
+        ends_with 1 "'x2' is not a symbol of successor, at column 2" trace --text 1x2 --out "$work/x" &&
         ends_with 1 "line 2: successor: symbol 2 is '+'" trace --text 1 --text 1+2 --out "$work/x" &&
         ends_with 2 '--frame: 4097 is out of range' trace --text 1 --frame 4097 --out "$work/x" &&
         ends_with 1 'a frame of at least 17' trace --text 1000000000000000 --out "$work/x" && [ ! -e "$work/x" ]
@@ -135,7 +135,7 @@ draws_symbols() {
         grep -q '</svg>' "$work/maps/decoding.svg" && [ -s "$work/maps/decoding.png" ] &&
         $LUA tests/support/check_trace.lua tensors "$work/maps/trace-2.safetensors" | grep -q n18.answers &&
         ends_with 1 'no attention of these layers' analyze --text 1 --layers 3 --out "$work/none" &&
-        ends_with 1 "'?' is no symbol" analyze --text '?' --out "$work/none" && [ ! -e "$work/none" ]
+        ends_with 1 "'?' is not a symbol" analyze --text '?' --out "$work/none" && [ ! -e "$work/none" ]
 }
 
 calibrate() { ./longhand calibrate "$run" --samples 64 --set rows=4 "$@"; }

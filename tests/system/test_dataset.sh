@@ -73,7 +73,7 @@ reads_names_as_ids() {
     echo '{"input":[1,10,2],"outputs":2}' | "$trainer" predict --checkpoint "$file" >"$work/expected" &&
         echo '{"input":["1","+","2"],"outputs":2}' | "$trainer" predict --checkpoint "$file" | cmp "$work/expected" - &&
         ends_with 0 '' "$trainer" predict --checkpoint "$file" --text '1 + 2' &&
-        echo '{"input":["1","-","2"]}' | ends_with 1 'line 1: input[1] is "-", which is no symbol' \
+        echo '{"input":["1","-","2"]}' | ends_with 1 'line 1: input[1] is "-", which is not a symbol' \
             "$trainer" predict --checkpoint "$file" || return
     # A zero byte is not the end of the input.
     printf '{"input":[1,10,2]}\0\n' | ends_with 1 'line 1: byte 18 is 0' "$trainer" predict --checkpoint "$file" &&

@@ -58,7 +58,7 @@ uses_given_positions() {
         "$trainer" predict --checkpoint "$file" <"$work/given.jsonl" | cmp - "$work/first" &&
         "$trainer" trace --checkpoint "$file" --input "$work/given.jsonl" --out "$work/traced" >/dev/null || return
     sed 's/\[1,2/[0,2/' "$work/given.jsonl" >"$work/low.jsonl"
-    ends_with 1 'positions[0] is no integer from 1 to 64' "$trainer" predict --checkpoint "$file" <"$work/low.jsonl"
+    ends_with 1 'positions[0] is not an integer from 1 to 64' "$trainer" predict --checkpoint "$file" <"$work/low.jsonl"
 }
 
 # Each input has a number, as examples have, so two equal inputs have different positions. A file ends with the scores

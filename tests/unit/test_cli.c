@@ -223,9 +223,9 @@ static void test_predict_names_wrong_lines(void **state) {
     static const char *const cases[][2] = {
         {"{\"input\":[1,2]}\nnonsense\n", "line 2: "},
         {"{\"input\":[1,5]}", "line 1: input[1] is 5\n  expected: 0 to 4"},
-        {"{\"input\":[1.5]}", "input[0] is no integer"},
-        {"{\"input\":[\"5\"]}", "line 1: input[0] is \"5\", which is no symbol\n  expected: one of 0 1 2 3 4"},
-        {"{\"input\":[]}", "\"input\" is no list of tokens"},
+        {"{\"input\":[1.5]}", "input[0] is neither an integer nor a name"},
+        {"{\"input\":[\"5\"]}", "line 1: input[0] is \"5\", which is not a symbol\n  expected: one of 0 1 2 3 4"},
+        {"{\"input\":[]}", "\"input\" is not a list of tokens"},
         {"{\"input\":[1,2],\"positions\":[1,2,3,4]}", "\"positions\" is given, but this encoding samples none"},
         {"{\"input\":[1,2],\"distances\":[0,2,3,4]}", "\"distances\" is given, but this encoding samples none"},
     };
@@ -236,7 +236,7 @@ static void test_predict_names_wrong_positions(void **state) {
     static const char *const cases[][2] = {
         {"{\"input\":[1,2],\"positions\":[1]}", "1 positions\n  expected: 4"},
         {"{\"input\":[1,2],\"positions\":[1,2,3,-4]}", "positions[3]"},
-        {"{\"input\":[1,2],\"positions\":[1,2,64,3]}", "positions[2] is no integer from 0 to 63"},
+        {"{\"input\":[1,2],\"positions\":[1,2,64,3]}", "positions[2] is not an integer from 0 to 63"},
     };
     const char *checkpoint = train_toy(state);
     toy.cpu = toy_drawn_list;
@@ -247,9 +247,9 @@ static void test_predict_names_wrong_positions(void **state) {
 static void test_predict_names_wrong_distances(void **state) {
     static const char *const cases[][2] = {
         {"{\"input\":[1,2],\"distances\":[0,1]}", "2 distances\n  expected: 4"},
-        {"{\"input\":[1,2],\"distances\":7}", "\"distances\" is no list of integers"},
-        {"{\"input\":[1,2],\"distances\":[0,1,2,3.5]}", "distances[3] is no integer from 0 to 63"},
-        {"{\"input\":[1,2],\"distances\":[0,1,2,64]}", "distances[3] is no integer from 0 to 63"},
+        {"{\"input\":[1,2],\"distances\":7}", "\"distances\" is not a list of integers"},
+        {"{\"input\":[1,2],\"distances\":[0,1,2,3.5]}", "distances[3] is not an integer from 0 to 63"},
+        {"{\"input\":[1,2],\"distances\":[0,1,2,64]}", "distances[3] is not an integer from 0 to 63"},
         {"{\"input\":[1,2],\"distances\":[1,2,3,4]}", "distances[0] is 1\n  expected: 0"},
         {"{\"input\":[1,2],\"distances\":[0,5,5,6]}", "distances[2] is 5\n  expected: more than 5"},
     };
@@ -264,7 +264,7 @@ static void test_predict_text_answers_in_symbols(void **state) {
     snprintf(command, sizeof command, "predict --checkpoint %s --text 3012", checkpoint);
     assert_int_equal(strlen(run_toy(state, 0, command).out), 5);
     snprintf(command, sizeof command, "predict --checkpoint %s --text 30x2", checkpoint);
-    assert_text(state, 1, command, "'x2' is no symbol of bucket_sort");
+    assert_text(state, 1, command, "'x2' is not a symbol of bucket_sort");
 }
 
 static void test_eval_refuses_files_that_are_no_checkpoints(void **state) {

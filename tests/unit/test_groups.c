@@ -139,8 +139,8 @@ static void test_invalid_axes_are_refused(void **state) {
     static const struct {
         const char *line, *message;
     } cases[] = {
-        {"{\"input\":[1],\"target\":[0],\"digits\":-1}\n", "bad.jsonl:1: digits is no valid value"},
-        {"{\"input\":[1],\"target\":[0],\"carry\":\"3\"}\n", "bad.jsonl:1: carry is no valid value"},
+        {"{\"input\":[1],\"target\":[0],\"digits\":-1}\n", "bad.jsonl:1: digits is not a valid value"},
+        {"{\"input\":[1],\"target\":[0],\"carry\":\"3\"}\n", "bad.jsonl:1: carry is not a valid value"},
         {"{\"input\":[1],\"target\":[0],\"carry\":1000000001}\n", "an integer from 0 to 1000000000"},
     };
     const lh_by carry = {1, {{CARRY, true, {NULL, 0, 0, 0, 1}}}};

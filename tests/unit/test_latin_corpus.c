@@ -218,7 +218,7 @@ static void test_invalid_file_is_refused(void **state) {
         {"id,grid\n", "items.csv:1: no column is called grid_rowmajor or puzzles"},
         {NAMES "0,1\n", "items.csv:2: the line ends before its grid"},
         {NAMES "0,1,123?...........,4\n", "items.csv:2: the grid has 15 cells\n  expected: 16, by rows"},
-        {NAMES PUZZLE_1 "0,1,12a?............,4\n", "items.csv:3: cell 2 is a, which is no symbol of this task"},
+        {NAMES PUZZLE_1 "0,1,12a?............,4\n", "items.csv:3: cell 2 is a, which is not a symbol of this task"},
         {NAMES "0,1,1263............,4\n", "items.csv:2: cell 2 is 6"},
         {NAMES "0,1,12.\t?...........,4\n", "items.csv:2: cell 3 is  , which"},
         {NAMES "0,1,1234............,4\n", "items.csv:2: 0 cells to solve\n  expected: one cell with ? or 5"},

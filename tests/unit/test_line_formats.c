@@ -111,16 +111,16 @@ static void test_errors_name_file_line_and_form(void **state) {
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"jump twice JUMP\n", "x.txt:1: the line is no example"},
+        {"jump twice JUMP\n", "x.txt:1: the line is not an example"},
         {"jump\tJUMP\njump\n", "x.txt:2: found 1 columns\n  expected: 2, separated by tabs: input, target"},
         {"jump\tJUMP\njump\tJUMP\t1\n", "x.txt:2: found 3 columns"},
-        {"jump\tJUMP\nrun\tJUMP\n", "x.txt:2: input[0] is \"r\", which is no symbol\n  expected: one of jump twice"},
+        {"jump\tJUMP\nrun\tJUMP\n", "x.txt:2: input[0] is \"r\", which is not a symbol\n  expected: one of jump twice"},
         {"jump\tJUMP\n\tJUMP\n", "x.txt:2: input is empty"},
         {"IN: jump OUT: JUMP\nIN: jump\n", "x.txt:2: OUT: is missing"},
         {"IN: jump OUT: JUMP\njump OUT: JUMP\n", "x.txt:2: IN: is missing"},
         {"IN: jump OUT: RUN JUMP\n", "x.txt:1: target[0] is \"RUN\""},
-        {"jump\t\xff\n", "x.txt:1: the text is no valid UTF-8"},
-        {"input\ttarget\tdigits\njump\tJUMP\tten\n", "x.txt:2: digits is no valid value"},
+        {"jump\t\xff\n", "x.txt:1: the text is not valid UTF-8"},
+        {"input\ttarget\tdigits\njump\tJUMP\tten\n", "x.txt:2: digits is not a valid value"},
         {"input\ttarget\tmask\njump\tJUMP\t2\n", "x.txt:2: mask[0] is neither 0 nor 1"},
         {"input\ttarget\n", "x.txt: there are no examples"},
     };

@@ -60,16 +60,16 @@ static void test_added_end_symbols_need_a_position_before_them(void **state) {
 static void test_bad_positions_are_errors_with_file_and_line(void **state) {
     static const char *const cases[][2] = {
         {"", "x.jsonl:2: positions is missing\n  expected: a list of integers, since encoding.positions.kind is"},
-        {",\"positions\":7", "x.jsonl:2: positions is no list\n  expected: a list of integers"},
+        {",\"positions\":7", "x.jsonl:2: positions is not a list\n  expected: a list of integers"},
         {",\"positions\":[]", "x.jsonl:2: positions is empty"},
         {",\"positions\":[1,2]", "x.jsonl:2: positions has 2 items\n  expected: 3, of the input's 1 tokens, the"},
         {",\"positions\":[1,2,3,4]", "x.jsonl:2: positions has 4 items\n  expected: 3"},
         {",\"positions\":[1,2,10]", "positions[2] is 10\n  expected: 0 to encoding.positions.max_position = 9"},
         {",\"positions\":[-1,2,3]", "x.jsonl:2: positions[0] is -1\n"},
         {",\"positions\":[1,99999999999,3]", "x.jsonl:2: positions[1] is 99999999999\n"},
-        {",\"positions\":[1,\"2\",3]", "x.jsonl:2: positions[1] is no integer"},
-        {",\"positions\":[1,2.0,3]", "x.jsonl:2: positions[1] is no integer"},
-        {",\"positions\":[1,null,3]", "x.jsonl:2: positions[1] is no integer"},
+        {",\"positions\":[1,\"2\",3]", "x.jsonl:2: positions[1] is not an integer"},
+        {",\"positions\":[1,2.0,3]", "x.jsonl:2: positions[1] is not an integer"},
+        {",\"positions\":[1,null,3]", "x.jsonl:2: positions[1] is not an integer"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[256];
@@ -85,7 +85,7 @@ static void test_bad_positions_are_errors_with_file_and_line(void **state) {
     lh_error error;
     make_files(&f, lh_test_write_text(*state, "x.tsv", "input\ttarget\tpositions\n1\t1\t1 b\n"));
     lh_assert_error(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), LH_ERR_INPUT, &error,
-                    "x.tsv:2: positions[1] is no integer");
+                    "x.tsv:2: positions[1] is not an integer");
 }
 
 /* Without positions of lines the key has no meaning, whatever its value. */
@@ -141,8 +141,8 @@ static void test_lines_of_input_have_positions(void **state) {
         {"{\"input\":[1,2],\"positions\":[3,4,5,6],\"outputs\":3}", "line 5: 4 positions\n  expected: 5, of the input",
          0},
         {"{\"input\":[1,2],\"positions\":[3,4]}", "line 5: 2 positions\n  expected: 3", 0},
-        {"{\"input\":[1,2],\"positions\":[3,4,10]}", "line 5: positions[2] is no integer from 0 to 9", 0},
-        {"{\"input\":[1,2],\"positions\":{\"source\":[3,4]}}", "line 5: \"positions\" is no list of integers", 0},
+        {"{\"input\":[1,2],\"positions\":[3,4,10]}", "line 5: positions[2] is not an integer from 0 to 9", 0},
+        {"{\"input\":[1,2],\"positions\":{\"source\":[3,4]}}", "line 5: \"positions\" is not a list of integers", 0},
         {"{\"input\":[1,2]}", "line 5: has no positions, and the model reads those of lines\n  expected: {\"input\"",
          0},
     };

@@ -127,13 +127,13 @@ static void test_input_lines_name_the_stream_of_a_list(void **state) {
     } cases[] = {
         {"{\"input\":[1,2],\"positions\":{\"source\":[3,4]}}", NULL},
         {"{\"input\":[1,2],\"positions\":{\"target\":[1,2,3,4,5],\"source\":[3,4]}}", NULL},
-        {"{\"input\":[1,2],\"positions\":[3,4]}",
-         "line 5: \"positions\" is no object\n  expected: {\"source\":[...],\"target\":[...]}, the model's streams"},
+        {"{\"input\":[1,2],\"positions\":[3,4]}", "line 5: \"positions\" is not an object\n  expected: "
+                                                  "{\"source\":[...],\"target\":[...]}, the model's streams"},
         {"{\"input\":[1,2],\"positions\":{\"memory\":[3,4]}}",
          "line 5: \"positions\" is for \"memory\"\n  expected: \"source\" or \"target\""},
         {"{\"input\":[1,2],\"positions\":{\"target\":[3,4]}}",
          "line 5: 2 positions.target\n  expected: 5, one per token of the sequence"},
-        {"{\"input\":[1,2],\"positions\":{\"source\":[3,64]}}", "positions.source[1] is no integer from 0 to 63"},
+        {"{\"input\":[1,2],\"positions\":{\"source\":[3,64]}}", "positions.source[1] is not an integer from 0 to 63"},
         {"{\"input\":[1,2],\"distances\":{\"source\":[0,0]}}", "line 5: distances.source[1] is 0"},
         {"{\"input\":[1,2],\"output\":6}",
          "line 5: there is no \"output\"\n  expected: input, target, mask, positions, distances"},
@@ -163,7 +163,7 @@ static void test_input_lines_may_have_the_right_answer(void **state) {
     static const char line[] = "{\"input\":[4,0,2,1],\"target\":[0,1,2,1],\"mask\":[1,0,1,1]}";
     static const char *const invalid[][2] = {
         {"{\"input\":[4,0,2,1],\"target\":[0,1]}", "line 5: a target of 2 tokens\n  expected: 4"},
-        {"{\"input\":[4,0,2,1],\"target\":7}", "line 5: \"target\" is no list of tokens"},
+        {"{\"input\":[4,0,2,1],\"target\":7}", "line 5: \"target\" is not a list of tokens"},
         {"{\"input\":[4,0,2,1],\"target\":[0,1,2,9]}", "line 5: target[3] is 9"},
         {"{\"input\":[4,0,2,1],\"target\":[0,1,2,1],\"mask\":[1]}", "\"mask\" is not as long as \"target\""},
         {"{\"input\":[4,0,2,1],\"target\":[0,1,2,1],\"mask\":[1,2,1,1]}", "mask[1] is neither 0 nor 1"},
@@ -292,7 +292,7 @@ static void test_trace_of_an_input_decodes(void **state) {
                                 .draws = 1,
                                 .seed = 1,
                                 .inputs = &query,
-                                .right = &right,
+                                .right_answers = &right,
                                 .input_count = 1};
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
     lh_assert_ok(lh_decode(engine, &query, 1, &(lh_answers){.answers = answers}, &error), &error);
@@ -316,7 +316,7 @@ static void test_trace_of_an_input_decodes(void **state) {
         assert_true(lh_read_trace_element(targets, i) == (mask[i] ? target[i] : -1));
     }
     lh_traces_close(&traces);
-    request.right = NULL;
+    request.right_answers = NULL;
     lh_assert_ok(lh_traces_open(&traces, engine, &request, &error), &error);
     assert_null(lh_traces_find(&traces, &traces.groups[0], LH_TRACE_TARGETS));
     lh_traces_close(&traces);

@@ -210,13 +210,13 @@ static const char *copy_printable(const json_t *data, const char *key, char text
 
 /* Prints a run with the same rate and seeds that was trained on another file; returns whether there is one. */
 static bool print_run_on_other_data(const lh_run *run, const char *path, const folder *runs, int count) {
-    char name_start[64 + LH_SEEDS_TEXT], apart[LH_SEEDS_TEXT], name[LH_PATH_MAX], rate[LH_NUMBER_TEXT];
+    char name_start[64 + LH_SEEDS_TEXT], seeds_text[LH_SEEDS_TEXT], name[LH_PATH_MAX], rate[LH_NUMBER_TEXT];
     char file[LONGEST_FIELD], digest[LONGEST_FIELD];
     const lh_dataset *train = run->spec->data != NULL ? &run->spec->corpus->train : NULL;
     json_t *facts;
     lh_error ignored;
     snprintf(name_start, sizeof name_start, "lr%s-seed%llu%s", lh_write_shortest(run->learning_rate, rate),
-             (unsigned long long)run->seed, lh_write_seeds_apart(&run->seeds_apart, apart));
+             (unsigned long long)run->seed, lh_write_seeds_apart(&run->seeds_apart, seeds_text));
     for (int i = 0; train != NULL && i < count; i++) {
         const char *suffix = runs[i].name + strlen(name_start);
         if (strncmp(runs[i].name, name_start, strlen(name_start)) != 0 ||

@@ -41,8 +41,8 @@ lh_status lh_train_run_open(lh_train_run *train_run, lh_error *error) {
     lh_status status = LH_OK;
     if (train_run->flags->overfit > 0) {
         int n = lh_overfit_get_length(train_run->spec);
-        lh_lengths longest = {NULL, 0, n, n, 1};
-        status = train_run->engine->ops->reserve(train_run->engine, &longest, (int)train_run->flags->overfit, error);
+        lh_lengths lengths = {NULL, 0, n, n, 1};
+        status = train_run->engine->ops->reserve(train_run->engine, &lengths, (int)train_run->flags->overfit, error);
     }
     if (status != LH_OK) return status;
     train_run->engine->stop = train_run->stop;
@@ -95,14 +95,14 @@ lh_status lh_train_runs_load_init(lh_train_run *train_runs, int count, lh_error 
 
 /* Loads the checkpoint of a resumed run, and prints notes about it. */
 static lh_status load_state(lh_train_run *train_run, lh_error *error) {
-    bool found = false;
+    bool is_found = false;
     lh_error note = {""};
     lh_status status = LH_OK;
     if (make_start(train_run->flags) == LH_RUN_RESUME)
-        status = lh_run_resume(&train_run->run, train_run->engine, &train_run->window, &found, &note, error);
+        status = lh_run_resume(&train_run->run, train_run->engine, &train_run->window, &is_found, &note, error);
     if (status == LH_OK && note.text[0] != 0)
         lh_screen_print_note(train_run->screen, train_run, "warning: %s", note.text);
-    if (status == LH_OK && found)
+    if (status == LH_OK && is_found)
         lh_screen_print_note(train_run->screen, train_run, "resuming at step %lld", (long long)train_run->engine->step);
     train_run->first_step = train_run->last_step = train_run->engine->step;
     return status;
@@ -190,18 +190,18 @@ static bool is_evaluated(const lh_train_run *train_run) {
     return !train_run->flags->no_eval && train_run->flags->overfit == 0 && lh_count_eval_conditions(&request) > 0;
 }
 
-lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *finished, lh_error *error) {
+lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *is_finished, lh_error *error) {
     lh_eval_request request = make_evaluation_request(train_run, train_run->flags->steps);
     lh_recorded_end ending;
     lh_status status = lh_run_read_recorded_end(&train_run->run, &ending, error);
     bool has_more_steps =
         ending.step > train_run->flags->steps && (ending.exit_code == LH_OK || ending.exit_code == LH_STOPPED);
-    *finished = has_more_steps || (ending.exit_code == LH_OK && ending.steps == train_run->flags->steps);
+    *is_finished = has_more_steps || (ending.exit_code == LH_OK && ending.steps == train_run->flags->steps);
     request.step = ending.step;
-    if (status != LH_OK || !*finished || has_more_steps || !is_evaluated(train_run)) return status;
-    *finished = lh_records_data(train_run->run.evaluations, train_run->spec);
-    if (!*finished) return LH_OK;
-    return lh_evaluation_is_complete(train_run->spec, &request, finished, error);
+    if (status != LH_OK || !*is_finished || has_more_steps || !is_evaluated(train_run)) return status;
+    *is_finished = lh_records_data(train_run->run.evaluations, train_run->spec);
+    if (!*is_finished) return LH_OK;
+    return lh_evaluation_is_complete(train_run->spec, &request, is_finished, error);
 }
 
 /* Evaluates the engine's parameters, which are those of `step`, on the validation stream, if the spec requests it, and
@@ -211,7 +211,7 @@ static lh_status evaluate(lh_train_run *train_run, int64_t step, lh_eval_result 
                     request = make_evaluation_request(train_run, step);
     int first = validates(train_run) ? lh_count_eval_conditions(&validation) : 0;
     train_run->conditions = first + lh_count_eval_conditions(&request);
-    train_run->validated = 0;
+    train_run->finished_validations = 0;
     lh_eval_result *results =
         lh_engine_allocate((size_t)train_run->conditions * sizeof *results, "the evaluation", error);
     if (results == NULL) return LH_ERR_ENVIRONMENT;
@@ -219,7 +219,7 @@ static lh_status evaluate(lh_train_run *train_run, int64_t step, lh_eval_result 
     lh_screen_show_evaluation(train_run->screen, train_run);
     lh_status status = LH_OK;
     if (first > 0) status = lh_evaluate(train_run->engine, &validation, results, error);
-    train_run->validated = first;
+    train_run->finished_validations = first;
     if (status == LH_OK) status = lh_evaluate(train_run->engine, &request, results + first, error);
     if (status == LH_OK) *out = results;
     else free(results);
@@ -264,14 +264,14 @@ static lh_status finish_run(lh_train_run *train_run, lh_error *error) {
     return status == LH_OK ? evaluate_best(train_run, error) : status;
 }
 
-/* Trains for about `seconds`, or until the engine waits for engines of other runs. *done: training has ended. */
-static lh_status train_for(lh_train_run *train_run, double seconds, bool *done, lh_error *error) {
+/* Trains for about `seconds`, or until the engine waits for engines of other runs. *is_done: training has ended. */
+static lh_status train_for(lh_train_run *train_run, double seconds, bool *is_done, lh_error *error) {
     double start = lh_read_clock();
     lh_status status = LH_OK;
     bool is_waiting = false;
-    for (*done = false; status == LH_OK && !*done && !is_waiting && lh_read_clock() - start < seconds;) {
+    for (*is_done = false; status == LH_OK && !*is_done && !is_waiting && lh_read_clock() - start < seconds;) {
         int64_t old_step = train_run->engine->step;
-        status = lh_loop_advance(train_run->loop, done, error);
+        status = lh_loop_advance(train_run->loop, is_done, error);
         train_run->last_step = train_run->engine->step;
         is_waiting = train_run->last_step == old_step;
     }
@@ -299,11 +299,11 @@ static void end_run(lh_train_run *train_run, lh_status status) {
 
 bool lh_train_run_advance(void *job) {
     lh_train_run *train_run = job;
-    bool done = false;
+    bool is_done = false;
     lh_status status = train_run->loop == NULL ? open_loop(train_run, &train_run->error) : LH_OK;
-    if (status == LH_OK) status = train_for(train_run, SECONDS_AT_ONCE, &done, &train_run->error);
-    if (status == LH_OK && done) status = finish_run(train_run, &train_run->error);
-    if (status == LH_OK && !done) return true;
+    if (status == LH_OK) status = train_for(train_run, SECONDS_AT_ONCE, &is_done, &train_run->error);
+    if (status == LH_OK && is_done) status = finish_run(train_run, &train_run->error);
+    if (status == LH_OK && !is_done) return true;
     end_run(train_run, status);
     return false;
 }

@@ -32,7 +32,7 @@ typedef struct lh_train_run {
     lh_eval_result *results;       /* [conditions], validation first; NULL before the evaluation */
     lh_eval_result *best_results;  /* of the best checkpoint; NULL: not evaluated, or the last checkpoint is the best */
     int conditions;                /* number of conditions of an evaluation */
-    int validated;                 /* number of its validation conditions; 0 until all of these are evaluated */
+    int finished_validations;      /* number of its validation conditions; 0 until all of these are evaluated */
     lh_status status;              /* status and error of the run after its end */
     lh_error error;
 } lh_train_run;
@@ -45,7 +45,7 @@ lh_status lh_train_run_claim(lh_train_run *train_run, lh_error *error);
 
 /* Finds whether a claimed run is finished: either all steps are made, or train.patience has ended training, and the
  * requested evaluation is complete; or the run has made more steps than requested. */
-lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *finished, lh_error *error);
+lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *is_finished, lh_error *error);
 
 /* Makes the run ready for lh_train_run_advance, and claims its folder if necessary. */
 lh_status lh_train_run_open(lh_train_run *train_run, lh_error *error);

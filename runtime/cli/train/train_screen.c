@@ -30,13 +30,13 @@ static lh_display *get_display(lh_train_screen *screen, const lh_train_run *trai
 }
 
 void lh_screen_print_note(lh_train_screen *screen, const lh_train_run *train_run, const char *format, ...) {
-    char rate[LH_NUMBER_TEXT], apart[LH_SEEDS_TEXT];
+    char rate[LH_NUMBER_TEXT], seeds_text[LH_SEEDS_TEXT];
     va_list arguments;
     pthread_mutex_lock(&screen->mutex);
     lh_progress_erase(&screen->progress);
     if (screen->count > 1)
         fprintf(stderr, "learning rate %s, seed %llu%s: ", lh_write_shortest(train_run->run.learning_rate, rate),
-                (unsigned long long)train_run->run.seed, lh_write_seeds_apart(&train_run->run.seeds_apart, apart));
+                (unsigned long long)train_run->run.seed, lh_write_seeds_apart(&train_run->run.seeds_apart, seeds_text));
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
@@ -81,9 +81,9 @@ static void show_run(lh_train_screen *screen, const lh_training_view *view) {
 
 /* A summary of a group. */
 typedef struct overview {
-    int64_t least_step, greatest_step;   /* least and greatest step of the runs */
-    int64_t done_steps, remaining_steps; /* steps of all runs in this process: finished, and remaining */
-    double loss[2], accuracy[2];         /* least and greatest */
+    int64_t least_step, greatest_step;       /* least and greatest step of the runs */
+    int64_t finished_steps, remaining_steps; /* steps of all runs in this process: finished, and remaining */
+    double loss[2], accuracy[2];             /* least and greatest */
     int finished, failed, at_chance; /* numbers of runs that are over, of those that failed, and of runs at chance */
     int evaluating, conditions;      /* numbers of runs in evaluation, and of their evaluated conditions */
 } overview;
@@ -106,7 +106,7 @@ static overview summarise(const lh_train_screen *screen) {
         }
         if (display->phase == LH_EVALUATES) {
             summary.evaluating++;
-            summary.conditions += display->evaluated;
+            summary.conditions += display->finished_conditions;
         }
         if (display->phase == LH_WAITS) {
             summary.least_step = 0;
@@ -115,7 +115,7 @@ static overview summarise(const lh_train_screen *screen) {
         }
         summary.least_step = view->step < summary.least_step ? view->step : summary.least_step;
         summary.greatest_step = view->step > summary.greatest_step ? view->step : summary.greatest_step;
-        summary.done_steps += view->step - train_run->first_step;
+        summary.finished_steps += view->step - train_run->first_step;
         if (display->phase == LH_TRAINS) summary.remaining_steps += view->steps - view->step;
         summary.at_chance += view->at_chance_since >= 0;
         extend_range(summary.loss, view->loss);
@@ -127,7 +127,7 @@ static overview summarise(const lh_train_screen *screen) {
 static void show_group(lh_train_screen *screen) {
     overview summary = summarise(screen);
     char bar[32], remaining[32], extra[160] = "";
-    double rate = (double)summary.done_steps / lh_progress_get_seconds(&screen->progress);
+    double rate = (double)summary.finished_steps / lh_progress_get_seconds(&screen->progress);
     double steps = (double)screen->train_runs[0].flags->steps * screen->count;
     size_t used = 0;
     if (summary.at_chance > 0) used += (size_t)snprintf(extra, sizeof extra, "  %d at chance", summary.at_chance);
@@ -170,20 +170,20 @@ void lh_screen_update(void *context, const lh_training_view *view) {
     bool is_due = lh_progress_is_due(&screen->progress, PLAIN_SECONDS);
     if (screen->count > 1) {
         if (is_due && lh_progress_get_seconds(&screen->progress) > FIRST_SECONDS) show_group(screen);
-    } else if ((screen->progress.live || view->is_logged || is_last) && (is_last || is_due)) {
+    } else if ((screen->progress.is_live || view->is_logged || is_last) && (is_last || is_due)) {
         show_run(screen, view);
     }
     pthread_mutex_unlock(&screen->mutex);
 }
 
-void lh_screen_update_evaluation(void *context, const lh_eval_result *result, int done, int count) {
+void lh_screen_update_evaluation(void *context, const lh_eval_result *result, int completed, int count) {
     lh_train_run *train_run = context;
     lh_train_screen *screen = train_run->screen;
     (void)count;
     pthread_mutex_lock(&screen->mutex);
-    done += train_run->validated;
-    get_display(screen, train_run)->evaluated = done;
-    if (screen->count == 1) lh_progress_show_evaluation(&screen->progress, result, done, train_run->conditions);
+    completed += train_run->finished_validations;
+    get_display(screen, train_run)->finished_conditions = completed;
+    if (screen->count == 1) lh_progress_show_evaluation(&screen->progress, result, completed, train_run->conditions);
     else if (lh_progress_is_due(&screen->progress, PLAIN_SECONDS)) show_group(screen);
     pthread_mutex_unlock(&screen->mutex);
 }
@@ -225,7 +225,7 @@ static void print_best(const lh_train_run *train_run) {
 }
 
 void lh_screen_show_end(lh_train_screen *screen, const lh_train_run *train_run) {
-    bool failed = train_run->status != LH_OK && train_run->status != LH_STOPPED;
+    bool has_failed = train_run->status != LH_OK && train_run->status != LH_STOPPED;
     pthread_mutex_lock(&screen->mutex);
     get_display(screen, train_run)->phase = LH_IS_OVER;
     lh_progress_erase(&screen->progress);
@@ -238,7 +238,7 @@ void lh_screen_show_end(lh_train_screen *screen, const lh_train_run *train_run) 
         print_best(train_run);
     }
     pthread_mutex_unlock(&screen->mutex);
-    if (screen->count > 1 && failed) lh_screen_print_note(screen, train_run, "error: %s", train_run->error.text);
+    if (screen->count > 1 && has_failed) lh_screen_print_note(screen, train_run, "error: %s", train_run->error.text);
 }
 
 static const char *get_outcome(const lh_train_run *train_run) {
@@ -267,22 +267,22 @@ static void print_score(const lh_train_run *train_run, const char *split, int wi
     else printf(" %*s", width, "-");
 }
 
-/* Writes the run's seed and the seeds that are set apart. */
+/* Writes the run's seed, and the seeds of parts that have a seed of their own. */
 static const char *write_seeds(const lh_run *run, char text[24 + LH_SEEDS_TEXT]) {
-    char apart[LH_SEEDS_TEXT];
+    char seeds_text[LH_SEEDS_TEXT];
     snprintf(text, 24 + LH_SEEDS_TEXT, "%llu%s", (unsigned long long)run->seed,
-             lh_write_seeds_apart(&run->seeds_apart, apart));
+             lh_write_seeds_apart(&run->seeds_apart, seeds_text));
     return text;
 }
 
 static int get_seed_width(const lh_train_screen *screen) {
     char text[24 + LH_SEEDS_TEXT];
-    int widest = 8;
+    int max_width = 8;
     for (int i = 0; i < screen->count; i++) {
         int width = (int)strlen(write_seeds(&screen->train_runs[i].run, text));
-        widest = width > widest ? width : widest;
+        max_width = width > max_width ? width : max_width;
     }
-    return widest;
+    return max_width;
 }
 
 void lh_screen_print_summary(lh_train_screen *screen) {

@@ -12,7 +12,7 @@ typedef enum lh_phase { LH_WAITS, LH_TRAINS, LH_EVALUATES, LH_IS_OVER } lh_phase
 typedef struct lh_display {
     lh_training_view view; /* the latest view of the run; its loss is NaN before the first */
     lh_phase phase;
-    int evaluated; /* conditions evaluated so far */
+    int finished_conditions; /* number of conditions evaluated so far */
 } lh_display;
 
 typedef struct lh_train_screen {
@@ -32,7 +32,7 @@ void lh_screen_print_note(lh_train_screen *screen, const lh_train_run *train_run
 
 /* Progress callbacks of the training loop and of the evaluation; context is the lh_train_run. */
 void lh_screen_update(void *context, const lh_training_view *view);
-void lh_screen_update_evaluation(void *context, const lh_eval_result *result, int done, int count);
+void lh_screen_update_evaluation(void *context, const lh_eval_result *result, int completed, int count);
 
 /* These functions report, in this order, that the run starts, has trained, starts its evaluation, and has ended. */
 void lh_screen_show_start(lh_train_screen *screen, const lh_train_run *train_run);

@@ -37,10 +37,10 @@ static int64_t count_range(const lh_option_range *range) { return range->last - 
 /* The number of runs. If it is above MOST_RUNS, the result may be lower, but it is also above MOST_RUNS. */
 static int64_t count_runs(const lh_train_flags *f) {
     int64_t count = f->rates.count, seeds = count_range(&f->seeds);
-    for (int part = 0; part <= LH_SEED_PARTS; part++) {
+    for (int i = 0; i <= LH_SEED_PARTS; i++) {
         if (seeds > MOST_RUNS || count > MOST_RUNS) return seeds > count ? seeds : count;
         count *= seeds;
-        seeds = part < LH_SEED_PARTS && f->has_part_seeds[part] ? count_range(&f->part_seeds[part]) : 1;
+        seeds = i < LH_SEED_PARTS && f->has_part_seeds[i] ? count_range(&f->part_seeds[i]) : 1;
     }
     return count;
 }
@@ -67,7 +67,7 @@ static lh_status check_flags(const lh_train_flags *f, bool has_seed, bool has_se
 
 /* The generator reads this table up to `most`, to refuse a wrong flag before a build: every row begins a line, as
  * {"--name", LH_OPTION_KIND, value, least, most, ...}. A similar table in data_files.c has the flags of a dataset. */
-static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh_error *error) {
+static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *has_printed_help, lh_error *error) {
     const lh_train_defaults *train = &cli->spec->train;
     int64_t seed = 0;
     bool has_seed = false, has_seeds = false;
@@ -105,8 +105,9 @@ static lh_status read_flags(const lh_cli *cli, lh_train_flags *f, bool *done, lh
         {"--checkpoint-every", LH_OPTION_INTEGER, &f->checkpoint_every, 1, 4294967295.0, NULL, "N",
          "steps between checkpoints"},
     };
-    lh_status status = lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
-    if (status != LH_OK || *done) return status;
+    lh_status status =
+        lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, has_printed_help, error);
+    if (status != LH_OK || *has_printed_help) return status;
     if (!has_seeds) f->seeds = (lh_option_range){seed, seed};
     f->resume = f->resume || f->missing;
     status = check_flags(f, has_seed, has_seeds, error);
@@ -168,17 +169,17 @@ static lh_status check_lengths(const lh_spec *spec, const lh_train_flags *flags,
  * part has a seed of its own only if it differs from the run's seed. */
 static void set_seeds(lh_run *run, const lh_train_flags *flags, int64_t index) {
     int64_t part_seed[LH_SEED_PARTS];
-    for (int part = LH_SEED_PARTS; part-- > 0;) {
-        if (!flags->has_part_seeds[part]) continue;
-        int64_t count = count_range(&flags->part_seeds[part]);
-        part_seed[part] = flags->part_seeds[part].first + index % count;
+    for (int i = LH_SEED_PARTS; i-- > 0;) {
+        if (!flags->has_part_seeds[i]) continue;
+        int64_t count = count_range(&flags->part_seeds[i]);
+        part_seed[i] = flags->part_seeds[i].first + index % count;
         index /= count;
     }
     run->seed = (uint64_t)(flags->seeds.first + index);
-    for (int part = 0; part < LH_SEED_PARTS; part++) {
-        if (!flags->has_part_seeds[part] || (uint64_t)part_seed[part] == run->seed) continue;
-        run->seeds_apart.is_apart[part] = true;
-        run->seeds_apart.seed[part] = (uint64_t)part_seed[part];
+    for (int i = 0; i < LH_SEED_PARTS; i++) {
+        if (!flags->has_part_seeds[i] || (uint64_t)part_seed[i] == run->seed) continue;
+        run->seeds_apart.is_apart[i] = true;
+        run->seeds_apart.seed[i] = (uint64_t)part_seed[i];
     }
 }
 
@@ -199,10 +200,10 @@ static void list_runs(lh_train_run *train_runs, lh_train_screen *screen, const l
 /* For --missing: claims the runs that are not finished, not locked by another process and not behind a symbolic link;
  * removes all other runs from the list. */
 static lh_status claim_missing_runs(lh_train_run *train_runs, int *count, lh_error *error) {
-    int kept_count = 0, finished = 0, all = *count;
+    int kept_count = 0, finished_count = 0, run_count = *count;
     lh_status status = LH_OK;
-    for (int i = 0; status == LH_OK && i < all; i++) {
-        bool done = false;
+    for (int i = 0; status == LH_OK && i < run_count; i++) {
+        bool is_finished = false;
         lh_train_run train_run = train_runs[i];
         status = lh_train_run_claim(&train_run, error);
         if (status != LH_OK && (train_run.run.lock == LH_LOCK_HELD || train_run.run.has_link)) {
@@ -211,15 +212,15 @@ static lh_status claim_missing_runs(lh_train_run *train_runs, int *count, lh_err
             status = LH_OK;
             continue;
         }
-        if (status == LH_OK) status = lh_train_run_is_finished(&train_run, &done, error);
-        if (status == LH_OK && !done) train_runs[kept_count++] = train_run;
+        if (status == LH_OK) status = lh_train_run_is_finished(&train_run, &is_finished, error);
+        if (status == LH_OK && !is_finished) train_runs[kept_count++] = train_run;
         else lh_train_run_close(&train_run);
-        finished += done;
+        finished_count += is_finished;
     }
     *count = kept_count;
-    if (finished > 0 || kept_count < all)
-        fprintf(stderr, "%s: %d of %d runs are finished, %d remain\n", train_runs[0].spec->id, finished, all,
-                kept_count);
+    if (finished_count > 0 || kept_count < run_count)
+        fprintf(stderr, "%s: %d of %d runs are finished, %d remain\n", train_runs[0].spec->id, finished_count,
+                run_count, kept_count);
     return status;
 }
 
@@ -314,17 +315,17 @@ static lh_status combine_statuses(const lh_train_run *train_runs, int count, lh_
         *error = train_runs[0].error;
         return train_runs[0].status;
     }
-    int failed = 0, stopped = 0;
-    lh_status worst = LH_OK;
+    int failed_count = 0, stopped_count = 0;
+    lh_status worst_status = LH_OK;
     for (int i = 0; i < count; i++) {
         lh_status status = train_runs[i].status;
-        stopped += status == LH_STOPPED;
+        stopped_count += status == LH_STOPPED;
         if (status == LH_OK || status == LH_STOPPED) continue;
-        failed++;
-        worst = worst == LH_ERR_ENVIRONMENT ? worst : status;
+        failed_count++;
+        worst_status = worst_status == LH_ERR_ENVIRONMENT ? worst_status : status;
     }
-    if (worst != LH_ERR_ENVIRONMENT && stopped > 0) return LH_STOPPED;
-    return failed > 0 ? lh_fail(error, worst, "%d of %d runs failed", failed, count) : LH_OK;
+    if (worst_status != LH_ERR_ENVIRONMENT && stopped_count > 0) return LH_STOPPED;
+    return failed_count > 0 ? lh_fail(error, worst_status, "%d of %d runs failed", failed_count, count) : LH_OK;
 }
 
 static lh_status advance_runs(lh_train_run *train_runs, lh_train_screen *screen, int count, int threads,
@@ -382,11 +383,11 @@ static lh_status train(const lh_cli *cli, const lh_target *target, const lh_trai
 }
 
 lh_status lh_verb_train(const lh_cli *cli, lh_error *error) {
-    bool done;
+    bool has_printed_help;
     lh_target target;
     lh_train_flags flags;
-    lh_status status = read_flags(cli, &flags, &done, error);
-    if (status != LH_OK || done) return status;
+    lh_status status = read_flags(cli, &flags, &has_printed_help, error);
+    if (status != LH_OK || has_printed_help) return status;
     status = lh_target_open(&target, cli->spec, flags.device, error);
     if (status != LH_OK) return status;
     status = train(cli, &target, &flags, error);

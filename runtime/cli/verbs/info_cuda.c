@@ -92,14 +92,14 @@ static void put_devices(FILE *out, const lh_cuda_driver *driver, const lh_cuda_p
 static void put_driver(lh_json *json, const char *key, const lh_cuda_program *program, bool wants_machine_code) {
     int version = lh_cuda_find_least_driver(program, wants_machine_code), release = lh_cuda_get_driver_release(version);
     char text[LH_CUDA_VERSION_TEXT];
-    lh_json least;
+    lh_json driver;
     lh_json_raw(json, key, version > 0 ? "" : "null");
     if (version == 0) return;
-    lh_json_begin(&least, json->out);
-    lh_json_string(&least, "cuda", lh_cuda_write_version(version, text));
-    if (release > 0) lh_json_integer(&least, "release", release);
-    else lh_json_raw(&least, "release", "null");
-    lh_json_end(&least);
+    lh_json_begin(&driver, json->out);
+    lh_json_string(&driver, "cuda", lh_cuda_write_version(version, text));
+    if (release > 0) lh_json_integer(&driver, "release", release);
+    else lh_json_raw(&driver, "release", "null");
+    lh_json_end(&driver);
 }
 
 static void put_least_driver(FILE *out, const lh_cuda_program *program) {

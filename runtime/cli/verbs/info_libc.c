@@ -26,19 +26,19 @@ static void keep_higher_version(const char *name, int *major, int *minor) {
 
 void lh_info_find_libc(char *text, size_t size) {
     const ElfW(Dyn) *dynamic = _DYNAMIC;
-    ElfW(Addr) strings = 0, needs = 0;
+    ElfW(Addr) strings = 0, version_needs = 0;
     size_t count = 0;
     int major = 0, minor = 0;
     text[0] = 0;
     if (dynamic == NULL || _r_debug.r_map == NULL) return;
     for (; dynamic->d_tag != DT_NULL; dynamic++) {
         if (dynamic->d_tag == DT_STRTAB) strings = dynamic->d_un.d_ptr;
-        if (dynamic->d_tag == DT_VERNEED) needs = dynamic->d_un.d_ptr;
+        if (dynamic->d_tag == DT_VERNEED) version_needs = dynamic->d_un.d_ptr;
         if (dynamic->d_tag == DT_VERNEEDNUM) count = dynamic->d_un.d_val;
     }
-    if (strings == 0 || needs == 0) return;
+    if (strings == 0 || version_needs == 0) return;
     const ElfW(Addr) base = _r_debug.r_map->l_addr;
-    const char *names = find_address(base, strings), *library = find_address(base, needs);
+    const char *names = find_address(base, strings), *library = find_address(base, version_needs);
     for (size_t i = 0; i < count; i++) {
         const ElfW(Verneed) *need = (const void *)library;
         const char *version = library + need->vn_aux;

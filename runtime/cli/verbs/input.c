@@ -11,7 +11,7 @@
 #include "data/symbols/symbols.h"
 #include "data/symbols/token.h"
 
-enum { LONGEST_LINE = INT32_MAX / 8 }; /* bytes; 4 times the number of tokens must fit into an int (search_length) */
+enum { MAX_LINE_BYTES = INT32_MAX / 8 }; /* bytes; 4 times the number of tokens must fit into an int (search_length) */
 
 static lh_status fail_line(int64_t line, lh_error *error, const char *problem) {
     return lh_fail(error, LH_ERR_INPUT, "line %lld: %s", (long long)line, problem);
@@ -24,9 +24,9 @@ static lh_status fail_no_memory(int64_t line, lh_error *error) {
 }
 
 static lh_status check_line_length(int64_t line, const char *text, lh_error *error) {
-    if (strlen(text) <= LONGEST_LINE) return LH_OK;
+    if (strlen(text) <= MAX_LINE_BYTES) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT, "line %lld: is longer than %d bytes, the limit for inputs", (long long)line,
-                   LONGEST_LINE);
+                   MAX_LINE_BYTES);
 }
 
 /* Finds the least task length n whose input has this many tokens. */
@@ -50,21 +50,22 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec) {
 static int choose_outputs(const lh_input *input, const lh_spec *spec) {
     if (input->outputs > 0) return input->outputs;
     if (spec->format->outputs != NULL) return spec->format->outputs(input->input_length);
-    const int placed = input->line_positions.count - input->input_length; /* outputs that the line has positions for */
-    if (input->line_positions.count > 0) return placed > 1 ? placed : 1;
+    /* The number of outputs for which the line has positions. */
+    const int placed_outputs = input->line_positions.count - input->input_length;
+    if (input->line_positions.count > 0) return placed_outputs > 1 ? placed_outputs : 1;
     if (spec->task->end == NULL) return 1;
-    int longest = spec->data->longest - input->input_length;
+    int max_outputs = spec->data->longest - input->input_length;
     int allowed = spec->limit.tokens - (spec->format->streams == 1 ? input->input_length : 0);
-    if (spec->limit.tokens > 0 && allowed < longest) longest = allowed;
-    return longest > 1 ? longest : 1;
+    if (spec->limit.tokens > 0 && allowed < max_outputs) max_outputs = allowed;
+    return max_outputs > 1 ? max_outputs : 1;
 }
 
 /* Sets shape 1 of the dataset to the lengths of the line, and raises those of shape 2 to them if necessary. */
 static void put_shape(lh_input *input, const lh_spec *spec) {
-    lh_sizes *current = &spec->corpus->sizes[0], *longest = &spec->corpus->sizes[1];
+    lh_sizes *current = &spec->corpus->sizes[0], *max_sizes = &spec->corpus->sizes[1];
     *current = (lh_sizes){input->input_length, choose_outputs(input, spec)};
-    if (current->input > longest->input) longest->input = current->input;
-    if (current->output > longest->output) longest->output = current->output;
+    if (current->input > max_sizes->input) max_sizes->input = current->input;
+    if (current->output > max_sizes->output) max_sizes->output = current->output;
     input->n = 1;
 }
 
@@ -92,9 +93,9 @@ static lh_status check_place(const lh_input *input, const lh_spec *spec, int64_t
                           .input = input->input};
     uint16_t *label_places = calloc((size_t)example.output_length, sizeof *label_places);
     if (label_places == NULL) return fail_no_memory(line, error);
-    bool found = spec->format->locate(&example, label_places);
+    bool is_located = spec->format->locate(&example, label_places);
     free(label_places);
-    if (found) return LH_OK;
+    if (is_located) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT, "line %lld: no place to read the answer\n  expected: %s", (long long)line,
                    spec->format->located);
 }
@@ -125,7 +126,7 @@ static lh_status read_names(const json_t *list, const char *const *names, int sy
 }
 
 static lh_status read_tokens(lh_input *input, const lh_spec *spec, int64_t line, const json_t *list, lh_error *error) {
-    if (!is_list(list)) return fail_line(line, error, "\"input\" is no list of tokens");
+    if (!is_list(list)) return fail_line(line, error, "\"input\" is not a list of tokens");
     input->input_length = (int)json_array_size(list);
     input->input = calloc((size_t)input->input_length, sizeof *input->input);
     if (input->input == NULL) return fail_no_memory(line, error);
@@ -137,7 +138,7 @@ static lh_status read_outputs(lh_input *input, const lh_spec *spec, int64_t line
     if (value == NULL) return LH_OK;
     json_int_t outputs = json_integer_value(value);
     if (!json_is_integer(value) || outputs < 1 || outputs > spec->data->longest)
-        return lh_fail(error, LH_ERR_INPUT, "line %lld: \"outputs\" is no number of tokens from 1 to %d",
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: \"outputs\" is not a number of tokens from 1 to %d",
                        (long long)line, spec->data->longest);
     input->outputs = (int)outputs;
     return LH_OK;
@@ -150,7 +151,7 @@ static lh_status read_target(lh_input *input, const lh_spec *spec, int64_t line,
     const json_t *list = json_object_get(object, "target"), *mask = json_object_get(object, "mask");
     if (list == NULL && mask != NULL) return fail_line(line, error, "\"mask\" is given without \"target\"");
     if (list == NULL) return LH_OK;
-    if (!is_list(list)) return fail_line(line, error, "\"target\" is no list of tokens");
+    if (!is_list(list)) return fail_line(line, error, "\"target\" is not a list of tokens");
     size_t count = json_array_size(list);
     if (mask != NULL && json_array_size(mask) != count)
         return fail_line(line, error, "\"mask\" is not as long as \"target\"");
@@ -161,9 +162,9 @@ static lh_status read_target(lh_input *input, const lh_spec *spec, int64_t line,
     input->mask = calloc(count, sizeof *input->mask);
     if (input->target == NULL || input->mask == NULL) return fail_no_memory(line, error);
     for (size_t i = 0; i < count; i++) {
-        const json_t *counts = mask != NULL ? json_array_get(mask, i) : NULL;
-        input->mask[i] = counts == NULL || json_integer_value(counts) == 1;
-        if (counts != NULL && (!json_is_integer(counts) || json_integer_value(counts) >> 1 != 0))
+        const json_t *mask_item = mask != NULL ? json_array_get(mask, i) : NULL;
+        input->mask[i] = mask_item == NULL || json_integer_value(mask_item) == 1;
+        if (mask_item != NULL && (!json_is_integer(mask_item) || json_integer_value(mask_item) >> 1 != 0))
             return lh_fail(error, LH_ERR_INPUT, "line %lld: mask[%zu] is neither 0 nor 1", (long long)line, i);
     }
     return read_names(list, spec->task->output_symbol, spec->task->output_symbols, line, "target", input->target,
@@ -280,7 +281,7 @@ static lh_status read_text(lh_input *input, const lh_task *task, int64_t line, c
         int index = -1 - input->input_length;
         char names[LH_SYMBOL_LIST];
         lh_list_symbols(task->input_symbol, task->input_symbols, names);
-        return lh_fail(error, LH_ERR_INPUT, "line %lld: '%.20s' is no symbol of %s, at column %d\n  expected: %s",
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: '%.20s' is not a symbol of %s, at column %d\n  expected: %s",
                        (long long)line, text + index, task->kind, index + 1, names);
     }
     return input->input_length > 0 ? LH_OK : fail_line(line, error, "there are no symbols");

@@ -24,10 +24,10 @@ static lh_status fail_key(const char *key, const char *const *names, int count, 
     snprintf(word, sizeof word, "%s", key);
     for (int i = 0; i < count && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", names[i]);
-    const char *nearest = lh_find_nearest_name(word, names, count, sizeof *names);
+    const char *closest_name = lh_find_nearest_name(word, names, count, sizeof *names);
     return lh_fail(error, LH_ERR_INPUT, "line %lld: there is no \"%s\"\n  expected: %s%s%s%s", (long long)line, word,
-                   list, nearest != NULL ? "\n  hint: did you mean \"" : "", nearest != NULL ? nearest : "",
-                   nearest != NULL ? "\"?" : "");
+                   list, closest_name != NULL ? "\n  hint: did you mean \"" : "",
+                   closest_name != NULL ? closest_name : "", closest_name != NULL ? "\"?" : "");
 }
 
 lh_status lh_input_check_keys(json_t *object, const lh_spec *spec, int64_t line, lh_error *error) {

@@ -36,20 +36,20 @@ static lh_status check_streams(const lh_spec *spec, const char *name, const lh_i
     return LH_OK;
 }
 
-/* Reads integers from least to range - 1; the caller frees them. */
-static lh_status read_list(const json_t *list, const char *name, int least, int range, int64_t line, lh_input_list *out,
-                           lh_error *error) {
+/* Reads integers from min_value to range - 1; the caller frees them. */
+static lh_status read_list(const json_t *list, const char *name, int min_value, int range, int64_t line,
+                           lh_input_list *out, lh_error *error) {
     if (!is_list(list))
-        return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is no list of integers", (long long)line, name);
+        return lh_fail(error, LH_ERR_INPUT, "line %lld: \"%s\" is not a list of integers", (long long)line, name);
     out->count = (int)json_array_size(list);
     out->numbers = calloc((size_t)out->count, sizeof *out->numbers);
     if (out->numbers == NULL) return fail_no_memory(line, error);
     for (int i = 0; i < out->count; i++) {
         const json_t *item = json_array_get(list, (size_t)i);
         json_int_t value = json_integer_value(item);
-        if (!json_is_integer(item) || value < least || value >= range)
-            return lh_fail(error, LH_ERR_INPUT, "line %lld: %s[%d] is no integer from %d to %d", (long long)line, name,
-                           i, least, range - 1);
+        if (!json_is_integer(item) || value < min_value || value >= range)
+            return lh_fail(error, LH_ERR_INPUT, "line %lld: %s[%d] is not an integer from %d to %d", (long long)line,
+                           name, i, min_value, range - 1);
         out->numbers[i] = (int32_t)value;
     }
     return LH_OK;
@@ -61,11 +61,11 @@ static int find_stream(const lh_format *format, const char *name) {
     return s;
 }
 
-/* The range of values that may replace the random values of stream s: from least[s] to range[s] - 1; range[s] 0: the
+/* The range of values that may replace the random values of stream s: from first[s] to range[s] - 1; range[s] 0: the
  * stream has no random values. */
 typedef struct value_ranges {
     const char *name; /* "positions" or "distances" */
-    const int *least, *range;
+    const int *first, *range;
 } value_ranges;
 
 static lh_status fail_unsampled(const char *name, int64_t line, lh_error *error) {
@@ -81,9 +81,10 @@ static lh_status read_streams(json_t *object, const lh_spec *spec, const value_r
     json_t *list;
     lh_status status = LH_OK;
     if (!json_is_object(object))
-        return lh_fail(error, LH_ERR_INPUT,
-                       "line %lld: \"%s\" is no object\n  expected: {\"%s\":[...],\"%s\":[...]}, the model's streams",
-                       (long long)line, ranges->name, spec->format->stream[0].name, spec->format->stream[1].name);
+        return lh_fail(
+            error, LH_ERR_INPUT,
+            "line %lld: \"%s\" is not an object\n  expected: {\"%s\":[...],\"%s\":[...]}, the model's streams",
+            (long long)line, ranges->name, spec->format->stream[0].name, spec->format->stream[1].name);
     json_object_foreach(object, stream, list) {
         int s = find_stream(spec->format, stream);
         if (s == spec->format->streams)
@@ -93,7 +94,7 @@ static lh_status read_streams(json_t *object, const lh_spec *spec, const value_r
         const label field = make_label(spec, ranges->name, s);
         status = ranges->range[s] == 0
                      ? fail_unsampled(field.text, line, error)
-                     : read_list(list, field.text, ranges->least[s], ranges->range[s], line, &out[s], error);
+                     : read_list(list, field.text, ranges->first[s], ranges->range[s], line, &out[s], error);
         if (status != LH_OK) break;
     }
     return status;
@@ -108,7 +109,7 @@ static lh_status read_lists(const json_t *object, const lh_spec *spec, const val
     for (int s = 0; s < spec->format->streams; s++) is_sampled = is_sampled || ranges->range[s] > 0;
     if (!is_sampled) return fail_unsampled(ranges->name, line, error);
     if (spec->format->streams > 1) return read_streams(lists, spec, ranges, line, out, error);
-    return read_list(lists, ranges->name, *ranges->least, *ranges->range, line, out, error);
+    return read_list(lists, ranges->name, *ranges->first, *ranges->range, line, out, error);
 }
 
 /* Checks that distances begin with 0 and ascend: distances[d] is the distance of two tokens d apart. */

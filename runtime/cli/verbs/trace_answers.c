@@ -12,23 +12,25 @@
 typedef struct trace_answer {
     const lh_task *task;
     const lh_query *query;
-    const lh_right_answer *right;
+    const lh_right_answer *right_answers;
     int index, draw, draws; /* index of the input; index of the draw; number of draws */
     int inputs, labels;     /* numbers of input tokens and labels */
     const int32_t *answer;  /* [labels] classes; -1 after the end */
     int length;             /* number of answers up to the end */
     bool is_known;          /* at least one right answer is known */
-    int wrong;              /* number of wrong or missing answers */
+    int wrong_count;        /* number of wrong or missing answers */
 } trace_answer;
 
 /* Texts of symbols: the input, the answer, and the right answer if the answer is wrong. */
 enum { INPUT, ANSWER, RIGHT, TEXTS };
 
 static bool is_counted(const trace_answer *a, int i) {
-    return a->right->target != NULL && (a->right->mask == NULL || a->right->mask[i]);
+    return a->right_answers->target != NULL && (a->right_answers->mask == NULL || a->right_answers->mask[i]);
 }
 
-static bool is_wrong(const trace_answer *a, int i) { return is_counted(a, i) && a->answer[i] != a->right->target[i]; }
+static bool is_wrong(const trace_answer *a, int i) {
+    return is_counted(a, i) && a->answer[i] != a->right_answers->target[i];
+}
 
 /* The answer to an example of a group under one draw. */
 static trace_answer find_answer(const lh_traces *traces, const lh_trace_group *group, int draw, int example) {
@@ -38,7 +40,7 @@ static trace_answer find_answer(const lh_traces *traces, const lh_trace_group *g
     int index = lh_find_trace_input(request, group->n, example);
     trace_answer a = {.task = spec->task,
                       .query = &request->inputs[index],
-                      .right = &request->right[index],
+                      .right_answers = &request->right_answers[index],
                       .index = index,
                       .draw = draw,
                       .draws = request->draws,
@@ -49,7 +51,7 @@ static trace_answer find_answer(const lh_traces *traces, const lh_trace_group *g
     for (int i = 0; i < a.labels; i++) {
         a.length += a.answer[i] >= 0;
         a.is_known = a.is_known || is_counted(&a, i);
-        a.wrong += is_wrong(&a, i);
+        a.wrong_count += is_wrong(&a, i);
     }
     return a;
 }
@@ -82,8 +84,8 @@ static void mark_wrong_symbols(const trace_answer *a, char *const text[TEXTS]) {
 static void print_text(const trace_answer *a, char *const text[TEXTS]) {
     printf("input   %s\n", text[INPUT]);
     if (a->draws > 1) printf("draw    %d of %d\n", a->draw + 1, a->draws);
-    printf("answer  %s%s\n", text[ANSWER], !a->is_known ? "" : a->wrong > 0 ? "  wrong" : "  right");
-    if (a->wrong == 0) return;
+    printf("answer  %s%s\n", text[ANSWER], !a->is_known ? "" : a->wrong_count > 0 ? "  wrong" : "  right");
+    if (a->wrong_count == 0) return;
     mark_wrong_symbols(a, text);
     printf("right   %s\n", text[RIGHT]);
 }
@@ -95,8 +97,8 @@ static void print_json(const trace_answer *a, char *const text[TEXTS]) {
     if (a->draws > 1) lh_json_integer(&line, "draw", a->draw);
     lh_json_string(&line, "input", text[INPUT]);
     lh_json_string(&line, "answer", text[ANSWER]);
-    lh_json_raw(&line, "right", !a->is_known ? "null" : a->wrong > 0 ? "false" : "true");
-    if (a->wrong > 0) {
+    lh_json_raw(&line, "right", !a->is_known ? "null" : a->wrong_count > 0 ? "false" : "true");
+    if (a->wrong_count > 0) {
         lh_json_string(&line, "target", text[RIGHT]);
         lh_json_raw(&line, "wrong", "[");
         for (int i = 0, printed = 0; i < a->labels; i++)
@@ -112,9 +114,9 @@ static lh_status print_answer(const trace_answer *a, bool json, lh_error *error)
     lh_status status = lh_write_symbols(task->input_symbol, task->input_symbols, a->query->input, NULL, a->inputs,
                                         &text[INPUT], error);
     if (status == LH_OK) status = write_answer_names(a, &text[ANSWER], error);
-    if (status == LH_OK && a->wrong > 0)
-        status = lh_write_symbols(task->output_symbol, task->output_symbols, a->right->target, a->right->mask,
-                                  a->labels, &text[RIGHT], error);
+    if (status == LH_OK && a->wrong_count > 0)
+        status = lh_write_symbols(task->output_symbol, task->output_symbols, a->right_answers->target,
+                                  a->right_answers->mask, a->labels, &text[RIGHT], error);
     if (status == LH_OK) (json ? print_json : print_text)(a, text);
     for (int i = 0; i < TEXTS; i++) free(text[i]);
     return status;

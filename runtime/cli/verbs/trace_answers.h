@@ -1,4 +1,4 @@
-/* Prints the answers of trace to a user's inputs, and which of them are wrong. */
+/* Prints the answers of trace to a user's inputs, and marks wrong answers. */
 #ifndef LONGHAND_TRACE_ANSWERS_H
 #define LONGHAND_TRACE_ANSWERS_H
 

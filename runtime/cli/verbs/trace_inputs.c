@@ -28,7 +28,7 @@ static int find_or_add_shape(lh_corpus *corpus, const lh_sizes *sizes) {
 static void add_input(lh_trace_inputs *inputs, const lh_line_shapes *lines, lh_status status) {
     lh_input *input = &inputs->list[inputs->count];
     if (status == LH_OK && lines->spec.corpus != NULL) input->n = find_or_add_shape(&inputs->corpus, &lines->sizes[0]);
-    inputs->right[inputs->count] = (lh_right_answer){input->target, input->mask};
+    inputs->right_answers[inputs->count] = (lh_right_answer){input->target, input->mask};
     inputs->queries[inputs->count++] = lh_input_make_query(input);
 }
 
@@ -37,7 +37,7 @@ static lh_status read_lines(lh_trace_inputs *inputs, const lh_spec *spec, const 
     int64_t number = 0;
     lh_line_shapes lines;
     lh_line_shapes_open(&lines, spec);
-    for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;) {
+    for (char *unread = text, *line; (line = strsep(&unread, "\n")) != NULL;) {
         lh_error problem = {""};
         number++;
         if (is_blank(line)) continue;
@@ -54,10 +54,11 @@ static lh_status allocate_inputs(lh_trace_inputs *inputs, const lh_spec *spec, s
     *inputs = (lh_trace_inputs){.spec = *spec};
     inputs->list = calloc(capacity, sizeof *inputs->list);
     inputs->queries = calloc(capacity, sizeof *inputs->queries);
-    inputs->right = calloc(capacity, sizeof *inputs->right);
+    inputs->right_answers = calloc(capacity, sizeof *inputs->right_answers);
     inputs->corpus.sizes = calloc(capacity, sizeof *inputs->corpus.sizes);
     if (spec->data != NULL) inputs->spec.corpus = &inputs->corpus;
-    if (inputs->list != NULL && inputs->queries != NULL && inputs->right != NULL && inputs->corpus.sizes != NULL)
+    if (inputs->list != NULL && inputs->queries != NULL && inputs->right_answers != NULL &&
+        inputs->corpus.sizes != NULL)
         return LH_OK;
     return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %zu inputs", capacity);
 }
@@ -94,6 +95,6 @@ void lh_trace_inputs_free(lh_trace_inputs *inputs) {
     for (int i = 0; i < inputs->count; i++) lh_input_free(&inputs->list[i]);
     free(inputs->list);
     free(inputs->queries);
-    free(inputs->right);
+    free(inputs->right_answers);
     free(inputs->corpus.sizes);
 }

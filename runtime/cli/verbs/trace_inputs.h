@@ -7,9 +7,9 @@
 #include "eval/trace.h"
 
 typedef struct lh_trace_inputs {
-    lh_input *list;         /* [count] */
-    lh_query *queries;      /* [count] queries without draws, which point into list */
-    lh_right_answer *right; /* [count] right answers, which point into list */
+    lh_input *list;                 /* [count] */
+    lh_query *queries;              /* [count] queries without draws, which point into list */
+    lh_right_answer *right_answers; /* [count] right answers, which point into list */
     int count;
     lh_spec spec;     /* spec for tracing, with a dataset bound to corpus */
     lh_corpus corpus; /* with a dataset: the shapes of the lines, in order of first occurrence */

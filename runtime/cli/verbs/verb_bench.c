@@ -38,7 +38,7 @@ static void print_parts(const lh_bench_result *r) {
     lh_json parts;
     printf(",\"parts\":");
     lh_json_begin(&parts, stdout);
-    for (int part = 0; part < LH_PARTS; part++) lh_json_number(&parts, part_names[part], r->parts[part]);
+    for (int i = 0; i < LH_PARTS; i++) lh_json_number(&parts, part_names[i], r->parts[i]);
     lh_json_end(&parts);
 }
 
@@ -68,7 +68,7 @@ static void print_head(const lh_target *target) {
                target->cuda.image);
     printf("%-5s %6s %6s %8s %7s %9s %8s %8s %6s %7s %6s", "mode", "length", "tokens", "replicas", "threads", "steps/s",
            "GFLOP/s", "peak", "share", "nominal", "limit");
-    for (int part = 0; part < LH_PARTS; part++) printf(" %12s", part_names[part]);
+    for (int i = 0; i < LH_PARTS; i++) printf(" %12s", part_names[i]);
     printf("\n");
 }
 
@@ -79,7 +79,7 @@ static void print_text(const lh_bench_result *r) {
         printf(" %5.1f%% %6.1f%% %5.1f%%", 100.0 * r->flops_per_second / r->peak,
                100.0 * r->nominal_per_second / r->peak, 100.0 * compute_share_of_limit(r));
     else printf(" %6s %7s %6s", "-", "-", "-");
-    for (int part = 0; part < LH_PARTS; part++) printf(" %11.1f%%", 100.0 * r->parts[part]);
+    for (int i = 0; i < LH_PARTS; i++) printf(" %11.1f%%", 100.0 * r->parts[i]);
     printf("\n");
 }
 
@@ -156,7 +156,7 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
     const char *device = "cpu", *mode = NULL;
     unsigned modes;
     int64_t windows = LH_BENCH_WINDOWS;
-    bool json = false, has_lengths = false, done;
+    bool json = false, has_lengths = false, has_printed_help;
     const lh_option options[] = {
         {"--lengths", LH_OPTION_LENGTHS, &lengths, 0, 0, &has_lengths, "A,B,...", "task lengths (20,40)"},
         {"--mode", LH_OPTION_TEXT, &mode, 0, 0, NULL, "MODE", "only train or only eval (both, and decoding)"},
@@ -167,8 +167,9 @@ lh_status lh_verb_bench(const lh_cli *cli, lh_error *error) {
         {"--device", LH_OPTION_TEXT, &device, 0, 0, NULL, LH_DEVICE_WORDS},
         {"--json", LH_OPTION_SWITCH, &json, 0, 0, NULL, NULL, "print one JSON object per line"},
     };
-    lh_status status = lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
-    if (status != LH_OK || done) return status;
+    lh_status status =
+        lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, &has_printed_help, error);
+    if (status != LH_OK || has_printed_help) return status;
     status = parse_mode(mode, &modes, error);
     if (status != LH_OK) return status;
     lh_target target;

@@ -51,7 +51,7 @@ static lh_status set_validation(const lh_spec *spec, flags *f, lh_error *error) 
     return LH_OK;
 }
 
-static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
+static lh_status read_flags(const lh_cli *cli, flags *f, bool *has_printed_help, lh_error *error) {
     const lh_eval_defaults *eval = &cli->spec->eval;
     *f = (flags){.examples = eval->examples,
                  .batch = eval->batch,
@@ -94,8 +94,9 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--threads", LH_OPTION_INTEGER, &f->threads, 1, 4096, NULL, "N", "threads (all processors)"},
         {"--device", LH_OPTION_TEXT, &f->device, 0, 0, NULL, LH_DEVICE_WORDS},
     };
-    lh_status status = lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
-    if (status == LH_OK && !*done) status = set_validation(cli->spec, f, error);
+    lh_status status =
+        lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, has_printed_help, error);
+    if (status == LH_OK && !*has_printed_help) status = set_validation(cli->spec, f, error);
     return status;
 }
 
@@ -287,11 +288,11 @@ static lh_status evaluate_in_folder(const flags *f, const lh_groups *groups, lh_
 
 lh_status lh_verb_eval(const lh_cli *cli, lh_error *error) {
     flags f;
-    bool done;
+    bool has_printed_help;
     lh_cli_model model;
     lh_groups groups = {.count = 0};
-    lh_status status = read_flags(cli, &f, &done, error);
-    if (status != LH_OK || done) return status;
+    lh_status status = read_flags(cli, &f, &has_printed_help, error);
+    if (status != LH_OK || has_printed_help) return status;
     if (lh_lengths_count(&f.lengths.lengths) == 0)
         return lh_fail(error, LH_ERR_USAGE, "--lengths: missing; the spec has none");
     if (f.examples == 0 && cli->spec->corpus == NULL)

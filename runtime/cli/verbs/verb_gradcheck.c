@@ -48,7 +48,7 @@ static lh_status check_lengths(const lh_target *target, const lh_lengths *length
 lh_status lh_verb_gradcheck(const lh_cli *cli, lh_error *error) {
     int64_t seed = 0;
     const char *device = "cpu";
-    bool has_lengths = false, done;
+    bool has_lengths = false, has_printed_help;
     static const int32_t default_lengths[] = {1, 5, 9};
     lh_option_lengths lengths = {.lengths = {default_lengths, 3, 0, 0, 0}};
     const lh_option options[] = {
@@ -56,8 +56,9 @@ lh_status lh_verb_gradcheck(const lh_cli *cli, lh_error *error) {
         {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "seed of parameters, data, dropout (0)"},
         {"--device", LH_OPTION_TEXT, &device, 0, 0, NULL, LH_DEVICE_WORDS},
     };
-    lh_status status = lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
-    if (status != LH_OK || done) return status;
+    lh_status status =
+        lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, &has_printed_help, error);
+    if (status != LH_OK || has_printed_help) return status;
     if (strcmp(cli->spec->precision, "float64") != 0)
         return lh_fail(error, LH_ERR_USAGE,
                        "gradcheck: this trainer computes in %s, too coarse for differences\n"

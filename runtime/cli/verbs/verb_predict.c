@@ -24,8 +24,8 @@ typedef struct prediction {
 static lh_status compute_answers(prediction *p, lh_error *error) {
     int n = p->input.n;
     lh_shape shape = lh_make_shape(p->spec, n, 1);
-    int longest = p->spec->corpus != NULL ? 2 : n; /* with a dataset shape 2 of lh_line_shapes */
-    lh_lengths lengths = {NULL, 0, n, longest, 1};
+    int last_n = p->spec->corpus != NULL ? 2 : n; /* with a dataset shape 2 of lh_line_shapes */
+    lh_lengths lengths = {NULL, 0, n, last_n, 1};
     lh_status status = p->engine->ops->reserve(p->engine, &lengths, 1, error);
     if (status != LH_OK) return status;
     p->logits = calloc((size_t)shape.labels * (size_t)p->spec->classes, sizeof *p->logits);
@@ -148,15 +148,16 @@ lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
         "\"positions\":[...] has that of each token that the model reads."};
     const char *checkpoint = NULL, *text = NULL, *device = "cpu";
     int64_t seed = LH_EVAL_SEED, threads = 1;
-    bool done;
+    bool has_printed_help;
     const lh_option options[] = {
         {"--checkpoint", LH_OPTION_TEXT, &checkpoint, 0, 0, NULL, "FILE", "checkpoint (required)"},
         {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "seed of position draws (1)"},
         {"--text", LH_OPTION_TEXT, &text, 0, 0, NULL, "SYMBOLS", "one input in the task's symbols, instead of stdin"},
         {"--device", LH_OPTION_TEXT, &device, 0, 0, NULL, LH_DEVICE_WORDS},
     };
-    lh_status status = lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
-    if (status != LH_OK || done) return status;
+    lh_status status =
+        lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, &has_printed_help, error);
+    if (status != LH_OK || has_printed_help) return status;
     lh_line_shapes lines;
     lh_line_shapes_open(&lines, cli->spec);
     lh_cli_model model;

@@ -55,19 +55,19 @@ static lh_status print_examples(const lh_spec *spec, const lh_source *source, in
 }
 
 /* Finds the indices of a set's examples with inputs of this length (0: any), for free(); NULL: out of memory. */
-static uint32_t *find_examples(const lh_corpus *corpus, const lh_dataset *set, int length, int64_t *found) {
+static uint32_t *find_examples(const lh_corpus *corpus, const lh_dataset *set, int length, int64_t *example_count) {
     uint32_t *indices = malloc((size_t)set->count * sizeof *indices + 1);
-    *found = 0;
+    *example_count = 0;
     for (int n = 1; indices != NULL && n <= corpus->shapes; n++)
         for (int64_t index = set->first[n - 1];
              index < set->first[n] && (length == 0 || corpus->sizes[n - 1].input == length); index++)
-            indices[(*found)++] = (uint32_t)index;
+            indices[(*example_count)++] = (uint32_t)index;
     return indices;
 }
 
 /* Prints the examples of a set with these indices, in this order. */
-static lh_status print_chosen(const lh_spec *spec, const lh_dataset *set, const uint32_t *indices, int64_t count,
-                              bool text, lh_error *error) {
+static lh_status print_chosen_examples(const lh_spec *spec, const lh_dataset *set, const uint32_t *indices,
+                                       int64_t count, bool text, lh_error *error) {
     lh_batch batch;
     lh_status status = lh_batch_open(&batch, spec, spec->corpus->shapes, 1, error);
     if (status != LH_OK) return status;
@@ -82,17 +82,18 @@ static lh_status print_chosen(const lh_spec *spec, const lh_dataset *set, const 
 }
 
 /* Prints examples of a set with inputs of this length (0: any), chosen as for an evaluation. */
-static lh_status print_file(const lh_spec *spec, const lh_dataset *set, int length, const lh_pick *choice, bool text,
-                            lh_error *error) {
-    int64_t found;
-    uint32_t *indices = find_examples(spec->corpus, set, length, &found);
+static lh_status print_set(const lh_spec *spec, const lh_dataset *set, int length, const lh_pick *choice, bool text,
+                           lh_error *error) {
+    int64_t example_count;
+    uint32_t *indices = find_examples(spec->corpus, set, length, &example_count);
     if (indices == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %lld places", (long long)set->count);
-    lh_status status = lh_pick_sort(set, choice, indices, found, error);
-    if (status == LH_OK && found == 0)
+    lh_status status = lh_pick_sort(set, choice, indices, example_count, error);
+    if (status == LH_OK && example_count == 0)
         status =
             lh_fail(error, LH_ERR_INPUT, "--length: %s has no example with an input of %d tokens", set->path, length);
     if (status == LH_OK)
-        status = print_chosen(spec, set, indices, found < choice->limit ? found : choice->limit, text, error);
+        status = print_chosen_examples(spec, set, indices,
+                                       example_count < choice->limit ? example_count : choice->limit, text, error);
     free(indices);
     return status;
 }
@@ -105,7 +106,7 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
                                  "of --split that --seed chooses, or with --order file the first ones."};
     const lh_spec *spec = cli->spec;
     int64_t length = 0, count = 10, seed = LH_EVAL_SEED;
-    bool text = false, in_order, done;
+    bool text = false, in_order, has_printed_help;
     const char *split = NULL, *order = NULL;
     const lh_dataset *set;
     const lh_option options[] = {
@@ -117,8 +118,9 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
         {"--order", LH_OPTION_TEXT, &order, 0, 0, NULL, "hash|file", "order in a set of examples (the spec's)"},
         {"--text", LH_OPTION_SWITCH, &text, 0, 0, NULL, NULL, "print symbols; parentheses: does not count"},
     };
-    lh_status status = lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, &done, error);
-    if (status != LH_OK || done) return status;
+    lh_status status =
+        lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, &has_printed_help, error);
+    if (status != LH_OK || has_printed_help) return status;
     if (length == 0 && spec->corpus == NULL)
         return lh_fail(error, LH_ERR_USAGE, "--length: missing\n  expected: --length N, the task length");
     status = lh_data_files_find_set(spec, split, &set, error);
@@ -126,7 +128,7 @@ lh_status lh_verb_sample(const lh_cli *cli, lh_error *error) {
     if (status != LH_OK) return status;
     lh_pick choice = {.limit = count, .seed = (uint64_t)seed, .in_order = in_order};
     if (spec->corpus != NULL)
-        return print_file(spec, set != NULL ? set : &spec->corpus->train, (int)length, &choice, text, error);
+        return print_set(spec, set != NULL ? set : &spec->corpus->train, (int)length, &choice, text, error);
     lh_source source = {lh_key_of_seed((uint64_t)seed), (uint32_t)length, LH_DOMAIN_EVAL, 0, NULL, NULL};
     return print_examples(spec, &source, (int)length, count, text, error);
 }

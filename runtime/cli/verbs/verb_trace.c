@@ -43,7 +43,7 @@ static const lh_verb verb = {
     "For both, a generative model reads its own answers: n<N>.answers, and if known the right ones, n<N>.targets\n"
     "[examples][outputs], also with --average. The trainer prints each of these inputs with its answer."};
 
-static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *error) {
+static lh_status read_flags(const lh_cli *cli, flags *f, bool *has_printed_help, lh_error *error) {
     char text[120];
     const char *literal = cli->spec->task->literal;
     *f = (flags){.kinds = "attention", .examples = 1, .draws = 1, .seed = LH_EVAL_SEED};
@@ -70,39 +70,39 @@ static lh_status read_flags(const lh_cli *cli, flags *f, bool *done, lh_error *e
         {"--json", LH_OPTION_SWITCH, &f->json, 0, 0, NULL, NULL, "print JSON lines instead of tables"},
         {"--out", LH_OPTION_TEXT, &f->out, 0, 0, NULL, "FILE", "output file (required except for entropy)"},
     };
-    return lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, done, error);
+    return lh_cli_read_options(cli, &verb, options, sizeof options / sizeof *options, has_printed_help, error);
 }
 
 static lh_status read_kinds(const char *text, bool *kinds, lh_error *error) {
-    for (const char *rest = text;; rest++) {
-        size_t bytes = strcspn(rest, ",");
+    for (const char *unread = text;; unread++) {
+        size_t bytes = strcspn(unread, ",");
         int kind = 0;
         while (kind < LH_TRACE_TOKENS && (strlen(lh_get_trace_kind_name(kind)) != bytes ||
-                                          strncmp(lh_get_trace_kind_name(kind), rest, bytes) != 0))
+                                          strncmp(lh_get_trace_kind_name(kind), unread, bytes) != 0))
             kind++;
         if (kind == LH_TRACE_TOKENS)
             return lh_fail(error, LH_ERR_USAGE,
                            "--what: '%.*s' cannot be traced\n"
                            "  expected: attention, scores, activations, entropy; several with commas between them",
-                           bytes < 80 ? (int)bytes : 80, rest);
+                           bytes < 80 ? (int)bytes : 80, unread);
         kinds[kind] = true;
-        rest += bytes;
-        if (*rest == 0) return LH_OK;
+        unread += bytes;
+        if (*unread == 0) return LH_OK;
     }
 }
 
 /* The shortest length that the spec, or the requested set, has for evaluation; 0: none. */
 static int find_shortest_length(const lh_spec *spec, const lh_dataset *set) {
     const lh_corpus *corpus = spec->corpus;
-    int shortest = 0;
+    int min_length = 0;
     if (set == NULL && corpus != NULL) set = &corpus->eval;
     for (int n = 1; set != NULL && n <= corpus->shapes; n++)
         if (lh_dataset_has_general_examples(set, spec->task->axes, n)) return corpus->sizes[n - 1].input;
     for (int i = 0; i < lh_lengths_count(&spec->eval.lengths); i++) {
         int n = lh_lengths_get(&spec->eval.lengths, i);
-        if (shortest == 0 || n < shortest) shortest = n;
+        if (min_length == 0 || n < min_length) min_length = n;
     }
-    return shortest;
+    return min_length;
 }
 
 /* The flag that replaces examples by inputs, or NULL. */
@@ -195,13 +195,13 @@ static const char *get_source_name(const flags *f, const lh_spec *spec, const lh
     return set != NULL ? set->path : spec->corpus->eval.path;
 }
 
-static void show_progress(void *context, int n, int64_t done, int64_t count) {
+static void show_progress(void *context, int n, int64_t finished_passes, int64_t count) {
     lh_progress *progress = context;
     char bar[32], remaining[32];
-    double share = (double)done / (double)count, seconds = lh_progress_get_seconds(progress);
-    if (seconds < 1.0 || done == count || !lh_progress_is_due(progress, 10.0)) return;
+    double share = (double)finished_passes / (double)count, seconds = lh_progress_get_seconds(progress);
+    if (seconds < 1.0 || finished_passes == count || !lh_progress_is_due(progress, 10.0)) return;
     lh_progress_print(progress, "trace %s %" PRId64 "/%" PRId64 "  length %d  %s left",
-                      lh_progress_write_bar(share, bar), done, count, n,
+                      lh_progress_write_bar(share, bar), finished_passes, count, n,
                       lh_write_duration(seconds / share * (1 - share), remaining));
 }
 
@@ -284,9 +284,9 @@ static lh_status write_file(const flags *f, const lh_traces *traces, const lh_en
     return status;
 }
 
-static void print_shape(const lh_trace_tensor *t, const char *before, const char *between, const char *after) {
+static void print_shape(const lh_trace_tensor *t, const char *opening, const char *separator, const char *closing) {
     for (int i = 0; i < t->file.rank; i++)
-        printf("%s%" PRId64 "%s", i == 0 ? before : between, t->file.shape[i], i + 1 == t->file.rank ? after : "");
+        printf("%s%" PRId64 "%s", i == 0 ? opening : separator, t->file.shape[i], i + 1 == t->file.rank ? closing : "");
 }
 
 static void print_tensors(const lh_traces *traces, const char *path) {
@@ -390,13 +390,13 @@ static lh_status trace(const flags *f, lh_trace_request *request, lh_engine *eng
 
 lh_status lh_verb_trace(const lh_cli *cli, lh_error *error) {
     flags f;
-    bool done;
+    bool has_printed_help;
     lh_trace_request request;
     lh_trace_inputs inputs = {0};
     lh_cli_model model;
     const lh_spec *spec = cli->spec;
-    lh_status status = read_flags(cli, &f, &done, error);
-    if (status != LH_OK || done) return status;
+    lh_status status = read_flags(cli, &f, &has_printed_help, error);
+    if (status != LH_OK || has_printed_help) return status;
     status = make_request(cli->spec, &f, &request, error);
     if (status == LH_OK && get_inputs_flag(&f) == NULL) status = set_lengths(spec, &request, error);
     if (status == LH_OK && get_inputs_flag(&f) != NULL) {
@@ -409,7 +409,7 @@ lh_status lh_verb_trace(const lh_cli *cli, lh_error *error) {
     if (status == LH_OK) {
         model.engine->stop = lh_catch_signals();
         request.inputs = inputs.queries;
-        request.right = inputs.right;
+        request.right_answers = inputs.right_answers;
         request.input_count = inputs.count;
         status = trace(&f, &request, model.engine, error);
         lh_cli_close_checkpoint(&model);

@@ -50,16 +50,16 @@ lh_status lh_cuda_allocate_zeroed(lh_cuda_fleet *fleet, size_t bytes, const char
     return status == LH_OK ? lh_cuda_clear(fleet, *memory, bytes, error) : status;
 }
 
-lh_status lh_cuda_grow_tables(lh_cuda_fleet *fleet, const int longest[LH_MAX_STREAMS], lh_error *error) {
+lh_status lh_cuda_grow_tables(lh_cuda_fleet *fleet, const int length[LH_MAX_STREAMS], lh_error *error) {
     const lh_cuda_program *program = fleet->program;
-    int extended[LH_MAX_STREAMS];
-    memcpy(extended, fleet->tables_longest, sizeof extended);
-    if (program->tables_bytes == NULL || !lh_extend_streams(extended, longest)) return LH_OK;
-    size_t bytes = program->tables_bytes(extended);
+    int max_length[LH_MAX_STREAMS];
+    memcpy(max_length, fleet->tables_length, sizeof max_length);
+    if (program->tables_bytes == NULL || !lh_extend_streams(max_length, length)) return LH_OK;
+    size_t bytes = program->tables_bytes(max_length);
     CUdeviceptr memory;
     void *tables = lh_engine_allocate(bytes, "position tables", error);
     if (tables == NULL) return LH_ERR_ENVIRONMENT;
-    program->make_tables(tables, extended);
+    program->make_tables(tables, max_length);
     lh_status status = lh_cuda_allocate(fleet->device, bytes, "position tables", &memory, error);
     if (status == LH_OK) status = lh_cuda_copy_in(fleet, memory, tables, bytes, error);
     free(tables);
@@ -69,6 +69,6 @@ lh_status lh_cuda_grow_tables(lh_cuda_fleet *fleet, const int longest[LH_MAX_STR
     }
     lh_cuda_release(fleet->device, &fleet->tables);
     fleet->tables = memory;
-    memcpy(fleet->tables_longest, extended, sizeof extended);
+    memcpy(fleet->tables_length, max_length, sizeof max_length);
     return LH_OK;
 }

@@ -4,8 +4,9 @@
 
 #include "runtime/cuda/fleet/fleet_parts.h"
 
-static const size_t MOST_STORED = (size_t)256 << 20; /* most bytes of stored answers, over all engines */
-enum { MOST_UNUSED = 2 }; /* after so many consecutive requests that drop stored answers, no more are made in advance */
+static const size_t MAX_STORED_BYTES = (size_t)256 << 20; /* of the stored answers of all engines */
+/* After this number of consecutive requests that drop stored answers, an engine gets no more answers in advance. */
+enum { MAX_UNUSED = 2 };
 
 /* The step of the parameters, which includes finished steps whose metrics were not returned yet. */
 static int64_t get_parameter_step(const lh_cuda_engine *engine) {
@@ -39,13 +40,13 @@ int lh_cuda_choose_evaluated_engines(lh_cuda_engine *engine, int max_count) {
     lh_cuda_fleet *fleet = engine->fleet;
     int count = 0;
     fleet->evaluated_engines[count++] = engine;
-    if (fleet->early_bytes > MOST_STORED) return count;
+    if (fleet->early_bytes > MAX_STORED_BYTES) return count;
     for (int i = 0; i < fleet->count && count < max_count; i++) {
-        lh_cuda_engine *other = &fleet->engines[i];
-        if (other != engine && !other->closed && other->failure == LH_OK && other->unused_in_a_row < MOST_UNUSED &&
-            get_parameter_step(other) == get_parameter_step(engine) &&
-            count_conditions(other) + 1 == count_conditions(engine))
-            fleet->evaluated_engines[count++] = other;
+        lh_cuda_engine *candidate = &fleet->engines[i];
+        if (candidate != engine && !candidate->is_closed && candidate->failure == LH_OK &&
+            candidate->unused_in_a_row < MAX_UNUSED && get_parameter_step(candidate) == get_parameter_step(engine) &&
+            count_conditions(candidate) + 1 == count_conditions(engine))
+            fleet->evaluated_engines[count++] = candidate;
     }
     return count;
 }

@@ -32,17 +32,19 @@ static lh_status measure_lengths(lh_cuda_fleet *fleet, lh_error *error) {
     const lh_lengths lengths = lh_cuda_get_training_lengths(fleet);
     lh_status status = lh_check_limit(spec, &lengths, error);
     if (status != LH_OK) return status;
-    int longest[LH_MAX_STREAMS] = {0};
+    int max_length[LH_MAX_STREAMS] = {0};
     for (int i = 0; i < lh_lengths_count(&lengths); i++) {
-        lh_shape part = lh_make_shape(spec, lh_lengths_get(&lengths, i), spec->train.batch);
-        if (fleet->library == NULL) part.sequences = (spec->train.batch + arena->shards - 1) / arena->shards;
-        lh_extend_streams(longest, part.length);
-        arena->partial_stride = max_size(arena->partial_stride, lh_cuda_align(fleet->program->partial_bytes(&part)));
-        arena->shared_stride = max_size(arena->shared_stride, lh_cuda_align(fleet->program->shared_bytes(&part)));
-        arena->workspace_stride =
-            max_size(arena->workspace_stride, lh_cuda_align(fleet->program->workspace_bytes(&part, LH_MODE_TRAIN)));
+        lh_shape shard_shape = lh_make_shape(spec, lh_lengths_get(&lengths, i), spec->train.batch);
+        if (fleet->library == NULL) shard_shape.sequences = (spec->train.batch + arena->shards - 1) / arena->shards;
+        lh_extend_streams(max_length, shard_shape.length);
+        arena->partial_stride =
+            max_size(arena->partial_stride, lh_cuda_align(fleet->program->partial_bytes(&shard_shape)));
+        arena->shared_stride =
+            max_size(arena->shared_stride, lh_cuda_align(fleet->program->shared_bytes(&shard_shape)));
+        arena->workspace_stride = max_size(arena->workspace_stride,
+                                           lh_cuda_align(fleet->program->workspace_bytes(&shard_shape, LH_MODE_TRAIN)));
     }
-    return lh_cuda_grow_tables(fleet, longest, error);
+    return lh_cuda_grow_tables(fleet, max_length, error);
 }
 
 static size_t get_piece_sums_bytes(const lh_cuda_fleet *fleet) {
@@ -259,7 +261,7 @@ static void engine_close(lh_engine *handle) {
     lh_cuda_make_current(fleet->device, NULL);
     lh_cuda_deactivate(engine);
     lh_cuda_drop_early_answers(engine);
-    engine->closed = true;
+    engine->is_closed = true;
     lh_cuda_release(fleet->device, &engine->vectors);
     lh_epoch_close(&engine->epoch);
     if (--fleet->open == 0) fleet_close(fleet);

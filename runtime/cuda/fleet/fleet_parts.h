@@ -75,12 +75,12 @@ typedef struct lh_cuda_arena {
 
 /* Needs of an evaluation, in bytes unless another unit is named. */
 enum {
-    LH_CUDA_NEED_BATCH,      /* of one model */
-    LH_CUDA_NEED_WORKSPACES, /* of all blocks */
-    LH_CUDA_NEED_SHARED,     /* of one model */
-    LH_CUDA_NEED_LOGITS,     /* of one sequence */
-    LH_CUDA_NEED_CLASSES,    /* of one model */
-    LH_CUDA_NEED_ANSWERS,    /* of one model */
+    LH_CUDA_NEED_BATCH,      /* batch of one model */
+    LH_CUDA_NEED_WORKSPACES, /* workspaces of all blocks */
+    LH_CUDA_NEED_SHARED,     /* shared values of one model */
+    LH_CUDA_NEED_LOGITS,     /* logits of one sequence */
+    LH_CUDA_NEED_CLASSES,    /* classes of one model */
+    LH_CUDA_NEED_ANSWERS,    /* answers of one model */
     LH_CUDA_NEED_WORDS,      /* 16-bit words of one sequence (lh_count_batch_words) */
     LH_CUDA_NEED_LENGTH,     /* task length */
     LH_CUDA_NEEDS
@@ -121,18 +121,18 @@ typedef struct lh_cuda_engine {
     uint64_t seed;
     lh_seeds_apart seeds_apart;
     double learning_rate;
-    lh_key data_key, draws_key; /* of the seeds of LH_SEED_DATA and LH_SEED_DRAWS */
+    lh_key data_key, draws_key; /* keys of LH_SEED_DATA and LH_SEED_DRAWS */
     CUdeviceptr vectors;        /* parameter_storage real each, see lh_cuda_get_vector */
     lh_epoch epoch;             /* dataset */
     bool active;                /* the engine takes part in training launches */
-    bool closed;
+    bool is_closed;
     lh_cuda_early_answers *early_answers;        /* in the expected order of requests */
-    int unused_in_a_row;                         /* requests that dropped stored answers since the last use of some */
+    int unused_in_a_row;                         /* requests that dropped stored answers, since the last used answers */
     int64_t request_step;                        /* step of the parameters to which the next two counts belong */
     int request_count, stored_count;             /* numbers of requests and of stored answers at request_step */
     int requested_steps;                         /* number of steps that are requested and not launched yet */
     double launch_seconds;                       /* duration of the last launch's steps that were not returned */
-    lh_step_metrics metrics[LH_CUDA_MOST_STEPS]; /* of the last launch */
+    lh_step_metrics metrics[LH_CUDA_MOST_STEPS]; /* metrics of the last launch */
     int reported_count;                          /* number of metrics that were returned */
     lh_status failure;                           /* status of the step after the finished ones */
     lh_step_metrics failed_metrics;
@@ -156,7 +156,7 @@ typedef struct lh_cuda_fleet {
     bool is_grid_current; /* grid and the device's array of replicas match `active` */
     CUstream stream;
     CUdeviceptr tables;
-    int tables_longest[LH_MAX_STREAMS]; /* longest sequences for which tables are made */
+    int tables_length[LH_MAX_STREAMS]; /* length of the longest sequences for which tables are made */
     lh_cuda_arena arena;
     lh_cuda_ring ring;
     lh_cuda_forward forward;
@@ -191,9 +191,9 @@ lh_status lh_cuda_clear(lh_cuda_fleet *fleet, CUdeviceptr memory, size_t bytes, 
 lh_status lh_cuda_allocate_zeroed(lh_cuda_fleet *fleet, size_t bytes, const char *purpose, CUdeviceptr *memory,
                                   lh_error *error);
 
-/* Makes position tables for sequences of up to longest[stream] tokens, if the program has tables and the present ones
+/* Makes position tables for sequences of up to length[stream] tokens, if the program has tables and the present ones
  * are shorter. */
-lh_status lh_cuda_grow_tables(lh_cuda_fleet *fleet, const int longest[LH_MAX_STREAMS], lh_error *error);
+lh_status lh_cuda_grow_tables(lh_cuda_fleet *fleet, const int length[LH_MAX_STREAMS], lh_error *error);
 
 /* ---- fleet.c ---- */
 
@@ -226,9 +226,8 @@ lh_status lh_cuda_divide_device(lh_cuda_fleet *fleet, lh_error *error);
 
 lh_cuda_layout lh_cuda_make_layout(const lh_cuda_fleet *fleet, const lh_shape *shape);
 
-/* Opens a lane for each of config.threads threads, with a batch of `rows` sequences of task lengths up to longest_n. */
-lh_status lh_cuda_lanes_open(lh_cuda_lanes *lanes, const lh_cuda_fleet *fleet, int longest_n, int rows,
-                             lh_error *error);
+/* Opens a lane for each of config.threads threads, with a batch of `rows` sequences of task lengths up to max_n. */
+lh_status lh_cuda_lanes_open(lh_cuda_lanes *lanes, const lh_cuda_fleet *fleet, int max_n, int rows, lh_error *error);
 void lh_cuda_lanes_close(lh_cuda_lanes *lanes);
 
 /* Copies the rows of a lane's batch to rows first, first + 1, ... of a batch in memory. */
@@ -268,7 +267,7 @@ lh_status lh_cuda_ring_get_failure(lh_cuda_fleet *fleet, int column, lh_error *e
 /* Fills fleet->evaluated_engines with at most max_count replicas to evaluate, and returns their number. The first is
  * `engine`. The others, in their order, are open, have no failed step and have parameters of the same step; at this
  * step they have requested or stored as many conditions as the engine before its present request. A replica is left out
- * for good once two requests in a row dropped its stored answers; while more than 256 MB are stored, all others are
+ * permanently once two requests in a row dropped its stored answers; while more than 256 MB are stored, all others are
  * left out. */
 int lh_cuda_choose_evaluated_engines(lh_cuda_engine *engine, int max_count);
 
@@ -304,8 +303,8 @@ typedef struct lh_cuda_pass {
     lh_shape shape; /* shape of the batch or group */
     int first;      /* index of the first example; 0 in training */
     CUdeviceptr workspace, parameters, gradient, arrivals;
-    void *arguments;              /* arguments of the kernel: lh_cuda_train or lh_cuda_evaluate */
-    const lh_cuda_result *before; /* as in lh_cuda_place */
+    void *arguments;                        /* arguments of the kernel: lh_cuda_train or lh_cuda_evaluate */
+    const lh_cuda_result *preceding_result; /* lh_cuda_place.before */
 } lh_cuda_pass;
 
 /* Opens the library if the program computes its products with one; fleet_close closes it. */
@@ -348,7 +347,7 @@ void lh_cuda_take_classes(const int *classes, const lh_shape *shape, uint16_t *t
 
 /* ---- launch.c, forward.c, conditions.c ---- */
 
-lh_status lh_cuda_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *done, lh_error *error);
+lh_status lh_cuda_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *steps_done, lh_error *error);
 
 lh_status lh_cuda_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error);
 lh_status lh_cuda_evaluate_condition(lh_engine *engine, const lh_condition *condition, lh_sums *sums,

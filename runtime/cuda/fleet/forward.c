@@ -7,12 +7,12 @@
 #include "runtime/cuda/fleet/fleet_parts.h"
 #include "runtime/cuda/device_memory.h"
 
-/* MOST_MODEL_BYTES: most bytes of tables and answers of the models that one pass evaluates; MOST_BATCH_BYTES: most
- * bytes of the batches of models that decode side by side. A pass has at least one model. */
+/* MOST_MODEL_BYTES: limit for the tables and answers of the models that one pass evaluates; MOST_BATCH_BYTES: limit for
+ * the batches of models that decode side by side. A pass has at least one model. */
 static const size_t MOST_MODEL_BYTES = (size_t)256 << 20, MOST_BATCH_BYTES = (size_t)64 << 20;
 
-/* Most sequences of a group that is decoded: the rows of a warp's product. Groups are smaller if all groups that run at
- * once would need more than MOST_DECODED_BYTES. */
+/* Limit for the sequences of a group that is decoded: the rows of a warp's product. Groups are smaller if all groups
+ * that run at once would need more than MOST_DECODED_BYTES. */
 enum { DECODED_GROUP = 32 };
 static const size_t MOST_DECODED_BYTES = (size_t)1 << 30;
 
@@ -37,13 +37,13 @@ static int get_group(const lh_cuda_fleet *fleet, const lh_shape *shape) {
 }
 
 static size_t compute_workspace_bytes(const lh_cuda_fleet *fleet, const lh_shape *shape, int group, bool decodes) {
-    lh_shape part = *shape;
-    part.sequences = group;
-    return lh_cuda_align(decodes ? fleet->program->decode_bytes(&part)
-                                 : fleet->program->workspace_bytes(&part, LH_MODE_EVALUATE));
+    lh_shape group_shape = *shape;
+    group_shape.sequences = group;
+    return lh_cuda_align(decodes ? fleet->program->decode_bytes(&group_shape)
+                                 : fleet->program->workspace_bytes(&group_shape, LH_MODE_EVALUATE));
 }
 
-/* The most sequences of a group that is decoded, if `groups` groups run at once. */
+/* The greatest number of sequences of a group that is decoded, if `groups` groups run at once. */
 static int get_decoded_group(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t groups) {
     int group = shape->sequences < DECODED_GROUP ? shape->sequences : DECODED_GROUP;
     while (group > 1 && groups * compute_workspace_bytes(fleet, shape, group, true) > MOST_DECODED_BYTES) group--;
@@ -61,8 +61,8 @@ static grouping choose_grouping(const lh_cuda_fleet *fleet, const lh_shape *shap
     int at_once = models < resident ? models : resident, blocks = resident / at_once;
     int rounds = (count_groups(shape, group) + blocks - 1) / blocks;
     group = count_groups(shape, blocks * rounds);
-    int busy = count_groups(shape, group);
-    return (grouping){group, at_once, busy < blocks ? busy : blocks,
+    int busy_blocks = count_groups(shape, group);
+    return (grouping){group, at_once, busy_blocks < blocks ? busy_blocks : blocks,
                       compute_workspace_bytes(fleet, shape, group, decodes)};
 }
 
@@ -70,35 +70,36 @@ static grouping choose_grouping(const lh_cuda_fleet *fleet, const lh_shape *shap
  * groups, and each block of a replica has a group. */
 static size_t compute_workspaces_bytes(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     int resident = fleet->device->evaluate_blocks, at_once = fleet->count < resident ? fleet->count : resident;
-    int group = get_group(fleet, shape), largest = count_groups(shape, resident / at_once);
+    int group = get_group(fleet, shape), max_group = count_groups(shape, resident / at_once);
     if (fleet->library != NULL) return compute_workspace_bytes(fleet, shape, group, false);
     size_t blocks = min_size((size_t)fleet->count * (size_t)shape->sequences, (size_t)resident);
-    size_t bytes = blocks * compute_workspace_bytes(fleet, shape, group < largest ? group : largest, false);
+    size_t bytes = blocks * compute_workspace_bytes(fleet, shape, group < max_group ? group : max_group, false);
     if (fleet->program->decode_bytes == NULL) return bytes;
-    int decoded = get_decoded_group(fleet, shape, (size_t)resident);
-    return max_size(bytes, blocks * compute_workspace_bytes(fleet, shape, decoded < largest ? decoded : largest, true));
+    int decoded_group = get_decoded_group(fleet, shape, (size_t)resident);
+    return max_size(bytes, blocks * compute_workspace_bytes(
+                                        fleet, shape, decoded_group < max_group ? decoded_group : max_group, true));
 }
 
 static size_t compute_shared_bytes(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     return lh_cuda_align(fleet->program->shared_bytes(shape));
 }
 
-static void raise_need(size_t *needs, size_t value) { *needs = max_size(*needs, value); }
+static void raise_need(size_t *memory_needs, size_t value) { *memory_needs = max_size(*memory_needs, value); }
 
-/* Raises `needs` and `longest` to the needs and stream lengths of a condition. */
-static void raise_needs(const lh_cuda_fleet *fleet, int n, int examples, size_t *needs, int *longest) {
+/* Raises memory_needs and max_length to the needs and stream lengths of a condition. */
+static void raise_needs(const lh_cuda_fleet *fleet, int n, int examples, size_t *memory_needs, int *max_length) {
     const lh_spec *spec = fleet->spec;
     lh_shape shape = lh_make_shape(spec, n, examples);
     size_t labels = (size_t)shape.labels;
-    raise_need(&needs[LH_CUDA_NEED_BATCH], lh_cuda_make_layout(fleet, &shape).bytes);
-    raise_need(&needs[LH_CUDA_NEED_WORKSPACES], compute_workspaces_bytes(fleet, &shape));
-    raise_need(&needs[LH_CUDA_NEED_SHARED], compute_shared_bytes(fleet, &shape));
-    raise_need(&needs[LH_CUDA_NEED_LOGITS], labels * (size_t)spec->classes * (size_t)fleet->program->real_bytes);
-    raise_need(&needs[LH_CUDA_NEED_CLASSES], (size_t)examples * labels * sizeof(int));
-    raise_need(&needs[LH_CUDA_NEED_ANSWERS], (size_t)examples * sizeof(lh_cuda_answer));
-    raise_need(&needs[LH_CUDA_NEED_WORDS], lh_count_batch_words(spec, n));
-    raise_need(&needs[LH_CUDA_NEED_LENGTH], (size_t)n);
-    lh_extend_streams(longest, shape.length);
+    raise_need(&memory_needs[LH_CUDA_NEED_BATCH], lh_cuda_make_layout(fleet, &shape).bytes);
+    raise_need(&memory_needs[LH_CUDA_NEED_WORKSPACES], compute_workspaces_bytes(fleet, &shape));
+    raise_need(&memory_needs[LH_CUDA_NEED_SHARED], compute_shared_bytes(fleet, &shape));
+    raise_need(&memory_needs[LH_CUDA_NEED_LOGITS], labels * (size_t)spec->classes * (size_t)fleet->program->real_bytes);
+    raise_need(&memory_needs[LH_CUDA_NEED_CLASSES], (size_t)examples * labels * sizeof(int));
+    raise_need(&memory_needs[LH_CUDA_NEED_ANSWERS], (size_t)examples * sizeof(lh_cuda_answer));
+    raise_need(&memory_needs[LH_CUDA_NEED_WORDS], lh_count_batch_words(spec, n));
+    raise_need(&memory_needs[LH_CUDA_NEED_LENGTH], (size_t)n);
+    lh_extend_streams(max_length, shape.length);
 }
 
 void lh_cuda_forward_close(lh_cuda_fleet *fleet) {
@@ -129,30 +130,31 @@ static size_t get_models_bytes(const lh_cuda_fleet *fleet) {
 }
 
 /* The number of replicas that one pass may evaluate. Wide models run one after another and share one set of tables. */
-static size_t count_replicas_per_pass(const lh_cuda_fleet *fleet, const size_t *needs) {
-    size_t bytes_per_model = needs[LH_CUDA_NEED_CLASSES] + needs[LH_CUDA_NEED_ANSWERS];
-    if (fleet->library == NULL) bytes_per_model += needs[LH_CUDA_NEED_SHARED];
+static size_t count_replicas_per_pass(const lh_cuda_fleet *fleet, const size_t *memory_needs) {
+    size_t bytes_per_model = memory_needs[LH_CUDA_NEED_CLASSES] + memory_needs[LH_CUDA_NEED_ANSWERS];
+    if (fleet->library == NULL) bytes_per_model += memory_needs[LH_CUDA_NEED_SHARED];
     return min_size((size_t)fleet->count, max_size(1, MOST_MODEL_BYTES / max_size(1, bytes_per_model)));
 }
 
-static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *needs, lh_error *error) {
+static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *memory_needs, lh_error *error) {
     lh_cuda_forward *forward = &fleet->forward;
-    size_t replicas = count_replicas_per_pass(fleet, needs), batch = needs[LH_CUDA_NEED_BATCH], batches = batch;
+    size_t replicas = count_replicas_per_pass(fleet, memory_needs), batch = memory_needs[LH_CUDA_NEED_BATCH],
+           batches = batch;
     if (fleet->spec->format->teacher_forced) batches = max_size(batch, min_size(replicas * batch, MOST_BATCH_BYTES));
-    size_t tables = (fleet->library != NULL ? 1 : replicas) * needs[LH_CUDA_NEED_SHARED];
+    size_t tables = (fleet->library != NULL ? 1 : replicas) * memory_needs[LH_CUDA_NEED_SHARED];
     const struct {
         CUdeviceptr *device;
         void **host;
         size_t bytes;
         const char *purpose;
     } memory[] = {
-        {&forward->device_workspaces, NULL, needs[LH_CUDA_NEED_WORKSPACES], "the activations of an evaluation"},
+        {&forward->device_workspaces, NULL, memory_needs[LH_CUDA_NEED_WORKSPACES], "the activations of an evaluation"},
         {&forward->device_shared, NULL, tables, "the shared values of an evaluation"},
         {&forward->device_batch, &forward->host_batch, batches, "the examples of an evaluation"},
-        {&forward->device_answers, &forward->host_answers, replicas * needs[LH_CUDA_NEED_ANSWERS],
+        {&forward->device_answers, &forward->host_answers, replicas * memory_needs[LH_CUDA_NEED_ANSWERS],
          "the answers of an evaluation"},
-        {&forward->device_logits, &forward->host_logits, needs[LH_CUDA_NEED_LOGITS], "logits"},
-        {&forward->device_classes, &forward->host_classes, replicas * needs[LH_CUDA_NEED_CLASSES],
+        {&forward->device_logits, &forward->host_logits, memory_needs[LH_CUDA_NEED_LOGITS], "logits"},
+        {&forward->device_classes, &forward->host_classes, replicas * memory_needs[LH_CUDA_NEED_CLASSES],
          "the classes that are answered"},
         {&forward->device_models, &forward->host_models, get_models_bytes(fleet), "an evaluation"},
     };
@@ -164,10 +166,10 @@ static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *needs, lh_erro
     }
     if (status != LH_OK) return status;
     memset(forward->host_models, 0, get_models_bytes(fleet));
-    memcpy(forward->reserved, needs, sizeof forward->reserved);
+    memcpy(forward->reserved, memory_needs, sizeof forward->reserved);
     forward->replicas_per_pass = (int)replicas;
     forward->batches = batches;
-    return lh_cuda_lanes_open(&forward->lanes, fleet, (int)needs[LH_CUDA_NEED_LENGTH], LH_CUDA_ROWS, error);
+    return lh_cuda_lanes_open(&forward->lanes, fleet, (int)memory_needs[LH_CUDA_NEED_LENGTH], LH_CUDA_ROWS, error);
 }
 
 lh_status lh_cuda_reserve(lh_engine *engine, const lh_lengths *lengths, int examples, lh_error *error) {
@@ -175,15 +177,15 @@ lh_status lh_cuda_reserve(lh_engine *engine, const lh_lengths *lengths, int exam
     lh_status status = lh_cuda_begin_call(fleet, error);
     if (status == LH_OK) status = lh_check_limit(fleet->spec, lengths, error);
     if (status != LH_OK) return status;
-    size_t needs[LH_CUDA_NEEDS];
-    int longest[LH_MAX_STREAMS] = {0};
-    memcpy(needs, fleet->forward.reserved, sizeof needs);
+    size_t memory_needs[LH_CUDA_NEEDS];
+    int max_length[LH_MAX_STREAMS] = {0};
+    memcpy(memory_needs, fleet->forward.reserved, sizeof memory_needs);
     for (int i = 0; i < lh_lengths_count(lengths); i++)
-        raise_needs(fleet, lh_lengths_get(lengths, i), examples, needs, longest);
-    status = lh_cuda_grow_tables(fleet, longest, error);
-    if (status != LH_OK || memcmp(needs, fleet->forward.reserved, sizeof needs) == 0) return status;
+        raise_needs(fleet, lh_lengths_get(lengths, i), examples, memory_needs, max_length);
+    status = lh_cuda_grow_tables(fleet, max_length, error);
+    if (status != LH_OK || memcmp(memory_needs, fleet->forward.reserved, sizeof memory_needs) == 0) return status;
     lh_cuda_forward_close(fleet);
-    status = open_forward(fleet, needs, error);
+    status = open_forward(fleet, memory_needs, error);
     if (status != LH_OK) lh_cuda_forward_close(fleet);
     return status;
 }
@@ -361,10 +363,10 @@ lh_status lh_cuda_run_pass(lh_cuda_engine *engine, const lh_cuda_models *models,
     lh_status status = copy_batch_to_device(fleet, models, error);
     if (status == LH_OK) status = start_pass(engine, models, requested, error);
     if (status == LH_OK) status = fetch_answers(fleet, models, requested, error);
-    bool stopped = status == LH_STOPPED;
-    if (stopped)
+    bool is_stopped = status == LH_STOPPED;
+    if (is_stopped)
         status = wait_for_stream(fleet, error); /* until the running launches end, they use the host's memory */
-    if (stopped && status == LH_OK) return LH_STOPPED;
+    if (is_stopped && status == LH_OK) return LH_STOPPED;
     return lh_cuda_record_failure(fleet, status, error);
 }
 

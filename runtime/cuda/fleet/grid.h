@@ -6,7 +6,7 @@
 
 typedef struct lh_cuda_grid {
     int team;    /* blocks that work on one replica */
-    int at_once; /* most replicas of one launch */
+    int at_once; /* maximum number of replicas of one launch */
     int rounds;  /* launches in which all replicas take their turn */
 } lh_cuda_grid;
 

@@ -13,10 +13,10 @@
 #include "engine/diagnose.h"
 #include "runtime/cuda/fleet/fleet_parts.h"
 
-static const double LAUNCH_SECONDS = 0.2; /* approximate duration of a launch, at most */
+static const double LAUNCH_SECONDS = 0.2; /* approximate limit for the duration of a launch */
 
-/* Most launches of wide models in the stream at once. At about this number a driver would block the calling thread,
- * which makes batches while launches run. */
+/* Limit for the launches of wide models in the stream at once. At about this number a driver would block the calling
+ * thread, which makes batches while launches run. */
 enum { MOST_LAUNCHES = 1024 };
 
 /* ---- failures ---- */
@@ -29,7 +29,7 @@ static void fail_engine(lh_cuda_engine *engine, lh_status status) {
 }
 
 /* Adds facts of parameters and gradient at the failed step to the message. */
-static lh_status add_diagnosis(lh_cuda_engine *engine, bool updated, lh_error *error) {
+static lh_status add_diagnosis(lh_cuda_engine *engine, bool is_updated, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
     size_t bytes = lh_cuda_get_vector_bytes(fleet);
     char *parameters = lh_engine_allocate(2 * bytes, "a copy of the parameters", NULL), *gradient;
@@ -37,11 +37,11 @@ static lh_status add_diagnosis(lh_cuda_engine *engine, bool updated, lh_error *e
     gradient = parameters + bytes;
     lh_status status =
         lh_cuda_copy_out(fleet, parameters, lh_cuda_get_vector(engine, LH_CUDA_PARAMETERS), bytes, error);
-    if (status == LH_OK && !updated)
+    if (status == LH_OK && !is_updated)
         status = lh_cuda_copy_out(fleet, gradient, lh_cuda_get_vector(engine, LH_CUDA_GRADIENT), bytes, error);
     if (status == LH_OK)
         lh_diagnose_step(&engine->failure_message, fleet->spec, fleet->program->real_bytes, parameters,
-                         updated ? NULL : gradient, engine->failed_metrics.length);
+                         is_updated ? NULL : gradient, engine->failed_metrics.length);
     free(parameters);
     return status;
 }
@@ -119,7 +119,7 @@ static lh_status start_wide_step(lh_cuda_fleet *fleet, int replica, int count, i
         .gradient = lh_cuda_get_vector(engine, LH_CUDA_GRADIENT),
         .arrivals = fleet->arena.arrivals,
         .arguments = &train,
-        .before = index > 0 ? train.results - 1 : NULL,
+        .preceding_result = index > 0 ? train.results - 1 : NULL,
     };
     CUresult result = fleet->driver->cuMemsetD8Async(pass.gradient, 0, lh_cuda_get_vector_bytes(fleet), fleet->stream);
     lh_status status = check(fleet, result, "cuMemsetD8Async", error);
@@ -215,12 +215,12 @@ static lh_status take_results(lh_cuda_engine *engine, const lh_cuda_result *resu
             return lh_fail(error, LH_ERR_ENVIRONMENT, "the kernel did not reach step %lld of seed %llu", step,
                            (unsigned long long)engine->seed);
         *metrics = read_metrics(engine->fleet, lh_cuda_ring_get(ring, ring->first + i, column), &results[i]);
-        bool updated = results[i].state == LH_CUDA_DONE;
-        engine->failure = lh_check_step(metrics, step, updated, &engine->failure_message);
+        bool is_updated = results[i].state == LH_CUDA_DONE;
+        engine->failure = lh_check_step(metrics, step, is_updated, &engine->failure_message);
         if (engine->failure != LH_OK) {
             engine->failed_metrics = *metrics;
-            lh_status status = updated ? LH_OK : recompute_gradient(engine->fleet, column, count, i, error);
-            return status == LH_OK ? add_diagnosis(engine, updated, error) : status;
+            lh_status status = is_updated ? LH_OK : recompute_gradient(engine->fleet, column, count, i, error);
+            return status == LH_OK ? add_diagnosis(engine, is_updated, error) : status;
         }
         engine->engine.unreported_steps++;
     }
@@ -249,12 +249,13 @@ static int min_int(int a, int b) { return a < b ? a : b; }
 /* The number of steps of the next launch, limited by time, memory and, for wide models, MOST_LAUNCHES. Since lengths
  * differ, with a watchdog the slowest step so far determines the number, which at most doubles each time. */
 static int choose_step_count(const lh_cuda_fleet *fleet) {
-    int most = fleet->ring.capacity / 2;
+    int max_steps = fleet->ring.capacity / 2;
     if (fleet->library != NULL)
-        most = min_int(most, MOST_LAUNCHES / (fleet->active_count * fleet->program->most_launches));
-    else if (fleet->device->watchdog) most = min_int(most, 2 * fleet->last_step_count + (fleet->last_step_count == 0));
+        max_steps = min_int(max_steps, MOST_LAUNCHES / (fleet->active_count * fleet->program->most_launches));
+    else if (fleet->device->watchdog)
+        max_steps = min_int(max_steps, 2 * fleet->last_step_count + (fleet->last_step_count == 0));
     double steps_in_time = fleet->step_seconds > 0 ? LAUNCH_SECONDS / fleet->step_seconds : 1;
-    int count = steps_in_time < most ? (int)steps_in_time : most;
+    int count = steps_in_time < max_steps ? (int)steps_in_time : max_steps;
     return count > 1 ? count : 1;
 }
 
@@ -283,23 +284,24 @@ static bool are_all_waiting(const lh_cuda_fleet *fleet) {
     return true;
 }
 
-static void return_metrics(lh_cuda_engine *engine, int count, lh_step_metrics *metrics, int *done) {
+static void return_metrics(lh_cuda_engine *engine, int count, lh_step_metrics *metrics, int *steps_done) {
     int available = engine->engine.unreported_steps;
-    *done = available < count ? available : count;
-    if (*done == 0) return;
-    memcpy(metrics, engine->metrics + engine->reported_count, (size_t)*done * sizeof *metrics);
-    double seconds = engine->launch_seconds * *done / available;
+    *steps_done = available < count ? available : count;
+    if (*steps_done == 0) return;
+    memcpy(metrics, engine->metrics + engine->reported_count, (size_t)*steps_done * sizeof *metrics);
+    double seconds = engine->launch_seconds * *steps_done / available;
     engine->engine.seconds += seconds;
     engine->launch_seconds -= seconds;
-    engine->reported_count += *done;
-    engine->engine.unreported_steps -= *done;
-    engine->engine.step += *done;
+    engine->reported_count += *steps_done;
+    engine->engine.unreported_steps -= *steps_done;
+    engine->engine.step += *steps_done;
 }
 
-lh_status lh_cuda_engine_step(lh_engine *handle, int count, lh_step_metrics *metrics, int *done, lh_error *error) {
+lh_status lh_cuda_engine_step(lh_engine *handle, int count, lh_step_metrics *metrics, int *steps_done,
+                              lh_error *error) {
     lh_cuda_engine *engine = (lh_cuda_engine *)handle;
     lh_cuda_fleet *fleet = engine->fleet;
-    *done = 0;
+    *steps_done = 0;
     lh_status status = lh_cuda_begin_call(fleet, error);
     if (status != LH_OK) return status;
     if (handle->unreported_steps == 0 && engine->failure == LH_OK) {
@@ -307,9 +309,9 @@ lh_status lh_cuda_engine_step(lh_engine *handle, int count, lh_step_metrics *met
         if (are_all_waiting(fleet)) status = lh_cuda_record_failure(fleet, run_launch(fleet, error), error);
         if (status != LH_OK) return status;
     }
-    return_metrics(engine, count, metrics, done);
-    if (*done == count || engine->failure == LH_OK || handle->unreported_steps > 0) return LH_OK;
-    metrics[*done] = engine->failed_metrics;
+    return_metrics(engine, count, metrics, steps_done);
+    if (*steps_done == count || engine->failure == LH_OK || handle->unreported_steps > 0) return LH_OK;
+    metrics[*steps_done] = engine->failed_metrics;
     if (error != NULL) *error = engine->failure_message;
     return engine->failure;
 }

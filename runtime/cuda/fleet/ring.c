@@ -11,7 +11,7 @@
 #include "runtime/cuda/fleet/fleet_parts.h"
 #include "runtime/cuda/device_memory.h"
 
-static const size_t RING_BYTES = 64 << 20; /* most bytes of a ring, unless two steps need more */
+static const size_t RING_BYTES = 64 << 20; /* limit for the bytes of a ring, unless two steps need more */
 
 /* Reserves bytes after the used ones and returns their offset. */
 static size_t reserve_bytes(size_t *used, size_t bytes) {
@@ -36,8 +36,7 @@ lh_cuda_layout lh_cuda_make_layout(const lh_cuda_fleet *fleet, const lh_shape *s
     return layout;
 }
 
-lh_status lh_cuda_lanes_open(lh_cuda_lanes *lanes, const lh_cuda_fleet *fleet, int longest_n, int rows,
-                             lh_error *error) {
+lh_status lh_cuda_lanes_open(lh_cuda_lanes *lanes, const lh_cuda_fleet *fleet, int max_n, int rows, lh_error *error) {
     int threads = fleet->config.threads;
     size_t scratch = (size_t)fleet->program->draw_scratch * sizeof(int);
     lanes->lane = lh_engine_allocate((size_t)threads * sizeof *lanes->lane, "threads", error);
@@ -46,7 +45,7 @@ lh_status lh_cuda_lanes_open(lh_cuda_lanes *lanes, const lh_cuda_fleet *fleet, i
         lh_cuda_lane *lane = &lanes->lane[lanes->count];
         lane->scratch = lh_engine_allocate(scratch, "draws", error);
         if (lane->scratch == NULL) return LH_ERR_ENVIRONMENT;
-        lh_status status = lh_batch_open(&lane->batch, fleet->spec, longest_n, rows, error);
+        lh_status status = lh_batch_open(&lane->batch, fleet->spec, max_n, rows, error);
         if (status != LH_OK) {
             free(lane->scratch);
             return status;
@@ -105,13 +104,13 @@ lh_cuda_step lh_cuda_make_step(const lh_cuda_layout *layout, const lh_shape *sha
 /* ---- memory ---- */
 
 static size_t find_largest_batch(const lh_cuda_fleet *fleet, const lh_lengths *lengths) {
-    size_t largest = 0;
+    size_t max_bytes = 0;
     for (int i = 0; i < lh_lengths_count(lengths); i++) {
         lh_shape shape = lh_make_shape(fleet->spec, lh_lengths_get(lengths, i), fleet->spec->train.batch);
         size_t bytes = lh_cuda_make_layout(fleet, &shape).bytes;
-        if (bytes > largest) largest = bytes;
+        if (bytes > max_bytes) max_bytes = bytes;
     }
-    return largest;
+    return max_bytes;
 }
 
 lh_status lh_cuda_ring_open(lh_cuda_fleet *fleet, lh_error *error) {
@@ -276,9 +275,10 @@ lh_status lh_cuda_ring_fill(lh_cuda_fleet *fleet, int64_t end, lh_error *error) 
     atomic_init(&job.next, 0);
     lh_team_run(threads < items ? threads : items, fill_work, &job);
     int before_wrap = ring->capacity - (int)(ring->end % ring->capacity);
-    int part = job.slots < before_wrap ? job.slots : before_wrap;
-    lh_status status = copy_slots(fleet, ring->end, part, error);
-    if (status == LH_OK && part < job.slots) status = copy_slots(fleet, ring->end + part, job.slots - part, error);
+    int first_part_slots = job.slots < before_wrap ? job.slots : before_wrap;
+    lh_status status = copy_slots(fleet, ring->end, first_part_slots, error);
+    if (status == LH_OK && first_part_slots < job.slots)
+        status = copy_slots(fleet, ring->end + first_part_slots, job.slots - first_part_slots, error);
     ring->end = end;
     return status;
 }

@@ -70,8 +70,9 @@ static lh_status take_values(const line *l, const json_t *object, int32_t *value
         const json_t *item = json_object_get(object, task->axis[a]);
         json_int_t value = item == NULL ? LH_NO_VALUE : json_is_integer(item) ? json_integer_value(item) : -2;
         if (item != NULL && (value < 0 || value > LH_LARGEST_VALUE))
-            return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is no valid value\n  expected: an integer from 0 to %d",
-                           l->path, l->number, task->axis[a], LH_LARGEST_VALUE);
+            return lh_fail(l->error, LH_ERR_INPUT,
+                           "%s:%lld: %s is not a valid value\n  expected: an integer from 0 to %d", l->path, l->number,
+                           task->axis[a], LH_LARGEST_VALUE);
         values[a] = (int32_t)value;
     }
     return LH_OK;
@@ -108,7 +109,7 @@ static lh_status find_list(const line *l, const json_t *object, const char *key,
                        l->number, key, l->ignored[0] != 0 ? "; without a meaning: " : "", l->ignored, content);
     if (json_is_array(*list) && json_array_size(*list) > 0) return LH_OK;
     return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: %s is %s\n  expected: a list of %s", l->path, l->number, key,
-                   json_is_array(*list) ? "empty" : "no list", content);
+                   json_is_array(*list) ? "empty" : "not a list", content);
 }
 
 static lh_status take_tokens(const line *l, const json_t *list, const char *key, const lh_alphabet *alphabet,
@@ -158,7 +159,7 @@ static lh_status take_positions(const line *l, const json_t *object, size_t inpu
         const json_t *item = json_array_get(list, i);
         json_int_t value = json_is_integer(item) ? json_integer_value(item) : -1;
         if (!json_is_integer(item))
-            return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: positions[%zu] is no integer", l->path, l->number, i);
+            return lh_fail(l->error, LH_ERR_INPUT, "%s:%lld: positions[%zu] is not an integer", l->path, l->number, i);
         if (value < 0 || value > max_position)
             return lh_fail(l->error, LH_ERR_INPUT,
                            "%s:%lld: positions[%zu] is %lld\n"
@@ -295,8 +296,9 @@ static lh_status read_json(const line *l, lh_example_list *r) {
     lh_status status = LH_OK;
     if (json_is_object(object)) status = take_example(l, r, object);
     else
-        status = lh_fail(l->error, LH_ERR_INPUT,
-                         "%s:%lld: no JSON object\n  expected: {\"input\":[...],\"target\":[...]}", l->path, l->number);
+        status =
+            lh_fail(l->error, LH_ERR_INPUT,
+                    "%s:%lld: not a JSON object\n  expected: {\"input\":[...],\"target\":[...]}", l->path, l->number);
     json_decref(object);
     return status;
 }

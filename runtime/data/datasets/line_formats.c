@@ -65,7 +65,7 @@ lh_status lh_line_reader_start(lh_line_reader *reader, const char *text, size_t 
     else
         return lh_fail(
             error, LH_ERR_INPUT,
-            "%s: the line is no example\n  expected: {\"input\":[...],\"target\":[...]}; or input and target "
+            "%s: the line is not an example\n  expected: {\"input\":[...],\"target\":[...]}; or input and target "
             "separated by a tab; or IN: ... OUT: ... (docs/own-task.md)",
             location);
     return reader->format == LH_LINES_TABS ? name_columns(reader, line, location, is_header, error) : LH_OK;
@@ -190,5 +190,5 @@ lh_status lh_line_reader_read(const lh_line_reader *reader, const char *text, si
         is_ok = set_column(*object, is_scan ? scan_names[i] : reader->name[i], columns[i], input, output);
     if (is_ok) return LH_OK;
     json_decref(*object);
-    return lh_fail(error, LH_ERR_INPUT, "%s: the text is no valid UTF-8", location);
+    return lh_fail(error, LH_ERR_INPUT, "%s: the text is not valid UTF-8", location);
 }

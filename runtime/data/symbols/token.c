@@ -54,15 +54,16 @@ static lh_status fail_token(const lh_alphabet *alphabet, const json_t *item, con
         return lh_fail(error, LH_ERR_INPUT, "%s: %s[%zu] is %lld\n  expected: 0 to %d, or a symbol's name in quotes",
                        location, key, i, (long long)json_integer_value(item), last);
     if (!json_is_string(item))
-        return lh_fail(error, LH_ERR_INPUT,
-                       "%s: %s[%zu] is no integer and no name\n  expected: 0 to %d, or a symbol's name in quotes",
-                       location, key, i, last);
+        return lh_fail(
+            error, LH_ERR_INPUT,
+            "%s: %s[%zu] is neither an integer nor a name\n  expected: 0 to %d, or a symbol's name in quotes", location,
+            key, i, last);
     lh_list_symbols(alphabet->names, alphabet->count, names);
     char *text = json_dumps(
         item, JSON_ENCODE_ANY | JSON_ENSURE_ASCII); /* escapes control characters, which a terminal would execute */
     lh_fail(error, LH_ERR_INPUT,
-            "%s: %s[%zu] is %.60s, which is no symbol\n  expected: one of %s; or a number, 0 to %d", location, key, i,
-            text != NULL ? text : "a name", names, last);
+            "%s: %s[%zu] is %.60s, which is not a symbol\n  expected: one of %s; or a number, 0 to %d", location, key,
+            i, text != NULL ? text : "a name", names, last);
     free(text);
     return LH_ERR_INPUT;
 }

@@ -44,7 +44,7 @@ static int latin_limit_shown(int bytes) { return bytes < LATIN_SHOWN ? bytes : L
 
 static lh_status latin_fail_cell(const latin_row *row, int cell, char found) {
     return lh_fail(row->error, LH_ERR_INPUT,
-                   "%s:%d: cell %d is %c, which is no symbol of this task\n"
+                   "%s:%d: cell %d is %c, which is not a symbol of this task\n"
                    "  expected: 1 to 4, . or 0 for a blank, ? or 5 for the cell to solve",
                    row->path, row->number, cell, found >= '!' && found <= '~' ? found : ' ');
 }
