@@ -41,8 +41,8 @@
 --                            (attention/terms.lua), nil if the facet is off
 --   export(family, context)   a table of the names that templates of Python read; context: crosses (whether keys are of
 --                            another stream), memory (the prefix of names of the keys' stream), formula, net; export
---                            may add to the tables needs, pages and calls of context, and set context.layer, which
---                            lab/export/pytorch.lua describes
+--                            may add to the tables extra_inputs, pages and calls of context, and set context.layer,
+--                            which lab/export/pytorch.lua describes
 --   exported                 true: the facet needs no `export`, since operations of the network or the table of another
 --                            page contain all of it
 --   parts                    a list of the parts of an exported file that equal attentions share. page: the part's

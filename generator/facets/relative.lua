@@ -225,7 +225,7 @@ function M.export(family, context)
   local relative = family.relative
   local kind = relative.kind ~= "none" and relative.kind
   local needed = context.memory .. "distance"
-  context.needs[needed] = kind and not relative.counts and true or context.needs[needed]
+  context.extra_inputs[needed] = kind and not relative.counts and true or context.extra_inputs[needed]
   context.pages.relative = PAGES[kind]
   context.calls.sinusoid = kind == "transformer_xl" or nil
   return { relative = kind, clip = relative.clip or false, farthest = relative.left and 0 or relative.clip or false,

@@ -118,8 +118,8 @@ M.parts = { { page = "rope", rank = 10, fields = { "rope", "by_sequence", "cycli
 
 function M.export(family, context)
   local rope = family.rotation.kind == "rope" and family.rotation
-  context.needs.positions = rope and true or context.needs.positions
-  context.needs.memory_positions = context.crosses and rope and true or nil
+  context.extra_inputs.positions = rope and true or context.extra_inputs.positions
+  context.extra_inputs.memory_positions = context.crosses and rope and true or nil
   context.pages.rope = rope and { "rotation" }
   return { rope = rope }
 end

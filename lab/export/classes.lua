@@ -35,7 +35,7 @@ local INPUT = 1
 
 -- A class has further fields until it is finished:
 --   state           what M.derive knows about the whole network
---   needs           the values that its attentions read, as in pytorch.lua (collect_facets)
+--   extra_inputs    the values that its attentions read, as in pytorch.lua (collect_facets)
 --   attributes      the set of taken names of attributes
 --   dictionaries    attributes that are dictionaries of modules, by the folder of their tensors
 --   expressions     those of modules, by the key with which the module was added
@@ -48,7 +48,7 @@ local Class = {}
 Class.__index = Class
 
 local function new_class(state, docstring)
-  return setmetatable({ state = state, docstring = docstring or false, layer = false, modules = {}, needs = {},
+  return setmetatable({ state = state, docstring = docstring or false, layer = false, modules = {}, extra_inputs = {},
     template = "python/class.tpl", attributes = names_module.new_attributes(), dictionaries = {}, expressions = {},
     is_block = docstring ~= nil }, Class)
 end
@@ -74,10 +74,10 @@ function Class:add_module(key, path, text)
   end
   local dictionary = self.dictionaries[folder]
   if not dictionary then
-    dictionary = { type = "nn.ModuleDict", entries = {}, taken = names_module.new_attributes() }
+    dictionary = { type = "nn.ModuleDict", entries = {}, used_names = names_module.new_attributes() }
     dictionary.expression, self.dictionaries[folder] = self:add_attribute(folder, dictionary), dictionary
   end
-  local name = self.state.names:add_attribute(dictionary.taken, word)
+  local name = self.state.names:add_attribute(dictionary.used_names, word)
   table.insert(dictionary.entries, { name = name, text = text })
   self.expressions[key] = ('%s["%s"]'):format(dictionary.expression, name)
   return self.expressions[key]
@@ -150,7 +150,7 @@ function Class:add_position(encoding, rows, stream, like)
       or ("number_digits(%s)"):format(self:get_tokens(stream))
     return ("%s(%s)"):format(self:add_table(rows), place)
   end
-  self.needs.positions = self.is_block or nil
+  self.extra_inputs.positions = self.is_block or nil
   local place = self.is_block and "positions" or name_variable(self.state, "place", stream)
   if encoding.kind == "sinusoid" then
     return ("%s(%s, %s)"):format(encoding.member == "place" and "places" or "sinusoid", place, like)
@@ -193,29 +193,29 @@ local function make_composite_class(state, group, scope_name)
   return add_class(state, class, group.path, scope_name .. "_" .. group.path)
 end
 
--- Arguments that the forward pass of a block may have in addition to values of the network.
-local NEEDS = { "positions", "memory_positions", "distance", "memory_distance", "shared", "memory_shared" }
+-- Arguments that the forward pass of a block may have in addition to values of the network: its extra inputs.
+local EXTRA_INPUTS = { "positions", "memory_positions", "distance", "memory_distance", "shared", "memory_shared" }
 
-local function list_needed(class)
-  return lists.map(NEEDS, function(need) return class.needs[need] and need or nil end)
+local function list_extra_inputs(class)
+  return lists.map(EXTRA_INPUTS, function(name) return class.extra_inputs[name] and name or nil end)
 end
 
 -- Returns the network's variables that are passed to a block, or to an attention outside of blocks, in this stream.
 local function list_passed_variables(state, class, stream)
-  local list = list_needed(class)
-  for i, need in ipairs(list) do
-    if class.needs[need] ~= true then
-      list[i] = state.shared[class.needs[need]]
+  local list = list_extra_inputs(class)
+  for i, input in ipairs(list) do
+    if class.extra_inputs[input] ~= true then
+      list[i] = state.shared[class.extra_inputs[input]]
     else
-      local read_stream = need == "memory_positions" and state.net.streams[2 - stream.index] or stream
-      list[i] = name_variable(state, need:find("distance$") and need or "place", read_stream)
+      local read_stream = input == "memory_positions" and state.net.streams[2 - stream.index] or stream
+      list[i] = name_variable(state, input:find("distance$") and input or "place", read_stream)
     end
   end
   return list
 end
 
-local function add_needs(class, inner_class)
-  lists.update(class.needs, inner_class.needs)
+local function add_extra_inputs(class, inner_class)
+  lists.update(class.extra_inputs, inner_class.extra_inputs)
   class.layer = class.layer or inner_class.layer
 end
 
@@ -248,12 +248,12 @@ end
 local function make_attention_class(state, group)
   local op, class = group.attention, new_class(state)
   local facts = state.facets[op]
-  class.needs, class.layer, class.template = facts.needs, facts.layer, "attention/python/attention.tpl"
+  class.extra_inputs, class.layer, class.template = facts.extra_inputs, facts.layer, "attention/python/attention.tpl"
   local arguments = { "h", group.reads[2] and "memory" or nil }
-  class.arguments = table.concat(lists.append(arguments, list_needed(class)), ", ")
+  class.arguments = table.concat(lists.append(arguments, list_extra_inputs(class)), ", ")
   class.attention = lists.merge(facts.text, { arguments = class.arguments, memory = group.reads[2] and "memory" or "h",
-    memory_positions = class.needs.memory_positions and "memory_positions" or "positions",
-    distance = class.needs.memory_distance and "memory_distance" or "distance",
+    memory_positions = class.extra_inputs.memory_positions and "memory_positions" or "positions",
+    distance = class.extra_inputs.memory_distance and "memory_distance" or "distance",
     layer_argument = class.layer and ", layer" or "", query_bias = format_bias(op.q.op.p),
     memory_bias = format_bias(op.kv.op.p), output = group.last ~= op, output_bias = group.last ~= op
       and format_bias(group.last.p) })
@@ -269,14 +269,14 @@ local function make_group_item(state, class, group, scope)
   local inner_class = group.attention and make_attention_class(state, group)
     or make_composite_class(state, group, scope.name)
   local is_outside_blocks = scope == state.net
-  add_needs(class, inner_class)
+  add_extra_inputs(class, inner_class)
   if is_outside_blocks and inner_class.layer then
     stop.exit(INPUT, ("the layer index of attention %s outside of a block"):format(group.attention.family.name))
   end
   local module = class:add_attribute(group.path, { text = ("%s(%s)"):format(inner_class.name,
     inner_class.layer and "layer" or "") })
   local variables = is_outside_blocks and list_passed_variables(state, inner_class, group.out.stream)
-    or list_needed(inner_class)
+    or list_extra_inputs(inner_class)
   return { out = group.out, reads = group.reads, rank = operations.PRIMARY, text = function(operand)
     local arguments = { operand(1, 0), group.reads[2] and operand(2, 0) or nil }
     return ("%s(%s)"):format(module, table.concat(lists.append(arguments, variables), ", "))
@@ -300,7 +300,7 @@ local function make_loop_item(state, class, op)
   elseif block.loops > 1 and #lines > 0 then -- each layer samples once for all loops
     stop.exit(INPUT, ("samples for each layer in %s, which runs %d times"):format(block.title, block.loops))
   end
-  add_needs(class, inner_class)
+  add_extra_inputs(class, inner_class)
   class.layer = false
   local text = inner_class.layer and "%s(layer) for layer in range(%s)" or "%s() for _ in range(%s)"
   local modules = class:add_module(block, (block.path:gsub("%.%%d%.$", "")),
@@ -324,7 +324,7 @@ end
 -- The item of layers with different encodings, whose operations are `list`: one loop over modules of several classes,
 -- which all have the arguments that one of them needs.
 local function make_layers_item(state, class, list)
-  local blocks, needs, words, classes = lists.collect(list, list_layer_blocks), {}, {}, {}
+  local blocks, extra_inputs, words, classes = lists.collect(list, list_layer_blocks), {}, {}, {}
   for _, block in ipairs(blocks) do
     local entry = find_entry(block)
     classes[#classes + 1] = not classes[entry] and make_block_class(state, block) or nil
@@ -334,18 +334,18 @@ local function make_layers_item(state, class, list)
     end
   end
   for _, inner_class in ipairs(classes) do
-    if inner_class.layer or needs.shared and inner_class.needs.shared then
+    if inner_class.layer or extra_inputs.shared and inner_class.extra_inputs.shared then
       stop.exit(INPUT, inner_class.layer and "the layer index of layers with different encodings"
         or "layers with different encodings, of which several share the numbers of their scores")
     end
-    lists.update(needs, inner_class.needs)
+    lists.update(extra_inputs, inner_class.extra_inputs)
   end
   for _, inner_class in ipairs(classes) do
-    inner_class.needs = needs
-    inner_class.arguments = table.concat(lists.join({ "h" }, list_needed(inner_class)), ", ")
+    inner_class.extra_inputs = extra_inputs
+    inner_class.arguments = table.concat(lists.join({ "h" }, list_extra_inputs(inner_class)), ", ")
   end
-  add_needs(class, classes[1])
-  local lines = lists.any(classes, function(one) return one.attends end) and state.in_layers or {}
+  add_extra_inputs(class, classes[1])
+  local lines = lists.any(classes, function(inner_class) return inner_class.attends end) and state.in_layers or {}
   if blocks[1].loops > 1 and #lines > 0 then -- each layer samples once for all loops
     stop.exit(INPUT, ("samples for each layer in layers that run %d times"):format(blocks[1].loops))
   end
@@ -384,13 +384,13 @@ end
 make_block_class = function(state, block)
   local class = new_class(state, escape.python(block.comment))
   local items = list_items(state, class, block)
-  local variables = names_module.new_variables({ "h", table.unpack(list_needed(class)) })
+  local variables = names_module.new_variables({ "h", table.unpack(list_extra_inputs(class)) })
   local value_names = { [block.input_value] = "h" }
   local arguments = lists.join({ "h" }, lists.map(block.externals, function(value)
     value_names[value] = names_module.add_variable(variables, value.name)
     return value_names[value]
   end))
-  class.arguments = table.concat(lists.append(arguments, list_needed(class)), ", ")
+  class.arguments = table.concat(lists.append(arguments, list_extra_inputs(class)), ", ")
   class.lines = forward.write({ items = items, result = block.output_value, width = block.input_value.width.count,
     stream = block.input_value, names = value_names, arguments = arguments })
   return add_class(state, class, block.name)

@@ -42,11 +42,11 @@ local function spread_distances(count, range)
   return list
 end
 
--- Returns `count` positions of a line's tokens: every seventh one from 0 to greatest, and from the start again.
-local function give_positions(count, greatest)
+-- Returns `count` positions of a line's tokens: every seventh one from 0 to max_position, and from the start again.
+local function give_positions(count, max_position)
   local list = {}
   for t = 0, count - 1 do
-    list[t + 1] = 7 * t % (greatest + 1)
+    list[t + 1] = 7 * t % (max_position + 1)
   end
   return list
 end

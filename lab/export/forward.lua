@@ -12,7 +12,7 @@ local names = require("lab.export.python_names")
 
 local M = {}
 
-local LONGEST_LINE = 112 -- characters, without the indentation of a method
+local MAX_LINE = 112 -- characters, without the indentation of a method
 
 -- One attempt to write the lines. Fields:
 --   inlined     the items of inlined values, by value
@@ -28,12 +28,12 @@ Pass.__index = Pass
 function Pass:format_item(item)
   return item.text(function(i, rank)
     local value = item.reads[i]
-    local part = self.inlined[value]
-    if not part then
+    local inlined_item = self.inlined[value]
+    if not inlined_item then
       return self.names[value]
     end
-    local text = self:format_item(part)
-    return part.rank < rank and ("(%s)"):format(text) or text
+    local text = self:format_item(inlined_item)
+    return inlined_item.rank < rank and ("(%s)"):format(text) or text
   end)
 end
 
@@ -51,15 +51,15 @@ local function find_inlined(items, result)
 end
 
 -- Returns the value with the longest expression among the values that are inlined into an item; nil if there is none.
-function Pass:find_longest_part(item)
-  local longest, longest_length = nil, 0
+function Pass:find_longest_inlined(item)
+  local longest_value, longest_length = nil, 0
   for _, value in ipairs(item.reads) do
     local length = self.inlined[value] and #self:format_item(self.inlined[value]) or 0
     if length > longest_length then
-      longest, longest_length = value, length
+      longest_value, longest_length = value, length
     end
   end
-  return longest
+  return longest_value
 end
 
 -- Records that statement number i reads the variables of an item and of the values that are inlined into it.
@@ -87,9 +87,9 @@ end
 -- Adds a text to the lines, wrapped after commas within parentheses if it is too long.
 local function add_wrapped(lines, text)
   local first_depth, indent = 0, text:match("^ *") .. "    "
-  while #text > LONGEST_LINE do
+  while #text > MAX_LINE do
     local depth, break_at = first_depth, nil
-    for i = 1, LONGEST_LINE do
+    for i = 1, MAX_LINE do
       local char = text:sub(i, i)
       depth = depth + ((char == "(" or char == "[") and 1 or (char == ")" or char == "]") and -1 or 0)
       break_at = char == " " and depth > 0 and text:sub(i - 1, i - 1) == "," and i or break_at
@@ -107,8 +107,8 @@ end
 -- every repetition reads x. Returns the variable.
 function Pass:name_loop(item, i, lines, loop_name)
   local x = item.reads[1]
-  local others = { table.unpack(item.reads, 2) }
-  local name, is_needed = self.names[x], self.last[x] > i or lists.has(others, x)
+  local other_reads = { table.unpack(item.reads, 2) }
+  local name, is_needed = self.names[x], self.last[x] > i or lists.has(other_reads, x)
   if is_needed then
     local word = loop_name .. "_output"
     local result_name = self.stream == x and names.add_variable(self.variables, word)
@@ -126,9 +126,9 @@ end
 function Pass:add_loop(item, i, lines)
   local loop = item.loop
   local name = self:name_loop(item, i, lines, loop.name)
-  local others = { table.unpack(item.reads, 2) }
+  local other_reads = { table.unpack(item.reads, 2) }
   local variable = names.add_variable(self.variables, loop.name)
-  local arguments = lists.map(others, function(value) return self.names[value] end)
+  local arguments = lists.map(other_reads, function(value) return self.names[value] end)
   arguments = lists.append({ name, table.unpack(arguments) }, loop.arguments)
   local heads, indent = { ("for %s in %s:"):format(variable, loop.modules) }, ""
   if loop.times > 1 then
@@ -175,9 +175,9 @@ function Pass:write(items, result)
       local name = item.out ~= result and self:choose_name(item.out, i, item.out.name)
       self.names[item.out] = name or nil
       text = (name and name .. " = " or self.last_text) .. text
-      local part = #text > LONGEST_LINE and self:find_longest_part(item)
-      if part then
-        return nil, part
+      local value = #text > MAX_LINE and self:find_longest_inlined(item)
+      if value then
+        return nil, value
       end
       add_wrapped(lines, text)
     end
@@ -189,21 +189,21 @@ function Pass:write(items, result)
   return lines
 end
 
--- Returns the lines of a forward pass. given: { items, result (the returned value), width (of the stream), stream (the
--- value that `h` has at first, or nil), arguments (their names), names (of the values that already have a name),
+-- Returns the lines of a forward pass. request: { items, result (the returned value), width (of the stream), stream
+-- (the value that `h` has at first, or nil), arguments (their names), names (of the values that already have a name),
 -- variable (to which the result is assigned; if nil, the result is returned) }.
-function M.write(given)
-  local inlined = find_inlined(given.items, given.result)
+function M.write(request)
+  local inlined = find_inlined(request.items, request.result)
   while true do
-    local pass = setmetatable({ inlined = inlined, last = {}, names = lists.merge(given.names), width = given.width,
-      stream = given.stream, variables = names.new_variables({ "h", table.unpack(given.arguments) }),
-      variable = given.variable, last_text = given.variable and given.variable .. " = " or "return ",
-      keeps_h = given.variable ~= nil and given.variable ~= "h" }, Pass)
-    local lines, part = pass:write(given.items, given.result)
+    local pass = setmetatable({ inlined = inlined, last = {}, names = lists.merge(request.names), width = request.width,
+      stream = request.stream, variables = names.new_variables({ "h", table.unpack(request.arguments) }),
+      variable = request.variable, last_text = request.variable and request.variable .. " = " or "return ",
+      keeps_h = request.variable ~= nil and request.variable ~= "h" }, Pass)
+    local lines, value = pass:write(request.items, request.result)
     if lines then
       return lines
     end
-    inlined[part] = nil
+    inlined[value] = nil
   end
 end
 

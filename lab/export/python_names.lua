@@ -27,12 +27,12 @@ local ATTRIBUTES = lists.split_set(PYTHON .. [[add_module apply bfloat16 buffers
 -- Classes of the file's fixed part, names that the file imports, and words of Python.
 local CLASSES = lists.split_set("F Relative Geometric Direction None True False")
 
--- Returns `word`, with `ending` appended as often as needed to be unique, and marks the result as taken.
-local function take_free(taken, word, ending)
-  while taken[word] do
+-- Returns `word`, with `ending` appended as often as needed to be unique, and marks the result as used.
+local function take_free(used, word, ending)
+  while used[word] do
     word = word .. ending
   end
-  taken[word] = true
+  used[word] = true
   return word
 end
 

@@ -20,9 +20,9 @@ local M = {}
 local INPUT = 1
 
 -- Returns the facets of an attention as facts for its Python class. formula: the formula of its score, or nil. Result:
---   needs   the values that the attention reads, by name: positions, distance, shared, and for keys of another stream
---           memory_positions, memory_distance, memory_shared; each true, or for parameters that all layers share the
---           folder of their tensors
+--   extra_inputs  values that the attention reads, by name: positions, distance, shared, and for keys of another
+--                 stream memory_positions, memory_distance, memory_shared; each true, or for parameters that all
+--                 layers share the folder of their tensors
 --   calls   the set of the functions of the file that its text calls
 --   layer   whether the class needs its layer index
 --   text    variables of the template, among them `pages`: for each part of a facet (facets/pages.lua) the files of
@@ -30,11 +30,11 @@ local INPUT = 1
 local function collect_facets(op, formula)
   local family, crosses = op.family, op.q.stream ~= op.kv.stream
   local context = { crosses = crosses, memory = crosses and "memory_" or "", formula = formula, net = op.scope.net,
-    needs = {}, pages = {}, calls = {} }
+    extra_inputs = {}, pages = {}, calls = {} }
   local variables = { heads = family.heads, crosses = crosses, pages = context.pages,
     dropout = op.dropout and ("%.9g"):format(op.dropout.rate) or false }
   local page_variables = pages.collect("export", family, context) -- also sets fields of `context`
-  return { needs = context.needs, calls = context.calls, layer = context.layer or false,
+  return { extra_inputs = context.extra_inputs, calls = context.calls, layer = context.layer or false,
     text = lists.merge(variables, table.unpack(page_variables)) }
 end
 
@@ -130,31 +130,31 @@ end
 --   in_layers        the lines that compute them and run before each layer
 --   draws_positions  whether positions are sampled; draws_distances: whether distances are
 --   by_sequence      whether each sequence has its own sample
--- and the facts that add_draws adds. positions: the facet; needs: what all attentions and blocks read
+-- and the facts that add_draws adds. positions: the facet; extra_inputs: what all attentions and blocks read
 -- (collect_facets); is_additive: whether the embedding adds an encoding of positions.
-local function write_places(positions, needs, is_additive)
+local function write_places(positions, extra_inputs, is_additive)
   local distance, lines, layer_lines = positions.distance, {}, {}
   local samples_distances = distance.kind == "drawn" or distance.kind == "clamped"
   local samples_positions, by_sequence = positions.kind ~= "index", positions.kind == "sequence"
   local position_line = samples_positions and "place = draw_positions(tokens, positions)"
     or format_positions("place", "tokens")
   local each_layer_samples = samples_positions and not by_sequence and positions.layer_index ~= "0"
-  local layers_read = needs.positions or needs.distance and not samples_distances
+  local layers_read = extra_inputs.positions or extra_inputs.distance and not samples_distances
   if is_additive or layers_read and not each_layer_samples then
     lines[#lines + 1] = position_line
   end
   if layers_read and each_layer_samples then
     layer_lines[#layer_lines + 1] = position_line
   end
-  if needs.distance and samples_distances then
+  if extra_inputs.distance and samples_distances then
     table.insert(distance.layer_index == "0" and lines or layer_lines,
       "distance = pair_distances(draw_distances(tokens, distances))")
-  elseif needs.distance then
+  elseif extra_inputs.distance then
     table.insert(each_layer_samples and layer_lines or lines, "distance = place - place[:, None]")
   end
   local facts = { before_layers = lines, in_layers = layer_lines,
     draws_positions = samples_positions and (is_additive or layers_read) and true or false,
-    draws_distances = needs.distance and samples_distances or false, by_sequence = by_sequence }
+    draws_distances = extra_inputs.distance and samples_distances or false, by_sequence = by_sequence }
   add_draws(facts, positions)
   return facts
 end
@@ -190,21 +190,23 @@ local function describe_samples(family)
     distance.per_layer or false }) or false
 end
 
--- Whether an attention reads positions or distances. needs: see collect_facets.
-local function reads_places(needs)
-  return needs.positions or needs.distance or needs.memory_positions or needs.memory_distance or false
+-- Whether an attention reads positions or distances. extra_inputs: see collect_facets.
+local function reads_places(extra_inputs)
+  return extra_inputs.positions or extra_inputs.distance or extra_inputs.memory_positions
+    or extra_inputs.memory_distance or false
 end
 
 -- Returns the first attention that samples positions or distances and reads them, or else the first attention. Ends the
 -- export if attentions differ in the number of heads, or in the samples that they read.
 local function check_equal(attentions, facets)
   local sampling = lists.filter(attentions, function(op)
-    return describe_samples(op.family) and reads_places(facets[op].needs)
+    return describe_samples(op.family) and reads_places(facets[op].extra_inputs)
   end)
   local first = sampling[1] or attentions[1]
   for _, op in ipairs(attentions) do
     local family = op.family
-    local difference = family.heads ~= first.family.heads and "heads" or sampling[1] and reads_places(facets[op].needs)
+    local difference = family.heads ~= first.family.heads and "heads" or sampling[1]
+      and reads_places(facets[op].extra_inputs)
       and describe_samples(family) ~= describe_samples(first.family) and "positions"
     if difference then
       stop.exit(INPUT, ("%s of attention %s that differ from those of %s"):format(difference, family.name,
@@ -231,7 +233,7 @@ local function add_numbers(facts, attentions, facets)
   local texts_by_name, paths = {}, {}
   facts.constants, facts.shared = {}, {}
   for _, op in ipairs(attentions) do
-    local score, needs = facets[op].text.score, facets[op].needs
+    local score, extra_inputs = facets[op].text.score, facets[op].extra_inputs
     for _, constant in ipairs(score and score.constants or {}) do
       local text = canonical.format(constant)
       if texts_by_name[constant.name] and texts_by_name[constant.name] ~= text then
@@ -242,7 +244,7 @@ local function add_numbers(facts, attentions, facets)
         table.insert(facts.constants, constant)
       end
     end
-    local path = needs.shared or needs.memory_shared
+    local path = extra_inputs.shared or extra_inputs.memory_shared
     if path and not paths[path] then
       paths[path] = true
       table.insert(facts.shared, { path = path, entries = score.shared })
@@ -250,13 +252,13 @@ local function add_numbers(facts, attentions, facets)
   end
 end
 
-local LONGEST_NAMES = 70 -- maximum characters of the names on a line of sizes
+local MAX_NAMES = 70 -- characters of the names on a line of sizes
 
 -- Returns lines of Python that define sizes: counts of blocks, heads, widths.
 local function write_sizes(net, attentions)
   local lines, size_names, values = {}, {}, {}
   local function add(name, value)
-    if #table.concat(size_names, ", ") + #name > LONGEST_NAMES then
+    if #table.concat(size_names, ", ") + #name > MAX_NAMES then
       size_names, values = {}, {}
     end
     size_names[#size_names + 1], values[#values + 1] = name, value
@@ -349,9 +351,9 @@ local function add_network(facts, spec, net, attentions, facets, first)
   end)
   local family = first and first.family or spec.plan.first
   if not has_two_streams then
-    local needs = lists.merge({ positions = block_encoding and true or nil },
-      table.unpack(lists.map(attentions, function(op) return facets[op].needs end)))
-    lists.update(facts, write_places(family.positions, needs, is_additive))
+    local extra_inputs = lists.merge({ positions = block_encoding and true or nil },
+      table.unpack(lists.map(attentions, function(op) return facets[op].extra_inputs end)))
+    lists.update(facts, write_places(family.positions, extra_inputs, is_additive))
   elseif not facts.decoder then
     stop.exit(INPUT, ("the stream %s of the network in addition to %s"):format(net.streams[2].name,
       net.streams[1].name))
@@ -396,9 +398,9 @@ local function derive(spec, run, net)
   for _, op in ipairs(attentions) do
     lists.update(facts, facets[op].calls)
   end
-  local all = { facts.network, table.unpack(facts.list) }
-  facts.functional = uses_word(all, "F.")
-  facts.math = attentions[1] ~= nil or uses_word(all, "math.")
+  local all_classes = { facts.network, table.unpack(facts.list) }
+  facts.functional = uses_word(all_classes, "F.")
+  facts.math = attentions[1] ~= nil or uses_word(all_classes, "math.")
   facts.norms = write_norms(net)
   facts.path_in_file = #facts.renamed > 0 and "name_in_file(owner)" or "owner"
   return facts

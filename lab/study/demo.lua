@@ -27,8 +27,8 @@ local RUNS = {
   { id = "bucket_sort_rand_sinusoid", title = "randomized sinusoid", encoding = "rand-sincos" },
 }
 local BUDGET_SECONDS = 300
-local FEWEST_STEPS = 300 -- with fewer steps the models learn too little
-local LEARNED = 0.1 -- accuracy above the majority baseline that shows that the model has learned to sort
+local MIN_STEPS = 300 -- with fewer steps the models learn too little
+local MIN_GAIN = 0.1 -- accuracy above the majority baseline that shows that the model has learned to sort
 
 -- Returns the mean of accuracy (field 2) or loss (field 3) over the evaluated lengths from..to of run.points.
 local function compute_mean(run, field, from, to)
@@ -46,8 +46,8 @@ local function decide_steps(options, rate, planned)
   if options.steps or estimate_seconds(planned) <= BUDGET_SECONDS then
     return planned, estimate_seconds(planned)
   end
-  local most = (BUDGET_SECONDS - 10) * rate / (#RUNS * 1.15)
-  local steps = math.max(FEWEST_STEPS, math.floor(most) // 50 * 50)
+  local max_steps = (BUDGET_SECONDS - 10) * rate / (#RUNS * 1.15)
+  local steps = math.max(MIN_STEPS, math.floor(max_steps) // 50 * 50)
   return steps, estimate_seconds(steps)
 end
 
@@ -100,12 +100,12 @@ local function train(run, steps, options)
   end
   local dir = ("%s/%s/%s"):format(OUT, run.id, run.plan.digest)
   dir = dir .. "/" .. (lists.find(write.list_names(dir), function(name) return name:find("^lr") end) or "")
-  local found = runs.read(dir)
-  if not found or found.damaged then
-    options.say(found and ("%s/%s"):format(dir, found.notes[1]) or dir .. " is not a folder of a run")
+  local trained = runs.read(dir)
+  if not trained or trained.damaged then
+    options.say(trained and ("%s/%s"):format(dir, trained.notes[1]) or dir .. " is not a folder of a run")
     stop.exit(4)
   end
-  run.points = figures.list_points(found, nil, 1, "accuracy", "loss") -- lists of length, accuracy, loss
+  run.points = figures.list_points(trained, nil, 1, "accuracy", "loss") -- lists of length, accuracy, loss
 end
 
 local function train_all(options, steps)
@@ -119,7 +119,7 @@ end
 -- Measures the speed, and chooses and reports the number of steps.
 local function choose_steps(options)
   local rows, code = estimate.run_bench(RUNS[1].dir .. "/trainer", { "--seconds", "1", "--lengths", "20" })
-  local row = lists.find(rows or {}, function(one) return one.mode == "train" end)
+  local row = lists.find(rows or {}, function(entry) return entry.mode == "train" end)
   if not row then
     code = code or 1
     options.say(("the trainer's bench failed (exit code %d)"):format(code))
@@ -155,15 +155,15 @@ end
 -- task: { chance, baseline (or nil) }, shares; classes: the number of symbols that a model chooses from.
 function M.format_conclusion(trained, task, classes, steps)
   local plain, random = trained[1], trained[2]
-  local learned = compute_mean(plain, 2, 1, TRAINED_TO)
-  local nothing = task.baseline or task.chance
-  if learned < nothing + LEARNED then
+  local accuracy = compute_mean(plain, 2, 1, TRAINED_TO)
+  local baseline = task.baseline or task.chance
+  if accuracy < baseline + MIN_GAIN then
     return ("After %s the plain model predicts %.1f%% of the tokens correctly at training lengths, the majority "
       .. "baseline %.1f%%:\nit has not learned to sort yet, so longer sequences show nothing. More steps would show "
-      .. "more."):format(wording.count(steps, "step"), 100 * learned, 100 * nothing)
+      .. "more."):format(wording.count(steps, "step"), 100 * accuracy, 100 * baseline)
   end
-  local beyond, last = TRAINED_TO + 1, math.huge
-  return describe_failure(compute_mean(plain, 3, beyond, last), compute_mean(plain, 2, beyond, last), task, classes)
+  local first, last = TRAINED_TO + 1, math.huge
+  return describe_failure(compute_mean(plain, 3, first, last), compute_mean(plain, 2, first, last), task, classes)
     .. ("\nRandom positions in training covered 0 to %d, in order: a longer sequence has no new positions."):format(
       random.plan.attentions[1].positions.max_position - 1)
 end
@@ -200,8 +200,8 @@ local function report(options, steps)
     { path = "accuracy.gnuplot", text = curves.make_script(make_figure(task)) },
   }
   local problem = draw.add(files, { "accuracy" })
-  local written, message = write.files(OUT, files)
-  if not written or problem then
+  local is_written, message = write.files(OUT, files)
+  if not is_written or problem then
     options.say(message or problem)
     stop.exit(4)
   end

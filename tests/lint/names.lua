@@ -13,8 +13,8 @@ local UNCLEAR = "about above after all along alone anything apart asked at away 
   .. "none nothing of often on once one ones only other others ours over own part rest same seen several shortest "
   .. "smallest some somewhere stays such taken that theirs them there these they thing things this those told under "
   .. "wanted what which who whole whose why with within without"
-local FIELDS = "about above after all at before below between beyond both each least less longest more most none of on "
-  .. "one only other over own part rest same shortest under what with within"
+local FIELDS = "about above after all at before below between beyond both done drawn each least less longest more "
+  .. "most none of on one only other over own part rest same shortest under what with within"
 
 local function make_set(words)
   local set = {}

@@ -44,7 +44,7 @@ end
 -- Returns three texts: "line:value ..." of all lines; their mean, deviation and threshold; the selected lines.
 local function describe_lines(result)
   return format_lines(result.lines), ("%s %s %s"):format(format_number(result.mean), format_number(result.deviation),
-    format_number(result.threshold)), format_lines(result.kept)
+    format_number(result.threshold)), format_lines(result.kept_lines)
 end
 
 -- A head's attention whose value at each row and column, from 0, a function computes.
@@ -129,7 +129,7 @@ function TestExamples.test_lines_of_the_square_matrix_extend_to_five_by_five()
     { { "line=mean", "shortest=1" }, corners } }) do
     local chosen = read_examples(table.unpack(case[1])).self
     local head = assert(lines.find(SQUARE, chosen))
-    lu.assertEquals(format_bias(lines.extend(head.kept, 5, 5, chosen)), format_open_cells(5, 5, case[2]))
+    lu.assertEquals(format_bias(lines.extend(head.kept_lines, 5, 5, chosen)), format_open_cells(5, 5, case[2]))
   end
 end
 
@@ -146,7 +146,7 @@ function TestExamples.test_lines_of_the_wide_matrix_are_found_and_extended()
     { "1", { { 0, 3, 0 }, { 1, 4, 0 }, { 2, 5, 0 }, { 3, 6, 0 } } } }) do
     local chosen = read_examples("directions.cross=" .. case[1]).cross
     local head = assert(lines.find(WIDE, chosen))
-    lu.assertEquals(format_bias(lines.extend(head.kept, 4, 8, chosen)), format_open_cells(4, 8, case[2]))
+    lu.assertEquals(format_bias(lines.extend(head.kept_lines, 4, 8, chosen)), format_open_cells(4, 8, case[2]))
   end
 end
 
@@ -158,14 +158,14 @@ function TestExamples.test_merged_values_count_once()
   lu.assertEquals({ found.count, statistics }, { 2, "0.975 0.075 1.05" })
   found = lines.search_direction(WIDE, 0, read_examples("equal=merged", "precision=float32").cross)
   _, statistics = describe_lines(found)
-  lu.assertEquals({ found.count, statistics, #found.kept }, { 3, "0.45 0.285774 0.735774", 0 })
+  lu.assertEquals({ found.count, statistics, #found.kept_lines }, { 3, "0.45 0.285774 0.735774", 0 })
 end
 
 TestLines = {}
 
 -- The numbers of the selected lines, as text.
 local function list_selected(head)
-  return table.concat(lists.map(head.kept, function(line) return line.line end), " ")
+  return table.concat(lists.map(head.kept_lines, function(line) return line.line end), " ")
 end
 
 -- Numbers that look random and are equal on every machine.
@@ -226,7 +226,7 @@ function TestLines.test_too_few_lines_reach_no_threshold()
     local columns, marked, accepted = table.unpack(case)
     local head = compute_head(1, columns, function(_, column) return column < marked and 1.0 or 0.0 end)
     local chosen = read_examples("threshold.cross=4", "directions.cross=0").cross
-    lu.assertEquals(#assert(lines.find(head, chosen)).kept, accepted)
+    lu.assertEquals(#assert(lines.find(head, chosen)).kept_lines, accepted)
   end
 end
 
@@ -234,10 +234,10 @@ end
 function TestLines.test_a_line_that_is_the_only_value_is_selected_by_the_released_code()
   local head = compute_head(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
   local found = assert(lines.find(head, assert(choices.read("usual", {})).cross))
-  lu.assertEquals(#found.kept, 0)
+  lu.assertEquals(#found.kept_lines, 0)
   lu.assertTrue(found.directions[2].equal)
   found = assert(lines.find(head, assert(choices.read("code", {})).cross))
-  lu.assertEquals({ list_selected(found), found.kept[1].value }, { "0", 6 })
+  lu.assertEquals({ list_selected(found), found.kept_lines[1].value }, { "0", 6 })
   found = assert(lines.find(head, assert(choices.read("usual", { "over=all" })).cross))
   lu.assertEquals(list_selected(found), "0")
 end
@@ -246,7 +246,7 @@ end
 function TestLines.test_a_uniform_head_selects_no_line()
   local head = compute_head(7, 40, function() return 1 / 3 end)
   local chosen = read_examples("line=mean", "shortest=1", "spread=1e-6").cross
-  lu.assertEquals(#assert(lines.find(head, chosen)).kept, 0)
+  lu.assertEquals(#assert(lines.find(head, chosen)).kept_lines, 0)
 end
 
 -- Masked cells of logits belong to no line.
@@ -265,7 +265,7 @@ function TestBias.test_diagonals_are_a_clipped_table()
   local rows, columns, expected_bias = 5, 7, {}
   local head = compute_head(rows, columns, function(row, column) return .1 + compute_noise(0, column - row + 20) end)
   local chosen = read_examples("directions.cross=1", "threshold.cross=0", "line=mean", "shortest=1", "value=raw").cross
-  local accepted = assert(lines.find(head, chosen)).kept
+  local accepted = assert(lines.find(head, chosen)).kept_lines
   local mean = lines.search_direction(head, 1, chosen).mean
   for distance = -(rows - 1), columns - 1 do
     local value = .1 + compute_noise(0, distance + 20)
@@ -338,7 +338,7 @@ function TestBias.test_the_lines_facet_gives_the_same_bias()
     local head = compute_head(4 + case % 3, cross and 7 or 4 + case % 3, function(row, column)
       return compute_noise(row + case, column)
     end)
-    local accepted, list = assert(lines.find(head, chosen)).kept, {}
+    local accepted, list = assert(lines.find(head, chosen)).kept_lines, {}
     for i, line in ipairs(accepted) do
       list[i] = { head = 0, direction = line.direction, line = line.line, value = line.value }
     end
@@ -357,8 +357,8 @@ end
 function TestBias.test_columns_are_aligned()
   local chosen = read_examples("directions.cross=0", "directions.self=0")
   local head = make_matrix({ 0, 0, 1, 0, 0 })
-  local right = lines.extend(assert(lines.find(head, chosen.cross)).kept, 1, 7, chosen.cross)
-  local remaining = lines.extend(assert(lines.find(head, chosen.self)).kept, 1, 7, chosen.self)
+  local right = lines.extend(assert(lines.find(head, chosen.cross)).kept_lines, 1, 7, chosen.cross)
+  local remaining = lines.extend(assert(lines.find(head, chosen.self)).kept_lines, 1, 7, chosen.self)
   lu.assertEquals({ format_bias(right), format_bias(remaining) }, { "- - - - 0 - -", "- - 0 - - - -" })
 end
 

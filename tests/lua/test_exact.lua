@@ -87,7 +87,7 @@ end
 function TestPermutation.test_the_least_p_for_a_number_of_seeds()
   for _, case in ipairs({ { 2, 2, 2 / 6 }, { 3, 3, 0.1 }, { 4, 4, 2 / 70 }, { 5, 5, 2 / 252 }, { 3, 2, 0.1 },
     { 5, 2, 1 / 21 }, { 10, 10, 2 / 184756 } }) do
-    assert_close(exact.compute_least(case[1], case[2]), case[3], case[1] .. " against " .. case[2])
+    assert_close(exact.compute_min_p(case[1], case[2]), case[3], case[1] .. " against " .. case[2])
   end
 end
 

@@ -1,8 +1,8 @@
 -- A score for templates/attention/python: a Python function, its arguments, constants and parameters.
 --
 -- Input: a family, and the table `context` that facets/pages.lua describes at `export`. Output: names for the template.
--- M.export also adds to context.needs and context.pages, and sets context.layer: whether the score reads the index of
--- the layer.
+-- M.export also adds to context.extra_inputs and context.pages, and sets context.layer: whether the score reads the
+-- index of the layer.
 
 local lists = require("base.lists")
 local shapes = require("expression.leaves")
@@ -82,10 +82,10 @@ function M.export(family, context)
   if (family.score.kind or "none") == "none" or not context.formula then
     return { score = false, score_text = false, bucket = false, sum_between = false }
   end
-  local score, needs = describe_score(context.formula, context.crosses, context.memory), context.needs
-  needs.positions = needs.positions or score.positions or nil
-  needs[context.memory .. "distance"] = needs[context.memory .. "distance"] or score.distance or nil
-  needs[context.memory .. "shared"] = #score.shared > 0 and find_shared_folder(context.net, family) or nil
+  local score, extra_inputs = describe_score(context.formula, context.crosses, context.memory), context.extra_inputs
+  extra_inputs.positions = extra_inputs.positions or score.positions or nil
+  extra_inputs[context.memory .. "distance"] = extra_inputs[context.memory .. "distance"] or score.distance or nil
+  extra_inputs[context.memory .. "shared"] = #score.shared > 0 and find_shared_folder(context.net, family) or nil
   context.layer, context.pages.score, context.pages.bucket = score.layer, { "scalar" }, score.bucket and { "buckets" }
   context.pages.running = score.sum_between and { "running" }
   return { score = score, score_text = score.text, bucket = score.bucket, sum_between = score.sum_between }

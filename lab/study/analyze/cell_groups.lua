@@ -32,10 +32,11 @@ function M.choose_axis(study, name)
   return name
 end
 
--- Returns the cell's values on all axes with several values but `along`.
-local function name_set(study, cell, along)
+-- Returns the cell's values on all axes with several values but `excluded_axis`.
+local function name_set(study, cell, excluded_axis)
   return table.concat(lists.map(study.axes, function(axis)
-    return axis.name ~= along and #axis.values > 1 and score_tables.label(study, axis.name, cell.key[axis.name]) or nil
+    return axis.name ~= excluded_axis and #axis.values > 1 and score_tables.label(study, axis.name,
+      cell.key[axis.name]) or nil
   end), ", ")
 end
 
@@ -125,11 +126,11 @@ local function note_rates(groups, split)
   local chosen = lists.map(groups, function(group)
     local run = group.cell.summary.best_run
     local evaluation = group.rates > 1 and run and runs.get_evaluation(run, group.cell.summary.choice.set)
-    return evaluation and { place = captions.name_examples(run, evaluation),
-      same = evaluation == runs.get_evaluation(run, split) } or nil
+    return evaluation and { examples = captions.name_examples(run, evaluation),
+      is_compared = evaluation == runs.get_evaluation(run, split) } or nil
   end)
-  return lists.map(lists.group(chosen, function(one) return one.place end), function(list)
-    local biased = lists.find(list, function(one) return one.same end)
+  return lists.map(lists.group(chosen, function(entry) return entry.examples end), function(list)
+    local biased = lists.find(list, function(entry) return entry.is_compared end)
     return ("learning rate: %s have the rate with the best mean over these seeds %s%s"):format(
       wording.count(#list, "cell"), list.key, biased and ", on the compared examples themselves, which "
       .. "makes their means somewhat too good" or "")
@@ -138,7 +139,7 @@ end
 
 -- Returns notes for a table of groups: missing seeds, other grids, differing, earlier and in-distribution runs, rates.
 function M.list_notes(study, groups, split)
-  local notes, within, usual = {}, 0, M.find_usual_grid(groups, split)
+  local notes, trained_length_count, usual = {}, 0, M.find_usual_grid(groups, split)
   for _, group in ipairs(groups) do
     notes[#notes + 1] = M.describe_missing_seeds(group)
     local shared = seeds.describe_shared(group.runs)
@@ -146,7 +147,7 @@ function M.list_notes(study, groups, split)
     local grid = runs.find_usual_grid(group.runs, split)
     notes[#notes + 1] = grid and grid.key ~= usual.key and ("%s: its scores have another grid than most, %s"):format(
       M.format_title(group), grid.text) or nil
-    within = within + lists.count(group.runs, function(run) return run.is_within end)
+    trained_length_count = trained_length_count + lists.count(group.runs, function(run) return run.is_within end)
   end
   for _, cell in ipairs(study.cells) do
     local title = score_tables.format_key(study, cell)
@@ -156,9 +157,9 @@ function M.list_notes(study, groups, split)
     notes[#notes + 1] = cell.changes and ("%s: its runs are of an earlier version, %s"):format(title, cell.changes)
       or nil
   end
-  if within > 0 then
-    notes[#notes + 1] = ("%s evaluated at training lengths only (in distribution)"):format(within == 1
-      and "1 run was" or wording.count(within, "run") .. " were")
+  if trained_length_count > 0 then
+    notes[#notes + 1] = ("%s evaluated at training lengths only (in distribution)"):format(trained_length_count == 1
+      and "1 run was" or wording.count(trained_length_count, "run") .. " were")
   end
   return lists.append(notes, note_rates(groups, split))
 end

@@ -43,19 +43,19 @@ end
 -- Returns the stored tables as { name, block, number (of the block, -1 for the input) }, in order.
 local function list_tables(file)
   local list = lists.map(file.names, function(name)
-    local place = not name:find("^optimizer%.") and name:match("^(.+)%.position%.weight$")
-    local number = place and tonumber(place:match("%.(%d+)$"))
-    return place and { name = name, block = number and place or "input", number = number or -1 } or nil
+    local block = not name:find("^optimizer%.") and name:match("^(.+)%.position%.weight$")
+    local number = block and tonumber(block:match("%.(%d+)$"))
+    return block and { name = name, block = number and block or "input", number = number or -1 } or nil
   end)
   table.sort(list, function(a, b) return a.number < b.number end)
   return list
 end
 
 local function read_stored(file, item, rows)
-  local stored, columns = table.unpack(file.entries[item.name].shape)
-  if not columns or stored < rows then
+  local row_count, columns = table.unpack(file.entries[item.name].shape)
+  if not columns or row_count < rows then
     stop.exit(1, ("%s: %s: has %s; expected at least %d rows"):format(file.path, item.name, columns and ("%d rows")
-      :format(stored) or "one dimension", rows))
+      :format(row_count) or "one dimension", rows))
   end
   local values = stop.must(1, safetensors.read(file, item.name, 0, rows * columns))
   if lists.find(values, function(value) return value - value ~= 0 end) then

@@ -13,8 +13,8 @@ local table_text = require("lab.study.report.tables.table_text")
 local M = {}
 
 M.WIDTH = 100 -- characters of a line on the screen
-local MOST_ROWS, MOST_NOTES = 40, 12 -- on the screen; files have all rows and notes
-local MOST_DAMAGED = 5 -- lines on damaged runs in a message
+local MAX_ROWS, MAX_NOTES = 40, 12 -- on the screen; files have all rows and notes
+local MAX_DAMAGED = 5 -- lines on damaged runs in a message
 
 M.MISSING = "-"
 M.STEPS = { start = "step 0", trained = "trained" } -- names of the steps of a model
@@ -32,17 +32,19 @@ function M.format_mean(form, values)
   return M.format_number(form, statistics.mean(values)) .. (sd and (" ± " .. form):format(sd) or "")
 end
 
--- Returns a table as text for the screen, with its first MOST_ROWS rows.
+-- Returns a table as text for the screen, with its first MAX_ROWS rows.
 function M.render(model)
-  local short = setmetatable({ rows = table.move(model.rows, 1, math.min(MOST_ROWS, #model.rows), 1, {}) },
+  local short = setmetatable({ rows = table.move(model.rows, 1, math.min(MAX_ROWS, #model.rows), 1, {}) },
     { __index = model })
-  local more = #model.rows - #short.rows
-  return table_text.render(short, M.WIDTH, MOST_NOTES) .. (more > 0 and ("  and %d more\n"):format(more) or "")
+  local remaining_count = #model.rows - #short.rows
+  return table_text.render(short, M.WIDTH, MAX_NOTES) .. (remaining_count > 0
+    and ("  and %d more\n"):format(remaining_count) or "")
 end
 
 -- Returns the models among tables and texts as LaTeX.
 function M.render_latex(list)
-  return table.concat(lists.map(list, function(one) return type(one) == "table" and table_latex.render(one) or nil end),
+  return table.concat(lists.map(list, function(model) return type(model) == "table" and table_latex.render(model)
+    or nil end),
     "\n")
 end
 
@@ -81,8 +83,8 @@ end
 -- Returns a message on the damaged runs of a study; nil without any.
 function M.describe_damage(study)
   local _, damaged = open_study.list_problems(study)
-  return #damaged > 0 and ("damaged and left out:%s%s"):format(open_study.format(damaged, MOST_DAMAGED),
-    #damaged > MOST_DAMAGED and ("\n  and %d more"):format(#damaged - MOST_DAMAGED) or "") or nil
+  return #damaged > 0 and ("damaged and left out:%s%s"):format(open_study.format(damaged, MAX_DAMAGED),
+    #damaged > MAX_DAMAGED and ("\n  and %d more"):format(#damaged - MAX_DAMAGED) or "") or nil
 end
 
 return M

@@ -48,11 +48,13 @@ function Source:count_parts(length, tokens)
   return #example.input, #example.target
 end
 
--- Traces tokens and values of these kinds (`trainer trace --what`), with further flags `words`. more: nil, or { path,
--- checkpoint }: of the trace, and of the model, each nil for the default. Returns the opened trace (safetensors.lua).
-function Source:trace(kinds, words, more)
-  local path = more and more.path or self.folder .. "/trace.safetensors"
-  self:call("trace", lists.append({ "--checkpoint", more and more.checkpoint or self.run.checkpoint, "--what", kinds,
+-- Traces tokens and values of these kinds (`trainer trace --what`), with further flags `words`. options: nil, or {
+-- path, checkpoint }: of the trace, and of the model, each nil for the default. Returns the opened trace
+-- (safetensors.lua).
+function Source:trace(kinds, words, options)
+  local path = options and options.path or self.folder .. "/trace.safetensors"
+  self:call("trace", lists.append({ "--checkpoint", options and options.checkpoint or self.run.checkpoint, "--what",
+    kinds,
     "--seed", self.seed, "--out", path }, words))
   return must(1, safetensors.open(path))
 end
@@ -128,11 +130,11 @@ function M.take_maximum(values, shape, first, last, rows, columns)
   local out, queries, keys = {}, shape[3], shape[4]
   for query = 0, rows - 1 do
     for key = 1, columns do
-      local largest = 0.0
+      local max_weight = 0.0
       for head = first - 1, last - 1 do
-        largest = math.max(largest, values[(head * queries + query) * keys + key])
+        max_weight = math.max(max_weight, values[(head * queries + query) * keys + key])
       end
-      out[#out + 1] = largest
+      out[#out + 1] = max_weight
     end
   end
   return out

@@ -47,8 +47,9 @@ local function trace_average(job)
     "--average", "--exact" }, split), { path = job.source.folder .. "/attention.safetensors" })
 end
 
--- Returns a part (found_lines.lua) with the found lines of a family, and `matrices`, the mean attention of each head.
-local function find_part(job, trace, family)
+-- Returns a section (found_lines.lua) with the found lines of a family, and `matrices`, the mean attention of each
+-- head.
+local function find_section(job, trace, family)
   local model, choices = job.resolved.model, job.choices
   local name = ("n%d.decoder.layers.%d%s.%s"):format(job.length, model.decoder_layers - 1, family.ending, job.kind)
   local entry = trace.entries[name]
@@ -57,21 +58,22 @@ local function find_part(job, trace, family)
       job.run.dir, job.length))
   end
   local scale = choices.scores == "raw" and math.sqrt(model.width / model.heads) or 1
-  local part = { family = family.name, words = family.words, choices = choices[family.choices], heads = {},
+  local section = { family = family.name, words = family.words, choices = choices[family.choices], heads = {},
     matrices = {}, rows = entry.shape[2], columns = entry.shape[3] }
-  local size = part.rows * part.columns
+  local size = section.rows * section.columns
   for head = 1, entry.shape[1] do
     local values = job.source:read(trace, name, (head - 1) * size, size)
-    part.matrices[head] = { rows = part.rows, columns = part.columns,
+    section.matrices[head] = { rows = section.rows, columns = section.columns,
       values = lists.map(values, function(value) return value * scale end) }
-    local found, problem = lines.find(part.matrices[head], part.choices)
-    part.heads[head] = found or stop(INPUT, ("%s: %s: %s\n  hint: --set rows=all"):format(job.run.dir, family.words,
+    local head_lines, problem = lines.find(section.matrices[head], section.choices)
+    section.heads[head] = head_lines or stop(INPUT, ("%s: %s: %s\n  hint: --set rows=all"):format(job.run.dir,
+      family.words,
       problem))
-    for _, line in ipairs(found.kept) do
+    for _, line in ipairs(head_lines.kept_lines) do
       line.head = head - 1
     end
   end
-  return part
+  return section
 end
 
 -- Whether the file `path` exists; a file whose spec has another digest than the run ends the command.
@@ -132,12 +134,15 @@ local function write_file(path, text, options)
   options.say(path)
 end
 
--- Writes the student's spec, and the teacher's if it must be written. parts: from find_part; place: from choose_paths.
-local function write_specs(job, trace, parts, place)
+-- Writes the student's spec, and the teacher's if it must be written. sections: from find_section; files: from
+-- choose_paths.
+local function write_specs(job, trace, sections, files)
   local families, random = {}, inference.make_random(job.options.seed)
-  for _, part in ipairs(parts) do
-    local kept = { list = lists.collect(part.heads, function(head) return head.kept end), choices = part.choices }
-    families[part.family] = controls.make(job.options.control, kept, part, part.family, #part.heads, random)
+  for _, section in ipairs(sections) do
+    local family_lines = { list = lists.collect(section.heads, function(head) return head.kept_lines end),
+      choices = section.choices }
+    families[section.family] = controls.make(job.options.control, family_lines, section, section.family,
+      #section.heads, random)
   end
   if job.options.init and student.replaces_masks(families, job.resolved.encoding) then
     stop(INPUT, ("%s: --init: lines replace a mask of the teacher, so that the student has another model\n  expected: "
@@ -145,41 +150,43 @@ local function write_specs(job, trace, parts, place)
   end
   local init = job.resolved.init and false -- false overrides the initial checkpoint of the teacher's spec
   if job.options.init then
-    init = paths.make_relative(paths.resolve(job.run.checkpoint), paths.resolve(paths.get_folder(place.out)))
+    init = paths.make_relative(paths.resolve(job.run.checkpoint), paths.resolve(paths.get_folder(files.out)))
   end
-  local text = student.write_spec({ base = place.base, init = init, lines = families,
+  local text = student.write_spec({ base = files.base, init = init, lines = families,
     comment = make_comment(job, trace), masks = job.resolved.encoding,
     encoding = job.options.positions == "none" and job.resolved.encoding or nil })
-  if place.teacher then
-    write_file(place.teacher.path, place.teacher.text, job.options)
+  if files.teacher then
+    write_file(files.teacher.path, files.teacher.text, job.options)
   end
-  write_file(place.out, text, job.options)
+  write_file(files.out, text, job.options)
 end
 
-local function make_picture(parts, title)
+local function make_picture(sections, title)
   local rows = {}
-  for _, part in ipairs(parts) do
-    local before, after = { label = part.words .. ": mean attention" }, { label = part.words .. ": bias" }
-    for h, head in ipairs(part.heads) do
-      before[h] = heat.draw_matrix(("head %d"):format(h - 1), part.matrices[h])
-      after[h] = heat.draw_matrix(#head.kept > 0 and ("head %d"):format(h - 1)
-        or ("head %d, transparent"):format(h - 1), lines.extend(head.kept, part.rows, part.columns, part.choices,
-        part.family == "decoder"))
+  for _, section in ipairs(sections) do
+    local attention_row, bias_row = { label = section.words .. ": mean attention" },
+      { label = section.words .. ": bias" }
+    for h, head in ipairs(section.heads) do
+      attention_row[h] = heat.draw_matrix(("head %d"):format(h - 1), section.matrices[h])
+      bias_row[h] = heat.draw_matrix(#head.kept_lines > 0 and ("head %d"):format(h - 1)
+        or ("head %d, transparent"):format(h - 1), lines.extend(head.kept_lines, section.rows, section.columns,
+          section.choices,
+        section.family == "decoder"))
     end
-    rows[#rows + 1], rows[#rows + 2] = before, after
+    rows[#rows + 1], rows[#rows + 2] = attention_row, bias_row
   end
   return panels.make_script({ name = "calibration", title = title,
     note = "queries down, keys right; closed cells are white", panel_height = 160, rows = rows })
 end
 
 -- Writes tables and pictures. Returns nil, or a message if the pictures could not be drawn.
-local function write_tables(job, trace, parts)
+local function write_tables(job, trace, sections)
   local out = must(INPUT, write.choose_folder(job.run.dir, "calibration", job.options.tables))
   local title = ("%s: attention of the last decoder layer"):format(job.run.info.id)
   local files = {
-    lines.make_csv(parts),
+    lines.make_csv(sections),
     { path = "attention.safetensors", text = write.read(trace.path) },
-    { path = "calibration.gnuplot", text = make_picture(parts, title) },
+    { path = "calibration.gnuplot", text = make_picture(sections, title) },
   }
   local problem = draw.add(files, { "calibration" })
   must(ENVIRONMENT, write.files(out, files))
@@ -198,13 +205,15 @@ end
 -- Reports the number of correctly answered examples, and warns if fewer than half were answered correctly.
 local function report_samples(job, trace)
   local say, model = job.options.say, job.resolved.model
-  local right, all = (trace.metadata.exact or ""):match("^(%d+)/(%d+)$")
-  must(INPUT, right, ("%s: its trainer does not report how many examples it answered correctly"):format(job.run.dir))
-  right, all = tonumber(right), tonumber(all)
-  say(("%s: %d of %s answered correctly; attention of decoder layer %d of %d, %s"):format(job.run.info.id, right,
-    wording.count(all, "training example"), model.decoder_layers, model.decoder_layers,
+  local correct_count, total_count = (trace.metadata.exact or ""):match("^(%d+)/(%d+)$")
+  must(INPUT, correct_count,
+    ("%s: its trainer does not report how many examples it answered correctly"):format(job.run.dir))
+  correct_count, total_count = tonumber(correct_count), tonumber(total_count)
+  say(("%s: %d of %s answered correctly; attention of decoder layer %d of %d, %s"):format(job.run.info.id,
+    correct_count,
+    wording.count(total_count, "training example"), model.decoder_layers, model.decoder_layers,
     wording.count(model.heads, "head")))
-  if right < all / 2 then
+  if correct_count < total_count / 2 then
     say("warning: fewer than half; a teacher should answer its training examples correctly")
   end
 end
@@ -222,24 +231,24 @@ end
 
 local function calibrate(run, spec, options, folder)
   local is_users = options.spec or spec.path == options.project:path(("spec/runs/%s.lua"):format(run.info.id))
-  local place = choose_paths(run, options, spec.path, is_users)
+  local files = choose_paths(run, options, spec.path, is_users)
   local job = open_job(run, spec, options, folder)
   local trace = trace_average(job)
   report_samples(job, trace)
-  local parts, kept = {}, 0
+  local sections, kept_count = {}, 0
   for i, family in ipairs(FAMILIES) do
-    parts[i] = find_part(job, trace, family)
-    kept = kept + lines.count_kept(parts[i])
+    sections[i] = find_section(job, trace, family)
+    kept_count = kept_count + lines.count_kept(sections[i])
   end
-  for _, line in ipairs(lines.format_lines(parts)) do
+  for _, line in ipairs(lines.format_lines(sections)) do
     options.say(line)
   end
-  local problem = write_tables(job, trace, parts)
-  if kept == 0 then
+  local problem = write_tables(job, trace, sections)
+  if kept_count == 0 then
     stop(INPUT, ("%s: no line of any head passes; no student is written\n  hint: see the reasons for each head above; "
       .. "--reading and --set FIELD=VALUE change the criteria"):format(run.dir))
   end
-  write_specs(job, trace, parts, place)
+  write_specs(job, trace, sections, files)
   return problem and stop(ENVIRONMENT, problem) or 0
 end
 

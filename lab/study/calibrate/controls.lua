@@ -42,23 +42,23 @@ end
 
 -- Moves each line in turn to a random number that no other line of its head and direction has.
 local function choose_random_lines(list, matrix, family, random)
-  local taken = {}
+  local is_used = {}
   return change_lines(list, function(line)
     local first, last = find_range(line.direction, matrix, family)
     local number
     repeat
       number = first + random(last - first + 1) - 1
       local key = ("%d %d %d"):format(line.head, line.direction, number)
-      local free = not taken[key]
-      taken[key] = true
+      local free = not is_used[key]
+      is_used[key] = true
     until free
     return { line = number }
   end)
 end
 
 -- Returns the control of this name; nil: the lines themselves. heads: their number.
-function M.make(name, part, matrix, family, heads, random)
-  local list = part.list
+function M.make(name, family_lines, matrix, family, heads, random)
+  local list = family_lines.list
   if name == "values" then
     list = change_lines(list, function() return { value = 0 } end)
   elseif name == "heads" then
@@ -66,13 +66,13 @@ function M.make(name, part, matrix, family, heads, random)
     list = change_lines(list, function(line) return { head = (line.head + shift) % heads } end)
   elseif name == "shifted" then
     list = change_lines(list, function(line)
-      local from_last = line.direction == -1 or line.direction == 0 and part.choices.align == "right"
+      local from_last = line.direction == -1 or line.direction == 0 and family_lines.choices.align == "right"
       return { line = line.line + (from_last and 1 or -1) }
     end)
   elseif name == "random" then
     list = choose_random_lines(list, matrix, family, random)
   end
-  return { list = list, choices = part.choices }
+  return { list = list, choices = family_lines.choices }
 end
 
 return M

@@ -25,37 +25,37 @@ local function make_count(word, meaning)
   end }
 end
 
-local function make_number(least, most)
-  return { expected = ("a number from %g to %g"):format(least, most), read = function(text)
+local function make_number(min, max)
+  return { expected = ("a number from %g to %g"):format(min, max), read = function(text)
     local number = tonumber(text)
-    return number and number >= least and number <= most and number + 0.0 or nil
+    return number and number >= min and number <= max and number + 0.0 or nil
   end }
 end
 
 local DIRECTIONS = {
   expected = "1 (down the diagonal), -1 (down the anti-diagonal), 0 (down a column); several with commas",
   read = function(text)
-    local list, chosen = {}, {}
+    local list, is_listed = {}, {}
     for word in (text .. ","):gmatch("([^,]*),") do
       local direction = math.tointeger(tonumber(word))
-      if not direction or direction < -1 or direction > 1 or chosen[direction] then
+      if not direction or direction < -1 or direction > 1 or is_listed[direction] then
         return nil
       end
-      list[#list + 1], chosen[direction] = direction, true
+      list[#list + 1], is_listed[direction] = direction, true
     end
     return list
   end,
 }
 
-local ALL = {} -- the value of the word "all": no limit; in choices nil
+local NO_LIMIT = {} -- the value of the word "all"; in choices nil
 
 -- { name, type, default, value in the released code, value in the equations, doc }. A name that ends in .self or .cross
 -- concerns one attention family. A choice on which all three values agree has no field.
 M.FIELDS = {
   { "scores", make_choice("weights", "logits", "raw"), "weights", "weights", "raw",
     "averaged numbers: attention weights; inputs of the softmax; those inputs times the square root of head_dim" },
-  { "rows", make_count("all", ALL), "6", "6", "all", "number of first rows (queries) in which lines are read" },
-  { "columns", make_count("all", ALL), "all", "6", "all",
+  { "rows", make_count("all", NO_LIMIT), "6", "6", "all", "number of first rows (queries) in which lines are read" },
+  { "columns", make_count("all", NO_LIMIT), "all", "6", "all",
     "lines of direction 0 are read in the last column and in so many columns before it" },
   { "line", make_choice("sum", "mean"), "sum", "sum", "mean", "value of a line: the sum or the mean of its cells" },
   { "shortest", make_count("half", "half"), nil, "1", "1",
@@ -83,13 +83,14 @@ M.FIELDS = {
 -- Stores the value of a word "FIELD=VALUE" in `texts`, by field; returns an error message, or nil.
 local function read_word(texts, word)
   local name, value = word:match("^([%w_.]+)=(.*)$")
-  local field = lists.find(M.FIELDS, function(one) return one[1] == name end)
+  local field = lists.find(M.FIELDS, function(entry) return entry[1] == name end)
   if not name then
     return ("--set %s: not of the form FIELD=VALUE"):format(word)
   elseif not field then
-    local names = lists.map(M.FIELDS, function(one) return one[1] end)
-    local near = similar_names.find(name, names)
-    return ("--set %s: no such field\n  expected: %s"):format(name, near and near .. "?" or table.concat(names, ", "))
+    local names = lists.map(M.FIELDS, function(entry) return entry[1] end)
+    local suggestion = similar_names.find(name, names)
+    return ("--set %s: no such field\n  expected: %s"):format(name, suggestion and suggestion .. "?"
+      or table.concat(names, ", "))
   elseif field[2].read(value) == nil then
     return ("--set %s: found %s\n  expected: %s"):format(name, diagnostics.show(value), field[2].expected)
   end
@@ -116,10 +117,10 @@ end
 local function read_family(texts, family)
   local choices = {}
   for _, field in ipairs(M.FIELDS) do
-    local name, only = field[1]:match("^([^.]+)%.?(.*)$")
-    if name ~= "scores" and (only == "" or only == family) then
+    local name, family_of_field = field[1]:match("^([^.]+)%.?(.*)$")
+    if name ~= "scores" and (family_of_field == "" or family_of_field == family) then
       local value = field[2].read(texts[field[1]])
-      choices[name] = value ~= ALL and value or nil
+      choices[name] = value ~= NO_LIMIT and value or nil
     end
   end
   return choices

@@ -57,14 +57,14 @@ end
 
 -- Returns the lines of a direction, { line, value, cells (their number) }, without lines that are too short.
 function M.list_lines(matrix, direction, choices)
-  local shortest = choices.shortest == "half" and (choices.rows or matrix.rows) / 2 or choices.shortest
+  local min_cells = choices.shortest == "half" and (choices.rows or matrix.rows) / 2 or choices.shortest
   return lists.map(sum_lines(matrix, direction, choices), function(entry)
     local value = choices.line == "mean" and entry.sum / entry.cells or entry.sum
-    return entry.cells >= shortest and { line = entry.line, value = value, cells = entry.cells } or nil
+    return entry.cells >= min_cells and { line = entry.line, value = value, cells = entry.cells } or nil
   end)
 end
 
--- Returns the values of the lines over which mean and deviation are computed.
+-- Returns the values of the lines over which mean and deviation are computed (choices.over).
 local function list_counted(lines, choices)
   local values = lists.map(lines, function(line)
     return (choices.over == "all" or line.value ~= 0) and line.value or nil
@@ -72,35 +72,36 @@ local function list_counted(lines, choices)
   return choices.equal == "merged" and lists.drop_repeats(values) or values
 end
 
--- Searches one direction of one head: { direction, lines (M.list_lines), count (of counted values), kept } and, unless
--- count is 0, mean, deviation, threshold, largest (value of a line), equal (all lines have one value, so that none can
--- stand out). kept: { line, value (the bias), raw (the line's value), z }. Sets z of lines: deviations above the mean.
+-- Searches one direction of one head: { direction, lines (M.list_lines), count (of counted values), kept_lines } and,
+-- unless count is 0, mean, deviation, threshold, max_value (of a line), equal (all lines have one value, so that none
+-- can stand out). kept_lines: { line, value (the bias), raw (the line's value), z }. Sets z of lines: deviations above
+-- the mean.
 function M.search_direction(matrix, direction, choices)
   local lines = M.list_lines(matrix, direction, choices)
   local values = list_counted(lines, choices)
-  local found = { direction = direction, lines = lines, count = #values, kept = {} }
+  local result = { direction = direction, lines = lines, count = #values, kept_lines = {} }
   if #values == 0 then
-    return found
+    return result
   end
-  local largest, size = -math.huge, 0.0
+  local max_value, size = -math.huge, 0.0
   for _, line in ipairs(lines) do
-    largest, size = math.max(largest, line.value), math.max(size, math.abs(line.value))
+    max_value, size = math.max(max_value, line.value), math.max(size, math.abs(line.value))
   end
   local mean = statistics.mean(values)
   local deviation = math.sqrt(lists.sum(values, function(value) return (value - mean) ^ 2 end) / #values)
-  found.mean, found.deviation, found.largest = mean, deviation, largest
-  found.threshold = mean + choices.threshold * deviation
-  found.equal = deviation < choices.spread * size
+  result.mean, result.deviation, result.max_value = mean, deviation, max_value
+  result.threshold = mean + choices.threshold * deviation
+  result.equal = deviation < choices.spread * size
   for _, line in ipairs(lines) do
     local value = line.value
     line.z = deviation > 0 and (value - mean) / deviation or nil
-    local passes = value > found.threshold or choices.keep == "at_least" and value == found.threshold
-    if passes and not found.equal then
-      table.insert(found.kept, { line = line.line, raw = value, z = line.z,
-        value = choices.value == "relative" and value - largest or value })
+    local passes = value > result.threshold or choices.keep == "at_least" and value == result.threshold
+    if passes and not result.equal then
+      table.insert(result.kept_lines, { line = line.line, raw = value, z = line.z,
+        value = choices.value == "relative" and value - max_value or value })
     end
   end
-  return found
+  return result
 end
 
 -- Whether no line can exceed the threshold (in deviations): the largest z-score among K = count values is sqrt(K - 1).
@@ -108,20 +109,21 @@ function M.is_out_of_reach(count, threshold)
   return count <= threshold * threshold + 1
 end
 
--- Searches one head: { directions, kept }: directions, all results of M.search_direction with `searched`, whether the
--- choices name the direction; kept, { direction, line, value, raw, z } of named ones. Or nil, message on too few rows.
+-- Searches one head: { directions, kept_lines }: directions, all results of M.search_direction with `searched`, whether
+-- the choices name the direction; kept_lines, { direction, line, value, raw, z } of named ones. Or nil, message on too
+-- few rows.
 function M.find(matrix, choices)
   if choices.rows and choices.rows > matrix.rows then
     return nil, ("rows = %d: found a matrix of %d rows\n  expected: at most %d, or all"):format(choices.rows,
       matrix.rows, matrix.rows)
   end
-  local head = { directions = {}, kept = {} }
+  local head = { directions = {}, kept_lines = {} }
   for i, direction in ipairs(DIRECTIONS) do
-    local found, searched = M.search_direction(matrix, direction, choices), lists.has(choices.directions, direction)
-    head.directions[i], found.searched = found, searched
-    for _, line in ipairs(searched and found.kept or {}) do
+    local result, searched = M.search_direction(matrix, direction, choices), lists.has(choices.directions, direction)
+    head.directions[i], result.searched = result, searched
+    for _, line in ipairs(searched and result.kept_lines or {}) do
       line.direction = direction
-      table.insert(head.kept, line)
+      table.insert(head.kept_lines, line)
     end
   end
   return head
@@ -130,25 +132,25 @@ end
 -- Returns the bias of a matrix with these numbers of rows and columns: row-major, -inf (closed) where no kept line
 -- runs, the largest value where several meet, 0 in the corner that choices.corner opens. In a row without open cells,
 -- all cells are 0, except for keys after the query if causal. causal: keys after a query are closed.
-function M.extend(kept, rows, columns, choices, causal)
+function M.extend(kept_lines, rows, columns, choices, causal)
   local biases, values = { [1] = {}, [-1] = {}, [0] = {} }, {} -- biases: by direction and line
-  local corner = choices.corner == "all" or choices.corner == "lines" and #kept > 0
-  for _, line in ipairs(kept) do
+  local corner = choices.corner == "all" or choices.corner == "lines" and #kept_lines > 0
+  for _, line in ipairs(kept_lines) do
     biases[line.direction][line.line] = line.value
   end
   for row = 0, rows - 1 do
     local open, visible = false, causal and math.min(row + 1, columns) or columns -- visible: the number of keys
     for column = 0, columns - 1 do
-      local largest = -math.huge
+      local max_value = -math.huge
       for _, direction in ipairs(column < visible and DIRECTIONS or {}) do
         local value = biases[direction][number_line(direction, row, column, columns, choices.align)]
-        largest = value and math.max(largest, value) or largest
+        max_value = value and math.max(max_value, value) or max_value
       end
       if corner and row == 0 and column == columns - 1 and column < visible then
-        largest = 0.0
+        max_value = 0.0
       end
-      open = open or largest > -math.huge
-      values[row * columns + column + 1] = largest
+      open = open or max_value > -math.huge
+      values[row * columns + column + 1] = max_value
     end
     for column = 0, open and -1 or visible - 1 do
       values[row * columns + column + 1] = 0.0
@@ -168,57 +170,58 @@ local function format_z(line)
 end
 
 -- Returns the line with the largest value; nil without lines.
-local function find_greatest(found)
+local function find_greatest_line(result)
   local best
-  for _, line in ipairs(found.lines) do
+  for _, line in ipairs(result.lines) do
     best = (not best or line.value > best.value) and line or best
   end
   return best
 end
 
 -- Returns the reason why no line of a direction was kept.
-local function describe_reason(found, choices)
-  local best = find_greatest(found)
-  if found.count == 0 then
-    return #found.lines == 0 and "no line has enough cells" or "all lines have the value 0"
-  elseif found.equal then
+local function describe_reason(result, choices)
+  local best = find_greatest_line(result)
+  if result.count == 0 then
+    return #result.lines == 0 and "no line has enough cells" or "all lines have the value 0"
+  elseif result.equal then
     return ("all lines%s have one value"):format(choices.over == "nonzero" and " that are not 0" or "")
-  elseif M.is_out_of_reach(found.count, choices.threshold) then
+  elseif M.is_out_of_reach(result.count, choices.threshold) then
     return ("%s are too few: z is at most %.2f; r strong lines need K > r (k^2 + 1) = %.4g r lines"):format(
-      wording.count(found.count, "line"), math.sqrt(found.count - 1), choices.threshold ^ 2 + 1)
+      wording.count(result.count, "line"), math.sqrt(result.count - 1), choices.threshold ^ 2 + 1)
   end
-  return ("of %s the greatest is %d (%s, %s)"):format(wording.count(found.count, "line"), best.line,
+  return ("of %s the greatest is %d (%s, %s)"):format(wording.count(result.count, "line"), best.line,
     format_number(best.value), format_z(best))
 end
 
-local function format_kept(found)
-  return table.concat(lists.map(found.kept, function(line)
+local function format_kept(result)
+  return table.concat(lists.map(result.kept_lines, function(line)
     return ("%d (%s, %s)"):format(line.line, format_number(line.raw), format_z(line))
   end), ", ")
 end
 
-local function format_direction(found, choices)
-  local name = NAMES[found.direction]
-  if not found.searched then
-    local best = find_greatest(found)
+local function format_direction(result, choices)
+  local name = NAMES[result.direction]
+  if not result.searched then
+    local best = find_greatest_line(result)
     return best and ("%-14s not searched; the greatest is %d (%s, %s)"):format(name, best.line,
       format_number(best.value), format_z(best)) or nil
-  elseif #found.kept == 0 then
-    return ("%-14s none: %s"):format(name, describe_reason(found, choices))
+  elseif #result.kept_lines == 0 then
+    return ("%-14s none: %s"):format(name, describe_reason(result, choices))
   end
-  return ("%-14s %s, of %s; threshold %s"):format(name, format_kept(found), wording.count(found.count, "line"),
-    format_number(found.threshold))
+  return ("%-14s %s, of %s; threshold %s"):format(name, format_kept(result), wording.count(result.count, "line"),
+    format_number(result.threshold))
 end
 
-local function format_part(part)
-  local choices, out = part.choices, {}
+local function format_section(section)
+  local choices, out = section.choices, {}
   out[1] = ("%s, %d queries and %d keys; in the first %s lines of k = %g deviations above the mean; columns "
-    .. "counted from the %s"):format(part.words, part.rows, part.columns, wording.count(choices.rows or part.rows,
+    .. "counted from the %s"):format(section.words, section.rows, section.columns,
+      wording.count(choices.rows or section.rows,
     "row"), choices.threshold, choices.align)
-  for h, head in ipairs(part.heads) do
+  for h, head in ipairs(section.heads) do
     local prefix = ("  head %-2d "):format(h - 1)
-    for _, found in ipairs(head.directions) do
-      local text = format_direction(found, choices)
+    for _, result in ipairs(head.directions) do
+      local text = format_direction(result, choices)
       if text then
         out[#out + 1] = prefix .. text
         prefix = (" "):rep(#prefix)
@@ -228,32 +231,32 @@ local function format_part(part)
   return out
 end
 
--- Formats parts as lines of text. A part: { family (its name), words (the name in texts), rows, columns (of matrices),
--- choices, heads (M.find) }.
-function M.format_lines(parts)
-  return lists.collect(parts, format_part)
+-- Formats sections as lines of text. A section: { family (its name), words (the name in texts), rows, columns (of
+-- matrices), choices, heads (M.find) }.
+function M.format_lines(sections)
+  return lists.collect(sections, format_section)
 end
 
 -- Returns the file lines.csv, with a row for each line of each head.
-function M.make_csv(parts)
+function M.make_csv(sections)
   local rows = {}
-  for _, part in ipairs(parts) do
-    for h, head in ipairs(part.heads) do
-      for found, line in lists.iterate_nested(head.directions, "lines") do
-        local kept = lists.find(head.kept, function(one)
-          return one.direction == found.direction and one.line == line.line
+  for _, section in ipairs(sections) do
+    for h, head in ipairs(section.heads) do
+      for result, line in lists.iterate_nested(head.directions, "lines") do
+        local kept_line = lists.find(head.kept_lines, function(candidate)
+          return candidate.direction == result.direction and candidate.line == line.line
         end)
-        rows[#rows + 1] = { family = part.family, head = h - 1, found = found, line = line,
-          z = line.z and ("%.6g"):format(line.z), bias = kept and kept.value }
+        rows[#rows + 1] = { family = section.family, head = h - 1, result = result, line = line,
+          z = line.z and ("%.6g"):format(line.z), bias = kept_line and kept_line.value }
       end
     end
   end
-  return sheets.to_csv("lines.csv", "family head direction=found.direction line=line.line cells=line.cells "
-    .. "value=line.value z threshold=found.threshold bias", rows)
+  return sheets.to_csv("lines.csv", "family head direction=result.direction line=line.line cells=line.cells "
+    .. "value=line.value z threshold=result.threshold bias", rows)
 end
 
-function M.count_kept(part)
-  return lists.sum(part.heads, function(head) return #head.kept end)
+function M.count_kept(section)
+  return lists.sum(section.heads, function(head) return #head.kept_lines end)
 end
 
 return M

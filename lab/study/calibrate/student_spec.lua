@@ -29,40 +29,40 @@ local function disable_facets(encoding, indentation)
 end
 
 -- Returns the fields of the spec's table `lines` that differ from their defaults, without `list`. name: the family.
-local function list_settings(name, part)
-  local out, columns = {}, lists.find(part.list, function(line) return line.direction == 0 end)
-  if name == "cross" and part.choices.corner ~= "lines" then
-    out[#out + 1] = ("zero_corner = %q,"):format(part.choices.corner)
+local function list_settings(name, family_lines)
+  local out, columns = {}, lists.find(family_lines.list, function(line) return line.direction == 0 end)
+  if name == "cross" and family_lines.choices.corner ~= "lines" then
+    out[#out + 1] = ("zero_corner = %q,"):format(family_lines.choices.corner)
   end
-  if columns and part.choices.align ~= SIDES[name] then
-    out[#out + 1] = ("columns = %q,"):format(part.choices.align)
+  if columns and family_lines.choices.align ~= SIDES[name] then
+    out[#out + 1] = ("columns = %q,"):format(family_lines.choices.align)
   end
   return out
 end
 
 -- Whether the spec needs `lines` for a family: it has lines, or an allowed corner without lines.
-local function has_lines(name, part)
-  return part ~= nil and (#part.list > 0 or name == "cross" and part.choices.corner == "all")
+local function has_lines(name, family_lines)
+  return family_lines ~= nil and (#family_lines.list > 0 or name == "cross" and family_lines.choices.corner == "all")
 end
 
 -- Adds the table `lines` of a family to `out`, a list of lines of text.
-local function write_lines(out, name, part)
-  if not has_lines(name, part) then
+local function write_lines(out, name, family_lines)
+  if not has_lines(name, family_lines) then
     return
   end
   out[#out + 1] = "      lines = {"
-  out[#out + 1] = #part.list == 0 and "        list = {}," or nil
-  lists.append(out, lists.map(list_settings(name, part), function(text) return "        " .. text end))
-  lists.append(out, lists.map(part.list, function(line)
+  out[#out + 1] = #family_lines.list == 0 and "        list = {}," or nil
+  lists.append(out, lists.map(list_settings(name, family_lines), function(text) return "        " .. text end))
+  lists.append(out, lists.map(family_lines.list, function(line)
     return ("        { head = %d, direction = %d, line = %d, value = %.9g },"):format(line.head, line.direction,
       line.line, line.value == 0 and 0 or line.value)
   end))
   out[#out + 1] = "      },"
 end
 
-local function replaces_mask(name, part, masks)
+local function replaces_mask(name, family_lines, masks)
   local mask = masks[name] and masks[name].mask or masks.mask
-  return has_lines(name, part) and mask ~= nil and mask.kind ~= "full"
+  return has_lines(name, family_lines) and mask ~= nil and mask.kind ~= "full"
 end
 
 -- Whether lines replace a mask in any family: the student's model then differs from its teacher's.
@@ -70,12 +70,12 @@ function M.replaces_masks(lines, masks)
   return lists.any(canonical.sort_keys(lines), function(name) return replaces_mask(name, lines[name], masks) end)
 end
 
-local function write_family(out, name, part, encoding, masks)
+local function write_family(out, name, family_lines, encoding, masks)
   local inner = disable_facets(encoding and encoding[name] or {}, "      ")
-  if replaces_mask(name, part, masks) then -- the teacher's own mask is dropped
+  if replaces_mask(name, family_lines, masks) then -- the teacher's own mask is dropped
     inner[#inner + 1] = '      mask = { kind = "full" },'
   end
-  write_lines(inner, name, part)
+  write_lines(inner, name, family_lines)
   if #inner > 0 then
     out[#out + 1] = ("    %s = {"):format(name)
     lists.append(out, inner)

@@ -242,8 +242,9 @@ local function read_scaled_values(context, study, node, path, is_requested)
     local inner, place = node.fields[axis.name], locate.join(path, axis.name)
     if inner and nodes.is_table(context, inner, place, expected, lists.get_names(axis.values)) then
       for _, value in ipairs(axis.values) do
-        local given = inner.fields[value.name]
-        local fragment = given and read_fragment(context, context.source, given, locate.join(place, value.name))
+        local fragment_node = inner.fields[value.name]
+        local fragment = fragment_node
+          and read_fragment(context, context.source, fragment_node, locate.join(place, value.name))
         value.fragments[2] = is_requested and fragment or nil
       end
     end
@@ -307,14 +308,14 @@ local function read_criterion(context, node, path)
   if not nodes.is_table(context, node, path, M.CRITERION, { "metric", "above" }) then
     return nil
   end
-  local metric, above = node.fields.metric, node.fields.above
-  if not metric or not above then
+  local metric, above_node = node.fields.metric, node.fields.above
+  if not metric or not above_node then
     nodes.report(context, node, locate.join(path, metric and "above" or "metric"), "is missing", M.CRITERION)
     return nil
   end
-  local percent = tonumber(above.value)
-  if math.type(above.value) == nil or percent <= 1 or percent >= 100 then
-    nodes.report(context, above, locate.join(path, "above"), nodes.show(above)
+  local percent = tonumber(above_node.value)
+  if math.type(above_node.value) == nil or percent <= 1 or percent >= 100 then
+    nodes.report(context, above_node, locate.join(path, "above"), nodes.show(above_node)
       .. " is not a number of percent that a score can pass", "a number above 1 and below 100", percent
       and percent > 0 and percent <= 1 and "percent, not a share" or nil)
   end

@@ -29,12 +29,12 @@ end
 
 -- Returns the list minus its mean; nil if the list does not vary.
 local function centre(values)
-  local mean, out, largest = statistics.mean(values), {}, 0.0
+  local mean, out, max_size = statistics.mean(values), {}, 0.0
   for i, value in ipairs(values) do
     out[i] = value - mean
-    largest = math.max(largest, math.abs(value))
+    max_size = math.max(max_size, math.abs(value))
   end
-  return #values > 1 and M.norm(out) > FLAT * largest * math.sqrt(#values) and out or nil
+  return #values > 1 and M.norm(out) > FLAT * max_size * math.sqrt(#values) and out or nil
 end
 
 function M.pearson(a, b)
@@ -58,8 +58,8 @@ function M.compute_ranks(values)
     while last < #order and values[order[last + 1]] == values[order[first]] do
       last = last + 1
     end
-    for place = first, last do
-      ranks[order[place]] = (first + last) / 2
+    for rank = first, last do
+      ranks[order[rank]] = (first + last) / 2
     end
     first = last + 1
   end
@@ -79,8 +79,8 @@ end
 -- and over the means of the samples.
 function M.correlate_samples(samples)
   local function correlate(join, reduce)
-    return M.correlate(join(samples, function(one) return reduce(one.x) end), join(samples,
-      function(one) return reduce(one.y) end))
+    return M.correlate(join(samples, function(sample) return reduce(sample.x) end), join(samples,
+      function(sample) return reduce(sample.y) end))
   end
   return correlate(lists.collect, function(list) return list end), correlate(lists.map, statistics.mean)
 end

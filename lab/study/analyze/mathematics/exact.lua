@@ -10,7 +10,7 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-local MOST_SPLITS = 50000 -- most splits that are enumerated: 9 against 9 seeds have 48,620
+local MAX_ENUMERATED_SPLITS = 50000 -- 9 against 9 seeds have 48,620 splits
 local SLACK = 1 + 1e-7 -- probabilities within this factor count as equal, because of rounded logarithms
 local ROUNDING = 1e-9 -- differences of means within this share of the largest score count as equal
 
@@ -59,9 +59,9 @@ end
 
 -- Returns p of Fisher's exact test of two shares, a of n_a and b of n_b.
 function M.test_fisher(a, n_a, b, n_b)
-  local successes, all = a + b, compute_log_choices(n_a + n_b, a + b)
+  local successes, log_splits = a + b, compute_log_choices(n_a + n_b, a + b)
   local function probability(i)
-    return math.exp(compute_log_choices(n_a, i) + compute_log_choices(n_b, successes - i) - all)
+    return math.exp(compute_log_choices(n_a, i) + compute_log_choices(n_b, successes - i) - log_splits)
   end
   local observed, sum = probability(a) * SLACK, 0.0
   for i = math.max(0, successes - n_b), math.min(n_a, successes) do
@@ -73,19 +73,19 @@ end
 
 -- Returns the least possible p of a permutation test or Fisher's test with these numbers of seeds: that of a single
 -- split, which for groups of equal size counts twice because of its mirror image.
-function M.compute_least(n_a, n_b)
+function M.compute_min_p(n_a, n_b)
   return (n_a == n_b and 2 or 1) / count_choices(n_a + n_b, n_a)
 end
 
 -- Calls visit(sum) with the sum of every choice of `count` of the values.
 local function visit_choices(values, count, visit)
-  local function choose_next(from, left, sum)
-    if left == 0 then
+  local function choose_next(first, remaining_count, sum)
+    if remaining_count == 0 then
       visit(sum)
       return
     end
-    for i = from, #values - left + 1 do
-      choose_next(i + 1, left - 1, sum + values[i])
+    for i = first, #values - remaining_count + 1 do
+      choose_next(i + 1, remaining_count - 1, sum + values[i])
     end
   end
   choose_next(1, count, 0.0)
@@ -104,26 +104,27 @@ end
 
 -- Returns results of the permutation test of two means: p, the share of all splits of the scores into groups of these
 -- sizes whose means differ at least as much as those of a and b; the number of splits; the least possible p. With more
--- than MOST_SPLITS splits, p is the share among the observed and `samples` random splits. random(n): of 1 to n.
+-- than MAX_ENUMERATED_SPLITS splits, p is the share among the observed and `samples` random splits. random(n): of 1 to
+-- n.
 function M.test_permutation(a, b, samples, random)
-  local values, total, largest = lists.join(a, b), 0.0, 0.0
+  local values, total, max_size = lists.join(a, b), 0.0, 0.0
   for _, value in ipairs(values) do
-    total, largest = total + value, math.max(largest, math.abs(value))
+    total, max_size = total + value, math.max(max_size, math.abs(value))
   end
-  local observed = math.abs(statistics.mean(a) - statistics.mean(b)) - ROUNDING * largest
-  local splits, as_extreme, least = 0, 0, M.compute_least(#a, #b)
+  local observed = math.abs(statistics.mean(a) - statistics.mean(b)) - ROUNDING * max_size
+  local splits, as_extreme, min_p = 0, 0, M.compute_min_p(#a, #b)
   local function count_split(sum)
     local distance = math.abs(sum / #a - (total - sum) / #b)
     splits, as_extreme = splits + 1, as_extreme + (distance >= observed and 1 or 0)
   end
-  if count_choices(#values, #a) <= MOST_SPLITS then
+  if count_choices(#values, #a) <= MAX_ENUMERATED_SPLITS then
     visit_choices(values, #a, count_split)
-    return as_extreme / splits, splits, least
+    return as_extreme / splits, splits, min_p
   end
   for _ = 1, samples do
     count_split(sum_sample(values, #a, random))
   end
-  return (as_extreme + 1) / (splits + 1), splits, math.max(least, 1 / (splits + 1))
+  return (as_extreme + 1) / (splits + 1), splits, math.max(min_p, 1 / (splits + 1))
 end
 
 return M

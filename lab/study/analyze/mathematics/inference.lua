@@ -49,10 +49,10 @@ end
 
 -- Returns the p values, in the same order, after Holm's correction for their number.
 function M.correct_holm(values)
-  local corrected, largest = {}, 0.0
+  local corrected, max_corrected = {}, 0.0
   for rank, i in ipairs(correlation.sort_indices(values)) do
-    largest = math.max(largest, math.min(1.0, (#values - rank + 1) * values[i]))
-    corrected[i] = largest
+    max_corrected = math.max(max_corrected, math.min(1.0, (#values - rank + 1) * values[i]))
+    corrected[i] = max_corrected
   end
   return corrected
 end

@@ -13,7 +13,7 @@ local M = {}
 
 local dot, norm = correlation.dot, correlation.norm
 
-local SWEEPS = 60 -- most passes over all pairs of rows
+local MAX_SWEEPS = 60 -- passes over all pairs of rows
 local FLAT = 1e-9 -- a smaller share of all variance is rounding
 local SMALL = 1e-15 -- the cosine of orthogonal rows, up to rounding
 
@@ -49,11 +49,11 @@ end
 
 -- Scales a row to length 1, with a positive largest entry.
 local function normalise(row)
-  local largest = 0.0
+  local largest_entry = 0.0
   for _, value in ipairs(row) do
-    largest = math.abs(value) > math.abs(largest) and value or largest
+    largest_entry = math.abs(value) > math.abs(largest_entry) and value or largest_entry
   end
-  local length = largest == 0 and 1 or norm(row) * (largest < 0 and -1 or 1)
+  local length = largest_entry == 0 and 1 or norm(row) * (largest_entry < 0 and -1 or 1)
   return lists.map(row, function(value) return value / length end)
 end
 
@@ -62,7 +62,7 @@ end
 -- Source: Hestenes, J. SIAM 6 (1958) 51.
 function M.decompose(matrix)
   local sweeps, rotated = 0, true
-  while rotated and sweeps < SWEEPS do
+  while rotated and sweeps < MAX_SWEEPS do
     sweeps, rotated = sweeps + 1, false
     for p, row in ipairs(matrix) do
       for q = p + 1, #matrix do

@@ -10,8 +10,8 @@ local student = require("lab.study.analyze.mathematics.t_distribution")
 
 local M = {}
 
-local FEWEST = 2
-M.MAX_SEEDS = 100000 -- largest size of a sample that is considered
+local MIN_SEEDS = 2
+M.MAX_SEEDS = 100000 -- maximum size of a sample that is considered
 
 local INTERVALS = 120 -- of Simpson's rule
 local WIDTH = 10 -- half of the range of U in standard deviations of U, which is about 1 / sqrt(2 f)
@@ -55,24 +55,24 @@ function M.compute(difference, sd, count)
   return sum / total
 end
 
--- Returns the least size of each sample with at least this power; nil if it exceeds MOST.
+-- Returns the least size of each sample with at least this power; nil if it exceeds MAX_SEEDS.
 function M.find_count(difference, sd, power)
-  local below, reached = FEWEST - 1, FEWEST
-  while M.compute(difference, sd, reached) < power do
-    if reached == M.MAX_SEEDS then
+  local too_small, large_enough = MIN_SEEDS - 1, MIN_SEEDS
+  while M.compute(difference, sd, large_enough) < power do
+    if large_enough == M.MAX_SEEDS then
       return nil
     end
-    below, reached = reached, math.min(2 * reached, M.MAX_SEEDS)
+    too_small, large_enough = large_enough, math.min(2 * large_enough, M.MAX_SEEDS)
   end
-  while reached - below > 1 do
-    local middle = (below + reached) // 2
+  while large_enough - too_small > 1 do
+    local middle = (too_small + large_enough) // 2
     if M.compute(difference, sd, middle) < power then
-      below = middle
+      too_small = middle
     else
-      reached = middle
+      large_enough = middle
     end
   end
-  return reached
+  return large_enough
 end
 
 return M

@@ -12,8 +12,8 @@ local M = {}
 -- Settings (panels.lua) of a picture that has only such panels.
 M.SETTINGS = { "set border 3 lw 1 lc rgb '#444444'", "set tics in" }
 
-local function format_axis(letter, groups, given)
-  return given and ("set %srange [%g:%g]\nset %stics %g"):format(letter, given[1], given[2], letter, given[3])
+local function format_axis(letter, groups, range)
+  return range and ("set %srange [%g:%g]\nset %stics %g"):format(letter, range[1], range[2], letter, range[3])
     or scales.fit_axis(letter, lists.map(groups, function(group) return group[letter] end))
 end
 
