@@ -49,7 +49,7 @@
 --     saves_rests      what is left of the queries' sticks is stored next to weights
 --     normalised       weights are divided by their sum: the backward pass needs the attended values
 --   weight map:
---     drops            dropout applies to weights; the sign of a weight marks this until the backward pass
+--     drops_weights    dropout applies to weights; the sign of a weight marks this until the backward pass
 --   row maps:
 --     rotates          rows are rotated by their positions
 --   any:
@@ -84,16 +84,16 @@ local KINDS = {
 
 -- Dropout belongs to the model, not to a facet.
 local function make_weight_map(family)
-  return family.drops and { kind = "weight_map", page = "dropped", site = family.drops.dropout_number,
-    rate = family.drops.name,
-    properties = { drops = true, needs_head_number = true } } or nil
+  return family.weight_dropout and { kind = "weight_map", page = "dropped", site = family.weight_dropout.dropout_number,
+    rate = family.weight_dropout.name,
+    properties = { drops_weights = true, needs_head_number = true } } or nil
 end
 
 M.PROPERTIES = {
   "pair_vectors", "by_offset", "by_pair", "looks_ahead", "computes_tables", "biases", "scans_logits", "scaled",
   "tables", "needs_logits", "trains", "changes_gradient", "scores_rows", "excludes_last_keys", "spans", "hides",
   "has_open_keys", "open_keys_begin_later", "tests_all", "adds_values", "sees_all", "by_head", "scattered", "outwards",
-  "breaks_stick", "saves_rests", "normalised", "multiplies_rows", "directional", "drops", "rotates",
+  "breaks_stick", "saves_rests", "normalised", "multiplies_rows", "directional", "drops_weights", "rotates",
   "needs_head_number", "sums", "first_query",
 }
 

@@ -112,7 +112,8 @@ local function count_scratch(family, sizes, queries, keys)
   end
   local rotated = terms.looks_ahead
     and sizes.reals(sizes.width * lanes) + sizes.reals(round_up(keys, relative.ROTATED_KEYS) * lanes) or 0
-  local keep = terms.drops and count_padded(lanes * keys + 8 + sizes.vector) or 0 -- KEEP_SLACK of kernels/cpu/dropout.h
+  -- 8 and the vector: KEEP_SLACK of kernels/cpu/dropout.h.
+  local keep = terms.drops_weights and count_padded(lanes * keys + 8 + sizes.vector) or 0
   return rows + sizes.reals(dlogits) + rotated + keep
 end
 
@@ -125,7 +126,7 @@ end
 
 -- Numbers in a row of a buffer. A stack also has two empty cells: count_stack_numbers of kernels/cpu/memory.h.
 local function count_channels(buffer, tokens)
-  return buffer.most_cells and (math.min(tokens // 2, buffer.most_cells) + 2) * buffer.channels or buffer.channels
+  return buffer.max_cells and (math.min(tokens // 2, buffer.max_cells) + 2) * buffer.channels or buffer.channels
 end
 
 local function count_buffer(buffer, sizes, tokens, sequences)

@@ -1,4 +1,4 @@
-% local number = cpu.most_dropouts > 1 and cpu.most_dropouts .. " * layer + " .. place or "layer"
+% local number = cpu.max_dropouts > 1 and cpu.max_dropouts .. " * layer + " .. place or "layer"
 % if eval_dropout then
 uint32_t site = step->mode == LH_MODE_TRAIN ? lh_site(LH_DOMAIN_DROPOUT, layer, ${place})
         : lh_site(LH_DOMAIN_EVAL_DROPOUT, step->draw.example, ${number});

@@ -1,7 +1,7 @@
 /* The products of the layers, each compiled once. */
 % for _, f in ipairs(cpu.products) do
-% local other, passed = f.other and "const real *" .. f.other, f.other or "NULL"
-% if f.other == f.y then
+% local other, passed = f.extra and "const real *" .. f.extra, f.extra or "NULL"
+% if f.extra == f.y then
 % other = false
 % end
 % define("NOINLINE void " .. f.name, "int rows", "const real *" .. f.x, "const real *panels", other, "real *" .. f.y)

@@ -57,7 +57,7 @@ typedef struct workspace {
     int passes; /* number of passes through the layers */ % if cpu.passes
     /* The first passes of a training step, without gradient. They share the state of the first pass with gradient. */ % if cpu.gradient_passes
     int free_passes; % if cpu.gradient_passes
-    ${block.name}_state ${block.name}[${block.most_uses}]; % for _, block in ipairs(cpu.states)
+    ${block.name}_state ${block.name}[${block.max_uses}]; % for _, block in ipairs(cpu.states)
     ${line} % for _, line in ipairs(cpu.members)
     ${family.name}_scratch ${family.name}; % for _, family in ipairs(attentions)
     int32_t *position; /* sampled positions, [tokens] of all sequences */ % if samples_positions and not streams[2]

@@ -9,7 +9,7 @@
 #define ${d.name}_KEEP_SCALE ${real(d.keep_scale)} /* 1 / (1 - p), p = ${d.rate_text} */
 enum { ${d.name}_DROP_BELOW = ${d.threshold} }; /* elements with 16 random bits below this number are dropped */
 % end
-% if device.drops then
+% if device.has_dropout then
 enum { DROPOUT_DOMAIN = 3u }; /* LH_DOMAIN_DROPOUT: the high bits of a site */
 enum { EVAL_DROPOUT_DOMAIN = 6u }; /* LH_DOMAIN_EVAL_DROPOUT */ % if eval_dropout
 % end

@@ -49,7 +49,7 @@ enum {
 % paragraph("cuda/begin.tpl") % if cuda.has_begin_step
 % paragraph("cuda/draw_bits.tpl") % if device.bits[1]
 % paragraph(family.attends.template, family.on_device) % for _, family in ipairs(attentions)
-% paragraph("cuda/masks.tpl") % if device.drops
+% paragraph("cuda/masks.tpl") % if device.has_dropout
 % paragraph("cuda/noise.tpl") % if noise
 % for i, embedding in ipairs(device.embeddings) do
 % if i > 1 then

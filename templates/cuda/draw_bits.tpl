@@ -1,4 +1,4 @@
-% local draw_place = device.most_dropouts > 1 and "(" .. device.most_dropouts .. " * l + place)" or "l"
+% local draw_place = device.max_dropouts > 1 and "(" .. device.max_dropouts .. " * l + place)" or "l"
 /* Draws masks of `bytes` bytes per sequence for `uses` layers from `layer` on, for dropout number `place` of each. */
 % define("INLINE void draw_bits", "masks keep", "int uses", "size_t bytes", "unsigned int layer", "unsigned int place", "unsigned int drop_below", eval_dropout and "const bool training")
     const lh_cuda_step *in = &block()->step;

@@ -9,12 +9,12 @@
 %     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of the position" })[additive.kind]
 % local embedded = linear and "linear map of one-hot tokens" or "scaled token embedding"
 % local keep = mask_number > 0 and "keep" or "w->keep"
-/* ${array_text} = ${embedded}${embed_adds}${noise and ", with noise in evaluation" or ""}${drops and ", with dropout" or ""}${drops and not eval_dropout and " in training" or ""}. */
-NOINLINE void ${routine}${decodes and "_one" or ""}(${(drops and not eval_dropout or noise) and "const bool training" or "void"}) {
+/* ${array_text} = ${embedded}${embed_adds}${noise and ", with noise in evaluation" or ""}${dropout and ", with dropout" or ""}${dropout and not eval_dropout and " in training" or ""}. */
+NOINLINE void ${routine}${decodes and "_one" or ""}(${(dropout and not eval_dropout or noise) and "const bool training" or "void"}) {
     const step_view *v = &block()->view;
     const workspace *w = &block()->work;
     const int rows = ${rows};
-    const unsigned char *keep = find_mask(${mask_number}); % if drops and mask_number > 0
+    const unsigned char *keep = find_mask(${mask_number}); % if dropout and mask_number > 0
     const int *position = ${sequences}(); % if by_sequence
     for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
         const int row = e / WIDTH, c = e % WIDTH;
@@ -41,8 +41,8 @@ NOINLINE void ${routine}${decodes and "_one" or ""}(${(drops and not eval_dropou
 % end
         }
 % end
-        const unsigned int bits = mask_bits(${keep}, e); % if drops and eval_dropout
-        const unsigned int bits = training ? mask_bits(${keep}, e) : 0; % elseif drops
+        const unsigned int bits = mask_bits(${keep}, e); % if dropout and eval_dropout
+        const unsigned int bits = training ? mask_bits(${keep}, e) : 0; % elseif dropout
 #pragma unroll
         for (int i = 0; i < 4; i++) {
 % if linear then
@@ -54,8 +54,8 @@ NOINLINE void ${routine}${decodes and "_one" or ""}(${(drops and not eval_dropou
             x.v[i] *= ${scale};
 % end
             x.v[i] += deviation * normal.v[i]; % if noise
-            x.v[i] = bits & 1u << i ? x.v[i] * ${drops}_KEEP_SCALE : 0; % if drops and eval_dropout
-            if (training) x.v[i] = bits & 1u << i ? x.v[i] * ${drops}_KEEP_SCALE : 0; % elseif drops
+            x.v[i] = bits & 1u << i ? x.v[i] * ${dropout}_KEEP_SCALE : 0; % if dropout and eval_dropout
+            if (training) x.v[i] = bits & 1u << i ? x.v[i] * ${dropout}_KEEP_SCALE : 0; % elseif dropout
         }
         *(quad *)(w->${value} + e) = x;
     }

@@ -15,13 +15,13 @@ NOINLINE void ${routine}_backward(${cuda.gradients} *g) {
     const workspace *w = &block()->work;
     const unsigned short *tokens = block()->${tokens};
     const int sequences = block()->sequences, rows = sequences * v->${T};
-    const unsigned char *keep = find_mask(${mask_number}); % if drops and mask_number > 0
-% if drops then
+    const unsigned char *keep = find_mask(${mask_number}); % if dropout and mask_number > 0
+% if dropout then
     for (int e = 4 * threadIdx.x; e < rows * WIDTH; e += 4 * THREADS) {
         const unsigned int bits = mask_bits(${keep}, e);
         quad dx = *(const quad *)(w->${gradient} + e);
 #pragma unroll
-        for (int i = 0; i < 4; i++) dx.v[i] = bits & 1u << i ? dx.v[i] * ${drops}_KEEP_SCALE : 0;
+        for (int i = 0; i < 4; i++) dx.v[i] = bits & 1u << i ? dx.v[i] * ${dropout}_KEEP_SCALE : 0;
         *(quad *)(w->${gradient} + e) = dx;
     }
     __syncthreads();

@@ -2,7 +2,7 @@
 
 % include("cuda/phase_names.tpl")
 
-enum { MOST_LAUNCHES = ${device.most_launches} };
+enum { MOST_LAUNCHES = ${device.max_launches} };
 
 % local rows_argument, list_rows = streams[2] and "int rows" or false, streams[2] and "rows" or "list->rows"
 % if streams[2] then

@@ -35,7 +35,7 @@ typedef struct workspace {
     reals logits; /* [sequences][label_count][CLASS_COLUMNS] */
     reals losses; /* [sequences][label_count] */
     masks correct; /* [sequences][label_count] */
-    masks keep; /* [sites][${device.most_rows.description}][WIDTH / 8] one bit per element */ % if device.masks[1]
+    masks keep; /* [sites][${device.max_rows.description}][WIDTH / 8] one bit per element */ % if device.masks[1]
     masks ${m.name}; /* [${m.uses}][sequences][bytes] ${m.comment} */ % for _, m in ipairs(device.bits)
     ${line} % for _, line in ipairs(device.lines.training)
 % for _, block in ipairs(device.blocks) do
@@ -68,14 +68,14 @@ INLINE size_t ${block.name}_bytes(int sequences, ${device.lengths} T) {
     w->losses = reserve_reals(memory, &used, labels);
     w->correct = (unsigned char *)reserve(memory, &used, labels);
 % if eval_dropout and device.masks[1] then
-    w->keep = (unsigned char *)reserve(memory, &used, DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8));
+    w->keep = (unsigned char *)reserve(memory, &used, DROPOUT_SITES * ${device.max_rows.text} * (WIDTH / 8));
 % end
 % for _, m in ipairs(eval_dropout and device.bits or {}) do
     w->${m.name} = (unsigned char *)reserve(memory, &used, ${m.uses} * sequences * ${m.name}_bytes(T));
 % end
     if (training) {
 % if device.masks[1] and not eval_dropout then
-        w->keep = (unsigned char *)reserve(memory, &used, DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8));
+        w->keep = (unsigned char *)reserve(memory, &used, DROPOUT_SITES * ${device.max_rows.text} * (WIDTH / 8));
 % end
 % for _, m in ipairs(eval_dropout and {} or device.bits) do
         w->${m.name} = (unsigned char *)reserve(memory, &used, ${m.uses} * sequences * ${m.name}_bytes(T));

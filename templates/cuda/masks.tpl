@@ -1,4 +1,4 @@
-% local draw_place = device.most_dropouts > 1 and "(" .. device.most_dropouts .. " * layer + place)" or "layer"
+% local draw_place = device.max_dropouts > 1 and "(" .. device.max_dropouts .. " * layer + place)" or "layer"
 % local longest = streams[2] and "max(block()->view.T.source, block()->view.T.target)" or "block()->view.T"
 /* Draws the masks of all dropouts for the ${eval_dropout and "block" or "shard"}'s sequences. */
 INLINE void draw_masks(${eval_dropout and "const bool training" or "void"}) {

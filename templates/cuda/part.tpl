@@ -14,10 +14,10 @@ INLINE void shift_work(workspace *w, int first, ${device.lengths} T, int label_c
     w->logits += labels * CLASS_COLUMNS;
     w->losses += labels;
     w->correct += labels;
-    w->keep += DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8); % if eval_dropout and device.masks[1]
+    w->keep += DROPOUT_SITES * ${device.max_rows.text} * (WIDTH / 8); % if eval_dropout and device.masks[1]
     w->${m.name} += ${m.uses} * first * ${m.name}_bytes(T); % for _, m in ipairs(eval_dropout and device.bits or {})
     if (!training) return;
-    w->keep += DROPOUT_SITES * ${device.most_rows.text} * (WIDTH / 8); % if device.masks[1] and not eval_dropout
+    w->keep += DROPOUT_SITES * ${device.max_rows.text} * (WIDTH / 8); % if device.masks[1] and not eval_dropout
     w->${m.name} += ${m.uses} * first * ${m.name}_bytes(T); % for _, m in ipairs(eval_dropout and {} or device.bits)
     w->${m.name} += ${m.count}; % for _, m in ipairs(device.training)
 }

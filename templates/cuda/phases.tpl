@@ -6,7 +6,7 @@ INLINE void train_phase(int phase, int shard) {
     % include("cuda/phase_choice.tpl", device.pass.train)
 % for _, block in ipairs(device.blocks) do
 % if block.forward.phases[1] then
-    % call(block.name .. "_forward_phase", "phase", block.drops and not eval_dropout and "true")
+    % call(block.name .. "_forward_phase", "phase", block.has_dropout and not eval_dropout and "true")
 % end
     ${block.name}_backward_phase(phase); % if block.backward.phases[1]
 % end
@@ -77,7 +77,7 @@ longhand_evaluate_${symbol}(const lh_cuda_evaluate a, const lh_cuda_place at) {
     % include("cuda/phase_choice.tpl", device.pass.evaluate)
 % for _, block in ipairs(device.blocks) do
 % if block.forward.phases[1] then
-    % call(block.name .. "_forward_phase", "phase", block.drops and not eval_dropout and "false")
+    % call(block.name .. "_forward_phase", "phase", block.has_dropout and not eval_dropout and "false")
 % end
 % end
 }

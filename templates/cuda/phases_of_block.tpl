@@ -1,4 +1,4 @@
-% local depends_on_mode = drops and not eval_dropout
+% local depends_on_mode = has_dropout and not eval_dropout
 % include("cuda/block_names.tpl")
 % if forward.phases[1] then
 

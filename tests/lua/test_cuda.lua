@@ -102,9 +102,9 @@ end
 
 function TestNetwork.test_dropout_sites_are_counted_by_places()
   local plan = plan_encoding("none", NARROW)
-  lu.assertEquals({ plan.device.site_count, plan.device.most_dropouts }, { 4, 2 })
+  lu.assertEquals({ plan.device.site_count, plan.device.max_dropouts }, { 4, 2 })
   plan = plan_encoding("sinusoid", NARROW)
-  lu.assertEquals({ plan.device.site_count, plan.device.most_dropouts, #plan.device.masks }, { 5, 2, 2 })
+  lu.assertEquals({ plan.device.site_count, plan.device.max_dropouts, #plan.device.masks }, { 5, 2, 2 })
 end
 
 function TestNetwork.test_missing_device_code_is_reported_if_requested()
@@ -163,7 +163,7 @@ function TestNetwork.test_masks_of_the_model_s_width_are_contiguous()
     local device = result.plan.device
     local list = lists.map(device.bits, function(bits) return ("%s %d"):format(bits.name, bits.dropout_number) end)
     local blocks = device.masks[2]
-    return { list, device.site_count, device.most_dropouts, blocks and blocks.dropout_numbers or false }, result.plan
+    return { list, device.site_count, device.max_dropouts, blocks and blocks.dropout_numbers or false }, result.plan
   end
   lu.assertEquals(list_masks("embedding_dropout = 0.1"), { {}, 7, 2, false })
   lu.assertEquals(list_masks("dropout = 0, attention_dropout = 0.2"), { { "self_weights_keep 0" }, 0, 1, false })
@@ -180,7 +180,7 @@ function TestNetwork.test_a_user_s_wide_network_is_divided_at_its_products()
   lu.assertEquals(plan.device.phases, { "PHASE_EMBEDDING", "PHASE_LOGITS", "PHASE_EMBEDDING_BACK",
     "PHASE_LAYER_ATTENDED", "PHASE_LAYER_SUM1", "PHASE_LAYER_LAST", "PHASE_LAYER_LAST_BACK", "PHASE_LAYER_SUM1_BACK",
     "PHASE_LAYER_ATTENDED_BACK" })
-  lu.assertEquals(plan.device.most_launches, "5 + 15 * LAYERS")
+  lu.assertEquals(plan.device.max_launches, "5 + 15 * LAYERS")
 end
 
 -- A library's products add their biases and rectify; the host's list names the phase that does so without a library.
@@ -190,7 +190,7 @@ function TestNetwork.test_products_of_a_wide_model_add_biases()
   lu.assertStrContains(host, "add_bias(list, p->down_bias, false, PHASE_LAYER_BRANCH, l);")
   lu.assertNotStrContains(host, "phase(list, PHASE_LAYER_HIDDEN, ")
   lu.assertStrContains(device, "phase == PHASE_LAYER_HIDDEN")
-  lu.assertEquals(plan.device.most_launches, "5 + 19 * LAYERS")
+  lu.assertEquals(plan.device.max_launches, "5 + 19 * LAYERS")
   lu.assertNotStrContains(select(3, render_loop(WIDE)), "add_bias")
 end
 

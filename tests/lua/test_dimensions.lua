@@ -82,8 +82,8 @@ function TestDimensions.test_thresholds_and_scales_of_dropout_follow_its_rate()
     names[i] = d.name .. " " .. d.rate_text
   end
   lu.assertEquals(names, { "ATTENTION 0.5", "BRANCH 0.1", "EMBEDDING 0.25", "HIDDEN 0.1" })
-  lu.assertEquals(plan.attentions[1].drops, { name = "ATTENTION", dropout_number = 0 })
-  lu.assertFalse(make_plan({}).attentions[1].drops)
+  lu.assertEquals(plan.attentions[1].weight_dropout, { name = "ATTENTION", dropout_number = 0 })
+  lu.assertFalse(make_plan({}).attentions[1].weight_dropout)
   plan = make_plan({ ["model.embedding_dropout"] = "0.25",
     ["encoding.additive"] = "{ kind = 'learned', at = 'block' }" })
   lu.assertEquals({ plan.dropouts[2].name, plan.dropouts[3].name, plan.dropouts[3].rate_text },

@@ -33,7 +33,7 @@ local function derive_two(self_facets, cross)
   family.queries, family.keys, family.partial, family.bounded, family.recomputed = TARGET, TARGET, false, false, false
   plan.streams = { { name = "source", index = 0 }, { name = "target", index = 1 } }
   plan.attentions[2] = { name = "cross", spec_name = "cross", stack = LAYERS, ranged = true, tiles = false,
-    drops = false,
+    weight_dropout = false,
     partial = false, bounded = false, recomputed = false, queries = TARGET, keys = SOURCE, cross = true, causal = false,
     layers = plan.layers, heads = 4, head_width = width // 4, head_part = (width // 4) & -(width // 4) }
   dimensions.settle_families(plan.attentions)

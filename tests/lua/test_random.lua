@@ -225,7 +225,7 @@ function TestNames.test_operations_without_effect_are_not_printed()
   local plan, text = render(describe_attention("layer", function(b, s)
     return b:norm("norm1", b:add(s, b:product("map", s, 16), 0.1))
   end), 'kind = "none", mask = { kind = "causal" }', 16, "dropout = true")
-  lu.assertEquals({ plan.cpu.most_dropouts, plan.device.most_dropouts }, { 1, 1 })
+  lu.assertEquals({ plan.cpu.max_dropouts, plan.device.max_dropouts }, { 1, 1 })
   for _, path in ipairs({ "step.c", "layers.inc", "device.cu" }) do
     lu.assertNotStrContains(text[path], "1 * layer")
   end

@@ -232,7 +232,7 @@ function M.derive(net)
   for i, family in ipairs(state.families) do
     families[i] = describe_family(family)
   end
-  return { classes = net.classes.count, places = builder.find_most_dropouts(net), tensors = state.tensors,
+  return { classes = net.classes.count, places = builder.find_max_dropouts(net), tensors = state.tensors,
     families = families, scopes = scopes }
 end
 

@@ -1,4 +1,4 @@
--- Attention as a part of a network: its products, and the parameters that its facets learn.
+-- Attention in a network: its products, and the parameters that its facets learn.
 --
 -- A family is one attention of a model, with its heads and its facets: positions, rotation, relative, score, mask,
 -- lines, normaliser, projections. A block names a family; a second attention of the network with the same facets has
@@ -42,7 +42,7 @@ local function add_relative(list, family, path, C)
     list[#list + 1] = { kind = "facet", name = prefix .. "count_table", size = relative.padded_elements,
       elements = relative.padded_elements,
       comment = "[COUNT_ROWS][HEAD_WIDTH], padded to whole vectors",
-      tensors = { { path .. "relative.table", { relative.rows, relative.width }, initial.ZERO } } }
+      tensors = { { path .. "relative.table", { relative.rows, relative.width }, initial.ALL_ZERO } } }
   end
 end
 
@@ -57,14 +57,14 @@ local function add_geometric(list, family, path, requested_weight)
     return
   end
   list[#list + 1] = { kind = "facet", name = prefix .. "content_bias", size = "WIDTH",
-    tensors = { { path .. "geometric.content_bias", { family.heads, family.head_width }, initial.ZERO } } }
+    tensors = { { path .. "geometric.content_bias", { family.heads, family.head_width }, initial.ALL_ZERO } } }
   list[#list + 1] = requested_weight
   local numbers = {
     { path .. "geometric.scale", { 1 }, { kind = "constant", value = family.logit_scale } },
-    { path .. "geometric.offset", { 1 }, initial.ZERO },
+    { path .. "geometric.offset", { 1 }, initial.ALL_ZERO },
   }
   if normaliser.directional then
-    numbers[3] = { path .. "direction.scale", { 1 }, initial.ONE }
+    numbers[3] = { path .. "direction.scale", { 1 }, initial.ALL_ONE }
   end
   list[#list + 1] = { kind = "facet", name = prefix .. "geometric", type = "geometric_numbers", tensors = numbers,
     elements = #numbers + normaliser.padding }
@@ -144,8 +144,8 @@ function M.attend(scope, name, queries, keys, options)
   options = options or {}
   checks.read(scope, queries, "the queries of attention")
   checks.read(scope, keys, "the keys of attention")
-  local family, part_names = find_family(scope, name, options), choose_names(name, options)
-  local C, path = scope.net.widths.WIDTH, part_names.path
+  local family, names = find_family(scope, name, options), choose_names(name, options)
+  local C, path = scope.net.widths.WIDTH, names.path
   if queries.stream ~= keys.stream and not family.cross then
     checks.fail(scope.net, ("attention %s has queries of stream %s and keys of stream %s"):format(name,
       queries.stream.name, keys.stream.name), "the attention \"cross\" for queries and keys of different streams")
@@ -159,7 +159,7 @@ function M.attend(scope, name, queries, keys, options)
   end
   local projections = family.projections or {}
   local bias = (projections.bias == nil and options or projections).bias or false
-  local declared, packed_columns = {}, 3 * C.count -- declared: parameters in the order in which they are declared
+  local parameters, packed_columns = {}, 3 * C.count -- parameters: in the order of declaration
   local is_plain = projections.init == "linear" -- whether initial values are those of other products
   local function add_product(value, from, width, product_options)
     product_options.declared = true
@@ -174,14 +174,14 @@ function M.attend(scope, name, queries, keys, options)
   if request then
     local width = scope:width((family.PREFIX or "") .. request.constant, request.width)
     width.is_requested = true
-    contribution, contribution_weight = add_product(part_names.prefix .. request.name, keys, width, {
+    contribution, contribution_weight = add_product(names.prefix .. request.name, keys, width, {
       tensors = { path .. request.name }, bias = request.bias or false, shown = request.columns,
       comment = request.comment, init = request.init and initial.make_scheme(request.init) })
   end
   local function project(value, ...)
-    local tensors = lists.map({ ... }, function(part) return path .. part end)
+    local tensors = lists.map({ ... }, function(tensor) return path .. tensor end)
     local out
-    out, declared[#declared + 1] = add_product(part_names.prefix .. table.concat({ ... }, "_"), value, C,
+    out, parameters[#parameters + 1] = add_product(names.prefix .. table.concat({ ... }, "_"), value, C,
       { use = not is_plain and "queries" or nil, fan_out = packed_columns, tensors = tensors })
     return out
   end
@@ -199,16 +199,16 @@ function M.attend(scope, name, queries, keys, options)
   if contribution then
     checks.read(scope, contribution, request.name)
   end
-  local attended = scope:push(op, part_names.prefix .. "attended", C)
+  local attended = scope:push(op, names.prefix .. "attended", C)
   attended.comment = "heads side by side"
   local branch = attended
   if projections.output ~= false then
-    branch, declared[#declared + 1] = add_product(part_names.branch, attended, C, { weight = part_names.output,
-      tensors = { path .. "output" }, role = part_names.output, use = not is_plain and "attended" or nil })
+    branch, parameters[#parameters + 1] = add_product(names.branch, attended, C, { weight = names.output,
+      tensors = { path .. "output" }, role = names.output, use = not is_plain and "attended" or nil })
   end
-  add_relative(declared, family, path, C)
-  add_geometric(declared, family, path, contribution_weight)
-  for _, p in ipairs(declared) do
+  add_relative(parameters, family, path, C)
+  add_geometric(parameters, family, path, contribution_weight)
+  for _, p in ipairs(parameters) do
     scope:declare(p)
     op.other_parameters[#op.other_parameters + 1] = p.kind ~= "weight" and p or nil
   end
@@ -220,7 +220,7 @@ function M.attend(scope, name, queries, keys, options)
   for _, p in ipairs(list_score_parameters(family, shared_path, false)) do
     table.insert(scope.net.declared_last, p)
   end
-  branch.part_name = part_names.mask
+  branch.mask_name = names.mask
   branch.comment = branch.comment or "the branch of a residual connection"
   return branch
 end

@@ -10,8 +10,8 @@
 --              vector
 --   value      rows of channels: name, width, stream, scope; op: the operation that makes it, or nil; is_residual:
 --              whether it is on the residual stream; read_count: the number of its reads; comment: text for comments;
---              part_name: the name of the part that made it, if it is a branch; input: whether it is a block's input.
---              A block's copy of a value of the network has `external`, that value, which has `is_external`.
+--              mask_name: the start of the names of its dropout, if it is a branch; input: whether it is a block's
+--              input. A block's copy of a value of the network has `external`, that value, which has `is_external`.
 --              scope_lists.lua sets `carried` and `has_own_buffer`.
 --   operation  kind; definition, its entry in ops.lua; operands by role; out: its value; p: its parameter, or nil;
 --              other_parameters: a list; line: its line of the description. With dropout it also has dropout { name,
@@ -32,7 +32,7 @@
 --     first_site      the number of its first repetition in the counter of random numbers
 --     uses, index     the number of repetitions as C text, and the C variable that counts them
 --     first_use       with loops, the number of the first of the last `count` uses, as C text; else false
---     has_passes      whether the number of loops may differ from `loops`, its greatest value in training;
+--     has_passes      whether the number of loops may differ from `loops`, its largest value in training;
 --                     by_length: whether it is the task length of a step's examples
 --     used_names      name of a parameter or a tensor -> the parameter (checks.lua)
 --
@@ -69,11 +69,11 @@ local MAX_REPETITIONS = 4096 -- repetitions of all blocks, each of which stores 
 function Scope:width(name, count)
   local net = self.net
   if not count or count < vector_width.WIDEST or count % vector_width.WIDEST ~= 0 then
-    checks.fail(net, ("a width of %s"):format(count), "a multiple of %d", vector_width.WIDEST)
+    checks.fail(net, ("the width is %s"):format(count), "a multiple of %d", vector_width.WIDEST)
   end
   local width = net.widths[name]
   if width and width.count ~= count then
-    checks.fail(net, ("%s is %d already, and %d here"):format(name:lower(), width.count, count), "another name")
+    checks.fail(net, ("the width %s is %d above, and %d here"):format(name:lower(), width.count, count), "another name")
   elseif not width then
     width = { count = count, text = name }
     net.widths[name] = width
@@ -175,7 +175,7 @@ end
 --   options.fan_out   for initial values: columns of the matrix that contains the weight, by default the weight's own
 --   options.shown     columns of the tensor in files, if further columns only fill the width
 --   options.comment   the comment of the parameter's member of the C struct
---   options.declared  the caller declares the parameter, in its own place
+--   options.declared  true: the caller declares the parameter, so this function does not
 function Scope:product(name, x, width, options)
   options = options or {}
   checks.read(self, x, "the input of a product")
@@ -236,7 +236,7 @@ function Scope:add(residual, branch, rate)
   checks.check_widths(self, residual, branch, "the summands")
   self.sums = self.sums + 1
   local op = { kind = "add", residual = residual, branch = branch }
-  local from = branch.part_name or branch.name
+  local from = branch.mask_name or branch.name
   self:drop(op, from, rate, "branch", "BRANCH", from:upper())
   return push(self, op, ("sum%d"):format(self.sums), residual.width, true)
 end
@@ -292,9 +292,9 @@ function Scope:output(value)
   self.output_value = value
 end
 
--- Adds a block or a group, which its parent repeats `times` times in each of its own repetitions. options.loops: all of
--- it runs that many times with the same parameters, by default as often as the parent; options.has_passes: a step may
--- run it another number of times; options.by_length: in training, too, the task length of its examples;
+-- Adds a block or a group, which its parent repeats `times` times in each of its own repetitions. options.loops: how
+-- often all repetitions run, with the same parameters, by default as often as the parent; options.has_passes: a step
+-- may run it another number of times; options.by_length: in training, too, the task length of its examples;
 -- options.is_progressive: a training step draws the number, and how many of the first passes have no gradient.
 local function add_scope(parent, name, title, times, options)
   local net = parent.net
@@ -360,7 +360,7 @@ function Scope:get_path(repetition)
 end
 
 -- The largest number of dropouts in a scope.
-function M.find_most_dropouts(net)
+function M.find_max_dropouts(net)
   return lists.max(net.order, function(scope) return scope.dropout_count end)
 end
 
@@ -374,26 +374,27 @@ function M.make_scope(net, name, title)
   return scope
 end
 
--- Builds the graph. given: model, the section that the description reads; tokens, inputs: the rows of a table of tokens
--- and of a linear embedding; classes: the columns of logits; families: the attention families by name; additive: the
--- encoding that is added to tokens (net.input_place) or in blocks (net.block_place), or nil; layer_families: the
+-- Builds the graph. settings: model, the section that the description reads; tokens, inputs: the rows of a table of
+-- tokens and of a linear embedding; classes: the columns of logits; families: the attention families by name; additive:
+-- the encoding that is added to tokens (net.input_place) or in blocks (net.block_place), or nil; layer_families: the
 -- families of encodings by layer, in the form of families.list_layers, with their names; or nil. chunk: the name of the
 -- description's source, with which checks.lua finds lines of the description; nil for files of models/.
-function M.build(describe, given, chunk)
+function M.build(describe, settings, chunk)
   local net = M.make_scope(nil, "network", "the network")
   net.chunk = chunk
-  net.model, net.tokens, net.inputs, net.classes = given.model, given.tokens, given.inputs, given.classes
-  net.layer_families = given.layer_families or {}
-  net.families, net.initial, net.additive = given.families, initial.SCHEMES[given.model.init or "haiku"], given.additive
-  net.additive_dropout = given.additive and given.additive.embedding_rate or nil
-  local in_blocks = given.additive and given.additive.in_blocks
-  net.block_place = in_blocks and given.additive or nil
-  net.input_place = not in_blocks and given.additive or nil
+  net.model, net.tokens, net.inputs, net.classes = settings.model, settings.tokens, settings.inputs, settings.classes
+  net.layer_families = settings.layer_families or {}
+  net.families, net.additive = settings.families, settings.additive
+  net.initial = initial.SCHEMES[settings.model.init or "haiku"]
+  net.additive_dropout = settings.additive and settings.additive.embedding_rate or nil
+  local in_blocks = settings.additive and settings.additive.in_blocks
+  net.block_place = in_blocks and settings.additive or nil
+  net.input_place = not in_blocks and settings.additive or nil
   net.streams, net.tables, net.scopes, net.widths, net.dropouts, net.used_families = {}, {}, {}, {}, {}, {}
   net.order = { net }
   net.repetition_count = 0
-  net:width("WIDTH", given.model.width)
-  describe(net, given.model)
+  net:width("WIDTH", settings.model.width)
+  describe(net, settings.model)
   checks.check_all(net)
   for scope, p in lists.iterate_nested(net.order, "declared_last") do
     scope:declare(p)

@@ -23,14 +23,14 @@ function M.find_line(net)
   end
 end
 
--- Raises a mistake at a line. ...: the expected form, as a format and its values.
-local function fail_at(line, what, ...)
-  error({ problem = true, what = what, expected = string.format(...), line = line }, 0)
+-- Raises an error about a line of the description. ...: the expected form, as a format and its values.
+local function fail_at(line, message, ...)
+  error({ problem = true, what = message, expected = string.format(...), line = line }, 0)
 end
 
--- Raises a mistake at the line that runs now.
-function M.fail(net, what, ...)
-  fail_at(M.find_line(net), what, ...)
+-- Raises an error about the line of the description that runs now.
+function M.fail(net, message, ...)
+  fail_at(M.find_line(net), message, ...)
 end
 
 function M.check_name(net, name, noun)
@@ -39,9 +39,9 @@ function M.check_name(net, name, noun)
   end
 end
 
-function M.check_kind(net, kinds, kind, what)
+function M.check_kind(net, kinds, kind, noun)
   if not kinds[kind] then
-    M.fail(net, ("the %s %q"):format(what, kind), "one of %s", ops.format_names(kinds))
+    M.fail(net, ("the %s %q"):format(noun, kind), "one of %s", ops.format_names(kinds))
   end
 end
 
@@ -52,9 +52,9 @@ local NAME_ENDINGS = { "", "_bias", "_scale", "_offset", "_transposed" }
 function M.check_parameter(scope, parameter)
   local used_names = scope.used_names
   for _, ending in ipairs(NAME_ENDINGS) do
-    local other = used_names[parameter.name .. ending] or used_names[parameter.name:gsub(ending .. "$", "")]
-    if other and other ~= parameter then
-      M.fail(scope.net, ("%s and %s are parameters of %s"):format(other.name, parameter.name, scope.title),
+    local namesake = used_names[parameter.name .. ending] or used_names[parameter.name:gsub(ending .. "$", "")]
+    if namesake and namesake ~= parameter then
+      M.fail(scope.net, ("%s and %s are parameters of %s"):format(namesake.name, parameter.name, scope.title),
         "different names, also if _bias, _scale, _offset or _transposed follows them")
     end
   end
@@ -70,13 +70,13 @@ end
 
 -- Checks the name of a block or an attention: functions, types and constants begin with the name and an underscore.
 -- used_titles: name -> the kind of object and the name, such as "block layer"; the checked name is added.
-function M.check_prefix(net, used_titles, name, what)
-  local title = ("%s %s"):format(what, name)
-  for _, other in ipairs(canonical.sort_keys(used_titles)) do
-    local collides = (other .. "_"):find(name .. "_", 1, true) == 1
-      or (name .. "_"):find(other .. "_", 1, true) == 1
-    if collides and used_titles[other] ~= title then
-      M.fail(net, ("%s and %s have names that collide in generated code"):format(used_titles[other], title),
+function M.check_prefix(net, used_titles, name, noun)
+  local title = ("%s %s"):format(noun, name)
+  for _, used_name in ipairs(canonical.sort_keys(used_titles)) do
+    local collides = (used_name .. "_"):find(name .. "_", 1, true) == 1
+      or (name .. "_"):find(used_name .. "_", 1, true) == 1
+    if collides and used_titles[used_name] ~= title then
+      M.fail(net, ("%s and %s have names that collide in generated code"):format(used_titles[used_name], title),
         "names of which none begins with the other and _")
     end
   end

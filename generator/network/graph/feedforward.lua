@@ -37,6 +37,6 @@ return function(scope, x, options)
   if last_activation then
     y = scope:activation(prefix .. "branch", y, last_activation)
   end
-  y.part_name, y.comment = name or "feedforward", "the branch of a residual connection"
+  y.mask_name, y.comment = name or "feedforward", "the branch of a residual connection"
   return y
 end

@@ -22,7 +22,7 @@ M.METHODS = {
   table = { owner = "network", { "name", "title" } },
   block = { owner = "network", { "name", "scope" }, { "count", "times" }, { "comment", "text" }, required = 2,
     options = { loops = "times" } },
-  readout = { owner = "network", { "value", "value" }, { "which", "word" } },
+  readout = { owner = "network", { "value", "value" }, { "tokens", "word" } },
   input = { owner = "block", { "value", "value" } },
   external = { owner = "block", { "value", "value" } },
   output = { owner = "block", { "value", "value" } },
@@ -110,11 +110,12 @@ local function describe(self, x)
     or type(x) == "function" and "a function" or tostring(x)
 end
 
-function Handles:fail(what, ...)
-  checks.fail(self.net, what, ...)
+function Handles:fail(message, ...)
+  checks.fail(self.net, message, ...)
 end
 
--- The builder's object that an argument stands for, or the argument itself if it is not an object; a list is copied.
+-- Checks an argument; returns the builder's object for which the argument stands, a copy of a list of names, or else
+-- the argument itself.
 function Handles:unwrap(call, name, kind, x)
   local handle, expected, is_valid = x ~= nil and self.handles[x] or nil, table.unpack(M.KINDS[kind])
   if handle and handle.kind ~= kind or not handle and not (is_valid and is_valid(x)) then
@@ -127,15 +128,15 @@ local function join_names(set)
   return table.concat(canonical.sort_keys(set), ", ")
 end
 
--- The checked options of a call, by name. Metatables are ignored in reading them.
-function Handles:read_options(call, method, given)
-  if given == nil then
+-- Checks the options of a call and returns them by name. Metatables of the options' table have no effect.
+function Handles:read_options(call, method, options_table)
+  if options_table == nil then
     return {}
-  elseif type(given) ~= "table" or self.handles[given] then
-    self:fail(("%s: the options are %s"):format(call, describe(self, given)), "a table { name = value, ... }")
+  elseif type(options_table) ~= "table" or self.handles[options_table] then
+    self:fail(("%s: the options are %s"):format(call, describe(self, options_table)), "a table { name = value, ... }")
   end
   local options = {}
-  for name, x in next, given do
+  for name, x in next, options_table do
     local kind = type(name) == "string" and method.options[name]
     if not kind then
       self:fail(("%s has no option %s"):format(call, describe(self, name)), "%s", join_names(method.options))
@@ -167,14 +168,14 @@ function Handles:make_method(name)
       self:fail(("%s is called with %d arguments"):format(call, select("#", ...)), "at most %d",
         max_arguments)
     end
-    local given, arguments = { ... }, {}
+    local argument_values, arguments = { ... }, {}
     for i, argument in ipairs(method) do
-      if given[i] ~= nil or i <= (method.required or #method) then
-        arguments[i] = self:unwrap(call, argument[1], argument[2], given[i])
+      if argument_values[i] ~= nil or i <= (method.required or #method) then
+        arguments[i] = self:unwrap(call, argument[1], argument[2], argument_values[i])
       end
     end
     if method.options then
-      arguments[#method + 1] = self:read_options(call, method, given[#method + 1])
+      arguments[#method + 1] = self:read_options(call, method, argument_values[#method + 1])
     end
     if name == "block" then
       checks.check_prefix(self.net, self.used_titles, arguments[1], "block")

@@ -15,7 +15,7 @@
 
 local M = {}
 
-M.ZERO, M.ONE = { kind = "constant", value = 0 }, { kind = "constant", value = 1 }
+M.ALL_ZERO, M.ALL_ONE = { kind = "constant", value = 0 }, { kind = "constant", value = 1 }
 
 local function make_glorot(rows, columns)
   return { kind = "uniform", value = math.sqrt(6 / (rows + columns)) }
@@ -26,7 +26,7 @@ local function make_uniform(rows)
 end
 
 local function make_torch_bias(rows, use)
-  return use and M.ZERO or make_uniform(rows)
+  return use and M.ALL_ZERO or make_uniform(rows)
 end
 
 -- A scheme's function that gives the same initial values for every size.
@@ -38,11 +38,11 @@ end
 function M.make_scheme(init)
   local weight = type(init) == "number" and { kind = "constant", value = init }
     or { kind = init.kind, value = init.sigma }
-  return { weight = make_constant(weight), bias = make_constant(M.ZERO) }
+  return { weight = make_constant(weight), bias = make_constant(M.ALL_ZERO) }
 end
 
 M.SCHEMES = {
-  haiku = { token = make_constant({ kind = "truncated_normal", value = 0.02 }), bias = make_constant(M.ZERO),
+  haiku = { token = make_constant({ kind = "truncated_normal", value = 0.02 }), bias = make_constant(M.ALL_ZERO),
     weight = function(rows) return { kind = "truncated_normal", value = 1 / math.sqrt(rows) } end },
   torch = { token = make_constant({ kind = "normal", value = 1 }), bias = make_torch_bias,
     weight = function(rows, columns, use)

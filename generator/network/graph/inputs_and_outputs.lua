@@ -94,14 +94,14 @@ end
 
 -- Selects the labelled tokens: the last tokens of the sequence ("last"), or the probe token ("probe") if model.readout
 -- is "probe".
-function M:readout(x, which)
+function M:readout(x, choice)
   checks.read(self, x, "the value of the readout")
   local expected = self.net.model.readout == "probe" and "probe" or "last"
-  if which ~= expected then
-    checks.fail(self.net, ("the readout is %q"):format(which), "%q%s", expected,
+  if choice ~= expected then
+    checks.fail(self.net, ("the readout is %q"):format(choice), "%q%s", expected,
       expected == "probe" and ", the value of model.readout" or "")
   end
-  return { labelled = x, which = which }
+  return { labelled = x, choice = choice }
 end
 
 -- Appends the logits of the labelled tokens and the loss. options.tied: the table of token vectors that serves as
@@ -116,7 +116,7 @@ function M:classify(readout, options)
       'model.embedding = "table", or classify() without tied')
   end
   local x = readout.labelled
-  local op = { kind = "classify", x = x, readout = readout.which, tied = options.tied }
+  local op = { kind = "classify", x = x, readout = readout.choice, tied = options.tied }
   op.other_parameters = { not options.tied and self:declare({ kind = "output", name = "output", rows = x.width,
     columns = net.classes, init = net.initial, bias = true }) or nil }
   local padded = net.classes.padded

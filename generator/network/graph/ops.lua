@@ -187,11 +187,11 @@ end
 
 -- Every operand of an operation with its role, in order; a value with two roles is listed once.
 function M.list_operands(op)
-  local list, seen = {}, {}
+  local list, is_listed = {}, {}
   for _, role in ipairs(M[op.kind].roles) do
     local value = op[role]
-    if value and not seen[value] then
-      seen[value] = true
+    if value and not is_listed[value] then
+      is_listed[value] = true
       list[#list + 1] = { role = role, value = value }
     end
   end

@@ -48,7 +48,7 @@ end
 
 -- counted: see M.count_learned; numbers: value -> the operation that made it, in the form of `from`; read: the set of
 -- the values that the backward pass reads.
-local function describe_operation(op, counted, numbers, read)
+local function describe_operation(op, counted, numbers, read_values)
   local operands, flops = ops.list_operands(op), ops.count_flops(op)
   return {
     kind = op.kind, name = get_name(op), description = op.definition.describe(op),
@@ -56,21 +56,21 @@ local function describe_operation(op, counted, numbers, read)
     from = lists.map(operands, function(operand) return numbers[operand.value] end),
     rows = op.kind == "classify" and "labels" or "tokens", columns = count_columns(op),
     parameters = M.count_learned(op, counted),
-    kept = (read[op.out] or op.norm ~= nil) and op.out ~= op.scope.output_value,
+    kept = (read_values[op.out] or op.norm ~= nil) and op.out ~= op.scope.output_value,
     stream = op.out.stream.index, keys = (op.kv or op.out).stream.index,
     per_token = flops.token or 0, per_pair = flops.pair or 0, per_label = flops.label or 0,
     per_distance = flops.distance or 0,
   }
 end
 
-local function describe_scope(scope, counted, read)
+local function describe_scope(scope, counted, read_values)
   local list, outside, numbers = {}, {}, {}
   for i, value in ipairs({ scope.input_value or nil, table.unpack(scope.externals) }) do
     outside[i] = ("%s_%d"):format(get_label(value), i)
     numbers[value] = outside[i]
   end
   for i, op in ipairs(scope.ops) do
-    list[i] = describe_operation(op, counted, numbers, read)
+    list[i] = describe_operation(op, counted, numbers, read_values)
     numbers[op.out] = tostring(i)
   end
   return { name = scope.name, count = scope.count, times = scope.count * scope.loops, comment = scope.comment,
@@ -100,7 +100,7 @@ local COUNT_FIELDS = { "per_token", "per_pair", "per_label", "per_distance" }
 
 -- The entry of `attentions` for a pair of streams, which is added if it is missing.
 local function find_entry(list, queries, keys)
-  local entry = lists.find(list, function(other) return other.queries == queries and other.keys == keys end)
+  local entry = lists.find(list, function(candidate) return candidate.queries == queries and candidate.keys == keys end)
   list[#list + 1] = not entry and { queries = queries, keys = keys, count = 0, rows = 0 } or nil
   return entry or list[#list]
 end

@@ -68,10 +68,10 @@ end
 
 function forms.norm(p)
   local members, shape = { make_vector(p.name .. "_scale", p.columns) }, { p.columns.count }
-  local tensors = { { name = p.path .. ".scale", shape = shape, init = initial.ONE, member = members[1] } }
+  local tensors = { { name = p.path .. ".scale", shape = shape, init = initial.ALL_ONE, member = members[1] } }
   if p.norm == "layer" then
     members[2] = make_vector(p.name .. "_offset", p.columns, true)
-    tensors[2] = { name = p.path .. ".offset", shape = shape, init = initial.ZERO, member = members[2] }
+    tensors[2] = { name = p.path .. ".offset", shape = shape, init = initial.ALL_ZERO, member = members[2] }
   end
   return members, tensors
 end
@@ -171,10 +171,10 @@ local function describe(p)
   if p.kind ~= "weight" or #p.tensors == 1 then
     return p.comment
   end
-  local parts = lists.map(p.tensors, function(name, i)
+  local column_texts = lists.map(p.tensors, function(name, i)
     return ("%s %s"):format(name:match("[%w_]+$"), p.widths and p.widths[i] or p.width.text)
   end)
-  return ("[%s][%s]"):format(p.rows.text, table.concat(parts, " | "))
+  return ("[%s][%s]"):format(p.rows.text, table.concat(column_texts, " | "))
 end
 
 local function write_declaration(member)

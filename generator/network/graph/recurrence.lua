@@ -23,7 +23,7 @@ local lists = require("base.lists")
 local M = {}
 
 local CELL = 8 -- numbers of a memory's cell
-local PANEL = 48 -- the product's columns are padded to a multiple of it, so that their vectors fill wide tiles
+local PANEL = 48 -- columns: those of the product are padded to a multiple of 48, so that their vectors fill wide tiles
 local HIDDEN = 64 -- width of the hidden layers of a written value
 local VALUE = 16 -- CELL, filled up to whole vectors
 local COMMENT = "in training, of one step in evaluation"
@@ -47,12 +47,12 @@ M.CELLS = {
     heads = { { name = "push", width = CELL }, { name = "actions", width = 3 } },
     buffers = function(op)
       local stack, read = make_stack_width(op), { text = "CELL_WIDTH", count = CELL }
-      local most = op.cells or math.maxinteger
+      local max_cells = op.cells or math.maxinteger
       return { { name = "heads", form = "steps", width = op.p.columns, comment = COMMENT },
-        { name = "stacks", form = "steps", width = stack, most_cells = most, comment = COMMENT },
+        { name = "stacks", form = "steps", width = stack, max_cells = max_cells, comment = COMMENT },
         { name = "reads", form = "steps", width = read, comment = COMMENT },
         { name = "dlater", form = "step", width = op.out.width, training = true },
-        { name = "dstack", form = "step", width = stack, most_cells = most, training = true } }
+        { name = "dstack", form = "step", width = stack, max_cells = max_cells, training = true } }
     end },
   tape_rnn = { words = "tape-RNN", gates = 1, biases = true, stores = true, header = "memory",
     heads = { { name = "write_1", width = HIDDEN }, { name = "actions", width = 5 } },
@@ -115,11 +115,11 @@ function M.recur(scope, name, stream, cell_name, cells)
   local joint = net.tokens.count + width.count
   local with_read = net.tokens.count + (cell.heads and CELL or 0)
   local scheme = make_part_scheme(net.initial, cell.joined and joint or with_read)
-  local others = { scope:declare({ kind = "linear", name = "input", path = "input", rows = net.tokens, columns = sums,
-    init = scheme }) }
+  local input_parameters = { scope:declare({ kind = "linear", name = "input", path = "input", rows = net.tokens,
+    columns = sums, init = scheme }) }
   if cell.heads then
     net.cell_width = CELL
-    others[2] = scope:declare({ kind = "facet", name = "read", size = "CELL_WIDTH * " .. width.text,
+    input_parameters[2] = scope:declare({ kind = "facet", name = "read", size = "CELL_WIDTH * " .. width.text,
       tensors = { { "read.weight", { CELL, width.count }, scheme.weight(CELL, width.count) } } })
   end
   local columns, tensors, widths = list_products(net, cell, sums)
@@ -134,8 +134,8 @@ function M.recur(scope, name, stream, cell_name, cells)
     products[#products + 1] = { layer.rows.count, layer.shown or layer.columns.count }
   end
   return scope:push({ kind = "recur", stream = stream, cell = cell_name, cells = cells, sums = sums, p = recurrent,
-    other_parameters = lists.join(others, layers), layers = layers, products = products, header = cell.header }, name,
-    width)
+    other_parameters = lists.join(input_parameters, layers), layers = layers, products = products,
+    header = cell.header }, name, width)
 end
 
 return M

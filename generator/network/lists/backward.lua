@@ -125,11 +125,11 @@ end
 -- and then added. `write` emits the entry with the buffer that it receives.
 function Tape:store(value, write)
   local buffer, adds = self:open_gradient(value)
-  local part = adds and self:find_buffer(make_further_gradient(value, "_part")) or buffer
-  write(part)
-  self:note_change(part)
+  local addend = adds and self:find_buffer(make_further_gradient(value, "_part")) or buffer
+  write(addend)
+  self:note_change(addend)
   if adds then
-    self:emit({ kind = "accumulate", from = part, to = buffer }, buffer)
+    self:emit({ kind = "accumulate", from = addend, to = buffer }, buffer)
   end
   self:record_version(value)
 end

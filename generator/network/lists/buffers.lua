@@ -12,7 +12,7 @@
 --              (cpu_rows.lua); "step": rows of one step of a recurrence, one for each sequence; "steps": in training as
 --              "rows", in evaluation as "step"
 --   training   the buffer exists only in training
---   most_cells   for a stack, its greatest number of cells; the width is that of a cell
+--   max_cells  for a stack, its largest number of cells; the width is that of a cell
 --   comment    text for the comment of its declaration, or nil
 --   is_read_backward   whether the backward pass reads the buffer
 --   writer     its first writer: an operation of the forward list, or an entry of the backward list; nil for the input

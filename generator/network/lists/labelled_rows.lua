@@ -48,7 +48,7 @@ end
 -- Finds the operations of a scope on labelled rows alone, if its result is read at labelled rows alone.
 function find_in_scope(result, lists_by_scope, scope)
   local read_whole, list = {}, lists_by_scope[scope].forward -- read_whole: values whose rows are all read
-  if result.whole[scope] then
+  if result.whole_scopes[scope] then
     return
   end
   result.scopes[#result.scopes + 1] = scope
@@ -124,27 +124,27 @@ local function walk_backward(result, lists_by_scope, scope)
   return is_supported
 end
 
--- Derives the result. whole: the set of the scopes that are computed whole. If another scope must be computed whole, it
--- is added to the set, and nil is returned.
-local function derive(net, lists_by_scope, whole)
-  local result = { labelled_work = {}, values = {}, expansions = {}, scopes = {}, whole = whole,
+-- Derives the result. whole_scopes: the set of the scopes that are computed whole. If another scope must be computed
+-- whole, it is added to the set, and nil is returned.
+local function derive(net, lists_by_scope, whole_scopes)
+  local result = { labelled_work = {}, values = {}, expansions = {}, scopes = {}, whole_scopes = whole_scopes,
     pairs = {}, token_texts = {}, pair_texts = {} }
   find_in_scope(result, lists_by_scope, net)
-  local unsupported = lists.find(result.scopes, function(scope)
+  local unsupported_scope = lists.find(result.scopes, function(scope)
     return not walk_backward(result, lists_by_scope, scope)
   end)
-  if not unsupported then
+  if not unsupported_scope then
     return result
   end
-  whole[unsupported] = true
+  whole_scopes[unsupported_scope] = true
 end
 
 -- Finds the work on labelled rows; none in a network with several streams, where all tokens of the target are read, and
 -- in a recurrent network, whose rows lie step by step.
 function M.derive(net, lists_by_scope)
-  local result, whole = nil, {}
+  local result, whole_scopes = nil, {}
   while not net.streams[2] and not net.by_step and not result do
-    result = derive(net, lists_by_scope, whole)
+    result = derive(net, lists_by_scope, whole_scopes)
   end
   return result and result.values[net.classified.op.x] and result or nil
 end

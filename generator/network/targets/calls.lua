@@ -80,8 +80,8 @@ function M.append(target, records, kind, text, ...)
 end
 
 -- The set of the C variables that the texts of records read: p in "p->bias", s in "&s->self", train in
--- "train ? keep : NULL", and also conditions of calls and selections of rows (part, distinct: cpu_rows.lua). A group's
--- record also has the names that its list reads.
+-- "train ? keep : NULL"; and of the conditions of calls and the selections of rows (part, distinct: cpu_rows.lua). The
+-- record of a group adds the variables that its list reads.
 function M.find_read(records)
   local read = {}
   for _, record in ipairs(records) do
@@ -97,13 +97,14 @@ function M.find_read(records)
 end
 
 -- An empty set of functions of generated code. A key is the text of all properties of a function, such as its sizes;
--- each key has one function, which is named after its first use. taken: the set of the names of functions in the file.
-function M.make_functions(taken)
-  return { list = {}, by_key = {}, names = taken }
+-- each key has one function, which is named after its first use. used_names: the set of the names of functions in the
+-- file.
+function M.make_functions(used_names)
+  return { list = {}, by_key = {}, names = used_names }
 end
 
 -- The name of the function for a key. For a new key, the function `new_function` is added with this name, to which a
--- number is appended if it is taken.
+-- number is appended if another function has it.
 function M.find_function(set, key, name, new_function)
   if not set.by_key[key] then
     new_function.name = names.find_unused(name, set.names)
@@ -122,7 +123,7 @@ end
 -- and rstd, the inverse deviation) and the norm's learned scale.
 function M.make_norm(text, op, routine, call)
   return { call = call, routine = routine, scale = text.p .. op.p.name .. "_scale",
-    xhat = text.kept .. op.name .. "_xhat", rstd = text.kept .. op.name .. "_rstd" }
+    xhat = text.state_prefix .. op.name .. "_xhat", rstd = text.state_prefix .. op.name .. "_rstd" }
 end
 
 -- Adds functions that make the records of operations over the rows of one value to the tables `forward` and `backward`.
@@ -154,7 +155,7 @@ function M.name_norm_grad(entry)
   return ("%sadd_%snorm%s_grad"):format(prefix, dropout, entry.adds and "_sum" or "")
 end
 
-local GROUP_COLUMNS = 60 -- columns; a line that declares struct members gets no further member from this length on
+local GROUP_COLUMNS = 60 -- a line that declares struct members gets no further member once it has this many columns
 
 -- The declarations of a struct's members as lines of C. A member is { type, name, key, comment }; comment: nil if there
 -- is none. Neighbours with equal keys and comments share a line.

@@ -58,7 +58,7 @@ end
 function M.describe(list)
   return lists.map(list, function(buffer)
     return { name = buffer.name or buffer.family.name, form = buffer.form,
-      channels = buffer.width and buffer.width.count, most_cells = buffer.most_cells,
+      channels = buffer.width and buffer.width.count, max_cells = buffer.max_cells,
       stream = buffer.stream and buffer.stream.index, is_read_backward = buffer.is_read_backward,
       training = buffer.training, family = buffer.family }
   end)

@@ -27,18 +27,19 @@ function M.list_kernel_names()
   return lists.to_set(lists.collect(names, function(name) return { name, name .. "_grad" } end))
 end
 
--- Texts for a scope's records. Prefixes of names: w, of the workspace; kept, of the layer's state; p, of parameters; g,
--- of gradients; panels, of panels of weights; selection, of the rows that a repetition computes. Arguments: self, the
--- workspace; if the CPU omits unused rows (cpu_rows.lua), also all (all tokens) and part (the tokens that this
--- repetition computes), else false. The lists of groups are parts of that of the network. mode: see M.make_placer.
+-- Texts for a scope's records. Prefixes of names: w, of the workspace; state_prefix, of the layer's state; p, of
+-- parameters; g, of gradients; panels, of panels of weights; selection, of the rows that a repetition computes.
+-- Arguments: self, the workspace; if the CPU omits unused rows (cpu_rows.lua), also all (all tokens) and part (the
+-- tokens that this repetition computes), else false. The lists of groups are parts of that of the network. mode: see
+-- M.make_placer.
 function M.make_scope_text(cpu, scope, mode)
   local is_block = scope ~= cpu.net and not scope.is_group
   local text = is_block
-    and { w = "w->", self = "w", kept = "s->", p = "p->", g = "g->", panels = "panels->", selection = "part->" }
-    or { w = "w.", self = "&w", kept = "w.", p = "p->", g = "g->",
+    and { w = "w->", self = "w", state_prefix = "s->", p = "p->", g = "g->", panels = "panels->", selection = "part->" }
+    or { w = "w.", self = "&w", state_prefix = "w.", p = "p->", g = "g->",
       panels = ("w.%s->"):format(cpu.panels_member), selection = "w.read." }
   if scope.is_group then
-    text.kept = ("w.%s[%s]."):format(scope.name, mode == "train" and scope.index or "0")
+    text.state_prefix = ("w.%s[%s]."):format(scope.name, mode == "train" and scope.index or "0")
     text.selection = "part->"
   end
   text.all = cpu.labelled_rows and (is_block and "&w->all" or "&w.all") or false
@@ -97,7 +98,7 @@ local function place_in_block(cpu, scope, text, value, is_backward)
   elseif value == scope.output_value then
     return "output"
   end
-  return (cpu.buffers.scopes[scope].read_backward[value] and text.kept or text.w) .. value.name
+  return (cpu.buffers.scopes[scope].read_backward[value] and text.state_prefix or text.w) .. value.name
 end
 
 -- Whether each repetition of a block has a buffer for its input.
@@ -142,7 +143,7 @@ function place_outside(cpu, scope, value, mode)
     return place_group_output(cpu, scope, mode)
   elseif not value.carried then
     local is_kept = scope.is_group and cpu.buffers.scopes[scope].read_backward[value]
-    return (is_kept and M.make_scope_text(cpu, scope, mode).kept or "w.") .. value.name
+    return (is_kept and M.make_scope_text(cpu, scope, mode).state_prefix or "w.") .. value.name
   end
   return value.carried.block and place_input(cpu, value.carried.block, scope, scope.index, value, mode)
     or "w." .. buffers.name_for_stream("output", value)

@@ -3,14 +3,14 @@
 -- Input: a network (builder.lua), its lists (scope_lists.lua), its structs of parameters (parameters.lua), its buffers
 -- (buffers.lua). A list of the output consists of records (calls.lua). Output, pure data:
 --   states      the states of repetitions that store values: of the groups of blocks that have a member, each with the
---               fields name, is_group, uses, most_uses, free_uses, stored, members, requests, buffers, and all of
+--               fields name, is_group, uses, max_uses, free_uses, stored, members, requests, buffers, and all of
 --               `blocks`
 --   blocks      the blocks in order, each with:
 --     name, comment, parameters_type   texts for generated code
 --     count, uses          the numbers of layers and of repetitions as C text; layers: as a number;
---                          most_uses: the greatest number of repetitions in training; free_uses: the first repetitions
---                          of a training step that have no gradient, as C text, or false; stored: the most
---                          repetitions with a gradient
+--                          max_uses: the largest number of repetitions in training; free_uses: the first repetitions
+--                          of a training step that have no gradient, as C text, or false; stored: the largest
+--                          number of repetitions with a gradient
 --     forward, backward    the lists of a repetition; depends_on_mode: whether `forward` differs by mode
 --     own_input            the name of the first repetition's input if its buffer differs from that of later
 --                          repetitions, else false
@@ -22,7 +22,8 @@
 --     members, requests, buffers   the buffers of its state as lines of a struct, as records of lay_out, and as data
 --   pass        the lists for one block of sequences: { train, evaluate, backward, trace }, trace: evaluation that
 --               stores values; reads_parameters, depends_on_mode: whether `train` reads parameters, differs by mode
---   products    the functions that multiply, each compiled once: { name, inner, columns, finish, other, x, y }
+--   products    the functions that multiply, each compiled once: { name, inner, columns, finish, extra, x, y }; extra:
+--               the name of the argument that the epilogue reads, or false
 --   gradients   the functions that compute gradients of weights: { name, inner, columns, bias }
 --   rows        the functions over rows (norms, sums, activations), each compiled once: { template, name, width, ... }
 --   unused_rows if unused rows are omitted (labelled_rows.lua), the operations that one such row saves: { per_token,
@@ -30,14 +31,14 @@
 --   vocabulary  if rows of symbols replace rows of tokens (vocabulary_rows.lua), the operations that one row saves:
 --               { per_token: as text }, else false
 --   members, requests, workspace   the buffers of the workspace, in the three forms that a block's state has
---   passes      if a step has a number of passes through a block, its greatest value in training; else false;
---               passes_by_length: whether it is the task length of the step's examples; gradient_passes: the most
---               passes with gradient if a training step draws its passes, else false
---   most_dropouts   the largest number of dropouts in a layer; masks: whether values have masks of dropout
+--   passes      if a step has a number of passes through a block, its largest value in training; else false;
+--               passes_by_length: whether it is the task length of the step's examples; gradient_passes: the
+--               largest number of passes with gradient if a training step draws its passes, else false
+--   max_dropouts   the largest number of dropouts in a layer; masks: whether values have masks of dropout
 --   tied        the table of tokens that is the output layer's weight, or false
 --   attended    name of a family -> { queries, keys, contribution }: the names of these values in a layer's state
---   embeddings  { routine, vectors, scale, stream, stream_prefix, drops, mask, dropout_number, additive, vocabulary },
---               one for each function: embeddings.lua; mask: the name of the mask of its dropout, or false
+--   embeddings  { routine, vectors, scale, stream, stream_prefix, dropout, mask, dropout_number, additive, vocabulary
+--               }, one for each function: embeddings.lua; mask: the name of the mask of its dropout, or false
 --   labelled_prefix   the prefix of the labelled stream
 --   decoding    false unless the labelled stream can be decoded token by token (decoding.lua):
 --     before_tokens, per_token   the lists that run once, before all tokens, and with every token;
@@ -91,7 +92,7 @@ local function make_state(cpu, scope)
   local state_buffers = cpu.buffers.scopes[scope].state_buffers
   return {
     name = scope.name, is_group = scope.is_group, uses = names.write_uses(scope, "w->passes"),
-    most_uses = names.write_uses(scope, "PASSES"), own_input = false,
+    max_uses = names.write_uses(scope, "PASSES"), own_input = false,
     free_uses = scope.is_progressive and names.write_uses(scope, "free_passes"),
     stored = scope.count * scope.stored_loops,
     members = cpu_buffers.write_members(cpu.net, state_buffers), buffers = cpu_buffers.describe(state_buffers),
@@ -229,7 +230,7 @@ function M.derive(net, lists_by_scope, structs, buffer_lists, labelled, vocabula
     passes = lists.any(net.scopes, function(block) return block.has_passes and block.loops end) or false,
     passes_by_length = lists.any(net.scopes, function(block) return block.by_length end) or false,
     gradient_passes = lists.any(net.scopes, function(block) return block.is_progressive and block.stored_loops end),
-    tied = tied and tied.name or false, most_dropouts = builder.find_most_dropouts(net),
+    tied = tied and tied.name or false, max_dropouts = builder.find_max_dropouts(net),
     masks = lists.any(net.order, function(scope) return next(scope.masks) ~= nil end),
     embeddings = list_embeddings(cpu), attended = name_attended(net),
     decoding = stream and make_decoding(cpu, stream) or false,

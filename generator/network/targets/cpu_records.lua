@@ -27,7 +27,7 @@ local forward = { classify = function() return { call = "classify(self, x, 'sums
 local function find_norm_function(cpu, op, form, dropout, fields)
   local ending = dropout and dropout ~= "BRANCH" and "_" .. dropout:lower() or ""
   local name = (op.norm == "rms" and "rms_" or "") .. form .. make_suffix(op.out.width) .. ending
-  fields.width, fields.offset, fields.drops = op.out.width.text, op.norm ~= "rms", dropout
+  fields.width, fields.offset, fields.dropout = op.out.width.text, op.norm ~= "rms", dropout
   return find_function(cpu.rows, name .. (dropout and " dropped" or ""), name, fields)
 end
 
@@ -54,14 +54,14 @@ local function make_mask_sampling(cpu, text, op)
     site = op.scope ~= cpu.net and write_site(op.scope) or "0", dropout_number = op.dropout_number,
     below = op.dropout.name .. "_DROP_BELOW",
     length = cpu.net.streams[2] and text.w .. cpu_buffers.get_prefix(cpu.net, op.out.stream) .. "length" or false,
-    width = op.out.width.text, mask = text.kept .. op.mask }
+    width = op.out.width.text, mask = text.state_prefix .. op.mask }
 end
 
 -- The record that applies the mask of an operation's dropout to `x` in place. elements: the number of elements of x, as
 -- text.
 local function make_mask_application(text, op, x, elements)
   return { kind = "drop", call = "dropout_apply(elements, mask, factor, x)", elements = elements,
-    mask = text.kept .. op.mask, factor = op.dropout.name .. "_KEEP_SCALE", x = x }
+    mask = text.state_prefix .. op.mask, factor = op.dropout.name .. "_KEEP_SCALE", x = x }
 end
 
 -- The records of an operation and of the dropout of its result: the operation's record, one that samples the mask, and
@@ -79,7 +79,7 @@ function forward.product(cpu, text, op)
   local finish = op.relu and "FINISH_BIAS_RELU" or op.p.bias and "FINISH_BIAS" or "FINISH_STORE"
   local inner, columns = op.x.width.text, op.out.width.text
   local name = find_function(cpu.products, table.concat({ "to", inner, columns, finish }, " "), "to_" .. op.role,
-    { inner = inner, columns = columns, finish = finish, other = op.p.bias and "bias" or false, x = "x", y = "y" })
+    { inner = inner, columns = columns, finish = finish, extra = op.p.bias and "bias" or false, x = "x", y = "y" })
   return add_dropout(cpu, text, op, { call = "routine(rows, x, panels, bias, out)", routine = name,
     panels = text.panels .. op.weight, bias = op.p.bias and text.p .. op.weight .. "_bias" })
 end
@@ -100,7 +100,7 @@ end
 local function make_sum(cpu, text, op, record)
   local form = cpu.eval_dropout and "%s" or "train ? %s : NULL"
   record.residual, record.branch, record.mask = text.residual, text.branch,
-    op.dropout and form:format(text.kept .. op.mask) or false
+    op.dropout and form:format(text.state_prefix .. op.mask) or false
   return op.dropout and make_mask_sampling(cpu, text, op) or record, op.dropout and record
 end
 
@@ -115,7 +115,7 @@ local function make_row_sum(cpu, width, dropout, call)
   local form = dropout and dropout ~= "BRANCH" and "add_" .. dropout:lower() or dropout and "add_residual" or "add_rows"
   local name = form .. make_suffix(width)
   return { call = call, routine = find_function(cpu.rows, name, name, { template = "cpu/rows/add.tpl",
-    width = width.text, drops = dropout }) }
+    width = width.text, dropout = dropout }) }
 end
 
 function forward.add(cpu, text, op)
@@ -135,12 +135,12 @@ end
 local function make_attention(cpu, text, op, routine)
   local is_labelled = cpu.labelled_rows and cpu.labelled_rows.labelled_work[op]
   return { routine = routine:format(op.family.name), part = is_labelled and text.part or false,
-    kept = "&" .. text.kept .. op.family.name, kv = op.kv ~= op.q and text.kv }
+    saved = "&" .. text.state_prefix .. op.family.name, kv = op.kv ~= op.q and text.kv }
 end
 
 function forward.attention(cpu, text, op)
   local record = make_attention(cpu, text, op, "attention_%s")
-  record.call = "routine(self, 'l', part, site, kept, q, kv, contribution, cache, tiles, sums, out)"
+  record.call = "routine(self, 'l', part, site, saved, q, kv, contribution, cache, tiles, sums, out)"
   record.site = op.dropout and write_site(op.scope) or false
   record.cache, record.tiles = op.family.ranged and op.kv == op.q and "NULL", op.family.tiles and "NULL"
   record.sums = op.family.ranged and op.family.score.running and "NULL"
@@ -152,10 +152,10 @@ end
 local function find_recurrence_function(cpu, op, direction)
   local cell = recurrence.CELLS[op.cell]
   local width, columns = op.out.width.text, op.p.columns.text
-  local function find_product(from, to, name, finish, other)
+  local function find_product(from, to, name, finish, extra)
     local prefix = name:match("^%l+")
     return find_function(cpu.products, table.concat({ prefix, from, to, finish }, " "), name, { inner = from,
-      columns = to, finish = finish, other = other or false, x = prefix == "to" and "x" or "dy",
+      columns = to, finish = finish, extra = extra or false, x = prefix == "to" and "x" or "dy",
       y = prefix == "to" and "y" or "dx" })
   end
   local function find_gradient(from, to, name, bias)
@@ -295,7 +295,7 @@ function backward.norm_grad(cpu, text, entry)
     kernel = calls.name_norm_grad(entry), adds = entry.adds or false,
     template = is_in_place and "cpu/rows/add_norm_grad.tpl" or "cpu/rows/norm_grad.tpl" }),
     "routine(tokens, dy, mask, xhat, rstd, scale, to, dbranch, dscale, doffset)")
-  record.dy, record.mask = not is_in_place and text.dy, dropout and text.kept .. op.mask
+  record.dy, record.mask = not is_in_place and text.dy, dropout and text.state_prefix .. op.mask
   record.dscale = text.g .. op.p.name .. "_scale"
   record.doffset = op.norm == "layer" and text.g .. op.p.name .. "_offset"
   return record
@@ -305,8 +305,8 @@ function backward.dropout_grad(cpu, text, entry)
   local op = entry.op
   local name = op.dropout.name:lower() .. "_grad" .. make_suffix(op.out.width)
   return { call = "routine(tokens, dy, mask, to)", routine = find_function(cpu.rows, name, name, {
-    template = "cpu/rows/dropout_grad.tpl", width = op.out.width.text, drops = op.dropout.name,
-    branch = op.branch ~= nil }), mask = text.kept .. op.mask }
+    template = "cpu/rows/dropout_grad.tpl", width = op.out.width.text, dropout = op.dropout.name,
+    branch = op.branch ~= nil }), mask = text.state_prefix .. op.mask }
 end
 
 function backward.weight_grad(cpu, text, entry)
@@ -322,9 +322,9 @@ function backward.input_grad(cpu, text, entry)
   local op = entry.op
   local inner, columns = op.out.width.text, op.x.width.text
   local finish = entry.relu and "FINISH_RELU_GRAD" or entry.adds and "FINISH_ADD" or "FINISH_STORE"
-  local other = entry.relu and op.x.name or entry.adds and "dx" or false
+  local extra = entry.relu and op.x.name or entry.adds and "dx" or false
   local name = find_function(cpu.products, table.concat({ "from", inner, columns, finish }, " "), "from_" .. op.role,
-    { inner = inner, columns = columns, finish = finish, other = other, x = "dy", y = "dx" })
+    { inner = inner, columns = columns, finish = finish, extra = extra, x = "dy", y = "dx" })
   return { call = "routine(rows, dy, panels, relu, to)", routine = name,
     panels = text.panels .. op.weight .. "_transposed", relu = entry.relu and text.x or false }
 end
@@ -333,7 +333,7 @@ calls.add_row_records(forward, backward, find_kernel_function, add_dropout)
 
 function backward.attention_grad(cpu, text, entry)
   local record = make_attention(cpu, text, entry.op, "attention_%s_backward")
-  record.call = "routine(self, 'l', part, kept, q, kv, contribution, out, dy, dq, dkv, dcontribution)"
+  record.call = "routine(self, 'l', part, saved, q, kv, contribution, out, dy, dq, dkv, dcontribution)"
   record.dkv = record.kv and text.dkv
   return record
 end

@@ -35,9 +35,9 @@ end
 -- The name of the buffer for copies of the labelled rows of a value that has all rows: <value>_read, possibly with a
 -- number. The field `writer` of this buffer is its first reader.
 local function name_labelled_buffer(cpu, value, reader)
-  local taken = lists.to_set(lists.map(cpu.buffers.workspace, function(buffer) return buffer.name end))
+  local used_names = lists.to_set(lists.map(cpu.buffers.workspace, function(buffer) return buffer.name end))
   if not cpu.part_names[value] then
-    cpu.part_names[value] = base_names.find_unused(value.name .. "_read", taken)
+    cpu.part_names[value] = base_names.find_unused(value.name .. "_read", used_names)
     table.insert(cpu.buffers.workspace, buffers.make_rows(value, reader, { name = cpu.part_names[value],
       comment = "rows of w->read" }))
   end

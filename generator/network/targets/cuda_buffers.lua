@@ -65,7 +65,7 @@ function M.declare_rows(streams)
 end
 
 -- The number of rows of the longer of at most two streams: { text, description }: an expression in C, and words.
-function M.name_most_rows(streams)
+function M.name_max_rows(streams)
   if not streams[2] then
     return { text = "rows", description = "rows" }
   end

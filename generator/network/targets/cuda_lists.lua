@@ -13,8 +13,8 @@ local M = {}
 
 -- Texts (cuda_records.lua) for the host's list of launches: for a block, where x is a layer's input, and for the
 -- network.
-local BLOCK_TEXT = { w = "w->", kept = "s->", p = "p->", g = "g->", input = "x" }
-M.NETWORK_TEXT = { w = "w.", kept = "w.", p = "p->", g = "g->", state = "%s[%s - 1].output" }
+local BLOCK_TEXT = { w = "w->", state_prefix = "s->", p = "p->", g = "g->", input = "x" }
+M.NETWORK_TEXT = { w = "w.", state_prefix = "w.", p = "p->", g = "g->", state = "%s[%s - 1].output" }
 
 -- The kinds of operations that apply dropout in their own records.
 local APPLIES_DROPOUT = { add = true, add_norm = true, embed = true, place = true }
@@ -23,9 +23,9 @@ local APPLIES_DROPOUT = { add = true, add_norm = true, embed = true, place = tru
 -- a result is an entry of its own, of kind "drop", except for the kinds of APPLIES_DROPOUT.
 function M.list_entries(list, is_backward)
   return lists.collect(list, function(item)
-    local drops = not is_backward and item.dropout and item.mask and not APPLIES_DROPOUT[item.kind]
+    local has_drop_entry = not is_backward and item.dropout and item.mask and not APPLIES_DROPOUT[item.kind]
     return { { kind = item.kind, item = item, is_backward = is_backward },
-      drops and { kind = "drop", item = item, is_backward = false } or nil }
+      has_drop_entry and { kind = "drop", item = item, is_backward = false } or nil }
   end)
 end
 

@@ -15,7 +15,7 @@
 --                                    also scaled: warp_products.lua)
 --     sequences                      the function that finds the positions of its queries' sequences
 --   embeddings   a list with an entry for each function:
---     routine, number, vectors, scale, additive, drops   embeddings.lua
+--     routine, number, vectors, scale, additive, dropout   embeddings.lua
 --     T, tokens, places, sequences   names for the stream (cuda_buffers.lua); stream: its number
 --     value, gradient                members with the result and with its gradient
 --     sampled_positions              the address of the sampled positions of added vectors, if any
@@ -114,8 +114,8 @@ function M.list_embeddings(device)
   local backward, net = device.lists[device.net].backward, device.net
   return embeddings.list_functions(net, function(op, i)
     local entry, variables = find_entry(backward, "embed_grad", op), device.variables[op.stream]
-    local storing_entry = lists.find(backward, function(other)
-      return other.kind == "embed_grad" and other.op.p == op.p
+    local storing_entry = lists.find(backward, function(candidate)
+      return candidate.kind == "embed_grad" and candidate.op.p == op.p
     end)
     return { T = variables.T, stream = op.stream.index, tokens = variables.tokens,
       places = variables.prefix .. "places", sequences = variables.sequences,

@@ -10,7 +10,7 @@
 --     in_place             whether evaluation overwrites the block's input, which no other operation reads
 --     forward, backward    lists of a repetition; forward_reads, backward_reads, decode_reads: the arguments that the
 --                          functions for these lists and for decoding.list read
---     drops, has_chains    whether the block has dropout, and whether it has chains (chains.lua)
+--     has_dropout, has_chains    whether the block has dropout, and whether it has chains (chains.lua)
 --     decoding             false, or { list, caches }: the records for one token of each sequence
 --   pass         the lists of a thread block's work outside the network's blocks: { train, evaluate }
 --   rows         functions over rows, each compiled once: { template, name, ... }
@@ -22,16 +22,16 @@
 --   place_sums   sums of the rows of learned position tables, which are added over shards (list_place_sums)
 --   masks        groups of dropout sites of the model's width (cuda_masks.lua); site_count: the sites of all groups
 --   bits         masks of another width, and of attention's weights (cuda_masks.lua)
---   most_dropouts    the largest number of dropouts in a layer, of any width
---   drops        whether there are masks in `masks` or in `bits`
+--   max_dropouts    the largest number of dropouts in a layer, of any width
+--   has_dropout  whether there are masks in `masks` or in `bits`
 --   attention_names, embeddings   names of the values of attentions and of embeddings: cuda_names.lua
 --   streams      the variables of each stream (cuda_buffers.lua)
 --   lengths      the C type of the argument T: a number with one stream, a struct with several
 --   row_declarations    declarations of the streams' numbers of rows (cuda_buffers.lua)
---   most_rows    { text, description }: the number of rows of the longer stream
+--   max_rows    { text, description }: the number of rows of the longer stream
 --   tokens       the names of the arrays of tokens
 --   labelled_length    the T of the labelled stream
---   phases       the names of a wide model's phases (launches.lua), and most_launches, the number of launches of a step
+--   phases       the names of a wide model's phases (launches.lua), and max_launches, the number of launches of a step
 --                as C text; both false for a narrow model
 --   tied         the table of tokens that is the output layer's weight, or false
 --   readout_gradient   the buffer of the gradient of the labelled tokens, which the loss writes
@@ -144,7 +144,7 @@ local function make_block(device, op)
     members = members, lines = cuda_buffers.write_lines(members),
     row_declarations = cuda_buffers.declare_rows(find_streams(device, members)),
     mask = device.scope_masks[block] or false,
-    drops = lists.any(lists_by_scope.forward, function(operation) return operation.dropout ~= nil end),
+    has_dropout = lists.any(lists_by_scope.forward, function(operation) return operation.dropout ~= nil end),
     in_place = op.x.carried and op.x.carried.block == block or false,
     input = records.place_in_network(records.make_scope_text(device, device.net), op.x),
     host_input = records.place_in_network(cuda_lists.NETWORK_TEXT, op.x),
@@ -278,12 +278,12 @@ function M.derive(net, lists_by_scope, choices)
     blocks = blocks, pass = pass, rows = device.rows.list, always = always, training = training,
     lines = { always = cuda_buffers.write_lines(always), training = cuda_buffers.write_lines(training) },
     masks = device.masks, site_count = device.site_count, bits = device.bits,
-    most_dropouts = builder.find_most_dropouts(net),
-    drops = device.masks[1] ~= nil or device.bits[1] ~= nil,
+    max_dropouts = builder.find_max_dropouts(net),
+    has_dropout = device.masks[1] ~= nil or device.bits[1] ~= nil,
     attention_names = cuda_names.name_attentions(device), embeddings = cuda_names.list_embeddings(device),
     streams = device.streams, lengths = net.streams[2] and "lengths" or "int",
     row_declarations = cuda_buffers.declare_rows(device.streams),
-    most_rows = cuda_buffers.name_most_rows(device.streams),
+    max_rows = cuda_buffers.name_max_rows(device.streams),
     tokens = table.concat(lists.map(device.streams, function(variables) return variables.tokens end), ", "),
     labelled_length = device.variables[net.classified.op.x.stream].T,
     place_sums = list_place_sums(device, net), operands = list_operands(device),
@@ -293,7 +293,7 @@ function M.derive(net, lists_by_scope, choices)
     loops = device.loops, rounds = device.rounds,
     chained = lists.any(blocks, function(block) return block.has_chains end),
     phases = choices.wide and cuda_lists.list_phases(pass, blocks) or false, biased = device.biased or false,
-    most_launches = choices.wide and cuda_lists.count_launches(blocks, pass.train) or false,
+    max_launches = choices.wide and cuda_lists.count_launches(blocks, pass.train) or false,
   }
 end
 

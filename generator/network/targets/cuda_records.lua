@@ -13,16 +13,16 @@ local warp_products = require("network.targets.warp_products")
 
 local M = {}
 
--- Texts for the records of a scope: w, kept, p and g, prefixes of the members of the workspace, the state, the
+-- Texts for the records of a scope: w, state_prefix, p and g, prefixes of the members of the workspace, the state, the
 -- parameters and the gradients; gradients, the gradients as an argument; state, a format for a block's results; ending,
 -- the ending of functions. decodes: records process one token of each sequence, by functions NAME_one.
 function M.make_scope_text(device, scope, decodes)
   local ending = decodes and "_one" or ""
   if scope == device.net then
-    return { w = "b->work.", kept = "b->work.", p = "b->view.p->", g = "b->gradient->", gradients = "b->gradient",
-      state = "b->%s.output", decodes = decodes, ending = ending }
+    return { w = "b->work.", state_prefix = "b->work.", p = "b->view.p->", g = "b->gradient->",
+      gradients = "b->gradient", state = "b->%s.output", decodes = decodes, ending = ending }
   end
-  return { w = "w->", kept = "s->", p = scope.name .. "_weights()->", g = scope.name .. "_dweights()->",
+  return { w = "w->", state_prefix = "s->", p = scope.name .. "_weights()->", g = scope.name .. "_dweights()->",
     gradients = scope.name .. "_dweights()", decodes = decodes, ending = ending }
 end
 
@@ -40,7 +40,7 @@ local function place_in_block(device, scope, text, value)
   elseif value == scope.output_value then
     return "s->output"
   end
-  return (device.buffers.scopes[scope].read_backward[value] and text.kept or text.w) .. value.name
+  return (device.buffers.scopes[scope].read_backward[value] and text.state_prefix or text.w) .. value.name
 end
 
 -- The place of a value of the network, as text in C. A block's output is in the state of its last repetition.
@@ -50,8 +50,8 @@ function M.place_in_network(text, value)
 end
 
 -- Refuses an operation without device code: an error { problem = true, what, line } of the description.
-function M.refuse(op, what, ...)
-  error({ problem = true, line = op and op.line, what = what:format(...) }, 0)
+function M.refuse(op, message, ...)
+  error({ problem = true, line = op and op.line, what = message:format(...) }, 0)
 end
 
 -- Refuses a width other than the model's for operations whose kernels have the model's width compiled in.
@@ -235,7 +235,7 @@ function forward.place(device, text, op, training)
   local routine = find_function(device, name_places_routine(device, op, variables) .. text.ending, {
     template = "cuda/rows/place.tpl", decodes = text.decodes, encoding = op.encoding, T = variables.T,
     sampled_positions = names.name_drawn_places(variables, op, "block()->l"),
-    drops = op.dropout and op.dropout.name or false })
+    dropout = op.dropout and op.dropout.name or false })
   return { call = "routine(x, vectors, mask, out)", routine = routine,
     vectors = op.p and text.p .. op.p.name or false, mask = name_mask(device, op, training) }
 end
@@ -314,7 +314,7 @@ function backward.place_grad(device, text, entry)
   local op, variables = entry.op, device.variables[entry.op.out.stream]
   local sums = M.name_place_sums(op)
   return { call = "routine(mask, dy, vectors)", routine = find_function(device, op.scope.name .. "_places_grad", {
-    template = "cuda/rows/place_grad.tpl", encoding = op.encoding, drops = op.dropout and op.dropout.name or false,
+    template = "cuda/rows/place_grad.tpl", encoding = op.encoding, dropout = op.dropout and op.dropout.name or false,
     learned = is_learned(op), sums = sums, T = variables.T,
     sampled_positions = names.name_drawn_places(variables, op, "block()->l") }),
     vectors = is_learned(op) and not sums and text.g .. op.p.name or false,

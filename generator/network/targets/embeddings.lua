@@ -12,9 +12,9 @@ local M = {}
 -- from the second embedding of a stream on.
 function M.name_routine(net, op)
   local number = 0
-  for _, other in ipairs(ops.find_all(net, "embed")) do
-    number = number + (other.stream == op.stream and 1 or 0)
-    if other == op then
+  for _, candidate in ipairs(ops.find_all(net, "embed")) do
+    number = number + (candidate.stream == op.stream and 1 or 0)
+    if candidate == op then
       break
     end
   end
@@ -43,13 +43,13 @@ local function get_scale(net, op)
 end
 
 -- The embedding functions, with fields for both targets: number (from 0), routine, vectors (the parameter), scale,
--- additive (the added encoding), drops (the name of its dropout, or false); and with the fields that make_fields
+-- additive (the added encoding), dropout (the name of its dropout, or false); and with the fields that make_fields
 -- returns for the operation and its number from 1.
 function M.list_functions(net, make_fields)
   return lists.map(ops.find_all(net, "embed"), function(op, i)
     return lists.merge(make_fields(op, i), { number = i - 1, routine = M.name_routine(net, op), vectors = op.p.name,
       scale = get_scale(net, op), additive = op.encoding or { kind = "none" },
-      drops = op.dropout and op.dropout.name or false })
+      dropout = op.dropout and op.dropout.name or false })
   end)
 end
 

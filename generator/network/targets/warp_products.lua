@@ -162,11 +162,11 @@ end
 function M.sum_by_team(device, op)
   local scope, variables = op.scope, device.variables[op.x.stream]
   local is_outside = scope == device.net
-  local before = is_outside and "0" or ("count_rows_before(l, b->view.%s)"):format(variables.T)
+  local rows_before = is_outside and "0" or ("count_rows_before(l, b->view.%s)"):format(variables.T)
   local to, bias = is_outside and "g->" or ("g->%s[l]."):format(scope.name), device.adds_bias(op)
   table.insert(device.operands, { name = name_product(device, op), variables = variables, rows = variables.rows,
     T = variables.T, uses = scope.uses, count = not is_outside and scope.count_name, loops = scope.loops,
-    first_row = before,
+    first_row = rows_before,
     use_rows = scope.loops > 1 and ("(int)count_rows_before(%s, b->view.%s)"):format(scope.count_name, variables.T)
       or "0", scope = scope, weight = op.weight, bias = bias and op.weight .. "_bias" or false,
     dweight = to .. op.weight,

@@ -166,8 +166,8 @@ local function list_kernels(plan, device, multiplies, by_team)
   end
   add(true, "cuda/sums.cu", "cuda/heads.cu")
   add(has_any(plan, "outwards"), "cuda/geometric.cu")
-  add(device.drops or plan.noise, "cuda/philox.cu")
-  add(device.drops, "cuda/dropout.cu")
+  add(device.has_dropout or plan.noise, "cuda/philox.cu")
+  add(device.has_dropout, "cuda/dropout.cu")
   add(plan.noise, "cuda/noise.cu")
   add(true, plan.cuts_by_warp and "cuda/norm_quads.cu" or "cuda/norm_lanes.cu", "cuda/layernorm.cu", "cuda/norm.cu")
   add(device.rms, "cuda/rms_norm.cu")
@@ -274,7 +274,7 @@ local function derive_attends(plan, family, library)
   attends.dscore = changes and "dscore" or "dlogit"
   attends.unroll = family.head_width <= 16 and not changes and 4 or false
   attends.keys_at_once = family.head_width > 16 and 2 or 4
-  attends.depends_on_mode = family.drops and not plan.eval_dropout
+  attends.depends_on_mode = family.weight_dropout and not plan.eval_dropout
   attends.to_log2 = terms.scaled and "" or " * LOG2E"
   attends.keys = family.cross and "S" or "T"
   attends.key_stride = family.PREFIX .. (family.cross and "KEY_STRIDE" or "QUERY_STRIDE")

@@ -358,7 +358,7 @@ end
 
 -- Limits the number of dropouts: evaluation numbers the dropouts of all layers together (EVAL_DROPOUT_DOMAIN).
 local function limit_dropouts(eval_dropout, net)
-  local dropouts, layers = builder.find_most_dropouts(net), net.repetition_count + 1 -- 1: the part outside of blocks
+  local dropouts, layers = builder.find_max_dropouts(net), net.repetition_count + 1 -- 1: the part outside of blocks
   if eval_dropout and dropouts * layers > builder.MAX_DROPOUTS then
     error({ problem = true, field = "eval.dropout",
       what = ("dropout in evaluation would have %d numbers, for %d dropouts in each of %d layers"):format(
@@ -367,15 +367,15 @@ local function limit_dropouts(eval_dropout, net)
   end
 end
 
--- Sets the properties of families that follow from the network. drops: the dropout of their weights { name,
+-- Sets the properties of families that follow from the network. weight_dropouts: the dropout of their weights { name,
 -- dropout_number }, or false. ranged: an attention of decoded tokens may be computed for some of the tokens only.
 -- partial: an attention of labelled tokens is computed for these tokens alone.
 local function settle_families(plan, net, lists_by_scope, stream, labelled)
-  local drops, decoded, partial = {}, {}, {}
+  local weight_dropouts, decoded, partial = {}, {}, {}
   for _, block in ipairs(net.scopes) do
     for _, op in ipairs(lists_by_scope[block].forward) do
       if op.kind == "attention" then
-        drops[op.family] = op.dropout and { name = op.dropout.name, dropout_number = op.dropout_number }
+        weight_dropouts[op.family] = op.dropout and { name = op.dropout.name, dropout_number = op.dropout_number }
         partial[op.family] = labelled and labelled.labelled_work[op]
       end
     end
@@ -384,7 +384,7 @@ local function settle_families(plan, net, lists_by_scope, stream, labelled)
     end
   end
   for _, family in ipairs(dimensions.list_families(plan)) do
-    family.drops, family.partial = drops[family] or false, partial[family] or false
+    family.weight_dropout, family.partial = weight_dropouts[family] or false, partial[family] or false
     family.ranged = decoded[family] or false
     if family.ranged and family.request and not family.request.cached then
       error({ problem = true, field = "encoding", expected = "a model that is not decoded token by token", what = (

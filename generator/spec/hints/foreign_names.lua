@@ -22,7 +22,7 @@ M.STATEMENTS = {
 
 -- Names of another language, or of a library, and the equivalents here.
 M.NAMES = {
-  True = "true", False = "false", None = "nil, or leave the field out", null = "nil, or leave the field out",
+  True = "true", False = "false", ["None"] = "nil, or leave the field out", null = "nil, or leave the field out",
   range = "{ first, last } for lengths, or { first, last, step = n }", dict = "{ name = value, ... }",
   list = "{ 1, 2, 3 }", tuple = "{ 1, 2, 3 }", len = "#list", lambda = "function(x) return ... end",
   math = "exp(x), log(x), sqrt(x), abs(x), without math.", string = "texts joined by .., the only operation on them",

@@ -90,7 +90,7 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
 % local tile_words = (tiles and " tiles: the keys and values of each sequence in the layout of columns.h, which attention "
 %     .. "of a single query reads" .. (has_cached_keys and " instead of the cache" or "") .. "; or NULL." or "")
 % local part_words = partial and " part: the queries whose results are used." or ""
-% local layer_words = terms.drops and " layer: the layer in the counter of random numbers for the masks." or ""
+% local layer_words = terms.drops_weights and " layer: the layer in the counter of random numbers for the masks." or ""
 % local keeps_sums = ranged and terms.scalar.running
 % local sum_words = keeps_sums and " sums: the running sums of each sequence, to which those of the tokens are appended; or NULL." or ""
 % local rotation_text = terms.rotates and " (queries and keys are rotated in place)" or ""
@@ -99,7 +99,7 @@ INLINE void skip_${name}_head(${name}_saved *saved, int T) {
 % local request_text = request and (" and %s [sequences][%s][%s]"):format(request.name, query_rows, request.constant) or ""
 /* Attention of all heads of all sequences, from ${inputs}${rotation_text}${request_text} to
  * attended [sequences][${query_rows}][WIDTH].${cache_words}${tile_words}${sum_words}${layer_words}${part_words} */
-% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops and "uint32_t layer", name .. "_saved *saved", "real *" .. query_pointer, cross and "real *key_value", request and "const real *" .. request.name, has_cached_keys and "real *cache", tiles and "real *tiles", keeps_sums and "real *sums", "real *attended")
+% define("static void attention_" .. name, "workspace *w", "int l", partial and "const row_set *part", terms.drops_weights and "uint32_t layer", name .. "_saved *saved", "real *" .. query_pointer, cross and "real *key_value", request and "const real *" .. request.name, has_cached_keys and "real *cache", tiles and "real *tiles", keeps_sums and "real *sums", "real *attended")
     LH_TIMED(LH_PART_ATTENTION);
     const int T = w->${queries.stream_prefix}length, S = w->${keys.stream_prefix}length;
     const int from = w->${queries.stream_prefix}from, count = w->${queries.stream_prefix}to - from;

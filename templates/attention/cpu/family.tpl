@@ -24,7 +24,7 @@ typedef real ${name}_part __attribute__((vector_size(${PREFIX}HEAD_PART * REAL_B
 % local null_when_recomputed = recomputed and "train && !saves ? NULL : " or ""
 % local elements = (terms.outwards or terms.breaks_stick) and "weights" or "exp(score - largest)"
 % local undivided = terms.normalised and ", not yet divided by their sum" or ""
-% local negated = terms.drops and "; weights that dropout drops are stored negated" or ""
+% local negated = terms.drops_weights and "; weights that dropout drops are stored negated" or ""
 % local null_or_sign = recomputed and "; NULL: they are recomputed" or negated
 /* Elements of one head's weights of a group of LANES queries: [keys rounded up to a multiple of KEYS][LANES]. */
 INLINE size_t ${name}_group_weights(int ${S}) { return (size_t)round_up(${S}, ${PREFIX}KEYS) * LANES; }

@@ -42,7 +42,7 @@ for (int first = begin; first < end; first += STEP) {
         % include("attention/cuda/scores_fragments.tpl", { masks = true })
 #pragma unroll
         for (int e = 0; e < 4 * ${PREFIX}GROUPS; e++) {
-% if terms.drops then
+% if terms.drops_weights then
             const int i = query[e / 2];
             const int j = min(tile_start + tile_column() + e % 2, S - 1);
 % end

@@ -1,7 +1,7 @@
 % -- dscore and dlogit of a pair of a query and a key, from element e of a tile of logits and of dweights.
 % local pair_weight, less = terms.spans and "pair_weight" or "weight", terms.scaled and " + start_logit[lane_query]" or ""
 % local dweight = "dweights[e / 4][e % 4]"
-% dweight = terms.drops and ("(%s + start_dweight[lane_query])"):format(inline("gradient_of_weight", dweight)) or dweight
+% dweight = terms.drops_weights and ("(%s + start_dweight[lane_query])"):format(inline("gradient_of_weight", dweight)) or dweight
 const real logit = logits[e / 4][e % 4]; % if terms.scaled
 const real score = LOG2E * (${inline("score", "logit")}); % if terms.scaled
 const real score = logits[e / 4][e % 4]; % else

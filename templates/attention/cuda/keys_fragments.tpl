@@ -30,7 +30,7 @@ for (int from = begin; from < end; from += STEP) {
         }
         begin_with_zero(${PREFIX}GROUPS, logits); % if terms.scaled
         begin_with_columns(${PREFIX}GROUPS, start_logit, logits); % else
-        begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops
+        begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops_weights
         begin_with_columns(${PREFIX}GROUPS, start_dweight, dweights); % else
         multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, rows, get_row(queries, query, ${PREFIX}QUERY_STRIDE), ${PREFIX}HEAD_WIDTH,
                 ${scale}, logits);

@@ -35,7 +35,7 @@ for (int first = begin; first < end; first += STEP) {
         real logits[${PREFIX}GROUPS][4], dweights[${PREFIX}GROUPS][4];
         begin_with_zero(${PREFIX}GROUPS, logits); % if terms.scaled
         begin_with_rows(${PREFIX}GROUPS, start_logit, logits); % else
-        begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops
+        begin_with_zero(${PREFIX}GROUPS, dweights); % if terms.drops_weights
         begin_with_rows(${PREFIX}GROUPS, start_dweight, dweights); % else
         multiply_heads(${PREFIX}GROUPS, ${attends.rounded}, rows, get_row(keys, key, ${attends.key_stride}), ${PREFIX}HEAD_WIDTH, 1,
                 logits);

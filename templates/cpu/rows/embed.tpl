@@ -25,7 +25,7 @@
 %     learned = " + " .. (additive.frozen and "random" or "learned") .. " vector of the position" })[additive.kind]
 % local token = linear and ("embed_channels(p->%s, p->%s_bias, token, c)"):format(vectors, vectors) or "load(token + c) * " .. scale
 % local embedded = linear and "linear map of one-hot tokens" or "scaled token embedding"
-/* x [tokens][WIDTH] = ${embedded}${embed_adds}${noise and ", with noise in evaluation" or ""}${drops and ", with dropout" or ""}${drops and not eval_dropout and " in training" or ""}. */
+/* x [tokens][WIDTH] = ${embedded}${embed_adds}${noise and ", with noise in evaluation" or ""}${dropout and ", with dropout" or ""}${dropout and not eval_dropout and " in training" or ""}. */
 static void ${routine}(const workspace *w, real *x) {
     const parameters *p = w->parameters;
     const position_row *table = w->step->tables; % if additive.kind == "sinusoid"
@@ -57,10 +57,10 @@ static void ${routine}(const workspace *w, real *x) {
         }
 % end
     }
-    if (w->step->mode != LH_MODE_TRAIN) return; % if drops and not eval_dropout
-% if drops then
-    % call("draw_masks", "w", cpu.unused_rows and "&w->all", "0", dropout_number, drops .. "_DROP_BELOW", streams[2] and "w->" .. stream_prefix .. "length" or false, "WIDTH", "w->" .. mask)
-    dropout_apply(${tokens} * WIDTH, w->${mask}, ${drops}_KEEP_SCALE, x);
+    if (w->step->mode != LH_MODE_TRAIN) return; % if dropout and not eval_dropout
+% if dropout then
+    % call("draw_masks", "w", cpu.unused_rows and "&w->all", "0", dropout_number, dropout .. "_DROP_BELOW", streams[2] and "w->" .. stream_prefix .. "length" or false, "WIDTH", "w->" .. mask)
+    dropout_apply(${tokens} * WIDTH, w->${mask}, ${dropout}_KEEP_SCALE, x);
 % end
 }
 % if vocabulary then
@@ -70,7 +70,7 @@ static void ${routine}(const workspace *w, real *x) {
 
 /* Adds to the gradients of the embedding in g. gradient: the gradient of x, which this function may change. */
 static void ${routine}_backward(const workspace *w, real *gradient, parameters *g) {
-    dropout_apply(${tokens} * WIDTH, w->${mask}, ${drops}_KEEP_SCALE, gradient); % if drops
+    dropout_apply(${tokens} * WIDTH, w->${mask}, ${dropout}_KEEP_SCALE, gradient); % if dropout
     const int32_t *position = ${positions_text}; % if trains and positions_text
     for (int m = 0; m < ${tokens}; m++) {
         const real *d = gradient + m * WIDTH;

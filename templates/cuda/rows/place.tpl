@@ -4,8 +4,8 @@
 % local per_sequence = decodes and "" or " * v->" .. T
 % local place = by_sequence and "position[" .. row_of_sequence .. "]" or draw and ("position[%s]"):format(token_index) or token_index
 % local first = learned and draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
-/* out = x + vectors of the tokens' positions${drops and ", with dropout by the mask keep, or without if keep is NULL" or ""}. */
-% define("NOINLINE void " .. name, "const real *x", learned and "const real *vectors", drops and "const unsigned char *keep", "real *out")
+/* out = x + vectors of the tokens' positions${dropout and ", with dropout by the mask keep, or without if keep is NULL" or ""}. */
+% define("NOINLINE void " .. name, "const real *x", learned and "const real *vectors", dropout and "const unsigned char *keep", "real *out")
     const step_view *v = &block()->view;
     const int count = block()->sequences${per_sequence} * WIDTH;
     const int *position = ${sampled_positions}; % if draw
@@ -20,7 +20,7 @@
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             y.v[i] += added.v[i];
-            if (keep) y.v[i] = mask_bits(keep, e + i) & 1 ? y.v[i] * ${drops}_KEEP_SCALE : 0; % if drops
+            if (keep) y.v[i] = mask_bits(keep, e + i) & 1 ? y.v[i] * ${dropout}_KEEP_SCALE : 0; % if dropout
         }
         *(quad *)(out + e) = y;
     }

@@ -1,13 +1,13 @@
 % local by_sequence, draw = learned and not sums, encoding.draw
 % local first = draw and draw.first == 1 and " - " .. draw.PREFIX .. "FIRST_POSITION" or ""
-% local words = drops and "Applies dropout to dy, the gradient of the sum, in place" or "Computes the gradients of the vectors of positions"
-/* ${words}${drops and learned and ", and computes the gradients of the vectors of positions" or ""}. */
-% define("NOINLINE void " .. name, drops and "const unsigned char *keep", (drops and "" or "const ") .. "real *dy", by_sequence and "real *dvectors")
+% local words = dropout and "Applies dropout to dy, the gradient of the sum, in place" or "Computes the gradients of the vectors of positions"
+/* ${words}${dropout and learned and ", and computes the gradients of the vectors of positions" or ""}. */
+% define("NOINLINE void " .. name, dropout and "const unsigned char *keep", (dropout and "" or "const ") .. "real *dy", by_sequence and "real *dvectors")
     const int T = block()->view.${T}, sequences = block()->sequences;
     assume_global(dy);
-% if drops then
+% if dropout then
     for (int e = threadIdx.x; e < sequences * T * WIDTH; e += THREADS)
-        dy[e] = mask_bits(keep, e) & 1 ? dy[e] * ${drops}_KEEP_SCALE : 0;
+        dy[e] = mask_bits(keep, e) & 1 ? dy[e] * ${dropout}_KEEP_SCALE : 0;
     __syncthreads();
 % end
 % if by_sequence then

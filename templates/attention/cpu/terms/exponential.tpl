@@ -28,7 +28,7 @@ NOINLINE void attend_${name}(const ${name}_head *head, const real *restrict quer
         % include("attention/cpu/span.tpl", { first = "first" })
         if (end > T) end = T; % if terms.spans and has_cached_keys
         vector sum = ${name}_weights(head, first, ${span}, query, key, weights);
-% if terms.drops then
+% if terms.drops_weights then
         % slot("values")
 % else
         weighted_rows(${PREFIX}HEAD_WIDTH, ${keys_seen}, ${from_weights}, ${K}, ${from_values}, o);
@@ -76,7 +76,7 @@ INLINE void attend_${name}_queries(const ${name}_head *head, const real *restric
         % slot("distance_logits", { from = from_key, to = to_key }) % if terms.needs_logits
         for (int j = ${from_key}; j < ${to_key}; j++) {
             vector logit = ${name}_logit(&queries, key, j); % if terms.needs_logits
-            % slot("weight_back", { gradient = gradient }) % if terms.drops
+            % slot("weight_back", { gradient = gradient }) % if terms.drops_weights
             vector ${gradient} = (dot_row(${PREFIX}HEAD_WIDTH, g, value + j * ${K}) - mean) * load(weights + j * LANES); % else
             % slot("pair_back")
             if (${PREFIX}PAIRED) { % if paired then
