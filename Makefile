@@ -3,13 +3,13 @@
 # LEVELS=...    instruction-set levels to compile: all (default), best (LONGHAND_ISA, or the widest this machine runs),
 #               or a list
 # VARIANT=...   release (default), asan (address and undefined-behaviour sanitizers, warnings are errors), tsan (thread
-#               sanitizer, which does not understand OpenMP: POSIX threads take its place), plain (neither optimised as
-#               released nor sanitized: compiles fastest)
+#               sanitizer, with POSIX threads, since it does not understand OpenMP), plain (less optimisation and no
+#               sanitizers: compiles fastest)
 # STEP_O=-O1    optimises generated steps less than the -O3 of a release: a third less time to compile, other bits
 # STATIC=1      trainers that need no shared library, not even libc
 # TARGETS=...   cpu (default) or cpu,cuda: see cuda.mk
 # CC=...        gcc or clang
-# LONGHAND_BUILD=DIR  where the runtime and trainers are built: build, unless it says otherwise
+# LONGHAND_BUILD=DIR  the folder of the built runtime and trainers; default build
 
 CC ?= cc
 ifeq ($(origin CC),default)
@@ -23,8 +23,8 @@ GENERATED := $(sort $(patsubst generated/%/spec.c,%,$(wildcard generated/*/spec.
 
 WARNINGS := -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
 	-Wwrite-strings -Wunused-macros -Wno-unknown-pragmas
-CARRIED := $(wildcard third_party/jansson)
-INCLUDES := -Iinclude -Iruntime -I. $(CARRIED:%=-isystem %)
+BUNDLED := $(wildcard third_party/jansson)
+INCLUDES := -Iinclude -Iruntime -I. $(BUNDLED:%=-isystem %)
 
 MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
 COMPILER := $(shell $(CC) --version 2>/dev/null | head -1)
@@ -48,10 +48,10 @@ B := $(BUILD)/$(VARIANT)
 LIBRARY := $(if $(filter release,$(VARIANT)),$(BUILD)/lib/liblonghand.a,$(B)/lib/liblonghand.a)
 
 # Probes of this compiler and machine run where a result is first needed, and only once:
-# NAME = $(call once,NAME,...).
-once = $(eval $(1) := $(2))$(2)
+# NAME = $(call compute_once,NAME,...).
+compute_once = $(eval $(1) := $(2))$(2)
 accepts = $(shell $(CC) -Werror $(1) -x c -fsyntax-only /dev/null 2>/dev/null && echo yes)
-UNUSED_CONSTANTS = $(call once,UNUSED_CONSTANTS,$(if $(call \
+UNUSED_CONSTANTS = $(call compute_once,UNUSED_CONSTANTS,$(if $(call \
 	accepts,-Wunused-const-variable=2),-Wunused-const-variable=2))
 
 # Profilers, backtraces and sanitizers need functions and lines (-g1); with variables (-g) compiling takes a quarter
@@ -66,66 +66,68 @@ STEP_CFLAGS = -std=gnu11 $(STEP_O) -g1 -ffp-contract=fast -fno-math-errno \
 	-fno-trapping-math -Wno-psabi $(WARNINGS) $(UNUSED_CONSTANTS) $(GENERATED_CFLAGS) $(INCLUDES)
 SPEC_CFLAGS = -std=gnu11 -O1 -g1 $(WARNINGS) $(UNUSED_CONSTANTS) $(GENERATED_CFLAGS) $(INCLUDES)
 
-# Instruction-set levels of this machine's architecture, plainest first, and the flags in /proc/cpuinfo that each needs.
+# Instruction-set levels of this machine's architecture, lowest first, and the flags in /proc/cpuinfo that each needs.
 ifneq ($(filter x86_64%,$(MACHINE)),)
-KNOWN_LEVELS := x86-64 x86-64-v3 x86-64-v4
+ALL_LEVELS := x86-64 x86-64-v3 x86-64-v4
 march.x86-64 := -march=x86-64
 march.x86-64-v3 := -march=x86-64-v3
 march.x86-64-v4 := -march=x86-64-v4 -mprefer-vector-width=512
 features.x86-64-v3 := avx2 bmi1 bmi2 f16c fma movbe
 features.x86-64-v4 := $(features.x86-64-v3) avx512f avx512bw avx512cd avx512dq avx512vl
 else
-KNOWN_LEVELS := $(patsubst arm64,aarch64,$(firstword $(subst -, ,$(MACHINE))))
+ALL_LEVELS := $(patsubst arm64,aarch64,$(firstword $(subst -, ,$(MACHINE))))
 endif
-FEATURES = $(call once,FEATURES,$(shell sed -n '/^flags/{p;q;}' /proc/cpuinfo 2>/dev/null))
-runs = $(if $(filter-out $(FEATURES),$(features.$(1))),,$(1))
-compiles_for = $(if $(call accepts,$(march.$(1))),$(1))
-each_that = $(foreach level,$(2),$(call $(1),$(level)))
-COMPILER_LEVELS = $(call once,COMPILER_LEVELS,$(call each_that,compiles_for,$(KNOWN_LEVELS)))
+FEATURES = $(call compute_once,FEATURES,$(shell sed -n '/^flags/{p;q;}' /proc/cpuinfo 2>/dev/null))
+keep_runnable = $(if $(filter-out $(FEATURES),$(features.$(1))),,$(1))
+keep_compilable = $(if $(call accepts,$(march.$(1))),$(1))
+filter_levels = $(foreach level,$(2),$(call $(1),$(level)))
+COMPILER_LEVELS = $(call compute_once,COMPILER_LEVELS,$(call filter_levels,keep_compilable,$(ALL_LEVELS)))
 
 # The last of a list of levels that the compiler supports; levels before it are not tried.
-widest = $(if $(1),$(or $(call compiles_for,$(lastword $(1))),$(call widest,$(filter-out $(lastword $(1)),$(1)))))
+find_widest = $(if $(1),$(or $(call keep_compilable,$(lastword $(1))),$(call \
+	find_widest,$(filter-out $(lastword $(1)),$(1)))))
 ifeq ($(LEVELS)$(LONGHAND_ISA),best)
-LINKED_LEVELS := $(call widest,$(call each_that,runs,$(KNOWN_LEVELS)))
+LINKED_LEVELS := $(call find_widest,$(call filter_levels,keep_runnable,$(ALL_LEVELS)))
 else ifeq ($(LEVELS),all)
 LINKED_LEVELS = $(COMPILER_LEVELS)
 else
 requested_levels := $(if $(filter best,$(LEVELS)),$(LONGHAND_ISA),$(subst $(comma), ,$(LEVELS)))
-LINKED_LEVELS := $(call each_that,compiles_for,$(filter $(requested_levels),$(KNOWN_LEVELS)))
+LINKED_LEVELS := $(call filter_levels,keep_compilable,$(filter $(requested_levels),$(ALL_LEVELS)))
 unknown_levels := $(filter-out $(LINKED_LEVELS),$(requested_levels))
 endif
 levels_problem = $(if $(unknown_levels),$(CC) cannot compile for: $(unknown_levels) (it can: $(COMPILER_LEVELS)),$(if \
 	$(LINKED_LEVELS),,$(CC) can compile for none of: $(LEVELS)))
 check_levels = $(if $(levels_problem),echo "$(levels_problem)" >&2; exit 1,:)
-upper = $(shell echo $(1) | tr 'a-z-' 'A-Z_')
-have = $(foreach level,$(1),-DLH_HAVE_$(call upper,$(level)))
+to_upper = $(shell echo $(1) | tr 'a-z-' 'A-Z_')
+define_levels = $(foreach level,$(1),-DLH_HAVE_$(call to_upper,$(level)))
 
 # Libraries are static archives where they exist, so that a trainer needs nothing but libc on another machine. An
-# archive that a release carries comes first (make dist).
-CARRIED_JANSSON := $(if $(CARRIED),$(dir $(LIBRARY))libjansson.a)
-archive = $(or $(filter %/$(1),$(CARRIED_JANSSON)),$(filter /%,$(shell $(CC) -print-file-name=$(1) 2>/dev/null)))
-JANSSON = $(call once,JANSSON,$(or $(call archive,libjansson.a),-ljansson))
-OPENMP = $(call once,OPENMP,$(if $(IS_CLANG),-fopenmp,$(or $(call archive,libgomp.a),-fopenmp)))
+# archive that a release includes comes first (make dist).
+BUNDLED_JANSSON := $(if $(BUNDLED),$(dir $(LIBRARY))libjansson.a)
+find_archive = $(or $(filter %/$(1),$(BUNDLED_JANSSON)),$(filter /%,$(shell $(CC) -print-file-name=$(1) 2>/dev/null)))
+JANSSON = $(call compute_once,JANSSON,$(or $(call find_archive,libjansson.a),-ljansson))
+OPENMP = $(call compute_once,OPENMP,$(if $(IS_CLANG),-fopenmp,$(or $(call find_archive,libgomp.a),-fopenmp)))
 LIBRARIES = $(JANSSON) $(if $(filter tsan,$(VARIANT)),,$(OPENMP)) -pthread -ldl -lm
 
 # With STATIC=1 a trainer is linked from archives alone, also libc; its objects are the same. GNU's OpenMP refers to
-# dlopen, see runtime/static.c. source.NAME: what has an archive, for messages. STATIC_PROBLEM: the reason why static
-# linking is impossible here, or empty.
+# dlopen, see runtime/static.c. package_of.NAME: the package that has an archive, for messages. STATIC_PROBLEM: the
+# reason why static linking is impossible here, or empty.
 LINKING := $(if $(STATIC),static,dynamic)
 STATIC_OBJECTS := $(if $(STATIC),$(BUILD)/$(VARIANT)/runtime/static.o)
 LINK_FLAGS := $(if $(STATIC),-static -Wl$(comma)--wrap=dlopen)
-source.libc.a := in libc6-dev on Debian, in glibc-static on Fedora
-source.libjansson.a := in libjansson-dev on Debian, in jansson-static on Alpine
-source.libgomp.a := OpenMP of gcc
-source.libomp.a := OpenMP of clang, rarely packaged; try CC=gcc
+package_of.libc.a := in libc6-dev on Debian, in glibc-static on Fedora
+package_of.libjansson.a := in libjansson-dev on Debian, in jansson-static on Alpine
+package_of.libgomp.a := OpenMP of gcc
+package_of.libomp.a := OpenMP of clang, rarely packaged; try CC=gcc
 static_archives := libc.a libjansson.a $(if $(IS_CLANG),libomp.a,libgomp.a)
-missing_archives = $(foreach name,$(static_archives),$(if $(call archive,$(name)),,$(name) ($(source.$(name)))))
+missing_archives = $(foreach name,$(static_archives),$(if $(call \
+	find_archive,$(name)),,$(name) ($(package_of.$(name)))))
 STATIC_PROBLEM = $(if $(CHECKS),sanitizers cannot be linked statically$(comma) leave out VARIANT=$(VARIANT),$(if \
 	$(strip $(missing_archives)),static linking needs archives that $(CC) does not find: $(strip $(missing_archives))))
 
 # Archives whose code a trainer contains in addition to our own.
 ARCHIVES = $(foreach name,$(if $(STATIC),$(static_archives),$(notdir $(filter %.a,$(JANSSON) $(OPENMP)))) libgcc.a,$(call \
-	archive,$(name)))
+	find_archive,$(name)))
 
 RUNTIME_SOURCES := $(filter-out runtime/tools/%,$(sort $(wildcard runtime/*/*.c runtime/*/*/*.c)))
 RUNTIME_OBJECTS := $(RUNTIME_SOURCES:%.c=$(B)/%.o)
@@ -144,22 +146,22 @@ all: library $(GENERATED:%=$(BUILD)/trainers/%/trainer) ## build the runtime lib
 library: $(LIBRARY) ## build the runtime as a static archive
 
 # An output file gets its name once it is complete, since another build in this folder, perhaps on another machine, may
-# be reading it. Arguments of compile: flags. Arguments of make_whole: a command up to its output's name, and the rest
+# be reading it. Arguments of compile: flags. Arguments of write_output: a command up to its output's name, and the rest
 # of it.
-SELF := $(shell uname -n)-$$$$
-make_whole = $(1) $@.$(SELF) $(2) && mv -f $@.$(SELF) $@ || { rm -f $@.$(SELF); exit 1; }
-compile = $(CC) $(1) -MMD -MP -MT $@ -MF $@.$(SELF).d -c -o $@.$(SELF) $< && mv -f $@.$(SELF).d $(@:.o=.d) && \
-	mv -f $@.$(SELF) $@ || { rm -f $@.$(SELF) $@.$(SELF).d; exit 1; }
+TEMPORARY := $(shell uname -n)-$$$$
+write_output = $(1) $@.$(TEMPORARY) $(2) && mv -f $@.$(TEMPORARY) $@ || { rm -f $@.$(TEMPORARY); exit 1; }
+compile = $(CC) $(1) -MMD -MP -MT $@ -MF $@.$(TEMPORARY).d -c -o $@.$(TEMPORARY) $< && \
+	mv -f $@.$(TEMPORARY).d $(@:.o=.d) && mv -f $@.$(TEMPORARY) $@ || { rm -f $@.$(TEMPORARY) $@.$(TEMPORARY).d; exit 1; }
 
 # Writes a text to the target, whose time changes only if the text does. Targets that depend on it are then out of date.
 write_if_changed = @mkdir -p $(@D) && { echo "$(1)" | cmp -s - $@ || echo "$(1)" > $@; }
 
 # Objects of another compiler are out of date: their bits differ, and they may be for another machine. Objects from
 # sources of another checkout or release are out of date regardless of their times.
-made_by = "$(MACHINE) $(COMPILER), $$(pwd -P) $$(cat VERSION COMMIT 2>/dev/null)"
+builder = "$(MACHINE) $(COMPILER), $$(pwd -P) $$(cat VERSION COMMIT 2>/dev/null)"
 $(B)/compiler: FORCE
 	@mkdir -p $(@D)
-	@echo $(made_by) | cmp -s - $@ || { echo $(made_by) > $@.$(SELF) && mv -f $@.$(SELF) $@; }
+	@echo $(builder) | cmp -s - $@ || { echo $(builder) > $@.$(TEMPORARY) && mv -f $@.$(TEMPORARY) $@; }
 
 $(B)/%.o: %.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
@@ -168,17 +170,17 @@ $(B)/%.o: %.c Makefile $(B)/compiler
 # Code of the command line computes nothing, so -O1 is enough.
 $(B)/runtime/cli/%.o: RUNTIME_CFLAGS += -O1
 
-$(LIBRARY): $(RUNTIME_OBJECTS) | $(CARRIED_JANSSON)
+$(LIBRARY): $(RUNTIME_OBJECTS) | $(BUNDLED_JANSSON)
 	@mkdir -p $(@D)
-	$(call make_whole,ar rcs,$(filter %.o,$^))
+	$(call write_output,ar rcs,$(filter %.o,$^))
 
 # Third-party code is compiled as it is, with its licence next to the archive, where bundles look for it.
 $(B)/third_party/%.o: RUNTIME_CFLAGS = -std=gnu11 -O2 -g1 -w -DHAVE_CONFIG_H -Ithird_party/jansson
 
-$(CARRIED_JANSSON): $(patsubst %.c,$(B)/%.o,$(wildcard third_party/jansson/*.c))
+$(BUNDLED_JANSSON): $(patsubst %.c,$(B)/%.o,$(wildcard third_party/jansson/*.c))
 	@mkdir -p $(@D)
 	@cp third_party/jansson/LICENSE $(@:.a=.LICENSE)
-	$(call make_whole,ar rcs,$^)
+	$(call write_output,ar rcs,$^)
 
 # Analyses call these programs; nothing else is linked with LAPACK. $(LAPACK) may name another library with its
 # functions.
@@ -188,10 +190,10 @@ TOOL_LIBRARIES.procrustes = $(LAPACK)
 
 $(BUILD)/tools/%: runtime/tools/%.c Makefile
 	@mkdir -p $(@D)
-	$(call make_whole,$(CC) -std=c11 -O2 -g $(WARNINGS) -o,$< $(TOOL_LIBRARIES.$*) -lm)
+	$(call write_output,$(CC) -std=c11 -O2 -g $(WARNINGS) -o,$< $(TOOL_LIBRARIES.$*) -lm)
 
 # Symbols of generated code have a role (spec, cuda, images, text, ...) and the spec's id; see generator/plan/plan.lua.
-symbol = longhand_$(1)_$(subst __,_U,$(2))
+make_symbol = longhand_$(1)_$(subst __,_U,$(2))
 
 # A trainer: ID names it, SOURCES is the folder of its generated files, OUT takes the binary and, under obj, the rest.
 ID ?= $(RUN)
@@ -217,7 +219,7 @@ trainer: $(OUT)/trainer ## RUN=<id>: build the trainer of a showcase run; needs 
 
 $(OUT)/obj/main.o: runtime/main.c Makefile $(B)/compiler
 	@mkdir -p $(@D)
-	$(call compile,$(RUNTIME_CFLAGS) $(CHECKS) -DLH_MAIN_SPEC=$(call symbol,spec,$(ID)))
+	$(call compile,$(RUNTIME_CFLAGS) $(CHECKS) -DLH_MAIN_SPEC=$(call make_symbol,spec,$(ID)))
 
 # spec.o depends on the levels, and on whether there is a CUDA half.
 $(OUT)/obj/levels: FORCE
@@ -225,7 +227,7 @@ $(OUT)/obj/levels: FORCE
 	$(call write_if_changed,$(LINKED_LEVELS) $(WITH_CUDA))
 
 $(OUT)/obj/spec.o: $(SOURCES)/spec.c $(OUT)/obj/levels Makefile $(B)/compiler
-	$(call compile,$(SPEC_CFLAGS) $(CHECKS) $(call have,$(LINKED_LEVELS) $(WITH_CUDA)))
+	$(call compile,$(SPEC_CFLAGS) $(CHECKS) $(call define_levels,$(LINKED_LEVELS) $(WITH_CUDA)))
 
 $(OUT)/obj/optimisation: FORCE
 	$(call write_if_changed,$(STEP_O))
@@ -241,12 +243,12 @@ $(OUT)/obj/linking: FORCE
 	$(call write_if_changed,$(LINKING) $(WITH_CUDA))
 
 $(OUT)/trainer: $(TRAINER_OBJECTS) $(STATIC_OBJECTS) $(LIBRARY) $(OUT)/obj/linking
-	$(call make_whole,$(CC) $(CHECKS) $(LINK_FLAGS) -o,$(filter %.o %.a,$^) $(LIBRARIES))
+	$(call write_output,$(CC) $(CHECKS) $(LINK_FLAGS) -o,$(filter %.o %.a,$^) $(LIBRARIES))
 
 -include $(TRAINER_OBJECTS:.o=.d) $(STATIC_OBJECTS:.o=.d)
 else
 trainer: ## RUN=<id>: build the trainer of a showcase run; needs a C compiler and jansson, no Lua
-	@echo "say which: make trainer RUN=<id>, one of: $(GENERATED)" >&2; exit 2
+	@echo "RUN is missing; expected: make trainer RUN=<id>, with one of $(GENERATED)" >&2; exit 2
 
 $(BUILD)/trainers/%/trainer: $(LIBRARY) FORCE
 	@$(MAKE) --no-print-directory trainer RUN=$*
@@ -343,32 +345,32 @@ eval: ## RUN=<id> FLAGS="--checkpoint F": evaluate a checkpoint
 PREFIX ?= /usr/local
 INSTALLED = longhand Makefile cuda.mk VERSION LICENSE README.md CHANGELOG.md CITATION.cff generator lab templates \
 	include runtime kernels spec generated python docs examples $(wildcard third_party)
-PLACE = $(DESTDIR)$(PREFIX)
+INSTALL_FOLDER = $(DESTDIR)$(PREFIX)
 
 install: ## PREFIX=/usr/local DESTDIR=: install a copy for all users, its manual page and completions
-	rm -rf "$(PLACE)/lib/longhand"
-	umask 022 && mkdir -p "$(PLACE)/lib/longhand" "$(PLACE)/bin" "$(PLACE)/share/man/man1" \
-		"$(PLACE)/share/bash-completion/completions" "$(PLACE)/share/zsh/site-functions"
-	cp -R $(INSTALLED) "$(PLACE)/lib/longhand"
-	find "$(PLACE)/lib/longhand" -name __pycache__ -prune -exec rm -rf {} +
-	./longhand --version | sed -n 's/.*(commit \(.*\))/\1/p' >"$(PLACE)/lib/longhand/COMMIT"
-	ln -sf ../lib/longhand/longhand "$(PLACE)/bin/longhand"
-	./longhand dev manual >"$(PLACE)/share/man/man1/longhand.1"
-	./longhand completion bash >"$(PLACE)/share/bash-completion/completions/longhand"
-	./longhand completion zsh >"$(PLACE)/share/zsh/site-functions/_longhand"
-	chmod -R a+rX,go-w "$(PLACE)/lib/longhand"
-	chmod a+r,go-w "$(PLACE)/share/man/man1/longhand.1" "$(PLACE)/share/bash-completion/completions/longhand" \
-		"$(PLACE)/share/zsh/site-functions/_longhand"
+	rm -rf "$(INSTALL_FOLDER)/lib/longhand"
+	umask 022 && mkdir -p "$(INSTALL_FOLDER)/lib/longhand" "$(INSTALL_FOLDER)/bin" "$(INSTALL_FOLDER)/share/man/man1" \
+		"$(INSTALL_FOLDER)/share/bash-completion/completions" "$(INSTALL_FOLDER)/share/zsh/site-functions"
+	cp -R $(INSTALLED) "$(INSTALL_FOLDER)/lib/longhand"
+	find "$(INSTALL_FOLDER)/lib/longhand" -name __pycache__ -prune -exec rm -rf {} +
+	./longhand --version | sed -n 's/.*(commit \(.*\))/\1/p' >"$(INSTALL_FOLDER)/lib/longhand/COMMIT"
+	ln -sf ../lib/longhand/longhand "$(INSTALL_FOLDER)/bin/longhand"
+	./longhand dev manual >"$(INSTALL_FOLDER)/share/man/man1/longhand.1"
+	./longhand completion bash >"$(INSTALL_FOLDER)/share/bash-completion/completions/longhand"
+	./longhand completion zsh >"$(INSTALL_FOLDER)/share/zsh/site-functions/_longhand"
+	chmod -R a+rX,go-w "$(INSTALL_FOLDER)/lib/longhand"
+	chmod a+r,go-w "$(INSTALL_FOLDER)/share/man/man1/longhand.1" "$(INSTALL_FOLDER)/share/bash-completion/completions/longhand" \
+		"$(INSTALL_FOLDER)/share/zsh/site-functions/_longhand"
 
 uninstall: ## PREFIX=/usr/local DESTDIR=: remove an installed copy
-	rm -rf "$(PLACE)/lib/longhand"
-	rm -f "$(PLACE)/bin/longhand" "$(PLACE)/share/man/man1/longhand.1" \
-		"$(PLACE)/share/bash-completion/completions/longhand" "$(PLACE)/share/zsh/site-functions/_longhand"
+	rm -rf "$(INSTALL_FOLDER)/lib/longhand"
+	rm -f "$(INSTALL_FOLDER)/bin/longhand" "$(INSTALL_FOLDER)/share/man/man1/longhand.1" \
+		"$(INSTALL_FOLDER)/share/bash-completion/completions/longhand" "$(INSTALL_FOLDER)/share/zsh/site-functions/_longhand"
 
 # A release contains the last commit, regardless of other files in this folder, and the third-party code that it needs.
 # git archive sets owners, modes and times, so the bytes depend on the commit and on that code alone.
 RELEASE = longhand-$(shell cat VERSION)
-in_release = --prefix=$(RELEASE)/$(patsubst build/dist/%,%,$(dir $(1))) --add-file=$(1)
+add_to_release = --prefix=$(RELEASE)/$(patsubst build/dist/%,%,$(dir $(1))) --add-file=$(1)
 
 build/dist/third_party/README.md: runtime/tools/third_party.sh
 	@mkdir -p build/dist && sh runtime/tools/third_party.sh build/dist/third_party && touch $@
@@ -376,7 +378,7 @@ build/dist/third_party/README.md: runtime/tools/third_party.sh
 dist: build/dist/third_party/README.md ## write build/longhand-VERSION.tar.gz: the last commit as a release, the same bytes each time
 	@git rev-parse --short=12 HEAD >build/dist/COMMIT
 	@git -c tar.umask=0022 archive --format=tar $(foreach file,build/dist/COMMIT $(sort $(shell find \
-		build/dist/third_party -type f)),$(call in_release,$(file))) --prefix=$(RELEASE)/ \
+		build/dist/third_party -type f)),$(call add_to_release,$(file))) --prefix=$(RELEASE)/ \
 		-o build/dist/partial.tar HEAD
 	@gzip -9n <build/dist/partial.tar >build/dist/partial.gz && rm build/dist/partial.tar && \
 		mv -f build/dist/partial.gz build/$(RELEASE).tar.gz

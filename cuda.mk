@@ -2,12 +2,13 @@
 #
 # TARGETS=cpu,cuda   trainers with a CUDA half; default cpu
 # ARCH=sm_80,...     architectures to compile device code for: a list, native, all; default one of each class of GPUs
-# JIT=1              carry the text instead, for NVRTC on the node; with ARCH, in addition to compiled images
+# JIT=1              trainers contain the source instead, which NVRTC compiles where they run; with ARCH, in addition
+#                    to compiled images
 # CUDA_ROOT=DIR      the toolkit's folder
 #
 # Device code is compiled by nvcc, or by runtime/device_compiler.c, which calls NVRTC. runtime/cuda/toolkit.sh finds
-# both. TOOLKIT is the output of that script, for callers that have it already. Variables of the environment with these
-# names do not count.
+# both. TOOLKIT is the output of that script, for callers that have it already. These variables are not taken from
+# the environment.
 $(foreach name,TARGETS ARCH JIT CUDA_ROOT TOOLKIT,$(if $(filter environment,$(origin $(name))),$(eval $(name) :=)))
 TARGETS := $(or $(TARGETS),cpu)
 WITH_CUDA := $(filter cuda,$(subst $(comma), ,$(TARGETS)))
@@ -21,7 +22,7 @@ ifneq ($(and $(WITH_CUDA),$(STATIC)),)
 $(error a trainer with a CUDA half cannot be static: it loads the driver's library, which only a dynamic one can)
 endif
 
-# Arguments: architectures, the least architecture. Result: kind, version and path of the compiler, then architectures;
+# Arguments: architectures, the lowest architecture. Result: kind, version and path of the compiler, then architectures;
 # empty after an error, which is printed.
 find_toolkit = $(shell CC="$(CC)" sh runtime/cuda/toolkit.sh --build "$(BUILD)" --root "$(CUDA_ROOT)" --arch "$(1)" \
 	--least "$(2)")
@@ -37,7 +38,7 @@ compile_device = rm -f $(4); $(if $(filter nvcc,$(firstword $(1))),\
 DEVICE_COMPILER := runtime/device_compiler.c $(patsubst %,runtime/cuda/%,nvrtc.c find.c image.c) runtime/base/status.c
 $(BUILD)/host/device_compiler: $(DEVICE_COMPILER) $(patsubst %,runtime/cuda/%,nvrtc.h find.h image.h) Makefile cuda.mk
 	@mkdir -p $(@D)
-	$(call make_whole,$(CC) -std=gnu11 -O1 $(WARNINGS) $(INCLUDES) -o,$(DEVICE_COMPILER) -ldl)
+	$(call write_output,$(CC) -std=gnu11 -O1 $(WARNINGS) $(INCLUDES) -o,$(DEVICE_COMPILER) -ldl)
 
 ifneq ($(and $(WITH_CUDA),$(ID)),)
 ifeq ($(TOOLKIT)$(and $(JIT),$(if $(ARCH),,yes)),)
@@ -60,8 +61,8 @@ $(IMAGES:%=$(OUT)/obj/images/%): $(OUT)/obj/images/%: $(SOURCES)/device.cu $(OUT
 $(OUT)/obj/images.o: runtime/images.c $(SOURCES)/device.cu $(OUT)/obj/images/made $(IMAGES:%=$(OUT)/obj/images/%) \
 		Makefile cuda.mk $(B)/compiler
 	$(CC) $(RUNTIME_CFLAGS) $(CHECKS) $(if $(JIT),-DLH_CUDA_TEXT='"$(SOURCES)/device.cu"' \
-		-DLH_CUDA_TEXT_SYMBOL='"$(call symbol,text,$(ID))"') $(if $(IMAGES),\
-		-DLH_CUDA_IMAGES_SYMBOL=$(call symbol,images,$(ID)) -DLH_CUDA_FOLDER='"$(OUT)/obj/images"' \
+		-DLH_CUDA_TEXT_SYMBOL='"$(call make_symbol,text,$(ID))"') $(if $(IMAGES),\
+		-DLH_CUDA_IMAGES_SYMBOL=$(call make_symbol,images,$(ID)) -DLH_CUDA_FOLDER='"$(OUT)/obj/images"' \
 		-DLH_CUDA_IMAGES='$(foreach image,$(IMAGES),IMAGE($(image)))') \
 		-MMD -MP -c -o $@ $<
 

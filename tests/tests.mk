@@ -41,7 +41,7 @@ UNIT_TESTS := $(UNIT_TESTS.$(VARIANT))
 # Unit tests are one cmocka binary per file (those of kernels: one per level and element size), linked with the
 # reference kernels. Tests of generated code link the specs of tests/specs and have the flags of a release; all others
 # run with sanitizers. Compiling a step takes seconds, so not all steps are compiled for all levels, nor optimised as
-# trainers are: specs of EVERY_LEVEL are compiled for all levels, some random ones for the plainest, the others for
+# trainers are: specs of EVERY_LEVEL are compiled for all levels, some random ones for the lowest, the others for
 # LEVELS. Specs of AS_RELEASED (patterns) are optimised; the others compile in a third of the time, which saves more
 # than their slower steps cost. Kernels are the same in all.
 EVERY_LEVEL ?= parity_dropout_rand_rope
@@ -66,9 +66,9 @@ unit: $(UNIT_TESTS)
 
 $(TEST_OBJECTS) $(UNIT_TESTS): RUNTIME_CFLAGS += $(TEST_FLAGS)
 
-OTHER_UNITS := $(filter-out $(UNIT_TESTS),$(filter $(B)/tests/unit/%,$(MAKECMDGOALS)))
-ifneq ($(OTHER_UNITS),)
-$(error $(firstword $(OTHER_UNITS)): VARIANT=$(VARIANT) has no such unit test; make print-unit-tests VARIANT=$(VARIANT) lists \
+UNKNOWN_UNITS := $(filter-out $(UNIT_TESTS),$(filter $(B)/tests/unit/%,$(MAKECMDGOALS)))
+ifneq ($(UNKNOWN_UNITS),)
+$(error $(firstword $(UNKNOWN_UNITS)): VARIANT=$(VARIANT) has no such unit test; make print-unit-tests VARIANT=$(VARIANT) lists \
 	its tests. Tests of generated code need VARIANT=release and sources that tests/run.sh writes; tests of kernels need \
 	VARIANT=plain or asan and end in a level and an element size, such as test_softmax.$(firstword $(KERNEL_UNITS)))
 endif
@@ -78,7 +78,7 @@ $(B)/specs/$(1)/levels: FORCE
 	$$(call write_if_changed,$(call levels_of,$(1)) $(call cuda_half_of,$(1)))
 
 $(B)/specs/$(1)/spec.o: build/tests/specs/$(1)/spec.c $(B)/specs/$(1)/levels $(TEST_RULES) $(B)/compiler
-	$$(CC) $$(SPEC_CFLAGS) $$(CHECKS) $$(call have,$(call levels_of,$(1)) $(call cuda_half_of,$(1))) -MMD -MP -c -o $$@ $$<
+	$$(CC) $$(SPEC_CFLAGS) $$(CHECKS) $$(call define_levels,$(call levels_of,$(1)) $(call cuda_half_of,$(1))) -MMD -MP -c -o $$@ $$<
 
 $(B)/specs/$(1)/cuda.o: build/tests/specs/$(1)/cuda.c $(TEST_RULES) $(B)/compiler
 	@mkdir -p $$(@D)
@@ -181,7 +181,7 @@ fuzz-long: ## read FUZZ_CASES=1000000 mutated specs, checkpoints and lines (FUZZ
 BENCH_SPECS := parity_check_sinusoid reverse_string_rand_rope $(patsubst tests/bench/specs/%.lua,%,\
 	$(wildcard tests/bench/specs/*.lua))
 BENCH_LEVEL := x86-64-v3
-BENCH_BUILDS := $(filter $(call runs,$(BENCH_LEVEL)),$(COMPILER_LEVELS))
+BENCH_BUILDS := $(filter $(call keep_runnable,$(BENCH_LEVEL)),$(COMPILER_LEVELS))
 BENCH_CFLAGS := $(STEP_CFLAGS) $(march.$(BENCH_LEVEL)) -Itests
 COMPILER_NAME = $(if $(IS_CLANG),clang,gcc) $(shell $(CC) -dumpfullversion 2>/dev/null || $(CC) -dumpversion)
 
@@ -197,10 +197,10 @@ build/bench/$(1)/step.o: build/bench/$(1)/src/spec.c $(TEST_RULES)
 	$$(CC) $$(BENCH_CFLAGS) -MMD -MP -c -o $$@ build/bench/$(1)/src/step.c
 
 build/bench/$(1)/spec.o: build/bench/$(1)/src/spec.c $(TEST_RULES)
-	$$(CC) $$(SPEC_CFLAGS) $$(call have,$(BENCH_LEVEL)) -c -o $$@ $$<
+	$$(CC) $$(SPEC_CFLAGS) $$(call define_levels,$(BENCH_LEVEL)) -c -o $$@ $$<
 
 build/bench/$(1)/check: tests/bench/check.c build/bench/$(1)/spec.o build/bench/$(1)/step.o build/bench/step.o $$(LIBRARY)
-	$$(CC) $$(RUNTIME_CFLAGS) -Itests -DCHECK_SPEC=$(call symbol,spec,$(1)) -o $$@ $$^ $$(LIBRARIES)
+	$$(CC) $$(RUNTIME_CFLAGS) -Itests -DCHECK_SPEC=$(call make_symbol,spec,$(1)) -o $$@ $$^ $$(LIBRARIES)
 
 -include build/bench/$(1)/step.d
 endef
@@ -222,7 +222,7 @@ endif
 # Called by tests/bench/mixed.sh, once the trainers mixed_% and plain_% exist.
 build/bench/mixed/%/measure: tests/bench/mixed.c FORCE $(LIBRARY)
 	@mkdir -p $(@D)
-	$(CC) $(RUNTIME_CFLAGS) -DMIXED_SPEC=$(call symbol,spec,mixed_$*) -DPLAIN_SPEC=$(call symbol,spec,plain_$*) -o $@ $< \
+	$(CC) $(RUNTIME_CFLAGS) -DMIXED_SPEC=$(call make_symbol,spec,mixed_$*) -DPLAIN_SPEC=$(call make_symbol,spec,plain_$*) -o $@ $< \
 		$(foreach half,mixed plain,$(wildcard build/bench/mixed/$(half)_$*/obj/s*.o)) $(LIBRARY) $(LIBRARIES)
 
 bench-peers: ## time PyTorch, JAX and matrix libraries next to our trainers, on the CPU (FLAGS="--minutes 20")

@@ -29,7 +29,7 @@ EMULATION_OBJECTS := $(patsubst %.cpp,$(B)/%.o,$(filter-out $(EMULATION_PROGRAMS
 # The library also contains the machine that runs PTX, with the flags of a release.
 include tests/ptx/ptx.mk
 EMULATION_CXXFLAGS := -std=c++17 $(if $(SANITIZED),-Og,-O1) -g1 -fPIC -ffp-contract=off -Wall -Wextra -Werror \
-	-Wno-unknown-pragmas -Wno-psabi $(march.$(call runs,x86-64-v3)) $(INCLUDES) -Itests/emulation
+	-Wno-unknown-pragmas -Wno-psabi $(march.$(call keep_runnable,x86-64-v3)) $(INCLUDES) -Itests/emulation
 # Unaligned addresses, which a GPU refuses and a host accepts, end the program.
 ALIGNED := -fsanitize=alignment $(if $(IS_CLANG),-fsanitize-trap,-fno-sanitize-recover)=alignment
 # The level of optimisation balances compile time and run time: wide models compute most, specs of test_reference.c
@@ -52,7 +52,7 @@ $(DEVICE_SPECS:%=$(B)/emulation/%.cpp): $(B)/emulation/%.cpp: build/tests/specs/
 	@mkdir -p $(@D)
 	@printf '#include "cuda_emulation.h"\n#line 1 "%s"\n' $(CURDIR)/$< > $@
 	@awk -f $(WITHOUT_ASSEMBLY) $< >> $@
-	@printf 'EMULATED_KERNEL(%s)\n' $(call symbol,train,$*) $(call symbol,evaluate,$*) >> $@
+	@printf 'EMULATED_KERNEL(%s)\n' $(call make_symbol,train,$*) $(call make_symbol,evaluate,$*) >> $@
 
 $(DEVICE_SPECS:%=$(B)/emulation/%.o): %.o: %.cpp $(EMULATION_DEPENDS)
 	$(CXX) $(EMULATION_CXXFLAGS) $(call emulation_O,$(*F)) -g0 $(ALIGNED) $(CHECKS) -MMD -MP -c -o $@ $<
@@ -75,7 +75,7 @@ DEVICE_PARITY := $(B)/tests/emulation/device_parity.o
 $(EMULATION_UNITS) $(EMULATION_MODELS) $(EMULATION_GRADCHECKS) $(EMULATION_REFERENCE) $(LAUNCH_MODEL) $(DEVICE_PARITY): \
 	RUNTIME_CFLAGS += $(TEST_FLAGS) -Itests/emulation
 # launch_model.c multiplies matrices, so it is optimised.
-$(LAUNCH_MODEL): RUNTIME_CFLAGS += -O3 $(march.$(call runs,x86-64-v3))
+$(LAUNCH_MODEL): RUNTIME_CFLAGS += -O3 $(march.$(call keep_runnable,x86-64-v3))
 link_emulated = $(CC) $(RUNTIME_CFLAGS) -DLH_EMULATED_LIBRARY='"$(EMULATED)"' $(CHECKS) -MMD -MP -MF $@.d \
 	-o $@ $< $(filter %.o,$^) $(B)/lib/libspecs.a $(LIBRARY) $(EMULATED) -lcmocka $(LIBRARIES)
 
@@ -85,18 +85,18 @@ $(EMULATION_UNITS): $(B)/tests/emulation/%: tests/emulation/%.c $(B)/emulation/e
 	$(call link_emulated)
 
 # The objects of the tests are the same for all models: the linker sets lh_model to the spec.
-of_model = -Wl,--undefined=$(1) -Wl,--defsym=lh_model=$(1)
+bind_model = -Wl,--undefined=$(1) -Wl,--defsym=lh_model=$(1)
 EMULATION_MODEL_TESTS := $(addprefix $(B)/tests/emulation/,test_model.o model_sides.o decoded_model.o)
 $(EMULATION_MODEL_TESTS): RUNTIME_CFLAGS += $(TEST_FLAGS) -Itests/emulation
 $(EMULATION_MODELS): $(B)/tests/emulation/test_model.%: $(EMULATION_MODEL_TESTS) $(LAUNCH_MODEL) $(B)/emulation/%.so \
 		$(B)/lib/libspecs.a $(LIBRARY)
-	$(CC) $(CHECKS) $(call of_model,$(call symbol,spec,$*)) -o $@ $(filter %.o,$^) $(B)/lib/libspecs.a $(LIBRARY) \
+	$(CC) $(CHECKS) $(call bind_model,$(call make_symbol,spec,$*)) -o $@ $(filter %.o,$^) $(B)/lib/libspecs.a $(LIBRARY) \
 		$(EMULATED) -lcmocka $(LIBRARIES)
 
 $(EMULATION_GRADCHECKS): $(B)/tests/emulation/test_gradcheck.%: tests/emulation/test_gradcheck.c \
 		$(B)/emulation/%.so $(B)/lib/libspecs.a $(LIBRARY)
 	@mkdir -p $(@D)
-	$(call link_emulated) $(call of_model,$(call symbol,spec,$*))
+	$(call link_emulated) $(call bind_model,$(call make_symbol,spec,$*))
 
 $(B)/tests/emulation/test_random: RUNTIME_CFLAGS += -DLH_RANDOM_SPECS='$(patsubst %,X(%),$(RANDOM_EMULATED))'
 

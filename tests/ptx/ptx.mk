@@ -46,11 +46,11 @@ $(PTX_OUT)/%.program: $(PTX_OUT)/%.ptx $(PTX_TRANSLATOR)
 define ptx_model_rules
 $(B)/ptx/$(1)/spec.o: build/ptx/specs/$(1)/spec.c Makefile $(B)/compiler
 	@mkdir -p $$(@D)
-	$$(CC) $$(SPEC_CFLAGS) $(call have,$(LINKED_LEVELS) cuda) -MMD -MP -c -o $$@ $$<
+	$$(CC) $$(SPEC_CFLAGS) $(call define_levels,$(LINKED_LEVELS) cuda) -MMD -MP -c -o $$@ $$<
 
 $(B)/ptx/$(1)/counted.o: build/ptx/specs/$(1)/spec.c Makefile $(B)/compiler
 	@mkdir -p $$(@D)
-	$$(CC) $$(SPEC_CFLAGS) $(call have,cuda) -MMD -MP -c -o $$@ $$<
+	$$(CC) $$(SPEC_CFLAGS) $(call define_levels,cuda) -MMD -MP -c -o $$@ $$<
 
 $(B)/ptx/$(1)/cuda.o: build/ptx/specs/$(1)/cuda.c Makefile $(B)/compiler
 	@mkdir -p $$(@D)
@@ -68,7 +68,7 @@ $(foreach id,$(PTX_MODELS),$(eval $(call ptx_model_rules,$(id))))
 # in tf32 (rand_relative) and 24.5% in bf16.
 PTX_BOUNDS := -DLH_TF32_BOUND=1.5e-1 -DLH_BF16_BOUND=5e-1
 PTX_LINKED := $(B)/tests/emulation/launch_model.o $(B)/tests/support/lh_test.o $(REFERENCE_OBJECTS)
-link_ptx = $(CC) $(call of_model,$(call symbol,spec,$*)) -o $@ $(filter %.o,$^) $(LIBRARY) \
+link_ptx = $(CC) $(call bind_model,$(call make_symbol,spec,$*)) -o $@ $(filter %.o,$^) $(LIBRARY) \
 	$(CURDIR)/$(B)/emulation/emulated.so -lcmocka $(LIBRARIES)
 
 PTX_MODEL_TESTS := $(addprefix $(B)/tests/ptx/,test_model.o model_sides.o decoded_model.o)
