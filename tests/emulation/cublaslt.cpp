@@ -247,7 +247,7 @@ int cublasLtMatmul(handle *, operation *o, const void *alpha, const void *a, lay
     if (epilogue & BIAS && !lh_device_holds(bias, d_layout->rows * (is_double ? 8 : 4))) return INVALID;
     double factor = is_double ? *static_cast<const double *>(alpha) : *static_cast<const float *>(alpha);
     double out_factor = is_double ? *static_cast<const double *>(beta) : *static_cast<const float *>(beta);
-    stream->waiting.push_back([=] { multiply(factor, first, second, out_factor, out, epilogue, bias); });
+    stream->pending_operations.push_back([=] { multiply(factor, first, second, out_factor, out, epilogue, bias); });
     return 0;
 }
 

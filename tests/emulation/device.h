@@ -44,7 +44,7 @@ struct CUmod_st {
 };
 
 struct CUstream_st {
-    std::deque<std::function<void()>> waiting; /* operations that have not run */
+    std::deque<std::function<void()>> pending_operations;
 };
 
 struct lh_device_state {
@@ -55,9 +55,9 @@ struct lh_device_state {
     std::set<CUmodule> modules;
     int launches;
     int libraries;            /* number of open handles and descriptions of cuBLASLt */
-    size_t used;              /* bytes of device memory */
-    CUresult broken;          /* status of all calls after a failed kernel */
-    CUresult explained;       /* the error that `reason` explains */
+    size_t used_bytes;        /* of device memory */
+    CUresult sticky_error;    /* status of all calls after a failed kernel */
+    CUresult explained_error; /* the error that `reason` explains */
     lh_error reason;          /* text of cuGetErrorString for that error */
     int calls_before_failure; /* number of successful calls of lh_emulation.failing_call that are left */
 };
@@ -72,7 +72,7 @@ struct lh_device_call {
     std::lock_guard<std::recursive_mutex> hold;
     CUresult failure;
 
-    lh_device_call(const char *name, lh_need need) : hold(lh_device_mutex), failure(lh_device.broken) {
+    lh_device_call(const char *name, lh_need need) : hold(lh_device_mutex), failure(lh_device.sticky_error) {
         if (need >= CONTEXT && (lh_device_context == NULL || !lh_device.context.holders)) failure = INVALID_CONTEXT;
         if (need >= INITIALISED && !lh_device.initialised) failure = NOT_INITIALIZED;
         if (!lh_emulated.failing_call || strcmp(name, lh_emulated.failing_call) != 0) return;
@@ -80,7 +80,7 @@ struct lh_device_call {
     }
 
     /* Whether a call that releases an object must fail. After a failed kernel such calls still work. */
-    bool must_not_release() const { return failure && failure != lh_device.broken; }
+    bool must_not_release() const { return failure && failure != lh_device.sticky_error; }
 };
 
 /* Reads the configuration from LONGHAND_EMULATION (emulation.h). false: the text is wrong, for the reason in

@@ -11,8 +11,8 @@
 #include "guarded.h"
 
 enum {
-    PLAIN_BLOCK_MEMORY = 48 << 10,  /* bytes; default limit of a kernel's shared memory */
-    RESERVED_BLOCK_MEMORY = 1 << 10 /* bytes that each resident block needs in addition */
+    DEFAULT_BLOCK_MEMORY = 48 << 10, /* bytes; default limit of a kernel's shared memory */
+    RESERVED_BLOCK_MEMORY = 1 << 10  /* bytes that each resident block needs in addition */
 };
 
 static const struct {
@@ -39,13 +39,13 @@ std::recursive_mutex lh_device_mutex;
 thread_local CUcontext lh_device_context;
 
 void lh_device_explain(CUresult error, const std::string &reason) {
-    lh_device.explained = error;
+    lh_device.explained_error = error;
     snprintf(lh_device.reason.text, sizeof lh_device.reason.text, "%s", reason.c_str());
 }
 
 void lh_device_break(CUresult error, const std::string &reason) {
-    if (lh_device.broken) return;
-    lh_device.broken = error;
+    if (lh_device.sticky_error) return;
+    lh_device.sticky_error = error;
     lh_device_explain(error, reason);
 }
 
@@ -94,9 +94,9 @@ CUresult cuGetErrorName(CUresult error, const char **name) {
 
 CUresult cuGetErrorString(CUresult error, const char **text) {
     *text = NULL;
-    for (const auto &known : ERRORS)
-        if (known.error == error) *text = known.text;
-    if (error && error == lh_device.explained) *text = lh_device.reason.text;
+    for (const auto &status : ERRORS)
+        if (status.error == error) *text = status.text;
+    if (error && error == lh_device.explained_error) *text = lh_device.reason.text;
     return *text ? SUCCESS : INVALID_VALUE;
 }
 
@@ -152,7 +152,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) {
     lh_device_call c("cuDevicePrimaryCtxRelease", NO_NEED);
     if (lh_device.context.holders == 0) return INVALID_CONTEXT;
     lh_device_run_everything();
-    if (--lh_device.context.holders == 0) lh_device.broken = lh_device.explained = SUCCESS;
+    if (--lh_device.context.holders == 0) lh_device.sticky_error = lh_device.explained_error = SUCCESS;
     return SUCCESS;
 }
 
@@ -162,15 +162,15 @@ CUresult cuCtxSetCurrent(CUcontext context) {
     return c.failure;
 }
 
-CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
+CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes) {
     lh_device_call c("cuMemGetInfo", CONTEXT);
-    *free_bytes = lh_emulated.memory - lh_device.used;
-    *total = lh_emulated.memory;
+    *free_bytes = lh_emulated.memory - lh_device.used_bytes;
+    *total_bytes = lh_emulated.memory;
     return c.failure;
 }
 
 /* Whether an image can run on the device; its content names its architecture ("sm_80", "compute_75"), or none. */
-static bool image_runs(const char *image) {
+static bool can_run_image(const char *image) {
     int major = lh_emulated.architecture / 10;
     if (strncmp(image, "sm_", 3) == 0) {
         int architecture = atoi(image + 3);
@@ -183,7 +183,7 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned, int *
     lh_device_call c("cuModuleLoadDataEx", CONTEXT);
     if (c.failure) return c.failure;
     if (!image) return INVALID_VALUE;
-    if (!image_runs(static_cast<const char *>(image))) return NO_BINARY_FOR_GPU;
+    if (!can_run_image(static_cast<const char *>(image))) return NO_BINARY_FOR_GPU;
     lh_device.modules.insert(*module = new CUmod_st());
     return SUCCESS;
 }
@@ -203,7 +203,7 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     if (!lh_device.modules.count(module)) return INVALID_HANDLE;
     const lh_emulated_kernel *kernel = lh_emulated_kernel::find(name);
     if (!kernel) return NOT_FOUND;
-    *function = &module->functions.emplace(name, CUfunc_st{kernel, PLAIN_BLOCK_MEMORY}).first->second;
+    *function = &module->functions.emplace(name, CUfunc_st{kernel, DEFAULT_BLOCK_MEMORY}).first->second;
     return SUCCESS;
 }
 
@@ -229,11 +229,11 @@ CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
     lh_device_call c("cuMemAlloc", CONTEXT);
     if (c.failure) return c.failure;
     if (bytes == 0) return INVALID_VALUE;
-    if (bytes > lh_emulated.memory - lh_device.used) return OUT_OF_MEMORY;
+    if (bytes > lh_emulated.memory - lh_device.used_bytes) return OUT_OF_MEMORY;
     unsigned char *memory = lh_guarded_make(bytes);
     if (!memory) return OUT_OF_MEMORY;
     lh_device.device_memory[memory] = bytes;
-    lh_device.used += bytes;
+    lh_device.used_bytes += bytes;
     *pointer = reinterpret_cast<CUdeviceptr>(memory);
     return SUCCESS;
 }
@@ -245,10 +245,10 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
     auto found = lh_device.device_memory.find(reinterpret_cast<unsigned char *>(pointer));
     if (found == lh_device.device_memory.end()) return pointer ? INVALID_VALUE : SUCCESS;
     lh_device_check_memory("cuMemFree");
-    lh_device.used -= found->second;
+    lh_device.used_bytes -= found->second;
     lh_guarded_free(found->first);
     lh_device.device_memory.erase(found);
-    return c.failure ? c.failure : lh_device.broken;
+    return c.failure ? c.failure : lh_device.sticky_error;
 }
 
 CUresult cuMemAllocHost_v2(void **pointer, size_t bytes) {
@@ -270,7 +270,7 @@ CUresult cuMemFreeHost(void *pointer) {
     lh_device_check_memory("cuMemFreeHost");
     lh_guarded_free(found->first);
     lh_device.host_memory.erase(found);
-    return c.failure ? c.failure : lh_device.broken;
+    return c.failure ? c.failure : lh_device.sticky_error;
 }
 
 } /* extern "C" */

@@ -47,8 +47,8 @@ static struct {
     block *running_block;
     warp *running_warp;
     int running_lane;
-    bool progress; /* a block passed a barrier in this round */
-    long ended;    /* number of ended threads */
+    bool has_progress; /* a block passed a barrier in this round */
+    long ended_threads;
     lh_error *error;
     bool failed;
 } grid;
@@ -111,7 +111,7 @@ static void run_thread(void) {
     unsigned bit = 1u << grid.running_lane;
     grid.running_warp->live &= ~bit;
     grid.running_warp->ready &= ~bit;
-    grid.ended++;
+    grid.ended_threads++;
     lh_fibre_leave(grid.running_warp->threads[(size_t)grid.running_lane].fibre, true);
 }
 
@@ -137,7 +137,7 @@ static bool is_complete(const warp &w, const lh_note &note) {
 
 /* Runs all complete collective operations of a warp; returns whether there was one. */
 static bool run_collectives(const block &b, warp *w) {
-    bool any = false;
+    bool has_run = false;
     for (unsigned remaining = w->in_collective; remaining; remaining &= remaining - 1) {
         int lane = __builtin_ctz(remaining);
         const lh_note &note = *w->threads[(size_t)lane].note;
@@ -152,9 +152,9 @@ static bool run_collectives(const block &b, warp *w) {
         }
         w->in_collective &= ~lanes;
         w->ready |= lanes;
-        any = true;
+        has_run = true;
     }
-    return any;
+    return has_run;
 }
 
 static void run_warp(block &b, int index) {
@@ -188,7 +188,7 @@ static bool pass_barrier(block *b) {
         w.ready = w.at_barrier;
         w.at_barrier = 0;
     }
-    grid.progress = true;
+    grid.has_progress = true;
     return true;
 }
 
@@ -217,19 +217,19 @@ static void run_block(block *b) {
  * only many consecutive idle rounds show a deadlock. A block that spins through barriers is never idle; its deadlock
  * shows in a hundred times as many rounds in which no thread ends. */
 static void run_rounds(std::vector<block> &blocks, long threads) {
-    long idle = 0, unended = 0;
+    long idle_rounds = 0, endless_rounds = 0;
     std::minstd_rand random(lh_emulated.order);
-    while (grid.ended < threads && !grid.failed) {
-        long ended = grid.ended;
-        grid.progress = false;
+    while (grid.ended_threads < threads && !grid.failed) {
+        long old_ended = grid.ended_threads;
+        grid.has_progress = false;
         for (int index : grid.block_order) {
             run_block(&blocks[(size_t)index]);
             if (grid.failed) return;
         }
-        unended = grid.ended > ended ? 0 : unended + 1;
-        idle = grid.ended > ended || grid.progress ? 0 : idle + 1;
-        if (idle > lh_emulated.patience || unended > 100L * lh_emulated.patience) {
-            std::string text = "deadlock after " + std::to_string(unended) + " rounds";
+        endless_rounds = grid.ended_threads > old_ended ? 0 : endless_rounds + 1;
+        idle_rounds = grid.ended_threads > old_ended || grid.has_progress ? 0 : idle_rounds + 1;
+        if (idle_rounds > lh_emulated.patience || endless_rounds > 100L * lh_emulated.patience) {
+            std::string text = "deadlock after " + std::to_string(endless_rounds) + " rounds";
             for (int i = 0; i < grid.blocks && text.size() < 1000; i++) {
                 std::string block_text = describe(blocks[(size_t)i]);
                 if (!block_text.empty()) text += "; " + block_text;

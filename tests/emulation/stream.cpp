@@ -4,8 +4,8 @@
 #include "device.h"
 
 void lh_device_run_stream(CUstream stream) {
-    for (; !stream->waiting.empty(); stream->waiting.pop_front())
-        if (!lh_device.broken) stream->waiting.front()();
+    for (; !stream->pending_operations.empty(); stream->pending_operations.pop_front())
+        if (!lh_device.sticky_error) stream->pending_operations.front()();
 }
 
 static void run_all_streams_except(CUstream excepted) {
@@ -51,7 +51,7 @@ CUresult cuMemsetD8Async(CUdeviceptr pointer, unsigned char value, size_t bytes,
     if (c.failure) return c.failure;
     if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
     if (!is_on_device(pointer, bytes)) return INVALID_VALUE;
-    stream->waiting.push_back([=] { memset(reinterpret_cast<void *>(pointer), value, bytes); });
+    stream->pending_operations.push_back([=] { memset(reinterpret_cast<void *>(pointer), value, bytes); });
     return SUCCESS;
 }
 
@@ -63,10 +63,10 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes, CU
     if (!is_on_device(to, bytes)) return INVALID_VALUE;
     void *target = reinterpret_cast<void *>(to);
     if (is_pinned(from, bytes)) {
-        stream->waiting.push_back([=] { memcpy(target, from, bytes); });
+        stream->pending_operations.push_back([=] { memcpy(target, from, bytes); });
     } else {
         std::string copy(static_cast<const char *>(from), bytes);
-        stream->waiting.push_back([=] { memcpy(target, copy.data(), bytes); });
+        stream->pending_operations.push_back([=] { memcpy(target, copy.data(), bytes); });
     }
     return SUCCESS;
 }
@@ -78,9 +78,9 @@ CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes, CUstream
     if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
     if (!is_on_device(from, bytes)) return INVALID_VALUE;
     memset(to, 0xff, bytes);
-    stream->waiting.push_back([=] { memcpy(to, reinterpret_cast<void *>(from), bytes); });
+    stream->pending_operations.push_back([=] { memcpy(to, reinterpret_cast<void *>(from), bytes); });
     if (!is_pinned(to, bytes)) lh_device_run_stream(stream);
-    return lh_device.broken;
+    return lh_device.sticky_error;
 }
 
 CUresult cuStreamCreate(CUstream *stream, unsigned) {
@@ -106,7 +106,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
     if (!lh_device.streams.count(stream)) return INVALID_HANDLE;
     if (lh_emulated.order != LH_EMULATION_ASCENDING) run_all_streams_except(stream);
     lh_device_run_stream(stream);
-    return lh_device.broken;
+    return lh_device.sticky_error;
 }
 
 /* Puts a launch into a stream. call: the name of the driver's function; needs_residence: whether all blocks of the grid
@@ -122,7 +122,7 @@ static CUresult launch(const char *call, bool needs_residence, CUfunction functi
     lh_device.launches++;
     const char *name = function->kernel->name;
     lh_emulated_kernel::grid bound = function->kernel->bind(arguments);
-    stream->waiting.push_back([=] { run_kernel(name, bound, (int)grid, (int)block, block_memory); });
+    stream->pending_operations.push_back([=] { run_kernel(name, bound, (int)grid, (int)block, block_memory); });
     return SUCCESS;
 }
 
