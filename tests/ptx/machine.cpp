@@ -20,7 +20,7 @@ int lh_ptx_lane_order[LANES];
 
 static struct {
     bool in_step;                                /* warps run in lockstep */
-    bool progress;                               /* a block passed a barrier in this round */
+    bool has_progress;                           /* a block passed a barrier in this round */
     std::vector<long long> issued[LH_PTX_PARTS]; /* number of executions of each instruction, by part */
     std::vector<unsigned char> parameters;
     /* Registers of each warp of a grid. They are kept for the next launch of the same program, `owner`. */
@@ -52,15 +52,15 @@ static void join_groups(lh_ptx_warp &w) {
 }
 
 /* Divides the groups of a warp into one for each lane, in the order of this launch. */
-static void part_lanes(lh_ptx_warp &w) {
-    std::vector<lh_ptx_group> parted;
+static void split_lanes(lh_ptx_warp &w) {
+    std::vector<lh_ptx_group> single_lanes;
     for (int lane : lh_ptx_lane_order)
         for (const lh_ptx_group &g : w.groups)
             if (g.mask >> lane & 1) {
-                parted.push_back(g);
-                parted.back().mask = 1u << lane;
+                single_lanes.push_back(g);
+                single_lanes.back().mask = 1u << lane;
             }
-    w.groups = parted;
+    w.groups = single_lanes;
 }
 
 /* Returns the lanes of `mask` for which a step's guard holds. */
@@ -161,7 +161,7 @@ static void run_group(lh_ptx_warp &w, size_t index) {
         } else {
             if (mask) s.run(w, s, mask);
             g->next++;
-            if (s.flow != PLAIN && !machine.in_step) return part_lanes(w);
+            if (s.flow != PLAIN && !machine.in_step) return split_lanes(w);
         }
         if (!is_single && machine.in_step && (g->next >= limit || g->depth != depth)) return;
     }
@@ -197,13 +197,13 @@ static void remove_ended_groups(lh_ptx_warp &w) {
 
 /* Runs a warp until all of its lanes wait for others, sleep or have ended. */
 static void run_warp(lh_ptx_warp &w) {
-    bool joined = false;
+    bool has_joined = false;
     while (!w.at_barrier) {
         if (machine.in_step) join_groups(w);
         int next = find_next_group(w);
-        if (next < 0 && (machine.in_step || joined)) return;
-        joined = next < 0;
-        if (joined) join_groups(w);
+        if (next < 0 && (machine.in_step || has_joined)) return;
+        has_joined = next < 0;
+        if (has_joined) join_groups(w);
         else {
             w.groups[(size_t)next].waits = false;
             run_group(w, (size_t)next);
@@ -214,21 +214,21 @@ static void run_warp(lh_ptx_warp &w) {
 
 /* Lets the block's warps pass a barrier if all warps that have not ended have reached it; returns whether they pass. */
 static bool pass_barrier(lh_ptx_block &b) {
-    bool any = false;
+    bool is_reached = false;
     for (const lh_ptx_warp &w : b.warps) {
         if (w.live && !w.at_barrier) return false;
-        any |= w.at_barrier;
+        is_reached |= w.at_barrier;
     }
-    if (!any) return false;
+    if (!is_reached) return false;
     for (lh_ptx_warp &w : b.warps) {
         if (!w.live) continue;
         w.at_barrier = false;
         w.groups[0].next++;
-        if (!machine.in_step) part_lanes(w);
+        if (!machine.in_step) split_lanes(w);
     }
     b.interval++;
     if (lh_ptx_observes) lh_ptx_observe_barrier(b);
-    return machine.progress = true;
+    return machine.has_progress = true;
 }
 
 /* Runs a block until its threads wait for other blocks or have ended; returns whether they have ended. */
@@ -243,7 +243,7 @@ static bool run_block(lh_ptx_block &b, const std::vector<int> &warp_order) {
         live |= w.live != 0;
         for (const lh_ptx_group &g : w.groups) asleep |= g.asleep;
     }
-    if (live && !asleep) throw lh_ptx_fault{"threads wait for one another in vain: " + describe(b)};
+    if (live && !asleep) throw lh_ptx_fault{"threads wait for one another forever: " + describe(b)};
     return !live;
 }
 
@@ -252,14 +252,15 @@ static bool run_block(lh_ptx_block &b, const std::vector<int> &warp_order) {
 static void run_rounds(std::vector<lh_ptx_block> &blocks, std::minstd_rand *random) {
     std::vector<int> block_order = lh_grid_make_order((int)blocks.size(), random);
     const std::vector<int> warp_order = lh_grid_make_order((int)blocks[0].warps.size(), random);
-    int idle = 0;
-    for (size_t ended = 0; ended < blocks.size();) {
-        size_t old_count = ended;
-        machine.progress = false;
-        ended = 0;
-        for (int index : block_order) ended += run_block(blocks[(size_t)index], warp_order);
-        idle = ended > old_count || machine.progress ? 0 : idle + 1;
-        if (idle > lh_emulated.patience) throw lh_ptx_fault{"deadlock: " + describe(blocks[(size_t)block_order[0]])};
+    int idle_rounds = 0;
+    for (size_t ended_blocks = 0; ended_blocks < blocks.size();) {
+        size_t old_count = ended_blocks;
+        machine.has_progress = false;
+        ended_blocks = 0;
+        for (int index : block_order) ended_blocks += run_block(blocks[(size_t)index], warp_order);
+        idle_rounds = ended_blocks > old_count || machine.has_progress ? 0 : idle_rounds + 1;
+        if (idle_rounds > lh_emulated.patience)
+            throw lh_ptx_fault{"deadlock: " + describe(blocks[(size_t)block_order[0]])};
         if (!machine.in_step) std::shuffle(block_order.begin(), block_order.end(), *random);
     }
 }
@@ -318,7 +319,7 @@ static lh_ptx_warp make_warp(lh_ptx_block *b, int index, int blocks, int threads
     g.next = first;
     w.groups.push_back(g);
     fill_specials(w, blocks, threads);
-    if (!machine.in_step) part_lanes(w);
+    if (!machine.in_step) split_lanes(w);
     return w;
 }
 
