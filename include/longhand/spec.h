@@ -263,6 +263,7 @@ typedef struct lh_spec {
     int passes;                         /* passes through the layers in training (model.loops); 0: no loops */
     bool passes_by_length; /* the passes are the task length of the examples; `passes` is the longest training length */
     bool progressive;      /* a training step draws its passes (data/train_lengths.h); `passes` are the most */
+    bool draws_start;      /* passes start from noise */
     bool draws_by_sequence; /* each sequence of a batch has its own draw */
     lh_limit limit;
 

@@ -1,9 +1,10 @@
-/* Gaussian noise on embeddings (eval.by.noise); evaluation only.
+/* Gaussian noise: on embeddings (eval.by.noise), in evaluation only; and from which the passes of a model start.
  *
  * Element e = t * C + c of example b takes number e % 4 of block e / 4 of the stream at counter (block, site, b, step),
- * where the site consists of LH_DOMAIN_EVAL_NOISE, the draw and the place of the embedding. Two words make two numbers
- * (Box and Muller 1958). A word's upper 23 bits select the middle of one of 2^23 cells of (0, 1), an exact float, so no
- * number exceeds 5.8 deviations. An evaluation with several standard deviations uses the same random numbers for each.
+ * where the site of noise on embeddings consists of LH_DOMAIN_EVAL_NOISE, the draw and the place of the embedding. Two
+ * words make two numbers (Box and Muller 1958). A word's upper 23 bits select the middle of one of 2^23 cells of
+ * (0, 1), an exact float, so no number exceeds 5.8 deviations. An evaluation with several standard deviations uses the
+ * same random numbers for each.
  * Reference: lh_ref_normal.
  */
 #ifndef LONGHAND_KERNELS_NOISE_H
@@ -15,11 +16,10 @@
 
 INLINE real noise_uniform(uint32_t word) { return ((real)(word >> 9) + (real)0.5) * (real)0x1p-23; }
 
-/* Adds deviation * a standard normal number to each element of row[width]. example: b; place: as in lh_site; t: index
- * of the token in the example; width: C, a multiple of 4. */
-static void add_noise(const lh_draw *draw, uint32_t example, uint32_t place, int t, int width, real deviation,
-                      real *row) {
-    const uint32_t site = lh_site(LH_DOMAIN_EVAL_NOISE, draw->example, place);
+/* Adds deviation * a standard normal number to each element of row[width]. example: b; t: index of the token in the
+ * example; width: C, a multiple of 4. */
+static void add_normal(const lh_draw *draw, uint32_t site, uint32_t example, int t, int width, real deviation,
+                       real *row) {
     const real turn = (real)6.283185307179586477;
     for (int c = 0; c < width; c += 4) {
         const uint32_t counter[4] = {(uint32_t)((t * width + c) / 4), site, example, draw->step};
@@ -32,6 +32,12 @@ static void add_noise(const lh_draw *draw, uint32_t example, uint32_t place, int
             row[c + i + 1] += size * sin_real(angle);
         }
     }
+}
+
+/* Adds noise to a row of an embedding. place: as in lh_site. */
+INLINE void add_noise(const lh_draw *draw, uint32_t example, uint32_t place, int t, int width, real deviation,
+                      real *row) {
+    add_normal(draw, lh_site(LH_DOMAIN_EVAL_NOISE, draw->example, place), example, t, width, deviation, row);
 }
 
 #endif

@@ -21,6 +21,7 @@
 typedef enum lh_ref_kind {
     LH_REF_EMBED,      /* scale table[token] (+ shift) (+ noise) (+ positions), with dropout */
     LH_REF_ZEROS,      /* zeros, without an input */
+    LH_REF_NOISE,      /* scale * normal numbers, without an input */
     LH_REF_PLACE,      /* x0 + positions, with dropout */
     LH_REF_PRODUCT,    /* x0 W + b, with several weights side by side */
     LH_REF_ACTIVATION, /* f(x0), with dropout */
@@ -88,7 +89,7 @@ typedef struct lh_ref_operation {
     int cells;        /* of recur: cells of the memory; 0: no limit */
     bool rms, tied;   /* rms: RMS norm; tied: the weight of the logits is the table of tokens */
     int first_class;  /* first row of the tied table that is a class */
-    double scale;     /* factor of embedded vectors */
+    double scale;     /* factor of embedded vectors, and of noise */
     int blanks;       /* number of first tokens without a row, whose vector is zero */
     int embedding;    /* index of an embed operation among all embed operations */
     int stream;       /* stream of the output */

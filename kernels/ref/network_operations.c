@@ -125,10 +125,20 @@ static void embed_backward(run *r, tape_entry *entry) {
     free(d);
 }
 
-/* The forward and the backward function of zeros: a new value is zero, and its gradient is not used. */
+/* The forward and the backward function of zeros, and the backward function of noise: a new value is zero, and its
+ * gradient is not used. */
 static void leave_zeros(run *r, tape_entry *entry) {
     (void)r;
     (void)entry;
+}
+
+static void noise_forward(run *r, tape_entry *entry) {
+    const lh_ref_batch *batch = r->batch;
+    node *out = get_output(entry);
+    uint32_t site = batch->backward ? lh_site(LH_DOMAIN_START, 0, 0) : lh_site(LH_DOMAIN_EVAL_START, batch->draw, 0);
+    for (size_t i = 0; i < count_elements(out); i++)
+        out->x[i] = entry->op->scale * lh_ref_normal(batch->key, batch->step, site,
+                                                     batch->first_example + (uint32_t)r->sequence, (uint32_t)i);
 }
 
 static void place_forward(run *r, tape_entry *entry) {
@@ -322,28 +332,18 @@ static void classify_backward(run *r, tape_entry *entry) {
 
 /* Forward functions by kind of operation; a block runs its own operations. */
 operation *const lh_ref_forward[] = {
-    [LH_REF_EMBED] = embed_forward,
-    [LH_REF_PLACE] = place_forward,
-    [LH_REF_PRODUCT] = product_forward,
-    [LH_REF_ACTIVATION] = activation_forward,
-    [LH_REF_GATE] = gate_forward,
-    [LH_REF_NORM] = norm_forward,
-    [LH_REF_ADD] = sum_forward,
-    [LH_REF_ATTENTION] = lh_ref_attention_forward,
-    [LH_REF_CLASSIFY] = classify_forward,
-    [LH_REF_ZEROS] = leave_zeros,
-    [LH_REF_RECUR] = lh_ref_recurrence_forward,
+    [LH_REF_EMBED] = embed_forward,       [LH_REF_PLACE] = place_forward,
+    [LH_REF_PRODUCT] = product_forward,   [LH_REF_ACTIVATION] = activation_forward,
+    [LH_REF_GATE] = gate_forward,         [LH_REF_NORM] = norm_forward,
+    [LH_REF_ADD] = sum_forward,           [LH_REF_ATTENTION] = lh_ref_attention_forward,
+    [LH_REF_CLASSIFY] = classify_forward, [LH_REF_ZEROS] = leave_zeros,
+    [LH_REF_NOISE] = noise_forward,       [LH_REF_RECUR] = lh_ref_recurrence_forward,
 };
 operation *const lh_ref_backward[] = {
-    [LH_REF_EMBED] = embed_backward,
-    [LH_REF_PLACE] = place_backward,
-    [LH_REF_PRODUCT] = product_backward,
-    [LH_REF_ACTIVATION] = activation_backward,
-    [LH_REF_GATE] = gate_backward,
-    [LH_REF_NORM] = norm_backward,
-    [LH_REF_ADD] = sum_backward,
-    [LH_REF_ATTENTION] = lh_ref_attention_backward,
-    [LH_REF_CLASSIFY] = classify_backward,
-    [LH_REF_ZEROS] = leave_zeros,
-    [LH_REF_RECUR] = lh_ref_recurrence_backward,
+    [LH_REF_EMBED] = embed_backward,       [LH_REF_PLACE] = place_backward,
+    [LH_REF_PRODUCT] = product_backward,   [LH_REF_ACTIVATION] = activation_backward,
+    [LH_REF_GATE] = gate_backward,         [LH_REF_NORM] = norm_backward,
+    [LH_REF_ADD] = sum_backward,           [LH_REF_ATTENTION] = lh_ref_attention_backward,
+    [LH_REF_CLASSIFY] = classify_backward, [LH_REF_ZEROS] = leave_zeros,
+    [LH_REF_NOISE] = leave_zeros,          [LH_REF_RECUR] = lh_ref_recurrence_backward,
 };

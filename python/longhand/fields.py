@@ -96,7 +96,8 @@ def Model(*, use: str | None = None, kind: Literal["encoder", "decoder", "encode
         2, of passes with gradient (the progressive loss of McLeish et al. 2024); evaluation has `times` passes [true or
         false; default: false]
     loops.inject: whether every pass adds the embedding of the tokens to its input [true or false; default: false]
-    loops.start: the input of the first pass [embedding, zeros; default: embedding]
+    loops.start: the input of the first pass [embedding, zeros, noise; default: embedding]
+    loops.deviation: the standard deviation of start = 'noise', by default 0.02 [a number from 0 to 100]
     loops.norm: the place of the final norm, with model.norm.place = 'pre' [outside, inside; default: outside]
     heads (kind encoder, decoder, encoder_decoder): number of attention heads of a block; width / heads must be a
         multiple of 4 [an integer from 1 to 64; default: 8]
@@ -346,8 +347,8 @@ def Eval(*, use: str | None = None, lengths: Any = None, by: dict | None = None,
     order: the examples to evaluate if a data file has more than eval.examples [hash, file; default: hash]
     batch: number of examples that share random positions; the accuracy is the mean over these batches; absent: one
         batch of all examples [an integer from 1 to 1048576]
-    draws: number of samples per condition of all random values in a pass: positions, noise (eval.by), and with
-        eval.dropout the dropped elements [an integer from 1 to 65536; default: 1]
+    draws: number of samples per condition of all random values in a pass: positions, noise (eval.by,
+        model.loops.start), and with eval.dropout the dropped elements [an integer from 1 to 65536; default: 1]
     decoding: the tokens that a generative model reads before each answer [greedy, teacher_forced; default: greedy]
     places: whether the final evaluation also counts right answers by their place in the target, and first errors [true
         or false; default: false]

@@ -213,7 +213,7 @@ void lh_put_queries(lh_batch *batch, const lh_spec *spec, const lh_query *query,
 
 /* Whether the results of a sequence depend on its index in the batch. */
 static inline bool lh_depends_on_batch_index(const lh_spec *spec, double noise) {
-    return spec->eval.dropout || spec->draws_by_sequence || noise > 0;
+    return spec->eval.dropout || spec->draws_by_sequence || spec->draws_start || noise > 0;
 }
 
 /* The class with the greatest logit; the first one wins a tie. */

@@ -19,7 +19,7 @@
 bool lh_draws_anything(const lh_spec *spec) {
     for (int s = 0; s < LH_MAX_STREAMS; s++)
         if (spec->position_range[s] > 0 || spec->distance_range[s] > 0) return true;
-    return spec->eval.dropout;
+    return spec->eval.dropout || spec->draws_start;
 }
 
 /* The number of conditions at one level of noise and one number of passes. */

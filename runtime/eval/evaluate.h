@@ -50,7 +50,7 @@ lh_status lh_check_places(const lh_spec *spec, const lh_lengths *lengths, lh_err
 lh_status lh_evaluation_is_complete(const lh_spec *spec, const lh_eval_request *request, bool *is_complete,
                                     lh_error *error);
 
-/* Whether passes of an evaluation have random positions or distances, or dropout. */
+/* Whether passes of an evaluation have random positions or distances, or dropout, or start from noise. */
 bool lh_draws_anything(const lh_spec *spec);
 
 #endif

@@ -218,6 +218,8 @@ function TestDigests.test_a_network_is_in_the_model_digest_by_its_operations()
     { ["model.loops"] = "{ times = 2 }" }, { ["model.loops"] = "{ times = 3 }" },
     { ["model.loops"] = "{ times = 2, inject = true }" },
     { ["model.loops"] = "{ times = 2, inject = true, start = 'zeros' }" },
+    { ["model.loops"] = "{ times = 2, inject = true, start = 'noise' }" },
+    { ["model.loops"] = "{ times = 2, inject = true, start = 'noise', deviation = 1 }" },
     { ["model.norm.place"] = "pre", ["model.loops"] = "{ times = 2, norm = 'inside' }" },
   }) do
     local digest = compute_model_digest(sets)
@@ -263,6 +265,7 @@ function TestDigests.test_every_field_is_in_the_table_above()
     ["eval.decoding"] = true, -- for decoders: test_eval_decoding.lua
     ["model.loops.times"] = true, ["model.loops.inject"] = true, ["model.loops.start"] = true, -- absent by default:
     ["model.loops.norm"] = true, ["model.loops.progressive"] = true, -- the second test before this one
+    ["model.loops.deviation"] = true,
     ["model.cell"] = true, ["model.cells"] = true, -- test_recurrent.lua
     ["encoding.layers"] = true, -- two tests below
     ["encoding.made_for"] = true } -- for encoder-decoders: test_inherit.lua

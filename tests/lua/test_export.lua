@@ -264,6 +264,8 @@ function TestTorch.test_a_pass_of_several_layers_is_one_loop()
                 h = layer(h)
         return self.output(self.norm(h))
 ]])
+  lu.assertErrorMsgContains("does not know the operation noise (start) of the network", render_spec,
+    fields:format("noise", "inside"))
 end
 
 os.exit(lu.LuaUnit.run())

@@ -78,7 +78,8 @@ local CASES = {
   { "model.loops.times", "64", "1", "1 is below 2" },
   { "model.loops.progressive", "true", "1", "expected: true or false", { LOOPS } },
   { "model.loops.inject", "true", "1", "expected: true or false", { LOOPS } },
-  { "model.loops.start", "zeros", "noise", "expected: embedding, zeros", { LOOPS } },
+  { "model.loops.start", "zeros", "random", "expected: embedding, zeros, noise", { LOOPS } },
+  { "model.loops.deviation", "0.5", "-1", "-1 is below 0", { LOOPS, "model.loops.start=noise" } },
   { "model.loops.norm", "inside", "outer", "expected: outside, inside", { LOOPS, PRE } },
   { "model.cell", "rnn", "gru", "\"gru\" does not fit here", { "model.kind=recurrent" } },
   { "model.cells", "40", "0", "0 is below 1", { "model.kind=recurrent", "model.cell=stack_rnn" } },
@@ -366,11 +367,11 @@ function TestSchema.test_absent_identifiers_follow_the_features()
   local counts = "count_table COUNT_ROWS "
   local relative = "position_bias table_row relative_table " .. counts .. "visible " .. geometric
   local scalings = "interpolated log_base scale_speed "
-  local common_words = "w->passes free_passes ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
+  local common_words = "w->passes free_passes draw_start ATTENTION_KEEP_SCALE HIDDEN_KEEP_SCALE "
   local rotations = common_words .. "ROTATION_PERIOD rotation " .. scalings
   lu.assertEquals(list_absent(), rotations .. relative .. "lh_draw_ " .. sampled .. "sinusoid position_table" .. score)
   lu.assertEquals(list_absent("model.dropout=0"),
-    (rotations:gsub("free_passes ", "%0dropout ", 1)) .. relative .. "lh_draw_ " .. sampled .. "sinusoid position_table"
+    (rotations:gsub("draw_start ", "%0dropout ", 1)) .. relative .. "lh_draw_ " .. sampled .. "sinusoid position_table"
       .. score)
   lu.assertEquals(list_absent("model.dropout=0", LEARNED, "encoding.additive.dropout=0.1"),
     rotations .. relative .. "lh_draw_ " .. sampled .. "sinusoid" .. score)

@@ -121,7 +121,7 @@ local function describe_operation(state, op, numbers, prefix, first_tensor)
   local record = { kind = op.kind, out = numbers[op.out], x = {}, tensors = {}, parts = 0,
     f = op.activation or "relu", cell = op.cell or "no_cell", cells = op.cells or 0,
     rms = to_flag(op.norm == "rms"), tied = to_flag(op.tied),
-    first_class = op.tied and op.tied.rows.output or 0, scale = op.scale or 1,
+    first_class = op.tied and op.tied.rows.output or 0, scale = op.scale or op.deviation or 1,
     blanks = op.kind == "embed" and op.p.kind == "linear" and state.net.tokens.count - op.p.rows.count or 0,
     embedding = op.kind == "embed" and state.embeddings or 0,
     additive = op.encoding and op.encoding.kind or "none",

@@ -85,6 +85,11 @@ static void test_every_condition_at_every_number_of_passes(void **state) {
     lh_assert_ok(lh_evaluate(l.engine, &request, without_passes, &error), &error);
     assert_int_equal(without_passes[1].passes, 0);
     lh_assert_close(&without_passes[1].loss, &results[1].loss, 1, 1e-12, 0);
+    l.spec.draws_start = true; /* passes start from noise, of which a result has several samples */
+    request.draws = 3;
+    lh_assert_ok(lh_evaluate(l.engine, &request, without_passes, &error), &error);
+    assert_int_equal(without_passes[1].draws, 3);
+    l.spec.draws_start = false;
     l.engine->ops->close(l.engine);
 }
 

@@ -22,6 +22,7 @@ local function describe(op)
     op.tied and "tied" or false,
     op.block and op.block.name or false,
     op.kind == "embed" and op.p.kind == "linear" and "linear",
+    op.deviation and ("deviation %.9g"):format(op.deviation) or false,
     op.scale and ("scale %.9g"):format(op.scale) or false,
     op.stream and op.stream.name or false,
     op.encoding and op.encoding.kind ~= "none" and op.encoding.kind or false,

@@ -87,9 +87,14 @@ function M:embed(name, stream, options)
   return self:push(op, name, width, true)
 end
 
--- Appends zeros with a value's shape, on the residual stream.
+-- Appends, on the residual stream and with a value's shape, zeros or normal noise of a standard deviation.
 function M:make_zeros(name, value)
   return self:push({ kind = "zeros", stream = value.stream, like = value }, name, value.width, true)
+end
+
+function M:make_noise(name, value, deviation)
+  return self:push({ kind = "noise", stream = value.stream, like = value, deviation = deviation }, name, value.width,
+    true)
 end
 
 -- Selects the labelled tokens: the last tokens of the sequence ("last"), or the probe token ("probe") if model.readout

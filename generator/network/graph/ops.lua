@@ -35,8 +35,11 @@ M.embed = {
   end,
 }
 
--- A value of zeros, from which the passes of a network start.
-M.zeros = { roles = {}, describe = function() return "zeros" end }
+-- Values from which the passes of a network start: zeros, and normal noise.
+M.zeros = { roles = {}, is_constant = true, describe = function() return "zeros" end }
+M.noise = { roles = {}, is_constant = true, describe = function(op)
+  return ("normal noise of standard deviation %.9g"):format(op.deviation)
+end }
 
 M.place = {
   roles = { "x" },

@@ -305,15 +305,17 @@ function rules.block(tape, op)
     tape:note_change(tape.gradients[value])
     tape:record_version(value)
   end
-  if op.block.is_progressive and op.block.parent == op.block.net and op.x.op.kind ~= "zeros" then
+  if op.block.is_progressive and op.block.parent == op.block.net and not op.x.op.definition.is_constant then
     -- the start has a gradient only if every pass has one
     tape:emit({ kind = "clear", to = gradient, after_free = true }, gradient)
   end
   tape:share_buffer(op.x, gradient)
 end
 
--- Zeros have no gradient.
+-- Constants have no gradient.
 function rules.zeros() end
+
+rules.noise = rules.zeros
 
 function rules.embed(tape, op)
   local dy = tape:read_gradient(op.out)

@@ -4,7 +4,8 @@
 -- The decoded stream is the labelled stream, which holds the target. Other streams do not depend on it and run once,
 -- first. The decoded stream runs a few tokens at a time and reads the keys and values of earlier tokens from a cache.
 -- Decoding is impossible if a token attends to a later token, another stream reads the decoded one, weights come from
--- geometric attention, or evaluation applies dropout, whose masks are for whole sequences. Decoding is useless if no
+-- geometric attention, or evaluation applies dropout, whose masks are for whole sequences, or starts passes from noise,
+-- which depends on a sequence's place in the batch. Decoding is useless if no
 -- token attends to others.
 --
 -- Input: a network (builder.lua), in which a stream is the sequence of tokens that one side of the model processes.
@@ -35,7 +36,7 @@ end
 -- applies dropout.
 function M.find_stream(net, has_target, evaluates_dropout)
   local stream, attends = net.classified.op.x.stream, false
-  if not has_target or evaluates_dropout then
+  if not has_target or evaluates_dropout or ops.find_all(net, "noise")[1] then
     return nil
   end
   for scope, op in lists.iterate_nested(net.order, "ops") do

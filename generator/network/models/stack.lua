@@ -19,6 +19,8 @@
 
 local lists = require("base.lists")
 
+local START_DEVIATION = 0.02 -- of noise from which passes start: McLeish et al. 2024
+
 local SOURCES = { post = "Vaswani et al. 2017", pre = "Xiong et al. 2020" }
 
 -- The comment of a block in generated code. is_pass: whether a repetition is a whole pass.
@@ -99,7 +101,8 @@ return function(net, model, x, options)
     end
     return h
   end
-  local h = loops.start == "zeros" and net:make_zeros("start", x) or x
+  local h = loops.start == "zeros" and net:make_zeros("start", x)
+    or loops.start == "noise" and net:make_noise("start", x, loops.deviation or START_DEVIATION) or x
   h = group and open_pass(group, h) or h
   h = add_blocks(cycle or group or net, cycle and cycle:input(h) or h, false)
   if cycle then

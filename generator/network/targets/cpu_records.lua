@@ -194,6 +194,11 @@ function forward.zeros(_, text, op)
     after_free = false }
 end
 
+function forward.noise(cpu, _, op)
+  return { call = "routine(self, out)", routine = find_function(cpu.rows, "draw_start", "draw_start",
+    { template = "cpu/rows/noise.tpl", deviation = op.deviation }) }
+end
+
 -- The sampled positions of a stream's tokens, as text, or false. prefix: the stream's prefix in the workspace.
 local function write_positions(text, op, prefix)
   local draw = op.encoding.draw

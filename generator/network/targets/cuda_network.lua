@@ -95,7 +95,8 @@ local function check_network(net)
       and "whose passes have several layers and other operations"
     or lists.any(net.scopes, function(block) return block.by_length end) and "with as many passes as n"
     or lists.any(net.scopes, function(block) return block.is_progressive end) and "that draws its passes"
-    or ops.find_all(net, "zeros")[1] and "whose passes start from zeros" or net.by_step and "with a recurrence"
+    or ops.find_all(net, "zeros")[1] and "whose passes start from zeros"
+    or ops.find_all(net, "noise")[1] and "whose passes start from noise" or net.by_step and "with a recurrence"
     or not attentions[1] and "without attention"
   if reason then
     records.refuse(nil, "a network %s", reason)

@@ -424,7 +424,8 @@ function M.derive(plan, file)
   part.parameter_elements, part.parameter_storage = derived.elements, derived.storage
   part.widths, part.trace_sites = list_widths(net), list_trace_sites(net)
   part.operation_kernels = list_headers(lists_by_scope)
-  part.cpu_headers = list_cpu_headers(plan, part.noise, part.operation_kernels)
+  part.draws_start = ops.find_all(net, "noise")[1] ~= nil
+  part.cpu_headers = list_cpu_headers(plan, part.noise or part.draws_start, part.operation_kernels)
   local buffer_lists = buffers.derive(net, lists_by_scope, part.eval_dropout)
   local labelled, stream = labelled_rows.derive(net, lists_by_scope),
     decoding.find_stream(net, plan.decoder, part.eval_dropout)

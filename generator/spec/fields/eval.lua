@@ -34,8 +34,8 @@ return {
     doc = "number of examples that share random positions; the accuracy is the mean over these batches; absent: one "
       .. "batch of all examples" },
   { path = "eval.draws", is_rare = true, type = "integer", min = 1, max = 65536, default = 1, unit = "draws",
-    doc = "number of samples per condition of all random values in a pass: positions, noise (eval.by), and with "
-      .. "eval.dropout the dropped elements" },
+    doc = "number of samples per condition of all random values in a pass: positions, noise (eval.by, "
+      .. "model.loops.start), and with eval.dropout the dropped elements" },
   { path = "eval.decoding", type = "choice", default = "greedy", omitted_value = "greedy",
     doc = "the tokens that a generative model reads before each answer",
     choices = {

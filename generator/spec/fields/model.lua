@@ -53,9 +53,13 @@ return {
   { path = "model.loops.inject", type = "boolean", default = false,
     doc = "whether every pass adds the embedding of the tokens to its input" },
   { path = "model.loops.start", type = "choice", default = "embedding", doc = "the input of the first pass",
+    fingerprints = { "draw_start" }, used = features.starts_from_noise,
     choices = {
       { "embedding", "the embedding of the tokens" },
-      { "zeros", "zeros, with inject = true (Fan et al. 2024)" } } },
+      { "zeros", "zeros, with inject = true (Fan et al. 2024)" },
+      { "noise", "normal noise, with inject = true (McLeish et al. 2024)" } } },
+  { path = "model.loops.deviation", is_rare = true, type = "number", min = 0, max = 100, optional = true,
+    doc = "the standard deviation of start = \"noise\", by default 0.02" },
   { path = "model.loops.norm", type = "choice", default = "outside",
     doc = "the place of the final norm, with model.norm.place = \"pre\"",
     choices = {

@@ -40,6 +40,11 @@ function M.list_dropouts(resolved)
   }
 end
 
+-- Whether passes of a model with loops start from noise.
+function M.starts_from_noise(resolved)
+  return get(resolved, "model.loops.start") == "noise"
+end
+
 -- The unit of the standard deviations in eval.by.noise: "absolute" or "relative"; nil if embeddings have no noise.
 function M.get_noise(resolved)
   return get(resolved, "eval.by.noise") and (resolved.eval.noise or "absolute") or nil

@@ -38,9 +38,14 @@ local function check_loops(context, report)
       what = "a network of your own has loops of its own",
       expected = "net:block(name, count, about, { loops = 3 }) in its file, and no such table" })
   end
-  if loops.start == "zeros" and loops.inject == false then
+  if loops.start ~= "embedding" and loops.inject == false then
     report.refuse("model.loops.start", "model.loops.inject", "false", {
-      what = '"zeros": no pass reads the tokens', expected = 'inject = true, or start = "embedding"' })
+      what = ("%q: no pass reads the tokens"):format(loops.start),
+      expected = 'inject = true, or start = "embedding"' })
+  end
+  if loops.deviation and loops.start ~= "noise" then
+    report.refuse("model.loops.deviation", "model.loops.start", ("%q"):format(loops.start), {
+      what = "there is no noise", expected = 'start = "noise", or no deviation' })
   end
   if loops.norm == "inside" and lists.get(model, "norm.place") ~= "pre" then
     report.refuse("model.loops.norm", "model.norm.place", '"post"', {

@@ -1,0 +1,11 @@
+% local real = precision == "float64" and f64 or f32
+/* x [tokens][WIDTH] = normal numbers times ${real(deviation)}: of this step in training, of the draw in evaluation. */
+static void draw_start(const workspace *w, real *x) {
+    const lh_draw *draw = &w->step->draw;
+    const uint32_t train_site = lh_site(LH_DOMAIN_START, 0, 0);
+    const uint32_t site = w->step->mode == LH_MODE_TRAIN ? train_site : lh_site(LH_DOMAIN_EVAL_START, draw->example, 0);
+    memset(x, 0, (size_t)w->tokens * WIDTH * sizeof(real));
+    for (int m = 0; m < w->tokens; m++)
+        add_normal(draw, site, w->block->first_example + (uint32_t)(m / w->length), m % w->length, WIDTH,
+                ${real(deviation)}, x + m * WIDTH);
+}
