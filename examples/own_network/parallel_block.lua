@@ -6,9 +6,9 @@
 -- Option gate: the function f, "silu" or "gelu".
 
 local function branches(block, n, model)
-  local seen = block:attention("self", n, n)
-  local thought = block:feedforward(n, { hidden = model.feedforward, activation = "gelu", name = "think" })
-  return block:add(seen, thought)
+  local attended = block:attention("self", n, n)
+  local transformed = block:feedforward(n, { hidden = model.feedforward, activation = "gelu", name = "think" })
+  return block:add(attended, transformed)
 end
 
 return function(net, model)

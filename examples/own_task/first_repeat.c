@@ -14,13 +14,13 @@ enum { LETTERS = 8, NONE = LETTERS };
 
 /* Letters are independent and uniform. The answer is the letter whose second occurrence comes first. */
 void lh_task_first_repeat(lh_rng *rng, int n, lh_example *example) {
-    int seen[LETTERS] = {0};
+    int has_occurred[LETTERS] = {0};
     int answer = NONE;
     for (int i = 0; i < n; i++) {
         int letter = (int)lh_rng_below(rng, LETTERS);
         example->input[i] = (uint16_t)letter;
-        if (seen[letter] && answer == NONE) answer = letter;
-        seen[letter] = 1;
+        if (has_occurred[letter] && answer == NONE) answer = letter;
+        has_occurred[letter] = 1;
     }
     example->target[0] = (uint16_t)answer;
 }

@@ -131,7 +131,7 @@ def _average_evaluations(evaluations):
             if line.get("split") == "during":
                 values = by_step.setdefault(line["step"], {})
                 values.setdefault(f"{line.get('set', 'all')}/{name}", []).append(value)
-    return [(step, _encode_values("during", ((name, _average(found)) for name, found in values.items())))
+    return [(step, _encode_values("during", ((name, _average(numbers)) for name, numbers in values.items())))
             for step, values in sorted(by_step.items())]
 
 
@@ -242,14 +242,14 @@ class _EventFile:
 def _find_folders(root, warn):
     """The folders of each run below `root`, by the run's key: the run's own folder, and those of attempts by tasks of a
     cluster. warn: called with the path and the error of a folder that cannot be read."""
-    found = {}
+    folders_by_key = {}
     for folder, folders, names in os.walk(root, onerror=lambda error: warn(error.filename, error)):
         folders[:] = sorted(name for name in folders if name == ".attempts" or not name.startswith("."))
         if os.path.basename(os.path.dirname(folder)) == ".attempts":
             folders[:] = [name for name in folders if name != "replaced"]  # "replaced" has former folders of runs
         if "run.json" in names:
-            found.setdefault(get_key(folder), []).append(folder)
-    return found
+            folders_by_key.setdefault(get_key(folder), []).append(folder)
+    return folders_by_key
 
 
 def _read_states(folder):
@@ -287,7 +287,8 @@ class _Export:
 
     @property
     def is_training(self):
-        """Whether there is no run yet, or files of a run that has not ended have changed within QUIET_UNENDED seconds."""
+        """Whether there is no run yet, or files of a run that has not ended have changed in the last
+        QUIET_UNENDED seconds."""
         now = time.monotonic()
         return not self._states or any(now - changed < QUIET_UNENDED for changed in self._unended.values())
 
@@ -309,21 +310,21 @@ class _Export:
 
     def update(self):
         """Writes new events of all runs; returns whether files of a run had changed."""
-        found = _find_folders(self._root, self._warn)
-        removed = self._unended.keys() - found.keys()
+        folders_by_key = _find_folders(self._root, self._warn)
+        removed = self._unended.keys() - folders_by_key.keys()
         for key in removed:
             del self._unended[key]
         changed = bool(removed)
-        for key, folders in sorted(found.items()):
-            chosen = _choose_folder(folders)
-            if chosen == self._states.get(key):
+        for key, folders in sorted(folders_by_key.items()):
+            choice = _choose_folder(folders)
+            if choice == self._states.get(key):
                 continue
             # The clock of a disk may differ from that of this machine, so its times count only at the first reading.
-            age = 0 if key in self._states else time.time() - max(state[1] for state in chosen[1]) / 1e9
-            changed, self._states[key] = True, chosen
+            age = 0 if key in self._states else time.time() - max(state[1] for state in choice[1]) / 1e9
+            changed, self._states[key] = True, choice
             self._unended.pop(key, None)
             try:
-                self._update_run(key, chosen[0], max(0, age))
+                self._update_run(key, choice[0], max(0, age))
             except LonghandError as error:
                 self._warn(key, error)
         return changed

@@ -11,9 +11,9 @@ import warnings
 
 from .errors import LonghandError
 
-# Largest sizes in bytes, equal to those of lab/study/read/run_shapes.lua.
-LARGEST = {"run.json": 4 << 20, "eval.jsonl": 256 << 20, "metrics.jsonl": 256 << 20}
-LONGEST_LINE = 1 << 20
+# Maximum sizes in bytes, equal to those of lab/study/read/run_shapes.lua.
+MAX_BYTES = {"run.json": 4 << 20, "eval.jsonl": 256 << 20, "metrics.jsonl": 256 << 20}
+MAX_LINE_BYTES = 1 << 20
 
 
 def open_file(path, largest=None):
@@ -129,7 +129,7 @@ def read_run_lines(folder, name):
     path = os.path.join(folder, name)
     if not os.path.lexists(path):
         return []
-    return [make_floats(line) for line in read_lines(path, LARGEST[name], LONGEST_LINE, _find_problem)]
+    return [make_floats(line) for line in read_lines(path, MAX_BYTES[name], MAX_LINE_BYTES, _find_problem)]
 
 
 def parse_run_line(path, number, text):
@@ -142,7 +142,7 @@ def parse_run_line(path, number, text):
 
 
 def read_json(path):
-    with open_file(path, LARGEST.get(os.path.basename(path))) as file:
+    with open_file(path, MAX_BYTES.get(os.path.basename(path))) as file:
         text = file.read()
     try:
         return decode(text)

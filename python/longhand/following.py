@@ -6,7 +6,7 @@ import warnings
 import zlib
 
 from .errors import LonghandError, LonghandWarning
-from .files import LARGEST, open_file, parse_run_line
+from .files import MAX_BYTES, open_file, parse_run_line
 
 
 class Tail:
@@ -22,10 +22,10 @@ class Tail:
         """Compares the file with the lines that earlier calls read. Returns the number of lines at its beginning that
         are unchanged, and a list of the lines after them, as bytes. A missing file counts as unchanged."""
         try:
-            file = open_file(self.path, LARGEST[os.path.basename(self.path)])
+            file = open_file(self.path, MAX_BYTES[os.path.basename(self.path)])
         except LonghandError:
             return len(self._checksums), []
-        before = self._checksums
+        old_checksums = self._checksums
         with file:
             file.seek(self._end - len(self._last_line))
             if file.read(len(self._last_line)) != self._last_line:
@@ -36,7 +36,7 @@ class Tail:
         self._checksums = self._checksums + [zlib.crc32(line) for line in lines]
         self._end += sum(map(len, lines))
         self._last_line = lines[-1] if lines else self._last_line
-        unchanged = len(os.path.commonprefix([before, self._checksums]))
+        unchanged = len(os.path.commonprefix([old_checksums, self._checksums]))
         return unchanged, lines[unchanged + len(lines) - len(self._checksums):]
 
 

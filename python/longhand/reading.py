@@ -200,8 +200,8 @@ class Runs(list):
              read
     """
 
-    def __init__(self, found=(), skipped=()):
-        super().__init__(found)
+    def __init__(self, runs_found=(), skipped=()):
+        super().__init__(runs_found)
         self.skipped = list(skipped)
 
     def rows(self):
@@ -232,20 +232,20 @@ def runs(root, study=None, scale=None):
     scales: only the runs of the study, with their values on its axes in run.axes; this needs ./longhand."""
     if not os.path.isdir(root):
         raise LonghandError(f"{root}: no such folder")
-    found = Runs()
+    all_runs = Runs()
 
     def skip(path, message):
-        found.skipped.append((path, message))
+        all_runs.skipped.append((path, message))
         warnings.warn(f"{message}; skipped", LonghandWarning, stacklevel=3)
 
     for folder, folders, files in os.walk(root, onerror=lambda error: skip(error.filename, str(error))):
         folders[:] = sorted(name for name in folders if not name.startswith("."))  # skips .attempts of clusters
         if "run.json" in files:
             try:
-                found.append(Run(folder))
+                all_runs.append(Run(folder))
             except LonghandError as error:
                 skip(folder, str(error))
-    return found if study is None else _select_study_runs(found, root, study, scale)
+    return all_runs if study is None else _select_study_runs(all_runs, root, study, scale)
 
 
 def _convert_numbers(names):
@@ -260,8 +260,8 @@ def _convert_numbers(names):
     return names
 
 
-def _select_study_runs(found, root, study, scale):
-    """The runs of a study among the runs that were found, with their axes. `longhand export csv` names both, since
+def _select_study_runs(all_runs, root, study, scale):
+    """The runs of a study among all runs of a folder, with their axes. `longhand export csv` names both, since
     only ./longhand can expand a study."""
     words = ["export", "csv", root, "--study", specs.get_argument(study)] + (["--scale", scale] if scale else [])
     with tempfile.TemporaryDirectory() as folder:
@@ -280,7 +280,7 @@ def _select_study_runs(found, root, study, scale):
                for i in range(len(names))]
     for i, line in enumerate(lines[1:]):
         axes[get_key(line[head.index("folder")])] = {name: column[i] for name, column in zip(names, columns)}
-    study_runs = Runs((run for run in found if get_key(run.path) in axes), found.skipped)
+    study_runs = Runs((run for run in all_runs if get_key(run.path) in axes), all_runs.skipped)
     for run in study_runs:
         run.axes = axes[get_key(run.path)]
     return study_runs

@@ -18,7 +18,7 @@ def _list_examples(value):
         return [value]
     parts = [*value.items, *value.fields.values()] if isinstance(value, Table) else \
         value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return [found for part in parts for found in _list_examples(part)]
+    return [examples for part in parts for examples in _list_examples(part)]
 
 
 def _change_parts(value, change):
@@ -65,8 +65,8 @@ class File:
     def text(self):
         """The content of the Lua file."""
         fields = {name: value for name, value in self.fields.items() if value is not None}
-        widest = max(map(len, fields), default=0)
-        lines = [f"  {name:{widest}} = {lua.format_value(value, name, 2, widest + 3)},\n"
+        name_width = max(map(len, fields), default=0)
+        lines = [f"  {name:{name_width}} = {lua.format_value(value, name, 2, name_width + 3)},\n"
                  for name, value in fields.items()]
         return "return {\n" + "".join(lines) + "}\n"
 

@@ -23,8 +23,8 @@ except ImportError:
 # safetensors type -> (format of the struct module, bytes of one element).
 TYPES = {"F32": ("f", 4), "F64": ("d", 8), "I8": ("b", 1), "U8": ("B", 1), "I16": ("h", 2), "U16": ("H", 2),
          "I32": ("i", 4), "U32": ("I", 4), "I64": ("q", 8), "U64": ("Q", 8), "BOOL": ("?", 1)}
-LARGEST_HEADER = 100_000_000  # bytes, the limit of the safetensors format
-MOST_DIMENSIONS = 64
+MAX_HEADER_BYTES = 100_000_000  # the limit of the safetensors format
+MAX_DIMENSIONS = 64
 
 
 class Tensors(Mapping):
@@ -46,9 +46,9 @@ class Tensors(Mapping):
             except OSError as error:  # too little memory, or a file system without mmap
                 raise LonghandError(f"{self.path}: cannot map its {size} bytes into memory: {error.strerror}") from None
         length, = struct.unpack_from("<Q", self._map)
-        if length > min(LARGEST_HEADER, size - 8):
+        if length > min(MAX_HEADER_BYTES, size - 8):
             raise LonghandError(f"{self.path}: not a safetensors file, or cut short: found a header of {length} bytes; "
-                                f"expected at most {min(LARGEST_HEADER, size - 8)}")
+                                f"expected at most {min(MAX_HEADER_BYTES, size - 8)}")
         self._bytes = memoryview(self._map)[8 + length:]
         self._entries = self._read_header(self._map[8:8 + length])
         self.metadata = self._entries.pop("__metadata__", {})
@@ -76,7 +76,7 @@ class Tensors(Mapping):
         try:
             entry = self._entries[name]
             kind, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
-            is_complete = isinstance(kind, str) and isinstance(shape, list) and len(shape) <= MOST_DIMENSIONS and all(
+            is_complete = isinstance(kind, str) and isinstance(shape, list) and len(shape) <= MAX_DIMENSIONS and all(
                 isinstance(n, int) and 0 <= n < 1 << 63 for n in [*shape, begin, end])
         except (TypeError, KeyError, ValueError):
             is_complete = False

@@ -16,7 +16,7 @@ from .errors import LonghandError
 from .literals import WIDTH, format_literal, is_name
 
 SUM, PRODUCT, UNARY, POWER, PRIMARY = 10, 11, 12, 14, 20  # Lua's operator precedences
-LONGEST_LINE = 96  # columns of a formula
+MAX_COLUMNS = 96  # columns of a formula
 LEVELS = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "//": PRODUCT, "%": PRODUCT, "^": POWER}
 
 
@@ -177,13 +177,13 @@ def _get_children(node):
 
 def _sort_inner_first(root):
     """The root and all nodes below it, each once, and each after its children."""
-    order, seen, stack = [], set(), [(root, False)]
+    order, visited, stack = [], set(), [(root, False)]
     while stack:
         node, has_children_done = stack.pop()
         if has_children_done:
             order.append(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
+        elif id(node) not in visited:
+            visited.add(id(node))
             stack.append((node, True))
             stack.extend((inner, False) for inner in reversed(_get_children(node)))
     return order
@@ -194,7 +194,7 @@ class Writer:
 
     def __init__(self, root, symbols, names):
         self.symbols, self.names = symbols, names
-        self.taken = set()  # names that no variable may have
+        self.used_names = set()  # names that no variable may have
         # By the id of a node: the number of its uses, the ids of the indices of sums that it reads, its variable.
         self.uses, self.read_indices, self.variables = {}, {}, {}
         self.scopes = []  # (index, lines) of each function whose text is not complete, the outermost first
@@ -211,17 +211,17 @@ class Writer:
             indices -= {id(node.index)}
             self.names.update(node.names)
         elif isinstance(node, Traced) and node.kind == "call":
-            self.taken.add(node.word)
+            self.used_names.add(node.word)
         self.read_indices[id(node)] = indices
 
     def _choose_name(self, name):
         name = re.sub("[^A-Za-z0-9_]", "_", name)
         name = name if is_name(name) else name + "_"
         unique, count = name, 1
-        while unique in self.taken:
+        while unique in self.used_names:
             count += 1
             unique = f"{name}_{count}"
-        self.taken.add(unique)
+        self.used_names.add(unique)
         return unique
 
     def write_body(self, index, result):
@@ -307,7 +307,7 @@ def _fill_lines(pieces):
     """The pieces of a chain of operators, as many in each line as fit."""
     lines = pieces[:1]
     for piece in pieces[1:]:
-        if len(lines[-1].rpartition("\n")[2]) + len(piece.partition("\n")[0]) < LONGEST_LINE:
+        if len(lines[-1].rpartition("\n")[2]) + len(piece.partition("\n")[0]) < MAX_COLUMNS:
             lines[-1] += " " + piece
         else:
             lines.append("  " + piece)
@@ -330,7 +330,7 @@ def format_function(f, path, indent, used=0):
     try:
         result, names = _trace_call(f, x)
         writer = Writer(result, x, names)
-        writer.taken.add("x")
+        writer.used_names.add("x")
         lines = writer.write_body(None, result)
     except RecursionError:
         raise LonghandError(f"{path}: the formula is nested too deeply\n  expected: a smaller one; "

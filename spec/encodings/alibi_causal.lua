@@ -3,8 +3,8 @@
 return {
   mask = { kind = "causal" },
   score = function(x)
-    local both = select(less(x.distance, 0), 0.5, 0) - abs(x.distance)
-    return x.score + x.slope * select(equal(x.causal, 1), x.distance, both)
+    local two_sided = select(less(x.distance, 0), 0.5, 0) - abs(x.distance)
+    return x.score + x.slope * select(equal(x.causal, 1), x.distance, two_sided)
   end,
   parameters = { slope = { per = "head", values = "alibi_slopes" } },
 }

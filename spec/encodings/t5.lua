@@ -19,12 +19,12 @@ local function divide_power(n, exponent, bits)
       digits[i], carry = value % digit, value // digit
     end
   end
-  local whole = bits // 24 + 1
-  local rest = digits[whole] // (1 << bits % 24)
-  for i = whole + 1, #digits do
-    rest = rest + digits[i]
+  local digit_index = bits // 24 + 1
+  local quotient = digits[digit_index] // (1 << bits % 24)
+  for i = digit_index + 1, #digits do
+    quotient = quotient + digits[i]
   end
-  return rest
+  return quotient
 end
 
 -- The first distance of each bucket except bucket 0: `exact` buckets have one distance each; as many more end at
@@ -43,14 +43,14 @@ local function find_edges(exact, bits, step)
   return list
 end
 
-local both, left = find_edges(8, 24, 4), find_edges(16, 64, 3)
+local two_sided_edges, one_sided_edges = find_edges(8, 24, 4), find_edges(16, 64, 3)
 
 return {
   score = function(x)
     local causal = equal(x.causal, 1)
-    local far = bucket(abs(x.distance), left)
-    local near = bucket(abs(x.distance), both) + select(less(0, x.distance), 16, 0)
-    return x.score + lookup(x.bias, select(causal, far, near))
+    local one_sided = bucket(abs(x.distance), one_sided_edges)
+    local two_sided = bucket(abs(x.distance), two_sided_edges) + select(less(0, x.distance), 16, 0)
+    return x.score + lookup(x.bias, select(causal, one_sided, two_sided))
   end,
   parameters = { bias = { per = "head", shape = 32, init = { normal = 0.125 } } },
 }

@@ -6,7 +6,7 @@
 -- with the same change. Students in a frame of 200 have a teacher in a frame of 50. Windows have no teacher. In bases 4
 -- and 16 the longest training numbers have 10 and 5 digits, so calibration reads lines from as many rows, not from 6.
 local pair = { role = { "teacher", "student" } }
-local teacher, student, alone = { role = { "teacher" } }, { role = { "student" } }, { role = { "alone" } }
+local teacher, student, untaught = { role = { "teacher" } }, { role = { "student" } }, { role = { "alone" } }
 
 local function set_base(base) return { task = { options = { base = base } } } end
 
@@ -50,15 +50,15 @@ return {
       { name = "base-4", spec = set_base(4), with = pair },
       { name = "base-8", spec = set_base(8), with = pair },
       { name = "base-16", spec = set_base(16), with = pair },
-      { name = "b-w1", spec = set_window("abc_b", 1), with = alone },
-      { name = "b-w2", spec = set_window("abc_b", 2), with = alone },
-      { name = "b-w4", spec = set_window("abc_b", 4), with = alone },
-      { name = "c-t3", spec = set_period(3), with = alone },
-      { name = "c-t2", spec = set_period(2), with = alone },
-      { name = "c-t8", spec = set_period(8), with = alone },
-      { name = "d-w1", spec = set_window("abc_d", 1), with = alone },
-      { name = "d-w2", spec = set_window("abc_d", 2), with = alone },
-      { name = "d-w4", spec = set_window("abc_d", 4), with = alone },
+      { name = "b-w1", spec = set_window("abc_b", 1), with = untaught },
+      { name = "b-w2", spec = set_window("abc_b", 2), with = untaught },
+      { name = "b-w4", spec = set_window("abc_b", 4), with = untaught },
+      { name = "c-t3", spec = set_period(3), with = untaught },
+      { name = "c-t2", spec = set_period(2), with = untaught },
+      { name = "c-t8", spec = set_period(8), with = untaught },
+      { name = "d-w1", spec = set_window("abc_d", 1), with = untaught },
+      { name = "d-w2", spec = set_window("abc_d", 2), with = untaught },
+      { name = "d-w4", spec = set_window("abc_d", 4), with = untaught },
     } },
     { name = "seed", use = "duan_seeds" },
   },

@@ -11,9 +11,9 @@ local coupling = { use = "coupling", positions = { max_position = 13 } }
 local abacus = { use = "abacus", positions = { offset = 6 } }
 
 -- A claim about sums in the format of `reversed-padded`.
-local function claim(title, encodings, at, bound)
+local function claim(title, encodings, digit_counts, bound)
   return { kind = "claim", rows = "encoding", where = { format = "reversed-padded" }, only = { encoding = encodings },
-    at = at, bound = bound, title = title }
+    at = digit_counts, bound = bound, title = title }
 end
 
 return {

@@ -14,9 +14,9 @@ end
 local small_encoder = { model = { layers = 2, heads = 4, width = 32, feedforward = 128, dropout = 0 } }
 local encoders = { "sincos", "relative" }
 
-local function claim(title, task, models, at, bound)
-  return { kind = "claim", rows = "model", where = { task = task }, only = { model = models }, at = at, bound = bound,
-    title = title }
+local function claim(title, task, models, lengths, bound)
+  return { kind = "claim", rows = "model", where = { task = task }, only = { model = models }, at = lengths,
+    bound = bound, title = title }
 end
 
 return {

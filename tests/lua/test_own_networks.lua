@@ -129,7 +129,7 @@ function TestOwn.test_repetitions_share_parameters()
     lu.assertEquals(plan.tensors, single.tensors)
     lu.assertNotEquals(plan.model_digest, single.model_digest)
     lu.assertEquals(plan.flops_per_step, 3 * single.flops_per_step)
-    lu.assertEquals({ plan.cpu.blocks[1].repetitions, #plan.trace_sites }, { 6, 1 + 2 * 6 })
+    lu.assertEquals({ plan.cpu.blocks[1].stored, #plan.trace_sites }, { 6, 1 + 2 * 6 })
     lu.assertEquals(plan.trace_sites[12].name, "layers.5")
   end
 end

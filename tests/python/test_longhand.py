@@ -231,7 +231,7 @@ class TestRuns(Files):
         text = (ROOT / "lab/study/read/run_shapes.lua").read_text()
         sizes = re.findall(r'\b([a-zA-Z_.]+)(?:"\])? = (\d+) << (\d+)', text)
         numbers = {name: int(size) << int(shift) for name, size, shift in sizes}
-        self.assertLessEqual({**files.LARGEST, "M.LONGEST_LINE": files.LONGEST_LINE}.items(), numbers.items())
+        self.assertLessEqual({**files.MAX_BYTES, "M.MAX_LINE_BYTES": files.MAX_LINE_BYTES}.items(), numbers.items())
 
     def test_only_regular_files_are_opened(self):
         """A reader would wait for a pipe, and read a device without end."""
@@ -249,12 +249,12 @@ class TestRuns(Files):
     def test_large_files_and_lines_are_refused(self):
         path = self.copy_run()
         run = longhand.Run(path)
-        (path / "eval.jsonl").write_text('{"step":1,"x":"' + "x" * files.LONGEST_LINE + '"}\n')
-        self.expect_refusal(f"line 1: found {files.LONGEST_LINE} bytes or more", run.evaluations)
+        (path / "eval.jsonl").write_text('{"step":1,"x":"' + "x" * files.MAX_LINE_BYTES + '"}\n')
+        self.expect_refusal(f"line 1: found {files.MAX_LINE_BYTES} bytes or more", run.evaluations)
         for name, read in (("metrics.jsonl", run.metrics), ("eval.jsonl", run.evaluations),
                            ("run.json", lambda: longhand.Run(path))):
-            os.truncate(path / name, files.LARGEST[name] + 1)  # a sparse file of zeros
-            self.expect_refusal(f"expected at most {files.LARGEST[name]}", read)
+            os.truncate(path / name, files.MAX_BYTES[name] + 1)  # a sparse file of zeros
+            self.expect_refusal(f"expected at most {files.MAX_BYTES[name]}", read)
 
     def test_fields_of_other_types_are_refused(self):
         path = self.copy_run()

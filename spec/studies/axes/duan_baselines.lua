@@ -8,12 +8,12 @@
 -- both widths.
 local rates = { 1e-5, 1e-4, 1e-3 }
 local wide = { width = 512, feedforward = 2048 }
-local addition, others = { task = { "addition" } }, { task = { "successor", "multiplication" } }
+local addition, other_tasks = { task = { "addition" } }, { task = { "successor", "multiplication" } }
 
 return {
   { name = "vanilla", spec = { encoding = { use = "sinusoid" } } },
   { name = "alibi", spec = { encoding = { use = "sinusoid", decoder = { use = "alibi_causal" } } } },
-  { name = "rope", spec = { encoding = { use = "rope" } }, with = others },
+  { name = "rope", spec = { encoding = { use = "rope" } }, with = other_tasks },
   { name = "rope-512", spec = { encoding = { use = "rope" }, model = wide }, with = addition },
   { name = "nope", spec = { encoding = { use = "none" } } },
   { name = "vanilla-fair", spec = { encoding = { use = "sinusoid" } }, learning_rates = rates },
