@@ -38,7 +38,7 @@ local CASES = {
   { "calls", 1, gives = "000000001001010000000000120101000000000014010100" },
   { "together", 1, fails = "race: " },
   { "together", 3, fails = "race: " },
-  { "partial", 1, fails = "threads wait for one another in vain" },
+  { "partial", 1, fails = "threads wait for one another forever" },
   { "outside", 1, fails = "beyond the 256 bytes of shared memory" },
   { "askew", 1, fails = "an address that is no multiple of 4 bytes" },
 }
