@@ -51,7 +51,7 @@ struct algorithm {
 };
 
 struct heuristic {
-    algorithm chosen;
+    algorithm selected_algorithm;
     size_t workspace;
     int state;
     float waves;
@@ -225,12 +225,12 @@ int cublasLtMatmulAlgoGetHeuristic(handle *, operation *o, layout *a, layout *b,
 
 int cublasLtMatmul(handle *, operation *o, const void *alpha, const void *a, layout *a_layout, const void *b,
                    layout *b_layout, const void *beta, const void *c, layout *c_layout, void *d, layout *d_layout,
-                   const algorithm *chosen, void *workspace, size_t workspace_bytes, CUstream stream) {
+                   const algorithm *selected_algorithm, void *workspace, size_t workspace_bytes, CUstream stream) {
     lh_device_call call("cublasLtMatmul", CONTEXT);
     if (call.failure) return FAILED;
-    unsigned long long bias_alignment = chosen->data[7] / 256;
+    unsigned long long bias_alignment = selected_algorithm->data[7] / 256;
     const algorithm expected = choose_algorithm(a_layout, b_layout, d_layout, bias_alignment);
-    if (!is_supported(o, a_layout, b_layout, d_layout) || memcmp(chosen, &expected, sizeof expected) != 0)
+    if (!is_supported(o, a_layout, b_layout, d_layout) || memcmp(selected_algorithm, &expected, sizeof expected) != 0)
         return INVALID;
     if (!has_epilogue(o->epilogue)) return UNSUPPORTED;
     if (bias_alignment > 0 && get_bias_alignment(o) < bias_alignment) return INVALID;

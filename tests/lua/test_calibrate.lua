@@ -4,17 +4,17 @@
 
 local support = dofile("tests/lua/support.lua")
 
-local choices = require("lab.study.calibrate.fields")
+local fields = require("lab.study.calibrate.fields")
 local facet = require("facets.lines")
 local lines = require("lab.study.calibrate.found_lines")
 local lists = require("base.lists")
 local lu = require("luaunit")
 
--- Reads the choices of the examples below, changed by further texts "field=value".
-local function read_examples(...)
+-- Reads the choices of the examples below, changed by more texts "field=value".
+local function read_choices(...)
   local words = { "rows=all", "over=all", "threshold.self=1", "threshold.cross=1", "spread=0", "corner=none",
     "directions.self=1,-1,0", "directions.cross=1,-1,0", ... }
-  return assert(choices.read("usual", words))
+  return assert(fields.read("usual", words))
 end
 
 -- A head's attention from its rows; values are row by row.
@@ -27,7 +27,7 @@ local function make_matrix(...)
 end
 
 local SQUARE = make_matrix({ .05, .10, .85 }, { .10, .80, .10 }, { .75, .15, .10 })
-local WIDE = make_matrix({ .02, .03, .05, .60, .30 }, { .03, .02, .55, .10, .30 })
+local RECTANGLE = make_matrix({ .02, .03, .05, .60, .30 }, { .03, .02, .55, .10, .30 })
 
 -- Formats a number with six decimals, without zeros at its end.
 local function format_number(value)
@@ -73,8 +73,8 @@ local function format_bias(bias)
 end
 
 -- Compares the three texts of describe_lines with those of one direction of a head.
-local function check_direction(head, direction, chosen, values, statistics, accepted)
-  local a, b, c = describe_lines(lines.search_direction(head, direction, chosen))
+local function check_direction(head, direction, choices, values, statistics, accepted)
+  local a, b, c = describe_lines(lines.search_direction(head, direction, choices))
   lu.assertEquals({ a, b, c }, { values, statistics, accepted })
 end
 
@@ -90,32 +90,32 @@ end
 TestExamples = {}
 
 function TestExamples.test_lines_of_the_square_matrix_are_selected_by_sums()
-  local chosen = read_examples("line=sum").self
-  check_direction(SQUARE, -1, chosen, "-2:0.1 -1:0.25 0:2.4 1:0.2 2:0.05", "0.6 0.902774 1.502774", "0:0")
-  check_direction(SQUARE, 1, chosen, "-2:0.75 -1:0.25 0:0.95 1:0.2 2:0.85", "0.6 0.31305 0.91305", "0:0")
-  check_direction(SQUARE, 0, chosen, "0:0.9 1:1.05 2:1.05", "1 0.070711 1.070711", "")
+  local choices = read_choices("line=sum").self
+  check_direction(SQUARE, -1, choices, "-2:0.1 -1:0.25 0:2.4 1:0.2 2:0.05", "0.6 0.902774 1.502774", "0:0")
+  check_direction(SQUARE, 1, choices, "-2:0.75 -1:0.25 0:0.95 1:0.2 2:0.85", "0.6 0.31305 0.91305", "0:0")
+  check_direction(SQUARE, 0, choices, "0:0.9 1:1.05 2:1.05", "1 0.070711 1.070711", "")
 end
 
 function TestExamples.test_lines_of_the_square_matrix_are_selected_by_means()
-  local chosen = read_examples("line=mean", "shortest=1").self
-  check_direction(SQUARE, -1, chosen, "-2:0.1 -1:0.125 0:0.8 1:0.1 2:0.05", "0.235 0.283549 0.518549", "0:0")
-  check_direction(SQUARE, 1, chosen, "-2:0.75 -1:0.125 0:0.316667 1:0.1 2:0.85", "0.428333 0.314183 0.742517",
+  local choices = read_choices("line=mean", "shortest=1").self
+  check_direction(SQUARE, -1, choices, "-2:0.1 -1:0.125 0:0.8 1:0.1 2:0.05", "0.235 0.283549 0.518549", "0:0")
+  check_direction(SQUARE, 1, choices, "-2:0.75 -1:0.125 0:0.316667 1:0.1 2:0.85", "0.428333 0.314183 0.742517",
     "-2:-0.1 2:0")
-  check_direction(SQUARE, 0, chosen, "0:0.3 1:0.35 2:0.35", "0.333333 0.02357 0.356904", "")
+  check_direction(SQUARE, 0, choices, "0:0.3 1:0.35 2:0.35", "0.333333 0.02357 0.356904", "")
 end
 
 function TestExamples.test_means_leave_out_lines_shorter_than_half_the_rows()
-  local chosen = read_examples("line=mean").self
-  check_direction(SQUARE, -1, chosen, "-1:0.125 0:0.8 1:0.1", "0.341667 0.324251 0.665918", "0:0")
-  check_direction(SQUARE, 1, chosen, "-1:0.125 0:0.316667 1:0.1", "0.180556 0.096785 0.27734", "0:0")
+  local choices = read_choices("line=mean").self
+  check_direction(SQUARE, -1, choices, "-1:0.125 0:0.8 1:0.1", "0.341667 0.324251 0.665918", "0:0")
+  check_direction(SQUARE, 1, choices, "-1:0.125 0:0.316667 1:0.1", "0.180556 0.096785 0.27734", "0:0")
 end
 
 -- A selected line may keep its own statistic instead of its distance to the strongest line.
 function TestExamples.test_raw_values_are_those_of_the_matrix()
-  local found = lines.search_direction(SQUARE, -1, read_examples("value=raw").self)
-  lu.assertEquals(select(3, describe_lines(found)), "0:2.4")
-  found = lines.search_direction(SQUARE, 1, read_examples("value=raw").self)
-  lu.assertEquals(select(3, describe_lines(found)), "0:0.95")
+  local result = lines.search_direction(SQUARE, -1, read_choices("value=raw").self)
+  lu.assertEquals(select(3, describe_lines(result)), "0:2.4")
+  result = lines.search_direction(SQUARE, 1, read_choices("value=raw").self)
+  lu.assertEquals(select(3, describe_lines(result)), "0:0.95")
 end
 
 function TestExamples.test_lines_of_the_square_matrix_extend_to_five_by_five()
@@ -127,38 +127,38 @@ function TestExamples.test_lines_of_the_square_matrix_extend_to_five_by_five()
     { 2, 0, -.1 }, { 4, 2, -.1 } }
   for _, case in ipairs({ { { "line=sum" }, selected_lines }, { { "line=mean" }, selected_lines },
     { { "line=mean", "shortest=1" }, corners } }) do
-    local chosen = read_examples(table.unpack(case[1])).self
-    local head = assert(lines.find(SQUARE, chosen))
-    lu.assertEquals(format_bias(lines.extend(head.kept_lines, 5, 5, chosen)), format_open_cells(5, 5, case[2]))
+    local choices = read_choices(table.unpack(case[1])).self
+    local head = assert(lines.find(SQUARE, choices))
+    lu.assertEquals(format_bias(lines.extend(head.kept_lines, 5, 5, choices)), format_open_cells(5, 5, case[2]))
   end
 end
 
-function TestExamples.test_lines_of_the_wide_matrix_are_found_and_extended()
-  local sum, mean = read_examples("line=sum").cross, read_examples("line=mean").cross
-  check_direction(WIDE, -1, sum, "-1:0.3 0:0.4 1:1.15 2:0.07 3:0.06 4:0.02", "0.333333 0.390456 0.723789", "1:0")
-  check_direction(WIDE, -1, mean, "-1:0.3 0:0.2 1:0.575 2:0.035 3:0.03 4:0.02", "0.193333 0.199534 0.392868", "1:0")
-  check_direction(WIDE, 0, sum, "0:0.6 1:0.7 2:0.6 3:0.05 4:0.05", "0.4 0.288097 0.688097", "1:0")
-  check_direction(WIDE, 0, mean, "0:0.3 1:0.35 2:0.3 3:0.025 4:0.025", "0.2 0.144049 0.344049", "1:0")
-  check_direction(WIDE, 1, sum, "-1:0.03 0:0.04 1:0.58 2:0.15 3:0.9 4:0.3", "0.333333 0.314837 0.64817", "3:0")
-  check_direction(WIDE, 1, mean, "-1:0.03 0:0.02 1:0.29 2:0.075 3:0.45 4:0.3", "0.194167 0.161926 0.356093", "3:0")
+function TestExamples.test_lines_of_the_rectangle_are_found_and_extended()
+  local sum, mean = read_choices("line=sum").cross, read_choices("line=mean").cross
+  check_direction(RECTANGLE, -1, sum, "-1:0.3 0:0.4 1:1.15 2:0.07 3:0.06 4:0.02", "0.333333 0.390456 0.723789", "1:0")
+  check_direction(RECTANGLE, -1, mean, "-1:0.3 0:0.2 1:0.575 2:0.035 3:0.03 4:0.02", "0.193333 0.199534 0.392868", "1:0")
+  check_direction(RECTANGLE, 0, sum, "0:0.6 1:0.7 2:0.6 3:0.05 4:0.05", "0.4 0.288097 0.688097", "1:0")
+  check_direction(RECTANGLE, 0, mean, "0:0.3 1:0.35 2:0.3 3:0.025 4:0.025", "0.2 0.144049 0.344049", "1:0")
+  check_direction(RECTANGLE, 1, sum, "-1:0.03 0:0.04 1:0.58 2:0.15 3:0.9 4:0.3", "0.333333 0.314837 0.64817", "3:0")
+  check_direction(RECTANGLE, 1, mean, "-1:0.03 0:0.02 1:0.29 2:0.075 3:0.45 4:0.3", "0.194167 0.161926 0.356093", "3:0")
   for _, case in ipairs({ { "-1", { { 0, 6, 0 }, { 1, 5, 0 }, { 2, 4, 0 }, { 3, 3, 0 } } },
     { "0", { { 0, 6, 0 }, { 1, 6, 0 }, { 2, 6, 0 }, { 3, 6, 0 } } },
     { "1", { { 0, 3, 0 }, { 1, 4, 0 }, { 2, 5, 0 }, { 3, 6, 0 } } } }) do
-    local chosen = read_examples("directions.cross=" .. case[1]).cross
-    local head = assert(lines.find(WIDE, chosen))
-    lu.assertEquals(format_bias(lines.extend(head.kept_lines, 4, 8, chosen)), format_open_cells(4, 8, case[2]))
+    local choices = read_choices("directions.cross=" .. case[1]).cross
+    local head = assert(lines.find(RECTANGLE, choices))
+    lu.assertEquals(format_bias(lines.extend(head.kept_lines, 4, 8, choices)), format_open_cells(4, 8, case[2]))
   end
 end
 
 -- Equal values count once, which gives the result of the released code for the columns of both matrices.
 function TestExamples.test_merged_values_count_once()
-  local chosen = read_examples("equal=merged", "precision=float32").self
-  local found = lines.search_direction(SQUARE, 0, chosen)
-  local _, statistics = describe_lines(found)
-  lu.assertEquals({ found.count, statistics }, { 2, "0.975 0.075 1.05" })
-  found = lines.search_direction(WIDE, 0, read_examples("equal=merged", "precision=float32").cross)
-  _, statistics = describe_lines(found)
-  lu.assertEquals({ found.count, statistics, #found.kept_lines }, { 3, "0.45 0.285774 0.735774", 0 })
+  local choices = read_choices("equal=merged", "precision=float32").self
+  local result = lines.search_direction(SQUARE, 0, choices)
+  local _, statistics = describe_lines(result)
+  lu.assertEquals({ result.count, statistics }, { 2, "0.975 0.075 1.05" })
+  result = lines.search_direction(RECTANGLE, 0, read_choices("equal=merged", "precision=float32").cross)
+  _, statistics = describe_lines(result)
+  lu.assertEquals({ result.count, statistics, #result.kept_lines }, { 3, "0.45 0.285774 0.735774", 0 })
 end
 
 TestLines = {}
@@ -177,11 +177,11 @@ end
 -- this single cell is selected, too; with sums, and with means of lines of at least half the rows, it is not.
 function TestLines.test_one_cell_in_a_corner_wins_only_by_means_of_short_lines()
   local head = compute_head(62, 125, function(row, column)
-    local lit = row < 5 and column == 123 - row or row == 5 and column == 124
-    return lit and .95 or .0004 * compute_noise(row, column)
+    local is_attended = row < 5 and column == 123 - row or row == 5 and column == 124
+    return is_attended and .95 or .0004 * compute_noise(row, column)
   end)
   local function select_lines(...)
-    return list_selected(assert(lines.find(head, assert(choices.read("usual", { ... })).cross)))
+    return list_selected(assert(lines.find(head, assert(fields.read("usual", { ... })).cross)))
   end
   lu.assertEquals(select_lines(), "1")
   lu.assertEquals(select_lines("line=mean", "shortest=1"), "-5 1")
@@ -196,7 +196,7 @@ function TestLines.test_one_cell_below_the_first_column_wins_only_by_means()
   end)
   head.values[1] = 1.0
   local function select_lines(...)
-    return list_selected(assert(lines.find(head, assert(choices.read("usual", { ... })).self)))
+    return list_selected(assert(lines.find(head, assert(fields.read("usual", { ... })).self)))
   end
   lu.assertStrContains(select_lines("line=mean", "shortest=1"), "-5")
   lu.assertNotStrContains(select_lines(), "-5")
@@ -208,11 +208,11 @@ function TestLines.test_rows_beyond_training_do_not_count()
   local head = compute_head(62, 125, function(row, column)
     return row < 6 and (column == 123 - row and 1.0 or 0.0) or column == 3 and 1.0 or 0.0
   end)
-  local chosen = assert(choices.read("usual", { "over=all" })).cross
-  lu.assertEquals(list_selected(assert(lines.find(head, chosen))), "1")
-  chosen = assert(choices.read("usual", { "over=all", "rows=all", "directions.cross=0" })).cross
-  lu.assertEquals(list_selected(assert(lines.find(head, chosen))), "121")
-  local findings, problem = lines.find(compute_head(4, 9, function() return 1 end), read_examples("rows=6").cross)
+  local choices = assert(fields.read("usual", { "over=all" })).cross
+  lu.assertEquals(list_selected(assert(lines.find(head, choices))), "1")
+  choices = assert(fields.read("usual", { "over=all", "rows=all", "directions.cross=0" })).cross
+  lu.assertEquals(list_selected(assert(lines.find(head, choices))), "121")
+  local findings, problem = lines.find(compute_head(4, 9, function() return 1 end), read_choices("rows=6").cross)
   lu.assertNil(findings)
   lu.assertStrContains(problem, "rows = 6: found a matrix of 4 rows")
 end
@@ -225,28 +225,28 @@ function TestLines.test_too_few_lines_reach_no_threshold()
   for _, case in ipairs({ { 16, 1, 0 }, { 18, 1, 1 }, { 50, 3, 0 }, { 52, 3, 3 } }) do
     local columns, marked, accepted = table.unpack(case)
     local head = compute_head(1, columns, function(_, column) return column < marked and 1.0 or 0.0 end)
-    local chosen = read_examples("threshold.cross=4", "directions.cross=0").cross
-    lu.assertEquals(#assert(lines.find(head, chosen)).kept_lines, accepted)
+    local choices = read_choices("threshold.cross=4", "directions.cross=0").cross
+    lu.assertEquals(#assert(lines.find(head, choices)).kept_lines, accepted)
   end
 end
 
 -- A line without noise is the only value other than zero: the released code selects it, with K = 1 and sigma = 0.
 function TestLines.test_a_line_that_is_the_only_value_is_selected_by_the_released_code()
   local head = compute_head(6, 30, function(row, column) return column == 29 - row and 1.0 or 0.0 end)
-  local found = assert(lines.find(head, assert(choices.read("usual", {})).cross))
-  lu.assertEquals(#found.kept_lines, 0)
-  lu.assertTrue(found.directions[2].equal)
-  found = assert(lines.find(head, assert(choices.read("code", {})).cross))
-  lu.assertEquals({ list_selected(found), found.kept_lines[1].value }, { "0", 6 })
-  found = assert(lines.find(head, assert(choices.read("usual", { "over=all" })).cross))
-  lu.assertEquals(list_selected(found), "0")
+  local result = assert(lines.find(head, assert(fields.read("usual", {})).cross))
+  lu.assertEquals(#result.kept_lines, 0)
+  lu.assertTrue(result.directions[2].equal)
+  result = assert(lines.find(head, assert(fields.read("code", {})).cross))
+  lu.assertEquals({ list_selected(result), result.kept_lines[1].value }, { "0", 6 })
+  result = assert(lines.find(head, assert(fields.read("usual", { "over=all" })).cross))
+  lu.assertEquals(list_selected(result), "0")
 end
 
 -- In a head of uniform attention the means of lines differ only by rounding, and no line is selected.
 function TestLines.test_a_uniform_head_selects_no_line()
   local head = compute_head(7, 40, function() return 1 / 3 end)
-  local chosen = read_examples("line=mean", "shortest=1", "spread=1e-6").cross
-  lu.assertEquals(#assert(lines.find(head, chosen)).kept_lines, 0)
+  local choices = read_choices("line=mean", "shortest=1", "spread=1e-6").cross
+  lu.assertEquals(#assert(lines.find(head, choices)).kept_lines, 0)
 end
 
 -- Masked cells of logits belong to no line.
@@ -254,8 +254,8 @@ function TestLines.test_masked_cells_do_not_count()
   local head = compute_head(6, 6, function(row, column)
     return column > row and -math.huge or row == column and 5.0 or 1.0
   end)
-  local found = lines.search_direction(head, 1, read_examples().self)
-  lu.assertEquals(select(1, describe_lines(found)), "-5:1 -4:2 -3:3 -2:4 -1:5 0:30")
+  local result = lines.search_direction(head, 1, read_choices().self)
+  lu.assertEquals(select(1, describe_lines(result)), "-5:1 -4:2 -3:3 -2:4 -1:5 0:30")
 end
 
 TestBias = {}
@@ -264,14 +264,14 @@ TestBias = {}
 function TestBias.test_diagonals_are_a_clipped_table()
   local rows, columns, expected_bias = 5, 7, {}
   local head = compute_head(rows, columns, function(row, column) return .1 + compute_noise(0, column - row + 20) end)
-  local chosen = read_examples("directions.cross=1", "threshold.cross=0", "line=mean", "shortest=1", "value=raw").cross
-  local accepted = assert(lines.find(head, chosen)).kept_lines
-  local mean = lines.search_direction(head, 1, chosen).mean
+  local choices = read_choices("directions.cross=1", "threshold.cross=0", "line=mean", "shortest=1", "value=raw").cross
+  local accepted = assert(lines.find(head, choices)).kept_lines
+  local mean = lines.search_direction(head, 1, choices).mean
   for distance = -(rows - 1), columns - 1 do
     local value = .1 + compute_noise(0, distance + 20)
     expected_bias[distance] = value > mean and value or nil
   end
-  local bias = lines.extend(accepted, 9, 12, chosen)
+  local bias = lines.extend(accepted, 9, 12, choices)
   for row = 0, 8 do
     for column = 0, 11 do
       local actual, expected = bias.values[row * 12 + column + 1], expected_bias[column - row]
@@ -282,25 +282,25 @@ function TestBias.test_diagonals_are_a_clipped_table()
 end
 
 function TestBias.test_heads_and_rows_without_an_open_cell_are_transparent()
-  local chosen = assert(choices.read("usual", {})).cross
-  lu.assertEquals(format_bias(lines.extend({}, 2, 3, chosen)), "0 0 0\n0 0 0")
+  local choices = assert(fields.read("usual", {})).cross
+  lu.assertEquals(format_bias(lines.extend({}, 2, 3, choices)), "0 0 0\n0 0 0")
   local accepted = { { direction = -1, line = 2, value = -1.5 } }
-  lu.assertEquals(format_bias(lines.extend(accepted, 3, 3, chosen)), "-1.5 - 0\n0 0 0\n0 0 0")
-  chosen = assert(choices.read("usual", { "corner=none" })).cross
-  lu.assertEquals(format_bias(lines.extend(accepted, 3, 3, chosen)), "-1.5 - -\n0 0 0\n0 0 0")
-  chosen = assert(choices.read("usual", { "corner=all" })).cross
-  lu.assertEquals(format_bias(lines.extend({}, 2, 3, chosen)), "- - 0\n0 0 0")
-  chosen = assert(choices.read("code", {})).self -- self-attention has no open corner
-  lu.assertEquals(format_bias(lines.extend({}, 2, 2, chosen)), "0 0\n0 0")
+  lu.assertEquals(format_bias(lines.extend(accepted, 3, 3, choices)), "-1.5 - 0\n0 0 0\n0 0 0")
+  choices = assert(fields.read("usual", { "corner=none" })).cross
+  lu.assertEquals(format_bias(lines.extend(accepted, 3, 3, choices)), "-1.5 - -\n0 0 0\n0 0 0")
+  choices = assert(fields.read("usual", { "corner=all" })).cross
+  lu.assertEquals(format_bias(lines.extend({}, 2, 3, choices)), "- - 0\n0 0 0")
+  choices = assert(fields.read("code", {})).self -- self-attention has no open corner
+  lu.assertEquals(format_bias(lines.extend({}, 2, 2, choices)), "0 0\n0 0")
 end
 
 -- In a decoder no key after a query is open, neither by a line nor by a transparent row.
 function TestBias.test_a_causal_bias_has_no_later_keys()
-  local chosen = assert(choices.read("usual", {})).self
-  lu.assertEquals(format_bias(lines.extend({}, 2, 2, chosen, true)), "0 -\n0 0")
+  local choices = assert(fields.read("usual", {})).self
+  lu.assertEquals(format_bias(lines.extend({}, 2, 2, choices, true)), "0 -\n0 0")
   local accepted = { { direction = 1, line = 1, value = 2 }, { direction = 0, line = 0, value = 1 } }
-  lu.assertEquals(format_bias(lines.extend(accepted, 3, 3, chosen, true)), "1 - -\n1 - -\n1 - -")
-  lu.assertEquals(format_bias(lines.extend({ accepted[1] }, 2, 2, chosen, true)), "0 -\n0 0")
+  lu.assertEquals(format_bias(lines.extend(accepted, 3, 3, choices, true)), "1 - -\n1 - -\n1 - -")
+  lu.assertEquals(format_bias(lines.extend({ accepted[1] }, 2, 2, choices, true)), "0 -\n0 0")
 end
 
 -- The bias of one head, computed cell by cell from the mask that facets/lines.lua derives from a spec.
@@ -332,13 +332,13 @@ function TestBias.test_the_lines_facet_gives_the_same_bias()
   for case = 1, 60 do
     local cross = case % 2 == 0
     local corner, align = ({ "lines", "all", "none" })[case % 3 + 1], ({ "left", "right" })[case // 2 % 2 + 1]
-    local chosen = read_examples("threshold.self=0.9", "threshold.cross=0.9", "corner=" .. corner,
+    local choices = read_choices("threshold.self=0.9", "threshold.cross=0.9", "corner=" .. corner,
       "align.self=" .. align, "align.cross=" .. align, "value=" .. (case % 5 < 2 and "raw" or "relative"))
-    chosen = cross and chosen.cross or chosen.self
+    choices = cross and choices.cross or choices.self
     local head = compute_head(4 + case % 3, cross and 7 or 4 + case % 3, function(row, column)
       return compute_noise(row + case, column)
     end)
-    local accepted, list = assert(lines.find(head, chosen)).kept_lines, {}
+    local accepted, list = assert(lines.find(head, choices)).kept_lines, {}
     for i, line in ipairs(accepted) do
       list[i] = { head = 0, direction = line.direction, line = line.line, value = line.value }
     end
@@ -346,7 +346,7 @@ function TestBias.test_the_lines_facet_gives_the_same_bias()
       { name = "cross", heads = 1, cross = cross }, not cross)
     for _, size in ipairs(mask and { { head.rows, head.columns }, { 9, cross and 12 or 9 }, { 3, 3 } } or {}) do
       compared = compared + 1
-      lu.assertEquals(format_bias(lines.extend(accepted, size[1], size[2], chosen, not cross)),
+      lu.assertEquals(format_bias(lines.extend(accepted, size[1], size[2], choices, not cross)),
         format_bias(compute_facet_bias(mask, size[1], size[2])), ("case %d, %d x %d"):format(case, size[1], size[2]))
     end
   end
@@ -355,10 +355,10 @@ end
 
 -- In a wider bias, columns keep their distance to the right edge in cross-attention, else to the left.
 function TestBias.test_columns_are_aligned()
-  local chosen = read_examples("directions.cross=0", "directions.self=0")
+  local choices = read_choices("directions.cross=0", "directions.self=0")
   local head = make_matrix({ 0, 0, 1, 0, 0 })
-  local right = lines.extend(assert(lines.find(head, chosen.cross)).kept_lines, 1, 7, chosen.cross)
-  local remaining = lines.extend(assert(lines.find(head, chosen.self)).kept_lines, 1, 7, chosen.self)
+  local right = lines.extend(assert(lines.find(head, choices.cross)).kept_lines, 1, 7, choices.cross)
+  local remaining = lines.extend(assert(lines.find(head, choices.self)).kept_lines, 1, 7, choices.self)
   lu.assertEquals({ format_bias(right), format_bias(remaining) }, { "- - - - 0 - -", "- - 0 - - - -" })
 end
 
@@ -366,9 +366,9 @@ TestFindings = {}
 
 function TestFindings.test_the_text_gives_the_reason_if_no_line_is_selected()
   local function format_findings(head, words)
-    local chosen = assert(choices.read("usual", words)).cross
+    local choices = assert(fields.read("usual", words)).cross
     local finding = { family = "cross", words = "cross-attention", rows = head.rows, columns = head.columns,
-      choices = chosen, heads = { assert(lines.find(head, chosen)) } }
+      choices = choices, heads = { assert(lines.find(head, choices)) } }
     return table.concat(lines.format_lines({ finding }), "\n")
   end
   local short_head = compute_head(6, 14, function(row, column)
@@ -388,44 +388,44 @@ TestChoices = {}
 
 -- The choices of the released code: six rows, six columns before the last, own thresholds and directions, raw values.
 function TestChoices.test_the_preset_code_has_the_choices_of_the_released_code()
-  local chosen = assert(choices.read("code", {}))
-  lu.assertEquals(chosen.scores, "weights")
-  lu.assertEquals(chosen.cross, { rows = 6, columns = 6, line = "sum", shortest = 1, precision = "float32",
+  local choices = assert(fields.read("code", {}))
+  lu.assertEquals(choices.scores, "weights")
+  lu.assertEquals(choices.cross, { rows = 6, columns = 6, line = "sum", shortest = 1, precision = "float32",
     over = "nonzero", equal = "merged", threshold = 4.5, keep = "at_least", spread = 0, value = "raw",
     directions = { -1 }, align = "right", corner = "all" })
-  lu.assertEquals({ chosen.self.threshold, chosen.self.directions, chosen.self.corner }, { 0.87, { 1 }, "none" })
+  lu.assertEquals({ choices.self.threshold, choices.self.directions, choices.self.corner }, { 0.87, { 1 }, "none" })
 end
 
 function TestChoices.test_the_preset_equations_has_the_choices_of_the_paper()
-  local chosen = assert(choices.read("equations", {}))
-  lu.assertEquals(chosen.scores, "raw")
-  lu.assertEquals(chosen.cross, { line = "mean", shortest = 1, precision = "float64", over = "all", equal = "each",
+  local choices = assert(fields.read("equations", {}))
+  lu.assertEquals(choices.scores, "raw")
+  lu.assertEquals(choices.cross, { line = "mean", shortest = 1, precision = "float64", over = "all", equal = "each",
     threshold = 4, keep = "above", spread = 0, value = "relative", directions = { 1, -1, 0 }, align = "left",
     corner = "none" })
 end
 
 function TestChoices.test_every_field_reads_its_values_and_refuses_others()
-  for _, field in ipairs(choices.FIELDS) do
+  for _, field in ipairs(fields.FIELDS) do
     for column = 3, 5 do
       local text = field[column]
-      lu.assertTrue(text == nil or choices.read("usual", { field[1] .. "=" .. text }) ~= nil, field[1])
+      lu.assertTrue(text == nil or fields.read("usual", { field[1] .. "=" .. text }) ~= nil, field[1])
     end
     for _, text in ipairs({ "", "nought", "-7", "nan" }) do
-      local read, problem = choices.read("usual", { field[1] .. "=" .. text })
+      local read, problem = fields.read("usual", { field[1] .. "=" .. text })
       lu.assertNil(read, field[1])
       lu.assertStrContains(problem, "--set " .. field[1] .. ": found")
     end
   end
-  local _, problem = choices.read("usual", { "treshold.self=4" })
+  local _, problem = fields.read("usual", { "treshold.self=4" })
   lu.assertStrContains(problem, "expected: threshold.self?")
-  _, problem = choices.read("usual", { "rows" })
+  _, problem = fields.read("usual", { "rows" })
   lu.assertStrContains(problem, "not of the form FIELD=VALUE")
 end
 
 -- docs/calibration.md has a row for every field, with its default in each of the three presets.
 function TestChoices.test_the_page_has_every_field()
   local page = support.read("docs/calibration.md")
-  for _, field in ipairs(choices.FIELDS) do
+  for _, field in ipairs(fields.FIELDS) do
     local row = ("| `%s` | %s | %s | %s |"):format(field[1], field[3] or "1; for means half", field[4], field[5])
     lu.assertStrContains(page, row)
   end

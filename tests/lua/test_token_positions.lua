@@ -114,8 +114,8 @@ function TestTokenPositions.test_exported_files_count_digits()
   assert_has(digits, "DIGITS = torch.tensor([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])  # the tokens that are digits",
     "digit = torch.isin(tokens, DIGITS.to(tokens.device))", 'self.embed["position"](number_digits(tokens))')
   assert_lacks(digits, "place =", "MAX_POSITION")
-  local turned = exports.render_spec(write_spec(', elsewhere = "index"', ', rotation = { kind = "rope" }'))
-  assert_has(turned, 'self.embed["position"](number_digits(tokens))', "place = torch.arange(tokens.shape[1]")
+  local rotated_text = exports.render_spec(write_spec(', elsewhere = "index"', ', rotation = { kind = "rope" }'))
+  assert_has(rotated_text, 'self.embed["position"](number_digits(tokens))', "place = torch.arange(tokens.shape[1]")
   assert_lacks(exports.render_spec('{ task = { kind = "bucket_sort" }, encoding = { kind = "learned" } }'), "DIGITS",
     "number_digits")
 end

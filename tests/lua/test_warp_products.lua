@@ -228,9 +228,9 @@ function TestWarpProducts.test_the_plan_shows_where_gradients_of_weights_are_add
   local short, long = plan_lengths(40), plan_lengths(60)
   lu.assertEquals({ short.cuda.by_team, long.cuda.by_team }, { true, false })
   lu.assertEquals(short.cuda.operand_bytes, 128 * 80 * 5 * (64 + 192 + 64 + 64 + 64 + 256 + 256 + 64) * 4)
-  local chosen = find_choice(short, "gpu gradients of weights")
-  lu.assertEquals(chosen.value, "over the batch")
-  lu.assertStrContains(chosen.why, ("%.1f MB"):format(short.cuda.operand_bytes / 1e6))
+  local choice = find_choice(short, "gpu gradients of weights")
+  lu.assertEquals(choice.value, "over the batch")
+  lu.assertStrContains(choice.why, ("%.1f MB"):format(short.cuda.operand_bytes / 1e6))
   lu.assertEquals(find_choice(long, "gpu gradients of weights").value, "by shard")
   lu.assertNil(find_choice(make_plan("none", "tiles"), "gpu gradients of weights"))
   for name, is_for_shards in pairs({ product_gradient = true, add_up_tile = false }) do

@@ -61,11 +61,11 @@ end
 
 -- Evenly spread elements of a list.
 local function sample(list, count)
-  local chosen = {}
+  local selection = {}
   for i = 1, math.min(count, #list) do
-    chosen[i] = list[(i - 1) * #list // count + 1]
+    selection[i] = list[(i - 1) * #list // count + 1]
   end
-  return chosen
+  return selection
 end
 
 local function change_instructions()

@@ -28,14 +28,15 @@ typedef struct counted_job {
     int needed_turns, turns_taken;
     atomic_int threads_inside; /* threads inside the job */
     bool was_shared;           /* more than one thread was inside */
-    int *order, *turns;        /* [*turns] numbers of the jobs that had a turn, in order; NULL for several threads */
-    int number;                /* number of this job */
+    int *job_order,
+        *turn_count; /* [*turn_count] numbers of the jobs that had a turn, in order; NULL for several threads */
+    int number;      /* number of this job */
 } counted_job;
 
 static bool take_turn(void *job) {
     counted_job *p = job;
     if (atomic_fetch_add(&p->threads_inside, 1) > 0) p->was_shared = true;
-    if (p->order) p->order[(*p->turns)++] = p->number;
+    if (p->job_order) p->job_order[(*p->turn_count)++] = p->number;
     usleep(100);
     p->turns_taken++;
     bool has_more = p->turns_taken < p->needed_turns;
@@ -63,19 +64,19 @@ static void test_group_every_job_by_one_thread_at_a_time(void **state) {
 
 static void test_group_jobs_take_turns(void **state) {
     lh_error error;
-    int order[6], turns = 0;
+    int job_order[6], turn_count = 0;
     counted_job work[3] = {{.needed_turns = 3}, {.needed_turns = 1}, {.needed_turns = 2}};
     void *jobs[3];
     for (int i = 0; i < 3; i++) {
-        work[i].order = order;
-        work[i].turns = &turns;
+        work[i].job_order = job_order;
+        work[i].turn_count = &turn_count;
         work[i].number = i;
         jobs[i] = &work[i];
     }
     lh_assert_ok(lh_group_run(1, jobs, 3, take_turn, &error), &error);
     static const int expected[] = {0, 1, 2, 0, 2, 0};
-    assert_int_equal(turns, 6);
-    assert_memory_equal(order, expected, sizeof expected);
+    assert_int_equal(turn_count, 6);
+    assert_memory_equal(job_order, expected, sizeof expected);
     lh_assert_ok(lh_group_run(2, jobs, 0, take_turn, &error), &error);
 }
 

@@ -47,55 +47,55 @@ static void test_level_runs_unknown_or_foreign_no(void **state) {
 }
 
 static void test_level_choose_widest_that_runs(void **state) {
-    const lh_cpu_program *programs[] = {&plain, &v3, &v4, &arm, &riscv, NULL}, *chosen;
+    const lh_cpu_program *programs[] = {&plain, &v3, &v4, &arm, &riscv, NULL}, *program;
     lh_error error;
-    lh_assert_ok(lh_level_choose(programs, &chosen, &error), &error);
+    lh_assert_ok(lh_level_choose(programs, &program, &error), &error);
     const char *expected = lh_level_runs("x86-64-v4")   ? "x86-64-v4"
                            : lh_level_runs("x86-64-v3") ? "x86-64-v3"
                                                         : get_own_level();
-    assert_string_equal(chosen->level, expected);
+    assert_string_equal(program->level, expected);
 }
 
 static void test_level_choose_named_pinned(void **state) {
-    const lh_cpu_program *programs[] = {&arm, &plain, &v3, &v4, NULL}, *chosen;
+    const lh_cpu_program *programs[] = {&arm, &plain, &v3, &v4, NULL}, *program;
     lh_error error;
     assert_int_equal(setenv("LONGHAND_ISA", get_own_level(), 1), 0);
-    lh_assert_ok(lh_level_choose(programs, &chosen, &error), &error);
-    assert_string_equal(chosen->level, get_own_level());
+    lh_assert_ok(lh_level_choose(programs, &program, &error), &error);
+    assert_string_equal(program->level, get_own_level());
     assert_int_equal(setenv("LONGHAND_ISA", "", 1), 0); /* as if unset */
-    lh_assert_ok(lh_level_choose(programs, &chosen, &error), &error);
+    lh_assert_ok(lh_level_choose(programs, &program, &error), &error);
 }
 
 static void test_level_choose_unknown_name_lists_levels(void **state) {
-    const lh_cpu_program *programs[] = {&plain, &v3, NULL}, *chosen;
+    const lh_cpu_program *programs[] = {&plain, &v3, NULL}, *program;
     lh_error error;
     assert_int_equal(setenv("LONGHAND_ISA", "native", 1), 0);
-    lh_status status = lh_level_choose(programs, &chosen, &error);
+    lh_status status = lh_level_choose(programs, &program, &error);
     lh_assert_error(status, LH_ERR_USAGE, &error,
                     "LONGHAND_ISA=native: this program has no such level, expected one of: x86-64, ");
     assert_non_null(strstr(error.text, "x86-64-v3"));
-    assert_null(chosen);
+    assert_null(program);
 }
 
 static void test_level_choose_named_not_runnable_refused(void **state) {
-    const lh_cpu_program *programs[] = {&plain, &arm, &riscv, NULL}, *unsupported[] = {&riscv, NULL}, *chosen;
+    const lh_cpu_program *programs[] = {&plain, &arm, &riscv, NULL}, *unsupported[] = {&riscv, NULL}, *program;
     lh_error error;
     assert_int_equal(setenv("LONGHAND_ISA", "riscv64", 1), 0);
-    lh_status status = lh_level_choose(programs, &chosen, &error);
+    lh_status status = lh_level_choose(programs, &program, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error,
                     "LONGHAND_ISA=riscv64: this processor does not support this level");
     assert_string_equal(strstr(error.text, "it supports: ") + strlen("it supports: "), get_own_level());
-    status = lh_level_choose(unsupported, &chosen, &error);
+    status = lh_level_choose(unsupported, &program, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "it supports: none");
 }
 
 static void test_level_choose_nothing_runs_refused(void **state) {
-    const lh_cpu_program *programs[] = {&riscv, NULL}, *empty[] = {NULL}, *chosen;
+    const lh_cpu_program *programs[] = {&riscv, NULL}, *empty[] = {NULL}, *program;
     lh_error error;
-    lh_status status = lh_level_choose(programs, &chosen, &error);
+    lh_status status = lh_level_choose(programs, &program, &error);
     lh_assert_error(status, LH_ERR_ENVIRONMENT, &error, "none of the levels built in: riscv64");
-    lh_assert_error(lh_level_choose(empty, &chosen, &error), LH_ERR_ENVIRONMENT, &error, "no CPU half");
-    lh_assert_error(lh_level_choose(NULL, &chosen, &error), LH_ERR_ENVIRONMENT, &error, "no CPU half");
+    lh_assert_error(lh_level_choose(empty, &program, &error), LH_ERR_ENVIRONMENT, &error, "no CPU half");
+    lh_assert_error(lh_level_choose(NULL, &program, &error), LH_ERR_ENVIRONMENT, &error, "no CPU half");
 }
 
 #define without_variable(test) cmocka_unit_test_setup_teardown(test, clear_variable, clear_variable)
