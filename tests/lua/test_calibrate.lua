@@ -136,7 +136,8 @@ end
 function TestExamples.test_lines_of_the_rectangle_are_found_and_extended()
   local sum, mean = read_choices("line=sum").cross, read_choices("line=mean").cross
   check_direction(RECTANGLE, -1, sum, "-1:0.3 0:0.4 1:1.15 2:0.07 3:0.06 4:0.02", "0.333333 0.390456 0.723789", "1:0")
-  check_direction(RECTANGLE, -1, mean, "-1:0.3 0:0.2 1:0.575 2:0.035 3:0.03 4:0.02", "0.193333 0.199534 0.392868", "1:0")
+  check_direction(RECTANGLE, -1, mean, "-1:0.3 0:0.2 1:0.575 2:0.035 3:0.03 4:0.02",
+    "0.193333 0.199534 0.392868", "1:0")
   check_direction(RECTANGLE, 0, sum, "0:0.6 1:0.7 2:0.6 3:0.05 4:0.05", "0.4 0.288097 0.688097", "1:0")
   check_direction(RECTANGLE, 0, mean, "0:0.3 1:0.35 2:0.3 3:0.025 4:0.025", "0.2 0.144049 0.344049", "1:0")
   check_direction(RECTANGLE, 1, sum, "-1:0.03 0:0.04 1:0.58 2:0.15 3:0.9 4:0.3", "0.333333 0.314837 0.64817", "3:0")
