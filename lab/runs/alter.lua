@@ -1,6 +1,6 @@
 -- Removes runs, and gives the runs of a spec another name.
 --
--- Input: root, the folder of all runs; list, the runs as rows (rows.lua). Output: true, or nil and a message. Files are
+-- Input: root, the folder of all runs; rows, the runs as rows (rows.lua). Output: true, or nil and a message. Files are
 -- changed only if no trainer uses any of the runs' folders. Invariant: nothing is moved, written or deleted through a
 -- link.
 
@@ -15,15 +15,15 @@ local write = require("base.write")
 local M = {}
 
 -- Returns a message if a trainer uses the folder of one of the runs; otherwise nil.
-local function find_running(list)
-  local running = lists.find(list, function(row) return row.state == "running" end)
+local function find_running(rows)
+  local running = lists.find(rows, function(row) return row.state == "running" end)
   return running and ("%s: a trainer is running there\n  expected: a run that no process trains"):format(running.path)
 end
 
 -- Removes the folders of runs, ROOT/<id>/<digest>/<run>, and then the folders <digest> and <id> that are empty.
-function M.remove(root, list)
-  local message = find_running(list)
-  for _, row in ipairs(not message and list or {}) do
+function M.remove(root, rows)
+  local message = find_running(rows)
+  for _, row in ipairs(not message and rows or {}) do
     local is_removed
     is_removed, message = inside.remove(root, row.path)
     if not is_removed then
@@ -53,8 +53,8 @@ local function rename_text(text, id, name)
 end
 
 -- Renames each run in its run.json. Returns true, or nil and a message.
-local function rename_facts(root, list, id, name)
-  for _, row in ipairs(list) do
+local function rename_facts(root, rows, id, name)
+  for _, row in ipairs(rows) do
     local path = row.path .. "/run.json"
     local link = inside.find_link(root, path)
     local text = not link and write.read(path)
@@ -72,7 +72,7 @@ local function rename_facts(root, list, id, name)
 end
 
 -- Returns a message if the runs of a spec cannot be renamed; nil if they can.
-local function find_refusal(root, list, id, name)
+local function find_refusal(root, rows, id, name)
   local target = root .. "/" .. name
   if not load_module.is_id(name) then
     return ("%s: found the name %q; expected %s"):format(root .. "/" .. id, name, load_module.ID_TEXT)
@@ -82,15 +82,15 @@ local function find_refusal(root, list, id, name)
   local study = find_study(root, id)
   return study and ("%s: is a cell of the study %s, which would train the cell again under that name\n  expected: runs "
     .. "of no study; `labels` in an item of the study's report changes the names that it shows"):format(root .. "/"
-    .. id, study) or find_running(list)
+    .. id, study) or find_running(rows)
 end
 
 -- Renames the runs of the spec `id` to `name`. If this is interrupted, a second call completes it.
-function M.rename(root, list, id, name)
-  local message = find_refusal(root, list, id, name)
+function M.rename(root, rows, id, name)
+  local message = find_refusal(root, rows, id, name)
   local is_done = not message
   if is_done then
-    is_done, message = rename_facts(root, list, id, name)
+    is_done, message = rename_facts(root, rows, id, name)
   end
   if is_done then
     is_done, message = inside.move(root, root .. "/" .. id, root .. "/" .. name)

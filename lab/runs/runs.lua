@@ -61,11 +61,11 @@ local COLUMNS = {
   { "run", function(row) return row.path end },
 }
 
-local function print_table(options, list)
+local function print_table(options, selected_rows)
   local lines = {}
   for _, column in ipairs(COLUMNS) do
     local title, format_cell = table.unpack(column)
-    local texts = lists.join({ title }, lists.map(list, function(row)
+    local texts = lists.join({ title }, lists.map(selected_rows, function(row)
       return escape.plain((format_cell(row)) or "-")
     end))
     local width = lists.max(texts, function(text) return utf8.len(text) end)
@@ -80,8 +80,8 @@ local function print_table(options, list)
 end
 
 -- Returns the number of runs and their total size as words.
-local function format_total(list)
-  return ("%s, %s"):format(wording.count(#list, "run"), format_size(lists.sum(list,
+local function format_total(selected_rows)
+  return ("%s, %s"):format(wording.count(#selected_rows, "run"), format_size(lists.sum(selected_rows,
     function(row) return row.bytes end)))
 end
 
@@ -95,15 +95,15 @@ local function print_json(options, value)
   options.say(json.encode(value, { indent = true, keyorder = lists.join(rows.FIELDS, { "spec", "evaluations" }) }))
 end
 
--- Prints runs. all_runs: from find_runs; list: the rows of all_runs that meet the conditions.
-local function list_runs(options, all_runs, list)
+-- Prints runs. all_runs: from find_runs; selected_rows: the rows of all_runs that meet the conditions.
+local function list_runs(options, all_runs, selected_rows)
   if options.json then
-    print_json(options, setmetatable(lists.map(list, copy_facts), { __jsontype = "array" }))
-  elseif not list[1] then
+    print_json(options, setmetatable(lists.map(selected_rows, copy_facts), { __jsontype = "array" }))
+  elseif not selected_rows[1] then
     options.say(("none of %s meets --where"):format(wording.count(#all_runs.rows, "run")))
   else
-    print_table(options, list)
-    options.say(format_total(list))
+    print_table(options, selected_rows)
+    options.say(format_total(selected_rows))
   end
 end
 
@@ -159,19 +159,19 @@ local function ask_user(question)
   return (io.read("l") or ""):lower():find("^y") ~= nil
 end
 
-local function remove(options, all_runs, list)
-  if not list[1] then
+local function remove(options, all_runs, selected_rows)
+  if not selected_rows[1] then
     return INPUT, "no run meets --where; nothing is removed"
   end
-  local total = format_total(list)
-  print_table(options, list)
+  local total = format_total(selected_rows)
+  print_table(options, selected_rows)
   local is_confirmed = options.yes or ask_user(("Remove %s?"):format(total))
   if is_confirmed == nil then
     return USAGE, ("nothing is removed without a terminal to ask on; to remove %s, add --yes"):format(total)
   elseif not is_confirmed then
     return INPUT, "nothing is removed"
   end
-  local is_done, message = alter.remove(all_runs.root, list)
+  local is_done, message = alter.remove(all_runs.root, selected_rows)
   if not is_done then
     return INPUT, message
   end
@@ -179,14 +179,14 @@ local function remove(options, all_runs, list)
   return DONE
 end
 
-local function rename(options, all_runs, list)
+local function rename(options, all_runs, selected_rows)
   local path = options.paths[1]
   local id = paths.resolve(path):match("([^/]+)$")
   if paths.resolve(path) ~= paths.resolve(all_runs.root .. "/" .. id) then
     return INPUT, ("%s: all runs of a spec have one name\n  expected: the folder of a spec's runs, such as %s")
-      :format(path, list[1].path:match("^(.*)/[^/]+/[^/]+$"))
+      :format(path, selected_rows[1].path:match("^(.*)/[^/]+/[^/]+$"))
   end
-  local is_done, message = alter.rename(all_runs.root, list, id, options.name)
+  local is_done, message = alter.rename(all_runs.root, selected_rows, id, options.name)
   if not is_done then
     return INPUT, message
   end
@@ -219,23 +219,23 @@ function M.run(options)
   if not all_runs then
     return INPUT, message
   end
-  local list
-  list, message = where.select(all_runs.rows, options.where)
-  if not list then
+  local selected_rows
+  selected_rows, message = where.select(all_runs.rows, options.where)
+  if not selected_rows then
     return USAGE, message
   elseif options.action == "remove" then
-    return remove(options, all_runs, list)
+    return remove(options, all_runs, selected_rows)
   elseif options.action == "rename" then
-    return rename(options, all_runs, list)
-  elseif options.action == "show" and #list ~= 1 then
+    return rename(options, all_runs, selected_rows)
+  elseif options.action == "show" and #selected_rows ~= 1 then
     return INPUT, ("%s: contains %s\n  expected: the folder of one run"):format(options.paths[1],
-      wording.count(#list, "run"))
+      wording.count(#selected_rows, "run"))
   elseif options.action == "show" then
-    show_run(options, list[1])
+    show_run(options, selected_rows[1])
   else
-    list_runs(options, all_runs, list)
+    list_runs(options, all_runs, selected_rows)
   end
-  local damaged = lists.join(all_runs.problems, lists.collect(list, function(row)
+  local damaged = lists.join(all_runs.problems, lists.collect(selected_rows, function(row)
     return row.state == "damaged" and lists.map(row.run.notes, function(note) return row.path .. "/" .. note end) or {}
   end))
   return #damaged > 0 and INPUT or DONE, damaged[1] and "damaged:\n  " .. table.concat(damaged, "\n  ")

@@ -309,7 +309,7 @@ function TestQueue.test_records_of_submitted_jobs()
   local count = 0
   for _, entry in pairs(live) do
     count = count + 1
-    lu.assertEquals({ entry.task.job, entry.task.task, entry.record.n }, { "12", 2, 1 })
+    lu.assertEquals({ entry.task.job, entry.task.task, entry.record.number }, { "12", 2, 1 })
   end
   lu.assertEquals(count, 1)
   lu.assertNotNil(live["a/0123456789abcdef/lr0.001-seed2"])

@@ -43,12 +43,12 @@ local function has_one_axis(by)
 end
 
 -- Adds a row to the evaluation of its split in `evaluations`, { axis, [split] = evaluation }; axis: the first of the
--- run's axes. Until M.complete, an evaluation holds lines, { n (the number on that axis, or 0), index (in the order of
--- the file), by (nil for a line by length alone), row }, and indices, those of lines by condition.
+-- run's axes. Until M.complete, an evaluation holds lines, { number (the number on that axis, or 0), index (in the
+-- order of the file), by (nil for a line by length alone), row }, and indices, those of lines by condition.
 function M.add(evaluations, row)
   local axis, evaluation = evaluations.axis, evaluations[row.split]
-  local n = row.by and row.by[axis] or axis == "length" and row.length
-  if not n and row.length then
+  local number = row.by and row.by[axis] or axis == "length" and row.length
+  if not number and row.length then
     return -- the user requested this evaluation by length, but the run's axes are others
   elseif not evaluation or row.step > evaluation.step then
     evaluation = { step = row.step, examples = row.examples, draws = row.draws, decoding = row.decoding, indices = {},
@@ -63,7 +63,7 @@ function M.add(evaluations, row)
   evaluation.indices[key], evaluation.data = index, evaluation.data or row.data
   evaluation.mixed = evaluation.mixed or row.examples ~= evaluation.examples or row.draws ~= evaluation.draws
   evaluation.has_places = evaluation.has_places or row.has_places and (not row.by or is_along(row.by, axis)) or nil
-  evaluation.lines[index] = { n = n or 0, index = index, by = by, row = row }
+  evaluation.lines[index] = { number = number or 0, index = index, by = by, row = row }
 end
 
 -- Joins a group of lines with the same number on the first axis into one line: its measures are the means over the
@@ -86,7 +86,7 @@ local function average_lines(group, is_averaged)
     local mean = weight > 0 and sums[name] / weight or nil
     row[name] = mean and AS_TEXT[name] and ("%.9g"):format(mean) or mean
   end
-  return { n = group.key, row = row }
+  return { number = group.key, row = row }
 end
 
 -- Joins lines that share a number on the first axis. Conditions on a frame (spec/task/axes.lua) and another axis are
@@ -94,19 +94,19 @@ end
 local function join_lines(lines, axis)
   local single_axis_lines = lists.index_by(lists.filter(lines, function(line)
     return not line.by or line.by[axis] ~= nil and has_one_axis(line.by)
-  end), function(line) return line.n end)
+  end), function(line) return line.number end)
   local averaged = lists.filter(lines, function(line)
     return not line.by or not line.by[axes.FRAME] or has_one_axis(line.by)
   end)
-  return lists.map(lists.group(averaged, function(line) return line.n end), function(group)
-    return average_lines(group, function(line) return not single_axis_lines[line.n] or not line.by
+  return lists.map(lists.group(averaged, function(line) return line.number end), function(group)
+    return average_lines(group, function(line) return not single_axis_lines[line.number] or not line.by
       or has_one_axis(line.by) end)
   end)
 end
 
 local function make_condition(line, axis)
   local row = line.row
-  return line.by and row or { by = { [axis] = line.n }, examples = row.examples, accuracy = row.accuracy or "",
+  return line.by and row or { by = { [axis] = line.number }, examples = row.examples, accuracy = row.accuracy or "",
     exact_match = row.exact_match }
 end
 
@@ -124,7 +124,7 @@ local function make_evaluation(evaluation, split, lines, axis)
   local function list(get_value)
     return lists.map(lines, get_value)
   end
-  result.lengths, result.counts = list(function(line) return line.n end),
+  result.lengths, result.counts = list(function(line) return line.number end),
     list(function(line) return line.row.examples end)
   result.totals = has.totals and list(function(line) return line.row.of or line.row.examples end) or nil
   result.uncounted = has.uncounted and list(function(line) return line.row.counted == 0 end) or nil
@@ -183,7 +183,9 @@ function M.complete(evaluations, has_sets, is_weighted)
   for _, split in ipairs(M.SPLITS) do
     local evaluation = evaluations[split]
     if evaluation then
-      table.sort(evaluation.lines, function(a, b) return a.n < b.n or a.n == b.n and a.index < b.index end)
+      table.sort(evaluation.lines, function(a, b)
+        return a.number < b.number or a.number == b.number and a.index < b.index
+      end)
       evaluation.has, evaluation.weighted = find_lists(evaluation.lines), is_weighted or nil
       evaluations[split] = make_evaluation(evaluation, split, evaluation.lines, evaluations.axis)
       evaluations[split].parts = has_sets and make_parts(evaluation, evaluations.axis) or nil

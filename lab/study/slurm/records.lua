@@ -34,44 +34,44 @@ function M.get_folder(out)
   return out .. "/.slurm"
 end
 
--- Returns the name of array number n of a study, which no other folder of runs gives to its arrays.
-function M.make_job_name(out, study, n)
-  return ("%s-%s"):format(study.name:gsub("[^%w_.-]", "_"), sha256.digest(("%s %d"):format(paths.resolve(out), n)))
+-- Returns the name of the array with this number in a study, which no other folder of runs gives to its arrays.
+function M.make_job_name(out, study, number)
+  return ("%s-%s"):format(study.name:gsub("[^%w_.-]", "_"), sha256.digest(("%s %d"):format(paths.resolve(out), number)))
 end
 
--- Returns all records, by number: { n, folder, study, path, scale, set, site, name, cancelled }. A folder without a
--- record was never submitted; links are ignored, since they may lead to other users' files.
+-- Returns all records, by number: { number, folder, study, path, scale, set, site, name, cancelled }. A folder without
+-- a record was never submitted; links are ignored, since they may lead to other users' files.
 function M.list(out)
-  local list, folder = {}, M.get_folder(out)
+  local all_records, folder = {}, M.get_folder(out)
   for _, name in ipairs(write.list_names(folder)) do
     local dir = folder .. "/" .. name
     local text = name:find("^%d+$") and not inside.find_link(out, dir)
       and input.read(dir .. "/record.json", MAX_RECORD_BYTES)
     local record = text and input.decode(text)
     if type(record) == "table" and not shapes.find_problem(record, SHAPE) then
-      record.n, record.folder = math.tointeger(tonumber(name)), dir
+      record.number, record.folder = math.tointeger(tonumber(name)), dir
       record.cancelled = lfs.attributes(dir .. "/cancelled", "mode") ~= nil
-      list[#list + 1] = record
+      all_records[#all_records + 1] = record
     end
   end
-  table.sort(list, function(a, b) return a.n < b.n end)
-  return list
+  table.sort(all_records, function(a, b) return a.number < b.number end)
+  return all_records
 end
 
-function M.filter_study(list, name)
-  return lists.filter(list, function(record) return record.study == name end)
+function M.filter_study(all_records, name)
+  return lists.filter(all_records, function(record) return record.study == name end)
 end
 
 -- Whether a record's job has the name of this folder's array. A record that was copied here may name any job.
 function M.is_own(record, out)
-  return record.name == M.make_job_name(out, { name = record.study }, record.n)
+  return record.name == M.make_job_name(out, { name = record.study }, record.number)
 end
 
--- Returns the runs of tasks in the queue: { [folder of a run] = { record, task (queue.lua) } }. list: from M.list;
--- tasks: from queue.list_tasks. Sets record.tasks to the record's tasks in the queue, nil if there are none.
-function M.find_queued_runs(list, tasks)
+-- Returns the runs of tasks in the queue: { [folder of a run] = { record, task (queue.lua) } }. all_records: from
+-- M.list; tasks: from queue.list_tasks. Sets record.tasks to the record's tasks in the queue, nil if there are none.
+function M.find_queued_runs(all_records, tasks)
   local queued_runs = {}
-  for _, record in ipairs(list) do
+  for _, record in ipairs(all_records) do
     local queued = lists.filter(tasks, function(task) return task.name == record.name end)
     local by_number = lists.index_by(queued, function(task) return task.task end)
     record.tasks = queued[1] and queued
@@ -85,19 +85,19 @@ end
 
 -- Makes the folder with the next number; returns its path and number, or nil and a message.
 function M.make_folder(out)
-  local list = M.list(out)
-  local n = list[1] and list[#list].n or 0
+  local all_records = M.list(out)
+  local number = all_records[1] and all_records[#all_records].number or 0
   local is_made, message = inside.make_directory(out, M.get_folder(out) .. "/trainers")
   if not is_made then
     return nil, message
   end
   local dir, is_created, reason
   repeat
-    n = n + 1
-    dir = ("%s/%d"):format(M.get_folder(out), n)
+    number = number + 1
+    dir = ("%s/%d"):format(M.get_folder(out), number)
     is_created, reason = lfs.mkdir(dir)
   until is_created or lfs.attributes(dir, "mode") ~= "directory"
-  return is_created and dir, is_created and n or ("cannot make the directory %s: %s"):format(dir, reason)
+  return is_created and dir, is_created and number or ("cannot make the directory %s: %s"):format(dir, reason)
 end
 
 function M.format_record(study, site, name)

@@ -30,14 +30,14 @@ end
 
 -- Returns the records of the study, and those of all studies that were submitted into this folder.
 local function find_records(options)
-  local list = records.list(options.out)
-  local study_records = records.filter_study(list, (options.study:match("([^/]*)$"):gsub("%.lua$", "")))
-  local names = lists.drop_repeats(lists.map(list, function(record) return record.study end))
+  local all_records = records.list(options.out)
+  local study_records = records.filter_study(all_records, (options.study:match("([^/]*)$"):gsub("%.lua$", "")))
+  local names = lists.drop_repeats(lists.map(all_records, function(record) return record.study end))
   must(INPUT, study_records[1], ("%s: no run of %s was submitted into this folder\n  expected: %s"):format(
     escape.plain(options.out), escape.plain(options.study), names[1] and "one of the studies that were: "
     .. escape.plain(table.concat(names, ", ")) .. "; or another --out"
     or ("./longhand sweep %s --slurm SITE first, or another --out"):format(options.study)))
-  return study_records, list
+  return study_records, all_records
 end
 
 local function format_record(record)
@@ -101,12 +101,12 @@ end
 
 local function status(options)
   local study = must(INPUT, overview.expand(options))
-  local list = records.list(options.out)
+  local all_records = records.list(options.out)
   local tasks, message, absent = queue.list_tasks()
-  local queued_runs = records.find_queued_runs(list, tasks or {})
+  local queued_runs = records.find_queued_runs(all_records, tasks or {})
   set_states(study, options.out, queued_runs)
   local is_undamaged = overview.print_status(options, study)
-  for _, record in ipairs(list) do
+  for _, record in ipairs(all_records) do
     if record.tasks then
       io.stdout:write(format_record(record), "\n")
     end
@@ -117,7 +117,7 @@ local function status(options)
   if not tasks then
     say("the queue is not known: ", (message:gsub("\n$", "")))
   end
-  report_unqueued(options, overview.count_states(study), records.filter_study(list, study.name))
+  report_unqueued(options, overview.count_states(study), records.filter_study(all_records, study.name))
   return not is_undamaged and INPUT or (tasks or absent) and DONE or ENVIRONMENT
 end
 
@@ -126,9 +126,9 @@ local function resubmit(options)
   local study_records = find_records(options)
   local last = study_records[#study_records]
   local function format_settings(scale, set)
-    local list = lists.append({ scale and "--scale " .. scale or nil },
+    local flags = lists.append({ scale and "--scale " .. scale or nil },
       lists.map(set, function(setting) return "--set " .. setting end))
-    return list[1] and escape.plain(table.concat(list, " ")) or "neither --scale nor --set"
+    return flags[1] and escape.plain(table.concat(flags, " ")) or "neither --scale nor --set"
   end
   must(INPUT, last.scale == options.scale and canonical.format(last.set) == canonical.format(options.set),
     ("resubmit %s: found %s; expected %s, as in %s\n"
@@ -141,10 +141,10 @@ end
 -- Returns the records whose jobs have names that this folder gives; and whether the queue has jobs of other records,
 -- for which it prints messages.
 local function drop_foreign(options, study_records)
-  local list, has_foreign = {}, false
+  local own_records, has_foreign = {}, false
   for _, record in ipairs(study_records) do
     if records.is_own(record, options.out) then
-      list[#list + 1] = record
+      own_records[#own_records + 1] = record
     elseif record.tasks then
       has_foreign = true
       say(("%s/record.json: names the job %s, which %s does not have in this folder; it is not cancelled")
@@ -152,13 +152,13 @@ local function drop_foreign(options, study_records)
       say("  hint: scancel ", record.tasks[1].job, " cancels it; or give --out as when the study was submitted")
     end
   end
-  return list, has_foreign
+  return own_records, has_foreign
 end
 
 local function cancel(options)
-  local study_records, list = find_records(options)
+  local study_records, all_records = find_records(options)
   local tasks = must(ENVIRONMENT, queue.list_tasks())
-  records.find_queued_runs(list, tasks)
+  records.find_queued_runs(all_records, tasks)
   local jobs, count = {}, 0
   local listed, foreign = drop_foreign(options, study_records)
   for _, record in ipairs(listed) do
@@ -220,16 +220,17 @@ function M.prepare_local_sweep(options)
   local tasks, message, absent = queue.list_tasks()
   must(ENVIRONMENT, tasks or absent, ("%swhether tasks of Slurm work in %s is not known: nothing is started\n"):format(
     message, options.out))
-  local list = records.list(options.out)
-  must(ENVIRONMENT, not (absent and list[1]), ("--out %s: runs of this folder were submitted to Slurm, and there is no "
+  local all_records = records.list(options.out)
+  must(ENVIRONMENT, not (absent and all_records[1]),
+    ("--out %s: runs of this folder were submitted to Slurm, and there is no "
     .. "squeue here to say whether tasks are at work\n  expected: the machine that submits them; once none of them is "
     .. "in a queue, remove %s"):format(options.out, records.get_folder(options.out)))
-  records.find_queued_runs(list, tasks or {})
-  local busy = lists.find(list, function(record) return record.tasks end)
+  records.find_queued_runs(all_records, tasks or {})
+  local busy = lists.find(all_records, function(record) return record.tasks end)
   must(INPUT, not busy, busy and ("--out %s: tasks of Slurm work in this folder: %s\n  expected: none; "
     .. "./longhand sweep cancel %s ends them, or choose another --out"):format(options.out,
     format_record(busy), busy.study))
-  options.hooks = list[1] and make_hooks(options)
+  options.hooks = all_records[1] and make_hooks(options)
 end
 
 return M

@@ -249,8 +249,8 @@ local function undo_preparations(options, plan, folder)
 end
 
 local function submit(options, study, site, plan, max_tasks)
-  local folder, n = must(ENVIRONMENT, records.make_folder(options.out))
-  plan.folder, plan.name = paths.resolve(folder), records.make_job_name(options.out, study, n)
+  local folder, number = must(ENVIRONMENT, records.make_folder(options.out))
+  plan.folder, plan.name = paths.resolve(folder), records.make_job_name(options.out, study, number)
   local job
   local code, message = stop.catch(function()
     for _, item in ipairs(plan.items) do

@@ -35,8 +35,8 @@ local function read_lines(study, item)
 end
 
 -- Returns the places of a line's runs at a number, those of them that have any.
-local function list_places(entry, n)
-  return lists.map(entry.by_run, function(by_number) return by_number[n] end)
+local function list_places(entry, number)
+  return lists.map(entry.by_run, function(by_number) return by_number[number] end)
 end
 
 local function list_points(places, side, kind)
@@ -47,12 +47,12 @@ local function list_points(places, side, kind)
 end
 
 -- Makes the panel of a number, a side and a kind of answers; nil without points.
-local function make_panel(list, axis, n, side, kind, styles)
-  local words = { ("%s %g"):format(axis, n), SIDES[side], kind and ANSWERS[kind] }
+local function make_panel(list, axis, number, side, kind, styles)
+  local words = { ("%s %g"):format(axis, number), SIDES[side], kind and ANSWERS[kind] }
   local panel = { title = table.concat(words, ", "), xlabel = "place " .. SIDES[side], ylabel = "token accuracy",
     x = { 1, 2 }, y = { 0, 100 }, percent = true, curves = {}, levels = {}, marks = {} }
   for _, entry in ipairs(list) do
-    local points_by_run = lists.map(list_places(entry, n), function(places)
+    local points_by_run = lists.map(list_places(entry, number), function(places)
       local points = list_points(places, side, kind or places_module.OWN_ANSWERS)
       return #points > 0 and points or nil
     end)
@@ -69,10 +69,11 @@ end
 
 local function make_figure(study, item, list, axis, kinds)
   local names, styles = score_tables.list_values(study, item.lines), figures.choose_styles(study, item.lines)
-  local panels = lists.collect(item.at, function(n)
+  local panels = lists.collect(item.at, function(number)
     return lists.collect(places_module.SIDES, function(side)
-      return lists.map(kinds, function(kind) return make_panel(list, axis, n, side, #kinds > 1 and kind or nil, styles)
-        or false end)
+      return lists.map(kinds, function(kind)
+        return make_panel(list, axis, number, side, #kinds > 1 and kind or nil, styles) or false
+      end)
     end)
   end)
   panels = lists.filter(panels, function(panel) return panel end)
@@ -101,8 +102,8 @@ local function format_share(places, side, kind, place)
     sums.counted[place] or 0
 end
 
-local function tabulate_places(study, item, list, axis, kinds, n)
-  local sums = lists.map(list, function(entry) return places_module.add(list_places(entry, n)) or false end)
+local function tabulate_places(study, item, list, axis, kinds, number)
+  local sums = lists.map(list, function(entry) return places_module.add(list_places(entry, number)) or false end)
   local rows = lists.map(list_shown(lists.filter(sums, function(places) return places end)), function(row_place)
     local side, place = row_place[1], row_place[2]
     return { title = ("%d %s"):format(place, SIDES[side]), cells = lists.map(list, function(entry, i)
@@ -116,23 +117,24 @@ local function tabulate_places(study, item, list, axis, kinds, n)
       return { texts = texts, number = entry.line.cell and entry.line.cell.number, missing = counted == 0 }
     end) }
   end)
-  local heading = ("Token accuracy in percent by place in the target, %s %g"):format(axis, n)
-  return { name = ("%s%g"):format(axis, n), title = score_tables.make_title(item, heading), caption = captions.join(
+  local heading = ("Token accuracy in percent by place in the target, %s %g"):format(axis, number)
+  return { name = ("%s%g"):format(axis, number), title = score_tables.make_title(item, heading),
+    caption = captions.join(
     item.title and heading, "the last of the numbers is that of labels, over all seeds at the chosen learning rate",
     captions.name_rates(study)), corner = "place", subs = lists.append(lists.map(kinds, function(kind)
     return #kinds > 1 and (kind == places_module.OWN_ANSWERS and "own" or "forced") or "right" end), { "labels" }),
     columns = lists.map(list, function(entry) return { title = entry.line.label } end), rows = rows, notes = {} }
 end
 
-local function make_error_entry(entry, n)
-  local places = places_module.add(list_places(entry, n))
-  local number = entry.line.cell and entry.line.cell.number
+local function make_error_entry(entry, number)
+  local places = places_module.add(list_places(entry, number))
+  local cell_number = entry.line.cell and entry.line.cell.number
   if not places then
-    return { texts = { entries.MISSING, "", "", "" }, number = number, missing = true }
+    return { texts = { entries.MISSING, "", "", "" }, number = cell_number, missing = true }
   end
   local errors = lists.sum(places.first_error, function(count) return count end)
   local median = places_module.find_error_quantile(places, 0.5)
-  return { number = number, texts = {
+  return { number = cell_number, texts = {
     places.sequences > 0 and ("%.1f%%"):format(100 * errors / places.sequences) or "",
     median and ("%g"):format(median) or "", median and ("%g to %g"):format(
     places_module.find_error_quantile(places, 0.25), places_module.find_error_quantile(places, 0.75)) or "",
@@ -147,17 +149,18 @@ local function tabulate_errors(study, item, list, axis)
     .. "are of the sequences with an error", "runs without counts by place need eval.places = true, or trainer eval "
     .. "--places",
     captions.name_rates(study)), corner = item.lines, subs = FIRST_ERRORS,
-    columns = lists.map(item.at, function(n) return { title = ("%s %g"):format(axis, n) } end),
+    columns = lists.map(item.at, function(number) return { title = ("%s %g"):format(axis, number) } end),
     rows = lists.map(list, function(entry)
-      return { title = entry.line.label, cells = lists.map(item.at, function(n) return make_error_entry(entry, n) end) }
+      return { title = entry.line.label,
+        cells = lists.map(item.at, function(number) return make_error_entry(entry, number) end) }
     end), notes = {} }
 end
 
 -- Returns the lines of the CSV file of one run and number.
-local function format_places(study, cell, run, n, places)
+local function format_places(study, cell, run, number, places)
   return table.concat(lists.collect(places_module.SIDES, function(side)
     return lists.map(places[side].counted, function(counted, place)
-      local row = { step = run.test and run.test.step, axis = run.axis, number = n, from = side, place = place,
+      local row = { step = run.test and run.test.step, axis = run.axis, number = number, from = side, place = place,
         counted = counted, first_errors = side == "start" and places.first_error[place] or nil }
       for _, kind in ipairs(places_module.list_kinds(places)) do
         row[kind] = places[side][kind][place]
@@ -170,8 +173,8 @@ end
 local function make_csv(study, item, list, name)
   local lines = lists.collect(list, function(entry)
     return lists.collect(entry.by_run, function(by_number)
-      return lists.map(item.at, function(n)
-        return by_number[n] and format_places(study, entry.line.cell, by_number.run, n, by_number[n])
+      return lists.map(item.at, function(number)
+        return by_number[number] and format_places(study, entry.line.cell, by_number.run, number, by_number[number])
       end)
     end)
   end)
@@ -182,15 +185,15 @@ end
 function M.make(study, item, name)
   local list = read_lines(study, item)
   local all_places = lists.collect(list, function(entry)
-    return lists.collect(item.at, function(n) return list_places(entry, n) end)
+    return lists.collect(item.at, function(number) return list_places(entry, number) end)
   end)
   local first = lists.collect(list, function(entry) return entry.by_run end)[1]
   local axis = first and runs.format_axis(first.run) or "length"
   local kinds = lists.filter({ places_module.OWN_ANSWERS, places_module.TEACHER_FORCED }, function(kind)
     return lists.find(all_places, function(places) return places.start[kind] ~= nil end)
   end)
-  local tables = lists.map(#kinds > 0 and item.at or {}, function(n)
-    return tabulate_places(study, item, list, axis, kinds, n)
+  local tables = lists.map(#kinds > 0 and item.at or {}, function(number)
+    return tabulate_places(study, item, list, axis, kinds, number)
   end)
   tables[#tables + 1] = lists.update(tabulate_errors(study, item, list, axis), {
     file = #all_places > 0 and make_csv(study, item, list, name) or nil })

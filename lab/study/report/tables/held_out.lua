@@ -23,7 +23,7 @@ local function list_conditions(study, cell)
     local evaluation = runs.get_evaluation(run, study.scored.split)
     return lists.map(evaluation and evaluation.conditions or {}, function(condition)
       local by = condition.by
-      return { by = by, n = by[run.axis] or false, axis = run.axis, has_one_axis = next(by, next(by)) == nil,
+      return { by = by, number = by[run.axis] or false, axis = run.axis, has_one_axis = next(by, next(by)) == nil,
         condition = condition, run = run }
     end)
   end)
@@ -54,8 +54,8 @@ local function tabulate_trained(study)
   local rows = lists.map(study.cells, function(cell)
     local shares = {}
     for _, entry in ipairs(list_conditions(study, cell)) do
-      if entry.n and entry.condition.trained and entry.has_one_axis then
-        shares[entry.n], axis, novel = entry.condition.trained, entry.axis, novel or entry.run.novel
+      if entry.number and entry.condition.trained and entry.has_one_axis then
+        shares[entry.number], axis, novel = entry.condition.trained, entry.axis, novel or entry.run.novel
       end
     end
     local text = format_shares(shares)
@@ -72,10 +72,10 @@ local function list_finer_axes(study)
   local names = {}
   for _, cell in ipairs(study.cells) do
     local list = list_conditions(study, cell)
-    local is_single_number = lists.to_set(lists.map(list, function(entry) return entry.has_one_axis and entry.n
+    local is_single_number = lists.to_set(lists.map(list, function(entry) return entry.has_one_axis and entry.number
       or nil end))
     for _, entry in ipairs(list) do
-      for name in pairs(is_single_number[entry.n] and entry.by or {}) do
+      for name in pairs(is_single_number[entry.number] and entry.by or {}) do
         names[#names + 1] = name ~= entry.axis and name or nil
       end
     end

@@ -20,9 +20,9 @@ local statistics = require("lab.study.read.statistics")
 local M = {}
 
 -- Returns the numbers of a part's seeds in the order of their first run, as text, and the number of different seeds.
-local function number_seeds(list, part_name)
+local function number_seeds(cell_runs, part_name)
   local numbers, count = {}, 0
-  return table.concat(lists.map(list, function(run)
+  return table.concat(lists.map(cell_runs, function(run)
     local seed = seeds.get(run, part_name)
     count = numbers[seed] and count or count + 1
     numbers[seed] = numbers[seed] or count
@@ -32,10 +32,10 @@ end
 
 -- Returns the factors of runs, { parts, levels (number of seeds) }: parts whose seeds change together are one factor,
 -- and parts with a single seed are none.
-local function list_factors(list)
-  local by_pattern = lists.group(seeds.PARTS, function(part_name) return (number_seeds(list, part_name)) end)
+local function list_factors(cell_runs)
+  local by_pattern = lists.group(seeds.PARTS, function(part_name) return (number_seeds(cell_runs, part_name)) end)
   return lists.filter(lists.map(by_pattern, function(parts)
-    return { parts = parts, levels = select(2, number_seeds(list, parts[1])) }
+    return { parts = parts, levels = select(2, number_seeds(cell_runs, parts[1])) }
   end), function(factor) return factor.levels > 1 end)
 end
 
@@ -46,8 +46,8 @@ end
 
 -- Returns the factors of a crossed list of runs, nil if it is not crossed; and one run for each combination of seeds,
 -- since equal seeds give equal runs. The seeds of a damaged run are unknown, and it does not count.
-function M.find_factors(list)
-  local with_seed = lists.filter(list, function(run) return run.seed end)
+function M.find_factors(cell_runs)
+  local with_seed = lists.filter(cell_runs, function(run) return run.seed end)
   local distinct_runs = lists.map(lists.group(with_seed, function(run)
     return table.concat(lists.map(seeds.PARTS, function(part_name) return seeds.get(run, part_name) end), " ")
   end), function(equal_runs) return equal_runs[1] end)
@@ -82,11 +82,11 @@ local function alternate(sets, size, fits, get)
 end
 
 -- Returns the mean square of each set of factors but the empty one, by set.
-local function compute_mean_squares(list, factors, sets)
+local function compute_mean_squares(crossed_runs, factors, sets)
   local means, squares = {}, {}
   for _, set in ipairs(sets) do
     means[set] = {}
-    for _, group in ipairs(lists.group(list, function(run) return make_key(run, factors, set) end)) do
+    for _, group in ipairs(lists.group(crossed_runs, function(run) return make_key(run, factors, set) end)) do
       means[set][group.key] = statistics.mean(lists.map(group, function(run) return run.score end))
     end
   end
@@ -95,7 +95,7 @@ local function compute_mean_squares(list, factors, sets)
     for _, i in ipairs(set) do
       degrees_of_freedom = degrees_of_freedom * (factors[i].levels - 1)
     end
-    squares[set] = lists.sum(list, function(run) -- of the effect of the set's seeds, once for each run
+    squares[set] = lists.sum(crossed_runs, function(run) -- of the effect of the set's seeds, once for each run
       return alternate(sets, #set, function(subset) return contains(set, subset) end, function(subset)
         return means[subset][make_key(run, factors, subset)]
       end) ^ 2
@@ -107,12 +107,12 @@ end
 -- Returns the variance components of crossed runs with scores: { factors, sd, rest, rest_is_negative }; each factor
 -- gets share, of the sum of all components, and is_negative: its estimate is negative and counts as 0. rest: the share
 -- of combinations of seeds. Shares are nil if all scores are equal.
-function M.compute(list, factors)
+function M.compute(crossed_runs, factors)
   local sets = list_sets(#factors)
-  local squares = compute_mean_squares(list, factors, sets)
+  local squares = compute_mean_squares(crossed_runs, factors, sets)
   local total, rest_total, result = 0, 0, { factors = factors }
   for _, set in ipairs({ table.unpack(sets, 2) }) do
-    local outside = #list
+    local outside = #crossed_runs
     for _, i in ipairs(set) do
       outside = outside // factors[i].levels
     end
@@ -157,13 +157,13 @@ local function make_row(study, cell)
     return nil
   end
   local title, scored = score_tables.format_key(study, cell), runs.get_chosen_runs(cell)
-  local factors, list = M.find_factors(scored)
+  local factors, crossed_runs = M.find_factors(scored)
   if not factors then
     local text = ("%d of %d runs"):format(#scored, #requested)
     return { title, text, entries.MISSING, entries.MISSING, entries.MISSING, entries.MISSING, entries.MISSING,
       cell = cell }
   end
-  local result = M.compute(list, factors)
+  local result = M.compute(crossed_runs, factors)
   return lists.append(lists.append({ title, table.concat(lists.map(factors, function(factor)
     return ("%d"):format(factor.levels)
   end), " x "), metrics.by_name[study.scored.metric].form:format(result.sd), cell = cell },
