@@ -28,10 +28,9 @@
  * option hints:   0..128 = 0; symbols of a cyclic list; one stands before each digit, by the digit's weight
  * option spaces:  0..99 = 0; percentage of the input's symbols with a space (_) before them
  */
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
 
-#include "data/arithmetic.h"
+#include "data/free_sums.h"
 
 lh_task_collect lh_task_free_addition;
 lh_task_solve lh_solve_free_addition;
@@ -41,68 +40,40 @@ static const char kind[] = "free_addition";
 
 enum { ORDER, PADDING, LONGEST, PAIRS, PARTS, TESTS, HINTS, SPACES }; /* options */
 enum { PLAIN = 1, REVERSED_SUM, LONGER = 1 };                         /* choices */
-enum { DIGITS, FIRST, SECOND, TRAINED, AXES };                        /* axes */
-enum { PLUS = 10, EQUALS, END, SPACE, FIRST_HINT };                   /* tokens after the digits */
-enum {
-    MOST_DIGITS = LH_MOST_PLACES, /* most digits of a number */
-    DIGITS_IN_64_BITS = 19,       /* most digits of a number that surely fits in 64 bits */
-    PROGRESS = 1 << 14            /* pairs between two reports of progress */
-};
+enum { PLUS = LH_PLUS, EQUALS, END, SPACE, FIRST_HINT };              /* tokens after the digits */
 enum { MOST_SPACES = 3 /* before a symbol */ };
 
-/* Two numbers, lowest digit first. */
-typedef struct pair {
-    int digits[2];
-    uint8_t digit[2][MOST_DIGITS];
+/* Hints and spaces of an example. */
+typedef struct extras {
     int first_hint; /* index of the lowest digits' hint in the list of hints */
     int spaces;     /* percentage of input symbols with a space before them */
     lh_rng rng;     /* random numbers of the spaces */
-} pair;
+} extras;
 
-/* Words of an item: the digit counts of a test pair, or 0 and 0, then the index of the pair in two words. */
-enum { WORDS = 4 };
-
-/* Draws the pair of an item. The random stream's word `step` is 0 for training and validation, and else a number of
- * its own for each pair of digit counts. */
-static void draw_pair(uint64_t seed, const int *options, const uint16_t *word, pair *p) {
-    const int max_digits = options[LONGEST];
-    const uint32_t index = (uint32_t)word[2] | (uint32_t)word[3] << 16;
-    const uint32_t step = word[0] == 0 ? 0 : 1 + (uint32_t)word[0] * (MOST_DIGITS + 1) + word[1];
-    lh_rng rng = lh_rng_at(lh_key_of_seed(seed), step, index, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
-    for (int i = 0; i < 2; i++)
-        p->digits[i] = word[0] > 0 ? word[i] : 1 + (int)lh_rng_below(&rng, (uint32_t)max_digits);
-    for (int i = 0; i < 2; i++) {
-        const int top = p->digits[i] - 1;
-        for (int d = 0; d < top; d++) p->digit[i][d] = (uint8_t)lh_rng_below(&rng, 10);
-        p->digit[i][top] = (uint8_t)(1 + lh_rng_below(&rng, 9));
-    }
-    p->first_hint = options[HINTS] > 0 ? (int)lh_rng_below(&rng, (uint32_t)options[HINTS]) : 0;
-    p->spaces = options[SPACES];
-    p->rng = rng;
+static extras draw_extras(const lh_addends *addends, const int *options) {
+    extras e = {.spaces = options[SPACES], .rng = addends->rng};
+    e.first_hint = options[HINTS] > 0 ? (int)lh_rng_below(&e.rng, (uint32_t)options[HINTS]) : 0;
+    return e;
 }
 
-static int get_longer(const pair *p) { return p->digits[0] > p->digits[1] ? p->digits[0] : p->digits[1]; }
-
-static int get_digit(const pair *p, int i, int place) { return place < p->digits[i] ? p->digit[i][place] : 0; }
-
 /* Computes the sum, lowest digit first, one digit longer than the longer number: its last digit may be 0. */
-static void add_numbers(const pair *p, uint8_t *sum) {
-    const int longer = get_longer(p);
+static void add_numbers(const lh_addends *addends, uint8_t *sum) {
+    const int longer = lh_find_most_digits(addends);
     int carry = 0;
     for (int d = 0; d < longer; d++) {
-        carry += get_digit(p, 0, d) + get_digit(p, 1, d);
+        carry += lh_get_addend_digit(addends, 0, d) + lh_get_addend_digit(addends, 1, d);
         sum[d] = (uint8_t)(carry % 10);
         carry /= 10;
     }
     sum[longer] = (uint8_t)carry;
 }
 
-static int count_number_digits(const pair *p, const int *options, int i) {
-    return options[PADDING] == LONGER ? get_longer(p) : p->digits[i];
+static int count_number_digits(const lh_addends *addends, const int *options, int i) {
+    return options[PADDING] == LONGER ? lh_find_most_digits(addends) : addends->digits[i];
 }
 
-static int count_sum_digits(const pair *p, const int *options, const uint8_t *sum) {
-    const int longer = get_longer(p);
+static int count_sum_digits(const lh_addends *addends, const int *options, const uint8_t *sum) {
+    const int longer = lh_find_most_digits(addends);
     return longer + (options[PADDING] == LONGER || sum[longer] > 0);
 }
 
@@ -126,43 +97,42 @@ static void write_token(writer *w, int token) {
     w->count++;
 }
 
-/* Writes a space with a probability of p->spaces percent; if it did, a second one with a tenth of the probability, and
+/* Writes a space with a probability of e->spaces percent; if it did, a second one with a tenth of the probability, and
  * a third one with a hundredth: as in McLeish et al. 2024, but at most three spaces. */
-static void write_spaces(writer *w, pair *p) {
+static void write_spaces(writer *w, extras *e) {
     uint32_t unit = 100;
-    if (p->spaces == 0) return;
-    for (int i = 0; i < MOST_SPACES && lh_rng_below(&p->rng, unit) < (uint32_t)p->spaces; i++, unit *= 10)
+    if (e->spaces == 0) return;
+    for (int i = 0; i < MOST_SPACES && lh_rng_below(&e->rng, unit) < (uint32_t)e->spaces; i++, unit *= 10)
         write_token(w, SPACE);
 }
 
 /* Writes a digit, and before it the hint of its place in its number. */
-static void write_digit(writer *w, pair *p, const int *options, int digit, int place) {
-    if (options[HINTS] > 0) write_token(w, FIRST_HINT + (p->first_hint + place) % options[HINTS]);
+static void write_digit(writer *w, const extras *e, const int *options, int digit, int place) {
+    if (options[HINTS] > 0) write_token(w, FIRST_HINT + (e->first_hint + place) % options[HINTS]);
     write_token(w, digit);
 }
 
-/* Sets the lengths of the example of a pair and, if example->input is not NULL, writes it. */
-static void write_example(const pair *numbers, const int *options, lh_example *example) {
-    pair copy = *numbers, *p = &copy;
-    uint8_t sum[MOST_DIGITS + 1];
-    add_numbers(p, sum);
-    const int digits = count_sum_digits(p, options, sum);
+/* Sets the lengths of the example of two numbers and, if example->input is not NULL, writes it. */
+static void write_example(const lh_addends *addends, extras e, const int *options, lh_example *example) {
+    uint8_t sum[LH_MOST_PLACES + 1];
+    add_numbers(addends, sum);
+    const int digits = count_sum_digits(addends, options, sum);
     writer input = {example->input, 0}, target = {example->input == NULL ? NULL : example->target, 0};
     for (int i = 0; i < 2; i++) {
-        const int count = count_number_digits(p, options, i);
+        const int count = count_number_digits(addends, options, i);
         for (int t = 0; t < count; t++) {
             const int place = find_place(options, false, t, count);
-            write_spaces(&input, p);
-            write_digit(&input, p, options, get_digit(p, i, place), place);
+            write_spaces(&input, &e);
+            write_digit(&input, &e, options, lh_get_addend_digit(addends, i, place), place);
         }
         if (i == 0) {
-            write_spaces(&input, p);
+            write_spaces(&input, &e);
             write_token(&input, PLUS);
         }
     }
     for (int t = 0; t < digits; t++) {
         const int place = find_place(options, true, t, digits);
-        write_digit(&target, p, options, sum[place], place);
+        write_digit(&target, &e, options, sum[place], place);
     }
     write_token(&target, END);
     example->input_length = input.count;
@@ -195,177 +165,36 @@ void lh_place_free_addition(const lh_example *example, int32_t *input, int32_t *
 }
 
 static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
-    pair p;
-    draw_pair(seed, example->options, word, &p);
-    write_example(&p, example->options, example);
+    lh_addends addends;
+    lh_sums_draw(2, example->options[LONGEST], seed, word, &addends);
+    write_example(&addends, draw_extras(&addends, example->options), example->options, example);
 }
 
-/* ---- pairs of the training set ---- */
-
-/* The numbers of a pair as integers, for the hash set. */
-typedef struct numbers {
-    uint64_t first, second;
-} numbers;
-
-/* A hash set of pairs with open addressing; its capacity is a power of 2. No number is 0, so 0 marks a free slot. */
-typedef struct trained_pairs {
-    numbers *slot; /* [capacity] */
-    uint64_t capacity;
-} trained_pairs;
-
-static bool fits_64_bits(const pair *p) { return get_longer(p) <= DIGITS_IN_64_BITS; }
-
-static uint64_t compute_number(const pair *p, int i) {
-    uint64_t number = 0;
-    for (int d = p->digits[i] - 1; d >= 0; d--) number = number * 10 + p->digit[i][d];
-    return number;
-}
-
-/* The slot of a pair of at most DIGITS_IN_64_BITS digits each, which is free if the set lacks the pair. */
-static numbers *find_slot(const trained_pairs *t, numbers n) {
-    uint64_t slot = ((n.first ^ n.second << 32 ^ n.second >> 32) * 0x9e3779b97f4a7c15u) >> 20;
-    while (t->slot[slot &= t->capacity - 1].first != 0 &&
-           (t->slot[slot].first != n.first || t->slot[slot].second != n.second))
-        slot++;
-    return &t->slot[slot];
-}
-
-/* ---- collection ---- */
-
-typedef struct collection_state {
-    lh_collection *c;
-    lh_error *error;
-    trained_pairs trained;
-    int64_t finished_pairs; /* for the progress bar */
-    pair p;                 /* scratch */
-} collection_state;
-
-/* Adds the pair of an item. A pair with a number of more than DIGITS_IN_64_BITS digits counts as new, since there are
- * more than 10^19 such numbers. */
-static lh_status add_pair(collection_state *s, lh_set set, const uint16_t *word) {
-    const int *options = s->c->options;
+static lh_status measure(const lh_addends *addends, const int *options, lh_item *item, lh_error *error) {
     lh_example sizes = {.input = NULL};
-    draw_pair(s->c->seed, options, word, &s->p);
-    write_example(&s->p, options, &sizes);
-    if (options[HINTS] > 0 && options[HINTS] <= get_longer(&s->p))
-        return lh_fail(s->error, LH_ERR_INPUT,
-                       "%s: task.options.hints is %d, and sums of numbers of %d digits need %d hints\n"
-                       "  expected: at least %d hints (at most 128), or shorter numbers",
-                       kind, options[HINTS], get_longer(&s->p), get_longer(&s->p) + 1, get_longer(&s->p) + 1);
-    int32_t axes[AXES] = {get_longer(&s->p), s->p.digits[0], s->p.digits[1], set == LH_SET_TRAIN ? LH_NO_VALUE : 0};
-    if (fits_64_bits(&s->p)) {
-        const numbers n = {compute_number(&s->p, 0), compute_number(&s->p, 1)};
-        numbers *slot = find_slot(&s->trained, n);
-        if (set == LH_SET_TRAIN) *slot = n;
-        else axes[TRAINED] = slot->first != 0;
-    }
-    if (s->finished_pairs++ % PROGRESS == 0)
-        s->c->progress(s->c, s->finished_pairs < options[PAIRS] ? (double)s->finished_pairs / options[PAIRS] : 1);
-    const int longer = get_longer(&s->p), equals = place_equals(options, longer);
-    const lh_item item = {word, WORDS, sizes.input_length, sizes.output_length,
-                          equals > longer + 2 ? equals : longer + 2};
-    return s->c->add_item(s->c, set, &item, axes, s->error);
-}
-
-static lh_status add_split(collection_state *s) {
-    const int count = s->c->options[PAIRS], part = count / s->c->options[PARTS],
-              trained = count - (part > 0 ? part : 1);
-    lh_status status = LH_OK;
-    for (int i = 0; status == LH_OK && i < count; i++) {
-        const uint16_t word[WORDS] = {0, 0, (uint16_t)i, (uint16_t)(i >> 16)};
-        status = add_pair(s, i < trained ? LH_SET_TRAIN : LH_SET_VALIDATION, word);
-    }
-    return status;
-}
-
-/* Whether evaluations choose values of an axis: they group by it, and not by all its values. */
-static bool chooses(const lh_collection *c, int axis) {
-    if (!c->groups_by(c, axis)) return false;
-    for (int v = 1; v <= MOST_DIGITS; v++)
-        if (!c->requests(c, axis, v)) return true;
-    return false;
-}
-
-static lh_status add_cell(collection_state *s, int first, int second) {
-    lh_status status = LH_OK;
-    for (int i = 0; status == LH_OK && i < s->c->options[TESTS]; i++) {
-        const uint16_t word[WORDS] = {(uint16_t)first, (uint16_t)second, (uint16_t)i, 0};
-        status = add_pair(s, LH_SET_TEST, word);
-    }
-    return status;
-}
-
-/* Adds test pairs of all requested pairs of digit counts, up to the greatest count that evaluations choose on any axis;
- * up to the longest one of training if they choose none. */
-static lh_status add_test_set(collection_state *s) {
-    static const int axes[] = {DIGITS, FIRST, SECOND};
-    const lh_collection *c = s->c;
-    bool requested[3][MOST_DIGITS + 1];
-    int max_digits = 0;
-    lh_status status = LH_OK;
-    for (int a = 0; a < 3; a++) {
-        const bool is_chosen = chooses(c, axes[a]);
-        for (int v = 1; v <= MOST_DIGITS; v++) {
-            requested[a][v] = !is_chosen || c->requests(c, axes[a], v);
-            if (is_chosen && requested[a][v] && v > max_digits) max_digits = v;
-        }
-    }
-    if (max_digits == 0) max_digits = c->options[LONGEST];
-    for (int first = 1; status == LH_OK && first <= max_digits; first++)
-        for (int second = 1; status == LH_OK && second <= max_digits; second++)
-            if (requested[0][first > second ? first : second] && requested[1][first] && requested[2][second])
-                status = add_cell(s, first, second);
-    return status;
+    const int longer = lh_find_most_digits(addends), equals = place_equals(options, longer);
+    write_example(addends, draw_extras(addends, options), options, &sizes);
+    item->input_length = sizes.input_length;
+    item->output_length = sizes.output_length;
+    item->greatest_position = equals > longer + 2 ? equals : longer + 2;
+    if (options[HINTS] == 0 || options[HINTS] > longer) return LH_OK;
+    return lh_fail(error, LH_ERR_INPUT,
+                   "%s: task.options.hints is %d, and sums of numbers of %d digits need %d hints\n"
+                   "  expected: at least %d hints (at most 128), or shorter numbers",
+                   kind, options[HINTS], longer, longer + 1, longer + 1);
 }
 
 lh_status lh_task_free_addition(lh_collection *collection, lh_error *error) {
-    collection_state *s = calloc(1, sizeof *s);
-    if (s == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for its pairs", kind);
-    s->c = collection;
-    s->error = error;
-    for (s->trained.capacity = 64; s->trained.capacity < 2 * (uint64_t)collection->options[PAIRS];)
-        s->trained.capacity *= 2;
-    s->trained.slot = calloc(s->trained.capacity, sizeof *s->trained.slot);
-    collection->expand = expand;
-    lh_status status = s->trained.slot != NULL
-                           ? add_split(s)
-                           : lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for its pairs", kind);
-    if (status == LH_OK) status = add_test_set(s);
-    free(s->trained.slot);
-    free(s);
-    return status;
-}
-
-/* ---- literals ---- */
-
-static lh_status fail_symbol(const lh_literal *l, int index, lh_error *error) {
-    if (index == l->count)
-        return lh_fail(error, LH_ERR_INPUT, "%s: a number is missing\n  expected: two numbers with + between them",
-                       kind);
-    return lh_fail(error, LH_ERR_INPUT,
-                   "%s: symbol %d is '%s'\n  expected: two numbers with + between them, such as 12+345", kind,
-                   index + 1, l->symbol[l->token[index]]);
-}
-
-static lh_status read_number(const lh_literal *l, int *index, pair *p, int i, lh_error *error) {
-    p->digits[i] = lh_read_number(l, 10, l->count, index, p->digit[i]);
-    if (p->digits[i] == 0) return fail_symbol(l, *index, error);
-    if (p->digits[i] <= MOST_DIGITS) return LH_OK;
-    return lh_fail(error, LH_ERR_INPUT, "%s: a number of %d digits\n  expected: at most %d", kind, p->digits[i],
-                   MOST_DIGITS);
+    const int *options = collection->options;
+    const lh_sums sums = {kind, 2, options[LONGEST], options[PAIRS], options[PARTS], options[TESTS], measure, expand};
+    return lh_sums_collect(&sums, collection, error);
 }
 
 lh_status lh_solve_free_addition(const lh_literal *literal, lh_example *example, lh_error *error) {
     lh_literal l = *literal;
-    pair p;
-    int index = 0;
+    lh_addends addends;
     if (l.count > 0 && l.token[l.count - 1] == EQUALS) l.count--;
-    lh_status status = read_number(&l, &index, &p, 0, error);
-    if (status == LH_OK && (index == l.count || l.token[index] != PLUS)) return fail_symbol(&l, index, error);
-    index++;
-    if (status == LH_OK) status = read_number(&l, &index, &p, 1, error);
-    if (status == LH_OK && index < l.count) return fail_symbol(&l, index, error);
-    p.first_hint = p.spaces = 0;
-    if (status == LH_OK) write_example(&p, l.options, example);
+    lh_status status = lh_sums_read(kind, 2, &l, &addends, error);
+    if (status == LH_OK) write_example(&addends, (extras){.spaces = 0}, l.options, example);
     return status;
 }

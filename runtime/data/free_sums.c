@@ -1,0 +1,202 @@
+/* See free_sums.h. */
+#include "data/free_sums.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIGITS, FIRST, SECOND, TRAINED, AXES }; /* axes */
+enum {
+    MOST_DIGITS = LH_MOST_PLACES, /* most digits of a number */
+    DIGITS_IN_64_BITS = 19,       /* most digits of a number that surely fits in 64 bits */
+    PROGRESS = 1 << 14            /* examples between two reports of progress */
+};
+
+/* Words of an item: the digit counts of a test example's first two numbers, or 0 and 0, then the index in two words. */
+enum { WORDS = 4 };
+
+static int draw_count(lh_rng *rng, int most) { return 1 + (int)lh_rng_below(rng, (uint32_t)most); }
+
+void lh_sums_draw(int numbers, int longest, uint64_t seed, const uint16_t *word, lh_addends *a) {
+    const uint32_t index = (uint32_t)word[2] | (uint32_t)word[3] << 16;
+    const uint32_t step = word[0] == 0 ? 0 : 1 + (uint32_t)word[0] * (MOST_DIGITS + 1) + word[1];
+    lh_rng rng = lh_rng_at(lh_key_of_seed(seed), step, index, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
+    const int most = word[0] == 0 ? longest : word[0] > word[1] ? word[0] : word[1];
+    a->count = numbers;
+    for (int i = 0; i < numbers; i++) a->digits[i] = word[0] > 0 && i < 2 ? word[i] : draw_count(&rng, most);
+    for (int i = 0; i < numbers; i++) {
+        const int top = a->digits[i] - 1;
+        for (int d = 0; d < top; d++) a->digit[i][d] = (uint8_t)lh_rng_below(&rng, 10);
+        a->digit[i][top] = (uint8_t)(1 + lh_rng_below(&rng, 9));
+    }
+    a->rng = rng;
+}
+
+/* ---- numbers of the training set ---- */
+
+/* A hash set of the numbers of examples, as integers, with open addressing. No number is 0, so 0 marks a free slot. */
+typedef struct trained_numbers {
+    uint64_t *slot;    /* [capacity][numbers] */
+    uint64_t capacity; /* a power of 2 */
+    int numbers;
+} trained_numbers;
+
+static uint64_t compute_number(const lh_addends *a, int i) {
+    uint64_t number = 0;
+    for (int d = a->digits[i] - 1; d >= 0; d--) number = number * 10 + a->digit[i][d];
+    return number;
+}
+
+/* The slot of numbers of at most DIGITS_IN_64_BITS digits each, which is free if the set lacks them. */
+static uint64_t *find_slot(const trained_numbers *t, const uint64_t *number) {
+    const size_t bytes = (size_t)t->numbers * sizeof *number;
+    uint64_t mixed = 0, *slot;
+    for (int i = 0; i < t->numbers; i++) mixed = (mixed << 32 ^ mixed >> 32 ^ number[i]) * 0x9e3779b97f4a7c15u;
+    for (uint64_t place = mixed >> 20;; place++) {
+        slot = t->slot + (place & (t->capacity - 1)) * (uint64_t)t->numbers;
+        if (slot[0] == 0 || memcmp(slot, number, bytes) == 0) return slot;
+    }
+}
+
+/* Adds the numbers to the set if `is_training`; returns whether the set had them before. */
+static bool find_numbers(const trained_numbers *t, const lh_addends *a, bool is_training) {
+    uint64_t number[LH_MOST_ADDENDS];
+    if (lh_find_most_digits(a) > DIGITS_IN_64_BITS) return false;
+    for (int i = 0; i < a->count; i++) number[i] = compute_number(a, i);
+    uint64_t *slot = find_slot(t, number);
+    const bool is_found = slot[0] != 0;
+    if (is_training) memcpy(slot, number, (size_t)a->count * sizeof *number);
+    return is_found;
+}
+
+/* ---- collection ---- */
+
+typedef struct collection_state {
+    const lh_sums *sums;
+    lh_collection *c;
+    lh_error *error;
+    trained_numbers trained;
+    int64_t finished;   /* examples, for the progress bar */
+    lh_addends addends; /* scratch */
+} collection_state;
+
+static lh_status add_example(collection_state *s, lh_set set, const uint16_t *word) {
+    const lh_addends *a = &s->addends;
+    lh_item item = {.word = word, .words = WORDS};
+    lh_sums_draw(s->sums->numbers, s->sums->longest, s->c->seed, word, &s->addends);
+    lh_status status = s->sums->measure(a, s->c->options, &item, s->error);
+    if (status != LH_OK) return status;
+    const bool is_trained = find_numbers(&s->trained, a, set == LH_SET_TRAIN);
+    const int32_t axes[AXES] = {lh_find_most_digits(a), a->digits[0], a->digits[1],
+                                set == LH_SET_TRAIN ? LH_NO_VALUE : is_trained};
+    if (s->finished++ % PROGRESS == 0)
+        s->c->progress(s->c, s->finished < s->sums->pairs ? (double)s->finished / s->sums->pairs : 1);
+    return s->c->add_item(s->c, set, &item, axes, s->error);
+}
+
+static lh_status add_split(collection_state *s) {
+    const int count = s->sums->pairs, part = count / s->sums->parts, trained = count - (part > 0 ? part : 1);
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < count; i++) {
+        const uint16_t word[WORDS] = {0, 0, (uint16_t)i, (uint16_t)(i >> 16)};
+        status = add_example(s, i < trained ? LH_SET_TRAIN : LH_SET_VALIDATION, word);
+    }
+    return status;
+}
+
+/* Whether evaluations choose values of an axis: they group by it, and not by all its values. */
+static bool chooses(const lh_collection *c, int axis) {
+    if (!c->groups_by(c, axis)) return false;
+    for (int v = 1; v <= MOST_DIGITS; v++)
+        if (!c->requests(c, axis, v)) return true;
+    return false;
+}
+
+static lh_status add_cell(collection_state *s, int first, int second) {
+    lh_status status = LH_OK;
+    for (int i = 0; status == LH_OK && i < s->sums->tests; i++) {
+        const uint16_t word[WORDS] = {(uint16_t)first, (uint16_t)second, (uint16_t)i, 0};
+        status = add_example(s, LH_SET_TEST, word);
+    }
+    return status;
+}
+
+/* Adds test examples of all requested pairs of digit counts, up to the greatest count that evaluations choose on any
+ * axis; up to the longest one of training if they choose none. */
+static lh_status add_test_set(collection_state *s) {
+    static const int axes[] = {DIGITS, FIRST, SECOND};
+    const lh_collection *c = s->c;
+    bool requested[3][MOST_DIGITS + 1];
+    int max_digits = 0;
+    lh_status status = LH_OK;
+    for (int a = 0; a < 3; a++) {
+        const bool is_chosen = chooses(c, axes[a]);
+        for (int v = 1; v <= MOST_DIGITS; v++) {
+            requested[a][v] = !is_chosen || c->requests(c, axes[a], v);
+            if (is_chosen && requested[a][v] && v > max_digits) max_digits = v;
+        }
+    }
+    if (max_digits == 0) max_digits = s->sums->longest;
+    for (int first = 1; status == LH_OK && first <= max_digits; first++)
+        for (int second = 1; status == LH_OK && second <= max_digits; second++)
+            if (requested[0][first > second ? first : second] && requested[1][first] && requested[2][second])
+                status = add_cell(s, first, second);
+    return status;
+}
+
+lh_status lh_sums_collect(const lh_sums *sums, lh_collection *collection, lh_error *error) {
+    collection_state *s = calloc(1, sizeof *s);
+    if (s == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for its examples", sums->kind);
+    s->sums = sums;
+    s->c = collection;
+    s->error = error;
+    s->trained.numbers = sums->numbers;
+    for (s->trained.capacity = 64; s->trained.capacity < 2 * (uint64_t)sums->pairs;) s->trained.capacity *= 2;
+    s->trained.slot = calloc(s->trained.capacity * (uint64_t)sums->numbers, sizeof *s->trained.slot);
+    collection->expand = sums->expand;
+    lh_status status = s->trained.slot != NULL
+                           ? add_split(s)
+                           : lh_fail(error, LH_ERR_ENVIRONMENT, "%s: no memory for its examples", sums->kind);
+    if (status == LH_OK) status = add_test_set(s);
+    free(s->trained.slot);
+    free(s);
+    return status;
+}
+
+/* ---- literals ---- */
+
+/* The form of a literal in words, and an example of it. */
+typedef struct form {
+    char words[48], example[24];
+} form;
+
+static form describe_form(int numbers) {
+    form f = {"two numbers with + between them", "12+345"};
+    if (numbers > 2) snprintf(f.words, sizeof f.words, "%d numbers with + between them", numbers);
+    if (numbers > 2) memcpy(f.example, "12+345+6", sizeof "12+345+6");
+    return f;
+}
+
+static lh_status fail_symbol(const char *kind, int numbers, const lh_literal *l, int index, lh_error *error) {
+    const form f = describe_form(numbers);
+    if (index == l->count)
+        return lh_fail(error, LH_ERR_INPUT, "%s: a number is missing\n  expected: %s", kind, f.words);
+    return lh_fail(error, LH_ERR_INPUT, "%s: symbol %d is '%s'\n  expected: %s, such as %s", kind, index + 1,
+                   l->symbol[l->token[index]], f.words, f.example);
+}
+
+lh_status lh_sums_read(const char *kind, int numbers, const lh_literal *l, lh_addends *a, lh_error *error) {
+    int index = 0;
+    a->count = numbers;
+    for (int i = 0; i < numbers; i++) {
+        if (i > 0 && (index == l->count || l->token[index] != LH_PLUS))
+            return fail_symbol(kind, numbers, l, index, error);
+        index += i > 0;
+        a->digits[i] = lh_read_number(l, 10, l->count, &index, a->digit[i]);
+        if (a->digits[i] == 0) return fail_symbol(kind, numbers, l, index, error);
+        if (a->digits[i] > MOST_DIGITS)
+            return lh_fail(error, LH_ERR_INPUT, "%s: a number of %d digits\n  expected: at most %d", kind, a->digits[i],
+                           MOST_DIGITS);
+    }
+    return index == l->count ? LH_OK : fail_symbol(kind, numbers, l, index, error);
+}

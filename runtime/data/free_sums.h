@@ -1,0 +1,56 @@
+/* Sums of numbers whose digit counts vary independently, for tasks that differ in the format of their examples.
+ *
+ * Each training example has uniform digit counts from 1 to `longest` and uniform digits, and no number begins with 0. The
+ * last part of these examples is the validation set. The test set has `tests` examples for each requested pair of digit
+ * counts of the first two numbers; further numbers have uniform digit counts, up to the greater one of the pair. The
+ * axes are those of lh_sums_collect. Examples are stored as items (lh_item), whose word `step` of random numbers is 0 for
+ * training and validation, and else a number of its own for each pair of digit counts.
+ */
+#ifndef LONGHAND_FREE_SUMS_H
+#define LONGHAND_FREE_SUMS_H
+
+#include "data/arithmetic.h"
+
+enum { LH_MOST_ADDENDS = 8 };
+
+typedef struct lh_addends {
+    int count;
+    int digits[LH_MOST_ADDENDS];
+    uint8_t digit[LH_MOST_ADDENDS][LH_MOST_PLACES]; /* [digits], lowest first */
+    lh_rng rng;                                     /* random numbers after those of the digits */
+} lh_addends;
+
+/* A task; numbers, longest, pairs, parts and tests are values of its options. */
+typedef struct lh_sums {
+    const char *kind;
+    int numbers; /* addends of an example, 2 to LH_MOST_ADDENDS */
+    int longest, pairs, parts, tests;
+    /* Sets the lengths and the greatest position of an item. LH_ERR_INPUT: the options do not fit the numbers. */
+    lh_status (*measure)(const lh_addends *addends, const int *options, lh_item *item, lh_error *error);
+    lh_task_expand *expand; /* makes examples of the numbers that lh_sums_draw draws */
+} lh_sums;
+
+static inline int lh_find_most_digits(const lh_addends *addends) {
+    int most = 0;
+    for (int i = 0; i < addends->count; i++)
+        if (addends->digits[i] > most) most = addends->digits[i];
+    return most;
+}
+
+/* The digit of number i at a place, 0 beyond its highest digit. */
+static inline int lh_get_addend_digit(const lh_addends *addends, int i, int place) {
+    return place < addends->digits[i] ? addends->digit[i][place] : 0;
+}
+
+/* Draws the numbers of an item: `numbers` of them, with up to `longest` digits in training. */
+void lh_sums_draw(int numbers, int longest, uint64_t seed, const uint16_t *word, lh_addends *addends);
+
+/* Makes all examples, with values on the axes: digits of the longest, of the first and of the second number, and whether
+ * a training example has the same numbers. Numbers of more than 19 digits count as new: there are more than 10^19. */
+lh_status lh_sums_collect(const lh_sums *sums, lh_collection *collection, lh_error *error);
+
+/* Reads a literal such as 12+345, a number for each of `numbers`; its random numbers are not set. LH_ERR_INPUT: another
+ * symbol, a number too few or too many, or a number of more than LH_MOST_PLACES digits. */
+lh_status lh_sums_read(const char *kind, int numbers, const lh_literal *literal, lh_addends *addends, lh_error *error);
+
+#endif
