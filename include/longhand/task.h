@@ -72,6 +72,14 @@
  *
  *     void lh_place_addition(const lh_example *example, int32_t *input, int32_t *target);
  *
+ * A task whose targets have intermediate results before the final one says so in a line, whose text describes the final
+ * result, and defines a function that returns the index of its first token. In evaluations of models that write their
+ * answers token by token, the labels before this token do not count, but the model must write them:
+ *
+ *     result: the sum, with the end symbol
+ *
+ *     int lh_find_result_addition(const uint16_t *target, int length);
+ *
  * A task with a dataset of its own (latin_square) has lengths without n and these lines:
  *
  *     sets:         train test validation    sets of its examples: train, then any of the others
@@ -173,6 +181,9 @@ typedef lh_status lh_task_solve(const lh_literal *literal, lh_example *example, 
  * unknown while a model decodes. */
 typedef void lh_task_place(const lh_example *example, int32_t *input, int32_t *target);
 
+/* Returns the index of the first token of the final result in a target; an index outside of the target means 0. */
+typedef int lh_task_find_result(const uint16_t *target, int length);
+
 /* Labels over which the loss is the mean. */
 typedef enum lh_loss {
     LH_LOSS_UNMASKED, /* the task masks no labels */
@@ -184,10 +195,11 @@ typedef struct lh_task {
     const char *kind;   /* "bucket_sort" */
     const char *source; /* path of a user's own C file, whose examples are checked at run time; NULL: built-in task */
     lh_task_sample *sample;
-    lh_task_collect *collect; /* makes the examples of a dataset; NULL: they are in files, or sampled */
-    lh_task_solve *solve;     /* NULL: the task cannot solve other inputs */
-    const char *literal;      /* an input that the task solves, for messages and help */
-    lh_task_place *place;     /* NULL: the spec does not use the task's positions */
+    lh_task_collect *collect;         /* makes the examples of a dataset; NULL: they are in files, or sampled */
+    lh_task_solve *solve;             /* NULL: the task cannot solve other inputs */
+    const char *literal;              /* an input that the task solves, for messages and help */
+    lh_task_place *place;             /* NULL: the spec does not use the task's positions */
+    lh_task_find_result *find_result; /* NULL: all labels are results */
     int (*input_length)(int n);
     int (*output_length)(int n);
     const int *options; /* values of options in the header's order: index of a choice, or an integer; NULL: none */

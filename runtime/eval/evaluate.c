@@ -216,7 +216,6 @@ static void set_means(const lh_engine *engine, lh_eval_result *result, const con
             by_batch ? sums->greedy_spread.mean : compute_share((double)greedy->correct, (double)greedy->counted);
     result->ended_early = compute_share((double)greedy->ended_early, (double)greedy->sequences);
     result->not_ended = compute_share((double)greedy->not_ended, (double)greedy->sequences);
-    result->exact_match = compute_share((double)pass->exact, (double)pass->sequences);
     result->counted = pass->counted;
     result->loss = pass->positions > 0 ? pass->loss / (double)pass->positions : NAN;
     result->uncertainty = has_uncertainty && pass->positions > 0 ? pass->uncertainty / (double)pass->positions : NAN;
@@ -224,10 +223,14 @@ static void set_means(const lh_engine *engine, lh_eval_result *result, const con
         result->draws > 1 ? lh_spread_compute_deviation(is_decoded ? &sums->greedy_spread : &sums->pass_spread) : 0.0;
 }
 
-/* Sets the interval of exact match, whose trials are the sequences of one draw with a counted label, and the deviation
- * over sequences. */
-static void set_intervals(lh_eval_result *result, const condition_sums *sums, const lh_by_sequence *shares) {
-    double count = (double)sums->pass.sequences / result->draws;
+/* Sets exact match, by answers if only final results count, its interval, and the deviation over sequences. */
+static void set_exact_match(const lh_spec *spec, lh_eval_result *result, const condition_sums *sums,
+                            const lh_by_sequence *shares) {
+    const bool by_answers = result->decoding == lh_greedy && spec->task->find_result != NULL;
+    const int64_t sequences = by_answers ? sums->greedy.sequences : sums->pass.sequences;
+    const double exact = (double)(by_answers ? sums->greedy.exact : sums->pass.exact);
+    double count = (double)sequences / result->draws;
+    result->exact_match = compute_share(exact, (double)sequences);
     result->exact_match_low = result->exact_match_high = NAN;
     if (count > 0) lh_compute_wilson(result->exact_match, count, &result->exact_match_low, &result->exact_match_high);
     result->sd_over_sequences = lh_by_sequence_compute_deviation(shares, result->draws);
@@ -250,7 +253,7 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
         add_draw(&total, &sums, result->batch > 0);
     }
     set_means(engine, result, &total);
-    set_intervals(result, &total, &rows->shares);
+    set_exact_match(engine->spec, result, &total, &rows->shares);
     return LH_OK;
 }
 

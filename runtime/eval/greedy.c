@@ -59,6 +59,12 @@ static lh_status decode_examples(const evaluation *a, lh_error *error) {
     return lh_decode(a->engine, &query, a->examples.count, &results, error);
 }
 
+/* The first label of the final result, which is the first label if a target has no intermediate results. */
+static int find_result(const lh_spec *spec, const uint16_t *target, int labels) {
+    const int first = spec->task->find_result != NULL ? spec->task->find_result(target, labels) : 0;
+    return first > 0 && first < labels ? first : 0;
+}
+
 /* Compares the answers of a sequence with its labels, and adds the counts to sums. */
 static void add_sequence_sums(const evaluation *a, int i, lh_sums *sequence_sums, lh_greedy_sums *sums) {
     const lh_spec *spec = a->engine->spec;
@@ -66,28 +72,33 @@ static void add_sequence_sums(const evaluation *a, int i, lh_sums *sequence_sums
     size_t first = (size_t)i * e->labels;
     const uint16_t *answers = a->condition->answers + first, *target = e->target + first;
     const uint8_t *mask = e->mask + first;
+    const int result = find_result(spec, target, e->limits[i]);
     int counted = 0, correct = 0, length = a->lengths[i];
     bool ends = false, should_end = false;
     for (int label = 0; label < e->limits[i]; label++) {
         bool is_given = label < length;
-        counted += mask[label];
-        correct += mask[label] && is_given && answers[label] == target[label];
+        const bool counts = mask[label] && label >= result;
+        counted += counts;
+        correct += counts && is_given && answers[label] == target[label];
         ends = ends || (is_given && lh_is_end_symbol(spec, answers[label]));
         should_end = should_end || (mask[label] && lh_is_end_symbol(spec, target[label]));
     }
     sums->counted += counted;
     sums->correct += correct;
     sums->sequences += counted > 0;
+    sums->exact += counted > 0 && correct == counted;
     sums->ended_early +=
         length > 0 && lh_is_end_symbol(spec, answers[length - 1]) && answers[length - 1] != target[length - 1];
     sums->not_ended += should_end && !ends;
     if (sequence_sums == NULL) return;
+    sequence_sums->counted = counted;
     sequence_sums->correct = correct;
     sequence_sums->exact = counted > 0 && correct == counted;
 }
 
 void lh_greedy_add(lh_greedy_sums *sums, const lh_greedy_sums *addend) {
     sums->sequences += addend->sequences;
+    sums->exact += addend->exact;
     sums->counted += addend->counted;
     sums->correct += addend->correct;
     sums->ended_early += addend->ended_early;

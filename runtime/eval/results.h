@@ -35,9 +35,9 @@ typedef struct lh_eval_result {
     /* The right share of the counted labels over all draws, or with several batches the mean of the batches' shares.
      * With greedy decoding: of the model's own answers to greedy_examples; otherwise of the pass. */
     double accuracy;
-    double teacher_forced;                    /* accuracy of a generative model's teacher-forced pass */
-    double ended_early, not_ended;            /* shares of decoded sequences (greedy.h), with lh_greedy and `ends` */
-    double exact_match;                       /* among sequences with a counted label, share with all of them right */
+    double teacher_forced;         /* accuracy of a generative model's teacher-forced pass */
+    double ended_early, not_ended; /* shares of decoded sequences (greedy.h), with lh_greedy and `ends` */
+    double exact_match; /* among sequences with a counted label (of the final result), share with all of them right */
     double exact_match_low, exact_match_high; /* 95% interval by the sequences of one draw; NAN: there is none */
     double loss;                              /* nats per label position in the loss; NAN: no such position */
     double uncertainty;       /* of a model with loops on the CPU: mean of lh_sums.uncertainty; else NAN */

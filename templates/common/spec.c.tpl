@@ -24,6 +24,7 @@ static int ${length.name}(int n) { return ${length.formula}; }
 lh_task_${role} lh_task_${task.kind};
 lh_task_solve lh_solve_${task.kind}; % if task.literal
 lh_task_place lh_place_${task.kind}; % if places
+lh_task_find_result lh_find_result_${task.kind}; % if task.result
 
 % end
 % for _, list in ipairs(lists) do
@@ -47,6 +48,7 @@ static const lh_task task = {
         %   { "solve", task.literal and "lh_solve_" .. task.kind },
         %   { "literal", text = task.literal },
         %   { "place", places and "lh_place_" .. task.kind },
+        %   { "find_result", task.result and "lh_find_result_" .. task.kind },
         %   { "options", task.options and "task_options" },
         %   { "input_symbols", task.input_count },
         %   { "output_symbols", task.output_count },

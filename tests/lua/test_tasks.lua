@@ -306,6 +306,7 @@ function TestTasks.test_a_literal_has_its_function()
   for line, expected_words in pairs({
     [" * number length: n"] = 'probe.c:8:4: error: number length: "n" is not a number of digits',
     [" * positions: of a"] = "probe.c:8:4: error: positions: lh_place_probe is not defined here",
+    [" * result: of all"] = "probe.c:8:4: error: result: lh_find_result_probe is not defined here",
     [" * literal: a b c"] = "probe.c:8:4: error: literal: lh_solve_probe is not defined here",
     [" * literal: ab?"] = 'probe.c:8:4: error: literal: "?" is not always an input symbol',
     [" * literal:"] = "",
@@ -369,7 +370,8 @@ function TestTasks.test_no_task_has_a_name_of_the_headers()
       used_kinds[kind] = not samplers[kind] or nil
     end
   end
-  lu.assertEquals(used_kinds, { sample = true, collect = true, expand = true, solve = true, place = true })
+  lu.assertEquals(used_kinds, { sample = true, collect = true, expand = true, solve = true, place = true,
+    find_result = true })
   local d = diagnostics.new()
   lu.assertNil(tasks.read_own("there/sample.c", (table.concat(HEADER, "\n"):gsub("_probe", "_sample")), d))
   lu.assertStrContains(d:text(), 'there/sample.c:1:1: error: no task can be called "sample"')

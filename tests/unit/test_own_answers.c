@@ -13,7 +13,9 @@
 #include "lh_engines.h"
 #include "toy_program.h"
 
-enum { N = 7, EXAMPLES = 30, END = 3, DRAWS = 3, STEPS = 400 };
+enum { N = 7, EXAMPLES = 30, END = 3, DRAWS = 3, STEPS = 400, THIRD = 2 };
+
+static int find_third(const uint16_t *target, int length) { return THIRD; }
 
 /* Samples examples whose input repeats one symbol. In most examples this symbol determines the place of the end symbol,
  * which padding follows; sometimes one label up to the end symbol is masked. */
@@ -36,7 +38,8 @@ static void forward_with_dropout(const lh_cpu_step *step, const lh_cpu_block *bl
 
 /* Numbers of labels, and of sequences from `exact` on; open: the target has an end symbol, the answers have none. */
 typedef struct sums {
-    int counted, right, forced;        /* forced: right in the pass over the target */
+    int results, right;                /* labels of final results, and right answers to them */
+    int counted, forced;               /* forced: right in the pass over the target */
     int exact, early, open, sequences; /* early: an answer is the end symbol where the target is not */
     /* Labels, right answers, and right answers of the pass, by place from the start and from the last counted label;
      * first: sequences by the place of their first wrong answer. */
@@ -60,9 +63,11 @@ static void answer_one(lh_engine *engine, const lh_batch *batch, const lh_query 
     const uint16_t *target = batch->labels;
     const uint8_t *mask = batch->mask;
     uint16_t answers[N] = {0};
-    int last = N, right = 0, counted = 0, early = 0, answer_ended = 0, is_over = 0, forced = 0, first_error = N;
+    int last = N, right = 0, counted = 0, results = 0, early = 0, answer_ended = 0, is_over = 0, forced = 0,
+        first_error = N;
     lh_query query = *request;
     while (last > 0 && !mask[last - 1]) last--;
+    const int first = engine->spec->task->find_result != NULL && last > THIRD ? THIRD : 0;
     for (int i = 0; i < last; i++) {
         query.target = target;
         bool is_forced = mask[i] && find_best(engine, &query, i) == target[i], is_right = false;
@@ -71,7 +76,8 @@ static void answer_one(lh_engine *engine, const lh_batch *batch, const lh_query 
         query.target = answers;
         if (!is_over) answers[i] = mask[i] ? find_best(engine, &query, i) : target[i];
         is_right = !is_over && mask[i] && answers[i] == target[i];
-        right += is_right;
+        results += mask[i] && i >= first;
+        right += is_right && i >= first;
         if (mask[i] && !is_right && first_error == N) first_error = i;
         add_place(total->start, i, mask[i], is_right, is_forced);
         add_place(total->end, last - 1 - i, mask[i], is_right, is_forced);
@@ -85,7 +91,8 @@ static void answer_one(lh_engine *engine, const lh_batch *batch, const lh_query 
     total->counted += counted;
     total->right += right;
     total->forced += forced;
-    total->exact += counted > 0 && right == counted;
+    total->results += results;
+    total->exact += counted > 0 && right == results;
     total->early += early;
     total->open += has_end && !answer_ended;
     total->sequences += counted > 0;
@@ -156,8 +163,10 @@ static lh_eval_result evaluate(lh_engine *engine, const char *path, bool teacher
     return result;
 }
 
-/* has_positions: whether positions are random; then the model hardly learns the end of a target. */
-static void check_answers(void **state, const lh_cpu_program *program, bool has_positions, bool dropout) {
+/* has_positions: whether positions are random; then the model hardly learns the end of a target. With find_result,
+ * exact match is that of answers: only those from the third on count. */
+static void check_answers(void **state, const lh_cpu_program *program, bool has_positions, bool dropout,
+                          lh_task_find_result *find_result) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     const lh_cpu_program *const list[] = {program, NULL};
     static const uint16_t end = END;
@@ -167,6 +176,7 @@ static void check_answers(void **state, const lh_cpu_program *program, bool has_
     task.sample = sample;
     task.end = &end;
     task.loss = LH_LOSS_ALL;
+    task.find_result = find_result;
     spec.task = &task;
     if (has_positions) spec.position_range[1] = 64;
     spec.eval.dropout = dropout;
@@ -178,7 +188,7 @@ static void check_answers(void **state, const lh_cpu_program *program, bool has_
     sums expected = answer_by_hand(engine, actual.draws);
     assert_int_equal(actual.draws, has_positions || dropout ? DRAWS : 1);
     assert_ptr_equal(actual.decoding, lh_greedy);
-    check_close(actual.accuracy, expected.right, expected.counted);
+    check_close(actual.accuracy, expected.right, expected.results);
     check_close(actual.teacher_forced, expected.forced, expected.counted);
     check_close(actual.exact_match, expected.exact, expected.sequences);
     check_close(actual.ended_early, expected.early, expected.sequences);
@@ -191,22 +201,32 @@ static void check_answers(void **state, const lh_cpu_program *program, bool has_
     lh_eval_result half = evaluate(engine, path, false, EXAMPLES / 2);
     remove(path);
     assert_ptr_equal(forced.decoding, lh_teacher_forced);
-    assert_true(forced.accuracy == actual.teacher_forced && forced.exact_match == actual.exact_match);
-    assert_true(half.exact_match == actual.exact_match && half.loss == actual.loss && half.accuracy != actual.accuracy);
+    assert_true(forced.accuracy == actual.teacher_forced);
+    assert_true(find_result != NULL ? forced.exact_match < actual.exact_match
+                                    : forced.exact_match == actual.exact_match);
+    assert_true(half.exact_match == actual.exact_match || find_result != NULL);
+    assert_true(half.loss == actual.loss && half.accuracy != actual.accuracy);
     assert_int_equal(half.greedy_examples, EXAMPLES / 2);
     engine->ops->close(engine);
 }
 
 static void test_own_answers_are_decoded_from_the_cache(void **state) {
-    check_answers(state, &toy_float, false, false);
-    check_answers(state, &toy_drawn, true, false);
+    check_answers(state, &toy_float, false, false, NULL);
+    check_answers(state, &toy_drawn, true, false, NULL);
 }
 
 static void test_own_answers_are_decoded_by_passes(void **state) {
     lh_cpu_program fixed_program = toy_float, sampling_program = toy_drawn;
     fixed_program.decode_step = sampling_program.decode_step = NULL;
-    check_answers(state, &fixed_program, false, false);
-    check_answers(state, &sampling_program, true, false);
+    check_answers(state, &fixed_program, false, false, NULL);
+    check_answers(state, &sampling_program, true, false, NULL);
+}
+
+static void test_answers_before_the_result_do_not_count(void **state) {
+    lh_cpu_program passes = toy_float;
+    passes.decode_step = NULL;
+    check_answers(state, &toy_float, false, false, find_third);
+    check_answers(state, &passes, false, false, find_third);
 }
 
 /* Dropout depends on an example's index in its batch, so ended examples stay in the passes of decoding. */
@@ -214,7 +234,7 @@ static void test_own_answers_under_dropout_have_all_examples_in_every_pass(void 
     lh_cpu_program dropout_program = toy_drawn;
     dropout_program.decode_step = NULL;
     dropout_program.forward_block = forward_with_dropout;
-    check_answers(state, &dropout_program, true, true);
+    check_answers(state, &dropout_program, true, true, NULL);
 }
 
 static void sample_with_a_masked_first(lh_rng *rng, int n, lh_example *example) {
@@ -268,6 +288,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         lh_test_in_directory(test_own_answers_are_decoded_from_the_cache),
         lh_test_in_directory(test_own_answers_are_decoded_by_passes),
+        lh_test_in_directory(test_answers_before_the_result_do_not_count),
         lh_test_in_directory(test_own_answers_under_dropout_have_all_examples_in_every_pass),
         lh_test_in_directory(test_decoded_examples_without_counted_labels_have_empty_places),
         cmocka_unit_test(test_places_of_very_long_targets_are_refused),

@@ -109,6 +109,7 @@ local function describe_task(facts, resolved, arrays)
     probe = find_token(facts.input_symbols, facts.probe),
     probe_symbol = facts.probe or false,
     literal = facts.literal or false,
+    result = facts.result ~= nil, -- whether targets have intermediate results
     loss = facts.loss or false, -- "all" or "counted" labels; false: no label is masked
     counted = facts.loss == "counted",
     chance = facts.chance,

@@ -198,7 +198,8 @@ local READERS = { { "input symbols", alphabets.read }, { "output symbols", alpha
   { "chance", read_chance }, { "baseline", read_share }, { "sets", read_sets }, { "symbol count", read_count },
   { "input symbol count", read_count }, { "output symbol count", read_count }, { "start symbol", keep_text },
   { "end symbol", keep_text }, { "blank", alphabets.read }, { "probe", read_probe }, { "grid", read_grid },
-  { "literal", keep_text }, { "positions", keep_text }, { "mask", read_mask },
+  { "literal", keep_text }, { "positions", keep_text }, { "result", keep_text },
+  { "mask", read_mask },
   { "number length", read_number_length } }
 
 M.KEYS = lists.map(READERS, function(row) return row[1] end)

@@ -15,7 +15,8 @@
 --                      name
 --   mask               the labels in the loss, { encoder, other } by the model: "all" or "counted"
 --   grid               the number of cells in a row of the input, which is a grid; literal: an input as text;
---                      positions: words about the positions that the task gives to tokens
+--                      positions: words about the positions that the task gives to tokens; result: words about the
+--                      final result in a target with intermediate results
 --   options            a list of { name, choices, doc }, choices all strings or all integers, or { name, first, last,
 --                      default, doc }
 --   sets, axes         of a task with a dataset: a list of names; a list of { name, first, last, doc }
@@ -43,7 +44,8 @@ local REQUIRED = { "input symbols", "output symbols", "input length", "output le
 local KEYS = task_lines.KEYS
 
 -- Words that cannot be kinds: longhand/task.h has types of functions with the names lh_task_<word>.
-local RESERVED = { sample = true, collect = true, expand = true, solve = true, place = true }
+local RESERVED = { sample = true, collect = true, expand = true, solve = true, place = true,
+  find_result = true }
 
 -- For callers that handle one task: functions of task_lines.lua and formulas.lua.
 M.length, M.settle = formulas.compute, task_lines.settle
@@ -221,7 +223,7 @@ local function read_task(kind, path, text, d)
   elseif not text:find("lh_task_" .. kind .. "%s*%(") then
     report(file_start, ("lh_task_%s is not defined here"):format(kind), "a function of the file's name")
   end
-  for key, role in next, { literal = "solve", positions = "place" } do
+  for key, role in next, { literal = "solve", positions = "place", result = "find_result" } do
     if facts[key] and not text:find(("lh_%s_%s%%s*%%("):format(role, kind)) then
       report(lines_by_key[key], ("%s: lh_%s_%s is not defined here"):format(key, role, kind),
         "a function as in longhand/task.h")
@@ -246,6 +248,7 @@ function M.read_own(path, text, d)
   local declarations = { "lh_task_sample lh_task_" .. kind }
   declarations[#declarations + 1] = facts.literal and "lh_task_solve lh_solve_" .. kind or nil
   declarations[#declarations + 1] = facts.positions and "lh_task_place lh_place_" .. kind or nil
+  declarations[#declarations + 1] = facts.result and "lh_task_find_result lh_find_result_" .. kind or nil
   for _, line in ipairs(declarations) do
     if not text:find(line:gsub(" ", "%%s+") .. "%s*;") then
       return refuse(("the line `%s;` is missing"):format(line),
