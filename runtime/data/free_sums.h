@@ -1,10 +1,10 @@
 /* Sums of numbers whose digit counts vary independently, for tasks that differ in the format of their examples.
  *
- * Each training example has uniform digit counts from 1 to `longest` and uniform digits, and no number begins with 0. The
- * last part of these examples is the validation set. The test set has `tests` examples for each requested pair of digit
- * counts of the first two numbers; further numbers have uniform digit counts, up to the greater one of the pair. The
- * axes are those of lh_sums_collect. Examples are stored as items (lh_item), whose word `step` of random numbers is 0 for
- * training and validation, and else a number of its own for each pair of digit counts.
+ * Each training example has uniform digit counts from 1 to `longest` and uniform digits, and no number begins with 0.
+ * The last part of these examples is the validation set. The test set has `tests` examples for each requested pair of
+ * digit counts of the first two numbers; further numbers have uniform digit counts, up to the greater one of the pair.
+ * Examples are stored as items (lh_item). Their word `step` of random numbers is 0 for training and validation, and
+ * else a number of its own for each pair of digit counts.
  */
 #ifndef LONGHAND_FREE_SUMS_H
 #define LONGHAND_FREE_SUMS_H
@@ -45,8 +45,9 @@ static inline int lh_get_addend_digit(const lh_addends *addends, int i, int plac
 /* Draws the numbers of an item: `numbers` of them, with up to `longest` digits in training. */
 void lh_sums_draw(int numbers, int longest, uint64_t seed, const uint16_t *word, lh_addends *addends);
 
-/* Makes all examples, with values on the axes: digits of the longest, of the first and of the second number, and whether
- * a training example has the same numbers. Numbers of more than 19 digits count as new: there are more than 10^19. */
+/* Makes all examples, with values on the axes: digits of the longest, of the first and of the second number, and
+ * whether a training example has the same numbers. Numbers of more than 19 digits count as new: there are more than
+ * 10^19. */
 lh_status lh_sums_collect(const lh_sums *sums, lh_collection *collection, lh_error *error);
 
 /* Reads a literal such as 12+345, a number for each of `numbers`; its random numbers are not set. LH_ERR_INPUT: another

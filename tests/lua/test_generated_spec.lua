@@ -160,6 +160,18 @@ function TestTasks.test_positions_of_lines_need_no_function()
     { "token_positions = {.by_line = true, .greatest = 2048};" }, { ".place =", "lh_task_place" })
 end
 
+function TestTasks.test_a_task_finds_its_final_result()
+  local project = require("project").new(".")
+  local function render(kind)
+    local spec = assert(project:plan(support.write("sums.lua", ([[return { task = { kind = %q },
+      encoding = { kind = "none" }, model = { kind = "decoder" }, train = { steps = 100 } }]]):format(kind))))
+    return support.index_texts((gen.render_files(spec.plan, cases.read_template, {})))["spec.c"]
+  end
+  check_words(render("scratchpad_addition"), { "lh_task_find_result lh_find_result_scratchpad_addition;",
+    ".find_result = lh_find_result_scratchpad_addition," }, {})
+  check_words(render("free_addition"), {}, { "find_result" })
+end
+
 function TestTasks.test_an_own_source_is_copied_and_covered_by_the_source_digest()
   local text, digest, plan = render_task({ OWN_TASK })
   lu.assertEquals(text["task.c"], support.read("tests/golden/tasks/own/first_repeat.c")
