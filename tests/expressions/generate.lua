@@ -302,7 +302,7 @@ while #cases <= last - first do
   cases[#cases + 1] = case
   number = number + 1
 end
-for _, case in ipairs(first == 1 and random.list_written() or {}) do
+for _, case in ipairs(first == 1 and random.list_special_cases() or {}) do
   cases[#cases + 1] = assert(prepare(project, case))
 end
 local size = (#cases + PARTS - 1) // PARTS

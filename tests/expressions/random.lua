@@ -9,8 +9,8 @@ local M = {}
 
 local READINGS = { "index", "drawn", "difference", "clamped" }
 
--- A writer of text: random(n), a random number from 1 to n; logit, whether the text may read x.score; scalars and
--- tables, names of parameters; places, whether it may read x.query and x.key. Each method writes one kind of
+-- A writer of text: random(n), a random number from 1 to n; reads_score, whether the text may read x.score; scalars and
+-- tables, names of parameters; reads_positions, whether it may read x.query and x.key. Each method writes one kind of
 -- expression.
 local Source = {}
 Source.__index = Source
@@ -19,15 +19,15 @@ function Source:pick(list)
   return list[self.random(#list)]
 end
 
-function Source:number()
+function Source:write_number()
   return ("%.3g"):format((self.random(400) - 200) / 100 + 0.005)
 end
 
 -- An integer expression of positions, head and layer.
-function Source:integer(depth)
+function Source:write_integer(depth)
   local leaves = { "x.query_index", "x.key_index", "x.head", "x.layer", "x.distance", "x.distance",
     "(x.key_index - x.query_index)", "(x.query_index + x.key_index)" }
-  if self.places then
+  if self.reads_positions then
     leaves[#leaves + 1] = "x.query"
     leaves[#leaves + 1] = "x.key"
   end
@@ -35,82 +35,89 @@ function Source:integer(depth)
     return self:pick(leaves)
   end
   local forms = {
-    function() return ("(%s + %s)"):format(self:integer(depth - 1), self:integer(depth - 1)) end,
-    function() return ("(%s - %s)"):format(self:integer(depth - 1), self:integer(depth - 1)) end,
-    function() return ("(%d * %s)"):format(self.random(3), self:integer(depth - 1)) end,
-    function() return ("abs(%s)"):format(self:integer(depth - 1)) end,
-    function() return ("mod(%s, %d)"):format(self:integer(depth - 1), 1 + self.random(6)) end,
-    function() return ("%s(%s, %d)"):format(self:pick({ "min", "max" }), self:integer(depth - 1), self.random(5)) end,
-    function() return ("bucket(%s, { -2, 1, 4, 6.5 })"):format(self:integer(depth - 1)) end,
-    function() return ("floor(%s / 3 + 0.1)"):format(self:integer(depth - 1)) end,
-    function() return ("select(%s, %s, %d)"):format(self:truth(depth - 1), self:integer(depth - 1), self.random(4)) end,
+    function() return ("(%s + %s)"):format(self:write_integer(depth - 1), self:write_integer(depth - 1)) end,
+    function() return ("(%s - %s)"):format(self:write_integer(depth - 1), self:write_integer(depth - 1)) end,
+    function() return ("(%d * %s)"):format(self.random(3), self:write_integer(depth - 1)) end,
+    function() return ("abs(%s)"):format(self:write_integer(depth - 1)) end,
+    function() return ("mod(%s, %d)"):format(self:write_integer(depth - 1), 1 + self.random(6)) end,
+    function()
+      return ("%s(%s, %d)"):format(self:pick({ "min", "max" }), self:write_integer(depth - 1), self.random(5))
+    end,
+    function() return ("bucket(%s, { -2, 1, 4, 6.5 })"):format(self:write_integer(depth - 1)) end,
+    function() return ("floor(%s / 3 + 0.1)"):format(self:write_integer(depth - 1)) end,
+    function()
+      return ("select(%s, %s, %d)"):format(self:write_condition(depth - 1), self:write_integer(depth - 1),
+        self.random(4))
+    end,
     function() return self:pick(leaves) end,
   }
   return self:pick(forms)()
 end
 
-function Source:truth(depth)
+function Source:write_condition(depth)
   local forms = {
-    function() return ("less(%s, %s)"):format(self:integer(depth - 1), self:integer(depth - 1)) end,
-    function() return ("less_equal(%s, %d)"):format(self:integer(depth - 1), self.random(5)) end,
-    function() return ("equal(%s, %d)"):format(self:integer(depth - 1), self.random(3)) end,
-    function() return ("negate(%s)"):format(self:truth(depth - 1)) end,
-    function() return ("all(%s, %s)"):format(self:truth(depth - 1), self:truth(depth - 1)) end,
-    function() return ("any(%s, %s)"):format(self:truth(depth - 1), self:truth(depth - 1)) end,
+    function() return ("less(%s, %s)"):format(self:write_integer(depth - 1), self:write_integer(depth - 1)) end,
+    function() return ("less_equal(%s, %d)"):format(self:write_integer(depth - 1), self.random(5)) end,
+    function() return ("equal(%s, %d)"):format(self:write_integer(depth - 1), self.random(3)) end,
+    function() return ("negate(%s)"):format(self:write_condition(depth - 1)) end,
+    function() return ("all(%s, %s)"):format(self:write_condition(depth - 1), self:write_condition(depth - 1)) end,
+    function() return ("any(%s, %s)"):format(self:write_condition(depth - 1), self:write_condition(depth - 1)) end,
   }
   return forms[depth <= 0 and self.random(3) or self.random(#forms)]()
 end
 
-function Source:positive(depth)
+function Source:write_positive(depth)
   return self:pick({
-    function() return ("(abs(%s) + 0.5)"):format(self:real(depth - 1)) end,
-    function() return ("exp(0.3 * tanh(%s))"):format(self:real(depth - 1)) end,
-    function() return ("(1.2 + sin(%s))"):format(self:real(depth - 1)) end,
+    function() return ("(abs(%s) + 0.5)"):format(self:write_real(depth - 1)) end,
+    function() return ("exp(0.3 * tanh(%s))"):format(self:write_real(depth - 1)) end,
+    function() return ("(1.2 + sin(%s))"):format(self:write_real(depth - 1)) end,
   })()
 end
 
-function Source:leaf()
+function Source:write_leaf()
   return self:pick({
-    function() return self:number() end,
-    function() return ("0.1 * %s"):format(self:integer(1)) end,
+    function() return self:write_number() end,
+    function() return ("0.1 * %s"):format(self:write_integer(1)) end,
     function() return "x." .. self:pick(self.scalars) end,
     function() return "x." .. self:pick(self.scalars) end,
-    function() return ("lookup(x.%s, %s)"):format(self:pick(self.tables), self:integer(1)) end,
-    function() return self.logit and "x.score" or self:number() end,
+    function() return ("lookup(x.%s, %s)"):format(self:pick(self.tables), self:write_integer(1)) end,
+    function() return self.reads_score and "x.score" or self:write_number() end,
   })()
 end
 
-function Source:sum(depth)
-  local logit, count = self.logit, 1 + self.random(4)
-  self.logit = self.logit and self.random(3) == 1
+function Source:write_sum(depth)
+  local reads_score, count = self.reads_score, 1 + self.random(4)
+  self.reads_score = self.reads_score and self.random(3) == 1
   local term = ("lookup(x.%s, m) * %s(%s + 0.2 * m)"):format(self.tables[2], self:pick({ "sin", "tanh" }),
-    self:real(depth - 1))
-  self.logit = logit
+    self:write_real(depth - 1))
+  self.reads_score = reads_score
   return ("sum(%d, function(m) return %s end)"):format(count, term)
 end
 
-function Source:real(depth)
+function Source:write_real(depth)
   if depth <= 0 then
-    return self:leaf()
+    return self:write_leaf()
   end
-  local function inner()
-    return self:real(depth - 1)
+  local function write_operand()
+    return self:write_real(depth - 1)
   end
   return self:pick({
-    function() return ("(%s + %s)"):format(inner(), inner()) end,
-    function() return ("(%s - %s)"):format(inner(), inner()) end,
-    function() return ("%s * %s"):format(inner(), self:leaf()) end,
-    function() return ("(%s * %s)"):format(inner(), inner()) end,
-    function() return ("(%s) / %s"):format(inner(), self:positive(depth)) end,
-    function() return ("-%s"):format(self:positive(depth)) end,
+    function() return ("(%s + %s)"):format(write_operand(), write_operand()) end,
+    function() return ("(%s - %s)"):format(write_operand(), write_operand()) end,
+    function() return ("%s * %s"):format(write_operand(), self:write_leaf()) end,
+    function() return ("(%s * %s)"):format(write_operand(), write_operand()) end,
+    function() return ("(%s) / %s"):format(write_operand(), self:write_positive(depth)) end,
+    function() return ("-%s"):format(self:write_positive(depth)) end,
     function() return ("%s(%s)"):format(self:pick({ "tanh", "sigmoid", "log_sigmoid", "erf", "sin", "cos",
-      "abs" }), inner()) end,
-    function() return ("%s(%s)"):format(self:pick({ "log", "sqrt", "log1p" }), self:positive(depth)) end,
-    function() return ("%s(%s, %s)"):format(self:pick({ "min", "max" }), inner(), inner()) end,
-    function() return ("pow(%s, %s)"):format(self:positive(depth), self:pick({ "2", "0.5", "1.7", "tanh(x.b)" })) end,
-    function() return ("select(%s, %s, %s)"):format(self:truth(1), inner(), inner()) end,
-    function() return self:sum(depth) end,
-    function() return self:leaf() end,
+      "abs" }), write_operand()) end,
+    function() return ("%s(%s)"):format(self:pick({ "log", "sqrt", "log1p" }), self:write_positive(depth)) end,
+    function() return ("%s(%s, %s)"):format(self:pick({ "min", "max" }), write_operand(), write_operand()) end,
+    function()
+      return ("pow(%s, %s)"):format(self:write_positive(depth), self:pick({ "2", "0.5", "1.7", "tanh(x.b)" }))
+    end,
+    function() return ("select(%s, %s, %s)"):format(self:write_condition(1), write_operand(), write_operand()) end,
+    function() return self:write_sum(depth) end,
+    function() return self:write_leaf() end,
   })()
 end
 
@@ -139,16 +146,16 @@ function M.make_case(number)
     random(2)
   end
   local positions = READINGS[number % 4 + 1]
-  local source = setmetatable({ random = random, logit = true, scalars = { "a", "b", "c", "d", "k" },
-    tables = { "t", "u", "w" }, places = positions == "index" or positions == "difference" }, Source)
-  local body = random(3) == 1 and ("(%s) * x.score + %s"):format(source:real(2), source:real(3))
-    or ("x.score + %s"):format(source:real(3 + random(2) - 1))
+  local source = setmetatable({ random = random, reads_score = true, scalars = { "a", "b", "c", "d", "k" },
+    tables = { "t", "u", "w" }, reads_positions = positions == "index" or positions == "difference" }, Source)
+  local body = random(3) == 1 and ("(%s) * x.score + %s"):format(source:write_real(2), source:write_real(3))
+    or ("x.score + %s"):format(source:write_real(3 + random(2) - 1))
   return { number = number, positions = positions, body = body }
 end
 
 -- Forms that random formulas rarely have: lookups whose index differs between pairs inside sums, shared parts of heads
 -- inside sums, tables that both pairs and other tables read, differences as indices, no table at all; graphs.
-local WRITTEN = {
+local SPECIAL_FORMULAS = {
   "x.score + sum(3, function(m) return lookup(x.t, x.distance + m) * x.a end)",
   "x.score + sum(2, function(m) return lookup(x.u, mod(x.key_index + 2 * m, 5)) * sin(x.a * x.query_index + m) end)",
   "x.score + sum(2, function(m) return lookup(x.w, mod(x.distance + x.head + m, 3)) * cos(x.b * x.distance) end)",
@@ -178,10 +185,10 @@ local WRITTEN = {
   "(function() local s = x.score for i = 1, 60 do s = 0.97 * sin(s) + 0.01 * x.d * i end return s end)()",
 }
 
--- Each written formula with every reading of distances.
-function M.list_written()
+-- Each special formula with every reading of distances.
+function M.list_special_cases()
   local list = {}
-  for i, body in ipairs(WRITTEN) do
+  for i, body in ipairs(SPECIAL_FORMULAS) do
     for k, reading in ipairs(READINGS) do
       list[#list + 1] = { number = 10000 + 10 * i + k, positions = reading, body = body }
     end
@@ -216,7 +223,7 @@ local function erf(v)
   return 2 / math.sqrt(math.pi) * half * sum
 end
 
-local PLAIN = {
+local LUA_FUNCTIONS = {
   erf = erf,
   abs = math.abs, min = math.min, max = math.max, floor = math.floor, exp = math.exp, log = math.log,
   sqrt = math.sqrt, sin = math.sin, cos = math.cos,
@@ -251,7 +258,7 @@ local PLAIN = {
 }
 
 function M.make_evaluator(case)
-  return assert(load("local x = ... return " .. case.body, "=case " .. case.number, "t", PLAIN))
+  return assert(load("local x = ... return " .. case.body, "=case " .. case.number, "t", LUA_FUNCTIONS))
 end
 
 return M

@@ -445,9 +445,9 @@ local RANDOM_NETWORKS = 30
 -- Every random network gives a file with lines of at most 120 columns that uses every module that it makes.
 function TestNetworks.test_random_networks()
   for number = 1, RANDOM_NETWORKS do
-    local text, description = random_specs.random("random_" .. number)
+    local text, description = random_specs.make_text("random_" .. number)
     local path = support.write("random.lua", (text:gsub("dropout = true", "dropout = false")))
-    random_specs.describe(assert(load(description))(), function()
+    random_specs.call_with_description(assert(load(description))(), function()
       local result = assert(project:plan(path))
       local written = render(pytorch.derive_facts(result, RUN, project:build_network(result)))
       for line in written:gmatch("[^\n]+") do

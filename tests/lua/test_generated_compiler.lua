@@ -130,7 +130,7 @@ end
 
 -- All names of random networks are sampled (networks.lua), among them words of generated code and of libraries.
 local function compile_random(id, cxx)
-  random_specs.with(project, id, support.write(id .. "/note", ""):match("^(.*)/"), function(plan)
+  random_specs.call_with_plan(project, id, support.write(id .. "/note", ""):match("^(.*)/"), function(plan)
     local folder
     for _, file in ipairs(assert(project:render_files(plan, plan.device and true))) do
       folder = support.write(id .. "/" .. file.path, file.text):match("^(.*)/")

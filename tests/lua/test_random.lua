@@ -21,7 +21,7 @@ end
 -- plan and the files' texts by name.
 local function render(describe, encoding, width, eval)
   local plan
-  random_specs.describe(describe, function()
+  random_specs.call_with_description(describe, function()
     local path = support.write("network.lua", ([[
 return { task = { kind = "bucket_sort" }, encoding = { %s }, train = { lengths = { 1, 18 } }, eval = { %s },
   model = { layers = 2, heads = 2, width = %d, feedforward = 32, dropout = 0 } }
@@ -107,7 +107,7 @@ end
 TestRandom = {}
 
 local function check_random(id)
-  random_specs.with(project, id, support.write(id .. "/note", ""):match("^(.*)/"), function(plan)
+  random_specs.call_with_plan(project, id, support.write(id .. "/note", ""):match("^(.*)/"), function(plan)
     check_names(render_files(plan), id)
     if plan.no_device_code then
       local files, message = project:render_files(plan, true)
@@ -259,7 +259,7 @@ end
 -- Gradients of position vectors are summed only for streams to which they are added.
 function TestNames.test_sums_of_positions_are_those_of_placed_streams()
   local plan
-  random_specs.describe(function(net)
+  random_specs.call_with_description(function(net)
     local source, target, tokens = net:stream("source"), net:stream("target"), net:table("token")
     local memory = net:embed("memory", source, { table = tokens })
     local x = net:embed("embedding", target, { table = tokens, place = net.additive })

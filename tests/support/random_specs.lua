@@ -112,7 +112,7 @@ end
 
 -- The text of a random spec, and its description. Every second spec without geometric attention has dropout of
 -- attention's weights, whatever rates the description has.
-function M.random(id)
+function M.make_text(id)
   local number, wide = parse_number(id)
   local reading = READINGS[number % #READINGS + 1]
   local encodings = reading.pair and PAIR_ENCODINGS or ENCODINGS
@@ -132,7 +132,7 @@ function M.random(id)
 end
 
 -- Calls f while a description replaces those of encoders and decoders.
-function M.describe(description, f)
+function M.call_with_description(description, f)
   described = description
   f()
   described = nil
@@ -140,13 +140,13 @@ end
 
 -- Calls f with the plan of a random spec, while its description replaces the kind's. folder: folder of the written
 -- spec.
-function M.with(project, id, folder, f)
-  local text, description = M.random(id)
+function M.call_with_plan(project, id, folder, f)
+  local text, description = M.make_text(id)
   local path = ("%s/%s.lua"):format(folder, id)
   local file = assert(io.open(path, "wb"))
   file:write(text, "\n--[[\n", description, "]]\n")
   file:close()
-  M.describe(assert(load(description))(), function()
+  M.call_with_description(assert(load(description))(), function()
     local spec, message = project:plan(path)
     f(assert(spec, message).plan)
   end)

@@ -14,8 +14,8 @@ local M = {}
 
 local NONE = -1
 
-local function to_flag(is)
-  return is and 1 or 0
+local function to_flag(condition)
+  return condition and 1 or 0
 end
 
 local TENSORS, PARTS = 13, 3 -- LH_REF_TENSORS, LH_REF_PARTS

@@ -72,9 +72,9 @@ local function describe_graph(net)
 end
 
 local function add(name)
-  local text, description = random_specs.random(name)
+  local text, description = random_specs.make_text(name)
   write("spec.lua", (text:gsub("dropout = true", "dropout = false")))
-  random_specs.describe(assert(load(description))(), function()
+  random_specs.call_with_description(assert(load(description))(), function()
     local spec = assert(project:plan(folder .. "/spec.lua"))
     local net = project:build_network(spec)
     local facts = assert(pytorch.derive_facts(spec, { info = { seed = 0, learning_rate = 1 }, metadata = {} }, net))

@@ -83,7 +83,7 @@ local function add(plan)
 end
 for _, name in ipairs({ table.unpack(arg, 3) }) do
   if random_specs.parse_number(name) then
-    random_specs.with(project, name, arg[1]:match("^(.*)/"), add)
+    random_specs.call_with_plan(project, name, arg[1]:match("^(.*)/"), add)
   else
     add(assert(project:plan(name)).plan)
   end

@@ -8,7 +8,7 @@ local project = require("project").new(".")
 local write = require("base.write")
 
 for _, id in ipairs({ table.unpack(arg, 2) }) do
-  random_specs.with(project, id, arg[1], function(plan)
+  random_specs.call_with_plan(project, id, arg[1], function(plan)
     local files = assert(project:render_files(plan, plan.device and true))
     local folder = ("%s/%s"):format(arg[1], id)
     assert(write.make_directory(folder))

@@ -6,12 +6,12 @@ local function has_sums(case)
   return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
 end
 
-local function embedding_drops(case)
+local function has_embedding_dropout(case)
   local additive = not case.plan.additive.in_blocks and case.resolved.encoding.additive.dropout
   return (case.resolved.model.embedding_dropout or additive or 0) > 0
 end
 
-local function places_drop(case)
+local function has_position_dropout(case)
   return case.plan.additive.in_blocks and (case.resolved.encoding.additive.dropout or 0) > 0
 end
 
@@ -57,15 +57,16 @@ M.cases = {
 M.identifiers = {
   { "BRANCH_", function(case) return case.resolved.model.dropout > 0 end },
   { "attention_keep", function(case) return case.resolved.model.dropout > 0 end },
-  { "EMBEDDING_DROP_BELOW", embedding_drops },
-  { "embedding_keep", embedding_drops },
-  { "PLACE_DROP_BELOW", places_drop },
+  { "EMBEDDING_DROP_BELOW", has_embedding_dropout },
+  { "embedding_keep", has_embedding_dropout },
+  { "PLACE_DROP_BELOW", has_position_dropout },
   { "hidden_keep", function(case) return (case.resolved.model.hidden_dropout or 0) > 0 end },
   { "drop_self_weights", function(case) return (case.resolved.model.attention_dropout or 0) > 0 end },
   { "keep_source", function(case) return (case.resolved.model.attention_dropout or 0) > 0 end },
   { "draw_masks", function(case)
-    return case.resolved.model.dropout > 0 or (case.resolved.model.hidden_dropout or 0) > 0 or embedding_drops(case)
-      or places_drop(case)
+    local model = case.resolved.model
+    return model.dropout > 0 or (model.hidden_dropout or 0) > 0 or has_embedding_dropout(case)
+      or has_position_dropout(case)
   end },
   { "LH_DOMAIN_EVAL_DROPOUT", function(case) return case.resolved.eval.dropout ~= nil end },
   { "PASSES", function(case) return case.resolved.model.loops ~= nil end },

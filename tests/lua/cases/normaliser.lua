@@ -4,7 +4,7 @@ local function is_geometric(case)
   return case.family.normaliser.kind == "geometric"
 end
 
-local function breaks_stick(case)
+local function uses_stick_breaking(case)
   return case.family.normaliser.kind == "stick_breaking"
 end
 
@@ -27,8 +27,8 @@ M.identifiers = {
   { "weigh_outwards", is_geometric },
   { "write_dlogits", is_geometric },
   { "kernels/cpu/geometric.h", is_geometric },
-  { "break_stick", breaks_stick },
-  { "kernels/cpu/stick.h", breaks_stick },
+  { "break_stick", uses_stick_breaking },
+  { "kernels/cpu/stick.h", uses_stick_breaking },
   { "add_self_rests", function(case) return case.family.normaliser.own_value or false end },
   { "inverse_sum", function(case)
     return case.family.normaliser.normalised or case.family.normaliser.kind == "softmax"
