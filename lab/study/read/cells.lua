@@ -50,10 +50,10 @@ local SHARED_FACTS = {
 }
 
 -- Returns the facts that differ among the runs in a list, as texts. joined: the runs may have several specs.
-local function describe_differences(list, joined)
+local function describe_differences(cell_runs, joined)
   return lists.map(SHARED_FACTS, function(item)
     local fact = item[2]
-    local values = lists.drop_repeats(lists.map(item.of_spec and joined and {} or list, function(run)
+    local values = lists.drop_repeats(lists.map(item.of_spec and joined and {} or cell_runs, function(run)
       local value = type(fact) == "string" and lists.get(run.facts, fact) or type(fact) == "function" and fact(run)
       return item.file and (value or "none"):sub(1, run_files.DATA_DIGITS) or tostring(value or "not recorded")
     end))
@@ -64,21 +64,21 @@ end
 
 -- Returns statistics of runs that have a score: { runs, scores, mean, sd, median, lower, upper (quartiles), min, max,
 -- generalising_share }; the last is nil if no run has a score in the criterion's metric.
-local function compute_spread(list)
-  local scores = lists.map(list, function(run) return run.score end)
-  local judged = lists.map(list, function(run)
+local function compute_spread(cell_runs)
+  local scores = lists.map(cell_runs, function(run) return run.score end)
+  local judged = lists.map(cell_runs, function(run)
     return run.generalises ~= nil and (run.generalises and 1 or 0) or nil
   end)
   local function quantile(share)
     return statistics.quantile(scores, share)
   end
-  return { runs = list, scores = scores, mean = statistics.mean(scores), sd = statistics.sd(scores),
+  return { runs = cell_runs, scores = scores, mean = statistics.mean(scores), sd = statistics.sd(scores),
     median = quantile(0.5), lower = quantile(0.25), upper = quantile(0.75), min = quantile(0), max = quantile(1),
     generalising_share = statistics.mean(judged) }
 end
 
-local function filter_scored(list)
-  return lists.filter(list, function(run) return run.score end)
+local function filter_scored(cell_runs)
+  return lists.filter(cell_runs, function(run) return run.score end)
 end
 
 function M.list_scored_runs(study)
@@ -87,8 +87,8 @@ end
 
 -- Returns for each learning rate, in ascending order, the statistics of its runs with a score (compute_spread), with
 -- two more fields: rate, the learning rate (0: unknown), and requested, the number of its requested runs.
-local function group_by_rate(list)
-  local groups = lists.group(list, function(run) return run.learning_rate or 0 end)
+local function group_by_rate(cell_runs)
+  local groups = lists.group(cell_runs, function(run) return run.learning_rate or 0 end)
   table.sort(groups, function(a, b) return a.key < b.key end)
   return lists.map(groups, function(group)
     local rate = compute_spread(filter_scored(group))
@@ -100,24 +100,24 @@ end
 local IN_DISTRIBUTION = { "validation", "in_distribution" }
 
 -- Chooses the set that decides the learning rate, as describe_choice describes.
-local function choose_set(list, scored)
+local function choose_set(cell_runs, scored)
   return scored.select or lists.find(IN_DISTRIBUTION, function(set)
-    return set ~= scored.split and list[1]
-      and not lists.find(list, function(run) return not runs.get_score(run, set, scored.metric) end)
+    return set ~= scored.split and cell_runs[1]
+      and not lists.find(cell_runs, function(run) return not runs.get_score(run, set, scored.metric) end)
   end) or scored.split
 end
 
--- Describes how a cell's learning rate is chosen: { set, is_beyond, is_scored, is_named, rates }. list: the runs that
--- have a score. set: the name of the evaluation that decides (runs.get_evaluation). is_beyond: whether some of its
+-- Describes how a cell's learning rate is chosen: { set, is_beyond, is_scored, is_named, rates }. cell_runs: the runs
+-- that have a score. set: the name of the evaluation that decides (runs.get_evaluation). is_beyond: whether some of its
 -- examples are beyond training. is_scored: whether scores are on this set, too. is_named: whether the study names the
 -- set, in `select`. rates: the number of rates with a score. Without `select`, the set is validation (a separate stream
 -- or a set of dataset files) or else in_distribution (a split of sampled tasks, or a part of a dataset's test), if it
 -- is not the scored set and all runs have a score on it; otherwise it is the scored set.
-local function describe_choice(list, scored)
-  local set = choose_set(list, scored)
+local function describe_choice(cell_runs, scored)
+  local set = choose_set(cell_runs, scored)
   local choice = { set = set, is_named = scored.select ~= nil, is_beyond = false, is_scored = false,
-    rates = #lists.group(list, function(run) return run.learning_rate or false end) }
-  for _, run in ipairs(list) do
+    rates = #lists.group(cell_runs, function(run) return run.learning_rate or false end) }
+  for _, run in ipairs(cell_runs) do
     local evaluation = runs.get_evaluation(run, set)
     choice.is_beyond = choice.is_beyond or runs.is_beyond(run, set)
     choice.is_scored = choice.is_scored or evaluation ~= nil and evaluation == runs.get_evaluation(run, scored.split)
@@ -125,8 +125,8 @@ local function describe_choice(list, scored)
   return choice
 end
 
-local function average_scores(list, set, metric)
-  return statistics.mean(lists.map(list, function(run) return runs.get_score(run, set, metric) end))
+local function average_scores(cell_runs, set, metric)
+  return statistics.mean(lists.map(cell_runs, function(run) return runs.get_score(run, set, metric) end))
 end
 
 -- Whether a learning rate is better than `best`, the best of the lower rates, or nil. The mean score on the deciding
@@ -153,11 +153,11 @@ local function choose_best(rates, metric, choice)
   return best
 end
 
-local function compute_hours(list)
-  local seconds = lists.map(list, function(run) return run.facts.train_seconds end)
+local function compute_hours(cell_runs)
+  local seconds = lists.map(cell_runs, function(run) return run.facts.train_seconds end)
   local hours = lists.map(seconds, function(value) return value / 3600 end)
   return { mean = statistics.mean(hours), sd = statistics.sd(hours), count = #hours,
-    machines = lists.drop_repeats(lists.map(list, function(run) return run.facts.machine or "not recorded" end)) }
+    machines = lists.drop_repeats(lists.map(cell_runs, function(run) return run.facts.machine or "not recorded" end)) }
 end
 
 -- Returns the statistics of the cell's evaluated runs (compute_spread), and these fields; scored: the study's `scored`
@@ -278,8 +278,8 @@ local function complete_study(study, metric)
   return study
 end
 
-local function find_spec(list)
-  return lists.map(list, function(run) return run.facts.spec end)[1]
+local function find_spec(cell_runs)
+  return lists.map(cell_runs, function(run) return run.facts.spec end)[1]
 end
 
 -- Reads the requested runs of a cell below `root`; a missing or waiting run gets a table without evaluations.

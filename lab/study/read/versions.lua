@@ -39,34 +39,34 @@ local function format_value(value)
   return #text > MAX_VALUE and text:sub(1, MAX_VALUE) .. "..." or text
 end
 
-local function add_field(list, path, old_value, new_value, reason)
-  list[#list + 1] = ("%s was %s and is %s now%s"):format(path, format_value(old_value), format_value(new_value),
+local function add_field(texts, path, old_value, new_value, reason)
+  texts[#texts + 1] = ("%s was %s and is %s now%s"):format(path, format_value(old_value), format_value(new_value),
     reason or "")
 end
 
 -- Appends a text for each field below path that differs and is part of the plan.
-local function compare(list, path, old_value, new_value)
+local function compare(texts, path, old_value, new_value)
   local are_tables = type(old_value) == "table" and type(new_value) == "table"
   if not are_tables or #old_value > 0 or #new_value > 0 then
     if canonical.format(old_value) ~= canonical.format(new_value) then
-      add_field(list, path, old_value, new_value)
+      add_field(texts, path, old_value, new_value)
     end
     return
   end
   for _, name in ipairs(canonical.merge_keys(old_value, new_value)) do
     local field = path == "" and name or path .. "." .. name
     if not NOT_IN_PLAN[field] then
-      compare(list, field, old_value[name], new_value[name])
+      compare(texts, field, old_value[name], new_value[name])
     end
   end
 end
 
-local function compare_specs(list, old_spec, new_spec)
-  compare(list, "", old_spec, new_spec)
+local function compare_specs(texts, old_spec, new_spec)
+  compare(texts, "", old_spec, new_spec)
   local old_exceptions, new_exceptions = list_exceptions(old_spec), list_exceptions(new_spec)
   for _, path in ipairs({ "eval.dropout", "eval.noise", "train.epochs", "train.steps" }) do
     if old_exceptions[path] ~= new_exceptions[path] then
-      add_field(list, path, old_exceptions[path], new_exceptions[path], path:find("^train")
+      add_field(texts, path, old_exceptions[path], new_exceptions[path], path:find("^train")
         and " (the learning rate falls until the last step)" or nil)
     end
   end
@@ -86,52 +86,52 @@ end
 
 -- Appends a text for each file of the plan whose bytes differ. If the list is still empty, appends a text on a file
 -- whose earlier bytes are unknown, or on another version of Longhand.
-local function compare_files(list, study, cell, version)
+local function compare_files(texts, study, cell, version)
   local entry, unknown = find_entry(study, cell.id, version.digest), nil
   local files = snapshots.list_files(cell.spec)
   for _, field in ipairs(canonical.sort_keys(files)) do
     local old_file = entry and entry.files[field] or field == "init" and { digest = version.facts.init_checksum } or nil
     local name = files[field].name:match("[^/]*$")
     if old_file and old_file.digest ~= files[field].digest then
-      list[#list + 1] = ("%s: %s had other bytes (%s, now %s)"):format(field, name, entry
+      texts[#texts + 1] = ("%s: %s had other bytes (%s, now %s)"):format(field, name, entry
         and snapshots.get_copy(field, old_file.digest) or "digest " .. M.shorten(old_file.digest),
         M.shorten(files[field].digest))
     end
     unknown = unknown or not old_file and ("%s: %s had other bytes, or Longhand was another version"):format(field,
       name)
   end
-  if #list == 0 then
-    list[1] = unknown or "no field differs: another version of Longhand made its plan"
+  if #texts == 0 then
+    texts[1] = unknown or "no field differs: another version of Longhand made its plan"
   end
 end
 
-local function compare_data(list, cell, version)
+local function compare_data(texts, cell, version)
   local data = cell.data
   if not data or not data.digest then
     return
   elseif version.data ~= data.digest then
-    list[#list + 1] = ("task.data: %s had the SHA-256 %s, and has %s now"):format(data.shown, M.shorten(version.data),
+    texts[#texts + 1] = ("task.data: %s had the SHA-256 %s, and has %s now"):format(data.shown, M.shorten(version.data),
       M.shorten(data.digest))
   end
 end
 
 -- Returns texts on how a version differs from the cell's spec and data: at most MAX_FIELDS, and the number of others.
 function M.describe(study, cell, version)
-  local list = {}
+  local texts = {}
   if not cell.spec then
     return { cell.lost or cell.source and ("the cell waits for %s now"):format(cell.source.id)
       or "the study has no such cell now" }
   elseif version.digest ~= cell.spec.plan.digest then
-    compare_specs(list, version.facts.spec, cell.spec.resolved)
-    compare_files(list, study, cell, version)
+    compare_specs(texts, version.facts.spec, cell.spec.resolved)
+    compare_files(texts, study, cell, version)
   end
-  compare_data(list, cell, version)
-  local remaining_count = #list - MAX_FIELDS
+  compare_data(texts, cell, version)
+  local remaining_count = #texts - MAX_FIELDS
   if remaining_count > 0 then
-    list = table.move(list, 1, MAX_FIELDS, 1, {})
-    list[#list + 1] = "and " .. wording.count(remaining_count, "field") .. " more"
+    texts = table.move(texts, 1, MAX_FIELDS, 1, {})
+    texts[#texts + 1] = "and " .. wording.count(remaining_count, "field") .. " more"
   end
-  return list
+  return texts
 end
 
 -- Whether a run's spec was the cell `id` of the study: run.json then has the source PATH/<study>.lua:[<scale>:]<id>.
@@ -154,7 +154,7 @@ end
 -- Returns the runs below the folder of the cell's id that belong to the cell, but not to its current plan and data, as
 -- { dir, facts, digest, data }. Runs of trainer train --overfit, whose names have "-overfit", are left out.
 local function find_other_runs(root, study, cell)
-  local list, cell_dirs = {}, lists.to_set(lists.map(cell.runs or {}, function(run) return run.dir end))
+  local other_runs, cell_dirs = {}, lists.to_set(lists.map(cell.runs or {}, function(run) return run.dir end))
   for _, digest in ipairs(list_names(root .. "/" .. cell.id, "^" .. ("%x"):rep(16) .. "$")) do
     local is_noted = cell.spec and digest == cell.spec.plan.digest or find_entry(study, cell.id, digest) ~= nil
     local plan = cell.id .. "/" .. digest
@@ -164,27 +164,27 @@ local function find_other_runs(root, study, cell)
         and run_files.read_facts(root .. "/" .. dir, run_files.split_path(dir))
       local data = facts and facts.data and facts.data.train_sha256 or nil
       if facts and (is_noted or names_study(facts, study, cell.id)) and not is_current(cell, digest, data) then
-        list[#list + 1] = { dir = dir, facts = facts, digest = digest, data = data }
+        other_runs[#other_runs + 1] = { dir = dir, facts = facts, digest = digest, data = data }
       end
     end
   end
-  return list
+  return other_runs
 end
 
 function M.find(root, study, cell)
   local groups = lists.group(find_other_runs(root, study, cell), function(run)
     return ("%s %s"):format(run.digest, run.data)
   end)
-  local list = lists.map(groups, function(group)
+  local versions = lists.map(groups, function(group)
     local version, started = group[1], lists.map(group, function(run) return run.facts.started or "" end)
     table.sort(started)
     return { digest = version.digest, data = version.data, facts = version.facts, started = started[#started],
       dirs = lists.map(group, function(run) return run.dir end) }
   end)
-  table.sort(list, function(a, b)
+  table.sort(versions, function(a, b)
     return a.started > b.started or a.started == b.started and a.digest < b.digest
   end)
-  return list
+  return versions
 end
 
 return M

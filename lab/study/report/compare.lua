@@ -81,11 +81,11 @@ end
 -- Returns the differing facts as { field, a, b }, first those outside the spec.
 local function list_differences(a, b)
   local facts_a, facts_b = list_facts(a), list_facts(b)
-  local list = lists.map(list_differing_keys(facts_a, facts_b), function(key)
+  local differences = lists.map(list_differing_keys(facts_a, facts_b), function(key)
     return { field = key, a = facts_a[key] or "-", b = facts_b[key] or "-" }
   end)
   local function filter(in_spec)
-    return lists.filter(list, function(item) return (item.field:find("^spec: ") ~= nil) == in_spec end)
+    return lists.filter(differences, function(item) return (item.field:find("^spec: ") ~= nil) == in_spec end)
   end
   return lists.append(filter(false), filter(true))
 end
@@ -161,10 +161,10 @@ end
 -- each run), form (of values, for string.format, without %), percent }, without curves that neither run has. metric:
 -- the only metric to show; nil: all metrics.
 local function list_curves(a, b, metric)
-  local list = {}
+  local curve_pairs = {}
   local function add(pair, list_points)
     pair.a, pair.b = list_points(a), list_points(b)
-    list[#list + 1] = #pair.a + #pair.b > 0 and pair or nil
+    curve_pairs[#curve_pairs + 1] = #pair.a + #pair.b > 0 and pair or nil
   end
   for _, name in ipairs(metric and { metric } or { "loss", "accuracy", "accuracy_teacher_forced" }) do
     add({ name = name, title = make_title(name) .. " in training", corner = "step", form = ".4f" }, function(run)
@@ -181,7 +181,7 @@ local function list_curves(a, b, metric)
       make_title(name), axis, measure.unit), corner = axis, form = measure.form:sub(2),
       percent = measure.factor == 100 }, function(run) return figures.list_points(run, nil, measure.factor, name) end)
   end
-  return list
+  return curve_pairs
 end
 
 local function make_figure(pair)
@@ -195,9 +195,9 @@ local function make_figure(pair)
   return { name = pair.name, title = pair.title, panels = { panel } }
 end
 
-local function format_differences(list)
+local function format_differences(differences)
   local lines = { "Differences" }
-  for _, item in ipairs(list) do
+  for _, item in ipairs(differences) do
     local field, a, b = escape.plain(item.field), escape.plain(item.a), escape.plain(item.b)
     local line = ("  %-40s %s  |  %s"):format(field, a, b)
     lines[#lines + 1] = #line <= WIDTH and line or ("  %s\n    A  %s\n    B  %s"):format(field, a, b)

@@ -72,9 +72,9 @@ end
 
 -- Reads the paper's files (published.lua) that the items name. Returns { by_item, setting }: the file of numbers by
 -- item, and the file of the paper's settings.
-local function read_published(project, study, list)
+local function read_published(project, study, checked_items)
   local by_item, setting = {}, nil
-  for _, item in ipairs(list) do
+  for _, item in ipairs(checked_items) do
     local function read(field, name)
       local file, message = published_module.read(project, name)
       local key = file and field == "published" and find_ambiguous(study, item, file)
@@ -131,10 +131,10 @@ local function make_file_name(item)
     or ("%s-%s"):format(name:sub(1, PREFIX), sha256.hash(name):sub(1, 8))
 end
 
--- Returns a sentence on each item of a study's report that fits no cell on any of its pages. list: the items, once per
--- page. fitted: the set of the numbers, in the report, of items that fit a cell.
-local function describe_unfitted(list, fitted)
-  return lists.map(lists.group(list, function(item) return item.index end), function(pages)
+-- Returns a sentence on each item of a study's report that fits no cell on any of its pages. checked_items: the items,
+-- once per page. fitted: the set of the numbers, in the report, of items that fit a cell.
+local function describe_unfitted(checked_items, fitted)
+  return lists.map(lists.group(checked_items, function(item) return item.index end), function(pages)
     local last = pages[#pages]
     return not fitted[last.index] and ("report[%d] (%s) is left out: no cell of the study fits its where, only and "
       .. "pages."):format(last.index, last.title or last.kind) or nil
@@ -148,9 +148,9 @@ end
 -- Makes the tables and figures of the items, in order, with names for files, and then the tables of held_out.lua.
 -- Returns these sections, each a figure for curves.lua or { title, table }; and a sentence on each item that fits no
 -- cell. papers: from read_published.
-local function make_sections(study, list, papers)
+local function make_sections(study, checked_items, papers)
   local sections, fitted, use_counts = {}, {}, {}
-  for _, item in ipairs(list) do
+  for _, item in ipairs(checked_items) do
     local shown = select_cells(study, item)
     if #shown.cells > 0 then
       fitted[item.index] = true
@@ -169,7 +169,8 @@ local function make_sections(study, list, papers)
       end))
     end
   end
-  return lists.append(sections, lists.map(held_out.make_tables(study), make_section)), describe_unfitted(list, fitted)
+  return lists.append(sections, lists.map(held_out.make_tables(study), make_section)),
+    describe_unfitted(checked_items, fitted)
 end
 
 local function make_sweep_words(options, study)
@@ -220,7 +221,7 @@ end
 -- tables of all cells; readings (readings.lua); format_command, a function of a cell; analyses (study_analyses.lua);
 -- command, a text: it makes all runs, or this report if the runs are of no study; sections and unfitted, from
 -- make_sections; problems and damaged, lists of messages; lead, from make_lead.
-local function make_report(options, study, list, papers)
+local function make_report(options, study, checked_items, papers)
   local report = {
     study = study,
     title = (study.title or study.name) .. (study.scale and (", scale %s"):format(study.scale) or ""),
@@ -234,7 +235,7 @@ local function make_report(options, study, list, papers)
     command = shell.join(study.is_from_folder and { "./longhand", "report", options.runs }
       or make_sweep_words(options, study)),
   }
-  report.sections, report.unfitted = make_sections(study, list, papers)
+  report.sections, report.unfitted = make_sections(study, checked_items, papers)
   report.problems, report.damaged = open_study.list_problems(study)
   report.lead = make_lead(report, study)
   return report
@@ -315,8 +316,8 @@ end
 
 local function read_report(options)
   local study = must(INPUT, open_study.open(options, "longhand report: "))
-  local list = must(INPUT, items.check(study, options.max))
-  return make_report(options, study, list, read_published(options.project, study, list))
+  local checked_items = must(INPUT, items.check(study, options.max))
+  return make_report(options, study, checked_items, read_published(options.project, study, checked_items))
 end
 
 local function make_and_print(options, key)

@@ -213,15 +213,15 @@ end
 -- Calls get_rates(item, group) for one item of each group of cells (make_group_key). Returns the results that are not
 -- nil by group, and as a list.
 local function collect_rates(items, get_rates)
-  local rates_by_group, list = {}, {}
+  local rates_by_group, all_rates = {}, {}
   for _, item in ipairs(M.filter_with_steps(items)) do
     local group = make_group_key(item.cell)
-    if not rates_by_group[group] and #list < MAX_MEASURED_TRAINERS then
+    if not rates_by_group[group] and #all_rates < MAX_MEASURED_TRAINERS then
       rates_by_group[group] = get_rates(item, group)
-      list[#list + 1] = rates_by_group[group]
+      all_rates[#all_rates + 1] = rates_by_group[group]
     end
   end
-  return rates_by_group, list
+  return rates_by_group, all_rates
 end
 
 -- Returns the recorded measurements of earlier calls, in the form of collect_rates. options: as for M.format.
@@ -237,23 +237,23 @@ end
 -- Measures one trainer of each group of cells, and records the results. Without a trainer, earlier records count.
 -- Returns the results of `measure` in the form of collect_rates, and whether they are records.
 local function measure_groups(items, options)
-  local rates_by_group, list = collect_rates(items, function(item, group)
+  local rates_by_group, all_rates = collect_rates(items, function(item, group)
     local rates = item.is_fresh and measure(item, options) or nil
     if rates then
       speeds.write(group, get_conditions(options), rates)
     end
     return rates
   end)
-  if #list > 0 then
-    return rates_by_group, list, false
+  if #all_rates > 0 then
+    return rates_by_group, all_rates, false
   end
-  rates_by_group, list = read_records(items, options)
-  return rates_by_group, list, true
+  rates_by_group, all_rates = read_records(items, options)
+  return rates_by_group, all_rates, true
 end
 
-local function average_rates(list)
+local function average_rates(all_rates)
   local function mean(path)
-    return statistics.mean(lists.map(list, function(rates) return lists.get(rates, path) end))
+    return statistics.mean(lists.map(all_rates, function(rates) return lists.get(rates, path) end))
   end
   local function mean_line(mode)
     return { step = mean(("lines.%s.step"):format(mode)), operation = mean(("lines.%s.operation"):format(mode)) }
@@ -334,9 +334,9 @@ end
 -- options.slots_here: their maximum on this machine, where the trainers are measured; other options: as for M.format.
 -- Returns nil if no trainer could be measured.
 function M.make_timer(items, options)
-  local rates_by_group, list = measure_groups(items, options)
-  local mean = average_rates(list)
-  return #list > 0 and function(cell, runs)
+  local rates_by_group, all_rates = measure_groups(items, options)
+  local mean = average_rates(all_rates)
+  return #all_rates > 0 and function(cell, runs)
     if not has_steps(cell) then
       return nil
     end
@@ -351,21 +351,21 @@ end
 -- options: threads; replicas, the maximum number of concurrent runs; device.
 function M.format(study, items, options)
   study = setmetatable({ cells = lists.filter(study.cells, function(cell) return cell.spec end) }, { __index = study })
-  local rates_by_group, list, are_records = measure_groups(items, options)
-  if #list == 0 and #M.filter_with_steps(items) > 0 then
+  local rates_by_group, all_rates, are_records = measure_groups(items, options)
+  if #all_rates == 0 and #M.filter_with_steps(items) > 0 then
     return nil
   end
-  local lines, total = format_table(study, rates_by_group, average_rates(list))
+  local lines, total = format_table(study, rates_by_group, average_rates(all_rates))
   if total.without_steps < total.cells then
     lines[#lines + 1] = ("%s %s on this machine, %s"):format(total.without_steps == 0 and "about" or "more than",
       wording.format_duration(total.train + total.eval), wording.count(options.threads, "thread"))
   end
-  lines[#lines + 1] = #list > 0 and (are_records and "measured earlier:" or "measured:") or nil
+  lines[#lines + 1] = #all_rates > 0 and (are_records and "measured earlier:" or "measured:") or nil
   local notes = {}
   local scaled_count = lists.count(study.cells, function(cell)
     return has_steps(cell) and not rates_by_group[make_group_key(cell)]
   end)
-  for _, rates in ipairs(list) do
+  for _, rates in ipairs(all_rates) do
     lines[#lines + 1] = ("  %s: %.1f steps/s at length %d"):format(rates.id, rates.steps, rates.length)
   end
   if scaled_count > 0 then

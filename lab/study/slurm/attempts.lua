@@ -70,27 +70,27 @@ end
 -- some runs are not done, or the last lines while the task still runs.
 local function find_group_lines(lines, run)
   local id, name = run.dir:match("^([^/]+)/.*/([^/]+)$")
-  local list, has_message = {}, false
+  local group_lines, has_message = {}, false
   for i = #lines, 1, -1 do
     local words = lines[i]:match("^[%dTZ:-]+ task %d+: (.*)$")
-    if words and (has_message or #list > 0 and words:sub(1, #id + 1) ~= id .. ":") then
+    if words and (has_message or #group_lines > 0 and words:sub(1, #id + 1) ~= id .. ":") then
       break
     elseif words and words:find(id .. ": not all of ", 1, true) == 1 and words:find(name, 1, true) then
-      has_message, list = true, {}
+      has_message, group_lines = true, {}
     elseif not words then
-      table.insert(list, 1, lines[i])
+      table.insert(group_lines, 1, lines[i])
     end
   end
-  return list
+  return group_lines
 end
 
 -- Returns the last error of a run, in one line; nil if there is none. Searches the logs of all arrays for the number of
 -- the attempt's task, logs of later arrays first. dir: the folder of the run in the attempt.
 function M.find_error(out, run, dir)
   local task = dir:match("/%.attempts/%d+_(%d[%d.]*)%-%d+/") -- with its lane, which has a log of its own
-  local list = task and records.list(out) or {}
-  for i = #list, 1, -1 do
-    local lines = failures.read_last_lines(("%s/logs/%s.txt"):format(list[i].folder, task))
+  local all_records = task and records.list(out) or {}
+  for i = #all_records, 1, -1 do
+    local lines = failures.read_last_lines(("%s/logs/%s.txt"):format(all_records[i].folder, task))
     local words = failures.find_error(find_group_lines(lines, run), run)
     if words then
       return words
@@ -124,8 +124,8 @@ local function can_continue(attempt, trainer, keys)
 end
 
 -- Returns the attempt with the most progress that a trainer can continue, or nil; and the other such attempts.
-local function choose_attempt(list, trainer, keys)
-  local candidates = lists.filter(list, function(attempt) return can_continue(attempt, trainer, keys) end)
+local function choose_attempt(attempts, trainer, keys)
+  local candidates = lists.filter(attempts, function(attempt) return can_continue(attempt, trainer, keys) end)
   table.sort(candidates, function(a, b) return a.step > b.step or a.step == b.step and a.dir < b.dir end)
   return table.remove(candidates, 1), candidates
 end
@@ -138,8 +138,8 @@ local function remove_empty_parents(out, dir)
 end
 
 -- Removes attempts at a run that has its own folder, after moving the user's files from the attempts to that folder.
-local function remove_attempts(out, list, run_dir)
-  for _, attempt in ipairs(list) do
+local function remove_attempts(out, attempts, run_dir)
+  for _, attempt in ipairs(attempts) do
     move_user_files(out, attempt.dir, run_dir)
     inside.remove(out, attempt.dir)
     remove_empty_parents(out, attempt.dir)
@@ -153,15 +153,15 @@ end
 function M.adopt(out, runs, info_command, device)
   local trainer, adopted_count, kept_count = nil, 0, 0
   for _, run in ipairs(runs) do
-    local list, run_dir = run.state == "absent" and list_attempts(out, run) or {}, out .. "/" .. run.dir
-    trainer = trainer or list[1] and (input.decode((shell.capture(info_command))) or {})
-    local best, other_attempts = choose_attempt(list, trainer, ORIGIN[device:match("^%a+")])
+    local attempts, run_dir = run.state == "absent" and list_attempts(out, run) or {}, out .. "/" .. run.dir
+    trainer = trainer or attempts[1] and (input.decode((shell.capture(info_command))) or {})
+    local best, other_attempts = choose_attempt(attempts, trainer, ORIGIN[device:match("^%a+")])
     if best and inside.move(out, best.dir, run_dir) then
       adopted_count, run.state = adopted_count + 1, "stopped"
       remove_empty_parents(out, best.dir)
       remove_attempts(out, other_attempts, run_dir)
     else
-      kept_count = kept_count + (list[1] and M.find_best(out, run).step and 1 or 0)
+      kept_count = kept_count + (attempts[1] and M.find_best(out, run).step and 1 or 0)
     end
   end
   return adopted_count, kept_count

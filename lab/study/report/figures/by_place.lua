@@ -34,7 +34,7 @@ local function read_lines(study, item)
   end)
 end
 
--- Returns the places of a line's runs at a number, those of them that have any.
+-- Returns the places of a line's runs at a number, without runs that have none.
 local function list_places(entry, number)
   return lists.map(entry.by_run, function(by_number) return by_number[number] end)
 end
@@ -47,11 +47,11 @@ local function list_points(places, side, kind)
 end
 
 -- Makes the panel of a number, a side and a kind of answers; nil without points.
-local function make_panel(list, axis, number, side, kind, styles)
+local function make_panel(line_entries, axis, number, side, kind, styles)
   local words = { ("%s %g"):format(axis, number), SIDES[side], kind and ANSWERS[kind] }
   local panel = { title = table.concat(words, ", "), xlabel = "place " .. SIDES[side], ylabel = "token accuracy",
     x = { 1, 2 }, y = { 0, 100 }, percent = true, curves = {}, levels = {}, marks = {} }
-  for _, entry in ipairs(list) do
+  for _, entry in ipairs(line_entries) do
     local points_by_run = lists.map(list_places(entry, number), function(places)
       local points = list_points(places, side, kind or places_module.OWN_ANSWERS)
       return #points > 0 and points or nil
@@ -61,18 +61,18 @@ local function make_panel(list, axis, number, side, kind, styles)
       panel.levels = figures.make_levels(entry.line.cell.task, "accuracy")
     end
     seed_curves.add_curves(panel, points_by_run, styles[entry.line.name], entry.line.label,
-      { mean = seed_curves.average(points_by_run),
-      band = seed_curves.find_quartiles(points_by_run), cell = entry.line.cell and entry.line.cell.number })
+      { mean = seed_curves.average(points_by_run), band = seed_curves.find_quartiles(points_by_run),
+        cell = entry.line.cell and entry.line.cell.number })
   end
   return #panel.curves > 0 and panel or nil
 end
 
-local function make_figure(study, item, list, axis, kinds)
+local function make_figure(study, item, line_entries, axis, kinds)
   local names, styles = score_tables.list_values(study, item.lines), figures.choose_styles(study, item.lines)
   local panels = lists.collect(item.at, function(number)
     return lists.collect(places_module.SIDES, function(side)
       return lists.map(kinds, function(kind)
-        return make_panel(list, axis, number, side, #kinds > 1 and kind or nil, styles) or false
+        return make_panel(line_entries, axis, number, side, #kinds > 1 and kind or nil, styles) or false
       end)
     end)
   end)
@@ -88,11 +88,11 @@ end
 local function list_shown(sums)
   local max_place = lists.max(sums, function(places) return #places.start.counted end)
   local shown_places = lists.filter(SHOWN_PLACES, function(place) return place <= max_place end)
-  local list = lists.map(shown_places, function(place) return { "start", place } end)
+  local row_places = lists.map(shown_places, function(place) return { "start", place } end)
   for i = #shown_places, 1, -1 do
-    list[#list + 1] = { "end", shown_places[i] }
+    row_places[#row_places + 1] = { "end", shown_places[i] }
   end
-  return list
+  return row_places
 end
 
 local function format_share(places, side, kind, place)
@@ -102,11 +102,13 @@ local function format_share(places, side, kind, place)
     sums.counted[place] or 0
 end
 
-local function tabulate_places(study, item, list, axis, kinds, number)
-  local sums = lists.map(list, function(entry) return places_module.add(list_places(entry, number)) or false end)
+local function tabulate_places(study, item, line_entries, axis, kinds, number)
+  local sums = lists.map(line_entries, function(entry)
+    return places_module.add(list_places(entry, number)) or false
+  end)
   local rows = lists.map(list_shown(lists.filter(sums, function(places) return places end)), function(row_place)
     local side, place = row_place[1], row_place[2]
-    return { title = ("%d %s"):format(place, SIDES[side]), cells = lists.map(list, function(entry, i)
+    return { title = ("%d %s"):format(place, SIDES[side]), cells = lists.map(line_entries, function(entry, i)
       local counted
       local texts = lists.map(kinds, function(kind)
         local text
@@ -118,12 +120,15 @@ local function tabulate_places(study, item, list, axis, kinds, number)
     end) }
   end)
   local heading = ("Token accuracy in percent by place in the target, %s %g"):format(axis, number)
-  return { name = ("%s%g"):format(axis, number), title = score_tables.make_title(item, heading),
-    caption = captions.join(
-    item.title and heading, "the last of the numbers is that of labels, over all seeds at the chosen learning rate",
-    captions.name_rates(study)), corner = "place", subs = lists.append(lists.map(kinds, function(kind)
-    return #kinds > 1 and (kind == places_module.OWN_ANSWERS and "own" or "forced") or "right" end), { "labels" }),
-    columns = lists.map(list, function(entry) return { title = entry.line.label } end), rows = rows, notes = {} }
+  local caption = captions.join(item.title and heading,
+    "the last of the numbers is that of labels, over all seeds at the chosen learning rate", captions.name_rates(study))
+  local subs = lists.map(kinds, function(kind)
+    return #kinds > 1 and (kind == places_module.OWN_ANSWERS and "own" or "forced") or "right"
+  end)
+  return { name = ("%s%g"):format(axis, number), title = score_tables.make_title(item, heading), caption = caption,
+    corner = "place", subs = lists.append(subs, { "labels" }),
+    columns = lists.map(line_entries, function(entry) return { title = entry.line.label } end),
+    rows = rows, notes = {} }
 end
 
 local function make_error_entry(entry, number)
@@ -141,16 +146,15 @@ local function make_error_entry(entry, number)
     ("%d"):format(places.sequences) } }
 end
 
-local function tabulate_errors(study, item, list, axis)
+local function tabulate_errors(study, item, line_entries, axis)
   local heading = "Place of the first error in the target, from the start"
-  return { name = "first_error", title = score_tables.make_title(item, heading), caption = captions.join(
-    item.title and heading,
-      "shares are of all sequences of the seeds at the chosen learning rate; median and quartiles "
-    .. "are of the sequences with an error", "runs without counts by place need eval.places = true, or trainer eval "
-    .. "--places",
-    captions.name_rates(study)), corner = item.lines, subs = FIRST_ERRORS,
+  local caption = captions.join(item.title and heading, "shares are of all sequences of the seeds at the chosen "
+    .. "learning rate; median and quartiles are of the sequences with an error", "runs without counts by place need "
+    .. "eval.places = true, or trainer eval --places", captions.name_rates(study))
+  return { name = "first_error", title = score_tables.make_title(item, heading), caption = caption,
+    corner = item.lines, subs = FIRST_ERRORS,
     columns = lists.map(item.at, function(number) return { title = ("%s %g"):format(axis, number) } end),
-    rows = lists.map(list, function(entry)
+    rows = lists.map(line_entries, function(entry)
       return { title = entry.line.label,
         cells = lists.map(item.at, function(number) return make_error_entry(entry, number) end) }
     end), notes = {} }
@@ -170,8 +174,8 @@ local function format_places(study, cell, run, number, places)
   end))
 end
 
-local function make_csv(study, item, list, name)
-  local lines = lists.collect(list, function(entry)
+local function make_csv(study, item, line_entries, name)
+  local lines = lists.collect(line_entries, function(entry)
     return lists.collect(entry.by_run, function(by_number)
       return lists.map(item.at, function(number)
         return by_number[number] and format_places(study, entry.line.cell, by_number.run, number, by_number[number])
@@ -183,21 +187,21 @@ end
 
 -- Makes the figure, the tables and the file of an item of the kind "places".
 function M.make(study, item, name)
-  local list = read_lines(study, item)
-  local all_places = lists.collect(list, function(entry)
+  local line_entries = read_lines(study, item)
+  local all_places = lists.collect(line_entries, function(entry)
     return lists.collect(item.at, function(number) return list_places(entry, number) end)
   end)
-  local first = lists.collect(list, function(entry) return entry.by_run end)[1]
+  local first = lists.collect(line_entries, function(entry) return entry.by_run end)[1]
   local axis = first and runs.format_axis(first.run) or "length"
   local kinds = lists.filter({ places_module.OWN_ANSWERS, places_module.TEACHER_FORCED }, function(kind)
     return lists.find(all_places, function(places) return places.start[kind] ~= nil end)
   end)
   local tables = lists.map(#kinds > 0 and item.at or {}, function(number)
-    return tabulate_places(study, item, list, axis, kinds, number)
+    return tabulate_places(study, item, line_entries, axis, kinds, number)
   end)
-  tables[#tables + 1] = lists.update(tabulate_errors(study, item, list, axis), {
-    file = #all_places > 0 and make_csv(study, item, list, name) or nil })
-  return make_figure(study, item, list, axis, kinds), tables
+  tables[#tables + 1] = lists.update(tabulate_errors(study, item, line_entries, axis), {
+    file = #all_places > 0 and make_csv(study, item, line_entries, name) or nil })
+  return make_figure(study, item, line_entries, axis, kinds), tables
 end
 
 return M
