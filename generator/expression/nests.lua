@@ -247,7 +247,7 @@ function M.make_running(build, sums)
     local p = values[name]
     local value = { name = environment.value(p), parameter = p, column = not p.from and skip_heads(#out.maps) or nil,
       start = p.from == "key" and " + WIDTH" or "",
-      skipped = #out.products > 0 and (" + %s * WIDTH"):format(#out.products) or "",
+      skipped = ({ [0] = "", " + WIDTH" })[#out.products] or (" + %d * WIDTH"):format(#out.products),
       vector = (p.unit and "unit_" or "p->" .. build.prefix .. "score_") .. p.name }
     table.insert(p.from and out.products or out.maps, value)
     return value

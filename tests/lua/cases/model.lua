@@ -2,8 +2,9 @@
 
 -- Whether a shard's blocks have sums in addition to the gradient.
 local function has_sums(case)
-  local family = case.family
+  local family, running = case.family, case.family.score.running
   return family.relative.kind ~= "none" or family.score.trains or family.normaliser.kind == "geometric"
+    or running and running.products[1] ~= nil
 end
 
 local function has_embedding_dropout(case)

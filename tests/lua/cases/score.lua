@@ -20,6 +20,7 @@ M.cases = {
   { "softcap", spec = "tests/golden/specs/softcap.lua", compile = "complete" },
   { "softcap with a constant", "encoding.parameters.log_cap=3", spec = "tests/golden/specs/softcap.lua",
     compile = "complete" },
+  { "values of queries and keys", spec = "tests/golden/specs/token_values.lua", compile = "checked" },
   { "a list of scores", "encoding.score={ { use = 'window' }, { use = 'cyclic' }, { use = 'log_length' } }",
     compile = "checked" },
 }
@@ -30,9 +31,13 @@ M.identifiers = {
   { "make_self_score_set", function(case)
     return case.family.score.kind ~= "none" and case.family.score.filling_nests[1] ~= nil
   end },
-  { "end_self_score", function(case) return case.family.score.trains or false end },
+  { "end_self_score(", function(case) return case.family.score.trains or false end },
   { "kernels/cpu/score.h", function(case)
     return case.family.score.kind ~= "none" or case.family.mask.kind ~= "none"
+  end },
+  { "kernels/cpu/products.h", function(case)
+    local running = case.family.score.running
+    return running and running.products[1] ~= nil
   end },
   { "SCORE_SETS", function(case) return case.family.score.per_layer or false end },
 }
