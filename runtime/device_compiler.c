@@ -5,7 +5,7 @@
  *     device_compiler LIBRARY ARCHITECTURE INPUT OUTPUT    compiles to the intermediate form (compute_...), or to
  *                                                          machine code (sm_...) with a printed report on each kernel
  *
- * The program is no part of a trainer. Exit status: 1 if the source does not compile without warnings, with the
+ * The program is not part of a trainer. Exit status: 1 if the source does not compile without warnings, with the
  * compiler's messages on standard error; 2 if the arguments are wrong; 4 if the library or a file cannot be used, or
  * memory is short.
  */

@@ -116,10 +116,10 @@ typedef struct lh_lengths {
 } lh_lengths;
 
 /* Axes by which an evaluation of a dataset groups examples: each combination of values that occurs in a set is a
- * condition. An axis is an index in lh_task.axis (at most LH_MOST_AXES - 1) or one of these two numbers. */
+ * condition. An axis is an index in lh_task.axis (at most LH_MAX_AXES - 1) or one of these two numbers. */
 enum {
-    LH_BY_LENGTH = -1,           /* the length of the input */
-    LH_BY_TRAINED = LH_MOST_AXES /* value 1: the example is also a training example; else 0 */
+    LH_BY_LENGTH = -1,          /* the length of the input */
+    LH_BY_TRAINED = LH_MAX_AXES /* value 1: the example is also a training example; else 0 */
 };
 typedef struct lh_by {
     int count; /* number of axes; 0: by length, all lengths */
@@ -127,7 +127,7 @@ typedef struct lh_by {
         int axis; /* index in lh_task.axis, LH_BY_LENGTH or LH_BY_TRAINED */
         bool all; /* true: all values of the axis count; false: only those in `values` */
         lh_lengths values;
-    } axes[LH_MOST_AXES];
+    } axes[LH_MAX_AXES];
 } lh_by;
 
 /* Standard deviations of the noise on embeddings, ascending: an evaluation runs all its conditions under each of

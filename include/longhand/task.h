@@ -124,7 +124,7 @@ typedef void lh_task_sample(lh_rng *rng, int n, lh_example *example);
 /* The sets of a fixed collection of examples. */
 typedef enum lh_set { LH_SET_TRAIN, LH_SET_TEST, LH_SET_VALIDATION, LH_SETS } lh_set;
 
-enum { LH_MOST_AXES = 4, LH_NO_VALUE = -1 /* the example has no value on an axis; values are >= 0 */ };
+enum { LH_MAX_AXES = 4, LH_NO_VALUE = -1 /* the example has no value on an axis; values are >= 0 */ };
 
 /* A compact form of an example: words from which an lh_task_expand makes the example when it is used. */
 typedef struct lh_item {

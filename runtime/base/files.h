@@ -58,7 +58,7 @@ lh_status lh_read_text(const char *path, size_t max_bytes, char **data, size_t *
 /* Reads the rest of an open file or pipe as lh_read_text does; path: its name for messages. */
 lh_status lh_read_open_file(int file, const char *path, size_t max_bytes, char **data, size_t *bytes, lh_error *error);
 
-/* Syncs the content of a file to disk, but not its directory entry. A missing file is no error. */
+/* Syncs the content of a file to disk, but not its directory entry. A missing file is not an error. */
 lh_status lh_sync_file(const char *path, lh_error *error);
 
 /* Locks directory/lock for this process (flock; the kernel releases the lock when the process dies). *handle is for

@@ -20,7 +20,7 @@ typedef struct lh_truncation {
 } lh_truncation;
 
 /* Removes, atomically, all lines whose integer field `key` is greater than `last`, and all torn lines: those that are
- * not a JSON object with this field. A missing file is no error. */
+ * not a JSON object with this field. A missing file is not an error. */
 lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_truncation *truncation,
                             lh_error *error);
 

@@ -9,7 +9,7 @@
 #include "bench/bench.h"
 #include "eval/decode.h"
 
-enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 101 };
+enum { MIN_ROUNDS = 3, MAX_ROUNDS = 101 };
 
 /* Two engines for forward passes, and the inputs of the batch. */
 typedef struct decoder {
@@ -99,7 +99,7 @@ static lh_status measure_round(decoder *d, const lh_bench_decoding *sizes, doubl
 
 lh_status lh_bench_decode(const lh_target *target, int n, int threads, double seconds, lh_bench_decoding *result,
                           lh_error *error) {
-    double rates[3][MOST_ROUNDS], round_rates[3], start;
+    double rates[3][MAX_ROUNDS], round_rates[3], start;
     int rounds = 0;
     decoder d;
     *result = (lh_bench_decoding){.length = lh_get_reported_length(&target->spec, n),
@@ -109,7 +109,7 @@ lh_status lh_bench_decode(const lh_target *target, int n, int threads, double se
     lh_status status = open_decoder(&d, target, n, threads, result, error);
     if (status == LH_OK) status = measure_round(&d, result, round_rates, error); /* fills caches, starts threads */
     start = lh_read_clock();
-    while (status == LH_OK && rounds < MOST_ROUNDS && (rounds < LEAST_ROUNDS || lh_read_clock() - start < seconds)) {
+    while (status == LH_OK && rounds < MAX_ROUNDS && (rounds < MIN_ROUNDS || lh_read_clock() - start < seconds)) {
         status = measure_round(&d, result, round_rates, error);
         for (int i = 0; i < 3; i++) rates[i][rounds] = round_rates[i];
         rounds++;

@@ -219,9 +219,9 @@ lh_status lh_data_files_choose_shapes(const lh_spec *spec, lh_option_lengths *re
     lh_option_lengths shapes;
     int count = lh_lengths_count(&requested->lengths);
     lh_status status = LH_OK;
-    if (is_given && count > LH_OPTION_MOST_LENGTHS)
+    if (is_given && count > LH_OPTION_MAX_LENGTHS)
         return lh_fail(error, LH_ERR_USAGE, "--lengths: %d lengths\n  expected: at most %d", count,
-                       LH_OPTION_MOST_LENGTHS);
+                       LH_OPTION_MAX_LENGTHS);
     for (int i = 0; is_given && status == LH_OK && i < count; i++)
         status = find_shape(corpus, lh_lengths_get(&requested->lengths, i), &shapes.list[i], error);
     if (!is_given) {

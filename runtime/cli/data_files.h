@@ -39,7 +39,7 @@ lh_status lh_data_files_read_order(const lh_spec *spec, const char *word, bool *
 /* With a dataset, replaces the requested task lengths by shapes, which are pairs of input and output length. is_given:
  * whether the lengths come from a flag. Then each is an input length, and is replaced by the shape with this input
  * length that has the most training examples; otherwise the first and the last shape of training are requested.
- * LH_ERR_INPUT: there is no training example of a given length; LH_ERR_USAGE: more than LH_OPTION_MOST_LENGTHS are
+ * LH_ERR_INPUT: there is no training example of a given length; LH_ERR_USAGE: more than LH_OPTION_MAX_LENGTHS are
  * given. */
 lh_status lh_data_files_choose_shapes(const lh_spec *spec, lh_option_lengths *requested, bool is_given,
                                       lh_error *error);

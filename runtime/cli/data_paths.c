@@ -9,7 +9,7 @@
 #include "base/sha256.h"
 #include "eval/eval_data.h"
 
-enum { MOST_FOLDERS = 8 }; /* maximum of searched folders: that of the training, and those around the checkpoint */
+enum { MAX_FOLDERS = 8 }; /* maximum of searched folders: that of the training, and those around the checkpoint */
 
 typedef struct search {
     const char *path;   /* path in the spec */
@@ -57,7 +57,7 @@ static char *find_training_folder(const char *facts_path) {
 static bool search_outer_folders(search *s, const char *checkpoint) {
     char *folder = realpath(checkpoint, NULL), *slash;
     bool found_path = false;
-    for (int i = 1; folder != NULL && !found_path && i < MOST_FOLDERS && (slash = strrchr(folder, '/')) > folder; i++) {
+    for (int i = 1; folder != NULL && !found_path && i < MAX_FOLDERS && (slash = strrchr(folder, '/')) > folder; i++) {
         *slash = 0;
         found_path = find_in_folder(s, folder);
     }

@@ -135,9 +135,9 @@ static lh_status parse_numbers(const lh_option *option, const char *text, lh_err
     numbers->count = 0;
     for (const char *cursor = text; status == LH_OK;) {
         double value = 0;
-        if (numbers->count == LH_OPTION_MOST_NUMBERS)
+        if (numbers->count == LH_OPTION_MAX_NUMBERS)
             return lh_fail(error, LH_ERR_USAGE, "%s: too many values\n  expected: at most %d", option->name,
-                           LH_OPTION_MOST_NUMBERS);
+                           LH_OPTION_MAX_NUMBERS);
         status = take_number(option, &cursor, ",", "a number", &value, error);
         for (int i = 0; status == LH_OK && i < numbers->count; i++)
             if (numbers->list[i] == value)
@@ -172,7 +172,7 @@ static bool take_range(const char *text, lh_option_lengths *out) {
 
 static bool take_list(const char *text, lh_option_lengths *out) {
     int count = 0;
-    while (count < LH_OPTION_MOST_LENGTHS && take_length(&text, &out->list[count])) {
+    while (count < LH_OPTION_MAX_LENGTHS && take_length(&text, &out->list[count])) {
         count++;
         if (*text == 0) {
             out->lengths = (lh_lengths){out->list, count, 0, 0, 0};
@@ -189,7 +189,7 @@ static lh_status parse_lengths(const lh_option *option, const char *text, lh_err
         return lh_fail(error, LH_ERR_USAGE,
                        "%s: '%.80s' is not a set of lengths\n"
                        "  expected: A:B, A:B:STEP or a list such as 41,50,60 of at most %d; from 1 to %d",
-                       option->name, text, LH_OPTION_MOST_LENGTHS, LH_LONGEST_LENGTH);
+                       option->name, text, LH_OPTION_MAX_LENGTHS, LH_LONGEST_LENGTH);
     return LH_OK;
 }
 
@@ -201,9 +201,9 @@ static lh_status take_text(const lh_option *option, const char *text, lh_error *
         return LH_OK;
     }
     lh_option_texts *texts = option->value;
-    if (texts->count == LH_OPTION_MOST_TEXTS)
+    if (texts->count == LH_OPTION_MAX_TEXTS)
         return lh_fail(error, LH_ERR_USAGE, "%s: is given too often\n  expected: at most %d times", option->name,
-                       LH_OPTION_MOST_TEXTS);
+                       LH_OPTION_MAX_TEXTS);
     texts->list[texts->count++] = text;
     return LH_OK;
 }

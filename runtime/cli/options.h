@@ -20,22 +20,17 @@ typedef enum lh_option_kind {
     LH_OPTION_NUMBERS  /* lh_option_numbers *: X or X,Y,..., each once, within min..max */
 } lh_option_kind;
 
-enum {
-    LH_OPTION_MOST_LENGTHS = 512,
-    LH_OPTION_MOST_NUMBERS = 64,
-    LH_OPTION_MOST_TEXTS = 64,
-    LH_LONGEST_LENGTH = 1000000
-};
+enum { LH_OPTION_MAX_LENGTHS = 512, LH_OPTION_MAX_NUMBERS = 64, LH_OPTION_MAX_TEXTS = 64, LH_LONGEST_LENGTH = 1000000 };
 #define LH_LARGEST_SEED 9007199254740992.0 /* 2^53: exact in a double */
 
 typedef struct lh_option_lengths {
     lh_lengths lengths; /* points into list if the value was a list */
-    int32_t list[LH_OPTION_MOST_LENGTHS];
+    int32_t list[LH_OPTION_MAX_LENGTHS];
 } lh_option_lengths;
 
 typedef struct lh_option_texts {
     int count;
-    const char *list[LH_OPTION_MOST_TEXTS];
+    const char *list[LH_OPTION_MAX_TEXTS];
 } lh_option_texts;
 
 typedef struct lh_option_range {
@@ -44,7 +39,7 @@ typedef struct lh_option_range {
 
 typedef struct lh_option_numbers {
     int count;
-    double list[LH_OPTION_MOST_NUMBERS];
+    double list[LH_OPTION_MAX_NUMBERS];
 } lh_option_numbers;
 
 typedef struct lh_option {

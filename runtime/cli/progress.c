@@ -194,10 +194,10 @@ static void print_splits(int split_width, const lh_eval_result *results, int cou
 
 /* Prints the results of one level of noise and one number of passes. */
 static void print_results(int split_width, const lh_eval_result *results, int count) {
-    enum { MOST_ROWS = 16 };
+    enum { MAX_ROWS = 16 };
     int rows = 0;
     for (int i = 0; i < count; i += count_equal(results + i, count - i)) rows++;
-    for (int i = 0, equal_count; rows <= MOST_ROWS && i < count; i += equal_count) {
+    for (int i = 0, equal_count; rows <= MAX_ROWS && i < count; i += equal_count) {
         equal_count = count_equal(results + i, count - i);
         print_row(split_width, results + i, equal_count);
     }

@@ -204,7 +204,7 @@ static lh_status open_context(lh_cuda_device *device, lh_error *error) {
         return lh_fail(error, LH_ERR_ENVIRONMENT,
                        "cuda:%d (%s) is not free: another process uses it exclusively, or its compute mode forbids all "
                        "use (nvidia-smi -q -d COMPUTE)\n"
-                       "  hint: another one with --device cuda:N, or wait until it is free",
+                       "  hint: choose another device with --device cuda:N, or wait until it is free",
                        device->ordinal, device->name);
     if (result != 0) return check(device, result, "cuDevicePrimaryCtxRetain", error);
     device->context = context;

@@ -65,7 +65,7 @@ static lh_status fail_no_library(const char *file, lh_error *error) {
         "no CUDA driver on this machine: %s%s\n"
         "the library comes with NVIDIA's driver for GPUs: run where that is installed, or name the library in "
         "LONGHAND_CUDA_DRIVER",
-        reason ? "" : file, reason ? reason : ": this program is linked statically and can load no library");
+        reason ? "" : file, reason ? reason : ": this program is linked statically and cannot load libraries");
 }
 
 static lh_status find_functions(void *library, const char *file, lh_cuda_driver *driver, lh_error *error) {
@@ -73,7 +73,7 @@ static lh_status find_functions(void *library, const char *file, lh_cuda_driver 
         void *function = dlsym(library, SYMBOLS[i].symbol);
         if (!function)
             return lh_fail(error, LH_ERR_ENVIRONMENT,
-                           "the CUDA driver %s has no function %s: it is too old, or no driver\n"
+                           "the CUDA driver %s has no function %s: it is too old, or not a driver\n"
                            "install a newer driver (450 or later), or name another library in LONGHAND_CUDA_DRIVER",
                            file, SYMBOLS[i].symbol);
         memcpy((char *)driver + SYMBOLS[i].offset, &function, sizeof function);

@@ -28,7 +28,7 @@ bool lh_cuda_try_library_file(lh_cuda_search *search, const char *file) {
         bool exists = strchr(file, '/') && access(file, F_OK) == 0;
         if (exists)
             lh_cuda_note_refusal(search, "\n%s%s", reason ? "" : file,
-                                 reason ? reason : ": this program is linked statically and can load no library");
+                                 reason ? reason : ": this program is linked statically and cannot load libraries");
         return false;
     }
     if (library == search->last) return false;

@@ -65,13 +65,13 @@ static int parse_toolkit_version(const char *toolkit) {
     return major * 1000 + minor * 10;
 }
 
-/* The least CUDA version of a driver for code of this toolkit version: for machine code the first of the same major
+/* The lowest CUDA version of a driver for code of this toolkit version: for machine code the first of the same major
  * version ("minor version compatibility"), for the intermediate form the same version. */
 static int get_needed_version(bool is_machine_code, int toolkit) {
     return is_machine_code ? toolkit / 1000 * 1000 : toolkit;
 }
 
-int lh_cuda_find_least_driver(const lh_cuda_program *program, bool is_machine_code) {
+int lh_cuda_find_oldest_driver(const lh_cuda_program *program, bool is_machine_code) {
     lh_cuda_kind kind;
     for (const lh_cuda_image *next = program->images; next && next->architecture; next++)
         if (lh_cuda_parse_kind(next->architecture, &kind) && kind.is_machine_code == is_machine_code)

@@ -35,14 +35,14 @@ lh_status lh_cuda_choose_image(const lh_cuda_program *program, int architecture,
 enum { LH_CUDA_VERSION_TEXT = 16 };
 const char *lh_cuda_write_version(int version, char text[LH_CUDA_VERSION_TEXT]);
 
-/* The least CUDA version of a driver for the program's machine code or intermediate form, as the driver numbers it
+/* The lowest CUDA version of a driver for the program's machine code or intermediate form, as the driver numbers it
  * (12040); 0: the program has no such image. */
-int lh_cuda_find_least_driver(const lh_cuda_program *program, bool is_machine_code);
+int lh_cuda_find_oldest_driver(const lh_cuda_program *program, bool is_machine_code);
 
 /* The first release of NVIDIA's driver that knows this version of CUDA: 550 for 12040; 0: unknown. */
 int lh_cuda_get_driver_release(int version);
 
-/* Describes the least driver for messages: "release 550 or later (CUDA 12.4)". */
+/* Describes the oldest suitable driver for messages: "release 550 or later (CUDA 12.4)". */
 enum { LH_CUDA_DRIVER_TEXT = 64 };
 const char *lh_cuda_describe_driver(int version, char text[LH_CUDA_DRIVER_TEXT]);
 

@@ -16,7 +16,7 @@
 enum {
     WORKSPACE_BYTES = 32 << 20, /* device memory for partial sums of a product that the library divides */
     ALIGNMENT = 16,             /* bytes; every operand has at least this alignment, by the layouts in generated code */
-    TABLE_SIZE = 1024           /* most shapes in the table of methods, a power of two */
+    TABLE_SIZE = 1024           /* maximum number of shapes in the table of methods, a power of two */
 };
 
 typedef struct functions {

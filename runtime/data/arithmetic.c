@@ -9,7 +9,7 @@
 enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* indices of axes; without CARRY, those after it are 1 less */
 enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, ALL_NUMBERS = 64 /* + digits */ }; /* purposes */
 /* Greatest stratum, a digit count; most test numbers of a digit count, and of a digit count and a chain. */
-enum { STRATA = 6, MOST_PER_DIGITS = 10000, MOST_PER_CHAIN = 500, PROGRESS = 1 << 14 /* examples between reports */ };
+enum { STRATA = 6, MAX_PER_DIGITS = 10000, MAX_PER_CHAIN = 500, PROGRESS = 1 << 14 /* examples between reports */ };
 
 /* ---- training pairs ---- */
 
@@ -38,7 +38,7 @@ typedef struct collection_state {
     int64_t items, total;     /* number of stored items, and the estimated number of all, for the progress bar */
     int frame;                /* the current frame: value on the axis `frame`; LH_NO_VALUE: the task's frame */
     int width;                /* width of the current frame; 0: the task's */
-    uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES]; /* scratch */
+    uint8_t x[LH_MAX_PLACES], y[LH_MAX_PLACES]; /* scratch */
 } collection_state;
 
 static int get_frame_axis(const lh_operation *o) { return o->operands == LH_ONE_NUMBER ? FRAME - 1 : FRAME; }
@@ -135,7 +135,7 @@ static lh_status add_split(collection_state *s) {
 
 /* Stores all numbers with `digits` digits in the test set, in a random order; count: their number. */
 static lh_status add_all_numbers(collection_state *s, int digits, uint32_t count) {
-    uint32_t low = (uint32_t)lh_compute_power(s->f.base, digits - 1), list[MOST_PER_DIGITS];
+    uint32_t low = (uint32_t)lh_compute_power(s->f.base, digits - 1), list[MAX_PER_DIGITS];
     lh_status status = LH_OK;
     for (uint32_t i = 0; i < count; i++) list[i] = low + i;
     lh_shuffle(lh_make_number_stream(s->c->seed, 0, (uint32_t)(ALL_NUMBERS + digits)), list, count);
@@ -146,14 +146,14 @@ static lh_status add_all_numbers(collection_state *s, int digits, uint32_t count
     return status;
 }
 
-/* Adds test numbers with this number of digits: all, or, as in the paper, random ones; at most MOST_PER_DIGITS. */
+/* Adds test numbers with this number of digits: all, or, as in the paper, random ones; at most MAX_PER_DIGITS. */
 static lh_status add_digits(collection_state *s, int digits) {
     uint64_t end = lh_compute_power(s->f.base, digits);
     uint64_t number_count = end == UINT64_MAX ? end : end - lh_compute_power(s->f.base, digits - 1);
     bool is_single = s->o->operands == LH_ONE_NUMBER || s->o->operands == LH_NUMBER_PLUS_ONE;
     lh_status status = LH_OK;
-    if (number_count <= MOST_PER_DIGITS && is_single) return add_all_numbers(s, digits, (uint32_t)number_count);
-    for (uint32_t i = 0; status == LH_OK && i < MOST_PER_DIGITS && i < number_count; i++) {
+    if (number_count <= MAX_PER_DIGITS && is_single) return add_all_numbers(s, digits, (uint32_t)number_count);
+    for (uint32_t i = 0; status == LH_OK && i < MAX_PER_DIGITS && i < number_count; i++) {
         lh_number_item new_item = lh_make_drawn_item(digits, i);
         status = add_item(s, LH_SET_TEST, &new_item, LH_NO_VALUE);
     }
@@ -186,8 +186,8 @@ static lh_status add_chain(collection_state *s, const lh_chains *chains, int dig
     lh_status status = LH_OK;
     bool exists = true;
     set_width(s, digits);
-    for (uint32_t i = 0; exists && status == LH_OK && i < MOST_PER_CHAIN; i++) {
-        uint8_t x[LH_MOST_CHAIN_DIGITS] = {0}, y[LH_MOST_CHAIN_DIGITS] = {0};
+    for (uint32_t i = 0; exists && status == LH_OK && i < MAX_PER_CHAIN; i++) {
+        uint8_t x[LH_MAX_CHAIN_DIGITS] = {0}, y[LH_MAX_CHAIN_DIGITS] = {0};
         lh_rng rng = lh_make_number_stream(s->c->seed, lh_compute_number_step(digits, chain), i);
         exists = chains != NULL ? lh_chains_draw(chains, &rng, digits, x, y)
                                 : lh_draw_trailing_digits(s->f.base, &rng, digits, chain, x);
@@ -213,10 +213,10 @@ static lh_status add_chains(collection_state *s) {
     int max_digits = find_max_digits(s);
     lh_chains *chains = NULL;
     lh_status status = LH_OK;
-    if (max_digits > LH_MOST_CHAIN_DIGITS)
+    if (max_digits > LH_MAX_CHAIN_DIGITS)
         return lh_fail(s->error, LH_ERR_INPUT,
                        "%s: eval.by requests carries of numbers of %d digits\n  expected: at most %d (eval.by.digits)",
-                       s->o->kind, max_digits, LH_MOST_CHAIN_DIGITS);
+                       s->o->kind, max_digits, LH_MAX_CHAIN_DIGITS);
     if (s->o->operands != LH_NUMBER_PLUS_ONE)
         status = lh_chains_open(&chains, s->f.base, s->o->operands == LH_NUMBER_AND_DIGIT, max_digits, s->error);
     if (status == LH_OK) status = add_requested_chains(s, chains, max_digits);
@@ -255,7 +255,7 @@ static lh_status add_frames(collection_state *s) {
     lh_status status = LH_OK;
     if (!s->c->groups_by(s->c, axis)) return LH_OK;
     s->c->exclusive_axes[LH_SET_TEST] |= 1u << axis;
-    for (int frame = 0; status == LH_OK && frame <= LH_MOST_PLACES; frame++)
+    for (int frame = 0; status == LH_OK && frame <= LH_MAX_PLACES; frame++)
         if (s->c->requests(s->c, axis, frame)) status = add_frame(s, frame);
     return status;
 }
@@ -284,13 +284,13 @@ static int64_t count_examples(const collection_state *s) {
     bool by_carry = s->o->operands != LH_ONE_NUMBER && s->c->groups_by(s->c, CARRY);
     for (int digits = 1; digits <= s->f.digits; digits++) {
         if (!requests_digits(s, digits)) continue;
-        tests += MOST_PER_DIGITS;
-        for (int chain = 0; by_carry && chain <= digits && digits <= LH_MOST_CHAIN_DIGITS; chain++)
+        tests += MAX_PER_DIGITS;
+        for (int chain = 0; by_carry && chain <= digits && digits <= LH_MAX_CHAIN_DIGITS; chain++)
             cells += s->c->requests(s->c, CARRY, chain);
     }
-    for (int frame = 0; s->c->groups_by(s->c, get_frame_axis(s->o)) && frame <= LH_MOST_PLACES; frame++)
+    for (int frame = 0; s->c->groups_by(s->c, get_frame_axis(s->o)) && frame <= LH_MAX_PLACES; frame++)
         frames += s->c->requests(s->c, get_frame_axis(s->o), frame);
-    return count + frames * (tests + cells * MOST_PER_CHAIN);
+    return count + frames * (tests + cells * MAX_PER_CHAIN);
 }
 
 static bool open_collection(collection_state *s) {

@@ -21,7 +21,7 @@ enum { /* tokens after the digits 0 to 9 */
        LH_PADDING,
        LH_LETTER_A
 };
-enum { LH_MOST_PLACES = 4096, LH_MOST_FRAME_OPTIONS = 8 };
+enum { LH_MAX_PLACES = 4096, LH_MAX_FRAME_OPTIONS = 8 };
 
 /* Sizes that a task's options determine. */
 typedef struct lh_frame {
@@ -46,7 +46,7 @@ typedef enum lh_operands {
 typedef struct lh_operation {
     const char *kind;
     lh_operands operands;
-    int options;      /* number of options, at most LH_MOST_FRAME_OPTIONS */
+    int options;      /* number of options, at most LH_MAX_FRAME_OPTIONS */
     int width_option; /* index of the option for the width of the frame */
     lh_frame (*frame)(const int *options);
     /* Writes input and target. x, y: [width] digits, lowest first; a single digit is y[0]. */
@@ -55,7 +55,7 @@ typedef struct lh_operation {
 } lh_operation;
 
 typedef struct lh_framed_options {
-    int options[LH_MOST_FRAME_OPTIONS];
+    int options[LH_MAX_FRAME_OPTIONS];
     lh_frame frame; /* the sizes that these options determine */
 } lh_framed_options;
 
@@ -88,7 +88,7 @@ lh_status lh_arithmetic_solve(const lh_operation *operation, const lh_literal *l
 
 /* Reads the number of a literal at *index, and moves *index to the first token that is not a digit, at most to `end`.
  * Returns its number of digits without leading zeros, and writes them to x, lowest first. 0: there is no digit; more
- * than LH_MOST_PLACES: x is not written. */
+ * than LH_MAX_PLACES: x is not written. */
 int lh_read_number(const lh_literal *literal, int base, int end, int *index, uint8_t *x);
 
 /* Writes the example of an item; see lh_task_expand. */

@@ -16,7 +16,7 @@ lh_rng lh_make_number_stream(uint64_t seed, uint32_t step, uint32_t example) {
 }
 
 uint32_t lh_compute_number_step(int digits, int chain) {
-    return 1u + (uint32_t)(chain + 1) * (LH_MOST_PLACES + 1) + (uint32_t)digits;
+    return 1u + (uint32_t)(chain + 1) * (LH_MAX_PLACES + 1) + (uint32_t)digits;
 }
 
 uint64_t lh_compute_power(int base, int exponent) {
@@ -132,7 +132,7 @@ int lh_find_least_width(const lh_operation *o, const int *options, int digits) {
 void lh_arithmetic_expand(const lh_operation *o, uint64_t seed, const uint16_t *word, lh_example *example) {
     lh_framed_options framed = lh_set_width(o, example->options, word[0] >> WIDTH_SHIFT);
     lh_frame f = framed.frame;
-    uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES];
+    uint8_t x[LH_MAX_PLACES], y[LH_MAX_PLACES];
     memset(x, 0, (size_t)f.width);
     memset(y, 0, (size_t)f.width);
     lh_read_item(o, &f, seed, word, x, y);

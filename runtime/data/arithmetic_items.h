@@ -12,7 +12,7 @@
 
 /* The words of an item (lh_item). */
 typedef struct lh_number_item {
-    uint16_t word[2 + LH_MOST_CHAIN_DIGITS + 4];
+    uint16_t word[2 + LH_MAX_CHAIN_DIGITS + 4];
     int words;
 } lh_number_item;
 

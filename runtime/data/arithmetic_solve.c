@@ -9,8 +9,8 @@ typedef struct reading {
     const lh_literal *literal;
     int first, end; /* range of symbols without start and end */
     int base;
-    uint8_t x[LH_MOST_PLACES], y[LH_MOST_PLACES]; /* lowest digit first */
-    int digits;                                   /* significant digits of the longer number; 0 has one */
+    uint8_t x[LH_MAX_PLACES], y[LH_MAX_PLACES]; /* lowest digit first */
+    int digits;                                 /* significant digits of the longer number; 0 has one */
     lh_error *error;
 } reading;
 
@@ -48,7 +48,7 @@ int lh_read_number(const lh_literal *literal, int base, int end, int *index, uin
     while (last < end && read_digit(base, token[last]) >= 0) last++;
     while (first + 1 < last && token[first] == 0) first++;
     const int digits = last - first;
-    for (int i = 0; digits <= LH_MOST_PLACES && i < digits; i++) x[i] = (uint8_t)read_digit(base, token[last - 1 - i]);
+    for (int i = 0; digits <= LH_MAX_PLACES && i < digits; i++) x[i] = (uint8_t)read_digit(base, token[last - 1 - i]);
     *index = last;
     return digits;
 }
@@ -56,9 +56,9 @@ int lh_read_number(const lh_literal *literal, int base, int end, int *index, uin
 static lh_status read_number(reading *r, int *index, uint8_t *x, int *digits) {
     *digits = lh_read_number(r->literal, r->base, r->end, index, x);
     if (*digits == 0) return *index < r->end ? fail_symbol(r, *index) : fail_end(r);
-    if (*digits <= LH_MOST_PLACES) return LH_OK;
+    if (*digits <= LH_MAX_PLACES) return LH_OK;
     return lh_fail(r->error, LH_ERR_INPUT, "%s: a number of %d digits\n  expected: at most %d", r->o->kind, *digits,
-                   LH_MOST_PLACES);
+                   LH_MAX_PLACES);
 }
 
 static lh_status read_literal(reading *r) {
@@ -80,13 +80,13 @@ static lh_status choose_frame(const reading *r, lh_framed_options *to) {
     const lh_literal *l = r->literal;
     int min_width = lh_find_least_width(r->o, l->options, r->digits);
     int width = l->frame == LH_NO_VALUE ? 0 : l->frame > 0 ? l->frame : min_width;
-    if (width > LH_MOST_PLACES && l->frame > 0)
+    if (width > LH_MAX_PLACES && l->frame > 0)
         return lh_fail(r->error, LH_ERR_INPUT, "%s: a frame of %d places\n  expected: 0 to %d", r->o->kind, width,
-                       LH_MOST_PLACES);
-    if (min_width > LH_MOST_PLACES)
+                       LH_MAX_PLACES);
+    if (min_width > LH_MAX_PLACES)
         return lh_fail(r->error, LH_ERR_INPUT,
                        "%s: a number of %d digits, which needs a frame of %d places\n  expected: at most %d",
-                       r->o->kind, r->digits, min_width, LH_MOST_PLACES);
+                       r->o->kind, r->digits, min_width, LH_MAX_PLACES);
     *to = lh_set_width(r->o, l->options, width);
     if (r->digits <= to->frame.digits) return LH_OK;
     return lh_fail(r->error, LH_ERR_INPUT,

@@ -89,14 +89,14 @@ int lh_find_longest_chain(int base, bool is_product, int digits, const uint8_t *
 }
 
 /* Choices for a place, given the incoming carry: groups of digits with equal steps. */
-enum { MOST_GROUPS = 2 * LH_MOST_BASE + 1, MOST_CHOICES = LH_MOST_BASE * LH_MOST_BASE };
+enum { MAX_GROUPS = 2 * LH_MAX_BASE + 1, MAX_CHOICES = LH_MAX_BASE * LH_MAX_BASE };
 typedef struct choices {
     int groups;
     struct {
         step step;
         int first, count; /* range in `digit` */
-    } group[MOST_GROUPS];
-    uint16_t digit[MOST_CHOICES]; /* x * base + y, group by group */
+    } group[MAX_GROUPS];
+    uint16_t digit[MAX_CHOICES]; /* x * base + y, group by group */
 } choices;
 
 /* Appends to c->digit, at `used`, all pairs of digits with the step wanted_step; x is at least x_first, and y is from
@@ -217,7 +217,7 @@ static void draw_digits(const lh_chains *c, lh_rng *rng, int multiplier, int dig
     int carry = 0, length = 0;
     bool is_reached = c->chain == 0;
     for (int i = 0; i < digits; i++) {
-        weight ways[MOST_GROUPS];
+        weight ways[MAX_GROUPS];
         const choices *place_choices = get_choices(c, multiplier, carry, i + 1 == digits);
         for (int g = 0; g < place_choices->groups; g++)
             ways[g] = count_group_ways(c, multiplier, digits - i, place_choices, g, length, is_reached);
@@ -233,7 +233,7 @@ static void draw_digits(const lh_chains *c, lh_rng *rng, int multiplier, int dig
 }
 
 bool lh_chains_draw(const lh_chains *c, lh_rng *rng, int digits, uint8_t *x, uint8_t *y) {
-    weight ways[LH_MOST_BASE];
+    weight ways[LH_MAX_BASE];
     bool exists = false;
     for (int m = 0; m < c->multipliers; m++) {
         ways[m] = *get_ways(c, m, digits, 0, 0, c->chain == 0);

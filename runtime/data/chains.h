@@ -14,7 +14,7 @@
 #include "longhand/rng.h"
 #include "longhand/status.h"
 
-enum { LH_MOST_BASE = 36, LH_MOST_CHAIN_DIGITS = 128 };
+enum { LH_MAX_BASE = 36, LH_MAX_CHAIN_DIGITS = 128 };
 
 /* The length of the longest chain of x + y or, with is_product, of x times the single digit y[0]; 0: no carry. */
 int lh_find_longest_chain(int base, bool is_product, int digits, const uint8_t *x, const uint8_t *y);
@@ -22,7 +22,7 @@ int lh_find_longest_chain(int base, bool is_product, int digits, const uint8_t *
 typedef struct lh_chains lh_chains;
 
 /* Prepares draws of pairs of numbers, or with is_product of a number and a digit, of at most `digits` digits,
- * LH_MOST_CHAIN_DIGITS or fewer. LH_ERR_ENVIRONMENT: out of memory. Call lh_chains_close also after an error. */
+ * LH_MAX_CHAIN_DIGITS or fewer. LH_ERR_ENVIRONMENT: out of memory. Call lh_chains_close also after an error. */
 lh_status lh_chains_open(lh_chains **chains, int base, bool is_product, int digits, lh_error *error);
 void lh_chains_close(lh_chains *chains);
 

@@ -7,9 +7,9 @@
 
 enum { DIGITS, FIRST, SECOND, TRAINED, AXES }; /* axes */
 enum {
-    MOST_DIGITS = LH_MOST_PLACES, /* most digits of a number */
-    DIGITS_IN_64_BITS = 19,       /* most digits of a number that surely fits in 64 bits */
-    PROGRESS = 1 << 14            /* examples between two reports of progress */
+    MAX_DIGITS = LH_MAX_PLACES, /* maximum digits of a number */
+    DIGITS_IN_64_BITS = 19,     /* most digits of a number that surely fits in 64 bits */
+    PROGRESS = 1 << 14          /* examples between two reports of progress */
 };
 
 /* Words of an item: the digit counts of a test example's first two numbers, or 0 and 0, then the index in two words. */
@@ -19,7 +19,7 @@ static int draw_count(lh_rng *rng, int most) { return 1 + (int)lh_rng_below(rng,
 
 void lh_sums_draw(int numbers, int longest, uint64_t seed, const uint16_t *word, lh_addends *a) {
     const uint32_t index = (uint32_t)word[2] | (uint32_t)word[3] << 16;
-    const uint32_t step = word[0] == 0 ? 0 : 1 + (uint32_t)word[0] * (MOST_DIGITS + 1) + word[1];
+    const uint32_t step = word[0] == 0 ? 0 : 1 + (uint32_t)word[0] * (MAX_DIGITS + 1) + word[1];
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), step, index, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
     const int most = word[0] == 0 ? longest : word[0] > word[1] ? word[0] : word[1];
     a->count = numbers;
@@ -60,7 +60,7 @@ static uint64_t *find_slot(const trained_numbers *t, const uint64_t *number) {
 
 /* Adds the numbers to the set if `is_training`; returns whether the set had them before. */
 static bool find_numbers(const trained_numbers *t, const lh_addends *a, bool is_training) {
-    uint64_t number[LH_MOST_ADDENDS];
+    uint64_t number[LH_MAX_ADDENDS];
     if (lh_find_most_digits(a) > DIGITS_IN_64_BITS) return false;
     for (int i = 0; i < a->count; i++) number[i] = compute_number(a, i);
     uint64_t *slot = find_slot(t, number);
@@ -107,7 +107,7 @@ static lh_status add_split(collection_state *s) {
 /* Whether evaluations choose values of an axis: they group by it, and not by all its values. */
 static bool chooses(const lh_collection *c, int axis) {
     if (!c->groups_by(c, axis)) return false;
-    for (int v = 1; v <= MOST_DIGITS; v++)
+    for (int v = 1; v <= MAX_DIGITS; v++)
         if (!c->requests(c, axis, v)) return true;
     return false;
 }
@@ -126,12 +126,12 @@ static lh_status add_cell(collection_state *s, int first, int second) {
 static lh_status add_test_set(collection_state *s) {
     static const int axes[] = {DIGITS, FIRST, SECOND};
     const lh_collection *c = s->c;
-    bool requested[3][MOST_DIGITS + 1];
+    bool requested[3][MAX_DIGITS + 1];
     int max_digits = 0;
     lh_status status = LH_OK;
     for (int a = 0; a < 3; a++) {
         const bool is_chosen = chooses(c, axes[a]);
-        for (int v = 1; v <= MOST_DIGITS; v++) {
+        for (int v = 1; v <= MAX_DIGITS; v++) {
             requested[a][v] = !is_chosen || c->requests(c, axes[a], v);
             if (is_chosen && requested[a][v] && v > max_digits) max_digits = v;
         }
@@ -194,9 +194,9 @@ lh_status lh_sums_read(const char *kind, int numbers, const lh_literal *l, lh_ad
         index += i > 0;
         a->digits[i] = lh_read_number(l, 10, l->count, &index, a->digit[i]);
         if (a->digits[i] == 0) return fail_symbol(kind, numbers, l, index, error);
-        if (a->digits[i] > MOST_DIGITS)
+        if (a->digits[i] > MAX_DIGITS)
             return lh_fail(error, LH_ERR_INPUT, "%s: a number of %d digits\n  expected: at most %d", kind, a->digits[i],
-                           MOST_DIGITS);
+                           MAX_DIGITS);
     }
     return index == l->count ? LH_OK : fail_symbol(kind, numbers, l, index, error);
 }

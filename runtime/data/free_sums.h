@@ -11,19 +11,19 @@
 
 #include "data/arithmetic.h"
 
-enum { LH_MOST_ADDENDS = 8 };
+enum { LH_MAX_ADDENDS = 8 };
 
 typedef struct lh_addends {
     int count;
-    int digits[LH_MOST_ADDENDS];
-    uint8_t digit[LH_MOST_ADDENDS][LH_MOST_PLACES]; /* [digits], lowest first */
-    lh_rng rng;                                     /* random numbers after those of the digits */
+    int digits[LH_MAX_ADDENDS];
+    uint8_t digit[LH_MAX_ADDENDS][LH_MAX_PLACES]; /* [digits], lowest first */
+    lh_rng rng;                                   /* random numbers after those of the digits */
 } lh_addends;
 
 /* A task; numbers, longest, pairs, parts and tests are values of its options. */
 typedef struct lh_sums {
     const char *kind;
-    int numbers; /* addends of an example, 2 to LH_MOST_ADDENDS */
+    int numbers; /* addends of an example, 2 to LH_MAX_ADDENDS */
     int longest, pairs, parts, tests;
     /* Sets the lengths and the greatest position of an item. LH_ERR_INPUT: the options do not fit the numbers. */
     lh_status (*measure)(const lh_addends *addends, const int *options, lh_item *item, lh_error *error);
@@ -31,10 +31,10 @@ typedef struct lh_sums {
 } lh_sums;
 
 static inline int lh_find_most_digits(const lh_addends *addends) {
-    int most = 0;
+    int max_digits = 0;
     for (int i = 0; i < addends->count; i++)
-        if (addends->digits[i] > most) most = addends->digits[i];
-    return most;
+        if (addends->digits[i] > max_digits) max_digits = addends->digits[i];
+    return max_digits;
 }
 
 /* The digit of number i at a place, 0 beyond its highest digit. */
@@ -51,7 +51,7 @@ void lh_sums_draw(int numbers, int longest, uint64_t seed, const uint16_t *word,
 lh_status lh_sums_collect(const lh_sums *sums, lh_collection *collection, lh_error *error);
 
 /* Reads a literal such as 12+345, a number for each of `numbers`; its random numbers are not set. LH_ERR_INPUT: another
- * symbol, a number too few or too many, or a number of more than LH_MOST_PLACES digits. */
+ * symbol, a number too few or too many, or a number of more than LH_MAX_PLACES digits. */
 lh_status lh_sums_read(const char *kind, int numbers, const lh_literal *literal, lh_addends *addends, lh_error *error);
 
 #endif

@@ -187,7 +187,7 @@ static const double EQUAL_OUTPUTS = 1e-5; /* difference of logits, relative to t
 /* Outputs of some counted positions. */
 typedef struct outputs {
     int count, classes;
-    double *logits;               /* [MOST_POINTS][classes] */
+    double *logits;               /* [MAX_POINTS][classes] */
     uint16_t labels[MAX_OUTPUTS]; /* right answers */
     double largest_logit;         /* largest logit by magnitude */
 } outputs;

@@ -52,17 +52,17 @@ static bool has_element_in(const lh_tensor *tensor, int64_t first, int64_t end) 
 }
 
 void lh_diagnose_chunk(const lh_spec *spec, int64_t chunk, char *text, size_t size) {
-    enum { MOST_NAMES = 3 };
+    enum { MAX_NAMES = 3 };
     int names = 0;
     size_t used = 0;
     text[0] = 0;
     for (int t = 0; t < spec->tensor_count; t++) {
         const lh_tensor *tensor = &spec->tensors[t];
         if (!tensor->learned || !has_element_in(tensor, chunk * LH_CHUNK, (chunk + 1) * LH_CHUNK)) continue;
-        if (names++ < MOST_NAMES && used < size)
+        if (names++ < MAX_NAMES && used < size)
             used += (size_t)snprintf(text + used, size - used, "%s%s", names > 1 ? ", " : "", tensor->name);
     }
-    if (names > MOST_NAMES && used < size) snprintf(text + used, size - used, " and %d more", names - MOST_NAMES);
+    if (names > MAX_NAMES && used < size) snprintf(text + used, size - used, " and %d more", names - MAX_NAMES);
 }
 
 static void append(lh_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));

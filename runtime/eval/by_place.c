@@ -17,11 +17,11 @@ typedef struct placed_answers {
 static size_t count_integers(const lh_by_place *places) { return (size_t)places->capacity * (2 * LH_PLACE_LISTS + 1); }
 
 lh_status lh_by_place_check(size_t labels, lh_error *error) {
-    if (labels <= LH_MOST_TARGET_PLACES) return LH_OK;
+    if (labels <= LH_MAX_TARGET_PLACES) return LH_OK;
     return lh_fail(error, LH_ERR_INPUT,
                    "accuracy by place: found targets of %zu labels\n  expected: at most %d; evaluate shorter "
                    "lengths, or without eval.places and --places",
-                   labels, LH_MOST_TARGET_PLACES);
+                   labels, LH_MAX_TARGET_PLACES);
 }
 
 lh_status lh_by_place_open(lh_by_place *places, size_t examples, size_t labels, lh_error *error) {

@@ -8,7 +8,7 @@
 #include "base/json_text.h"
 #include "engine/engine.h"
 
-enum { LH_MOST_TARGET_PLACES = 16384 }; /* labels of a sequence; keeps a line of eval.jsonl below the readers' limit */
+enum { LH_MAX_TARGET_PLACES = 16384 }; /* labels of a sequence; keeps a line of eval.jsonl below the readers' limit */
 
 /* Lists of counts: labels; right answers; right answers of the teacher-forced pass. */
 enum { LH_PLACE_COUNTED, LH_PLACE_CORRECT, LH_PLACE_FORCED, LH_PLACE_LISTS };
@@ -24,7 +24,7 @@ typedef struct lh_by_place {
     uint16_t *pass;               /* [examples][labels] answers of the pass over a batch that is also decoded */
 } lh_by_place;
 
-/* LH_ERR_INPUT: more labels than LH_MOST_TARGET_PLACES. */
+/* LH_ERR_INPUT: more labels than LH_MAX_TARGET_PLACES. */
 lh_status lh_by_place_check(size_t labels, lh_error *error);
 
 /* Allocates lists for batches of up to `examples` targets of up to `labels` labels. Errors are those of

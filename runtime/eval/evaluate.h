@@ -40,7 +40,7 @@ int lh_count_eval_conditions(const lh_eval_request *request);
  * engine->stop is set, which is checked also within a condition. After LH_STOPPED or an error the files keep the lines
  * of completed conditions and have none of an incomplete condition. LH_ERR_INPUT: as lh_check_passes, or if a condition
  * has more than LH_MOST_DRAWS draws (draws times batches, if each batch has its own), or, with request->places, more
- * than LH_MOST_TARGET_PLACES labels. */
+ * than LH_MAX_TARGET_PLACES labels. */
 lh_status lh_evaluate(lh_engine *engine, const lh_eval_request *request, lh_eval_result *results, lh_error *error);
 
 /* LH_ERR_INPUT if a target at one of these lengths, or in the dataset, has too many labels for accuracies by place. */

@@ -47,7 +47,7 @@ lh_status lh_write_wrong_answers(FILE *out, const lh_spec *spec, const lh_eval_r
     if (condition->noise > 0) return LH_OK;
     lh_status status = lh_batch_open(&batch, spec, condition->n, 1, error);
     if (status != LH_OK) return status;
-    for (int i = 0; status == LH_OK && i < condition->examples && *written < LH_MOST_WRONG; i++) {
+    for (int i = 0; status == LH_OK && i < condition->examples && *written < LH_MAX_WRONG; i++) {
         if (sequence_sums[i].exact || sequence_sums[i].counted == 0) continue;
         status =
             lh_batch_fill(&batch, spec, &condition->source, condition->n, (uint32_t)(condition->first + i), 1, error);

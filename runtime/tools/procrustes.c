@@ -26,9 +26,9 @@ void dgesvd_(const char *jobu, const char *jobvt, const int *m, const int *n, do
              size_t jobu_length, size_t jobvt_length);
 
 enum {
-    MOST_SIDE = 1 << 14,     /* largest number of rows or columns of a table */
-    MOST_ELEMENTS = 1 << 24, /* largest number of elements of a table */
-    BLOCK = 64               /* columns that LAPACK may process together, for the size of its workspace */
+    MAX_SIDE = 1 << 14,     /* largest number of rows or columns of a table */
+    MAX_ELEMENTS = 1 << 24, /* largest number of elements of a table */
+    BLOCK = 64              /* columns that LAPACK may process together, for the size of its workspace */
 };
 enum { DONE = 0, INPUT = 1, USAGE = 2, ENVIRONMENT = 4 };
 
@@ -164,8 +164,8 @@ static int solve_all(problem *p, FILE *file, int count, const char *path, FILE *
 
 static int run(FILE *file, const char *path, FILE *rotated) {
     int32_t header[3];
-    if (fread(header, sizeof *header, 3, file) != 3 || header[0] < 0 || header[1] < 1 || header[1] > MOST_SIDE ||
-        header[2] < 1 || header[2] > MOST_SIDE || (int64_t)header[1] * header[2] > MOST_ELEMENTS) {
+    if (fread(header, sizeof *header, 3, file) != 3 || header[0] < 0 || header[1] < 1 || header[1] > MAX_SIDE ||
+        header[2] < 1 || header[2] > MAX_SIDE || (int64_t)header[1] * header[2] > MAX_ELEMENTS) {
         fprintf(stderr, "procrustes: %s: does not begin with count, rows and columns\n", path);
         return INPUT;
     }

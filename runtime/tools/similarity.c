@@ -23,7 +23,7 @@
 #include <sys/types.h>
 
 enum { DONE = 0, INPUT = 1, USAGE = 2, ENVIRONMENT = 4 };
-enum { MOST_MODELS = 1 << 16, MOST_LAYERS = 1 << 10, LONGEST_PATH = 1 << 12 };
+enum { MAX_MODELS = 1 << 16, MAX_LAYERS = 1 << 10, LONGEST_PATH = 1 << 12 };
 
 typedef struct maps {
     int models, layers, keys, bytes; /* bytes: of a number in the files */
@@ -82,7 +82,7 @@ static int read_model(maps *m, FILE *list, int model) {
 static int open_maps(maps *m, FILE *list) {
     *m = (maps){0};
     if (fscanf(list, "%d %d %" SCNd64 " %d %d", &m->models, &m->layers, &m->rows, &m->keys, &m->bytes) != 5 ||
-        fgetc(list) != '\n' || m->models < 1 || m->models > MOST_MODELS || m->layers < 1 || m->layers > MOST_LAYERS ||
+        fgetc(list) != '\n' || m->models < 1 || m->models > MAX_MODELS || m->layers < 1 || m->layers > MAX_LAYERS ||
         m->rows < 1 || m->rows > INT32_MAX || m->keys < 1 || m->keys > INT32_MAX || (m->bytes != 4 && m->bytes != 8))
         return print_problem(INPUT, "does not begin with models, layers, rows, keys and bytes", "LIST");
     size_t layer_count = (size_t)m->models * (size_t)m->layers;

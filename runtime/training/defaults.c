@@ -11,7 +11,7 @@
 #include "base/sha256.h"
 #include "data/datasets/example_groups.h"
 
-enum { DIGEST = 16 /* digits */, HEAD_BYTES = 96 /* most bytes of the first line */, MOST_INTEGER = INT32_MAX };
+enum { DIGEST = 16 /* digits */, HEAD_BYTES = 96 /* of the first line */, MAX_INTEGER = INT32_MAX };
 
 typedef enum value_kind { INTEGER, LONG, NUMBER, SWITCH, LENGTHS, STEPS, BY, NOISE, SETS, TEXT } value_kind;
 
@@ -76,8 +76,8 @@ static bool take_integer(char **cursor, int64_t limit, int64_t *value) {
 /* Parses first:last:step. */
 static bool take_range(char *text, lh_lengths *lengths) {
     int64_t first, last, step;
-    if (!take_integer(&text, MOST_INTEGER, &first) || *text++ != ':' || !take_integer(&text, MOST_INTEGER, &last) ||
-        *text++ != ':' || !take_integer(&text, MOST_INTEGER, &step) || *text != 0)
+    if (!take_integer(&text, MAX_INTEGER, &first) || *text++ != ':' || !take_integer(&text, MAX_INTEGER, &last) ||
+        *text++ != ':' || !take_integer(&text, MAX_INTEGER, &step) || *text != 0)
         return false;
     *lengths = (lh_lengths){.first = (int)first, .last = (int)last, .step = (int)step};
     return step > 0;
@@ -99,7 +99,7 @@ static void *take_list(lh_defaults *d, char *text, size_t bytes, int *count) {
     for (int i = 0; list != NULL && i < *count; i++) {
         int64_t value = 0;
         bool is_small = bytes == sizeof(int32_t);
-        if (!take_integer(&text, is_small ? MOST_INTEGER : INT64_MAX, &value)) return NULL;
+        if (!take_integer(&text, is_small ? MAX_INTEGER : INT64_MAX, &value)) return NULL;
         if (*text++ != (i + 1 < *count ? ',' : 0)) return NULL;
         if (is_small) ((int32_t *)list)[i] = (int32_t)value;
         else ((int64_t *)list)[i] = value;
@@ -128,7 +128,7 @@ static bool take_by(lh_defaults *d, char *text, lh_by *by) {
     for (char *entry; (entry = strsep(&text, ";")) != NULL;) {
         char *value = strchr(entry, '=');
         int axis, index = by->count;
-        if (value == NULL || by->count == LH_MOST_AXES) return false;
+        if (value == NULL || by->count == LH_MAX_AXES) return false;
         *value++ = 0;
         if (!find_axis(&d->spec, entry, &axis)) return false;
         for (; index > 0 && by->axes[index - 1].axis >= axis; index--) by->axes[index] = by->axes[index - 1];
@@ -180,7 +180,7 @@ static bool take_value(lh_defaults *d, value_kind kind, void *field, char *text)
     case SETS: return (*(unsigned *)field = lh_sets_parse(text)) != 0;
     case LONG: return take_integer(&text, INT64_MAX, field) && *text == 0;
     case INTEGER:
-        if (!take_integer(&text, MOST_INTEGER, &integer) || *text != 0) return false;
+        if (!take_integer(&text, MAX_INTEGER, &integer) || *text != 0) return false;
         *(int *)field = (int)integer;
         return true;
     }

@@ -175,7 +175,7 @@ static const char *choose_during_split(const lh_spec *spec, const lh_eval_result
  * label. */
 static void view_during(lh_loop *loop, const lh_eval_result *results, int count) {
     lh_training_view *view = &loop->view;
-    int counts[LH_MOST_SPLITS] = {0};
+    int counts[LH_MAX_SPLITS] = {0};
     view->split_count = 0;
     for (int i = 0; i < count; i++) {
         const char *split = choose_during_split(loop->spec, &results[i]);

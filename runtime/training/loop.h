@@ -13,14 +13,14 @@ typedef struct lh_split_accuracy {
     double accuracy;
 } lh_split_accuracy;
 
-enum { LH_MOST_SPLITS = 3 };
+enum { LH_MAX_SPLITS = 3 };
 
 /* The state of a training for the progress callback. */
 typedef struct lh_training_view {
     int64_t step, steps;     /* finished steps, and steps in all */
     double steps_per_second; /* recent rate of training steps alone */
     double loss, accuracy;   /* means over the last complete window; until there is one, the current one */
-    lh_split_accuracy splits[LH_MOST_SPLITS]; /* results of the last evaluation during training */
+    lh_split_accuracy splits[LH_MAX_SPLITS]; /* results of the last evaluation during training */
     int split_count;
     /* Step since which no window's accuracy exceeds that of guessing by more than 0.02; -1: fewer than 10 windows. */
     int64_t at_chance_since;

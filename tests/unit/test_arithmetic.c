@@ -262,17 +262,17 @@ static void test_long_numbers_have_their_digits(void **state) {
 
 /* The longest numbers of the widest frame: in the task's own frame, without padding, and in the widest frame. */
 static void test_numbers_fill_the_widest_frame(void **state) {
-    const int next[] = {10, LH_MOST_PLACES, 64, 8};
-    lh_full_collection s = lh_make_full_collection(next, 3, LH_MOST_PLACES, false);
+    const int next[] = {10, LH_MAX_PLACES, 64, 8};
+    lh_full_collection s = lh_make_full_collection(next, 3, LH_MAX_PLACES, false);
     int unframed_count = 0, framed_count = 0;
-    s.min_digits = LH_MOST_PLACES - 1;
+    s.min_digits = LH_MAX_PLACES - 1;
     s.frame_axis = FRAME;
-    s.frame[1] = LH_MOST_PLACES;
+    s.frame[1] = LH_MAX_PLACES;
     lh_collect_all(&s, lh_task_successor);
     for (int i = 0; i < s.count; i++) {
         if (s.item[i].set != LH_SET_TEST) continue;
-        assert_int_equal(s.item[i].axes[DIGITS], LH_MOST_PLACES - 1);
-        assert_int_equal(s.item[i].input_length, LH_MOST_PLACES + 2);
+        assert_int_equal(s.item[i].axes[DIGITS], LH_MAX_PLACES - 1);
+        assert_int_equal(s.item[i].input_length, LH_MAX_PLACES + 2);
         *(s.item[i].axes[FRAME] == LH_NO_VALUE ? &unframed_count : &framed_count) += 1;
     }
     assert_int_equal(unframed_count, 10000);

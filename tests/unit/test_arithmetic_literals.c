@@ -12,8 +12,8 @@ static lh_status solve(lh_task_solve *task, const int *options, const char *text
                        lh_error *error) {
     static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "+", "*",
                                         "$", "&", "@", "A", "B", "C", "D", "E", "F", "G", "H"};
-    uint16_t token[LH_MOST_PLACES], input[LH_MOST_PLACES + 2], target[LH_MOST_PLACES + 1];
-    uint8_t mask[LH_MOST_PLACES + 1];
+    uint16_t token[LH_MAX_PLACES], input[LH_MAX_PLACES + 2], target[LH_MAX_PLACES + 1];
+    uint8_t mask[LH_MAX_PLACES + 1];
     for (size_t i = 0; i < strlen(text); i++)
         token[i] = (uint16_t)(strchr(lh_arithmetic_symbols, text[i]) - lh_arithmetic_symbols);
     lh_literal literal = {token, (int)strlen(text), names, options, frame};
@@ -59,26 +59,26 @@ static void test_literals_are_padded_and_solved(void **state) {
 }
 
 static void test_literals_fill_the_widest_frame(void **state) {
-    enum { DIGITS_THERE = LH_MOST_PLACES - 1 };
+    enum { DIGITS_THERE = LH_MAX_PLACES - 1 };
     static const int options[] = {10, 6, 64, 8};
-    static uint16_t token[DIGITS_THERE], input[LH_MOST_PLACES + 2], target[LH_MOST_PLACES + 1];
-    const int frames[] = {0, LH_MOST_PLACES};
+    static uint16_t token[DIGITS_THERE], input[LH_MAX_PLACES + 2], target[LH_MAX_PLACES + 1];
+    const int frames[] = {0, LH_MAX_PLACES};
     for (int i = 0; i < DIGITS_THERE; i++) token[i] = 9;
     for (int i = 0; i < 2; i++) {
         lh_error error;
         lh_literal literal = {token, DIGITS_THERE, NULL, options, frames[i]};
         lh_example example = {.options = options, .input = input, .target = target};
         lh_assert_ok(lh_solve_successor(&literal, &example, &error), &error);
-        assert_int_equal(example.input_length, LH_MOST_PLACES + 2);
-        assert_int_equal(example.output_length, LH_MOST_PLACES + 1);
+        assert_int_equal(example.input_length, LH_MAX_PLACES + 2);
+        assert_int_equal(example.output_length, LH_MAX_PLACES + 1);
         assert_true(input[1] == 0 && input[2] == 9 && target[DIGITS_THERE - 1] == 0 && target[DIGITS_THERE] == 1);
     }
 }
 
 static void test_invalid_literals_are_refused(void **state) {
-    char longest_text[LH_MOST_PLACES + 1];
-    memset(longest_text, '1', LH_MOST_PLACES);
-    longest_text[LH_MOST_PLACES] = 0;
+    char longest_text[LH_MAX_PLACES + 1];
+    memset(longest_text, '1', LH_MAX_PLACES);
+    longest_text[LH_MAX_PLACES] = 0;
     static const int next[] = {10, 6, 64, 8}, add[] = {10, 4, 0, 0, 64, 8}, times[] = {10, 4, 2, 0, 0, 64, 8},
                      bits[] = {8, 0, 64, 8};
     static const struct {
@@ -87,8 +87,7 @@ static void test_invalid_literals_are_refused(void **state) {
         int frame;
         const char *text, *message; /* text NULL: a number with the most digits of a frame */
     } cases[] = {
-        {lh_solve_successor, next, LH_MOST_PLACES + 1, "12",
-         "successor: a frame of 4097 places\n  expected: 0 to 4096"},
+        {lh_solve_successor, next, LH_MAX_PLACES + 1, "12", "successor: a frame of 4097 places\n  expected: 0 to 4096"},
         {lh_solve_addition, add, 1000000, "1+2", "addition: a frame of 1000000 places\n  expected: 0 to 4096"},
         {lh_solve_successor, next, 0, NULL,
          "a number of 4096 digits, which needs a frame of 4097 places\n  expected: at most 4096"},

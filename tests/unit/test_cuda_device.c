@@ -150,8 +150,8 @@ static void test_image_least_driver_by_kind(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const lh_cuda_program program = {.images = make_images(cases[i].images), .toolkit = cases[i].toolkit};
-        assert_int_equal(lh_cuda_find_least_driver(&program, true), cases[i].machine);
-        assert_int_equal(lh_cuda_find_least_driver(&program, false), cases[i].ptx);
+        assert_int_equal(lh_cuda_find_oldest_driver(&program, true), cases[i].machine);
+        assert_int_equal(lh_cuda_find_oldest_driver(&program, false), cases[i].ptx);
         assert_int_equal(lh_cuda_get_driver_release(cases[i].machine), cases[i].release[0]);
         assert_int_equal(lh_cuda_get_driver_release(cases[i].ptx), cases[i].release[1]);
     }
@@ -159,7 +159,7 @@ static void test_image_least_driver_by_kind(void **state) {
     assert_string_equal(lh_cuda_describe_driver(12040, text), "release 550 or later (CUDA 12.4)");
     assert_string_equal(lh_cuda_describe_driver(14000, text), "a release for CUDA 14.0");
     const lh_cuda_program empty_program = {.images = NULL};
-    assert_int_equal(lh_cuda_find_least_driver(&empty_program, true), 0);
+    assert_int_equal(lh_cuda_find_oldest_driver(&empty_program, true), 0);
 }
 
 static void test_image_choose_source_if_no_image_fits(void **state) {

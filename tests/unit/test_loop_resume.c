@@ -88,7 +88,7 @@ static void test_pipes_in_place_of_files_reported(void **state) {
         const char *name, *command, *warning;
         int code;
     } cases[] = {
-        {"checkpoint.safetensors", "train --out . --steps 9 --no-eval --resume", "is a pipe, expected a file; going on",
+        {"checkpoint.safetensors", "train --out . --steps 9 --no-eval --resume", "is a pipe, expected a file; resuming",
          0},
         {"metrics.jsonl", "train --out . --steps 9 --no-eval --resume", "metrics.jsonl: is a pipe", 1},
         {"eval.jsonl", "train --out . --steps 9 --no-eval --resume", "eval.jsonl: is a pipe", 1},

@@ -277,10 +277,10 @@ static void test_decoded_examples_without_counted_labels_have_empty_places(void 
 static void test_places_of_very_long_targets_are_refused(void **state) {
     lh_by_place places;
     lh_error error;
-    lh_assert_error(lh_by_place_open(&places, 1, LH_MOST_TARGET_PLACES + 1, &error), LH_ERR_INPUT, &error,
+    lh_assert_error(lh_by_place_open(&places, 1, LH_MAX_TARGET_PLACES + 1, &error), LH_ERR_INPUT, &error,
                     "found targets of 16385 labels");
     lh_by_place_close(&places);
-    lh_assert_ok(lh_by_place_open(&places, 1, LH_MOST_TARGET_PLACES, &error), &error);
+    lh_assert_ok(lh_by_place_open(&places, 1, LH_MAX_TARGET_PLACES, &error), &error);
     lh_by_place_close(&places);
 }
 

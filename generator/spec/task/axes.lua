@@ -11,7 +11,7 @@ local similar_names = require("base.similar_names")
 local M = {}
 
 M.MAX_VALUE = 1000000000 -- LH_LARGEST_VALUE of runtime/data/datasets/corpus.h
-M.MAX_AXES = 4 -- LH_MOST_AXES
+M.MAX_AXES = 4 -- LH_MAX_AXES
 M.NOISE = "noise" -- in eval.by, but not an axis of data: noise that is added to embeddings
 M.PASSES = "passes" -- in eval.by, but not an axis of data: the number of passes of a model with loops
 M.LEVELS = { M.NOISE, M.PASSES } -- entries of eval.by that are settings of the model, not axes of the data

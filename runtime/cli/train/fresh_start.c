@@ -14,9 +14,9 @@
 #include "eval/eval_data.h"
 
 enum {
-    MOST_LISTED = 256,  /* maximum of folders in a list */
-    MOST_PLANS = 3,     /* maximum of plans that are compared */
-    MOST_FIELDS = 12,   /* maximum of printed fields of a plan */
+    MAX_LISTED = 256,   /* maximum of folders in a list */
+    MAX_PLANS = 3,      /* maximum of plans that are compared */
+    MAX_FIELDS = 12,    /* maximum of printed fields of a plan */
     LONGEST_VALUE = 48, /* maximum of printed bytes of a value */
     LONGEST_FIELD = 160 /* bytes for the path of a field, or a text of run.json */
 };
@@ -53,11 +53,11 @@ __attribute__((format(printf, 2, 3))) static bool put_path(char path[LH_PATH_MAX
 /* Lists the folders in `path` whose names are suitable and that contain the file file_name (".": any folder), newest
  * first. */
 static int list_folders(const char *path, bool (*is_suitable)(const char *name), const char *file_name,
-                        folder list[MOST_LISTED]) {
+                        folder list[MAX_LISTED]) {
     int count = 0;
     DIR *directory = opendir(path);
     if (directory == NULL) return 0;
-    for (struct dirent *entry; count < MOST_LISTED && (entry = readdir(directory)) != NULL;) {
+    for (struct dirent *entry; count < MAX_LISTED && (entry = readdir(directory)) != NULL;) {
         char file_path[LH_PATH_MAX];
         struct stat file_status;
         folder *item = &list[count];
@@ -93,7 +93,7 @@ static void print_value(const json_t *value) {
 }
 
 static void print_field(comparison *c, const json_t *earlier, const json_t *current) {
-    if (c->fields++ >= MOST_FIELDS) return;
+    if (c->fields++ >= MAX_FIELDS) return;
     fprintf(stderr, "    %s: ", c->path);
     print_value(earlier);
     fprintf(stderr, " there, ");
@@ -153,7 +153,7 @@ static void compare_specs(json_t *facts, const lh_spec *spec) {
     json_t *current = json_loads(spec->resolved, 0, NULL), *earlier = json_object_get(facts, "spec");
     if (json_is_object(current) && json_is_object(earlier)) {
         compare_objects(&c, earlier, current);
-        if (c.fields > MOST_FIELDS) fprintf(stderr, "    and %d more fields\n", c.fields - MOST_FIELDS);
+        if (c.fields > MAX_FIELDS) fprintf(stderr, "    and %d more fields\n", c.fields - MAX_FIELDS);
         if (c.fields == 0)
             fprintf(stderr, "    no field differs: the version of Longhand differs, or a file that the spec names\n");
     } else {
@@ -167,7 +167,7 @@ static void compare_specs(json_t *facts, const lh_spec *spec) {
 /* Prints the newest run of another plan, and the differences between its spec and that of `run`; returns whether there
  * is one. */
 static bool print_plan(const lh_run *run, const char *digest) {
-    static folder runs[MOST_LISTED];
+    static folder runs[MAX_LISTED];
     char path[LH_PATH_MAX], facts_path[LH_PATH_MAX];
     json_t *facts;
     lh_error ignored;
@@ -182,14 +182,14 @@ static bool print_plan(const lh_run *run, const char *digest) {
 }
 
 static void print_plans(const lh_run *run) {
-    static folder plans[MOST_LISTED];
+    static folder plans[MAX_LISTED];
     char path[LH_PATH_MAX];
     int printed = 0, remaining = 0;
     if (!put_path(path, "%s/%s", run->root, run->spec->id)) return;
     int count = list_folders(path, is_digest, ".", plans);
     for (int i = 0; i < count; i++) {
         if (strcmp(plans[i].name, run->spec->plan_digest) == 0) continue;
-        if (printed < MOST_PLANS) printed += print_plan(run, plans[i].name);
+        if (printed < MAX_PLANS) printed += print_plan(run, plans[i].name);
         else remaining++;
     }
     if (remaining > 0) fprintf(stderr, "  and %d more plans in %s\n", remaining, path);
@@ -199,7 +199,7 @@ static void print_plans(const lh_run *run) {
                 "the parameters of a checkpoint\n");
 }
 
-/* Copies a text of run.json, with ? in place of each byte that is no printable character. Returns text. */
+/* Copies a text of run.json, with ? in place of each byte that is not a printable character. Returns text. */
 static const char *copy_printable(const json_t *data, const char *key, char text[LONGEST_FIELD]) {
     const char *value = json_string_value(json_object_get(data, key));
     snprintf(text, LONGEST_FIELD, "%s", value != NULL ? value : "?");
@@ -238,7 +238,7 @@ static bool print_run_on_other_data(const lh_run *run, const char *path, const f
 
 /* Prints a run of this plan that was trained on other data or, if there is none, with another rate or seed. */
 static void print_similar_run(const lh_run *run) {
-    static folder runs[MOST_LISTED];
+    static folder runs[MAX_LISTED];
     char path[LH_PATH_MAX];
     if (!put_path(path, "%s/%s/%s", run->root, run->spec->id, run->spec->plan_digest)) return;
     int count = list_folders(path, is_run_name, "checkpoint.safetensors", runs);

@@ -16,7 +16,7 @@
 #include "runtime/cuda/fleet/fleet.h"
 #include "training/group.h"
 
-enum { MOST_RUNS = 4096 };
+enum { MAX_RUNS = 4096 };
 
 static const lh_verb verb = {
     "train", "Trains and evaluates. Files are written to OUT/<id>/<plan digest>/lr<rate>-seed<seed>/.",
@@ -34,11 +34,11 @@ static const lh_verb verb = {
 
 static int64_t count_range(const lh_option_range *range) { return range->last - range->first + 1; }
 
-/* The number of runs. If it is above MOST_RUNS, the result may be lower, but it is also above MOST_RUNS. */
+/* The number of runs. If it is above MAX_RUNS, the result may be lower, but it is also above MAX_RUNS. */
 static int64_t count_runs(const lh_train_flags *f) {
     int64_t count = f->rates.count, seeds = count_range(&f->seeds);
     for (int i = 0; i <= LH_SEED_PARTS; i++) {
-        if (seeds > MOST_RUNS || count > MOST_RUNS) return seeds > count ? seeds : count;
+        if (seeds > MAX_RUNS || count > MAX_RUNS) return seeds > count ? seeds : count;
         count *= seeds;
         seeds = i < LH_SEED_PARTS && f->has_part_seeds[i] ? count_range(&f->part_seeds[i]) : 1;
     }
@@ -49,10 +49,10 @@ static lh_status check_flags(const lh_train_flags *f, bool has_seed, bool has_se
     int64_t count = count_runs(f);
     if (has_seed && has_seeds)
         return lh_fail(error, LH_ERR_USAGE, "--seed and --seeds exclude each other; leave out one of them");
-    if (count > MOST_RUNS)
+    if (count > MAX_RUNS)
         return lh_fail(error, LH_ERR_USAGE,
                        "--seeds, --seeds-..., --learning-rate: %lld runs\n  expected: at most %d at once",
-                       (long long)count, MOST_RUNS);
+                       (long long)count, MAX_RUNS);
     if (f->has_part_seeds[LH_SEED_INIT] && f->init != NULL)
         return lh_fail(error, LH_ERR_USAGE,
                        "--seeds-init: the initial values are those of the file %s\n"

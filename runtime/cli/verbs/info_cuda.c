@@ -90,7 +90,8 @@ static void put_devices(FILE *out, const lh_cuda_driver *driver, const lh_cuda_p
 
 /* Prints the least driver for the images of a kind; null if there are none. */
 static void put_driver(lh_json *json, const char *key, const lh_cuda_program *program, bool wants_machine_code) {
-    int version = lh_cuda_find_least_driver(program, wants_machine_code), release = lh_cuda_get_driver_release(version);
+    int version = lh_cuda_find_oldest_driver(program, wants_machine_code),
+        release = lh_cuda_get_driver_release(version);
     char text[LH_CUDA_VERSION_TEXT];
     lh_json driver;
     lh_json_raw(json, key, version > 0 ? "" : "null");
@@ -143,7 +144,7 @@ void lh_info_put_cuda(FILE *out, const lh_cuda_program *program) {
 
 /* Prints the least driver for the program's images; prints nothing if the program has no images. */
 static void print_driver(const lh_cuda_program *program) {
-    int machine = lh_cuda_find_least_driver(program, true), ptx = lh_cuda_find_least_driver(program, false);
+    int machine = lh_cuda_find_oldest_driver(program, true), ptx = lh_cuda_find_oldest_driver(program, false);
     char text[LH_CUDA_DRIVER_TEXT];
     if (machine == 0 && ptx == 0) return;
     printf("%-14s needs a driver of %s", "", lh_cuda_describe_driver(machine > 0 ? machine : ptx, text));

@@ -6,10 +6,10 @@
 
 #include "cli/options.h"
 
-enum { MOST_NAMES = 6 + LH_MOST_AXES };
+enum { MAX_NAMES = 6 + LH_MAX_AXES };
 
 /* Lists the names in the order of messages; returns their number. */
-static int list_names(const lh_spec *spec, const char *names[MOST_NAMES]) {
+static int list_names(const lh_spec *spec, const char *names[MAX_NAMES]) {
     static const char *const common_keys[] = {"input", "target", "mask", "positions", "distances"};
     int count = 0;
     for (size_t i = 0; i < sizeof common_keys / sizeof *common_keys; i++) names[count++] = common_keys[i];
@@ -31,7 +31,7 @@ static lh_status fail_key(const char *key, const char *const *names, int count, 
 }
 
 lh_status lh_input_check_keys(json_t *object, const lh_spec *spec, int64_t line, lh_error *error) {
-    const char *names[MOST_NAMES], *key;
+    const char *names[MAX_NAMES], *key;
     int count = list_names(spec, names);
     json_t *value;
     json_object_foreach(object, key, value) {

@@ -137,13 +137,13 @@ static lh_status read_by(const flags *f, const lh_spec *spec, lh_by *by, lh_erro
         const char *name = axis == LH_BY_LENGTH ? spec->eval.axis : task->axis[axis];
         size_t used = strlen(axis_names);
         snprintf(axis_names + used, sizeof axis_names - used, "%s%s", used > 0 ? ", " : "", name);
-        if (has_name(f->by, name) && by->count < LH_MOST_AXES) {
+        if (has_name(f->by, name) && by->count < LH_MAX_AXES) {
             by->axes[by->count].axis = axis;
             by->axes[by->count++].all = true;
         }
     }
     if (by->count == names) return LH_OK;
-    return lh_fail(error, LH_ERR_USAGE, "--by: %.80s\n  expected: at most %d of %s, each once", f->by, LH_MOST_AXES,
+    return lh_fail(error, LH_ERR_USAGE, "--by: %.80s\n  expected: at most %d of %s, each once", f->by, LH_MAX_AXES,
                    axis_names);
 }
 

@@ -59,7 +59,7 @@ static size_t get_shard_sums_bytes(const lh_cuda_fleet *fleet) {
 static lh_status open_arrays(lh_cuda_fleet *fleet, lh_error *error) {
     lh_cuda_arena *arena = &fleet->arena;
     const lh_cuda_device *device = fleet->device;
-    size_t replicas = (size_t)fleet->count, steps = replicas * LH_CUDA_MOST_STEPS;
+    size_t replicas = (size_t)fleet->count, steps = replicas * LH_CUDA_MAX_STEPS;
     void *memory = NULL;
     lh_status status = lh_cuda_pin(device, replicas * sizeof *arena->host_replicas, "replicas", &memory, error);
     arena->host_replicas = memory;

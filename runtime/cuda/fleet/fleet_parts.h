@@ -13,7 +13,7 @@
 #include "runtime/cuda/fleet/grid.h"
 #include "runtime/cuda/library.h"
 
-enum { LH_CUDA_MOST_STEPS = 64 /* most steps of one launch */ };
+enum { LH_CUDA_MAX_STEPS = 64 /* maximum number of steps of one launch */ };
 
 static_assert((int)LH_CUDA_STREAMS == (int)LH_MAX_STREAMS, "the device has the streams of the host");
 
@@ -67,7 +67,7 @@ typedef struct lh_cuda_arena {
     CUdeviceptr partials;                                        /* [at once][shards], cleared if the replicas change */
     CUdeviceptr shared_values, piece_sums, shard_sums, arrivals; /* [at once] */
     CUdeviceptr workspaces;                                      /* [blocks] */
-    CUdeviceptr replicas, steps, results; /* [count]; steps, results [count][LH_CUDA_MOST_STEPS] */
+    CUdeviceptr replicas, steps, results; /* [count]; steps, results [count][LH_CUDA_MAX_STEPS] */
     lh_cuda_replica *host_replicas;       /* pinned host copies of replicas, steps and results */
     lh_cuda_step *host_steps;
     lh_cuda_result *host_results;
@@ -126,15 +126,15 @@ typedef struct lh_cuda_engine {
     lh_epoch epoch;             /* dataset */
     bool active;                /* the engine takes part in training launches */
     bool is_closed;
-    lh_cuda_early_answers *early_answers;        /* in the expected order of requests */
-    int unused_in_a_row;                         /* requests that dropped stored answers, since the last used answers */
-    int64_t request_step;                        /* step of the parameters to which the next two counts belong */
-    int request_count, stored_count;             /* numbers of requests and of stored answers at request_step */
-    int requested_steps;                         /* number of steps that are requested and not launched yet */
-    double launch_seconds;                       /* duration of the last launch's steps that were not returned */
-    lh_step_metrics metrics[LH_CUDA_MOST_STEPS]; /* metrics of the last launch */
-    int reported_count;                          /* number of metrics that were returned */
-    lh_status failure;                           /* status of the step after the finished ones */
+    lh_cuda_early_answers *early_answers;       /* in the expected order of requests */
+    int unused_in_a_row;                        /* requests that dropped stored answers, since the last used answers */
+    int64_t request_step;                       /* step of the parameters to which the next two counts belong */
+    int request_count, stored_count;            /* numbers of requests and of stored answers at request_step */
+    int requested_steps;                        /* number of steps that are requested and not launched yet */
+    double launch_seconds;                      /* duration of the last launch's steps that were not returned */
+    lh_step_metrics metrics[LH_CUDA_MAX_STEPS]; /* metrics of the last launch */
+    int reported_count;                         /* number of metrics that were returned */
+    lh_status failure;                          /* status of the step after the finished ones */
     lh_step_metrics failed_metrics;
     lh_error failure_message;
 } lh_cuda_engine;

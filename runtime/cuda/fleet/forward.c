@@ -7,14 +7,14 @@
 #include "runtime/cuda/fleet/fleet_parts.h"
 #include "runtime/cuda/device_memory.h"
 
-/* MOST_MODEL_BYTES: limit for the tables and answers of the models that one pass evaluates; MOST_BATCH_BYTES: limit for
+/* MAX_MODEL_BYTES: limit for the tables and answers of the models that one pass evaluates; MAX_BATCH_BYTES: limit for
  * the batches of models that decode side by side. A pass has at least one model. */
-static const size_t MOST_MODEL_BYTES = (size_t)256 << 20, MOST_BATCH_BYTES = (size_t)64 << 20;
+static const size_t MAX_MODEL_BYTES = (size_t)256 << 20, MAX_BATCH_BYTES = (size_t)64 << 20;
 
 /* Limit for the sequences of a group that is decoded: the rows of a warp's product. Groups are smaller if all groups
- * that run at once would need more than MOST_DECODED_BYTES. */
+ * that run at once would need more than MAX_DECODED_BYTES. */
 enum { DECODED_GROUP = 32 };
-static const size_t MOST_DECODED_BYTES = (size_t)1 << 30;
+static const size_t MAX_DECODED_BYTES = (size_t)1 << 30;
 
 static size_t max_size(size_t a, size_t b) { return a > b ? a : b; }
 
@@ -46,7 +46,7 @@ static size_t compute_workspace_bytes(const lh_cuda_fleet *fleet, const lh_shape
 /* The greatest number of sequences of a group that is decoded, if `groups` groups run at once. */
 static int get_decoded_group(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t groups) {
     int group = shape->sequences < DECODED_GROUP ? shape->sequences : DECODED_GROUP;
-    while (group > 1 && groups * compute_workspace_bytes(fleet, shape, group, true) > MOST_DECODED_BYTES) group--;
+    while (group > 1 && groups * compute_workspace_bytes(fleet, shape, group, true) > MAX_DECODED_BYTES) group--;
     return group;
 }
 
@@ -133,14 +133,14 @@ static size_t get_models_bytes(const lh_cuda_fleet *fleet) {
 static size_t count_replicas_per_pass(const lh_cuda_fleet *fleet, const size_t *memory_needs) {
     size_t bytes_per_model = memory_needs[LH_CUDA_NEED_CLASSES] + memory_needs[LH_CUDA_NEED_ANSWERS];
     if (fleet->library == NULL) bytes_per_model += memory_needs[LH_CUDA_NEED_SHARED];
-    return min_size((size_t)fleet->count, max_size(1, MOST_MODEL_BYTES / max_size(1, bytes_per_model)));
+    return min_size((size_t)fleet->count, max_size(1, MAX_MODEL_BYTES / max_size(1, bytes_per_model)));
 }
 
 static lh_status open_forward(lh_cuda_fleet *fleet, const size_t *memory_needs, lh_error *error) {
     lh_cuda_forward *forward = &fleet->forward;
     size_t replicas = count_replicas_per_pass(fleet, memory_needs), batch = memory_needs[LH_CUDA_NEED_BATCH],
            batches = batch;
-    if (fleet->spec->format->teacher_forced) batches = max_size(batch, min_size(replicas * batch, MOST_BATCH_BYTES));
+    if (fleet->spec->format->teacher_forced) batches = max_size(batch, min_size(replicas * batch, MAX_BATCH_BYTES));
     size_t tables = (fleet->library != NULL ? 1 : replicas) * memory_needs[LH_CUDA_NEED_SHARED];
     const struct {
         CUdeviceptr *device;

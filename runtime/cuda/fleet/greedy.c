@@ -154,9 +154,9 @@ static void take_pass(greedy_job *g, int first, int end, const lh_cuda_models *m
     }
 }
 
-/* Runs a pass for the replicas from *first on that fit, and advances *first beyond them. Sets *is_open if a replica had
- * unfinished sequences. */
-static lh_status run_pass(greedy_job *g, int *first, bool *is_open, lh_error *error) {
+/* Runs a pass for the replicas from *first on that fit, and advances *first beyond them. Sets *has_unfinished if a
+ * replica had unfinished sequences. */
+static lh_status run_pass(greedy_job *g, int *first, bool *has_unfinished, lh_error *error) {
     lh_cuda_models models = {0};
     int end = *first;
     if (lh_is_stopped(&g->engine->engine)) return LH_STOPPED;
@@ -164,7 +164,7 @@ static lh_status run_pass(greedy_job *g, int *first, bool *is_open, lh_error *er
     lh_cuda_output output = g->has_caches ? LH_CUDA_DECODED : LH_CUDA_CLASSES;
     lh_status status = models.count > 0 ? lh_cuda_run_pass(g->engine, &models, output, error) : LH_OK;
     if (status == LH_OK) take_pass(g, *first, end, &models);
-    *is_open = *is_open || models.count > 0;
+    *has_unfinished = *has_unfinished || models.count > 0;
     *first = end;
     return status;
 }
@@ -174,9 +174,9 @@ lh_status lh_cuda_answer_greedily(lh_cuda_engine *engine, int replicas, const lh
     bool has_caches = engine->fleet->program->decode_bytes != NULL;
     greedy_job g = {.engine = engine, .condition = condition, .replicas = replicas, .has_caches = has_caches};
     lh_status status = begin_decoding(&g, error);
-    for (bool is_open = true; status == LH_OK && is_open;) {
-        is_open = false;
-        for (int first = 0; status == LH_OK && first < replicas;) status = run_pass(&g, &first, &is_open, error);
+    for (bool has_unfinished = true; status == LH_OK && has_unfinished;) {
+        has_unfinished = false;
+        for (int first = 0; status == LH_OK && first < replicas;) status = run_pass(&g, &first, &has_unfinished, error);
     }
     for (int i = 0; g.models != NULL && i < replicas; i++) lh_decode_passes_close(&g.models[i].passes);
     lh_examples_close(&g.examples);

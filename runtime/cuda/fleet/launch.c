@@ -17,7 +17,7 @@ static const double LAUNCH_SECONDS = 0.2; /* approximate limit for the duration 
 
 /* Limit for the launches of wide models in the stream at once. At about this number a driver would block the calling
  * thread, which makes batches while launches run. */
-enum { MOST_LAUNCHES = 1024 };
+enum { MAX_LAUNCHES = 1024 };
 
 /* ---- failures ---- */
 
@@ -246,12 +246,12 @@ static lh_status take_all_results(lh_cuda_fleet *fleet, int count, double second
 
 static int min_int(int a, int b) { return a < b ? a : b; }
 
-/* The number of steps of the next launch, limited by time, memory and, for wide models, MOST_LAUNCHES. Since lengths
+/* The number of steps of the next launch, limited by time, memory and, for wide models, MAX_LAUNCHES. Since lengths
  * differ, with a watchdog the slowest step so far determines the number, which at most doubles each time. */
 static int choose_step_count(const lh_cuda_fleet *fleet) {
     int max_steps = fleet->ring.capacity / 2;
     if (fleet->library != NULL)
-        max_steps = min_int(max_steps, MOST_LAUNCHES / (fleet->active_count * fleet->program->most_launches));
+        max_steps = min_int(max_steps, MAX_LAUNCHES / (fleet->active_count * fleet->program->most_launches));
     else if (fleet->device->watchdog)
         max_steps = min_int(max_steps, 2 * fleet->last_step_count + (fleet->last_step_count == 0));
     double steps_in_time = fleet->step_seconds > 0 ? LAUNCH_SECONDS / fleet->step_seconds : 1;

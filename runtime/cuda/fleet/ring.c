@@ -119,7 +119,7 @@ lh_status lh_cuda_ring_open(lh_cuda_fleet *fleet, lh_error *error) {
     size_t columns = (size_t)fleet->count, batch = (size_t)fleet->spec->train.batch;
     ring->batch_bytes = find_largest_batch(fleet, &lengths);
     size_t steps = RING_BYTES / (2 * columns * ring->batch_bytes);
-    ring->capacity = 2 * (steps < 1 ? 1 : steps > LH_CUDA_MOST_STEPS ? LH_CUDA_MOST_STEPS : (int)steps);
+    ring->capacity = 2 * (steps < 1 ? 1 : steps > LH_CUDA_MAX_STEPS ? LH_CUDA_MAX_STEPS : (int)steps);
     ring->columns = fleet->count;
     size_t batches = (size_t)ring->capacity * columns;
     ring->prepared = lh_engine_allocate(batches * sizeof *ring->prepared, "batches", error);

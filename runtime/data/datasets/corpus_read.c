@@ -12,8 +12,8 @@
 #include "data/datasets/unpack.h"
 #include "data/symbols/token.h"
 
-enum { MOST_EXAMPLES = INT32_MAX };
-static const size_t MOST_UNPACKED = (size_t)16 << 30; /* most bytes of a compressed file's unpacked form */
+enum { MAX_EXAMPLES = INT32_MAX };
+static const size_t MAX_UNPACKED = (size_t)16 << 30; /* maximum bytes of a compressed file after unpacking */
 
 /* One line and its position for messages. */
 typedef struct line {
@@ -198,8 +198,8 @@ static lh_status grow_tokens(lh_example_list *r, int64_t count, lh_error *error)
 
 lh_status lh_example_list_add(lh_example_list *r, int input, int output, int words, int axes,
                               lh_example_storage *storage, lh_error *error) {
-    if (r->count == MOST_EXAMPLES)
-        return lh_fail(error, LH_ERR_INPUT, "task.kind, task.data: more than %d examples in a set", MOST_EXAMPLES);
+    if (r->count == MAX_EXAMPLES)
+        return lh_fail(error, LH_ERR_INPUT, "task.kind, task.data: more than %d examples in a set", MAX_EXAMPLES);
     lh_status status = grow_records(r, axes, error);
     if (status == LH_OK) status = grow_tokens(r, words, error);
     if (status != LH_OK) return status;
@@ -376,7 +376,7 @@ lh_status lh_example_list_read(lh_example_list *list, const lh_spec *spec, const
         return lh_fail(error, status, "%.1500s\n  hint: %s FILE; a path of the spec is relative to the spec's folder",
                        problem.text, flag);
     lh_sha256(text, bytes, list->digest);
-    status = lh_unpack(path, MOST_UNPACKED, &text, &bytes, error);
+    status = lh_unpack(path, MAX_UNPACKED, &text, &bytes, error);
     if (status == LH_OK) status = read_text(list, spec, path, text, bytes, error);
     free(text);
     return status;

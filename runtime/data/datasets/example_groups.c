@@ -14,7 +14,7 @@ const char *const lh_set_name[LH_SETS] = {"train", "test", "validation"};
 /* A requested example. */
 typedef struct candidate {
     lh_set set;
-    int32_t value[LH_MOST_AXES]; /* value on each requested axis */
+    int32_t value[LH_MAX_AXES];  /* value on each requested axis */
     uint32_t index, shape_index; /* index in its set, and within its shape */
 } candidate;
 
@@ -57,7 +57,7 @@ static int32_t get_value(const selection *s, const lh_dataset *set, int n, int64
 }
 
 /* Reads the values of an example; returns whether all are requested. A missing value counts as requested. */
-static bool is_requested(selection *s, const lh_dataset *set, int n, int64_t index, int32_t value[LH_MOST_AXES]) {
+static bool is_requested(selection *s, const lh_dataset *set, int n, int64_t index, int32_t value[LH_MAX_AXES]) {
     bool is_match = true;
     for (int i = 0; i < s->by->count; i++) {
         int axis = s->by->axes[i].axis;

@@ -12,23 +12,23 @@ enum { LH_EVAL_SEED = 1 }; /* default evaluation seed: evaluation data is the sa
 /* One condition of an evaluation. */
 typedef struct lh_group {
     lh_set set;
-    int32_t value[LH_MOST_AXES]; /* value on each requested axis; LH_NO_VALUE: the group's examples have none */
-    int64_t first;               /* index in `indices` and `shape_indices` of the group's first example */
-    int64_t count;               /* number of the group's examples */
+    int32_t value[LH_MAX_AXES]; /* value on each requested axis; LH_NO_VALUE: the group's examples have none */
+    int64_t first;              /* index in `indices` and `shape_indices` of the group's first example */
+    int64_t count;              /* number of the group's examples */
     int64_t total;    /* examples that are not left out; count is less if only some of them are chosen (pick.h) */
     int64_t left_out; /* examples left out because they are also training examples */
 } lh_group;
 
 typedef struct lh_groups {
-    const char *name[LH_MOST_AXES]; /* names of the requested axes, in the task's order */
+    const char *name[LH_MAX_AXES]; /* names of the requested axes, in the task's order */
     int axes;
     unsigned sets;   /* the sets of the groups, 1 << lh_set for each */
     lh_group *group; /* [count], ordered by set, then by values in the order of axes */
     int count;
-    bool in_order;               /* the chosen examples of a group are its first examples in the file */
-    uint32_t *indices;           /* indices in their set; ascending in a group, or in its two parts (pick.h) */
-    uint32_t *shape_indices;     /* index of each of these examples within its shape */
-    int32_t reach[LH_MOST_AXES]; /* greatest value of a training example on each requested axis; LH_NO_VALUE: none */
+    bool in_order;              /* the chosen examples of a group are its first examples in the file */
+    uint32_t *indices;          /* indices in their set; ascending in a group, or in its two parts (pick.h) */
+    uint32_t *shape_indices;    /* index of each of these examples within its shape */
+    int32_t reach[LH_MAX_AXES]; /* greatest value of a training example on each requested axis; LH_NO_VALUE: none */
     /* By set, a list whose element i * stride is 1 if example i is also a training example; NULL: unknown. */
     const int32_t *trained[LH_SETS];
     int stride;

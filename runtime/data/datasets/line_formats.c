@@ -46,9 +46,9 @@ static lh_status name_columns(lh_line_reader *reader, span line, const char *loc
     reader->columns = 0;
     for (unread = line; unread.text != NULL; reader->columns++) {
         span name = take_column(&unread);
-        if (reader->columns == LH_MOST_COLUMNS || name.bytes >= LH_COLUMN_NAME)
+        if (reader->columns == LH_MAX_COLUMNS || name.bytes >= LH_COLUMN_NAME)
             return lh_fail(error, LH_ERR_INPUT, "%s: more than %d columns, or a name of more than %d bytes", location,
-                           LH_MOST_COLUMNS, LH_COLUMN_NAME - 1);
+                           LH_MAX_COLUMNS, LH_COLUMN_NAME - 1);
         memcpy(reader->name[reader->columns], name.text, name.bytes);
         reader->name[reader->columns][name.bytes] = 0;
     }
@@ -178,7 +178,7 @@ static lh_status split_tabs(const lh_line_reader *reader, span line, const char 
 lh_status lh_line_reader_read(const lh_line_reader *reader, const char *text, size_t bytes, const lh_alphabet *input,
                               const lh_alphabet *output, const char *location, json_t **object, lh_error *error) {
     static const char *const scan_names[] = {"input", "target"};
-    span columns[LH_MOST_COLUMNS], line = {text, bytes};
+    span columns[LH_MAX_COLUMNS], line = {text, bytes};
     bool is_scan = reader->format == LH_LINES_SCAN;
     int count = is_scan ? 2 : reader->columns;
     if (line.bytes > 0 && line.text[line.bytes - 1] == '\r') line.bytes--;

@@ -15,13 +15,13 @@
 
 typedef enum lh_line_format { LH_LINES_UNKNOWN, LH_LINES_JSON, LH_LINES_TABS, LH_LINES_SCAN } lh_line_format;
 
-enum { LH_MOST_COLUMNS = 16, LH_COLUMN_NAME = 64 };
+enum { LH_MAX_COLUMNS = 16, LH_COLUMN_NAME = 64 };
 
 /* The form of a file's lines, which its first line determines. All 0 before that. */
 typedef struct lh_line_reader {
     lh_line_format format;
-    int columns;                                /* of a file with tabs */
-    char name[LH_MOST_COLUMNS][LH_COLUMN_NAME]; /* [columns] */
+    int columns;                               /* of a file with tabs */
+    char name[LH_MAX_COLUMNS][LH_COLUMN_NAME]; /* [columns] */
 } lh_line_reader;
 
 /* Determines the format of a file by its first line that is not blank; location: file and line, for messages.
@@ -30,13 +30,13 @@ typedef struct lh_line_reader {
 lh_status lh_line_reader_start(lh_line_reader *reader, const char *text, size_t bytes, const char *location,
                                bool *is_header, lh_error *error);
 
-/* Makes the object of a line that is no JSON; the caller drops the reference. LH_ERR_INPUT: the number of columns is
- * wrong, IN: or OUT: is missing, or the text is no UTF-8. */
+/* Makes the object of a line that is not JSON; the caller drops the reference. LH_ERR_INPUT: the number of columns is
+ * wrong, IN: or OUT: is missing, or the text is not UTF-8. */
 lh_status lh_line_reader_read(const lh_line_reader *reader, const char *text, size_t bytes, const lh_alphabet *input,
                               const lh_alphabet *output, const char *location, json_t **object, lh_error *error);
 
-/* Makes a list of symbols from text: its words, if it has blanks and the blank is no symbol; otherwise the whole text,
- * if it is the name of a symbol; otherwise the characters. NULL: the text is no UTF-8, or there is no memory. */
+/* Makes a list of symbols from text: its words, if it has blanks and the blank is not a symbol; otherwise the whole
+ * text, if it is the name of a symbol; otherwise the characters. NULL: the text is not UTF-8, or there is no memory. */
 json_t *lh_split_symbols(const lh_alphabet *alphabet, const char *text, size_t bytes);
 
 #endif

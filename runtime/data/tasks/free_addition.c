@@ -41,7 +41,7 @@ static const char kind[] = "free_addition";
 enum { ORDER, PADDING, LONGEST, PAIRS, PARTS, TESTS, HINTS, SPACES }; /* options */
 enum { PLAIN = 1, REVERSED_SUM, LONGER = 1 };                         /* choices */
 enum { PLUS = LH_PLUS, EQUALS, END, SPACE, FIRST_HINT };              /* tokens after the digits */
-enum { MOST_SPACES = 3 /* before a symbol */ };
+enum { MAX_SPACES = 3 /* before a symbol */ };
 
 /* Hints and spaces of an example. */
 typedef struct extras {
@@ -102,7 +102,7 @@ static void write_token(writer *w, int token) {
 static void write_spaces(writer *w, extras *e) {
     uint32_t unit = 100;
     if (e->spaces == 0) return;
-    for (int i = 0; i < MOST_SPACES && lh_rng_below(&e->rng, unit) < (uint32_t)e->spaces; i++, unit *= 10)
+    for (int i = 0; i < MAX_SPACES && lh_rng_below(&e->rng, unit) < (uint32_t)e->spaces; i++, unit *= 10)
         write_token(w, SPACE);
 }
 
@@ -114,7 +114,7 @@ static void write_digit(writer *w, const extras *e, const int *options, int digi
 
 /* Sets the lengths of the example of two numbers and, if example->input is not NULL, writes it. */
 static void write_example(const lh_addends *addends, extras e, const int *options, lh_example *example) {
-    uint8_t sum[LH_MOST_PLACES + 1];
+    uint8_t sum[LH_MAX_PLACES + 1];
     add_numbers(addends, sum);
     const int digits = count_sum_digits(addends, options, sum);
     writer input = {example->input, 0}, target = {example->input == NULL ? NULL : example->target, 0};

@@ -167,7 +167,7 @@ lh_status lh_task_latin_square(lh_collection *collection, lh_error *error) {
     collection_state *s = calloc(1, sizeof *s);
     lh_status status = LH_ERR_ENVIRONMENT;
     if (s != NULL) s->c = collection;
-    if (s != NULL && open_items(&s->validation, LATIN_MOST_ITEMS) &&
+    if (s != NULL && open_items(&s->validation, LATIN_MAX_ITEMS) &&
         open_items(&s->puzzles, LATIN_VECTORS * collection->options[PUZZLES]))
         status = make_all(s, error);
     else lh_fail(error, status, "latin_square: no memory for the puzzles");

@@ -12,7 +12,7 @@
 #include "latin_square.h"
 #include "longhand/task.h"
 
-enum { LATIN_MOST_ITEMS = 1200, LATIN_SHOWN = 40 /* most bytes of a field in a message */ };
+enum { LATIN_MAX_ITEMS = 1200, LATIN_SHOWN = 40 /* maximum bytes of a field in a message */ };
 enum { LATIN_GRID, LATIN_ANSWER, LATIN_NUMBER, LATIN_COLUMNS }; /* columns that are read */
 
 /* One line of the file, and its position for messages. */
@@ -147,7 +147,7 @@ static lh_status latin_check_counts(const latin_answer *answers, int count, cons
                    path, counts[0], counts[1], counts[2]);
 }
 
-/* Reads the whole file; puzzles and answers hold LATIN_MOST_ITEMS elements. */
+/* Reads the whole file; puzzles and answers hold LATIN_MAX_ITEMS elements. */
 static lh_status latin_read_file(const lh_collection *c, const uint64_t *squares, latin_puzzle *puzzles,
                                  latin_answer *answers, int *count, lh_error *error) {
     int column[LATIN_COLUMNS];
@@ -159,8 +159,8 @@ static lh_status latin_read_file(const lh_collection *c, const uint64_t *squares
         row.number++;
         row.bytes = bytes > 0 && row.text[bytes - 1] == '\r' ? bytes - 1 : bytes;
         if (row.number == 1) status = latin_read_names(&row, column);
-        else if (row.bytes > 0 && *count == LATIN_MOST_ITEMS)
-            return lh_fail(error, LH_ERR_INPUT, "%s:%d: more than %d puzzles", c->path, row.number, LATIN_MOST_ITEMS);
+        else if (row.bytes > 0 && *count == LATIN_MAX_ITEMS)
+            return lh_fail(error, LH_ERR_INPUT, "%s:%d: more than %d puzzles", c->path, row.number, LATIN_MAX_ITEMS);
         else if (row.bytes > 0) {
             status = latin_read_row(&row, &puzzles[*count], &answers[*count]);
             ++*count;

@@ -76,7 +76,7 @@ static int write_step(writer *w, const lh_addends *a, int place, int carry) {
  * has the whole answer and no rest. */
 static void write_recursive(writer *w, const lh_addends *a) {
     const int longest = lh_find_most_digits(a);
-    uint8_t answer[LH_MOST_PLACES + 1];
+    uint8_t answer[LH_MAX_PLACES + 1];
     int carry = 0, known = 0;
     for (int i = 0; i < longest; i++) {
         const bool is_last = i + 1 == longest;
@@ -108,10 +108,10 @@ static void add_number(const lh_addends *a, int i, uint8_t *sum, int places) {
 }
 
 /* Writes the sum of the first i numbers for each i, filled to one place more than the longest number: the sum of
- * LH_MOST_ADDENDS numbers is less than ten times the largest. */
+ * LH_MAX_ADDENDS numbers is less than ten times the largest. */
 static void write_running(writer *w, const lh_addends *a) {
     const int places = lh_find_most_digits(a) + 1;
-    uint8_t sum[LH_MOST_PLACES + 1];
+    uint8_t sum[LH_MAX_PLACES + 1];
     memset(sum, 0, (size_t)places);
     for (int i = 0; i < a->count; i++) {
         int digits = places;
