@@ -321,10 +321,10 @@ local function find_entry(block)
   return lists.find(block.ops, function(op) return op.kind == "attention" end).family.spec_name
 end
 
--- The item of layers with different encodings, whose operations are `list`: one loop over modules of several classes,
+-- The item of layers with different encodings, from their operations: one loop over modules of several classes,
 -- which all have the arguments that one of them needs.
-local function make_layers_item(state, class, list)
-  local blocks, extra_inputs, words, classes = lists.collect(list, list_layer_blocks), {}, {}, {}
+local function make_layers_item(state, class, layer_ops)
+  local blocks, extra_inputs, words, classes = lists.collect(layer_ops, list_layer_blocks), {}, {}, {}
   for _, block in ipairs(blocks) do
     local entry = find_entry(block)
     classes[#classes + 1] = not classes[entry] and make_block_class(state, block) or nil
@@ -353,8 +353,8 @@ local function make_layers_item(state, class, list)
   local names = table.concat(words, ", ", 1, period)
   local modules = class:add_module(blocks[1], (blocks[1].path:gsub("%.%%d%.$", "")),
     ("nn.ModuleList((%s)[layer %% %d]() for layer in range(%d))"):format(names, period, #words))
-  return { out = list[#list].out, reads = { list[1].x }, loop = { name = "layer", times = 1, modules = modules,
-    arguments = list_passed_variables(state, classes[1], list[1].x.stream), lines = lines } }
+  return { out = layer_ops[#layer_ops].out, reads = { layer_ops[1].x }, loop = { name = "layer", times = 1,
+    modules = modules, arguments = list_passed_variables(state, classes[1], layer_ops[1].x.stream), lines = lines } }
 end
 
 function list_items(state, class, scope)

@@ -124,19 +124,19 @@ local function choose_verdict(pair)
 end
 
 -- Adds exact tests, corrected p and verdicts to all pairs.
-local function complete_pairs(list, options)
-  for _, pair in ipairs(list) do
+local function complete_pairs(all_pairs, options)
+  for _, pair in ipairs(all_pairs) do
     test_exactly(pair, options)
     pair.margin = options.margin
     pair.p_equivalence = options.margin and inference.test_equivalence(pair.test, options.margin)
   end
   for key, raw in pairs({ p = "raw", fisher_p = "fisher", equivalence = "p_equivalence", reachable = "lowest" }) do
-    local tested = lists.filter(list, function(pair) return pair[raw] end)
+    local tested = lists.filter(all_pairs, function(pair) return pair[raw] end)
     for i, corrected in ipairs(inference.correct_holm(lists.map(tested, function(pair) return pair[raw] end))) do
       tested[i][key] = corrected
     end
   end
-  for _, pair in ipairs(list) do
+  for _, pair in ipairs(all_pairs) do
     pair.verdict = choose_verdict(pair)
   end
 end

@@ -105,8 +105,8 @@ local function list_attentions(source, trace, prefix, streams, layers)
 end
 
 -- Returns the requested layers that have no attention in the list, ascending.
-local function find_absent_layers(list, layers)
-  local present = lists.map(list, function(attention) return attention.layer end)
+local function find_absent_layers(attentions, layers)
+  local present = lists.map(attentions, function(attention) return attention.layer end)
   local numbers = lists.map(layers or {}, function(number) return not lists.has(present, number) and number or nil end)
   table.sort(numbers)
   return lists.drop_repeats(numbers)
@@ -170,25 +170,25 @@ local function draw_bias(result, bias, font)
   end))
 end
 
-local function make_picture(list)
+local function make_picture(results)
   local max_symbols = 0
-  for _, attention in lists.iterate_nested(list, "attentions") do
+  for _, attention in lists.iterate_nested(results, "attentions") do
     max_symbols = math.max(max_symbols, #attention.writes, #attention.reads)
   end
   local size = math.max(MIN_PANEL, math.min(CELL * max_symbols, MAX_PANEL))
   local font = math.max(3, math.min(9, math.floor(0.8 * size / max_symbols)))
   return { title = "Attention of every head while decoding", panel_height = size,
     note = "rows: written symbols; columns: read symbols; a cross: a wrong symbol; white: a closed cell",
-    rows = lists.collect(list, function(result)
+    rows = lists.collect(results, function(result)
       return lists.join(lists.map(result.attentions, function(attention, a)
         return draw_attention(result, attention, font, a == 1 and "; " .. result.words or "")
       end), lists.map(result.biases, function(bias) return draw_bias(result, bias, font) end))
     end) }
 end
 
-local function make_csv(list)
+local function make_csv(results)
   return sheets.to_csv("decoding.csv", "run=result.source.label text=result.text place answer=symbol.text "
-    .. "right=symbol.right wrong", lists.collect(list, function(result)
+    .. "right=symbol.right wrong", lists.collect(results, function(result)
       return lists.map(result.answer, function(symbol, i)
         return { result = result, place = i - 1, symbol = symbol, wrong = symbol.right and (symbol.wrong and 1 or 0) }
       end)

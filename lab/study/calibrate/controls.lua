@@ -18,9 +18,9 @@ local M = {}
 
 -- Returns a copy of the list in which each line has the fields that change(line) returns. Lines that become equal are
 -- merged and get the largest value.
-local function change_lines(list, change)
+local function change_lines(lines, change)
   local changed, by_key = {}, {}
-  for _, line in ipairs(list) do
+  for _, line in ipairs(lines) do
     local copy = lists.merge(line, change(line))
     local key = ("%d %d %d"):format(copy.head, copy.direction, copy.line)
     if not by_key[key] then
@@ -41,9 +41,9 @@ local function find_range(direction, matrix, family)
 end
 
 -- Moves each line in turn to a random number that no other line of its head and direction has.
-local function choose_random_lines(list, matrix, family, random)
+local function choose_random_lines(lines, matrix, family, random)
   local is_used = {}
-  return change_lines(list, function(line)
+  return change_lines(lines, function(line)
     local first, last = find_range(line.direction, matrix, family)
     local number
     repeat

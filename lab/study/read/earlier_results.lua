@@ -15,32 +15,32 @@ local wording = require("base.wording")
 
 local M = {}
 
-local function is_any_evaluated(list)
-  return lists.find(list, function(run) return run.state == "evaluated" end) ~= nil
+local function is_any_evaluated(cell_runs)
+  return lists.find(cell_runs, function(run) return run.state == "evaluated" end) ~= nil
 end
 
 -- Returns the numbers of a cell's existing runs without scores, by state, such as "2 failed"; "" without such runs.
-local function describe_unscored_runs(list)
+local function describe_unscored_runs(cell_runs)
   local counts = {}
-  for _, group in ipairs(lists.group(list, function(run) return run.state end)) do
+  for _, group in ipairs(lists.group(cell_runs, function(run) return run.state end)) do
     counts[group.key] = group.key ~= "missing" and group.key ~= "waiting" and #group or nil
   end
   return runs.format_states(counts)
 end
 
 -- Returns the runs of a cell to show; whether they are of an earlier version; and if they are, a text on how that
--- version differs from the current spec, nil for a restored study. list: the cell's current runs. Appends texts on
+-- version differs from the current spec, nil for a restored study. cell_runs: the cell's current runs. Appends texts on
 -- versions that are not shown to left_out.
-function M.choose(root, study, cell, list, left_out)
-  local shown, changes = list, nil
-  local has_results = is_any_evaluated(list)
+function M.choose(root, study, cell, cell_runs, left_out)
+  local shown, changes = cell_runs, nil
+  local has_results = is_any_evaluated(cell_runs)
   for _, version in ipairs(versions.find(root, study, cell)) do
     local words = table.concat(versions.describe(study, cell, version), "; ")
     local earlier_runs = not has_results and lists.map(version.dirs, function(dir)
       return runs.read(root .. "/" .. dir, run_files.split_path(dir))
     end)
     if earlier_runs and is_any_evaluated(earlier_runs) then
-      local unscored = describe_unscored_runs(list)
+      local unscored = describe_unscored_runs(cell_runs)
       shown, has_results = earlier_runs, true
       changes = words .. (unscored ~= "" and "; of its current spec: " .. unscored or "")
     else
@@ -48,7 +48,7 @@ function M.choose(root, study, cell, list, left_out)
         cell.id, version.dirs[1]:match("^(.*)/"), words)
     end
   end
-  return shown, shown ~= list, not study.is_restored and changes or nil
+  return shown, shown ~= cell_runs, not study.is_restored and changes or nil
 end
 
 -- Whether the key of a recorded cell has a value on each of these axes, and on no other axis.

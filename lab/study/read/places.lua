@@ -59,10 +59,10 @@ end
 
 -- Returns the sums of several runs' places; nil for an empty list. Each side also has counted_by_kind: by kind of
 -- answers, the counted labels of the runs that have this kind.
-function M.add(list)
+function M.add(places_of_runs)
   local function add(get_counts, summands)
     local sums = {}
-    for _, places in ipairs(summands or list) do
+    for _, places in ipairs(summands or places_of_runs) do
       for i, count in ipairs(get_counts(places)) do
         sums[i] = (sums[i] or 0) + count
       end
@@ -75,7 +75,7 @@ function M.add(list)
     end
     local sums = { counted = add(get_counted), counted_by_kind = {} }
     for _, kind in ipairs({ M.OWN_ANSWERS, M.TEACHER_FORCED }) do
-      local places_with_kind = lists.filter(list, function(places) return places[side][kind] ~= nil end)
+      local places_with_kind = lists.filter(places_of_runs, function(places) return places[side][kind] ~= nil end)
       if places_with_kind[1] then
         sums[kind] = add(function(places) return places[side][kind] end, places_with_kind)
         sums.counted_by_kind[kind] = add(get_counted, places_with_kind)
@@ -83,7 +83,7 @@ function M.add(list)
     end
     return sums
   end
-  return list[1] and { sequences = lists.sum(list, function(places) return places.sequences end),
+  return places_of_runs[1] and { sequences = lists.sum(places_of_runs, function(places) return places.sequences end),
     start = add_side("start"), ["end"] = add_side("end"),
     first_error = add(function(places) return places.first_error end) } or nil
 end

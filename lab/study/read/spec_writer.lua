@@ -28,8 +28,8 @@ local function write_fields(fields, write)
   return "{ " .. table.concat(parts, ", ") .. " }"
 end
 
-local function write_list(list)
-  return "{ " .. table.concat(lists.map(list, function(value) return write_value(value) end), ", ") .. " }"
+local function write_list(values)
+  return "{ " .. table.concat(lists.map(values, function(value) return write_value(value) end), ", ") .. " }"
 end
 
 function write_value(value)
@@ -160,7 +160,7 @@ local NOT_IN_SETTINGS = { id = true, source = true, init = true, ["task.source"]
 
 -- Appends the words that M.list_settings returns for one table of the specs. path: as in find_invalid; target, current:
 -- see M.list_settings.
-local function add_settings(list, target, current, path)
+local function add_settings(settings, target, current, path)
   for _, name in ipairs(canonical.merge_keys(target, current)) do
     local field_path, field = path .. name, schema.by_path[path .. name]
     local target_value, current_value = target[name], current[name]
@@ -169,10 +169,10 @@ local function add_settings(list, target, current, path)
     end
     local inner = field and field.type == "table" and type(target_value) == "table"
     if inner then
-      add_settings(list, target_value, type(current_value) == "table" and current_value or {}, field_path .. ".")
+      add_settings(settings, target_value, type(current_value) == "table" and current_value or {}, field_path .. ".")
     elseif target_value ~= nil and not NOT_IN_SETTINGS[field_path]
       and canonical.format({ target_value }) ~= canonical.format({ current_value }) then
-      list[#list + 1] = ("%s=%s"):format(field_path, write_value(target_value))
+      settings[#settings + 1] = ("%s=%s"):format(field_path, write_value(target_value))
     end
   end
 end

@@ -30,9 +30,9 @@ local function is_record(value)
 end
 
 -- Returns a problem with a name that is not in a list, what is expected, and a hint or nil.
-local function describe_unknown(problem, name, list)
-  return ("%s: %s"):format(problem, diagnostics.show(name)), "one of: " .. table.concat(list, ", "),
-    similar_names.make_hint(name, list, "%s")
+local function describe_unknown(problem, name, known_names)
+  return ("%s: %s"):format(problem, diagnostics.show(name)), "one of: " .. table.concat(known_names, ", "),
+    similar_names.make_hint(name, known_names, "%s")
 end
 
 local function describe_unknown_axis(study, name)
@@ -40,10 +40,10 @@ local function describe_unknown_axis(study, name)
 end
 
 -- Makes a check of a word that must be in a list; problem: such as "not a set".
-local function make_word_check(problem, list)
+local function make_word_check(problem, known_names)
   return function(_, _, value)
-    if not lists.has(list, value) then
-      return describe_unknown(problem, value, list)
+    if not lists.has(known_names, value) then
+      return describe_unknown(problem, value, known_names)
     end
   end
 end

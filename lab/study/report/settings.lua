@@ -141,8 +141,8 @@ function M.list(study, published)
   return list
 end
 
-function M.list_differing(list)
-  return lists.map(list, function(item) return item.differs and item.name or nil end)
+function M.list_differing(settings)
+  return lists.map(settings, function(item) return item.differs and item.name or nil end)
 end
 
 return M

@@ -131,8 +131,8 @@ local function make_splitter(training_lengths)
   end
 end
 
-local function format_condition(split, n, examples, draws)
-  return ("%s %d %d %d"):format(split, n, examples, draws)
+local function format_condition(split, length, examples, draws)
+  return ("%s %d %d %d"):format(split, length, examples, draws)
 end
 
 -- Sets the fields of a goal that depend on the number of steps, which may be nil.

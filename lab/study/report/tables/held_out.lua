@@ -197,15 +197,15 @@ local function tabulate_level(study, name, subject, explanation)
 end
 
 function M.make_tables(study)
-  local list = lists.map(LEVELS, function(level) return tabulate_level(study, table.unpack(level)) end)
+  local tables = lists.map(LEVELS, function(level) return tabulate_level(study, table.unpack(level)) end)
   for _, axis in ipairs(list_finer_axes(study)) do
-    list[#list + 1] = tabulate_axis(study, axis)
+    tables[#tables + 1] = tabulate_axis(study, axis)
     for _, frame in ipairs(axis ~= runs.FRAME and list_frames(study, axis) or {}) do
-      list[#list + 1] = tabulate_axis(study, axis, frame)
+      tables[#tables + 1] = tabulate_axis(study, axis, frame)
     end
   end
-  list[#list + 1] = tabulate_trained(study)
-  return list
+  tables[#tables + 1] = tabulate_trained(study)
+  return tables
 end
 
 return M

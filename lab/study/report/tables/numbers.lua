@@ -24,10 +24,10 @@ function M.find_axis(study)
 end
 
 -- Returns the score at the number n, in the unit of the metric, in a list of evaluations; nil without one.
-function M.find_score(list, metric, n)
-  for _, evaluation in ipairs(list) do
+function M.find_score(evaluations, metric, number)
+  for _, evaluation in ipairs(evaluations) do
     for i, length in ipairs(evaluation[metric] and evaluation.lengths or {}) do
-      if length == n then
+      if length == number then
         local value = tonumber(evaluation[metric][i])
         return value and metrics.by_name[metric].factor * value
       end
@@ -39,9 +39,9 @@ local function add_paper(entry, paper)
   return entries.add_paper(entry, paper, paper and entries.format_number("%.1f", paper) or "", "%.1f")
 end
 
-local function make_entry(study, item, cell, key, n, published)
+local function make_entry(study, item, cell, key, number, published)
   local measurement = entries.summarise_runs(cell, function(run)
-    return M.find_score(runs.get_curve(run, study.scored.split), study.scored.metric, n)
+    return M.find_score(runs.get_curve(run, study.scored.split), study.scored.metric, number)
   end)
   local entry = entries.make_entry(cell, measurement.value, entries.join_cautions(cell, "mean", measurement),
     entries.format_number("%.1f", measurement.value, measurement.sd))

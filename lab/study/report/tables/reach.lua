@@ -55,8 +55,8 @@ local function format_length(length, result)
 end
 
 -- Returns the share of seeds that generalise as text: "2 of 3 (21% to 94%)", with its 95% interval.
-local function format_share(list)
-  local judged = lists.filter(list, function(run) return run.generalises ~= nil end)
+local function format_share(chosen_runs)
+  local judged = lists.filter(chosen_runs, function(run) return run.generalises ~= nil end)
   local count = lists.count(judged, function(run) return run.generalises end)
   if #judged == 0 then
     return entries.MISSING
