@@ -131,8 +131,8 @@ function verbs.gen(project, arguments)
   if not changed then
     return fail(ENVIRONMENT, "longhand: " .. message)
   end
-  local what = #changed == 0 and "nothing changed" or "written: " .. table.concat(changed, " ")
-  return print_result(("%s: %d files, %s\n"):format(dir, #spec.files, what))
+  local outcome = #changed == 0 and "nothing changed" or "written: " .. table.concat(changed, " ")
+  return print_result(("%s: %d files, %s\n"):format(dir, #spec.files, outcome))
 end
 
 -- Returns the job of a rendered spec (build.lua); or nil and a message. request: see provide.
@@ -154,7 +154,8 @@ end
 
 -- Builds a trainer unless it is up to date. request = { levels, dir, target, arch, jit, cuda_root, linking }: words of
 -- the options of `build`; dir: nil for the usual folder; linking: "static", "dynamic", or nil: an existing trainer may
--- have either, and a new one is dynamic. Returns { dir, how, spec }, `how` in words for users; or nil and an exit code.
+-- have either, and a new one is dynamic. Returns { dir, outcome, spec }, `outcome` in words for users; or nil and an
+-- exit code.
 local function provide(project, arguments, request)
   local spec, code = render(project, arguments, request.target or "cpu", true)
   if not spec then
@@ -165,20 +166,20 @@ local function provide(project, arguments, request)
     return nil, fail(ENVIRONMENT, "longhand: " .. message)
   end
   local dir = request.dir or build.get_folder(project, spec)
-  local trainer = { dir = dir, how = "up to date", spec = spec }
+  local trainer = { dir = dir, outcome = "up to date", spec = spec }
   if build.is_fresh(dir, job, request.linking) then
     return trainer
   end
   local text
   code, text = build.renew(project, job, dir, request.linking)
-  trainer.how = "new defaults, nothing compiled,"
+  trainer.outcome = "new defaults, nothing compiled,"
   if not code then
     print_error(("building %s for %s\n"):format(spec.id, job.levels:gsub(" ", ", ")))
     if job.cuda then
       print_error(("building its CUDA half: %s\n"):format(build.describe_cuda(job.cuda)))
     end
     code, text = build.build(project, job, dir)
-    trainer.how = "built"
+    trainer.outcome = "built"
   end
   if text then
     print_error(text)
@@ -193,7 +194,7 @@ function verbs.build(project, arguments)
   local trainer, code = provide(project, arguments, { levels = arguments.levels:gsub(",", " "), dir = arguments.out,
     linking = arguments.static and "static" or "dynamic", target = arguments.target, arch = arguments.arch,
     jit = arguments.jit, cuda_root = arguments.cuda_root })
-  return not trainer and code or print_result(("%s/trainer: %s for %s\n"):format(trainer.dir, trainer.how,
+  return not trainer and code or print_result(("%s/trainer: %s for %s\n"):format(trainer.dir, trainer.outcome,
     build.has_cuda(trainer.dir) and "CPU and CUDA" or "the CPU alone"))
 end
 
@@ -269,16 +270,16 @@ function verbs.fields(_, arguments)
   if arguments.json then
     return print_result(canonical.format(schema.list_facts()) .. "\n")
   end
-  local text, near = schema.format_fields(arguments.all, arguments.path)
+  local text, suggestion = schema.format_fields(arguments.all, arguments.path)
   return text and print_result(text) or fail(INPUT, ("longhand fields: there is no field %s%s"):format(arguments.path,
-    near and ("; did you mean %s?"):format(near) or ""))
+    suggestion and ("; did you mean %s?"):format(suggestion) or ""))
 end
 
 -- The requested place in a generated file: { file, line, text, spec, set }, with the file's text, the path of its spec
 -- and the words of --set; or nil and an exit code after a message.
 local function find_line(project, arguments)
-  local function refuse(code, what)
-    return nil, fail(code, "longhand dev where: " .. what)
+  local function refuse(code, message)
+    return nil, fail(code, "longhand dev where: " .. message)
   end
   local file, line = arguments.place:match("^(.+):(%d+)$")
   if not file then

@@ -97,9 +97,9 @@ function Project:read_tasks()
   return d:count() == 0 and facts or nil, d:text()
 end
 
--- The facts of one kind of task for the options `given`, with defaults for all other options; nil without facts.
-function Project.settle_task(_, facts, given)
-  return facts and tasks.settle(facts, task_options.keep_valid_choices(facts, given))
+-- The facts of one kind of task for the options `choices`, with defaults for all other options; nil without facts.
+function Project.settle_task(_, facts, choices)
+  return facts and tasks.settle(facts, task_options.keep_valid_choices(facts, choices))
 end
 
 -- The words of --set as a list of { path, text }; a word without this form is an error in d.
@@ -116,11 +116,11 @@ end
 -- Validates the result of load.lua. Returns { id, source, resolved, origins, warnings, task, data_files, score,
 -- network, init } (validate.lua); nil if d has errors, of this validation or of earlier steps.
 local function validate_loaded(loaded, d, facts)
-  local resolved, more = validate.resolve(loaded, d, { tasks = facts })
+  local resolved, info = validate.resolve(loaded, d, { tasks = facts })
   return resolved and {
-    id = loaded.id, source = loaded.source, resolved = resolved, task = more.task, data_files = more.files,
-    origins = more.origins, warnings = more.warnings, score = more.score, network = more.network,
-    init = more.init,
+    id = loaded.id, source = loaded.source, resolved = resolved, task = info.task, data_files = info.files,
+    origins = info.origins, warnings = info.warnings, score = info.score, network = info.network,
+    init = info.init,
   }
 end
 
@@ -179,8 +179,8 @@ end
 -- nil and the errors as text.
 function Project:plan_text(text, id, shown)
   local d = diagnostics.new()
-  local given = { text = text, origin = function() return { path = shown, line = 1, col = 1 } end }
-  local source = load_module.open(id .. ".lua", { root = self.root, diagnostics = d, given = given })
+  local replacement = { text = text, origin = function() return { path = shown, line = 1, col = 1 } end }
+  local source = load_module.open(id .. ".lua", { root = self.root, diagnostics = d, replacement = replacement })
   local loaded = source and load_module.join(id, shown, { { source = source, tree = source.tree } })
   local facts = self:read_task_facts(d)
   local spec = loaded and d:count() == 0 and M.settle(loaded, d, facts)

@@ -38,15 +38,15 @@ local function parse(identity)
 end
 
 local function has_ended(identity)
-  local holder, ours = parse(identity), identify_process()
-  return holder.host == ours.host and holder.boot == ours.boot and holder.namespace == ours.namespace
+  local holder, current = parse(identity), identify_process()
+  return holder.host == current.host and holder.boot == current.boot and holder.namespace == current.namespace
     and holder.boot ~= "0" and lfs.attributes("/proc/" .. holder.pid, "mode") == nil
 end
 
 local function make_identity()
-  local ours = identify_process()
+  local current = identify_process()
   claims = claims + 1
-  return ("%s.%s-%d.%s.%s"):format(ours.host, ours.pid, claims, ours.boot, ours.namespace)
+  return ("%s.%s-%d.%s.%s"):format(current.host, current.pid, claims, current.boot, current.namespace)
 end
 
 -- The holder of a claim, as words for users.
@@ -86,11 +86,11 @@ local function create_marked_folder(path, identity)
   if created then
     created, message = write.file(temporary_folder .. "/" .. identity, "")
   end
-  local done = created and (os.rename(temporary_folder, path) or find_holder(path) == identity)
-  if not done then
+  local is_created = created and (os.rename(temporary_folder, path) or find_holder(path) == identity)
+  if not is_created then
     write.remove_tree(temporary_folder)
   end
-  return done, not created and message or nil
+  return is_created, not created and message or nil
 end
 
 -- Claims an absolute path, or one with a slash, whose parent exists. Files that an ended process has left in the folder

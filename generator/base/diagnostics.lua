@@ -96,10 +96,10 @@ local function cut_line(line, col)
     return line, col
   end
   local first = math.max(1, (col or 1) - WIDEST // 2)
-  local part = line:sub(first, first + WIDEST - 1)
-  local before = first > 1 and "..." or ""
-  local after = first + WIDEST - 1 < #line and "..." or ""
-  return before .. part .. after, col and col - first + 1 + #before
+  local excerpt = line:sub(first, first + WIDEST - 1)
+  local prefix = first > 1 and "..." or ""
+  local suffix = first + WIDEST - 1 < #line and "..." or ""
+  return prefix .. excerpt .. suffix, col and col - first + 1 + #prefix
 end
 
 local function add_source_line(self, position, out)
@@ -121,8 +121,8 @@ local function resolve_hint(record)
 end
 
 local function add_lines(self, record, out)
-  local what = record.field and record.field .. ": " .. record.what or record.what
-  out[#out + 1] = format_position(self, record) .. "error: " .. what
+  local message = record.field and record.field .. ": " .. record.what or record.what
+  out[#out + 1] = format_position(self, record) .. "error: " .. message
   add_source_line(self, record.at or record, out)
   for _, note in ipairs(record.notes or {}) do
     out[#out + 1] = "  " .. format_position(self, note) .. "note: " .. note.what
@@ -166,8 +166,8 @@ function Diagnostics:text()
     end
   end
   local total = count == 1 and "1 error" or count .. " errors"
-  local more = count > LIMIT and (", %d more not shown"):format(count - LIMIT) or ""
-  out[#out + 1] = total .. more .. "; nothing was written"
+  local hidden_text = count > LIMIT and (", %d more not shown"):format(count - LIMIT) or ""
+  out[#out + 1] = total .. hidden_text .. "; nothing was written"
   return (table.concat(out, "\n"):gsub("[^\n\t]+", escape.plain)) .. "\n"
 end
 

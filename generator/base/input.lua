@@ -12,15 +12,15 @@ local M = {}
 M.NULL = json.null
 M.OBJECT, M.LIST = {}, {} -- metatables of decoded values: {} and [] differ
 
--- Opens a regular file of at most `largest` bytes: the file and its size.
-function M.open(path, largest)
+-- Opens a regular file of at most `max_bytes` bytes: the file and its size.
+function M.open(path, max_bytes)
   local attributes = lfs.attributes(path)
   if not attributes then
     return nil
   elseif attributes.mode ~= "file" then
     return nil, { found = "a " .. attributes.mode, expected = "a file" }
-  elseif attributes.size > largest then
-    return nil, { found = ("%d bytes"):format(attributes.size), expected = ("at most %d"):format(largest) }
+  elseif attributes.size > max_bytes then
+    return nil, { found = ("%d bytes"):format(attributes.size), expected = ("at most %d"):format(max_bytes) }
   end
   local file, message = io.open(path, "rb")
   if not file then
@@ -35,12 +35,12 @@ local PROBLEMS = { [127] = { found = "a compressed file, and no program gzip on 
 local DAMAGED = { found = "a truncated or damaged gzip file", expected = "a complete file" }
 
 -- The output of gzip in a pipe, as an object with the methods of M.open_lines.
-local function read_pipe(pipe, largest)
+local function read_pipe(pipe, max_bytes)
   local text, from, total, problem = "", 1, 0, nil
   local function close()
     if pipe then
-      local ok, how, code = pipe:close()
-      pipe, problem = nil, problem or not ok and (how == "exit" and PROBLEMS[code] or DAMAGED) or nil
+      local ok, ending, code = pipe:close()
+      pipe, problem = nil, problem or not ok and (ending == "exit" and PROBLEMS[code] or DAMAGED) or nil
     end
     return problem == nil or nil, problem
   end
@@ -49,7 +49,8 @@ local function read_pipe(pipe, largest)
   local function read_more()
     local block = pipe and pipe:read(math.max(BLOCK, #text - from)) or ""
     text, from, total = text:sub(from) .. block, 1, total + #block
-    problem = total > largest and { found = "more unpacked bytes", expected = ("at most %d"):format(largest) } or nil
+    problem = total > max_bytes
+      and { found = "more unpacked bytes", expected = ("at most %d"):format(max_bytes) } or nil
     return problem == nil and block ~= ""
   end
   local function read_line()
@@ -65,23 +66,23 @@ local function read_pipe(pipe, largest)
 end
 
 -- Opens a file of lines, plain or compressed by gzip, as M.open does. Returns an object with the methods `lines` and
--- `close` of files; if a compressed file is damaged, or its unpacked form larger than `largest`, the lines end early
+-- `close` of files; if a compressed file is damaged, or its unpacked form larger than `max_bytes`, the lines end early
 -- and `close` returns nil and the problem.
-function M.open_lines(path, largest)
-  local file, problem = M.open(path, largest)
+function M.open_lines(path, max_bytes)
+  local file, problem = M.open(path, max_bytes)
   if not file or file:read(2) ~= "\x1f\x8b" then
     return file and file:seek("set") and file, problem
   end
   file:close()
-  return read_pipe(shell.open({ "sh", "-c", 'exec gzip -dc <"$1" 2>/dev/null', "sh", path }), largest)
+  return read_pipe(shell.open({ "sh", "-c", 'exec gzip -dc <"$1" 2>/dev/null', "sh", path }), max_bytes)
 end
 
-function M.read(path, largest)
-  local file, problem = M.open(path, largest)
+function M.read(path, max_bytes)
+  local file, problem = M.open(path, max_bytes)
   if not file then
     return nil, problem
   end
-  local text = file:read(largest)
+  local text = file:read(max_bytes)
   file:close()
   return text or ""
 end
@@ -100,10 +101,10 @@ end
 
 -- Decodes a whole text. Decoded tables have the metatables M.OBJECT and M.LIST; null becomes NULL.
 function M.decode(text)
-  local is_ok, value, after = pcall(json.decode, text, 1, M.NULL, M.OBJECT, M.LIST)
+  local is_ok, value, end_position = pcall(json.decode, text, 1, M.NULL, M.OBJECT, M.LIST)
   if not is_ok then
     return nil, { found = "JSON too deep to be read", expected = "JSON" }
-  elseif value == nil or text:find("%S", after) then
+  elseif value == nil or text:find("%S", end_position) then
     return nil, { found = text:find("%S") and "no JSON" or "nothing", expected = "JSON" }
   end
   return value

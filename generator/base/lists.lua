@@ -7,8 +7,8 @@ function M.has(list, value)
 end
 
 -- Appends the items of another list to a list and returns the list.
-function M.append(list, more)
-  return table.move(more, 1, #more, #list + 1, list)
+function M.append(list, items)
+  return table.move(items, 1, #items, #list + 1, list)
 end
 
 -- A new list of the items of both lists, in this order.
@@ -50,8 +50,8 @@ end
 -- A new table with the fields of all given tables; if several have a field, the last table wins.
 function M.merge(...)
   local new = {}
-  for _, each in ipairs({ ... }) do
-    M.update(new, each)
+  for _, source in ipairs({ ... }) do
+    M.update(new, source)
   end
   return new
 end

@@ -12,11 +12,11 @@ local COLUMNS = 100
 
 -- A C literal of a finite number, with a point or an exponent, in as few digits (from `fewest` on) as keep the value in
 -- the type. fewest: the number of significant digits that the type keeps of every decimal; pack: the type's letter in
--- formats of string.pack; largest: the type's largest value.
-local function format_number(value, fewest, pack, suffix, largest)
+-- formats of string.pack; max_value: the type's largest value.
+local function format_number(value, fewest, pack, suffix, max_value)
   if math.type(value) == nil then
     return nil, ("a number is needed, not %s"):format(type(value))
-  elseif value ~= value or math.abs(value) > largest then
+  elseif value ~= value or math.abs(value) > max_value then
     return nil, ("%s has no literal of this type"):format(value)
   end
   local text

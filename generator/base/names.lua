@@ -4,12 +4,12 @@ local lists = require("base.lists")
 
 local M = {}
 
-local LONGEST = 40
+local MAX_LENGTH = 40
 
-M.TEXT = ("up to %d of a-z, 0-9 and _, a letter first"):format(LONGEST)
+M.TEXT = ("up to %d of a-z, 0-9 and _, a letter first"):format(MAX_LENGTH)
 
 function M.is_valid(name)
-  return type(name) == "string" and name:find("^[a-z][a-z0-9_]*$") ~= nil and #name <= LONGEST
+  return type(name) == "string" and name:find("^[a-z][a-z0-9_]*$") ~= nil and #name <= MAX_LENGTH
 end
 
 -- Keywords, alternative tokens and macros of C, C++ and CUDA that match the pattern of user names, and words that
@@ -30,10 +30,10 @@ function M.is_free(name)
   return M.is_valid(name) and not COMPILER_WORDS[name]
 end
 
--- The first of name, name_2, name_3 and so on that is not taken.
-function M.find_unused(name, taken)
+-- The first of name, name_2, name_3 and so on that is not in the set `used_names`.
+function M.find_unused(name, used_names)
   local unused, number = name, 1
-  while taken[unused] do
+  while used_names[unused] do
     number = number + 1
     unused = ("%s_%d"):format(name, number)
   end

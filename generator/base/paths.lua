@@ -10,15 +10,15 @@ local M = {}
 
 -- Simplifies a path: removes ".", ".." and doubled slashes where possible; "" for the current folder.
 function M.normalise(path)
-  local parts = {}
-  for part in path:gmatch("[^/]+") do
-    if part == ".." and #parts > 0 and parts[#parts] ~= ".." then
-      table.remove(parts)
-    elseif part ~= "." and not (part == ".." and path:sub(1, 1) == "/") then
-      parts[#parts + 1] = part
+  local components = {}
+  for component in path:gmatch("[^/]+") do
+    if component == ".." and #components > 0 and components[#components] ~= ".." then
+      table.remove(components)
+    elseif component ~= "." and not (component == ".." and path:sub(1, 1) == "/") then
+      components[#components + 1] = component
     end
   end
-  return (path:sub(1, 1) == "/" and "/" or "") .. table.concat(parts, "/")
+  return (path:sub(1, 1) == "/" and "/" or "") .. table.concat(components, "/")
 end
 
 -- An absolute path of the same file. Its ".." remain: after a link their meaning depends on the link.
@@ -33,9 +33,9 @@ end
 -- The folder `name` in LONGHAND_CACHE, else in longhand/ of XDG_CACHE_HOME, else in .cache/longhand/ of HOME;
 -- XDG_CACHE_HOME and HOME count only if they are absolute. Returns nil if no variable counts.
 function M.find_cache(name)
-  local given, cache, home = os.getenv("LONGHAND_CACHE"), os.getenv("XDG_CACHE_HOME"), os.getenv("HOME")
-  if given and given ~= "" then
-    return given .. "/" .. name
+  local folder, cache, home = os.getenv("LONGHAND_CACHE"), os.getenv("XDG_CACHE_HOME"), os.getenv("HOME")
+  if folder and folder ~= "" then
+    return folder .. "/" .. name
   elseif cache and cache:sub(1, 1) == "/" then
     return cache .. "/longhand/" .. name
   end
@@ -44,11 +44,11 @@ end
 
 -- An absolute path relative to an absolute folder: "./a" or "../../a".
 function M.make_relative(path, folder)
-  local to, from, same = lists.find_all(path, "[^/]+"), lists.find_all(folder, "[^/]+"), 0
-  while same < #from and same < #to - 1 and to[same + 1] == from[same + 1] do
-    same = same + 1
+  local to, from, shared = lists.find_all(path, "[^/]+"), lists.find_all(folder, "[^/]+"), 0
+  while shared < #from and shared < #to - 1 and to[shared + 1] == from[shared + 1] do
+    shared = shared + 1
   end
-  return (same == #from and "./" or ("../"):rep(#from - same)) .. table.concat(to, "/", same + 1)
+  return (shared == #from and "./" or ("../"):rep(#from - shared)) .. table.concat(to, "/", shared + 1)
 end
 
 -- The path of a file below an absolute folder, relative to the folder; nil for other files.

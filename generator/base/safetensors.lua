@@ -118,10 +118,10 @@ function M.read(tensors, name, first, count)
     return nil, message
   end
   file:seek("set", tensors.data_start + entry.begin + (first or 0) * kind[2])
-  local wanted = count and count * kind[2] or entry.bytes
-  local bytes = file:read(wanted) or ""
+  local byte_count = count and count * kind[2] or entry.bytes
+  local bytes = file:read(byte_count) or ""
   file:close()
-  if #bytes < wanted then
+  if #bytes < byte_count then
     return nil, ("%s: %s: cut short while it was read"):format(tensors.path, name)
   end
   return unpack_all(bytes, kind), entry.shape

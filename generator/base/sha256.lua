@@ -51,8 +51,8 @@ local function compile_hash()
     local a0, b0, c0, d0, e0, f0, g0, h0 = 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c,
       0x1f83d9ab, 0x5be0cd19
     local text, unpack, x, y = ...
-    for at = 1, #text, 64 do
-      local WORDS = unpack(">I4I4I4I4I4I4I4I4I4I4I4I4I4I4I4I4", text, at)
+    for start = 1, #text, 64 do
+      local WORDS = unpack(">I4I4I4I4I4I4I4I4I4I4I4I4I4I4I4I4", text, start)
       local a, b, c, d, e, f, g, h = a0, b0, c0, d0, e0, f0, g0, h0
       ROUNDS
       a0, b0, c0, d0 = a0 + a & 0xffffffff, b0 + b & 0xffffffff, c0 + c & 0xffffffff, d0 + d & 0xffffffff

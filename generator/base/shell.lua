@@ -15,8 +15,8 @@ function M.join(words)
   return table.concat(quoted, " ")
 end
 
-local function get_exit_code(ok, how, code)
-  return ok and 0 or how == "signal" and 128 + code or code
+local function get_exit_code(ok, ending, code)
+  return ok and 0 or ending == "signal" and 128 + code or code
 end
 
 -- Runs a command, which writes to our standard streams. options.output: a file for its standard output, and with

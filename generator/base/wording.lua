@@ -15,15 +15,15 @@ function M.choose_article(noun)
   return noun:find("^[aeiouAEIOU]") and "an" or "a"
 end
 
--- Fills words into lines of at most `columns` columns, separated by a space or by `between`.
-function M.fill_lines(words, columns, between)
+-- Fills words into lines of at most `columns` columns, separated by a space or by `separator`.
+function M.fill_lines(words, columns, separator)
   local lines, line = {}, ""
-  between = between or " "
+  separator = separator or " "
   for _, word in ipairs(words) do
-    if line ~= "" and #line + #between + #word > columns then
+    if line ~= "" and #line + #separator + #word > columns then
       lines[#lines + 1], line = line, word
     else
-      line = line == "" and word or line .. between .. word
+      line = line == "" and word or line .. separator .. word
     end
   end
   lines[#lines + 1] = line
@@ -45,15 +45,15 @@ function M.format_duration(seconds)
   if not (seconds >= 0 and seconds < 3.6e8) then
     return "?"
   end
-  local whole = math.floor(seconds + 0.5)
-  if whole >= 360000 then
-    return ("%d h"):format(whole // 3600)
-  elseif whole >= 3600 then
-    return ("%d h %02d min"):format(whole // 3600, whole % 3600 // 60)
-  elseif whole >= 60 then
-    return ("%d min %02d s"):format(whole // 60, whole % 60)
-  elseif seconds >= 10 or seconds == whole then
-    return ("%d s"):format(whole)
+  local rounded = math.floor(seconds + 0.5)
+  if rounded >= 360000 then
+    return ("%d h"):format(rounded // 3600)
+  elseif rounded >= 3600 then
+    return ("%d h %02d min"):format(rounded // 3600, rounded % 3600 // 60)
+  elseif rounded >= 60 then
+    return ("%d min %02d s"):format(rounded // 60, rounded % 60)
+  elseif seconds >= 10 or seconds == rounded then
+    return ("%d s"):format(rounded)
   end
   return seconds < 0.1 and "under 0.1 s" or ("%.1f s"):format(seconds)
 end

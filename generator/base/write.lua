@@ -75,16 +75,16 @@ local function write_file(path, text, writer)
   return true
 end
 
--- Writes the changed files under temporary names. Returns a record for each, { path, target, temporary, before }, where
--- before is the former text, or nil; and a message if a file cannot be written.
+-- Writes the changed files under temporary names. Returns a record for each, { path, target, temporary, old_text },
+-- where old_text is the former text, or nil; and a message if a file cannot be written.
 local function stage(dir, files)
   local staged = {}
   for _, file in ipairs(files) do
     local target = dir .. "/" .. file.path
     local mode = lfs.symlinkattributes(target, "mode")
-    local before = mode == "file" and not file.write and M.read(target) or nil
-    if not before or before ~= file.text then
-      local item = { path = file.path, target = target, temporary = M.make_temporary_name(target), before = before }
+    local old_text = mode == "file" and not file.write and M.read(target) or nil
+    if not old_text or old_text ~= file.text then
+      local item = { path = file.path, target = target, temporary = M.make_temporary_name(target), old_text = old_text }
       local ok, message = nil, target .. ": is a directory"
       if mode ~= "directory" then
         ok, message = write_file(item.temporary, file.text, file.write)
@@ -101,8 +101,8 @@ end
 local function undo(staged, created)
   for _, item in ipairs(staged) do
     os.remove(item.temporary)
-    if item.renamed and item.before then
-      write_file(item.target, item.before)
+    if item.renamed and item.old_text then
+      write_file(item.target, item.old_text)
     elseif item.renamed then
       os.remove(item.target)
     end
@@ -115,10 +115,10 @@ end
 -- Files of an earlier generation: files with the banner, at the front or in the last line, that are no longer in the
 -- list, and temporary files of killed processes.
 local function find_leftovers(dir, files)
-  local wanted = lists.to_set(lists.map(files, function(file) return file.path end))
+  local is_generated = lists.to_set(lists.map(files, function(file) return file.path end))
   return lists.filter(M.list_names(dir), function(name)
     local path = dir .. "/" .. name
-    local is_other = not wanted[name] and lfs.attributes(path, "mode") == "file"
+    local is_other = not is_generated[name] and lfs.attributes(path, "mode") == "file"
     local text = is_other and M.read(path)
     local last = text and text:sub(-BANNER_LINE):match("([^\n]*)\n?$") -- matching a whole text would be slow
     local process = name:match("%.(%d+)%.partial$") -- of a temporary file
@@ -128,11 +128,11 @@ local function find_leftovers(dir, files)
   end)
 end
 
--- The path of the folder `name` for results in dir, which may be another user's, or the path `given` (from --out);
+-- The path of the folder `name` for results in dir, which may be another user's, or chosen_path (from --out);
 -- nil and a message if the folder in dir is a link.
-function M.choose_folder(dir, name, given)
-  local path = given or dir .. "/" .. name
-  if not given and lfs.symlinkattributes(path, "mode") == "link" then
+function M.choose_folder(dir, name, chosen_path)
+  local path = chosen_path or dir .. "/" .. name
+  if not chosen_path and lfs.symlinkattributes(path, "mode") == "link" then
     return nil, path .. " is a link; results are written only below the named folder\n  hint: --out DIR"
   end
   return path

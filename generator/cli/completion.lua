@@ -38,8 +38,8 @@ end
 local function write_cases(outline)
   local lines = {}
   for _, verb in ipairs(outline.verbs) do
-    for _, below in ipairs(verb.verbs) do
-      add_verb(lines, below, verb.name .. " " .. below.name)
+    for _, subverb in ipairs(verb.verbs) do
+      add_verb(lines, subverb, verb.name .. " " .. subverb.name)
     end
     if verb.verbs[1] then
       lines[#lines + 1] = ('        "%s "*) words="%s" ;;'):format(verb.name, list_names(verb.verbs))

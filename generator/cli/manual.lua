@@ -29,8 +29,8 @@ local function add_verb(lines, verb, path)
     add_item(lines, ("\\fI%s\\fR"):format(escape(argument.name)), argument.text)
   end
   add_options(lines, verb.options)
-  for _, below in ipairs(verb.verbs) do
-    add_verb(lines, below, path .. verb.name .. " ")
+  for _, subverb in ipairs(verb.verbs) do
+    add_verb(lines, subverb, path .. verb.name .. " ")
   end
 end
 

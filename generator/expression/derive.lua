@@ -30,11 +30,11 @@ for name, row in next, functions.rows do
 end
 
 -- Makes a function that returns whether a gradient that reaches a node also reaches a wanted leaf below it.
-local function make_predicate(wanted)
+local function make_predicate(is_wanted)
   local results = {}
   local function leads_to_leaf(node)
     if results[node] == nil then
-      results[node] = wanted(node) or false
+      results[node] = is_wanted(node) or false
       for _, argument in ipairs(node) do
         results[node] = leads_to_leaf(argument) or results[node]
       end
@@ -71,11 +71,11 @@ local LEAVES = { symbol = true, parameter = true, lookup = true, table = true, v
 -- index and added to `outer`.
 function Walk:add_sum(outer, node, gradient, loops)
   local inner, constant_gradients = { [node[1]] = gradient }, {}
-  self:descend(inner, lists.join(loops, { node.index }), function(child, part)
+  self:descend(inner, lists.join(loops, { node.index }), function(child, gradient_of_child)
     if ir.depends_on(child, node.index) then
       return false
     end
-    self:add(constant_gradients, child, part)
+    self:add(constant_gradients, child, gradient_of_child)
     return true
   end)
   while next(constant_gradients) do
@@ -108,15 +108,16 @@ function Walk:descend(gradients, loops, take)
   end
 end
 
--- Returns the gradients of the leaves for which wanted(leaf) is true. stops: a set of nodes that also count as leaves.
-function M.derive(builder, root, gradient, wanted, stops)
+-- Returns the gradients of the leaves for which is_wanted(leaf) is true. stops: a set of nodes that also count as
+-- leaves.
+function M.derive(builder, root, gradient, is_wanted, stops)
   stops = stops or {}
-  local walk = setmetatable({ builder = builder, found = {}, wants = make_predicate(wanted), stops = stops }, Walk)
+  local walk = setmetatable({ builder = builder, found = {}, wants = make_predicate(is_wanted), stops = stops }, Walk)
   if walk.wants(root) then
     walk:descend({ [root] = gradient }, {})
   end
   local entries = lists.filter(walk.found, function(entry)
-    return (wanted(entry.leaf) or stops[entry.leaf]) and not functions.is_number(entry.gradient, 0)
+    return (is_wanted(entry.leaf) or stops[entry.leaf]) and not functions.is_number(entry.gradient, 0)
   end)
   table.sort(entries, function(x, y)
     return x.leaf.id < y.leaf.id or x.leaf.id == y.leaf.id and x.gradient.id < y.gradient.id

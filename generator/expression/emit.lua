@@ -67,8 +67,9 @@ function Emitter:find_level(node)
   if self.environment.flat then
     return "lane"
   end
-  local needs = self:find_needs(node)
-  return needs.a and "after" or needs.h and "head" or self:varies(node) and "lane" or needs.k and "key" or "outer"
+  local dependencies = self:find_dependencies(node)
+  return dependencies.a and "after" or dependencies.h and "head" or self:varies(node) and "lane"
+    or dependencies.k and "key" or "outer"
 end
 
 function Emitter:make_name(name)
@@ -78,9 +79,9 @@ end
 
 -- The scope that a node belongs to: the innermost open loop whose index the node needs; without such a loop, its level.
 function Emitter:find_scope(node)
-  local needs = self:find_needs(node)
+  local dependencies = self:find_dependencies(node)
   for i = #self.open, 1, -1 do
-    if needs[self.open[i].index] then
+    if dependencies[self.open[i].index] then
       return self.open[i]
     end
   end
@@ -143,14 +144,14 @@ function Emitter:is_shared_by_heads(node, level)
   if level ~= "head" or self.environment.flat or self:find_level(node) == "head" or #self.open == 0 then
     return false
   end
-  local index = lower.find_index(self:find_needs(node))
+  local index = lower.find_index(self:find_dependencies(node))
   return index and index.count <= LONGEST_ARRAY and has_two_operations(node)
 end
 
 -- Makes an array of a part's values, one for each value of the index that the part needs, at a level outside the loop
 -- over heads.
 function Emitter:add_array(node)
-  local index = lower.find_index(self:find_needs(node))
+  local index = lower.find_index(self:find_dependencies(node))
   local scope, open = self.levels[self:find_level(node)], self.open
   local base = self:make_name(NAMES[node.op] or node.op)
   self.open = {}
@@ -190,25 +191,26 @@ function Emitter:deserves_name(node, level)
   if op == "number" or op == "truth" or op == "index" or op == "parameter" or op == "gathered"
     or op == "value" then
     return false
-  elseif op == "sum" or node.apart or self.forced[node] then
+  elseif op == "sum" or node.is_separate or self.forced[node] then
     return true
   elseif (op == "symbol" or op == "table") and not self:varies(node) then
     return false
   elseif self:is_shared(node) then
-    return op ~= "symbol" or not self:find_needs(node).s -- symbols that scores of pairs get as arguments have names
+    -- Symbols that scores of pairs get as arguments have names.
+    return op ~= "symbol" or not self:find_dependencies(node).s
   end
   local loop = self.open[#self.open]
-  if loop and self:find_needs(node)[loop.index] then
+  if loop and self:find_dependencies(node)[loop.index] then
     return false
   end
   local can_move_outwards = loop ~= nil or RANK[self:find_level(node)] < RANK[level]
-  return can_move_outwards and (#node > 0 or op == "symbol" and not self:find_needs(node).s)
+  return can_move_outwards and (#node > 0 or op == "symbol" and not self:find_dependencies(node).s)
 end
 
 -- The text of a whole expression for one line. Parts that make the line too long get names. defines: whether the line
--- gives the node a name; taken: the number of characters of the line for other text; precedence: text of a lower
--- precedence gets parentheses.
-function Emitter:print_line(node, defines, taken, precedence)
+-- gives the node a name; used_characters: the number of characters of the line for other text; precedence: text of a
+-- lower precedence gets parentheses.
+function Emitter:print_line(node, defines, used_characters, precedence)
   for _, argument in ipairs(node) do -- parts that are too long for any line get names first
     self.forced[argument] = self.forced[argument] or self:count_written(argument) > LONGEST_PART or nil
   end
@@ -219,21 +221,21 @@ function Emitter:print_line(node, defines, taken, precedence)
   local text = write()
   local indent = self.environment.flat and 4
     or INDENT[level] + (self.environment.under_keys and RANK[level] > RANK.key and 4 or 0)
-  local limit = LONGEST_LINE - indent - 4 * #self.open - (taken or 0)
+  local limit = LONGEST_LINE - indent - 4 * #self.open - (used_characters or 0)
   while #text > limit do
-    local longest, longest_length
+    local longest_part, longest_length
     for _, argument in ipairs(node) do
       local length = #self:print(argument, 0, self:find_level(node))
       if #argument > 0 and not self:find_name(argument) and (not longest_length or length > longest_length) then
-        longest, longest_length = argument, length
+        longest_part, longest_length = argument, length
       end
     end
-    if not longest and not defines and #node > 0 and not self:find_name(node) then
-      longest = node
-    elseif not longest then
+    if not longest_part and not defines and #node > 0 and not self:find_name(node) then
+      longest_part = node
+    elseif not longest_part then
       break
     end
-    self.forced[longest] = true
+    self.forced[longest_part] = true
     text = write()
   end
   return text
@@ -248,8 +250,8 @@ function Emitter:print_index(node, level)
   return text
 end
 
--- The text of a node in a statement of this level, in parentheses if its precedence is below `least`.
-function Emitter:print(node, least, level)
+-- The text of a node in a statement of this level, in parentheses if its precedence is below min_precedence.
+function Emitter:print(node, min_precedence, level)
   local name = self:find_name(node)
   if name then
     return name
@@ -259,7 +261,7 @@ function Emitter:print(node, least, level)
     return node.op == "sum" and self:add_sum(node) or self:add_set(node)
   end
   local text, precedence = self:print_whole(node, level)
-  return precedence < least and "(" .. text .. ")" or text
+  return precedence < min_precedence and "(" .. text .. ")" or text
 end
 
 function Emitter:emit_effect(effect, level)

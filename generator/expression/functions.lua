@@ -62,8 +62,8 @@ local function compute_erf(x)
 end
 
 -- Returns nil and a problem.
-function M.refuse(what, expected, hint)
-  return nil, { what = what, expected = expected, hint = hint }
+function M.refuse(message, expected, hint)
+  return nil, { what = message, expected = expected, hint = hint }
 end
 
 -- Whether a node is the number `value`; without `value`, whether the node is any number.

@@ -34,7 +34,7 @@ local walk = require("expression.walk")
 
 local M = {}
 
-M.LONGEST = 300000 -- tokens of the longest sequence: three times the longest task length
+M.MAX_LENGTH = 300000 -- tokens of the longest sequence: three times the longest task length
 M.NODES = 4096     -- nodes of a builder that is not trusted; traced.lua has a lower limit between operations
 M.DERIVED = 16384  -- nodes of a trusted builder: a formula and its gradients
 M.WRITTEN = 16384  -- operations and leaves of a formula's text
@@ -108,7 +108,7 @@ local function make_integer(b, name, low, high, row, shown)
     { name = name, type = "integer", low = low, high = high, sure = true, row = row, shown = shown })
 end
 
-local LAST = M.LONGEST - 1
+local LAST = M.MAX_LENGTH - 1
 
 local symbols = {
   score = function(b) return b:leaf("symbol", "score", { name = "score" }) end,
@@ -117,7 +117,7 @@ local symbols = {
   total = function(b) return make_integer(b, "total", 0, 2 * LAST, { 1, 1, 0 }, "(x.query_index + x.key_index)") end,
   head = function(b) return make_integer(b, "head", 0, b.context.heads - 1) end,
   layer = function(b) return make_integer(b, "layer", 0, b.context.layers - 1) end,
-  query_length = function(b) return make_integer(b, "length", 1, M.LONGEST, nil, "x.query_length") end,
+  query_length = function(b) return make_integer(b, "length", 1, M.MAX_LENGTH, nil, "x.query_length") end,
 }
 
 -- Makes the function for the symbol `query` or `key`: the position of the token from which distances are computed.
@@ -156,7 +156,8 @@ end
 
 -- The length of the keys' sequence: that of the queries' sequence, unless queries attend to another sequence.
 function symbols.key_length(b)
-  return b.context.cross and make_integer(b, "key_length", 1, M.LONGEST, nil, "x.key_length") or symbols.query_length(b)
+  return b.context.cross and make_integer(b, "key_length", 1, M.MAX_LENGTH, nil, "x.key_length")
+    or symbols.query_length(b)
 end
 
 function Builder:symbol(name)

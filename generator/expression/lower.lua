@@ -17,7 +17,7 @@
 --            tables from which a pair loads the number of its query and of its key, nil if it does not. First come
 --            running sums of a term of tokens (is_sum), up to this token, then terms of the token alone
 --   score    the node of the rest, over the logit and loads from the tables
---   state    for M.find_needs and M.varies
+--   state    for M.find_dependencies and M.varies
 --
 -- A formula is a graph with shared nodes, so the functions here remember their result for each node.
 
@@ -43,11 +43,11 @@ local RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 
 local SYMBOLS = { score = "s", head = "h", layer = "l", query_index = "q", query = "q", key_index = "k", key = "k",
   offset = "o", distance = "o", total = "t", length = "", key_length = "", dscore = "s", weighted = "s" }
 local PER = { model = "", layer = "l", head = "h", layer_head = "hl", token = "hk" }
-local DRAWN = { query = true, key = true, distance = true }
+local SAMPLED_SYMBOLS = { query = true, key = true, distance = true }
 
 local function get_leaf_needs(state, node)
   if node.op == "symbol" then
-    return SYMBOLS[node.name] .. (state.draws_per_layer and DRAWN[node.name] and "l" or "")
+    return SYMBOLS[node.name] .. (state.draws_per_layer and SAMPLED_SYMBOLS[node.name] and "l" or "")
   elseif node.parameter then
     return PER[node.parameter.per] .. (node.parameter.learned and "p" or "") .. (node.parameter.from and "s" or "")
   elseif node.op == "gathered" then
@@ -63,8 +63,8 @@ local function get_leaf_needs(state, node)
 end
 
 -- The dependencies of a node: a set of letters, and of the indices of sums that the node needs.
-function M.find_needs(state, node)
-  local earlier_result = state.needs[node]
+function M.find_dependencies(state, node)
+  local earlier_result = state.dependencies[node]
   if earlier_result then
     return earlier_result
   end
@@ -73,20 +73,20 @@ function M.find_needs(state, node)
     set[node] = true
   end
   for _, argument in ipairs(node) do
-    lists.update(set, M.find_needs(state, argument))
+    lists.update(set, M.find_dependencies(state, argument))
   end
   if node.op == "sum" then
     set[node.index] = nil
   end
-  state.needs[node] = set
+  state.dependencies[node] = set
   return set
 end
 
 -- The class of an entry with these needs.
-local function find_class(needs)
+local function find_class(dependencies)
   local class_so_far
   for letter, class in next, { q = "query", k = "key", o = "distance", t = "sum" } do
-    if needs[letter] then
+    if dependencies[letter] then
       class_so_far = class_so_far and "pair" or class
     end
   end
@@ -94,9 +94,9 @@ local function find_class(needs)
 end
 
 -- The index of a sum that a node needs; nil if it needs none, false if it needs more than one.
-function M.find_index(needs)
+function M.find_index(dependencies)
   local index
-  for key in next, needs do
+  for key in next, dependencies do
     if type(key) == "table" then
       if index then
         return false
@@ -107,13 +107,13 @@ function M.find_index(needs)
   return index
 end
 
-local function has_index(needs)
-  return M.find_index(needs) ~= nil
+local function has_index(dependencies)
+  return M.find_index(dependencies) ~= nil
 end
 
 -- Whether a node differs from lane to lane. lanes: the set of letters that do.
 function M.varies(state, node, lanes)
-  for letter in next, M.find_needs(state, node) do
+  for letter in next, M.find_dependencies(state, node) do
     if lanes[letter] then
       return true
     end
@@ -122,17 +122,17 @@ function M.varies(state, node, lanes)
 end
 
 -- The number of operations in a node, where each part counts once and parts of classes below `class` do not count (nil:
--- all parts count); and whether one of them is expensive. seen: the set of parts that have been counted.
-local function count_operations(state, node, class, seen)
-  if seen[node] or #node == 0 and node.op ~= "lookup" then
+-- all parts count); and whether one of them is expensive. is_counted: the set of parts that have been counted.
+local function count_operations(state, node, class, is_counted)
+  if is_counted[node] or #node == 0 and node.op ~= "lookup" then
     return 0, false
-  elseif class and RANK[find_class(M.find_needs(state, node))] < RANK[class] then
+  elseif class and RANK[find_class(M.find_dependencies(state, node))] < RANK[class] then
     return 0, false
   end
-  seen[node] = true
+  is_counted[node] = true
   local count, is_expensive = 1, EXPENSIVE[node.op] or false
   for _, argument in ipairs(node) do
-    local inner_count, has_inner_expensive = count_operations(state, argument, class, seen)
+    local inner_count, has_inner_expensive = count_operations(state, argument, class, is_counted)
     count, is_expensive = count + inner_count, is_expensive or has_inner_expensive
   end
   return count, is_expensive
@@ -162,11 +162,11 @@ local tabulate
 local move_inside
 
 local function compute_inside(state, node, class)
-  local needs = M.find_needs(state, node)
-  local is_movable = node.type ~= "truth" and not has_index(needs) and next(needs)
-  if is_movable and RANK[find_class(needs)] < RANK[class] then
+  local dependencies = M.find_dependencies(state, node)
+  local is_movable = node.type ~= "truth" and not has_index(dependencies) and next(dependencies)
+  if is_movable and RANK[find_class(dependencies)] < RANK[class] then
     local count, expensive = count_operations(state, node, nil, {})
-    local is_sampled = class == "pair" and node.op == "symbol" and DRAWN[node.name]
+    local is_sampled = class == "pair" and node.op == "symbol" and SAMPLED_SYMBOLS[node.name]
     if expensive or count > 2 or is_sampled then
       return tabulate(state, node)
     end
@@ -197,12 +197,12 @@ function tabulate(state, node)
   if state.loads[node] then
     return state.loads[node]
   end
-  local needs = M.find_needs(state, node)
-  local class = find_class(needs)
+  local dependencies = M.find_dependencies(state, node)
+  local class = find_class(dependencies)
   local value = move_inside(state, node, class)
-  local name = make_name(state, class == "uniform" and not needs.h and "scalar" or NAMES[class])
-  local entry = { name = name, class = class, per_head = needs.h or false, per_layer = needs.l or false,
-    learned = needs.p or false, value = value, key = name .. " " .. state.number }
+  local name = make_name(state, class == "uniform" and not dependencies.h and "scalar" or NAMES[class])
+  local entry = { name = name, class = class, per_head = dependencies.h or false, per_layer = dependencies.l or false,
+    learned = dependencies.p or false, value = value, key = name .. " " .. state.number }
   state.tables[#state.tables + 1] = entry
   state.loads[node] = state.builder:leaf("table", entry.key, { table = entry, low = node.low, high = node.high })
   return state.loads[node]
@@ -218,7 +218,7 @@ local function collect_operands(state, node, kind, inverse, out)
   elseif node.op == op then
     collect_operands(state, node[1], kind, inverse, out)
     collect_operands(state, node[2], kind, inverse, out)
-  elseif node.op == inverse_op and (kind == "sum" or not M.find_needs(state, node[2]).s) then
+  elseif node.op == inverse_op and (kind == "sum" or not M.find_dependencies(state, node[2]).s) then
     collect_operands(state, node[1], kind, inverse, out)
     out[#out + 1] = { node[2], not inverse }
   elseif node.op == "neg" then
@@ -253,11 +253,11 @@ local function lower_operands(state, node, kind)
   local total
   local groups = {}
   for _, operand in ipairs(collect_operands(state, node, kind, false, {})) do
-    local needs = M.find_needs(state, operand[1])
-    if needs.s then
+    local dependencies = M.find_dependencies(state, operand[1])
+    if dependencies.s then
       total = combine(state, kind, total, lower(state, operand[1]), operand[2])
     else
-      local class = find_class(needs)
+      local class = find_class(dependencies)
       groups[class] = combine(state, kind, groups[class], operand[1], operand[2])
     end
   end
@@ -277,7 +277,7 @@ end
 
 local function lower_arguments(state, node)
   return rebuild(state, node, lists.map(node, function(argument)
-    return has_index(M.find_needs(state, argument)) and argument or lower(state, argument)
+    return has_index(M.find_dependencies(state, argument)) and argument or lower(state, argument)
   end))
 end
 
@@ -287,7 +287,7 @@ local function lower_without_logit(state, node)
     return node
   elseif node.type == "truth" then
     return lower_arguments(state, node)
-  elseif find_class(M.find_needs(state, node)) == "pair" then
+  elseif find_class(M.find_dependencies(state, node)) == "pair" then
     local count, expensive = count_operations(state, node, "pair", {})
     if not expensive and count <= CHEAP_OPERATIONS then
       return lower_arguments(state, node)
@@ -314,24 +314,24 @@ end
 local function lower_sum(state, node)
   local up_to_query, up_to_key = load_running(state, state.sums, "sums", node[1], "query", "key")
   return state.builder:make("sub", { up_to_query, up_to_key }, "apart",
-    { type = "real", low = -math.huge, high = math.huge, apart = true })
+    { type = "real", low = -math.huge, high = math.huge, is_separate = true })
 end
 
 -- The class, "query" or "key", of the token that alone decides a part's value; nil if no token does.
 local function find_token_class(node)
   local class, is_alone = nil, node.type ~= "truth"
-  walk(node, function(part)
-    local from = part.op == "value" and part.parameter.from
-    is_alone = is_alone and not ir.describe_unsummable(part) and not (from and class and from ~= class)
+  walk(node, function(inner)
+    local from = inner.op == "value" and inner.parameter.from
+    is_alone = is_alone and not ir.describe_unsummable(inner) and not (from and class and from ~= class)
     class = class or from or nil
   end)
   return is_alone and class or nil
 end
 
 local function compute_lowered(state, node)
-  local needs = M.find_needs(state, node)
-  local class = needs.s and find_token_class(node)
-  if not needs.s then
+  local dependencies = M.find_dependencies(state, node)
+  local class = dependencies.s and find_token_class(node)
+  if not dependencies.s then
     return lower_without_logit(state, node)
   elseif node.op == "sum_between" then
     return lower_sum(state, node)
@@ -341,7 +341,7 @@ local function compute_lowered(state, node)
     return node
   elseif node.op == "add" or node.op == "sub" or node.op == "neg" then
     return lower_operands(state, node, "sum")
-  elseif node.op == "mul" or node.op == "div" and not M.find_needs(state, node[2]).s then
+  elseif node.op == "mul" or node.op == "div" and not M.find_dependencies(state, node[2]).s then
     return lower_operands(state, node, "product")
   end
   return lower_arguments(state, node)
@@ -356,8 +356,8 @@ end
 function M.lower(builder, root, options)
   builder.trusted = true -- the formula has been checked as a whole
   builder.lowered = (builder.lowered or 0) + 1 -- attentions may share a formula, but each has its own tables
-  local state = { builder = builder, draws_per_layer = options.draws_per_layer, needs = {}, loads = {}, tables = {},
-    sums = {}, terms = {}, number = builder.lowered, names = {}, inside = {}, lowered = {},
+  local state = { builder = builder, draws_per_layer = options.draws_per_layer, dependencies = {}, loads = {},
+    tables = {}, sums = {}, terms = {}, number = builder.lowered, names = {}, inside = {}, lowered = {},
     uses = setmetatable(text.count_uses({ root }),
       { __index = function() return 1 end }) } -- nodes that `combine` makes are used once
   for class in next, RANK do

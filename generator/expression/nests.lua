@@ -95,13 +95,14 @@ end
 local function find_shared_parts(build, class, root)
   local list, set = {}, {}
   walk(root, function(node)
-    if not lower.find_needs(build.state, node).h then
+    if not lower.find_dependencies(build.state, node).h then
       return true
     end
     for _, argument in ipairs(node) do
-      local needs = lower.find_needs(build.state, argument)
-      local shared = not needs.h and needs.p and varies(build, class, argument) and argument.type ~= "truth"
-        and lower.find_index(needs) ~= false and #argument > 0 and argument.op ~= "lookup"
+      local dependencies = lower.find_dependencies(build.state, argument)
+      local shared = not dependencies.h and dependencies.p and varies(build, class, argument)
+        and argument.type ~= "truth" and lower.find_index(dependencies) ~= false
+        and #argument > 0 and argument.op ~= "lookup"
       if shared and not set[argument] then
         set[argument] = true
         list[#list + 1] = argument
@@ -114,16 +115,16 @@ end
 
 -- The sums of a part's gradient over the heads: { part, index, name, count, leaf }. index: the index of the sum that
 -- contains the part, or nil; count: the number of the index's values, or 1; leaf: the node that reads the sums.
-local function make_gathering(build, class, part, number)
-  local index = lower.find_index(lower.find_needs(build.state, part))
+local function make_gathering(build, class, inner, number)
+  local index = lower.find_index(lower.find_dependencies(build.state, inner))
   local letters = "a"
   for letter in next, build.target.make_environment(build, class).lanes do
     letters = letters .. letter
   end
   local name = number == 1 and "from_heads" or "from_heads_" .. number
-  local leaf = build.builder:make("gathered", { index }, name .. " " .. part.id,
+  local leaf = build.builder:make("gathered", { index }, name .. " " .. inner.id,
     { name = name, type = "real", low = -math.huge, high = math.huge, letters = letters })
-  return { part = part, index = index, name = name, count = index and index.count or 1, leaf = leaf }
+  return { inner = inner, index = index, name = name, count = index and index.count or 1, leaf = leaf }
 end
 
 local function add_effects(build, nest, class, entry)
@@ -140,14 +141,14 @@ end
 -- Adds to nest.effects the effects that propagate a table's gradient to leaves, and to nest.gathered the sums over
 -- heads.
 local function add_table_effects(build, nest, class, t)
-  local parts, stops = {}, {}
+  local inner_nodes, stops = {}, {}
   if t.per_head and class ~= "uniform" then
-    parts, stops = find_shared_parts(build, class, t.value)
+    inner_nodes, stops = find_shared_parts(build, class, t.value)
   end
   local gatherings = {}
-  for _, part in ipairs(parts) do
-    gatherings[part] = make_gathering(build, class, part, #nest.gathered + 1)
-    table.insert(nest.gathered, gatherings[part])
+  for _, inner in ipairs(inner_nodes) do
+    gatherings[inner] = make_gathering(build, class, inner, #nest.gathered + 1)
+    table.insert(nest.gathered, gatherings[inner])
   end
   local gradient = build.builder:leaf("table", "d_" .. t.key, { table = {
     name = "d_" .. t.name, class = t.class, per_head = t.per_head, per_layer = t.per_layer, gradient_of = t } })
@@ -160,9 +161,9 @@ local function add_table_effects(build, nest, class, t)
       add_effects(build, nest, class, entry)
     end
   end
-  for _, part in ipairs(parts) do
-    local index, leaf = gatherings[part].index, gatherings[part].leaf
-    local summed_part = index and build.builder:sum_over(index, part) or part
+  for _, inner in ipairs(inner_nodes) do
+    local index, leaf = gatherings[inner].index, gatherings[inner].leaf
+    local summed_part = index and build.builder:sum_over(index, inner) or inner
     for _, entry in ipairs(derive.derive(build.builder, summed_part, leaf, is_learned)) do
       add_effects(build, nest, class, entry)
     end

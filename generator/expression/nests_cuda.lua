@@ -136,9 +136,9 @@ local function write_heads(build, count, per_head)
 end
 
 function M.complete_effect(build, nest, t, class, effect)
-  local part = build.parts[t]
+  local partial_sum = build.parts[t]
   if t.class == "uniform" then
-    if not part then
+    if not partial_sum then
       build.parts[t] = { array = add_work(build, "real", t.name, t.per_head and build.heads or "1"),
         extent = t.per_head and build.heads or "1" }
       table.insert(build.uniform_work, build.parts[t])
@@ -146,30 +146,31 @@ function M.complete_effect(build, nest, t, class, effect)
     effect.kind, effect.target, effect.base = "add_element", t.name .. "_sums", t.per_head and "h" or nil
     nest.sums[t.name] = { name = effect.target, member = build.parts[t].array, count = 1, heads = t.per_head }
     return
-  elseif not part then
+  elseif not partial_sum then
     local count = write_heads(build, write_count(build, "pair"), t.per_head)
-    part = { array = add_work(build, "real", t.name, count), effects = {}, table = t,
+    partial_sum = { array = add_work(build, "real", t.name, count), effects = {}, table = t,
       place = t.per_head and "h * s->pairs + e" or "e" }
-    build.parts[t] = part
-    table.insert(nest.parts, part)
+    build.parts[t] = partial_sum
+    table.insert(nest.parts, partial_sum)
   end
   assert(class == "pair")
-  table.insert(part.effects, effect)
+  table.insert(partial_sum.effects, effect)
 end
 
 -- Stores a part directly if it is a single term that needs no sum over an index or over heads; sums other parts first.
 function M.finish(build, nest)
   local summed = {}
-  for _, part in ipairs(nest.parts) do
-    local effect, t = part.effects[1], part.table
-    if #part.effects == 1 and #effect.loops == 0
-      and (t.per_head or not lower.find_needs(build.state, effect.node).h) then
-      effect.kind, effect.target, effect.wide = "assign", ("%s[%s]"):format(part.array, part.place), true
+  for _, sum in ipairs(nest.parts) do
+    local effect, t = sum.effects[1], sum.table
+    if #sum.effects == 1 and #effect.loops == 0
+      and (t.per_head or not lower.find_dependencies(build.state, effect.node).h) then
+      effect.kind, effect.target, effect.wide = "assign", ("%s[%s]"):format(sum.array, sum.place), true
     else
-      part.name, part.per_head = "to_" .. t.name, t.per_head
-      summed[#summed + 1] = part
-      for _, term in ipairs(part.effects) do
-        term.kind, term.target, term.base = t.per_head and "add_element" or "add", part.name, t.per_head and "h" or nil
+      sum.name, sum.per_head = "to_" .. t.name, t.per_head
+      summed[#summed + 1] = sum
+      for _, term in ipairs(sum.effects) do
+        term.kind, term.target = t.per_head and "add_element" or "add", sum.name
+        term.base = t.per_head and "h" or nil
       end
     end
   end
@@ -193,8 +194,9 @@ end
 
 function M.scatter(build, nest, class, effect, p)
   local loops, is_per_head = effect.loops or {}, leaves.has_head(p)
-  local values_per_head = is_per_head or lower.find_needs(build.state, effect.node).h or false
-  local indices_per_head = lower.find_needs(build.state, effect.index_node).h or values_per_head and not is_per_head
+  local values_per_head = is_per_head or lower.find_dependencies(build.state, effect.node).h or false
+  local indices_per_head = lower.find_dependencies(build.state, effect.index_node).h
+    or values_per_head and not is_per_head
   local iterations, count = "", write_count(build, class)
   for _, index in ipairs(loops) do
     iterations = iterations .. index.count .. " * "

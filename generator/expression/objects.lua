@@ -19,8 +19,8 @@ M.TRACED, M.TABLE, M.ROOT = {}, {}, {} -- metatables of tracing objects, which t
 local nodes, tables, roots = M.nodes, M.tables, M.roots
 
 -- Raises a mistake of the spec; word: the text of the spec at the mistake.
-function M.refuse(word, what, expected, hint)
-  error({ problem = true, word = word, what = what, expected = expected, hint = hint })
+function M.refuse(word, message, expected, hint)
+  error({ problem = true, word = word, what = message, expected = expected, hint = hint })
 end
 
 function M.wrap(node)

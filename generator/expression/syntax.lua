@@ -17,8 +17,8 @@ local BINARY = { add = { " + ", 11 }, sub = { " - ", 11 }, mul = { " * ", 12 }, 
 local COMPARE = { less = { " < ", 9, "less_than" }, less_equal = { " <= ", 9, "at_most" },
   equal = { " == ", 8, "equals" }, all = { " && ", 5, "both" }, any = { " || ", 4, "either" } }
 
-function M:find_needs(node)
-  return lower.find_needs(self.state, node)
+function M:find_dependencies(node)
+  return lower.find_dependencies(self.state, node)
 end
 
 -- Whether a node differs from lane to lane, or from entry to entry if there are no vectors.

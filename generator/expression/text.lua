@@ -82,8 +82,8 @@ function leaves.bucket(node, names)
   return ("bucket(%s, { %s })"):format(print_node(node[1], names, 0), edges)
 end
 
--- Prints a node, in parentheses if its precedence is below `least`. names: the names of parts, by node.
-function print_node(node, names, least)
+-- Prints a node, in parentheses if its precedence is below min_precedence. names: the names of parts, by node.
+function print_node(node, names, min_precedence)
   if names[node] then
     return names[node]
   end
@@ -103,7 +103,7 @@ function print_node(node, names, least)
     local parts = lists.map(node, function(argument) return print_node(argument, names, 0) end)
     text = ("%s(%s)"):format(node.op, table.concat(parts, ", "))
   end
-  return precedence < least and "(" .. text .. ")" or text
+  return precedence < min_precedence and "(" .. text .. ")" or text
 end
 
 -- The set of parts inside sums, which get no name since they may depend on the sum's index.
@@ -111,9 +111,9 @@ local function find_parts_of_sums(root)
   local inside = {}
   walk(root, function(node)
     if node.op == "sum" then
-      walk(node[1], function(part)
-        local is_known = inside[part]
-        inside[part] = true
+      walk(node[1], function(inner)
+        local is_known = inside[inner]
+        inside[inner] = true
         return is_known
       end)
     end

@@ -96,9 +96,10 @@ end
 -- the two have size 1 here, and summation removes them together with the dimension of the inner sum.
 local function find_outer_depth(node)
   local deepest = -1
-  walk(node, function(part)
-    if part.op == "index" and part.depth > deepest and part.depth < node.index.depth and ir.depends_on(node, part) then
-      deepest = part.depth
+  walk(node, function(inner)
+    local is_between = inner.op == "index" and inner.depth > deepest and inner.depth < node.index.depth
+    if is_between and ir.depends_on(node, inner) then
+      deepest = inner.depth
     end
   end)
   return deepest
@@ -187,15 +188,15 @@ end
 
 -- The argument of a node with the longest text, among those that may get a name.
 function Printer:find_longest_part(node)
-  local longest, longest_length
+  local longest_part, longest_length
   for _, argument in ipairs(node) do
     local is_unnamed = not self.names[argument] and #argument > 0
     local length = is_unnamed and #self:print(argument, 0) or 0
     if is_unnamed and length > (longest_length or SHORTEST_NAMED) then
-      longest, longest_length = argument, length
+      longest_part, longest_length = argument, length
     end
   end
-  return longest
+  return longest_part
 end
 
 -- Names a part; first names those of its parts that are too long for a line.
@@ -209,9 +210,9 @@ end
 -- Whether a part has more operations and unnamed leaves than a line has characters.
 function Printer:is_long(node)
   local remaining = LONGEST_LINE
-  local function visit(part)
+  local function visit(inner)
     remaining = remaining - 1
-    for _, argument in ipairs(self.names[part] and {} or part) do
+    for _, argument in ipairs(self.names[inner] and {} or inner) do
       if remaining >= 0 then
         visit(argument)
       end
@@ -231,11 +232,11 @@ function Printer:print_line(node)
   end
   local out = self:print_whole(node)
   while #out > LONGEST_LINE do
-    local part = self:find_longest_part(node)
-    if not part then
+    local inner = self:find_longest_part(node)
+    if not inner then
       break
     end
-    self:assign(part)
+    self:assign(inner)
     out = self:print_whole(node)
   end
   return out

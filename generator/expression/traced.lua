@@ -108,8 +108,8 @@ local function join_truths(name, ...)
   return #traced == 1 and wrap(traced[1]) or build_chain(name, name, traced)
 end
 
-local function negate(name, given)
-  local value = read_truth(name, given)
+local function negate(name, condition)
+  local value = read_truth(name, condition)
   if type(value) == "boolean" then
     return not value
   end
@@ -277,9 +277,9 @@ local function get_key_text(key)
 end
 
 -- Makes the metamethod that refuses to set a field, with the message `what`.
-local function make_refusal(what)
+local function make_refusal(message)
   return export(function(_, key)
-    refuse(get_key_text(key), what, "a local name: local a = ...")
+    refuse(get_key_text(key), message, "a local name: local a = ...")
   end)
 end
 

@@ -2,11 +2,11 @@
 --
 -- Input: the root of a formula; visit(node), which returns whether to skip the nodes below this node.
 
-local function walk(node, visit, seen)
-  if not seen[node] then
-    seen[node] = true
-    for _, part in ipairs(visit(node) and {} or node) do
-      walk(part, visit, seen)
+local function walk(node, visit, is_visited)
+  if not is_visited[node] then
+    is_visited[node] = true
+    for _, child in ipairs(visit(node) and {} or node) do
+      walk(child, visit, is_visited)
     end
   end
 end

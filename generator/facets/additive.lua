@@ -44,9 +44,9 @@ M.fields = {
       { "interleaved", "sines in even channels, cosines in odd channels" } } },
   { path = "encoding.additive.rows", is_rare = true, type = "integer", min = 1, max = 1048576, unit = "positions",
     only = { "learned" }, default = function(resolved)
-      local most = resolved.encoding.positions.max_position
-      return placement.is_by_token(resolved) and most and most + 1 or placement.is_randomized(resolved) and most
-        or 2048
+      local max_position = resolved.encoding.positions.max_position
+      return placement.is_by_token(resolved) and max_position and max_position + 1
+        or placement.is_randomized(resolved) and max_position or 2048
     end,
     default_text = "2048; for randomized positions max_position; for digits and by_task one more",
     doc = "number of positions that have a vector; no sequence can be longer" },
@@ -72,11 +72,11 @@ M.fields = {
 
 -- Refuses different values in the two fields that set the embedding's dropout rate.
 local function check_rate(model, additive, report)
-  local rate, other = model and model.embedding_dropout, additive.dropout
-  if rate and other and rate ~= other and additive.at ~= "block" then
+  local rate, own_rate = model and model.embedding_dropout, additive.dropout
+  if rate and own_rate and rate ~= own_rate and additive.at ~= "block" then
     local text = diagnostics.show(rate)
     report.refuse("encoding.additive.dropout", "model.embedding_dropout", text, {
-      what = ("%s is not model.embedding_dropout, and the embedding has one rate"):format(diagnostics.show(other)),
+      what = ("%s is not model.embedding_dropout, and the embedding has one rate"):format(diagnostics.show(own_rate)),
       expected = ("one of the two fields, or %s in both"):format(text) })
   end
 end
@@ -143,10 +143,10 @@ function M.describe(_, plan)
   if additive.kind == "none" then
     return nil
   end
-  local what = additive.kind == "sinusoid" and (additive.grid and "sinusoids of column and row"
+  local words = additive.kind == "sinusoid" and (additive.grid and "sinusoids of column and row"
       or additive.period and ("sinusoids of the position modulo %d"):format(additive.period) or "sinusoids")
     or additive.frozen and "random vectors" or "learned vectors"
-  return ("%s are added to the %s%s"):format(what, additive.in_blocks and "input of every block" or "token embedding",
+  return ("%s are added to the %s%s"):format(words, additive.in_blocks and "input of every block" or "token embedding",
     draw and (draw.is_separate or draw.by_token) and ", at " .. positions.describe_draws(draw) or "")
 end
 

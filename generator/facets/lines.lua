@@ -77,14 +77,15 @@ local function warn_beyond(view, report, name, streams)
   local queries, keys = streams[sides[1]], streams[sides[2]]
   local causal = name == "decoder" or view.resolved.model.kind == "decoder"
     or encoding.mask ~= nil and encoding.mask.kind == "causal"
-  local beyond = lists.filter(encoding.lines.list, function(line)
+  local unmet = lists.filter(encoding.lines.list, function(line)
     local last = causal and line.direction == 1 and 0 or keys - 1 -- the last line that meets a pair
     return line.line > last or line.line <= (line.direction == 0 and -1 or -queries)
   end)
-  if beyond[1] then
+  local first = unmet[1]
+  if first then
     report.warn(("%s: line %d of direction %d in head %d%s: the longest sequences have %s and %s"):format(
-      report.get_path("encoding.lines"), beyond[1].line, beyond[1].direction, beyond[1].head, beyond[2]
-        and (", and %d more, contain no pair"):format(#beyond - 1) or " contains no pair",
+      report.get_path("encoding.lines"), first.line, first.direction, first.head, unmet[2]
+        and (", and %d more, contain no pair"):format(#unmet - 1) or " contains no pair",
       queries == 1 and "1 query" or queries .. " queries", wording.count(keys, "key")))
   end
 end

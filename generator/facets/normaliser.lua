@@ -52,9 +52,9 @@ local KIND = "encoding.normaliser.kind"
 
 -- Refuses facets that change scores or hide pairs, since they work only before a softmax.
 local function check_alone(encoding, report)
-  local function refuse(path, is_set, what)
+  local function refuse(path, is_set, subject)
     if is_set then
-      report.refuse(path, KIND, '"geometric"', { what = what .. " cannot be used with geometric attention",
+      report.refuse(path, KIND, '"geometric"', { what = subject .. " cannot be used with geometric attention",
         expected = "no mask, lines, vectors of distances or score; additive and rotation are allowed",
         hint = "use one of the two: geometric attention knows positions by the order in which it tries keys" })
     end
@@ -86,9 +86,9 @@ end
 local function check_stick(view, report)
   local encoding = view.resolved.encoding
   local relative, mask = encoding.relative or {}, (encoding.mask or {}).kind or "full"
-  local function refuse(path, is_set, what, expected)
+  local function refuse(path, is_set, message, expected)
     if is_set then
-      report.refuse(path, KIND, '"stick_breaking"', { what = what, expected = expected })
+      report.refuse(path, KIND, '"stick_breaking"', { what = message, expected = expected })
     end
   end
   refuse(KIND, lists.has(view.holds_for, "cross"), "stick-breaking attention needs keys of the query's own sequence",
@@ -197,8 +197,8 @@ function M.export(family, context)
   local normaliser = family.normaliser
   if context.crosses and normaliser.kind == "geometric" then
     -- The error has the form of lab/stop.lua: it ends the export with this text.
-    local what = ("the order of keys of attention %s, which is between two streams"):format(family.name)
-    error({ code = 1, text = what }, 0)
+    local text = ("the order of keys of attention %s, which is between two streams"):format(family.name)
+    error({ code = 1, text = text }, 0)
   end
   local geometric = normaliser.kind == "geometric" and normaliser
   context.pages.geometric = geometric and (geometric.directional and { "matches", "directions", "outwards" }

@@ -7,12 +7,12 @@ local lists = require("base.lists")
 
 local M = { pages = {} }
 
--- Whether a facet that is on reads "positions" or "distances".
-local function reads_any(resolved, what)
+-- Whether a facet that is on reads an input, "positions" or "distances".
+local function reads_any(resolved, input)
   local encoding = resolved.encoding
   return lists.any(M.pages, function(page)
-    local is_on = page.reads == what and encoding[page.name] and encoding[page.name].kind ~= "none"
-    return is_on or page.find_read and page.find_read(encoding) == what
+    local is_on = page.reads == input and encoding[page.name] and encoding[page.name].kind ~= "none"
+    return is_on or page.find_read and page.find_read(encoding) == input
   end)
 end
 
@@ -21,10 +21,10 @@ function M.mentions(formula, names)
   return lists.any(lists.find_all(formula, "%f[%w_]x%.([%w_]+)"), function(word) return names[word] end)
 end
 
-local DRAWN = { distance = true, query = true, key = true }
+local SAMPLED_INPUTS = { distance = true, query = true, key = true }
 
 function M.score_reads_positions(encoding)
-  return M.mentions(encoding.score or "", DRAWN)
+  return M.mentions(encoding.score or "", SAMPLED_INPUTS)
 end
 
 function M.is_randomized(resolved)

@@ -120,12 +120,12 @@ local KIND = "encoding.positions.kind"
 local BY_INDEX = '"none", or positions by index'
 local NO_WORDS = "x.query_index and x.key_index, or positions by index"
 
--- Makes a function that reports `what` and `expected` for the field `path` if is_set. other and value: the field that
--- excludes it, with its value; by default positions of this kind.
+-- Makes a function that reports a message and what was expected for the field `path` if is_set. other_path, value: the
+-- path and the value of the field that excludes it; by default positions of this kind.
 local function make_refusal(report, kind)
-  return function(path, is_set, what, expected, other, value)
+  return function(path, is_set, message, expected, other_path, value)
     if is_set then
-      report.refuse(path, other or KIND, value or ('"%s"'):format(kind), { what = what, expected = expected })
+      report.refuse(path, other_path or KIND, value or ('"%s"'):format(kind), { what = message, expected = expected })
     end
   end
 end
@@ -203,22 +203,22 @@ local MANY_POSITIONS = 32
 -- Warns about a range far above the lengths in use: training would meet most of its positions too seldom.
 local function warn_range(view, report)
   local max_position, path = view.resolved.encoding.positions.max_position, "encoding.positions.max_position"
-  local longest = not view.task.data and not report.is_inherited(path) and report.find_longest_tokens() or 0
-  if longest > 0 and max_position > MANY_POSITIONS * longest then
+  local max_tokens = not view.task.data and not report.is_inherited(path) and report.find_longest_tokens() or 0
+  if max_tokens > 0 and max_position > MANY_POSITIONS * max_tokens then
     report.warn(("%s: %d is more than %d times the tokens of the longest sequence, %d: training meets few of these "
       .. "positions together; about 2 to 16 times is usual"):format(report.get_path(path), max_position,
-      MANY_POSITIONS, longest))
+      MANY_POSITIONS, max_tokens))
   end
 end
 
 -- Warns about a choice of sides that has no effect: only sampled distances have two sides.
 local function warn_sides(view, report)
   local positions, path = view.resolved.encoding.positions, "encoding.positions.sides"
-  local why = not lists.any(report.list_users(KIND), placement.reads_distances) and "nothing reads distances"
+  local reason = not lists.any(report.list_users(KIND), placement.reads_distances) and "nothing reads distances"
     or positions.reading == "difference" and "distances are differences of positions"
     or positions.reading == "clamped" and "clamped distances are sampled for the left side alone"
-  if positions.sides == "independent" and why and not report.is_inherited(path) then
-    report.warn(("%s: \"independent\" has no effect: %s"):format(report.get_path(path), why))
+  if positions.sides == "independent" and reason and not report.is_inherited(path) then
+    report.warn(("%s: \"independent\" has no effect: %s"):format(report.get_path(path), reason))
   end
 end
 
@@ -368,9 +368,10 @@ function M.describe_details(family)
   return #parts > 0 and table.concat(parts, ", ") or nil
 end
 
-local function add_family_choices(family, several, add)
+local function add_family_choices(family, has_several_streams, add)
   local positions, distance = family.positions, family.positions.distance
-  local suffix, sides = several and ", " .. family.name or " per pass", family.cross and ", of each stream" or ""
+  local suffix = has_several_streams and ", " .. family.name or " per pass"
+  local sides = family.cross and ", of each stream" or ""
   if positions.kind ~= "index" then
     add("position draws" .. suffix, positions.draws and positions.draws * #family.sides or "as many as sequences",
       positions.sharing .. sides)
@@ -386,14 +387,14 @@ end
 -- Adds choices about the draws of a pass: the draws of each family, and with several streams those of the vectors added
 -- to tokens.
 function M.add_choices(plan, families, add)
-  local input, several = plan.input_draw, plan.streams[2] ~= nil
-  if several and input then
-    local each = input.kind == "sequence"
-    add("position draws, input", each and "as many as sequences" or #plan.streams,
-      each and "one for each sequence of the batch, of each stream" or "one for each stream")
+  local input, has_several_streams = plan.input_draw, plan.streams[2] ~= nil
+  if has_several_streams and input then
+    local is_by_sequence = input.kind == "sequence"
+    add("position draws, input", is_by_sequence and "as many as sequences" or #plan.streams,
+      is_by_sequence and "one for each sequence of the batch, of each stream" or "one for each stream")
   end
   for _, family in ipairs(families) do
-    add_family_choices(family, several, add)
+    add_family_choices(family, has_several_streams, add)
   end
 end
 

@@ -74,9 +74,9 @@ local COPE = "encoding.relative.kind"
 local function check_gates(view, report, are_causal)
   local encoding = view.resolved.encoding
   local mask, normaliser = encoding.mask or {}, encoding.normaliser or {}
-  local function refuse(path, is_set, what, expected)
+  local function refuse(path, is_set, message, expected)
     if is_set then
-      report.refuse(path, COPE, '"cope"', { what = what, expected = expected })
+      report.refuse(path, COPE, '"cope"', { what = message, expected = expected })
     end
   end
   local kind = mask.kind or "full"

@@ -329,10 +329,10 @@ function M.add_choices(plan, families, add)
   local family = families[1]
   local score = family.score
   for _, t in ipairs(score.tables or {}) do
-    local each = score.per_layer and plan.layers > 1 and ", for each layer" or ""
+    local by_layer = score.per_layer and plan.layers > 1 and ", for each layer" or ""
     local gradient = t.learned and "; its gradient goes to " .. list_destinations(t.value) or ""
     local shape = (t.per_head and ("[%d]"):format(family.heads) or "") .. PLACES[t.class]
-    add("score table " .. t.name, shape ~= "" and shape or "one number", ("once per step%s: %s%s"):format(each,
+    add("score table " .. t.name, shape ~= "" and shape or "one number", ("once per step%s: %s%s"):format(by_layer,
       expression_text.format(t.value), gradient))
   end
   for _, sum in ipairs(score.running and score.running.sums or {}) do

@@ -2,9 +2,9 @@
 -- the integer 0 have no position, but a learned vector in common.
 --
 -- Input of M.check: as for a page (pages.lua). Output of M.plan: the fields of sampled positions with kind = "sequence"
--- (positions.lua), as far as templates read them, and by_token: for digits offset, the greatest number that training
--- adds to the positions of a batch, and limit { tokens, because }, the most tokens of a sequence; for positions of the
--- task greatest, the greatest position, and limit = false.
+-- (positions.lua), as far as templates read them, and by_token: for digits offset, the largest number that training
+-- adds to the positions of a batch, and limit { tokens, because }, the maximum tokens of a sequence; for positions of
+-- the task max_position, the largest position, and limit = false.
 
 local lists = require("base.lists")
 local placement = require("facets.placement")
@@ -17,9 +17,9 @@ local KIND = "encoding.positions.kind"
 local function check_readers(view, report)
   local encoding, name = view.resolved.encoding, ('"%s"'):format(view.resolved.encoding.positions.kind)
   local hint = 'positions.elsewhere = "index" gives positions by index to rotation, relative and scores'
-  local function refuse(path, is_set, what)
+  local function refuse(path, is_set, message)
     if is_set then
-      report.refuse(path, KIND, name, { what = what, expected = '"none", or positions by index', hint = hint })
+      report.refuse(path, KIND, name, { what = message, expected = '"none", or positions by index', hint = hint })
     end
   end
   if encoding.positions.elsewhere ~= "index" then
@@ -98,18 +98,18 @@ end
 function M.plan(positions)
   if positions.kind == "by_task" then
     return { kind = "sequence", first = 0, prefix = "", PREFIX = "", max_position = positions.max_position + 1,
-      by_token = { greatest = positions.max_position, limit = false } }
+      by_token = { max_position = positions.max_position, limit = false } }
   end
-  local greatest = positions.max_position - positions.offset
+  local max_position = positions.max_position - positions.offset
   return { kind = "sequence", first = 0, prefix = "", PREFIX = "", max_position = positions.max_position + 1,
-    by_token = { offset = positions.offset, limit = { tokens = greatest,
-      because = ("encoding.positions.max_position - encoding.positions.offset = %d"):format(greatest) } } }
+    by_token = { offset = positions.offset, limit = { tokens = max_position,
+      because = ("encoding.positions.max_position - encoding.positions.offset = %d"):format(max_position) } } }
 end
 
 function M.describe(positions)
-  if positions.by_token.greatest then
+  if positions.by_token.max_position then
     return ("positions of the task, up to %d, with a random offset for each sequence in training"):format(
-      positions.by_token.greatest)
+      positions.by_token.max_position)
   end
   return ("positions of digits in their numbers, with an offset of 0 .. %d in training"):format(
     positions.by_token.offset)

@@ -76,8 +76,8 @@ end
 
 local function build(resolved, facts)
   local plan = {}
-  local function enter(part)
-    for name, value in next, part do
+  local function enter(fields)
+    for name, value in next, fields do
       assert(plan[name] == nil, name)
       plan[name] = value
     end

@@ -91,10 +91,10 @@ end
 -- M.list_layers; `first` is the number of a layer of the model, from 0.
 function M.list_last_layers(encoding, layers)
   local list = M.list_layers(encoding)
-  local rest = list[1] and layers % list[1].period or 0
+  local other_layers = list[1] and layers % list[1].period or 0
   return lists.map(list, function(entry)
-    local times = math.min(entry.times, rest - entry.first)
-    return times > 0 and lists.merge(entry, { times = times, first = layers - rest + entry.first }) or nil
+    local times = math.min(entry.times, other_layers - entry.first)
+    return times > 0 and lists.merge(entry, { times = times, first = layers - other_layers + entry.first }) or nil
   end)
 end
 

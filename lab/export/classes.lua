@@ -146,7 +146,7 @@ end
 -- of a tensor of the result's type.
 function Class:add_position(encoding, rows, stream, like)
   if encoding.draw and encoding.draw.by_token then
-    local place = encoding.draw.by_token.greatest and M.name_positions(self.state.net, stream)
+    local place = encoding.draw.by_token.max_position and M.name_positions(self.state.net, stream)
       or ("number_digits(%s)"):format(self:get_tokens(stream))
     return ("%s(%s)"):format(self:add_table(rows), place)
   end

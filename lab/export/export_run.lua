@@ -76,7 +76,7 @@ function M.make_request(plan, symbols, outputs)
   return {
     input = symbols,
     outputs = plan.task.data and outputs or nil,
-    positions = by_line and give_positions(#symbols + outputs, plan.token_positions.greatest)
+    positions = by_line and give_positions(#symbols + outputs, plan.token_positions.max_position)
       or stream.position_range > 0 and spread_positions(count, stream.first_position, stream.position_range) or nil,
     distances = stream.distance_range > 0 and spread_distances(count, stream.distance_range) or nil,
   }

@@ -135,7 +135,7 @@ static int count_outputs(int input) { return 1; } % else
 % end
 % if token_positions and not token_positions.digits then
 % local by_line = token_positions.by_line and ".by_line = true, " or ""
-static const lh_token_positions token_positions = {${by_line}.greatest = ${token_positions.greatest}};
+static const lh_token_positions token_positions = {${by_line}.greatest = ${token_positions.max_position}};
 
 % elseif token_positions then
 /* Tokens that are digits. */

@@ -14,7 +14,7 @@ local UNCLEAR = "about above after all along alone anything apart asked at away 
   .. "smallest some somewhere stays such taken that theirs them there these they thing things this those told under "
   .. "wanted what which who whole whose why with within without"
 local FIELDS = "about above after all at before below between beyond both done drawn each least less longest more "
-  .. "most none of on one only other over own part rest same shortest under what with within"
+  .. "most none of on one only other over own part rest same shortest under what why with within"
 
 local function make_set(words)
   local set = {}

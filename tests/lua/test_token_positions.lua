@@ -39,17 +39,17 @@ function TestTokenPositions.test_a_plan_has_digits_limit_and_rows()
   lu.assertEquals({ plan.any_draws, plan.sequence_scratch, plan.streams[1].by_sequence }, { false, false, false })
 end
 
-function TestTokenPositions.test_a_plan_of_positions_of_the_task_has_the_greatest()
+function TestTokenPositions.test_a_plan_of_positions_of_the_task_has_the_largest()
   local plan = exports.plan_text([[{ task = { kind = "reverse_string" }, model = { kind = "decoder" },
     encoding = { use = "coupling", positions = { max_position = 600 } } }]]).plan
-  lu.assertEquals(plan.token_positions, { greatest = 600, digits = false })
+  lu.assertEquals(plan.token_positions, { max_position = 600, digits = false })
   lu.assertEquals({ plan.additive.rows, plan.limit }, { 601, false })
 end
 
 function TestTokenPositions.test_files_have_positions_in_their_lines()
   local plan = exports.plan_text([[{ task = { data = "bits.jsonl", input_symbols = 2, output_symbols = 2 },
     encoding = { use = "coupling", positions = { max_position = 600 } }, model = { kind = "decoder" } }]]).plan
-  lu.assertEquals(plan.token_positions, { greatest = 600, digits = false, by_line = true })
+  lu.assertEquals(plan.token_positions, { max_position = 600, digits = false, by_line = true })
 end
 
 -- The longest sum of training has 6 digits, and the offset is at most 7.
@@ -145,7 +145,7 @@ function TestTokenPositions.test_exported_files_split_positions_of_two_streams()
 end
 
 function TestTokenPositions.test_requests_of_files_have_positions()
-  local plan = { readout = "target", limit = false, token_positions = { by_line = true, greatest = 9 },
+  local plan = { readout = "target", limit = false, token_positions = { by_line = true, max_position = 9 },
     streams = { { position_range = 0, distance_range = 0 } }, task = { data = { longest = 20 } } }
   lu.assertEquals(export_run.make_request(plan, { 1, 0, 1 }, 2), { input = { 1, 0, 1 }, outputs = 2,
     positions = { 0, 7, 4, 1, 8 } })

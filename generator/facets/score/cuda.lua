@@ -20,7 +20,7 @@
 --   work                arrays that gradient_nests need, members of the struct score_work; uniform_work: those that
 --                       start at 0
 --   filling, ending     for the function that fills tables, and for the one that ends a step: uses, the set of the
---                       names that the function declares; ending.needs: words for the memory that it needs
+--                       names that the function declares; ending.scratch_words: words for the memory that it needs
 
 local classes = require("facets.score.table_classes")
 local cuda = require("expression.nests_cuda")
@@ -49,8 +49,8 @@ end
 -- have full comments.
 local function list_numbers(build, members, is_first)
   local has, list, cross = lists.to_set(lists.map(members, function(m) return m.class end)), {}, build.cross
-  local function add(wanted, type, name, value, comment)
-    list[#list + 1] = wanted and classes.make_number(type, name, value, comment) or nil
+  local function add(is_needed, type, name, value, comment)
+    list[#list + 1] = is_needed and classes.make_number(type, name, value, comment) or nil
   end
   add(has.query or has.key and not cross or has.pair or not next(has), "int", "tokens", "T",
     not is_first and "as in score_tables" or "T: elements of one head by query" .. (cross and "" or " or key"))
@@ -122,21 +122,21 @@ end
 
 -- The loop nests that fill tables, by stage, and the record of the function that contains them.
 local function make_filling(build, tables)
-  local stages, all = {}, {}
+  local stages, all_nests = {}, {}
   for _, rank in ipairs(RANKS) do
     local stage = { number = #stages }
     for _, class in ipairs(rank) do
       local members = classes.list_members(tables, class)
       if #members > 0 then
         stage[#stage + 1] = describe(build, nests.make_filling(build, class, members), true)
-        all[#all + 1] = stage[#stage]
+        all_nests[#all_nests + 1] = stage[#stage]
       end
     end
     if #stage > 0 then
       stages[#stages + 1] = stage
     end
   end
-  return stages, { uses = merge_uses(build, all) }
+  return stages, { uses = merge_uses(build, all_nests) }
 end
 
 -- The loop nests that propagate gradients from tables to parameters, and the record of the function that contains them.
@@ -159,7 +159,7 @@ local function make_gradients(build, tables)
   local memory = {}
   memory[1] = uses.w and build.prefix .. "score_work_bytes(T) bytes of scratch" or nil
   memory[#memory + 1] = uses.staging and "THREADS elements of staging, which is shared memory" or nil
-  return list, { uses = uses, needs = memory[1] and ", with " .. table.concat(memory, ", ") or "" }
+  return list, { uses = uses, scratch_words = memory[1] and ", with " .. table.concat(memory, ", ") or "" }
 end
 
 local function describe_pair(out, build, score)

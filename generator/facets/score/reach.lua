@@ -19,12 +19,12 @@ local STEPS = { bucket = true, floor = true, less = true, less_equal = true, equ
 
 -- Calls visit(node) once for the root and every node below it; with `smoothly`, only for nodes that a gradient reaches.
 local function visit_nodes(root, smoothly, visit)
-  local seen = {}
+  local is_visited = {}
   local function walk(node)
-    if seen[node] then
+    if is_visited[node] then
       return
     end
-    seen[node] = true
+    is_visited[node] = true
     visit(node)
     for i, argument in ipairs(node) do
       if not smoothly or not STEPS[node.op] and not (node.op == "select" and i == 1) then
@@ -172,7 +172,7 @@ end
 -- The set of parameters that get a gradient through a softmax, which cancels terms that are equal for all keys of a
 -- query; and whether the logit occurs only as a summand, possibly times a factor that is equal for all keys.
 function M.find_reached(root)
-  local cache, seen, reached, is_summand = {}, {}, {}, true
+  local cache, is_visited, reached, is_summand = {}, {}, {}, true
   local function visit(term)
     visit_nodes(term, true, function(node)
       if node.parameter then
@@ -182,15 +182,15 @@ function M.find_reached(root)
     end)
   end
   local function walk(node)
-    if seen[node] or not differs_by_key(node, cache) then
+    if is_visited[node] or not differs_by_key(node, cache) then
       return
     end
-    seen[node] = true
-    local parts, factor = find_linear_parts(node, cache)
-    for _, part in ipairs(parts or {}) do
-      walk(part)
+    is_visited[node] = true
+    local summands, factor = find_linear_parts(node, cache)
+    for _, summand in ipairs(summands or {}) do
+      walk(summand)
     end
-    if factor or not parts then
+    if factor or not summands then
       visit(factor or node)
     end
   end

@@ -7,8 +7,8 @@ local M = {}
 
 function M.check(plan, init)
   local owner = init.id and (" (a checkpoint of %s)"):format(init.id) or ""
-  local function refuse(what, expected, hint)
-    error({ problem = true, field = "init", what = ("%s: %s%s"):format(init.shown, what, owner), expected = expected,
+  local function refuse(message, expected, hint)
+    error({ problem = true, field = "init", what = ("%s: %s%s"):format(init.shown, message, owner), expected = expected,
       hint = hint })
   end
   for _, tensor in ipairs(plan.tensors) do

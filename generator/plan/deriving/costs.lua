@@ -37,7 +37,7 @@ end
 -- Returns the longest length of every stream in the list, the mean number of tokens of each stream over the steps of
 -- training, and the mean number of pairs for every two streams. weights, total: from list_sizes.
 local function compute_means(sizes, weights, total)
-  local longest, tokens, mean_pairs = {}, {}, {}
+  local max_tokens, tokens, mean_pairs = {}, {}, {}
   local function average(count)
     local sum = 0
     for i, size in ipairs(sizes) do
@@ -46,35 +46,35 @@ local function compute_means(sizes, weights, total)
     return sum / total
   end
   for s in ipairs(sizes[1]) do
-    longest[s], mean_pairs[s] = lists.max(sizes, function(size) return size[s] end), {}
+    max_tokens[s], mean_pairs[s] = lists.max(sizes, function(size) return size[s] end), {}
     tokens[s] = average(function(size) return size[s] end)
     for k in ipairs(sizes[1]) do
       mean_pairs[s][k] = average(function(size) return size[s] * size[k] end)
     end
   end
-  return longest, tokens, mean_pairs
+  return max_tokens, tokens, mean_pairs
 end
 
 -- Stores the largest and the mean number of tokens of training sequences in each stream; returns the largest of all
 -- streams, and the mean number of tokens of all streams together.
 function M.measure_training(plan, facts)
-  local longest, tokens = compute_means(list_sizes(plan.resolved.train, facts))
+  local max_tokens, tokens = compute_means(list_sizes(plan.resolved.train, facts))
   for i, stream in ipairs(plan.streams) do
-    stream.mean_tokens, stream.longest = tokens[i], longest[i]
+    stream.mean_tokens, stream.longest = tokens[i], max_tokens[i]
   end
-  return { longest_training = math.max(table.unpack(longest)),
+  return { longest_training = math.max(table.unpack(max_tokens)),
     mean_tokens = lists.sum(plan.streams, function(stream) return stream.mean_tokens end) }
 end
 
 -- The mean numbers of passes of a training step, and of those with a gradient, as shares of all R passes if the step
 -- draws them (lh_draw_passes of runtime/data/train_lengths.h); passes: R, or false for 1 and 1.
 local function compute_pass_shares(passes)
-  local all, with_gradient = passes and 0 or 1, passes and 0 or 1
+  local all_passes, with_gradient = passes and 0 or 1, passes and 0 or 1
   for free = 0, (passes or 0) - 1 do
     local mean = (1 + math.min(passes - free, passes // 2)) / 2
-    all, with_gradient = all + (free + mean) / passes ^ 2, with_gradient + mean / passes ^ 2
+    all_passes, with_gradient = all_passes + (free + mean) / passes ^ 2, with_gradient + mean / passes ^ 2
   end
-  return all, with_gradient
+  return all_passes, with_gradient
 end
 
 -- Operations of the forward pass of one sequence. size: the list of tokens of every stream, or the number of tokens of
@@ -128,11 +128,11 @@ function M.derive(plan, net, facts)
   end
   local _, tokens, mean_pairs = compute_means(sizes, weights, total)
   local means, per_step = { tokens = tokens, pairs = mean_pairs }, 0
-  local all, with_gradient = compute_pass_shares(plan.cpu.gradient_passes and plan.cpu.passes)
-  flops.training = all + 2 * with_gradient -- 1 forward, 2 backward
+  local all_passes, with_gradient = compute_pass_shares(plan.cpu.gradient_passes and plan.cpu.passes)
+  flops.training = all_passes + 2 * with_gradient -- 1 forward, 2 backward
   for i, scope in ipairs(plan.network) do
     per_step = per_step + add_flops(plan, scope.operations, means, flops.training * scope.times)
-    add_flops(plan, plan.passes[i].forward, means, all * scope.times)
+    add_flops(plan, plan.passes[i].forward, means, all_passes * scope.times)
     add_flops(plan, plan.passes[i].backward, means, with_gradient * scope.times)
   end
   return { flops = flops, flops_per_step = per_step, training_sizes = sizes }

@@ -126,9 +126,9 @@ local function count_head_lanes(head_width, precision)
   return lanes
 end
 
--- Whether any family of the plan has the property `name` of its terms and, if `other` is given, the field `other`.
-local function has_any(plan, name, other)
-  return lists.any(plan.attentions, function(family) return family.terms[name] and (not other or family[other]) end)
+-- Whether any family of the plan has the property `name` of its terms and, if `field` is given, also this field.
+local function has_any(plan, name, field)
+  return lists.any(plan.attentions, function(family) return family.terms[name] and (not field or family[field]) end)
 end
 
 -- The largest number of channels of whole heads that fits a tile of a product and divides the width; at least one head.
@@ -202,8 +202,8 @@ local function measure_block_state(plan, device)
 end
 
 -- The network in device code; or false, and the reason why there is no device code.
-local function derive_network(net, lists_by_scope, given)
-  local device, obstacle = diagnostics.attempt(network.derive, net, lists_by_scope, given)
+local function derive_network(net, lists_by_scope, choices)
+  local device, obstacle = diagnostics.attempt(network.derive, net, lists_by_scope, choices)
   for family, names in pairs(device and device.attention_names or {}) do
     lists.update(family.attends, names)
   end
@@ -215,10 +215,10 @@ end
 
 -- The setting of training for which there is no device code, in the form of no_device_code, or nil.
 local function find_missing(plan)
-  local what = plan.train.mixes and 'train.lengths.per = "sequence"'
+  local setting = plan.train.mixes and 'train.lengths.per = "sequence"'
     or plan.train.weighs and plan.task.counted and 'train.loss_mean = "sequence" with labels that do not count'
     or plan.token_positions and ('encoding.positions.kind = "%s"'):format(plan.resolved.encoding.positions.kind)
-  return what and { what = what } or nil
+  return setting and { what = setting } or nil
 end
 
 -- The fields of `attends` about threads that share a head's channels.
@@ -235,9 +235,9 @@ local function name_heads(family, lanes)
   }
 end
 
--- The row `index` of draws, after `before` rows, as a factor; false for row 0.
-local function write_row_factor(before, index)
-  local row = before == 0 and index or index == "0" and tostring(before) or ("%d + %s"):format(before, index)
+-- The number of row `index` of draws that begin at row `first_row`, as a factor in C; false for row 0.
+local function write_row_factor(first_row, index)
+  local row = first_row == 0 and index or index == "0" and tostring(first_row) or ("%d + %s"):format(first_row, index)
   return row ~= "0" and (row:find(" ", 1, true) and "(" .. row .. ")" or row)
 end
 
@@ -364,11 +364,11 @@ end
 
 -- The ints of workspace for sampling, as C text: the largest number that a draw needs (scratch: { C text, number }).
 local function count_scratch(draws)
-  local largest = { "0", 0 }
+  local max_need = { "0", 0 }
   for _, need in lists.iterate_nested(draws, "scratch") do
-    largest = need[2] > largest[2] and need or largest
+    max_need = need[2] > max_need[2] and need or max_need
   end
-  return largest[1]
+  return max_need[1]
 end
 
 local function list_step_draws(plan, device)

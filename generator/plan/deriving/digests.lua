@@ -24,14 +24,14 @@ local DIGEST_ABI = 2
 -- them, the end symbol, computation, loss, and original_length, which a scaled rotation may take from the lengths; the
 -- trainer compares the files' bytes itself.
 local function identify_task(plan)
-  local task, given, scaling = plan.task, lists.merge(plan.resolved.task), plan.first.rotation.scaling or {}
-  given.options = task.active_options
-  return task.text and { kind = task.kind, text = task.text, options = given.options, computation = given.computation,
-      loss = given.loss }
+  local task, fields, scaling = plan.task, lists.merge(plan.resolved.task), plan.first.rotation.scaling or {}
+  fields.options = task.active_options
+  return task.text and { kind = task.kind, text = task.text, options = fields.options, computation = fields.computation,
+      loss = fields.loss }
     or task.data and not task.data.is_generated and { data = { task.input_count, task.output_count },
-      shared = task.shared or nil, end_symbol = given.end_symbol,
-      original_length = scaling.original_length, computation = given.computation, loss = given.loss }
-    or lists.merge(given, { validation = task.data and task.data.validation_digest })
+      shared = task.shared or nil, end_symbol = fields.end_symbol,
+      original_length = scaling.original_length, computation = fields.computation, loss = fields.loss }
+    or lists.merge(fields, { validation = task.data and task.data.validation_digest })
 end
 
 -- The part of the plan digest for the model. It covers the bytes of the file of a user's own network.

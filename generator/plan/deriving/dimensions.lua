@@ -59,8 +59,8 @@ local READINGS = { decoder = "The decoder reads the input, %sa separator and the
   encoder_decoder = "The encoder reads the input, %sthe decoder a separator and the target" }
 
 -- The model's own tokens as members of a C enum.
-local function write_constants(computed, others)
-  return (computed and ("COMPUTATION_TOKEN = %d, "):format(computed.token) or "") .. others
+local function write_constants(computed, other_constants)
+  return (computed and ("COMPUTATION_TOKEN = %d, "):format(computed.token) or "") .. other_constants
 end
 
 -- Functions, by the kind of a model, that give the fields about the vocabulary.
@@ -201,19 +201,19 @@ end
 
 function M.derive(plan)
   local model = plan.resolved.model
-  local part = tokens[model.kind](plan, plan.task.input_count, plan.resolved.task.computation)
-  part.layers = model.layers or model.encoder_layers and model.encoder_layers + model.decoder_layers or 1
-  part.width, part.feedforward, part.readout = model.width, model.feedforward or 0, model.readout or "outputs"
-  part.part_start = part.readout == "probe" and "part_start(w, part, s)" or "part_start(w, part)"
-  part.classes, part.real_bytes = plan.task.output_count, plan.precision == "float64" and 8 or 4
-  part.class_columns = vector_width.round_up(part.classes)
-  part.cuts_by_warp = plan.resolved.device_products == "warps"
-  part.block_sequences = (plan.resolved.train.batch + plan.resolved.train.shards - 1) // plan.resolved.train.shards
-  part.block_tokens = plan.resolved.train.block_tokens or common.BLOCK_TOKENS
-  part.streams = { { name = "source", index = 0 }, model.kind == "encoder_decoder" and { name = "target", index = 1 }
+  local fields = tokens[model.kind](plan, plan.task.input_count, plan.resolved.task.computation)
+  fields.layers = model.layers or model.encoder_layers and model.encoder_layers + model.decoder_layers or 1
+  fields.width, fields.feedforward, fields.readout = model.width, model.feedforward or 0, model.readout or "outputs"
+  fields.part_start = fields.readout == "probe" and "part_start(w, part, s)" or "part_start(w, part)"
+  fields.classes, fields.real_bytes = plan.task.output_count, plan.precision == "float64" and 8 or 4
+  fields.class_columns = vector_width.round_up(fields.classes)
+  fields.cuts_by_warp = plan.resolved.device_products == "warps"
+  fields.block_sequences = (plan.resolved.train.batch + plan.resolved.train.shards - 1) // plan.resolved.train.shards
+  fields.block_tokens = plan.resolved.train.block_tokens or common.BLOCK_TOKENS
+  fields.streams = { { name = "source", index = 0 }, model.kind == "encoder_decoder" and { name = "target", index = 1 }
     or nil }
-  part.dropout = M.plan_dropout("BRANCH", model.dropout)
-  return part
+  fields.dropout = M.plan_dropout("BRANCH", model.dropout)
+  return fields
 end
 
 return M

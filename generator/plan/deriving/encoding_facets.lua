@@ -55,10 +55,10 @@ local function derive_family(plan, family, facts)
   local resolved, score = plan.resolved, facts.score
   local encoding = families.make_encoding(resolved.encoding, family.spec_name)
   local formula = encoding.score and score and (score.families and score.families[family.spec_name] or score) or nil
-  local given = { has_several_streams = plan.streams[2] ~= nil, width = plan.width, precision = plan.precision,
+  local context = { has_several_streams = plan.streams[2] ~= nil, width = plan.width, precision = plan.precision,
     longest_training = plan.longest_training, formula = formula }
   for _, page in ipairs(pages) do
-    family[page.name] = page.plan and page.plan(encoding, family, given)
+    family[page.name] = page.plan and page.plan(encoding, family, context)
   end
   family.request = find_request(family)
   family.request_name = family.request and family.request.name or "asked"
@@ -222,25 +222,25 @@ local function find_limit(plan, additive, input_draw)
   return limit
 end
 
--- Adds the fields of the plan about sampled positions to `part`. input_draw: the positions of the additive encoding.
-local function add_draws(part, plan, input_draw)
+-- Adds the fields of the plan about sampled positions to `fields`. input_draw: the positions of the additive encoding.
+local function add_draws(fields, plan, input_draw)
   settle_sites(plan)
-  part.sequence_scratch = false
+  fields.sequence_scratch = false
   for _, stream in ipairs(plan.streams) do
     settle_stream(plan, stream, input_draw)
-    local reader, largest = stream.by_sequence, part.sequence_scratch
-    if reader and not (largest and largest.count >= reader.positions.max_position) then
-      part.sequence_scratch = { name = reader.PREFIX .. "MAX_POSITION", count = reader.positions.max_position }
+    local reader, max_scratch = stream.by_sequence, fields.sequence_scratch
+    if reader and not (max_scratch and max_scratch.count >= reader.positions.max_position) then
+      fields.sequence_scratch = { name = reader.PREFIX .. "MAX_POSITION", count = reader.positions.max_position }
     end
   end
-  part.input_draw, part.drawn_text = input_draw, {}
+  fields.input_draw, fields.drawn_text = input_draw, {}
   for _, name in ipairs({ "position_range", "first_position", "distance_range" }) do
     local numbers = lists.map(plan.streams, function(stream) return stream[name] end)
-    part.drawn_text[name] = lists.max(numbers, function(n) return n end) > 0
+    fields.drawn_text[name] = lists.max(numbers, function(n) return n end) > 0
       and "{" .. table.concat(numbers, ", ") .. "}" -- C text; false if all numbers are 0
   end
-  part.draws_distances = part.drawn_text.distance_range ~= false
-  part.any_draws = part.draws_distances or part.drawn_text.position_range ~= false
+  fields.draws_distances = fields.drawn_text.distance_range ~= false
+  fields.any_draws = fields.draws_distances or fields.drawn_text.position_range ~= false
   for _, family in ipairs(plan.attentions) do
     settle_sides(plan, family)
   end
@@ -270,14 +270,14 @@ local function has_only_slices(plan, any_draws)
   end)
 end
 
--- The positions that the runtime derives from tokens, or false. Positions that the task gives have greatest, the
--- greatest position, and by_line, true if they are in the lines of files; positions of digits in numbers have offset;
+-- The positions that the runtime derives from tokens, or false. Positions that the task gives have max_position, the
+-- largest position, and by_line, true if they are in the lines of files; positions of digits in numbers have offset;
 -- digits, the tokens that are digits; lines, a C initialiser that marks these tokens.
 local function derive_token_positions(plan, task, input_draw)
   if not input_draw or not input_draw.by_token then
     return false
-  elseif input_draw.by_token.greatest then
-    return { greatest = input_draw.by_token.greatest, digits = false,
+  elseif input_draw.by_token.max_position then
+    return { max_position = input_draw.by_token.max_position, digits = false,
       by_line = token_positions.has_positions_of_lines(task) or nil }
   end
   local digits, lines = {}, {}
@@ -302,19 +302,19 @@ function M.derive(plan, facts, added_vectors)
     derive_family(plan, family, facts)
   end
   local input_draw = added_vectors.kind ~= "none" and plan_input_draw(plan)
-  local part, additive = {}, lists.merge(added_vectors, { draw = input_draw })
+  local fields, additive = {}, lists.merge(added_vectors, { draw = input_draw })
   -- A table has one row for a token of all sequences.
   additive.from_tables = not (input_draw and input_draw.kind == "sequence")
-  add_draws(part, plan, input_draw)
-  part.token_positions = derive_token_positions(plan, facts.task, input_draw)
-  part.additive, part.limit = additive, find_limit(plan, additive, input_draw)
-  part.by_length = plan.train.mixes and has_values_of_lengths(plan, input_draw) or false
-  part.slices = part.by_length and has_only_slices(plan, part.any_draws)
+  add_draws(fields, plan, input_draw)
+  fields.token_positions = derive_token_positions(plan, facts.task, input_draw)
+  fields.additive, fields.limit = additive, find_limit(plan, additive, input_draw)
+  fields.by_length = plan.train.mixes and has_values_of_lengths(plan, input_draw) or false
+  fields.slices = fields.by_length and has_only_slices(plan, fields.any_draws)
   for _, family in ipairs(dimensions.list_families(plan)) do
-    family.slices = part.slices
+    family.slices = fields.slices
   end
-  part.panels_member = part.by_length and "panels" or "shared"
-  return part
+  fields.panels_member = fields.by_length and "panels" or "shared"
+  return fields
 end
 
 return M

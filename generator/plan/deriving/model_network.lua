@@ -58,9 +58,9 @@ local SECTION_DEFAULTS = { norm = { kind = "layer", place = "post" }, activation
   hidden_dropout = 0 }
 
 -- A copy of a section of the spec, with defaults for missing fields.
-local function complete(given, defaults)
+local function complete(section_of_spec, defaults)
   local section = lists.copy(defaults)
-  for name, value in next, given do
+  for name, value in next, section_of_spec do
     section[name] = type(value) == "table" and complete(value, defaults[name] or {}) or value
   end
   return section
@@ -135,13 +135,13 @@ local function refuse_unread(field, file, expected)
     expected = expected .. ", or no such field" }, 0)
 end
 
-local function refuse(op, file, what, expected)
-  error({ problem = true, path = file.path, line = op.line, col = 1, what = what, expected = expected }, 0)
+local function refuse(op, file, message, expected)
+  error({ problem = true, path = file.path, line = op.line, col = 1, what = message, expected = expected }, 0)
 end
 
 -- Refuses options that the description does not read, since their names are probably misspelt.
-local function check_options(given, read, file)
-  for _, name in ipairs(canonical.sort_keys(given)) do
+local function check_options(options, read, file)
+  for _, name in ipairs(canonical.sort_keys(options)) do
     if not read[name] then
       local names = canonical.sort_keys(read)
       error({ problem = true, field = "model.options." .. name,
@@ -288,8 +288,8 @@ local function make_section(plan, file)
   model.source, model.spare_token = nil, nil
   model.options = file and (model.options or {}) or nil
   if model.loops and model.loops.times == "length" then -- as many passes as the longest training example has
-    local longest = lists.max(tasks.list_lengths(plan.resolved.train.lengths), function(n) return n end)
-    model.loops = lists.merge(model.loops, { times = longest, by_length = true })
+    local max_length = lists.max(tasks.list_lengths(plan.resolved.train.lengths), function(n) return n end)
+    model.loops = lists.merge(model.loops, { times = max_length, by_length = true })
   end
   return model
 end
@@ -416,29 +416,29 @@ end
 function M.derive(plan, file)
   local model = make_section(plan, file)
   local net, sizes = M.build_network(plan, file, model)
-  local part = derive_constants(plan, net)
-  limit_dropouts(part.eval_dropout, net)
+  local fields = derive_constants(plan, net)
+  limit_dropouts(fields.eval_dropout, net)
   local derived, lists_by_scope = parameters.derive(net), scope_lists.derive(net)
-  part.structs, part.tensors, part.tensor_count = derived.structs, derived.tensors, #derived.tensors
-  part.parameters, part.frozen, part.initial_values = derived.count, derived.frozen, derived.initial_values
-  part.parameter_elements, part.parameter_storage = derived.elements, derived.storage
-  part.widths, part.trace_sites = list_widths(net), list_trace_sites(net)
-  part.operation_kernels = list_headers(lists_by_scope)
-  part.draws_start = ops.find_all(net, "noise")[1] ~= nil
-  part.cpu_headers = list_cpu_headers(plan, part.noise or part.draws_start, part.operation_kernels)
-  local buffer_lists = buffers.derive(net, lists_by_scope, part.eval_dropout)
+  fields.structs, fields.tensors, fields.tensor_count = derived.structs, derived.tensors, #derived.tensors
+  fields.parameters, fields.frozen, fields.initial_values = derived.count, derived.frozen, derived.initial_values
+  fields.parameter_elements, fields.parameter_storage = derived.elements, derived.storage
+  fields.widths, fields.trace_sites = list_widths(net), list_trace_sites(net)
+  fields.operation_kernels = list_headers(lists_by_scope)
+  fields.draws_start = ops.find_all(net, "noise")[1] ~= nil
+  fields.cpu_headers = list_cpu_headers(plan, fields.noise or fields.draws_start, fields.operation_kernels)
+  local buffer_lists = buffers.derive(net, lists_by_scope, fields.eval_dropout)
   local labelled, stream = labelled_rows.derive(net, lists_by_scope),
-    decoding.find_stream(net, plan.decoder, part.eval_dropout)
+    decoding.find_stream(net, plan.decoder, fields.eval_dropout)
   settle_families(plan, net, lists_by_scope, stream, labelled)
   -- Noise makes every token different, and with a large vocabulary a block has few tokens of each symbol.
-  local has_equal_rows = MIN_TOKENS_PER_SYMBOL * plan.tokens <= plan.block_tokens and not part.noise
-  part.cpu = cpu.derive(net, lists_by_scope, derived.structs, buffer_lists, labelled,
-    has_equal_rows and vocabulary_rows.derive(net, lists_by_scope, labelled) or nil, stream, part.eval_dropout,
+  local has_equal_rows = MIN_TOKENS_PER_SYMBOL * plan.tokens <= plan.block_tokens and not fields.noise
+  fields.cpu = cpu.derive(net, lists_by_scope, derived.structs, buffer_lists, labelled,
+    has_equal_rows and vocabulary_rows.derive(net, lists_by_scope, labelled) or nil, stream, fields.eval_dropout,
     plan.panels_member)
-  part.network, part.passes = outline.derive(net, buffer_lists), passes.derive(net, lists_by_scope, buffer_lists)
-  part.network_identity, part.network_sizes = find_identity(plan, net, model), sizes or net.by_step and {}
-  part.by_step, part.cell_width = net.by_step or false, net.cell_width or false
-  return part, net, lists_by_scope
+  fields.network, fields.passes = outline.derive(net, buffer_lists), passes.derive(net, lists_by_scope, buffer_lists)
+  fields.network_identity, fields.network_sizes = find_identity(plan, net, model), sizes or net.by_step and {}
+  fields.by_step, fields.cell_width = net.by_step or false, net.cell_width or false
+  return fields, net, lists_by_scope
 end
 
 return M

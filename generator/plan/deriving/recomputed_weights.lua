@@ -34,7 +34,7 @@ local function count_stored_pairs(plan)
 end
 
 function M.settle(plan)
-  local keeps_weights, longest = plan.resolved.train.keep_probabilities, plan.longest_training
+  local keeps_weights, tokens = plan.resolved.train.keep_probabilities, plan.longest_training
   local pairs = plan.attentions[1] and count_stored_pairs(plan)
   if not pairs then
     plan.first.recomputed, plan.first.bounded = false, false
@@ -45,7 +45,7 @@ function M.settle(plan)
       error({ problem = true, field = "train.keep_probabilities", what = "is false, but " .. obstacle,
         expected = "true, or nothing" }, 0)
     end
-    family.recomputed = not obstacle and (keeps_weights == false or keeps_weights == nil and longest * longest > pairs)
+    family.recomputed = not obstacle and (keeps_weights == false or keeps_weights == nil and tokens * tokens > pairs)
       and { pairs = pairs, queries = QUERIES, always = keeps_weights == false } or false
     family.bounded = family.partial or family.recomputed ~= false
   end

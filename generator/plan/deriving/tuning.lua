@@ -65,11 +65,11 @@ end
 
 -- The value with the least cost; among values with equal costs the first.
 local function find_cheapest(values, estimate)
-  local best, least
+  local best, min_cost
   for _, value in ipairs(values) do
     local cost = estimate(value)
-    if not least or cost < least then
-      best, least = value, cost
+    if not min_cost or cost < min_cost then
+      best, min_cost = value, cost
     end
   end
   return best
@@ -221,13 +221,13 @@ end
 
 -- The possible values of choices at a level, by name, each a list that is also a set; and the list of names.
 function M.list_values(plan, level)
-  local all = {}
+  local values_by_name = {}
   for i, choice in ipairs(M.list_choices(plan)) do
     local list = choice.values(plan, level)
     lists.update(list, lists.to_set(list))
-    all[i], all[choice.name] = choice.name, list
+    values_by_name[i], values_by_name[choice.name] = choice.name, list
   end
-  return all
+  return values_by_name
 end
 
 -- The properties of a plan on which the best choices depend, as text: trainers with equal text are tuned together.

@@ -139,8 +139,8 @@ end
 
 function M.list(plan)
   local list = {}
-  local function add(what, value, why)
-    list[#list + 1] = { what = what, value = value, why = why }
+  local function add(name, value, reason)
+    list[#list + 1] = { what = name, value = value, why = reason }
   end
   add("shards", plan.train.shards, "parts of a batch, whose gradients are summed in order: the same bits on 1 to "
     .. plan.train.shards .. " threads")

@@ -27,7 +27,7 @@ function M.describe_encoding(plan, family)
   if family then
     return describe_family(plan, family)
   end
-  local words = lists.map(plan.attentions, function(each) return describe_family(plan, each) end)
+  local words = lists.map(plan.attentions, function(attention) return describe_family(plan, attention) end)
   if not lists.drop_repeats(words)[2] then
     return words[1] or describe_family(plan, plan.first)
   end

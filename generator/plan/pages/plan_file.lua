@@ -10,7 +10,7 @@ local wording = require("base.wording")
 local M = {}
 
 local PLAN_COLUMNS = 110
-local LONGEST_WHOLE = 100 -- bytes of the longest reason that is one literal
+local MAX_LITERAL = 100 -- bytes of the longest reason that is one literal
 
 -- A string as Lua literals, joined, in lines of limited width.
 local function write_string(value, indent)
@@ -21,8 +21,8 @@ local function write_string(value, indent)
   return table.concat(pieces, "\n" .. indent .. "  .. ")
 end
 
-local function write_list(parts, indent)
-  local words = lists.map(parts, function(part, i) return part .. (i < #parts and "," or "") end)
+local function write_list(items, indent)
+  local words = lists.map(items, function(item, i) return item .. (i < #items and "," or "") end)
   return "{ " .. table.concat(wording.fill_lines(words, PLAN_COLUMNS - #indent - 2), "\n" .. indent .. "  ") .. " }"
 end
 
@@ -41,8 +41,8 @@ local function write_lua(value, indent)
 end
 
 local function write_choice(choice)
-  local why = #choice.why > LONGEST_WHOLE and write_string(choice.why, "    ") or ("%q"):format(choice.why)
-  return string.format("    { %q, %s,\n      %s },\n", choice.what, write_lua(choice.value, ""), why)
+  local reason = #choice.why > MAX_LITERAL and write_string(choice.why, "    ") or ("%q"):format(choice.why)
+  return string.format("    { %q, %s,\n      %s },\n", choice.what, write_lua(choice.value, ""), reason)
 end
 
 local function write_tensor(tensor)

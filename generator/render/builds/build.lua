@@ -66,15 +66,15 @@ end
 
 -- Returns the compiler and the targets of device code, as words: the compiler's kind, version and path, targets such as
 -- sm_80, and "text" if the trainer contains the source; or nil and a message. request: { arch, jit, cuda_root }, as in
--- the flags; least: the least compute capability that the device code requires, such as 80.
-function M.find_cuda(project, request, least)
+-- the flags; min_capability: the lowest compute capability that the device code requires, such as 80.
+function M.find_cuda(project, request, capability)
   local text = request.jit and "text" or ""
   if request.jit and not request.arch then
     return text
   end
   local root = request.cuda_root and paths.make_absolute(request.cuda_root) or ""
   local words, code = shell.capture_all({ "sh", project.root .. "/runtime/cuda/toolkit.sh", "--build",
-    project:get_build_goal(""):gsub("/$", ""), "--root", root, "--arch", request.arch or "", "--least", least })
+    project:get_build_goal(""):gsub("/$", ""), "--root", root, "--arch", request.arch or "", "--least", capability })
   if code ~= 0 then
     return nil, words
   elseif not escape.make((words:gsub(" ", ","))) then
@@ -155,14 +155,14 @@ end
 -- Makes an empty folder next to dir that no other process uses; returns a claim, or nil and a message. The names do not
 -- depend on time or process, since debugging information contains them and equal sources must give equal bytes.
 local function make_staging_folder(dir)
-  local ok, message = write.make_directory(dir:match("^(.*)/[^/]*$"))
+  local ok, problem = write.make_directory(dir:match("^(.*)/[^/]*$"))
   if not ok then
-    return nil, message
+    return nil, problem
   end
   for n = 1, 100 do
-    local staging, _, why = claim.take(("%s.partial%d"):format(dir, n))
-    if staging or why then
-      return staging, why
+    local staging, _, failure = claim.take(("%s.partial%d"):format(dir, n))
+    if staging or failure then
+      return staging, failure
     end
   end
   return nil, ("cannot make a folder next to %s"):format(dir)
@@ -226,17 +226,17 @@ end
 
 -- Claims a folder while its files are replaced, so that files of two builds do not mix: a claim, or nil and a message.
 local function claim_replacement(dir)
-  local path, who = dir .. "/replacing", nil
+  local path, holder = dir .. "/replacing", nil
   for _ = 1, TRIES do
-    local held, message
-    held, who, message = claim.take(path)
-    if held or message then
-      return held, message
+    local folder_claim, message
+    folder_claim, holder, message = claim.take(path)
+    if folder_claim or message then
+      return folder_claim, message
     end
     shell.run({ "sleep", "0.1" })
   end
   return nil, ("another build (%s) is replacing files there; if no build runs, remove the folder %s"):format(
-    claim.describe_holder(who), path)
+    claim.describe_holder(holder), path)
 end
 
 local function replace_files(staging, dir)
@@ -288,9 +288,9 @@ end
 --   compiled            the lines of the stamp on what is compiled
 function M.begin(project, job, dir, threads)
   dir = paths.make_absolute(dir):gsub("/+$", "")
-  local refused, why = M.refuse_folder(project, dir, "--out")
+  local refused, refusal = M.refuse_folder(project, dir, "--out")
   if refused then
-    return nil, refused, why
+    return nil, refused, refusal
   end
   local staging_claim, message = make_staging_folder(dir)
   if not staging_claim then

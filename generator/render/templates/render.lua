@@ -29,13 +29,13 @@ local KEYWORDS = [[ auto break case char const continue default do double else e
   long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while ]]
 
 -- Raises an error at the current place of the innermost template.
-local function fail(run, what, hint)
+local function fail(run, message, hint)
   local frame = run.stack[#run.stack]
   local notes = {}
   for i = #run.stack - 1, 1, -1 do
     notes[#notes + 1] = { path = run.stack[i].path, line = run.stack[i].line, what = "included here" }
   end
-  error({ path = frame.path, line = frame.line, col = frame.col, what = what, hint = hint, notes = notes }, 0)
+  error({ path = frame.path, line = frame.line, col = frame.col, what = message, hint = hint, notes = notes }, 0)
 end
 
 -- Makes a C identifier from a name such as "x86-64-v3": each run of characters that C does not allow becomes one
@@ -126,8 +126,8 @@ local function fill_hole(run, expression, parent, value)
   elseif math.type(value) == "float" then
     fail(run, ("%s is a float: %.17g"):format(expression, value), "print floats with f32(x) or f64(x)")
   end
-  local near = value == nil and type(parent) == "table" and make_hint(expression:match("([%w_]+)%s*$"), parent)
-  fail(run, ("%s is %s"):format(expression, value == nil and "nil" or "a " .. type(value)), near or HOLE_HINT)
+  local hint = value == nil and type(parent) == "table" and make_hint(expression:match("([%w_]+)%s*$"), parent)
+  fail(run, ("%s is %s"):format(expression, value == nil and "nil" or "a " .. type(value)), hint or HOLE_HINT)
 end
 
 -- Makes a helper from a function that returns nil and a reason on failure; the failure becomes an error at the place of

@@ -94,8 +94,8 @@ local function remove_arguments(functions, text, number, from)
       local close = select(2, line:find("^%b()", open))
       local words = M.split(line:sub(open + 1, close - 1))
       if #words ~= #is_kept and not (#words == 0 and #is_kept == 1) then
-        local what = ("%s takes %d arguments, not %d"):format(name, #is_kept, #words)
-        error({ problem = true, what = what, line = number }, 0)
+        local message = ("%s takes %d arguments, not %d"):format(name, #is_kept, #words)
+        error({ problem = true, what = message, line = number }, 0)
       end
       local call = ("%s(%s)%s"):format(line:sub(1, open - 1), join_kept(words, is_kept), line:sub(close + 1))
       replace(text, number, last, call)
@@ -184,17 +184,17 @@ end
 -- the number of its last line.
 local function reduce_function(functions, text, number, name)
   local line, last = join(text.lines, number, text.lines[number]:find("(", 1, true))
-  local rest = line:match("%b()(.*)$")
+  local text_after_head = line:match("%b()(.*)$")
   local counts, stop = {}, number
-  if not rest:find("^ {") then
+  if not text_after_head:find("^ {") then
     return last
   end
   replace(text, number, last, line)
-  if rest == " {" then
-    local below = number + 1
-    while text.lines[below] ~= "}" do
-      remove_arguments(functions, text, below)
-      below = below + 1
+  if text_after_head == " {" then
+    local body_line = number + 1
+    while text.lines[body_line] ~= "}" do
+      remove_arguments(functions, text, body_line)
+      body_line = body_line + 1
     end
     counts, stop = remove_unused_constants(text, number + 1)
   else

@@ -79,8 +79,8 @@ local function tokenise(code, first_column)
   end
 end
 
-local function fail(reader, line, col, what, hint)
-  error({ problem = true, path = reader.path, line = line, col = col, what = what, hint = hint }, 0)
+local function fail(reader, line, col, message, hint)
+  error({ problem = true, path = reader.path, line = line, col = col, what = message, hint = hint }, 0)
 end
 
 -- Closes the innermost block.
@@ -117,13 +117,13 @@ end
 local function check_syntax(reader)
   local _, message = load(table.concat(reader.code, "\n"), "=line", "t", {})
   if message then
-    local line, what, near = message:match("^line:(%d+): (.-) near (.*)$")
-    local at_next, is_end = near == "';'", near == "';'" or near == "<eof>" -- ";" begins the next statement
+    local line, fault, token = message:match("^line:(%d+): (.-) near (.*)$")
+    local at_next, is_end = token == "';'", token == "';'" or token == "<eof>" -- ";" begins the next statement
     line = tonumber(line) - (at_next and 1 or 0)
     while not reader.firsts[line] do
       line = line - 1
     end
-    fail(reader, line, reader.firsts[line], is_end and what .. " at the end of the line" or what .. " near " .. near)
+    fail(reader, line, reader.firsts[line], is_end and fault .. " at the end of the line" or fault .. " near " .. token)
   end
 end
 
@@ -196,11 +196,11 @@ local function find_hole_end(source, from)
   if after_name then
     return after_name - 1
   end
-  local masked = source:sub(from + 1):gsub("()([\"']).-%2()", function(first, _, after)
-    return ("_"):rep(after - first)
+  local masked = source:sub(from + 1):gsub("()([\"']).-%2()", function(first, _, end_position)
+    return ("_"):rep(end_position - first)
   end)
-  local after = masked:match("^%b{}()")
-  return after and from + after - 1
+  local end_position = masked:match("^%b{}()")
+  return end_position and from + end_position - 1
 end
 
 local checked = {} -- code of holes and suffixes without a mistake, since much of it is repeated

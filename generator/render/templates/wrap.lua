@@ -70,8 +70,8 @@ local function break_code(line, indent)
   if not last then
     return { line }
   end
-  local rest = indent .. (" "):rep(M.CONTINUED) .. line:sub(last + 1):match("^%s*(.*)$")
-  return append({ line:sub(1, last) }, #rest < #line and break_code(rest, indent) or { rest })
+  local excess = indent .. (" "):rep(M.CONTINUED) .. line:sub(last + 1):match("^%s*(.*)$")
+  return append({ line:sub(1, last) }, #excess < #line and break_code(excess, indent) or { excess })
 end
 
 -- Returns the lines of a loop or a condition with its statement, which moves below the head; nil for other code.
@@ -126,11 +126,11 @@ local function split_comment(line)
   while last > 0 and (line:sub(last, last) ~= " " or line:sub(last + 1) == "*/") do
     last = last - 1
   end
-  local head, rest = line:sub(1, math.max(last - 1, 0)), line:sub(last + 1)
+  local head, excess = line:sub(1, math.max(last - 1, 0)), line:sub(last + 1)
   if head:find("^%s*/?%**%s*$") or line:find("^ %* %./longhand gen ") or line:find("^ %* spec  ") then
     return line
   end
-  return head, rest
+  return head, excess
 end
 
 -- Returns the beginning of the next line of a comment.
@@ -141,14 +141,14 @@ end
 -- Fits the lines of a comment, { line, from (its number in the input) }: each line takes the excess of the line before.
 local function fit_comment(list)
   for i, entry in ipairs(list) do
-    local line, rest, following = entry.line, nil, list[i + 1] and list[i + 1].line:match("^%s*%* (%w.*)$")
+    local line, excess, following = entry.line, nil, list[i + 1] and list[i + 1].line:match("^%s*%* (%w.*)$")
     if #line > M.COLUMNS then
-      entry.line, rest = split_comment(line)
+      entry.line, excess = split_comment(line)
     end
-    if rest and following then
-      list[i + 1].line = write_star(line) .. rest .. " " .. following
-    elseif rest then
-      table.insert(list, i + 1, { line = write_star(line) .. rest, from = entry.from })
+    if excess and following then
+      list[i + 1].line = write_star(line) .. excess .. " " .. following
+    elseif excess then
+      table.insert(list, i + 1, { line = write_star(line) .. excess, from = entry.from })
     end
   end
   return list
@@ -190,8 +190,8 @@ function M.wrap(lines, map)
     else
       local line
       line, last = join(lines, map, first)
-      for _, part in ipairs(break_line(line)) do
-        add(part, first)
+      for _, code_line in ipairs(break_line(line)) do
+        add(code_line, first)
       end
     end
     first = last + 1

@@ -23,16 +23,16 @@ end
 -- layers in a last turn that is not whole: these layers are compiled as an attention of their own.
 local function check_last_turn(encoding, model, report)
   for _, entry in ipairs(families.list_last_layers(encoding, model.layers)) do
-    local own = families.make_encoding(encoding, entry.name)
-    local shared_name = lists.find(canonical.sort_keys(own.parameters or {}), function(name)
-      local p = own.parameters[name]
+    local entry_encoding = families.make_encoding(encoding, entry.name)
+    local shared_name = lists.find(canonical.sort_keys(entry_encoding.parameters or {}), function(name)
+      local p = entry_encoding.parameters[name]
       return p.learned ~= false and (p.per == "model" or p.per == "head")
     end)
-    local what = shared_name and ("layers share x.%s"):format(shared_name)
-      or placement.mentions(own.score or "", { layer = true }) and "the score reads x.layer"
-    if what then
+    local cause = shared_name and ("layers share x.%s"):format(shared_name)
+      or placement.mentions(entry_encoding.score or "", { layer = true }) and "the score reads x.layer"
+    if cause then
       report.add({ ("encoding.%s.score"):format(entry.name), "encoding.score" }, {
-        what = what .. ", and the last turn of encoding.layers is not whole",
+        what = cause .. ", and the last turn of encoding.layers is not whole",
         expected = ("model.layers as a multiple of %d, or parameters with per = \"layer\" or \"layer_head\""):format(
           entry.period) })
     end

@@ -43,7 +43,7 @@ INLINE void ${prefix}score_grad_${list.class}(const ${prefix}score_tables *s, in
 % end
 % if scalar.trains then
 
-/* Converts the gradients of a set of tables to gradients of the parameters; all threads of one block call it${scalar.cuda.ending.needs}. */
+/* Converts the gradients of a set of tables to gradients of the parameters; all threads of one block call it${scalar.cuda.ending.scratch_words}. */
 INLINE void ${prefix}end_score(const step_view *v, int l, const ${prefix}score_tables *s,
         const ${prefix}${scalar.cuda.gradient_set.type} *d, parameters *g, real *scratch, real *staging) {
     % include("attention/cuda/scalar_names.tpl", { uses = scalar.cuda.ending.uses })
