@@ -94,7 +94,7 @@ local function read_source(context, node, path, stage, names)
 end
 
 function M.read(context, axes, node)
-  local list, names, stages_by_name = {}, {}, {}
+  local stages, names, stages_by_name = {}, {}, {}
   for i, item in ipairs(nodes.read_items(context, node, "stages", "a list of " .. STAGE_TEXT)) do
     local path = locate.join("stages", i)
     if nodes.is_table(context, item, path, STAGE_TEXT, FIELDS) then
@@ -103,16 +103,16 @@ function M.read(context, axes, node)
       stage.cells = nodes.read_cells(context, axes, item.fields.cells, path .. ".cells", item)
       stage.seeds = item.fields.seeds and nodes.read_seeds(context, item.fields.seeds, path .. ".seeds")
       read_source(context, item, path, stage, names)
-      list[#list + 1] = stage
+      stages[#stages + 1] = stage
       if stage.name then
         stages_by_name[stage.name], names[#names + 1] = stage, stage.name
       end
     end
   end
-  for _, stage in ipairs(list) do
+  for _, stage in ipairs(stages) do
     stage.from = stages_by_name[stage.from]
   end
-  return list
+  return stages
 end
 
 -- Returns the stage of a point, nil without a stage; or nil and a list of stages if several contain the point.

@@ -37,9 +37,9 @@ function M.parse_pairs(line, position, shape, texts)
     if not name then
       name, value, separator, next_position = line:match(WORD_PAIR, position)
     end
-    local is_good = text and value and fits(value, shape.fields[name] or shape.other_fields)
+    local is_valid = text and value and fits(value, shape.fields[name] or shape.other_fields)
       or not text and shape.fields[name] and WORDS[name] and WORDS[name][value]
-    if not is_good or row[name] then
+    if not is_valid or row[name] then
       return nil
     end
     row[name], position = texts[name] and text or value, next_position

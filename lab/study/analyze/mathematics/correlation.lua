@@ -8,7 +8,7 @@ local statistics = require("lab.study.read.statistics")
 
 local M = {}
 
-local FLAT = 1e-12 -- variation below this share of the largest number is rounding
+local MIN_VARIATION_SHARE = 1e-12 -- variation below this share of the largest number is rounding
 
 function M.dot(a, b)
   local sum = 0.0
@@ -34,7 +34,7 @@ local function centre(values)
     out[i] = value - mean
     max_size = math.max(max_size, math.abs(value))
   end
-  return #values > 1 and M.norm(out) > FLAT * max_size * math.sqrt(#values) and out or nil
+  return #values > 1 and M.norm(out) > MIN_VARIATION_SHARE * max_size * math.sqrt(#values) and out or nil
 end
 
 function M.pearson(a, b)

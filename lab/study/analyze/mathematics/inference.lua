@@ -10,13 +10,13 @@ local student = require("lab.study.analyze.mathematics.t_distribution")
 
 local M = {}
 
-local FLAT = 1e-12 -- a standard error below this share of the means is the rounding of equal numbers
+local MIN_ERROR_SHARE = 1e-12 -- a standard error below this share of the means is the rounding of equal numbers
 
 M.ERROR = 0.05 -- type I error: the level of all tests, and the probability outside an interval
 
 -- Whether numbers differ by more than rounding.
 function M.varies(values)
-  return statistics.sd(values) > FLAT * math.abs(statistics.mean(values))
+  return statistics.sd(values) > MIN_ERROR_SHARE * math.abs(statistics.mean(values))
 end
 
 -- Returns Welch's test of the difference of means, a - b: { difference, error (standard error), freedom (degrees of
@@ -25,7 +25,7 @@ function M.test_welch(a, b)
   local variance_a, variance_b = statistics.sd(a) ^ 2 / #a, statistics.sd(b) ^ 2 / #b -- of the means
   local mean_a, mean_b = statistics.mean(a), statistics.mean(b)
   local result = { difference = mean_a - mean_b, error = math.sqrt(variance_a + variance_b) }
-  if result.error <= FLAT * math.max(math.abs(mean_a), math.abs(mean_b)) then
+  if result.error <= MIN_ERROR_SHARE * math.max(math.abs(mean_a), math.abs(mean_b)) then
     return result
   end
   result.freedom = (variance_a + variance_b) ^ 2 / (variance_a ^ 2 / (#a - 1) + variance_b ^ 2 / (#b - 1))

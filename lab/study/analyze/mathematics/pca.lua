@@ -14,8 +14,8 @@ local M = {}
 local dot, norm = correlation.dot, correlation.norm
 
 local MAX_SWEEPS = 60 -- passes over all pairs of rows
-local FLAT = 1e-9 -- a smaller share of all variance is rounding
-local SMALL = 1e-15 -- the cosine of orthogonal rows, up to rounding
+local MIN_VARIANCE_SHARE = 1e-9 -- a smaller share of all variance is rounding
+local MAX_COSINE = 1e-15 -- a larger cosine of two rows is no rounding: the rows are not orthogonal yet
 
 local function centre(channels, mean)
   return lists.map(channels, function(channel, c)
@@ -34,7 +34,7 @@ end
 -- Rotates two rows in their plane until they are orthogonal. Returns false if they were orthogonal before.
 local function rotate(a, b)
   local squares, product = dot(b, b) - dot(a, a), dot(a, b)
-  if math.abs(product) <= SMALL * norm(a) * norm(b) then
+  if math.abs(product) <= MAX_COSINE * norm(a) * norm(b) then
     return false
   end
   local theta = squares / (2 * product)
@@ -84,7 +84,7 @@ function M.fit(channels, count)
     return value
   end) }
   for k = 1, count do
-    local varies = values[k] > FLAT * fitted.total
+    local varies = values[k] > MIN_VARIANCE_SHARE * fitted.total
     fitted.variance[k] = varies and values[k] or 0.0
     fitted.components[k] = lists.map(vectors[k], function(value) return varies and value or 0.0 end)
   end
