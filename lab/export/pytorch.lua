@@ -311,6 +311,8 @@ end
 local function add_calls(facts)
   facts.given_arguments = facts.by_task and ", positions" or ""
   if facts.by_task then
+    lists.append(facts.comments, { "Its argument `positions` has the task's position of every token of with_target (0: "
+      .. "none), which `trainer predict`", "prints for an input." })
     facts.forward_arguments, facts.pass_arguments = ", positions", ", positions"
     facts.check_arguments = ', example["positions"]'
     facts.forward_words = (" positions, of the task: [%s] or [B][%s]."):format(facts.position_count,

@@ -7,10 +7,6 @@ ${line} % for _, line in ipairs(comments)
     model = load()                  # an nn.Module in eval mode, with the weights of checkpoint.safetensors
     target = decode(model, inputs, 5${given_arguments})
     logits = model(${star}with_target(inputs, target)${given_arguments})[:, -5:]
-% if by_task then
-
-positions: of the task, one for every token of with_target (0: none); `trainer predict` prints them for an input.
-% end
 % elseif readout ~= "outputs" then
     from model import answers, load
     model = load()                  # an nn.Module in eval mode, with the weights of checkpoint.safetensors
