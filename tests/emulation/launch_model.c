@@ -68,7 +68,7 @@ static void write_row(const lh_cuda_product *p, int real_bytes, bool without_epi
 }
 
 /* Computes the library's product; each element is summed in double in the order of the inner dimension. */
-static void multiply(const lh_cuda_product *p, int real_bytes, bool plain) {
+static void multiply(const lh_cuda_product *p, int real_bytes, bool without_epilogue) {
     double *a = read_matrix(p->a, real_bytes, p->rows, p->inner, p->transposed_a);
     double *b = read_matrix(p->b, real_bytes, p->inner, p->columns, p->transposed_b);
     double *sums = lh_model_reserve((size_t)p->columns * sizeof *sums);
@@ -79,7 +79,7 @@ static void multiply(const lh_cuda_product *p, int real_bytes, bool plain) {
             const double factor = a[row * p->inner + k], *from = b + k * p->columns;
             for (int column = 0; column < p->columns; column++) sums[column] += factor * from[column];
         }
-        write_row(p, real_bytes, plain, (int)row, sums);
+        write_row(p, real_bytes, without_epilogue, (int)row, sums);
     }
     free(a);
     free(b);
@@ -91,7 +91,7 @@ typedef struct model_pass {
     lh_shape shape;
     lh_mode mode;
     int first, blocks;
-    bool plain; /* the library adds no bias */
+    bool without_epilogue; /* the library adds no bias */
     const lh_cuda_result *earlier;
     void *workspace, *gradient, *arguments;
     const void *parameters;
@@ -106,9 +106,10 @@ static void run_launches(const lh_spec *spec, const model_pass *pass) {
     assert_in_range(count, 1, cuda->most_launches);
     for (int i = 0; i < count; i++) {
         *pass->arrivals = 0;
-        bool multiplies = list[i].phase == LH_CUDA_PRODUCT, adds_bias = pass->plain && list[i].product.bias != NULL;
+        bool multiplies = list[i].phase == LH_CUDA_PRODUCT,
+             adds_bias = pass->without_epilogue && list[i].product.bias != NULL;
         bool begins_again = list[i].phase == LH_CUDA_BEGIN && pass->first > 0;
-        if (multiplies) multiply(&list[i].product, cuda->real_bytes, pass->plain);
+        if (multiplies) multiply(&list[i].product, cuda->real_bytes, pass->without_epilogue);
         if (multiplies ? adds_bias : !begins_again)
             launch(spec, pass->mode == LH_MODE_TRAIN ? cuda->train_kernel : cuda->evaluate_kernel, pass->blocks,
                    pass->arguments,
@@ -143,16 +144,16 @@ lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const 
     lh_model_step out = {.bytes = (size_t)spec->parameter_storage * (size_t)cuda->real_bytes};
     const lh_shape batch_shape = make_shape(step, step->sequences);
     size_t pieces = (size_t)spec->parameter_storage / LH_CUDA_PIECE;
-    bool wide = cuda->launches != NULL;
+    bool is_wide = cuda->launches != NULL;
     const lh_shape shard_shape =
-        make_shape(step, wide ? step->sequences : (step->sequences + cut.shards - 1) / cut.shards);
+        make_shape(step, is_wide ? step->sequences : (step->sequences + cut.shards - 1) / cut.shards);
     size_t partial = cuda->partial_bytes(&shard_shape), workspace = cuda->workspace_bytes(&shard_shape, LH_MODE_TRAIN);
     unsigned arrivals = 0;
     lh_cuda_replica replica = {
         .parameters = out.parameters = memcpy(lh_model_reserve(out.bytes), parameters, out.bytes),
         .moment1 = out.moment1 = spec->optimizer.states > 0 ? lh_model_reserve(out.bytes) : NULL,
         .moment2 = out.moment2 = spec->optimizer.states > 1 ? lh_model_reserve(out.bytes) : NULL,
-        .gradient = out.gradient = wide ? make_old_gradient(spec, out.bytes) : reserve_poisoned(out.bytes),
+        .gradient = out.gradient = is_wide ? make_old_gradient(spec, out.bytes) : reserve_poisoned(out.bytes),
         .partials = lh_model_reserve((size_t)cut.shards * partial),
         .shared = reserve_poisoned(cuda->shared_bytes(&batch_shape)),
         .piece_sums = reserve_poisoned(3 * pieces * sizeof(double)),
@@ -170,14 +171,14 @@ lh_model_step lh_model_train(const lh_spec *spec, const void *parameters, const 
     const model_pass pass = {.shape = batch_shape,
                              .mode = LH_MODE_TRAIN,
                              .blocks = cut.team,
-                             .plain = cut.order % 2 == 1,
+                             .without_epilogue = cut.order % 2 == 1,
                              .earlier = earlier,
                              .workspace = workspaces,
                              .gradient = out.gradient,
                              .arguments = &arguments,
                              .parameters = out.parameters,
                              .arrivals = &arrivals};
-    if (wide) run_launches(spec, &pass);
+    if (is_wide) run_launches(spec, &pass);
     else launch(spec, cuda->train_kernel, cut.team, &arguments, (lh_cuda_place){0});
     out.result = results[count - 1];
     free(results);
@@ -206,7 +207,7 @@ static void evaluate_wide(const lh_spec *spec, lh_cuda_evaluate *arguments, unsi
                                  .mode = LH_MODE_EVALUATE,
                                  .first = first,
                                  .blocks = arguments->team,
-                                 .plain = order % 2 == 1,
+                                 .without_epilogue = order % 2 == 1,
                                  .workspace = workspace,
                                  .arguments = arguments,
                                  .parameters = arguments->parameters[0],

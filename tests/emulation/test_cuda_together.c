@@ -227,15 +227,15 @@ static void test_greedy_draws_by_index_in_the_batch(void **state) {
     lh_toy_program = &by_index;
     lh_spec spec = lh_toy_fleet_pair();
     const lh_cuda_fleet *fleet = open_trained(&spec, 8, engines);
-    for (int noisy = 0; noisy < 2; noisy++) {
+    for (int has_noise = 0; has_noise < 2; has_noise++) {
         const double deviation = 0.5;
         lh_eval_request request = greedy;
-        if (noisy) request.noise = (lh_noise){.deviation = &deviation, .count = 1};
-        spec.draws_by_sequence = !noisy;
+        if (has_noise) request.noise = (lh_noise){.deviation = &deviation, .count = 1};
+        spec.draws_by_sequence = !has_noise;
         check_replicas(engines, &request, launches, &single_launches);
         for (int i = 1; i < REPLICAS; i++) assert_int_equal(launches[i], 0);
         const lh_cuda_step *step = fleet->forward.host_models;
-        assert_true(step->rate == (noisy ? deviation : 0));
+        assert_true(step->rate == (has_noise ? deviation : 0));
     }
     close_trained(engines);
     lh_toy_program = &toy_cuda;
@@ -341,6 +341,7 @@ static void test_greedy_wide_replicas_share_passes(void **state) {
 
 static atomic_bool signals;
 
+/* Sends SIGTERM once, if `signals`, while example 2 of step 11 of seed 4 is sampled. */
 static void sample_and_signal(lh_rng *rng, int n, lh_example *example) {
     lh_toy_spec.task->sample(rng, n, example);
     if (rng->counter[3] == 11 && rng->counter[2] == 2 && rng->key.word[0] == 4 && atomic_exchange(&signals, false))
@@ -355,8 +356,8 @@ static void train(void **state, const lh_spec *spec, int code, const char *out, 
     lh_run_expect(spec, *state, code, command, NULL);
 }
 
-/* Runs that train as a group, alone, and as a group that a signal stops, have the same files. eval.jsonl has their own
- * answers, of evaluations during training and at its end. */
+/* A run has the same files if it trains in a group, alone, or in a group that a signal stops and that is resumed.
+ * eval.jsonl has the run's own answers, during training and at its end. */
 static void test_greedy_runs_equal_single_and_resumed_runs(void **state) {
     lh_emulation_set(&(lh_emulation){.multiprocessors = 4});
     lh_emulated_driver()->cuInit(0); /* cuda/driver.c calls cuInit only once per process */

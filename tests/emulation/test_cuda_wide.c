@@ -407,19 +407,19 @@ static void test_only_phases_with_grid_barriers_are_cooperative(void **state) {
 
 /* The library adds a bias; its phase is launched only if the library has no such product. */
 static void test_a_bias_has_a_phase_where_the_library_does_not_add_it(void **state) {
-    static const int plain[] = {0, 1, LH_EMULATION_SAYS_SO};
+    static const int plain_products[] = {0, 1, LH_EMULATION_SAYS_SO};
     for (int i = 0; i < 6; i++) {
         lh_error error;
         lh_engine *engine;
         lh_step_metrics metrics[STEPS];
         int taken_steps;
-        use_device(&wide, (lh_emulation){.plain_products = plain[i % 3]});
+        use_device(&wide, (lh_emulation){.plain_products = plain_products[i % 3]});
         lh_spec spec = lh_toy_fleet_spec();
         biased = i < 3;
         lh_assert_ok(open_fleet(&spec, 1, &engine, &error), &error);
         lh_assert_ok(request_steps(engine, STEPS, metrics, &taken_steps, &error), &error);
         assert_int_equal(taken_steps, STEPS);
-        assert_int_equal(lh_emulation_launches(), biased && plain[i % 3] ? 2 * STEPS : STEPS);
+        assert_int_equal(lh_emulation_launches(), biased && plain_products[i % 3] ? 2 * STEPS : STEPS);
         engine->ops->close(engine);
         lh_toy_end_device();
     }

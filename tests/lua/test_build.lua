@@ -167,16 +167,16 @@ end
 
 -- If a folder were not in the digest, a change in it would not cause a rebuild.
 function TestStamps.test_every_folder_of_hand_written_code_is_in_the_digest()
-  local project, counted = require("project").new(lfs.currentdir()), {}
+  local project, hashed_names = require("project").new(lfs.currentdir()), {}
   function project.hash_files(_, names)
     for _, name in ipairs(names) do
-      counted[name] = true
+      hashed_names[name] = true
     end
     return names
   end
   project:digest_sources()
   for _, name in ipairs({ "Makefile", "include/longhand/spec.h", "runtime/main.c", "kernels/cpu/vector.h" }) do
-    lu.assertTrue(counted[name] or false, name)
+    lu.assertTrue(hashed_names[name] or false, name)
   end
 end
 

@@ -292,42 +292,42 @@ end
 
 -- The numbers of layers of encoder and decoder and the facets of each family are in both digests.
 function TestDigests.test_an_encoder_decoder_is_in_the_model_digest_by_layers_and_families()
-  local numbers_by_digest = {}
+  local digests = {}
   for i, sets in ipairs({ {}, { ["model.encoder_layers"] = "2" }, { ["model.decoder_layers"] = "2" },
     { ["encoding.cross.rotation.kind"] = "rope" }, { ["encoding.encoder.rotation.kind"] = "rope" },
     { ["encoding.cross.mask"] = "{ kind = 'window', left = 2 }" } }) do
     sets["model.kind"] = "encoder_decoder"
     local plan = plans.make_plan(sets)
     for _, digest in ipairs({ plan.digest, plan.model_digest }) do
-      lu.assertNil(numbers_by_digest[digest], i)
-      numbers_by_digest[digest] = true
+      lu.assertNil(digests[digest], i)
+      digests[digest] = true
     end
   end
 end
 
 -- The encodings by layer, their order and their numbers of layers are in both digests, also if no tensor differs.
 function TestDigests.test_encodings_by_layer_are_in_the_model_digest()
-  local numbers_by_digest = {}
+  local digests = {}
   for i, layers in ipairs({ "{ 'rope', 'none' }", "{ 'none', 'rope' }", "{ { use = 'rope', times = 3 }, 'none' }",
     "{ 'rope', { use = 'none', times = 3 } }", "{ 'rope', 'alibi' }" }) do
     local plan = plans.make_plan({ ["model.layers"] = "4", ["encoding.layers"] = layers })
     for _, digest in ipairs({ plan.digest, plan.model_digest }) do
-      lu.assertNil(numbers_by_digest[digest], i)
-      numbers_by_digest[digest] = true
+      lu.assertNil(digests[digest], i)
+      digests[digest] = true
     end
   end
 end
 
 -- Lines are constants of attention: a model with lines can continue a checkpoint without them.
 function TestDigests.test_lines_do_not_change_the_model()
-  local plain, names_by_digest = plans.make_plan({ ["model.kind"] = "encoder_decoder" }), {}
+  local plain, digests = plans.make_plan({ ["model.kind"] = "encoder_decoder" }), {}
   for i, sets in ipairs({ { ["encoding.cross.lines"] = "{ { head = 0, direction = -1, line = 0, value = 1 } }" },
     { ["encoding.cross.lines"] = "{ { head = 0, direction = -1, line = 1, value = 1 } }" },
     { ["encoding.decoder.lines"] = "{ { head = 1, direction = 1, line = 0, value = 0 } }" } }) do
     sets["model.kind"] = "encoder_decoder"
     local plan = plans.make_plan(sets)
-    lu.assertNil(names_by_digest[plan.digest], i)
-    names_by_digest[plan.digest] = true
+    lu.assertNil(digests[plan.digest], i)
+    digests[plan.digest] = true
     lu.assertEquals(plan.model_digest, plain.model_digest, i)
   end
 end

@@ -17,14 +17,14 @@ end
 
 -- Texts that differ in one character, in the order of two lines, or in zero bytes at the end have different digests.
 function TestFingerprint.test_similar_texts_have_different_digests()
-  local lines, texts_by_digest = {}, {}
+  local lines, digests = {}, {}
   for i = 1, 40 do
     lines[i] = ("int x%d = %d;"):format(i, i)
   end
   local function add(text)
     local digest = fingerprint.digest(text)
-    lu.assertNil(texts_by_digest[digest], text)
-    texts_by_digest[digest] = true
+    lu.assertNil(digests[digest], text)
+    digests[digest] = true
   end
   local text = table.concat(lines, "\n")
   add(text)

@@ -59,7 +59,7 @@ static bool is_training_pair(const lh_full_collection *s, const uint64_t *pair, 
 
 static void check_all(const lh_full_collection *s, bool product, int base, int width, int places) {
     uint64_t *pair = calloc((size_t)s->count, sizeof *pair);
-    int checked = 0;
+    int checked_count = 0;
     for (int i = 0; i < s->count; i++) {
         const lh_kept_example *k = &s->item[i];
         lh_text text = lh_write_kept_example(s, k);
@@ -77,9 +77,10 @@ static void check_all(const lh_full_collection *s, bool product, int base, int w
         if (has_chain) assert_int_equal(k->axes[CARRY], lh_find_chain_by_definition(base, product, x, y, digits));
         if (k->set != LH_SET_TEST) assert_true(has_chain);
         if (k->set == LH_SET_TRAIN) assert_int_equal(k->axes[TRAINED], LH_NO_VALUE);
-        else if (digits < 4 && checked++ < 3000) assert_int_equal(k->axes[TRAINED], is_training_pair(s, pair, pair[i]));
+        else if (digits < 4 && checked_count++ < 3000)
+            assert_int_equal(k->axes[TRAINED], is_training_pair(s, pair, pair[i]));
     }
-    assert_true(checked > 0);
+    assert_true(checked_count > 0);
     free(pair);
 }
 

@@ -15,9 +15,9 @@ enum { FIRST = CARRY, SECOND = TRAINED, IS_TRAINED = FRAME }; /* the task's axes
 enum { MAX_DIGITS = 3, PAIRS = 6400, PARTS = 10, TESTS = 20, MAX_HINT = 5, OPTIONS = 8, HINTS = 6 /* an option */ };
 enum { SPACE = 13, FIRST_HINT }; /* tokens; a test's texts show them as & and, from @ and A on, as letters */
 
-static uint64_t read_number(const char *text, int count, bool reversed) {
+static uint64_t read_number(const char *text, int count, bool is_reversed) {
     uint64_t number = 0;
-    for (int i = 0; i < count; i++) number = number * 10 + (uint64_t)(text[reversed ? count - 1 - i : i] - '0');
+    for (int i = 0; i < count; i++) number = number * 10 + (uint64_t)(text[is_reversed ? count - 1 - i : i] - '0');
     return number;
 }
 
@@ -46,7 +46,7 @@ static void check_positions(const lh_full_collection *s, const lh_kept_example *
 
 /* Deletes the hints and the spaces of a text, and adds the spaces to *spaces. A digit of weight 10^w has hint first + w
  * of a cyclic list, where *first is the same for the whole example, and -1 until the first hint is found. */
-static void remove_hints_and_spaces(char *text, int hints, bool reversed, int *first, int *spaces) {
+static void remove_hints_and_spaces(char *text, int hints, bool is_reversed, int *first, int *spaces) {
     int place[MOST_TOKENS], hint[MOST_TOKENS], count = 0, digits = 0, last = -1;
     for (int t = 0; text[t] != 0; t++) {
         const int token = read_token(text[t]);
@@ -67,7 +67,7 @@ static void remove_hints_and_spaces(char *text, int hints, bool reversed, int *f
     for (int t = count - 1, length = 0; hints > 0 && t >= 0; t--) {
         if (place[t] < 0) continue;
         if (t + 1 == count || place[t + 1] < 0) length = place[t] + 1;
-        const int weight = reversed ? place[t] : length - 1 - place[t], found = (hint[t] + hints - weight) % hints;
+        const int weight = is_reversed ? place[t] : length - 1 - place[t], found = (hint[t] + hints - weight) % hints;
         if (*first < 0) *first = found;
         assert_int_equal(found, *first);
     }
@@ -77,23 +77,23 @@ static void remove_hints_and_spaces(char *text, int hints, bool reversed, int *f
  */
 static int check_example(const lh_full_collection *s, const lh_kept_example *k, uint64_t number[2]) {
     int spaces = 0;
-    const bool reversed = s->c.options[0] == REVERSED, padded = s->c.options[1] == LONGER;
+    const bool is_reversed = s->c.options[0] == REVERSED, is_padded = s->c.options[1] == LONGER;
     const bool reversed_sum = s->c.options[0] != IN_ORDER;
     lh_text text = lh_write_kept_example(s, k);
     check_positions(s, k, &text);
     int first_hint = -1;
-    remove_hints_and_spaces(text.input, s->c.options[HINTS], reversed, &first_hint, &spaces);
+    remove_hints_and_spaces(text.input, s->c.options[HINTS], is_reversed, &first_hint, &spaces);
     remove_hints_and_spaces(text.target, s->c.options[HINTS], reversed_sum, &first_hint, &spaces);
     const int first = (int)strcspn(text.input, "+"), second = (int)strlen(text.input) - first - 1;
     const int longer = first > second ? first : second, digits = (int)strlen(text.target) - 1;
-    number[0] = read_number(text.input, first, reversed);
-    number[1] = read_number(text.input + first + 1, second, reversed);
+    number[0] = read_number(text.input, first, is_reversed);
+    number[1] = read_number(text.input + first + 1, second, is_reversed);
     assert_int_equal(text.target[digits], '$');
     assert_int_equal(read_number(text.target, digits, reversed_sum), number[0] + number[1]);
-    assert_int_equal(digits, padded ? longer + 1 : lh_count_digits(10, number[0] + number[1]));
+    assert_int_equal(digits, is_padded ? longer + 1 : lh_count_digits(10, number[0] + number[1]));
     for (int i = 0; i < 2; i++) {
         assert_int_equal(k->axes[FIRST + i], lh_count_digits(10, number[i]));
-        assert_int_equal(i == 0 ? first : second, padded ? longer : k->axes[FIRST + i]);
+        assert_int_equal(i == 0 ? first : second, is_padded ? longer : k->axes[FIRST + i]);
     }
     assert_int_equal(k->axes[DIGITS], longer);
     return spaces;

@@ -80,7 +80,7 @@ static double compute_objective(void *context) {
     return lh_test_compute_weighted_sum(c->shape.tokens * C, c->dout, c->out);
 }
 
-static void check_gradients(int T, bool normalised, bool directional, double offset) {
+static void check_gradients(int T, bool is_normalised, bool is_directional, double offset) {
     attention_case *c = calloc(1, sizeof *c);
     assert_non_null(c);
     double dq[MAX_T * C], dk[MAX_T * C], dv[MAX_T * C], dcontent[C] = {0}, ddirection[MAX_T * H * 2] = {0};
@@ -91,9 +91,9 @@ static void check_gradients(int T, bool normalised, bool directional, double off
     c->shape = (lh_ref_geometric){.tokens = T,
                                   .heads = H,
                                   .head_width = D,
-                                  .normalised = normalised,
+                                  .normalised = is_normalised,
                                   .content_bias = c->content_bias,
-                                  .direction = directional ? c->direction : NULL,
+                                  .direction = is_directional ? c->direction : NULL,
                                   .scale = 1.3,
                                   .direction_scale = 0.7,
                                   .offset = offset};
@@ -106,7 +106,7 @@ static void check_gradients(int T, bool normalised, bool directional, double off
     lh_test_check_gradient(compute_objective, c, 1, &c->shape.scale, &grad.scale);
     lh_test_check_gradient(compute_objective, c, 1, &c->shape.offset, &grad.offset);
     lh_test_check_gradient(compute_objective, c, 1, &c->shape.direction_scale, &grad.direction_scale);
-    if (directional) lh_test_check_gradient(compute_objective, c, T * H * 2, c->direction, ddirection);
+    if (is_directional) lh_test_check_gradient(compute_objective, c, T * H * 2, c->direction, ddirection);
     free(c);
 }
 

@@ -336,7 +336,7 @@ static void test_evaluation_lines_compare_with_training(void **state) {
 static void test_lines_record_lengths_beyond_training(void **state) {
     static const char *const held_out = "{\"input\":[1,3],\"target\":[0]}\n"
                                         "{\"input\":[2,1,0],\"target\":[1]}\n";
-    static const char *const ends[] = {"\"sd_over_draws\":0", "\"sd_over_draws\":0,\"beyond\":[\"length\"]"};
+    static const char *const line_ends[] = {"\"sd_over_draws\":0", "\"sd_over_draws\":0,\"beyond\":[\"length\"]"};
     const char *path = lh_test_path(*state, "eval.jsonl");
     toy_files f;
     lh_eval_result results[MAX_GROUPS];
@@ -344,7 +344,7 @@ static void test_lines_record_lengths_beyond_training(void **state) {
               lh_test_write_text(*state, "held.jsonl", held_out), NULL);
     open_corpus(&f);
     assert_int_equal(evaluate(&f, &f.corpus.final, path, results), 2);
-    check_lines(path, ends, 2); /* training inputs have one or two symbols */
+    check_lines(path, line_ends, 2); /* training inputs have one or two symbols */
     lh_corpus_close(&f.corpus);
 }
 

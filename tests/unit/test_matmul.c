@@ -76,19 +76,19 @@ static real *pack_panels(int K, int N, const real *w) {
     return panels;
 }
 
-static void check_matmul(int rows, int K, int N, enum finish finish, int fixed) {
-    int padded = round_up(rows, TILE_ROWS);
-    real *a = make_random_reals(1, rows * K, padded * K), *w = make_random_reals(2, K * N, K * N),
-         *y = make_reals(padded * N);
-    real *operand = make_random_reals(3, rows * N, padded * N), *panels = pack_panels(K, N, w);
-    if (fixed) multiply_fixed(rows, a, panels, y, operand);
+static void check_matmul(int rows, int K, int N, enum finish finish, int is_fixed) {
+    int padded_rows = round_up(rows, TILE_ROWS);
+    real *a = make_random_reals(1, rows * K, padded_rows * K), *w = make_random_reals(2, K * N, K * N),
+         *y = make_reals(padded_rows * N);
+    real *operand = make_random_reals(3, rows * N, padded_rows * N), *panels = pack_panels(K, N, w);
+    if (is_fixed) multiply_fixed(rows, a, panels, y, operand);
     else if (is_wide(K, N)) multiply_wide(rows, a, panels, y, finish, operand);
     else multiply_any(N / LANES, rows, K, a, panels, y, finish, operand);
-    double *a_wide = to_doubles(a, rows * K), *w_wide = to_doubles(w, K * N), *expected = to_doubles(y, rows * N);
-    lh_ref_matmul(rows, K, N, a_wide, w_wide, NULL, expected);
+    double *a_doubles = to_doubles(a, rows * K), *w_doubles = to_doubles(w, K * N), *expected = to_doubles(y, rows * N);
+    lh_ref_matmul(rows, K, N, a_doubles, w_doubles, NULL, expected);
     finish_reference(rows, N, finish, operand, expected);
     check_close(y, expected, rows * N, sum_tolerance(K));
-    free_all(a, w, y, operand, panels, a_wide, w_wide, expected);
+    free_all(a, w, y, operand, panels, a_doubles, w_doubles, expected);
 }
 
 static void test_matmul_odd_sizes_every_finish_match_reference(void **state) {
@@ -111,21 +111,22 @@ static void test_matmul_constant_sizes_match_reference(void **state) {
 }
 
 /* Checks a product added to y [rows][N] in place: the reference's numbers, and the bits of a sum in another buffer. */
-static void check_matmul_in_place(int rows, int K, int N, int fixed) {
-    int padded = round_up(rows, TILE_ROWS);
-    real *a = make_random_reals(1, rows * K, padded * K), *w = make_random_reals(2, K * N, K * N),
-         *sum = make_reals(padded * N);
-    real *operand = make_random_reals(3, rows * N, padded * N), *y = make_random_reals(3, rows * N, padded * N);
+static void check_matmul_in_place(int rows, int K, int N, int is_fixed) {
+    int padded_rows = round_up(rows, TILE_ROWS);
+    real *a = make_random_reals(1, rows * K, padded_rows * K), *w = make_random_reals(2, K * N, K * N),
+         *sum = make_reals(padded_rows * N);
+    real *operand = make_random_reals(3, rows * N, padded_rows * N),
+         *y = make_random_reals(3, rows * N, padded_rows * N);
     real *panels = pack_panels(K, N, w);
     multiply_any(N / LANES, rows, K, a, panels, sum, FINISH_ADD, operand);
-    if (fixed) multiply_fixed_in_place(rows, a, panels, y);
+    if (is_fixed) multiply_fixed_in_place(rows, a, panels, y);
     else multiply_any(N / LANES, rows, K, a, panels, y, FINISH_ADD, y);
     assert_memory_equal(y, sum, (size_t)rows * (size_t)N * sizeof *y);
-    double *a_wide = to_doubles(a, rows * K), *w_wide = to_doubles(w, K * N), *expected = to_doubles(y, rows * N);
-    lh_ref_matmul(rows, K, N, a_wide, w_wide, NULL, expected);
+    double *a_doubles = to_doubles(a, rows * K), *w_doubles = to_doubles(w, K * N), *expected = to_doubles(y, rows * N);
+    lh_ref_matmul(rows, K, N, a_doubles, w_doubles, NULL, expected);
     finish_reference(rows, N, FINISH_ADD, operand, expected);
     check_close(y, expected, rows * N, sum_tolerance(K));
-    free_all(a, w, y, sum, operand, panels, a_wide, w_wide, expected);
+    free_all(a, w, y, sum, operand, panels, a_doubles, w_doubles, expected);
 }
 
 static void test_matmul_in_place_adds_to_existing_values(void **state) {
@@ -157,13 +158,13 @@ static void check_weight_grad(int rows, int K, int N) {
     real *a = make_random_reals(1, rows * K, (rows + TILE_ROWS) * K),
          *dy = make_random_reals(2, rows * N, (rows + TILE_ROWS) * N);
     real *dw = make_random_reals(3, K * N, K * N), *db = make_random_reals(4, N, N);
-    double *a_wide = to_doubles(a, rows * K), *dy_wide = to_doubles(dy, rows * N);
+    double *a_doubles = to_doubles(a, rows * K), *dy_doubles = to_doubles(dy, rows * N);
     double *dw_expected = to_doubles(dw, K * N), *db_expected = to_doubles(db, N);
     compute_any_weight_grad(N / LANES, rows, K, a, dy, dw, db);
-    lh_ref_matmul_weight_grad(rows, K, N, a_wide, dy_wide, dw_expected, db_expected);
+    lh_ref_matmul_weight_grad(rows, K, N, a_doubles, dy_doubles, dw_expected, db_expected);
     check_close(dw, dw_expected, K * N, sum_tolerance(rows));
     check_close(db, db_expected, N, sum_tolerance(rows));
-    free_all(a, dy, dw, db, a_wide, dy_wide, dw_expected, db_expected);
+    free_all(a, dy, dw, db, a_doubles, dy_doubles, dw_expected, db_expected);
 }
 
 static void test_weight_grad_any_rows_match_reference(void **state) {

@@ -183,14 +183,14 @@ static void test_measure_contradiction_found(void **state) {
 }
 
 /* Samples examples with the same input, whose random label does not count. */
-static void contradict_masked(lh_rng *rng, int n, lh_example *example) {
+static void sample_masked_contradiction(lh_rng *rng, int n, lh_example *example) {
     sample_contradiction(rng, n, example);
     example->mask[0] = 0;
 }
 
 static void test_measure_masked_contradiction_allowed(void **state) {
     task = *toy.task;
-    task.sample = contradict_masked;
+    task.sample = sample_masked_contradiction;
     toy.task = &task;
     lh_overfit_facts f = measure(state, 1);
     assert_int_equal(f.counted, 18);

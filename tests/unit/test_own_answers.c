@@ -52,10 +52,10 @@ static uint16_t find_best(lh_engine *engine, const lh_query *query, int label) {
     return (uint16_t)lh_find_best_class(logits + label * TOY_CLASSES, TOY_CLASSES);
 }
 
-static void add_place(int counts[3][N], int place, bool counted, bool right, bool forced) {
-    counts[0][place] += counted;
-    counts[1][place] += right;
-    counts[2][place] += forced;
+static void add_place(int counts[3][N], int place, bool is_counted, bool is_right, bool is_forced) {
+    counts[0][place] += is_counted;
+    counts[1][place] += is_right;
+    counts[2][place] += is_forced;
 }
 
 /* Answers one example by passes of this test, one per label, and adds the counts to *total. */

@@ -13,35 +13,35 @@ static lh_draw make_draw(uint32_t step) {
 }
 
 /* Draws positions, and checks that no element after scratch[range - 1] is written. */
-static void draw(uint32_t step, uint32_t layer, int first, int range, int count, bool sorted, int32_t *out) {
+static void draw(uint32_t step, uint32_t layer, int first, int range, int count, bool is_sorted, int32_t *out) {
     static int32_t scratch[MAX_RANGE + 1];
     lh_draw draw = make_draw(step);
     memset(scratch, 0xee, sizeof scratch);
-    lh_draw_positions(&draw, layer, first, range, count, sorted, out, scratch);
+    lh_draw_positions(&draw, layer, first, range, count, is_sorted, out, scratch);
     assert_int_equal(scratch[range], (int32_t)0xeeeeeeee);
 }
 
-static void check_draw(int first, int range, int count, bool sorted) {
+static void check_draw(int first, int range, int count, bool is_sorted) {
     int32_t out[MAX_RANGE + 1];
     uint8_t is_used[MAX_RANGE] = {0};
     out[count] = -77;
-    draw((uint32_t)count, 0, first, range, count, sorted, out);
+    draw((uint32_t)count, 0, first, range, count, is_sorted, out);
     for (int i = 0; i < count; i++) {
         assert_in_range(out[i] - first, 0, range - 1);
         assert_false(is_used[out[i] - first]++);
-        if (sorted && i > 0) assert_true(out[i] > out[i - 1]);
+        if (is_sorted && i > 0) assert_true(out[i] > out[i - 1]);
     }
     assert_int_equal(out[count], -77);
 }
 
 static void test_draw_positions_every_size_distinct_in_range(void **state) {
-    for (int sorted = 0; sorted < 2; sorted++) {
-        for (int count = 0; count <= 40; count++) check_draw(1, 40, count, sorted);
-        check_draw(0, 1, 1, sorted);
-        check_draw(0, 2048, 1, sorted);
-        check_draw(1, 2047, 499, sorted);
-        check_draw(0, 2048, 2048, sorted);
-        check_draw(-5, 11, 11, sorted);
+    for (int is_sorted = 0; is_sorted < 2; is_sorted++) {
+        for (int count = 0; count <= 40; count++) check_draw(1, 40, count, is_sorted);
+        check_draw(0, 1, 1, is_sorted);
+        check_draw(0, 2048, 1, is_sorted);
+        check_draw(1, 2047, 499, is_sorted);
+        check_draw(0, 2048, 2048, is_sorted);
+        check_draw(-5, 11, 11, is_sorted);
     }
 }
 

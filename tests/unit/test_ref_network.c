@@ -169,13 +169,13 @@ static void test_run_grad_of_recurrent_networks_matches_differences(void **state
 static void test_run_grad_of_random_networks_matches_differences(void **state) {
     static const char *const prefixes[] = {"any_", "random_"};
     for (int p = 0; p < 2; p++) {
-        int checked = 0;
+        int checked_count = 0;
         for (int i = 0; i < lh_network_count; i++) {
             if (strncmp(lh_networks[i].id, prefixes[p], strlen(prefixes[p])) != 0) continue;
             check_network_gradients(&lh_networks[i], false);
-            checked++;
+            checked_count++;
         }
-        assert_true(checked > 0);
+        assert_true(checked_count > 0);
     }
 }
 
