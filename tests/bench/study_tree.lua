@@ -33,15 +33,15 @@ local function make_evaluation(eval, step)
   return join_lines(lines)
 end
 
-local function make_metrics(steps, rate, logged)
+local function make_metrics(steps, rate, line_count)
   local lines = {}
-  for i = 1, logged do
-    lines[i] = METRICS:format(steps * i // logged, i, 1 / i, 1 - 1 / i, rate)
+  for i = 1, line_count do
+    lines[i] = METRICS:format(steps * i // line_count, i, 1 / i, 1 - 1 / i, rate)
   end
   return join_lines(lines)
 end
 
-local function write_run(root, cell, run, logged)
+local function write_run(root, cell, run, line_count)
   local plan, resolved = cell.spec.plan, cell.spec.resolved
   local facts = { id = cell.id, digest = plan.digest, seed = run.seed, learning_rate = run.learning_rate,
     spec = resolved, flags = { "--seed", tostring(run.seed) }, step = resolved.train.steps,
@@ -53,7 +53,7 @@ local function write_run(root, cell, run, logged)
   assert(write.make_directory(dir))
   for name, text in pairs({ ["run.json"] = canonical.format(facts) .. "\n",
     ["eval.jsonl"] = make_evaluation(resolved.eval, resolved.train.steps),
-    ["metrics.jsonl"] = make_metrics(resolved.train.steps, run.learning_rate, logged) }) do
+    ["metrics.jsonl"] = make_metrics(resolved.train.steps, run.learning_rate, line_count) }) do
     local file = assert(io.open(dir .. "/" .. name, "wb"))
     assert(file:write(text))
     assert(file:close())

@@ -56,13 +56,13 @@ local function write_run(task, place, seed)
   local dir = ("%s/%s/%s/lr%g-seed%d"):format(root, id, reports.DIGEST, RATE, seed)
   local spec = reports.make_spec(TASKS[task])
   spec.train.lengths.last = TRAINED_TO
-  local failed = task == 3 and place == 5
-  local facts = { id = id, digest = reports.DIGEST, seed = seed, learning_rate = RATE, exit = failed and 1 or 0,
+  local is_failed = task == 3 and place == 5
+  local facts = { id = id, digest = reports.DIGEST, seed = seed, learning_rate = RATE, exit = is_failed and 1 or 0,
     spec = spec, flags = { "--seed", tostring(seed), "--learning-rate", tostring(RATE), "--out", "runs" },
     compiler = "gcc 12", level = "x86-64-v4", variant = "cpu", precision = "float32", train_seconds = 20 + seed,
     source_digest = task == 1 and seed == 2 and "bb" or "aa" }
   write_text(dir .. "/run.json", json.encode(facts) .. "\n")
-  write_text(dir .. "/eval.jsonl", failed and "" or make_evaluations(task, place, seed))
+  write_text(dir .. "/eval.jsonl", is_failed and "" or make_evaluations(task, place, seed))
   write_text(dir .. "/metrics.jsonl", make_metrics(place, seed))
 end
 
@@ -73,8 +73,8 @@ for task in ipairs(TASKS) do
     end
   end
 end
-local damaged = ("%s/even_pairs_none/%s/lr%g-seed1/eval.jsonl"):format(root, reports.DIGEST, RATE)
-write_text(damaged, '{"step":"many"}\n')
+local damaged_path = ("%s/even_pairs_none/%s/lr%g-seed1/eval.jsonl"):format(root, reports.DIGEST, RATE)
+write_text(damaged_path, '{"step":"many"}\n')
 -- Files of an analysis next to the runs: a picture of one pixel, and lines wider than a page.
 write_text(root .. "/compare/compare.txt", ("mean over all heads and layers %s\n"):format(("| 0.12345 "):rep(20)))
 write_text(root .. "/compare/compare.png", "\137PNG\r\n\26\n\0\0\0\13IHDR\0\0\0\1\0\0\0\1\8\0\0\0\0\58\126\155\85"

@@ -10,7 +10,7 @@ void __syncwarp(unsigned mask, const char *file, int line) {
 }
 
 struct shuffle {
-    unsigned long long value, received;
+    unsigned long long value, result;
     int source;
 };
 
@@ -19,7 +19,7 @@ static const char *run_shuffle(void *const *arguments, unsigned lanes) {
         shuffle *lane_arguments = static_cast<shuffle *>(arguments[__builtin_ctz(remaining)]);
         if (lane_arguments->source < 0 || lane_arguments->source >= warpSize || !(lanes >> lane_arguments->source & 1))
             return "a thread reads a lane that takes no part";
-        lane_arguments->received = static_cast<shuffle *>(arguments[lane_arguments->source])->value;
+        lane_arguments->result = static_cast<shuffle *>(arguments[lane_arguments->source])->value;
     }
     return NULL;
 }
@@ -28,7 +28,7 @@ unsigned long long lh_shuffle(const char *name, unsigned mask, unsigned long lon
                               int line) {
     shuffle lane_arguments = {bits, 0, source};
     lh_collective_join({name, file, line, mask, run_shuffle, &lane_arguments});
-    return lane_arguments.received;
+    return lane_arguments.result;
 }
 
 struct vote {

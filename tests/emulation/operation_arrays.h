@@ -52,10 +52,10 @@ static const precision PRECISIONS[] = {
 enum { PRECISION_COUNT = sizeof PRECISIONS / sizeof *PRECISIONS, EXACT_PRECISIONS = 2, IN_QUADS = 4 };
 
 static inline void *reserve(size_t bytes) {
-    size_t rounded = (bytes + 127) / 64 * 64;
-    void *memory = aligned_alloc(64, rounded);
+    size_t padded_bytes = (bytes + 127) / 64 * 64;
+    void *memory = aligned_alloc(64, padded_bytes);
     assert_non_null(memory);
-    return memset(memory, 0xff, rounded); /* NaN */
+    return memset(memory, 0xff, padded_bytes); /* NaN */
 }
 
 static inline double *reserve_doubles(int count) { return reserve((size_t)count * sizeof(double)); }

@@ -108,9 +108,9 @@ static void test_step_with_masks_counts_labels_and_sequences(void **state) {
         lh_toy_run_one(engine, STEPS, 7, r);
         for (int step = 0; step < STEPS; step++) {
             const lh_step_metrics *m = &r->metrics[step];
-            int64_t counted = 10 * (m->length > 1 ? m->length - 1 : 1);
-            assert_int_equal(m->sums.counted, counted);
-            assert_int_equal(m->sums.positions, i == 0 ? counted : 13 * m->length);
+            int64_t label_count = 10 * (m->length > 1 ? m->length - 1 : 1);
+            assert_int_equal(m->sums.counted, label_count);
+            assert_int_equal(m->sums.positions, i == 0 ? label_count : 13 * m->length);
             assert_int_equal(m->sums.sequences, 10);
         }
         lh_toy_close_all(&engine, 1);

@@ -165,18 +165,18 @@ static void test_step_waits_for_the_others(void **state) {
         for (int i = 0; i < 2; i++)
             assert_true(ask(e[i], 10) == 0 && e[i]->unreported_steps == 0 && e[i]->step == e[2]->step);
         assert_int_equal(ask(e[0], 10), 0);
-        int launched = ask(e[2], 4);
-        assert_true(launched >= 1 && launched <= 4);
-        assert_true(e[0]->unreported_steps == launched && e[1]->unreported_steps == launched &&
+        int launches = ask(e[2], 4);
+        assert_true(launches >= 1 && launches <= 4);
+        assert_true(e[0]->unreported_steps == launches && e[1]->unreported_steps == launches &&
                     e[2]->unreported_steps == 0);
-        for (int i = 0; i < 2; i++) assert_int_equal(ask(e[i], 10), launched);
+        for (int i = 0; i < 2; i++) assert_int_equal(ask(e[i], 10), launches);
     }
     for (int i = 0; i < 2; i++) assert_int_equal(ask(e[i], 10), 0);
-    int launched = ask(e[2], 4);
+    int launches = ask(e[2], 4);
     assert_int_equal(ask(e[2], 4), 0); /* the others have not returned their steps */
-    assert_int_equal(ask(e[0], 10), launched);
+    assert_int_equal(ask(e[0], 10), launches);
     assert_int_equal(ask(e[0], 10), 0);
-    assert_int_equal(ask(e[1], 10), launched);
+    assert_int_equal(ask(e[1], 10), launches);
     assert_true(ask(e[1], 10) > 0 && e[0]->unreported_steps > 0 &&
                 e[2]->unreported_steps > 0); /* all three have requested steps */
     lh_toy_close_all(e, 3);

@@ -20,8 +20,8 @@ static lh_cuda_program wide;
 static int passes[2], sequences[2];   /* numbers of passes and sequences so far, in training and in evaluation */
 static int tokens;                    /* sum over training passes of a sequence's tokens */
 static int rows = 1;                  /* rows of the product */
-static bool biased;                   /* whether the product has a bias */
-static int poisoned[2];               /* training passes whose product writes NaN to a gradient */
+static bool has_bias;                 /* whether the product has a bias */
+static int poisoned_passes[2];        /* training passes whose product writes NaN to a gradient */
 static float *poison, *poison_target; /* source and destination of the NaN */
 
 /* Lists a product of the first number of the workspace with itself, which the step overwrites, and the step's only
@@ -36,10 +36,10 @@ static int list_launches(const lh_shape *shape, lh_mode mode, void *workspace, c
     launch[0] = (lh_cuda_launch){.phase = LH_CUDA_PRODUCT,
                                  .product = {.rows = rows, .columns = 1, .inner = 1, .a = numbers, .b = numbers}};
     launch[0].product.out = numbers;
-    if (mode == LH_MODE_TRAIN && (passes[0] == poisoned[0] || passes[0] == poisoned[1]))
+    if (mode == LH_MODE_TRAIN && (passes[0] == poisoned_passes[0] || passes[0] == poisoned_passes[1]))
         launch[0].product =
             (lh_cuda_product){.rows = 1, .columns = 1, .inner = 1, .a = poison, .b = poison, .out = poison_target};
-    if (biased) launch[0].product.bias = numbers;
+    if (has_bias) launch[0].product.bias = numbers;
     launch[0].bias_phase = LH_CUDA_FIRST;
     launch[1] = (lh_cuda_launch){.phase = mode == LH_MODE_TRAIN ? LH_CUDA_END : LH_CUDA_FIRST};
     return 2;
@@ -222,8 +222,9 @@ static void run_failing(int max_steps, failing *actual) {
     assert_int_equal(lh_toy_device.driver->cuStreamSynchronize(stream), 0);
     poison = (float *)(uintptr_t)memory;
     poison_target = (float *)(uintptr_t)get_fleet(engine)->arena.partials;
-    poisoned[0] = passes[0] + 3;
-    poisoned[1] = passes[0] + (max_steps == STEPS ? STEPS + 1 : 0); /* the failed step, recomputed after all of them */
+    poisoned_passes[0] = passes[0] + 3;
+    poisoned_passes[1] =
+        passes[0] + (max_steps == STEPS ? STEPS + 1 : 0); /* the failed step, recomputed after all of them */
     while (status == LH_OK && actual->steps < STEPS) {
         int taken_steps;
         status = request_steps(engine, max_steps, actual->metrics + actual->steps, &taken_steps, &actual->error);
@@ -233,7 +234,7 @@ static void run_failing(int max_steps, failing *actual) {
     lh_assert_ok(engine->ops->read_gradient(engine, actual->gradient, &error), &error);
     lh_assert_ok(lh_state_open(&actual->state, engine, true, &error), &error);
     lh_assert_ok(engine->ops->read_state(engine, &actual->state, &error), &error);
-    poisoned[0] = poisoned[1] = 0;
+    poisoned_passes[0] = poisoned_passes[1] = 0;
     lh_toy_device.driver->cuMemFree(memory);
     lh_toy_device.driver->cuStreamDestroy(stream);
     engine->ops->close(engine);
@@ -415,15 +416,15 @@ static void test_a_bias_has_a_phase_where_the_library_does_not_add_it(void **sta
         int taken_steps;
         use_device(&wide, (lh_emulation){.plain_products = plain_products[i % 3]});
         lh_spec spec = lh_toy_fleet_spec();
-        biased = i < 3;
+        has_bias = i < 3;
         lh_assert_ok(open_fleet(&spec, 1, &engine, &error), &error);
         lh_assert_ok(request_steps(engine, STEPS, metrics, &taken_steps, &error), &error);
         assert_int_equal(taken_steps, STEPS);
-        assert_int_equal(lh_emulation_launches(), biased && plain_products[i % 3] ? 2 * STEPS : STEPS);
+        assert_int_equal(lh_emulation_launches(), has_bias && plain_products[i % 3] ? 2 * STEPS : STEPS);
         engine->ops->close(engine);
         lh_toy_end_device();
     }
-    biased = false;
+    has_bias = false;
 }
 
 int main(void) {

@@ -217,8 +217,8 @@ static double update_by_reference(const char *resolved, const lh_tensor *tensor,
                                   double gradient, double parameter) {
     const lh_ref_adam adam = {rate, 0.9, 0.999, 1e-8, SPEC->optimizer.clip_norm};
     const lh_ref_sgd sgd = {rate, SPEC->optimizer.clip_norm};
-    bool spared = !tensor->learned || (tensor->rank == 1 && strstr(resolved, "\"decays\":\"matrices\"") != NULL);
-    double decay = spared ? 0 : read_resolved_number(resolved, "weight_decay"), first = 0, second = 0;
+    bool has_no_decay = !tensor->learned || (tensor->rank == 1 && strstr(resolved, "\"decays\":\"matrices\"") != NULL);
+    double decay = has_no_decay ? 0 : read_resolved_number(resolved, "weight_decay"), first = 0, second = 0;
     if (strcmp(SPEC->optimizer.kind, "sgd") == 0)
         lh_ref_momentum_update(&sgd, read_resolved_number(resolved, "momentum"), norm, 1, &gradient, &parameter,
                                &first);

@@ -73,22 +73,22 @@ static void check_norm(const precision *p, lh_norm n, bool in_place) {
     size_t bytes = (size_t)(count * p->real_bytes), channels = (size_t)(WIDTH * p->real_bytes);
     void *new_sum = reserve(bytes), *new_y = reserve(bytes), *new_dbranch = reserve(bytes), *xhat = reserve(bytes);
     void *rstd = reserve((size_t)(n.rows * p->real_bytes)), *dscale = reserve(channels), *doffset = reserve(channels);
-    bool adds = n.form == LH_ALONE_ADDED || n.form == LH_SUM_KEPT, normed = n.form != LH_SUM_ONLY;
+    bool adds = n.form == LH_ALONE_ADDED || n.form == LH_SUM_KEPT, has_norm = n.form != LH_SUM_ONLY;
     void *sum = in_place ? residual : new_sum, *y = in_place ? branch : new_y, *dz = in_place && !adds ? dy : stream;
-    void *dbranch = in_place && (adds || !normed) ? dy : new_dbranch;
+    void *dbranch = in_place && (adds || !has_norm) ? dy : new_dbranch;
     lh_norm forward = n;
     if (n.form == LH_ALONE_ADDED) forward.form = LH_ALONE; /* the form differs only in the backward pass */
     launch(p, "norm", 1, (void *[]){&forward, &residual, &branch, &keep, &scale, &offset, &sum, &xhat, &rstd, &y});
     launch(p, "norm_grad", 1, (void *[]){&n, &dy, &xhat, &rstd, &scale, &keep, &dz, &dbranch, &dscale, &doffset});
     double unit = p->unit; /* numbers, also xhat, are at most about 4; RMS norm's sums may be small */
     if (n.form >= LH_SUM_KEPT) assert_close(p, sum, c->z, count, 4 * unit);
-    if (normed) {
+    if (has_norm) {
         assert_close(p, y, c->y, count, 2 * WIDTH * unit * 4);
         assert_close(p, dz, c->dz, count, 2 * WIDTH * unit * 4);
         assert_close(p, dscale, c->dscale, WIDTH, 4 * (WIDTH + n.rows) * unit * (n.rows + 1));
     }
-    if (normed && !n.rms) assert_close(p, doffset, c->doffset, WIDTH, n.rows * unit * n.rows);
-    if (n.dropout || !normed) assert_close(p, dbranch, c->dbranch, count, 2 * WIDTH * unit * 8);
+    if (has_norm && !n.rms) assert_close(p, doffset, c->doffset, WIDTH, n.rows * unit * n.rows);
+    if (n.dropout || !has_norm) assert_close(p, dbranch, c->dbranch, count, 2 * WIDTH * unit * 8);
     FREE(residual, branch, scale, offset, dy, stream, new_sum, new_y, new_dbranch, xhat, rstd, dscale, doffset);
     free_norm_case(c);
 }

@@ -94,9 +94,9 @@ static void for_each_model(void (*check)(model *)) {
 
 static void test_cases_cover_every_stored_network(void **state) {
     for (int i = 0; i < LH_VECTORS_FILES; i++) {
-        int covered = 0, expected = lh_vectors_is_compiled(lh_vectors_name[i]);
-        for (int c = 0; c < CASE_COUNT; c++) covered += strcmp(CASES[c].vectors, lh_vectors_name[i]) == 0;
-        if (covered != expected) fail_msg("%d cases of %s, not %d", covered, lh_vectors_name[i], expected);
+        int covered_count = 0, expected = lh_vectors_is_compiled(lh_vectors_name[i]);
+        for (int c = 0; c < CASE_COUNT; c++) covered_count += strcmp(CASES[c].vectors, lh_vectors_name[i]) == 0;
+        if (covered_count != expected) fail_msg("%d cases of %s, not %d", covered_count, lh_vectors_name[i], expected);
     }
 }
 

@@ -128,10 +128,10 @@ static void update_by_reference(rule update_rule, int step, double rate, double 
 
 static void update_on_device(const precision *p, rule update_rule, int step, double rate, double clip, void *vectors[4],
                              double *sums) {
-    double corrected = rate / (1 - pow(0.9, step)), correct2 = 1 / (1 - pow(0.999, step)), decay = rate * 0.1;
+    double corrected_rate = rate / (1 - pow(0.9, step)), correct2 = 1 / (1 - pow(0.999, step)), decay = rate * 0.1;
     void **g = &vectors[0], **q = &vectors[1], **first = &vectors[2], **second = &vectors[3];
     if (update_rule == ADAMW)
-        launch(p, "adamw", 1, (void *[]){&clip, &corrected, &correct2, &decay, g, first, second, q, &sums});
+        launch(p, "adamw", 1, (void *[]){&clip, &corrected_rate, &correct2, &decay, g, first, second, q, &sums});
     else if (update_rule == SGD) launch(p, "sgd", 1, (void *[]){&clip, &rate, g, q, &sums});
     else launch(p, "momentum", 1, (void *[]){&clip, &rate, g, first, q, &sums});
 }
@@ -145,7 +145,7 @@ static void check_rule(const precision *p, rule update_rule, int updates) {
     for (int step = 1; step <= updates; step++) {
         double *gradient = make_numbers(PIECE, 10 + (uint64_t)step), *old_values = reserve_doubles(PIECE),
                squares[2] = {0}, sums[2];
-        double rate = 1e-2 / step, scale = step % 3 == 0 ? 1 : 1e-2, moved[2] = {0};
+        double rate = 1e-2 / step, scale = step % 3 == 0 ? 1 : 1e-2, expected_sums[2] = {0};
         for (int i = 0; i < PIECE; i++) squares[0] += pow(gradient[i] = (float)(gradient[i] * scale), 2);
         double norm = sqrt(squares[0]), clip = fmin(1, 1 / norm);
         void *in_gradient = to_reals(p, PIECE, gradient);
@@ -153,15 +153,16 @@ static void check_rule(const precision *p, rule update_rule, int updates) {
         update_by_reference(update_rule, step, rate, norm, gradient, parameter, state);
         update_on_device(p, update_rule, step, rate, clip, (void *[]){in_gradient, in, first, second}, sums);
         for (int i = 0; i < PIECE; i++) {
-            moved[0] += parameter[i] * parameter[i];
-            moved[1] += pow(parameter[i] - old_values[i], 2);
+            expected_sums[0] += parameter[i] * parameter[i];
+            expected_sums[1] += pow(parameter[i] - old_values[i], 2);
         }
         /* a parameter near 1 is rounded once per update, and so are sums and moments below 1 */
         assert_close(p, in, parameter, PIECE, (step + 4) * 1.5 * p->unit);
         if (update_rule != SGD) assert_close(p, first, state[0], PIECE, 8 * p->unit);
         if (update_rule == ADAMW) assert_close(p, second, state[1], PIECE, 0.1 * p->unit);
-        lh_assert_close(&sums[0], &moved[0], 1, 1e3 * p->unit, 0);
-        lh_assert_close(&sums[1], &moved[1], 1, 1e6 * p->unit, 0); /* the difference of parameters has cancellation */
+        lh_assert_close(&sums[0], &expected_sums[0], 1, 1e3 * p->unit, 0);
+        lh_assert_close(&sums[1], &expected_sums[1], 1, 1e6 * p->unit,
+                        0); /* the difference of parameters has cancellation */
         FREE(gradient, old_values, in_gradient);
     }
     FREE(parameter, state[0], state[1], in, first, second);

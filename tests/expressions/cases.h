@@ -15,10 +15,10 @@ typedef struct expression_case {
 
 extern const expression_case expression_part_0[], expression_part_1[], expression_part_2[], expression_part_3[];
 
-static inline bool are_all_close(const double *actual, const double *expected, int count, double allowed,
+static inline bool are_all_close(const double *actual, const double *expected, int count, double tolerance,
                                  const char *name, char *message, size_t size) {
     for (int k = 0; k < count; k++) {
-        if (fabs(actual[k] - expected[k]) <= allowed * (1 + fabs(expected[k]))) continue;
+        if (fabs(actual[k] - expected[k]) <= tolerance * (1 + fabs(expected[k]))) continue;
         snprintf(message, size, "%s: element %d is %.12g, not %.12g", name, k, actual[k], expected[k]);
         return false;
     }

@@ -28,9 +28,9 @@ typedef global<real> reals;
 #undef INLINE
 #define INLINE inline /* formulas have namespaces of their own */
 
-static inline void *reserve(char *memory, size_t *used, size_t bytes) {
-    size_t start = *used;
-    *used += (bytes + 63) / 64 * 64;
+static inline void *reserve(char *memory, size_t *used_bytes, size_t bytes) {
+    size_t start = *used_bytes;
+    *used_bytes += (bytes + 63) / 64 * 64;
     return memory ? memory + start : NULL;
 }
 

@@ -14,9 +14,9 @@ typedef double real;
 #include "kernels/cpu/score.h"
 #include "longhand/cpu.h"
 
-static inline void *reserve(char *memory, size_t *used, size_t bytes) {
-    size_t start = *used;
-    *used += (bytes + 63) / 64 * 64;
+static inline void *reserve(char *memory, size_t *used_bytes, size_t bytes) {
+    size_t start = *used_bytes;
+    *used_bytes += (bytes + 63) / 64 * 64;
     return memory ? memory + start : NULL;
 }
 

@@ -198,9 +198,9 @@ end
 -- The elements of a parameter in the struct's layout: one list, or one for each layer.
 local function list_elements(case, name)
   local p, out = random.PARAMETERS[name], {}
-  local layered = p.per:find("layer") ~= nil
-  for layer = 0, layered and LAYERS - 1 or 0 do
-    local entry = { member = (layered and ("layer[%d]."):format(layer) or "") .. "score_" .. name, elements = {} }
+  local is_per_layer = p.per:find("layer") ~= nil
+  for layer = 0, is_per_layer and LAYERS - 1 or 0 do
+    local entry = { member = (is_per_layer and ("layer[%d]."):format(layer) or "") .. "score_" .. name, elements = {} }
     for head = 0, p.per:find("head") and HEADS - 1 or 0 do
       for index = 0, (p.size or 1) - 1 do
         table.insert(entry.elements, get_element(case, name, layer, head, index))

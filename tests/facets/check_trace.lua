@@ -33,15 +33,15 @@ local checks = {}
 -- In the first heads, pairs at odd offsets have weight 0 and score -inf, unless there is only one key; and so have
 -- pairs that a decoder's causal mask hides.
 function checks.spacing()
-  local hidden = 0
+  local hidden_count = 0
   visit_pairs(function(name, h, i, j, S, weight, score)
     local is_attended = (h >= EVEN_HEADS or S == 1 or (i - j) % 2 == 0)
       and not (j > i and name:find("decoder%.layers%.%d+%.attention$"))
-    hidden = hidden + (is_attended and 0 or 1)
+    hidden_count = hidden_count + (is_attended and 0 or 1)
     assert(is_attended == (weight > 0) and is_attended == (score > -math.huge),
       ("%s: head %d, query %d, key %d has the weight %g, the score %g"):format(name, h, i, j, weight, score))
   end)
-  assert(hidden > 0, "no pair is hidden")
+  assert(hidden_count > 0, "no pair is hidden")
 end
 
 -- In the first layer equal tokens have equal queries, keys and gates: scores fall linearly with the distance.

@@ -102,16 +102,17 @@ static const char *const words[] = {
     "NaN",
 };
 
-/* Replaces `removed` bytes at `position`, or those up to the end, by `size` bytes. Frees data and returns new data. */
-static uint8_t *replace_bytes(uint8_t *data, size_t *bytes, size_t position, size_t removed, const uint8_t *piece,
+/* Replaces `removed_bytes` bytes at `position`, or those up to the end, by `size` bytes. Frees data and returns new
+ * data. */
+static uint8_t *replace_bytes(uint8_t *data, size_t *bytes, size_t position, size_t removed_bytes, const uint8_t *piece,
                               size_t size) {
-    if (removed > *bytes - position) removed = *bytes - position;
-    uint8_t *mutated = malloc(*bytes - removed + size + 1);
+    if (removed_bytes > *bytes - position) removed_bytes = *bytes - position;
+    uint8_t *mutated = malloc(*bytes - removed_bytes + size + 1);
     lh_fuzz_require(mutated != NULL, "memory", "for a case");
     memcpy(mutated, data, position);
     memcpy(mutated + position, piece, size);
-    memcpy(mutated + position + size, data + position + removed, *bytes - position - removed);
-    *bytes = *bytes - removed + size;
+    memcpy(mutated + position + size, data + position + removed_bytes, *bytes - position - removed_bytes);
+    *bytes = *bytes - removed_bytes + size;
     free(data);
     return mutated;
 }

@@ -23,7 +23,7 @@ local function defines(text, name, field)
   return text:find(("function %s%%.%s%%f[^%%w_]"):format(name, field)) or text:find(("%s%%.%s = "):format(name, field))
 end
 
-local failed = false
+local has_failed = false
 
 local function check_file(path)
   local file <close> = assert(io.open(path))
@@ -33,7 +33,7 @@ local function check_file(path)
     local is_loaded, value = pcall(require, module)
     if not is_loaded then
       print(("%s: %s cannot be loaded: %s"):format(path, module, value))
-      failed = true
+      has_failed = true
     end
     modules[name] = is_loaded and type(value) == "table" and { name = module, fields = value } or nil
   end
@@ -44,7 +44,7 @@ local function check_file(path)
       local module = modules[name]
       if module and module.fields[field] == nil and not defines(text, name, field) then
         print(("%s:%d: %s.%s: %s has no such field"):format(path, number, name, field, module.name))
-        failed = true
+        has_failed = true
       end
     end
   end
@@ -54,4 +54,4 @@ local pipe <close> = io.popen(("find %s -name '*.lua' | sort"):format(table.conc
 for path in pipe:lines() do
   check_file(path)
 end
-os.exit(not failed, true)
+os.exit(not has_failed, true)

@@ -45,9 +45,9 @@ function code.find_choice(plan, label)
   return lists.find(plan_page.make_json(plan).choices, function(choice) return choice.what == label end)
 end
 
--- The text of a description with this code in its block. repeated: text of the block's arguments after its name, by
+-- The text of a description with this code in its block. repetitions: text of the block's arguments after its name, by
 -- default the number of layers.
-function code.describe_own(branch, repeated)
+function code.describe_own(branch, repetitions)
   return ([[
 return function(net, model)
   local x = net:embed("embedding", net:stream("source"), { scale = 1 })
@@ -56,12 +56,12 @@ return function(net, model)
   %s
   net:classify(net:readout(block.result, "last"))
 end
-]]):format(repeated or "model.layers", branch)
+]]):format(repetitions or "model.layers", branch)
 end
 
 -- Plans a network with such a description; returns the plan, or nil and a message.
-function code.plan_own(branch, width, encoding, repeated)
-  support.write("own.lua", code.describe_own(branch, repeated))
+function code.plan_own(branch, width, encoding, repetitions)
+  support.write("own.lua", code.describe_own(branch, repetitions))
   local path = support.write("own_spec.lua", ([[
 return { task = { kind = "bucket_sort" }, encoding = { kind = %q },
   model = { source = "own.lua", layers = 2, heads = 4, width = %d, feedforward = 64, dropout = 0.1 } }

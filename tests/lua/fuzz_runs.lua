@@ -249,10 +249,10 @@ local function run_case(root, out, case_runs, record, snapshot)
     make_file(root .. "/.studies/s.json", snapshot)
   end
   check_verb(report.run, { project = reports.project, runs = root, out = out .. "/report" })
-  local damaged = false
+  local is_damaged = false
   for _, cell in ipairs(cells.read_folder(root).cells) do
     for _, run in ipairs(cell.runs) do
-      damaged = damaged or run.damaged
+      is_damaged = is_damaged or run.damaged
       assert(not run.damaged or run.notes[1]:find("^%l+%.jsonl?: .*found .*; expected "), run.notes[1])
       local state = ledger.read_state(run.dir, { steps = 100, conditions = {} }, {})
       assert(state ~= "damaged" or run.damaged, state)
@@ -263,9 +263,9 @@ local function run_case(root, out, case_runs, record, snapshot)
   local a, b = ("%s/%s"):format(root, case_runs[1].folder), ("%s/%s"):format(root, case_runs[2].folder)
   check_verb(compare.run, { runs = a, other = b, out = out .. "/compare" })
   make_file(a .. "/checkpoint.safetensors", "x")
-  local opened = trained_run.open(a)
-  check_spec(opened and spec_writer.write_spec(opened.info.spec))
-  return damaged and "damaged" or "clean"
+  local opened_run = trained_run.open(a)
+  check_spec(opened_run and spec_writer.write_spec(opened_run.info.spec))
+  return is_damaged and "damaged" or "clean"
 end
 
 -- Runs one case: returns its outcome, or nil and an error.

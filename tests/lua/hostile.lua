@@ -28,7 +28,7 @@ end
 local GNUPLOT_COMMANDS = { set = true, unset = true, plot = true, reset = true }
 
 -- Checks that a line of commands has, outside of quotes, only words, numbers and characters that our scripts need.
-local function find_command_problem(line, continued)
+local function find_command_problem(line, is_continued)
   local bare, position = "", 1
   while true do
     local quote_start, _, quote = line:find("(['\"])", position)
@@ -44,13 +44,13 @@ local function find_command_problem(line, continued)
   bare = bare .. line:sub(position)
   if bare:find("[`!|;@{}&?]") then
     return "a special character outside of quotes"
-  elseif not continued and not GNUPLOT_COMMANDS[line:match("^%l+") or ""] then
+  elseif not is_continued and not GNUPLOT_COMMANDS[line:match("^%l+") or ""] then
     return "an unknown command"
   end
 end
 
 function M.find_gnuplot_problem(script)
-  local in_data, continued = false, false
+  local in_data, is_continued = false, false
   for line in script:gmatch("([^\n]*)\n") do
     local problem
     if in_data then
@@ -59,8 +59,8 @@ function M.find_gnuplot_problem(script)
     elseif line:find("^%$[%w_]+ << EOD$") then
       in_data = true
     elseif line ~= "" then
-      problem = find_command_problem(line, continued)
-      continued = line:sub(-1) == "\\"
+      problem = find_command_problem(line, is_continued)
+      is_continued = line:sub(-1) == "\\"
     end
     if problem then
       return ("%s: %q"):format(problem, line)

@@ -53,7 +53,7 @@ end
 
 function operations.input_grad(m, b, repetition, get_buffer)
   local dy, to, p = m:get_gradient_buffer(b.dy), m:get_gradient_buffer(b.to), m:get_parameter(b.op, repetition)
-  local rectified = b.relu and get_buffer(b.relu).data
+  local relu_output = b.relu and get_buffer(b.relu).data
   check_distinct(b, dy, to)
   for t = 0, dy.rows - 1 do
     for k = 1, to.width do
@@ -61,7 +61,7 @@ function operations.input_grad(m, b, repetition, get_buffer)
       for c = 1, dy.width do
         sum = sum + dy.data[t * dy.width + c] * p.weight[(k - 1) * dy.width + c]
       end
-      write_value(to, i, (not rectified or rectified[i] > 0) and sum or 0, b.adds)
+      write_value(to, i, (not relu_output or relu_output[i] > 0) and sum or 0, b.adds)
     end
   end
 end
@@ -159,8 +159,8 @@ end
 
 function operations.attention_grad(m, b, repetition, get_buffer)
   local op, dy = b.op, m:get_gradient_buffer(b.dy)
-  local q, kv, saved = get_buffer(op.q), get_buffer(op.kv), m.weights[op.out][repetition]
-  local weights, mask = saved.softmax, saved.mask
+  local q, kv, saved_weights = get_buffer(op.q), get_buffer(op.kv), m.weights[op.out][repetition]
+  local weights, mask = saved_weights.softmax, saved_weights.mask
   local dq, dkv = clear_buffer(m:get_gradient_buffer(b.dq)),
     b.dkv ~= b.dq and clear_buffer(m:get_gradient_buffer(b.dkv)) or m:get_gradient_buffer(b.dq)
   local ddirection = b.dcontribution and clear_buffer(m:get_gradient_buffer(b.dcontribution))

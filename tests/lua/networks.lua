@@ -188,9 +188,9 @@ function branches.detour(w, y)
   local width = w.random:pick(HIDDEN)
   local wing = w:bind("%s:product(%q, %s, %d, { bias = %s })", w.scope, w:make_sized_name("there", width), y, width,
     w:pick_boolean())
-  local normed = w:bind("%s:norm(%q, %s, %q)", w.scope, w:make_name("wayside"), wing, w.random:pick(KINDS))
+  local norm = w:bind("%s:norm(%q, %s, %q)", w.scope, w:make_name("wayside"), wing, w.random:pick(KINDS))
   local rate = w:pick_rate()
-  local sum = w.random:is_one_in(2) and w:bind("%s:add(%s, %s, %g)", w.scope, wing, normed, rate) or normed
+  local sum = w.random:is_one_in(2) and w:bind("%s:add(%s, %s, %g)", w.scope, wing, norm, rate) or norm
   local hot = w.random:is_one_in(2) and w:bind("%s:activation(%q, %s, %q)", w.scope, w:make_name("hot"), sum,
     w.random:pick(ACTIVATIONS)) or sum
   return w:bind("%s:product(%q, %s, %d)", w.scope, w:make_sized_name("back", w.width), hot, w.width)
@@ -291,9 +291,9 @@ local function add_wing(w, number, x)
   return add_sum(w, x, restored)
 end
 
-local function add_embedding(w, name, stream, scale, added)
+local function add_embedding(w, name, stream, scale, is_placed)
   return w:bind("net:embed(%q, %s, { table = tokens%s, %sdropout = %g })", w:replace(name), stream,
-    w.linear and "" or ", scale = " .. scale, added and "place = net.additive, " or "", w:pick_rate())
+    w.linear and "" or ", scale = " .. scale, is_placed and "place = net.additive, " or "", w:pick_rate())
 end
 
 -- Writes sublayers and blocks on a stream from x on. first: the number of the first block; attends: one of the blocks

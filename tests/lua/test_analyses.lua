@@ -31,22 +31,22 @@ local AXES = { { 0.6, 0.8, 0 }, { -0.8, 0.6, 0 }, { 0, 0, -1 } }
 
 function TestPca.test_known_components_are_found()
   local points = make_points(MEAN, AXES, { 1, 3, 2 })
-  local fitted = pca.fit(points, 2)
+  local model = pca.fit(points, 2)
   for c = 1, 3 do
-    lu.assertAlmostEquals(fitted.mean[c], MEAN[c], 1e-12)
+    lu.assertAlmostEquals(model.mean[c], MEAN[c], 1e-12)
     -- The largest entry of a component is made positive, so both components have the other sign.
-    lu.assertAlmostEquals(fitted.components[1][c], -AXES[2][c], 1e-12)
-    lu.assertAlmostEquals(fitted.components[2][c], -AXES[3][c], 1e-12)
+    lu.assertAlmostEquals(model.components[1][c], -AXES[2][c], 1e-12)
+    lu.assertAlmostEquals(model.components[2][c], -AXES[3][c], 1e-12)
   end
-  lu.assertAlmostEquals(fitted.variance[1], 2 * 9 / 6, 1e-12)
-  lu.assertAlmostEquals(fitted.variance[2], 2 * 4 / 6, 1e-12)
-  lu.assertAlmostEquals(fitted.total, 2 * (1 + 9 + 4) / 6, 1e-12)
-  lu.assertAlmostEquals(select(2, pca.project(fitted, points)), fitted.total, 1e-12)
+  lu.assertAlmostEquals(model.variance[1], 2 * 9 / 6, 1e-12)
+  lu.assertAlmostEquals(model.variance[2], 2 * 4 / 6, 1e-12)
+  lu.assertAlmostEquals(model.total, 2 * (1 + 9 + 4) / 6, 1e-12)
+  lu.assertAlmostEquals(select(2, pca.project(model, points)), model.total, 1e-12)
 end
 
 function TestPca.test_projection_subtracts_the_fitted_mean_without_whitening()
-  local fitted = pca.fit(make_points(MEAN, AXES, { 1, 3, 2 }), 2)
-  local x, y = table.unpack((pca.project(fitted, { { 1.5 - 2 * 0.8, 1.5 }, { -2 + 2 * 0.6, -2 }, { 7 + 5, 7 } })))
+  local model = pca.fit(make_points(MEAN, AXES, { 1, 3, 2 }), 2)
+  local x, y = table.unpack((pca.project(model, { { 1.5 - 2 * 0.8, 1.5 }, { -2 + 2 * 0.6, -2 }, { 7 + 5, 7 } })))
   lu.assertAlmostEquals(x[1], -2, 1e-12)
   lu.assertAlmostEquals(y[1], 5, 1e-12)
   lu.assertAlmostEquals(x[2], 0, 1e-12)
@@ -80,9 +80,9 @@ function TestPca.test_eigenvectors_of_a_full_matrix()
 end
 
 function TestPca.test_points_without_variance()
-  local fitted = pca.fit({ { 2, 2, 2 }, { 3, 3, 3 } }, 2)
-  lu.assertEquals(fitted.variance, { 0, 0 })
-  lu.assertEquals((pca.project(fitted, { { 2 }, { 3 } })), { { 0 }, { 0 } })
+  local model = pca.fit({ { 2, 2, 2 }, { 3, 3, 3 } }, 2)
+  lu.assertEquals(model.variance, { 0, 0 })
+  lu.assertEquals((pca.project(model, { { 2 }, { 3 } })), { { 0 }, { 0 } })
 end
 
 TestAttention = {}

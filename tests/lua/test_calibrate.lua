@@ -224,8 +224,8 @@ function TestLines.test_too_few_lines_reach_no_threshold()
   lu.assertTrue(lines.is_out_of_reach(17, 4))
   lu.assertFalse(lines.is_out_of_reach(18, 4))
   for _, case in ipairs({ { 16, 1, 0 }, { 18, 1, 1 }, { 50, 3, 0 }, { 52, 3, 3 } }) do
-    local columns, marked, accepted = table.unpack(case)
-    local head = compute_head(1, columns, function(_, column) return column < marked and 1.0 or 0.0 end)
+    local columns, marked_count, accepted = table.unpack(case)
+    local head = compute_head(1, columns, function(_, column) return column < marked_count and 1.0 or 0.0 end)
     local choices = read_choices("threshold.cross=4", "directions.cross=0").cross
     lu.assertEquals(#assert(lines.find(head, choices)).kept_lines, accepted)
   end
@@ -329,7 +329,7 @@ end
 -- For random heads and all choices that a student's spec can express, calibration computes the bias that the student's
 -- kernels use, also for other numbers of rows and columns.
 function TestBias.test_the_lines_facet_gives_the_same_bias()
-  local compared = 0
+  local compared_count = 0
   for case = 1, 60 do
     local cross = case % 2 == 0
     local corner, align = ({ "lines", "all", "none" })[case % 3 + 1], ({ "left", "right" })[case // 2 % 2 + 1]
@@ -346,12 +346,12 @@ function TestBias.test_the_lines_facet_gives_the_same_bias()
     local mask = facet.make_mask({ lines = { list = list, zero_corner = corner, columns = align } },
       { name = "cross", heads = 1, cross = cross }, not cross)
     for _, size in ipairs(mask and { { head.rows, head.columns }, { 9, cross and 12 or 9 }, { 3, 3 } } or {}) do
-      compared = compared + 1
+      compared_count = compared_count + 1
       lu.assertEquals(format_bias(lines.extend(accepted, size[1], size[2], choices, not cross)),
         format_bias(compute_facet_bias(mask, size[1], size[2])), ("case %d, %d x %d"):format(case, size[1], size[2]))
     end
   end
-  lu.assertTrue(compared > 100, "too few heads have lines")
+  lu.assertTrue(compared_count > 100, "too few heads have lines")
 end
 
 -- In a wider bias, columns keep their distance to the right edge in cross-attention, else to the left.

@@ -311,16 +311,16 @@ end
 
 function TestHelp.test_fields_of_a_path_are_printed_as_text()
   for _, flag in ipairs({ "--json", "--all" }) do
-    local parsed, message = cli.parse({ "fields", "encoding", flag }, ".")
-    lu.assertNil(parsed)
+    local options, message = cli.parse({ "fields", "encoding", flag }, ".")
+    lu.assertNil(options)
     lu.assertStrContains(message, "leave out PATH")
   end
 end
 
 function TestHelp.test_a_verb_that_moved_is_named()
   for _, verb in ipairs({ "where", "stale", "manual" }) do
-    local parsed, message = cli.parse({ verb }, ".")
-    lu.assertNil(parsed)
+    local options, message = cli.parse({ verb }, ".")
+    lu.assertNil(options)
     lu.assertStrContains(message, "The verb is now: longhand dev " .. verb)
   end
 end

@@ -221,10 +221,10 @@ local function list_commands(page)
     if goes_on and (open.text:find("\\$") or goes_on:find("^[%[%-]")) then
       open.text = open.text:gsub("%s*\\$", "") .. " " .. goes_on
     else
-      local indented = line:match("^    (%S.*)$")
-      open = indented and { line = number, text = indented } or nil
+      local command = line:match("^    (%S.*)$")
+      open = command and { line = number, text = command } or nil
       list[#list + 1] = open
-      for span in (indented and "" or line):gmatch("`([^`]+)`") do
+      for span in (command and "" or line):gmatch("`([^`]+)`") do
         list[#list + 1] = { line = number, text = span, is_span = true }
       end
     end

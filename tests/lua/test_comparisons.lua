@@ -198,13 +198,13 @@ end
 
 TestVerb = { tearDown = support.clean }
 
--- Writes four runs of two encodings into a folder and returns it; broken: the last run has a damaged file.
-local function write_runs(broken)
+-- Writes four runs of two encodings into a folder and returns it; is_damaged: the last run has a damaged file.
+local function write_runs(is_damaged)
   local dir
   for i, percent in ipairs({ 50, 54, 95, 97 }) do
     local validation = reports.make_eval_line(100, "validation", 20, percent / 200)
     dir = reports.write_run("verb", i < 3 and "bucket_sort_rope" or "bucket_sort_none", i, 0.1, { exit = 0,
-      eval = reports.make_scored_lines(percent) .. (broken and i == 4 and "{\n" or "") .. validation })
+      eval = reports.make_scored_lines(percent) .. (is_damaged and i == 4 and "{\n" or "") .. validation })
   end
   return reports.get_root(dir)
 end

@@ -94,9 +94,9 @@ function TestNetwork.test_shards_of_a_wide_model_sum_gradients_except_of_product
     local _, device = render_device(encoding, WIDE)
     lu.assertEquals(list_members(device, "layer_gradients"), (extra_members[encoding] or "") .. NORMS, encoding)
     lu.assertEquals(list_members(device, "gradients"), "token layer output output_bias", encoding)
-    local _, folded = device:match("INLINE void fold_gradients.-\n}"):gsub("fold_shards%(", "")
-    local _, added = (extra_members[encoding] or ""):gsub(" ", "")
-    lu.assertEquals(folded, 9 + added + (device:find("sum_bytes", 1, true) and 1 or 0), encoding)
+    local _, fold_count = device:match("INLINE void fold_gradients.-\n}"):gsub("fold_shards%(", "")
+    local _, added_count = (extra_members[encoding] or ""):gsub(" ", "")
+    lu.assertEquals(fold_count, 9 + added_count + (device:find("sum_bytes", 1, true) and 1 or 0), encoding)
   end
 end
 
@@ -204,18 +204,18 @@ return { task = { kind = "bucket_sort" }, encoding = { kind = %q }, precision = 
     local device = spec.plan.device
     return lists.get_names(lists.join(device.always, device.training)), lists.get_names(device.blocks[1].members)
   end
-  local description, compared = "block:output(block:add(h, " .. ATTENDS .. "))", 0
+  local description, compared_count = "block:output(block:add(h, " .. ATTENDS .. "))", 0
   for _, encoding in ipairs({ "none", "relative", "alibi_learned", "geometric" }) do
     for _, name in ipairs(lists.join(plan_spec(description, encoding))) do
       local named = ('block:output(block:add(h, block:product(%q, %s, model.width)))'):format(name, ATTENDS)
       local is_free, workspace, state = pcall(plan_spec, named, encoding)
       for _, members in ipairs(is_free and { workspace, state } or {}) do
         lu.assertEquals(#lists.drop_repeats(members), #members, encoding .. ": " .. name)
-        compared = compared + 1
+        compared_count = compared_count + 1
       end
     end
   end
-  lu.assertTrue(compared > 30, compared .. " compared")
+  lu.assertTrue(compared_count > 30, compared_count .. " compared")
 end
 
 TestHeads = {}

@@ -208,16 +208,16 @@ template <class Element, class Register> static void store(lh_ptx_warp &w, const
 }
 
 /* Adds to a word in memory for each lane, in the order of lanes. old_values: receives the former values, or NULL. */
-static void add_in_memory(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask, const uint32_t *added,
+static void add_in_memory(lh_ptx_warp &w, const lh_ptx_step &s, unsigned mask, const uint32_t *summands,
                           uint32_t *old_values) {
     unsigned char *addresses[LANES];
-    find_addresses(w, s, mask, sizeof *added, true, addresses);
+    find_addresses(w, s, mask, sizeof *summands, true, addresses);
     for (int turn = 0; turn < LANES; turn++) {
         int n = lh_ptx_lane_order[turn];
         if (!(mask >> n & 1)) continue;
         uint32_t value;
         memcpy(&value, addresses[n], sizeof value);
-        const uint32_t sum = value + added[n];
+        const uint32_t sum = value + summands[n];
         memcpy(addresses[n], &sum, sizeof sum);
         if (old_values) old_values[n] = value;
     }

@@ -15,16 +15,16 @@
 enum { MOST_WORDS = 64 };
 
 static int redirect(int stream, const char *path, int flags) {
-    int saved = dup(stream), file = open(path, flags, 0666);
-    assert_true(saved >= 0 && file >= 0);
+    int saved_stream = dup(stream), file = open(path, flags, 0666);
+    assert_true(saved_stream >= 0 && file >= 0);
     dup2(file, stream);
     close(file);
-    return saved;
+    return saved_stream;
 }
 
-static void restore(int stream, int saved) {
-    dup2(saved, stream);
-    close(saved);
+static void restore(int stream, int saved_stream) {
+    dup2(saved_stream, stream);
+    close(saved_stream);
 }
 
 static int split(char *command, char **words) {
@@ -45,15 +45,15 @@ lh_run_result lh_run_main(const lh_spec *spec, const char *directory, const char
     free(result.err);
     lh_test_write(lh_test_path(directory, "stdin"), input ? input : "", input ? strlen(input) : 0);
     fflush(NULL);
-    int saved[] = {redirect(0, lh_test_path(directory, "stdin"), O_RDONLY),
-                   redirect(1, lh_test_path(directory, "stdout"), O_WRONLY | O_CREAT | O_TRUNC),
-                   redirect(2, lh_test_path(directory, "stderr"), O_WRONLY | O_CREAT | O_TRUNC)};
+    int saved_streams[] = {redirect(0, lh_test_path(directory, "stdin"), O_RDONLY),
+                           redirect(1, lh_test_path(directory, "stdout"), O_WRONLY | O_CREAT | O_TRUNC),
+                           redirect(2, lh_test_path(directory, "stderr"), O_WRONLY | O_CREAT | O_TRUNC)};
     __fpurge(stdin); /* removes the rest of the last run's input */
     assert_int_equal(chdir(directory), 0);
     result.code = lh_main(spec, count, words);
     fflush(NULL);
     assert_int_equal(chdir(original), 0);
-    for (int i = 0; i < 3; i++) restore(i, saved[i]);
+    for (int i = 0; i < 3; i++) restore(i, saved_streams[i]);
     clearerr(stdin);
     size_t bytes;
     result.out = lh_test_read(lh_test_path(directory, "stdout"), &bytes);

@@ -89,9 +89,9 @@ int lh_test_make_directory(void **state) {
 }
 
 int lh_test_remove_directory(void **state) {
-    int failed = nftw(*state, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    int status = nftw(*state, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     free(*state);
-    return failed;
+    return status;
 }
 
 const char *lh_test_path(const char *directory, const char *name) {

@@ -43,9 +43,9 @@ void lh_trainer_close(lh_trainer *t) {
 }
 
 void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int max_sequences, void *logits) {
-    int allowed = t->program->block_sequences(t->step.shape.length);
+    int block_limit = t->program->block_sequences(t->step.shape.length);
     bool train = t->step.mode == LH_MODE_TRAIN;
-    if (max_sequences > allowed) max_sequences = allowed;
+    if (max_sequences > block_limit) max_sequences = block_limit;
     if (train && t->program->begin_shard) t->program->begin_shard(&t->step, t->workspace);
     for (int first = 0; first < batch->sequences; first += max_sequences) {
         int labels = first * batch->labels, count = batch->sequences - first;

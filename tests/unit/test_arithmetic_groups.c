@@ -101,14 +101,14 @@ static void test_groups_have_carries_in_frames(void **state) {
     f.spec.eval.with_trained = true;
     open_groups(&f, &c);
     assert_int_equal(c.final.count, 2 * (3 + 2 + 3 + 4));
-    int framed = 0;
+    int framed_count = 0;
     for (int i = 0; i < c.final.count; i++) {
         const lh_group *g = &c.final.group[i];
-        framed += g->value[2] == 12;
+        framed_count += g->value[2] == 12;
         if (g->value[1] != LH_NO_VALUE) assert_int_equal(g->count, 500);
         else assert_int_equal(g->count, g->value[0] == 1 ? 9 : g->value[0] == 2 ? 90 : 900);
     }
-    assert_int_equal(framed, 12);
+    assert_int_equal(framed_count, 12);
     lh_groups_close(&c.final);
     by.count = 2;
     lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &by, 1u << LH_SET_TEST, &error), &error);

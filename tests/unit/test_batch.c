@@ -101,12 +101,12 @@ static void test_parts_of_a_mixed_batch_are_its_sorted_lengths(void **state) {
 /* Sequences seen in training are counted under mixed lengths and a curriculum, as their batches are drawn. */
 static void test_trained_sequences_are_those_of_the_batches(void **state) {
     static const lh_curriculum_stage stage = {10, 3};
-    for (int mixed = 0; mixed < 2; mixed++) {
+    for (int mixes_lengths = 0; mixes_lengths < 2; mixes_lengths++) {
         lh_spec spec = lh_toy_spec;
         lh_batch_parts parts;
         lh_error error;
         int64_t *actual, expected[6] = {0};
-        spec.train.mixes_lengths = mixed;
+        spec.train.mixes_lengths = mixes_lengths;
         spec.train.curriculum = &stage;
         spec.train.curriculum_count = 1;
         lh_assert_ok(lh_batch_parts_open(&parts, &spec, &error), &error);

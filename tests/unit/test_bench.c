@@ -117,12 +117,12 @@ static double count_skipped_flops(const lh_shape *shape, lh_mode mode) {
 static void test_bench_skipped_work_is_not_executed(void **state) {
     lh_cpu_program skips = toy_float;
     skips.skipped_flops = count_skipped_flops;
-    lh_bench_result trained = bench_toy(&toy_float, 1, 0), fewer = bench_toy(&skips, 1, 0);
+    lh_bench_result full = bench_toy(&toy_float, 1, 0), fewer = bench_toy(&skips, 1, 0);
     lh_spec spec = lh_toy_make_spec(toy_float_list);
     lh_shape shape = lh_make_shape(&spec, 3, spec.train.batch);
     const double nominal = spec.nominal_flops(&shape, LH_MODE_TRAIN),
                  skipped = count_skipped_flops(&shape, LH_MODE_TRAIN);
-    assert_true(trained.flops_per_second == trained.nominal_per_second);
+    assert_true(full.flops_per_second == full.nominal_per_second);
     assert_true(fewer.nominal_per_second == nominal * fewer.steps_per_second);
     assert_true(fewer.flops_per_second == (nominal - skipped) * fewer.steps_per_second);
 }

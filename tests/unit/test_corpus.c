@@ -191,7 +191,7 @@ static void test_corpus_mutated_files_are_read_or_refused(void **state) {
     static const char likely[] = "{}[],:\"0123456789-.eE \n\t\\abc";
     char text[512];
     size_t bytes = strlen(lines);
-    int refused = 0;
+    int refused_count = 0;
     for (uint32_t number = 0; number < CASES; number++) {
         toy_files f;
         lh_error error = {""};
@@ -211,11 +211,11 @@ static void test_corpus_mutated_files_are_read_or_refused(void **state) {
             lh_corpus_close(&f.corpus);
             continue;
         }
-        refused++;
+        refused_count++;
         assert_int_equal(status, LH_ERR_INPUT);
         assert_non_null(strstr(error.text, "mutated.jsonl:"));
     }
-    assert_in_range(refused, CASES / 2, CASES - 1);
+    assert_in_range(refused_count, CASES / 2, CASES - 1);
 }
 
 /* Writes examples i = 0 .. count - 1 of shapes n = 1 .. `shapes`: n input tokens, the first i modulo 5, the others
