@@ -34,10 +34,10 @@ static double *copy_rotated(const lh_ref_attention *shape, int tokens, rotation_
 
 /* Replaces x by its softmax; subtracts the largest score first, so that exp cannot overflow. */
 static void apply_softmax(int count, double *x) {
-    double largest = x[0], sum = 0;
-    for (int i = 1; i < count; i++) largest = fmax(largest, x[i]);
+    double max_score = x[0], sum = 0;
+    for (int i = 1; i < count; i++) max_score = fmax(max_score, x[i]);
     for (int i = 0; i < count; i++) {
-        x[i] = exp(x[i] - largest);
+        x[i] = exp(x[i] - max_score);
         sum += x[i];
     }
     for (int i = 0; i < count; i++) x[i] /= sum;

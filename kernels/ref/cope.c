@@ -94,11 +94,11 @@ static void add_term_grads(void *context, int h, const query_row *row) {
         double low = floor(row->count[j]), high = ceil(row->count[j]), share = row->count[j] - low;
         double dterm = get_term_scale(p->shape) * p->dscore[((size_t)h * T + row->i) * T + j], dcount = 0;
         for (int d = 0; d < D; d++) {
-            double below = get_vector(p, low)[d], above = get_vector(p, high)[d];
-            p->dq[row->offset + d] += dterm * ((1 - share) * below + share * above);
+            double low_value = get_vector(p, low)[d], high_value = get_vector(p, high)[d];
+            p->dq[row->offset + d] += dterm * ((1 - share) * low_value + share * high_value);
             p->dtable[(int)low * D + d] += dterm * (1 - share) * p->q[row->offset + d];
             p->dtable[(int)high * D + d] += dterm * share * p->q[row->offset + d];
-            dcount += dterm * p->q[row->offset + d] * (above - below);
+            dcount += dterm * p->q[row->offset + d] * (high_value - low_value);
         }
         for (int s = 0; s <= row->i && p->shape->mistake != LH_REF_COUNTS_DETACHED; s++)
             if (is_counted(p->shape, row->i, j, s)) add_gate_grad(p, h, row, s, dcount);

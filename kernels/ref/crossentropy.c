@@ -7,13 +7,13 @@ double lh_ref_cross_entropy(int rows, int classes, const double *logits, const u
                             double *dlogits) {
     double loss = 0;
     for (int m = 0; m < rows; m++, logits += classes) {
-        double largest = logits[0], sum = 0;
-        for (int v = 1; v < classes; v++) largest = fmax(largest, logits[v]);
-        for (int v = 0; v < classes; v++) sum += exp(logits[v] - largest);
-        loss += largest + log(sum) - logits[labels[m]];
+        double max_logit = logits[0], sum = 0;
+        for (int v = 1; v < classes; v++) max_logit = fmax(max_logit, logits[v]);
+        for (int v = 0; v < classes; v++) sum += exp(logits[v] - max_logit);
+        loss += max_logit + log(sum) - logits[labels[m]];
         if (!dlogits) continue;
         for (int v = 0; v < classes; v++)
-            dlogits[m * classes + v] = loss_scale * (exp(logits[v] - largest) / sum - (v == labels[m]));
+            dlogits[m * classes + v] = loss_scale * (exp(logits[v] - max_logit) / sum - (v == labels[m]));
     }
     return loss;
 }

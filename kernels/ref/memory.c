@@ -99,10 +99,10 @@ static const double *get_source(lh_ref_cell kind, const steps *s, int t, int act
 }
 
 static void choose_actions(const tape_entry *entry, const steps *s, const double *h, double *action) {
-    double largest = -INFINITY, total = 0;
+    double max_logit = -INFINITY, total = 0;
     add_linear(s->N, s->A, h, get_parameter(entry, LH_REF_ACTIONS), get_parameter(entry, LH_REF_ACTIONS_BIAS), action);
-    for (int a = 0; a < s->A; a++) largest = fmax(largest, action[a]);
-    for (int a = 0; a < s->A; a++) total += action[a] = exp(action[a] - largest);
+    for (int a = 0; a < s->A; a++) max_logit = fmax(max_logit, action[a]);
+    for (int a = 0; a < s->A; a++) total += action[a] = exp(action[a] - max_logit);
     for (int a = 0; a < s->A; a++) action[a] /= total;
 }
 
@@ -140,7 +140,7 @@ static void make_value_grad(const tape_entry *entry, const steps *s, int t, cons
 
 static void run_step(const tape_entry *entry, steps *s, int t, int token) {
     int N = s->N, C = s->C, W = s->W;
-    double *h = s->h + t * N, *after = s->memory + (t + 1) * C * W;
+    double *h = s->h + t * N, *next_memory = s->memory + (t + 1) * C * W;
     for (int n = 0; n < N; n++)
         h[n] = get_parameter(entry, LH_REF_INPUT)[token * N + n] + get_parameter(entry, LH_REF_INPUT_BIAS)[n] +
                get_parameter(entry, LH_REF_RECURRENT_BIAS)[n];
@@ -152,7 +152,7 @@ static void run_step(const tape_entry *entry, steps *s, int t, int token) {
     for (int c = 0; c < C; c++)
         for (int a = 0; a < s->A; a++)
             for (int k = 0; k < W; k++)
-                after[c * W + k] += s->action[t * s->A + a] * get_source(entry->op->cell, s, t, a, c)[k];
+                next_memory[c * W + k] += s->action[t * s->A + a] * get_source(entry->op->cell, s, t, a, c)[k];
 }
 
 static steps run_steps(const run *r, const tape_entry *entry) {
@@ -162,9 +162,9 @@ static steps run_steps(const run *r, const tape_entry *entry) {
     return s;
 }
 
-/* Adds to dh what the changes of the memory contribute. after: the gradient of the memory after the step; before, zero
- * at first, becomes that of the memory before it. */
-static void change_memory_grad(const tape_entry *entry, const steps *s, int t, const double *after, double *before,
+/* Adds the gradients through the changes of the memory in step t to dh. dnext: the gradient of the memory after the
+ * step; dprevious, zero at first, receives the gradient of the memory before the step. */
+static void change_memory_grad(const tape_entry *entry, const steps *s, int t, const double *dnext, double *dprevious,
                                double *dh) {
     int C = s->C, W = s->W;
     const double *action = s->action + t * s->A, *h = s->h + t * s->N;
@@ -172,10 +172,10 @@ static void change_memory_grad(const tape_entry *entry, const steps *s, int t, c
     for (int c = 0; c < C; c++)
         for (int a = 0; a < s->A; a++) {
             int from = find_source(entry->op->cell, s, a, c);
-            double *to = from < 0 ? NULL : from == C ? dvalue : before + from * W;
+            double *to = from < 0 ? NULL : from == C ? dvalue : dprevious + from * W;
             for (int k = 0; k < W; k++) {
-                daction[a] += after[c * W + k] * get_source(entry->op->cell, s, t, a, c)[k];
-                if (to) to[k] += action[a] * after[c * W + k];
+                daction[a] += dnext[c * W + k] * get_source(entry->op->cell, s, t, a, c)[k];
+                if (to) to[k] += action[a] * dnext[c * W + k];
             }
         }
     for (int a = 0; a < s->A; a++) mean += action[a] * daction[a];
@@ -202,21 +202,21 @@ void lh_ref_memory_backward(run *r, tape_entry *entry) {
     double *dmemory = allocate_doubles(numbers), *dh = allocate_doubles((size_t)N);
     for (int t = s.T - 1; t >= 0; t--) {
         const uint16_t *token = r->batch->token + (size_t)r->sequence * (size_t)r->batch->tokens + (size_t)t;
-        double *before = allocate_doubles(numbers), *dbefore = allocate_doubles((size_t)N);
+        double *dprevious = allocate_doubles(numbers), *dbefore = allocate_doubles((size_t)N);
         add((size_t)N, dh, out->d + t * N);
-        change_memory_grad(entry, &s, t, dmemory, before, dh);
+        change_memory_grad(entry, &s, t, dmemory, dprevious, dh);
         for (int n = 0; n < N; n++) dh[n] = s.h[t * N + n] > 0 ? dh[n] : 0;
         add((size_t)N, get_gradient(entry, LH_REF_INPUT) + *token * N, dh);
         add((size_t)N, get_gradient(entry, LH_REF_INPUT_BIAS), dh);
         add((size_t)N, get_gradient(entry, LH_REF_RECURRENT_BIAS), dh);
-        add_linear_grad(s.W, N, s.memory + t * s.C * s.W, get_parameter(entry, LH_REF_READ), dh, before,
+        add_linear_grad(s.W, N, s.memory + t * s.C * s.W, get_parameter(entry, LH_REF_READ), dh, dprevious,
                         get_gradient(entry, LH_REF_READ), NULL);
         if (t > 0)
             add_linear_grad(N, N, s.h + (t - 1) * N, get_parameter(entry, LH_REF_RECURRENT), dh, dbefore,
                             get_gradient(entry, LH_REF_RECURRENT), NULL);
-        memcpy(dmemory, before, numbers * sizeof *dmemory);
+        memcpy(dmemory, dprevious, numbers * sizeof *dmemory);
         memcpy(dh, dbefore, (size_t)N * sizeof *dh);
-        free(before);
+        free(dprevious);
         free(dbefore);
     }
     free(dmemory);

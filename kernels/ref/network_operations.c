@@ -34,12 +34,12 @@ static void interleave(int width, double *vector) {
 
 /* Writes the vector that a sinusoid adds to a token at a position. */
 static void make_sinusoid(const lh_ref_operation *op, int width, int position, double *vector) {
-    int parts = op->grid > 0 ? 2 : 1, part = width / parts;
+    int parts = op->grid > 0 ? 2 : 1, part_width = width / parts;
     if (op->period > 0) position %= op->period;
     for (int i = 0; i < parts; i++) {
         int number = op->grid == 0 ? position : i == 0 ? position % op->grid : position / op->grid;
-        lh_ref_sinusoid(part, number, vector + i * part);
-        if (op->interleaved) interleave(part, vector + i * part);
+        lh_ref_sinusoid(part_width, number, vector + i * part_width);
+        if (op->interleaved) interleave(part_width, vector + i * part_width);
     }
 }
 

@@ -28,7 +28,7 @@ static int has_rest(const lh_ref_stick *shape) {
 }
 
 double lh_ref_stick_row(const lh_ref_stick *shape, int i, const double *logit, double *weight) {
-    double rest = 0;
+    double log_remainder = 0;
     for (int j = 0; j < shape->tokens; j++) {
         weight[j] = 0;
         if (!is_reached(shape, i, j)) continue;
@@ -36,14 +36,14 @@ double lh_ref_stick_row(const lh_ref_stick *shape, int i, const double *logit, d
         for (int s = 0; s <= i; s++)
             if (is_passed(shape, i, s, j)) sum += log_sigmoid(-logit[s]);
         weight[j] = exp(sum);
-        rest += log_sigmoid(-logit[j]);
+        log_remainder += log_sigmoid(-logit[j]);
     }
-    return exp(rest);
+    return exp(log_remainder);
 }
 
 void lh_ref_stick_row_grad(const lh_ref_stick *shape, int i, const double *logit, const double *dweight, double drest,
                            double *dlogit) {
-    double *weight = allocate((size_t)shape->tokens), rest = lh_ref_stick_row(shape, i, logit, weight);
+    double *weight = allocate((size_t)shape->tokens), remainder = lh_ref_stick_row(shape, i, logit, weight);
     for (int m = 0; m < shape->tokens; m++) {
         dlogit[m] = 0;
         if (!is_reached(shape, i, m)) continue;
@@ -52,7 +52,7 @@ void lh_ref_stick_row_grad(const lh_ref_stick *shape, int i, const double *logit
             if (j == m) dlogit[m] += dweight[j] * weight[j] * miss;
             if (is_passed(shape, i, m, j)) dlogit[m] -= dweight[j] * weight[j] * match;
         }
-        dlogit[m] -= drest * rest * match;
+        dlogit[m] -= drest * remainder * match;
     }
     free(weight);
 }
@@ -81,10 +81,10 @@ void lh_ref_stick_attend(const lh_ref_stick *shape, const double *q, const doubl
         for (int i = 0; i < T; i++) {
             double *logit = logits + ((size_t)h * T + i) * T, *row = weights + ((size_t)h * T + i) * T;
             compute_logits(shape, rotated_q, rotated_k, h, i, logit);
-            double rest = lh_ref_stick_row(shape, i, logit, row);
+            double remainder = lh_ref_stick_row(shape, i, logit, row);
             for (int d = h * D; d < (h + 1) * D; d++) {
                 for (int j = 0; j < T; j++) out[i * C + d] += row[j] * v[j * C + d];
-                if (has_rest(shape)) out[i * C + d] += rest * v[i * C + d];
+                if (has_rest(shape)) out[i * C + d] += remainder * v[i * C + d];
             }
         }
     }
@@ -99,7 +99,7 @@ static void add_query_grad(const lh_ref_stick *shape, const double *q, const dou
     double *logit = allocate((size_t)T), *weight = allocate((size_t)T);
     double *dweight = allocate((size_t)T), *dlogit = allocate((size_t)T);
     compute_logits(shape, q, k, h, i, logit);
-    double rest = lh_ref_stick_row(shape, i, logit, weight);
+    double remainder = lh_ref_stick_row(shape, i, logit, weight);
     for (int j = 0; j < T; j++) dweight[j] = dot(D, dout + query, v + j * C + h * D);
     lh_ref_stick_row_grad(shape, i, logit, dweight, has_rest(shape) ? dweight[i] : 0, dlogit);
     for (int d = 0; d < D; d++) {
@@ -109,7 +109,7 @@ static void add_query_grad(const lh_ref_stick *shape, const double *q, const dou
             dk[key] += dlogit[j] * q[query + d] / sqrt(D);
             dv[key] += weight[j] * dout[query + d];
         }
-        if (has_rest(shape)) dv[query + d] += rest * dout[query + d];
+        if (has_rest(shape)) dv[query + d] += remainder * dout[query + d];
     }
     free(logit);
     free(weight);

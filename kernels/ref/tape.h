@@ -92,15 +92,15 @@ static inline node *get_output(const tape_entry *entry) { return entry->values[e
 /* take_columns copies columns [first, first + width) of rows with row_width channels; add_columns adds to these
  * columns. */
 static inline double *take_columns(int rows, int row_width, int first, int width, const double *x) {
-    double *part = allocate_doubles((size_t)rows * (size_t)width);
+    double *columns = allocate_doubles((size_t)rows * (size_t)width);
     for (int t = 0; t < rows; t++)
-        for (int c = 0; c < width; c++) part[t * width + c] = x[t * row_width + first + c];
-    return part;
+        for (int c = 0; c < width; c++) columns[t * width + c] = x[t * row_width + first + c];
+    return columns;
 }
 
-static inline void add_columns(int rows, int row_width, int first, int width, const double *part, double *x) {
+static inline void add_columns(int rows, int row_width, int first, int width, const double *columns, double *x) {
     for (int t = 0; t < rows; t++)
-        for (int c = 0; c < width; c++) x[t * row_width + first + c] += part[t * width + c];
+        for (int c = 0; c < width; c++) x[t * row_width + first + c] += columns[t * width + c];
 }
 
 /* y = x with dropout at the entry's site, for values and for their gradients; y may be x. */

@@ -48,11 +48,11 @@ static double get_product(const lh_ref_grape *shape, const double *row, const do
 static void add_product_grad(const lh_ref_grape *shape, double dproduct, const double *row, const double *vector,
                              double *drow, double *dvector) {
     double divisor = find_divisor(shape, vector), scale = get_scale(shape) * dproduct / divisor;
-    double along = dot(shape->head_width, row, vector) / (divisor * divisor);
-    if (shape->mistake == LH_REF_VECTORS_UNDIVIDED || divisor <= 1e-6) along = 0;
+    double projection = dot(shape->head_width, row, vector) / (divisor * divisor);
+    if (shape->mistake == LH_REF_VECTORS_UNDIVIDED || divisor <= 1e-6) projection = 0;
     for (int d = 0; d < shape->head_width; d++) {
         if (shape->mistake != LH_REF_GATES_DETACHED) drow[d] += scale * vector[d];
-        dvector[d] += scale * (row[d] - along * vector[d]);
+        dvector[d] += scale * (row[d] - projection * vector[d]);
     }
 }
 
