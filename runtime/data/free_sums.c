@@ -8,22 +8,22 @@
 enum { DIGITS, FIRST, SECOND, TRAINED, AXES }; /* axes */
 enum {
     MAX_DIGITS = LH_MAX_PLACES, /* maximum digits of a number */
-    DIGITS_IN_64_BITS = 19,     /* most digits of a number that surely fits in 64 bits */
+    DIGITS_IN_64_BITS = 19,     /* maximum digits of a number that always fits in 64 bits */
     PROGRESS = 1 << 14          /* examples between two reports of progress */
 };
 
 /* Words of an item: the digit counts of a test example's first two numbers, or 0 and 0, then the index in two words. */
 enum { WORDS = 4 };
 
-static int draw_count(lh_rng *rng, int most) { return 1 + (int)lh_rng_below(rng, (uint32_t)most); }
+static int draw_count(lh_rng *rng, int max_digits) { return 1 + (int)lh_rng_below(rng, (uint32_t)max_digits); }
 
-void lh_sums_draw(int numbers, int longest, uint64_t seed, const uint16_t *word, lh_addends *a) {
+void lh_sums_draw(int numbers, int max_trained, uint64_t seed, const uint16_t *word, lh_addends *a) {
     const uint32_t index = (uint32_t)word[2] | (uint32_t)word[3] << 16;
     const uint32_t step = word[0] == 0 ? 0 : 1 + (uint32_t)word[0] * (MAX_DIGITS + 1) + word[1];
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), step, index, lh_site(LH_DOMAIN_DATA, 0, LH_PLACE_SAMPLE));
-    const int most = word[0] == 0 ? longest : word[0] > word[1] ? word[0] : word[1];
+    const int max_digits = word[0] == 0 ? max_trained : word[0] > word[1] ? word[0] : word[1];
     a->count = numbers;
-    for (int i = 0; i < numbers; i++) a->digits[i] = word[0] > 0 && i < 2 ? word[i] : draw_count(&rng, most);
+    for (int i = 0; i < numbers; i++) a->digits[i] = word[0] > 0 && i < 2 ? word[i] : draw_count(&rng, max_digits);
     for (int i = 0; i < numbers; i++) {
         const int top = a->digits[i] - 1;
         for (int d = 0; d < top; d++) a->digit[i][d] = (uint8_t)lh_rng_below(&rng, 10);

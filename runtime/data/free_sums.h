@@ -42,8 +42,8 @@ static inline int lh_get_addend_digit(const lh_addends *addends, int i, int plac
     return place < addends->digits[i] ? addends->digit[i][place] : 0;
 }
 
-/* Draws the numbers of an item: `numbers` of them, with up to `longest` digits in training. */
-void lh_sums_draw(int numbers, int longest, uint64_t seed, const uint16_t *word, lh_addends *addends);
+/* Draws the numbers of an item: `numbers` of them, with up to `max_trained` digits in training. */
+void lh_sums_draw(int numbers, int max_trained, uint64_t seed, const uint16_t *word, lh_addends *addends);
 
 /* Makes all examples, with values on the axes: digits of the longest, of the first and of the second number, and
  * whether a training example has the same numbers. Numbers of more than 19 digits count as new: there are more than
