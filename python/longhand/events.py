@@ -21,7 +21,7 @@ from .errors import LonghandError, LonghandWarning
 from .files import is_number, make_folder, open_file
 from .reading import Run, get_key
 
-# Numeric fields of a line that are no measurements.
+# Numeric fields of a line that are not measurements.
 NO_MEASURES = ("step", "by", "examples", "of", "batch", "draws", "counted", "seconds", "epoch")
 SPACES_FOR_CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")  # a terminal would obey them
 STOPPED = 75  # exit code of a run that continues later
@@ -337,7 +337,7 @@ def export(root, out, follow=False):
 
     Metrics and the means of evaluations during training, over all conditions, have the training step as their step.
     Evaluations of the trained model by one axis have the value on this axis, such as the length, as their step.
-    Evaluations by several axes, at values that are no integers, or with a seed of their own are left out."""
+    Evaluations by several axes, at values that are not integers, or with a seed of their own are left out."""
     if not os.path.isdir(root):
         raise LonghandError(f"{root}: no such folder")
     event_files, last_change = _Export(root, out, follow), time.monotonic()

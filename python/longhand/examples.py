@@ -93,8 +93,8 @@ def _convert_tokens(value, path):
 
 
 def _convert_value(value, path):
-    """A value on an axis, as an integer. A text is kept: it is in a column that is no axis, which the trainer reports
-    and ignores."""
+    """A value on an axis, as an integer. A text is kept: it is in a column that is not an axis, which the trainer
+    reports and ignores."""
     if isinstance(value, str):
         return value
     if isinstance(value, numbers.Real) and 0 <= value < 2**31 and value == int(value):
@@ -106,8 +106,8 @@ def _convert_value(value, path):
 def _convert_mask(value, path):
     value = value.tolist() if hasattr(value, "tolist") else value
     if not isinstance(value, (list, tuple)) or not all(item in (0, 1) for item in value):
-        raise LonghandError(f"{path}: {value!r:.60} is no mask; expected a list of 0 and 1, one for each token of the "
-                            "target")
+        raise LonghandError(f"{path}: {value!r:.60} is not a mask; expected a list of 0 and 1, one for each token of "
+                            "the target")
     return [int(item) for item in value]
 
 
@@ -115,7 +115,7 @@ def _convert_positions(value, path):
     value = value.tolist() if hasattr(value, "tolist") else value
     if not isinstance(value, (list, tuple, range)) or not all(
             isinstance(item, numbers.Integral) and item >= 0 for item in value):
-        raise LonghandError(f"{path}: {value!r:.60} is no list of positions; expected integers from 0, one for each "
+        raise LonghandError(f"{path}: {value!r:.60} is not a list of positions; expected integers from 0, one for each "
                             "token of the input, the separator, and each token of the target but the last")
     return [int(item) for item in value]
 

@@ -100,7 +100,7 @@ def _parse_line(text, find_problem):
         value = decode(text.decode("utf-8", errors="replace"))
     except ValueError as error:
         return None, f": {error}"
-    return value, find_problem(value) if isinstance(value, dict) else " is no JSON object"
+    return value, find_problem(value) if isinstance(value, dict) else " is not a JSON object"
 
 
 def read_lines(path, largest=None, longest=-1, find_problem=lambda value: None):

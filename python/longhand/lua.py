@@ -70,7 +70,7 @@ def _format_parts(table, path, indent):
     parts = [("", format_value(item, f"{path}[{index}]", indent)) for index, item in enumerate(table.items, 1)]
     for name, inner in table.fields.items():
         if not isinstance(name, str):
-            raise LonghandError(f"{path}: {name!r} is no name of a field; expected a text")
+            raise LonghandError(f"{path}: {name!r} is not the name of a field; expected a text")
         if inner is None:
             continue
         name_text = name if is_name(name) else f"[{format_literal(name)}]"

@@ -39,7 +39,7 @@ class Run:
         self.path = os.fspath(path)
         self.info = read_json(os.path.join(self.path, "run.json"))
         if not isinstance(self.info, dict):
-            raise LonghandError(f"{self.path}/run.json: no JSON object; this is no run of Longhand")
+            raise LonghandError(f"{self.path}/run.json: not a JSON object; this is not a run of Longhand")
         self.id, self.digest = self._read_field("id", str), self._read_field("digest", str)
         self.seed = self._read_field("seed", int)
         self.learning_rate = float(self._read_field("learning_rate", (int, float)))
@@ -51,7 +51,8 @@ class Run:
         self.spec = self._read_field("spec", dict)
         for name in ("task", "model", "train", "eval"):
             if not isinstance(self.spec.get(name), (dict, type(None))):
-                raise LonghandError(f"{self.path}/run.json: spec.{name} is no JSON object; this is no run of Longhand")
+                raise LonghandError(f"{self.path}/run.json: spec.{name} is not a JSON object; this is not a run "
+                                    "of Longhand")
         task = self.spec.get("task") or {}
         self.task = str(task.get("kind") or task.get("data") and (task.get("name") or self.id) or "?")
         self.encoding = self.id[len(self.task) + 1:] if self.id.startswith(self.task + "_") else ""
@@ -60,14 +61,14 @@ class Run:
 
     def _read_field(self, name, kind):
         if name not in self.info:
-            raise LonghandError(f"{self.path}/run.json: {name!r} is missing; this is no run of Longhand")
+            raise LonghandError(f"{self.path}/run.json: {name!r} is missing; this is not a run of Longhand")
         value = self.info[name]
         if not isinstance(value, kind) or isinstance(value, (int, float)) and not is_number(value):
             self._refuse(name, value)
         return value
 
     def _refuse(self, name, value):
-        raise LonghandError(f"{self.path}/run.json: {name}: found {str(value)[:40]!r}; this is no run of Longhand")
+        raise LonghandError(f"{self.path}/run.json: {name}: found {str(value)[:40]!r}; this is not a run of Longhand")
 
     def __repr__(self):
         return f"Run({self.path!r})"
@@ -196,8 +197,8 @@ def _import_package(package, caller, module=None):
 class Runs(list):
     """A list of runs, in the order of their paths.
 
-    skipped  (path, message) for each folder that was left out: it has a run.json but is no valid run, or it cannot be
-             read
+    skipped  (path, message) for each folder that was left out: it has a run.json but is not a valid run, or it cannot
+             be read
     """
 
     def __init__(self, runs_found=(), skipped=()):

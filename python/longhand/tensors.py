@@ -68,7 +68,7 @@ class Tensors(Mapping):
         except ValueError as error:
             raise LonghandError(f"{self.path}: the header is not JSON: {error}") from None
         if not isinstance(header, dict) or not isinstance(header.get("__metadata__", {}), dict):
-            raise LonghandError(f"{self.path}: the header, or its __metadata__, is no JSON object")
+            raise LonghandError(f"{self.path}: the header, or its __metadata__, is not a JSON object")
         return header
 
     def _check_entry(self, name):
@@ -158,7 +158,7 @@ class Trace(Tensors):
 
     @staticmethod
     def _split_name(name):
-        """The site and the kind of a tensor, from its name without the prefix. Tensors that are no attention are
+        """The site and the kind of a tensor, from its name without the prefix. Tensors that are not an attention are
         sites themselves."""
         site, _, kind = name.rpartition(".")
         if kind in ("attention", "scores", "entropy"):

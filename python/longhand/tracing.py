@@ -100,7 +100,7 @@ class Traced:
                                                    "a plain number where Python needs one, as in range(n)")
     __getitem__ = _make_misuse("Python takes an element of a traced value", "lookup(table, i) of longhand.functions")
     __call__ = _make_misuse("a traced value is called as a function",
-                            "a function of longhand.functions; x.score is no call")
+                            "a function of longhand.functions; x.score is not a call")
     __round__ = _make_misuse("Python rounds a traced value", "floor(a + 0.5) of longhand.functions")
     __trunc__ = _make_misuse("Python truncates a traced value", "floor of longhand.functions")
 

@@ -170,7 +170,7 @@ class TestRuns(Files):
         path.write_text('{"step":1}\n{"step":\n')
         self.expect_refusal("line 2: ", longhand.read_lines, path)
         path.write_text('{"step":1}\n[2]\n')
-        self.expect_refusal("line 2 is no JSON object", longhand.read_lines, path)
+        self.expect_refusal("line 2 is not a JSON object", longhand.read_lines, path)
 
     def test_a_tail_reads_whole_new_lines(self):
         path = self.folder / "metrics.jsonl"
@@ -204,7 +204,7 @@ class TestRuns(Files):
         self.assertEqual(found, ([("a", 4, 2), ("b", 5, 4)],
                                  [f"{paths[0]}: line 5: loss: found 'x'; expected a number"]))
         self.assertEqual(read('{}\n{"step":6,"loss":5}\n', '[]\n'),
-                         ([("a", 6, 5)], [f"{paths[1]}: line 4 is no JSON object"]))
+                         ([("a", 6, 5)], [f"{paths[1]}: line 4 is not a JSON object"]))
 
     def test_folders_without_a_complete_run_are_refused(self):
         self.expect_refusal("No such file", longhand.Run, self.folder)
@@ -272,7 +272,7 @@ class TestRuns(Files):
             (path / "run.json").write_text(json.dumps({**info, "seeds_apart": {"data": seed}}))
             self.expect_refusal("run.json: seeds_apart.data: found", longhand.Run, path)
         (path / "run.json").write_text(json.dumps({**info, "spec": {"model": []}}))
-        self.expect_refusal("spec.model is no JSON object", longhand.Run, path)
+        self.expect_refusal("spec.model is not a JSON object", longhand.Run, path)
         for text in ("[" * 100000, '{"a":' * 100000, "1" * 5000):
             (path / "run.json").write_text(text)
             self.expect_refusal("no", longhand.Run, path)

@@ -101,7 +101,7 @@ class TestText(SpecCase):
                             call=lambda: lua.format_value(range(3, 1), "train.lengths"))
         self.expect_refusal("--lengths: range(0, 0) has no numbers", "at least one number",
                             call=lambda: longhand.train("bucket_sort_rope", lengths=range(0)))
-        self.expect_refusal("1 is no name of a field", call=lambda: lua.format_value({1: 2}, "task"))
+        self.expect_refusal("1 is not the name of a field", call=lambda: lua.format_value({1: 2}, "task"))
 
 
 class TestFormulas(SpecCase):
@@ -161,7 +161,7 @@ class TestFormulas(SpecCase):
                             (lambda x: x.score and x.a, "select(condition, a, b)"),
                             (lambda x: max(x.score, 0), "less(a, b)"), (lambda x: x.a == 1, "equal(a, b)"),
                             (lambda x: x.a[0], "lookup(table, i)"), (lambda x: sum(x.a), "lookup(table, i)"),
-                            (lambda x: x.score(), "x.score is no call"),
+                            (lambda x: x.score(), "x.score is not a call"),
                             (lambda x, y: x.score, "(x, y): missing a required argument: 'y'"),
                             (lambda x: f.sum(3, lambda: x.a), "a function of one argument"),
                             (lambda x: ~x.a, "negate(a)"), (lambda x: float(x.a), "in place of math's"),
@@ -346,9 +346,11 @@ class TestExamples(SpecCase):
                              ([("a", "\ud800")], ["task.data[0]: found text with half a surrogate pair"]),
                              ([{"input": "a", "answer": "b"}], ["found 'input', 'answer'; expected 'target'"]),
                              ([{"input": "a", "target": "b", "digits": 1.5}], ["digits: 1.5 is a float; expected an"]),
-                             ([{"input": "a", "target": "b", "mask": "01"}], ["mask: '01' is no mask"]),
-                             ([{"input": "a", "target": "b", "positions": [1, -2]}], ["positions: [1, -2] is no list"]),
-                             ([{"input": "a", "target": "b", "positions": 7}], ["positions: 7 is no list of positions"])):
+                             ([{"input": "a", "target": "b", "mask": "01"}], ["mask: '01' is not a mask"]),
+                             ([{"input": "a", "target": "b", "positions": [1, -2]}],
+                              ["positions: [1, -2] is not a list"]),
+                             ([{"input": "a", "target": "b", "positions": 7}],
+                              ["positions: 7 is not a list of positions"])):
             self.expect_refusal(*texts, call=lambda: self.make_spec(given))
 
 

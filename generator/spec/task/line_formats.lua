@@ -13,7 +13,7 @@ local BYTE_ORDER_MARK = "\xef\xbb\xbf"
 local function read_json(line)
   local object, problem = input.decode(line)
   if type(object) ~= "table" then
-    return nil, problem or { found = "no JSON object", expected = '{"input":[...],"target":[...]}' }
+    return nil, problem or { found = "not a JSON object", expected = '{"input":[...],"target":[...]}' }
   end
   return object
 end
