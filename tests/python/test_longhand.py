@@ -438,8 +438,8 @@ class TestTensors(Files):
                             ({"dtype": "F32", "shape": [1 << 70], "data_offsets": [0, 4]}, "dtype, shape"),
                             ({"shape": [1]}, "dtype, shape"), ([], "dtype, shape"), (3, "dtype, shape")):
             self.expect_refusal(what, longhand.Tensors, self.write_tensors({"a": entry}, b"1234"))
-        self.expect_refusal("no JSON object", longhand.Tensors, self.write_tensors([1], b""))
-        self.expect_refusal("no JSON object", longhand.Tensors, self.write_tensors({"__metadata__": [1]}, b""))
+        self.expect_refusal("not a JSON object", longhand.Tensors, self.write_tensors([1], b""))
+        self.expect_refusal("not a JSON object", longhand.Tensors, self.write_tensors({"__metadata__": [1]}, b""))
         text = b"[" * 100000
         path = self.folder / "deep.safetensors"
         path.write_bytes(struct.pack("<Q", len(text)) + text)
