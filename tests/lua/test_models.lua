@@ -254,6 +254,15 @@ function TestFields.test_an_encoder_decoder_learns_every_task()
   end)
 end
 
+-- A table of 13 tokens and one of 2048 places, a layer of four square maps, a gate and a map from it, norms of the
+-- embedding and of both branches, and 13 classes.
+function TestFields.test_the_looped_decoder()
+  local plan = assert(project:plan("free_addition_looped", { "model.width=1024", "model.heads=16",
+    "model.feedforward=1024" })).plan
+  lu.assertEquals(plan.parameters, (13 + 2048) * 1024 + (4 + 2 + 1) * 1024 ^ 2 + 3 * 2 * 1024 + 13 * 1025)
+  lu.assertEquals({ plan.cpu.passes, plan.cpu.gradient_passes, plan.draws_start }, { 16, 8, true })
+end
+
 -- The paper's model for addition has 15 tokens, which both streams share; token 12 begins a target.
 function TestFields.test_addition_has_the_parameters_of_the_paper()
   local plan = assert(project:plan("abc_addition_vanilla", {})).plan

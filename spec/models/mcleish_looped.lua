@@ -1,0 +1,16 @@
+-- The looped decoder of McLeish et al. 2024: post-norm layers with gated hidden layers, without biases and dropout.
+-- Passes start from noise, and every pass adds the normalised embedding to its input; a step of training draws the
+-- number of passes. Specs set the layers and passes: the paper has 1 layer and 16 passes for sums, and 4 and 4 for
+-- products.
+return {
+  kind = "decoder",
+  layers = 1,
+  heads = 16,
+  width = 1024,
+  feedforward = 1024,
+  dropout = 0,
+  norm = { embedding = true },
+  activation = "geglu",
+  bias = "none",
+  loops = { times = 16, progressive = true, inject = true, start = "noise" },
+}
