@@ -68,9 +68,9 @@ function TestCosts.test_flops_are_a_mean_over_drawn_passes()
   local function count_flops(loops)
     return make_plan({ ["model.loops"] = loops }, make_task(2, 2)).flops_per_step
   end
-  local all, with_gradient = 1.5 + 1.375, 1.375
+  local mean_passes, with_gradient = 1.5 + 1.375, 1.375
   lu.assertAlmostEquals(count_flops("{ times = 4, progressive = true }") / count_flops("{ times = 4 }"),
-    (all + 2 * with_gradient) / (3 * 4), 1e-9)
+    (mean_passes + 2 * with_gradient) / (3 * 4), 1e-9)
 end
 
 -- With computation tokens, the longest sequence of a file is an input of all tokens but one.

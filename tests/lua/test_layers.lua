@@ -117,16 +117,16 @@ function TestLayers.test_random_positions()
   lu.assertEquals(list_sites(rotated, "layers = 4", "layer"), { "d + 1", "d + 1 + 3" })
   lu.assertEquals(list_sites('additive = { kind = "sinusoid" }, ' .. rotated, "layers = 4", "layer"), { "d", "d + 3" })
   lu.assertEquals(list_sites(rotated, "layers = 4", "pass"), { "d", "d" })
-  local near = 'layers = { "shaw", { score = { use = "alibi" } } }'
-  lu.assertEquals(list_sites(near, "layers = 5", "layer"), { "d + 1", "d + 1 + 3", "d + 1 + 6" })
-  lu.assertEquals(list_sites(near, "layers = 5", "pass"), { "d", "d", "d" })
+  local close_attentions = 'layers = { "shaw", { score = { use = "alibi" } } }'
+  lu.assertEquals(list_sites(close_attentions, "layers = 5", "layer"), { "d + 1", "d + 1 + 3", "d + 1 + 6" })
+  lu.assertEquals(list_sites(close_attentions, "layers = 5", "pass"), { "d", "d", "d" })
 end
 
 function TestLayers.test_random_positions_of_one_entry_are_refused()
   local positions = 'positions = { kind = "randomized", max_position = %d%s }'
   local entries = 'layers = { "rope", { use = "rope", ' .. positions .. " } }"
-  local function find_problem(own, shared)
-    local _, message = make_spec(entries:format(2048, own) .. shared, "layers = 2")
+  local function find_problem(more_positions, shared)
+    local _, message = make_spec(entries:format(2048, more_positions) .. shared, "layers = 2")
     return message
   end
   local sequence = positions:format(2048, ', draw = "sequence"')

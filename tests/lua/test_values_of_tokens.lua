@@ -90,8 +90,8 @@ function TestValues.test_terms_of_one_token_are_computed_once_per_token()
   local choices = {}
   local planned = make_plan(make_score("x.score + x.distance * tanh(x.a * x.b) + tanh(x.a + x.c)",
     'a = { per = "token", from = "key" }, b = { per = "token", from = "key" }, c = { per = "token", from = "query" }'))
-  score_facet.add_choices(planned, planned.attentions, function(what, value, why)
-    choices[what] = value .. ", " .. why
+  score_facet.add_choices(planned, planned.attentions, function(name, value, reason)
+    choices[name] = value .. ", " .. reason
   end)
   lu.assertEquals(choices["score of_key"],
     "[2][token], once per sequence and layer, for each token: tanh(x.a * x.b); its gradient goes to x.a, x.b")
