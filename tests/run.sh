@@ -105,6 +105,7 @@ skip() {
 layer_lint() {
     check "comments, docs of fields, subjects of commits, long files" "$LUA" tests/lint/words.lua
     check "fields of required modules exist" "$LUA" tests/lint/modules.lua
+    check "names say what they name" "$LUA" tests/lint/names.lua
     check "python/longhand/fields.py is what make gen would write" \
         sh -c './longhand dev python | cmp - python/longhand/fields.py'
     if command -v luacheck >/dev/null 2>&1; then

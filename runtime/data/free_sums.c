@@ -83,7 +83,7 @@ typedef struct collection_state {
 static lh_status add_example(collection_state *s, lh_set set, const uint16_t *word) {
     const lh_addends *a = &s->addends;
     lh_item item = {.word = word, .words = WORDS};
-    lh_sums_draw(s->sums->numbers, s->sums->longest, s->c->seed, word, &s->addends);
+    lh_sums_draw(s->sums->numbers, s->sums->max_digits, s->c->seed, word, &s->addends);
     lh_status status = s->sums->measure(a, s->c->options, &item, s->error);
     if (status != LH_OK) return status;
     const bool is_trained = find_numbers(&s->trained, a, set == LH_SET_TRAIN);
@@ -95,7 +95,8 @@ static lh_status add_example(collection_state *s, lh_set set, const uint16_t *wo
 }
 
 static lh_status add_split(collection_state *s) {
-    const int count = s->sums->pairs, part = count / s->sums->parts, trained = count - (part > 0 ? part : 1);
+    const int count = s->sums->pairs, held_out = count / s->sums->parts;
+    const int trained = count - (held_out > 0 ? held_out : 1);
     lh_status status = LH_OK;
     for (int i = 0; status == LH_OK && i < count; i++) {
         const uint16_t word[WORDS] = {0, 0, (uint16_t)i, (uint16_t)(i >> 16)};
@@ -136,7 +137,7 @@ static lh_status add_test_set(collection_state *s) {
             if (is_chosen && requested[a][v] && v > max_digits) max_digits = v;
         }
     }
-    if (max_digits == 0) max_digits = s->sums->longest;
+    if (max_digits == 0) max_digits = s->sums->max_digits;
     for (int first = 1; status == LH_OK && first <= max_digits; first++)
         for (int second = 1; status == LH_OK && second <= max_digits; second++)
             if (requested[0][first > second ? first : second] && requested[1][first] && requested[2][second])

@@ -1,6 +1,6 @@
 /* Sums of numbers whose digit counts vary independently, for tasks that differ in the format of their examples.
  *
- * Each training example has uniform digit counts from 1 to `longest` and uniform digits, and no number begins with 0.
+ * Each training example has uniform digit counts from 1 to max_digits and uniform digits, and no number begins with 0.
  * The last part of these examples is the validation set. The test set has `tests` examples for each requested pair of
  * digit counts of the first two numbers; further numbers have uniform digit counts, up to the greater one of the pair.
  * Examples are stored as items (lh_item). Their word `step` of random numbers is 0 for training and validation, and
@@ -20,11 +20,11 @@ typedef struct lh_addends {
     lh_rng rng;                                   /* random numbers after those of the digits */
 } lh_addends;
 
-/* A task; numbers, longest, pairs, parts and tests are values of its options. */
+/* A task; numbers, max_digits (the option longest), pairs, parts and tests are values of its options. */
 typedef struct lh_sums {
     const char *kind;
     int numbers; /* addends of an example, 2 to LH_MAX_ADDENDS */
-    int longest, pairs, parts, tests;
+    int max_digits, pairs, parts, tests;
     /* Sets the lengths and the greatest position of an item. LH_ERR_INPUT: the options do not fit the numbers. */
     lh_status (*measure)(const lh_addends *addends, const int *options, lh_item *item, lh_error *error);
     lh_task_expand *expand; /* makes examples of the numbers that lh_sums_draw draws */

@@ -67,7 +67,7 @@ static void put_finding(const lh_alarm *alarm, char *text, size_t size) {
 }
 
 /* Writes the largest current parameter; empty if the parameters cannot be read. */
-static void put_largest(lh_engine *engine, char *text, size_t size) {
+static void put_largest_parameter(lh_engine *engine, char *text, size_t size) {
     lh_state state;
     lh_error ignored;
     text[0] = 0;
@@ -82,15 +82,15 @@ static void put_largest(lh_engine *engine, char *text, size_t size) {
 
 void lh_alarm_write_warning(const lh_alarm *alarm, lh_engine *engine, const char *directory, int64_t checkpoint_step,
                             lh_error *warning) {
-    char finding[200], gradient[400], largest[400];
+    char finding[200], gradient[400], parameter[400];
     put_finding(alarm, finding, sizeof finding);
-    put_largest(engine, largest, sizeof largest);
+    put_largest_parameter(engine, parameter, sizeof parameter);
     lh_diagnose_chunk(engine->spec, alarm->metrics.heavy_chunk, gradient, sizeof gradient);
     lh_fail(warning, LH_OK,
             "step %lld: the training may be diverging: %s (task length %d)\n"
             "  %.0f%% of its gradient's square lies in %s%s",
             (long long)alarm->step, finding, alarm->metrics.length, 100.0 * alarm->metrics.heavy_share, gradient,
-            largest);
+            parameter);
     size_t used = strlen(warning->text), size = sizeof warning->text;
     if (checkpoint_step >= 0)
         snprintf(warning->text + used, size - used,

@@ -303,24 +303,25 @@ static void test_rotate_row_rotates_and_rotates_back(void **state) {
 /* Two heads, of which the second has a vector whose norm is below the least divisor. */
 INLINE void check_unit_vectors(const int D) {
     real *v = make_random_reals(1, 2 * D, 2 * D), *dunit = make_random_reals(2, 2 * D, 2 * D),
-         *unit = make_reals(2 * D), *dv = make_random_reals(3, 2 * D, 2 * D), *before = make_reals(2 * D);
+         *unit = make_reals(2 * D), *dv = make_random_reals(3, 2 * D, 2 * D), *previous_dv = make_reals(2 * D);
     for (int d = D; d < 2 * D; d++) v[d] *= (real)1e-8;
-    memcpy(before, dv, (size_t)(2 * D) * sizeof(real));
+    memcpy(previous_dv, dv, (size_t)(2 * D) * sizeof(real));
     divide_by_norms(2, D, v, unit);
     divide_by_norms_grad(2, D, v, dunit, dv);
     for (int c = 0; c < 2 * D; c++) {
-        double square = 0, along = 0;
+        double square = 0, product = 0;
         for (int d = c / D * D; d < c / D * D + D; d++) {
             square += (double)v[d] * v[d];
-            along += (double)v[d] * dunit[d];
+            product += (double)v[d] * dunit[d];
         }
         double divisor = c < D ? sqrt(square) : 1e-6;
         lh_assert_close(&(double){unit[c]}, &(double){v[c] / divisor}, 1, sum_tolerance(D), 0);
-        double expected = (dunit[c] - (c < D ? along / square : 0) * v[c]) / divisor,
-               size = fabs(expected) + fabs(before[c]);
-        lh_assert_close(&(double){dv[c]}, &(double){before[c] + expected}, 1, 0, sum_tolerance(4 * D) * (1 + size));
+        double expected = (dunit[c] - (c < D ? product / square : 0) * v[c]) / divisor,
+               size = fabs(expected) + fabs(previous_dv[c]);
+        lh_assert_close(&(double){dv[c]}, &(double){previous_dv[c] + expected}, 1, 0,
+                        sum_tolerance(4 * D) * (1 + size));
     }
-    free_all(v, dunit, unit, dv, before);
+    free_all(v, dunit, unit, dv, previous_dv);
 }
 
 static void test_unit_vectors_any_head_width_match_plain_loops(void **state) {

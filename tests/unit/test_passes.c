@@ -190,9 +190,9 @@ static void test_drawn_passes_are_uniform(void **state) {
         counts[free][passes - free]++;
     }
     for (int free = 0; free < MOST; free++)
-        for (int more = 1; more <= MOST / 2; more++) {
+        for (int further = 1; further <= MOST / 2; further++) {
             int choices = free == MOST - 1 ? 1 : MOST / 2;
-            double expected = more > choices ? 0 : (double)DRAWS / MOST / choices, actual = counts[free][more];
+            double expected = further > choices ? 0 : (double)DRAWS / MOST / choices, actual = counts[free][further];
             lh_assert_close(&actual, &expected, 1, 0, 5 * sqrt(expected));
         }
 }

@@ -12,7 +12,7 @@ lh_task_solve lh_solve_scratchpad_addition;
 lh_task_find_result lh_find_result_scratchpad_addition;
 
 enum { RECURSIVE, RUNNING };
-enum { LONGEST = 3, GREATEST = 4, OPTIONS = 6 };
+enum { TRAINED_DIGITS = 3, TESTED_DIGITS = 4, OPTIONS = 6 };
 
 static const char *const names[] = {"0", "1", "2", "3", "4", "5", "6", "7", "8",
                                     "9", "+", "=", "&", ":", ",", ">", "P"};
@@ -85,7 +85,7 @@ static void check_example(const lh_full_collection *s, const lh_kept_example *k)
     uint8_t mask[MOST_TOKENS];
     char texts[2][MOST_TOKENS + 1];
     uint64_t sum = 0;
-    int longest = 0;
+    int max_digits = 0;
     lh_example example = {k->input_length, k->output_length, input, target, mask, s->c.options};
     s->c.expand(s->c.seed, k->word, &example);
     assert_int_equal(example.output_length, k->output_length);
@@ -98,20 +98,21 @@ static void check_example(const lh_full_collection *s, const lh_kept_example *k)
         assert_int_equal(*text, i + 1 < s->c.options[1] ? '+' : 0);
         text += *text == '+';
         if (i < 2) assert_int_equal(k->axes[1 + i], digits);
-        longest = digits > longest ? digits : longest;
+        max_digits = digits > max_digits ? digits : max_digits;
         sum += number;
     }
-    assert_int_equal(k->axes[0], longest);
+    assert_int_equal(k->axes[0], max_digits);
     text = texts[1] + lh_find_result_scratchpad_addition(target, k->output_length);
     assert_int_equal(read_reversed(&text), sum);
     assert_int_equal(texts[1][k->output_length - 1], '&');
 }
 
 static void test_every_final_result_is_the_sum(void **state) {
-    static const int options[][OPTIONS] = {
-        {RECURSIVE, 2, LONGEST, 640, 8, 5}, {RUNNING, 2, LONGEST, 640, 8, 5}, {RUNNING, 8, LONGEST, 640, 8, 5}};
+    static const int options[][OPTIONS] = {{RECURSIVE, 2, TRAINED_DIGITS, 640, 8, 5},
+                                           {RUNNING, 2, TRAINED_DIGITS, 640, 8, 5},
+                                           {RUNNING, 8, TRAINED_DIGITS, 640, 8, 5}};
     for (int c = 0; c < 3; c++) {
-        lh_full_collection s = lh_make_full_collection(options[c], 7, GREATEST, false);
+        lh_full_collection s = lh_make_full_collection(options[c], 7, TESTED_DIGITS, false);
         int count[LH_SETS] = {0}, trained = 0;
         s.frame_axis = FRAME; /* it keeps the value on the axis `trained` */
         lh_collect_all(&s, lh_task_scratchpad_addition);
@@ -122,7 +123,7 @@ static void test_every_final_result_is_the_sum(void **state) {
         }
         assert_int_equal(count[LH_SET_TRAIN], 560);
         assert_int_equal(count[LH_SET_VALIDATION], 80);
-        assert_int_equal(count[LH_SET_TEST], GREATEST * GREATEST * 5);
+        assert_int_equal(count[LH_SET_TEST], TESTED_DIGITS * TESTED_DIGITS * 5);
         if (options[c][1] == 2) assert_true(trained > 0);
         else assert_int_equal(trained, 0); /* eight numbers of up to three digits do not repeat */
         free(s.item);
@@ -146,8 +147,8 @@ static void test_mistakes_are_named(void **state) {
                         cases[i].message);
     }
     lh_error error;
-    const int options[OPTIONS] = {RECURSIVE, 3, LONGEST, 64, 8, 1};
-    lh_full_collection s = lh_make_full_collection(options, 7, GREATEST, false);
+    const int options[OPTIONS] = {RECURSIVE, 3, TRAINED_DIGITS, 64, 8, 1};
+    lh_full_collection s = lh_make_full_collection(options, 7, TESTED_DIGITS, false);
     lh_assert_error(lh_task_scratchpad_addition(&s.c, &error), LH_ERR_INPUT, &error, "task.options.numbers is 3");
     free(s.item);
 }

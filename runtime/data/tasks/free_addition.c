@@ -38,9 +38,9 @@ lh_task_place lh_place_free_addition;
 
 static const char kind[] = "free_addition";
 
-enum { ORDER, PADDING, LONGEST, PAIRS, PARTS, TESTS, HINTS, SPACES }; /* options */
-enum { PLAIN = 1, REVERSED_SUM, LONGER = 1 };                         /* choices */
-enum { PLUS = LH_PLUS, EQUALS, END, SPACE, FIRST_HINT };              /* tokens after the digits */
+enum { ORDER, PADDING, MAX_DIGITS, PAIRS, PARTS, TESTS, HINTS, SPACES }; /* options */
+enum { PLAIN = 1, REVERSED_SUM, LONGER = 1 };                            /* choices */
+enum { PLUS = LH_PLUS, EQUALS, END, SPACE, FIRST_HINT };                 /* tokens after the digits */
 enum { MAX_SPACES = 3 /* before a symbol */ };
 
 /* Hints and spaces of an example. */
@@ -166,7 +166,7 @@ void lh_place_free_addition(const lh_example *example, int32_t *input, int32_t *
 
 static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
     lh_addends addends;
-    lh_sums_draw(2, example->options[LONGEST], seed, word, &addends);
+    lh_sums_draw(2, example->options[MAX_DIGITS], seed, word, &addends);
     write_example(&addends, draw_extras(&addends, example->options), example->options, example);
 }
 
@@ -186,7 +186,8 @@ static lh_status measure(const lh_addends *addends, const int *options, lh_item 
 
 lh_status lh_task_free_addition(lh_collection *collection, lh_error *error) {
     const int *options = collection->options;
-    const lh_sums sums = {kind, 2, options[LONGEST], options[PAIRS], options[PARTS], options[TESTS], measure, expand};
+    const lh_sums sums = {kind,    2,     options[MAX_DIGITS], options[PAIRS], options[PARTS], options[TESTS],
+                          measure, expand};
     return lh_sums_collect(&sums, collection, error);
 }
 

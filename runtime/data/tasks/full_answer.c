@@ -16,7 +16,7 @@
 lh_task_sample lh_task_full_answer;
 
 enum { OPERATION }; /* options */
-enum { COPY, PARITY, ONES, ADDITION };
+enum { COPY, PARITY, COUNT_ONES, ADDITION };
 enum { PLUS = 2, EQUALS = 3, EMPTY = 4 }; /* inputs */
 enum { PADDING = 2 };                     /* a label */
 
@@ -33,7 +33,7 @@ static int write_answer(int operation, const uint16_t *input, int n, uint16_t *a
     switch (operation) {
     case COPY: memcpy(answer, input, (size_t)n * sizeof *answer); return n;
     case PARITY: answer[0] = (uint16_t)(one_count % 2); return 1;
-    case ONES:
+    case COUNT_ONES:
         do answer[length++] = (uint16_t)(one_count & 1);
         while ((one_count >>= 1) > 0);
         return length;

@@ -32,7 +32,7 @@ lh_task_find_result lh_find_result_scratchpad_addition;
 
 static const char kind[] = "scratchpad_addition";
 
-enum { FORMAT, NUMBERS, LONGEST, PAIRS, PARTS, TESTS };            /* options */
+enum { FORMAT, NUMBERS, MAX_DIGITS, PAIRS, PARTS, TESTS };         /* options */
 enum { RUNNING = 1 };                                              /* a choice */
 enum { PLUS = LH_PLUS, EQUALS, END, COLON, COMMA, ARROW, FILLER }; /* tokens after the digits */
 
@@ -75,25 +75,25 @@ static int write_step(writer *w, const lh_addends *a, int place, int carry) {
 /* Writes a step for each digit: the sum of the digits, the answer so far and the rest of the two numbers; the last step
  * has the whole answer and no rest. */
 static void write_recursive(writer *w, const lh_addends *a) {
-    const int longest = lh_find_most_digits(a);
+    const int places = lh_find_most_digits(a);
     uint8_t answer[LH_MAX_PLACES + 1];
-    int carry = 0, known = 0;
-    for (int i = 0; i < longest; i++) {
-        const bool is_last = i + 1 == longest;
+    int carry = 0, answer_digits = 0;
+    for (int i = 0; i < places; i++) {
+        const bool is_last = i + 1 == places;
         const int sum = write_step(w, a, i, carry);
         carry = sum / 10;
-        answer[known++] = (uint8_t)(sum % 10);
-        if (is_last && carry > 0) answer[known++] = (uint8_t)carry;
+        answer[answer_digits++] = (uint8_t)(sum % 10);
+        if (is_last && carry > 0) answer[answer_digits++] = (uint8_t)carry;
         write_token(w, COLON);
-        write_digits(w, answer, known);
+        write_digits(w, answer, answer_digits);
         write_token(w, COMMA);
         if (is_last) {
             write_token(w, COLON);
             continue;
         }
-        write_places(w, a, 0, i + 1, longest);
+        write_places(w, a, 0, i + 1, places);
         write_token(w, PLUS);
-        write_places(w, a, 1, i + 1, longest);
+        write_places(w, a, 1, i + 1, places);
         write_token(w, EQUALS);
     }
 }
@@ -150,7 +150,7 @@ int lh_find_result_scratchpad_addition(const uint16_t *target, int length) {
 static void expand(uint64_t seed, const uint16_t *word, lh_example *example) {
     const int *options = example->options;
     lh_addends addends;
-    lh_sums_draw(options[NUMBERS], options[LONGEST], seed, word, &addends);
+    lh_sums_draw(options[NUMBERS], options[MAX_DIGITS], seed, word, &addends);
     write_example(&addends, options, example);
 }
 
@@ -173,8 +173,8 @@ static lh_status check_numbers(const int *options, lh_error *error) {
 
 lh_status lh_task_scratchpad_addition(lh_collection *collection, lh_error *error) {
     const int *options = collection->options;
-    const lh_sums sums = {kind,           options[NUMBERS], options[LONGEST], options[PAIRS],
-                          options[PARTS], options[TESTS],   measure,          expand};
+    const lh_sums sums = {
+        kind, options[NUMBERS], options[MAX_DIGITS], options[PAIRS], options[PARTS], options[TESTS], measure, expand};
     lh_status status = check_numbers(options, error);
     return status == LH_OK ? lh_sums_collect(&sums, collection, error) : status;
 }
