@@ -55,7 +55,7 @@ return {
     small = {
       base = {
         train = { batch = 32, shards = 2, steps = 10000, lengths = { 1, 20, per = "sequence" }, log_every = 200 },
-        eval = { lengths = { list = { 10, 20, 40, 60, 80, 100, 200 } }, examples = 128 },
+        eval = { lengths = { list = { 10, 20, 40, 60, 80, 100, 200 } } },
       },
       values = { model = {
         lstm = { model = { width = 64 } },
@@ -63,6 +63,7 @@ return {
         sincos = small_encoder,
         relative = small_encoder,
       } },
+      learning_rates = { 1e-3 }, -- the released example's
     },
   },
 }
