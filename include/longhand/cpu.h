@@ -142,8 +142,8 @@ typedef struct lh_cpu_program {
      * block of a shard. */
     int (*block_sequences)(const int length[LH_MAX_STREAMS]);
     /* Number of sequences that one call of forward_block takes. Each sum is still over as many sequences as
-     * block_sequences returns, so the order of addition does not depend on this number. NULL: the number is that of
-     * block_sequences. */
+     * block_sequences returns, so the order of addition does not depend on this number. NULL: as many as
+     * block_sequences returns. */
     int (*forward_sequences)(const int length[LH_MAX_STREAMS]);
 
     /* Bytes of the position tables; max_length: length of the longest sequence of the process in each stream. NULL: no
@@ -187,8 +187,8 @@ typedef struct lh_cpu_program {
 
     /* Decoding: the functions from decode_bytes to decode_move process the labelled stream a few tokens at a time, in
      * place of one pass over all of it. All are NULL unless the labelled stream holds the target, its tokens attend
-     * only to earlier tokens and themselves, all by softmax, and evaluation is without dropout. Otherwise every answer
-     * takes a whole pass (eval/decode.h).
+     * only to earlier tokens and themselves, all by softmax, and evaluation is without dropout. In other models every
+     * answer takes a whole pass (eval/decode.h).
      *
      * Order of calls: begin_step, for a shape that has the full lengths and at least as many sequences as the block;
      * decode_begin once; decode_step from token 0 on. The first calls may take several tokens each; after a call of one
@@ -215,7 +215,7 @@ typedef struct lh_cpu_program {
     /* Adds gradient to total and sets gradient to 0, for count elements of each. */
     void (*fold)(void *total, void *gradient, size_t count);
     /* Multiplies the folded gradient of a batch by factor: the number of its label positions, divided by the number of
-     * those that are in the loss; for a mean over sequences, the number of sequences, divided by the number of those
+     * positions in the loss; for a mean over sequences, the number of sequences, divided by the number of sequences
      * with a label in the loss. NULL: all labels are in the loss. */
     void (*scale)(void *gradient, double factor, size_t count);
     /* Sum of squares of count elements, in an order that does not depend on the number of threads. */
@@ -225,8 +225,8 @@ typedef struct lh_cpu_program {
      * optimiser that changes parameters without a gradient must skip them. */
     void (*update)(const lh_update *update, size_t first, size_t count, lh_update_sums *sums);
 
-    /* Floating-point operations that lh_spec.executed_flops counts and this code skips: those for keys that a mask
-     * hides from all queries of one SIMD vector, and those for unused rows of the last layer. NULL: none. */
+    /* Floating-point operations that lh_spec.executed_flops counts and this code skips: operations for keys that a mask
+     * hides from all queries of one SIMD vector, and for unused rows of the last layer. NULL: none. */
     double (*skipped_flops)(const lh_shape *shape, lh_mode mode);
 } lh_cpu_program;
 

@@ -23,8 +23,8 @@ void lh_draw_positions(const lh_draw *draw, uint32_t layer, int first, int range
                        int32_t *out, int32_t *scratch);
 
 /* Draws random distances for sequences of `count` tokens: out[0] = 0, then a sorted draw of count - 1 numbers from {1,
- * ..., range - 1}; out[d] is the distance of tokens d apart. The site differs from that of positions, because a step
- * may draw both. */
+ * ..., range - 1}; out[d] is the distance of tokens d apart. The site differs from the site of positions, because a
+ * step may draw both. */
 void lh_draw_distances(const lh_draw *draw, uint32_t layer, int range, int count, int32_t *out, int32_t *scratch);
 
 /* Draws distances to the right and to the left independently: middle[0 .. count - 1] is written as lh_draw_distances

@@ -59,8 +59,8 @@ extern const char *const lh_number_names[LH_NUMBER_NAMES];
 typedef struct lh_token_positions {
     /* Whether each token, by its number, is a digit: the position of a digit is 1 plus the number of digits directly
      * before it in its stream, and other tokens have no position. */
-    const bool *digit; /* NULL: positions are those of lh_task.place or of lines */
-    bool by_line;      /* positions are those of the lines of dataset files (lh_dataset.positions) */
+    const bool *digit; /* NULL: lh_task.place or the lines give the positions */
+    bool by_line;      /* the lines of dataset files give the positions (lh_dataset.positions) */
     /* Training adds a random number to positions above 0: with `digit` one for each batch, from 0 to offset; else one
      * for each sequence, from 0 to `greatest` minus the sequence's greatest position. */
     int offset, greatest;
@@ -205,13 +205,13 @@ typedef struct lh_eval_defaults {
     bool places;         /* lines of the final evaluation have accuracies by place (eval/by_place.h) */
     lh_by by;            /* dataset: axes of the conditions */
     lh_noise noise;      /* noise of the final evaluation; none unless the generated code supports noise */
-    lh_lengths passes;   /* numbers of passes of the final evaluation of a model with loops; 0: as in training */
+    lh_lengths passes;   /* passes in the final evaluation of a model with loops; 0: as many as in training */
     unsigned sets;       /* sets of the final evaluation, 1 << lh_set for each; 0: held-out sets, if any, else train */
     bool with_trained;   /* evaluations include held-out examples that are also training examples */
     /* Validation of a sampled task: the evaluation after training on examples of LH_DOMAIN_VALIDATION. */
     lh_lengths validation_lengths;
     int validation_examples; /* examples per condition; 0: no validation */
-    /* Evaluation during training, by fields like those of the final evaluation: */
+    /* Evaluation during training, whose fields mean what the fields of the final evaluation mean: */
     int64_t during_every; /* steps between evaluations; 0: no evaluation during training */
     lh_lengths during_lengths;
     int during_examples;
@@ -228,19 +228,19 @@ typedef struct lh_optimizer {
 
 typedef struct lh_limit {
     int tokens;          /* length of the longest sequence that the encoding allows; 0: any */
-    const char *because; /* the setting that sets the limit, for messages: "encoding.positions.max_position = 2048" */
+    const char *because; /* the setting that causes the limit, for messages: "encoding.positions.max_position = 2048" */
 } lh_limit;
 
 typedef struct lh_spec {
     int abi;
     const char *id;
     const char *plan_digest, *model_digest, *source_digest; /* 16 hexadecimal digits each */
-    /* A text with the values of all fields marked "default", which flags, or another spec with the same code, may
-     * change. The text lies in a buffer of defaults_capacity bytes; training/defaults.h describes its format. The
-     * runtime parses it into a copy of this struct. NULL: the fields already hold their values. */
+    /* A text with the values of all fields marked "default": flags may change them, and specs with the same code may
+     * differ in them. The text lies in a buffer of defaults_capacity bytes; training/defaults.h describes its format.
+     * The runtime parses it into a copy of this struct. NULL: the fields already hold their values. */
     const char *defaults;
     int defaults_capacity;
-    const char *resolved;  /* "default": the resolved spec as one line of JSON */
+    const char *resolved;  /* "default": the spec with all its fields, as one line of JSON */
     const char *precision; /* "float32", "tf32", "bf16", "float64" */
 
     const lh_tensor *tensors;

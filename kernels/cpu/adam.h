@@ -18,8 +18,8 @@ typedef struct adam {
 } adam;
 
 /* Updates elements [first, first + count) of u's vectors; clip scales the gradient. 1 - b1 and 1 - b2 are computed in
- * double and then rounded: in float, 1 - 0.999 would have a relative error of 1.3e-5. With `decays`, a constant of each
- * call, each parameter is also reduced by its product with its element of shares [count]. */
+ * double and then rounded: in float, 1 - 0.999 would have a relative error of 1.3e-5. decays: a constant of each call;
+ * true: each parameter also loses the share of itself that shares [count] gives. */
 INLINE void update_by_adam(const bool decays, const lh_update *u, const adam a, const real *shares, double clip,
                            size_t first, size_t count, lh_update_sums *sums) {
     real *parameter = (real *)u->parameters + first, *gradient = (real *)u->gradient + first;

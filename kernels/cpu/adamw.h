@@ -2,9 +2,9 @@
  *
  *   p -= learning rate * decay * p
  *
- * with p before the step. Source: Loshchilov and Hutter 2019, algorithm 2, in the form of PyTorch's AdamW, where the
- * learning rate also scales the decay. With share = learning rate * decay, share * p is subtracted together with the
- * step's change; a multiplication of p by 1 - share would lose most digits of a small share in float32. Reference:
+ * with p before the step. Source: Loshchilov and Hutter 2019, algorithm 2, as PyTorch's AdamW does it: the learning
+ * rate also scales the decay. With share = learning rate * decay, share * p is subtracted together with the step's
+ * change; a multiplication of p by 1 - share would lose most digits of a small share in float32. Reference:
  * lh_ref_adamw_update.
  */
 #ifndef LONGHAND_KERNELS_ADAMW_H
@@ -29,7 +29,7 @@ INLINE void spread_decay(double share, const element_range *spared, int ranges, 
     }
 }
 
-/* As adam_update, with weight decay; shares: [count] learning rate * decay of each element. */
+/* Adam with weight decay. shares [count]: for each element learning rate * decay, 0 if it does not decay. */
 INLINE void adamw_update(const lh_update *u, const adam a, const real *shares, double clip, size_t first, size_t count,
                          lh_update_sums *sums) {
     update_by_adam(true, u, a, shares, clip, first, count, sums);

@@ -46,8 +46,8 @@ INLINE vector look_up_count(const real *products, vector count) {
     return low + at.share * (high - low);
 }
 
-/* Adds the gradients dterm of terms to those of products; returns the gradients of counts. The gradient is 0 if a count
- * is a whole number, such as `most`. */
+/* Adds the gradients dterm of terms to the gradients of products; returns the gradients of counts. The gradient is 0 if
+ * a count is a whole number, such as `most`. */
 INLINE vector look_up_count_grad(const real *products, real *dproducts, vector count, vector dterm) {
     lh_between at = find_between(count);
     vector low, high, dhigh = at.share * dterm, dlow = dterm - dhigh;

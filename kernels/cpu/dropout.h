@@ -63,7 +63,7 @@ INLINE void philox_blocks(lh_key key, uint32_t step, uint32_t example, uint32_t 
     out[1] = (x2 & low) | x3 << 32;
 }
 
-/* Interleaves lanes of a and b, from lane `first` of each on. */
+/* Interleaves BLOCKS / 2 lanes of a, from lane `first` on, with the lanes of b at these indices. */
 INLINE blocks interleave(blocks a, blocks b, const int first) {
     blocks result = {0};
 #if defined(__clang__)

@@ -5,9 +5,9 @@
  *   RMS norm: xhat = z rstd, rstd = 1 / sqrt(mean of z^2 + 1e-5), y = xhat scale
  *
  * Names: layer_norm and rms_norm take rows alone; [rms_]add_[dropout_]norm[_sum] take sums. _sum also stores z, for
- * models with a norm before each branch. The function <name>_grad computes the gradient: it writes dz from dy.
- * For _sum functions it adds to an existing dz, the gradient of the residual stream; <name>_grad_added does so for rows
- * alone. dz is the gradient of both residual and branch; with dropout dbranch is that of the branch.
+ * models with a norm before each branch. The function <name>_grad computes the gradient: it writes dz from dy. For _sum
+ * functions it adds to an existing dz, the gradient of the residual stream; <name>_grad_added does so for rows alone.
+ * dz is the gradient of both residual and branch; with dropout, dbranch is the gradient of the branch.
  *
  * Arrays are [rows][C]; rstd is [rows]; scale, offset and their gradients are [C]. Functions add to the gradients of
  * scale and offset. keep is from dropout_keep, keep_scale = 1 / (1 - p). The backward pass reads xhat and rstd of the

@@ -29,7 +29,7 @@ INLINE void divide_by_norms(const int H, const int D, const real *v, real *unit)
     }
 }
 
-/* Adds the gradients of H vectors, from those of the vectors that divide_by_norms writes. */
+/* Adds the gradients of H vectors, computed from the gradients of the vectors that divide_by_norms writes. */
 INLINE void divide_by_norms_grad(const int H, const int D, const real *v, const real *dunit, real *dv) {
     for (int h = 0; h < H; h++, v += D, dunit += D, dv += D) {
         real divisor = find_divisor(D, v);
@@ -38,7 +38,7 @@ INLINE void divide_by_norms_grad(const int H, const int D, const real *v, const 
     }
 }
 
-/* Adds the gradients of a row and of a vector, from that of their product. */
+/* Adds the gradients of a row and of a vector, computed from the gradient of their product. */
 INLINE void add_product_grad(const int D, real dproduct, const real *row, const real *factor, real *drow,
                              real *dfactor) {
     for (int d = 0; d < D; d++) {

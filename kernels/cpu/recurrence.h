@@ -1,5 +1,5 @@
-/* Steps of recurrent networks, forward and backward, for `rows` sequences at once; the products with the weight of the
- * state are those of matmul.h.
+/* Steps of recurrent networks, forward and backward, for `rows` sequences at once; matmul.h computes the products with
+ * the weight of the state.
  *
  * Sums of a step are W x + b + U h, where the token x is one-hot, so W x is a row of W. Arrays are row-major, without
  * gaps; N, the width of the state, and M, the number of sums, are multiples of 16. Every call is compiled for its
@@ -43,8 +43,8 @@ INLINE void rnn_step(int rows, const int N, const real *bias, real *states) {
     }
 }
 
-/* d [rows][N]: on entry the gradients of the states, on return those of the sums. later [rows][N]: further gradients of
- * the states, through the next step; NULL: there is none. */
+/* d [rows][N]: on entry the gradients of the states, on return the gradients of the sums. later [rows][N]: further
+ * gradients of the states, through the next step; NULL: there is none. */
 INLINE void rnn_step_grad(int rows, const int N, const real *states, const real *later, real *d) {
     for (int i = 0; i < rows * N; i += LANES) {
         vector dstate = load(d + i);
@@ -55,8 +55,8 @@ INLINE void rnn_step_grad(int rows, const int N, const real *states, const real 
 
 /* ---- LSTM: c = sigmoid(f + 1) c + sigmoid(i) tanh(g), h = sigmoid(o) tanh(c); Hochreiter and Schmidhuber 1997 ---- */
 
-/* gates [rows][4 N]: on entry the sums i, g, f, o, on return the sigmoids of i, f, o and the tanh of g. before, cells
- * [rows][N]: the cells before and after the step, which may be the same array; before NULL: zero. */
+/* gates [rows][4 N]: on entry the sums i, g, f, o, on return the sigmoids of i, f, o and the tanh of g. before
+ * [rows][N]: the cells before the step; NULL: zeros. cells [rows][N]: the cells after the step; may be `before`. */
 INLINE void lstm_step(int rows, const int N, const real *before, real *gates, real *cells, real *restrict states) {
     for (int m = 0; m < rows; m++, gates += 4 * N, cells += N, states += N) {
         for (int n = 0; n < N; n += LANES) {
@@ -75,8 +75,8 @@ INLINE void lstm_step(int rows, const int N, const real *before, real *gates, re
 }
 
 /* gates [rows][4 N]: on entry the values that lstm_step wrote, on return the gradients of the sums. dstates [rows][N]:
- * the gradients of the states. dcells [rows][N]: on entry the gradients, through later steps, of the cells after the
- * step, on return those of the cells before it. */
+ * the gradients of the states. dcells [rows][N]: on entry the gradients of the cells after the step (through later
+ * steps only), on return the gradients of the cells before the step. */
 INLINE void lstm_step_grad(int rows, const int N, const real *before, const real *cells, const real *dstates,
                            real *restrict dcells, real *restrict gates) {
     for (int m = 0; m < rows; m++, gates += 4 * N, cells += N, dstates += N, dcells += N) {

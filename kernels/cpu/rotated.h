@@ -46,7 +46,7 @@ INLINE void dot_weight(const int D, const vector *query, const real *restrict we
 }
 
 /* rotated [C][LANES] = LANES queries (columns of D channels) times the weight, rotated by the queries' positions.
- * sinusoids: those of the positions, `stride` elements from one channel to the next. */
+ * sinusoids: sines and cosines of the positions, `stride` elements from one channel to the next. */
 INLINE void rotate_queries(const int D, const int C, const vector *query, const real *restrict weight,
                            const real *restrict sinusoids, int stride, real *restrict rotated) {
     for (int m = 0; m < C / 2; m += SIDE_BY_SIDE) {

@@ -95,7 +95,7 @@ INLINE void span_lines(const opened_line *lines, const opened_line *lines_end, c
 
 /* gain [S][LANES]: writes the values that lines add to the scores of LANES queries, from `first` on, with keys from
  * `begin` to end - 1; minus infinity if a query does not see the key. Lanes beyond the last query repeat the last
- * query. Other arguments as in span_lines. */
+ * query. span_lines explains the other arguments. */
 INLINE void write_line_gains(const opened_line *lines, const opened_line *lines_end, const bool corner,
                              const bool causal, int T, int S, int first, int begin, int end, real *gain) {
     for (int j = begin; j < end; j++) store(gain + j * LANES, broadcast(-(real)__builtin_inf()));

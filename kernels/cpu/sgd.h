@@ -3,7 +3,7 @@
  *   g' = g min(1, max_norm / norm);  p -= rate g'
  *   with momentum: s = momentum s + g';  p -= rate s
  *
- * Source: Sutskever et al. 2013, in the form of PyTorch's SGD without dampening: the rate scales the sum s and not the
+ * Source: Sutskever et al. 2013, as PyTorch's SGD without dampening does it: the rate scales the sum s and not the
  * gradients added to s, so a change of the rate does not change s. References: lh_ref_sgd_update,
  * lh_ref_momentum_update.
  */

@@ -100,7 +100,7 @@ INLINE vector shuffle(vector a, vector b, bits source_lane) {
 #endif
 }
 
-/* Exchanges lanes whose indices differ in this bit; bit: 1, 2, 4, ... */
+/* Exchanges every two lanes whose indices differ only in one binary digit, whose value is `bit` (1, 2, 4, ...). */
 INLINE vector exchange_lanes(vector x, int bit) {
     bits source_lane;
     UNROLL

@@ -30,7 +30,7 @@ double lh_ref_geometric_row(int tokens, int query, const double *logit, double *
 }
 
 /* For weight A_j of key j: log A_j = log P_j + the sum of log(1 - P_k) over the keys k that the query tries before j.
- * With respect to the logit of P, the derivative of log P is 1 - P, and that of log(1 - P) is -P. */
+ * With respect to the logit of P, the derivative of log P is 1 - P, and the derivative of log(1 - P) is -P. */
 void lh_ref_geometric_row_grad(int tokens, int query, const double *logit, const double *weight, const double *dweight,
                                double *dlogit) {
     for (int m = 0; m < tokens; m++) {

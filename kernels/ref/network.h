@@ -65,7 +65,7 @@ enum {                                                 /* recur */
        LH_REF_READ, /* R */
        LH_REF_ACTIONS,
        LH_REF_ACTIONS_BIAS,
-       LH_REF_VALUE /* weight and bias of the first layer, then those of the further layers */
+       LH_REF_VALUE /* weight and bias of the first layer, then weights and biases of the further layers */
 };
 enum {                  /* attention: the tensors that its family has */
        LH_REF_RELATIVE, /* Transformer-XL: projection of sinusoids; Shaw, CoPE: table of rows */
@@ -197,8 +197,8 @@ typedef struct lh_ref_model {
     int tensor_count;
 } lh_ref_model;
 
-/* Values that a repetition of a block computed for one sequence; scores (the logits) and attention (the weights) are
- * those of the block's first attention. */
+/* Values that a repetition of a block computed for one sequence; scores (the logits) and attention (the weights) belong
+ * to the block's first attention. */
 typedef struct lh_ref_layer_values {
     const double *input, *output;     /* [tokens][width] */
     const double *scores, *attention; /* [heads][tokens][tokens] */
@@ -241,7 +241,7 @@ typedef struct lh_ref_batch {
     lh_ref_dropping dropping;          /* dropout at the rates of the network */
     lh_key key;
     uint32_t step, first_example;
-    int passes;                      /* loops of blocks that have several; 0: those of the network */
+    int passes;                      /* loops of blocks that have several; 0: as many as the network has */
     int free_passes;                 /* first of these loops, through which no gradient flows */
     uint32_t draw;                   /* evaluation: index of the draw */
     double noise;                    /* evaluation: standard deviation of the noise on embeddings in this draw */

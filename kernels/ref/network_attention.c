@@ -15,8 +15,8 @@ static const lh_ref_places *get_places(const run *r, const tape_entry *entry) {
     return r->batch->places ? &r->batch->places[entry->op->family] : NULL;
 }
 
-/* Returns the row of `places` for an attention: that of the block's repetition, or row 0 if all layers share
- * one row. */
+/* Returns the row of `places` for an attention: the index of the block's repetition, or 0 if all layers share a
+ * row. */
 static int choose_row(const lh_ref_places *places, const tape_entry *entry) {
     return places->layers > 1 ? entry->use : 0;
 }

@@ -49,8 +49,8 @@ static void make_state(lh_ref_cell kind, int N, const double *sums, double *cell
     }
 }
 
-/* Writes the gradients of the sums. d: the gradients of the state; dcell: on entry those of the cells after the step,
- * on return those of the cells before it; previous, cell: the cells before and after the step. */
+/* Writes the gradients of the sums. d: the gradients of the state; dcell: on entry the gradients of the cells after the
+ * step, on return of the cells before it; previous, cell: the cells before and after the step. */
 static void make_state_grad(lh_ref_cell kind, int N, const double *sums, const double *previous, const double *cell,
                             const double *d, double *dcell, double *dsums) {
     for (int n = 0; n < N; n++) {

@@ -103,7 +103,7 @@ typedef struct lh_ref_attention {
     int tokens, heads, head_width; /* tokens: queries */
     int keys;                      /* number of keys; 0: as many as queries, with the same rotation table */
     const double *cosine, *sine; /* [tokens][head_width/2] rotation of q and k before the product; NULL: no rotation */
-    const double *key_cosine, *key_sine; /* [keys][head_width/2] rotation of k; NULL: that of q */
+    const double *key_cosine, *key_sine; /* [keys][head_width/2] rotation of k; NULL: the rotation of q */
     const double *relative;      /* [query][key][heads][head_width] r_ij, the vector of the pair's distance; or NULL */
     const double *content_bias;  /* [heads][head_width] u, or NULL: 0 */
     const double *position_bias; /* [heads][head_width] v, or NULL: 0 */
@@ -126,7 +126,7 @@ void lh_ref_attend(const lh_ref_attention *shape, const double *q, const double 
                    double *out);
 
 /* Gradients of the fields of lh_ref_attention with the same names; functions add to them. A gradient is NULL if its
- * field is NULL; that of the score may be NULL in any case. */
+ * field is NULL; the gradient of the score may be NULL in any case. */
 typedef struct lh_ref_pair_grad {
     double *relative, *content_bias, *position_bias, *score;
 } lh_ref_pair_grad;
@@ -285,7 +285,7 @@ void lh_ref_grape_terms_grad(const lh_ref_grape *shape, const double *q, const d
 
 /* Slope m of a head: 2^(-8 (head + 1) / heads) if `heads` is a power of two; for other numbers the slopes of the next
  * smaller power of two, then every other slope (the first, the third, ...) of the next larger one. Source: Press et al.
- * 2022, "Train Short, Test Long", section 3 and its code. */
+ * 2022, "Train Short, Test Long", section 3 and the authors' code. */
 double lh_ref_alibi_slope(int head, int heads);
 
 /* -m |i - j|; Press et al. use it only for j <= i. */
@@ -297,7 +297,7 @@ double lh_ref_alibi_half_step(lh_ref_pair pair);
 /* The bucket, 0 to buckets - 1, whose learned scalar is the bias: half of the buckets are for j > i. In each half, the
  * first half of the buckets has one distance each, and the widths of the others grow by a constant factor up to
  * max_distance; the last bucket is unbounded. Source: Raffel et al. 2020, "Exploring the Limits of Transfer Learning",
- * 2.1 and its code, with 32 buckets and max_distance 128. */
+ * section 2.1 and the authors' code, with 32 buckets and max_distance 128. */
 int lh_ref_t5_bucket(lh_ref_pair pair, int buckets, int max_distance);
 
 /* -r1 log(1 + r2 |i - j|) and -r1 |i - j|^r2; r1, r2 > 0, learned per head, r2 <= 2 in the second.

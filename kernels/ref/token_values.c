@@ -44,7 +44,7 @@ static double get_product(const lh_ref_grape *shape, const double *row, const do
     return get_scale(shape) * dot(shape->head_width, row, vector) / find_divisor(shape, vector);
 }
 
-/* Adds the gradients of a row and of a vector from that of their product. */
+/* Adds the gradients of a row and of a vector from the gradient of their product. */
 static void add_product_grad(const lh_ref_grape *shape, double dproduct, const double *row, const double *vector,
                              double *drow, double *dvector) {
     double divisor = find_divisor(shape, vector), scale = get_scale(shape) * dproduct / divisor;

@@ -366,9 +366,9 @@ static bool is_local(int directory) {
     return false;
 }
 
-/* Whether the process that made a temporary file has ended. If the name contains the id of this machine's last start,
- * the process can be looked up. Otherwise it ended before that start if the file system is local; on other file systems
- * it may run on another machine. A file with this process's id is from an earlier process, because this process writes
+/* Whether the process that made a temporary file has ended. If the name has the id of this machine's last start, the
+ * process can be looked up. Without this id, the process ended before the start if the file system is local, and may
+ * run on another machine if not. A file with this process's id is from an earlier process, because this process writes
  * nothing in the directory before it has the lock. */
 static bool is_abandoned(const char *name, bool is_local_file_system) {
     const char *start_id = name + strlen(TEMPORARY_START);

@@ -10,12 +10,12 @@
 
 enum { LH_PATH_MAX = 4096, LH_MAX_RUN_JSON_BYTES = 1 << 22 };
 
-/* Two functions that return LH_ERR_ENVIRONMENT with a message: lh_fail_memory for a lack of memory for work on this
- * file, lh_fail_system for a failed system call, with the reason from errno. */
+/* Two functions that return LH_ERR_ENVIRONMENT with a message that names path: lh_fail_memory after a failed
+ * allocation, lh_fail_system after a failed system call, with the problem and the reason from errno. */
 lh_status lh_fail_memory(const char *path, lh_error *error);
 lh_status lh_fail_system(const char *path, const char *problem, lh_error *error);
 
-/* The directory that path lies in, for free(); NULL: out of memory. */
+/* Returns the directory of path, which the caller frees; NULL: out of memory. */
 char *lh_copy_directory(const char *path);
 
 /* Creates directory path and its parents, and syncs their entries to disk. The message of LH_ERR_ENVIRONMENT names the
@@ -62,10 +62,10 @@ lh_status lh_read_open_file(int file, const char *path, size_t max_bytes, char *
 lh_status lh_sync_file(const char *path, lh_error *error);
 
 /* Locks directory/lock for this process (flock; the kernel releases the lock when the process dies). *handle is for
- * lh_unlock_directory. Then removes temporary files in the directory whose processes have ended: on a local file
- * system all of them, on others those from this machine since its last start. *is_exclusive: false if the file system
- * has no locks; then other processes may use the directory too, and no file is removed. LH_ERR_ENVIRONMENT: another
- * process holds the lock (*handle = LH_LOCK_HELD), or locking fails (*handle = -1). */
+ * lh_unlock_directory. Then removes temporary files in the directory whose processes have ended: on a local file system
+ * all, on a network file system only files that this machine wrote since its last start. *is_exclusive: false if the
+ * file system has no locks; then other processes may use the directory too, and no file is removed. LH_ERR_ENVIRONMENT:
+ * another process holds the lock (*handle = LH_LOCK_HELD), or locking fails (*handle = -1). */
 enum { LH_LOCK_HELD = -2 };
 lh_status lh_lock_directory(const char *directory, int *handle, bool *is_exclusive, lh_error *error);
 void lh_unlock_directory(int handle);

@@ -19,8 +19,8 @@ typedef struct lh_truncation {
     int torn_lines;     /* number of torn lines removed */
 } lh_truncation;
 
-/* Removes, atomically, all lines whose integer field `key` is greater than `last`, and all torn lines: those that are
- * not a JSON object with this field. A missing file is not an error. */
+/* Removes, atomically, all lines whose integer field `key` is greater than `last`, and all torn lines, that is, all
+ * lines that are not a JSON object with this field. A missing file is not an error. */
 lh_status lh_truncate_lines(const char *path, const char *key, int64_t last, lh_truncation *truncation,
                             lh_error *error);
 

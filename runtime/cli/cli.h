@@ -40,7 +40,7 @@ typedef struct lh_cli_model {
 } lh_cli_model;
 
 /* Opens the model. checkpoint, device, threads: values of the flags; threads 0: all processors. LH_ERR_USAGE:
- * checkpoint is NULL. Other errors: those of lh_target_open, of opening an engine and of
+ * checkpoint is NULL. Other errors are from lh_target_open, from opening an engine and from
  * lh_checkpoint_read_parameters. */
 lh_status lh_cli_open_checkpoint(lh_cli_model *model, const lh_spec *spec, const char *checkpoint, const char *device,
                                  int64_t threads, lh_error *error);
@@ -61,7 +61,7 @@ typedef struct lh_progress {
 void lh_progress_start(lh_progress *progress);
 double lh_progress_get_seconds(const lh_progress *progress); /* seconds since the start */
 
-/* Whether it is time for another line: several times a second on a terminal, otherwise every `seconds`. */
+/* Whether it is time for another line: several times a second on a terminal, every `seconds` in a file or pipe. */
 bool lh_progress_is_due(const lh_progress *progress, double seconds);
 
 /* Prints a line, which overwrites the previous line on a terminal. */

@@ -32,8 +32,8 @@ void lh_data_files_print_help(FILE *out, const lh_spec *spec);
 /* The dataset that the value of --split names; NULL: the flag is absent. LH_ERR_USAGE: there is no such set. */
 lh_status lh_data_files_find_set(const lh_spec *spec, const char *name, const lh_dataset **set, lh_error *error);
 
-/* Reads the value `word` of the flag --order: "hash", "file", or NULL for the spec's order. *in_order: whether the
- * order is that of the file. LH_ERR_USAGE: another word, or the spec has no dataset. */
+/* Reads the value `word` of the flag --order: "hash", "file", or NULL for the spec's order. *in_order: whether it is
+ * the order of the file. LH_ERR_USAGE: another word, or the spec has no dataset. */
 lh_status lh_data_files_read_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error);
 
 /* With a dataset, replaces the requested task lengths by shapes, which are pairs of input and output length. is_given:

@@ -9,7 +9,7 @@
 #include "base/sha256.h"
 #include "eval/eval_data.h"
 
-enum { MAX_FOLDERS = 8 }; /* maximum of searched folders: that of the training, and those around the checkpoint */
+enum { MAX_FOLDERS = 8 }; /* maximum of searched folders: one of the training, seven around the checkpoint */
 
 typedef struct search {
     const char *path;   /* path in the spec */

@@ -48,7 +48,7 @@ static const struct {
     {"dtype precision", "precision"},
 };
 
-/* Writes a word in the form of the table: without leading dashes, with - for _. */
+/* Writes a word as the table of flags spells it: without leading dashes, with - for _. */
 static void write_plain(const char *word, char plain[MAX_WORD_BYTES]) {
     size_t used = 0;
     word += strspn(word, "-_");

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* If the signature of a function has changed, the library has two versions, and the plain name is that of the older. */
+/* If the signature of a function has changed, the library has two versions, and the older one has the plain name. */
 #define AS_NAMED(member) \
     { #member, offsetof(lh_cuda_driver, member) }
 #define VERSION_2(member) \

@@ -175,7 +175,7 @@ void lh_cuda_library_close(lh_cuda_library *library) {
     free(library);
 }
 
-/* Makes the layout of a row-major matrix, as that of its transpose stored by columns. */
+/* Makes the layout of a row-major matrix: the layout of its transpose, stored by columns. */
 static lh_status make_layout(lh_cuda_library *library, int rows, int columns, void **layout, lh_error *error) {
     int result = library->call.cublasLtMatrixLayoutCreate(layout, library->type, (uint64_t)columns, (uint64_t)rows,
                                                           (int64_t)columns);

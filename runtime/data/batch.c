@@ -286,7 +286,7 @@ void lh_batch_shift_positions(lh_batch *batch, const lh_spec *spec, const lh_dra
     }
 }
 
-/* Copies the positions of a batch of one sequence, those of one stream after those of another. */
+/* Copies the positions of a batch of one sequence, stream after stream. */
 static lh_status copy_positions(const lh_batch *batch, const lh_spec *spec, int32_t **positions, lh_error *error) {
     int32_t *next = *positions = malloc((size_t)lh_count_shape_tokens(&batch->shape) * sizeof *next);
     if (next == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for the positions of an input");

@@ -2,9 +2,9 @@
  *
  * Each training example has uniform digit counts from 1 to max_digits and uniform digits, and no number begins with 0.
  * The last part of these examples is the validation set. The test set has `tests` examples for each requested pair of
- * digit counts of the first two numbers; further numbers have uniform digit counts, up to the greater one of the pair.
- * Examples are stored as items (lh_item). Their word `step` of random numbers is 0 for training and validation, and
- * else a number of its own for each pair of digit counts.
+ * digit counts of the first two numbers; further numbers have uniform digit counts, up to the greater count of the
+ * pair. Examples are stored as items (lh_item), whose counter word `step` of random numbers is 0 in training and
+ * validation; in the test set each pair has its own word.
  */
 #ifndef LONGHAND_FREE_SUMS_H
 #define LONGHAND_FREE_SUMS_H
@@ -17,10 +17,10 @@ typedef struct lh_addends {
     int count;
     int digits[LH_MAX_ADDENDS];
     uint8_t digit[LH_MAX_ADDENDS][LH_MAX_PLACES]; /* [digits], lowest first */
-    lh_rng rng;                                   /* random numbers after those of the digits */
+    lh_rng rng;                                   /* random numbers for the task; the digits used its first */
 } lh_addends;
 
-/* A task; numbers, max_digits (the option longest), pairs, parts and tests are values of its options. */
+/* A task. max_digits, pairs, parts and tests are the values of its options longest, pairs, parts and tests. */
 typedef struct lh_sums {
     const char *kind;
     int numbers; /* addends of an example, 2 to LH_MAX_ADDENDS */

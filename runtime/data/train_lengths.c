@@ -6,7 +6,7 @@
 
 #include "data/lengths.h"
 
-/* The number of training lengths, which ascend, that the curriculum allows at a step: the first ones. */
+/* The number of training lengths that the curriculum allows at a step; these are the shortest lengths. */
 static int count_lengths(const lh_train_defaults *train, uint32_t step) {
     int count = lh_lengths_count(&train->lengths), stage = 0;
     while (stage < train->curriculum_count && step >= train->curriculum[stage].until_step) stage++;

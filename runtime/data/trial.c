@@ -100,7 +100,7 @@ static lh_status fail_difference(const probe *p, const char *name, int index, in
                    describe_example(p, text), name, index, first, second);
 }
 
-/* Checks that tokens are below `symbols` and equal in both runs. */
+/* Checks that tokens of the array `name`, input or target, are below `symbols` and equal in both runs. */
 static lh_status check_tokens(const probe *p, const char *name, const uint16_t *first, const uint16_t *second,
                               int count, int symbols) {
     char text[EXAMPLE_TEXT];

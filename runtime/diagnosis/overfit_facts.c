@@ -23,7 +23,7 @@ typedef struct window {
     double value[VALUES];
 } window;
 
-/* The accuracy of a generative model is that of the teacher-forced pass. */
+/* For a generative model, the accuracy of the teacher-forced pass. */
 static double read_value(const json_t *line, int i) {
     const json_t *teacher_forced = json_object_get(line, "accuracy_teacher_forced");
     return json_number_value(i == ACCURACY && teacher_forced != NULL ? teacher_forced : json_object_get(line, keys[i]));

@@ -103,7 +103,7 @@ static void copy_tensor(const lh_tensor *tensor, const lh_st_tensor *file_tensor
                           read_element(file_tensor, (size_t)(r * columns + c)));
 }
 
-/* The file's tensor `name`, if its type is F32 or F64 and its shape that of `tensor`; otherwise NULL and a message. */
+/* The file's tensor `name`, if its type is F32 or F64 and it has the shape of `tensor`; else NULL and a message. */
 static const lh_st_tensor *find_matching_tensor(const char *path, const lh_st_file *file, const lh_tensor *tensor,
                                                 const char *name, lh_error *error) {
     const lh_st_tensor *file_tensor = lh_st_find(file, name);
@@ -129,7 +129,7 @@ static const lh_st_tensor *find_matching_tensor(const char *path, const lh_st_fi
     return NULL;
 }
 
-/* Whether the model has a tensor of this name, or the name may be that of an optimiser's state. */
+/* Whether the model has a tensor of this name, or the name may belong to an optimiser's state. */
 static bool is_expected_tensor(const lh_spec *spec, const char *name) {
     if (strncmp(name, "optimizer.", 10) == 0) return true;
     for (int t = 0; t < spec->tensor_count; t++)

@@ -31,7 +31,7 @@ static int get_largest_shard(const lh_spec *spec) {
     return (spec->train.batch + spec->train.shards - 1) / spec->train.shards;
 }
 
-/* Raises *memory_needs, and the lengths max_length, to those of training length n. */
+/* Raises *memory_needs, and the lengths max_length, to the needs and lengths of training length n. */
 static void raise_needs(const lh_cpu_engine *cpu, int n, lh_cpu_train_needs *memory_needs,
                         int max_length[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;

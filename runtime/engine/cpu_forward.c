@@ -30,7 +30,7 @@ static call_sizes choose_sizes(const lh_cpu_engine *cpu, const int length[LH_MAX
     return (call_sizes){per_sum, min_int(per_call, examples), min_int(lh_max_int(per_sum, per_call), examples)};
 }
 
-/* Raises *memory_needs, and the lengths max_length, to those of evaluations at task length n. */
+/* Raises *memory_needs, and the lengths max_length, to the needs and lengths of evaluations at task length n. */
 static void raise_needs(const lh_cpu_engine *cpu, int n, int examples, lh_cpu_forward_needs *memory_needs,
                         int max_length[LH_MAX_STREAMS]) {
     const lh_spec *spec = cpu->engine.spec;

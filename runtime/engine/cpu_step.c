@@ -37,7 +37,7 @@ static void wait_for_turn(atomic_int *turn, int shard) {
     }
 }
 
-/* Adds the gradient of a shard to the total, piece by piece, each piece after that of the previous shard. */
+/* Adds the gradient of a shard to the total, piece by piece, each piece after the same piece of the previous shard. */
 static void fold_shard(lh_cpu_engine *cpu, void *gradient, int shard) {
     int64_t chunks = lh_cpu_count_chunks(cpu);
     size_t real = (size_t)cpu->engine.real_bytes;

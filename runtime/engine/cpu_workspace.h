@@ -25,7 +25,7 @@ void lh_cpu_take_failure(lh_cpu_failure *first, lh_cpu_failure *failure);
 typedef struct lh_cpu_lane {
     void *workspace;
     void *gradient; /* gradient of the shard; zero between shards */
-    void *shared;   /* lh_cpu_step.shared of the current length; NULL: that of the workspace is for all lengths */
+    void *shared;   /* lh_cpu_step.shared of the current length; NULL: the workspace's is for all lengths */
     int tables_n;   /* the task length for which `shared` has the values of this step; 0: for none */
     lh_batch batch; /* examples of one length of the shard */
     lh_cpu_failure failure;

@@ -58,7 +58,7 @@ typedef struct lh_examples {
 lh_status lh_examples_open(lh_examples *examples, const lh_spec *spec, int n, int count, lh_error *error);
 void lh_examples_close(lh_examples *examples);
 
-/* Makes the first `count` examples of a condition. Errors: those of lh_batch_fill; LH_ERR_ENVIRONMENT: out of
+/* Makes the first `count` examples of a condition. Errors are the errors of lh_batch_fill; LH_ERR_ENVIRONMENT: out of
  * memory. */
 lh_status lh_make_examples(lh_examples *examples, const lh_spec *spec, const lh_condition *condition, lh_error *error);
 

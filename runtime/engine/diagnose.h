@@ -28,7 +28,7 @@ lh_vector_facts lh_diagnose_vector(const lh_spec *spec, int real_bytes, const vo
 void lh_diagnose_chunk(const lh_spec *spec, int64_t chunk, char *text, size_t size);
 
 /* Appends lines to the message in error: the step's task length, facts of its parameters, facts of its gradient.
- * gradient: that of the failed step; NULL: not available. */
+ * gradient: the gradient of the failed step; NULL: not available. */
 void lh_diagnose_step(lh_error *error, const lh_spec *spec, int real_bytes, const void *parameters,
                       const void *gradient, int length);
 

@@ -49,7 +49,7 @@ typedef struct lh_condition {
     int passes;        /* passes of a model with loops, on the CPU only and without decoding; 0: as in training */
     uint16_t *answers; /* [examples][labels] evaluate writes the classes with the greatest logit; NULL: not requested */
     /* Number of examples, from the first, for which `answers` gets the model's own answers (lh_decode with target and
-     * mask) instead; 0 unless lh_decodes_condition. Sums are those of the pass over the targets. */
+     * mask) instead; 0 unless lh_decodes_condition. Sums belong to the pass over the targets. */
     int decoded_count;
     int *lengths; /* [decoded_count] evaluate writes the numbers of these answers */
 } lh_condition;
@@ -104,12 +104,12 @@ typedef struct lh_engine_ops {
     lh_status (*evaluate)(lh_engine *engine, const lh_condition *condition, lh_sums *sums, lh_sums *sequence_sums,
                           lh_error *error);
 
-    /* Computes the logits of one sequence at a reserved length, [labels][classes]. LH_STOPPED: as in evaluate, on a
+    /* Computes the logits of one sequence at a reserved length, [labels][classes]. LH_STOPPED: as for evaluate, on a
      * device only. */
     lh_status (*predict)(lh_engine *engine, const lh_query *query, double *logits, lh_error *error);
 
     /* Computes the class with the greatest logit for every label, [count][labels], of `count` sequences of a query, at
-     * most the reserved number of examples. Errors are those of evaluate. */
+     * most the reserved number of examples. Fails as evaluate does. */
     lh_status (*answer)(lh_engine *engine, const lh_query *query, int count, uint16_t *answers, lh_error *error);
 
     /* Decodes answers token by token, with the results of lh_decode (eval/decode.h). Only if engine->decodes.
@@ -233,8 +233,8 @@ static inline bool lh_is_last_answer(const lh_spec *spec, const lh_query *query,
 /* The number of labels up to the last counted one. */
 int lh_count_requested_answers(const uint8_t *mask, int labels);
 
-/* Returns how many of the first `limit` answers of a pass over a target are also those of decoding: the answers up to
- * and including the first error. Replaces answers that do not count by the target's tokens. */
+/* Returns how many of the first `limit` answers of a pass over a target decoding would also give: the answers up to the
+ * first wrong one, which is included. Replaces answers that do not count by the target's tokens. */
 int lh_take_pass_answers(const uint16_t *target, const uint8_t *mask, int limit, uint16_t *answers);
 
 /* Whether a sequence needs more answers: it has known_count answers, stored from index `first`, fewer than `limit`, and

@@ -12,7 +12,7 @@ typedef struct lh_target {
 } lh_target;
 
 /* Opens the target of a flag --device: "cpu", "cuda" or "cuda:N", without any fallback. LH_ERR_USAGE: another text;
- * LH_ERR_ENVIRONMENT: there is no code for GPUs. Other errors: those of lh_level_choose and lh_cuda_device_open. */
+ * LH_ERR_ENVIRONMENT: there is no code for GPUs. Other errors are from lh_level_choose and lh_cuda_device_open. */
 lh_status lh_target_open(lh_target *target, const lh_spec *spec, const char *device, lh_error *error);
 void lh_target_close(lh_target *target);
 

@@ -27,8 +27,8 @@ typedef struct lh_by_place {
 /* LH_ERR_INPUT: more labels than LH_MAX_TARGET_PLACES. */
 lh_status lh_by_place_check(size_t labels, lh_error *error);
 
-/* Allocates lists for batches of up to `examples` targets of up to `labels` labels. Errors are those of
- * lh_by_place_check, and LH_ERR_ENVIRONMENT: out of memory. Call close also after an error. */
+/* Allocates lists for batches of up to `examples` targets of up to `labels` labels. Errors are from lh_by_place_check;
+ * LH_ERR_ENVIRONMENT: out of memory. Call close also after an error. */
 lh_status lh_by_place_open(lh_by_place *places, size_t examples, size_t labels, lh_error *error);
 void lh_by_place_close(lh_by_place *places);
 
@@ -36,8 +36,8 @@ void lh_by_place_close(lh_by_place *places);
 void lh_by_place_clear(lh_by_place *places);
 
 /* Adds the first `count` examples of an evaluated condition. decoding: lh_greedy or lh_teacher_forced; NULL for an
- * encoder. condition->answers: the evaluated answers; lengths: [count] their numbers. With lh_greedy, the answers of
- * the teacher-forced pass are computed again, since an engine that decodes while it evaluates does not return them.
+ * encoder. condition->answers: the evaluated answers; lengths: [count] numbers of answers. With lh_greedy, the answers
+ * of the teacher-forced pass are computed again, since an engine that decodes while it evaluates does not return them.
  * Errors: those of lh_engine_ops.evaluate and lh_batch_fill; LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_by_place_add(lh_by_place *places, lh_engine *engine, const lh_condition *condition, const char *decoding,
                           int count, const int *lengths, lh_error *error);

@@ -18,7 +18,7 @@ typedef struct lh_eval_result {
     const lh_group *group;   /* dataset: the group among them; else NULL */
     bool has_noise;          /* the evaluation has levels of noise, and `by` has this level */
     double noise;            /* standard deviation of the noise in embeddings */
-    int passes;              /* passes of a model with loops, as in `by`; 0: as in training, with no value in `by` */
+    int passes;              /* passes of a model with loops; 0: as many as in training, and `by` has no passes */
     bool oracle;             /* the passes are the task length, which the model does not determine */
     int examples, draws;     /* numbers of examples, and of draws for each of them */
     int64_t total;           /* number of all examples of the condition if only some of them are evaluated; else 0 */
@@ -33,7 +33,7 @@ typedef struct lh_eval_result {
     bool taken_over; /* the values are read from an existing line of eval.jsonl */
     int64_t counted; /* counted labels over all draws (taken over: 1 for any); 0: no accuracy, no exact match */
     /* The right share of the counted labels over all draws, or with several batches the mean of the batches' shares.
-     * With greedy decoding: of the model's own answers to greedy_examples; otherwise of the pass. */
+     * With greedy decoding: for the model's own answers to greedy_examples; without: for the teacher-forced pass. */
     double accuracy;
     double teacher_forced;         /* accuracy of a generative model's teacher-forced pass */
     double ended_early, not_ended; /* shares of decoded sequences (greedy.h), with lh_greedy and `ends` */
@@ -45,8 +45,8 @@ typedef struct lh_eval_result {
     double sd_over_sequences; /* standard deviation of sequences' right shares, n - 1; NAN for fewer than two */
 } lh_eval_result;
 
-/* Unweighted means over the results of one split that have counted labels, at the noise and the number of passes of the
- * first of them. */
+/* Unweighted means over results of one split: all with counted labels and with the noise and the number of passes of
+ * the first result of the split. */
 typedef struct lh_eval_means {
     int count;       /* number of these results */
     int first, last; /* n of the first and the last of these results */

@@ -158,7 +158,7 @@ static lh_status make_query(pass *p, lh_query *query, lh_error *error) {
     p->input = lh_find_trace_input(request, n, p->example);
     *query = request->inputs[p->input];
     query->draw = condition.draw;
-    query->example = (uint32_t)p->input; /* the same counter as in predict */
+    query->example = (uint32_t)p->input; /* `predict` uses the same counter */
     return put_input(p, query, error);
 }
 

@@ -102,7 +102,7 @@ typedef struct lh_traces {
     lh_trace_group *groups; /* in the order of lengths, or of the first input of each length */
     int group_count;
     double bytes;  /* bytes of all tensors in the file */
-    double memory; /* peak memory in bytes, in addition to that of evaluation */
+    double memory; /* peak memory in bytes, in addition to the memory of evaluation */
 } lh_traces;
 
 /* Plans the tensors and their memory; computes nothing. LH_ERR_INPUT: the model has no traces, a length is duplicate or

@@ -158,7 +158,7 @@ static lh_status make_groups(lh_traces *traces, lh_error *error) {
 
 static bool has_integers(const lh_trace_tensor *t) { return t->kind >= LH_TRACE_TOKENS; }
 
-/* Writes the dimensions of one pass, which follow those of draws and examples; returns their number. */
+/* Writes the dimensions of one pass, which follow the dimensions of draws and examples; returns their number. */
 static int write_pass_shape(const lh_traces *traces, const lh_trace_tensor *t, int64_t *shape) {
     lh_shape lengths = lh_make_shape(traces->spec, t->n, 1);
     if (t->kind == LH_TRACE_TOKENS) {

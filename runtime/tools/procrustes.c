@@ -32,7 +32,7 @@ enum {
 };
 enum { DONE = 0, INPUT = 1, USAGE = 2, ENVIRONMENT = 4 };
 
-/* Matrices are stored by columns, as in LAPACK, so the numbers of a row-major table are those of its transpose. */
+/* Matrices are stored by columns, as in LAPACK, so LAPACK sees a row-major table as its transpose. */
 typedef struct problem {
     int rows, columns, rank;              /* sizes of the tables; rank: the smaller of the two */
     int work_count;                       /* elements of work */

@@ -26,7 +26,7 @@ enum { DONE = 0, INPUT = 1, USAGE = 2, ENVIRONMENT = 4 };
 enum { MAX_MODELS = 1 << 16, MAX_LAYERS = 1 << 10, LONGEST_PATH = 1 << 12 };
 
 typedef struct maps {
-    int models, layers, keys, bytes; /* bytes: of a number in the files */
+    int models, layers, keys, bytes; /* bytes: size of a number in the files */
     int64_t rows;                    /* number of rows of a layer */
     float *weights;                  /* [models][layers][rows][keys] */
     double *squares;                 /* [models][layers] sums of squares */

@@ -81,7 +81,7 @@ static void call_watch(lh_loop *loop, bool is_logged) {
     loop->training.watch(loop->training.context, view);
 }
 
-/* Sets the view's means to those of the current window. */
+/* Sets the view's means to the means of the current window. */
 static void view_window(lh_loop *loop) {
     if (loop->window->steps > 0) {
         loop->view.loss = lh_window_compute_mean(loop->window, loop->window->loss);

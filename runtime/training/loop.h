@@ -22,7 +22,7 @@ typedef struct lh_training_view {
     double loss, accuracy;   /* means over the last complete window; until there is one, the current one */
     lh_split_accuracy splits[LH_MAX_SPLITS]; /* results of the last evaluation during training */
     int split_count;
-    /* Step since which no window's accuracy exceeds that of guessing by more than 0.02; -1: fewer than 10 windows. */
+    /* Step since which no window's accuracy exceeds guessing by more than 0.02; -1: fewer than 10 windows. */
     int64_t at_chance_since;
     bool is_logged;      /* a metrics line was written just now */
     const char *warning; /* a warning to print now, at most one per training; NULL: none */

@@ -37,7 +37,7 @@ typedef struct lh_run {
     const lh_engine *engine; /* for run.json; must exist until lh_run_close */
     /* Fields set by lh_run_claim and the following functions: */
     char directory[LH_PATH_MAX];                                                              /* the run's folder */
-    char metrics[LH_PATH_MAX + 64], evaluations[LH_PATH_MAX + 64], windows[LH_PATH_MAX + 64]; /* paths of these files */
+    char metrics[LH_PATH_MAX + 64], evaluations[LH_PATH_MAX + 64], windows[LH_PATH_MAX + 64]; /* paths of the files */
     char started[32];        /* time at which lh_run_begin was called */
     int lock;                /* handle of the lock */
     bool is_exclusive;       /* false: the file system has no locks, and other processes may use the folder */

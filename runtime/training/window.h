@@ -9,7 +9,7 @@
 /* Accuracies of the batches of an epoch of a dataset, each before its update. All batches have the same weight. */
 typedef struct lh_window_epoch {
     int64_t steps;        /* steps of the current epoch so far */
-    int64_t masked_steps; /* those of these steps without a counted label */
+    int64_t masked_steps; /* number of these steps that have no counted label */
     double sum;           /* sum of accuracies over the steps with a counted label */
     int64_t last_epoch;   /* the last complete epoch, from 1; 0: none */
     double accuracy;      /* mean accuracy of epoch `last` */

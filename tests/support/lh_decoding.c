@@ -108,7 +108,7 @@ static void close_decoder(decoder *d) {
     free(d->expected);
 }
 
-/* Decodes `count` tokens at a time and compares the logits with those of the pass. ends: after each call the first
+/* Decodes `count` tokens at a time and compares the logits with the logits of the pass. ends: after each call the first
  * sequence ends, and the last sequence takes its place. Tokens of later calls are 0 until their call. */
 static void check_decoding(decoder *d, int count, bool ends) {
     const uint16_t *tokens = d->batch.tokens[d->stream];

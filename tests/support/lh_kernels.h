@@ -23,7 +23,7 @@ typedef float real;
 #include "kernels/cpu/vector.h"
 #include "longhand/rng.h"
 
-/* Replaces tuned.h: any tiles are valid; many of the tested sizes are not multiples of these. */
+/* Replaces tuned.h: any sizes of tiles are valid; many of the tested arrays are no multiples of a tile. */
 enum { TILE_ROWS = 5, TILE_COLUMNS = 3, OUTER_ROWS = 4, OUTER_COLUMNS = 3, PREFETCH_GRADIENTS = 1 };
 
 /* Errors are relative to the largest element of the expected array. One rounding is half an ulp; a sum of n terms is
@@ -43,7 +43,7 @@ INLINE real *make_reals(int count) {
     return x;
 }
 
-/* Makes `count` elements in [-1, 1), and NaN from `valid` on. */
+/* Makes `count` elements: `valid` random numbers in [-1, 1), then NaN. */
 INLINE real *make_random_reals(uint64_t seed, int valid, int count) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);
     real *x = make_reals(count);

@@ -280,7 +280,7 @@ static void fill_examples(lh_rng *rng, const lh_spec *spec, lh_parity_size size,
     for (int i = 0; i < LH_PARITY_SEQUENCES * size.target; i++) out->target[i] = (uint16_t)lh_rng_below(rng, kinds);
 }
 
-/* Makes ALiBi's scores for all pairs of streams; each family gets those of its queries' and its keys' streams. */
+/* Makes ALiBi's scores for all pairs of streams; each family gets the scores for its streams of queries and keys. */
 static void fill_scores(const lh_ref_network *network, lh_parity_size size, lh_parity_batch *out) {
     const int length[LH_MAX_STREAMS] = {size.tokens, size.target};
     for (int q = 0; q < LH_MAX_STREAMS; q++)

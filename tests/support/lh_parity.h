@@ -16,7 +16,7 @@ typedef struct lh_parity_case {
 } lh_parity_case;
 
 /* Largest allowed errors of an element, relative to the largest element of its tensor. For gradients that largest
- * element counts as at least a hundredth of the model's largest, since terms may cancel, as those of queries of one
+ * element counts as at least a hundredth of the model's largest, since terms may cancel, as the terms of queries of one
  * token do; for a tensor of one number, which sums all pairs of all heads, as at least a thirtieth. */
 typedef struct lh_parity_tolerance {
     double logits, loss, gradient;

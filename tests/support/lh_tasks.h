@@ -16,7 +16,7 @@ typedef struct lh_drawn_example {
     uint8_t mask[LH_TASKS_OUTPUTS + 1];
 } lh_drawn_example;
 
-/* Whether the input is valid for the task, and target and counted are those of this input. */
+/* Whether the input is valid for the task, and target and counted are the answer to this input. */
 typedef bool lh_task_rule(const lh_drawn_example *example);
 
 typedef struct lh_task_case {

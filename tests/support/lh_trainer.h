@@ -34,8 +34,8 @@ lh_trainer lh_trainer_open_sampling(const lh_spec *spec, const lh_ref_model *mod
                                     lh_mode mode, const int32_t *const positions[LH_MAX_STREAMS],
                                     const int32_t *const distances[LH_MAX_STREAMS]);
 
-/* Runs the batch and compares the summed loss, and logits of an evaluation or gradients of a training, with those of
- * kernels/ref: `loss`, `logits`, and the gradients in the model. */
+/* Runs the batch and compares the summed loss, and logits of an evaluation or gradients of a training, with the values
+ * of kernels/ref: `loss`, `logits`, and the gradients in the model. */
 void lh_trainer_check(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int max_sequences,
                       const lh_ref_model *model, double loss, const double *logits,
                       const lh_parity_tolerance *tolerance);

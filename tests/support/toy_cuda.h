@@ -1,6 +1,6 @@
 /* A hand-written CUDA half for toy_spec: the model of toy_program.h in float, with random rows. Its device code is
- * tests/emulation/toy.cu, which programs that launch it link. Draws, dropout and the order of sums are those of
- * toy_drawn if both have equally many shards; losses and updates may differ in their last digits.
+ * tests/emulation/toy.cu, which programs that launch it link. Draws, dropout and the order of sums equal toy_drawn's if
+ * both have equally many shards; losses and updates may differ in their last digits.
  */
 #ifndef TOY_CUDA_H
 #define TOY_CUDA_H

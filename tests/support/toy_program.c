@@ -48,7 +48,7 @@ static void begin_sampled(const lh_cpu_step *step, int part_index, int parts) {
 
 static int get_row(const lh_cpu_step *step, int label) { return ((const int32_t *)step->shared)[label]; }
 
-/* Counts input tokens: with one stream those before the labels' tokens, with two those of the first stream. */
+/* Counts input tokens: of one stream, the tokens before the labels' tokens; of two, the first stream's. */
 static int count_inputs(const lh_shape *shape) {
     return shape->length[1] > 0 ? shape->length[0] : shape->length[0] - shape->labels;
 }

@@ -3,10 +3,10 @@
  * For label j of a sequence with n input tokens:
  *
  *     m = mean of E[token] over the input             E: embed.token.weight
- *     h = dropout(m * scale + P[row of j])            P: embed.position.weight, constant; rows are drawn or j
+ *     h = dropout(m * scale + P[row of j])            P: embed.position.weight, constant; row j, or random
  *     logits = h W + b                                cross-entropy, Adam
  *
- * With two streams (lh_toy_make_pair) h also has E[token of the second stream at the place of j], before dropout.
+ * With two streams (lh_toy_make_pair) h also has E[the second stream's token with label j], before dropout.
  *
  * The program sums the gradient of b per shard in the workspace, so that end_shard is needed. Its blocks hold at most
  * two sequences, so that shards end with short blocks.
@@ -16,7 +16,7 @@
 
 #include "toy_spec.h"
 
-extern const lh_cpu_program toy_float, toy_double; /* rows are j */
+extern const lh_cpu_program toy_float, toy_double; /* row j of P */
 extern const lh_cpu_program toy_drawn;             /* float; random rows, for specs with position_range */
 
 extern const lh_cpu_program *const toy_float_list[], *const toy_double_list[], *const toy_drawn_list[];

@@ -177,7 +177,7 @@ static void test_permutation_is_split_seven_to_one(void **state) {
     assert_int_not_equal(first[0], first[1]);
 }
 
-/* The operands of a validation pair come from another part of the permuted numbers than those of a training pair. */
+/* Operands of validation pairs and of training pairs come from different parts of the permuted numbers. */
 static void test_pairs_stay_within_their_part(void **state) {
     const int options[] = {10, 8, 0, 0, 4096, 4};
     uint8_t sets[4096] = {0};
@@ -197,8 +197,8 @@ static void test_pairs_stay_within_their_part(void **state) {
     free(s.item);
 }
 
-/* As in the released code: for one, two and three digits, the numbers 0 to 9, 0 to 90 and 0 to 900; for each of 4 to 6
- * digits, one more than a sixth of the list; the others have up to six digits. */
+/* The selection in the released code: for one, two and three digits, the numbers 0 to 9, 0 to 90 and 0 to 900; for each
+ * of 4 to 6 digits, one more than a sixth of the list; the rest of the list has up to six digits. */
 static void test_stratified_operands_have_all_counts_of_digits(void **state) {
     enum { NUMBERS = 6000, SHARE = 1000 };
     const int options[] = {10, 8, 0, 1, NUMBERS, 8}, times[] = {10, 8, 1, 0, 1, NUMBERS, 8};

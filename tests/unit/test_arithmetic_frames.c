@@ -1,4 +1,4 @@
-/* runtime/data/arithmetic: test examples in frames of other widths than those of the training examples. */
+/* runtime/data/arithmetic: test examples in frames that are wider or narrower than the frame of training examples. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,8 +27,8 @@ static lh_text write_in_frame(const lh_text *unframed, int from, int width) {
     return out;
 }
 
-/* Every test number occurs again in each frame that can hold it. A frame without padding has one place more than the
- * number, for the last carry of a sum. */
+/* Every test number occurs again in each frame that can hold it. Frame 0 adds no padding: it has one place more than
+ * the number, for the last carry of a sum. own_width: places of the training frame. */
 static void check_frames(lh_full_collection *s, lh_task_collect *task, int own_width) {
     int count = 0, cursor[2] = {0, 0};
     lh_collect_all(s, task);
@@ -64,12 +64,12 @@ static void test_frames_hold_the_same_numbers(void **state) {
     s.frame_axis = FRAME;
     memcpy(s.frame, (const int[]){0, 12}, sizeof s.frame);
     check_frames(&s, lh_task_addition, 7);
-    s = lh_make_full_collection(next, 5, 4, true); /* with numbers that are drawn by their chain */
+    s = lh_make_full_collection(next, 5, 4, true); /* true: also numbers drawn for each length of chain */
     s.frame_axis = FRAME;
     memcpy(s.frame, (const int[]){4, 12}, sizeof s.frame); /* four digits do not fit in the first frame */
     check_frames(&s, lh_task_successor, 7);
     s = lh_make_full_collection(times, 5, 12, false);
-    s.min_digits = 9; /* also above 32 bits */
+    s.min_digits = 9; /* numbers of 9 to 12 digits need more than 32 bits */
     s.frame_axis = FRAME;
     memcpy(s.frame, (const int[]){0, 16}, sizeof s.frame);
     check_frames(&s, lh_task_multiplication, 13);
@@ -81,7 +81,7 @@ static void test_frames_hold_the_same_numbers(void **state) {
     free(s.item);
 }
 
-/* Digits and chains that only a wider frame can hold have equally many examples, in that frame alone. */
+/* Numbers of 7 and 8 digits fit only in the frame of 12 places: there every digit count and chain has its examples. */
 static void test_frames_have_chains_of_their_own(void **state) {
     enum { MIN_DIGITS = 6, FRAMES = 3, MAX_DIGITS = 8 };
     static const int frame[FRAMES] = {LH_NO_VALUE, 0, 12};

@@ -22,7 +22,7 @@ static void make_spec(fixture *f, const int *options, lh_by by) {
                         .axis = axis,
                         .axes = 4};
     f->data = (lh_data){.longest = 21};
-    static const lh_format format; /* without positions that depend on tokens */
+    static const lh_format format; /* all 0: no positions that depend on tokens */
     f->spec =
         (lh_spec){.id = "arithmetic", .task = &f->task, .data = &f->data, .format = &format, .train = {.batch = 16}};
     f->spec.eval = (lh_eval_defaults){.axis = "length", .by = by, .sets = 1u << LH_SET_TEST};
@@ -34,8 +34,8 @@ static void open_groups(fixture *f, lh_corpus *corpus) {
     lh_assert_ok(lh_corpus_bind(corpus, &f->spec, &error), &error);
 }
 
-/* Training has numbers below 64, so only some of 2 digits. Numbers drawn for carries have groups of their own, and
- * groups beyond training are marked. */
+/* Training has numbers below 64: all of one digit, some of two. Numbers that were drawn for a chain of carries have
+ * groups of their own, and groups beyond the training numbers are marked. */
 static void test_groups_record_the_share_of_trained_numbers(void **state) {
     const int options[] = {10, 9, 64, 8};
     const lh_by digits = {1, {{DIGITS, false, {NULL, 0, 1, 3, 1}}}};
@@ -71,7 +71,7 @@ static void test_groups_record_the_share_of_trained_numbers(void **state) {
     assert_int_equal(c.final.count, 3 + 2 + 3 + 4);
     assert_int_equal(c.final.group[0].value[CARRY], LH_NO_VALUE);
     assert_int_equal(c.final.group[0].count, 9);
-    const lh_group *last = &c.final.group[c.final.count - 1]; /* 999 is the only such number, 500 times */
+    const lh_group *last = &c.final.group[c.final.count - 1]; /* the one number with this chain, 999, 500 times */
     assert_int_equal(last->value[CARRY], 3);
     assert_int_equal(last->count, 500);
     assert_true(lh_is_group_beyond(&c.final, last, 1));
@@ -120,8 +120,8 @@ static void test_groups_have_carries_in_frames(void **state) {
     lh_corpus_close(&c);
 }
 
-/* Examples in narrower frames have shapes of their own, whose numbers are lower than that of the training split. The
- * order of the split does not depend on its shape's number, so it does not change. */
+/* Examples in narrower frames have shapes of their own, whose numbers are lower than the number of the training shape.
+ * The order of the training split does not depend on the number of its shape, so it does not change. */
 static void test_frames_do_not_change_the_order_of_the_split(void **state) {
     const int options[] = {10, 9, 64, 8};
     const lh_by by = {2, {{DIGITS, false, {NULL, 0, 1, 2, 1}}, {FRAME, false, {NULL, 0, 4, 6, 1}}}};

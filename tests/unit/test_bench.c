@@ -55,7 +55,7 @@ static void sleep_in_exponentials(void *argument, int index, int count) {
     sleep_ms(40);
 }
 
-/* Exponentials are a separate part in a fine profile; otherwise they belong to attention. */
+/* Exponentials are a separate part in a fine profile; in a coarse one they belong to attention. */
 static void test_timings_exponentials_only_in_fine_profile(void **state) {
     double ticks[LH_PARTS];
     measure_ticks(1, sleep_in_exponentials, ticks);

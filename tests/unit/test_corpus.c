@@ -218,8 +218,8 @@ static void test_corpus_mutated_files_are_read_or_refused(void **state) {
     assert_in_range(refused_count, CASES / 2, CASES - 1);
 }
 
-/* Writes examples i = 0 .. count - 1 of shapes n = 1 .. `shapes`: n input tokens, the first i modulo 5, the others
- * i / 5 modulo 5, and the target n modulo 5. */
+/* Writes examples i = 0 .. count - 1 of shapes n = 1 .. `shapes`: n input tokens, the first i modulo 5, the further
+ * ones i / 5 modulo 5, and the target n modulo 5. */
 static const char *write_many(const char *directory, int shapes, int count) {
     const char *path = lh_test_path(directory, "many.jsonl");
     FILE *file = fopen(path, "w");

@@ -48,7 +48,7 @@ static lh_status resume(const checkpoints *p, toy_state *actual, int *found, lh_
     lh_run_facts current_facts = {.level = toy_facts.level, .compiler = toy_facts.compiler};
     lh_status status =
         lh_checkpoint_resume(p->directory, &lh_toy_spec, &actual->state, &current_facts, found, note, error);
-    if (status == LH_OK && *found) assert_int_equal(current_facts.step, 10); /* the damaged file is that of step 20 */
+    if (status == LH_OK && *found) assert_int_equal(current_facts.step, 10); /* the damaged file is of step 20 */
     return status;
 }
 

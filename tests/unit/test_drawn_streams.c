@@ -256,7 +256,7 @@ static void test_draws_for_a_device_are_those_of_the_streams(void **state) {
     check_draws_for_a_device(true);
 }
 
-/* A line of `predict` may give any position that all uses of the stream accept. */
+/* The ranges bound the positions and distances in lines of `predict`: each must suit all encodings of its stream. */
 static void test_ranges_are_separate_for_each_stream(void **state) {
     const lh_spec *layers = &longhand_spec_parity_float64_drawn_layers,
                   *pair = &longhand_spec_parity_float64_drawn_pair;

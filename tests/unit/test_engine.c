@@ -329,7 +329,7 @@ static lh_sums evaluate_length(lh_engine *engine, int n) {
     return sums;
 }
 
-/* Engines share a workspace, some with longer sequences, one with a failure: the others have a single engine's bits. */
+/* Engines share a workspace, some with longer sequences, one with a failure: the rest have a single engine's bits. */
 static void test_engines_share_working_memory(void **state) {
     lh_error error;
     lh_step_metrics expected[4], actual[4];

@@ -335,7 +335,7 @@ static void test_mod_integers_exact(void **state) {
 
 #if defined(DEVICE)
 
-/* exp_negative is 0 if the CPU's softmax is 0, and exp otherwise. */
+/* exp_negative is 0 where the CPU's softmax is 0, and exp elsewhere. */
 static vector exp_of_negative(vector x) { return broadcast(exp_negative(x[0])); }
 
 static void test_exp_negative_within_two_ulp(void **state) {

@@ -131,7 +131,7 @@ static double fire(const pair_case *c) {
 
 static double fire_causal(const pair_case *c) { return compute_fire(c, c->indices.query, 1); }
 
-/* The preset's frequencies are those of the authors' code, m = 0 .. 63; the paper's equation has m = 1 .. 64. */
+/* The preset has the frequencies of the authors' code, m = 0 .. 63; the paper's equation has m = 1 .. 64. */
 static double sandwich(const pair_case *c) {
     double first = cos(c->distance), last = cos(c->distance / 10000.0);
     return (lh_ref_sandwich(c->pair, 128) + first - last) / (8.0 * (c->pair.head + 1) / HEADS);

@@ -1,4 +1,4 @@
-/* data/datasets/line_formats: files of examples with tabs, and in the form of SCAN. */
+/* data/datasets/line_formats: files of examples with tabs, and in the format of SCAN. */
 #include "lh_test.h"
 
 #include <string.h>

@@ -64,8 +64,8 @@ static first_step make_step(const lh_spec *from, int sequence, int n, int thread
     return r;
 }
 
-/* Compares the gradient of a mixed batch with that of its sequences, which weigh as many labels as they have, or, if
- * `equal`, as much as each other. */
+/* Compares the gradient of a mixed batch with the gradients of its sequences, weighted by their numbers of labels or,
+ * with `equal`, equally. */
 static void check_gradient(const lh_spec *from, bool equal) {
     lh_spec spec = *from;
     lh_batch_parts parts;

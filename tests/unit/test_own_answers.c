@@ -36,13 +36,13 @@ static void forward_with_dropout(const lh_cpu_step *step, const lh_cpu_block *bl
     toy_drawn.forward_block(&dropout_step, block, workspace, sums);
 }
 
-/* Numbers of labels, and of sequences from `exact` on; open: the target has an end symbol, the answers have none. */
+/* Counts, of labels before `exact`, of sequences from `exact` on. open: only the target has an end symbol. */
 typedef struct sums {
-    int results, right;                /* labels of final results, and right answers to them */
+    int results, right;                /* results: labels of final results; right: right answers to them */
     int counted, forced;               /* forced: right in the pass over the target */
     int exact, early, open, sequences; /* early: an answer is the end symbol where the target is not */
-    /* Labels, right answers, and right answers of the pass, by place from the start and from the last counted label;
-     * first: sequences by the place of their first wrong answer. */
+    /* Three counts (labels, right answers, right answers of the pass over the target) by place, counted from the start
+     * and from the last counted label. first: sequences by the place of their first wrong answer. */
     int start[3][N], end[3][N], first[N];
 } sums;
 
@@ -58,7 +58,7 @@ static void add_place(int counts[3][N], int place, bool is_counted, bool is_righ
     counts[2][place] += is_forced;
 }
 
-/* Answers one example by passes of this test, one per label, and adds the counts to *total. */
+/* Answers one example, with one pass of the model for each label, and adds the counts to *total. */
 static void answer_one(lh_engine *engine, const lh_batch *batch, const lh_query *request, sums *total) {
     const uint16_t *target = batch->labels;
     const uint8_t *mask = batch->mask;
@@ -164,7 +164,7 @@ static lh_eval_result evaluate(lh_engine *engine, const char *path, bool teacher
 }
 
 /* has_positions: whether positions are random; then the model hardly learns the end of a target. With find_result,
- * exact match is that of answers: only those from the third on count. */
+ * exact match considers only answers from the third on. */
 static void check_answers(void **state, const lh_cpu_program *program, bool has_positions, bool dropout,
                           lh_task_find_result *find_result) {
     const char *path = lh_test_path(*state, "eval.jsonl");

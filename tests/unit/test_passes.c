@@ -139,7 +139,7 @@ static void train_drawn(const lh_cpu_step *step, const lh_cpu_block *block, void
 
 enum { STEPS = 24, RESUMED = 10, PASSES = 9 };
 
-/* Makes the steps until step `end`, whose losses without passes are those of `plain`, and checks their passes. */
+/* Makes the steps until step `end`, whose losses without passes equal losses of `plain`, and checks their passes. */
 static void check_drawn_passes(lh_engine *engine, int end, const lh_step_metrics *plain) {
     lh_step_metrics metrics[STEPS];
     int start = (int)engine->step;

@@ -62,7 +62,7 @@ static void test_draw_positions_same_counter_same_bits(void **state) {
     assert_memory_not_equal(a, b, sizeof a); /* another step */
 }
 
-/* The first distance is 0; the others are a sorted draw from 1 .. range - 1 at a site of their own. */
+/* The first distance is 0; the further distances are a sorted draw from 1 .. range - 1 at a site of their own. */
 static void test_draw_distances_ascend_from_zero_at_their_own_site(void **state) {
     lh_draw draw = make_draw(3);
     int32_t out[41], positions[41], expected[40], scratch[64];
@@ -83,7 +83,7 @@ static void test_draw_distances_ascend_from_zero_at_their_own_site(void **state)
     assert_int_equal(expected[1], 1 + (int)lh_rng_below(&rng, 63));
 }
 
-/* LH_DOMAIN_EVAL is also that of examples, so there the place in the site marks a draw of positions. */
+/* LH_DOMAIN_EVAL is also the domain of examples, so there the place in the site marks a draw of positions. */
 static void test_draw_positions_counter_as_documented(void **state) {
     lh_draw draw = {lh_key_of_seed(5), 6, 7, LH_DOMAIN_EVAL, 0};
     lh_rng rng = lh_rng_at(draw.key, 6, 7, lh_site(LH_DOMAIN_EVAL, 3, LH_PLACE_POSITIONS));
@@ -96,7 +96,7 @@ static void test_draw_positions_counter_as_documented(void **state) {
     assert_int_equal(out, 100 + (int)lh_rng_below(&rng, 1000));
 }
 
-/* Distances to the right are those of lh_draw_distances; distances to the left have a site of their own. */
+/* Distances to the right equal the result of lh_draw_distances; distances to the left have a site of their own. */
 static void test_draw_signed_distances_ascend_to_both_sides(void **state) {
     lh_draw draw = make_draw(3);
     int32_t buffer[2 * 64 + 1], right[64], scratch[64], *middle = buffer + 64;

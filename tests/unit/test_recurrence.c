@@ -117,7 +117,7 @@ static void test_stack_step_grad_of_sum_by_hand(void **state) {
     for (int i = 0; i < 5; i++) assert_printed(CELL_WIDTH, dstack + i * CELL_WIDTH, cells[i]);
 }
 
-/* The printed tapes are those of single moves; a jump is by two cells. */
+/* The expected tapes: unmoved, moved by one cell to the left and to the right, jumped by two cells. */
 static void test_move_tape_printed_moves_give_printed_tapes(void **state) {
     static const double tape[] = {9, 2, 3, 4};
     static const double moved[TAPE_ACTIONS][4] = {{9, 2, 3, 4}, {2, 3, 4, 9}, {4, 9, 2, 3}, {3, 4, 9, 2}, {3, 4, 9, 2}};
@@ -163,7 +163,7 @@ static void test_tape_step_replaces_first_cell_and_moves(void **state) {
     for (int k = 0; k < TAPE_ACTIONS; k++) assert_printed(1, actions + k, MOVES[k]);
 }
 
-/* The gradient of the sum of the new first cell's numbers: its sources are cells 0, 1, 3, and 2 for both jumps. */
+/* The gradient of the sum of the new first cell's numbers: five actions take it from cells 0, 1, 3, 2 and 2. */
 static void test_tape_step_grad_of_first_cell_by_hand(void **state) {
     static const double cells[] = {9, 2, 3, 4};
     real old_cells[4 * CELL_WIDTH], dnew_cells[4 * CELL_WIDTH] = {0}, dold_cells[4 * CELL_WIDTH], dwritten[CELL_WIDTH];

@@ -209,7 +209,7 @@ static void check_forgetting(int sign, const double *expected_row, const double 
     lh_assert_close(out, expected, 3, 0, 5e-5);
 }
 
-/* Lin et al. 2025: the gate of the key does not count, that of the query does. */
+/* Lin et al. 2025: the gate of the query counts, the gate of the key does not. */
 static void test_forget_known_rows(void **state) {
     check_forgetting(1, (const double[]){0.3735, 2.6867, 1}, (const double[]){1, 1.6928, 2.2113});
 }

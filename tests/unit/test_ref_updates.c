@@ -1,4 +1,4 @@
-/* kernels/ref, optimisers: updates computed by hand, and those of PyTorch (tests/reference/optimizers.py). */
+/* kernels/ref, optimisers: updates computed by hand, and updates of PyTorch (tests/reference/optimizers.py). */
 #include "lh_test.h"
 
 #include <math.h>

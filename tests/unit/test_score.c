@@ -75,20 +75,20 @@ static void test_kerple_known_values(void **state) {
     check_value(lh_ref_kerple_power(make_pair(0, 8, 4, 4), 2, 0.5), 0);
 }
 
-/* c = 1 and a threshold of 3: psi(d) = log(d + 1) is a multiple of log 2 for these distances, and log 2 cancels. */
+/* c = 1, threshold 3, distances 0, 1, 7: psi(d) = log(d + 1) is a multiple of log 2, and log 2 cancels. */
 static void test_fire_network_by_hand(void **state) {
     static const double in[] = {1, -1, 2}, in_offset[] = {0, 0.5, -1};
     static const double out[] = {1, 10, 100, 1000, 3, 30}, out_offset[] = {0.25, -0.25};
     const lh_ref_fire_parameters p = {1, 3, 3, in, in_offset, out, out_offset};
-    /* x = log 2 / log 4 = 1/2: hidden 1/2, 0, 0 */
+    /* distance 1: x = log 2 / log 4 = 1/2; hidden units 1/2, 0, 0 */
     check_value(lh_ref_fire(make_pair(0, 2, 1, 0), &p), 0.5 + 0.25);
     check_value(lh_ref_fire(make_pair(1, 2, 1, 0), &p), 5 - 0.25);
-    /* past the threshold: x = log 8 / log 8 = 1: hidden 1, 0, 1 */
+    /* distance 7, past the threshold: x = log 8 / log 8 = 1; hidden units 1, 0, 1 */
     check_value(lh_ref_fire(make_pair(0, 2, 7, 0), &p), 1 + 3 + 0.25);
     check_value(lh_ref_fire(make_pair(1, 2, 7, 0), &p), 10 + 30 - 0.25);
-    /* the diagonal: x = 0: hidden 0, 1/2, 0 */
+    /* the diagonal: x = 0; hidden units 0, 1/2, 0 */
     check_value(lh_ref_fire(make_pair(0, 2, 20, 20), &p), 50 + 0.25);
-    /* a key after its query: x = log 8 / log 4 = 3/2: hidden 3/2, 0, 2 */
+    /* a key after its query: x = log 8 / log 4 = 3/2; hidden units 3/2, 0, 2 */
     check_value(lh_ref_fire(make_pair(0, 2, 2, 9), &p), 1.5 + 6 + 0.25);
 }
 

@@ -107,7 +107,7 @@ static void test_evaluation_during_training_resumes(void **state) {
     lh_assert_same_file(*state, "whole/" FOLDER "/checkpoint.safetensors", "cut/" FOLDER "/checkpoint.safetensors");
 }
 
-/* The result is unknown after a stop, so the exit code is not that of a failed --overfit. */
+/* The result is unknown after a stop, so the exit code is not the code of a failed --overfit. */
 static void test_stopped_overfit_is_no_failure(void **state) {
     run_until(state, PASSES + 5, LH_STOPPED, "train --out . --overfit 40 --steps 5 --log-every 5 --threads 2");
 }

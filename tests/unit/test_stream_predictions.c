@@ -92,7 +92,7 @@ static void check_decode(const lh_cpu_program *program, bool decodes) {
     engine->ops->close(engine);
 }
 
-/* Decoding runs token by token if the program supports it, otherwise by passes over the whole sequence. */
+/* Decoding runs token by token if the program supports it, else by passes over the whole sequence. */
 static void test_decode_gives_the_answers_of_one_pass_over_them(void **state) {
     lh_cpu_program passes = toy_float;
     passes.decode_step = NULL;

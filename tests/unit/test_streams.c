@@ -221,7 +221,7 @@ static lh_state train_two_steps(const lh_spec *spec, lh_step_metrics metrics[2])
 }
 
 /* A program may write the gradient of a constant tensor. The constant tensors are here the token, the output and the
- * query, whose rows are next to those of keys and values, and the positions. */
+ * query, whose rows are next to the rows of keys and values, and the positions. */
 static void test_constant_tensor_keeps_its_values_and_is_in_no_norm(void **state) {
     static const int fixed[] = {TOY_TOKEN, TOY_OUTPUT, TOY_QUERY};
     static float start[TOY_STORAGE];

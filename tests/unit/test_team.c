@@ -92,7 +92,7 @@ static void test_barrier_waits_for_a_slow_thread(void **state) {
     assert_true(passed > 0 && passed % 5 == 0);
 }
 
-/* Thread 0 runs a team within a team; afterwards the barrier must still be that of the outer team. */
+/* Thread 0 runs a team within a team; afterwards the barrier must still belong to the outer team. */
 static void run_nested_team(void *argument, int index, int count) {
     log *l = argument;
     lh_team_barrier();

@@ -97,7 +97,7 @@ static void test_numbers_are_names_of_symbols(void **state) {
     }
 }
 
-/* Shows a line on a terminal; with `catches` a signal ends it in order, otherwise it kills the process. */
+/* Shows a line on a terminal; catches: a signal ends the line in order; without it, the signal kills the process. */
 static int show_progress(bool catches) {
     lh_progress progress;
     signal(SIGINT, SIG_DFL); /* earlier tests may have installed a handler */

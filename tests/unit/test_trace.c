@@ -55,11 +55,11 @@ enum {
     MAX_TOKENS = 37
 };
 
-/* The tolerance, relative to the largest element of a tensor as in test_parity.c; programs may use another exp
- * than kernels/ref. */
+/* The tolerance, relative to the largest element of a tensor, as for test_parity.c. Programs may use another exp than
+ * kernels/ref. */
 static double get_tolerance(const lh_engine *engine) { return engine->real_bytes == 8 ? 4e-14 : 4e-6; }
 
-/* The tolerance of attention compared with the softmax of its own scores, and of the sums of its rows. */
+/* The tolerance for attention compared with the softmax of the traced scores, and for sums of rows compared with 1. */
 static double get_rounding(const lh_engine *engine) { return engine->real_bytes == 8 ? 4e-15 : 1e-6; }
 
 /* ---- a model and its buffers ---- */
@@ -74,7 +74,7 @@ static lh_engine *open_model(const lh_spec *spec, const lh_cpu_program *program,
     return engine;
 }
 
-/* Opens an engine with the stored weights of an encoding. */
+/* Opens an engine whose weights are the stored test values of a case. */
 static lh_engine *open_engine(const lh_parity_case *c, const lh_cpu_program *program) {
     lh_ref_model *model = lh_parity_open_model(c);
     lh_engine *engine = open_model(c->spec, program, model);
@@ -182,7 +182,7 @@ static void check_softmax(const lh_engine *engine, int T, const lh_trace *to) {
 
 /* ---- one pass ---- */
 
-/* The trace of one sequence, with which the layers of the reference are compared; `layers` counts these. */
+/* The trace of one sequence, with which `layers` layers of the reference have been compared. */
 typedef struct observed_trace {
     const lh_engine *engine;
     const lh_trace *to;
@@ -348,8 +348,8 @@ static void test_trace_of_sticks_matches_reference(void **state) {
     check_spec(&longhand_spec_parity_float64_stick_breaking);
 }
 
-/* Compares the attention of layer 1 (site 3) for two sequences in one block with that of each alone; nothing else is
- * traced. */
+/* Compares the attention of layer 1 (site 3) for two sequences in one block with the attention of each alone; nothing
+ * else is traced. */
 static void check_block(lh_engine *engine, const lh_cpu_program *program, int T) {
     bare_program b;
     uint16_t tokens[2 * MAX_TOKENS];

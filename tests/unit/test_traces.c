@@ -73,7 +73,7 @@ static void test_traces_shapes_are_draws_examples_heads_tokens(void **state) {
     engine->ops->close(engine);
 }
 
-/* Checks that the averaged trace is the mean of the stored attention, and the entropy that of this attention. */
+/* Checks that the averaged trace is the mean of the stored attention, and the entropy is of this attention. */
 static void check_means(const lh_engine *engine, const lh_trace_tensor *full, const lh_trace_tensor *mean,
                         const lh_trace_tensor *entropy) {
     int64_t passes = EXAMPLES * DRAWS, pairs = full->elements / HEADS;

@@ -60,7 +60,7 @@ static void test_adam_update_part_of_vector_matches_reference(void **state) {
 }
 
 /* From zeros, m becomes (1 - beta1) times the gradient and v (1 - beta2) times its square, and the corrections divide
- * by these factors: every element with a gradient moves by the learning rate. */
+ * by the factors 1 - beta1 and 1 - beta2: every element with a gradient moves by the learning rate. */
 static void test_adam_first_step_moves_every_element_by_the_rate(void **state) {
     real *p = make_random_reals(1, COUNT, COUNT), *g = make_random_reals(2, COUNT, COUNT);
     real *m = make_random_reals(3, COUNT, COUNT), *v = make_random_reals(4, COUNT, COUNT);

@@ -98,7 +98,7 @@ static int count_shared(uint32_t domain, uint32_t other_domain, int n, bool inpu
     return shared;
 }
 
-/* The seed equals that of the evaluation during training: only the domain distinguishes the streams. */
+/* The seed equals the seed of the evaluation during training: only the domain distinguishes the streams. */
 static void test_no_example_is_in_two_streams(void **state) {
     toy.eval.during_every = 10;
     run_toy(state, 0, "train --out . --seed 1 --threads 2");
@@ -107,7 +107,7 @@ static void test_no_example_is_in_two_streams(void **state) {
     assert_in_range(count, 1, MAX_CALLS);
     assert_int_equal(count_draws(examples, count, LH_DOMAIN_DATA), 20 * 8);
     assert_int_equal(count_draws(examples, count, LH_DOMAIN_EVAL),
-                     MAX_LENGTH * 10); /* those of the final evaluation alone */
+                     MAX_LENGTH * 10); /* only the results of the final evaluation */
     assert_int_equal(count_draws(examples, count, LH_DOMAIN_VALIDATION), validation);
     assert_int_equal(count_draws(examples, count, LH_DOMAIN_DATA) + MAX_LENGTH * 10 + validation, count);
     static const uint32_t domain[] = {LH_DOMAIN_DATA, LH_DOMAIN_EVAL, LH_DOMAIN_VALIDATION};
@@ -161,7 +161,7 @@ static int count_text(const char *text, const char *pattern) {
     return found;
 }
 
-/* Lines of validation precede those of the evaluation; `eval --splits validation` gives the same. */
+/* Lines of validation precede lines of the evaluation; `eval --splits validation` gives the same. */
 static void test_train_validates_first(void **state) {
     lh_run_result result = run_toy(state, 0, "train --out . --seed 1 --threads 2");
     assert_non_null(strstr(result.out, "all validation      1..6               6 "));

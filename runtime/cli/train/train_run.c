@@ -204,7 +204,7 @@ lh_status lh_train_run_is_finished(const lh_train_run *train_run, bool *is_finis
     return lh_evaluation_is_complete(train_run->spec, &request, is_finished, error);
 }
 
-/* Evaluates the engine's parameters, which are those of `step`, on the validation stream, if the spec requests it, and
+/* Evaluates the engine's parameters, the parameters of `step`, on the validation stream, if the spec requests it, and
  * then on all conditions of the final evaluation. *out: the results; unchanged after an error. */
 static lh_status evaluate(lh_train_run *train_run, int64_t step, lh_eval_result **out, lh_error *error) {
     lh_eval_request validation = make_validation_request(train_run, step),

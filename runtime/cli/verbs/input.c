@@ -45,8 +45,8 @@ void lh_line_shapes_open(lh_line_shapes *lines, const lh_spec *spec) {
     if (spec->data != NULL) lines->spec.corpus = &lines->corpus;
 }
 
-/* The number of outputs to predict: the requested number, or the number that the readout requires or that the line has
- * positions for; if a symbol ends answers, the maximum number that may follow the input; otherwise 1. */
+/* The number of outputs to predict: the requested number, or the number that the readout requires or for which the line
+ * has positions; if a symbol ends answers, the maximum that may follow the input; in all other cases 1. */
 static int choose_outputs(const lh_input *input, const lh_spec *spec) {
     if (input->outputs > 0) return input->outputs;
     if (spec->format->outputs != NULL) return spec->format->outputs(input->input_length);
@@ -60,7 +60,7 @@ static int choose_outputs(const lh_input *input, const lh_spec *spec) {
     return max_outputs > 1 ? max_outputs : 1;
 }
 
-/* Sets shape 1 of the dataset to the lengths of the line, and raises those of shape 2 to them if necessary. */
+/* Sets shape 1 of the dataset to the lengths of the line, and raises the lengths of shape 2 to them if necessary. */
 static void put_shape(lh_input *input, const lh_spec *spec) {
     lh_sizes *current = &spec->corpus->sizes[0], *max_sizes = &spec->corpus->sizes[1];
     *current = (lh_sizes){input->input_length, choose_outputs(input, spec)};

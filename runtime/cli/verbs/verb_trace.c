@@ -181,7 +181,7 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
     return f->out != NULL ? lh_check_replaceable(f->out, error) : LH_OK;
 }
 
-/* With a dataset, reduces the lengths to those of its examples; else checks that a user's task can make examples. */
+/* With a dataset, keeps only lengths of its examples; else checks that a user's task can make examples. */
 static lh_status set_lengths(const lh_spec *spec, lh_trace_request *request, lh_error *error) {
     lh_status status = lh_data_files_select(spec, request->set, &request->lengths, error);
     if (status != LH_OK) return status;

@@ -91,7 +91,7 @@ static lh_status take_answers(const lh_cuda_fleet *fleet, int replicas, const lh
                                                : lh_fail(error, LH_ERR_ENVIRONMENT, "out of memory for the answers");
 }
 
-/* Evaluates a condition for the engine and others; *answers: the engine's answers; those of the others are stored. */
+/* Evaluates a condition for the engine and other engines, whose answers are stored; *answers: the engine's answers. */
 static lh_status evaluate_for_engines(lh_cuda_engine *engine, const lh_condition *condition, const lh_shape *shape,
                                       lh_cuda_early_answers **answers, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;

@@ -10,7 +10,7 @@ typedef struct lh_cuda_grid {
     int rounds;  /* launches in which all replicas take their turn */
 } lh_cuda_grid;
 
-/* Computes the grid. is_serial: replicas run one at a time, each with min(shards, resident) blocks. Otherwise teams are
+/* Computes the grid. is_serial: replicas run one at a time, each with min(shards, resident) blocks. If not, teams are
  * as large as shards and resident blocks allow; if not even teams of one block fit, replicas run in several launches.
  * replicas, shards and resident are at least 1. */
 lh_cuda_grid lh_cuda_choose_grid(bool is_serial, int replicas, int shards, int resident);

@@ -196,8 +196,8 @@ static lh_step_metrics read_metrics(const lh_cuda_fleet *fleet, const lh_cuda_pr
     };
 }
 
-/* Recomputes the gradient of a wide model's failed step, because later steps have overwritten it. The
- * parameters are still those of the failed step. */
+/* Recomputes the gradient of a wide model's failed step, because later steps have overwritten it. The parameters are
+ * still the parameters of the failed step. */
 static lh_status recompute_gradient(lh_cuda_fleet *fleet, int column, int count, int index, lh_error *error) {
     if (fleet->library == NULL || index + 1 == count) return LH_OK;
     return start_wide_step(fleet, column, count, index, error);

@@ -118,7 +118,7 @@ static void report_progress(lh_collection *c, double share) {
     if (request != NULL && request->progress != NULL) request->progress(request->context, share);
 }
 
-/* Checks that the validation file is that of the plan, since the task's examples depend on it. */
+/* Checks that the validation file is the file of the plan, since the task's examples depend on it. */
 static lh_status check_validation_digest(const lh_spec *spec, const char *path, const char *digest, lh_error *error) {
     const char *expected = spec->data->validation_digest;
     if (spec->data->validation == NULL)

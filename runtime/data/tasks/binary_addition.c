@@ -16,7 +16,7 @@ lh_task_sample lh_task_binary_addition;
 
 static uint16_t get_bit(const uint16_t *bits, int count, int i) { return i < count ? bits[i] : 0; }
 
-/* Inputs of one or two tokens have no operator: they are one number, which is also the sum. */
+/* Inputs of one or two tokens have no operator: each is one number, and the target repeats it. */
 void lh_task_binary_addition(lh_rng *rng, int n, lh_example *example) {
     uint16_t *target = example->target;
     if (n < 3) {

@@ -33,7 +33,7 @@ static void multiply(const operands *o, uint16_t *product) {
     }
 }
 
-/* Inputs of one or two tokens have no operator. Their targets have no product: n = 1 has no bits, n = 2 the bit 0. */
+/* Inputs of one or two tokens have no operator: their targets are the terminator alone, or 0 and the terminator. */
 void lh_task_binary_multiplication(lh_rng *rng, int n, lh_example *example) {
     if (n < 3) {
         fill_short(rng, n, example->input);

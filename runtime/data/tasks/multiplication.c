@@ -77,7 +77,7 @@ static void write_example(const int *options, const uint8_t *x, const uint8_t *y
  */
 void lh_place_multiplication(const lh_example *example, int32_t *input, int32_t *target) {
     const bool is_aligned = example->options[INPUT] == ALIGNED;
-    bool is_second = true; /* the next digit to the left is that of the second factor */
+    bool is_second = true; /* the next digit to the left is the second factor */
     int digits = 0, weight = 0;
     for (int t = 0; t < example->input_length; t++) digits += lh_is_digit_token(example->input[t]);
     const int places = (is_aligned ? digits / 2 : digits - 1) + example->options[EXTRA];

@@ -20,14 +20,14 @@ static inline operands fill_operands(lh_rng *rng, int n, uint16_t *input) {
     return (operands){input, input + index + 1, index, n - 1 - index};
 }
 
-/* Fills an input of one or two tokens with one number from 0 to 2^n - 2, and returns the number. */
+/* Fills a short input, of n = 1 or 2 tokens, with one number from 0 to 2^n - 2, and returns the number. */
 static inline int fill_short(lh_rng *rng, int n, uint16_t *input) {
     int number = n == 1 ? 0 : (int)lh_rng_below(rng, 3);
     for (int i = 0; i < n; i++) input[i] = (uint16_t)(number >> i & 1);
     return number;
 }
 
-/* The number of bits up to the highest 1; the number must not be 0. */
+/* The number of significant bits, up to the highest 1; at least one bit must be 1. */
 static inline int count_significant(const uint16_t *bits, int count) {
     while (bits[count - 1] == 0) count--;
     return count;
