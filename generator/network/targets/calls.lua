@@ -1,11 +1,11 @@
 -- The calls in generated code that execute operations of a network: a function and the order of its arguments.
 --
--- Input: the target, "cpu" or "cuda"; records of an operation (cpu_records.lua, cuda_records.lua); names for roles that
--- records leave out. A record has a call, such as "routine(rows, x, out)", whose arguments are roles, and by role the
--- text of the argument, or false if the argument is absent. Words in single quotes and the function's name are literal,
--- except `routine`, whose name is the field `routine` of the record. Output: records with `arguments` and with the
--- template that prints them: parts/call.tpl unless a record has its own. A record without a call has a template of its
--- kind with its statements.
+-- Input: the target, "cpu" or "cuda"; records of an operation (cpu_records.lua, cuda_records.lua); texts for roles that
+-- records leave out. A role is the meaning of an argument, such as "x" or "out". A record has a call, such as
+-- "routine(rows, x, out)", whose arguments are roles, and by role the text of the argument, or false if the argument is
+-- absent. Words in single quotes and the function's name are literal, except `routine`, whose name is the field
+-- `routine` of the record. Output: records with `arguments` and with the template that prints them: parts/call.tpl
+-- unless a record has its own template. A record without a call has a template of its kind with its statements.
 
 local lists = require("base.lists")
 local names = require("base.names")
@@ -13,23 +13,23 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- The roles whose texts are gradients of a backward entry, and those that are values of an operation. Other roles are
--- names of the scope.
+-- GRADIENTS: the roles whose texts are gradients of a backward entry. VALUES: the roles whose texts are values of an
+-- operation. The texts of other roles are names of the scope.
 local GRADIENTS = { from = true, dy = true, to = true, dbranch = true, dq = true, dkv = true, dcontribution = true,
   dhidden = true }
 local VALUES = { out = true, sum = true, x = true, residual = true, branch = true, q = true, kv = true,
   contribution = true, hidden = true }
 
 -- Texts for the records of a list's entry, by role: gradients that the entry reads and writes, operands and results of
--- its operation, else the texts of the scope; false for an absent gradient or value. place: a function that gives the
--- text of a value.
-function M.make_text(scope_text, entry, place)
+-- its operation, or the texts of the scope for other roles; false for an absent gradient or value. place_value: a
+-- function that gives the text of a value.
+function M.make_text(scope_text, entry, place_value)
   local op = entry.op or entry
   return setmetatable({}, { __index = function(_, role)
     if GRADIENTS[role] then
       return entry[role] and scope_text.w .. entry[role].name or false
     elseif VALUES[role] then
-      return op[role] and place(op[role]) or false
+      return op[role] and place_value(op[role]) or false
     end
     return scope_text[role]
   end })
@@ -79,21 +79,23 @@ function M.append(target, records, kind, text, ...)
   end
 end
 
--- The set of the C variables that the texts of records read: p in "p->bias", s in "&s->self", train in
--- "train ? keep : NULL"; and of the conditions of calls and the selections of rows (part, distinct: cpu_rows.lua). The
--- record of a group adds the variables that its list reads.
+-- The set of the names of C variables that the texts of records read: p in "p->bias", s in "&s->self", train in
+-- "train ? keep : NULL". The set also has the conditions of calls and the variables that select rows (part, distinct:
+-- cpu_rows.lua). The record of a group adds the variables that its list reads.
 function M.find_read(records)
-  local read = {}
+  local read_names = {}
   for _, record in ipairs(records) do
     for _, field in next, record do
       local field_text = type(field) == "string" and field or ""
-      read[field_text:match("^(%l+) %? ") or ""] = true
-      lists.update(read, lists.to_set(lists.find_all(field_text, "%f[%w_](%l+)%->")))
+      read_names[field_text:match("^(%l+) %? ") or ""] = true
+      lists.update(read_names, lists.to_set(lists.find_all(field_text, "%f[%w_](%l+)%->")))
     end
-    read[record.condition or ""], read[record.part or ""], read[record.distinct or ""] = true, true, true
-    lists.update(read, record.list and M.find_read(record.list) or {})
+    for _, name in ipairs({ record.condition or "", record.part or "", record.distinct or "" }) do
+      read_names[name] = true
+    end
+    lists.update(read_names, record.list and M.find_read(record.list) or {})
   end
-  return read
+  return read_names
 end
 
 -- An empty set of functions of generated code. A key is the text of all properties of a function, such as its sizes;
@@ -162,10 +164,10 @@ local GROUP_COLUMNS = 60 -- a line that declares struct members gets no further 
 function M.write_members(members)
   local lines = {}
   for _, member in ipairs(members) do
-    local last, star = lines[#lines], member.type:match("%*?$")
-    local may_share_line = last and member.key and last.key == member.key and last.comment == member.comment
-    if may_share_line and #last.text < GROUP_COLUMNS then
-      last.text = ("%s, %s%s"):format(last.text, star, member.name)
+    local line, star = lines[#lines], member.type:match("%*?$")
+    local may_share_line = line and member.key and line.key == member.key and line.comment == member.comment
+    if may_share_line and #line.text < GROUP_COLUMNS then
+      line.text = ("%s, %s%s"):format(line.text, star, member.name)
     else
       lines[#lines + 1] = { key = member.key, comment = member.comment,
         text = member.type .. (star == "" and " " or "") .. member.name }

@@ -5,20 +5,28 @@
 -- Input: the entries { kind, item, is_backward } of a block's forward and backward lists (cuda_lists.lua), where `item`
 -- is an operation, or an entry of a backward list; stores_operands: whether operands of products are stored in places
 -- of their own, so that hidden values and their gradients need no buffer. Output: lists in which an entry of kind
--- "chain" or "chain_grad" replaces those of two products, and { values, gradients }, the sets of the names of buffers
--- that chains make unnecessary. The field `item` of the new entries:
+-- "chain" or "chain_grad" replaces the entries of two products, and { values, gradients }, the sets of the names of
+-- buffers that chains make unnecessary. The field `item` of the new entries:
 --
---   chain        first, last: the products; operation: the one between them, nil for relu as a part of the first
---                product; x: the input, hidden: the values after the operation, out: the result; kernel: the
---                activation, either relu or a name K with K_real and K_slope in kernels/cuda/activations.cu; gated:
---                whether K is the activation of a gate; sum: the values before the operation, or false if the
---                operation's gradient does not read them
---   chain_grad   op: the chain; dy, dhidden, to: the buffers of the gradients of out, of the first product's result,
---                and of x; adds: `to` already has other gradients of x. The entry for the gradient of the first
---                weights, which reads dhidden, follows.
+--   chain
+--     first       the first product
+--     operation   the operation between the products; nil if relu is a part of the first product
+--     last        the second product
+--     x           the input of the first product
+--     sum         the result of the first product; false if no gradient reads it: the gradient of relu reads `hidden`
+--     hidden      the values after the operation
+--     out         the result of the second product
+--     kernel      the activation: "relu", or a name K with K_real and K_slope in kernels/cuda/activations.cu
+--     gated       whether K is the activation of a gate
+--   chain_grad; the entry for the gradient of the first weights, which reads dhidden, follows
+--     op          the chain
+--     dy          the buffer of the gradient of `out`
+--     dhidden     the buffer of the gradient of the first product's result
+--     to          the buffer of the gradient of x
+--     adds        whether `to` already has other gradients of x
 --
--- Two products are not a chain if dropout applies to the hidden values, if other operations read these, or if the
--- entries of the backward pass have another order.
+-- Two products are not a chain if dropout applies to the hidden values, if other operations read the hidden values, or
+-- if the entries of the backward pass have another order.
 
 local buffers = require("network.lists.buffers")
 local fuse = require("network.lists.fuse")
@@ -50,10 +58,10 @@ local function find_chain(list, i, readers)
   local last_entry = kernel and list[last_index]
   local last = last_entry and last_entry.kind == "product" and last_entry.item
   local hidden, is_gated = operation and operation.out or first.out, operation ~= nil and operation.kind == "gate"
+  local gradient_reads_sum = kernel ~= "relu" or is_gated
   if last and last.x == hidden and #readers[hidden] == 1 and #readers[first.out] == 1 then
     return { kind = "chain", first = first, operation = operation, last = last, kernel = kernel, x = first.x,
-      hidden = hidden, sum = (kernel ~= "relu" or is_gated) and first.out, gated = is_gated, out = last.out },
-      last_index
+      hidden = hidden, sum = gradient_reads_sum and first.out, gated = is_gated, out = last.out }, last_index
   end
 end
 
@@ -62,8 +70,8 @@ local function is_gradient(entry, kind, op)
   return entry ~= nil and entry.kind == kind and entry.item.op == op
 end
 
--- The gradient of a chain, if it begins at index i of a backward list: the fields of chain_grad, the entry of the
--- gradient of the first weights, and the index of the last entry; otherwise nil.
+-- The gradient of a chain that begins at index i of a backward list, as three results: the item "chain_grad", the entry
+-- of the gradient of the first weights, and the index of the last entry. nil if the gradient does not begin there.
 local function find_gradient(list, i, chain)
   local hidden_grad, operation = list[i].item, chain.operation
   if not is_gradient(list[i], "input_grad", chain.last) or hidden_grad.adds
@@ -89,12 +97,14 @@ local function find_gradient_index(list, chain)
   end
 end
 
--- Returns the new forward list, the new backward list, and the unnecessary buffers.
+-- Replaces pairs of products by chains. Returns the new forward list, the new backward list, and the unnecessary
+-- buffers.
 function M.chain(forward, backward, stores_operands)
   local readers = fuse.find_readers(lists.map(forward, function(entry)
     return entry.kind ~= "drop" and entry.item or nil
   end))
-  local new_forward, new_backward, chains_by_index, i = {}, {}, {}, 1 -- chains_by_index: indices in `backward`
+  -- chains_by_index: index in `backward` at which a chain's gradient begins -> the chain
+  local new_forward, new_backward, chains_by_index, i = {}, {}, {}, 1
   local unused = { values = {}, gradients = {} }
   while i <= #forward do
     local chain, last_index = find_chain(forward, i, readers)

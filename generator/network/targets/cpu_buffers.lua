@@ -1,8 +1,9 @@
--- Memory of the network on the CPU: buffers as members of structs, as requests to lay_out, and as data.
+-- Memory of the network on the CPU, in three forms: members of structs, requests to the generated function lay_out,
+-- which divides memory among buffers, and data.
 --
--- Input: a network (builder.lua), a list of buffers (buffers.lua). Output: lines of C; records for
--- templates/cpu/buffer.tpl; or { name, form, channels, stream, is_read_backward, training, family }, where stream is a
--- number from 0.
+-- Input: a network (builder.lua), a list of buffers (buffers.lua). Output of M.write_members: lines of C; of
+-- M.list_requests: records for templates/cpu/buffer.tpl; of M.describe: { name, form, channels, stream,
+-- is_read_backward, training, family }, where stream is a number from 0.
 
 local calls = require("network.targets.calls")
 local lists = require("base.lists")
@@ -34,11 +35,11 @@ function M.write_members(net, list)
   end))
 end
 
--- The records of the buffers that the generated function lay_out places: `always`, and `training` for training alone.
--- by_mode: whether training needs more memory. prefix: the text before a member's name; used: the text of the pointer
--- to the number of bytes used so far. row: the bytes of a buffer of the form "row", as text: the variable `row`, or a
--- product if there are several streams.
-function M.list_requests(net, list, prefix, used)
+-- The requests { always, training, by_mode }: `always` has the records of buffers for both modes, `training` those for
+-- training alone, and by_mode is true if training needs more memory. prefix: the text before a member's name;
+-- byte_count: the text of the pointer to the number of bytes used so far. The field `row` of a record is the number of
+-- bytes of a buffer of the form "row", as text: the variable `row`, or a product if there are several streams.
+function M.list_requests(net, list, prefix, byte_count)
   local requests = { always = {}, training = {}, by_mode = false }
   for _, buffer in ipairs(list) do
     requests.by_mode = requests.by_mode or buffer.training or buffer.form == "family" or buffer.form == "steps"
@@ -46,7 +47,7 @@ function M.list_requests(net, list, prefix, used)
     local lengths_format = family and (family.cross and length .. ", " .. length or length)
     local rows = buffer.stream and ("w->%srows"):format(M.get_prefix(net, buffer.stream)) or false
     table.insert(buffer.training and requests.training or requests.always, { form = buffer.form, prefix = prefix,
-      used = used,
+      used = byte_count,
       name = buffer.name or family.name, width = buffer.width and buffer.width.text or false, rows = rows,
       row = net.streams[2] and rows and ("(size_t)%s * sizeof(real)"):format(rows) or "row",
       lengths = lengths_format and lengths_format:format(family.queries.stream_prefix, family.keys.stream_prefix) })

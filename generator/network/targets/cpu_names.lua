@@ -27,11 +27,17 @@ function M.list_kernel_names()
   return lists.to_set(lists.collect(names, function(name) return { name, name .. "_grad" } end))
 end
 
--- Texts for a scope's records. Prefixes of names: w, of the workspace; state_prefix, of the layer's state; p, of
--- parameters; g, of gradients; panels, of panels of weights; selection, of the rows that a repetition computes.
--- Arguments: self, the workspace; if the CPU omits unused rows (cpu_rows.lua), also all (all tokens) and part (the
--- tokens that this repetition computes), else false. The lists of groups are parts of that of the network. mode: see
--- M.make_placer.
+-- Texts for a scope's records. mode: see M.make_placer. The list of a group is a part of the network's list. Prefixes:
+--   w              members of the workspace
+--   state_prefix   members of the layer's state
+--   p              parameters
+--   g              gradients
+--   panels         panels of weights
+--   selection      members of the selection of rows that a repetition computes
+-- Arguments:
+--   self           the workspace
+--   all            the selection of all tokens, if the CPU omits unused rows (cpu_rows.lua), or false
+--   part           the selection of the tokens that this repetition computes, if the CPU omits unused rows, or false
 function M.make_scope_text(cpu, scope, mode)
   local is_block = scope ~= cpu.net and not scope.is_group
   local text = is_block
@@ -81,12 +87,13 @@ function M.write_range(block, is_backward)
 end
 
 -- Texts for the records of a list's entry (calls.lua), with the numbers of rows and tokens that the entry computes.
-function M.make_entry_text(cpu, scope_text, entry, place)
+-- place_value: a function that gives the place of a value, as text.
+function M.make_entry_text(cpu, scope_text, entry, place_value)
   local value = (entry.op or entry).out or entry.to
   local prefix = scope_text.is_partial and scope_text.selection
     or scope_text.w .. cpu_buffers.get_prefix(cpu.net, value.stream)
   local with_rows = setmetatable({ rows = prefix .. "rows", tokens = prefix .. "tokens" }, { __index = scope_text })
-  return calls.make_text(with_rows, entry, place)
+  return calls.make_text(with_rows, entry, place_value)
 end
 
 -- The place of a block's value in the forward or the backward pass, as text.
@@ -120,17 +127,18 @@ local place_outside
 -- The place of a group's input, as text. The first repetition reads the value of the group's parent.
 local function place_group_input(cpu, group, mode)
   local place = place_input(cpu, group, group, group.index, group.input_value, mode)
-  local first = place_outside(cpu, group.parent, group.outer_input, mode)
+  local first_place = place_outside(cpu, group.parent, group.outer_input, mode)
   local is_stored = M.keeps_input(cpu, scope_lists.find_reading_block(group), mode)
-  return (is_stored or group.outer_input.carried) and place or ("%s > 0 ? %s : %s"):format(group.index, place, first)
+  return (is_stored or group.outer_input.carried) and place
+    or ("%s > 0 ? %s : %s"):format(group.index, place, first_place)
 end
 
 -- The place of a group's output, as text: the input of the next repetition, and finally the place of the result.
 local function place_group_output(cpu, group, mode)
   local place = place_input(cpu, group, group, ("(%s + 1)"):format(group.index), group.output_value, mode)
-  local last = place_outside(cpu, group.parent, group.result, mode)
-  return place == last and place
-    or ("%s + 1 < %s ? %s : %s"):format(group.index, M.write_uses(group, "w.passes"), place, last)
+  local last_place = place_outside(cpu, group.parent, group.result, mode)
+  return place == last_place and place
+    or ("%s + 1 < %s ? %s : %s"):format(group.index, M.write_uses(group, "w.passes"), place, last_place)
 end
 
 -- The place of a value of the network or of a group, as text. A value that only one block reads, as its input, is in
@@ -150,7 +158,7 @@ function place_outside(cpu, scope, value, mode)
 end
 
 -- Makes a function that gives the place of a scope's value, as text. mode: "train" or "evaluate" for the network and
--- groups, "back" for a block's backward pass, "forward" for its forward pass.
+-- groups, "back" for the backward pass of a block, "forward" for the forward pass of a block.
 function M.make_placer(cpu, scope, text, mode)
   return function(value)
     return (scope == cpu.net or scope.is_group) and place_outside(cpu, scope, value, mode)

@@ -2,16 +2,20 @@
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), its structs of parameters (parameters.lua), its buffers
 -- (buffers.lua). A list of the output consists of records (calls.lua). Output, pure data:
---   states      the states of repetitions that store values: of the groups of blocks that have a member, each with the
---               fields name, is_group, uses, max_uses, free_uses, stored, members, requests, buffers, and all of
---               `blocks`
+--   states      the states of repetitions, which store values: all entries of `blocks`, and an entry for each group
+--               whose state has a member, with the fields name, is_group, uses, max_uses, free_uses, stored, members,
+--               requests, buffers
 --   blocks      the blocks in order, each with:
 --     name, comment, parameters_type   texts for generated code
---     count, uses          the numbers of layers and of repetitions as C text; layers: as a number;
---                          max_uses: the largest number of repetitions in training; free_uses: the first repetitions
---                          of a training step that have no gradient, as C text, or false; stored: the largest
---                          number of repetitions with a gradient
---     forward, backward    the lists of a repetition; depends_on_mode: whether `forward` differs by mode
+--     count                the number of layers as C text
+--     layers               the number of layers as a number
+--     uses                 the number of repetitions as C text
+--     max_uses             the largest number of repetitions in training, as C text
+--     free_uses            the number of the first repetitions of a training step, which have no gradient, as C text,
+--                          or false
+--     stored               the largest number of repetitions with a gradient
+--     forward, backward    the lists of a repetition
+--     depends_on_mode      whether `forward` differs by mode
 --     own_input            the name of the first repetition's input if its buffer differs from that of later
 --                          repetitions, else false
 --     panels               whether the block has panels of weights
@@ -20,32 +24,41 @@
 --                          argument `part` (the last repetition omits unused rows), the argument `distinct` (the first
 --                          repetition computes rows of symbols), and parameters
 --     members, requests, buffers   the buffers of its state as lines of a struct, as records of lay_out, and as data
---   pass        the lists for one block of sequences: { train, evaluate, backward, trace }, trace: evaluation that
---               stores values; reads_parameters, depends_on_mode: whether `train` reads parameters, differs by mode
---   products    the functions that multiply, each compiled once: { name, inner, columns, finish, extra, x, y }; extra:
---               the name of the argument that the epilogue reads, or false
+--   pass        the lists for one block of sequences: { train, evaluate, backward, trace, reads_parameters,
+--               depends_on_mode }; trace: evaluation that stores values; reads_parameters: whether `train` reads
+--               parameters; depends_on_mode: whether `train` reads the variable of the mode
+--   products    the functions that multiply, each compiled once: { name, inner, columns, finish, extra, x, y }; finish:
+--               the epilogue, which stores a sum; extra: the name of the argument that the epilogue reads, or false
 --   gradients   the functions that compute gradients of weights: { name, inner, columns, bias }
 --   rows        the functions over rows (norms, sums, activations), each compiled once: { template, name, width, ... }
---   unused_rows if unused rows are omitted (labelled_rows.lua), the operations that one such row saves: { per_token,
---               per_pair: as text; pairs: by family }, else false
---   vocabulary  if rows of symbols replace rows of tokens (vocabulary_rows.lua), the operations that one row saves:
---               { per_token: as text }, else false
---   members, requests, workspace   the buffers of the workspace, in the three forms that a block's state has
---   passes      if a step has a number of passes through a block, its largest value in training; else false;
---               passes_by_length: whether it is the task length of the step's examples; gradient_passes: the
---               largest number of passes with gradient if a training step draws its passes, else false
---   max_dropouts   the largest number of dropouts in a layer; masks: whether values have masks of dropout
+--   unused_rows false, or, if unused rows are omitted (labelled_rows.lua), the operations that one omitted row saves:
+--               { per_token, per_pair, pairs }; per_token, per_pair: texts in C; pairs: name of a family -> the number
+--               for a pair
+--   vocabulary  false, or, if rows of symbols replace rows of tokens (vocabulary_rows.lua), the operations that one
+--               replaced row saves: { per_token }, a text in C
+--   members, requests, workspace   the buffers of the workspace, as `members`, `requests` and `buffers` of a block
+--   passes      the largest number of passes through a block in training, if each step has its own number; else false
+--   passes_by_length   whether a step's number of passes is the task length of its examples
+--   gradient_passes    the largest number of passes with gradient, if a training step samples its passes; else false
+--   max_dropouts   the largest number of dropouts in a layer
+--   masks       whether values have masks of dropout
 --   tied        the table of tokens that is the output layer's weight, or false
 --   attended    name of a family -> { queries, keys, contribution }: the names of these values in a layer's state
 --   embeddings  { routine, vectors, scale, stream, stream_prefix, dropout, mask, dropout_number, additive, vocabulary
 --               }, one for each function: embeddings.lua; mask: the name of the mask of its dropout, or false
---   labelled_prefix   the prefix of the labelled stream
+--   labelled_prefix   the prefix of the labelled stream, the stream whose tokens have labels
 --   decoding    false unless the labelled stream can be decoded token by token (decoding.lua):
---     before_tokens, per_token   the lists that run once, before all tokens, and with every token;
---                   before_tokens_reads_parameters, per_token_reads_parameters: whether they read parameters
---     blocks        the blocks of the stream: { name, uses, caches, cached, before_tokens, per_token }; the last two
---                   are functions with the names that they read (make_decoding_function)
---     stream, stream_prefix   the stream's number, and its prefix
+--     before_tokens   the network's list that runs once, before all tokens
+--     per_token       the network's list that runs with every token
+--     before_tokens_reads_parameters, per_token_reads_parameters   whether these lists read parameters
+--     stream          the stream's number
+--     stream_prefix   the stream's prefix
+--     blocks          the blocks of the stream, each with:
+--       name, uses      as in `blocks` above
+--       caches          the memory for keys and values, one for each attention: { name, stream_prefix,
+--                       is_self_attention, width, tiles, sums }
+--       cached          whether the block has a cache
+--       before_tokens, per_token   the functions for the block's two lists (make_decoding_function)
 -- A stream's prefix (stream_prefix) begins the names of its members in the workspace: "source." in a workspace with
 -- several streams, else "".
 
@@ -64,13 +77,16 @@ local rows = require("network.targets.cpu_rows")
 local M = {}
 
 -- The records of evaluation with tracing: a record that traces values follows each embedding and recurrence, and the
--- record of a block also traces its attentions and results. evaluated: the records of evaluation, which may change.
-local function make_trace(cpu, evaluated)
+-- record of a block also traces its attentions and results. evaluation_records: the records of evaluation, which this
+-- function changes.
+local function make_trace(cpu, evaluation_records)
   local list = {}
-  for _, record in ipairs(evaluated) do
+  for _, record in ipairs(evaluation_records) do
     list[#list + 1] = record
     record.list = record.list and make_trace(cpu, record.list)
     if record.kind == "embed" or record.kind == "recur" then
+      -- 'to++': the next element of the array of places for traced values; record.traced: the number of tokens, with
+      -- several streams
       calls.append("cpu", list, "trace", nil, { call = "trace_activation(self, tokens, x, 'to++')",
         self = not record.traced and record.self, x = record.out, tokens = record.traced })
     elseif record.kind == "block" and not record.list then
@@ -81,10 +97,10 @@ local function make_trace(cpu, evaluated)
   return list
 end
 
--- The first value that a block or the group around it takes as input.
-local function find_first(block)
+-- The value that the first repetition of a block reads: the block's input, or the input of the group around it.
+local function find_first_input(block)
   local group = block.parent
-  return group.is_group and block.outer_input == group.input_value and find_first(group) or block.outer_input
+  return group.is_group and block.outer_input == group.input_value and find_first_input(group) or block.outer_input
 end
 
 -- The fields of the state of a block or a group, and the numbers of its repetitions.
@@ -101,7 +117,7 @@ local function make_state(cpu, scope)
 end
 
 local function make_block(cpu, block, panels)
-  local first, read = find_first(block), cpu.buffers.scopes[block].read_backward
+  local first_input, read_backward = find_first_input(block), cpu.buffers.scopes[block].read_backward
   local forward, backward = records.list_forward(cpu, block, "forward"), records.list_backward(cpu, block)
   local forward_names, backward_names = calls.find_read(forward), calls.find_read(backward)
   local function find_readers(name)
@@ -111,7 +127,7 @@ local function make_block(cpu, block, panels)
     comment = block.comment, parameters_type = block.parameters_type,
     uses_part = find_readers("part"), uses_vocabulary = find_readers("distinct"), uses_parameters = find_readers("p"),
     count = block.count_name, layers = block.count, loops = block.loops,
-    own_input = not first.carried and read[block.input_value] and first.name or false,
+    own_input = not first_input.carried and read_backward[block.input_value] and first_input.name or false,
     panels = #panels > 0, depends_on_mode = forward_names.train or false,
     forward = forward, backward = backward, gradient = buffers.name_for_stream("gradient", block.output_value),
   })
@@ -135,14 +151,16 @@ local function name_attended(net)
   return by_family
 end
 
--- A block's function that runs once, before all tokens, or else with every token: its records and the names that they
--- read.
-local function make_decoding_function(cpu, block, stream, runs_once, cached)
+-- A block's function for decoding, with its records in `list`. runs_once: whether it runs once, before all tokens, or
+-- with every token; has_caches: whether the block has caches. The fields parameters, panels and state: whether the
+-- records read these arguments.
+local function make_decoding_function(cpu, block, stream, runs_once, has_caches)
   local list = records.list_decoding(cpu, block, stream, runs_once)
-  local read = calls.find_read(list)
-  return { routine = block.name .. (runs_once and "_prepare" or "_decode"), input = not runs_once, cached = cached,
+  local read_names = calls.find_read(list)
+  return { routine = block.name .. (runs_once and "_prepare" or "_decode"), input = not runs_once, cached = has_caches,
     name = block.name, loops = block.loops, count = block.count_name, parameters_type = block.parameters_type,
-    list = list, parameters = read.p or false, panels = read.panels or false, state = read.s or false }
+    list = list, parameters = read_names.p or false, panels = read_names.panels or false,
+    state = read_names.s or false }
 end
 
 local function make_decoded_block(cpu, block, stream)
@@ -154,10 +172,10 @@ local function make_decoded_block(cpu, block, stream)
       width = is_self_attention and "3 * WIDTH" or "2 * WIDTH",
       tiles = op.family.tiles, sums = op.family.score.running and true or false }
   end
-  local cached = #caches > 0
-  return { name = block.name, uses = block.uses, caches = caches, cached = cached,
-    before_tokens = make_decoding_function(cpu, block, stream, true, cached),
-    per_token = make_decoding_function(cpu, block, stream, false, cached) }
+  local has_caches = #caches > 0
+  return { name = block.name, uses = block.uses, caches = caches, cached = has_caches,
+    before_tokens = make_decoding_function(cpu, block, stream, true, has_caches),
+    per_token = make_decoding_function(cpu, block, stream, false, has_caches) }
 end
 
 -- The records of blocks, also of those in groups.
@@ -201,8 +219,8 @@ end
 -- evaluation applies dropout. panels_member: the workspace's member with the panels of weights.
 function M.derive(net, lists_by_scope, structs, buffer_lists, labelled, vocabulary, stream, eval_dropout, panels_member)
   local kernel_names, tied = names.list_kernel_names(), net.classified.op.tied
-  -- value -> the buffer for copies of its labelled rows: part_names of all such buffers, copied_parts of those that the
-  -- network's pass has filled so far
+  -- Both map a value to the name of the buffer for copies of its labelled rows: part_names for all values that have
+  -- this buffer, copied_parts for values whose buffer the network's pass has filled so far.
   local cpu = { net = net, lists = lists_by_scope, buffers = buffer_lists, labelled_rows = labelled, part_names = {},
     copied_parts = {}, vocabulary = vocabulary, eval_dropout = eval_dropout, panels_member = panels_member,
     products = calls.make_functions(kernel_names), gradients = calls.make_functions(kernel_names),
@@ -218,8 +236,8 @@ function M.derive(net, lists_by_scope, structs, buffer_lists, labelled, vocabula
   states = lists.filter(states, function(state) return not state.is_group or state.members[1] end)
   local pass = { train = records.list_forward(cpu, net, "train"), evaluate = records.list_forward(cpu, net, "evaluate"),
     backward = records.list_backward(cpu, net), trace = make_trace(cpu, records.list_forward(cpu, net, "evaluate")) }
-  local read = calls.find_read(pass.train)
-  pass.reads_parameters, pass.depends_on_mode = read.p or false, read.train or false
+  local read_names = calls.find_read(pass.train)
+  pass.reads_parameters, pass.depends_on_mode = read_names.p or false, read_names.train or false
   return { blocks = blocks, states = states, pass = pass, products = cpu.products.list, gradients = cpu.gradients.list,
     rows = cpu.rows.list, members = cpu_buffers.write_members(net, cpu.buffers.workspace),
     unused_rows = labelled and { per_token = write_sum(labelled.token_texts),

@@ -84,7 +84,7 @@ function forward.product(cpu, text, op)
     panels = text.panels .. op.weight, bias = op.p.bias and text.p .. op.weight .. "_bias" })
 end
 
--- The number of tokens of a traced value of the network, as text, if there are several streams; otherwise false.
+-- The number of tokens of a traced value of the network, as text, if there are several streams; false if there is one.
 local function write_traced_tokens(cpu, value)
   return cpu.net.streams[2] and ("w.%stokens"):format(cpu_buffers.get_prefix(cpu.net, value.stream)) or false
 end
@@ -147,8 +147,8 @@ function forward.attention(cpu, text, op)
   return record
 end
 
--- The function of a recurrence for a direction, "forward" or "backward". One template prints both functions. A cell
--- with a memory stores its product, since the next step adds it to other sums.
+-- The name of a recurrence's function for a direction, "forward" or "backward". One template prints both functions. A
+-- cell with a memory stores its product, since the next step adds the product to other sums.
 local function find_recurrence_function(cpu, op, direction)
   local cell = recurrence.CELLS[op.cell]
   local width, columns = op.out.width.text, op.p.columns.text
@@ -168,7 +168,7 @@ local function find_recurrence_function(cpu, op, direction)
       not cell.heads and "y"),
     from = find_product(columns, width, "from_" .. op.out.name, cell.adds and "FINISH_ADD" or "FINISH_STORE",
       cell.adds and "dx") }
-  for i, p in ipairs(op.layers) do -- all but the last are rectified, and so is the input of the first
+  for i, p in ipairs(op.layers) do -- the results of all layers but the last and the input of the first are rectified
     local from, to = p.rows.text, p.columns.text
     fields[p.name] = { from_width = from, to_width = to, grad = find_gradient(from, to, p.name, true),
       to = find_product(from, to, "to_" .. p.name, op.layers[i + 1] and "FINISH_BIAS_RELU" or "FINISH_BIAS", "bias"),
@@ -240,9 +240,9 @@ local function make_group(group, is_backward)
   return { template = ("cpu/op/%s.tpl"):format(group.name), first = first, past = past, is_backward = is_backward }
 end
 
--- Completes the last of the records if it is the record of a group: sets its list, the records of a repetition, and
--- part: whether these select rows, since the last repetition omits unused rows. list_records(cpu, group, ...): returns
--- the list.
+-- Completes the last of the records if it is the record of a group. Sets its fields `list`, the records of a repetition
+-- (list_records(cpu, group, ...)), and `part`, whether these records select rows because the last repetition omits
+-- unused rows.
 local function fill_group(cpu, records, op, list_records, ...)
   local group, record = op and op.block, records[#records]
   if group and group.is_group then

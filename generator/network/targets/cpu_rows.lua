@@ -1,11 +1,11 @@
 -- Records for work on a selection of rows on the CPU: in the last repetition of a block, on the rows of labelled tokens
 -- (labelled_rows.lua); in the first repetition, on the rows of the vocabulary's symbols (vocabulary_rows.lua).
 --
--- Input: the state of cpu_network.lua (cpu), where `labelled_rows` is the output of labelled_rows.lua and `vocabulary`
--- that of vocabulary_rows.lua, or nil; a scope and its names (cpu_names.lua). Output: further records and names. In
--- generated code, the variable `part` selects the labelled rows and `distinct` the rows of symbols in the repetition
--- that computes these alone. In other repetitions both select all tokens, and the functions that copy, expand and sum
--- rows do nothing.
+-- Input: the state of cpu_network.lua (cpu), with `labelled_rows`, the output of labelled_rows.lua or nil, and
+-- `vocabulary`, the output of vocabulary_rows.lua or nil; a scope and its names (cpu_names.lua). Output: further
+-- records and names. In generated code, the variable `part` selects the labelled rows in the last repetition, and the
+-- variable `distinct` selects the rows of symbols in the first repetition. In other repetitions both variables select
+-- all tokens, and the functions that copy, expand and sum rows do nothing.
 
 local base_names = require("base.names")
 local buffers = require("network.lists.buffers")
@@ -45,13 +45,13 @@ local function name_labelled_buffer(cpu, value, reader)
 end
 
 -- Makes a function that returns, for a list's entry, the names of the scope and a function that gives the place of a
--- value. If an entry computes labelled rows alone, a record before its first use of a value that has all rows copies
--- the labelled rows, once in each list (once for both lists of the network). If an entry computes rows of symbols, a
--- record replaces the block's input by the vectors of symbols.
+-- value. place: the place of a value with all rows. If an entry computes labelled rows alone, a record before its first
+-- use of a value that has all rows copies the labelled rows, once in each list (once for both lists of the network). If
+-- an entry computes rows of symbols, a record replaces the block's input by the vectors of symbols.
 function M.make_naming(cpu, scope, text, place, records, mode)
   local labelled_work = cpu.labelled_rows and cpu.labelled_rows.labelled_work or {}
-  local by_symbol = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.by_symbol or {}
-  local copied = scope == cpu.net and mode == "train" and cpu.copied_parts or {} -- value -> name of its copy
+  local symbol_work = cpu.vocabulary and cpu.vocabulary.block == scope and cpu.vocabulary.by_symbol or {}
+  local copy_names = scope == cpu.net and mode == "train" and cpu.copied_parts or {} -- value -> name of its copy
   local part_text = setmetatable({ is_partial = true }, { __index = text })
   local distinct_text = setmetatable({ is_partial = true, selection = "distinct->" }, { __index = text })
   local has_symbol_input = false
@@ -66,7 +66,7 @@ function M.make_naming(cpu, scope, text, place, records, mode)
     return "input_distinct"
   end
   return function(entry)
-    if by_symbol[entry] then
+    if symbol_work[entry] then
       return distinct_text, place_symbols
     elseif not labelled_work[entry] or entry.kind == "attention" then
       return text, place
@@ -74,12 +74,12 @@ function M.make_naming(cpu, scope, text, place, records, mode)
     return part_text, function(value)
       if cpu.labelled_rows.values[value] then
         return place(value)
-      elseif not copied[value] then
-        copied[value] = name_labelled_buffer(cpu, value, entry)
-        calls.append("cpu", records, "part", text, { self = text.self, part = text.part, name = copied[value],
-          width = value.width.text, x = place(value), rows = text.w .. copied[value] })
+      elseif not copy_names[value] then
+        copy_names[value] = name_labelled_buffer(cpu, value, entry)
+        calls.append("cpu", records, "part", text, { self = text.self, part = text.part, name = copy_names[value],
+          width = value.width.text, x = place(value), rows = text.w .. copy_names[value] })
       end
-      return copied[value]
+      return copy_names[value]
     end
   end
 end

@@ -17,7 +17,7 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
-local PLAIN_TYPE, GLOBAL_TYPE = "real *", "reals"
+local PLAIN_TYPE, GLOBAL_TYPE = "real *", "reals" -- see `type` above
 
 -- The set of the names of values and gradients that attention reads or writes in loops over pairs of tokens.
 local function find_names_of_pair_loops(device)
@@ -52,8 +52,10 @@ function M.name_streams(net)
   return list, by_stream
 end
 
--- The declarations of the streams' numbers of rows, as text: all, the rows of a number of sequences; before_first, the
--- rows before the sequence `first`; in_call, the numbers of `all` as expressions alone.
+-- The declarations of the streams' numbers of rows, as text, in three forms:
+--   all            the rows of `sequences` sequences
+--   before_first   the rows before the sequence `first`
+--   in_call        the numbers of `all` as arguments, without names
 function M.declare_rows(streams)
   local function write_each(format, field, second_field)
     return table.concat(lists.map(streams, function(variables)
@@ -74,7 +76,7 @@ function M.name_max_rows(streams)
     description = "rows of the longer stream" }
 end
 
--- per_row: the number of elements of a row, as text, or false for one.
+-- A member with a row for each token of a stream. per_row: the number of elements of a row, as text; false for one.
 local function make_member(variables, name, type, per_row, comment)
   local count = per_row and variables.rows .. " * " .. per_row or variables.rows
   return { name = name, type = type, count = count, at_a_time = count, comment = comment, variables = variables }
@@ -86,8 +88,9 @@ local function make_rows(variables, name, type, width, comment)
   return make_member(variables, name, type, width and width.text or false, shape .. (comment and " " .. comment or ""))
 end
 
--- A member with numbers for each row and head of a family. variables: those of the rows' stream (queries or keys);
--- number_count: how many numbers, as text, by default one.
+-- A member with numbers for each row and head of a family. variables: the variables of the stream of the rows, which
+-- are queries or keys; number_count: the count of numbers for each row and head, as text, by default one. Words of the
+-- comment, such as HEADS, get the family's prefix.
 local function make_heads(variables, family, name, type, comment, number_count)
   local per_row = (number_count and number_count .. " * " or "") .. family.PREFIX .. "HEADS"
   return make_member(variables, family.prefix .. name, type, per_row,
@@ -112,7 +115,7 @@ local function get_sides(device, op)
 end
 
 -- Adds to a list the members that a layer stores for an attention family. sides: the result of get_sides().
-local function add_kept(sides, family, list)
+local function add_stored_members(sides, family, list)
   local function add(variables, name, type, comment)
     list[#list + 1] = make_heads(variables, family, name, type, comment)
   end
@@ -131,8 +134,9 @@ local function add_kept(sides, family, list)
   end
 end
 
--- Adds to a list the members of the workspace for a family's backward pass. sides: the result of get_sides().
-local function add_work(sides, family, list)
+-- Adds to a list the members of the workspace for a family's backward pass. sides: the result of get_sides(). The table
+-- family.attends describes how device code computes the attention (plan/deriving/cuda_half.lua).
+local function add_workspace_members(sides, family, list)
   local attends, normaliser = family.attends, family.normaliser
   local at_a_time = attends.pairs and " at a time" or ""
   local function add(member)
@@ -170,27 +174,28 @@ local function add_work(sides, family, list)
   end
 end
 
--- A buffer (buffers.lua) as a member. pair_names: the names of the buffers that loops over pairs read or write.
-local function convert(device, buffer, pair_names)
+-- Makes a member of a buffer (buffers.lua). pair_names: the names of the buffers that loops over pairs read or write.
+local function convert_to_member(device, buffer, pair_names)
   local width, type = buffer.form == "rows" and buffer.width, pair_names[buffer.name] and PLAIN_TYPE or GLOBAL_TYPE
   return make_rows(device.variables[buffer.stream], buffer.name, type, width, buffer.comment)
 end
 
 -- The members of a layer's state, its output last. Members of an attention lie together, with the attention's result
--- after them: the compiler loads neighbours at once, and in another order attention over pairs has more instructions.
+-- after them: one instruction can load several members that lie next to each other in the struct, and in another order
+-- attention over pairs has more instructions.
 function M.list_kept(device, block)
   local list, pair_names = {}, find_names_of_pair_loops(device)
   for _, buffer in ipairs(device.buffers.scopes[block].state_buffers) do
     if buffer.form == "family" then
       local attended = table.remove(list)
-      add_kept(get_sides(device, buffer.writer), buffer.family, list)
+      add_stored_members(get_sides(device, buffer.writer), buffer.family, list)
       list[#list + 1] = attended
     elseif buffer.form ~= "mask" and buffer.name ~= "input" and not device.unused[block].values[buffer.name] then
-      list[#list + 1] = convert(device, buffer, pair_names)
+      list[#list + 1] = convert_to_member(device, buffer, pair_names)
     end
   end
-  local last = block.output_value
-  list[#list + 1] = make_rows(device.variables[last.stream], "output", GLOBAL_TYPE, last.width,
+  local output = block.output_value
+  list[#list + 1] = make_rows(device.variables[output.stream], "output", GLOBAL_TYPE, output.width,
     "input of the next layer")
   return list
 end
@@ -227,11 +232,11 @@ function M.list_workspace(device)
   for _, buffer in ipairs(device.buffers.workspace) do
     if buffer.form ~= "mask" and buffer.form ~= "family" and not block_results[buffer.name]
       and not is_unused(device, buffer) then
-      table.insert(buffer.training and training or always, convert(device, buffer, pair_names))
+      table.insert(buffer.training and training or always, convert_to_member(device, buffer, pair_names))
     end
   end
   for _, op in ipairs(ops.find_all(device.net, "attention")) do
-    add_work(get_sides(device, op), op.family, training)
+    add_workspace_members(get_sides(device, op), op.family, training)
   end
   return always, training
 end

@@ -1,8 +1,11 @@
 -- Lists of device code: the records of a scope's operations; for a wide model, the records of its launches and phases.
 --
 -- Input: the state of cuda_network.lua (device), a scope of the network, its entries (M.list_entries). Output: records
--- (cuda_records.lua); for a wide model { list, phases, reads, reads_in_phases }: the records of the host's list of
--- launches (launches.lua); the phases { name, records }; the arguments that the host's list and the phases read.
+-- (cuda_records.lua), or for a wide model:
+--   list              the records of the host's list of launches (launches.lua)
+--   phases            the phases { name, records }
+--   reads             the arguments that the host's list reads (M.find_read)
+--   reads_in_phases   the arguments that the phases read
 
 local calls = require("network.targets.calls")
 local launches = require("network.targets.launches")
@@ -11,8 +14,8 @@ local records = require("network.targets.cuda_records")
 
 local M = {}
 
--- Texts (cuda_records.lua) for the host's list of launches: for a block, where x is a layer's input, and for the
--- network.
+-- Texts (cuda_records.lua) for the host's list of launches: for a block, with the variable x for a layer's input, and
+-- for the network.
 local BLOCK_TEXT = { w = "w->", state_prefix = "s->", p = "p->", g = "g->", input = "x" }
 M.NETWORK_TEXT = { w = "w.", state_prefix = "w.", p = "p->", g = "g->", state = "%s[%s - 1].output" }
 
@@ -94,7 +97,7 @@ end
 -- A scope's entries, cut into launches.
 function M.make_launches(device, scope, training, entries)
   -- layer: C text of the layer of the next phase; outside blocks, of the last layer that ran
-  local host, phases, phase_records, layer = {}, {}, {}, scope.input_value and scope.index or "0"
+  local host_list, phases, phase_records, layer = {}, {}, {}, scope.input_value and scope.index or "0"
   for i, launch in ipairs(launches.cut(entries, scope.input_value and scope.name, device.adds_bias)) do
     local phase = launch.phase
     if phase then
@@ -102,28 +105,30 @@ function M.make_launches(device, scope, training, entries)
       lists.append(phase_records, phases[#phases].records)
     end
     if launch.product then
-      host[i] = make_product_launch(device, scope, training, launch, phase, layer)
+      host_list[i] = make_product_launch(device, scope, training, launch, phase, layer)
       device.biased = device.biased or phase ~= nil
     elseif launch.block then
-      host[i] = make_block_launches(device, launch)
+      host_list[i] = make_block_launches(device, launch)
       layer = launch.entry.kind == "block" and launch.block.uses .. " - 1" or "0"
     else
-      host[i] = calls.fill("cuda", { call = "list_phase('list', phase, layer)", phase = phase.name, layer = layer })
+      host_list[i] = calls.fill("cuda", { call = "list_phase('list', phase, layer)", phase = phase.name,
+        layer = layer })
     end
   end
-  return { list = host, phases = phases, reads = M.find_read(host), reads_in_phases = M.find_read(phase_records) }
+  return { list = host_list, phases = phases, reads = M.find_read(host_list),
+    reads_in_phases = M.find_read(phase_records) }
 end
 
 -- The number of launches of a step, as C text: a constant, and a count for each use of a block.
 function M.count_launches(blocks, train)
-  local fixed = 2 + lists.count(train.list, function(launch) return not launch.block end) -- 2: begin, end
+  local outside_count = 2 + lists.count(train.list, function(launch) return not launch.block end) -- 2: begin, end
   local terms = lists.map(blocks, function(block)
     return ("%d * %s"):format(#block.forward.list + #block.backward.list, block.uses)
   end)
-  return ("%d + %s"):format(fixed, table.concat(terms, " + "))
+  return ("%d + %s"):format(outside_count, table.concat(terms, " + "))
 end
 
--- The names of all phases, each once: those outside of blocks, then block by block.
+-- The names of all phases, each once: the names of phases outside of blocks, then block by block.
 function M.list_phases(pass, blocks)
   local in_blocks = lists.collect(blocks, function(block) return { block.forward, block.backward } end)
   return lists.drop_repeats(lists.collect(lists.join({ pass.train, pass.evaluate }, in_blocks), function(list)

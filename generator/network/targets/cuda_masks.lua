@@ -1,14 +1,17 @@
--- The masks of dropout in device code.
+-- The masks of dropout in device code. A site is one application of dropout in one repetition. Its random numbers are a
+-- function of a counter (include/longhand/rng.h) with the number of the repetition and the number of the dropout.
 --
 -- Input: the state of cuda_network.lua (device), a scope of the network. Output: entries that M.derive adds to lists of
 -- the state:
---   masks   groups of dropout sites of the model's width, one for each scope that has some: { first, sites, layer,
---           dropout_numbers, below_text, stream_text }; first: the number of the first site; sites: the sites of one
---           repetition; layer: the number of the first repetition in the counter of random numbers; dropout_numbers:
---           the numbers of a repetition's sites in this counter, false for 0, 1, ...; below_text, stream_text: C texts
---           that select a site's threshold and its stream
+--   masks   groups of dropout sites of the model's width, one for each scope that has some, each with:
+--     first             the number of the first site
+--     sites             the number of sites of one repetition
+--     layer             the number of the first repetition in the counter
+--     dropout_numbers   the numbers of a repetition's sites in the counter; false for 0, 1, ...
+--     below_text        C text that selects the threshold of a site: a random word below it drops an element
+--     stream_text       C text that selects the stream of a site
 --   bits    an array for each mask of another width and of attention's weights: { name, uses, bytes, comment, layer,
---           dropout_number, below }; bytes: the bytes of a sequence; below: the threshold
+--           dropout_number, below }; bytes: the bytes of a sequence; below: the name of the threshold
 
 local M = {}
 
@@ -20,17 +23,17 @@ end
 -- The text that write_text returns for all operations of a list; if their texts differ, an expression in C that selects
 -- the text of an operation by its number. type: a cast before each selected text.
 local function select_text(list, write_text, type)
-  local last = write_text(list[#list])
-  local text, are_equal = type .. last, true
+  local last_text = write_text(list[#list])
+  local text, are_equal = type .. last_text, true
   for i = #list - 1, 1, -1 do
-    are_equal = are_equal and write_text(list[i]) == last
+    are_equal = are_equal and write_text(list[i]) == last_text
     text = are_equal and text
       or ("place == %d ? %s%s : %s"):format(list[i].dropout_number, type, write_text(list[i]), text)
   end
-  return are_equal and last or text
+  return are_equal and last_text or text
 end
 
--- The numbers of a list's operations in the counter of random numbers; false if they are 0, 1 and so on.
+-- The numbers of the dropouts of a list's operations in the counter of random numbers; false if they are 0, 1, ...
 local function list_dropout_numbers(list)
   local numbers, are_consecutive = {}, true
   for i, op in ipairs(list) do
@@ -39,7 +42,7 @@ local function list_dropout_numbers(list)
   return not are_consecutive and numbers
 end
 
--- The masks of an operation in all repetitions of its scope, in the form of `bits`.
+-- The masks of an operation in all repetitions of its scope: an entry of `bits`.
 local function make_bits(device, scope, op)
   local bits = { uses = scope.uses, layer = scope.first_site, dropout_number = op.dropout_number,
     below = name_drop_below(op) }
@@ -59,22 +62,23 @@ end
 -- Derives the masks of a scope's operations: one group of masks of the model's width, in the order of their numbers,
 -- repetition after repetition; and an array for each other mask.
 function M.derive(device, scope)
-  local masked = {}
+  local masked_operations = {}
   for _, op in ipairs(device.lists[scope].forward) do
     if op.dropout and op.mask and op.out.width.text == "WIDTH" then
-      masked[#masked + 1], device.mask_numbers[op] = op, #masked
+      device.mask_numbers[op] = #masked_operations
+      table.insert(masked_operations, op)
     elseif op.dropout then
       device.operation_bits[op] = make_bits(device, scope, op)
       table.insert(device.bits, device.operation_bits[op])
     end
   end
-  if masked[1] then
-    local mask = { first = device.site_count, sites = #masked, layer = scope.first_site,
-      dropout_numbers = list_dropout_numbers(masked),
-      below_text = select_text(masked, name_drop_below, "(unsigned int)"),
-      stream_text = select_text(masked, function(op) return tostring(op.out.stream.index) end, "") }
+  if masked_operations[1] then
+    local mask = { first = device.site_count, sites = #masked_operations, layer = scope.first_site,
+      dropout_numbers = list_dropout_numbers(masked_operations),
+      below_text = select_text(masked_operations, name_drop_below, "(unsigned int)"),
+      stream_text = select_text(masked_operations, function(op) return tostring(op.out.stream.index) end, "") }
     device.masks[#device.masks + 1], device.scope_masks[scope] = mask, mask
-    device.site_count = device.site_count + #masked * scope.count * scope.loops
+    device.site_count = device.site_count + #masked_operations * scope.count * scope.loops
   end
 end
 

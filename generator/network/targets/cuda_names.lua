@@ -1,26 +1,36 @@
 -- Names of the values of attentions and embeddings in device code.
 --
 -- Input: the state of cuda_network.lua (device). Output, pure data, texts in C unless stated otherwise:
---   attends      a table from each attention family to the names of its values in device code:
---     block, state, gradients_type   the block's name, and the C types of its state and of its gradients
---     q, kv, out, contribution       members with the values; dq, dkv, dout, dcontribution: with their gradients
+--   M.name_attentions   a table from each attention family to the names of its values in device code:
+--     block                          the name of the block
+--     state                          the C type of the block's state
+--     gradients_type                 the C type of the block's gradients
+--     q, kv, out, contribution       members of the state with the values
+--     dq, dkv, dout, dcontribution   members of the workspace with the gradients of these values
 --     contribution_bias              the bias of the product that computes the contribution
---     T, S                           the numbers of tokens of queries and keys; T_of_view, S_of_view: the same as
---                                    members of a view; lengths_of_view: those of the two that can differ, as arguments
---     distance_count, distance_of_row   names of functions; vectors: the number of rows of distances
+--     T, S                           the numbers of tokens of queries and of keys
+--     T_of_view, S_of_view           T and S as members of a view
+--     lengths_of_view                T_of_view, in cross-attention T_of_view and S_of_view, as arguments
+--     distance_count                 the name of the function that counts distances
+--     distance_of_row                the name of the function that finds the distance of a row
+--     vectors                        the number of rows of distances
 --     to_positions, to_key_positions, to_distances   offsets of sampled positions, to append to an address
 --     mask                           the masks of its weights, or false
 --     index                          the variable that counts the block's uses
---     rounded, rounded_out           whether q and kv, and out and dout, are rounded when they are stored (q is then
---                                    also scaled: warp_products.lua)
+--     rounded                        whether q and kv are rounded when they are stored (q is then also scaled:
+--                                    warp_products.lua)
+--     rounded_out                    whether out and dout are rounded when they are stored
 --     sequences                      the function that finds the positions of its queries' sequences
---   embeddings   a list with an entry for each function:
+--   M.list_embeddings   a list with an entry for each function:
 --     routine, number, vectors, scale, additive, dropout   embeddings.lua
---     T, tokens, places, sequences   names for the stream (cuda_buffers.lua); stream: its number
+--     T, tokens, places, sequences   names for the stream (cuda_buffers.lua)
+--     stream                         the number of the stream
 --     value, gradient                members with the result and with its gradient
 --     sampled_positions              the address of the sampled positions of added vectors, if any
---     adds, adds_places, tied        another embedding has stored gradients of the table of tokens, or of the table of
---                                    positions, before; the readout has stored gradients of the table of tokens
+--     adds                           whether another embedding has stored gradients of the table of tokens before, so
+--                                    that this one adds to them
+--     adds_places                    whether another embedding has stored gradients of the table of positions before
+--     tied                           whether the readout has stored gradients of the table of tokens before
 --     mask_number                    the number of its mask of dropout
 --     array_text                     words for the array of vectors
 
@@ -41,7 +51,7 @@ local function write_row_offset(row, length)
   return row and (" + %s * v->%s"):format(row, length) or ""
 end
 
--- The names of an attention's values in device code, in the form of `attends`.
+-- The names of an attention's values in device code: an entry of the table of M.name_attentions.
 local function name_attention(device, op, block)
   local gradient, variables = find_entry(device.lists[block].backward, "attention_grad", op), device.variables
   local T, S = variables[op.q.stream].T, variables[op.kv.stream].T
@@ -76,34 +86,35 @@ function M.name_attentions(device)
   return by_family
 end
 
--- The address of the sampled positions of vectors that are added to a stream's tokens, as text; nil without a sample.
--- Without a second stream this is the sample of the network's first family. variables: those of the stream
--- (cuda_buffers.lua).
+-- The address of the sampled positions of vectors that are added to a stream's tokens, as text; nil if positions are
+-- not sampled. variables: the variables of the stream (cuda_buffers.lua); draw: the sample of positions, either a
+-- separate sample for added vectors (is_separate) or the sample of an attention family.
 function M.name_input_draws(variables, draw)
   return draw and "v->" .. (draw.is_separate and variables.input_draws or draw.prefix .. "draws")
 end
 
--- The sampled positions of vectors that are added in a layer of a block, as text; nil without a sample. l: the text of
--- the layer's number.
+-- The sampled positions of vectors that are added in a layer of a block, as text; nil if positions are not sampled. l:
+-- the text of the layer's number.
 function M.name_drawn_places(variables, op, l)
   local draw = op.encoding.draw
   if draw and draw.kind == "sequence" then
     return variables.sequences .. "()"
   end
-  local placing = attention.find_placing_family(op.scope)
+  local family = attention.find_placing_family(op.scope)
   return draw and (draw.is_separate and "v->" .. variables.input_draws
-    or ("%sfind_positions(v, %s)"):format((placing or draw).prefix, l))
+    or ("%sfind_positions(v, %s)"):format((family or draw).prefix, l))
 end
 
--- Whether an embedding earlier in the backward pass has stored gradients of vectors of positions where this one adds.
--- Each stream has its own sums of gradients, but if every sequence has its own sample, all streams add to one table.
+-- Whether an embedding earlier in the backward pass has stored gradients of vectors of positions, to which the
+-- gradients of embedding `op` are added. Each stream has its own sums of gradients, but if every sequence has its own
+-- sample, all streams add to one table.
 local function adds_places(backward, op)
   local draw = op.encoding and op.encoding.draw
-  local by_sequence = draw and draw.kind == "sequence"
+  local shares_table = draw and draw.kind == "sequence"
   for _, entry in ipairs(backward) do
     if entry.op == op then
       return false
-    elseif entry.kind == "embed_grad" and (by_sequence or entry.op.stream == op.stream) and entry.op.encoding then
+    elseif entry.kind == "embed_grad" and (shares_table or entry.op.stream == op.stream) and entry.op.encoding then
       return true
     end
   end

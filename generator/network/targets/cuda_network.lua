@@ -2,25 +2,32 @@
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), and the choices of cuda_half.lua. Output, pure data:
 --   blocks       the blocks in order, each with:
---     name, comment, parameters_type, gradients_type, state   texts; state: the C type of what a repetition stores
---     members, lines, row_declarations   what the state contains, in the forms that the workspace has
+--     name, comment, parameters_type, gradients_type   texts
+--     state                the C type of the values that a repetition stores
+--     members              the members of the state (cuda_buffers.lua)
+--     lines                the members as lines of C
+--     row_declarations     declarations of the numbers of rows of the members' streams (cuda_buffers.lua)
 --     count, uses, loops, first_use      as in builder.lua; the backward pass starts at the last use: with loops, uses
---                          from first_use on store gradients, and lower uses add to them
+--                          from first_use on store gradients, and earlier uses add to them
 --     input, host_input    the place of the block's input, in device code and in the host's list of launches
 --     in_place             whether evaluation overwrites the block's input, which no other operation reads
---     forward, backward    lists of a repetition; forward_reads, backward_reads, decode_reads: the arguments that the
---                          functions for these lists and for decoding.list read
---     has_dropout, has_chains    whether the block has dropout, and whether it has chains (chains.lua)
+--     forward, backward    lists of a repetition
+--     forward_reads, backward_reads, decode_reads   the arguments that the functions for `forward`, `backward` and
+--                          decoding.list read
+--     has_dropout          whether the block has dropout
+--     has_chains           whether the block has chains (chains.lua)
 --     decoding             false, or { list, caches }: the records for one token of each sequence
 --   pass         the lists of a thread block's work outside the network's blocks: { train, evaluate }
 --   rows         functions over rows, each compiled once: { template, name, ... }
---   always, training    members of the workspace (cuda_buffers.lua) that both modes have, and that only training has;
---                lines: both as lines of C, by the same names
+--   always       members of the workspace (cuda_buffers.lua) that both modes have
+--   training     members of the workspace that only training has
+--   lines        { always, training }: these members as lines of C
 --   operands     if choices.by_team, { list, members, row_declarations }; list: the products whose operands shards
 --                store, each { name, rows, T, uses, count, loops, weight, bias, inner, columns } with texts of
 --                weights.tpl (dweight, dbias, before, between); members: their parameters
 --   place_sums   sums of the rows of learned position tables, which are added over shards (list_place_sums)
---   masks        groups of dropout sites of the model's width (cuda_masks.lua); site_count: the sites of all groups
+--   masks        groups of dropout sites of the model's width (cuda_masks.lua)
+--   site_count   the number of sites of all groups
 --   bits         masks of another width, and of attention's weights (cuda_masks.lua)
 --   max_dropouts    the largest number of dropouts in a layer, of any width
 --   has_dropout  whether there are masks in `masks` or in `bits`
@@ -31,20 +38,24 @@
 --   max_rows    { text, description }: the number of rows of the longer stream
 --   tokens       the names of the arrays of tokens
 --   labelled_length    the T of the labelled stream
---   phases       the names of a wide model's phases (launches.lua), and max_launches, the number of launches of a step
---                as C text; both false for a narrow model
+--   phases       the names of a wide model's phases (launches.lua); false for a narrow model
+--   max_launches the number of launches of a step as C text; false for a narrow model
 --   tied         the table of tokens that is the output layer's weight, or false
 --   readout_gradient   the buffer of the gradient of the labelled tokens, which the loss writes
---   rms, loops, rounds   whether a norm is an RMS norm, whether a block has loops, and whether products read rounded
---                copies of weights in training
---   decoding     false, or, if a stream is decoded with cached keys and values, { per_token, caches, tokens, index };
---                per_token: the network's records for one token of each sequence; caches: { block, name, uses, T,
---                is_self_attention, width }: self-attention copies rows of new tokens; tokens, index: of that stream
+--   rms          whether a norm is an RMS norm
+--   loops        whether a block has loops
+--   rounds       whether products read rounded copies of weights in training
+--   decoding     false, or, if a stream is decoded with cached keys and values:
+--     per_token     the network's records for one token of each sequence
+--     caches        the arrays { block, name, uses, T, is_self_attention, width } with cached rows; self-attention
+--                   copies rows of new tokens to its array
+--     tokens        the array of tokens of the stream
+--     index         the number of the stream
 --   chained      whether some block has chains
 --   biased       whether some product of a wide model adds a bias
--- Lists are records (cuda_records.lua), or those of a wide model (cuda_lists.lua). Between blocks values lie in the
--- workspace by their names. A network without device code is an error { problem = true, what, line } of the
--- description.
+-- Lists consist of records (cuda_records.lua); lists of a wide model have the form of cuda_lists.lua. Between blocks
+-- values lie in the workspace by their names. If device code cannot compute the network, M.derive raises an error
+-- { problem = true, what, line } about the description.
 
 local buffers = require("network.lists.buffers")
 local builder = require("network.graph.builder")
@@ -103,7 +114,7 @@ local function check_network(net)
   end
 end
 
--- A block's records in decoding, and the rows that its repetitions cache: those of op.kv, and products of keys with
+-- A block's records in decoding, and the rows that its repetitions cache: the rows of op.kv, and products of keys with
 -- biases.
 local function make_decoded_block(device, block, list)
   local caches = lists.collect(decoding.list_attentions(block, device.choices.decoded), function(op)
@@ -123,8 +134,8 @@ end
 
 -- The variables of the streams whose rows are in one of the members, which may also be operands of products.
 local function find_streams(device, members)
-  local used = lists.to_set(lists.map(members, function(member) return member.variables end))
-  return lists.filter(device.streams, function(variables) return used[variables] end)
+  local has_member = lists.to_set(lists.map(members, function(member) return member.variables end))
+  return lists.filter(device.streams, function(variables) return has_member[variables] end)
 end
 
 -- The entry of `blocks` for an operation of kind "block".
@@ -189,8 +200,10 @@ local function list_place_sums(device, net)
   return list
 end
 
--- The state that the modules of device code share: the arguments; `buffers` (buffers.lua); streams, variables: the
--- variables of the streams, as a list and by stream; rows: the functions made so far; and
+-- The state that the modules of device code share: the arguments of this function, and
+--   buffers               see buffers.lua
+--   streams, variables    the variables of the streams, as a list and by stream
+--   rows                  the functions made so far
 --   masks, scope_masks    groups of masks, as a list and by scope
 --   mask_numbers          operation -> number of its mask in the group
 --   bits, operation_bits  the other masks, as a list and by operation
@@ -244,7 +257,8 @@ local function list_product_parameters(device)
   end)
 end
 
--- The products whose gradients the team sums over all tokens, and their parameters, in the form of `operands`.
+-- The field `operands` of the output: the products whose gradients the team (all thread blocks of a model) sums over
+-- all tokens, and their parameters.
 local function list_operands(device)
   local streams, members = find_streams(device, device.operands), list_product_parameters(device)
   for _, product in ipairs(device.operands) do
@@ -254,10 +268,14 @@ local function list_operands(device)
     row_declarations = streams[1] and cuda_buffers.declare_rows(streams) or false }
 end
 
--- lists_by_scope: the lists of all scopes (scope_lists.lua). choices: wide (a library computes products: launches.lua),
--- by_team (all thread blocks together sum gradients of weights), rounds (in training, products may read rounded copies
--- of weights), eval_dropout (evaluation applies dropout), noise (embeddings add noise in evaluation), chains (products
--- are cut by warp, and pairs may be chains), decoded (the stream that is decoded, or nil).
+-- Derives the output from lists_by_scope, the lists of all scopes (scope_lists.lua), and from the choices:
+--   wide           a library computes products (launches.lua)
+--   by_team        all thread blocks together sum gradients of weights
+--   rounds         in training, products may read rounded copies of weights
+--   eval_dropout   evaluation applies dropout
+--   noise          embeddings add noise in evaluation
+--   chains         products are cut by warp, and pairs of products may be chains
+--   decoded        the stream that is decoded, or nil
 function M.derive(net, lists_by_scope, choices)
   check_network(net)
   local device, net_lists = make_state(net, lists_by_scope, choices), lists_by_scope[net]

@@ -2,8 +2,9 @@
 -- by a template of templates/cuda/op.
 --
 -- Input: the state of cuda_network.lua (device), a scope (builder.lua), an entry of a list. Output: records, or false
--- in place of a record. In the texts of a block of the network, w is the workspace and s the layer's state; in other
--- texts, b is the thread block. The kernels of norms, sums and copies work on rows of WIDTH channels.
+-- in place of a record. In the texts of a block of the network, the variable w is the workspace and s the layer's
+-- state; in texts outside of blocks, b is the thread block. The kernels of norms, sums and copies work on rows of WIDTH
+-- channels.
 
 local calls = require("network.targets.calls")
 local embeddings = require("network.targets.embeddings")
@@ -13,9 +14,11 @@ local warp_products = require("network.targets.warp_products")
 
 local M = {}
 
--- Texts for the records of a scope: w, state_prefix, p and g, prefixes of the members of the workspace, the state, the
--- parameters and the gradients; gradients, the gradients as an argument; state, a format for a block's results; ending,
--- the ending of functions. decodes: records process one token of each sequence, by functions NAME_one.
+-- Texts for the records of a scope. decodes: records process one token of each sequence, by functions NAME_one.
+--   w, state_prefix, p, g   prefixes of members of the workspace, the state, the parameters and the gradients
+--   gradients               the gradients as an argument
+--   state                   a format for the place of a block's result
+--   ending                  the ending of names of functions
 function M.make_scope_text(device, scope, decodes)
   local ending = decodes and "_one" or ""
   if scope == device.net then
@@ -62,15 +65,18 @@ local function check_width(op, value)
   end
 end
 
-local NO_BIAS, NO_ROWS, NO_MASK = "NULL", "NULL", "NULL"
+local NO_BIAS, NO_ROWS, NO_MASK = "NULL", "NULL", "NULL" -- texts of absent arguments
 
 -- The name of a function of generated code. The first call with a name adds the function with these fields.
 local function find_function(device, name, fields)
   return calls.find_function(device.rows, name, name, fields)
 end
 
--- A dropout as { mask, keep_scale, when }: the mask and the factor of values that are not dropped, as texts; when:
--- "always" or "never" applied, or "training" if the argument of this name decides, which only functions of blocks have.
+-- Describes a dropout: { mask, keep_scale, when }.
+--   mask         the mask, as text
+--   keep_scale   the factor of values that are not dropped, as text
+--   when         "always", "never", or "training" if the argument of this name decides, which only functions of blocks
+--                have
 local function describe_dropout(device, op, training)
   local scope = op.scope
   local is_outside = scope == device.net
@@ -196,8 +202,8 @@ local function make_rotations(device, op, direction, q, kv, suffix)
 end
 
 function forward.attention(device, text, op)
-  local queries, keys = make_rotations(device, op, 1, text.q, text.kv, text.ending)
-  return queries, not text.decodes and keys, { call = "routine(training)",
+  local query_rotation, key_rotation = make_rotations(device, op, 1, text.q, text.kv, text.ending)
+  return query_rotation, not text.decodes and key_rotation, { call = "routine(training)",
     routine = op.family.prefix .. "attend" .. text.ending,
     training = op.dropout ~= nil and not device.choices.eval_dropout and (text.decodes and "false" or "training") }
 end

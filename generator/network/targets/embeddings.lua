@@ -42,9 +42,14 @@ local function get_scale(net, op)
   end)
 end
 
--- The embedding functions, with fields for both targets: number (from 0), routine, vectors (the parameter), scale,
--- additive (the added encoding), dropout (the name of its dropout, or false); and with the fields that make_fields
--- returns for the operation and its number from 1.
+-- The embedding functions, each with the fields that make_fields returns for the operation and its number from 1, and
+-- with fields for both targets:
+--   number     the number of the embedding, from 0
+--   routine    the name of the function
+--   vectors    the name of the parameter
+--   scale      the name of the constant by which vectors are multiplied, or false
+--   additive   the added encoding
+--   dropout    the name of its dropout, or false
 function M.list_functions(net, make_fields)
   return lists.map(ops.find_all(net, "embed"), function(op, i)
     return lists.merge(make_fields(op, i), { number = i - 1, routine = M.name_routine(net, op), vectors = op.p.name,

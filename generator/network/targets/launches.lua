@@ -3,11 +3,12 @@
 --
 -- Input: entries { kind, item, is_backward } in order (cuda_lists.lua); the name of the block, or false; adds_bias(op),
 -- whether a product adds its bias itself. Output: a list of launches in order, each in one of these forms:
---   { product, entry, phase }   product: "forward" for a product, "weight" or "input" for a gradient; phase: of a
---                        forward product with a bias, for libraries that do not add biases and apply relu; else nil
+--   { product, entry, phase }   a product; product: "forward" for a product of the forward pass, "weight" or "input"
+--                        for a gradient; phase: the phase that adds the bias and applies relu if the library cannot,
+--                        for forward products with a bias, else nil
 --   { block, entry }     all launches of a block, repetition by repetition
 --   { phase }            a launch of one phase
--- A phase is { name, entries }.
+-- A phase is { name, entries }: operations that one launch computes.
 --
 -- Biases and relu are part of forward products, since libraries round as Longhand does: the sum first, then the bias.
 -- Other activations are not, since the library's elementary functions differ from Longhand's. The gradient of a bias is
@@ -21,12 +22,12 @@ List.__index = List
 
 -- Adds an entry to the last phase; after a product or a block, a new phase begins.
 function List:add(kind, entry)
-  local last = self[#self]
-  if not last or last.product or last.block then
-    last = { phase = { entries = {} } }
-    self[#self + 1] = last
+  local launch = self[#self]
+  if not launch or launch.product or launch.block then
+    launch = { phase = { entries = {} } }
+    self[#self + 1] = launch
   end
-  table.insert(last.phase.entries, { kind = kind, item = entry.item, is_backward = entry.is_backward })
+  table.insert(launch.phase.entries, { kind = kind, item = entry.item, is_backward = entry.is_backward })
 end
 
 -- Functions, by the kind of an entry, that append the launches of an entry with a product.
@@ -51,16 +52,16 @@ function adders.input_grad(list, entry)
   end
 end
 
--- The name of a phase: a phase with forward operations is named after the norm or the result of the last one, a
--- backward phase after the value whose gradient comes first.
+-- The name of a phase: a phase with forward operations is named after the norm or the result of its last forward
+-- operation, a backward phase after the value whose gradient comes first.
 local function choose_phase_name(entries)
   local last_forward
   for _, entry in ipairs(entries) do
     last_forward = not entry.is_backward and entry.item or last_forward
   end
-  local first = entries[1].item
+  local item = entries[1].item
   return last_forward and (last_forward.name or last_forward.out.name) or (entries[1].kind == "rectify_grad"
-    and first.relu.name or first.op and (first.op.name or first.op.out.name) or first.to.name) .. "_back"
+    and item.relu.name or item.op and (item.op.name or item.op.out.name) or item.to.name) .. "_back"
 end
 
 -- Names a phase; a repeated name gets a number. counts: name -> the number of phases with this name so far.

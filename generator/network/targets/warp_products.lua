@@ -3,7 +3,7 @@
 -- sums gradients of weights.
 --
 -- Input: the state of cuda_network.lua (device), texts by role (cuda_records.lua), an operation or an entry of a
--- backward list. Output: records as in cuda_records.lua. In a block of the network, forward records come in pairs if
+-- backward list. Output: records (cuda_records.lua). In a block of the network, forward records come in pairs if
 -- training and evaluation have different functions: only training stores operands and reads rounded weights.
 
 local calls = require("network.targets.calls")
@@ -17,8 +17,10 @@ local function name_product(device, op)
   return op.scope == device.net and op.weight or op.scope.name .. "_" .. op.weight
 end
 
--- The address at which a shard stores an operand of a product ("x" or "dy") for the team, as text; nil if it stores
--- none. In a block, the operand of a use lies `rows_before` rows after the operand of the first use.
+-- The address at which a shard (the part of the batch of one thread block) stores an operand of a product ("x" or "dy")
+-- for the team, as text; nil if it stores none. In a block, the operand of the current use lies after the operands of
+-- earlier uses; their number of rows is the variable rows_before, or rows_before.STREAM with several streams, as the
+-- number of tokens of a sequence is T or T.STREAM.
 local function write_operand_address(device, op, operand)
   if not device.choices.by_team then
     return nil
@@ -29,7 +31,8 @@ local function write_operand_address(device, op, operand)
     operand == "x" and op.x.width.text or op.out.width.text)
 end
 
--- The struct with an operation's weights, as text before a member: in training, rounded copies if there are some.
+-- The prefix of an operation's weights, as text: the struct of parameters, or in training the struct with their rounded
+-- copies, if there is one.
 local function name_weights(device, text, op, training)
   return training and device.rounds and (op.scope == device.net and "" or op.scope.name .. "_") .. "rounded()->"
     or text.p
@@ -59,9 +62,10 @@ local function find_only_product(operations)
   return op and op.kind == "product" and not op.relu and not op.dropout and op or nil
 end
 
--- Fills device.rounded_values, the values that their writers round: values that a product writes and only an attention
--- in fragments (on matrix units) reads, and values that such an attention writes and only a product reads. The entry of
--- a value is { scaled, scale } if its first `scaled` columns, the queries, are also multiplied by `scale`, else {}.
+-- Fills device.rounded_values, the values that the operation that computes them rounds: values that a product computes
+-- and only an attention in fragments (on matrix units) reads, and values that an attention in fragments computes and
+-- only a product reads. The entry of a value is { scaled, scale } if its first `scaled` columns, the queries, are also
+-- multiplied by `scale`, else {}.
 function M.find_rounded_values(device)
   local readers, makers = {}, {}
   for _, scope in ipairs(device.choices.rounds and device.net.order or {}) do
@@ -107,12 +111,12 @@ function M.note_rounded(device, entry)
   end
 end
 
--- The form of a product's result (product_warps.cu), as text. finish: the name of its epilogue; value: the result, or
--- the value whose gradient is the result (of_gradient).
-local function write_form(device, value, finish, of_gradient)
-  local rounded = device.rounded_values[value]
-  local scaled = rounded and not of_gradient and rounded.scaled
-  return rounded and ("{%s, true, %s, %s}"):format(finish, scaled or 0, scaled and rounded.scale or 1)
+-- The form of a product's result (product_warps.cu), as text: its epilogue `finish`, whether it is rounded, the number
+-- of its scaled columns and their factor. value: the result, or the value whose gradient is the result (is_gradient).
+local function write_form(device, value, finish, is_gradient)
+  local rounding = device.rounded_values[value]
+  local scaled_columns = rounding and not is_gradient and rounding.scaled
+  return rounding and ("{%s, true, %s, %s}"):format(finish, scaled_columns or 0, scaled_columns and rounding.scale or 1)
     or ("unrounded(%s)"):format(finish)
 end
 
@@ -157,20 +161,20 @@ function M.make_input_grad(device, text, entry)
       form = write_form(device, op.x, finish, true) }, op.out.width.text, op.x.width.text) }
 end
 
--- Adds a product to device.operands: the team sums the gradient of its weights over the batch, in statements of
--- templates/cuda/weights.tpl, so that it has no record.
+-- Adds a product to device.operands. The team sums the gradient of its weights over the batch in statements of
+-- templates/cuda/weights.tpl, so the gradient has no record.
 function M.sum_by_team(device, op)
   local scope, variables = op.scope, device.variables[op.x.stream]
   local is_outside = scope == device.net
   local rows_before = is_outside and "0" or ("count_rows_before(l, b->view.%s)"):format(variables.T)
-  local to, bias = is_outside and "g->" or ("g->%s[l]."):format(scope.name), device.adds_bias(op)
+  local gradient_prefix, bias = is_outside and "g->" or ("g->%s[l]."):format(scope.name), device.adds_bias(op)
   table.insert(device.operands, { name = name_product(device, op), variables = variables, rows = variables.rows,
     T = variables.T, uses = scope.uses, count = not is_outside and scope.count_name, loops = scope.loops,
     first_row = rows_before,
     use_rows = scope.loops > 1 and ("(int)count_rows_before(%s, b->view.%s)"):format(scope.count_name, variables.T)
       or "0", scope = scope, weight = op.weight, bias = bias and op.weight .. "_bias" or false,
-    dweight = to .. op.weight,
-    dbias = bias and to .. op.weight .. "_bias" or "NULL", inner = op.x.width.text, columns = op.out.width.text })
+    dweight = gradient_prefix .. op.weight, dbias = bias and gradient_prefix .. op.weight .. "_bias" or "NULL",
+    inner = op.x.width.text, columns = op.out.width.text })
 end
 
 -- The name of the function for a chain, or for its gradients. fields: { name, ending, biased, next_biased,
