@@ -1,39 +1,53 @@
 -- Names of the bounds of loops over queries and keys, in C.
 --
--- Input: a planned attention family with its terms (terms.lua). A group is a number of queries that are computed
--- together. Output, texts unless stated otherwise:
+-- Input: a planned attention family with its terms (terms.lua), and its fields bounded, ranged and partial
+-- (plan/deriving/dimensions.lua). A group is a number of queries that are computed together; a span is the run of
+-- consecutive keys that some query of the group sees. Output, texts unless stated otherwise:
 --
---   S, K          the number of keys, and the number of elements from the row of one key to that of the next
---   T_S           the numbers of queries and keys as arguments, T alone if they are equal; length_parameters: as
---                 parameters
---   from_key, to_key   the first key that a group sees, and the key after its last one; keys_seen: the number of keys
---   from_weights, from_values   the weights and the values of a group, from its first key on
---   from_query, to_query   the first query to compute, and the query after the last one; first_group: the first query
---                 of the group that contains from_query
---   span          the bounds of keys as arguments of the functions for a group; span_parameters: as parameters
---   has_cached_keys   a boolean: whether keys of earlier calls may precede those of the queries
---   row_of_first, row_count   the row of query `first`, and the number of rows of queries in the buffers
---   used_from, used_to   the first query whose result is used, and the query after the last one; forward_from,
---                 forward_to: the same for a forward call
---   query_pointer, key_pointer   the pointers to rows of queries, and to those of keys, in calls with all heads
---   score_function, open_score_function   functions from logits to scores, of any key and of a key that all queries
---                 see, or false
+--   S             the number of keys
+--   K             the number of elements from the row of one key to the row of the next key
+--   T_S           the numbers of queries and keys as arguments; T alone if both numbers are equal
+--   length_parameters   the parameters for the arguments T_S
+--   from_key      the first key of a group's span
+--   to_key        the key after the last key of the span
+--   keys_seen     the number of keys of the span
+--   from_weights  the weights of a group, from its first key on
+--   from_values   the values of a group, from its first key on
+--   from_query    the first query to compute
+--   to_query      the query after the last query to compute
+--   first_group   the first query of the group that contains from_query
+--   span          the bounds of the span as arguments of the functions for a group
+--   span_parameters   the parameters for the arguments of `span`
+--   has_cached_keys   a boolean: whether keys of earlier calls may precede the keys of this call's queries
+--   row_of_first  the row of query `first` in the buffers
+--   row_count     the number of rows of queries in the buffers
+--   used_from     the first query whose result is used
+--   used_to       the query after the last query whose result is used
+--   forward_from, forward_to   the values of used_from and used_to in a forward call
+--   query_pointer   the pointer to rows of queries in calls with all heads
+--   key_pointer   the pointer to rows of keys in calls with all heads
+--   score_function   the function from the logit of any key to its score, or false
+--   open_score_function   the function from the logit of a key that all queries of the group see to its score, or false
 --   score_start   the function that gives the offset of the score's tables in step->shared
---   to_dlogits    " + OFFSET" of the gradients of logits in their array, which begins with zeros; else empty
---   group_array   the array, "dlogits" or "weights", after which the function is named that counts these gradients for
---                 a group
---   to_zero_distance   " + OFFSET" of the distance of a token to itself in a sample of distances; else empty
+--   to_dlogits    " + OFFSET": the place of the gradients of logits in their array, if it begins with zeros; else empty
+--   group_array   "dlogits" or "weights": the array of a group's gradients of logits, by which the function that
+--                 counts the array's elements is named
+--   to_zero_distance   " + OFFSET": the place, in a sample of distances, of the distance of a token to itself, if the
+--                 sample has distances to both sides; else empty
 --   head_lengths  the declaration of T, and of S if there are two lengths, from a head
---   step_lengths, shape_lengths   the length, or the two lengths, of a step and of a shape
---   table_lengths, tables_shape   the lengths of sequences for which the tables in step->shared are computed, and the
---                 shape with these lengths; head_table_lengths: the lengths in the function that makes a head
+--   step_lengths  the length, or the two lengths, of a step
+--   shape_lengths   the length, or the two lengths, of a shape
+--   table_lengths   the lengths of sequences for which the tables in step->shared are computed
+--   tables_shape  the shape with the lengths table_lengths
+--   head_table_lengths   the lengths table_lengths in the function that makes a head
 
 local M = {}
 
 function M.find(family)
-  local cross, spans = family.cross, family.terms.spans
+  local cross, terms, name = family.cross, family.terms, family.name
   local S, K = cross and "S" or "T", family.PREFIX .. (cross and "KEY_STRIDE" or "QUERY_STRIDE")
-  local bounded, ranged, partial, terms, name = family.bounded, family.ranged, family.partial, family.terms, family.name
+  local has_spans, has_query_bounds = terms.spans, family.bounded
+  local may_compute_range, computes_labelled_tokens = family.ranged, family.partial
   local tables_shape = family.slices and "get_tables_shape(step)" or "&step->shape"
   local table_lengths = family.slices and "get_tables_shape(%s)->length" or "%s->shape.length"
   local function write_lengths(array)
@@ -45,21 +59,21 @@ function M.find(family)
     K = K,
     T_S = cross and "T, S" or "T",
     length_parameters = cross and "int T, int S" or "int T",
-    from_key = spans and "begin" or "0",
-    to_key = spans and "end" or S,
-    keys_seen = spans and "end - begin" or S,
-    from_weights = spans and "weights + begin * LANES" or "weights",
-    from_values = spans and ("value + begin * %s"):format(K) or "value",
-    from_query = bounded and "head->first_query" or "0",
-    to_query = bounded and "head->end_query" or "T",
-    first_group = bounded and "first_group" or "0",
-    has_cached_keys = ranged and not cross,
-    row_of_first = ranged and "first - head->from" or "first",
-    row_count = ranged and "head->to - head->from" or "head->T",
-    used_from = partial and "first_query" or "0",
-    used_to = partial and "end_query" or "T",
-    forward_from = partial and "first_query" or ranged and "from" or "0",
-    forward_to = partial and "end_query" or ranged and "from + count" or "T",
+    from_key = has_spans and "begin" or "0",
+    to_key = has_spans and "end" or S,
+    keys_seen = has_spans and "end - begin" or S,
+    from_weights = has_spans and "weights + begin * LANES" or "weights",
+    from_values = has_spans and ("value + begin * %s"):format(K) or "value",
+    from_query = has_query_bounds and "head->first_query" or "0",
+    to_query = has_query_bounds and "head->end_query" or "T",
+    first_group = has_query_bounds and "first_group" or "0",
+    has_cached_keys = may_compute_range and not cross,
+    row_of_first = may_compute_range and "first - head->from" or "first",
+    row_count = may_compute_range and "head->to - head->from" or "head->T",
+    used_from = computes_labelled_tokens and "first_query" or "0",
+    used_to = computes_labelled_tokens and "end_query" or "T",
+    forward_from = computes_labelled_tokens and "first_query" or may_compute_range and "from" or "0",
+    forward_to = computes_labelled_tokens and "end_query" or may_compute_range and "from + count" or "T",
     query_pointer = cross and "query" or "query_key_value",
     key_pointer = cross and "key_value" or "query_key_value + WIDTH",
     score_function = (terms.scaled or terms.hides) and not terms.breaks_stick and name .. "_score",
@@ -68,8 +82,8 @@ function M.find(family)
     to_dlogits = terms.by_offset and (" + %sKEYS * LANES"):format(family.PREFIX) or "",
     group_array = terms.by_offset and "dlogits" or "weights",
     to_zero_distance = family.positions.distance.independent and (" + %sMAX_POSITION"):format(family.PREFIX) or "",
-    span = spans and "begin, end" or S,
-    span_parameters = spans and "int begin, int end" or "int " .. S,
+    span = has_spans and "begin, end" or S,
+    span_parameters = has_spans and "int begin, int end" or "int " .. S,
     head_lengths = cross and "T = head->T, S = head->S" or "T = head->T",
     step_lengths = write_lengths("step->shape.length"),
     shape_lengths = write_lengths("shape->length"),

@@ -1,20 +1,24 @@
 -- The terms of an attention in device code: the terms of terms.lua with their device pages; and the sum passes, which
--- sum gradients of pairs for each entry of a table.
+-- sum gradients of pairs for each entry of a table. A device page is the name of a file with the term's text for a
+-- device, templates/attention/cuda/terms/<page>.tpl.
 --
--- Input: an attention family with its terms and the fields of `attends` that cuda_half.lua has set. Output of
--- M.list_terms: a list like that of terms.lua, with its properties (by_offset and by_pair as they are on the device)
--- and `samples_positions`. A term with several device pages appears once for each page; a term without any is left out.
--- Output of M.list_sum_passes, which needs these terms as family.on_device.terms: a list with these fields:
+-- Input: an attention family with its terms, and with the table `attends`, the plan of its device code from
+-- cuda_half.lua. Output of M.list_terms: a list of terms as in terms.lua, with its properties (by_offset and by_pair
+-- have the values that hold on the device) and `samples_positions`. A term with several device pages appears once for
+-- each page; a term without device pages is left out. Output of M.list_sum_passes, which needs the result of
+-- M.list_terms in family.on_device.terms: a list with these fields:
 --
---   class         the class of an entry: expression/lower.lua; "row": a vector that several pairs share
+--   class         the class of an entry (expression/lower.lua), or "row": a vector that several pairs share
 --   title         the name of the class in comments
---   reads_stored_pairs   whether the pass reads gradients that the pass over keys has stored; its entries are then the
+--   reads_stored_pairs   whether the pass reads gradients that the pass over keys has stored; the entries are then the
 --                 differences query - key
 --   sums_rows     whether the pass sums gradients of rows of pair vectors
 --   gathered      the list of tables of a pair scalar whose gradients the pass sums (facets/score/cuda.lua), or false
 --   template      its template in templates/attention/cuda
 --   terms         the family's terms, and terms for the sums
---   first_task, tasks, unroll   for loops: a thread's first task, the step between tasks; the number of unrolled pairs
+--   first_task    a thread's first task in the loop over tasks
+--   tasks         the step from one task of a thread to its next task
+--   unroll        the number of pairs by which the loop over pairs is unrolled
 --   sums_head_numbers   whether the pass also sums numbers of a head, which one thread stores for all threads that
 --                 share the head
 
@@ -67,8 +71,9 @@ function M.list_terms(family)
   return terms
 end
 
--- The score's tables whose gradients the loop over pairs gathers, as lists by the class of the tables.
-local function list_gathered(family)
+-- The score's tables whose gradients the loop over pairs gathers, that is, adds up in variables and stores after the
+-- loop; lists by the class of the tables.
+local function get_gathered_tables(family)
   return family.score.kind ~= "none" and family.score.cuda.gathers or {}
 end
 
@@ -79,8 +84,8 @@ end
 
 -- Whether gradients of pairs are stored for the pass over distances; they are not if this pass also needs the logits.
 function M.stores_pairs(family)
-  local gathered = list_gathered(family).distance
-  return (get_row_class(family) == "distance" or gathered ~= nil) and not (gathered and gathered.needs_logit)
+  local tables = get_gathered_tables(family).distance
+  return (get_row_class(family) == "distance" or tables ~= nil) and not (tables and tables.needs_logit)
 end
 
 -- Whether a warp can compute a family's pairs in fragments (on matrix units): pairs have no vectors, no keys are
@@ -92,7 +97,9 @@ function M.fits_fragments(family, max_head_width)
     and family.head_width <= max_head_width
 end
 
-local function make_sum_pass(family, class, gathered, sums_rows)
+-- The sum pass of a class. tables: the tables of the score with this class, or nil; sums_rows: whether rows of pair
+-- vectors have this class.
+local function make_sum_pass(family, class, tables, sums_rows)
   local attends, terms = family.attends, lists.merge(family.on_device.terms)
   local reads_stored_pairs = class == "distance" and attends.pairs
   local is_spread = reads_stored_pairs and sums_rows and attends.head_lanes > 1 -- several threads share a head
@@ -102,20 +109,20 @@ local function make_sum_pass(family, class, gathered, sums_rows)
   add(not reads_stored_pairs and "by_" .. class)
   add(sums_rows and "sum_of_rows")
   add(sums_rows and (family.relative.biases and "sum_of_biased_rows" or "sum_of_shared_rows"))
-  add(gathered and "sum_of_tables", { scalar = family.score })
+  add(tables and "sum_of_tables", { scalar = family.score })
   add(is_spread and "shared_head")
   return { class = class, title = TITLES[class], reads_stored_pairs = reads_stored_pairs, sums_rows = sums_rows,
-    gathered = gathered or false, terms = terms,
+    gathered = tables or false, terms = terms,
     template = ("attention/cuda/%s.tpl"):format(reads_stored_pairs and "sum_stored_pairs" or "sum_pairs"),
     first_task = is_spread and attends.first_task or "threadIdx.x", tasks = is_spread and attends.tasks or "THREADS",
-    unroll = family.head_width <= 8 and 8 or 4, sums_head_numbers = family.relative.biases or gathered ~= nil }
+    unroll = family.head_width <= 8 and 8 or 4, sums_head_numbers = family.relative.biases or tables ~= nil }
 end
 
 function M.list_sum_passes(family)
-  local tables_by_class = list_gathered(family)
+  local tables_by_class = get_gathered_tables(family)
   return lists.map(CLASSES, function(class)
-    local sums_rows, gathered = class == get_row_class(family), tables_by_class[class]
-    return (gathered or sums_rows) and make_sum_pass(family, class, gathered, sums_rows) or nil
+    local sums_rows, tables = class == get_row_class(family), tables_by_class[class]
+    return (tables or sums_rows) and make_sum_pass(family, class, tables, sums_rows) or nil
   end)
 end
 

@@ -5,11 +5,13 @@
 --
 --   kind         one of KINDS
 --   page         the name of a file templates/attention/<target>/terms/<page>.tpl, with a section for every slot that
---                the term fills; device_pages: several such names, for a device
+--                the term fills
+--   device_pages   the names of several such files, for a device
 --   properties   true for each property of the term
 --   other fields   names in the term's text, which take precedence over the family's names
 --
--- Skeletons are the templates with the slots. They read these properties, each false if no term has it:
+-- A slot is a named place in a template at which terms insert their text; a skeleton is a template with slots.
+-- Skeletons read these properties, each false if no term has it:
 --
 --   pair vectors:
 --     pair_vectors     a pair has a vector, whose product with the query is added to the logit; the backward pass sums
@@ -28,11 +30,11 @@
 --     trains           learned tables have gradients
 --     changes_gradient   the gradient of a logit differs from that of its score
 --     scores_rows      a function scores a query with a vector of consecutive keys
---     excludes_last_keys   this function excludes the last keys of a sequence, whose vector would begin before a table
---                      by distance
+--     excludes_last_keys   the function of scores_rows excludes the last keys of a sequence, whose vector would begin
+--                      before the first entry of a table by distance
 --   domain:
---     spans            a group of queries sees a span of keys, not all keys
---     hides            a query may not see some keys of the span
+--     spans            a group of queries sees a span, a run of consecutive keys, not all keys
+--     hides            some keys of the span may be hidden from a query
 --     has_open_keys    all queries of a group see a part of the span, the open keys, whose pairs need no test
 --     open_keys_begin_later   the open keys begin after the first key of the span
 --     tests_all        every pair is tested, because a term also hides pairs with open keys
@@ -42,17 +44,19 @@
 --     scattered        keys that a query sees are not consecutive
 --   contribution:
 --     multiplies_rows  rows of queries or keys are multiplied by learned vectors
---     directional      the query adds a number to the logits of keys on its right, and another to those on its left
+--     directional      the query adds one number to the logits of keys on its right, and another number to the logits
+--                      of keys on its left
 --   row function:
 --     outwards         keys are visited outwards from the query; probabilities are stored next to weights
---     breaks_stick     weights are shares of a stick that keys break from the nearest on; scores have no page
---     saves_rests      what is left of the queries' sticks is stored next to weights
+--     breaks_stick     each query has a stick of length 1; from the nearest key on, each key takes a part of the rest
+--                      of the stick as its weight; no function computes scores
+--     saves_rests      the rest of each query's stick, which no key has taken, is stored next to weights
 --     normalised       weights are divided by their sum: the backward pass needs the attended values
 --   weight map:
 --     drops_weights    dropout applies to weights; the sign of a weight marks this until the backward pass
 --   row maps:
 --     rotates          rows are rotated by their positions
---   any:
+--   terms of any kind:
 --     needs_head_number   the loops over pairs need the number of the head
 --     sums             a shard, a part of the batch, has sums in addition to its gradient
 --     first_query      logits, scores or seen keys of a group depend on the number of its first query
