@@ -81,8 +81,8 @@ local function check_rate(model, additive, report)
   end
 end
 
--- Refuses tables with fewer rows than there are positions, max_position + extra. positions_words: the positions in
--- words.
+-- Refuses tables with fewer rows than the number of positions, which is max_position + extra. positions_words: the
+-- positions in words.
 local function check_rows(rows, max_position, extra, positions_words, report)
   if max_position and rows < max_position + extra then
     report.refuse("encoding.additive.rows", "encoding.positions.max_position", max_position, {
@@ -117,20 +117,20 @@ function M.plan_added(encoding, model, task)
     return { kind = "none", embedding_rate = model.embedding_dropout, frozen = false, in_blocks = false, member = false,
       grid = false, period = false }
   end
-  local sinusoid, learned = additive.kind == "sinusoid", additive.kind == "learned"
-  local interleaved, grid = additive.channels == "interleaved", sinusoid and encoding.positions.kind == "grid"
-  local period = sinusoid and encoding.positions.period or false
+  local is_sinusoid, is_learned = additive.kind == "sinusoid", additive.kind == "learned"
+  local is_interleaved, in_grid = additive.channels == "interleaved", is_sinusoid and encoding.positions.kind == "grid"
+  local period = is_sinusoid and encoding.positions.period or false
   return {
     kind = additive.kind,
     in_blocks = in_blocks,
-    interleaved = interleaved,
-    grid = grid and task.grid or false,
+    interleaved = is_interleaved,
+    grid = in_grid and task.grid or false,
     period = period,
-    member = sinusoid and ((interleaved or grid or period) and "place" or "sinusoid"),
-    place_words = (grid and "column and row: " or period and ("of the position modulo %d: "):format(period) or "")
-      .. (interleaved and "sine, cosine, ..." or "sines, then cosines"),
+    member = is_sinusoid and ((is_interleaved or in_grid or period) and "place" or "sinusoid"),
+    place_words = (in_grid and "column and row: " or period and ("of the position modulo %d: "):format(period) or "")
+      .. (is_interleaved and "sine, cosine, ..." or "sines, then cosines"),
     rows = additive.rows,
-    init = learned and { kind = additive.init or "truncated_normal", value = additive.init_sigma } or nil,
+    init = is_learned and { kind = additive.init or "truncated_normal", value = additive.init_sigma } or nil,
     frozen = additive.learned == false,
     dropout_rate = in_blocks and additive.dropout or nil,
     embedding_rate = in_blocks and model.embedding_dropout or not in_blocks and additive.dropout or nil,

@@ -3,15 +3,17 @@
 --
 -- Input of M.make_mask: the resolved encoding, the family with the fields of earlier pages, and whether a query sees no
 -- later keys. Output: nil if there are neither lines nor corners, or a mask (mask.lua) of kind "lines":
---   heads       for each head { lines, corner }. Its lines { step, keys, first, value }: with S keys, a line makes
---               visible to query i the key first + step i if `keys` is 0, and S + first + step i if `keys` is 1; value
---               is the number in the spec divided by the softmax's temperature. corner: whether query 0 sees key S - 1,
---               with value 0
+--   heads       for each head { lines, corner }
+--     lines     the lines of the head, { step, keys, first, value }: with S keys, a line makes visible to query i the
+--               key first + step * i if `keys` is 0, and the key S + first + step * i if `keys` is 1; value is the
+--               number in the spec divided by the softmax's temperature
+--     corner    whether query 0 sees key S - 1, with value 0
 --   flat        the lines of all heads, head after head
 --   starts      the index in `flat`, from 0, of the first line of each head, and then the number of lines
---   starts_text, corners_text   C text of `starts`, and of whether each head has a corner
+--   starts_text    C text of `starts`
+--   corners_text   C text of the fields `corner` of all heads
 --   any_corner  whether a head has a corner
---   list        the lines as in the spec
+--   list        the lines, in the form of the spec
 --   columns     the side from which lines of direction 0 are counted
 --   corner      the spec's choice of heads with a corner; "none" unless the family is cross-attention
 --   description   the visible keys in words
@@ -77,15 +79,15 @@ local function warn_beyond(view, report, name, streams)
   local queries, keys = streams[sides[1]], streams[sides[2]]
   local causal = name == "decoder" or view.resolved.model.kind == "decoder"
     or encoding.mask ~= nil and encoding.mask.kind == "causal"
-  local unmet = lists.filter(encoding.lines.list, function(line)
-    local last = causal and line.direction == 1 and 0 or keys - 1 -- the last line that meets a pair
-    return line.line > last or line.line <= (line.direction == 0 and -1 or -queries)
+  local lines_without_pairs = lists.filter(encoding.lines.list, function(line)
+    local last_line = causal and line.direction == 1 and 0 or keys - 1 -- the last line that meets a pair
+    return line.line > last_line or line.line <= (line.direction == 0 and -1 or -queries)
   end)
-  local first = unmet[1]
+  local first = lines_without_pairs[1]
   if first then
     report.warn(("%s: line %d of direction %d in head %d%s: the longest sequences have %s and %s"):format(
-      report.get_path("encoding.lines"), first.line, first.direction, first.head, unmet[2]
-        and (", and %d more, contain no pair"):format(#unmet - 1) or " contains no pair",
+      report.get_path("encoding.lines"), first.line, first.direction, first.head, lines_without_pairs[2]
+        and (", and %d more, contain no pair"):format(#lines_without_pairs - 1) or " contains no pair",
       queries == 1 and "1 query" or queries .. " queries", wording.count(keys, "key")))
   end
 end
@@ -96,8 +98,8 @@ local function is_reversed(entry, columns)
   return entry.direction == -1 or entry.direction == 0 and columns == "right"
 end
 
--- Words, if the places of lines are counted from the last key and so depend on the length of the sequence; otherwise a
--- false value.
+-- Words about lines whose places are counted from the last key and so depend on the length of the sequence; nil or
+-- false if there are no such lines.
 function M.explain_length(resolved, sides)
   local lines = sides.key and resolved.encoding.lines
   return lines and lists.any(lines.list, function(line) return is_reversed(line, lines.columns or "left") end)
@@ -120,8 +122,8 @@ function M.warn(view, report)
 end
 
 local function place_line(entry, columns)
-  local reversed = is_reversed(entry, columns)
-  return { step = entry.direction, keys = reversed and 1 or 0, first = reversed and -1 - entry.line or entry.line }
+  local from_end = is_reversed(entry, columns)
+  return { step = entry.direction, keys = from_end and 1 or 0, first = from_end and -1 - entry.line or entry.line }
 end
 
 local function describe(mask, heads)
@@ -180,8 +182,11 @@ end
 
 local COLUMN = { left = "j", right = "keys - 1 - j" }
 
--- The mask for templates of Python: rows, the lines as in the spec; column, the expression that is constant on a line
--- of direction 0; corners, the heads that have a corner, or false; causal, whether keys after a query stay hidden.
+-- The mask for templates of Python:
+--   rows      the lines, in the form of the spec
+--   column    the expression that is constant on a line of direction 0
+--   corners   the heads that have a corner, or false
+--   causal    whether keys after a query stay hidden
 function M.export_mask(mask)
   local rows = lists.map(mask.list, function(line)
     return ("(%d, %d, %d, %s)"):format(line.head, line.direction, line.line, expression_text.format_number(line.value))

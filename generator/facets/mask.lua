@@ -1,14 +1,20 @@
 -- Page (pages.lua) of the facet `mask`: the keys that a query sees, by indices, and values that lines add to scores.
 --
--- Input of M.plan: the resolved encoding, and the family with the fields of earlier pages. Output: kind; description,
--- the visible keys in words, absent if all are visible; sees_all, whether a query without any visible key sees all
--- keys; and the fields of the kind:
---   none             no further fields
---   causal, window   left and right: the number of visible keys before and after the query (left: nil for no limit)
---   antidiagonal     low, high, stride: with S keys, query i sees the keys from S + low - stride i to S + high -
---                    stride i that exist; width and left_only as in the spec; low_text, high_text, beyond_text: S +
---                    low, S + high and S + high + 1 as C text
---   lines            the fields of facets/lines.lua
+-- Input of M.plan: the resolved encoding, and the family with the fields of earlier pages. Output:
+--   kind             "none", "causal", "window", "antidiagonal" or "lines"
+--   description      the visible keys in words; absent if all keys are visible
+--   sees_all         whether a query without any visible key sees all keys
+-- Fields of causal and window masks:
+--   left             the number of visible keys before the query; nil: no limit
+--   right            the number of visible keys after the query
+-- Fields of antidiagonal masks; with S keys, query i sees the keys from S + low - stride * i to S + high - stride * i
+-- that exist:
+--   low, high, stride   the numbers in these formulas
+--   width, left_only   the fields of the spec
+--   low_text         C text of S + low
+--   high_text        C text of S + high
+--   beyond_text      C text of S + high + 1
+-- Fields of lines: facets/lines.lua describes them.
 
 local lines_facet = require("facets.lines")
 
@@ -84,18 +90,18 @@ local function plan_antidiagonal(mask)
 end
 
 function M.plan(encoding, family)
-  local mask, causal = encoding.mask, family.causal
-  local lines = encoding.lines and lines_facet.make_mask(encoding, family, causal or mask ~= nil
+  local mask, is_causal = encoding.mask, family.causal
+  local lines = encoding.lines and lines_facet.make_mask(encoding, family, is_causal or mask ~= nil
     and mask.kind == "causal")
   if lines then
     return lines
-  elseif not mask and not causal then
+  elseif not mask and not is_causal then
     return { kind = "none" }
   elseif not mask or mask.kind == "causal" then
     return { kind = "causal", right = 0, description = "queries see themselves and the keys before them" }
   elseif mask.kind == "antidiagonal" then
     return plan_antidiagonal(mask)
-  elseif causal then
+  elseif is_causal then
     return { kind = "window", left = mask.left, right = 0,
       description = ("queries see themselves and %d keys before them"):format(mask.left) }
   end
@@ -111,8 +117,8 @@ function M.identify(encoding)
   return { mask = encoding.mask }
 end
 
--- The condition in Python under which a pair is hidden, or false if no pair is. The variable `offset` of the text is
--- key - query; for an anti-diagonal it is key - S + stride * query.
+-- The condition in Python under which a pair is hidden, or false if no pair is hidden. The variable `offset` of the
+-- text is key - query; for an anti-diagonal the variable is key - S + stride * query.
 local function write_condition(mask)
   if mask.kind == "none" or mask.kind == "lines" then
     return false

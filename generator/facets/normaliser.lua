@@ -6,10 +6,14 @@
 --   normalised       of geometric: whether the weights of a query are divided by their sum
 --   directional      of geometric: whether a learned map of the layer's input gives two values for each query, one
 --                    added to the scores of keys on its right and one to those on its left
---   own_key          of stick_breaking: whether the stick starts at the query's own key
+--   own_key          of stick_breaking: whether the first key is the query's own key
 --   own_value        of stick_breaking: whether the rest of the stick is the weight of the query's own value
 --   padding          of geometric: the number of unused elements after the learned numbers of a layer, up to a whole
 --                    vector
+--
+-- Stick-breaking attention gives every query a stick of length 1. From the nearest earlier key on, each key takes a
+-- part of the rest of the stick as its weight; the rest is what all keys have left.
+-- Geometric attention visits keys outwards: by distance from the query, right before left.
 
 local lists = require("base.lists")
 local placement = require("facets.placement")
@@ -135,12 +139,11 @@ function M.plan(encoding, family)
       what = "geometric attention tries keys outwards in one sequence, but queries and keys of this attention are from "
         .. "two sequences" })
   end
-  local directional = normaliser.directional
-  local learned_numbers = directional and 3 or 2 -- scale and offset of logits, and the scale of directions
+  local learned_numbers = normaliser.directional and 3 or 2 -- scale and offset of logits, and the scale of directions
   return {
     kind = "geometric",
     normalised = normaliser.normalised,
-    directional = directional,
+    directional = normaliser.directional,
     padding = vector_width.WIDEST - learned_numbers,
   }
 end
@@ -162,7 +165,7 @@ function M.describe_details(family)
   return temperature ~= 1 and ("softmax at a temperature of %.9g"):format(temperature) or nil
 end
 
-local ATTENDS = {
+local SENTENCES = {
   softmax = "%s-attention over whole sequences, forward and backward: softmax(q k / sqrt(head width)) v.",
   geometric = "%s-attention over whole sequences, forward and backward: every query tries keys outwards until one "
     .. "matches, right before left at every distance.",
@@ -171,7 +174,7 @@ local ATTENDS = {
 }
 
 function M.describe_attention(family)
-  return ATTENDS[family.normaliser.kind]:format(family.cross and "Cross" or "Self")
+  return SENTENCES[family.normaliser.kind]:format(family.cross and "Cross" or "Self")
 end
 
 function M.describe_device_choice(family)
@@ -196,7 +199,7 @@ M.parts = { { page = "geometric", rank = 70, fields = { "geometric" },
 function M.export(family, context)
   local normaliser = family.normaliser
   if context.crosses and normaliser.kind == "geometric" then
-    -- The error has the form of lab/stop.lua: it ends the export with this text.
+    -- An error of this form ends a command with the text and the exit code 1 (lab/stop.lua).
     local text = ("the order of keys of attention %s, which is between two streams"):format(family.name)
     error({ code = 1, text = text }, 0)
   end
@@ -215,8 +218,8 @@ function M.request_value(family)
     comment = "(right, left) of every head", description = "right and left of every head" } or nil
 end
 
--- The terms: the function that computes the weights of a query; if it is directional, also the values from the learned
--- map.
+-- The terms: the function that computes the weights of a query, and for directional attention the values from the
+-- learned map.
 function M.make_terms(family)
   local normaliser = family.normaliser
   if normaliser.kind == "stick_breaking" then
@@ -225,9 +228,10 @@ function M.make_terms(family)
       normaliser.own_value and { kind = "row_function", page = "stick_rests", properties = { saves_rests = true } }
         or nil }
   end
-  local outwards = normaliser.kind == "geometric"
-  return { { kind = "row_function", page = outwards and "outwards" or "exponential",
-    properties = { outwards = outwards, normalised = not outwards or normaliser.normalised, sums = outwards } },
+  local is_geometric = normaliser.kind == "geometric"
+  return { { kind = "row_function", page = is_geometric and "outwards" or "exponential",
+    properties = { outwards = is_geometric, normalised = not is_geometric or normaliser.normalised,
+      sums = is_geometric } },
     normaliser.directional and { kind = "contribution", page = "directions", properties = { directional = true },
       wider = family.request.width > family.request.columns } or nil }
 end

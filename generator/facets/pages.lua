@@ -3,56 +3,66 @@
 --
 -- Output: the pages, in the order in which families are planned and described; M.in_spec_order: the pages in the order
 -- in which specs are resolved and documented, since a default may read earlier fields. A family is a kind of attention,
--- such as the decoder's self-attention. A page has a name, which is the facet's field in encodings and in plans of
--- families, and fields, its rows of the schema (spec/schema.lua). All other fields of a page are optional:
+-- such as the decoder's self-attention. Two fields of a page are required:
+--   name                     the facet's field in encodings and in plans of families
+--   fields                   its rows of the schema (spec/schema.lua)
+-- All other fields of a page are optional:
 --   is_for_tokens            true: the facet belongs to the vectors of tokens, not to an attention
 --   is_for_facets            true: only other facets read the facet
---   off, is_off(value)       the value with which a spec turns the facet off for one family; whether a value does so
+--   off_value                the value with which a spec turns the facet off for one family
+--   is_off(value)            whether a value turns the facet off
 --   decoder_kinds            the set of the kinds that hold for the decoder alone if a spec of an encoder-decoder sets
 --                            them for all attentions
 --   excludes_cross           true: if a spec sets the facet for all attentions, it does not hold for cross-attention
 --   without_kinds            true: the facet has no kinds, and kind = "none" leaves it out of a family
 --   reads                    "positions" or "distances", if the facet reads them unless its kind is "none"
 --   find_read(encoding)      "positions" or "distances", for facets without `reads`; false if the facet reads neither
---   explain_length(resolved, sides)   words, if the facet depends on the number of tokens in a sequence; sides: query
---                            and key, of the attention whose sequence a model generates
---   check(view, report)      reports errors between fields; view: the spec as the families with this facet see it
---                            (family_facets.lua); report: the functions of spec/rules/reports.lua
+--   explain_length(resolved, sides)   words, if the facet depends on the number of tokens in a sequence; sides: whether
+--                            a model generates the sequence of the attention's queries (query), and of its keys (key)
+--   check(view, report)      reports errors between fields; view: the spec with the values that hold for the families
+--                            with this facet (family_facets.lua); view.holds_for: the names of these families; report:
+--                            the functions of spec/rules/reports.lua
 --   warn(view, report)       warns about unlikely settings, through report.warn
---   plan(encoding, family, context)   the family's field of the page's name; family: with the fields of earlier pages;
+--   plan(encoding, family, context)   the plan of the facet for the family, which has the fields of earlier pages;
 --                            context: has_several_streams (which sample positions of added vectors separately),
 --                            width, precision, longest_training (tokens), formula (of the score, or nil)
---   describe(family, plan), describe_details(family)   parts of a sentence about an encoding: commas join those of
---                            describe, semicolons those of describe_details
+--   describe(family, plan)   a part of a sentence about an encoding; commas join these parts
+--   describe_details(family)   a further part of the sentence; semicolons join these parts
 --   describe_attention(family)   a sentence at the head of the file of an attention
 --   add_choices(plan, families, add)   passes choices of the generator to add(what, value, why)
 --   describe_device_choice(family)   the choice for attention on a device
 --   count_bytes(family, sizes, T, S)   bytes for T queries and S keys on the CPU: { sums (to which all blocks of a
 --                            shard add), scratch (of one sequence), step_tables (tables that begin_step fills for all
---                            threads), draws }
+--                            threads), draws (of samples of positions) }
 --   hides(family, h, i, j, S)   whether query i of head h does not see key j of S, whatever the mask; for pictures
---   request_value(family)    a value that the family needs and that a learned map computes from the keys' input: name,
---                            in files and in C; columns; bias, whether the map has one; comment of the parameter;
---                            description, words for its width; init of the map's weights, by default that of all
---                            products; cached: in decoding, attention caches what it needs of the value.
+--   request_value(family)    a value that the family needs and that a learned map computes from the keys' input:
+--     name                   its name in files and in C
+--     columns                the number of columns of the map
+--     bias                   whether the map has a bias
+--     comment                the comment of the parameter
+--     description            words for the width of the value
+--     init                   initial values of the map's weights; nil: those of all products
+--     cached                 whether attention caches what it needs of the value in decoding
 --                            family.request has these fields, width (the columns, rounded up to whole vectors) and
 --                            constant (the name of the width in C)
 --   make_terms(family)       the facet's part of the loops over queries and keys: a list of terms with kinds
 --                            (attention/terms.lua), nil if the facet is off
 --   export(family, context)   a table of the names that templates of Python read; context: crosses (whether keys are of
 --                            another stream), memory (the prefix of names of the keys' stream), formula, net; export
---                            may add to the tables extra_inputs, pages and calls of context, and set context.layer,
---                            which lab/export/pytorch.lua describes
+--                            may add to the tables extra_inputs, pages and calls of context, and set context.layer;
+--                            lab/export/pytorch.lua describes these four
 --   exported                 true: the facet needs no `export`, since operations of the network or the table of another
 --                            page contain all of it
---   parts                    a list of the parts of an exported file that equal attentions share. page: the part's
---                            name in context.pages of export; fields: the fields of the table of export that decide
---                            whether attentions are equal; names: those of its functions and classes; rank: its place
---                            in the file
+--   parts                    a list of the parts of an exported file that equal attentions share:
+--     page                   the name of the part in context.pages of `export`
+--     fields                 the fields of the result of `export` that decide whether attentions are equal
+--     names                  the names of its functions and classes
+--     rank                   its place in the file
 --   identify(encoding)       names and values that decide whether a checkpoint fits; absent: every checkpoint fits
 --   identify_sums(plan)      names and values of the order of sums, which fix the bits of a run in addition to the spec
---   warn_unreached(view, report)   warns about learned numbers that no gradient reaches. view: of one family, with
---                            causal, formula and report, whose paths are paths of the spec
+--   warn_unreached(view, report)   warns about learned numbers that no gradient reaches; view: the spec with the values
+--                            that hold for one family, with causal, formula and report, whose paths are paths of the
+--                            spec
 -- A rule between two facets is on the page of the facet that refuses the other facet.
 
 local lists = require("base.lists")

@@ -1,7 +1,8 @@
 -- Predicates of a resolved encoding that depend on more than one facet.
 --
--- Input: the resolved spec, or a family's view of it. Defaults of fields call these predicates during resolution, when
--- a later facet may be missing. Output: a true or a false value. M.pages is the list of pages, which pages.lua sets.
+-- Input: the resolved spec, or a view of it with the values that hold for one family. Defaults of fields call these
+-- predicates during resolution, when a later facet may be missing. Output: a value for which only the truth counts.
+-- M.pages is the list of pages, which pages.lua sets.
 
 local lists = require("base.lists")
 

@@ -2,7 +2,7 @@
 --
 -- Input of M.plan: the resolved encoding, the family with its layers, and whether there are several streams, which
 -- sample the positions of added vectors separately (context.has_several_streams). Output: the fields with which
--- templates sample positions, and in `distance` the source of signed distances of pairs.
+-- templates sample positions, and `distance`, the source of signed distances of pairs.
 --
 -- A draw is a sample of positions. It has an index in the table of draws of a pass, and a site, which selects its
 -- random numbers: 0 if the whole pass shares the draw, l + 1 if it belongs to block l. A draw is a function of its site
@@ -17,9 +17,10 @@
 -- positions:
 --   kind           "randomized", or "sequence": every sequence of the batch has its own draw, in the workspace
 --   range          L, the number of positions to sample from
---   first          the least of these positions, 0 or 1
+--   first          the least position to sample from, 0 or 1
 --   max_position   one more than the largest position, which is the number of rows in tables of positions
---   sorted         whether positions ascend; sorted_text: C text of this
+--   sorted         whether positions ascend
+--   sorted_text    C text of `sorted`
 --   draws          the number of draws, which is the number of rows of shared->position, and of shared->key_position if
 --                  queries and keys are of two streams
 --   site_offset    C text that makes a draw's index its site: "" or " + 1"
@@ -31,13 +32,14 @@
 -- distance.kind names the source of distances for the facets that read distances (relative, score):
 --   "none"         no facet reads distances
 --   "index"        key - query
---   "difference"   of sampled positions: those of draw layer_index
+--   "difference"   the difference of the sampled positions in draw layer_index
 --   "drawn", "clamped"   an element of the ascending draw shared->distance[distance.layer_index], by the function
 --                  drawn_distance of generated code
--- Draws of distances have separate sites. The two last kinds have further fields:
---   distance.range, max_position, draws, site_offset, layer_index, per_layer, sharing   as above
---   distance.independent   whether the left side has its own draws: the distance for o = key - query, from -(T - 1) to
---                  T - 1, is element max_position + o of the draw
+-- Draws of distances have sites of their own. With "drawn" and "clamped", `distance` has further fields:
+--   range, max_position, draws, site_offset, layer_index, per_layer, sharing   the fields of these names in the list
+--                  above, for draws of distances
+--   independent    whether the left side has its own draws: the distance for o = key - query, from -(T - 1) to T - 1,
+--                  is element max_position + o of the draw
 
 local lists = require("base.lists")
 local placement = require("facets.placement")
@@ -118,10 +120,10 @@ M.fields = {
 
 local KIND = "encoding.positions.kind"
 local BY_INDEX = '"none", or positions by index'
-local NO_WORDS = "x.query_index and x.key_index, or positions by index"
+local INDEX_WORDS = "x.query_index and x.key_index, or positions by index"
 
--- Makes a function that reports a message and what was expected for the field `path` if is_set. other_path, value: the
--- path and the value of the field that excludes it; by default positions of this kind.
+-- Makes a function that reports a message, and the expected value, for the field `path` if is_set. other_path, value:
+-- the path and the value of the field that excludes the field `path`; by default positions of this kind.
 local function make_refusal(report, kind)
   return function(path, is_set, message, expected, other_path, value)
     if is_set then
@@ -147,7 +149,7 @@ local function check_grid(view, report)
   refuse("encoding.relative.kind", placement.has_distance_vectors(encoding),
     "a vector belongs to one signed distance, and two cells have two distances", BY_INDEX)
   refuse("encoding.score", placement.score_reads_positions(encoding),
-    "the score reads x.distance, x.query or x.key, which need one number per position, and a cell has two", NO_WORDS)
+    "the score reads x.distance, x.query or x.key, which need one number per position, and a cell has two", INDEX_WORDS)
 end
 
 -- Refuses facets that need distances between positions, or a vector for every index: cyclic positions repeat.
@@ -158,7 +160,7 @@ local function check_cyclic(view, report)
   refuse("encoding.relative.kind", placement.has_distance_vectors(encoding),
     "a vector belongs to a distance, and repeated positions have no distance", BY_INDEX)
   refuse("encoding.score", placement.score_reads_positions(encoding),
-    "the score reads x.distance, x.query or x.key, and repeated positions have no distance", NO_WORDS)
+    "the score reads x.distance, x.query or x.key, and repeated positions have no distance", INDEX_WORDS)
 end
 
 -- Refuses contradictory choices of sampling, and lengths beyond the range.
@@ -171,12 +173,12 @@ local function check_draws(view, report)
       expected = '"zero_based"; the released code that "clamped" reproduces samples distances from 1 to L - 1' })
   end
   if positions.draw == "sequence" and relative.kind and placement.reads_distances(view.resolved) then
-    local by_vectors = placement.has_distance_vectors(encoding)
-    local reader = by_vectors and "encoding.relative.kind" or "encoding.score"
+    local has_vectors = placement.has_distance_vectors(encoding)
+    local reader = has_vectors and "encoding.relative.kind" or "encoding.score"
     report.add({ "encoding.positions.draw" }, { what = '"sequence" cannot be used with distances between tokens',
       expected = '"pass" or "layer"; distances of relative and of scores are computed once for the whole batch',
       hint = "additive and rotation can have positions of their own in every sequence",
-      notes = { report.note(reader, by_vectors and ('"%s"'):format(relative.kind) or encoding.score) } })
+      notes = { report.note(reader, has_vectors and ('"%s"'):format(relative.kind) or encoding.score) } })
   end
   if encoding.additive then
     local distances_alone = positions.range == "one_based" and not placement.draws_positions(view.resolved)
@@ -262,7 +264,7 @@ function M.explain_length(resolved, sides)
   end
 end
 
--- The fields for sampled positions that do not depend on a family.
+-- The fields of sampled positions that do not depend on a family.
 local function plan_sampled(positions)
   local first = positions.range == "one_based" and 1 or 0
   return {
@@ -278,7 +280,7 @@ end
 -- The plan of distances. With a score, distances are planned even if the score reads none.
 local function plan_distances(encoding, layers)
   local positions = encoding.positions
-  if positions.draw == "sequence" -- check_draws refuses facets that read distances then
+  if positions.draw == "sequence" -- check_draws refuses facets that read distances with it
     or encoding.score == nil and not placement.reads_distances({ encoding = encoding }) then
     return { kind = "none" }
   elseif positions.kind ~= "randomized" then
@@ -300,7 +302,7 @@ local function plan_distances(encoding, layers)
   }
 end
 
--- The positions of vectors added to tokens, if they are sampled separately from those of families.
+-- The positions of vectors added to tokens, if they are sampled separately from the positions of families.
 function M.plan_input(encoding)
   if placement.is_by_token({ encoding = encoding }) then
     return token_positions.plan(encoding.positions)
@@ -315,11 +317,12 @@ function M.plan(encoding, family, context)
     error({ problem = true, field = ("encoding.%s.positions.reading"):format(family.spec_name), expected = "difference",
       what = "distances are sampled for one sequence, but queries and keys of this attention are from two sequences" })
   end
-  local added = not context.has_several_streams and encoding.additive.kind ~= "none"
+  local adds_vectors = not context.has_several_streams and encoding.additive.kind ~= "none"
   local in_blocks = encoding.additive.at == "block"
-  local input = added and not in_blocks
-  local in_layers = added and in_blocks or encoding.rotation.kind ~= "none" or distance.kind == "difference"
-  if positions.kind ~= "randomized" or not input and not in_layers then
+  local input_has_draw = adds_vectors and not in_blocks
+  local layers_have_draws = adds_vectors and in_blocks or encoding.rotation.kind ~= "none"
+    or distance.kind == "difference"
+  if positions.kind ~= "randomized" or not input_has_draw and not layers_have_draws then
     return { kind = "index", distance = distance, period = positions.period }
   end
   local plan = plan_sampled(positions)
@@ -328,14 +331,14 @@ function M.plan(encoding, family, context)
     plan.sharing = "one for each sequence of the batch"
     return plan
   end
-  local per_layer = in_layers and positions.draw == "layer"
-  local shared = input or not per_layer
+  local per_layer = layers_have_draws and positions.draw == "layer"
+  local has_pass_draw = input_has_draw or not per_layer -- draw 0 belongs to no block
   plan.sharing = not per_layer and "shared by the whole pass"
-    or (shared and "the input's, then " or "") .. "one for each layer"
-  plan.draws = (shared and 1 or 0) + (per_layer and layers or 0)
-  plan.site_offset = shared and "" or " + 1"
-  plan.per_layer, plan.input_first = per_layer, per_layer and shared
-  plan.layer_index = not per_layer and "0" or shared and "l + 1" or "l"
+    or (has_pass_draw and "the input's, then " or "") .. "one for each layer"
+  plan.draws = (has_pass_draw and 1 or 0) + (per_layer and layers or 0)
+  plan.site_offset = has_pass_draw and "" or " + 1"
+  plan.per_layer, plan.input_first = per_layer, per_layer and has_pass_draw
+  plan.layer_index = not per_layer and "0" or has_pass_draw and "l + 1" or "l"
   return plan
 end
 
@@ -345,7 +348,7 @@ local DISTANCES = {
   difference = "distances are differences of positions",
 }
 
--- Describes the range of sampled positions. positions: the plan of a family's positions, or that of M.plan_input.
+-- Describes the range of sampled positions. positions: the plan of a family's positions, or the result of M.plan_input.
 function M.describe_draws(positions)
   if positions.by_token then
     return token_positions.describe(positions)
@@ -384,8 +387,8 @@ local function add_family_choices(family, has_several_streams, add)
   end
 end
 
--- Adds choices about the draws of a pass: the draws of each family, and with several streams those of the vectors added
--- to tokens.
+-- Adds choices about the draws of a pass: the draws of each family, and with several streams the draws of the vectors
+-- added to tokens.
 function M.add_choices(plan, families, add)
   local input, has_several_streams = plan.input_draw, plan.streams[2] ~= nil
   if has_several_streams and input then
@@ -414,11 +417,12 @@ end
 -- Bytes of the draws of a pass, with the workspaces in which they are sampled.
 function M.count_bytes(family)
   local positions, distance = family.positions, family.positions.distance
+  local int_bytes = 4
   local numbers = positions.kind == "randomized" and (#family.sides + 1) * positions.draws * positions.max_position or 0
-  if distance.draws then
+  if distance.draws then -- one or two sides, and a workspace
     numbers = numbers + (distance.independent and 3 or 2) * distance.draws * distance.max_position
   end
-  return { draws = 4 * numbers }
+  return { draws = int_bytes * numbers }
 end
 
 return M

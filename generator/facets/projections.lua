@@ -1,8 +1,10 @@
 -- Page (pages.lua) of the facet `projections`: the matrix products that compute queries, keys and values, and that
 -- follow attention.
 --
--- Output of M.plan: the table of the spec, empty if the spec has none: bias (nil: as the network's description states),
--- output (false: no product follows attention), init ("linear": initial values as for other products).
+-- Output of M.plan: the table of the spec, empty if the spec has none:
+--   bias     whether the products have biases; nil: the network's description decides
+--   output   false: no product follows attention
+--   init     "linear": the initial values of other products
 
 local reach = require("facets.score.reach")
 

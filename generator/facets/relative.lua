@@ -1,28 +1,32 @@
 -- Page (pages.lua) of the facet `relative`: vectors that depend on the signed distance of a pair or on a count of keys,
 -- and contribute to the logit of the pair.
 --
--- Input of M.plan: the resolved encoding, the family with its positions, the model's width. Output:
+-- Input of M.plan: the resolved encoding, the family with its positions, the model's width. The row of a pair is its
+-- vector. Output:
 --   kind         "none", "transformer_xl", "shaw" or "cope"
---   toeplitz     whether the vector of a pair, its row, depends only on key - query, so that consecutive queries have
---                consecutive rows
+--   toeplitz     whether the row of a pair depends only on key - query, so that consecutive queries have consecutive
+--                rows
 --   rotated      whether pairs have no rows, since queries are rotated by their positions instead: transformer_xl with
 --                differences of positions
 --   sets         the number of sets of distances in a step: one for each layer, or one for all layers
 --   set_of_layer C text of the index of layer l's set
---   width        the number of channels of a row: those of all heads side by side (transformer_xl), or those of one
---                head, which the heads share (shaw)
+--   width        the number of channels of a row: the model's width for transformer_xl, in which all heads lie side by
+--                side; otherwise the width of one head, since the heads share a row
 --   biases       whether there are content and position biases (transformer_xl)
 --   vectors_per_query   the number of vectors of a head's width that the pass over keys reads for each query: the
 --                gradient of the output, and the query with each of its biases
 --   has_step_tables   whether begin_step computes rows and stores them after the struct `shared`
 -- For shaw:
 --   clip         the farthest distance with a vector of its own
---   rows         the number of rows of the table; rows_text: C text of it
+--   rows         the number of rows of the table
+--   rows_text    C text of the number of rows
 --   padded_elements   the number of elements of the table, rounded up to whole vectors
 --   left         whether only keys up to the query have vectors
 --   farthest     C text of the farthest distance to the right that has a vector
 --   init_sigma   the standard deviation of the table's initial values
--- For cope: rows, padded_elements; factor: a number that multiplies products of queries and the table, or false.
+-- For cope:
+--   rows, padded_elements   the fields of these names for shaw
+--   factor       a number that multiplies products of queries and the table, or false
 -- Further fields are parts of comments in generated code.
 
 local lists = require("base.lists")
@@ -67,7 +71,7 @@ function M.find_read(encoding)
   return placement.has_distance_vectors(encoding) and "distances"
 end
 
-local COPE = "encoding.relative.kind"
+local KIND = "encoding.relative.kind"
 
 -- Refuses attention that sees later keys, and facets that change or hide logits: gates of cope are computed from all
 -- logits of earlier keys.
@@ -76,11 +80,11 @@ local function check_gates(view, report, are_causal)
   local mask, normaliser = encoding.mask or {}, encoding.normaliser or {}
   local function refuse(path, is_set, message, expected)
     if is_set then
-      report.refuse(path, COPE, '"cope"', { what = message, expected = expected })
+      report.refuse(path, KIND, '"cope"', { what = message, expected = expected })
     end
   end
   local kind = mask.kind or "full"
-  refuse(COPE, lists.has(view.holds_for, "cross"), "cope counts keys of the query's own sequence", '"none", "shaw"')
+  refuse(KIND, lists.has(view.holds_for, "cross"), "cope counts keys of the query's own sequence", '"none", "shaw"')
   refuse("encoding.mask.kind", kind ~= "causal" and not (are_causal and kind == "full"),
     "cope counts the keys from a key up to its query, and a query sees all of these keys and no later key",
     '"causal", or model.kind = "decoder"')
@@ -115,7 +119,7 @@ function M.warn_unreached(view, report)
   end
 end
 
--- The plan of cope, whose counts each query computes anew.
+-- The plan of cope. Each query computes its own counts of keys.
 local function plan_counts(relative, family)
   return { kind = "cope", counts = true, toeplitz = false, rotated = false, biases = false, has_step_tables = false,
     vectors_per_query = 2, rows = relative.rows, width = family.head_width,
@@ -134,17 +138,17 @@ function M.plan(encoding, family, context)
   elseif relative.kind == "cope" then
     return plan_counts(relative, family)
   end
-  local toeplitz, biases = distance.kind ~= "difference", relative.kind == "transformer_xl"
-  local draws = not toeplitz and positions.draws or distance.draws or family.layers
+  local is_toeplitz, has_biases = distance.kind ~= "difference", relative.kind == "transformer_xl"
+  local draws = not is_toeplitz and positions.draws or distance.draws or family.layers
   local plan = {
     kind = relative.kind,
-    toeplitz = toeplitz,
-    rotated = biases and not toeplitz,
+    toeplitz = is_toeplitz,
+    rotated = has_biases and not is_toeplitz,
     sets = draws >= family.layers and family.layers or 1,
-    biases = biases,
-    has_step_tables = toeplitz or biases,
+    biases = has_biases,
+    has_step_tables = is_toeplitz or has_biases,
     width = context.width,
-    vectors_per_query = biases and 3 or 2,
+    vectors_per_query = has_biases and 3 or 2,
   }
   if relative.kind == "shaw" then
     plan.width = family.head_width
@@ -159,8 +163,8 @@ function M.plan(encoding, family, context)
   plan.times_sets = plan.sets > 1 and family.PREFIX .. "RELATIVE_SETS * " or ""
   plan.set_of_layer = plan.sets == 1 and "0" or "l"
   plan.sets_words = plan.sets == 1 and ", shared by all layers" or ", one for each layer"
-  plan.width_words = biases and "all heads side by side" or "the heads share it"
-  plan.table_words = not biases and "the rows of each layer"
+  plan.width_words = has_biases and "all heads side by side" or "the heads share it"
+  plan.table_words = not has_biases and "the rows of each layer"
     or plan.rotated and "the sinusoids of the sets' keys, and of their queries, channel by channel"
     or "the sets' sinusoids, the layers' rows, and these rows before they are transposed"
   return plan
@@ -206,8 +210,8 @@ function M.identify(encoding)
     encoding.positions.reading or false, relative.sides } or nil }
 end
 
--- The order in which the gradients of vectors are summed, for each attention { pairs, queries }: in sequences with more
--- than `pairs` pairs, sums are formed in blocks of `queries` queries.
+-- The order in which the gradients of vectors are summed, for each attention { pairs, queries }: sequences with more
+-- than `pairs` pairs sum in blocks of `queries` queries.
 function M.identify_sums(plan)
   local list = lists.map(plan.attentions, function(family)
     local recomputed = family.relative.toeplitz and family.recomputed
@@ -224,8 +228,8 @@ M.parts = { { page = "relative", rank = 60,
 function M.export(family, context)
   local relative = family.relative
   local kind = relative.kind ~= "none" and relative.kind
-  local needed = context.memory .. "distance"
-  context.extra_inputs[needed] = kind and not relative.counts and true or context.extra_inputs[needed]
+  local input_name = context.memory .. "distance"
+  context.extra_inputs[input_name] = kind and not relative.counts and true or context.extra_inputs[input_name]
   context.pages.relative = PAGES[kind]
   context.calls.sinusoid = kind == "transformer_xl" or nil
   return { relative = kind, clip = relative.clip or false, farthest = relative.left and 0 or relative.clip or false,
@@ -287,9 +291,10 @@ function M.count_bytes(family, sizes, T, S)
   if relative.rotated then
     step_tables = relative.sets * (round_up(S, M.ROTATED_KEYS) + round_stride(T + sizes.lanes - 1)) * sizes.width
   elseif relative.has_step_tables then
-    local codes = relative.biases and round_up(rows, sizes.tile_rows) * sizes.width or 0
-    local coded = relative.biases and relative.sets + family.layers or 0
-    step_tables = coded * codes + family.layers * round_stride(T + S + sizes.lanes - 2) * relative.width
+    -- Arrays of the sets' sinusoids, and of the layers' rows before they are transposed.
+    local array_elements = relative.biases and round_up(rows, sizes.tile_rows) * sizes.width or 0
+    local array_count = relative.biases and relative.sets + family.layers or 0
+    step_tables = array_count * array_elements + family.layers * round_stride(T + S + sizes.lanes - 2) * relative.width
   end
   return { step_tables = sizes.reals(step_tables), sums = family.layers * (sizes.reals(rows * relative.width)
     + (relative.biases and sizes.reals(2 * sizes.width * sizes.lanes) or 0)) }

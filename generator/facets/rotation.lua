@@ -3,7 +3,8 @@
 -- Input of M.plan: the resolved encoding, the family with its positions, the number of tokens of the longest training
 -- sequence. Output:
 --   kind             "none" or "rope"
---   base, base_text  the base of the angles, and C text of it
+--   base             the base of the angles
+--   base_text        C text of the base
 --   period           the number of channels after which a row of heads repeats its angles, a multiple of the head width
 --                    and of the widest vector, 16 floats
 --   draw             C text of the index of the sample of positions; nil unless positions are sampled for a batch
@@ -57,16 +58,16 @@ M.fields = {
 function M.check(view, report)
   local rotation, fast_path = view.resolved.encoding.rotation, "encoding.rotation.scaling.beta_fast"
   local scaling = rotation and rotation.scaling or {}
-  local slow, fast = scaling.beta_slow, scaling.beta_fast
-  if slow and fast and slow >= fast then
-    local fast_text = diagnostics.show(fast)
+  local beta_slow, beta_fast = scaling.beta_slow, scaling.beta_fast
+  if beta_slow and beta_fast and beta_slow >= beta_fast then
+    local fast_text = diagnostics.show(beta_fast)
     report.refuse("encoding.rotation.scaling.beta_slow", fast_path, fast_text, {
-      what = ("%s is not below beta_fast"):format(diagnostics.show(slow)),
+      what = ("%s is not below beta_fast"):format(diagnostics.show(beta_slow)),
       expected = ("a number below %s = %s; pairs between them have a speed in between"):format(fast_path, fast_text) })
   end
 end
 
-local SCALED = { linear = "linear x %s", ntk = "NTK x %s", yarn = "YaRN x %s from %d positions" }
+local DESCRIPTIONS = { linear = "linear x %s", ntk = "NTK x %s", yarn = "YaRN x %s from %d positions" }
 
 -- The plan of a scaling. scaling: the table in the spec, or nil; without its attention_factor, a trainer with yarn
 -- computes this factor.
@@ -86,7 +87,7 @@ local function plan_scaling(scaling, positions, longest_training)
     slow_text = scaling.beta_slow and string.format("%.9g", scaling.beta_slow),
     fast_text = scaling.beta_fast and string.format("%.9g", scaling.beta_fast),
     attention_factor = scaling.attention_factor,
-    description = string.format(SCALED[scaling.kind], factor_text, original_length),
+    description = string.format(DESCRIPTIONS[scaling.kind], factor_text, original_length),
   }
 end
 

@@ -3,40 +3,41 @@
 -- Input of M.derive: the validated score { root, builder, parameters } or nil, the family with the fields of earlier
 -- pages, and the precision. A score is computed in two parts: tables, which a step fills once, and the pair formula,
 -- which the loop over pairs of queries and keys computes from the logit and the tables. A table has a class, which
--- names its index: uniform (no index), query, key, distance (query - key), sum (query + key) or pair. Output of
--- M.derive: kind "none" if there is no score; otherwise the fields that templates/attention/cpu reads:
+-- names its index: uniform (no index), query, key, distance (query - key), sum (query + key) or pair. To gather a
+-- table's gradients is to add them up in variables of the loop over pairs, for a group of queries (queries that are
+-- computed together), and to store the sums after the loop. Output of M.derive, the fields that templates/attention/cpu
+-- reads:
 --
---   kind         "expression"
+--   kind         "expression"; "none" without a score, then most other fields are absent
 --   formula      the score as text
 --   pair_formula   the node of the pair formula
---   tables       in the order in which they are filled: { name, class, per_head, per_layer, learned, value, row, stride
---                }
+--   tables       the tables, in the order in which they are filled: { name, class, per_head, per_layer, learned, value,
+--                row, stride } (lower.lua; row: the name of the table's workspace for gradients, or nil)
 --   has          whether the classes distance, sum and pair occur
 --   members      the members of the struct of tables that are tables: { name, class, declared, type, count, comment }
---   numbers      its members that are numbers of elements: { type, name, value, comment }
+--   numbers      the members of this struct that are numbers of elements: { type, name, value, comment }
 --   sets         the number of sets of tables: one, or one for each layer
 --   per_layer    whether each layer has a set
 --   trains       whether a table has a gradient
 --   constants    parameters that are not learned, and edges of buckets: { name, lines }
 --   learned      learned parameters: { name, member, count, padded_count, shape, shape_text, per_layer, init, values,
 --                values_text }; padded_count is count, rounded up to whole vectors
---   filling_nests    loop nests that fill the tables, in order: { class, outer, key, lane, head: statements; sums:
---                accumulators }
---   gradient_nests   loop nests that propagate gradients to parameters, of the same form
---   filling_uses, gradient_uses   the samples that the nests of the two lists read: { position, key_position,
---                distance }
+--   filling_nests    loop nests (expression/nests.lua) that fill the tables, in order
+--   gradient_nests   loop nests that propagate gradients to parameters, in order
+--   filling_uses     the samples that filling_nests read: { position, key_position, distance }, booleans
+--   gradient_uses    the samples that gradient_nests read
 --   filled_after   the samples that must exist before tables are filled: "distances" or "positions", or "nothing";
 --                false if no tables are filled
 --   running      terms of the tokens of a sequence and running sums of them (nests.lua, make_running), whose gradients
---                are gathered like those of tables; false if there are none. is_recomputed: gradients of pairs read
---                these numbers
+--                are gathered like gradients of tables; false if there are none. running.is_recomputed: whether
+--                gradients of pairs read these numbers
 --   pair         statements of the score of a pair, and its result
---   row          the same for a query and consecutive keys
+--   row          statements of the scores of a query with consecutive keys, and their result
 --   pair_gradient   statements of the gradients of a pair
 --   recomputes_logit   whether the backward pass must compute the logit again
 --   changes_gradient   whether the logit's gradient differs from the score's, or tables have gradients
---   gathered     the tables whose gradients the loop over pairs gathers for a group of queries
---   gathers      whether there are such tables
+--   gathered     the tables whose gradients the loop over pairs gathers
+--   gathers      whether the list `gathered` has items
 --   cuda         the plan for device code (facets/score/cuda.lua)
 -- Further fields are parts of comments in generated code.
 
@@ -170,23 +171,24 @@ end
 
 -- The samples that loop nests read: whether positions of queries, positions of keys, and distances.
 local function find_uses(list)
-  local set = lists.merge(table.unpack(lists.map(list, function(nest) return nest.words end)))
-  return { position = set.position or false, key_position = set.key_position or false, distance = set.drawn or false }
+  local words = lists.merge(table.unpack(lists.map(list, function(nest) return nest.words end)))
+  return { position = words.position or false, key_position = words.key_position or false,
+    distance = words.drawn or false }
 end
 
-local GATHERS = { uniform = true, query = true, distance = true, sum = true }
+local GATHERED_CLASSES = { uniform = true, query = true, distance = true, sum = true }
 
--- The tables whose gradients the loop over pairs gathers for a group of queries; it adds the gradients of other tables
--- pair by pair.
+-- The tables whose gradients the loop over pairs gathers. The loop adds the gradients of other tables to memory, pair
+-- by pair.
 local function list_gathered(tables, statements)
   return lists.map(tables, function(t)
-    local uniform = t.class == "uniform"
-    local is_gathered = t.learned and GATHERS[t.class]
+    local is_uniform = t.class == "uniform"
+    local is_gathered = t.learned and GATHERED_CLASSES[t.class]
       and lists.any(statements, function(statement) return statement.table == t end)
-    local gathered = { name = t.name, class = t.class, row = t.row,
-      element = uniform and cpu.write_element("d", t, "score"),
-      address = not uniform and cpu.write_address("d", t, t.class) }
-    return is_gathered and gathered or nil
+    local entry = { name = t.name, class = t.class, row = t.row,
+      element = is_uniform and cpu.write_element("d", t, "score"),
+      address = not is_uniform and cpu.write_address("d", t, t.class) }
+    return is_gathered and entry or nil
   end)
 end
 
@@ -361,7 +363,8 @@ function M.identify(encoding)
   return { score = encoding.score, parameters = identify_parameters(encoding.parameters) }
 end
 
--- Values of tokens, from a learned map of the block's input: those of all heads of one parameter lie side by side.
+-- The values of tokens, from a learned map of the block's input: the values of all heads of one parameter lie side by
+-- side.
 function M.request_value(family)
   local running = family.score.running
   local maps = running and running.maps or {}
@@ -404,7 +407,7 @@ function M.make_terms(family)
   }, function(term) return term or nil end)
 end
 
--- Bytes of the sets of tables, as templates/attention/cpu/scalar_layout.tpl lays them out, and of running sums and
+-- The bytes of the sets of tables in the layout of templates/attention/cpu/scalar_layout.tpl, and of running sums and
 -- their gradients.
 function M.count_bytes(family, sizes, T, S)
   local queries, keys = sizes.round_up(T, sizes.lanes), sizes.round_up(S, sizes.lanes)

@@ -1,10 +1,12 @@
 -- Positions that depend on tokens, for the page of positions: every token of a sequence has an integer, and tokens with
 -- the integer 0 have no position, but a learned vector in common.
 --
--- Input of M.check: as for a page (pages.lua). Output of M.plan: the fields of sampled positions with kind = "sequence"
--- (positions.lua), as far as templates read them, and by_token: for digits offset, the largest number that training
--- adds to the positions of a batch, and limit { tokens, because }, the maximum tokens of a sequence; for positions of
--- the task max_position, the largest position, and limit = false.
+-- Input of M.check: the arguments of a page's `check` (pages.lua). Output of M.plan: the fields of sampled positions
+-- with kind = "sequence" that templates read (positions.lua), and by_token with these fields:
+--   offset         for digits: the largest number that training adds to the positions of a batch
+--   limit          for digits: { tokens, because }, the largest number of tokens of a sequence and its reason in words;
+--                  for positions of the task: false
+--   max_position   for positions of the task: the largest position
 
 local lists = require("base.lists")
 local placement = require("facets.placement")

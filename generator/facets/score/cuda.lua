@@ -4,23 +4,27 @@
 -- tables and the pair formula (expression/lower.lua). Output:
 --
 --   tables              members of the struct score_tables: { name, class, declared, type, count, comment };
---                       tables.has_distance_tables: whether some are tables by query - key, which start before their
+--                       tables.has_distance_tables: whether there are tables by query - key, which start before their
 --                       pointers
 --   numbers             members of score_tables that are numbers of elements, which depend on the number of tokens
---   gradients, gradient_numbers   the same for the struct score_gradients
---   gradient_set        names of the struct of gradients and of its functions; those of score_tables if both structs
---                       have equal members
+--   gradients           members of the struct score_gradients that are tables
+--   gradient_numbers    members of score_gradients that are numbers of elements
+--   gradient_set        names of the struct of gradients and of its functions; the names of score_tables if both
+--                       structs have equal members
 --   pair                statements of the score of a pair
---   logit_grad          statements of the logit's gradient; false if it equals the score's
---   gathers             by class: the tables whose gradients the loop over pairs gathers, { name, target, index (from
---                       0) }, with class, count, statements, needs_logit
---   lists               the values of `gathers` in a fixed order; uniform_count: the count of class uniform
---   stages, stage_count lists of loop nests that fill tables, with barriers between the lists; their number
+--   logit_grad          statements of the logit's gradient; false if it equals the score's gradient
+--   gathers             by class: the tables whose gradients the loop over pairs gathers (adds up in variables), a list
+--                       of { name, target, index (from 0) } with the fields class, count, names, statements and
+--                       needs_logit
+--   lists               the values of `gathers` in a fixed order
+--   uniform_count       the number of gathered tables of class uniform
+--   stages              lists of loop nests that fill tables, with barriers between the lists
+--   stage_count         the number of these lists
 --   gradient_nests      loop nests that propagate gradients to parameters
---   work                arrays that gradient_nests need, members of the struct score_work; uniform_work: those that
---                       start at 0
---   filling, ending     for the function that fills tables, and for the one that ends a step: uses, the set of the
---                       names that the function declares; ending.scratch_words: words for the memory that it needs
+--   work                arrays that gradient_nests need, members of the struct score_work
+--   uniform_work        the arrays of score_work that start with zeros, sums for tables of class uniform
+--   filling             the function that fills tables: { uses }, the set of the names that it declares
+--   ending              the function that ends a step: { uses, scratch_words }; scratch_words: words for its memory
 
 local classes = require("facets.score.table_classes")
 local cuda = require("expression.nests_cuda")
@@ -29,7 +33,8 @@ local nests = require("expression.nests")
 
 local M = {}
 
-local RANKS = { { "uniform" }, { "query", "key", "distance", "sum" }, { "pair" } }
+-- The classes of tables in stages: tables of a stage read only tables of earlier stages.
+local CLASSES_BY_STAGE = { { "uniform" }, { "query", "key", "distance", "sum" }, { "pair" } }
 
 local function make_member(build, t, per_head)
   local count = classes.write_count(t, cuda.write_stride(build, t.class, "s"), per_head and build.heads)
@@ -38,27 +43,27 @@ local function make_member(build, t, per_head)
 end
 
 -- The members for gradients. Each has elements for each head, even if the heads share the table.
-local function list_gradients(build, gathers)
+local function list_gradients(build, gathered_tables)
   return lists.collect(classes, function(class)
-    return lists.map(gathers[class] or {}, function(entry) return make_member(build, entry.table, true) end)
+    return lists.map(gathered_tables[class] or {}, function(entry) return make_member(build, entry.table, true) end)
   end)
 end
 
 -- The numbers of elements that a struct with these members needs, { type, name, value, comment }; at least one, since C
--- has no empty struct. Sets members.has_distance_tables. is_first: whether the struct is score_tables, whose numbers
--- have full comments.
-local function list_numbers(build, members, is_first)
+-- has no empty struct. Sets members.has_distance_tables. has_full_comments: true for the struct score_tables, to which
+-- the comments of other structs refer.
+local function list_numbers(build, members, has_full_comments)
   local has, list, cross = lists.to_set(lists.map(members, function(m) return m.class end)), {}, build.cross
   local function add(is_needed, type, name, value, comment)
     list[#list + 1] = is_needed and classes.make_number(type, name, value, comment) or nil
   end
   add(has.query or has.key and not cross or has.pair or not next(has), "int", "tokens", "T",
-    not is_first and "as in score_tables" or "T: elements of one head by query" .. (cross and "" or " or key"))
-  add(has.key and cross, "int", "keys", "S", is_first and "S: elements of one head by key")
-  add(has.distance or has.sum, "int", "distances", cross and "T + S - 1" or "2 * T - 1", is_first
+    not has_full_comments and "as in score_tables" or "T: elements of one head by query" .. (cross and "" or " or key"))
+  add(has.key and cross, "int", "keys", "S", has_full_comments and "S: elements of one head by key")
+  add(has.distance or has.sum, "int", "distances", cross and "T + S - 1" or "2 * T - 1", has_full_comments
     and ("%s - 1: elements of one head by query - key or query + key"):format(cross and "T + S" or "2 T"))
   add(has.pair, "size_t", "pairs", ("(size_t)T * (size_t)%s"):format(cross and "S" or "T"),
-    is_first and (cross and "T S" or "T^2"))
+    has_full_comments and (cross and "T S" or "T^2"))
   members.has_distance_tables = has.distance or false
   return list
 end
@@ -74,12 +79,12 @@ local function describe_gradients(members, tables)
   return list_counts(members) == list_counts(tables) and TABLES_SET or SEPARATE_SET
 end
 
-local BY_KEYS = { key = true, distance = true, sum = true } -- classes whose loops in cross-attention depend on S
+local CLASSES_OF_KEYS = { key = true, distance = true, sum = true } -- their loops in cross-attention depend on S
 
 local function find_uses(build, nest)
   local set = lists.merge(nest.words, { staging = nest.sums[1] ~= nil })
   set.T = set.T or nest.class ~= "uniform" and not (build.cross and nest.class == "key")
-  set.S = set.S or build.cross and BY_KEYS[nest.class] or false
+  set.S = set.S or build.cross and CLASSES_OF_KEYS[nest.class] or false
   set.s = set.s or nest.class == "pair"
   set.stride = not nest.on_one_thread
   return set
@@ -108,10 +113,12 @@ local function has_kind(statements, kinds)
   return lists.any(statements, function(statement) return kinds[statement.kind] end)
 end
 
--- Sets fields of a nest: uses, the set of the names that it reads; on_one_thread, whether one thread runs the whole
--- nest (otherwise threads share the entries, or the heads if there are no entries); long_heads, whether the loop over
--- heads contains other loops, in which case unrolling it would need too many registers. may_share_heads: whether
--- threads may share the heads.
+-- Sets fields of a nest:
+--   uses            the set of the names that it reads
+--   on_one_thread   whether one thread runs the whole nest; false: threads divide the entries among them, or the heads
+--                   if there are no entries
+--   long_heads      whether the loop over heads contains other loops; unrolling it would need too many registers
+-- may_share_heads: whether threads may divide the heads among them.
 local function describe(build, nest, may_share_heads)
   nest.on_one_thread = nest.class == "uniform"
     and (not may_share_heads or not nest.head[1] or has_kind(nest.outer, RESULTS))
@@ -123,9 +130,9 @@ end
 -- The loop nests that fill tables, by stage, and the record of the function that contains them.
 local function make_filling(build, tables)
   local stages, all_nests = {}, {}
-  for _, rank in ipairs(RANKS) do
+  for _, stage_classes in ipairs(CLASSES_BY_STAGE) do
     local stage = { number = #stages }
-    for _, class in ipairs(rank) do
+    for _, class in ipairs(stage_classes) do
       local members = classes.list_members(tables, class)
       if #members > 0 then
         stage[#stage + 1] = describe(build, nests.make_filling(build, class, members), true)
@@ -151,9 +158,9 @@ local function make_gradients(build, tables)
     end
   end
   for i, nest in ipairs(list) do
-    local scatters, last = nest.scatters[1] ~= nil, i == #list
-    nest.barrier_within = scatters and not nest.sums[1] -- add_block_sums ends with a barrier
-    nest.barrier_after = not last and (scatters or not nest.sums[1])
+    local has_scatters, is_last = nest.scatters[1] ~= nil, i == #list
+    nest.barrier_within = has_scatters and not nest.sums[1] -- add_block_sums ends with a barrier
+    nest.barrier_after = not is_last and (has_scatters or not nest.sums[1])
   end
   local uses = merge_uses(build, list)
   local memory = {}
@@ -164,17 +171,17 @@ end
 
 local function describe_pair(out, build, score)
   out.pair = nests.make_pair(build, score)
-  local gathers, logit_grad, differs = cuda.derive_pair(build, score)
+  local gathered_tables, logit_grad, differs = cuda.derive_pair(build, score)
   out.logit_grad = differs and logit_grad
-  out.gathers = gathers
-  for class, list in next, gathers do
+  out.gathers = gathered_tables
+  for class, list in next, gathered_tables do
     list.class, list.count, list.names = class, #list, table.concat(lists.get_names(list), ", ")
     for i, entry in ipairs(list) do
       entry.index = i - 1
     end
   end
-  out.lists = lists.map(classes, function(class) return gathers[class] end)
-  out.uniform_count = gathers.uniform and #gathers.uniform or 0
+  out.lists = lists.map(classes, function(class) return gathered_tables[class] end)
+  out.uniform_count = gathered_tables.uniform and #gathered_tables.uniform or 0
 end
 
 function M.plan(build, lowered, score)

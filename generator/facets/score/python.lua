@@ -45,18 +45,19 @@ end
 local ARGUMENTS = { { "distance", "distance" }, { "positions", "positions" }, { "layer", "self.layer" },
   { "own", "self.score" }, { "shared", "shared" }, { "values", "values" } }
 
--- The formula as a function: its lines, its arguments with the passed values, its constants, and its parameters (own:
--- those that each layer has; shared: those that all layers share). The field `queries` is the dimension of the scores
--- whose size is the number of queries, -2 or -1.
+-- The formula as a function: its lines, its arguments with the passed values, its constants, and its parameters by kind
+-- (own: each layer has its own; shared: all layers share them; maps: values of tokens; products: values from queries
+-- and keys). The field `queries` is the dimension of the scores whose size is the number of queries, -2 or -1.
 local function describe_score(formula, crosses, memory)
   local score = torch.format(formula.root, crosses)
   score.arguments, score.passed_arguments, score.constants = "", "", {}
   score.own, score.shared, score.maps, score.products = {}, {}, {}, {}
   for _, argument in ipairs(ARGUMENTS) do
     if score.uses[argument[1]] then
-      local of_pair = argument[1] == "distance" or argument[1] == "shared"
-      score.arguments = score.arguments .. ", " .. argument[1]
-      score.passed_arguments = score.passed_arguments .. ", " .. (of_pair and memory or "") .. argument[2]
+      local name, value = argument[1], argument[2]
+      local depends_on_keys = name == "distance" or name == "shared"
+      score.arguments = score.arguments .. ", " .. name
+      score.passed_arguments = score.passed_arguments .. ", " .. (depends_on_keys and memory or "") .. value
     end
   end
   for _, name in ipairs({ "index", "memory_index", "length", "key_length", "head", "distance", "positions", "layer",

@@ -17,8 +17,8 @@ local FARTHEST = 1024 -- the farthest distance tested, if an index depends on th
 -- Operations whose result does not change smoothly with their arguments.
 local STEPS = { bucket = true, floor = true, less = true, less_equal = true, equal = true, lookup = true }
 
--- Calls visit(node) once for the root and every node below it; with `smoothly`, only for nodes that a gradient reaches.
-local function visit_nodes(root, smoothly, visit)
+-- Calls visit(node) once for the root and every node below it. only_reached: only for nodes that a gradient reaches.
+local function visit_nodes(root, only_reached, visit)
   local is_visited = {}
   local function walk(node)
     if is_visited[node] then
@@ -27,7 +27,7 @@ local function visit_nodes(root, smoothly, visit)
     is_visited[node] = true
     visit(node)
     for i, argument in ipairs(node) do
-      if not smoothly or not STEPS[node.op] and not (node.op == "select" and i == 1) then
+      if not only_reached or not STEPS[node.op] and not (node.op == "select" and i == 1) then
         walk(argument)
       end
     end
@@ -65,8 +65,9 @@ local function compute_value(node, i, j)
   return plain[node.op](a, b)
 end
 
--- Whether a causal mask or a window lets query i see key j. Other masks count as showing all keys; so does the left end
--- of a window in cross-attention, since a query whose window lies beyond the last key sees all keys.
+-- Whether a causal mask or a window lets query i see key j. Other masks count as if they hid no key. In cross-attention
+-- the left end of a window counts as if it hid no key, since a query whose window lies beyond the last key sees all
+-- keys.
 local function sees(view, i, j)
   local mask = view.resolved.encoding.mask
   local left = mask and mask.kind == "window" and view.family ~= "cross" and mask.left or math.huge
@@ -77,12 +78,12 @@ end
 -- Calls visit(i, j) for the pairs to test: all pairs of TOKENS tokens, or, if the index depends only on the distance,
 -- one query with keys on both sides.
 local function visit_pairs(index, visit)
-  local by_distance = true
-  visit_nodes(index, false, function(node)
-    by_distance = by_distance and (not node.row or node.row[1] == -node.row[2])
+  local depends_on_distance_alone, only_reached = true, false
+  visit_nodes(index, only_reached, function(node)
+    depends_on_distance_alone = depends_on_distance_alone and (not node.row or node.row[1] == -node.row[2])
   end)
-  for i = 0, by_distance and 0 or TOKENS - 1 do
-    for j = by_distance and -FARTHEST or 0, by_distance and FARTHEST or TOKENS - 1 do
+  for i = 0, depends_on_distance_alone and 0 or TOKENS - 1 do
+    for j = depends_on_distance_alone and -FARTHEST or 0, depends_on_distance_alone and FARTHEST or TOKENS - 1 do
       visit(i, j)
     end
   end
@@ -99,9 +100,9 @@ local function add_indices(view, node, read, hidden)
   end
   visit_pairs(index, function(i, j)
     local number = math.tointeger(compute_value(index, i, j))
-    local into = sees(view, i, j) and read or hidden
+    local set = sees(view, i, j) and read or hidden
     if number then
-      into[number] = true
+      set[number] = true
     end
   end)
   for number = 0, size - 1 do -- untested pairs may read all other indices in the index's range
@@ -110,30 +111,31 @@ local function add_indices(view, node, read, hidden)
 end
 
 local function format_indices(list)
-  local words, from = {}, 1
+  local words, start = {}, 1
   for i = 1, #list do
     if list[i + 1] ~= list[i] + 1 then
-      words[#words + 1] = from == i and ("%d"):format(list[i]) or ("%d to %d"):format(list[from], list[i])
-      from = i + 1
+      words[#words + 1] = start == i and ("%d"):format(list[i]) or ("%d to %d"):format(list[start], list[i])
+      start = i + 1
     end
   end
   return table.concat(words, ", ", 1, math.min(#words, 4)) .. (words[5] and ", ..." or "")
 end
 
+-- Warns about the numbers of a parameter that no visible pair reads. lookups: the nodes that read the parameter.
 local function warn_table(view, report, p, lookups)
-  local read, hidden, dead, masked = {}, {}, {}, false
+  local read, hidden, unreached, is_masked = {}, {}, {}, false
   for _, node in ipairs(lookups) do
     add_indices(view, node, read, hidden)
   end
   for number = 0, p.size - 1 do
     if not read[number] then
-      dead[#dead + 1] = number + p.first
-      masked = masked or hidden[number] ~= nil
+      unreached[#unreached + 1] = number + p.first
+      is_masked = is_masked or hidden[number] ~= nil
     end
   end
-  if dead[1] then
+  if unreached[1] then
     report.warn(("%s: %d of its %d values (index %s) never get a gradient: %s"):format(
-      report.get_path("encoding.parameters." .. p.name), #dead, p.size, format_indices(dead), masked
+      report.get_path("encoding.parameters." .. p.name), #unreached, p.size, format_indices(unreached), is_masked
         and "the mask hides all pairs of tokens that read them" or "no pair of tokens reads them"))
   end
 end
@@ -154,8 +156,8 @@ local function differs_by_key(node, cache)
   return result
 end
 
--- The arguments in which a node is linear, where nodes that are equal for all keys count as constants, and the factor
--- or divisor of these arguments; nil if the node is not linear.
+-- The arguments in which a node is linear, if nodes with one value for all keys count as constants; and the factor or
+-- divisor of these arguments. nil if the node is not linear.
 local function find_linear_parts(node, cache)
   local op, a, b, c = node.op, node[1], node[2], node[3]
   if op == "add" or op == "sub" or op == "neg" or op == "sum" then
@@ -169,12 +171,14 @@ local function find_linear_parts(node, cache)
   end
 end
 
--- The set of parameters that get a gradient through a softmax, which cancels terms that are equal for all keys of a
--- query; and whether the logit occurs only as a summand, possibly times a factor that is equal for all keys.
+-- The set of parameters that get a gradient through a softmax: terms with one value for all keys of a query cancel in a
+-- softmax, so their parameters get none. And whether the score is the logit plus other terms, perhaps multiplied by a
+-- factor with one value for all keys.
 function M.find_reached(root)
   local cache, is_visited, reached, is_summand = {}, {}, {}, true
+  local only_reached = true
   local function visit(term)
-    visit_nodes(term, true, function(node)
+    visit_nodes(term, only_reached, function(node)
       if node.parameter then
         reached[node.parameter] = true
       end
@@ -205,7 +209,8 @@ function M.warn_unreached(view, report)
   if not formula then
     return
   end
-  visit_nodes(formula.root, true, function(node)
+  local only_reached = true
+  visit_nodes(formula.root, only_reached, function(node)
     local p = node.parameter
     if p then
       lists.append_to(lookups, p, node)

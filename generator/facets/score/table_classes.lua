@@ -13,10 +13,10 @@ function M.describe_shape(t, per_head)
   return shape ~= "" and (" /* %s */"):format(shape) or ""
 end
 
--- The C text of a table's number of elements. of_head: the text of the number for one head; heads: the text of the
--- number of heads; nil: the heads share the table.
-function M.write_count(t, of_head, heads)
-  return "(size_t)" .. (not heads and of_head or t.class == "uniform" and heads or heads .. " * " .. of_head)
+-- The C text of a table's number of elements. head_count: the text of the number of elements for one head; heads: the
+-- text of the number of heads; nil: the heads share the table.
+function M.write_count(t, head_count, heads)
+  return "(size_t)" .. (not heads and head_count or t.class == "uniform" and heads or heads .. " * " .. head_count)
 end
 
 function M.make_number(type, name, value, comment)
