@@ -55,7 +55,7 @@ typedef struct lh_cpu_step {
     uint32_t step;   /* counter word 3 of dropout */
     lh_draw draw;    /* counter words of random positions; noise uses the same words in a domain of its own */
     int passes;      /* passes through the layers of a model with loops; training: at most lh_spec.passes */
-    int free_passes; /* training: the first passes, without gradient (lh_spec.progressive) */
+    int free_passes; /* training: number of first passes without gradient (lh_spec.progressive) */
     double noise;    /* evaluation: standard deviation of noise on embeddings, in the unit of eval.noise; 0: none */
     /* Positions and distances from the caller, which replace all draws of a stream: an array of [length] for each
      * stream, or NULL. distances[i][d] is the distance of two tokens whose indices differ by d in either direction;
@@ -164,7 +164,7 @@ typedef struct lh_cpu_program {
      * of each length memory of their own; in evaluation, begin_step has made them. NULL: step->shared is for all
      * lengths. */
     void (*begin_length)(const lh_cpu_step *step, int thread, int threads);
-    bool slices; /* the output of begin_length for a shape also serves shorter ones (lh_cpu_step.tables_shape) */
+    bool slices; /* the output of begin_length for a shape also serves shorter shapes (lh_cpu_step.tables_shape) */
     size_t panels_bytes; /* bytes of step->panels; 0 without begin_length */
 
     /* Clears the sums that blocks accumulate in the workspace; called once for each length of a shard, before its first

@@ -74,10 +74,10 @@ typedef struct lh_cuda_program {
     void (*draw)(const lh_draw *draw, const lh_shape *shape, const int32_t *const positions[LH_MAX_STREAMS],
                  const int32_t *const distances[LH_MAX_STREAMS], int *scratch, int *out);
 
-    /* shared_bytes: of lh_cuda_replica.shared, or of one model in lh_cuda_evaluate.shared. shared_bytes and
+    /* shared_bytes: size of lh_cuda_replica.shared, or of one model's part of lh_cuda_evaluate.shared. shared_bytes and
      * evaluation_group depend only on the lengths of a shape. The returned bytes are enough for all shorter shapes. */
     size_t (*shared_bytes)(const lh_shape *max_shape);
-    size_t (*partial_bytes)(const lh_shape *shard);                 /* of one shard, see lh_cuda_replica.partials */
+    size_t (*partial_bytes)(const lh_shape *shard);                 /* size of one shard's lh_cuda_replica.partials */
     int (*evaluation_group)(const lh_shape *shape);                 /* most sequences of a forward pass */
     size_t (*workspace_bytes)(const lh_shape *shape, lh_mode mode); /* activations of one shard or group */
     /* Activations, and cached keys and values, of a group that is decoded. NULL: the program does not decode. */

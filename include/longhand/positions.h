@@ -49,12 +49,12 @@ void lh_draw_or_copy_signed_distances(const int32_t *distances, const lh_draw *d
 /* Sorts the pairs of T queries and S keys by distance: the key's position minus the query's, limited to [low, high].
  *
  *   position, key_position  [T], [S] positions of queries and keys
- *   lists_all      whether each number of [low, high] is listed as a distance; else only those that occur
+ *   lists_all      whether each number of [low, high] is listed as a distance; else only distances that occur
  *   max_distances  an upper bound of the number of listed distances
  *   rank           [high - low + 2] scratch, overwritten
  *   out            written, one array after the other:
  *     count                     number of listed distances
- *     distances[max_distances]  these distances, ascending
+ *     distances[max_distances]  the listed distances, ascending
  *     index[S][T]               index in `distances` of the pair's distance
  *     start[max_distances + 1]  index in `pairs` at which the pairs of a distance begin; start[count] = T * S
  *     pairs[T * S]              query * S + key of every pair, by distance

@@ -31,7 +31,7 @@ enum {                             /* domains */
        LH_DOMAIN_VALIDATION = 8,   /* examples and position draws of the validation stream; as LH_DOMAIN_EVAL */
        LH_DOMAIN_PASSES = 9,       /* the passes of a training step; layer, place: 0; example = LH_SHARED */
        LH_DOMAIN_START = 10,       /* training: noise from which passes start; layer, place: 0 */
-       LH_DOMAIN_EVAL_START = 11   /* evaluation: this noise; layer: index of the draw; place: 0 */
+       LH_DOMAIN_EVAL_START = 11   /* evaluation: noise from which passes start; layer: index of the draw; place: 0 */
 };
 /* Counter word 3 of draws of the validation stream is LH_VALIDATION_STEP + length. Noise and dropout of validation
  * share the domains of the evaluation, whose lengths are all below this number. */

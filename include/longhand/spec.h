@@ -15,11 +15,11 @@
 #define LH_ABI 8
 
 typedef enum lh_init_kind {
-    LH_INIT_CONSTANT,         /* value */
+    LH_INIT_CONSTANT,         /* every element is `value` */
     LH_INIT_VALUES,           /* lh_spec.initial_values, row-major, from index (int64_t)value on */
-    LH_INIT_NORMAL,           /* standard deviation value */
-    LH_INIT_TRUNCATED_NORMAL, /* standard deviation value, truncated at +-2 value, not rescaled (as in Haiku) */
-    LH_INIT_UNIFORM           /* in [-value, value) */
+    LH_INIT_NORMAL,           /* standard deviation `value` */
+    LH_INIT_TRUNCATED_NORMAL, /* standard deviation `value`, cut off at +-2 `value`, not rescaled, as in Haiku */
+    LH_INIT_UNIFORM           /* uniform in [-value, value) */
 } lh_init_kind;
 
 /* One named tensor. Element (r, c) of the tensor's row-major view lies at offset + r * stride + c in the parameter
@@ -61,8 +61,8 @@ typedef struct lh_token_positions {
      * before it in its stream, and other tokens have no position. */
     const bool *digit; /* NULL: lh_task.place or the lines give the positions */
     bool by_line;      /* the lines of dataset files give the positions (lh_dataset.positions) */
-    /* Training adds a random number to positions above 0: with `digit` one for each batch, from 0 to offset; else one
-     * for each sequence, from 0 to `greatest` minus the sequence's greatest position. */
+    /* Training adds a random number to positions above 0: if `digit` is set, one for each batch, from 0 to offset; else
+     * one for each sequence, from 0 to `greatest` minus the sequence's greatest position. */
     int offset, greatest;
 } lh_token_positions;
 
@@ -112,7 +112,7 @@ typedef struct lh_trace_site {
 typedef struct lh_lengths {
     const int32_t *list; /* NULL: the range */
     int count;
-    int first, last, step; /* step 0: 1 */
+    int first, last, step; /* step: 0 counts as 1 */
 } lh_lengths;
 
 /* Axes by which an evaluation of a dataset groups examples: each combination of values that occurs in a set is a
@@ -147,7 +147,7 @@ typedef enum lh_schedule_kind {
 typedef struct lh_schedule {
     lh_schedule_kind kind;
     int64_t warmup; /* steps */
-    double final;   /* final rate as a share of the highest */
+    double final;   /* final rate as a share of the highest rate */
 } lh_schedule;
 
 /* Lengths of the first steps of training. */
@@ -168,7 +168,7 @@ typedef struct lh_train_defaults {
     lh_schedule schedule;
     /* The fields from here on are "default": flags may change them (lh_spec.defaults). */
     int64_t steps;             /* flag --steps */
-    int64_t epochs;            /* only with a dataset: epochs to train, in place of steps; 0: steps count */
+    int64_t epochs;            /* dataset only: epochs to train, in place of `steps`; 0: `steps` counts */
     double learning_rate;      /* flag --learning-rate; the highest rate of the schedule */
     bool by_epochs;            /* log_every, checkpoint_every, during_every and keep_steps count epochs; lh_corpus_bind
                                 * converts them, the last by keep_unit, to steps */
@@ -220,7 +220,7 @@ typedef struct lh_eval_defaults {
 } lh_eval_defaults;
 
 typedef struct lh_optimizer {
-    const char *kind; /* name in the spec */
+    const char *kind; /* name of the optimiser in the spec */
     int states;
     const char *state_name[LH_MAX_STATES]; /* "first_moment" and "second_moment"; "momentum" */
     double clip_norm;                      /* global L2 norm; 0: no clipping */
@@ -262,14 +262,14 @@ typedef struct lh_spec {
     int distance_range[LH_MAX_STREAMS]; /* random distances are 1 .. distance_range - 1; 0: none */
     int passes;                         /* passes through the layers in training (model.loops); 0: no loops */
     bool passes_by_length; /* the passes are the task length of the examples; `passes` is the longest training length */
-    bool progressive;      /* a training step draws its passes (data/train_lengths.h); `passes` are the most */
+    bool progressive;      /* a training step draws its passes (data/train_lengths.h); `passes` is the maximum */
     bool draws_start;      /* passes start from noise */
     bool draws_by_sequence; /* each sequence of a batch has its own draw */
     lh_limit limit;
 
     /* Nominal floating-point operations of one training step (LH_MODE_TRAIN) or one forward pass for this shape: dense
-     * products but the output layer, and attention; two for a multiply-add; the backward pass counts as two forward
-     * passes; see docs/performance.md. A model with loops has `passes` passes. */
+     * products except the output layer, and attention; a multiply-add is two operations; the backward pass counts as
+     * two forward passes; see docs/performance.md. A model with loops has `passes` passes. */
     double (*nominal_flops)(const lh_shape *shape, lh_mode mode);
     /* Floating-point operations that this code executes, before lh_cpu_program.skipped_flops is subtracted. */
     double (*executed_flops)(const lh_shape *shape, lh_mode mode);

@@ -10,7 +10,7 @@ typedef enum lh_status {
     LH_OK = 0,
     LH_ERR_INPUT = 1,       /* a file or a value is wrong, or a loss or gradient is not finite */
     LH_ERR_USAGE = 2,       /* the command line is wrong */
-    LH_ERR_STALE = 3,       /* generated sources, runtime interface or defaults are of another build */
+    LH_ERR_STALE = 3,       /* generated sources, runtime interface or defaults belong to another build */
     LH_ERR_ENVIRONMENT = 4, /* disk, memory, processor, driver, missing package */
     LH_STOPPED = 75         /* stopped by a signal; completed work is saved, and --resume continues it */
 } lh_status;

@@ -82,7 +82,7 @@
  *
  * A task with a dataset of its own (latin_square) has lengths without n and these lines:
  *
- *     sets:         train test validation    sets of its examples: train, then any of the others
+ *     sets:         train test validation    sets of its examples: train, then test, validation or both
  *     axis digits:  1 to 50; meaning of the number    (optional, up to 4 axes: least and greatest, then meaning)
  *
  *     number length: longest + 1 in training; digits + 1 in tests    most digits of a number: a formula in options,
@@ -163,7 +163,7 @@ typedef lh_status lh_task_collect(lh_collection *collection, lh_error *error);
 
 /* An input as a user types it, with or without the symbols that the task adds around it. */
 typedef struct lh_literal {
-    const uint16_t *token; /* [count] of the input alphabet */
+    const uint16_t *token; /* [count] tokens of the input alphabet */
     int count;
     const char *const *symbol; /* names of tokens, by token */
     const int *options;        /* lh_task.options */
@@ -176,9 +176,9 @@ typedef struct lh_literal {
 typedef lh_status lh_task_solve(const lh_literal *literal, lh_example *example, lh_error *error);
 
 /* Writes a position for each token of an example that a decoder reads: an integer from 1, which another token may have
- * too, or 0 for a token without a position. input [input_length]: of the input. target [output_length]: of the
- * separator or start symbol, then of the target without its last token. Must not read example->target, whose tokens are
- * unknown while a model decodes. */
+ * too, or 0 for a token without a position. input [input_length]: positions of the input. target [output_length]:
+ * positions of the separator or start symbol, then of the target without its last token. Must not read example->target,
+ * whose tokens are unknown while a model decodes. */
 typedef void lh_task_place(const lh_example *example, int32_t *input, int32_t *target);
 
 /* Returns the index of the first token of the final result in a target; an index outside of the target means 0. */

@@ -73,7 +73,7 @@ static inline void lh_timings_return_finely(const lh_part *earlier_part) {
     if (*earlier_part != LH_PARTS) lh_timings_enter(*earlier_part);
 }
 
-/* As LH_TIMED if lh_timings_fine is set; otherwise the time counts for the enclosing part. */
+/* Counts the time as LH_TIMED does if lh_timings_fine is set; if not, the time counts for the enclosing part. */
 #define LH_TIMED_FINELY(this_part) \
     __attribute__((cleanup(lh_timings_return_finely))) const lh_part lh_enclosing_part = \
         lh_timings_fine ? lh_timings_enter(this_part) : LH_PARTS

@@ -22,7 +22,7 @@ static rotation_table get_key_rotation(const lh_ref_attention *shape) {
     return shape->key_cosine ? (rotation_table){shape->key_cosine, shape->key_sine} : get_query_rotation(shape);
 }
 
-/* Returns a copy of x[tokens][heads][head_width], rotated unless the table is NULL; for free(). */
+/* Returns a copy of x[tokens][heads][head_width], rotated unless the table is NULL; the caller frees it. */
 static double *copy_rotated(const lh_ref_attention *shape, int tokens, rotation_table rotation, const double *x) {
     size_t count = (size_t)tokens * shape->heads * shape->head_width;
     double *copy = malloc(count * sizeof *copy);

@@ -263,7 +263,7 @@ static int get_weight_index(const run *r, const tape_entry *entry, int c, int v)
                            : c * r->model->network->classes + v;
 }
 
-/* Copies the weight of the logits to [width][classes]; for free(). */
+/* Copies the weight of the logits to [width][classes]; the caller frees the copy. */
 static double *copy_output_weight(const run *r, const tape_entry *entry) {
     const lh_ref_tensor *weight = get_tensor(entry, LH_REF_WEIGHT);
     int C = get_input(entry, 0)->width, V = r->model->network->classes;

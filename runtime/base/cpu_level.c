@@ -1,6 +1,6 @@
 /* See cpu_level.h.
  *
- * Levels of x86-64 are those of its psABI, section 3.1.1. A level is checked feature by feature, because not all
+ * The psABI of x86-64 defines its levels, section 3.1.1. A level is checked feature by feature, because not all
  * compilers know the names of levels in __builtin_cpu_supports. Features whose names all compilers know are checked by
  * __builtin_cpu_supports, which also tests whether the operating system saves the wide registers; other features are
  * read from cpuid.

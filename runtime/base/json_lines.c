@@ -105,7 +105,7 @@ lh_status lh_append_line(const char *path, const char *line, lh_error *error) {
     return status;
 }
 
-/* Returns 1 if the line is to be kept, 0 if its integer field `key` exceeds `last`, -1 if it is not a JSON object with
+/* Returns 1 if the line must be kept, 0 if its integer field `key` exceeds `last`, -1 if it is not a JSON object with
  * such a field. */
 static int classify_line(const char *line, size_t bytes, const char *key, int64_t last) {
     json_t *object = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, NULL);

@@ -19,18 +19,18 @@ typedef struct lh_json {
     const char *separator; /* text before the next key: "" or "," */
 } lh_json;
 
-void lh_json_begin(lh_json *json, FILE *out); /* { */
+void lh_json_begin(lh_json *json, FILE *out); /* writes { */
 void lh_json_number(lh_json *json, const char *key, double value);
 void lh_json_integer(lh_json *json, const char *key, int64_t value);
 void lh_json_string(lh_json *json, const char *key, const char *text);
 void lh_json_raw(lh_json *json, const char *key, const char *text); /* JSON, or "" or "[", which the caller completes */
-void lh_json_end(lh_json *json);                                    /* } */
-void lh_json_end_line(lh_json *json);                               /* } and a newline */
+void lh_json_end(lh_json *json);                                    /* writes } */
+void lh_json_end_line(lh_json *json);                               /* writes } and a newline */
 
 /* Writes one string in quotes. Each byte that is not valid UTF-8, as paths may have, becomes U+FFFD. */
 void lh_json_quote(FILE *out, const char *text);
 
-/* A stream that writes to memory. After lh_text_close, text is what was written, for free(), or NULL after an error. */
+/* A stream that writes to memory. After lh_text_close, text is the result, which the caller frees; NULL: an error. */
 typedef struct lh_text {
     FILE *out;
     char *text; /* [bytes + 1], ends with 0 */

@@ -15,8 +15,8 @@ void lh_team_run(int threads, lh_team_work *work, void *argument);
  * once. */
 void lh_team_barrier(void);
 
-/* The number of processors that this process may use: those in its affinity mask, or fewer if a control group limits
- * processor time, whose limit is rounded up to whole processors. */
+/* The number of processors that this process may use: processors in its affinity mask, or fewer if a control group
+ * limits processor time, whose limit is rounded up to whole processors. */
 int lh_team_count_processors(void);
 
 #endif

@@ -30,7 +30,7 @@ static void run_peak(void *argument, int index, int count) {
     }
 }
 
-/* Measures operations per second of all threads together. Sets job->rounds such that the next call takes about
+/* Measures operations per second of all threads together. Sets job->rounds so that the next call takes about
  * `seconds`. */
 static double measure_peak(peak_job *job, int threads, double seconds) {
     double start = lh_read_clock();
@@ -129,7 +129,7 @@ static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *r
     return LH_OK;
 }
 
-/* The share of the passes at task length n in those that the spec counts; 1 without loops. */
+/* The passes at task length n divided by the passes that the spec counts; 1 without loops. */
 static double compute_pass_share(const lh_spec *spec, int n) {
     return spec->passes > 0 ? (double)lh_count_passes(spec, n) / spec->passes : 1;
 }

@@ -23,9 +23,9 @@ typedef struct lh_bench_request {
 
 typedef struct lh_bench_result {
     lh_mode mode;
-    int length, tokens;        /* task length as shown to users; tokens per sequence, all streams together */
+    int length, tokens;        /* task length that users see; tokens per sequence, all streams together */
     int replicas;              /* at least 1 */
-    int threads;               /* threads that compute; on a device: that make batches */
+    int threads;               /* threads that compute; on a device threads that make batches */
     double steps_per_second;   /* of all replicas together; training: steps; evaluation: batches of the same size */
     double processor_seconds;  /* processor time per step of one replica, summed over threads; NaN: a device computes */
     double flops_per_second;   /* executed floating-point operations */

@@ -14,11 +14,11 @@ enum { MIN_ROUNDS = 3, MAX_ROUNDS = 101 };
 /* Two engines for forward passes, and the inputs of the batch. */
 typedef struct decoder {
     lh_spec spec;
-    lh_task task;                            /* without an end symbol, so that all answers are decoded */
-    lh_engine *batch_engine, *single_engine; /* on all threads; on one thread */
+    lh_task task;                            /* the task without its end symbol, so that all answers are decoded */
+    lh_engine *batch_engine, *single_engine; /* batch_engine: all threads; single_engine: one */
     lh_query query;
     uint16_t *input, *answers; /* [sequences][input tokens], [sequences][labels] */
-    int32_t **line_positions;  /* [sequences], as in lh_query */
+    int32_t **line_positions;  /* [sequences] see lh_query */
 } decoder;
 
 bool lh_bench_decodes(const lh_target *target) {

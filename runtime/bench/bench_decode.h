@@ -8,10 +8,10 @@
 enum { LH_BENCH_SEQUENCES = 32 /* sequences of the decoded batch for each thread */ };
 
 typedef struct lh_bench_decoding {
-    int length, labels;     /* task length as shown to users; answers of each sequence */
+    int length, labels;     /* task length that users see; answers of each sequence */
     int threads, sequences; /* threads and sequences of the batch */
     /* Answers per second, medians over alternating windows. batch: `sequences` sequences on `threads` threads; single:
-     * one sequence on one thread; passes: as single, by passes over the whole sequence. */
+     * one sequence on one thread; passes: one sequence on one thread, by passes over the whole sequence. */
     double batch, single, passes;
 } lh_bench_decoding;
 

@@ -47,7 +47,7 @@ typedef struct check {
 /* Slopes along the direction at one point. */
 typedef struct slopes {
     double analytic;            /* by the gradient */
-    double centre, left, right; /* by differences: two-sided; one-sided, before and after the point */
+    double centre, left, right; /* differences: two-sided, before the point, after it */
     double size;                /* reference size of relative errors */
 } slopes;
 
@@ -108,7 +108,7 @@ static double compute_error(const slopes *s, double slope) { return fabs(slope -
 
 static bool are_close(const slopes *s, double a, double b) { return fabs(a - b) <= TOLERANCE * s->size; }
 
-/* Computes all slopes at the point at `distance`, numeric ones with errors of second order in the step h; one-sided
+/* Computes all slopes at the point at `distance`, numeric slopes with errors of second order in the step h; one-sided
  * slopes only if the two-sided slope disagrees with the gradient, else they equal the two-sided slope. */
 static lh_status compute_slopes(check *c, const lh_tensor *tensor, double distance, double h, slopes *s,
                                 lh_error *error) {

@@ -9,7 +9,7 @@ enum { LH_REPLICA_STEPS = 64 /* most training steps requested by one call of an 
 typedef struct lh_replica {
     const lh_bench_request *request;
     lh_engine *engine;
-    int64_t steps; /* remaining steps of this call of lh_replica_set_step */
+    int64_t steps; /* remaining steps of the current call of lh_replica_set_step */
     lh_step_metrics metrics[LH_REPLICA_STEPS];
     lh_status status; /* status of the last call of the engine */
     lh_error error;   /* message for that status */

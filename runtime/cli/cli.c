@@ -6,7 +6,7 @@
 #include "base/team.h"
 #include "cli/data_files.h"
 
-/* Prints the part of --help on the examples of a dataset. */
+/* Prints the part of --help that describes the examples of a dataset. */
 static void print_data_help(const lh_spec *spec) {
     printf("\n%s:\n", spec->task->collect != NULL ? "This trainer makes its examples at the start"
                                                   : "This trainer's examples are in files");

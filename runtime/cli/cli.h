@@ -54,7 +54,7 @@ void lh_warn_unlocked(const char *directory);
 /* Progress on stderr: one line that is overwritten on a terminal ("live"), occasional lines elsewhere. */
 typedef struct lh_progress {
     bool is_live;
-    double start_time, line_time; /* by lh_read_clock: the start, and the last line */
+    double start_time, line_time; /* times of lh_read_clock at the start and at the last line */
     int width;                    /* width of the current line, to erase it */
 } lh_progress;
 
@@ -95,7 +95,7 @@ const volatile sig_atomic_t *lh_catch_signals(void);
  * ignored are not changed. */
 void lh_break_line_on_signals(void);
 
-/* Records whether a live line is on the screen, which a signal has to end. */
+/* Records whether a live line is on the screen, which a signal must end. */
 void lh_set_line_open(bool is_open);
 
 #endif

@@ -11,7 +11,7 @@ typedef struct lh_data_files {
     lh_spec spec; /* the spec bound to its data */
     lh_corpus corpus;
     char path[LH_SETS][LH_PATH_MAX]; /* found paths of files that no flag gives */
-    char **argv;                     /* the arguments without the data flags, for free() */
+    char **argv;                     /* the arguments without the data flags; the caller frees the list */
     bool is_open;                    /* whether the corpus is open */
 } lh_data_files;
 
@@ -21,9 +21,9 @@ typedef struct lh_data_files {
 lh_status lh_data_files_open(lh_data_files *files, lh_cli *cli, lh_error *error);
 void lh_data_files_close(lh_data_files *files);
 
-/* Reports on stderr overlaps between files: test and validation examples that are also training examples, their inputs
- * that training examples have with another target, and duplicates within a file. Prints nothing if there are none.
- * LH_ERR_ENVIRONMENT: out of memory. */
+/* Reports on stderr overlaps between files: test and validation examples that are also training examples, held-out
+ * inputs that training examples have with another target, and duplicates within a file. Prints nothing if there are
+ * none. LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_data_files_compare(const lh_spec *spec, lh_error *error);
 
 /* Prints the data flags of a spec for --help. */
@@ -36,9 +36,9 @@ lh_status lh_data_files_find_set(const lh_spec *spec, const char *name, const lh
  * the order of the file. LH_ERR_USAGE: another word, or the spec has no dataset. */
 lh_status lh_data_files_read_order(const lh_spec *spec, const char *word, bool *in_order, lh_error *error);
 
-/* With a dataset, replaces the requested task lengths by shapes, which are pairs of input and output length. is_given:
- * whether the lengths come from a flag. Then each is an input length, and is replaced by the shape with this input
- * length that has the most training examples; otherwise the first and the last shape of training are requested.
+/* With a dataset, replaces the requested task lengths by shapes, which are pairs of input and output length.
+ * is_given: whether the lengths come from a flag. If so, each is an input length and becomes the shape with this
+ * input length that has the most training examples. If not, the first and the last shape of training are requested.
  * LH_ERR_INPUT: there is no training example of a given length; LH_ERR_USAGE: more than LH_OPTION_MAX_LENGTHS are
  * given. */
 lh_status lh_data_files_choose_shapes(const lh_spec *spec, lh_option_lengths *requested, bool is_given,

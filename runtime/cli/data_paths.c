@@ -13,7 +13,7 @@ enum { MAX_FOLDERS = 8 }; /* maximum of searched folders: one of the training, s
 
 typedef struct search {
     const char *path;   /* path in the spec */
-    const char *name;   /* last part of this path */
+    const char *name;   /* last part of the path */
     const char *digest; /* required digest of the file */
     char *found_path;   /* [LH_PATH_MAX] the path that is tried; after a successful search, the file's path */
     char folders[2048]; /* searched folders, for the message */
@@ -42,7 +42,7 @@ static bool find_in_folder(search *s, const char *folder) {
     return false;
 }
 
-/* The folder where the run was trained, for free(); NULL: run.json has no absolute path of it. */
+/* The folder where the run was trained, which the caller frees; NULL: run.json has no absolute path. */
 static char *find_training_folder(const char *facts_path) {
     json_t *facts;
     lh_error ignored;
@@ -73,7 +73,7 @@ lh_status lh_find_data(const char *path, lh_set set, const char *checkpoint, cha
         return lh_fail(error, LH_ERR_INPUT, "%.200s...: the path is too long", path);
     const char *slash = checkpoint != NULL ? strrchr(checkpoint, '/') : NULL, *name = strrchr(path, '/');
     if (checkpoint == NULL || access(path, F_OK) == 0) return LH_OK;
-    int folder = slash != NULL ? (int)(slash - checkpoint) : 1; /* bytes of the folder's path; 1: of "." */
+    int folder = slash != NULL ? (int)(slash - checkpoint) : 1; /* bytes of the folder's path; 1: the path is "." */
     if (snprintf(facts, sizeof facts, "%.*s/run.json", folder, slash != NULL ? checkpoint : ".") >= LH_PATH_MAX)
         return LH_OK;
     lh_read_recorded_data(facts, &recorded);

@@ -88,7 +88,7 @@ static lh_status take_number(const lh_option *option, const char **text, const c
     return LH_OK;
 }
 
-/* Reads an integer, also in the form 2e6. */
+/* Reads an integer, which may be written like 2e6. */
 static lh_status take_integer(const lh_option *option, const char **text, const char *ends, int64_t *integer,
                               lh_error *error) {
     double value;

@@ -11,7 +11,7 @@
 typedef enum lh_option_kind {
     LH_OPTION_SWITCH,  /* bool *; takes no value */
     LH_OPTION_INTEGER, /* int64_t *, within min..max */
-    LH_OPTION_COUNT,   /* int64_t *, within min..max, or the word "all", which is 0 */
+    LH_OPTION_COUNT,   /* int64_t *, within min..max, or the word "all", which gives 0 */
     LH_OPTION_NUMBER,  /* double *, within min..max */
     LH_OPTION_TEXT,    /* const char ** */
     LH_OPTION_TEXTS,   /* lh_option_texts *: the flag may be repeated */

@@ -21,7 +21,7 @@ typedef struct lh_cuda_device {
     int cooperative;     /* 1: supports cooperative launches (all blocks resident), which every program needs */
     int watchdog;        /* 1: the driver ends launches that take seconds, as on a GPU that drives a display */
     size_t block_memory; /* maximum shared memory of a block, bytes */
-    size_t total_memory, free_memory; /* bytes; free: after the kernels were loaded */
+    size_t total_memory, free_memory; /* bytes; free_memory: after the kernels were loaded */
     char image[1024];  /* loaded image, for messages: "sm_90", "compute_75, compiled by the driver", ... */
     char compiler[64]; /* compiler of the machine code: "nvcc 13.0 for sm_90", "driver 13.0 from compute_75", ... */
     CUcontext context;

@@ -36,7 +36,7 @@ bool lh_cuda_try_library_file(lh_cuda_search *search, const char *file) {
     return search->examine(search, library, file);
 }
 
-/* Tries the names of the library in a folder; "": in the loader's paths. */
+/* Tries the names of the library in a folder; folder "": in the loader's paths. */
 static bool try_folder(lh_cuda_search *search, const char *folder) {
     char file[320];
     for (const char *const *name = search->names; *name; name++) {

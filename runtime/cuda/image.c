@@ -65,8 +65,8 @@ static int parse_toolkit_version(const char *toolkit) {
     return major * 1000 + minor * 10;
 }
 
-/* The lowest CUDA version of a driver for code of this toolkit version: for machine code the first of the same major
- * version ("minor version compatibility"), for the intermediate form the same version. */
+/* The lowest CUDA version of a driver for code of this toolkit version: for machine code the first version with the
+ * same major number ("minor version compatibility"), for the intermediate form the same version. */
 static int get_needed_version(bool is_machine_code, int toolkit) {
     return is_machine_code ? toolkit / 1000 * 1000 : toolkit;
 }
@@ -96,7 +96,7 @@ static lh_status fail_no_image(const lh_cuda_program *program, int architecture,
                    architecture, architecture / 10, architecture % 10, images[0] ? images : "none", architecture);
 }
 
-/* best: name of the image that the device would run with a newer driver. */
+/* Reports that the driver is too old. best: name of the image that the device would run with a newer driver. */
 static lh_status fail_driver(const lh_cuda_program *program, const char *best, bool is_machine_code, int driver_version,
                              lh_error *error) {
     int needed = get_needed_version(is_machine_code, parse_toolkit_version(program->toolkit));

@@ -36,7 +36,7 @@ enum { LH_CUDA_VERSION_TEXT = 16 };
 const char *lh_cuda_write_version(int version, char text[LH_CUDA_VERSION_TEXT]);
 
 /* The lowest CUDA version of a driver for the program's machine code or intermediate form, as the driver numbers it
- * (12040); 0: the program has no such image. */
+ * (12040); 0: the program has no image of this kind. */
 int lh_cuda_find_oldest_driver(const lh_cuda_program *program, bool is_machine_code);
 
 /* The first release of NVIDIA's driver that knows this version of CUDA: 550 for 12040; 0: unknown. */

@@ -18,7 +18,7 @@ typedef struct lh_cuda_code {
     size_t bytes;
     char target[16];         /* "sm_90" */
     char compiler[384];      /* "NVRTC 13.0 (/usr/local/cuda/lib64/libnvrtc.so.13)" */
-    bool is_cached;          /* the code is from the cache, not compiled now */
+    bool is_cached;          /* the code comes from the cache and was not compiled now */
     char cache_failure[512]; /* reason why the code was not cached; empty: cached, or there is no cache */
 } lh_cuda_code;
 

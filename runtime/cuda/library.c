@@ -69,7 +69,7 @@ typedef struct method {
     int rows, columns, inner; /* rows 0: the entry is free */
     bool transposed_a, transposed_b;
     uint32_t requested_epilogue; /* operation after the product: the bias, max(x, 0), or none */
-    uint32_t epilogue;           /* the part of it that the library does */
+    uint32_t epilogue;           /* the part of requested_epilogue that the library does */
     void *operation;
     void *first, *second, *out; /* layouts of b, a and out */
     lh_lt_algorithm algorithm;
@@ -225,7 +225,7 @@ static lh_status set_bias(lh_cuda_library *library, const method *m, const void 
 }
 
 /* Requests the library's best algorithm with this epilogue; *found: whether an algorithm exists. The library reads the
- * alignment of a bias from its address; the address passed here has only the common alignment, so the choice does not
+ * alignment of a bias from its address; the address in this call has only the common alignment, so the choice does not
  * depend on addresses. */
 static lh_status request_algorithm(lh_cuda_library *library, method *m, uint32_t epilogue, void *preference,
                                    bool *found, lh_error *error) {

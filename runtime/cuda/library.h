@@ -8,8 +8,8 @@
 
 typedef struct lh_cuda_library lh_cuda_library;
 
-/* Opens a version of cuBLASLt whose major version is at most that of the driver's CUDA, for products in the program's
- * precision: the file that LONGHAND_CUBLASLT names or, if that variable is not set, the first one that
+/* Opens a version of cuBLASLt whose major version is not above the driver's CUDA, for products in the program's
+ * precision: the file that LONGHAND_CUBLASLT names or, if that variable is not set, the first file that
  * lh_cuda_find_library finds, in each folder the latest version. The device's context must be current for this and all
  * other calls. LH_ERR_ENVIRONMENT: no suitable library, or it does not start; the message lists the searched places and
  * the reasons of refusal. */

@@ -56,7 +56,7 @@ typedef struct lh_nvrtc_job {
     bool reports; /* machine code: the log reports the resources of each kernel */
     /* Outputs, malloc'ed, for the caller to free: */
     char *code;   /* NULL: none */
-    size_t bytes; /* of code */
+    size_t bytes; /* size of code */
     char *log;    /* the compiler's messages without final newlines, also after an error; NULL: none */
 } lh_nvrtc_job;
 

@@ -6,9 +6,9 @@
 
 #include "data/datasets/epoch.h"
 
-enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* indices of axes; without CARRY, those after it are 1 less */
+enum { DIGITS, CARRY, TRAINED, FRAME, AXES }; /* indices of axes; if a task lacks CARRY, later indices are 1 less */
 enum { ORDER, FIRST, SECOND, PAIRS, FIRST_ORDER, SECOND_ORDER, ALL_NUMBERS = 64 /* + digits */ }; /* purposes */
-/* Greatest stratum, a digit count; most test numbers of a digit count, and of a digit count and a chain. */
+/* STRATA: digit counts with strata of their own. Most test numbers of a digit count, and of a digit count and chain. */
 enum { STRATA = 6, MAX_PER_DIGITS = 10000, MAX_PER_CHAIN = 500, PROGRESS = 1 << 14 /* examples between reports */ };
 
 /* ---- training pairs ---- */
@@ -35,9 +35,9 @@ typedef struct collection_state {
     lh_error *error;
     pairs trained;            /* pairs of the training set */
     uint32_t *first, *second; /* [f.numbers] operands for training and validation */
-    int64_t items, total;     /* number of stored items, and the estimated number of all, for the progress bar */
+    int64_t items, total;     /* number of stored items, and estimated number at the end, for the progress bar */
     int frame;                /* the current frame: value on the axis `frame`; LH_NO_VALUE: the task's frame */
-    int width;                /* width of the current frame; 0: the task's */
+    int width;                /* width of the current frame; 0: the task's width */
     uint8_t x[LH_MAX_PLACES], y[LH_MAX_PLACES]; /* scratch */
 } collection_state;
 
@@ -99,7 +99,7 @@ static void draw_pairs(collection_state *s, const uint32_t *order, lh_rng *rng, 
 }
 
 /* Puts the numbers below f.numbers into a random order. Draws a digit for each number or, for two numbers, pairs from
- * the first `trained` numbers of the order and pairs from the others. false: out of memory. */
+ * the first `trained` numbers of the order and pairs from the rest. false: out of memory. */
 static bool draw_permuted(collection_state *s, int trained) {
     int count = s->f.numbers;
     lh_draw_order(lh_make_number_stream(s->c->seed, 0, ORDER), s->first, count);

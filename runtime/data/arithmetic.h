@@ -28,11 +28,11 @@ typedef struct lh_frame {
     int base;
     int width;       /* places of an operand */
     int digits;      /* most digits of an operand, so that the result fits in the frame */
-    int numbers;     /* training and validation examples together: all numbers below this, or this many random pairs */
-    int parts;       /* parts into which these examples are divided; the last part is the validation set */
+    int numbers;     /* training and validation examples: all numbers below this limit, or this many pairs */
+    int parts;       /* parts of the training and validation examples; the last part is the validation set */
     bool stratified; /* operands are sampled by digit count, not from a permutation */
     int input_length, output_length; /* tokens per example */
-    int greatest_position;           /* as in lh_item */
+    int greatest_position;           /* see lh_item */
 } lh_frame;
 
 typedef enum lh_operands {
@@ -56,7 +56,7 @@ typedef struct lh_operation {
 
 typedef struct lh_framed_options {
     int options[LH_MAX_FRAME_OPTIONS];
-    lh_frame frame; /* the sizes that these options determine */
+    lh_frame frame; /* the sizes that the options determine */
 } lh_framed_options;
 
 /* Returns a copy of the options with this frame width, and the sizes of the frame; width 0: the width in options. */

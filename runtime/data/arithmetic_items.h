@@ -2,8 +2,8 @@
  *
  * Counter words of random numbers (longhand/rng.h): for training and validation, and for the order of test numbers with
  * few digits, word `step` is 0 and word `example` is the purpose. For other test numbers, `step` depends on digits and
- * chain, and `example` is the number's index among those with equal digits and chain. Digits of numbers lie lowest
- * first.
+ * chain, and `example` is the index of the number among numbers with equal digits and chain. Digits of numbers lie
+ * lowest first.
  */
 #ifndef LONGHAND_ARITHMETIC_ITEMS_H
 #define LONGHAND_ARITHMETIC_ITEMS_H
@@ -18,11 +18,11 @@ typedef struct lh_number_item {
 
 lh_number_item lh_make_small_item(uint32_t x, uint32_t y);
 
-/* The item of random number `draw` of those with this number of digits. */
+/* The item of the random number with index `draw` among numbers of this many digits. */
 lh_number_item lh_make_drawn_item(int digits, uint32_t draw);
 lh_number_item lh_make_written_item(int digits, const uint8_t *x, const uint8_t *y);
 
-/* Sets the width of a new item's frame; 0: the task's. */
+/* Sets the width of a new item's frame; 0: the task's width. */
 void lh_set_item_width(lh_number_item *item, int width);
 
 /* Reads an item's numbers into x and y, whose digits must be 0 on entry; returns the digits of the longer number. */
@@ -30,7 +30,7 @@ int lh_read_item(const lh_operation *o, const lh_frame *f, uint64_t seed, const 
 
 lh_rng lh_make_number_stream(uint64_t seed, uint32_t step, uint32_t example);
 
-/* The counter word `step` of test numbers; chain: -1 for any. */
+/* The counter word `step` of test numbers; chain: -1 for numbers of any chain. */
 uint32_t lh_compute_number_step(int digits, int chain);
 
 /* base^exponent, or UINT64_MAX if the power is larger. */

@@ -7,10 +7,10 @@
 typedef struct reading {
     const lh_operation *o;
     const lh_literal *literal;
-    int first, end; /* range of symbols without start and end */
+    int first, end; /* indices of the symbols between start and end symbol */
     int base;
     uint8_t x[LH_MAX_PLACES], y[LH_MAX_PLACES]; /* lowest digit first */
-    int digits;                                 /* significant digits of the longer number; 0 has one */
+    int digits;                                 /* significant digits of the longer number; the number 0 has one */
     lh_error *error;
 } reading;
 

@@ -188,7 +188,7 @@ static bool assemble_row(lh_batch *batch, const lh_spec *spec, const lh_example 
     return format->locate == NULL || format->locate(example, batch->place + (size_t)row * (size_t)batch->shape.labels);
 }
 
-/* The greatest position of a row, or its first one below 0. */
+/* The greatest position of a row or, if there is one, its first position below 0. */
 static int32_t find_greatest_position(const lh_batch *batch, const lh_spec *spec, int row) {
     int32_t max_position = 0;
     for (int s = 0; s < spec->format->streams; s++) {

@@ -39,7 +39,7 @@ typedef struct lh_batch {
     uint8_t *mask;
     uint16_t *place;         /* NULL where the spec's format has no `locate` */
     uint16_t *input;         /* scratch for the input of one example; target and mask are written in place */
-    int32_t *line_positions; /* of the last row, as in lh_dataset.positions; NULL: no line gives positions */
+    int32_t *line_positions; /* positions of the last row, see lh_dataset.positions; NULL: no line gives any */
     lh_trial trial;          /* checks a user's own task */
     void *memory;
 } lh_batch;
@@ -63,7 +63,7 @@ lh_cpu_block lh_batch_make_block(const lh_batch *batch, int first, int sequences
 /* Writes sequence `row` of a batch of shape n, which becomes the last sequence of the batch. Its tokens come from an
  * input and, for streams that read the target, from a target (NULL: all 0). Both must be valid for the task and
  * determine a place for every label, as cli/verbs/input.h checks. The target's tokens become the labels, but no label
- * counts. line_positions: as in lh_dataset.positions, if the spec has positions of lines; it must stay valid until the
+ * counts. line_positions: see lh_dataset.positions, if the spec has positions of lines; it must stay valid until the
  * next row is written. */
 void lh_batch_put(lh_batch *batch, const lh_spec *spec, int n, int row, const uint16_t *input, const uint16_t *target,
                   int32_t *line_positions);
@@ -86,8 +86,8 @@ lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *s
                         int sequences, lh_error *error);
 
 /* Finds the positions that the task or a line gives to an input at task length n, and to its answer; line_positions: as
- * in lh_batch_put. Sets `*positions` to one for each token of all streams, for free(), or to NULL if neither the task
- * nor lines give positions. LH_ERR_INPUT: a position is below 0 or above lh_token_positions.greatest;
+ * in lh_batch_put. Sets `*positions` to one for each token of all streams, which the caller frees, or to NULL if
+ * neither task nor lines give any. LH_ERR_INPUT: a position is below 0 or above lh_token_positions.greatest;
  * LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_find_input_positions(const lh_spec *spec, int n, const uint16_t *input, int32_t *line_positions,
                                   int32_t **positions, lh_error *error);

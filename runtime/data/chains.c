@@ -1,5 +1,5 @@
-/* See chains.h. Digits are drawn from the lowest to the highest, with the number of possible continuations as
- * weights. */
+/* See chains.h. Digits are drawn from the lowest to the highest. The weight of a digit is the number of ways to
+ * continue after it. */
 #include "data/chains.h"
 
 #include <stdlib.h>
@@ -135,8 +135,8 @@ static void make_choices(choices *c, int base, bool is_product, int multiplier, 
 struct lh_chains {
     int base, digits, chain; /* digits: most digits; chain: length set by lh_chains_set_length */
     bool is_product;
-    int multipliers, carries; /* number of possible values of each: `base` in a product; in a sum 1 and 2 */
-    choices *choices;         /* [multipliers][carries][2]: below the highest place, at it */
+    int multipliers, carries; /* numbers of possible multipliers and carries: `base` in a product; in a sum 1 and 2 */
+    choices *choices;         /* [multipliers][carries][2]: for a place below the highest one, for the highest one */
     weight *ways; /* [multipliers][places left][carries][length][the chain was reached] numbers of continuations */
 };
 

@@ -1,6 +1,6 @@
 /* Measures carry chains, and draws numbers by the length of their longest chain. A chain is a digit whose sum or
- * product makes a carry, and the digits above it that propagate the carry: the carry of each is greater because of the
- * incoming carry. In a sum these are the places whose digits add up to base - 1. The length of a chain is its number of
+ * product makes a carry, and the digits above it that propagate the carry: each makes a greater carry because of the
+ * incoming one. A sum propagates a carry where the digits add up to base - 1. The length of a chain is its number of
  * digits.
  *
  * Digits are lowest first. Draws use integers only: weights have 32 significant bits and an exponent. All pairs of
@@ -29,8 +29,8 @@ void lh_chains_close(lh_chains *chains);
 /* Sets the length of the longest chain of later draws, at most `digits` of lh_chains_open. */
 void lh_chains_set_length(lh_chains *chains, int chain);
 
-/* Draws numbers with exactly `digits` digits, the highest not 0; the digit y[0] of a product may be any. false: no such
- * numbers have a longest chain of the set length. */
+/* Draws numbers with exactly `digits` digits, the highest not 0; y[0] of a product may be any digit. false: no numbers
+ * have a longest chain of the set length. */
 bool lh_chains_draw(const lh_chains *chains, lh_rng *rng, int digits, uint8_t *x, uint8_t *y);
 
 #endif

@@ -123,7 +123,7 @@ static lh_status add_cell(collection_state *s, int first, int second) {
 }
 
 /* Adds test examples of all requested pairs of digit counts, up to the greatest count that evaluations choose on any
- * axis; up to the longest one of training if they choose none. */
+ * axis; up to the longest number of training if they choose none. */
 static lh_status add_test_set(collection_state *s) {
     static const int axes[] = {DIGITS, FIRST, SECOND};
     const lh_collection *c = s->c;
@@ -166,7 +166,7 @@ lh_status lh_sums_collect(const lh_sums *sums, lh_collection *collection, lh_err
 
 /* ---- literals ---- */
 
-/* The form of a literal in words, and an example of it. */
+/* The format of a literal in words, and an example of a literal. */
 typedef struct form {
     char words[48], example[24];
 } form;

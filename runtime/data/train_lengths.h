@@ -33,17 +33,17 @@ void lh_batch_parts_close(lh_batch_parts *parts);
 /* Sets the parts to one part. */
 void lh_batch_parts_set(lh_batch_parts *parts, int n, int sequences);
 
-/* Draws the passes of a step of a progressive spec for R = spec->passes, as McLeish et al. 2024: *free_passes, the
- * passes without gradient, is uniform on 0 .. R - 1, and then the number of passes with gradient is uniform on
- * 1 .. min(R - *free_passes, R / 2). Returns their sum. */
+/* Draws the passes of a step of a progressive spec for R = spec->passes, as McLeish et al. 2024 do: *free_passes, the
+ * passes without gradient, is uniform on 0 .. R - 1, and then the number of passes with gradient is uniform on 1 ..
+ * min(R - *free_passes, R / 2). Returns their sum. */
 int lh_draw_passes(const lh_spec *spec, lh_key key, uint32_t step, int *free_passes);
 
 /* Draws the lengths of the batch of a step. */
 void lh_batch_parts_draw(lh_batch_parts *parts, const lh_spec *spec, lh_key key, uint32_t step);
 
 /* Counts, by index of the training lengths, the sequences of the first `steps` steps of a sampled task: *sequences
- * [training lengths], for free(). Its time is proportional to the number of draws. LH_ERR_ENVIRONMENT: out of
- * memory. */
+ * [training lengths], which the caller frees. Its time is proportional to the number of draws. LH_ERR_ENVIRONMENT: out
+ * of memory. */
 lh_status lh_count_trained_sequences(const lh_spec *spec, lh_key key, int64_t steps, int64_t **sequences,
                                      lh_error *error);
 

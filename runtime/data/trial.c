@@ -13,8 +13,8 @@ enum {
     EXAMPLE_TEXT = 256       /* bytes of the text of describe_example */
 };
 
-/* Values with which memory is filled before the first and before the second run of the sampler; no alphabet has
- * these tokens. An element that still has both values, one after each run, was not written. */
+/* Values that fill memory before the first and before the second run of the sampler; no alphabet has these tokens. An
+ * element that still has both values, one after each run, was not written. */
 static const uint16_t POISON[2] = {0xffff, 0xfffe};
 
 static const int32_t GUARD_POSITION = INT32_MIN; /* the value of guard elements next to positions */
@@ -178,7 +178,7 @@ static lh_status check_array(const probe *p, const char *name, const int32_t *fi
     return LH_OK;
 }
 
-/* Fills positions with 0, as of tokens without a position, and their guard elements. */
+/* Fills positions with 0, which means that a token has no position, and fills their guard elements. */
 static void clear_positions(int32_t *position, int count) {
     for (int i = -GUARD; i < count + GUARD; i++) position[i] = i < 0 || i >= count ? GUARD_POSITION : 0;
 }

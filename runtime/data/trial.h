@@ -27,8 +27,8 @@ lh_status lh_trial_sample(lh_trial *trial, const lh_task *task, const lh_rng *st
                           lh_error *error);
 
 /* Checks the first evaluation examples of every length if the task is a user's own, so that errors of a sampler are
- * found before training. key: key of the evaluation seed. LH_ERR_INPUT: as lh_trial_sample, a length has no tokens, or
- * task->place reads the target or writes outside of its arrays. */
+ * found before training. key: key of the evaluation seed. LH_ERR_INPUT: an error of lh_trial_sample, a length has no
+ * tokens, or task->place reads the target or writes outside of its arrays. */
 lh_status lh_try_lengths(const lh_task *task, const lh_lengths *lengths, lh_key key, lh_error *error);
 
 #endif

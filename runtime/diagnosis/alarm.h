@@ -8,7 +8,7 @@
 typedef enum lh_alarm_kind {
     LH_ALARM_NONE,
     LH_ALARM_UPDATE, /* the norm of one update exceeds half of the parameters' norm after the update */
-    /* After 100 steps: the gradient norm exceeds 1,000 times the usual one and is at least clip_norm (1 without it). */
+    /* After 100 steps: the gradient norm exceeds 1,000 times the usual norm, and clip_norm (or 1 if there is none). */
     LH_ALARM_GRADIENT,
     LH_ALARM_LOSS /* the loss exceeds twice the loss of guessing in 200 consecutive steps */
 } lh_alarm_kind;
@@ -22,7 +22,7 @@ typedef struct lh_alarm {
     /* The first detected alarm: */
     lh_alarm_kind kind;
     int64_t step;            /* step of the alarm */
-    lh_step_metrics metrics; /* metrics of this step */
+    lh_step_metrics metrics; /* metrics of the alarm's step */
 } lh_alarm;
 
 void lh_alarm_open(lh_alarm *alarm, const lh_spec *spec);

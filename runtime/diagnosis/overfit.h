@@ -16,14 +16,14 @@ typedef struct lh_overfit_run {
 } lh_overfit_run;
 
 typedef struct lh_overfit_facts {
-    /* Facts of the examples, from comparing the first LH_OVERFIT_EXAMPLES of them. */
+    /* Facts of the examples, of which the first LH_OVERFIT_EXAMPLES are compared. */
     int64_t counted;        /* number of labels that count towards accuracy */
-    double data_attainable; /* upper bound for any model: equal tokens (streams may hold targets) get equal answers */
+    double data_attainable; /* highest accuracy of any model: it answers equal tokens (input, perhaps target) equally */
 
     /* Facts of metrics.jsonl. A window is a line: means over the steps since the previous line. `recent` is the last
      * quarter of the windows, `earlier` the quarter before it. */
     int windows;
-    double first_loss, earlier_loss, recent_loss;             /* dropout on; first: of the first quarter */
+    double first_loss, earlier_loss, recent_loss;             /* dropout on; first_loss: mean over the first quarter */
     double steps_between;                                     /* steps between `before` and `recent` */
     double earlier_accuracy, recent_accuracy;                 /* dropout on */
     double gradient_norm;                                     /* the largest gradient norm of a window */
@@ -60,7 +60,7 @@ typedef enum lh_overfit_cause {
 /* The task length of the examples: the longest training length. */
 int lh_overfit_get_length(const lh_spec *spec);
 
-/* Computes sums over the examples, with dropout off and fixed positions. LH_ERR_INPUT: as the engine's evaluate. */
+/* Computes sums over the examples, with dropout off and fixed positions. LH_ERR_INPUT: as for `evaluate`. */
 lh_status lh_overfit_evaluate(const lh_overfit_run *run, lh_engine *engine, lh_sums *sums, lh_error *error);
 
 /* Measures all facts. engine: memory must be reserved for the run's examples; on return its parameters are unchanged.

@@ -29,7 +29,7 @@ static double read_value(const json_t *line, int i) {
     return json_number_value(i == ACCURACY && teacher_forced != NULL ? teacher_forced : json_object_get(line, keys[i]));
 }
 
-/* Returns the windows of the file, for free(); *count: number of windows. NULL: out of memory. */
+/* Returns the windows of the file, which the caller frees; *count: number of windows. NULL: out of memory. */
 static window *read_windows(char *text, int *count) {
     size_t lines = 1;
     for (const char *c = text; *c != 0; c++) lines += *c == '\n';

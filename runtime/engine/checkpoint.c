@@ -234,7 +234,7 @@ static lh_status check_optimizer(const char *path, const lh_st_file *file, const
                    path, actual != NULL ? actual : "", expected);
 }
 
-/* Checks format, optimiser, plan, sources, build and training set: different ones give different bits. */
+/* Checks format, optimiser, plan, sources, build and training set: a difference in any of them changes the bits. */
 static lh_status check_origin(const char *path, const lh_st_file *file, const lh_spec *spec, const lh_run_facts *facts,
                               lh_error *error) {
     lh_status status = check_entry(path, file, "format", LH_CHECKPOINT_FORMAT, error);

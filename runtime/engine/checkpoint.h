@@ -51,17 +51,17 @@ lh_status lh_checkpoint_rotate(const char *directory, const lh_spec *spec, const
 lh_status lh_checkpoint_read_parameters(const char *path, const lh_spec *spec, int real_bytes, void *parameters,
                                         int64_t *step, lh_error *error);
 
-/* Reads the initial parameters of a run. LH_ERR_INPUT also if the file is not the one for which the spec was planned
+/* Reads the initial parameters of a run. LH_ERR_INPUT also if the file is not the file for which the spec was planned
  * (train.init_checksum). parameters NULL: only checks the file. */
 lh_status lh_checkpoint_read_init(const char *path, const lh_spec *spec, int real_bytes, void *parameters,
                                   lh_error *error);
 
 /* Reads the complete state, so that training continues bit for bit. Refuses a file of another format, optimiser, plan,
  * source, level, compiler, precision or training set, with a message that names both values. If checkpoint.safetensors
- * is damaged or missing, reads checkpoint.previous.safetensors and reports this in note (otherwise empty).
+ * is damaged or missing, reads checkpoint.previous.safetensors and reports this in note, which is else empty.
  * LH_ERR_INPUT: a file is refused, or neither file can be used; LH_ERR_ENVIRONMENT: a possibly valid file could not be
  * read because of memory or disk. Without any file, *is_found is 0 and the status LH_OK. facts: on entry level and
- * compiler are those of this process; on return step, seeds and learning_rate are set. */
+ * compiler of this process; on return step, seeds and learning_rate are set. */
 lh_status lh_checkpoint_resume(const char *directory, const lh_spec *spec, lh_state *state, lh_run_facts *facts,
                                int *is_found, lh_error *note, lh_error *error);
 

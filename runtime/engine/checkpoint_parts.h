@@ -10,7 +10,7 @@
 #include "data/datasets/corpus.h"
 #include "longhand/spec.h"
 
-enum { LH_MAX_NAME_BYTES = 256 }; /* of the name of a tensor */
+enum { LH_MAX_NAME_BYTES = 256 }; /* most bytes of a tensor's name, and a 0 */
 
 #define LH_CHECKPOINT_FORMAT "longhand checkpoint 1"
 #define LH_CHECKSUM_KEY "checksum"
@@ -30,8 +30,8 @@ uint64_t lh_checkpoint_hash_tensor(const lh_st_tensor *tensor);
 uint64_t lh_checkpoint_hash_meta(const lh_st_meta *meta);
 
 /* Reads a file and verifies its checksum; all readers of checkpoints call this first. needs_checksum: the file must
- * have a checksum, as all files of trainers do; otherwise a file without format may have none. On success the caller
- * frees *file with lh_st_free. Errors as lh_read_file; LH_ERR_INPUT: no valid safetensors file, or a wrong or missing
+ * have a checksum, as all files of trainers do; false: a file without format may have none. On success the caller frees
+ * *file with lh_st_free. Errors of lh_read_file; LH_ERR_INPUT: no valid safetensors file, or a wrong or missing
  * checksum. */
 lh_status lh_checkpoint_open(const char *path, bool needs_checksum, lh_st_file **file, lh_error *error);
 

@@ -1,6 +1,6 @@
 /* Writes and rotates checkpoints; see checkpoint.h.
  *
- * Rotation, by its system calls; the process may be killed after each:
+ * Rotation makes these system calls; the process may be killed after each:
  *
  *     write checkpoint.new (temporary, fsync, read back, rename)   current and previous are untouched
  *     link current as checkpoint.old                               current and previous are untouched

@@ -30,14 +30,14 @@ typedef struct decoded_row {
 /* Rows before block.sequences are being decoded; later rows wait or are finished. */
 struct lh_decode_lane {
     const lh_cpu_engine *cpu;
-    lh_cpu_step step;            /* its shape counts all rows */
+    lh_cpu_step step;            /* the step; step.shape counts all rows */
     int n, sequences, labels;    /* task length; most sequences of a block; labels of a sequence */
     size_t inputs;               /* input tokens of a sequence */
     void *memory, *logits;       /* cached keys and values; [sequences][labels][classes] */
     lh_batch batch;              /* the rows; their targets are the answers so far */
     decoded_row rows[BLOCK + 1]; /* rows[sequences] is spare */
     lh_query query;              /* the query that is decoded; evaluation: the block's examples */
-    lh_answers results;          /* buffers of this query's answers */
+    lh_answers results;          /* buffers of the query's answers */
     lh_examples examples;        /* evaluation: the block's examples */
 };
 

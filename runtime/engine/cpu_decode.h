@@ -16,10 +16,10 @@ lh_status lh_decode_open(const lh_cpu_engine *cpu, const lh_cpu_step *step, int 
                          lh_decode_lane **lanes, lh_error *error);
 void lh_decode_close(lh_decode_lane *lanes, int count);
 
-/* Evaluates examples first .. first + count - 1 of a condition with lane `index`, and decodes those that
+/* Evaluates examples first .. first + count - 1 of a condition with lane `index`, and decodes the examples that
  * condition->decoded_count counts. The sums of sequence s, counted from `first`, in a pass over the targets are added
  * to sums[s / sequences_per_sum] and written to sequence_sums[s] (which may be NULL). The model's own answers go to
- * condition->answers and condition->lengths. Call it after begin_step. Errors as lh_make_examples; LH_STOPPED. */
+ * condition->answers and condition->lengths. Call it after begin_step. Errors of lh_make_examples; LH_STOPPED. */
 lh_status lh_decode_examples(lh_decode_lane *lanes, int index, const lh_condition *condition, int first, int count,
                              int sequences_per_sum, lh_sums *sums, lh_sums *sequence_sums, lh_error *error);
 

@@ -50,7 +50,7 @@ lh_status lh_cpu_grow_tables(lh_cpu_engine *cpu, const int length[LH_MAX_STREAMS
 
 lh_status lh_cpu_engine_step(lh_engine *engine, int count, lh_step_metrics *metrics, int *steps_done, lh_error *error);
 
-/* lh_cpu_begin_call takes a workspace for a call, lh_cpu_end_call gives it back; is_clean: as in cpu_workspace.h.
+/* lh_cpu_begin_call takes a workspace for a call, lh_cpu_end_call gives it back; is_clean: see cpu_workspace.h.
  * LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_cpu_begin_call(lh_cpu_engine *cpu, lh_error *error);
 void lh_cpu_end_call(lh_cpu_engine *cpu, bool is_clean);

@@ -91,7 +91,7 @@ static lh_status fill_batch(const evaluation *job, lh_batch *batch, int first, i
     return LH_OK;
 }
 
-/* Evaluates `sequences` sequences of a part on thread `thread`. start, first: index of the first of them in the part
+/* Evaluates `sequences` sequences of a part on thread `thread`. start, first: index of the first sequence in the part,
  * and in the job. */
 static lh_status evaluate_call(evaluation *job, int thread, int first, int start, int sequences, lh_sums *sums,
                                lh_error *error) {

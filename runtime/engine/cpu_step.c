@@ -171,8 +171,8 @@ static void clear_constants(lh_cpu_engine *cpu, int64_t first, int64_t end) {
 }
 
 /* The factor from the folded gradient, for which shards divide by the number of all labels or of all sequences, to the
- * gradient of the mean over those in the loss. Exactly 1 if all are in the loss, and 1 if none is: the gradient is then
- * 0. */
+ * gradient of the mean over the labels or sequences in the loss. Exactly 1 if all are in the loss, and 1 if none is:
+ * then the gradient is 0. */
 static double compute_mask_factor(const lh_cpu_engine *cpu) {
     bool by_sequence = cpu->engine.spec->train.weighs_sequences;
     int64_t in_loss = 0, total = by_sequence ? cpu->job.shape.sequences : cpu->labels;

@@ -26,7 +26,7 @@ typedef struct lh_cpu_lane {
     void *workspace;
     void *gradient; /* gradient of the shard; zero between shards */
     void *shared;   /* lh_cpu_step.shared of the current length; NULL: the workspace's is for all lengths */
-    int tables_n;   /* the task length for which `shared` has the values of this step; 0: for none */
+    int tables_n;   /* task length for which `shared` has the values of the current step; 0: none */
     lh_batch batch; /* examples of one length of the shard */
     lh_cpu_failure failure;
 } lh_cpu_lane;
@@ -34,7 +34,7 @@ typedef struct lh_cpu_lane {
 /* Buffers of a thread in evaluation, for one part of a condition at a time. */
 typedef struct lh_cpu_forward_lane {
     void *workspace;
-    void *logits; /* of one sequence, [labels][classes] */
+    void *logits; /* [labels][classes] logits of one sequence */
     lh_batch batch;
     lh_cpu_failure failure;
 } lh_cpu_forward_lane;
@@ -48,7 +48,7 @@ typedef struct lh_cpu_train_needs {
 
 /* The greatest memory needs of the reserved evaluations. */
 typedef struct lh_cpu_forward_needs {
-    size_t workspace, shared, logits; /* bytes; logits: of one sequence */
+    size_t workspace, shared, logits; /* bytes; logits: bytes for one sequence */
     size_t words;                     /* greatest lh_count_batch_words */
     int max_n;                        /* greatest task length */
     int part_sequences;               /* sequences of the largest part of a condition */
@@ -96,7 +96,7 @@ lh_cpu_forward_needs lh_cpu_combine_needs(const lh_cpu_forward_needs *a, const l
 lh_status lh_cpu_workspaces_open(const lh_spec *spec, const lh_cpu_program *program, int threads,
                                  const lh_cpu_train_needs *train, lh_cpu_workspaces **workspaces, lh_error *error);
 
-/* Adds an engine to those that share the workspaces. */
+/* Adds an engine to the engines that share the workspaces. */
 void lh_cpu_workspaces_join(lh_cpu_workspaces *workspaces);
 
 /* Removes an engine, which must not use a workspace; the last one closes all workspaces. */

@@ -19,7 +19,7 @@ typedef struct lh_decode_passes {
     int *row;              /* [count] index of the sequence in each row of a pass */
 } lh_decode_passes;
 
-/* Begins decoding `count` sequences of a query; query and results as in lh_decode (eval/decode.h), and both must remain
+/* Begins decoding `count` sequences of a query; lh_decode (eval/decode.h) explains query and results, which must remain
  * valid. The results are complete when choose returns 0. LH_ERR_ENVIRONMENT: out of memory. Call close also after an
  * error. */
 lh_status lh_decode_passes_open(lh_decode_passes *d, const lh_spec *spec, const lh_query *query, int count,
@@ -27,7 +27,7 @@ lh_status lh_decode_passes_open(lh_decode_passes *d, const lh_spec *spec, const 
 void lh_decode_passes_close(lh_decode_passes *d);
 
 /* Chooses the sequences of the next pass, d->row, and returns their number: all sequences that need answers. If results
- * depend on a sequence's index, the pass also gets the sequences between the first and the last of them. */
+ * depend on a sequence's index, the pass also gets the other sequences between the first and the last one. */
 int lh_decode_passes_choose(lh_decode_passes *d);
 
 /* The input and target of a row in the next pass. */
@@ -49,8 +49,8 @@ typedef struct lh_examples {
     size_t labels, inputs;    /* labels and input tokens of an example */
     uint16_t *input, *target; /* [count][inputs], [count][labels] */
     uint8_t *mask;            /* [count][labels] */
-    int32_t **line_positions; /* [count], as in lh_query */
-    int *limits;              /* [count] number of labels up to the last counted one */
+    int32_t **line_positions; /* [count] see lh_query */
+    int *limits;              /* [count] number of labels up to the last counted label */
 } lh_examples;
 
 /* Allocates memory for `count` examples of task length n. LH_ERR_ENVIRONMENT: out of memory. Call close also after an

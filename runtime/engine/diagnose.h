@@ -17,7 +17,7 @@ typedef struct lh_vector_facts {
     int64_t first_count;                 /* non-finite elements of first_nonfinite */
     int64_t last_count;                  /* non-finite elements of last_nonfinite */
     int largest_tensor;                  /* tensor with the largest finite element by magnitude */
-    double magnitude;                    /* magnitude of this element */
+    double magnitude;                    /* magnitude of that element */
 } lh_vector_facts;
 
 /* Finds the facts of a vector, [parameter_storage] of float (real_bytes 4) or double (8). */

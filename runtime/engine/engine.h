@@ -51,7 +51,7 @@ typedef struct lh_condition {
     /* Number of examples, from the first, for which `answers` gets the model's own answers (lh_decode with target and
      * mask) instead; 0 unless lh_decodes_condition. Sums belong to the pass over the targets. */
     int decoded_count;
-    int *lengths; /* [decoded_count] evaluate writes the numbers of these answers */
+    int *lengths; /* [decoded_count] evaluate writes the number of answers of each decoded example */
 } lh_condition;
 
 /* Inputs of a forward pass over one or more sequences: tokens, and positions or distances that replace random draws. */
@@ -70,7 +70,7 @@ typedef struct lh_query {
     /* Arrays of [length] for each stream; NULL: random values. distances[i][d] is the distance of tokens d apart. */
     const int32_t *positions[LH_MAX_STREAMS], *distances[LH_MAX_STREAMS];
     lh_draw draw;
-    double noise;     /* as lh_condition.noise; ignored by decode */
+    double noise;     /* see lh_condition.noise; decode ignores it */
     uint32_t example; /* batch index of the first sequence, part of the counters of random numbers */
 } lh_query;
 
@@ -128,7 +128,7 @@ typedef struct lh_engine_ops {
     lh_status (*read_state)(lh_engine *engine, lh_state *state, lh_error *error);
     lh_status (*write_state)(lh_engine *engine, const lh_state *state, int64_t step, lh_error *error);
 
-    /* Copies the gradient of the last step, before clipping, to a vector as in read_state. Only if
+    /* Copies the gradient of the last step, before clipping, to a vector like the vectors of read_state. Only if
      * config.keeps_gradient is set and a step was made. */
     lh_status (*read_gradient)(lh_engine *engine, void *gradient, lh_error *error);
 
@@ -140,7 +140,7 @@ struct lh_engine {
     const lh_spec *spec;
     const char *level; /* "x86-64-v4", "sm_90 chip"; results are bit-identical for equal level and compiler */
     int real_bytes;
-    int threads;                       /* most threads that compute; on a device: that make batches */
+    int threads;                       /* most threads that compute; on a device threads that make batches */
     int64_t step;                      /* number of steps whose metrics were returned */
     const char *compiler;              /* compiler of the executed code */
     const char *variant;               /* "cpu", "chip", "replicas" */
@@ -167,7 +167,7 @@ lh_status lh_cpu_engine_open(const lh_engine_config *config, const lh_cpu_progra
 lh_status lh_cpu_engines_open(const lh_engine_config *configs, int count, const lh_cpu_program *program,
                               lh_engine **engines, lh_error *error);
 
-/* Allocates host vectors for read_state and write_state; optimizer: also vectors for the optimiser state. */
+/* Allocates host vectors for read_state and write_state; optimizer: allocate optimiser state, too. */
 lh_status lh_state_open(lh_state *state, const lh_engine *engine, bool optimizer, lh_error *error);
 void lh_state_close(lh_state *state);
 
@@ -190,7 +190,7 @@ void lh_sums_add(lh_sums *sums, const lh_sums *addend);
 /* The sums of one sequence with `labels` labels; loss: summed over the labels in the loss. */
 lh_sums lh_make_sums(const lh_spec *spec, int labels, int64_t counted, int64_t correct, double loss);
 
-/* The mean loss in nats per label in the loss; 0: there is no such label. */
+/* The mean loss in nats per label in the loss; 0: no label is in the loss. */
 double lh_compute_mean_loss(const lh_sums *sums);
 
 /* LH_OK: the step made its update, and loss, gradient and parameters are finite; else LH_ERR_INPUT with the step (from
@@ -224,13 +224,13 @@ static inline bool lh_is_end_symbol(const lh_spec *spec, int answer) {
     return spec->task->end != NULL && *spec->task->end == answer;
 }
 
-/* Whether answer number `index` of a query ends its sequence. An end symbol that equals the known target's token does
- * not end it. */
+/* Whether answer number `index` of a query ends its sequence. An end symbol that the known target has at this place
+ * does not end the sequence. */
 static inline bool lh_is_last_answer(const lh_spec *spec, const lh_query *query, size_t index, int answer) {
     return lh_is_end_symbol(spec, answer) && (query->target == NULL || query->target[index] != answer);
 }
 
-/* The number of labels up to the last counted one. */
+/* The number of labels up to the last counted label. */
 int lh_count_requested_answers(const uint8_t *mask, int labels);
 
 /* Returns how many of the first `limit` answers of a pass over a target decoding would also give: the answers up to the
@@ -245,8 +245,8 @@ static inline bool lh_needs_answers(const lh_spec *spec, const lh_query *query, 
     return known_count < limit && !(known_count > 0 && lh_is_last_answer(spec, query, last, answers[last]));
 }
 
-/* Allocates zeroed memory, 64-byte aligned, for free(). Out of memory: NULL, and a message with the bytes and their
- * purpose. */
+/* Allocates zeroed memory, 64-byte aligned, which the caller frees. Out of memory: NULL, and a message with the bytes
+ * and their purpose. */
 void *lh_engine_allocate(size_t bytes, const char *purpose, lh_error *error);
 
 #endif

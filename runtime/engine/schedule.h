@@ -1,8 +1,8 @@
 /* Computes the learning rate of a step.
  *
  * The rate of a step is the run's learning rate times a share. In the first `warmup` steps the share is t / warmup at
- * step t, counted from 1. Afterwards it is 1 if the schedule is constant; otherwise it falls from 1 to `final`. At step
- * t it is
+ * step t, counted from 1. Afterwards it is 1 if the schedule is constant; else it falls from 1 to `final`. At step t it
+ * is
  *
  *     linear   1 - (1 - final) x          x = (t - 1 - warmup) / (steps - warmup)
  *     cosine   final + (1 - final) (1 + cos(pi x)) / 2

@@ -11,7 +11,7 @@
 typedef struct placed_answers {
     const uint16_t *answers; /* NULL: the model is generative, and not decoded */
     const int *lengths;      /* [count] numbers of answers */
-    const uint16_t *forced;  /* of a generative model's teacher-forced pass; NULL: none */
+    const uint16_t *forced;  /* answers of the teacher-forced pass; NULL: none */
 } placed_answers;
 
 static size_t count_integers(const lh_by_place *places) { return (size_t)places->capacity * (2 * LH_PLACE_LISTS + 1); }

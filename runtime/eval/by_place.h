@@ -38,7 +38,7 @@ void lh_by_place_clear(lh_by_place *places);
 /* Adds the first `count` examples of an evaluated condition. decoding: lh_greedy or lh_teacher_forced; NULL for an
  * encoder. condition->answers: the evaluated answers; lengths: [count] numbers of answers. With lh_greedy, the answers
  * of the teacher-forced pass are computed again, since an engine that decodes while it evaluates does not return them.
- * Errors: those of lh_engine_ops.evaluate and lh_batch_fill; LH_ERR_ENVIRONMENT: out of memory. */
+ * Errors of lh_engine_ops.evaluate and lh_batch_fill; LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_by_place_add(lh_by_place *places, lh_engine *engine, const lh_condition *condition, const char *decoding,
                           int count, const int *lengths, lh_error *error);
 

@@ -14,8 +14,8 @@ typedef struct decoding {
     int count;                      /* number of sequences */
     size_t labels, inputs, classes; /* labels and input tokens of a sequence; classes of a label */
     lh_decode_passes passes;
-    uint16_t *input, *target, *answers; /* of a pass: [rows][inputs], [rows][labels], [rows][labels] */
-    int32_t **line_positions;           /* of a pass: [rows], as in lh_query */
+    uint16_t *input, *target, *answers; /* buffers of a pass: [rows][inputs], [rows][labels], [rows][labels] */
+    int32_t **line_positions;           /* [rows] of a pass, see lh_query */
     double *logits;                     /* [labels][classes] of a pass over one sequence; NULL: not requested */
 } decoding;
 

@@ -9,14 +9,14 @@
  *
  * Each answer is the class with the greatest logit (the first one wins a tie). If a stream holds the target
  * (lh_format.teacher_forced), later answers read earlier answers as their target: token by token if engine->decodes and
- * there is no noise, else by passes over all open sequences or, for logits, over one. A pass gives at least one more
- * answer to each open sequence in it. A sequence ends with the task's end symbol (lh_task.end). If the query has right
- * answers, an end symbol that the target has at the same place does not end the sequence before its limit, and labels
- * with wants_answer = 0 take the target's token. Attention in decoding equals attention in one pass over the answers,
- * so lh_engine_ops.trace of a query with the answers as its target shows it.
+ * there is no noise, else by passes over all open sequences or, for logits, over one sequence. A pass gives at least
+ * one more answer to each open sequence in it. A sequence ends with the task's end symbol (lh_task.end). If the query
+ * has right answers, an end symbol that the target has at the same place does not end the sequence before its limit,
+ * and labels with wants_answer = 0 take the target's token. Attention in decoding equals attention in one pass over the
+ * answers, so lh_engine_ops.trace shows it if the target of its query is the answers.
  *
- * Errors: those of predict; LH_ERR_ENVIRONMENT: out of memory; LH_STOPPED: engine->stop was set, which is checked
- * between tokens or passes. */
+ * Errors of predict; LH_ERR_ENVIRONMENT: out of memory; LH_STOPPED: engine->stop was set, which is checked between
+ * tokens or passes. */
 lh_status lh_decode(lh_engine *engine, const lh_query *query, int count, const lh_answers *results, lh_error *error);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "engine/engine.h"
 
-/* Reads the file run.json at `path`; *facts, for json_decref(), is NULL after an error or if the file is not JSON.
- * LH_ERR_INPUT: the file is missing, unreadable or too long; LH_ERR_ENVIRONMENT: no memory. */
+/* Reads the file run.json at `path`; the caller drops the reference *facts, which is NULL after an error or if the file
+ * is not JSON. LH_ERR_INPUT: the file is missing, unreadable or too long; LH_ERR_ENVIRONMENT: no memory. */
 lh_status lh_read_facts(const char *path, json_t **facts, lh_error *error);
 
 /* The SHA-256 of each set (lh_dataset.digest) that run.json records; "": run.json has none. */
@@ -19,7 +19,7 @@ typedef struct lh_recorded_data {
 void lh_read_recorded_data(const char *path, lh_recorded_data *recorded);
 
 /* Whether run.json in the folder of `path` has the digests of exactly the files of the spec's examples; true if the
- * examples are not from files. */
+ * examples do not come from files. */
 bool lh_records_data(const char *path, const lh_spec *spec);
 
 #endif

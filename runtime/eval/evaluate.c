@@ -64,9 +64,9 @@ typedef struct draw_sums {
 
 /* Results by example; answers and lengths are NULL if not requested. */
 typedef struct per_example {
-    lh_sums *sums;         /* [examples] of a batch */
+    lh_sums *sums;         /* [examples] sums of a batch */
     lh_by_sequence shares; /* of the condition, over all draws */
-    uint16_t *answers;     /* [examples][labels] of a batch */
+    uint16_t *answers;     /* [examples][labels] answers of a batch */
     int *lengths;          /* [examples] number of answers */
     lh_by_place *places;   /* of the condition, over all draws */
 } per_example;
@@ -85,7 +85,7 @@ static int count_examples_to_decode(const lh_eval_result *result, int first_exam
 }
 
 /* Replaces the answers of the pass to the first `count` examples of a batch by the model's own answers, and adds the
- * counts of these to sums. */
+ * counts of the own answers to sums. */
 static lh_status answer_batch(lh_engine *engine, const lh_condition *condition, int count, const per_example *rows,
                               draw_sums *sums, lh_error *error) {
     lh_greedy_sums batch_sums;
@@ -133,8 +133,8 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
     return LH_OK;
 }
 
-/* Evaluates condition->examples examples, batch by batch. first_example: number of the result's examples before
- * them. */
+/* Evaluates condition->examples examples, batch by batch. first_example: number of earlier examples of the
+ * result. */
 static lh_status evaluate_batches(lh_engine *engine, const lh_eval_request *request, per_example *rows,
                                   const lh_eval_result *result, lh_condition *condition, int draw, int first_example,
                                   draw_sums *sums, lh_error *error) {
@@ -189,7 +189,7 @@ static lh_status evaluate_draw(lh_engine *engine, const lh_eval_request *request
 typedef struct condition_sums {
     lh_sums pass;
     lh_greedy_sums greedy;
-    lh_spread pass_spread, greedy_spread; /* accuracies of draws: of the pass, and of greedy decoding */
+    lh_spread pass_spread, greedy_spread; /* accuracies of draws, of the pass and of greedy decoding */
 } condition_sums;
 
 static void add_draw(condition_sums *sums, const draw_sums *draw, bool by_batch) {
@@ -223,7 +223,7 @@ static void set_means(const lh_engine *engine, lh_eval_result *result, const con
         result->draws > 1 ? lh_spread_compute_deviation(is_decoded ? &sums->greedy_spread : &sums->pass_spread) : 0.0;
 }
 
-/* Sets exact match, by answers if only final results count, its interval, and the deviation over sequences. */
+/* Sets exact match (from the answers if only final results count), its interval, and the deviation over sequences. */
 static void set_exact_match(const lh_spec *spec, lh_eval_result *result, const condition_sums *sums,
                             const lh_by_sequence *shares) {
     const bool by_answers = result->decoding == lh_greedy && spec->task->find_result != NULL;

@@ -15,7 +15,7 @@ typedef struct lh_eval_result {
     int n;                   /* task length; with a dataset the value on the first axis */
     const char *axis;        /* name of the axis of n, the key in `by` of eval.jsonl */
     const lh_groups *groups; /* dataset: all groups; else NULL */
-    const lh_group *group;   /* dataset: the group among them; else NULL */
+    const lh_group *group;   /* dataset: the condition's group; else NULL */
     bool has_noise;          /* the evaluation has levels of noise, and `by` has this level */
     double noise;            /* standard deviation of the noise in embeddings */
     int passes;              /* passes of a model with loops; 0: as many as in training, and `by` has no passes */
@@ -24,7 +24,7 @@ typedef struct lh_eval_result {
     int64_t total;           /* number of all examples of the condition if only some of them are evaluated; else 0 */
     bool in_order;           /* the chosen examples are the first examples of the file */
     const char *data;        /* SHA-256 of the examples' file; NULL: no file */
-    int batch;               /* sequences that share a draw; 0: all examples share one */
+    int batch;               /* sequences that share a draw; 0: all examples share a draw */
     const char *decoding;    /* lh_greedy or lh_teacher_forced; NULL: the model is an encoder, which has no decoding */
     int greedy_examples;     /* lh_greedy: number of decoded examples */
     bool has_places;         /* the line also has accuracies by place (by_place.h) */
@@ -38,25 +38,25 @@ typedef struct lh_eval_result {
     double teacher_forced;         /* accuracy of a generative model's teacher-forced pass */
     double ended_early, not_ended; /* shares of decoded sequences (greedy.h), with lh_greedy and `ends` */
     double exact_match; /* among sequences with a counted label (of the final result), share with all of them right */
-    double exact_match_low, exact_match_high; /* 95% interval by the sequences of one draw; NAN: there is none */
+    double exact_match_low, exact_match_high; /* 95% interval over the sequences of one draw; NAN: there is none */
     double loss;                              /* nats per label position in the loss; NAN: no such position */
-    double uncertainty;       /* of a model with loops on the CPU: mean of lh_sums.uncertainty; else NAN */
-    double sd_over_draws;     /* standard deviation of the accuracy, n - 1; 0 for one draw */
+    double uncertainty;                       /* model with loops on the CPU: mean of lh_sums.uncertainty; else NAN */
+    double sd_over_draws;                     /* standard deviation of the accuracy, n - 1; 0 for one draw */
     double sd_over_sequences; /* standard deviation of sequences' right shares, n - 1; NAN for fewer than two */
 } lh_eval_result;
 
 /* Unweighted means over results of one split: all with counted labels and with the noise and the number of passes of
  * the first result of the split. */
 typedef struct lh_eval_means {
-    int count;       /* number of these results */
-    int first, last; /* n of the first and the last of these results */
+    int count;       /* number of averaged results */
+    int first, last; /* n of the first and the last averaged result */
     double accuracy, teacher_forced, exact_match, loss;
 } lh_eval_means;
 
-/* results: in the order of lh_evaluate. */
+/* Computes the means of a split; results: in the order of lh_evaluate. */
 lh_eval_means lh_eval_compute_means(const lh_eval_result *results, int count, const char *split);
 
-/* Whether the groups are of several sets; then names of results begin with the set, lines of examples with a split. */
+/* Whether groups come from several sets. If so, names of results have the set, and lines of eval.jsonl have "split". */
 static inline bool lh_has_several_sets(const lh_groups *groups) { return (groups->sets & (groups->sets - 1)) != 0; }
 
 /* Writes the name of a result's condition, such as "length 5" or "validation, vectors 3, puzzle 99, noise 0.5". Returns

@@ -28,7 +28,7 @@ typedef struct pass {
     lh_engine *engine;
     lh_batch batch;          /* a batch with one sequence */
     lh_trace *buffers;       /* [sites] buffers to which the pass writes */
-    double *logits;          /* [labels][classes], if answers are read from them */
+    double *logits;          /* [labels][classes], if the pass gives answers */
     uint16_t *answers;       /* [labels], for a user's own inputs */
     int answer_count;        /* number of answers up to the end */
     int input;               /* index of the input in the request */

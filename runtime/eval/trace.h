@@ -14,11 +14,11 @@
  *     n<n>.answers              [examples][labels]        I32, the model's answers, -1 after the end symbol
  *     n<n>.targets              [examples][labels]        I32, the right answers; -1: unknown, or does not count
  *
- * With several random draws all but entropy, targets and tokens get a first dimension [draws], and so do tokens of a
- * stream that holds decoded answers. With averaging, the mean over draws and examples replaces both dimensions, and
- * there are no tokens; with `exact` the mean is over passes with every counted answer right. Answers and targets are
- * never averaged. With a dataset n in a name is the input length; if the traced examples of one input length have
- * different output lengths, the name begins with n<n>o<outputs>.
+ * With several random draws all tensors except entropy, targets and tokens get a first dimension [draws], and so do
+ * tokens of a stream that holds decoded answers. With averaging, the mean over draws and examples replaces both
+ * dimensions, and there are no tokens; with `exact` the mean is over passes with every counted answer right. Answers
+ * and targets are never averaged. With a dataset n in a name is the input length; if the traced examples of one input
+ * length have different output lengths, the name begins with n<n>o<outputs>.
  *
  * A model with several streams has tokens n<n>.tokens.<stream>. A site has the lengths of its streams; scores are
  * [queries][keys]. A stream that holds the target has the example's target or, for a user's own input, the model's
@@ -61,7 +61,7 @@ typedef struct lh_trace_request {
                             * lengths, with the examples that an evaluation would choose (data/datasets/pick.h) */
     const lh_dataset *set;  /* dataset: set of the examples; NULL: the set of an evaluation */
     int examples;           /* most examples per length */
-    const lh_query *inputs; /* a user's inputs instead of lengths; their draws are ignored; NULL: none */
+    const lh_query *inputs; /* inputs of a user, in place of lengths; their draws are ignored; NULL: none */
     const lh_right_answer *right_answers; /* [input_count]; NULL: unknown */
     int input_count;
     void (*watch)(void *context, int n, int64_t finished_passes,
@@ -80,14 +80,14 @@ typedef struct lh_trace_tensor {
     bool is_mean;      /* mean over draws and examples */
     int64_t elements;  /* elements per pass */
     lh_st_tensor file; /* the tensor in the file */
-    void *data;        /* elements as in the file; during the computation of a mean: [elements] double */
+    void *data;        /* elements of the file's type; during the computation of a mean: [elements] double */
 } lh_trace_tensor;
 
 /* The passes of one task length. */
 typedef struct lh_trace_group {
     int n, examples;           /* task length; number of examples */
     int first_tensor, tensors; /* index in lh_traces.tensors, number */
-    uint32_t *shape_indices;   /* [examples] dataset: examples, as in lh_source; NULL: the first or shuffled ones */
+    uint32_t *shape_indices;   /* [examples] dataset: see lh_source; NULL: the first or shuffled examples */
     int64_t counted;           /* finished passes that `exact` does not leave out */
     char label[32];            /* first part of the tensors' names: "n41" */
 } lh_trace_group;
@@ -132,8 +132,8 @@ double lh_read_trace_element(const lh_trace_tensor *tensor, int64_t i);
 /* The mean over queries of -sum over keys of p ln p, in nats; weights [queries][keys] real; terms with p = 0 are 0. */
 double lh_compute_entropy(const void *weights, int real_bytes, int64_t queries, int64_t keys);
 
-/* The number of bytes that one pass at task length n writes at a site for activation, scores or attention; 0: neither
- * requested nor needed for entropy. */
+/* The number of bytes that one pass at task length n writes at a site for activation, scores or attention; 0: the
+ * values are neither requested nor needed for entropy. */
 size_t lh_count_trace_scratch(const lh_traces *traces, int n, int site, lh_trace_kind kind);
 
 /* The name of a kind: "attention", "scores", "activations", "entropy", ... */

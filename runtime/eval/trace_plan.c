@@ -64,8 +64,8 @@ static bool has_examples(const lh_traces *traces, const lh_dataset *set, int inp
     return spec->corpus->sizes[n - 1].input == input && lh_dataset_has_general_examples(set, spec->task->axes, n);
 }
 
-/* Finds the indices of a set's examples with this input length that an evaluation chooses, in ascending order; for
- * free(). */
+/* Finds the indices of a set's examples with this input length that an evaluation chooses, in ascending order; the
+ * caller frees the list. */
 static uint32_t *pick_example_indices(const lh_traces *traces, const lh_dataset *set, int input, int64_t *count,
                                       lh_error *error) {
     const lh_spec *spec = traces->spec;

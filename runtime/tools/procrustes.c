@@ -34,7 +34,7 @@ enum { DONE = 0, INPUT = 1, USAGE = 2, ENVIRONMENT = 4 };
 
 /* Matrices are stored by columns, as in LAPACK, so LAPACK sees a row-major table as its transpose. */
 typedef struct problem {
-    int rows, columns, rank;              /* sizes of the tables; rank: the smaller of the two */
+    int rows, columns, rank;              /* sizes of the tables; rank: the smaller of rows and columns */
     int work_count;                       /* elements of work */
     double *reference_q, *reference_r;    /* [columns][rank] with orthonormal columns, [rank][rows] upper trapezoidal */
     double *q, *r;                        /* factors of the current table */

@@ -9,7 +9,7 @@
  *
  *     first second layer cosine divergence
  *
- * The cosine is that of two vectors, each the concatenation of all rows. The divergence is the mean over rows of the
+ * The cosine compares two vectors, each the concatenation of all rows. The divergence is the mean over rows of the
  * Jensen-Shannon divergence in nats, H((p + q) / 2) - (H(p) + H(q)) / 2, from 0 to ln 2. Exit codes: 0, 1 a file is
  * wrong, 2 usage, 4 environment.
  */

@@ -11,14 +11,14 @@
 #include "base/sha256.h"
 #include "data/datasets/example_groups.h"
 
-enum { DIGEST = 16 /* digits */, HEAD_BYTES = 96 /* of the first line */, MAX_INTEGER = INT32_MAX };
+enum { DIGEST = 16 /* digits */, HEAD_BYTES = 96 /* maximum of the first line */, MAX_INTEGER = INT32_MAX };
 
 typedef enum value_kind { INTEGER, LONG, NUMBER, SWITCH, LENGTHS, STEPS, BY, NOISE, SETS, TEXT } value_kind;
 
 static const struct {
     const char *name;
     value_kind kind;
-    size_t offset; /* offset of the field in lh_spec; STEPS: of lh_spec.train */
+    size_t offset; /* offset of the field in lh_spec; STEPS: offset of lh_spec.train */
 } fields[] = {
     {"train.steps", LONG, offsetof(lh_spec, train.steps)},
     {"train.epochs", LONG, offsetof(lh_spec, train.epochs)},
@@ -209,7 +209,7 @@ static lh_status check_expected(const char *digest, lh_error *error) {
                    expected, digest);
 }
 
-/* Compares the first line with the version, size and digest of the following lines; *body: these lines. */
+/* Compares the first line with the version, size and digest of the following lines; *body: the following lines. */
 static lh_status check_head(lh_defaults *d, const lh_spec *spec, char **body, lh_error *error) {
     char digest[LH_SHA256_TEXT], head[HEAD_BYTES];
     *body = d->text + strcspn(d->text, "\n");

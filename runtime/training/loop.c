@@ -142,7 +142,7 @@ static lh_status run_steps(lh_loop *loop, int64_t until, lh_error *error) {
     return LH_OK;
 }
 
-/* Updates view.at_chance_since. accuracy: of the window that ends with this step. */
+/* Updates view.at_chance_since. accuracy: the accuracy of the window that ends with this step. */
 static void watch_chance(lh_loop *loop, double accuracy) {
     int64_t step = loop->engine->step;
     if (accuracy > loop->spec->task->chance + ABOVE_CHANCE) loop->last_above_chance = step;

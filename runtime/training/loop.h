@@ -17,9 +17,9 @@ enum { LH_MAX_SPLITS = 3 };
 
 /* The state of a training for the progress callback. */
 typedef struct lh_training_view {
-    int64_t step, steps;     /* finished steps, and steps in all */
-    double steps_per_second; /* recent rate of training steps alone */
-    double loss, accuracy;   /* means over the last complete window; until there is one, the current one */
+    int64_t step, steps;                     /* finished steps, and steps in all */
+    double steps_per_second;                 /* recent rate of training steps alone */
+    double loss, accuracy;                   /* means over the last complete window; at first, the current window */
     lh_split_accuracy splits[LH_MAX_SPLITS]; /* results of the last evaluation during training */
     int split_count;
     /* Step since which no window's accuracy exceeds guessing by more than 0.02; -1: fewer than 10 windows. */
@@ -49,7 +49,7 @@ lh_status lh_loop_open(const lh_training *training, lh_engine *engine, lh_window
 
 /* Runs steps for about 0.1 seconds, then metrics, evaluation and checkpoints that are due. Does nothing while the
  * engine waits for the other engines of its fleet. *is_done: training has ended, and its last step has a checkpoint.
- * LH_STOPPED: engine->stop was set, and the finished steps are saved in a checkpoint; other errors: of a step
+ * LH_STOPPED: engine->stop was set, and the finished steps are saved in a checkpoint; other errors come from a step
  * (lh_engine_ops.step), an evaluation or a file. After any status but LH_OK only lh_loop_close may be called. */
 lh_status lh_loop_advance(lh_loop *loop, bool *is_done, lh_error *error);
 

@@ -6,7 +6,7 @@
 
 /* The end of a run. */
 typedef struct lh_run_end {
-    const char *time; /* in UTC */
+    const char *time; /* time of the end in UTC */
     int exit_code;
     int64_t step; /* the run's last step */
     const lh_window *window;

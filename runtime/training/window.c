@@ -95,7 +95,7 @@ static lh_status append_text(lh_text *text, const char *path, lh_error *error) {
 }
 
 /* The key of a mean in metrics.jsonl. A teacher-forced accuracy has a key of its own, because each answer was predicted
- * from the right tokens before it, not from the model's own answers. */
+ * from the target's tokens before it, not from the model's own answers. */
 static const char *get_metric_key(int index, bool teacher_forced) {
     bool is_accuracy = fields[index].offset == offsetof(lh_window, accuracy);
     return teacher_forced && is_accuracy ? "accuracy_teacher_forced" : fields[index].key;
@@ -191,7 +191,7 @@ static lh_best read_best(const json_t *line) {
     return is_complete ? best : (lh_best){0};
 }
 
-/* Reads the window in a line of this step; false: the line is of another step or incomplete, and *window is
+/* Reads the window in a line of this step; false: the line has another step or is incomplete, and *window is
  * unchanged. */
 static bool take_line(lh_window *window, const char *text, int64_t step) {
     lh_window loaded = {0};

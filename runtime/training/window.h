@@ -12,7 +12,7 @@ typedef struct lh_window_epoch {
     int64_t masked_steps; /* number of these steps that have no counted label */
     double sum;           /* sum of accuracies over the steps with a counted label */
     int64_t last_epoch;   /* the last complete epoch, from 1; 0: none */
-    double accuracy;      /* mean accuracy of epoch `last` */
+    double accuracy;      /* mean accuracy of epoch `last_epoch` */
 } lh_window_epoch;
 
 typedef struct lh_window {
@@ -33,8 +33,8 @@ void lh_window_add(lh_window *window, const lh_step_metrics *metrics);
 /* Adds step number `step`, from 1, to its epoch; batches: batches per epoch. */
 void lh_window_add_to_epoch(lh_window *window, const lh_step_metrics *metrics, int64_t step, int64_t batches);
 
-/* The mean over the steps with a counted label; sum: the window's loss, accuracy or exact_match. NAN: there is no such
- * step. */
+/* The mean over the steps with a counted label; sum: the window's loss, accuracy or exact_match. NAN: no step has a
+ * counted label. */
 double lh_window_compute_mean(const lh_window *window, double sum);
 
 /* Begins the next window. Keeps seconds, lines, the epoch and the best checkpoint. */
@@ -48,8 +48,8 @@ lh_status lh_window_log(lh_window *window, const char *path, int64_t step, bool 
 /* Appends the sums for a checkpoint of `step`. */
 lh_status lh_window_save(const lh_window *window, const char *path, int64_t step, lh_error *error);
 
-/* Loads the window saved with the checkpoint of `step`. If the file has no complete one, *is_found is false and all
- * fields are zero. */
+/* Loads the window saved with the checkpoint of `step`. If the file has no complete window of this step, *is_found is
+ * false and all fields are zero. */
 lh_status lh_window_load(lh_window *window, const char *path, int64_t step, bool *is_found, lh_error *error);
 
 #endif

@@ -48,7 +48,7 @@ typedef struct lh_toy_record {
     lh_error error;
 } lh_toy_record;
 
-lh_toy_record *lh_toy_new_records(int count); /* for free() */
+lh_toy_record *lh_toy_new_records(int count); /* the caller frees it */
 
 /* Requests `requested_steps` steps of every engine in turn, as a group of loops does, until each has made
  * `target_steps` or has failed. */

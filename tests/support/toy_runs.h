@@ -15,7 +15,7 @@ int make_toy(void **state);
 /* Runs the command in the folder *state; fails unless `code` is its exit status. */
 lh_run_result run_toy(void **state, int code, const char *command);
 
-/* The text of a file below the folder *state, for free(). */
+/* The text of a file below the folder *state, which the caller frees. */
 char *read_text(void **state, const char *name);
 int count_lines(const char *text);
 

@@ -10,7 +10,7 @@ typedef struct toy_state {
     lh_state state;               /* points to values */
 } toy_state;
 
-/* Makes a state of zeros; for free(). */
+/* Makes a state of zeros; the caller frees it. */
 toy_state *toy_make_state(void);
 
 /* Makes a state in which every element of a tensor has its own value, plus shift; other elements are 0. */

@@ -287,7 +287,7 @@ static void test_forward_block_all_lengths_and_blocks_match_reference(void **sta
     for_each_program(check_evaluation);
 }
 
-/* Evaluates a program, with dropout off; returns the logits, for free(), and their number of bytes. */
+/* Evaluates a program, with dropout off; returns the logits, which the caller frees, and their bytes. */
 static void *evaluate_batch(const lh_spec *spec, const lh_cpu_program *program, lh_ref_model *model,
                             lh_parity_batch *data, size_t *bytes) {
     *bytes = (size_t)(SEQUENCES * data->batch.labels * spec->classes) * (size_t)program->real_bytes;

@@ -14,10 +14,10 @@
 #include "eval/eval_data.h"
 
 enum {
-    MAX_LISTED = 256,   /* maximum of folders in a list */
-    MAX_PLANS = 3,      /* maximum of plans that are compared */
-    MAX_FIELDS = 12,    /* maximum of printed fields of a plan */
-    LONGEST_VALUE = 48, /* maximum of printed bytes of a value */
+    MAX_LISTED = 256,   /* maximum number of folders in a list */
+    MAX_PLANS = 3,      /* maximum number of compared plans */
+    MAX_FIELDS = 12,    /* maximum number of printed fields of a plan */
+    LONGEST_VALUE = 48, /* maximum number of printed bytes of a value */
     LONGEST_FIELD = 160 /* bytes for the path of a field, or a text of run.json */
 };
 
@@ -114,7 +114,7 @@ static int compare_keys(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The keys of both objects, sorted, without duplicates, for free(); they point into the objects. */
+/* The keys of both objects, sorted, without duplicates. They point into the objects; the caller frees the list. */
 static const char **merge_keys(json_t *earlier, json_t *current, size_t *count) {
     const char **keys = calloc(json_object_size(earlier) + json_object_size(current) + 1, sizeof *keys), *key;
     json_t *value;

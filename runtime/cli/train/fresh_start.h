@@ -5,8 +5,8 @@
 
 #include "cli/train/train_run.h"
 
-/* Prints on stderr how many of these claimed runs have no checkpoint, unless all have one; if none has one, also
- * compares the first of them with runs in other folders of the same id. */
+/* Prints on stderr how many of the claimed runs have no checkpoint, unless all have one; if none has one, also compares
+ * the first run with runs in other folders of the same id. */
 void lh_print_fresh_start(const lh_train_run *train_runs, int count);
 
 #endif

@@ -11,7 +11,7 @@ typedef struct lh_train_flags {
     int64_t steps, threads, log_every, checkpoint_every, overfit;
     lh_option_range seeds;
     lh_option_range part_seeds[LH_SEED_PARTS]; /* the values of --seeds-init, --seeds-data and --seeds-draws */
-    bool has_part_seeds[LH_SEED_PARTS];        /* whether this flag is present */
+    bool has_part_seeds[LH_SEED_PARTS];        /* whether --seeds-<part> is present */
     lh_option_numbers rates;
     const char *out, *init, *device;
     bool resume, overwrite, no_eval, missing;
@@ -30,9 +30,9 @@ typedef struct lh_train_run {
     lh_loop *loop;
     int64_t first_step, last_step; /* steps at the start of this process, and now */
     lh_eval_result *results;       /* [conditions], validation first; NULL before the evaluation */
-    lh_eval_result *best_results;  /* of the best checkpoint; NULL: not evaluated, or the last checkpoint is the best */
+    lh_eval_result *best_results;  /* results of the best checkpoint; NULL: not evaluated, or it is the last one */
     int conditions;                /* number of conditions of an evaluation */
-    int finished_validations;      /* number of its validation conditions; 0 until all of these are evaluated */
+    int finished_validations;      /* validation conditions among them; 0 until all are evaluated */
     lh_status status;              /* status and error of the run after its end */
     lh_error error;
 } lh_train_run;

@@ -84,8 +84,8 @@ typedef struct overview {
     int64_t least_step, greatest_step;       /* least and greatest step of the runs */
     int64_t finished_steps, remaining_steps; /* steps of all runs in this process: finished, and remaining */
     double loss[2], accuracy[2];             /* least and greatest */
-    int finished, failed, at_chance; /* numbers of runs that are over, of those that failed, and of runs at chance */
-    int evaluating, conditions;      /* numbers of runs in evaluation, and of their evaluated conditions */
+    int finished, failed, at_chance;         /* numbers of ended runs, failed runs, and runs at chance */
+    int evaluating, conditions;              /* numbers of runs in evaluation, and of their evaluated conditions */
 } overview;
 
 static void extend_range(double range[2], double x) {

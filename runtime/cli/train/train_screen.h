@@ -10,7 +10,7 @@
 typedef enum lh_phase { LH_WAITS, LH_TRAINS, LH_EVALUATES, LH_IS_OVER } lh_phase;
 
 typedef struct lh_display {
-    lh_training_view view; /* the latest view of the run; its loss is NaN before the first */
+    lh_training_view view; /* the latest view of the run; before the first view its loss is NaN */
     lh_phase phase;
     int finished_conditions; /* number of conditions evaluated so far */
 } lh_display;

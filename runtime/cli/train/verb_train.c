@@ -278,7 +278,7 @@ static void print_start(const lh_target *target, const lh_train_run *train_runs,
     }
 }
 
-/* Opens engines. On the CPU a single run has all threads, and each of several runs has one. */
+/* Opens engines. On the CPU a single run has all threads, and each of several runs has one thread. */
 static lh_status open_engines(const lh_target *target, lh_train_run *train_runs, int count, int threads,
                               lh_error *error) {
     lh_engine_config *configs = calloc((size_t)count, sizeof *configs);

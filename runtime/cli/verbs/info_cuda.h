@@ -7,8 +7,8 @@
 
 #include "longhand/cuda.h"
 
-/* Prints the names of the program's images as a JSON list: of machine code ("sm_90") or, with wants_machine_code false,
- * of the intermediate form ("compute_90"). */
+/* Prints the names of the program's images as a JSON list: images of machine code ("sm_90") or, with wants_machine_code
+ * false, of the intermediate form ("compute_90"). */
 void lh_info_put_images(FILE *out, const lh_cuda_program *program, bool wants_machine_code);
 
 /* Prints the CUDA half as a JSON object. */

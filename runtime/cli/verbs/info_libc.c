@@ -18,7 +18,7 @@ static const char *find_address(ElfW(Addr) base, ElfW(Addr) address) {
 
 static void keep_higher_version(const char *name, int *major, int *minor) {
     int a, b;
-    if (strcmp(name, "GLIBC_ABI_DT_RELR") == 0) name = "GLIBC_2.36"; /* the first with such relocations */
+    if (strcmp(name, "GLIBC_ABI_DT_RELR") == 0) name = "GLIBC_2.36"; /* first version with relative relocations */
     if (sscanf(name, "GLIBC_%d.%d", &a, &b) != 2 || a < *major || (a == *major && b < *minor)) return;
     *major = a;
     *minor = b;

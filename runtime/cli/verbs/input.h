@@ -6,8 +6,8 @@
 #include "data/datasets/corpus.h"
 #include "engine/engine.h"
 
-/* Numbers of a line, one per token: positions, or positions and distances that replace the sampled ones of a stream.
- * NULL: the line has none. */
+/* Numbers of a line, one per token: positions, or positions and distances that replace a stream's sampled values. NULL:
+ * the line has none. */
 typedef struct lh_input_list {
     int32_t *numbers;
     int count;
@@ -19,8 +19,8 @@ typedef struct lh_input {
     uint16_t *input; /* [input_length] tokens */
     int input_length;
     lh_input_list positions[LH_MAX_STREAMS], distances[LH_MAX_STREAMS]; /* distances: 0, then ascending */
-    lh_input_list line_positions; /* as in lh_dataset.positions, if the spec has positions of lines */
-    int32_t *token_positions;     /* of the tokens of all streams (lh_find_input_positions); NULL: none are given */
+    lh_input_list line_positions; /* see lh_dataset.positions, if the spec has positions of lines */
+    int32_t *token_positions;     /* positions of all streams (lh_find_input_positions); NULL: none are given */
     uint16_t *target;             /* [target_length] the right answer; NULL: unknown */
     uint8_t *mask;                /* [target_length] 0: the target's token does not count; NULL if target is NULL */
     int target_length;
@@ -53,8 +53,8 @@ lh_status lh_input_read_json(lh_input *input, const lh_spec *spec, int64_t line,
                              lh_answer_source source, lh_error *error);
 
 /* Reads text in symbols of the task's input alphabet. A task that can solve inputs converts the text to the form of its
- * examples. frame: as in lh_literal; LH_NO_VALUE if the task has no such axis. LH_ERR_INPUT also if the input is too
- * long for the encoding. */
+ * examples. frame: see lh_literal; LH_NO_VALUE if the task has no such axis. LH_ERR_INPUT also if the input is too long
+ * for the encoding. */
 lh_status lh_input_read_literal(lh_input *input, const lh_spec *spec, int64_t line, const char *text, int frame,
                                 lh_error *error);
 

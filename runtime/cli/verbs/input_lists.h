@@ -13,7 +13,7 @@ lh_status lh_input_read_lists(lh_input *input, const json_t *object, const lh_sp
                               lh_error *error);
 
 /* Checks that each list of an input has the length of its stream, and that the input has the positions that lines give.
- * shape: of the input's sequence. */
+ * shape: the shape of the input's sequence. */
 lh_status lh_input_check_counts(const lh_input *input, const lh_spec *spec, const lh_shape *shape, int64_t line,
                                 lh_error *error);
 

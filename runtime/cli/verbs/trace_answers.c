@@ -56,7 +56,7 @@ static trace_answer find_answer(const lh_traces *traces, const lh_trace_group *g
     return a;
 }
 
-/* Writes the names of the answers, for free(). */
+/* Writes the names of the answers to a text, which the caller frees. */
 static lh_status write_answer_names(const trace_answer *a, char **out, lh_error *error) {
     uint16_t *tokens = calloc((size_t)a->length + 1, sizeof *tokens);
     if (tokens == NULL) return lh_fail(error, LH_ERR_ENVIRONMENT, "no memory for %d symbols", a->length);
@@ -67,8 +67,8 @@ static lh_status write_answer_names(const trace_answer *a, char **out, lh_error 
     return status;
 }
 
-/* Prints a line with ^ under each wrong symbol if all symbols of both answers are single characters; otherwise prints
- * the places of wrong symbols, from 1. */
+/* Prints a line with ^ under each wrong symbol if all symbols of both answers are single characters; if not, prints the
+ * places of wrong symbols, from 1. */
 static void mark_wrong_symbols(const trace_answer *a, char *const text[TEXTS]) {
     bool are_characters = strlen(text[ANSWER]) == (size_t)a->length && strlen(text[RIGHT]) == (size_t)a->labels;
     int last = 0;

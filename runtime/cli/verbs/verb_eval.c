@@ -14,7 +14,7 @@ typedef struct flags {
     const char *checkpoint, *per_example, *wrong, *out, *device, *splits, *by, *order, *decoding, *metric;
     lh_option_lengths lengths, passes;
     bool has_lengths, has_passes, has_examples, validation, places, resume, finds_reach;
-    double level; /* of --reach */
+    double level; /* level of --reach */
     int64_t examples, batch, draws, seed, threads;
 } flags;
 
@@ -108,7 +108,7 @@ static lh_status check_decoding(const lh_spec *spec, const char *name, lh_error 
                                                 : "no such flag: an encoder computes all answers in one pass");
 }
 
-/* The folder of eval.jsonl, for free(). */
+/* The folder of eval.jsonl; the caller frees it. */
 static char *get_output_folder(const flags *f) {
     return f->out != NULL ? strdup(f->out) : lh_copy_directory(f->checkpoint);
 }

@@ -54,7 +54,7 @@ static lh_status print_examples(const lh_spec *spec, const lh_source *source, in
     return status;
 }
 
-/* Finds the indices of a set's examples with inputs of this length (0: any), for free(); NULL: out of memory. */
+/* Finds the indices of a set's examples with inputs of this length (0: any); the caller frees them. NULL: no memory. */
 static uint32_t *find_examples(const lh_corpus *corpus, const lh_dataset *set, int length, int64_t *example_count) {
     uint32_t *indices = malloc((size_t)set->count * sizeof *indices + 1);
     *example_count = 0;
@@ -81,7 +81,7 @@ static lh_status print_chosen_examples(const lh_spec *spec, const lh_dataset *se
     return status;
 }
 
-/* Prints examples of a set with inputs of this length (0: any), chosen as for an evaluation. */
+/* Prints examples of a set with inputs of this length (0: any), chosen as an evaluation chooses them. */
 static lh_status print_set(const lh_spec *spec, const lh_dataset *set, int length, const lh_pick *choice, bool text,
                            lh_error *error) {
     int64_t example_count;

@@ -105,7 +105,7 @@ static int find_shortest_length(const lh_spec *spec, const lh_dataset *set) {
     return min_length;
 }
 
-/* The flag that replaces examples by inputs, or NULL. */
+/* The given flag that replaces examples by inputs; NULL: none. */
 static const char *get_inputs_flag(const flags *f) {
     return f->input != NULL ? "--input" : f->texts.count > 0 ? "--text" : NULL;
 }
@@ -138,7 +138,7 @@ static lh_status check_inputs(const lh_spec *spec, const flags *f, lh_error *err
     return LH_OK;
 }
 
-/* Refuses --exact and --shuffle with requests that they do not apply to. */
+/* Refuses --exact and --shuffle with requests to which they do not apply. */
 static lh_status check_means(const lh_spec *spec, const flags *f, const bool *kinds, lh_error *error) {
     bool needs_file = kinds[LH_TRACE_ATTENTION] || kinds[LH_TRACE_SCORES] || kinds[LH_TRACE_ACTIVATIONS];
     const char *inputs = get_inputs_flag(f);
@@ -235,7 +235,7 @@ static void print_right_passes(const lh_traces *traces, bool json) {
 
 /* ---- the file ---- */
 
-/* Writes names as a JSON list, for free(); NULL: out of memory. */
+/* Writes names as a JSON list, which the caller frees; NULL: out of memory. */
 static char *write_names_json(const char *const *names, int count) {
     json_t *list = json_array();
     for (int i = 0; i < count; i++) json_array_append_new(list, json_string(names[i]));

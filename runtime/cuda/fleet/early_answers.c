@@ -4,7 +4,7 @@
 
 #include "runtime/cuda/fleet/fleet_parts.h"
 
-static const size_t MAX_STORED_BYTES = (size_t)256 << 20; /* of the stored answers of all engines */
+static const size_t MAX_STORED_BYTES = (size_t)256 << 20; /* maximum for the stored answers of all engines */
 /* After this number of consecutive requests that drop stored answers, an engine gets no more answers in advance. */
 enum { MAX_UNUSED = 2 };
 

@@ -123,7 +123,7 @@ static void close_arena(lh_cuda_fleet *fleet) {
     memset(arena, 0, sizeof *arena);
 }
 
-/* A vector of optimiser state on the device; NULL if the optimiser has fewer. */
+/* A vector of optimiser state on the device; NULL if the optimiser has fewer vectors. */
 static void *get_optimizer_vector(const lh_cuda_engine *engine, int i) {
     if (i >= engine->fleet->spec->optimizer.states) return NULL;
     return (void *)(uintptr_t)lh_cuda_get_vector(engine, LH_CUDA_STATE + i);

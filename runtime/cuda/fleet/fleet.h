@@ -19,10 +19,10 @@
 #include "runtime/cuda/device.h"
 
 /* Opens engines[0 .. count - 1], which differ in seeds and learning rate alone; parameters start as lh_initialise(seed
- * of LH_SEED_INIT). variant: of device->program; NULL: "chip" for one engine, "replicas" for several. The device is the
- * caller's and must outlive the engines. Each engine is closed by its own close; the last one frees what all share.
- * LH_ERR_INPUT: as lh_check_limit for a training length; LH_ERR_ENVIRONMENT: out of memory, the device failed, or a
- * wide model finds no cuBLASLt. After an error no engine is open. */
+ * of LH_SEED_INIT). variant: a variant of device->program; NULL: "chip" for one engine, "replicas" for several. The
+ * device is the caller's and must outlive the engines. Each engine is closed by its own close; the last one frees the
+ * shared memory. LH_ERR_INPUT: lh_check_limit refuses a training length; LH_ERR_ENVIRONMENT: out of memory, the device
+ * failed, or a wide model finds no cuBLASLt. After an error no engine is open. */
 lh_status lh_cuda_fleet_open(const lh_cuda_device *device, const lh_cuda_variant *variant,
                              const lh_engine_config *configs, int count, lh_engine **engines, lh_error *error);
 

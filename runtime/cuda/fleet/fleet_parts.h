@@ -134,7 +134,7 @@ typedef struct lh_cuda_engine {
     double launch_seconds;                      /* duration of the last launch's steps that were not returned */
     lh_step_metrics metrics[LH_CUDA_MAX_STEPS]; /* metrics of the last launch */
     int reported_count;                         /* number of metrics that were returned */
-    lh_status failure;                          /* status of the step after the finished ones */
+    lh_status failure;                          /* status of the step after the finished steps */
     lh_step_metrics failed_metrics;
     lh_error failure_message;
 } lh_cuda_engine;
@@ -160,8 +160,8 @@ typedef struct lh_cuda_fleet {
     lh_cuda_arena arena;
     lh_cuda_ring ring;
     lh_cuda_forward forward;
-    lh_cuda_engine **evaluated_engines;        /* [count] engines that a pass evaluates, the requesting one first */
-    lh_cuda_early_answers **evaluated_answers; /* [count] answers of these engines, each NULL if memory was short */
+    lh_cuda_engine **evaluated_engines;        /* [count] engines that a pass evaluates, the requesting engine first */
+    lh_cuda_early_answers **evaluated_answers; /* [count] their answers; NULL: memory was short */
     size_t early_bytes;                        /* bytes of stored answers of all engines */
     lh_cuda_library *library;                  /* wide models only, else NULL */
     lh_cuda_launch *launches;                  /* [most_launches] launches of a step or of an evaluated group */
@@ -185,13 +185,13 @@ lh_status lh_cuda_begin_call(lh_cuda_fleet *fleet, lh_error *error);
 lh_status lh_cuda_copy_in(lh_cuda_fleet *fleet, CUdeviceptr to, const void *from, size_t bytes, lh_error *error);
 lh_status lh_cuda_copy_out(lh_cuda_fleet *fleet, void *to, CUdeviceptr from, size_t bytes, lh_error *error);
 
-/* lh_cuda_clear sets device memory to zero; lh_cuda_allocate_zeroed also allocates it. Both in the order of the
+/* lh_cuda_clear sets device memory to zero; lh_cuda_allocate_zeroed also allocates it. Both work in the order of the
  * stream. */
 lh_status lh_cuda_clear(lh_cuda_fleet *fleet, CUdeviceptr memory, size_t bytes, lh_error *error);
 lh_status lh_cuda_allocate_zeroed(lh_cuda_fleet *fleet, size_t bytes, const char *purpose, CUdeviceptr *memory,
                                   lh_error *error);
 
-/* Makes position tables for sequences of up to length[stream] tokens, if the program has tables and the present ones
+/* Makes position tables for sequences of up to length[stream] tokens, if the program has tables and the present tables
  * are shorter. */
 lh_status lh_cuda_grow_tables(lh_cuda_fleet *fleet, const int length[LH_MAX_STREAMS], lh_error *error);
 
@@ -238,7 +238,7 @@ lh_cuda_step lh_cuda_make_step(const lh_cuda_layout *layout, const lh_shape *sha
                                const lh_draw *draw);
 
 /* Makes the random draws of a step or evaluation, if the model has any; positions and distances given by the caller
- * replace them, as in lh_cpu_step. */
+ * replace the draws, see lh_cpu_step. */
 void lh_cuda_make_draws(const lh_cuda_program *program, const lh_draw *draw, const lh_shape *shape,
                         const int32_t *const positions[LH_MAX_STREAMS], const int32_t *const distances[LH_MAX_STREAMS],
                         int *scratch, int *out);
@@ -265,10 +265,10 @@ lh_status lh_cuda_ring_get_failure(lh_cuda_fleet *fleet, int column, lh_error *e
  * request evaluates the condition for the other replicas too, and their answers are stored until each requests them. */
 
 /* Fills fleet->evaluated_engines with at most max_count replicas to evaluate, and returns their number. The first is
- * `engine`. The others, in their order, are open, have no failed step and have parameters of the same step; at this
- * step they have requested or stored as many conditions as the engine before its present request. A replica is left out
- * permanently once two requests in a row dropped its stored answers; while more than 256 MB are stored, all others are
- * left out. */
+ * `engine`. The further replicas, in their order, are open, have no failed step and have parameters of the same step;
+ * at this step they have requested or stored as many conditions as the engine before its present request. A replica is
+ * left out permanently once two requests in a row dropped its stored answers; while more than 256 MB are stored, all
+ * replicas but `engine` are left out. */
 int lh_cuda_choose_evaluated_engines(lh_cuda_engine *engine, int max_count);
 
 /* Copies an engine's answers to a condition; classes: [labels], for all examples together, or NULL if not requested.
@@ -279,18 +279,18 @@ lh_cuda_early_answers *lh_cuda_copy_early_answers(const lh_cuda_engine *engine, 
 /* Stores answers until the engine requests them; NULL: does nothing. */
 void lh_cuda_store_early_answers(lh_cuda_engine *engine, lh_cuda_early_answers *answers);
 
-/* Counts a request of the engine and takes the stored answers of its condition, for free(). NULL: there are none. If
- * the engine's next stored answers belong to another condition or other parameters, or lack requested classes, all its
- * stored answers are dropped. */
+/* Counts a request of the engine and takes the stored answers of its condition, which the caller frees; NULL: there are
+ * none. If the engine's next stored answers belong to another condition or other parameters, or lack requested classes,
+ * all its stored answers are dropped. */
 lh_cuda_early_answers *lh_cuda_take_early_answers(lh_cuda_engine *engine, const lh_condition *condition);
 void lh_cuda_drop_early_answers(lh_cuda_engine *engine);
 
 /* ---- greedy.c ---- */
 
 /* Decodes the first condition->decoded_count examples with the first `replicas` models of fleet->evaluated_engines:
- * replaces the classes in fleet->evaluated_answers, those of the pass over the targets, by the models' own answers, and
+ * replaces the classes in fleet->evaluated_answers, from the pass over the targets, by the models' own answers, and
  * sets lengths. Each pass has the unfinished sequences of as many models as fit; with cached keys and values, one pass
- * gives all answers. Errors as in evaluate. */
+ * gives all answers. Fails as evaluate does. */
 lh_status lh_cuda_answer_greedily(lh_cuda_engine *engine, int replicas, const lh_condition *condition, lh_error *error);
 
 /* ---- phases.c ---- */
@@ -310,7 +310,7 @@ typedef struct lh_cuda_pass {
 /* Opens the library if the program computes its products with one; fleet_close closes it. */
 lh_status lh_cuda_phases_open(lh_cuda_fleet *fleet, lh_error *error);
 
-/* Adds the multiprocessors and the library's algorithms, on which the bits of its products depend, to fleet->compiler,
+/* Adds the multiprocessors and the library's algorithms, on which the bits of products depend, to fleet->compiler,
  * which run files and checkpoints record. Called after the memory of a training fleet is allocated; does nothing for
  * programs without a library. */
 lh_status lh_cuda_name_products(lh_cuda_fleet *fleet, lh_error *error);
@@ -337,7 +337,7 @@ void lh_cuda_add_model(lh_cuda_models *models, const lh_cuda_engine *model, cons
 lh_status lh_cuda_run_pass(lh_cuda_engine *engine, const lh_cuda_models *models, lh_cuda_output requested,
                            lh_error *error);
 
-/* Makes the draws of a batch at byte `offset` of host_batch; positions and distances as in lh_cuda_make_draws. */
+/* Makes the draws of a batch at byte `offset` of host_batch; see lh_cuda_make_draws for positions and distances. */
 void lh_cuda_make_forward_draws(const lh_cuda_fleet *fleet, const lh_shape *shape, size_t offset, const lh_draw *draw,
                                 const int32_t *const positions[LH_MAX_STREAMS],
                                 const int32_t *const distances[LH_MAX_STREAMS]);

@@ -1,5 +1,5 @@
 /* Forward passes on a CUDA device: one launch for all models of a pass, or several launches if a watchdog ends long
- * ones, a signal may stop the pass, the models outnumber the resident blocks, or the models are wide. */
+ * launches, a signal may stop the pass, the models outnumber the resident blocks, or the models are wide. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -30,7 +30,7 @@ typedef struct grouping {
 /* The number of groups of `group` sequences; also the sequences per group for `group` groups. */
 static int count_groups(const lh_shape *shape, int group) { return (shape->sequences + group - 1) / group; }
 
-/* The program's group of sequences, at most all of them. */
+/* The number of sequences of the program's group, at most all sequences. */
 static int get_group(const lh_cuda_fleet *fleet, const lh_shape *shape) {
     int group = fleet->program->evaluation_group(shape);
     return group < shape->sequences ? group : shape->sequences;
@@ -50,7 +50,7 @@ static int get_decoded_group(const lh_cuda_fleet *fleet, const lh_shape *shape, 
     return group;
 }
 
-/* Chooses equal groups, smaller ones if blocks would be idle; the bits of a sequence do not depend on its group. The
+/* Chooses equal groups, smaller groups if blocks would be idle; the bits of a sequence do not depend on its group. The
  * groups of a wide model do not depend on other models, because the bits of its products may depend on the groups. */
 static grouping choose_grouping(const lh_cuda_fleet *fleet, const lh_shape *shape, int models, bool decodes) {
     int resident = fleet->device->evaluate_blocks;

@@ -21,7 +21,7 @@ enum { MAX_LAUNCHES = 1024 };
 
 /* ---- failures ---- */
 
-/* Records the failure of the step after the finished ones, and removes the engine from training; its failed_metrics
+/* Records the failure of the step after the finished steps, and removes the engine from training; its failed_metrics
  * and failure_message must be set. */
 static void fail_engine(lh_cuda_engine *engine, lh_status status) {
     engine->failure = status;

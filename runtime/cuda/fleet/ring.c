@@ -13,7 +13,7 @@
 
 static const size_t RING_BYTES = 64 << 20; /* limit for the bytes of a ring, unless two steps need more */
 
-/* Reserves bytes after the used ones and returns their offset. */
+/* Reserves bytes after the used bytes and returns their offset. */
 static size_t reserve_bytes(size_t *used, size_t bytes) {
     size_t offset = *used;
     *used += (bytes + 15) / 16 * 16;

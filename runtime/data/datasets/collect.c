@@ -132,7 +132,7 @@ static lh_status check_validation_digest(const lh_spec *spec, const char *path, 
                    path, DIGEST, digest, expected);
 }
 
-/* Reads the whole validation file, for free(), and computes its SHA-256. */
+/* Reads the whole validation file, which the caller frees, and computes its SHA-256. */
 static lh_status read_validation(const lh_spec *spec, const char *path, char **text, char digest[LH_SHA256_TEXT],
                                  lh_error *error) {
     size_t bytes;

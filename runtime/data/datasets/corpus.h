@@ -24,21 +24,21 @@ enum {
     LH_IGNORED_KEYS = 256          /* bytes of a list of keys */
 };
 
-/* The examples of one set, from a file or a task. They are ordered by shape, within a shape as in the file. */
+/* The examples of one set, from a file or a task. They are ordered by shape and, within a shape, by line. */
 typedef struct lh_dataset {
-    const char *path;              /* path of the file; else the task's kind */
-    char digest[LH_SHA256_TEXT];   /* SHA-256 of the file's bytes; else of the tokens */
+    const char *path;              /* path of the file; for a task's examples its kind */
+    char digest[LH_SHA256_TEXT];   /* SHA-256 of the file's bytes; for a task's examples of the tokens */
     int64_t count;                 /* examples, fewer than 2^31 */
     int64_t *first;                /* [shapes + 1]: examples of shape n are first[n - 1] .. first[n] - 1 */
     uint32_t *line;                /* [count]: line in the file, from 1; of a task's examples their number, from 1 */
     int64_t *start;                /* [count]: index in tokens of an example's input, which its target follows */
     uint16_t *tokens;              /* input and target of each example; or, with `expand`, the words of its item */
-    uint8_t *mask;                 /* mask of each token; only those of targets are used */
+    uint8_t *mask;                 /* mask of each token; only masks of targets are used */
     int64_t masked;                /* labels with mask 0; of a task's examples not counted */
     char ignored[LH_IGNORED_KEYS]; /* keys of lines that have no meaning, as text; empty: none */
     int32_t *values;               /* [count][axes of the task] values on axes */
-    /* Positions of tokens, by the index of `tokens`: of an example's input, then of the separator and of the target
-     * without its last token. NULL unless the spec has positions of lines (lh_token_positions.by_line). */
+    /* Positions of tokens, by their index in `tokens`: the tokens of an example's input, then the separator and the
+     * target without its last token. NULL unless the spec has positions of lines (lh_token_positions.by_line). */
     int32_t *positions;
     uint8_t *trained;        /* [count] 1: also a training example; NULL: not needed, or this is the training set */
     lh_task_expand *expand;  /* makes examples from items, which tokens then holds; NULL: tokens holds examples */
@@ -90,7 +90,7 @@ bool lh_dataset_has_general_examples(const lh_dataset *set, int axes, int n);
 /* The shape of the example at `index` in a set. */
 int lh_dataset_find_shape(const lh_dataset *set, int shapes, int64_t index);
 
-/* Selects those of the lengths that are input lengths of a set. The result points into corpus->selected. */
+/* Selects the lengths that are input lengths of a set. The result points into corpus->selected. */
 lh_lengths lh_corpus_select(const lh_corpus *corpus, const lh_dataset *set, const lh_lengths *lengths);
 
 /* The shape with this input length that has the most training examples; 0: none. */
@@ -100,7 +100,7 @@ int lh_corpus_find_shape(const lh_corpus *corpus, int input);
  * the mask all 1. */
 void lh_dataset_copy(const lh_dataset *set, int n, int64_t index, lh_example *example);
 
-/* The positions of the tokens of this example, as in lh_dataset.positions; NULL: the set has none. */
+/* The positions of the tokens of this example, see lh_dataset.positions; NULL: the set has none. */
 int32_t *lh_dataset_get_positions(const lh_dataset *set, int n, int64_t index);
 
 #endif

@@ -52,7 +52,7 @@ static bool needs_positions(const lh_spec *spec) {
     return spec->format->positions != NULL && spec->format->positions->by_line;
 }
 
-/* Adds to the ignored keys those that have no meaning for the spec. */
+/* Adds all keys of a line that have no meaning for the spec to the ignored keys. */
 static void list_ignored_keys(const line *l, lh_example_list *r, json_t *object) {
     const char *key;
     json_t *value;

@@ -12,17 +12,17 @@ typedef struct lh_record {
 } lh_record;
 
 typedef struct lh_example_list {
-    lh_record *records; /* [count], as in the file */
+    lh_record *records; /* [count], in the order of the file */
     int64_t count, capacity;
     uint16_t *tokens;   /* [used] input and target of each example, one after the other */
     uint8_t *mask;      /* [used] mask of each token */
     bool has_positions; /* the lines of the file have positions; set before the first example is added */
-    int32_t *positions; /* [used] as in lh_dataset; NULL without has_positions */
+    int32_t *positions; /* [used] see lh_dataset; NULL without has_positions */
     int64_t used, token_capacity;
     int64_t masked; /* labels with mask 0; of a task's examples not counted */
     char ignored[LH_IGNORED_KEYS];
     int32_t *values; /* [count][axes of the task], by lh_record.number */
-    /* As in lh_dataset: */
+    /* Fields that lh_dataset explains: */
     lh_task_expand *expand;
     uint64_t seed;
     unsigned exclusive_axes;

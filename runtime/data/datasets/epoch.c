@@ -1,7 +1,7 @@
-/* See epoch.h. Orders are drawn from random streams at site (LH_DOMAIN_DATA, 0, LH_PLACE_ORDER). The step word of such
- * a stream is the epoch; the example word is n for the order within shape n, and LH_SHARED for the order of batches.
- * For items (lh_item), n counts only the shapes of their own set, so that test numbers in other frames
- * (data/arithmetic.h), which add shapes to the corpus, do not change the order in training. */
+/* See epoch.h. Orders are drawn from random streams at site (LH_DOMAIN_DATA, 0, LH_PLACE_ORDER). The step word of this
+ * stream is the epoch; the example word is n for the order within shape n, and LH_SHARED for the order of batches. For
+ * items (lh_item), n counts only the shapes of their own set, so that test numbers in other frames (data/arithmetic.h),
+ * which add shapes to the corpus, do not change the order in training. */
 #include "data/datasets/epoch.h"
 
 #include <stdlib.h>

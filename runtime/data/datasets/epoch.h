@@ -5,7 +5,7 @@
 
 #include "data/datasets/corpus.h"
 
-/* Shuffles a list, all orders equally likely, by Fisher and Yates from the end, as in Knuth's Algorithm P (The Art of
+/* Shuffles a list so that all orders are equally likely: Fisher and Yates from the end, Knuth's Algorithm P (The Art of
  * Computer Programming, 3.4.2); count is below 2^32. */
 void lh_shuffle(lh_rng rng, uint32_t *list, int64_t count);
 

@@ -52,11 +52,11 @@ void lh_groups_close(lh_groups *groups);
 unsigned lh_sets_parse(const char *text);
 
 /* The share of a group's examples that are also training examples: of the chosen examples or, with lh_groups.novel, of
- * all examples, those that are left out included; -1: unknown. */
+ * all examples including the examples that are left out; -1: unknown. */
 double lh_group_compute_trained_share(const lh_groups *groups, const lh_group *group);
 
-/* Whether the group's value on requested axis number `axis` is greater than that of any training example; false if no
- * training example has a value on it. */
+/* Whether the group's value on requested axis number `axis` is greater than the values of all training examples; false
+ * if no training example has a value on it. */
 bool lh_is_group_beyond(const lh_groups *groups, const lh_group *group, int axis);
 
 /* A number that depends on a group's values alone; for groups by length it is the length. It is the counter word of the

@@ -32,7 +32,7 @@ static span take_column(span *unread) {
 
 static bool equals(span p, const char *word) { return p.bytes == strlen(word) && memcmp(p.text, word, p.bytes) == 0; }
 
-/* Takes the names of columns from a first line; without such names a line has input and target. */
+/* Takes the names of columns from a first line; without names a line has input and target. */
 static lh_status name_columns(lh_line_reader *reader, span line, const char *location, bool *is_header,
                               lh_error *error) {
     span unread = line, first = take_column(&unread);

@@ -4,7 +4,7 @@
  *     1 0 +<tab>1                      two columns, input and target; or the columns that a first line names, of which
  *                                      input and target are the first two: input<tab>target<tab>digits; positions are
  *                                      numbers separated by blanks
- *     IN: jump twice OUT: JUMP JUMP    as in SCAN (Lake and Baroni 2018)
+ *     IN: jump twice OUT: JUMP JUMP    the format of SCAN (Lake and Baroni 2018)
  */
 #ifndef LONGHAND_LINE_FORMATS_H
 #define LONGHAND_LINE_FORMATS_H
@@ -17,10 +17,10 @@ typedef enum lh_line_format { LH_LINES_UNKNOWN, LH_LINES_JSON, LH_LINES_TABS, LH
 
 enum { LH_MAX_COLUMNS = 16, LH_COLUMN_NAME = 64 };
 
-/* The form of a file's lines, which its first line determines. All 0 before that. */
+/* The format of a file's lines, which its first line determines. All 0 before the first line. */
 typedef struct lh_line_reader {
     lh_line_format format;
-    int columns;                               /* of a file with tabs */
+    int columns;                               /* number of columns of a file with tabs */
     char name[LH_MAX_COLUMNS][LH_COLUMN_NAME]; /* [columns] */
 } lh_line_reader;
 
@@ -35,8 +35,8 @@ lh_status lh_line_reader_start(lh_line_reader *reader, const char *text, size_t 
 lh_status lh_line_reader_read(const lh_line_reader *reader, const char *text, size_t bytes, const lh_alphabet *input,
                               const lh_alphabet *output, const char *location, json_t **object, lh_error *error);
 
-/* Makes a list of symbols from text: its words, if it has blanks and the blank is not a symbol; otherwise the whole
- * text, if it is the name of a symbol; otherwise the characters. NULL: the text is not UTF-8, or there is no memory. */
+/* Makes a list of symbols from text: its words, if it has blanks and the blank is not a symbol; else the whole text, if
+ * it is the name of a symbol; else its characters. NULL: the text is not UTF-8, or there is no memory. */
 json_t *lh_split_symbols(const lh_alphabet *alphabet, const char *text, size_t bytes);
 
 #endif

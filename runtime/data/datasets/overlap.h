@@ -15,13 +15,13 @@ typedef struct lh_overlap_count {
 } lh_overlap_count;
 
 typedef struct lh_overlap {
-    lh_overlap_count trained;    /* input and target equal those of a training example */
+    lh_overlap_count trained;    /* examples that are also training examples */
     lh_overlap_count input;      /* the input occurs in training with other targets only */
     lh_overlap_count duplicates; /* input and target occur earlier in the same set */
 } lh_overlap;
 
-/* Compares a held-out set with the training examples. trained: [count of the set] 1 if input and target equal those of
- * a training example, else 0; NULL: not requested. LH_ERR_ENVIRONMENT: out of memory. */
+/* Compares a held-out set with the training examples. trained: [count of the set] 1 if input and target equal the input
+ * and target of a training example, else 0; NULL: not requested. LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_overlap_count_examples(const lh_corpus *corpus, lh_set set, lh_overlap *overlap, uint8_t *trained,
                                     lh_error *error);
 

@@ -12,13 +12,13 @@ typedef struct lh_pick {
     int64_t limit;           /* most examples per condition; 0: all */
     uint64_t seed;           /* evaluation seed */
     bool in_order;           /* choose the first examples of the file */
-    int64_t preferred_count; /* number of chosen examples that are listed before the others; 0: one list */
+    int64_t preferred_count; /* number of chosen examples that are listed first; 0: one list */
 } lh_pick;
 
 /* Evaluations during training decode only the first examples of a condition, at most this number. */
 enum { LH_GREEDY_DURING = 128 };
 
-/* Reduces each group to its chosen examples: first the choice->preferred_count preferred ones, then the others, each
+/* Reduces each group to its chosen examples: first the choice->preferred_count preferred examples, then the rest, each
  * part ordered by index. lh_group.total remains the number of all examples. groups must come from lh_groups_open.
  * LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_pick_examples(lh_groups *groups, const struct lh_corpus *corpus, const lh_pick *choice, lh_error *error);

@@ -12,7 +12,7 @@
 void lh_print_symbols(FILE *out, const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask,
                       int count);
 
-/* Writes what lh_print_symbols prints, for free(). LH_ERR_ENVIRONMENT: out of memory. */
+/* Writes what lh_print_symbols prints to a text that the caller frees. LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_write_symbols(const char *const *names, int symbols, const uint16_t *tokens, const uint8_t *mask,
                            int count, char **text, lh_error *error);
 

@@ -13,7 +13,7 @@
 lh_task_sample lh_task_compute_sqrt;
 
 /* Long-hand square root: every two bits of x give one bit of the root. After step i the remainder x - root^2 of the
- * bits so far has i + 2 bits: the highest is in `high`, and each cell holds one of the other bits and one bit of the
+ * bits so far has i + 2 bits: the highest is in `high`, and each cell holds one of the lower bits and one bit of the
  * root. */
 enum { ROOT = 1, REMAINDER = 2 };
 

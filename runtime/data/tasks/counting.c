@@ -16,7 +16,7 @@ enum { MAX_RESETS = 4, MAX_COUNT = 9 };
 
 /* The first statement is a reset, and up to three further resets are at random places. Every count has the same
  * probability from 0 to the greatest count that fits after its reset, and its increments are at random places before
- * the next reset. So the counts of long inputs are those of short ones, farther apart. */
+ * the next reset. So long inputs have the counts of short inputs, farther apart. */
 void lh_task_counting(lh_rng *rng, int n, lh_example *example) {
     for (int i = 0; i < n; i++) example->input[i] = PASS;
     example->input[0] = RESET;

@@ -98,7 +98,7 @@ static void write_token(writer *w, int token) {
 }
 
 /* Writes a space with a probability of e->spaces percent; if it did, a second one with a tenth of the probability, and
- * a third one with a hundredth: as in McLeish et al. 2024, but at most three spaces. */
+ * a third one with a hundredth. McLeish et al. 2024 have no limit; here three is the maximum. */
 static void write_spaces(writer *w, extras *e) {
     uint32_t unit = 100;
     if (e->spaces == 0) return;

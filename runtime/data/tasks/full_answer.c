@@ -26,7 +26,7 @@ static int count_ones(const uint16_t *bits, int n) {
     return count;
 }
 
-/* Writes the answer to an input of n bits, or two such numbers around the operator; returns its length. */
+/* Writes the answer to an input of n bits, or of n bits on either side of the operator; returns its length. */
 static int write_answer(int operation, const uint16_t *input, int n, uint16_t *answer) {
     int length = 0, one_count = operation == COPY || operation == ADDITION ? 0 : count_ones(input, n);
     unsigned sum = 0;

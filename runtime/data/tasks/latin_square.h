@@ -28,8 +28,8 @@ typedef enum latin_strategy {
     LATIN_UNION,           /* the probe's row and column together have three symbols */
     LATIN_THREE_COLUMNS,   /* the probe's row has no given, and the columns of the row's other blanks share a symbol */
     LATIN_ROW_TWO_COLUMNS, /* the row has one given, and the columns of its other blanks share another symbol */
-    LATIN_THREE_ROWS,      /* as LATIN_THREE_COLUMNS, with rows and columns exchanged */
-    LATIN_COLUMN_TWO_ROWS  /* as LATIN_ROW_TWO_COLUMNS, with rows and columns exchanged */
+    LATIN_THREE_ROWS,      /* LATIN_THREE_COLUMNS with rows and columns exchanged */
+    LATIN_COLUMN_TWO_ROWS  /* LATIN_ROW_TWO_COLUMNS with rows and columns exchanged */
 } latin_strategy;
 
 typedef struct latin_answer {
@@ -63,7 +63,7 @@ static inline int latin_get_symbol(int bit) { return __builtin_ctz((unsigned)bit
 typedef struct latin_line {
     int symbols;          /* given symbols of the line, as bits */
     int givens;           /* number of given symbols */
-    int crossing_symbols; /* other symbols that all lines across the line's blanks, except the probe's, have, as bits */
+    int crossing_symbols; /* as bits: symbols that every line across a blank (not the probe) has, and this line lacks */
 } latin_line;
 
 static inline latin_line latin_make_line(const latin_puzzle *p, bool is_row) {
@@ -106,7 +106,7 @@ static inline latin_answer latin_classify(const latin_puzzle *p, bool strict) {
 
 /* ---- squares ---- */
 
-/* Appends to squares all those that extend `square`, whose cells before `cell` are filled; returns the new count. */
+/* Appends all squares that complete `square`, whose cells before `cell` are filled; returns the new count. */
 static inline int latin_extend(uint64_t square, int cell, uint64_t *squares, int count) {
     if (cell == LATIN_CELLS) {
         squares[count] = square;
@@ -158,7 +158,7 @@ static inline bool latin_are_similar(const latin_puzzle *a, const latin_puzzle *
            latin_count_bits(a->givens | b->givens) + 2 - is_same_probe;
 }
 
-/* The puzzle rotated clockwise by 90 degrees, with every symbol replaced by the next. */
+/* The puzzle rotated clockwise by 90 degrees, with every symbol replaced by the next, the last one by the first. */
 static inline latin_puzzle latin_rotate(const latin_puzzle *p) {
     latin_puzzle rotated = {0, p->probe % 4 * 4 + 3 - p->probe / 4};
     for (int cell = 0; cell < LATIN_CELLS; cell++) {
