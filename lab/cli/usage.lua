@@ -5,8 +5,8 @@ package.path = ("%s/generator/?.lua;%s/?.lua;%s"):format(root, root, package.pat
 
 local cli = require("cli.cli").make(require("lab.cli.command_lines"))
 
-local parsed, message, usage = cli.parse(arg, root)
-if not parsed then
+local result, message, usage = cli.parse(arg, root)
+if not result then
   io.stderr:write(cli.refusal(message, usage))
   os.exit(2)
 end

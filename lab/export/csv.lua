@@ -56,12 +56,13 @@ end
 local function format_run(study, axes, cell, run)
   local lines, line_numbers = {}, {}
   visit_evaluations(run, function(row)
-    local by = row.by or { length = row.length }
-    local key = canonical.format({ row.step, row.split, row.set or "", by, row.novel or false, row.seed or "" })
+    local axis_values = row.by or { length = row.length }
+    local key = canonical.format({ row.step, row.split, row.set or "", axis_values, row.novel or false,
+      row.seed or "" })
     local number = line_numbers[key] or #lines + 1
     line_numbers[key], lines[number] = number, report_csv.make_line(study, cell, run, table.concat({
-      csv.format_line(lists.merge(row, { id = run.id, digest = run.digest }), FIRST_COLUMNS), csv.format_line(by, axes),
-      csv.format_line(row, VALUE_COLUMNS), csv.format_field(run.dir) }, ","))
+      csv.format_line(lists.merge(row, { id = run.id, digest = run.digest }), FIRST_COLUMNS),
+      csv.format_line(axis_values, axes), csv.format_line(row, VALUE_COLUMNS), csv.format_field(run.dir) }, ","))
   end)
   return table.concat(lines)
 end

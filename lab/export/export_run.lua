@@ -171,7 +171,7 @@ local function export(options, run, spec, path, sets)
   local trainer = trained_run.find_trainer(options.project, run, options.trainer, function()
     return options.provide(path, sets)
   end)
-  local stored = compute_lines(spec, run, trainer)
+  local lines = compute_lines(spec, run, trainer)
   local model
   model, problem = render.render("python/model.py.tpl", facts, function(...)
     return options.project:read_template(...)
@@ -182,7 +182,7 @@ local function export(options, run, spec, path, sets)
   local out = must(INPUT, write.choose_folder(run.dir, "pytorch", options.out))
   must(ENVIRONMENT, write.files(out, {
     { path = "model.py", text = model },
-    { path = "stored.jsonl", text = stored },
+    { path = "stored.jsonl", text = lines },
     { path = "checkpoint.safetensors", text = write.read(run.checkpoint) },
   }))
   options.say(("%s: model.py, checkpoint.safetensors, stored.jsonl; to compare: python3 %s/model.py"):format(out, out))

@@ -39,15 +39,15 @@ end
 
 -- Returns the items of the values to inline, by value: values that are read exactly once, and not by a loop.
 local function find_inlined(items, result)
-  local reads, named, inlined = { [result] = 1 }, { [result] = true }, {}
+  local read_counts, named_values, inlined_items = { [result] = 1 }, { [result] = true }, {}
   for item, value in lists.iterate_nested(items, "reads") do
-    reads[value] = (reads[value] or 0) + 1
-    named[value] = named[value] or not item.text
+    read_counts[value] = (read_counts[value] or 0) + 1
+    named_values[value] = named_values[value] or not item.text
   end
   for _, item in ipairs(items) do
-    inlined[item.out] = item.text and reads[item.out] == 1 and not named[item.out] and item or nil
+    inlined_items[item.out] = item.text and read_counts[item.out] == 1 and not named_values[item.out] and item or nil
   end
-  return inlined
+  return inlined_items
 end
 
 -- Returns the value with the longest expression among the values that are inlined into an item; nil if there is none.
@@ -193,17 +193,18 @@ end
 -- (the value that `h` has at first, or nil), arguments (their names), names (of the values that already have a name),
 -- variable (to which the result is assigned; if nil, the result is returned) }.
 function M.write(request)
-  local inlined = find_inlined(request.items, request.result)
+  local inlined_items = find_inlined(request.items, request.result)
   while true do
-    local pass = setmetatable({ inlined = inlined, last = {}, names = lists.merge(request.names), width = request.width,
-      stream = request.stream, variables = names.new_variables({ "h", table.unpack(request.arguments) }),
+    local pass = setmetatable({ inlined = inlined_items, last = {}, names = lists.merge(request.names),
+      width = request.width, stream = request.stream,
+      variables = names.new_variables({ "h", table.unpack(request.arguments) }),
       variable = request.variable, last_text = request.variable and request.variable .. " = " or "return ",
       keeps_h = request.variable ~= nil and request.variable ~= "h" }, Pass)
     local lines, value = pass:write(request.items, request.result)
     if lines then
       return lines
     end
-    inlined[value] = nil
+    inlined_items[value] = nil
   end
 end
 

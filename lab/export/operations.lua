@@ -181,8 +181,8 @@ end
 
 -- Returns the operations of a list that have their own item, which a product within a gate's expression does not have.
 function M.list_own(list)
-  local gated = lists.to_set(lists.map(list, function(op) return is_gated(op) and op.x or nil end))
-  return lists.filter(list, function(op) return not gated[op.out] end)
+  local gated_products = lists.to_set(lists.map(list, function(op) return is_gated(op) and op.x or nil end))
+  return lists.filter(list, function(op) return not gated_products[op.out] end)
 end
 
 function M.make(op, class)

@@ -28,11 +28,11 @@ local ATTRIBUTES = lists.split_set(PYTHON .. [[add_module apply bfloat16 buffers
 local CLASSES = lists.split_set("F Relative Geometric Direction None True False")
 
 -- Returns `word`, with `ending` appended as often as needed to be unique, and marks the result as used.
-local function take_free(used, word, ending)
-  while used[word] do
+local function take_free(used_names, word, ending)
+  while used_names[word] do
     word = word .. ending
   end
-  used[word] = true
+  used_names[word] = true
   return word
 end
 

@@ -81,9 +81,10 @@ end
 -- Returns why a model cannot be exported, as far as its kind, encoding, task and evaluation show; nil if they show no
 -- reason.
 function M.find_problem(spec)
-  local unknown = find_unknown_encoding(spec.resolved.encoding, "encoding") or find_unknown_task(spec.resolved.task)
-  if unknown then
-    return "does not know " .. unknown
+  local unknown_setting = find_unknown_encoding(spec.resolved.encoding, "encoding")
+    or find_unknown_task(spec.resolved.task)
+  if unknown_setting then
+    return "does not know " .. unknown_setting
   elseif spec.plan.by_step then
     return 'does not know model.kind = "recurrent"'
   elseif spec.plan.eval_dropout then
@@ -108,9 +109,9 @@ end
 -- Adds facts about sampled positions or distances: range, first value, order, and the texts that sample them.
 local function add_draws(facts, positions)
   local distance = positions.distance
-  local sampled = facts.draws_positions and positions or facts.draws_distances and distance
-  facts.max_position = sampled and sampled.range
-  facts.one_based = sampled and sampled.max_position > sampled.range or false
+  local sampled_facet = facts.draws_positions and positions or facts.draws_distances and distance
+  facts.max_position = sampled_facet and sampled_facet.range
+  facts.one_based = sampled_facet and sampled_facet.max_position > sampled_facet.range or false
   facts.range_words = facts.one_based and "from 1 to MAX_POSITION" or "below MAX_POSITION"
   facts.sorted_words = positions.sorted and ", ascending" or ""
   facts.sort_text = positions.sorted and ".sort().values" or ""
@@ -199,13 +200,13 @@ end
 -- Returns the first attention that samples positions or distances and reads them, or else the first attention. Ends the
 -- export if attentions differ in the number of heads, or in the samples that they read.
 local function check_equal(attentions, facets)
-  local sampling = lists.filter(attentions, function(op)
+  local sampling_attentions = lists.filter(attentions, function(op)
     return describe_samples(op.family) and reads_places(facets[op].extra_inputs)
   end)
-  local first = sampling[1] or attentions[1]
+  local first = sampling_attentions[1] or attentions[1]
   for _, op in ipairs(attentions) do
     local family = op.family
-    local difference = family.heads ~= first.family.heads and "heads" or sampling[1]
+    local difference = family.heads ~= first.family.heads and "heads" or sampling_attentions[1]
       and reads_places(facets[op].extra_inputs)
       and describe_samples(family) ~= describe_samples(first.family) and "positions"
     if difference then
@@ -319,14 +320,14 @@ local function add_calls(facts)
       facts.position_count)
     return
   end
-  local sampled = lists.filter({ "positions", "distances" }, function(name) return facts["draws_" .. name] end)
+  local sampled_names = lists.filter({ "positions", "distances" }, function(name) return facts["draws_" .. name] end)
   local function format_each(form)
-    return table.concat(lists.map(sampled, function(name) return (form:gsub("NAME", name)) end))
+    return table.concat(lists.map(sampled_names, function(name) return (form:gsub("NAME", name)) end))
   end
   facts.forward_arguments, facts.pass_arguments = format_each(", NAME=None"), format_each(", NAME")
   facts.check_arguments = format_each(', NAME=example["NAME"]')
-  facts.forward_words = #sampled > 0 and (" %s [T] if given, otherwise sampled."):format(table.concat(sampled, ", "))
-    or ""
+  facts.forward_words = #sampled_names > 0 and (" %s [T] if given, otherwise sampled."):format(
+    table.concat(sampled_names, ", ")) or ""
 end
 
 local function derive_file_facts(spec, run)
@@ -360,9 +361,10 @@ local function add_network(facts, spec, net, attentions, facets, first)
     stop.exit(INPUT, ("the stream %s of the network in addition to %s"):format(net.streams[2].name,
       net.streams[1].name))
   end
-  local derived = classes.derive(net, { name = names.to_camel(spec.resolved.model.kind), tensors = spec.plan.tensors,
-    one_based = facts.one_based, shared = facts.shared, in_layers = facts.in_layers or {}, facets = facets })
-  lists.update(facts, has_two_streams and write_stream_places(net.streams, derived.variables) or {})
+  local network_classes = classes.derive(net, { name = names.to_camel(spec.resolved.model.kind),
+    tensors = spec.plan.tensors, one_based = facts.one_based, shared = facts.shared,
+    in_layers = facts.in_layers or {}, facets = facets })
+  lists.update(facts, has_two_streams and write_stream_places(net.streams, network_classes.variables) or {})
   for _, op in ipairs(attentions) do
     lists.append(facts.before_layers, op.scope == net and facts.in_layers or {})
   end
@@ -370,7 +372,7 @@ local function add_network(facts, spec, net, attentions, facets, first)
   facts.stream_words = has_two_streams and ("%s [B][S] and %s [B][T]"):format(net.streams[1].name,
     net.streams[2].name) or "tokens [B][T]"
   facts.two_streams, facts.star = has_two_streams, has_two_streams and "*" or ""
-  facts.list, facts.network, facts.renamed = derived.list, derived.network, derived.renamed
+  facts.list, facts.network, facts.renamed = network_classes.list, network_classes.network, network_classes.renamed
   local encoding = spec.plan.additive
   facts.waves = encoding.member == "place" and { interleaved = encoding.interleaved, grid = encoding.grid,
     period = encoding.period }

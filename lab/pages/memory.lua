@@ -110,11 +110,11 @@ local function count_scratch(family, sizes, queries, keys)
     dlogits = terms.pair_vectors and dlogits or pairs
     rows = rows + (terms.pair_vectors and sizes.reals(pairs) + sizes.reals(queries * 2 * width + lanes) or 0)
   end
-  local rotated = terms.looks_ahead
+  local rotated_bytes = terms.looks_ahead
     and sizes.reals(sizes.width * lanes) + sizes.reals(round_up(keys, relative.ROTATED_KEYS) * lanes) or 0
   -- 8 and the vector: KEEP_SLACK of kernels/cpu/dropout.h.
   local keep = terms.drops_weights and count_padded(lanes * keys + 8 + sizes.vector) or 0
-  return rows + sizes.reals(dlogits) + rotated + keep
+  return rows + sizes.reals(dlogits) + rotated_bytes + keep
 end
 
 -- Returns the number of bytes of a family's facets for T queries and S keys. use: "sums" (sums.tpl), "scratch", "draws"
@@ -215,9 +215,9 @@ function M.find_largest_workspace(plan, sizes, level)
   end
   for _, group in ipairs(lists.group(sizes, function(size) return count_block_sequences(plan, size) end)) do
     for i, size in ipairs(group) do
-      local following = group[i + 1]
+      local next_size = group[i + 1]
       max_length = math.max(max_length, size[1])
-      if not following or following[1] < size[1] or (following[2] or 0) < (size[2] or 0) then
+      if not next_size or next_size[1] < size[1] or (next_size[2] or 0) < (size[2] or 0) then
         compare_size(size, group.key)
       end
     end

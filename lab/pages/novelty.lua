@@ -32,23 +32,24 @@ local function find_keys(i, tokens, left, right)
   return math.max(1, i - left), math.min(tokens, i + right)
 end
 
--- Returns the shares of a sequence of `tokens` tokens that sequences of up to `trained` tokens do not have: positions
--- (of tokens), distances (of pairs of a query and a visible key), keys (queries with more visible keys than any query
--- of training).
-function M.compute_shares(tokens, trained, left, right)
+-- Returns the shares of a sequence of `tokens` tokens that sequences of up to `max_trained` tokens do not have:
+--   positions   the share of its tokens whose position is new
+--   distances   the share of its pairs of a query and a visible key whose distance is new
+--   keys        the share of its queries that see more keys than any query of training
+function M.compute_shares(tokens, max_trained, left, right)
   local max_keys, pair_count, far_pairs, crowded_queries = 0, 0, 0, 0
-  for i = 1, trained do
-    local first, last = find_keys(i, trained, left, right)
+  for i = 1, max_trained do
+    local first, last = find_keys(i, max_trained, left, right)
     max_keys = math.max(max_keys, last - first + 1)
   end
   for i = 1, tokens do
     local first, last = find_keys(i, tokens, left, right)
     pair_count = pair_count + last - first + 1
-    far_pairs = far_pairs + math.max(0, math.min(last, i - trained) - first + 1)
-      + math.max(0, last - math.max(first, i + trained) + 1)
+    far_pairs = far_pairs + math.max(0, math.min(last, i - max_trained) - first + 1)
+      + math.max(0, last - math.max(first, i + max_trained) + 1)
     crowded_queries = crowded_queries + (last - first + 1 > max_keys and 1 or 0)
   end
-  return { positions = math.max(0, tokens - trained) / tokens, distances = far_pairs / pair_count,
+  return { positions = math.max(0, tokens - max_trained) / tokens, distances = far_pairs / pair_count,
     keys = crowded_queries / tokens }
 end
 
@@ -73,9 +74,9 @@ function M.list(plan, lengths)
     return tasks.count_tokens(facts, n)[1]
   end
   local has_indices = plan.resolved.encoding.positions.kind == "index"
-  local trained = lists.max(tasks.list_lengths(plan.resolved.train.lengths), count_tokens)
+  local max_trained = lists.max(tasks.list_lengths(plan.resolved.train.lengths), count_tokens)
   return lists.map(lengths, function(n)
-    local shares = find_shares(count_tokens(n), trained, left, right)
+    local shares = find_shares(count_tokens(n), max_trained, left, right)
     return { length = n, shares = has_indices and shares or { keys = shares.keys } }
   end)
 end
@@ -106,9 +107,9 @@ function M.describe(plan)
     table.insert(texts, 1, ("pairs at farther distances %s"):format(join("distances")))
     table.insert(texts, 1, ("tokens at later positions %s"):format(join("positions")))
   end
-  local shown = lists.map(entries, function(entry) return tostring(entry.length) end)
+  local length_texts = lists.map(entries, function(entry) return tostring(entry.length) end)
   return ("novelty     shares of a test sequence that no training sequence has, at length %s: %s"):format(
-    table.concat(shown, ", "), table.concat(texts, "; "))
+    table.concat(length_texts, ", "), table.concat(texts, "; "))
 end
 
 return M

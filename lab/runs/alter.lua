@@ -16,8 +16,9 @@ local M = {}
 
 -- Returns a message if a trainer uses the folder of one of the runs; otherwise nil.
 local function find_running(rows)
-  local running = lists.find(rows, function(row) return row.state == "running" end)
-  return running and ("%s: a trainer is running there\n  expected: a run that no process trains"):format(running.path)
+  local running_row = lists.find(rows, function(row) return row.state == "running" end)
+  return running_row and ("%s: a trainer is running there\n  expected: a run that no process trains"):format(
+    running_row.path)
 end
 
 -- Removes the folders of runs, ROOT/<id>/<digest>/<run>, and then the folders <digest> and <id> that are empty.
@@ -44,12 +45,12 @@ end
 -- Returns the text of a run.json with `name` in place of `id` at its beginning and in its spec; nil if the result has
 -- another id.
 local function rename_text(text, id, name)
-  local old, new = ('"id":"%s"'):format(id), ('"id":"%s"'):format(name)
-  local changed = text:gsub("^{" .. old, "{" .. new):gsub('("spec":)(%b{})', function(key, spec)
-    return key .. spec:gsub(old, new, 1)
+  local old_id, new_id = ('"id":"%s"'):format(id), ('"id":"%s"'):format(name)
+  local new_text = text:gsub("^{" .. old_id, "{" .. new_id):gsub('("spec":)(%b{})', function(key, spec)
+    return key .. spec:gsub(old_id, new_id, 1)
   end, 1)
-  local facts = input.decode(changed)
-  return type(facts) == "table" and facts.id == name and changed or nil
+  local facts = input.decode(new_text)
+  return type(facts) == "table" and facts.id == name and new_text or nil
 end
 
 -- Renames each run in its run.json. Returns true, or nil and a message.
@@ -58,11 +59,11 @@ local function rename_facts(root, rows, id, name)
     local path = row.path .. "/run.json"
     local link = inside.find_link(root, path)
     local text = not link and write.read(path)
-    local changed = text and rename_text(text, id, name) or nil
-    local is_written, message = changed ~= nil, link and inside.describe_link(link)
+    local new_text = text and rename_text(text, id, name) or nil
+    local is_written, message = new_text ~= nil, link and inside.describe_link(link)
       or path .. ": expected a file as trainers write it, which begins with the run's id"
-    if changed and changed ~= text then
-      is_written, message = write.file(path, changed)
+    if new_text and new_text ~= text then
+      is_written, message = write.file(path, new_text)
     end
     if not is_written then
       return nil, message

@@ -37,14 +37,14 @@ local function compute_mean(run, field, from, to)
   end))
 end
 
--- Returns the number of steps of each run and the expected seconds. The number is less than `planned` if the demo would
--- take too long and the user named no number. rate: steps per second.
-local function decide_steps(options, rate, planned)
+-- Returns the number of steps of each run and the expected seconds. The number is less than `planned_steps` if the demo
+-- would take too long and the user named no number. rate: steps per second.
+local function decide_steps(options, rate, planned_steps)
   local function estimate_seconds(steps)
     return #RUNS * steps / rate * 1.15 + 10 -- 15% and 10 seconds more for evaluations and pictures
   end
-  if options.steps or estimate_seconds(planned) <= BUDGET_SECONDS then
-    return planned, estimate_seconds(planned)
+  if options.steps or estimate_seconds(planned_steps) <= BUDGET_SECONDS then
+    return planned_steps, estimate_seconds(planned_steps)
   end
   local max_steps = (BUDGET_SECONDS - 10) * rate / (#RUNS * 1.15)
   local steps = math.max(MIN_STEPS, math.floor(max_steps) // 50 * 50)
@@ -100,12 +100,12 @@ local function train(run, steps, options)
   end
   local dir = ("%s/%s/%s"):format(OUT, run.id, run.plan.digest)
   dir = dir .. "/" .. (lists.find(write.list_names(dir), function(name) return name:find("^lr") end) or "")
-  local trained = runs.read(dir)
-  if not trained or trained.damaged then
-    options.say(trained and ("%s/%s"):format(dir, trained.notes[1]) or dir .. " is not a folder of a run")
+  local trained_run = runs.read(dir)
+  if not trained_run or trained_run.damaged then
+    options.say(trained_run and ("%s/%s"):format(dir, trained_run.notes[1]) or dir .. " is not a folder of a run")
     stop.exit(4)
   end
-  run.points = figures.list_points(trained, nil, 1, "accuracy", "loss") -- lists of length, accuracy, loss
+  run.points = figures.list_points(trained_run, nil, 1, "accuracy", "loss") -- lists of length, accuracy, loss
 end
 
 local function train_all(options, steps)
@@ -125,12 +125,12 @@ local function choose_steps(options)
     options.say(("the trainer's bench failed (exit code %d)"):format(code))
     stop.exit(code)
   end
-  local planned = options.steps or RUNS[1].plan.resolved.train.steps
-  local steps, seconds = decide_steps(options, row.steps_per_second, planned)
+  local planned_steps = options.steps or RUNS[1].plan.resolved.train.steps
+  local steps, seconds = decide_steps(options, row.steps_per_second, planned_steps)
   options.say(("\n%.0f steps per second here: %d runs of %s take about %s"):format(row.steps_per_second, #RUNS,
     wording.count(steps, "step"), wording.format_duration(seconds)))
-  if steps < planned then
-    options.say(("(%d steps instead of %d, to stay near %s)"):format(steps, planned,
+  if steps < planned_steps then
+    options.say(("(%d steps instead of %d, to stay near %s)"):format(steps, planned_steps,
       wording.format_duration(BUDGET_SECONDS)))
   end
   return steps
@@ -151,11 +151,13 @@ local function describe_failure(loss, accuracy, task, classes)
   return text
 end
 
--- Returns the conclusion from the table, as text. trained: two runs with points, plain sinusoids before random ones;
--- task: { chance, baseline (or nil) }, shares; classes: the number of symbols that a model chooses from.
-function M.format_conclusion(trained, task, classes, steps)
-  local plain, random = trained[1], trained[2]
-  local accuracy = compute_mean(plain, 2, 1, TRAINED_TO)
+-- Returns the conclusion from the table, as text.
+--   trained_runs   two runs with points: with plain sinusoids, then with random positions
+--   task           { chance, baseline (or nil) }, shares
+--   classes        the number of symbols that a model chooses from
+function M.format_conclusion(trained_runs, task, classes, steps)
+  local plain_run, random_run = trained_runs[1], trained_runs[2]
+  local accuracy = compute_mean(plain_run, 2, 1, TRAINED_TO)
   local baseline = task.baseline or task.chance
   if accuracy < baseline + MIN_GAIN then
     return ("After %s the plain model predicts %.1f%% of the tokens correctly at training lengths, the majority "
@@ -163,9 +165,10 @@ function M.format_conclusion(trained, task, classes, steps)
       .. "more."):format(wording.count(steps, "step"), 100 * accuracy, 100 * baseline)
   end
   local first, last = TRAINED_TO + 1, math.huge
-  return describe_failure(compute_mean(plain, 3, first, last), compute_mean(plain, 2, first, last), task, classes)
+  local loss_beyond, accuracy_beyond = compute_mean(plain_run, 3, first, last), compute_mean(plain_run, 2, first, last)
+  return describe_failure(loss_beyond, accuracy_beyond, task, classes)
     .. ("\nRandom positions in training covered 0 to %d, in order: a longer sequence has no new positions."):format(
-      random.plan.attentions[1].positions.max_position - 1)
+      random_run.plan.attentions[1].positions.max_position - 1)
 end
 
 local function make_csv()

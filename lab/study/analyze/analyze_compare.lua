@@ -27,11 +27,11 @@ local MAX_NAMED = 12 -- cells in a message
 local MIN_GAP = 0.05 -- between two clusters of seeds, as a share of the metric's full scale
 
 -- Whether the seeds that generalise and the others form two clusters, with a gap wider than each cluster and at least
--- MIN_GAP. passed: for each run, whether it generalises, or nil.
-local function has_two_clusters(group, passed)
+-- MIN_GAP. generalises_by_run: for each run, whether it generalises, or nil.
+local function has_two_clusters(group, generalises_by_run)
   local function find_range(is_good)
     return scales.find_range({ lists.map(group.scores, function(score, i)
-      return passed[i] == is_good and score or nil
+      return generalises_by_run[i] == is_good and score or nil
     end) })
   end
   local good_low, good_high = find_range(true)
@@ -43,13 +43,14 @@ end
 
 -- Adds to a group the fields judged, generalise, share_low, share_high and is_clustered (M.compare).
 local function count_generalising(group, split)
-  local passed, count = {}, 0
+  local generalises_by_run, count = {}, 0
   group.judged = 0
   for i, run in ipairs(group.runs) do
-    passed[i] = metrics.generalises(runs.get_score(run, split, group.criterion.metric), group.criterion)
-    group.judged, count = group.judged + (passed[i] ~= nil and 1 or 0), count + (passed[i] and 1 or 0)
+    generalises_by_run[i] = metrics.generalises(runs.get_score(run, split, group.criterion.metric), group.criterion)
+    group.judged = group.judged + (generalises_by_run[i] ~= nil and 1 or 0)
+    count = count + (generalises_by_run[i] and 1 or 0)
   end
-  group.generalise, group.is_clustered = count, has_two_clusters(group, passed)
+  group.generalise, group.is_clustered = count, has_two_clusters(group, generalises_by_run)
   if group.judged > 0 then
     group.share_low, group.share_high = exact.compute_interval(count, group.judged, inference.ERROR)
   end
@@ -116,11 +117,11 @@ local function choose_verdict(pair)
   if not pair.raw then
     return "no spread"
   end
-  local equal = pair.equivalence and pair.equivalence < inference.ERROR
+  local is_equal = pair.equivalence and pair.equivalence < inference.ERROR
   if pair.p < inference.ERROR then
-    return (pair.test.difference > 0 and "higher" or "lower") .. (equal and ", within margin" or "")
+    return (pair.test.difference > 0 and "higher" or "lower") .. (is_equal and ", within margin" or "")
   end
-  return equal and "equivalent" or pair.reachable >= inference.ERROR and "too few seeds" or "undecided"
+  return is_equal and "equivalent" or pair.reachable >= inference.ERROR and "too few seeds" or "undecided"
 end
 
 -- Adds exact tests, corrected p and verdicts to all pairs.
@@ -130,10 +131,10 @@ local function complete_pairs(all_pairs, options)
     pair.margin = options.margin
     pair.p_equivalence = options.margin and inference.test_equivalence(pair.test, options.margin)
   end
-  for key, raw in pairs({ p = "raw", fisher_p = "fisher", equivalence = "p_equivalence", reachable = "lowest" }) do
-    local tested = lists.filter(all_pairs, function(pair) return pair[raw] end)
-    for i, corrected in ipairs(inference.correct_holm(lists.map(tested, function(pair) return pair[raw] end))) do
-      tested[i][key] = corrected
+  for key, raw_key in pairs({ p = "raw", fisher_p = "fisher", equivalence = "p_equivalence", reachable = "lowest" }) do
+    local tested = lists.filter(all_pairs, function(pair) return pair[raw_key] end)
+    for i, corrected_p in ipairs(inference.correct_holm(lists.map(tested, function(pair) return pair[raw_key] end))) do
+      tested[i][key] = corrected_p
     end
   end
   for _, pair in ipairs(all_pairs) do

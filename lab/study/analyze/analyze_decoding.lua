@@ -30,10 +30,10 @@ local function make_answer(answers, targets, names)
   local texts, right_texts = name_symbols(answers, names), targets and name_symbols(targets, names) or {}
   local answer = { is_known = targets ~= nil, wrong = 0, count = #texts }
   for i, text in ipairs(texts) do
-    local wrong = right_texts[i] and right_texts[i] ~= text or false
-    answer.wrong = answer.wrong + (wrong and 1 or 0)
+    local is_wrong = right_texts[i] and right_texts[i] ~= text or false
+    answer.wrong = answer.wrong + (is_wrong and 1 or 0)
     if text then
-      answer[#answer + 1] = { text = text, wrong = wrong, right = right_texts[i] or nil }
+      answer[#answer + 1] = { text = text, wrong = is_wrong, right = right_texts[i] or nil }
     end
   end
   return answer
@@ -41,15 +41,15 @@ end
 
 -- Returns a stream { reads, writes, tokens }: the symbols that its tokens read, and those that its queries write, both
 -- up to the answer's end; and the number of all tokens. first: the number, from 1, of the token whose query writes the
--- answer's first symbol, or nil; forced: whether the stream reads the symbols of the answer.
-local function make_stream(tokens, names, first, answer, forced)
+-- answer's first symbol, or nil; is_forced: whether the stream reads the symbols of the answer.
+local function make_stream(tokens, names, first, answer, is_forced)
   local reads, writes = {}, {}
   for i, text in ipairs(name_symbols(tokens, names)) do
     local position = first and i - first -- in the answer, from 0
     if position and position >= #answer then
       break
     end
-    reads[i] = position and position > 0 and (forced and answer[position] or NONE) or { text = text or "" }
+    reads[i] = position and position > 0 and (is_forced and answer[position] or NONE) or { text = text or "" }
     writes[i] = position and answer[position + 1] or reads[i]
   end
   return { reads = reads, writes = writes, tokens = #tokens }
@@ -106,8 +106,10 @@ end
 
 -- Returns the requested layers that have no attention in the list, ascending.
 local function find_absent_layers(attentions, layers)
-  local present = lists.map(attentions, function(attention) return attention.layer end)
-  local numbers = lists.map(layers or {}, function(number) return not lists.has(present, number) and number or nil end)
+  local layers_present = lists.map(attentions, function(attention) return attention.layer end)
+  local numbers = lists.map(layers or {}, function(number)
+    return not lists.has(layers_present, number) and number or nil
+  end)
   table.sort(numbers)
   return lists.drop_repeats(numbers)
 end

@@ -64,8 +64,8 @@ local function find_bases(puzzles, options)
   for id = 0, puzzles.count - 1 do
     included[#included + 1] = not is_excluded[id] and id + 1 or nil
   end
-  local unknown = lists.find(options.without or {}, function(id) return id >= puzzles.count end)
-  must(1, not unknown, ("--without %s: there is no such puzzle\n  expected: ids from 0 to %d"):format(unknown,
+  local unknown_id = lists.find(options.without or {}, function(id) return id >= puzzles.count end)
+  must(1, not unknown_id, ("--without %s: there is no such puzzle\n  expected: ids from 0 to %d"):format(unknown_id,
     puzzles.count - 1))
   return lists.group(included, function(puzzle) return (puzzle - 1) // options.copies end)
 end
@@ -76,9 +76,9 @@ end
 
 -- Returns the MEASURES of the similarity of two lists of shares by puzzle, over the `puzzles` that both lists have.
 local function compare(a, b, puzzles)
-  local common = lists.filter(puzzles, function(puzzle) return a[puzzle] and b[puzzle] end)
-  local x = lists.map(common, function(puzzle) return a[puzzle] end)
-  local y = lists.map(common, function(puzzle) return b[puzzle] end)
+  local common_puzzles = lists.filter(puzzles, function(puzzle) return a[puzzle] and b[puzzle] end)
+  local x = lists.map(common_puzzles, function(puzzle) return a[puzzle] end)
+  local y = lists.map(common_puzzles, function(puzzle) return b[puzzle] end)
   local cosine, spearman = correlation.cosine(x, y), correlation.spearman(x, y)
   return { cosine = cosine, spearman = spearman, composite = cosine and spearman and (cosine + spearman) / 2 }
 end
@@ -153,7 +153,7 @@ local function compare_all(groups, options)
   for puzzle = 1, puzzles.count do
     perfect_accuracy[puzzle] = 1.0
   end
-  local compared = lists.map(groups, function(group)
+  local comparisons = lists.map(groups, function(group)
     group.accuracy = human_data.compute_means(lists.map(group.by_run, function(accuracy)
       return { share = accuracy }
     end), puzzles.count)
@@ -162,14 +162,14 @@ local function compare_all(groups, options)
   end)
   local perfect = { name = PERFECT, similarity = compute_similarity(human, perfect_accuracy, bases,
     options) }
-  table.insert(compared, 1, perfect)
+  table.insert(comparisons, 1, perfect)
   if participants then
-    table.insert(compared, 1, { name = PEOPLE .. ", half against half", count = #participants,
+    table.insert(comparisons, 1, { name = PEOPLE .. ", half against half", count = #participants,
       similarity = compare_halves(participants, puzzles, options) })
   end
   local vectors = lists.group(puzzles.included, function(puzzle) return puzzles.vectors[puzzle] or 0 end)
   table.sort(vectors, function(a, b) return a.key < b.key end)
-  local result = { puzzles = puzzles, human = human, groups = groups, compared = compared, perfect = perfect,
+  local result = { puzzles = puzzles, human = human, groups = groups, compared = comparisons, perfect = perfect,
     bases = #bases, vectors = vectors }
   local shares = participants and lists.map(participants, function(participant) return participant.share end)
     or { human }

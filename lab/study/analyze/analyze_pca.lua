@@ -47,10 +47,10 @@ end
 
 -- Returns each point's squared distance from the fitted mean in the plane: the mean of the squared coordinates, in
 -- standard deviations of the fitted points, over the components that vary. The mean over the fitted points is 1.
-local function compute_radii(projected, fitted)
-  return lists.map(projected[1], function(_, i)
-    return statistics.mean(lists.map(projected, function(coordinates, k)
-      return fitted.variance[k] > 0 and coordinates[i] ^ 2 / fitted.variance[k] or nil
+local function compute_radii(coordinates, fitted)
+  return lists.map(coordinates[1], function(_, i)
+    return statistics.mean(lists.map(coordinates, function(values, k)
+      return fitted.variance[k] > 0 and values[i] ^ 2 / fitted.variance[k] or nil
     end)) or 1.0
   end)
 end
@@ -62,10 +62,10 @@ local function analyze_site(source, file, site, options, token_ranges)
   for i, length in ipairs(options.lengths) do
     local points = read_points(source, file, site, length, token_ranges[i])
     local fitted = result.fitted or pca.fit(points, 2)
-    local projected, spread = pca.project(fitted, points)
-    local radius = compute_radii(projected, fitted)
+    local coordinates, spread = pca.project(fitted, points)
+    local radius = compute_radii(coordinates, fitted)
     result.fitted, limit = fitted, limit or statistics.quantile(radius, INSIDE_SHARE)
-    result.lengths[i] = { length = length, x = projected[1], y = projected[2], count = token_ranges[i].count,
+    result.lengths[i] = { length = length, x = coordinates[1], y = coordinates[2], count = token_ranges[i].count,
       first = token_ranges[i].first, drift = statistics.mean(radius), outside = statistics.share_above(radius, limit),
       spread = fitted.total > 0 and spread / fitted.total or 1 }
   end

@@ -57,12 +57,12 @@ end
 
 -- Returns the row of the pooled standard deviation: the root of the mean variance, by degrees of freedom if known.
 local function pool(rows)
-  local weighted = lists.filter(rows, function(row) return row.sd end)
+  local rows_with_sd = lists.filter(rows, function(row) return row.sd end)
   local function get_weight(row)
     return row.count and row.count - 1 or 1
   end
-  local squares = lists.sum(weighted, function(row) return get_weight(row) * row.sd ^ 2 end)
-  return { name = "all, pooled", sd = math.sqrt(squares / lists.sum(weighted, get_weight)) }
+  local squares = lists.sum(rows_with_sd, function(row) return get_weight(row) * row.sd ^ 2 end)
+  return { name = "all, pooled", sd = math.sqrt(squares / lists.sum(rows_with_sd, get_weight)) }
 end
 
 local function format_count(row, i)
@@ -121,8 +121,8 @@ end
 function M.run(opened, options)
   local rows = options.published and list_published(opened) or list_cells(opened, options)
   must(1, rows[1], ("--published %s: no row has a standard deviation"):format(options.published))
-  local pooled = pool(rows)
-  rows = #rows > 1 and lists.join({ pooled }, rows) or rows
+  local pooled_row = pool(rows)
+  rows = #rows > 1 and lists.join({ pooled_row }, rows) or rows
   for _, row in ipairs(rows) do
     row.counts = lists.map(options.differences, function(difference)
       return row.sd and row.sd > 0 and power.find_count(difference, row.sd, options.power / 100) or false
@@ -135,7 +135,7 @@ function M.run(opened, options)
     end)
   end)
   return { sheets.to_csv("power.csv", "name=row.name pilot_seeds=row.count sd=row.sd difference power seeds", lines),
-    tables = { tabulate(rows, options, unit) }, picture = make_picture(pooled, options) }
+    tables = { tabulate(rows, options, unit) }, picture = make_picture(pooled_row, options) }
 end
 
 return M

@@ -98,8 +98,8 @@ local function write_uniform(model, left, right, path)
     local first, last = math.max(0, query - left), math.min(model.keys - 1, query + right)
     local row = {}
     for key = 0, model.keys - 1 do
-      local allowed = key >= first and key <= last
-      row[key + 1] = string.pack("=" .. width[2], allowed and 1 / (last - first + 1) or 0.0)
+      local is_allowed = key >= first and key <= last
+      row[key + 1] = string.pack("=" .. width[2], is_allowed and 1 / (last - first + 1) or 0.0)
     end
     rows[query + 1] = table.concat(row)
   end

@@ -46,21 +46,21 @@ end
 local function read(groups, options, notes)
   local all_series = {}
   local list = lists.filter(groups, function(group)
-    local missing = 0 -- checkpoints of step 0
+    local missing_count = 0 -- checkpoints of step 0
     group.count = 0
     for i, run in ipairs(group.runs) do
       local series = lists.map(STEPS, function(step) return read_series(group, i, step, options) end)
       if #series > 0 and series[#series].step == "trained" then
         group.count, group.learned = group.count + 1, position_tables.are_learned(run.facts.spec)
-        missing = missing + #STEPS - #series
+        missing_count = missing_count + #STEPS - #series
         lists.append(all_series, series)
       end
     end
     if group.count == 0 and #group.runs > 0 then
       notes[#notes + 1] = ("%s: has no position table"):format(group.name)
-    elseif missing > 0 then
+    elseif missing_count > 0 then
       notes[#notes + 1] = ("%s: %d of %d runs have no checkpoint of step 0; train.checkpoint.keep = { 0 } keeps one")
-        :format(group.name, missing, group.count)
+        :format(group.name, missing_count, group.count)
     end
     return group.count > 0
   end)
@@ -111,23 +111,23 @@ end
 -- Returns { x, y }: the values of a measure at a step and the accuracies of a group's runs that have the measure.
 -- block: the number of a table in its series, or "mean".
 local function list_values(result, group, step, measure, block)
-  local measured = lists.filter(filter_series(result, group, step), function(series)
+  local measured_series = lists.filter(filter_series(result, group, step), function(series)
     return series[block] and series[block][measure]
   end)
-  return { x = lists.map(measured, function(series) return series[block][measure] end),
-    y = lists.map(measured, function(series) return series.accuracy end) }
+  return { x = lists.map(measured_series, function(series) return series[block][measure] end),
+    y = lists.map(measured_series, function(series) return series.accuracy end) }
 end
 
 -- Returns the correlations for a choice { step, measure, block }, in the form of correlate_all.
 local function correlate(result, choice)
-  local learned = lists.filter(result.groups, function(group) return group.learned end)
-  local samples = lists.map(learned, function(group)
+  local learned_groups = lists.filter(result.groups, function(group) return group.learned end)
+  local samples = lists.map(learned_groups, function(group)
     return list_values(result, group, choice.step, choice.measure, choice.block)
   end)
   local over_runs, over_means = correlation.correlate_samples(lists.filter(samples,
     function(sample) return #sample.x > 0 end))
   local list = { lists.update(over_runs, { over = "all runs" }), lists.update(over_means, { over = "means of cells" }) }
-  for i, group in ipairs(learned) do
+  for i, group in ipairs(learned_groups) do
     -- The group has tables if there are norms: even zeros have a norm.
     if #list_values(result, group, choice.step, "norm", choice.block).x > 0 then
       list[#list + 1] = lists.update(correlation.correlate(samples[i].x, samples[i].y), { over = group.name })

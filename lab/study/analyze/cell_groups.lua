@@ -123,30 +123,30 @@ end
 -- Returns notes on chosen learning rates: for each set of examples by which cells chose, the number of these cells; and
 -- a caution if the compared scores are of the same examples.
 local function note_rates(groups, split)
-  local chosen = lists.map(groups, function(group)
+  local choices = lists.map(groups, function(group)
     local run = group.cell.summary.best_run
     local evaluation = group.rates > 1 and run and runs.get_evaluation(run, group.cell.summary.choice.set)
     return evaluation and { examples = captions.name_examples(run, evaluation),
       is_compared = evaluation == runs.get_evaluation(run, split) } or nil
   end)
-  return lists.map(lists.group(chosen, function(entry) return entry.examples end), function(list)
-    local biased = lists.find(list, function(entry) return entry.is_compared end)
+  return lists.map(lists.group(choices, function(entry) return entry.examples end), function(list)
+    local biased_entry = lists.find(list, function(entry) return entry.is_compared end)
     return ("learning rate: %s have the rate with the best mean over these seeds %s%s"):format(
-      wording.count(#list, "cell"), list.key, biased and ", on the compared examples themselves, which "
+      wording.count(#list, "cell"), list.key, biased_entry and ", on the compared examples themselves, which "
       .. "makes their means somewhat too good" or "")
   end)
 end
 
 -- Returns notes for a table of groups: missing seeds, other grids, differing, earlier and in-distribution runs, rates.
 function M.list_notes(study, groups, split)
-  local notes, trained_length_count, usual = {}, 0, M.find_usual_grid(groups, split)
+  local notes, trained_length_count, usual_grid = {}, 0, M.find_usual_grid(groups, split)
   for _, group in ipairs(groups) do
     notes[#notes + 1] = M.describe_missing_seeds(group)
     local shared = seeds.describe_shared(group.runs)
     notes[#notes + 1] = shared and ("%s: %s"):format(M.format_title(group), shared)
     local grid = runs.find_usual_grid(group.runs, split)
-    notes[#notes + 1] = grid and grid.key ~= usual.key and ("%s: its scores have another grid than most, %s"):format(
-      M.format_title(group), grid.text) or nil
+    notes[#notes + 1] = grid and grid.key ~= usual_grid.key
+      and ("%s: its scores have another grid than most, %s"):format(M.format_title(group), grid.text) or nil
     trained_length_count = trained_length_count + lists.count(group.runs, function(run) return run.is_within end)
   end
   for _, cell in ipairs(study.cells) do

@@ -48,20 +48,20 @@ local function measure(table_, reference, nuclear)
 end
 
 -- Returns the measures of each table, as the head of this file describes. shape: { rows, columns }; reference, tables:
--- values; rotated: whether to return A Q; folder: for temporary files.
-function M.measure(project, folder, shape, reference, tables, rotated)
+-- values; with_rotated: whether to return A Q; folder: for temporary files.
+function M.measure(project, folder, shape, reference, tables, with_rotated)
   local helper, path = M.build_helper(project, folder), folder .. "/tables"
   must(ENVIRONMENT, write.file(path, ("=i4i4i4"):pack(#tables, shape.rows, shape.columns) .. pack(reference)
     .. table.concat(lists.map(tables, pack))))
-  local text, code = shell.capture({ helper, path, rotated and folder .. "/rotated" or nil })
+  local text, code = shell.capture({ helper, path, with_rotated and folder .. "/rotated" or nil })
   must(ENVIRONMENT, code == 0, ("%s ended with exit code %d"):format(helper, code))
   local results, size = {}, shape.rows * shape.columns
   for line in text:gmatch("[^\n]+") do
     local i = #results + 1
     results[i] = measure(tables[i], reference, tonumber(line))
   end
-  local bytes = rotated and write.read(folder .. "/rotated")
-  for i, result in ipairs(rotated and results or {}) do
+  local bytes = with_rotated and write.read(folder .. "/rotated")
+  for i, result in ipairs(with_rotated and results or {}) do
     result.rotated = unpack_numbers(bytes, 1 + 8 * (i - 1) * size, size)
   end
   return results

@@ -34,10 +34,10 @@ end
 
 -- Returns a table as text for the screen, with its first MAX_ROWS rows.
 function M.render(model)
-  local short = setmetatable({ rows = table.move(model.rows, 1, math.min(MAX_ROWS, #model.rows), 1, {}) },
+  local short_model = setmetatable({ rows = table.move(model.rows, 1, math.min(MAX_ROWS, #model.rows), 1, {}) },
     { __index = model })
-  local remaining_count = #model.rows - #short.rows
-  return table_text.render(short, M.WIDTH, MAX_NOTES) .. (remaining_count > 0
+  local remaining_count = #model.rows - #short_model.rows
+  return table_text.render(short_model, M.WIDTH, MAX_NOTES) .. (remaining_count > 0
     and ("  and %d more\n"):format(remaining_count) or "")
 end
 

@@ -107,9 +107,9 @@ end
 
 -- Returns the path of the run's checkpoint before step 1: the stored checkpoint, or an equal one made from the seed.
 function Source:find_untrained()
-  local stored = self.run.dir .. "/checkpoint-0.safetensors"
-  if lfs.attributes(stored, "mode") == "file" then
-    return stored
+  local stored_path = self.run.dir .. "/checkpoint-0.safetensors"
+  if lfs.attributes(stored_path, "mode") == "file" then
+    return stored_path
   end
   local out, info = self.folder .. "/untrained", self.run.info
   for _, flag in ipairs(info.flags) do

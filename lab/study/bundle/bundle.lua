@@ -75,17 +75,17 @@ local function make_notice(project, archives, folder)
   if code ~= 0 then
     return nil, output
   end
-  local parts, missing = {}, {}
+  local parts, unlicensed = {}, {}
   for path, package, count in output:gmatch("(%S+) (%S+) (%d+)") do
     local is_missing = count == "0"
     parts[#parts + 1] = ("  %s (%s)"):format(describe_library(path:match("[^/]*$"), package),
       is_missing and "its text was not found" or "licences/" .. package)
-    missing[#missing + 1] = is_missing and path or nil
+    unlicensed[#unlicensed + 1] = is_missing and path or nil
   end
   local distribution = shell.capture_all({ "sh", "-c",
     '. /etc/os-release 2>/dev/null && echo "$PRETTY_NAME" || uname -sr' })
-  return NOTICE:format(table.concat(parts, "\n"), missing[1] and MISSING:format("  " .. table.concat(missing, "\n  "))
-    or COMPLETE, distribution), missing
+  return NOTICE:format(table.concat(parts, "\n"), unlicensed[1] and MISSING:format("  "
+    .. table.concat(unlicensed, "\n  ")) or COMPLETE, distribution), unlicensed
 end
 
 -- Texts on how runs train on the other machine, by device.
@@ -193,8 +193,8 @@ local function fill_bundle(options, study, staging, bundle, parts)
   must_succeed(write.make_directory(folder))
   must_succeed(write.files(folder, parts.texts))
   must_succeed(overview.write_note({ out = folder .. "/runs", flag_study = options.flag_study }, study))
-  local text, missing = make_notice(options.project, parts.archives, folder)
-  parts.unlicensed = must_succeed(text, missing) and missing
+  local text, unlicensed = make_notice(options.project, parts.archives, folder)
+  parts.unlicensed = must_succeed(text, unlicensed) and unlicensed
   must_succeed(write.files(folder, { { path = "NOTICE", text = text } }))
   run_in(folder, "mkdir -p trainers")
   for _, item in ipairs(parts.items) do

@@ -19,17 +19,17 @@ local M = {}
 -- Returns a copy of the list in which each line has the fields that change(line) returns. Lines that become equal are
 -- merged and get the largest value.
 local function change_lines(lines, change)
-  local changed, by_key = {}, {}
+  local changed_lines, by_key = {}, {}
   for _, line in ipairs(lines) do
     local copy = lists.merge(line, change(line))
     local key = ("%d %d %d"):format(copy.head, copy.direction, copy.line)
     if not by_key[key] then
       by_key[key] = copy
-      changed[#changed + 1] = copy
+      changed_lines[#changed_lines + 1] = copy
     end
     by_key[key].value = math.max(by_key[key].value, copy.value)
   end
-  return changed
+  return changed_lines
 end
 
 -- Returns the first and the last line of a direction with allowed cells: a decoder's self-attention sees no later keys.
@@ -49,9 +49,9 @@ local function choose_random_lines(lines, matrix, family, random)
     repeat
       number = first + random(last - first + 1) - 1
       local key = ("%d %d %d"):format(line.head, line.direction, number)
-      local free = not is_used[key]
+      local is_free = not is_used[key]
       is_used[key] = true
-    until free
+    until is_free
     return { line = number }
   end)
 end

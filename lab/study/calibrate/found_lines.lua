@@ -119,9 +119,9 @@ function M.find(matrix, choices)
   end
   local head = { directions = {}, kept_lines = {} }
   for i, direction in ipairs(DIRECTIONS) do
-    local result, searched = M.search_direction(matrix, direction, choices), lists.has(choices.directions, direction)
-    head.directions[i], result.searched = result, searched
-    for _, line in ipairs(searched and result.kept_lines or {}) do
+    local result, is_searched = M.search_direction(matrix, direction, choices), lists.has(choices.directions, direction)
+    head.directions[i], result.searched = result, is_searched
+    for _, line in ipairs(is_searched and result.kept_lines or {}) do
       line.direction = direction
       table.insert(head.kept_lines, line)
     end
@@ -139,20 +139,20 @@ function M.extend(kept_lines, rows, columns, choices, causal)
     biases[line.direction][line.line] = line.value
   end
   for row = 0, rows - 1 do
-    local open, visible = false, causal and math.min(row + 1, columns) or columns -- visible: the number of keys
+    local has_open_cell, visible_count = false, causal and math.min(row + 1, columns) or columns
     for column = 0, columns - 1 do
       local max_value = -math.huge
-      for _, direction in ipairs(column < visible and DIRECTIONS or {}) do
+      for _, direction in ipairs(column < visible_count and DIRECTIONS or {}) do
         local value = biases[direction][number_line(direction, row, column, columns, choices.align)]
         max_value = value and math.max(max_value, value) or max_value
       end
-      if corner and row == 0 and column == columns - 1 and column < visible then
+      if corner and row == 0 and column == columns - 1 and column < visible_count then
         max_value = 0.0
       end
-      open = open or max_value > -math.huge
+      has_open_cell = has_open_cell or max_value > -math.huge
       values[row * columns + column + 1] = max_value
     end
-    for column = 0, open and -1 or visible - 1 do
+    for column = 0, has_open_cell and -1 or visible_count - 1 do
       values[row * columns + column + 1] = 0.0
     end
   end

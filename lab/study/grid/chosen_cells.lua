@@ -64,7 +64,7 @@ end
 
 -- Returns the selected values of each axis: { <axis> = { <value> = true } }. Filters of one axis add up.
 local function select_values(filters, axes, d)
-  local by_name, selected = {}, {}
+  local by_name, selected_values = {}, {}
   for _, axis in ipairs(axes) do
     by_name[axis.name] = lists.get_names(axis.values)
   end
@@ -79,18 +79,18 @@ local function select_values(filters, axes, d)
       if not lists.has(legal, name) then
         refuse_unknown(d, filter, name, "value of the axis " .. axis, legal)
       end
-      selected[axis] = selected[axis] or {}
-      selected[axis][name] = true
+      selected_values[axis] = selected_values[axis] or {}
+      selected_values[axis][name] = true
     end
   end
-  return selected
+  return selected_values
 end
 
 -- Returns a function of a point of the grid and the id of its cell that returns whether the cell is selected.
 function M.make_filter(choice, axes, d)
-  local selected = select_values(choice.only or {}, axes, d)
+  local selected_values = select_values(choice.only or {}, axes, d)
   return function(point, id)
-    return nodes.has_values(axes, point, selected) and (not choice.cells or lists.has(choice.cells, id))
+    return nodes.has_values(axes, point, selected_values) and (not choice.cells or lists.has(choice.cells, id))
   end
 end
 

@@ -226,9 +226,9 @@ local function plan_spec(work, point, id, source)
     return nil, true
   end
   local loaded = load_module.join(id, name, list_fragments(study, point, made_spec), work.sets)
-  local lost = work.reading and loaded and find_lost_init(loaded)
-  if lost then
-    return nil, false, ("init: %s is missing; the folder of these runs is unknown without it"):format(lost)
+  local lost_path = work.reading and loaded and find_lost_init(loaded)
+  if lost_path then
+    return nil, false, ("init: %s is missing; the folder of these runs is unknown without it"):format(lost_path)
   end
   local spec = loaded and project_module.settle(loaded, d, work.facts)
   if not spec then
@@ -265,21 +265,21 @@ function make_cell(work, point)
     return nil
   end
   work.ids[id] = true
-  local stage, failed = find_stage(work, point)
+  local stage, has_failed = find_stage(work, point)
   local source = stage and stage.from and find_source(work, stage, point, id)
-  if failed or stage and stage.from and not source then
+  if has_failed or stage and stage.from and not source then
     return nil
   end
-  local spec, lost
-  spec, failed, lost = plan_spec(work, point, id, source)
-  if failed then
+  local spec, lost_text
+  spec, has_failed, lost_text = plan_spec(work, point, id, source)
+  if has_failed then
     return nil
   end
   local rates = study.learning_rates or { spec and spec.resolved.train.learning_rate or false }
   local cell = { key = key, id = id, spec = spec, data = find_data(spec),
     seeds = stage and stage.seeds or get_last_setting(point, "seeds") or study.seeds,
     learning_rates = get_last_setting(point, "learning_rates") or rates,
-    stage = stage and stage.name, source = source, lost = lost }
+    stage = stage and stage.name, source = source, lost = lost_text }
   cell.runs = make_runs(work, cell)
   work.cells_by_key[cell_key] = cell
   return cell

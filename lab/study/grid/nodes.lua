@@ -79,16 +79,16 @@ end
 
 -- Returns the values whose names a node lists. values: a list of { name, ... }.
 function M.pick(context, values, node, path)
-  local names, picked = lists.get_names(values), {}
+  local names, picked_values = lists.get_names(values), {}
   for i, item in ipairs(M.read_items(context, node, path, "a list of names")) do
     local value = lists.find(values, function(value) return value.name == M.get_name(item.value) end)
     if not value then
       M.report(context, item, locate.join(path, i), M.show(item) .. " is not a value of this axis",
         table.concat(names, ", "), similar_names.make_hint(item.value, names))
     end
-    picked[#picked + 1] = value or nil
+    picked_values[#picked_values + 1] = value or nil
   end
-  return picked
+  return picked_values
 end
 
 -- Reads values by axis, { <axis> = { <value> = true } }. owner: the node that must contain this node, or nil.

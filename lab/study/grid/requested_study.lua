@@ -153,8 +153,8 @@ local function read_values(work, axis, text)
   end
 end
 
-local function is_within(field, outer)
-  return field:sub(1, #outer + 1) == outer .. "."
+local function is_within(field, outer_field)
+  return field:sub(1, #outer_field + 1) == outer_field .. "."
 end
 
 local function read_axis(work, text)
@@ -243,7 +243,7 @@ local function write_labels(work, texts)
   local names = canonical.sort_keys(lists.merge(table.unpack(lists.map(work.axes, function(axis)
     return axis.names
   end))))
-  local labelled = {}
+  local labelled_values = {}
   local labels = lists.map(texts, function(text)
     local name, label = text:match("^%s*([^=]-)%s*=%s*(%S[^%c]*)$")
     if not name then
@@ -251,10 +251,10 @@ local function write_labels(work, texts)
     elseif not lists.has(names, name) then
       return work.refuse("--label " .. text, ("%s is not a value of an axis"):format(diagnostics.show(name)),
         table.concat(names, ", "), similar_names.make_hint(name, names))
-    elseif labelled[name] then
+    elseif labelled_values[name] then
       return work.refuse("--label " .. text, ("%s occurs twice"):format(diagnostics.show(name)), "one label per value")
     end
-    labelled[name] = true
+    labelled_values[name] = true
     return ("[%q] = %q"):format(name, label)
   end)
   return labels[1] and ("  report = { labels = { %s } },"):format(table.concat(labels, ", "))
@@ -329,11 +329,11 @@ local function read_flags(options)
   local set = lists.map(options.set, function(text) return read_set(work, text) end)
   local labels = write_labels(work, options.labels)
   must(INPUT, d:count() == 0, d:text())
-  local existing = write.read(study.path)
-  must(INPUT, not existing or existing:gsub(LABELS, "", 1) == study.text, ("%s: found a changed study; expected the "
+  local old_text = write.read(study.path)
+  must(INPUT, not old_text or old_text:gsub(LABELS, "", 1) == study.text, ("%s: found a changed study; expected the "
     .. "study of these flags\n  hint: rename the file to sweep the changed study; remove it to continue with the flags")
     :format(study.path))
-  local text = labels and study.text:gsub("}\n$", function(last) return labels .. "\n" .. last end) or existing
+  local text = labels and study.text:gsub("}\n$", function(last) return labels .. "\n" .. last end) or old_text
   options.flag_study = { text = text or study.text, origin = make_origin(work, escape.plain(options.study)) }
   options.study, options.set = study.path, set
 end

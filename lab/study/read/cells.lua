@@ -49,11 +49,11 @@ local SHARED_FACTS = {
   end },
 }
 
--- Returns the facts that differ among the runs in a list, as texts. joined: the runs may have several specs.
-local function describe_differences(cell_runs, joined)
+-- Returns the facts that differ among the runs in a list, as texts. is_joined: the runs may have several specs.
+local function describe_differences(cell_runs, is_joined)
   return lists.map(SHARED_FACTS, function(item)
     local fact = item[2]
-    local values = lists.drop_repeats(lists.map(item.of_spec and joined and {} or cell_runs, function(run)
+    local values = lists.drop_repeats(lists.map(item.of_spec and is_joined and {} or cell_runs, function(run)
       local value = type(fact) == "string" and lists.get(run.facts, fact) or type(fact) == "function" and fact(run)
       return item.file and (value or "none"):sub(1, run_files.DATA_DIGITS) or tostring(value or "not recorded")
     end))
@@ -66,7 +66,7 @@ end
 -- generalising_share }; the last is nil if no run has a score in the criterion's metric.
 local function compute_spread(cell_runs)
   local scores = lists.map(cell_runs, function(run) return run.score end)
-  local judged = lists.map(cell_runs, function(run)
+  local judged_runs = lists.map(cell_runs, function(run)
     return run.generalises ~= nil and (run.generalises and 1 or 0) or nil
   end)
   local function quantile(share)
@@ -74,7 +74,7 @@ local function compute_spread(cell_runs)
   end
   return { runs = cell_runs, scores = scores, mean = statistics.mean(scores), sd = statistics.sd(scores),
     median = quantile(0.5), lower = quantile(0.25), upper = quantile(0.75), min = quantile(0), max = quantile(1),
-    generalising_share = statistics.mean(judged) }
+    generalising_share = statistics.mean(judged_runs) }
 end
 
 local function filter_scored(cell_runs)
@@ -168,28 +168,28 @@ end
 --   grid: the most frequent grid of the scores, from runs.find_usual_grid
 --   decoding: of a generative model's scores; other_decoding: see drop_other_decodings
 local function summarise(cell, scored)
-  local evaluated, states, best_run = filter_scored(cell.runs), {}, nil
+  local evaluated_runs, states, best_run = filter_scored(cell.runs), {}, nil
   for _, run in ipairs(cell.runs) do
     states[run.state] = (states[run.state] or 0) + 1
   end
-  for _, run in ipairs(evaluated) do
+  for _, run in ipairs(evaluated_runs) do
     best_run = metrics.is_better(scored.metric, run.score, best_run and best_run.score) and run or best_run
   end
-  local summary = compute_spread(evaluated)
-  summary.requested, summary.evaluated, summary.states = #cell.runs, #evaluated, states
-  summary.rates, summary.choice = group_by_rate(cell.runs), describe_choice(evaluated, scored)
+  local summary = compute_spread(evaluated_runs)
+  summary.requested, summary.evaluated, summary.states = #cell.runs, #evaluated_runs, states
+  summary.rates, summary.choice = group_by_rate(cell.runs), describe_choice(evaluated_runs, scored)
   summary.best_rate = choose_best(summary.rates, scored.metric, summary.choice)
   summary.best_score, summary.best_run = best_run and best_run.score, best_run
-  summary.hours, summary.differences = compute_hours(evaluated), describe_differences(evaluated, cell.joined)
-  summary.grid = runs.find_usual_grid(evaluated, scored.split)
+  summary.hours, summary.differences = compute_hours(evaluated_runs), describe_differences(evaluated_runs, cell.joined)
+  summary.grid = runs.find_usual_grid(evaluated_runs, scored.split)
   summary.decoding, summary.other_decoding = best_run and best_run.decoding, cell.other_decoding
   return summary
 end
 
--- Marks a cell whose scores have another grid than `usual`, the most frequent grid of the study.
-local function mark_grid(cell, usual)
+-- Marks a cell whose scores have another grid than the most frequent grid of the study, usual_grid.
+local function mark_grid(cell, usual_grid)
   local grid = cell.summary.grid
-  cell.summary.other_grid = grid ~= nil and grid.key ~= usual.key
+  cell.summary.other_grid = grid ~= nil and grid.key ~= usual_grid.key
 end
 
 -- Returns the study without an axis: cells that differ only on this axis become one cell with all of their runs.
@@ -199,7 +199,7 @@ function M.merge_axis(study, axis)
     key[axis] = nil
     return key
   end
-  local joined = lists.map(lists.group(study.cells, function(cell) return canonical.format(make_key(cell)) end),
+  local joined_cells = lists.map(lists.group(study.cells, function(cell) return canonical.format(make_key(cell)) end),
     function(group)
       local first = group[1]
       local cell = lists.merge(first, { key = make_key(first), joined = true,
@@ -210,17 +210,17 @@ function M.merge_axis(study, axis)
       return cell
     end)
   local axes = lists.filter(study.axes, function(study_axis) return study_axis.name ~= axis end)
-  return setmetatable({ cells = joined, axes = axes }, { __index = study })
+  return setmetatable({ cells = joined_cells, axes = axes }, { __index = study })
 end
 
--- Whether a cell has the values of `where` and, on each axis of `allowed`, a value of its list.
-function M.fits(cell, where, allowed)
+-- Whether a cell has the values of `where` and, on each axis of `allowed_values`, a value of its list.
+function M.fits(cell, where, allowed_values)
   for name, value in pairs(where) do
     if cell.key[name] ~= value then
       return false
     end
   end
-  for name, values in pairs(allowed) do
+  for name, values in pairs(allowed_values) do
     if not lists.has(values, cell.key[name]) then
       return false
     end
@@ -228,22 +228,29 @@ function M.fits(cell, where, allowed)
   return true
 end
 
--- Returns a study that has only the cells that fit `where` and `allowed` (M.fits); its axes have these cells' values.
-function M.select(study, where, allowed)
-  local selected = lists.filter(study.cells, function(cell) return M.fits(cell, where or {}, allowed or {}) end)
-  local axes = lists.map(study.axes, function(axis)
-    local used = lists.map(selected, function(cell) return cell.key[axis.name] end)
-    return { name = axis.name, values = lists.filter(axis.values, function(value) return lists.has(used, value) end) }
+-- Returns a study that has only the cells that fit `where` and `allowed_values` (M.fits); its axes have the values of
+-- these cells.
+function M.select(study, where, allowed_values)
+  local selected_cells = lists.filter(study.cells, function(cell)
+    return M.fits(cell, where or {}, allowed_values or {})
   end)
-  return setmetatable({ cells = selected, axes = axes }, { __index = study })
+  local axes = lists.map(study.axes, function(axis)
+    local used_values = lists.map(selected_cells, function(cell) return cell.key[axis.name] end)
+    return { name = axis.name, values = lists.filter(axis.values, function(value)
+      return lists.has(used_values, value)
+    end) }
+  end)
+  return setmetatable({ cells = selected_cells, axes = axes }, { __index = study })
 end
 
 -- If some runs of the cell have evaluations with the spec's decoding (greedy if unknown), treats runs with the other
 -- decoding as not evaluated, and stores their number in cell.other_decoding.
 local function drop_other_decodings(cell)
-  local requested = lists.get(cell.spec, "resolved.eval.decoding") or "greedy"
-  local other_runs = lists.filter(cell.runs, function(run) return run.decoding and run.decoding ~= requested end)
-  if #other_runs == 0 or not lists.find(cell.runs, function(run) return run.decoding == requested end) then
+  local requested_decoding = lists.get(cell.spec, "resolved.eval.decoding") or "greedy"
+  local other_runs = lists.filter(cell.runs, function(run)
+    return run.decoding and run.decoding ~= requested_decoding
+  end)
+  if #other_runs == 0 or not lists.find(cell.runs, function(run) return run.decoding == requested_decoding end) then
     return
   end
   cell.other_decoding = #other_runs
@@ -252,7 +259,7 @@ local function drop_other_decodings(cell)
       run.state = "not evaluated"
       run.notes[#run.notes + 1] = ("eval.jsonl: its evaluations are %s, those of other runs are %s; expected one "
         .. "decoding, to which trainer eval or a sweep can change them"):format(metrics.decodings[run.decoding],
-        metrics.decodings[requested])
+        metrics.decodings[requested_decoding])
     end
   end
 end
@@ -285,12 +292,12 @@ end
 -- Reads the requested runs of a cell below `root`; a missing or waiting run gets a table without evaluations.
 local function read_runs(cell, root)
   local list = {}
-  for i, requested in ipairs(cell.runs) do
-    local dir = requested.dir and root .. "/" .. requested.dir
+  for i, requested_run in ipairs(cell.runs) do
+    local dir = requested_run.dir and root .. "/" .. requested_run.dir
     list[i] = dir and runs.read(dir, run_files.split_path(dir))
       or { dir = dir or cell.id, facts = {}, notes = {}, during = {}, state = dir and "missing" or "waiting" }
-    list[i].seed, list[i].part_seeds = requested.seed, requested.part_seeds
-    list[i].learning_rate = requested.learning_rate
+    list[i].seed, list[i].part_seeds = requested_run.seed, requested_run.part_seeds
+    list[i].learning_rate = requested_run.learning_rate
   end
   return list
 end
@@ -298,8 +305,8 @@ end
 -- Reads the runs of an expanded study below `root`. metric: the metric of scores, or nil for the study's.
 function M.read_study(study, root, metric)
   local cells, left_out = {}, {}
-  local lost, with_other_axes = earlier_results.find_lost_cells(study)
-  for _, cell in ipairs(lists.join(study.cells, lost)) do
+  local lost_cells, with_other_axes = earlier_results.find_lost_cells(study)
+  for _, cell in ipairs(lists.join(study.cells, lost_cells)) do
     local list, is_earlier, changes = earlier_results.choose(root, study, cell, read_runs(cell, root), left_out)
     if #list > 0 then -- a cell that the study no longer has may have no runs
       cells[#cells + 1] = { key = cell.key, id = cell.id, spec = cell.spec, lost = not is_earlier and cell.lost or nil,
@@ -311,7 +318,7 @@ function M.read_study(study, root, metric)
       wording.count(with_other_axes, "cell"), root, snapshots.get_path(study.name, study.scale))
   end
   return complete_study({ name = study.name, title = study.title, path = study.path, scale = study.scale,
-    axes = earlier_results.extend_axes(study, lost), report = study.report, labels = study.labels,
+    axes = earlier_results.extend_axes(study, lost_cells), report = study.report, labels = study.labels,
     scored = study.scored or DEFAULT_SCORED, cells = cells, left_out = left_out }, metric)
 end
 

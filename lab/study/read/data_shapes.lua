@@ -19,8 +19,8 @@ local cache = {} -- results of earlier calls, by path, size, times, axes and alp
 
 -- Returns the number of items in a JSON list of numbers and names, from the text between its brackets.
 local function count_items(text)
-  local plain = text:gsub('"[^"]*"', "0")
-  return plain:find("%d") and select(2, plain:gsub(",", "")) + 1 or 0
+  local plain_text = text:gsub('"[^"]*"', "0")
+  return plain_text:find("%d") and select(2, plain_text:gsub(",", "")) + 1 or 0
 end
 
 -- Returns the numbers of input and output tokens of a line in JSON with plain lists of tokens; nil for other lines.

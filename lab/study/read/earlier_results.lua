@@ -32,7 +32,7 @@ end
 -- version differs from the current spec, nil for a restored study. cell_runs: the cell's current runs. Appends texts on
 -- versions that are not shown to left_out.
 function M.choose(root, study, cell, cell_runs, left_out)
-  local shown, changes = cell_runs, nil
+  local shown_runs, changes = cell_runs, nil
   local has_results = is_any_evaluated(cell_runs)
   for _, version in ipairs(versions.find(root, study, cell)) do
     local words = table.concat(versions.describe(study, cell, version), "; ")
@@ -40,15 +40,15 @@ function M.choose(root, study, cell, cell_runs, left_out)
       return runs.read(root .. "/" .. dir, run_files.split_path(dir))
     end)
     if earlier_runs and is_any_evaluated(earlier_runs) then
-      local unscored = describe_unscored_runs(cell_runs)
-      shown, has_results = earlier_runs, true
-      changes = words .. (unscored ~= "" and "; of its current spec: " .. unscored or "")
+      local unscored_text = describe_unscored_runs(cell_runs)
+      shown_runs, has_results = earlier_runs, true
+      changes = words .. (unscored_text ~= "" and "; of its current spec: " .. unscored_text or "")
     else
       left_out[#left_out + 1] = ("%s of an earlier version of %s (%s): %s"):format(wording.count(#version.dirs, "run"),
         cell.id, version.dirs[1]:match("^(.*)/"), words)
     end
   end
-  return shown, shown ~= cell_runs, not study.is_restored and changes or nil
+  return shown_runs, shown_runs ~= cell_runs, not study.is_restored and changes or nil
 end
 
 -- Whether the key of a recorded cell has a value on each of these axes, and on no other axis.
@@ -61,15 +61,15 @@ end
 -- cells, which have other axes than the study.
 function M.find_lost_cells(study)
   local is_listed, names = lists.to_set(study.ids or {}), lists.get_names(study.axes)
-  local lost = lists.filter(study.snapshot and study.snapshot.cells or {}, function(entry)
+  local lost_entries = lists.filter(study.snapshot and study.snapshot.cells or {}, function(entry)
     local is_new = not is_listed[entry.id]
     is_listed[entry.id] = true
     return is_new
   end)
-  local list = lists.map(lost, function(entry)
+  local list = lists.map(lost_entries, function(entry)
     return has_axes(entry, names) and { id = entry.id, key = entry.key, runs = {} } or nil
   end)
-  return list, #lost - #list
+  return list, #lost_entries - #list
 end
 
 -- Returns the axes of a study with their values and the values of these cells.

@@ -34,12 +34,14 @@ local AS_TEXT = { exact_match = true, loss = true }
 local FACTS = { "step", "examples", "draws", "decoding", "data", "mixed", "has_places", "weighted" }
 
 -- Whether a condition has no axes but the first axis of the run and levels.
-local function is_along(by, axis)
-  return not lists.any(canonical.sort_keys(by), function(name) return name ~= axis and not axes.IS_LEVEL[name] end)
+local function is_along(axis_values, axis)
+  return not lists.any(canonical.sort_keys(axis_values), function(name)
+    return name ~= axis and not axes.IS_LEVEL[name]
+  end)
 end
 
-local function has_one_axis(by)
-  return next(by, next(by)) == nil
+local function has_one_axis(axis_values)
+  return next(axis_values, next(axis_values)) == nil
 end
 
 -- Adds a row to the evaluation of its split in `evaluations`, { axis, [split] = evaluation }; axis: the first of the
@@ -57,13 +59,13 @@ function M.add(evaluations, row)
   elseif row.step < evaluation.step then
     return
   end
-  local by = row.by and not (row.length and has_one_axis(row.by)) and row.by or nil
-  local key = by and canonical.format(by) or row.length
+  local axis_values = row.by and not (row.length and has_one_axis(row.by)) and row.by or nil
+  local key = axis_values and canonical.format(axis_values) or row.length
   local index = evaluation.indices[key] or #evaluation.lines + 1
   evaluation.indices[key], evaluation.data = index, evaluation.data or row.data
   evaluation.mixed = evaluation.mixed or row.examples ~= evaluation.examples or row.draws ~= evaluation.draws
   evaluation.has_places = evaluation.has_places or row.has_places and (not row.by or is_along(row.by, axis)) or nil
-  evaluation.lines[index] = { number = number or 0, index = index, by = by, row = row }
+  evaluation.lines[index] = { number = number or 0, index = index, by = axis_values, row = row }
 end
 
 -- Joins a group of lines with the same number on the first axis into one line: its measures are the means over the
@@ -95,10 +97,10 @@ local function join_lines(lines, axis)
   local single_axis_lines = lists.index_by(lists.filter(lines, function(line)
     return not line.by or line.by[axis] ~= nil and has_one_axis(line.by)
   end), function(line) return line.number end)
-  local averaged = lists.filter(lines, function(line)
+  local averaged_lines = lists.filter(lines, function(line)
     return not line.by or not line.by[axes.FRAME] or has_one_axis(line.by)
   end)
-  return lists.map(lists.group(averaged, function(line) return line.number end), function(group)
+  return lists.map(lists.group(averaged_lines, function(line) return line.number end), function(group)
     return average_lines(group, function(line) return not single_axis_lines[line.number] or not line.by
       or has_one_axis(line.by) end)
   end)

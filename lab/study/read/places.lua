@@ -17,13 +17,13 @@ M.SIDES = { "start", "end" }
 
 -- Returns the number of a row on the run's first axis; nil if the row has other axes or another level than the run's.
 local function get_number(run, row, own_levels)
-  local by = row.by or { length = row.length }
-  for name, value in pairs(by) do
+  local axis_values = row.by or { length = row.length }
+  for name, value in pairs(axis_values) do
     if name ~= run.axis and value ~= own_levels[name] then
       return nil
     end
   end
-  return by[run.axis]
+  return axis_values[run.axis]
 end
 
 -- Returns the places of the numbers in a list, those of the curve (runs.get_curve) of a set. If a line is

@@ -37,17 +37,19 @@ local function decode(text, shape)
   return not problem and value or nil, problem
 end
 
--- Reads and checks a JSON file. Returns its value; nil and a text on the damage; or nil alone without a file. shown:
--- the file's name in the text; max_bytes: the maximum size of the file; shape: from shapes.lua; check: nil, or a
--- function of the value that returns a problem or nil.
-function M.read_json(path, shown, max_bytes, shape, check)
+-- Reads and checks a JSON file. Returns its value; nil and a text on the damage; or nil alone without a file.
+--   shown_path   the file's name in the text
+--   max_bytes    the maximum size of the file
+--   shape        from shapes.lua
+--   check        a function of the value that returns a problem or nil; nil: no check
+function M.read_json(path, shown_path, max_bytes, shape, check)
   local text, problem = input.read(path, max_bytes)
   local value
   if text then
     value, problem = decode(text, shape)
   end
   problem = problem or value and check and check(value)
-  return not problem and value or nil, problem and M.format_problem(shown, problem)
+  return not problem and value or nil, problem and M.format_problem(shown_path, problem)
 end
 
 -- Splits the end of a run's path, <id>/<digest>/<name>: { id, digest, name }, {} if the path is shorter.

@@ -53,12 +53,12 @@ local function split_level(row)
   if not level then
     return row
   end
-  local plain, by = setmetatable({}, { __index = row }), {}
+  local plain_row, axis_values = setmetatable({}, { __index = row }), {}
   for name, value in pairs(row.by) do
-    by[name] = name ~= level and value or nil
+    axis_values[name] = name ~= level and value or nil
   end
-  plain.by = by
-  return plain, level, row.by[level]
+  plain_row.by = axis_values
+  return plain_row, level, row.by[level]
 end
 
 -- Returns the levels of a run's own score, by name: the least noise, and the passes of training.
@@ -71,20 +71,20 @@ end
 -- level; a line without one, or with the run's own level, to those of the run itself, and, at the step of the best
 -- checkpoint, also to those of that checkpoint.
 local function add_row(run, target, row, own_levels)
-  local plain, level, value = split_level(row)
+  local plain_row, level, value = split_level(row)
   if row.split == "during" then
-    return table.insert(target.during, plain)
+    return table.insert(target.during, plain_row)
   elseif level then
     target.levels = target.levels or {}
     target.levels[level] = target.levels[level] or {}
     target.levels[level][value] = target.levels[level][value] or { axis = run.axis }
-    evaluations.add(target.levels[level][value], plain)
+    evaluations.add(target.levels[level][value], plain_row)
   end
   if not level or value == own_levels[level] then
-    evaluations.add(target, plain)
+    evaluations.add(target, plain_row)
     if run.facts.best and run.facts.best.step == row.step then
       target.best = target.best or { axis = run.axis }
-      evaluations.add(target.best, plain)
+      evaluations.add(target.best, plain_row)
     end
   end
 end
@@ -107,8 +107,8 @@ local function choose_decoding(run, by_decoding)
   if by_decoding[""] then
     return by_decoding[""]
   end
-  local requested = lists.get(run.facts, "spec.eval.decoding") or "greedy"
-  local order = { requested, requested == "greedy" and "teacher_forced" or "greedy" }
+  local requested_decoding = lists.get(run.facts, "spec.eval.decoding") or "greedy"
+  local order = { requested_decoding, requested_decoding == "greedy" and "teacher_forced" or "greedy" }
   run.decoding = lists.find(order, function(decoding)
     local candidates = by_decoding[decoding] or {}
     return lists.find(evaluations.SPLITS, function(split) return candidates[split] end)
@@ -162,8 +162,8 @@ end
 
 -- Returns the number of lengths that the spec evaluates outside the training lengths; 0 if they are unknown.
 local function count_untrained_lengths(run)
-  local trained = lists.to_set(M.get_lengths(run, "train"))
-  return lists.count(M.get_lengths(run, "eval"), function(n) return not trained[n] end)
+  local trained_lengths = lists.to_set(M.get_lengths(run, "train"))
+  return lists.count(M.get_lengths(run, "eval"), function(n) return not trained_lengths[n] end)
 end
 
 -- Completes collected evaluations and copies them into `holder`: the run, a level or the best checkpoint. For sampled
@@ -201,10 +201,10 @@ local function find_state(run)
   if run_files.has_failed(exit) then
     return "failed"
   end
-  local requested = run.is_within and #M.get_lengths(run, "eval") or count_untrained_lengths(run)
-  local evaluated = run.is_within and count_lengths(run.test)
+  local requested_count = run.is_within and #M.get_lengths(run, "eval") or count_untrained_lengths(run)
+  local evaluated_count = run.is_within and count_lengths(run.test)
     or count_lengths(run.beyond or run.test) + count_lengths(run.between)
-  local is_complete = run.test and (exit == 0 or requested > 0 and evaluated >= requested)
+  local is_complete = run.test and (exit == 0 or requested_count > 0 and evaluated_count >= requested_count)
   return is_complete and "evaluated" or exit == 0 and "not evaluated" or "unfinished"
 end
 

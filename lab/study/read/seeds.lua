@@ -36,11 +36,11 @@ M.COLUMNS = lists.map(M.PARTS, function(part_name) return "seed_" .. part_name e
 -- Returns a text on the parts for which several of the runs have the same seed; nil if there are none. Statistical
 -- tests treat such runs as independent, and so overstate their result.
 function M.describe_shared(runs)
-  local shared = lists.filter(M.PARTS, function(part_name)
+  local shared_parts = lists.filter(M.PARTS, function(part_name)
     return #lists.drop_repeats(lists.map(runs, function(run) return M.get(run, part_name) end)) < #runs
   end)
-  return shared[1] and ("runs share seeds of %s, so they are not independent, as the tests assume"):format(
-    table.concat(shared, ", ")) or nil
+  return shared_parts[1] and ("runs share seeds of %s, so they are not independent, as the tests assume"):format(
+    table.concat(shared_parts, ", ")) or nil
 end
 
 -- Whether run a precedes run b in the order of seeds.

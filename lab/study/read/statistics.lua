@@ -26,14 +26,15 @@ end
 
 -- The value below which a share of the list lies, interpolated linearly between neighbours (R's type 7).
 function M.quantile(values, share)
-  local sorted = table.move(values, 1, #values, 1, {})
-  table.sort(sorted)
-  if #sorted == 0 then
+  local sorted_values = table.move(values, 1, #values, 1, {})
+  table.sort(sorted_values)
+  if #sorted_values == 0 then
     return nil
   end
-  local position = 1 + share * (#sorted - 1)
-  local lower = math.floor(position)
-  return position == lower and sorted[lower] or sorted[lower] + (position - lower) * (sorted[lower + 1] - sorted[lower])
+  local position = 1 + share * (#sorted_values - 1)
+  local lower_index = math.floor(position)
+  local value, next_value = sorted_values[lower_index], sorted_values[lower_index + 1]
+  return position == lower_index and value or value + (position - lower_index) * (next_value - value)
 end
 
 function M.share_above(values, threshold)

@@ -151,9 +151,9 @@ function M.find_trainer(project, run, trainer_path, provide, sets, spec_path)
     end
     return path
   end
-  local built = build.get_folder(project, { id = run.info.id, plan = { digest = digest } }) .. "/trainer"
-  if not sets and lfs.attributes(built, "mode") == "file" and read_digest(built) == digest then
-    return built
+  local built_trainer = build.get_folder(project, { id = run.info.id, plan = { digest = digest } }) .. "/trainer"
+  if not sets and lfs.attributes(built_trainer, "mode") == "file" and read_digest(built_trainer) == digest then
+    return built_trainer
   end
   local code
   local trainer, message = M.with_spec(project, run, spec_path, function(_, path, own_sets)

@@ -176,9 +176,9 @@ function M.find(root, study, cell)
     return ("%s %s"):format(run.digest, run.data)
   end)
   local versions = lists.map(groups, function(group)
-    local version, started = group[1], lists.map(group, function(run) return run.facts.started or "" end)
-    table.sort(started)
-    return { digest = version.digest, data = version.data, facts = version.facts, started = started[#started],
+    local version, start_times = group[1], lists.map(group, function(run) return run.facts.started or "" end)
+    table.sort(start_times)
+    return { digest = version.digest, data = version.data, facts = version.facts, started = start_times[#start_times],
       dirs = lists.map(group, function(run) return run.dir end) }
   end)
   table.sort(versions, function(a, b)

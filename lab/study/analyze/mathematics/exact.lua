@@ -63,10 +63,10 @@ function M.test_fisher(a, n_a, b, n_b)
   local function probability(i)
     return math.exp(compute_log_choices(n_a, i) + compute_log_choices(n_b, successes - i) - log_splits)
   end
-  local observed, sum = probability(a) * SLACK, 0.0
+  local observed_probability, sum = probability(a) * SLACK, 0.0
   for i = math.max(0, successes - n_b), math.min(n_a, successes) do
     local p = probability(i)
-    sum = sum + (p <= observed and p or 0)
+    sum = sum + (p <= observed_probability and p or 0)
   end
   return math.min(1.0, sum)
 end
@@ -111,11 +111,11 @@ function M.test_permutation(a, b, samples, random)
   for _, value in ipairs(values) do
     total, max_size = total + value, math.max(max_size, math.abs(value))
   end
-  local observed = math.abs(statistics.mean(a) - statistics.mean(b)) - ROUNDING * max_size
+  local observed_difference = math.abs(statistics.mean(a) - statistics.mean(b)) - ROUNDING * max_size
   local splits, as_extreme, min_p = 0, 0, M.compute_min_p(#a, #b)
   local function count_split(sum)
     local distance = math.abs(sum / #a - (total - sum) / #b)
-    splits, as_extreme = splits + 1, as_extreme + (distance >= observed and 1 or 0)
+    splits, as_extreme = splits + 1, as_extreme + (distance >= observed_difference and 1 or 0)
   end
   if count_choices(#values, #a) <= MAX_ENUMERATED_SPLITS then
     visit_choices(values, #a, count_split)

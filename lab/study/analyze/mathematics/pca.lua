@@ -61,12 +61,12 @@ end
 -- The matrix is overwritten: rotations make its rows orthogonal; each row is then an eigenvector times the eigenvalue.
 -- Source: Hestenes, J. SIAM 6 (1958) 51.
 function M.decompose(matrix)
-  local sweeps, rotated = 0, true
-  while rotated and sweeps < MAX_SWEEPS do
-    sweeps, rotated = sweeps + 1, false
+  local sweeps, has_rotated = 0, true
+  while has_rotated and sweeps < MAX_SWEEPS do
+    sweeps, has_rotated = sweeps + 1, false
     for p, row in ipairs(matrix) do
       for q = p + 1, #matrix do
-        rotated = rotate(row, matrix[q]) or rotated
+        has_rotated = rotate(row, matrix[q]) or has_rotated
       end
     end
   end
