@@ -65,14 +65,14 @@ end
 -- has run out; `remaining` candidates share the time that is left. accept(values) is called for every new best set,
 -- report(choice, best, value, result) for every candidate. floor: see M.exceeds_noise. Returns the best values.
 function M.search(request)
-  local best, changed = request.start, true
-  while changed and not request.is_over() do
-    changed = false
+  local best, has_changed = request.start, true
+  while has_changed and not request.is_over() do
+    has_changed = false
     local remaining = lists.sum(request.choices, function(choice) return #choice.values - 1 end)
     for _, choice in ipairs(request.choices) do
       local better
       best, better, remaining = try_choice(request, best, choice, remaining)
-      changed = changed or better
+      has_changed = has_changed or better
     end
   end
   return best

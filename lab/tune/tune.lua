@@ -164,12 +164,12 @@ end
 
 -- Returns values for another plan: default values of that plan replace values that are impossible there.
 local function adapt_values(work, values, level)
-  local legal, adapted = tuning.list_values(work.spec.plan, level), tuning.choose_defaults(work.spec.plan, level,
-    tuned.read_machine())
-  for name in pairs(adapted) do
-    adapted[name] = legal[name][values[name]] and values[name] or adapted[name]
+  local legal_values = tuning.list_values(work.spec.plan, level)
+  local adapted_values = tuning.choose_defaults(work.spec.plan, level, tuned.read_machine())
+  for name in pairs(adapted_values) do
+    adapted_values[name] = legal_values[name][values[name]] and values[name] or adapted_values[name]
   end
-  return adapted
+  return adapted_values
 end
 
 -- Measures settings that can change bits, each value in a plan of its own, and reports the gains; stores nothing.
@@ -214,14 +214,14 @@ end
 -- Reports the result. ok, problem: the results of xpcall, also for a search that was interrupted. Returns an exit code
 -- and a message.
 local function conclude(job, ok, problem)
-  local stopped = not ok and tostring(problem):find("interrupted!", 1, true)
+  local is_interrupted = not ok and tostring(problem):find("interrupted!", 1, true)
   if not ok and job.best_values then
     store_values(job, job.best_values)
   end
   if job.path then
     job.say(("%s: builds here use these values from now on for %s"):format(job.path, job.key.shape))
   end
-  if not ok and not stopped then
+  if not ok and not is_interrupted then
     if type(problem) == "table" and problem.code then
       return problem.code, problem.text
     end
@@ -229,7 +229,8 @@ local function conclude(job, ok, problem)
   elseif job.failure then
     return ENVIRONMENT, job.failure
   end
-  return stopped and STOPPED or 0, stopped and not job.path and "stopped before anything better was found" or nil
+  return is_interrupted and STOPPED or 0,
+    is_interrupted and not job.path and "stopped before anything better was found" or nil
 end
 
 local function find_level(arguments)

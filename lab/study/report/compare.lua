@@ -47,17 +47,17 @@ local function read(path)
   return run
 end
 
--- Adds the values within a value to `into`, as texts by path, and returns `into`. path: that of the value.
-local function flatten(value, path, into)
+-- Adds the values within a value to `texts`, as texts by path, and returns `texts`. path: that of the value.
+local function flatten(value, path, texts)
   if type(value) ~= "table" then
-    into[path] = math.type(value) == "float" and ("%.9g"):format(value) or tostring(value)
-    return into
+    texts[path] = math.type(value) == "float" and ("%.9g"):format(value) or tostring(value)
+    return texts
   end
   for key, inner in pairs(value) do
     local name = type(key) == "number" and ("[%d]"):format(key) or "." .. tostring(key)
-    flatten(inner, path == "" and name:gsub("^%.", "") or path .. name, into)
+    flatten(inner, path == "" and name:gsub("^%.", "") or path .. name, texts)
   end
-  return into
+  return texts
 end
 
 local function list_differing_keys(a, b)
@@ -92,17 +92,17 @@ end
 
 -- Returns the first step with different logged numbers, { step, keys, a, b }, or nil; and the count of common steps.
 local function find_first_difference(a, b)
-  local rows_by_step, common = lists.index_by(b.metrics, function(row) return row.step end), 0
+  local rows_by_step, common_count = lists.index_by(b.metrics, function(row) return row.step end), 0
   for _, row in ipairs(a.metrics) do
     local other_row = rows_by_step[row.step]
     local keys = lists.filter(other_row and list_differing_keys(row, other_row) or {},
       function(key) return not TIMES[key] end)
-    common = common + (other_row and 1 or 0)
+    common_count = common_count + (other_row and 1 or 0)
     if #keys > 0 then
-      return { step = row.step, keys = keys, a = row, b = other_row }, common
+      return { step = row.step, keys = keys, a = row, b = other_row }, common_count
     end
   end
-  return nil, common
+  return nil, common_count
 end
 
 -- Returns both values as text: with four digits, with nine if they are equal in four, or else with all.
@@ -116,17 +116,17 @@ local function show_both(a, b)
 end
 
 local function describe_first_difference(a, b)
-  local difference, common = find_first_difference(a, b)
+  local difference, common_count = find_first_difference(a, b)
   if difference then
     local parts = lists.map(difference.keys, function(key)
       return ("%s %s"):format(key, show_both(difference.a[key], difference.b[key]))
     end)
     return ("The first logged step that differs is %d: %s."):format(difference.step, table.concat(parts, ", "))
-  elseif common == 0 then
+  elseif common_count == 0 then
     return "The two logged no step in common."
   end
-  return common == 1 and "The only step that both logged has the same numbers, times aside."
-    or ("All %d steps that both logged have the same numbers, times aside."):format(common)
+  return common_count == 1 and "The only step that both logged has the same numbers, times aside."
+    or ("All %d steps that both logged have the same numbers, times aside."):format(common_count)
 end
 
 -- Draws a curve as a line of bars, each as high as its value between low and high.
@@ -142,10 +142,10 @@ end
 
 local function tabulate_samples(pair)
   local b_by_x = lists.index_by(pair.b, function(point) return point[1] end)
-  local common = lists.filter(pair.a, function(point) return b_by_x[point[1]] end)
-  local count, form, rows = math.min(SAMPLE_ROWS, #common), "%" .. pair.form, {}
+  local common_points = lists.filter(pair.a, function(point) return b_by_x[point[1]] end)
+  local count, form, rows = math.min(SAMPLE_ROWS, #common_points), "%" .. pair.form, {}
   for i = 1, count do
-    local x, a_value = table.unpack(common[math.ceil(i * #common / count)])
+    local x, a_value = table.unpack(common_points[math.ceil(i * #common_points / count)])
     local b_value = b_by_x[x][2]
     rows[i] = { ("%d"):format(x), form:format(a_value), form:format(b_value),
       ("%+" .. pair.form):format(b_value - a_value) }

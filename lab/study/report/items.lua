@@ -144,8 +144,8 @@ end
 -- Returns the default items: medians, and with `max` the best run, in tables over the first two axes with several
 -- values, by page for the other axes; then curves by length, by place, during training and along an axis of numbers.
 local function make_defaults(study, max)
-  local single = lists.filter(study.axes, function(axis) return not has_several(axis) end)
-  local order = lists.join(lists.filter(study.axes, has_several), single)
+  local single_axes = lists.filter(study.axes, function(axis) return not has_several(axis) end)
+  local order = lists.join(lists.filter(study.axes, has_several), single_axes)
   local is_chosen = lists.to_set({ order[1], order[2] })
   local table_axes = lists.filter(study.axes, function(axis) return is_chosen[axis] end)
   local pages = lists.map(study.axes, function(axis)
@@ -159,8 +159,8 @@ local function make_defaults(study, max)
     return item("table", { value = value, rows = rows, columns = columns })
   end)
   list[#list + 1] = item("curves", { panels = columns and rows, lines = columns or rows })
-  local placed = choose_placed_lengths(study)
-  list[#list + 1] = placed and item("places", { lines = columns or rows, at = placed,
+  local placed_lengths = choose_placed_lengths(study)
+  list[#list + 1] = placed_lengths and item("places", { lines = columns or rows, at = placed_lengths,
     pages = lists.join(columns and has_several(table_axes[1]) and { rows } or {}, pages) })
   for _, split in ipairs({ progress.LOSS, runs.EPOCH }) do
     list[#list + 1] = item("progress", { panels = columns and rows, lines = columns or rows, splits = { split } })
@@ -198,19 +198,20 @@ local function fit_item(study, item)
   if type(item) ~= "table" then
     return item
   end
-  local fitted = lists.merge({ pages = {} }, item)
+  local fitted_item = lists.merge({ pages = {} }, item)
   for _, name in ipairs({ "where", "of", "against", "slow", "fast" }) do
-    fitted[name] = name_values(item[name])
+    fitted_item[name] = name_values(item[name])
   end
-  fitted.of, fitted.against = filter_scale(study, item.axis, fitted.of), filter_scale(study, item.axis, fitted.against)
+  fitted_item.of = filter_scale(study, item.axis, fitted_item.of)
+  fitted_item.against = filter_scale(study, item.axis, fitted_item.against)
   if is_record(item.only) then
-    fitted.only = {}
+    fitted_item.only = {}
     for name, values in pairs(item.only) do
-      fitted.only[name] = filter_scale(study, name, name_values(values))
+      fitted_item.only[name] = filter_scale(study, name, name_values(values))
     end
   end
-  fitted.pages = type(item.pages) == "string" and { item.pages } or fitted.pages
-  return fitted
+  fitted_item.pages = type(item.pages) == "string" and { item.pages } or fitted_item.pages
+  return fitted_item
 end
 
 -- Returns a copy of the item for each combination of values of the axes in `pages`, with these values in its `where`.

@@ -83,12 +83,12 @@ end
 local function read(options, expanded)
   local study = cells.read_study(expanded, options.runs, options.metric)
   if expanded.snapshot and not has_runs(study) then
-    local restored = cells.read_study(earlier_results.restore(expanded.snapshot, expanded.name), options.runs,
+    local restored_study = cells.read_study(earlier_results.restore(expanded.snapshot, expanded.name), options.runs,
       options.metric)
-    if has_runs(restored) then
-      restored.remarks = { "no run belongs to a cell of the study as it is now; this report shows the study as it was "
-        .. "swept" }
-      return restored
+    if has_runs(restored_study) then
+      restored_study.remarks = { "no run belongs to a cell of the study as it is now; this report shows the study as "
+        .. "it was swept" }
+      return restored_study
     end
   end
   study.remarks = expanded.remarks
@@ -145,19 +145,20 @@ end
 
 -- Joins the first MAX_REMARKS texts as sentences, and adds the number of the others.
 local function join_first(texts)
-  local shown = table.concat(texts, ". ", 1, math.min(#texts, MAX_REMARKS)) .. "."
-  return #texts > MAX_REMARKS and ("%s And %d more."):format(shown, #texts - MAX_REMARKS) or shown
+  local shown_text = table.concat(texts, ". ", 1, math.min(#texts, MAX_REMARKS)) .. "."
+  return #texts > MAX_REMARKS and ("%s And %d more."):format(shown_text, #texts - MAX_REMARKS) or shown_text
 end
 
 -- Returns study.remarks and sentences on cells that show runs of an earlier version, and on versions left out.
 function M.list_remarks(study)
   local list, left_out = lists.join(study.remarks or {}, {}), study.left_out or {}
-  local changed = lists.map(study.cells, function(cell)
+  local changed_cells = lists.map(study.cells, function(cell)
     return cell.changes and ("%s: %s"):format(cell.id, cell.changes) or nil
   end)
-  if #changed > 0 then
-    list[#list + 1] = ("%s of %s %s runs of an earlier version, which a sweep would train anew: %s"):format(#changed,
-      wording.count(#study.cells, "cell"), #changed == 1 and "shows" or "show", join_first(changed))
+  if #changed_cells > 0 then
+    list[#list + 1] = ("%s of %s %s runs of an earlier version, which a sweep would train anew: %s"):format(
+      #changed_cells, wording.count(#study.cells, "cell"), #changed_cells == 1 and "shows" or "show",
+      join_first(changed_cells))
   end
   list[#list + 1] = #left_out > 0 and "Left out: " .. join_first(left_out) or nil
   return list

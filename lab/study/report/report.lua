@@ -101,10 +101,10 @@ local FIGURES = { curves = figures.make_by_length, time = figures.make_by_time, 
 -- Returns the study with the cells that an item shows. `only` selects cells before `over` merges an axis, since `only`
 -- may name values of that axis. A study that was found in a folder is shown whole.
 local function select_cells(study, item)
-  local shown = study.is_from_folder and study or cells.select(study, nil, item.only)
-  shown = item.over and cells.merge_axis(shown, item.over) or shown
-  shown = study.is_from_folder and shown or cells.select(shown, item.where)
-  return setmetatable({ labels = lists.merge(study.labels or {}, item.labels) }, { __index = shown })
+  local shown_study = study.is_from_folder and study or cells.select(study, nil, item.only)
+  shown_study = item.over and cells.merge_axis(shown_study, item.over) or shown_study
+  shown_study = study.is_from_folder and shown_study or cells.select(shown_study, item.where)
+  return setmetatable({ labels = lists.merge(study.labels or {}, item.labels) }, { __index = shown_study })
 end
 
 -- Fields of an item that are not in the names of its files.
@@ -132,12 +132,12 @@ local function make_file_name(item)
 end
 
 -- Returns a sentence on each item of a study's report that fits no cell on any of its pages. checked_items: the items,
--- once per page. fitted: the set of the numbers, in the report, of items that fit a cell.
-local function describe_unfitted(checked_items, fitted)
+-- once per page. fitted_items: the set of the numbers, in the report, of items that fit a cell.
+local function describe_unfitted(checked_items, fitted_items)
   return lists.map(lists.group(checked_items, function(item) return item.index end), function(pages)
     local last = pages[#pages]
-    return not fitted[last.index] and ("report[%d] (%s) is left out: no cell of the study fits its where, only and "
-      .. "pages."):format(last.index, last.title or last.kind) or nil
+    return not fitted_items[last.index] and ("report[%d] (%s) is left out: no cell of the study fits its where, only "
+      .. "and pages."):format(last.index, last.title or last.kind) or nil
   end)
 end
 
@@ -149,19 +149,19 @@ end
 -- Returns these sections, each a figure for curves.lua or { title, table }; and a sentence on each item that fits no
 -- cell. papers: from read_published.
 local function make_sections(study, checked_items, papers)
-  local sections, fitted, use_counts = {}, {}, {}
+  local sections, fitted_items, use_counts = {}, {}, {}
   for _, item in ipairs(checked_items) do
-    local shown = select_cells(study, item)
-    if #shown.cells > 0 then
-      fitted[item.index] = true
+    local shown_study = select_cells(study, item)
+    if #shown_study.cells > 0 then
+      fitted_items[item.index] = true
       local name = make_file_name(item)
       use_counts[name] = (use_counts[name] or 0) + 1
       name = use_counts[name] > 1 and ("%s-%d"):format(name, use_counts[name]) or name
       local figure, models
       if FIGURES[item.kind] then
-        figure, models = FIGURES[item.kind](shown, item, name)
+        figure, models = FIGURES[item.kind](shown_study, item, name)
       else
-        models = { TABLES[item.kind](shown, item, papers.by_item[item]) }
+        models = { TABLES[item.kind](shown_study, item, papers.by_item[item]) }
       end
       sections[#sections + 1] = figure and lists.update(figure, { name = name, width = item.width })
       lists.append(sections, lists.map(models or {}, function(model)
@@ -170,7 +170,7 @@ local function make_sections(study, checked_items, papers)
     end
   end
   return lists.append(sections, lists.map(held_out.make_tables(study), make_section)),
-    describe_unfitted(checked_items, fitted)
+    describe_unfitted(checked_items, fitted_items)
 end
 
 local function make_sweep_words(options, study)
@@ -197,15 +197,15 @@ end
 
 -- Makes the paragraphs below the title, a list of { text, flagged }: scores, then flagged limits of comparing them.
 local function make_lead(report, study)
-  local requested, counts = 0, { evaluated = 0 }
+  local requested_count, counts = 0, { evaluated = 0 }
   for _, run in lists.iterate_nested(study.cells, "runs") do
-    requested, counts[run.state] = requested + 1, (counts[run.state] or 0) + 1
+    requested_count, counts[run.state] = requested_count + 1, (counts[run.state] or 0) + 1
   end
-  local evaluated, unscored = counts.evaluated, runs.format_states(counts)
+  local evaluated_count, unscored_text = counts.evaluated, runs.format_states(counts)
   local metric, details = metrics.by_name[study.scored.metric], captions.describe(study, true)
-  local lead = { { text = ("%d of %s %s a score%s. A score is the %s at the last step, in %s.%s"):format(evaluated,
-    wording.count(requested, "run"), evaluated == 1 and "has" or "have",
-    unscored ~= "" and (" (%s)"):format(unscored) or "", metric.title, metric.unit,
+  local lead = { { text = ("%d of %s %s a score%s. A score is the %s at the last step, in %s.%s"):format(
+    evaluated_count, wording.count(requested_count, "run"), evaluated_count == 1 and "has" or "have",
+    unscored_text ~= "" and (" (%s)"):format(unscored_text) or "", metric.title, metric.unit,
     details and " " .. details or "") } }
   local remarks, differing = lists.join(open_study.list_remarks(study), report.unfitted),
     settings.list_differing(report.settings)

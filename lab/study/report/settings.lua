@@ -108,12 +108,12 @@ local function format_rates(text)
 end
 
 function M.list(study, published)
-  local evaluated, paper, list = cells.list_scored_runs(study), {}, {}
+  local evaluated_runs, paper, list = cells.list_scored_runs(study), {}, {}
   for _, row in ipairs(published and published.rows or {}) do
     paper[row.setting] = row.value
   end
   local function list_texts(get_text) -- the texts of all evaluated runs, each once
-    return sort_texts(lists.map(evaluated, get_text))
+    return sort_texts(lists.map(evaluated_runs, get_text))
   end
   local function add(name, value, paper_value)
     list[#list + 1] = { name = name, value = value or NO_VALUE, paper = paper_value,

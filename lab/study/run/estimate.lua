@@ -59,11 +59,13 @@ end
 -- seconds } at one or two lengths. A slope is fitted only if the operations differ by more than 20%.
 local function fit_line(points)
   table.sort(points, function(a, b) return a.operations < b.operations end)
-  local short, long = points[1], points[#points]
-  local has_slope = long.operations > 1.2 * short.operations and long.seconds > short.seconds
-  local slope = has_slope and (long.seconds - short.seconds) / (long.operations - short.operations)
-    or long.seconds / long.operations
-  return { step = math.max(0, long.seconds - slope * long.operations), operation = slope }
+  local first_point, last_point = points[1], points[#points]
+  local has_slope = last_point.operations > 1.2 * first_point.operations and last_point.seconds > first_point.seconds
+  local slope = last_point.seconds / last_point.operations
+  if has_slope then
+    slope = (last_point.seconds - first_point.seconds) / (last_point.operations - first_point.operations)
+  end
+  return { step = math.max(0, last_point.seconds - slope * last_point.operations), operation = slope }
 end
 
 -- Runs `bench --json` with further words. Returns its rows, { mode ("train" or "eval"), length, tokens,
@@ -93,9 +95,9 @@ local function measure(item, options)
   lists.append(words, trainer_flags.list_files(item.cell.spec.data_files))
   local rates, points = { id = item.cell.id, side_by_side = side_by_side }, { train = {}, eval = {} }
   for _, row in ipairs(M.run_bench(item.dir .. "/trainer", words) or {}) do
-    local length, measured = row.mode == "train" and train or eval or train, points[row.mode]
-    if measured then
-      table.insert(measured, { operations = count_operations(plan, row), seconds = 1 / row.steps_per_second })
+    local length, mode_points = row.mode == "train" and train or eval or train, points[row.mode]
+    if mode_points then
+      table.insert(mode_points, { operations = count_operations(plan, row), seconds = 1 / row.steps_per_second })
     end
     if not length or row.length == length then
       rates[row.mode] = row.steps_per_second * count_operations(plan, row)

@@ -81,11 +81,11 @@ end
 local function read_lines(dir, goal, step)
   local lines, sets = {}, lists.index_by(goal.sets, function(set) return set.split end)
   local damage = run_files.read_evaluations(dir, {}, function(row)
-    local by = row.by or { length = row.length }
-    local extra_axis = lists.find(canonical.sort_keys(by), function(name) return not goal.axes[name] end)
+    local axis_values = row.by or { length = row.length }
+    local extra_axis = lists.find(canonical.sort_keys(axis_values), function(name) return not goal.axes[name] end)
     if row.step == step and not row.seed and row.draws == goal.draws and not extra_axis
       and is_complete(row, goal) then
-      local set, key = sets[row.split], canonical.format(by)
+      local set, key = sets[row.split], canonical.format(axis_values)
       local line = { examples = row.examples, of = row.of, order = row.order or "hash", data = row.data }
       line.is_requested = set and belongs_to(line, set) and is_requested(line, goal)
       lines[row.split] = lines[row.split] or {}
@@ -99,10 +99,10 @@ end
 -- Returns a text on what the evaluation of a set lacks; nil if the evaluation is as requested.
 local function find_set_problem(set, lines, goal, facts)
   local other_bytes = ("%s has other bytes than the file that was evaluated"):format(set.shown)
-  local recorded = (facts.data or {})[set.key .. "_sha256"]
+  local recorded_digest = (facts.data or {})[set.key .. "_sha256"]
   if not lines then
     return ("%s is not evaluated as requested"):format(set.shown)
-  elseif set.digest and recorded and recorded ~= set.digest then
+  elseif set.digest and recorded_digest and recorded_digest ~= set.digest then
     return other_bytes -- reported even if lines of the file exist: readers of runs trust run.json
   end
   for _, line in pairs(lines) do
@@ -125,9 +125,10 @@ end
 
 -- Returns a function from a length of a sampled task to its split, as trainers name it (runtime/eval/results.c).
 local function make_splitter(training_lengths)
-  local trained, max_length = lists.to_set(training_lengths), lists.max(training_lengths, function(n) return n end)
+  local trained_lengths = lists.to_set(training_lengths)
+  local max_length = lists.max(training_lengths, function(n) return n end)
   return function(n)
-    return trained[n] and "in_distribution" or n < max_length and "between" or "beyond"
+    return trained_lengths[n] and "in_distribution" or n < max_length and "between" or "beyond"
   end
 end
 
@@ -198,7 +199,7 @@ end
 -- Returns the number of requested conditions without a line at the last step; and whether their lines exist with
 -- another decoding, while no line has the requested one; or false and a text on damage.
 local function count_missing(dir, goal, facts)
-  local missing, other_rows, has_lines, has_decoding = lists.copy(goal.conditions), {}, false, false
+  local missing_conditions, other_rows, has_lines, has_decoding = lists.copy(goal.conditions), {}, false, false
   local damage = run_files.read_evaluations(dir, {}, function(row)
     if row.step ~= facts.step or row.seed or row.split == "during" then
       return
@@ -206,13 +207,13 @@ local function count_missing(dir, goal, facts)
     local text = row.length and format_condition(row.split, row.length, row.examples, row.draws)
     local fits = not goal.decoding or row.decoding == goal.decoding
     has_lines, has_decoding = true, has_decoding or fits
-    if text and missing[text] and is_complete(row, goal) then
-      missing[text] = nil
+    if text and missing_conditions[text] and is_complete(row, goal) then
+      missing_conditions[text] = nil
     elseif text then
       other_rows[text] = true
     end
   end)
-  local remaining = canonical.sort_keys(missing)
+  local remaining = canonical.sort_keys(missing_conditions)
   local lacks_rows = lists.find(remaining, function(text) return not other_rows[text] end) ~= nil
   return not damage and #remaining, damage or has_lines and not has_decoding and not lacks_rows
 end
@@ -311,8 +312,8 @@ end
 -- Returns the number of evaluated lengths up to the last line of eval.jsonl; 0 before the evaluation after training.
 local function count_evaluated(dir, goal)
   local row = run_files.read_last_line(dir, "eval.jsonl")
-  local final = row and row.split ~= "during" and row.split ~= "validation" and row.step == goal.total
-  for i, n in ipairs(final and goal.lengths or {}) do
+  local is_final = row and row.split ~= "during" and row.split ~= "validation" and row.step == goal.total
+  for i, n in ipairs(is_final and goal.lengths or {}) do
     if n == row.by.length then
       return i
     end

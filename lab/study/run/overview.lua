@@ -27,15 +27,15 @@ function M.print(...)
   io.stderr:write(table.concat({ ... }) .. "\n") -- one write, since other processes may write lines there, too
 end
 
-local warned = {} -- the set of printed texts
+local printed_texts = {} -- the set of printed texts
 
 -- Prints warnings, each once in the process.
 function M.warn(texts)
   for _, text in ipairs(texts) do
-    if not warned[text] then
+    if not printed_texts[text] then
       M.print("warning: ", text)
     end
-    warned[text] = true
+    printed_texts[text] = true
   end
 end
 
@@ -103,8 +103,8 @@ end
 
 -- Returns "4 cells", or "2 of 4 cells" if not all are selected.
 function M.format_cell_count(study)
-  local selected = #study.cells < #study.ids and ("%d of "):format(#study.cells) or ""
-  return selected .. wording.count(#study.ids, "cell")
+  local selected_text = #study.cells < #study.ids and ("%d of "):format(#study.cells) or ""
+  return selected_text .. wording.count(#study.ids, "cell")
 end
 
 -- Returns " of 2 of 4 cells", or "" if all are selected.

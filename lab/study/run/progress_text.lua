@@ -111,8 +111,8 @@ local COUNTS_FORMAT = "%9s %7s %6s %8s %6s %6s" -- done, running, failed, steps/
 -- Formats a share as a bar "[####....]", of 20 characters by default, as trainers show it.
 function M.format_bar(share, width)
   width = width or 20
-  local full = math.floor(width * math.max(0, math.min(1, share)) + 1e-9)
-  return "[" .. ("#"):rep(full) .. ("."):rep(width - full) .. "]"
+  local full_cells = math.floor(width * math.max(0, math.min(1, share)) + 1e-9)
+  return "[" .. ("#"):rep(full_cells) .. ("."):rep(width - full_cells) .. "]"
 end
 
 -- Formats a duration as "45s", "12m30", "3h05" or "240h"; "" if it is unknown or at least 10000 hours.
@@ -120,13 +120,14 @@ local function format_duration(seconds)
   if not (seconds and seconds >= 0 and seconds < 3.6e7) then
     return ""
   end
-  local rounded = math.floor(seconds + 0.5)
-  if rounded >= 360000 then
-    return ("%dh"):format(rounded // 3600)
-  elseif rounded >= 3600 then
-    return ("%dh%02d"):format(rounded // 3600, rounded % 3600 // 60)
+  local whole_seconds = math.floor(seconds + 0.5)
+  if whole_seconds >= 360000 then
+    return ("%dh"):format(whole_seconds // 3600)
+  elseif whole_seconds >= 3600 then
+    return ("%dh%02d"):format(whole_seconds // 3600, whole_seconds % 3600 // 60)
   end
-  return rounded >= 60 and ("%dm%02d"):format(rounded // 60, rounded % 60) or ("%ds"):format(rounded)
+  return whole_seconds >= 60 and ("%dm%02d"):format(whole_seconds // 60, whole_seconds % 60)
+    or ("%ds"):format(whole_seconds)
 end
 
 local function format_count(n)
@@ -192,26 +193,27 @@ end
 -- Shortens a list of too many groups. Returns the `max_groups` - 1 most active groups, in the order of the grid, and a
 -- line on the others.
 local function shorten_groups(groups, max_groups)
-  local ranked = {}
+  local ranked_groups = {}
   for i, group in ipairs(groups) do
     local sums = group.sums
-    ranked[i], group.position = group, i
+    ranked_groups[i], group.position = group, i
     group.rank = sums.running > 0 and 1 or sums.failed > 0 and 2 or sums.done < sums.runs and 3 or 4
   end
-  table.sort(ranked, function(a, b) return a.rank < b.rank or a.rank == b.rank and a.position < b.position end)
-  local shown, hidden = { table.unpack(ranked, 1, max_groups - 1) }, { table.unpack(ranked, max_groups) }
-  table.sort(shown, function(a, b) return a.position < b.position end)
-  return shown, ("and %d more: %d of %s done"):format(#hidden,
-    lists.sum(hidden, function(group) return group.sums.done end),
-    wording.count(lists.sum(hidden, function(group) return group.sums.runs end), "run"))
+  table.sort(ranked_groups, function(a, b) return a.rank < b.rank or a.rank == b.rank and a.position < b.position end)
+  local shown_groups = { table.unpack(ranked_groups, 1, max_groups - 1) }
+  local hidden_groups = { table.unpack(ranked_groups, max_groups) }
+  table.sort(shown_groups, function(a, b) return a.position < b.position end)
+  return shown_groups, ("and %d more: %d of %s done"):format(#hidden_groups,
+    lists.sum(hidden_groups, function(group) return group.sums.done end),
+    wording.count(lists.sum(hidden_groups, function(group) return group.sums.runs end), "run"))
 end
 
 local function format_failures(failures, max_lines)
-  local shown = #failures > max_lines and max_lines - 1 or #failures
-  local lines = lists.map({ table.unpack(failures, 1, shown) }, function(failure)
+  local shown_count = #failures > max_lines and max_lines - 1 or #failures
+  local lines = lists.map({ table.unpack(failures, 1, shown_count) }, function(failure)
     return ("failed: %s: %s"):format(failure.name, failure.reason or "its log has no reason")
   end)
-  lines[#lines + 1] = #failures > shown and ("and %d more failed"):format(#failures - shown) or nil
+  lines[#lines + 1] = #failures > shown_count and ("and %d more failed"):format(#failures - shown_count) or nil
   return lines
 end
 

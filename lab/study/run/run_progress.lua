@@ -61,9 +61,9 @@ function M.read(cell, run, dir, locks, now)
   if logged or evaluated or ended then
     files.final_state = nil
     run.progress = ledger.read_progress(dir, cell.goal)
-    local written = math.max(metrics_time or 0, eval_time or 0)
-    local is_old = files.is_unread and written > 0 and now - written > FIRST_QUIET_SECONDS
-    files.active_at = is_old and now - math.max(FIRST_QUIET_SECONDS, now - written) or now
+    local write_time = math.max(metrics_time or 0, eval_time or 0)
+    local is_old = files.is_unread and write_time > 0 and now - write_time > FIRST_QUIET_SECONDS
+    files.active_at = is_old and now - math.max(FIRST_QUIET_SECONDS, now - write_time) or now
     files.is_unread = nil
   end
   run.state = find_state(cell, run, files, dir, locks, now)

@@ -36,8 +36,8 @@ local must, say = overview.must, overview.print
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
 local LOG_LINES = 8 -- the maximum number of lines of one error in a message
 
-local function list_cells_to_do(study, tried)
-  return lists.filter(study.cells, function(cell) return #cell.missing > 0 and not tried[cell.id] end)
+local function list_cells_to_do(study, tried_cells)
+  return lists.filter(study.cells, function(cell) return #cell.missing > 0 and not tried_cells[cell.id] end)
 end
 
 -- Returns the number of concurrent cells, and the threads of each. Runs of a cell train side by side, one thread each;
@@ -249,8 +249,9 @@ function Sweep:train(items, max_concurrent, threads)
 end
 
 -- Prints the result of a sweep and returns its exit code. outcome: the last result of train_round or
--- waiting_cells.make_specs; code: the worst exit code; failed: the number of failed runs; start_time: of the sweep.
-local function conclude(options, study, outcome, code, failed, start_time)
+-- waiting_cells.make_specs; code: the worst exit code; failed_count: the number of failed runs; start_time: the time at
+-- which the sweep began.
+local function conclude(options, study, outcome, code, failed_count, start_time)
   ledger.survey(study, options.out)
   if options.hooks then
     options.hooks.tidy(study)
@@ -259,9 +260,9 @@ local function conclude(options, study, outcome, code, failed, start_time)
   local lost = overview.count_states({ cells = lists.filter(study.cells, function(cell)
     return cell.spec and cell.lost_files[1]
   end) }).left
-  local linked = lists.count(overview.list_runs(study), function(run) return run.link end)
-  local other_counts = { { counts["trained further"], "trained further" }, { failed, "failed" },
-    { lost, "without their files" }, { linked, "behind links" },
+  local linked_count = lists.count(overview.list_runs(study), function(run) return run.link end)
+  local other_counts = { { counts["trained further"], "trained further" }, { failed_count, "failed" },
+    { lost, "without their files" }, { linked_count, "behind links" },
     { counts.running, "with other processes" }, { counts.waiting, "waiting" } }
   io.stdout:write(("%s: %d of %s%s done%s, in %s; to see them: ./longhand report %s\n"):format(
     overview.name_study(study), counts.done, wording.count(counts.runs, "run"), overview.format_selection(study),
@@ -281,7 +282,7 @@ local function conclude(options, study, outcome, code, failed, start_time)
   elseif code == DONE and counts.waiting > 0 and #study.cells < #study.ids then
     say("not all is done: waiting cells are made from runs of cells that are not selected")
     return AGAIN
-  elseif code == DONE and lost + linked > 0 then
+  elseif code == DONE and lost + linked_count > 0 then
     return INPUT
   elseif code == DONE and counts.left > 0 then
     say("not all is done; once the other processes have ended, the same command does the rest")
@@ -298,10 +299,10 @@ local function announce(study, counts, options, concurrent_cells, threads)
   overview.print_states(study)
 end
 
--- Builds trainers and trains the runs of cells that are not in `tried`, a set of ids to which it adds these cells.
--- Returns a result of jobs.run, the worst exit code and the number of failed runs.
-local function train_round(options, study, tried)
-  local cells = list_cells_to_do(study, tried)
+-- Builds trainers and trains the runs of cells that are not in `tried_cells`, a set of ids to which it adds these
+-- cells. Returns a result of jobs.run, the worst exit code and the number of failed runs.
+local function train_round(options, study, tried_cells)
+  local cells = list_cells_to_do(study, tried_cells)
   local concurrent_cells, threads = share_processors(options, cells)
   announce(study, overview.count_states(study), options, #cells > 0 and concurrent_cells, threads)
   if #cells == 0 then
@@ -311,7 +312,7 @@ local function train_round(options, study, tried)
   end
   local items = trainers.list(options.project, cells, options)
   for _, cell in ipairs(cells) do
-    tried[cell.id] = true
+    tried_cells[cell.id] = true
   end
   local display = progress_text.open_display(2)
   local sweep = setmetatable({ options = options, study = study, display = display, jobs = {}, failed = 0, ended = 0,
@@ -325,20 +326,20 @@ end
 
 -- Trains the runs that can be trained, makes the specs of cells that depend on them, and repeats until none is left.
 local function sweep_all(options, study)
-  local start_time, worst_code, failed, tried, failed_files = os.time(), DONE, 0, {}, {}
+  local start_time, worst_code, failed_count, tried_cells, failed_files = os.time(), DONE, 0, {}, {}
   options.deadline = options.hours and start_time + 3600 * options.hours
   while true do
     must(ENVIRONMENT, overview.write_note(options, study))
-    local outcome, code, undone = train_round(options, study, tried)
+    local outcome, code, undone = train_round(options, study, tried_cells)
     local has_new_specs = false
-    worst_code, failed = waiting_cells.choose_worse(worst_code, code), failed + undone
+    worst_code, failed_count = waiting_cells.choose_worse(worst_code, code), failed_count + undone
     if outcome == "done" and code ~= ENVIRONMENT and not is_past_deadline(options) then
       ledger.survey(study, options.out)
       outcome, code, has_new_specs = waiting_cells.make_specs(options, study, failed_files)
       worst_code = waiting_cells.choose_worse(worst_code, code)
     end
     if not has_new_specs then
-      return conclude(options, study, outcome, worst_code, failed, start_time)
+      return conclude(options, study, outcome, worst_code, failed_count, start_time)
     end
     study = must(INPUT, overview.expand(options))
   end

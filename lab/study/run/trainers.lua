@@ -102,9 +102,9 @@ local function renew_defaults(project, items)
     print_text(text)
     return not code
   end)
-  local renewed = lists.count(unfresh, function(item) return item.is_fresh end)
-  if renewed > 0 then
-    say(("%s given new defaults, nothing compiled"):format(wording.count(renewed, "trainer")))
+  local renewed_count = lists.count(unfresh, function(item) return item.is_fresh end)
+  if renewed_count > 0 then
+    say(("%s given new defaults, nothing compiled"):format(wording.count(renewed_count, "trainer")))
   end
   return stale
 end
@@ -126,8 +126,9 @@ end
 function M.build_all(project, cells, request, failure)
   local items = M.list(project, cells, request)
   M.build(project, items)
-  local lost = lists.find(items, function(item) return not item.is_fresh end)
-  must(lost and lost.code or ENVIRONMENT, not lost, failure .. ", since not all trainers could be built\n")
+  local stale_item = lists.find(items, function(item) return not item.is_fresh end)
+  must(stale_item and stale_item.code or ENVIRONMENT, not stale_item,
+    failure .. ", since not all trainers could be built\n")
   return items
 end
 

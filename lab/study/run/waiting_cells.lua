@@ -35,18 +35,18 @@ end
 -- spec files of waiting cells that exist by now. The source run's cell may be outside the selected cells. failed_files:
 -- the set of files to leave out.
 local function find_ready_cells(options, study, failed_files)
-  local list, locks, listed_files, existing = {}, ledger.read_locks(), {}, 0
+  local list, locks, listed_files, existing_count = {}, ledger.read_locks(), {}, 0
   for _, cell in ipairs(study.cells) do
     local source = not cell.spec and cell.source or {}
     if source.run and not failed_files[source.file] and not listed_files[source.file]
       and ledger.read_state(options.out .. "/" .. source.run, ledger.derive_goal(source.cell), locks) == "done" then
       listed_files[source.file] = true
       local is_made = is_file(options.out .. "/" .. source.file)
-      existing = existing + (is_made and 1 or 0)
+      existing_count = existing_count + (is_made and 1 or 0)
       list[#list + 1] = not is_made and cell or nil
     end
   end
-  return list, existing
+  return list, existing_count
 end
 
 local function open_log(options, source)
@@ -112,7 +112,7 @@ end
 -- Makes all specs that can be made now. Returns the surveyed study and the worst exit code, AGAIN if it was stopped; or
 -- nil and a message.
 function M.expand(options)
-  local failed_files, worst = {}, DONE
+  local failed_files, worst_code = {}, DONE
   local study, message, outcome, code, has_new_specs
   repeat
     study, message = overview.expand(options)
@@ -120,9 +120,9 @@ function M.expand(options)
       return nil, message
     end
     outcome, code, has_new_specs = M.make_specs(options, study, failed_files)
-    worst = M.choose_worse(worst, outcome == "done" and code or AGAIN)
+    worst_code = M.choose_worse(worst_code, outcome == "done" and code or AGAIN)
   until not has_new_specs
-  return study, worst
+  return study, worst_code
 end
 
 return M

@@ -17,18 +17,18 @@ local M = {}
 -- number of runs of a seed and a learning rate, which have all combinations of the separate seeds in `part_seeds`.
 -- There is a single set if all runs of each seed are missing and they are at most `replicas`; otherwise, there is a set
 -- for each combination of separate seeds.
-local function divide(cell, missing, replicas)
+local function divide(cell, missing_runs, replicas)
   local seeds_by_part, per_seed = lists.get(cell, "seeds.part_seeds") or {}, 1
   for _, values in pairs(seeds_by_part) do
     per_seed = per_seed * #values
   end
-  local by_seed = lists.group(missing, function(run) return ("%s %d"):format(run.learning_rate, run.seed) end)
+  local by_seed = lists.group(missing_runs, function(run) return ("%s %d"):format(run.learning_rate, run.seed) end)
   if per_seed <= replicas and not lists.any(by_seed, function(runs) return #runs < per_seed end) then
     local part_seeds = {}
     for name, values in pairs(seeds_by_part) do
       part_seeds[name] = { values[1], values[#values] }
     end
-    return { { runs = missing, part_seeds = part_seeds, per_seed = per_seed } }
+    return { { runs = missing_runs, part_seeds = part_seeds, per_seed = per_seed } }
   end
   local function get_part_seeds(run)
     local part_seeds = {}
@@ -37,7 +37,8 @@ local function divide(cell, missing, replicas)
     end
     return part_seeds
   end
-  return lists.map(lists.group(missing, function(run) return canonical.format(get_part_seeds(run)) end), function(runs)
+  local run_lists = lists.group(missing_runs, function(run) return canonical.format(get_part_seeds(run)) end)
+  return lists.map(run_lists, function(runs)
     return { runs = runs, part_seeds = get_part_seeds(runs[1]), per_seed = 1 }
   end)
 end
@@ -73,8 +74,8 @@ local function cut_range(count, max_size, breaks)
 end
 
 -- Cuts a rectangle of a set into groups of at most `replicas` runs with consecutive seeds, and appends these groups to
--- the list. common: the fields that all groups share.
-local function add_groups(groups, common, rectangle, set, replicas)
+-- the list. common_fields: the fields that all groups share.
+local function add_groups(groups, common_fields, rectangle, set, replicas)
   local values, rates, per_seed = rectangle.seeds, rectangle.rates, set.per_seed
   local rate_count = math.min(#rates, math.max(1, replicas // per_seed))
   local seed_ranges = cut_range(#values, math.max(1, replicas // (rate_count * per_seed)), function(i)
@@ -82,7 +83,8 @@ local function add_groups(groups, common, rectangle, set, replicas)
   end)
   for _, rate_range in ipairs(cut_range(#rates, rate_count, function() return false end)) do
     for _, range in ipairs(seed_ranges) do
-      local group = lists.merge(common, { learning_rates = table.move(rates, rate_range[1], rate_range[2], 1, {}),
+      local group = lists.merge(common_fields, {
+        learning_rates = table.move(rates, rate_range[1], rate_range[2], 1, {}),
         seeds = { values[range[1]], values[range[2]] }, part_seeds = set.part_seeds, runs = {} })
       for _, rate in ipairs(group.learning_rates) do
         table.move(rectangle.runs[rate], (range[1] - 1) * per_seed + 1, range[2] * per_seed, #group.runs + 1,
@@ -98,8 +100,8 @@ function M.make_groups(cells, replicas)
   local groups = {}
   for _, cell in ipairs(cells) do
     for _, replaces in ipairs({ false, true }) do
-      local missing = lists.filter(cell.missing, function(run) return (run.replaces or false) == replaces end)
-      for _, set in ipairs(divide(cell, missing, replicas)) do
+      local missing_runs = lists.filter(cell.missing, function(run) return (run.replaces or false) == replaces end)
+      for _, set in ipairs(divide(cell, missing_runs, replicas)) do
         for _, rectangle in ipairs(make_rectangles(set)) do
           add_groups(groups, { cell = cell, replaces = replaces }, rectangle, set, replicas)
         end
@@ -126,7 +128,7 @@ end
 -- Distributes the groups in order over `count` tasks, each with this number of lanes: each group goes to the lane with
 -- the least load. Returns the tasks and the largest load.
 local function distribute(groups, count, lanes, weight)
-  local tasks, loads, heaviest = {}, {}, 0
+  local tasks, loads, max_load = {}, {}, 0
   for i = 1, count do
     tasks[i] = {}
   end
@@ -141,9 +143,9 @@ local function distribute(groups, count, lanes, weight)
     table.insert(tasks[(lane - 1) % count + 1], group)
     group.lane = (lane - 1) // count + 1
     loads[lane] = loads[lane] + weight(group)
-    heaviest = math.max(heaviest, loads[lane])
+    max_load = math.max(max_load, loads[lane])
   end
-  return tasks, heaviest
+  return tasks, max_load
 end
 
 -- Makes as few tasks as possible that take at most limits.seconds each: at least limits.min_tasks, if there are enough
@@ -151,16 +153,16 @@ end
 -- tasks. limits.lanes: the maximum number of lanes of a task. Returns the tasks, the longest task's seconds (nil if
 -- unknown) and the number of lanes.
 function M.make_tasks(groups, limits)
-  local sorted, total, max_weight, order = {}, 0, 0, {}
+  local sorted_groups, total, max_weight, order = {}, 0, 0, {}
   local has_seconds = not lists.find(groups, function(group) return not group.seconds end)
   local function weight(group)
     return has_seconds and group.seconds or #group.runs
   end
   for i, group in ipairs(groups) do
-    sorted[i], order[group] = group, i
+    sorted_groups[i], order[group] = group, i
     total, max_weight = total + weight(group), math.max(max_weight, weight(group))
   end
-  table.sort(sorted, function(a, b)
+  table.sort(sorted_groups, function(a, b)
     return weight(a) > weight(b) or weight(a) == weight(b) and order[a] < order[b]
   end)
   local limit = math.min(limits.max_tasks, #groups)
@@ -168,17 +170,17 @@ function M.make_tasks(groups, limits)
   local count = has_seconds and math.min(limit, math.max(limits.min_tasks,
     math.ceil(total / limit_of_task / limits.lanes)))
     or limit
-  local tasks, heaviest, lanes
+  local tasks, max_load, lanes
   local function distribute_all()
     lanes = math.min(limits.lanes, (#groups + count - 1) // count)
-    tasks, heaviest = distribute(sorted, count, lanes, weight)
+    tasks, max_load = distribute(sorted_groups, count, lanes, weight)
   end
   distribute_all()
-  while has_seconds and heaviest > limit_of_task and count < limit do
+  while has_seconds and max_load > limit_of_task and count < limit do
     count = math.min(limit, count + 1 + count // 16)
     distribute_all()
   end
-  return tasks, has_seconds and heaviest or nil, lanes
+  return tasks, has_seconds and max_load or nil, lanes
 end
 
 return M

@@ -30,9 +30,9 @@ end
 
 -- Returns the largest allowed number of tasks of an array; or nil, a message, and whether Slurm is missing here.
 function M.find_max_array_size()
-  local text, message, absent = ask("scontrol", "show", "config")
+  local text, message, is_absent = ask("scontrol", "show", "config")
   local max_size = math.tointeger(tonumber((text or ""):match("MaxArraySize%s*=%s*(%d+)")))
-  return text and (max_size or 1001) - 1, message, absent -- 1001: Slurm's default
+  return text and (max_size or 1001) - 1, message, is_absent -- 1001: Slurm's default
 end
 
 -- Parses the output of squeue into tasks { name (of the job), job (its number, as text), task (its number, 0 for a job
@@ -52,8 +52,9 @@ end
 -- Returns the user's running and waiting tasks; or nil, a message, and whether Slurm is missing here.
 function M.list_tasks()
   local user = shell.capture({ "id", "-un" }):gsub("%s+$", "")
-  local text, message, absent = ask("squeue", "--noheader", "--array", "--user=" .. user, "--format=%j|%F|%K|%T|%N|%r")
-  return text and M.parse(text), message, absent
+  local text, message, is_absent = ask("squeue", "--noheader", "--array", "--user=" .. user,
+    "--format=%j|%F|%K|%T|%N|%r")
+  return text and M.parse(text), message, is_absent
 end
 
 -- Environment variables that override fields of the script; and SBATCH_WAIT, with which sbatch waits for all tasks.

@@ -72,10 +72,10 @@ end
 function M.find_queued_runs(all_records, tasks)
   local queued_runs = {}
   for _, record in ipairs(all_records) do
-    local queued = lists.filter(tasks, function(task) return task.name == record.name end)
-    local by_number = lists.index_by(queued, function(task) return task.task end)
-    record.tasks = queued[1] and queued
-    local text = queued[1] and input.read(record.folder .. "/runs.txt", MAX_LIST_BYTES) or ""
+    local queued_tasks = lists.filter(tasks, function(task) return task.name == record.name end)
+    local by_number = lists.index_by(queued_tasks, function(task) return task.task end)
+    record.tasks = queued_tasks[1] and queued_tasks
+    local text = queued_tasks[1] and input.read(record.folder .. "/runs.txt", MAX_LIST_BYTES) or ""
     for dir, number in pairs(script.parse_list(text)) do
       queued_runs[dir] = by_number[number] and { record = record, task = by_number[number] } or queued_runs[dir]
     end

@@ -41,19 +41,20 @@ local function find_records(options)
 end
 
 local function format_record(record)
-  local running = lists.filter(record.tasks, function(task) return task.running end)
-  local waiting = lists.filter(record.tasks, function(task) return not task.running end)
+  local running_tasks = lists.filter(record.tasks, function(task) return task.running end)
+  local waiting_tasks = lists.filter(record.tasks, function(task) return not task.running end)
   local function distinct_texts(tasks, key)
     local texts = lists.map(tasks, function(task) return task[key] ~= "" and task[key] or nil end)
     return table.concat(lists.drop_repeats(texts), ", ")
   end
   local line = ("job %s (%s)"):format(record.tasks[#record.tasks].job, record.folder)
-  if running[1] then
-    line = line .. (": %s at work on %s"):format(wording.count(#running, "task"), distinct_texts(running, "node"))
+  if running_tasks[1] then
+    line = line .. (": %s at work on %s"):format(wording.count(#running_tasks, "task"),
+      distinct_texts(running_tasks, "node"))
   end
-  if waiting[1] then
-    line = line .. ("%s %d in the queue (%s)"):format(running[1] and "," or ":", #waiting,
-      distinct_texts(waiting, "reason"))
+  if waiting_tasks[1] then
+    line = line .. ("%s %d in the queue (%s)"):format(running_tasks[1] and "," or ":", #waiting_tasks,
+      distinct_texts(waiting_tasks, "reason"))
   end
   return line .. (record.cancelled and "; cancelled" or "")
 end
@@ -61,9 +62,9 @@ end
 -- Sets the states of runs in the queue or in attempts. queued_runs: from records.find_queued_runs.
 local function set_states(study, out, queued_runs)
   for _, run in lists.iterate_nested(study.cells, "missing") do
-    local queued = queued_runs[run.dir]
-    if queued then
-      run.state = queued.task.running and "running" or "queued"
+    local queued_run = queued_runs[run.dir]
+    if queued_run then
+      run.state = queued_run.task.running and "running" or "queued"
     elseif run.state == "absent" then
       run.state = attempts.read_state(out, run) or run.state
     end
@@ -74,9 +75,9 @@ end
 local function warn_of_former_runs(study, queued_runs)
   local is_present = lists.to_set(lists.map(overview.list_runs(study), function(run) return run.dir end))
   local jobs, count = {}, 0
-  for dir, queued in pairs(queued_runs) do
-    if queued.record.study == study.name and not is_present[dir] then
-      count, jobs[queued.task.job] = count + 1, true
+  for dir, queued_run in pairs(queued_runs) do
+    if queued_run.record.study == study.name and not is_present[dir] then
+      count, jobs[queued_run.task.job] = count + 1, true
     end
   end
   if count > 0 then
@@ -89,9 +90,10 @@ end
 -- Reports runs that are neither done nor in the queue; without such runs, those that wait for earlier stages. counts:
 -- from overview.count_states; study_records: the study's.
 local function report_unqueued(options, counts, study_records)
-  local lost = counts.left - counts.running - counts.queued - counts.waiting
-  if lost > 0 then
-    say(("%s in no task of the queue: ./longhand sweep resubmit %s%s"):format(wording.count(lost, "run"), options.study,
+  local lost_count = counts.left - counts.running - counts.queued - counts.waiting
+  if lost_count > 0 then
+    say(("%s in no task of the queue: ./longhand sweep resubmit %s%s"):format(wording.count(lost_count, "run"),
+      options.study,
       study_records[1] and ("; the tasks' output: %s/logs"):format(study_records[#study_records].folder) or ""))
   elseif counts.waiting > 0 then
     say(("%s of later stages: ./longhand sweep resubmit %s, once those before them are done"):format(
@@ -102,7 +104,7 @@ end
 local function status(options)
   local study = must(INPUT, overview.expand(options))
   local all_records = records.list(options.out)
-  local tasks, message, absent = queue.list_tasks()
+  local tasks, message, is_absent = queue.list_tasks()
   local queued_runs = records.find_queued_runs(all_records, tasks or {})
   set_states(study, options.out, queued_runs)
   local is_undamaged = overview.print_status(options, study)
@@ -118,7 +120,7 @@ local function status(options)
     say("the queue is not known: ", (message:gsub("\n$", "")))
   end
   report_unqueued(options, overview.count_states(study), records.filter_study(all_records, study.name))
-  return not is_undamaged and INPUT or (tasks or absent) and DONE or ENVIRONMENT
+  return not is_undamaged and INPUT or (tasks or is_absent) and DONE or ENVIRONMENT
 end
 
 -- Resubmits the study, whose scale and settings must be those of its last submission; by default on the same site.
@@ -160,8 +162,8 @@ local function cancel(options)
   local tasks = must(ENVIRONMENT, queue.list_tasks())
   records.find_queued_runs(all_records, tasks)
   local jobs, count = {}, 0
-  local listed, foreign = drop_foreign(options, study_records)
-  for _, record in ipairs(listed) do
+  local listed_records, foreign = drop_foreign(options, study_records)
+  for _, record in ipairs(listed_records) do
     if record.tasks then
       local is_written, message = write.file(record.folder .. "/cancelled", os.date("!%Y-%m-%dT%H:%M:%SZ\n"))
       if not is_written then
@@ -217,11 +219,11 @@ end
 -- Sets options.hooks, by which a sweep on this machine gets the unfinished runs of tasks. Ends the command if tasks in
 -- the queue use the sweep's folder, or if the queue is not known.
 function M.prepare_local_sweep(options)
-  local tasks, message, absent = queue.list_tasks()
-  must(ENVIRONMENT, tasks or absent, ("%swhether tasks of Slurm work in %s is not known: nothing is started\n"):format(
-    message, options.out))
+  local tasks, message, is_absent = queue.list_tasks()
+  must(ENVIRONMENT, tasks or is_absent,
+    ("%swhether tasks of Slurm work in %s is not known: nothing is started\n"):format(message, options.out))
   local all_records = records.list(options.out)
-  must(ENVIRONMENT, not (absent and all_records[1]),
+  must(ENVIRONMENT, not (is_absent and all_records[1]),
     ("--out %s: runs of this folder were submitted to Slurm, and there is no "
     .. "squeue here to say whether tasks are at work\n  expected: the machine that submits them; once none of them is "
     .. "in a queue, remove %s"):format(options.out, records.get_folder(options.out)))

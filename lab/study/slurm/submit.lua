@@ -50,13 +50,13 @@ end
 local function list_to_do(study, queued_runs)
   local cells, count = {}, { runs = 0, queued = 0, running = 0 }
   for _, cell in ipairs(study.cells) do
-    local missing = lists.filter(cell.missing, function(run)
+    local missing_runs = lists.filter(cell.missing, function(run)
       local kind = queued_runs[run.dir] and "queued" or run.state == "running" and "running" or "runs"
       count[kind] = count[kind] + 1
       run.replaces = run.state ~= "damaged" and lfs.attributes(run.path, "mode") ~= nil
       return kind == "runs"
     end)
-    cells[#cells + 1] = #missing > 0 and setmetatable({ missing = missing }, { __index = cell }) or nil
+    cells[#cells + 1] = #missing_runs > 0 and setmetatable({ missing = missing_runs }, { __index = cell }) or nil
   end
   return cells, count
 end

@@ -41,8 +41,8 @@ end
 
 local function list_points(places, side, kind)
   return lists.map(places[side][kind] or {}, function(correct, place)
-    local counted = places[side].counted[place]
-    return counted > 0 and { place, 100 * correct / counted } or nil
+    local counted_labels = places[side].counted[place]
+    return counted_labels > 0 and { place, 100 * correct / counted_labels } or nil
   end)
 end
 
@@ -97,8 +97,8 @@ end
 
 local function format_share(places, side, kind, place)
   local sums = places and places[side] or { counted = {}, counted_by_kind = {} }
-  local counted = sums.counted_by_kind[kind] and sums.counted_by_kind[kind][place] or 0
-  return counted > 0 and ("%.1f"):format(100 * sums[kind][place] / counted) or entries.MISSING,
+  local counted_labels = sums.counted_by_kind[kind] and sums.counted_by_kind[kind][place] or 0
+  return counted_labels > 0 and ("%.1f"):format(100 * sums[kind][place] / counted_labels) or entries.MISSING,
     sums.counted[place] or 0
 end
 
@@ -109,14 +109,14 @@ local function tabulate_places(study, item, line_entries, axis, kinds, number)
   local rows = lists.map(list_shown(lists.filter(sums, function(places) return places end)), function(row_place)
     local side, place = row_place[1], row_place[2]
     return { title = ("%d %s"):format(place, SIDES[side]), cells = lists.map(line_entries, function(entry, i)
-      local counted
+      local counted_labels
       local texts = lists.map(kinds, function(kind)
         local text
-        text, counted = format_share(sums[i], side, kind, place)
+        text, counted_labels = format_share(sums[i], side, kind, place)
         return text
       end)
-      texts[#texts + 1] = ("%d"):format(counted)
-      return { texts = texts, number = entry.line.cell and entry.line.cell.number, missing = counted == 0 }
+      texts[#texts + 1] = ("%d"):format(counted_labels)
+      return { texts = texts, number = entry.line.cell and entry.line.cell.number, missing = counted_labels == 0 }
     end) }
   end)
   local heading = ("Token accuracy in percent by place in the target, %s %g"):format(axis, number)
@@ -163,9 +163,9 @@ end
 -- Returns the lines of the CSV file of one run and number.
 local function format_places(study, cell, run, number, places)
   return table.concat(lists.collect(places_module.SIDES, function(side)
-    return lists.map(places[side].counted, function(counted, place)
+    return lists.map(places[side].counted, function(label_count, place)
       local row = { step = run.test and run.test.step, axis = run.axis, number = number, from = side, place = place,
-        counted = counted, first_errors = side == "start" and places.first_error[place] or nil }
+        counted = label_count, first_errors = side == "start" and places.first_error[place] or nil }
       for _, kind in ipairs(places_module.list_kinds(places)) do
         row[kind] = places[side][kind][place]
       end

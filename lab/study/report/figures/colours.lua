@@ -58,14 +58,14 @@ end
 -- Returns the styles of names. Names with a reserved style get it, unless an earlier name has it already; then the
 -- other names get the remaining styles.
 function M.choose_styles(names)
-  local styles, used, count = {}, {}, 0
+  local styles, used_styles, count = {}, {}, 0
   -- Assigns a style to a name, if no other name has this style or the colour `free_colour` (nil: any colour is
   -- allowed). Returns whether the name has got the style.
   local function assign(name, style, free_colour)
     local style_key = style and style.colour .. style.dash .. style.point
-    local is_free = style and not used[style_key] and not used[free_colour or ""]
+    local is_free = style and not used_styles[style_key] and not used_styles[free_colour or ""]
     if is_free then
-      styles[name], used[style_key], used[style.colour] = style, true, true
+      styles[name], used_styles[style_key], used_styles[style.colour] = style, true, true
     end
     return is_free
   end

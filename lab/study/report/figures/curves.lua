@@ -190,8 +190,8 @@ function M.list_lines(figure)
     function(curve)
     return { title = curve.line, style = curve.style }
   end)
-  local shown = lists.index_by(drawn_lines, function(line) return line.title end)
-  local legend = lists.filter(figure.legend or {}, function(entry) return shown[entry.title] end)
+  local lines_by_title = lists.index_by(drawn_lines, function(line) return line.title end)
+  local legend = lists.filter(figure.legend or {}, function(entry) return lines_by_title[entry.title] end)
   local list, numbers = {}, {}
   for i, equal_lines in ipairs(lists.group(lists.join(legend, drawn_lines), function(line) return line.title end)) do
     list[i], numbers[equal_lines.key] = equal_lines[1], i

@@ -166,10 +166,10 @@ local function list_timed_scores(run, metric)
 end
 
 -- Returns the means of the points at equal indices of several lists; the result ends with the shortest list.
-local function average_timed(timed)
+local function average_timed(timed_runs)
   local mean = {}
-  while timed[1] and not lists.find(timed, function(points) return not points[#mean + 1] end) do
-    local equal_points = lists.map(timed, function(points) return points[#mean + 1] end)
+  while timed_runs[1] and not lists.find(timed_runs, function(points) return not points[#mean + 1] end) do
+    local equal_points = lists.map(timed_runs, function(points) return points[#mean + 1] end)
     mean[#mean + 1] = { lists.sum(equal_points, function(point) return point[1] end) / #equal_points,
       lists.sum(equal_points, function(point) return point[2] end) / #equal_points }
   end
@@ -180,14 +180,14 @@ end
 -- threshold and of all runs; the median and the least time, in seconds. In the median, runs that never reach the
 -- threshold count as slower than all others. median is nil if it is the time of such a run; fastest is nil if no run
 -- reaches the threshold.
-local function measure_times(timed, threshold)
-  local times = lists.map(timed, function(points)
+local function measure_times(timed_runs, threshold)
+  local times = lists.map(timed_runs, function(points)
     return time_to_threshold.find_first(points, threshold) or math.huge
   end)
-  local reached = lists.filter(times, function(time) return time < math.huge end)
+  local finite_times = lists.filter(times, function(time) return time < math.huge end)
   local median = statistics.quantile(times, 0.5)
-  return { reached = #reached, runs = #times, median = median and median < math.huge and median or nil,
-    fastest = reached[1] and math.min(table.unpack(reached)) }
+  return { reached = #finite_times, runs = #times, median = median and median < math.huge and median or nil,
+    fastest = finite_times[1] and math.min(table.unpack(finite_times)) }
 end
 
 local function format_time(seconds)
@@ -226,16 +226,16 @@ function M.make_by_time(study, item)
     levels = { { threshold, ("%g%%"):format(threshold) } } }
   local times, styles = {}, M.choose_styles(study, item.lines)
   for _, line in ipairs(score_tables.list_along(study, item, item.lines)) do
-    local timed = lists.map(runs.get_chosen_runs(line.cell), function(run)
+    local timed_runs = lists.map(runs.get_chosen_runs(line.cell), function(run)
       local points = list_timed_scores(run, study.scored.metric)
       return #points > 0 and points or nil
     end)
-    for _, points in ipairs(timed) do
+    for _, points in ipairs(timed_runs) do
       panel.x[1], panel.x[2] = math.min(panel.x[1], points[1][1]), math.max(panel.x[2], points[#points][1])
     end
-    seed_curves.add_curves(panel, timed, styles[line.name], line.label, { mean = average_timed(timed),
+    seed_curves.add_curves(panel, timed_runs, styles[line.name], line.label, { mean = average_timed(timed_runs),
       cell = line.cell and line.cell.number })
-    times[line.name] = measure_times(timed, threshold)
+    times[line.name] = measure_times(timed_runs, threshold)
   end
   if panel.x[2] < MIN_LOG_RATIO * panel.x[1] then
     panel.x = { 0, panel.x[2] * 1.02 }

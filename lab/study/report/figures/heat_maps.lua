@@ -30,24 +30,24 @@ local NAN = 0 / 0
 -- Returns the evaluated conditions of a run on axes of evaluations, by name: { by, value, trained }.
 local function list_conditions(run, study, names)
   local metric, factor = study.scored.metric, metrics.by_name[study.scored.metric].factor
-  local function make(by, value, trained)
+  local function make(axis_values, value, trained)
     value = tonumber(value)
-    return value and { by = by, value = factor * value, trained = trained } or nil
+    return value and { by = axis_values, value = factor * value, trained = trained } or nil
   end
   if #names > 1 then
     local evaluation = runs.get_evaluation(run, study.scored.split)
     return lists.map(evaluation and evaluation.conditions or {}, function(condition)
-      local by = condition.by
-      local fits = by[names[1]] and by[names[2]] and #canonical.sort_keys(by) == 2
-      return fits and make(by, condition[metric], not condition.beyond) or nil
+      local axis_values = condition.by
+      local fits = axis_values[names[1]] and axis_values[names[2]] and #canonical.sort_keys(axis_values) == 2
+      return fits and make(axis_values, condition[metric], not condition.beyond) or nil
     end)
   end
   local in_distribution = run.parts and run.parts.in_distribution
-  local trained = lists.to_set(in_distribution and in_distribution.lengths or {})
+  local trained_lengths = lists.to_set(in_distribution and in_distribution.lengths or {})
   return run.axis == names[1] and lists.collect(runs.get_curve(run, study.scored.split), function(evaluation)
     return lists.map(evaluation.lengths, function(n, i)
       return make({ [run.axis] = n }, (evaluation[metric] or {})[i], evaluation.split == "in_distribution"
-        or trained[n])
+        or trained_lengths[n])
     end)
   end) or {}
 end
@@ -73,10 +73,10 @@ end
 
 -- Returns the values along an axis, in the order of the grid, or ascending; and their names. key: "row" or "column".
 local function list_along(study, name, points, key)
-  local present = lists.to_set(lists.map(points, function(point) return point[key] end))
+  local present_values = lists.to_set(lists.map(points, function(point) return point[key] end))
   local values = score_tables.find_axis(study, name)
-    and lists.filter(score_tables.list_values(study, name), function(value) return present[value] end)
-    or canonical.sort_keys(present)
+    and lists.filter(score_tables.list_values(study, name), function(value) return present_values[value] end)
+    or canonical.sort_keys(present_values)
   return values, lists.map(values, function(value)
     return study.labels and study.labels[value] or ("%s"):format(math.type(value) == "float" and ("%g"):format(value)
       or value)
@@ -190,18 +190,19 @@ function M.make(study, item, name)
   local maps = lists.map(panel_entries, function(entry)
     return lists.update(make_map(entry.title, entry.points, rows, columns), { name = entry.name })
   end)
-  local names, framed = { rows = row_names, columns = column_names }, lists.find(points, function(point)
+  local names, framed_point = { rows = row_names, columns = column_names }, lists.find(points, function(point)
     return point.trained
   end)
   local title = score_tables.make_title(item, ("%s in %s by %s and %s"):format(metric.title, metric.unit, item.rows,
     item.columns))
   local caption = captions.join("at the chosen learning rate of each cell: the median over seeds if both axes are of "
-    .. "the study, else the mean", framed and "framed: training lengths, or conditions that are not beyond training",
+    .. "the study, else the mean",
+    framed_point and "framed: training lengths, or conditions that are not beyond training",
     captions.name_answers(study), captions.name_rates(study))
   local table_model = tabulate(item, maps, names, title, caption, metric.form)
   return { title = title, caption = caption, script = make_script(maps, names, item, { name = name, title = title,
     range = choose_range(maps, metric), unit = metric.unit, form = metric.unit == "percent" and "%.0f" or "%.2g",
-    framed = framed }), file = { path = name .. ".csv", text = make_csv(study, item, maps, rows, columns) } },
+    framed = framed_point }), file = { path = name .. ".csv", text = make_csv(study, item, maps, rows, columns) } },
     { table_model }
 end
 

@@ -43,14 +43,14 @@ local function read_logged(run)
   return { [M.LOSS] = loss, epoch = running }
 end
 
--- Returns the curves of a cell's runs at its chosen learning rate, lists of { step or epoch, value }. logged: a cache
--- of the results of read_logged by run.
-local function list_curves(cell, split, in_epochs, metric, logged)
+-- Returns the curves of a cell's runs at its chosen learning rate, lists of { step or epoch, value }. logged_metrics: a
+-- cache of the results of read_logged by run.
+local function list_curves(cell, split, in_epochs, metric, logged_metrics)
   return lists.map(runs.get_chosen_runs(cell), function(run)
     local points
     if split == M.LOSS or split == "epoch" then
-      logged[run] = logged[run] or read_logged(run)
-      points = logged[run][split]
+      logged_metrics[run] = logged_metrics[run] or read_logged(run)
+      points = logged_metrics[run][split]
     else
       points = time_to_threshold.list_points(run, split, metric)
     end
@@ -83,10 +83,10 @@ local function make_value_panels(study, item, value, splits, styles)
     panels[split] = make_panel(split, title, in_epochs, study)
   end
   for _, entry in ipairs(lines) do
-    local logged = {} -- of one cell only: memory cannot hold the metrics of a whole study
+    local logged_metrics = {} -- of one cell only: memory cannot hold the metrics of a whole study
     for _, split in ipairs(splits) do
       local panel, curves_of_runs = panels[split], list_curves(entry.cell, split, in_epochs, study.scored.metric,
-        logged)
+        logged_metrics)
       for _, points in ipairs(curves_of_runs) do
         panel.x[2] = math.max(panel.x[2], points[#points][1] * 1.02)
       end

@@ -34,12 +34,12 @@ end
 
 -- Returns a text on the study's grid, such as "mean over 9 lengths 60..500, beyond training"; nil without scores.
 function M.name_grid(study)
-  local usual, has_other_grids = study.grid, false
+  local usual_grid, has_other_grids = study.grid, false
   local examples = join_scored(study, function(run, cell)
-    has_other_grids = has_other_grids or cell.summary.grid.key ~= usual.key
+    has_other_grids = has_other_grids or cell.summary.grid.key ~= usual_grid.key
     return M.name_examples(run, runs.get_evaluation(run, study.scored.split))
   end)
-  return examples and ("%s, %s%s"):format(usual.text, examples, has_other_grids
+  return examples and ("%s, %s%s"):format(usual_grid.text, examples, has_other_grids
     and "; cells of another grid are marked" or "") or nil
 end
 

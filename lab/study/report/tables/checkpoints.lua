@@ -56,8 +56,8 @@ local function make_row(study, cell)
 end
 
 function M.make_cells_table(study)
-  local chosen = lists.collect(study.cells, runs.get_chosen_runs)
-  local run_with_best = lists.find(chosen, function(run) return run.best end)
+  local chosen_runs = lists.collect(study.cells, runs.get_chosen_runs)
+  local run_with_best = lists.find(chosen_runs, function(run) return run.best end)
   if not run_with_best then
     return nil
   end

@@ -30,7 +30,8 @@ end
 
 -- Makes a row and counts its seeds: requested, with scores at all numbers, and meeting the bound at all of them.
 local function make_row(study, item, row, counts)
-  local form, shown, scored, list = metrics.by_name[study.scored.metric].form, 0, 0, runs.get_chosen_runs(row.cell)
+  local form, list = metrics.by_name[study.scored.metric].form, runs.get_chosen_runs(row.cell)
+  local shown_count, scored_count = 0, 0
   local texts = lists.map(item.at, function() return {} end)
   for _, run in ipairs(list) do
     local evaluations, meets_bound, has_scores = list_evaluations(run, study, item), true, true
@@ -39,24 +40,25 @@ local function make_row(study, item, row, counts)
       texts[i][#texts[i] + 1] = score and form:format(score) or entries.MISSING
       meets_bound, has_scores = meets_bound and meets(item.bound, score), has_scores and score ~= nil
     end
-    shown, scored = shown + (meets_bound and 1 or 0), scored + (has_scores and 1 or 0)
+    shown_count, scored_count = shown_count + (meets_bound and 1 or 0), scored_count + (has_scores and 1 or 0)
   end
   local rate = row.cell and (row.cell.summary.best_rate or row.cell.summary.rates[1])
-  local requested = rate and rate.requested or 0
-  for name, number in pairs({ requested = requested, scored = scored, shown = shown }) do
+  local requested_count = rate and rate.requested or 0
+  for name, number in pairs({ requested = requested_count, scored = scored_count, shown = shown_count }) do
     counts[name] = counts[name] + number
   end
   local line = lists.map(texts, function(scores) return #scores > 0 and table.concat(scores, ", ")
     or entries.MISSING end)
-  return lists.append({ row.label, cell = row.cell }, lists.append(line, { ("%d of %d"):format(shown, requested) }))
+  line[#line + 1] = ("%d of %d"):format(shown_count, requested_count)
+  return lists.append({ row.label, cell = row.cell }, line)
 end
 
 local function describe(counts)
-  local missed, open = counts.scored - counts.shown, counts.requested == 0 or counts.scored < counts.requested
-  if missed > 0 then
-    return ("Not shown: %d of %d runs with a score miss the bound"):format(missed, counts.scored)
+  local missed_count, is_open = counts.scored - counts.shown, counts.requested == 0 or counts.scored < counts.requested
+  if missed_count > 0 then
+    return ("Not shown: %d of %d runs with a score miss the bound"):format(missed_count, counts.scored)
   end
-  return open and ("Open: %d of %d runs have a score, and all of them meet the bound"):format(counts.scored,
+  return is_open and ("Open: %d of %d runs have a score, and all of them meet the bound"):format(counts.scored,
     counts.requested) or ("Shown by all %d runs"):format(counts.requested)
 end
 

@@ -22,9 +22,9 @@ local function list_conditions(study, cell)
   return lists.collect(runs.get_chosen_runs(cell), function(run)
     local evaluation = runs.get_evaluation(run, study.scored.split)
     return lists.map(evaluation and evaluation.conditions or {}, function(condition)
-      local by = condition.by
-      return { by = by, number = by[run.axis] or false, axis = run.axis, has_one_axis = next(by, next(by)) == nil,
-        condition = condition, run = run }
+      local axis_values = condition.by
+      return { by = axis_values, number = axis_values[run.axis] or false, axis = run.axis,
+        has_one_axis = next(axis_values, next(axis_values)) == nil, condition = condition, run = run }
     end)
   end)
 end

@@ -53,17 +53,17 @@ end
 -- column.
 local function make_quoted_rows(study, item, axis, published)
   local where, metric = entries.translate(item.where or {}, item.names), study.scored.metric
-  local quoted = lists.filter(published and published.rows or {}, function(line)
+  local quoted_rows = lists.filter(published and published.rows or {}, function(line)
     return (line.quoted or "") ~= "" and published_module.fits(line, where)
   end)
-  return lists.map(lists.group(quoted, function(line) return line[item.rows] end), function(lines)
-    local by_number, shown = lists.index_by(lines, function(line) return line[axis] or "?" end), {}
+  return lists.map(lists.group(quoted_rows, function(line) return line[item.rows] end), function(lines)
+    local by_number, shown_numbers = lists.index_by(lines, function(line) return line[axis] or "?" end), {}
     local columns = lists.map(item.at, function(n)
-      shown[tostring(n)] = true
+      shown_numbers[tostring(n)] = true
       return add_paper({ texts = { "" } }, tonumber(lists.get(by_number[tostring(n)], metric)))
     end)
     local other_texts = lists.map(lines, function(line)
-      return not shown[line[axis]] and ("%s: %s"):format(line[axis] or "?", line[metric] or "?") or nil
+      return not shown_numbers[line[axis]] and ("%s: %s"):format(line[axis] or "?", line[metric] or "?") or nil
     end)
     return { title = lines.key .. " (quoted)", cells = columns,
       source = table.concat(lists.join({ lines[1].quoted }, other_texts), "; ") }

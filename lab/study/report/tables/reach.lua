@@ -56,26 +56,26 @@ end
 
 -- Returns the share of seeds that generalise as text: "2 of 3 (21% to 94%)", with its 95% interval.
 local function format_share(chosen_runs)
-  local judged = lists.filter(chosen_runs, function(run) return run.generalises ~= nil end)
-  local count = lists.count(judged, function(run) return run.generalises end)
-  if #judged == 0 then
+  local judged_runs = lists.filter(chosen_runs, function(run) return run.generalises ~= nil end)
+  local count = lists.count(judged_runs, function(run) return run.generalises end)
+  if #judged_runs == 0 then
     return entries.MISSING
   end
-  local low, high = statistics.compute_wilson(count / #judged, #judged)
-  return ("%d of %d (%.0f%% to %.0f%%)"):format(count, #judged, 100 * low, 100 * high)
+  local low, high = statistics.compute_wilson(count / #judged_runs, #judged_runs)
+  return ("%d of %d (%.0f%% to %.0f%%)"):format(count, #judged_runs, 100 * low, 100 * high)
 end
 
 local function make_row(study, cell)
   local list = runs.get_chosen_runs(cell)
-  local measured = lists.map(list, function(run) return M.compute(run, study.scored.generalises) end)
+  local measurements = lists.map(list, function(run) return M.compute(run, study.scored.generalises) end)
   local title = score_tables.format_key(study, cell)
-  if not measured[1] then
+  if not measurements[1] then
     return { title, entries.MISSING, entries.MISSING, entries.MISSING, entries.MISSING, cell = cell, missing = true }
   end
-  table.sort(measured, function(a, b) return a.reach < b.reach end)
-  local median_result, max_result = measured[(#measured + 1) // 2], measured[#measured]
-  local bound = lists.max(measured, function(result) return result.bound end)
-  local range = lists.drop_repeats({ format_length(measured[1].reach, measured[1]),
+  table.sort(measurements, function(a, b) return a.reach < b.reach end)
+  local median_result, max_result = measurements[(#measurements + 1) // 2], measurements[#measurements]
+  local bound = lists.max(measurements, function(result) return result.bound end)
+  local range = lists.drop_repeats({ format_length(measurements[1].reach, measurements[1]),
     format_length(max_result.reach, max_result) })
   return { title, format_length(median_result.reach, median_result), table.concat(range, " to "),
     format_length(bound, max_result),

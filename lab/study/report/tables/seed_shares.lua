@@ -152,14 +152,14 @@ end
 
 local function make_row(study, cell)
   local rate = cell.summary.best_rate and cell.summary.best_rate.rate
-  local requested = lists.filter(cell.runs, function(run) return not rate or run.learning_rate == rate end)
-  if not (M.find_factors(requested)) then
+  local requested_runs = lists.filter(cell.runs, function(run) return not rate or run.learning_rate == rate end)
+  if not (M.find_factors(requested_runs)) then
     return nil
   end
-  local title, scored = score_tables.format_key(study, cell), runs.get_chosen_runs(cell)
-  local factors, crossed_runs = M.find_factors(scored)
+  local title, scored_runs = score_tables.format_key(study, cell), runs.get_chosen_runs(cell)
+  local factors, crossed_runs = M.find_factors(scored_runs)
   if not factors then
-    local text = ("%d of %d runs"):format(#scored, #requested)
+    local text = ("%d of %d runs"):format(#scored_runs, #requested_runs)
     return { title, text, entries.MISSING, entries.MISSING, entries.MISSING, entries.MISSING, entries.MISSING,
       cell = cell }
   end

@@ -68,15 +68,15 @@ end
 -- page's width; its `width` is that of all these columns.
 local function split_blocks(model, page)
   local left, left_width = format_left(model)
-  local blocks, used = { { left } }, left_width
+  local blocks, used_width = { { left } }, left_width
   for column in ipairs(model.columns) do
     local lines, width = format_column(model, column)
-    if used + #GAP + width > page and #blocks[#blocks] > 1 then
-      blocks[#blocks + 1], used = { left }, left_width
+    if used_width + #GAP + width > page and #blocks[#blocks] > 1 then
+      blocks[#blocks + 1], used_width = { left }, left_width
     end
-    used = used + #GAP + width
+    used_width = used_width + #GAP + width
     table.insert(blocks[#blocks], lines)
-    blocks[#blocks].width = used
+    blocks[#blocks].width = used_width
   end
   return blocks
 end
