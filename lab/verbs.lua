@@ -1,10 +1,13 @@
 -- The verbs of the lab. A verb loads its modules when it is called, so that no verb waits for modules of another.
 --
--- Input: the arguments of a verb, with fields that main.lua adds: project, whose find(SPEC, sets) returns a planned
--- spec, also that of a study's cell, or nil and a message; say(line), which prints; open(), which returns the verb's
--- planned spec with the choices that were tuned on this machine, or prints a message and returns nil and an exit code;
--- provide(SPEC, sets), which builds a trainer and returns its folder, nil, and the flags that name the spec's data
--- files, or prints a message and returns nil and an exit code. Output: an exit code, and a message or nil.
+-- Output: an exit code, and a message or nil. Input: the arguments of a verb, with fields that main.lua adds:
+--   project   the project; project:find(SPEC, sets) returns a planned spec, also for a cell of a study (STUDY:CELL), or
+--             nil and a message
+--   say(line)   prints a line
+--   open()    returns the verb's planned spec with the choices that were tuned on this machine; or prints a message and
+--             returns nil and an exit code
+--   provide(SPEC, sets)   builds a trainer and returns its folder, nil, and the flags that name the spec's data files;
+--             or prints a message and returns nil and an exit code
 
 local stop = require("lab.stop")
 

@@ -1,7 +1,7 @@
 -- The command lines of all verbs of the lab; the modules runs, sweeps and analyses of this folder define some of them.
 --
 -- M.add adds the verbs to the parser of generator/cli/cli.lua. M.settle completes the parser's result, a table of the
--- words and options given, and returns a message if some of these cannot be used together; otherwise nil or false.
+-- words and options given. It returns a message if some of these cannot be used together, and nil or false if all can.
 
 local analyses = require("lab.cli.analyses")
 local converters = require("cli.converters")
@@ -33,7 +33,8 @@ local function add_plan(parser)
     "file of the picture: .svg, .pdf or .png; default: <id>.svg in the current folder", convert = read_picture } })
 end
 
--- Checks the characters of a list of task lengths; the trainer, which gets the text in its flag --lengths, parses it.
+-- Checks only the characters of a list of task lengths, such as 20,40 or 4x8,6x2 (two lengths of each example); the
+-- trainer, which gets the text in its flag --lengths, parses it.
 local function read_lengths(text)
   return text:find("^%d[%d,:x]*$") and text or nil, ("%s: expected lengths, as in 20,40"):format(text)
 end

@@ -1,8 +1,10 @@
 -- The command line of `runs`.
 --
--- M.add adds the verb to the parser of generator/cli/cli.lua. M.settle replaces the words in the parser's result by the
--- fields action, paths (folders) and name (of rename), and returns a message if words cannot be used together;
--- otherwise nil.
+-- M.add adds the verb to the parser of generator/cli/cli.lua. M.settle returns a message if words cannot be used
+-- together, nil if they can, and replaces the words in the parser's result by these fields:
+--   action   list, show, remove or rename
+--   paths    folders of runs
+--   name     the new name, for rename
 
 local converters = require("cli.converters")
 local measures = require("spec.measures")

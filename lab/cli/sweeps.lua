@@ -1,7 +1,7 @@
 -- The command lines of `sweep` and `bundle`.
 --
 -- M.add and M.add_bundle add the verbs to the parser of generator/cli/cli.lua. M.settle and M.settle_bundle return a
--- message if words exclude each other, otherwise nil or false, and set fields of the parser's result:
+-- message if words exclude each other, nil or false if none do, and set fields of the parser's result:
 --   studies, study        the words that name a study or its cells; the first of these words
 --   grid_flag             the first flag that makes a grid of a spec, or nil
 --   target                "cpu" or "cpu,cuda"
@@ -105,7 +105,7 @@ function M.add_bundle(parser)
 end
 
 -- Sets grid_flag, the first flag that makes a grid of a spec, or nil. Returns a message if this flag excludes another
--- word; otherwise a false value.
+-- word, and a false value if it excludes none.
 local function settle_grid(result)
   local flag = #result.axes > 0 and "--axis" or result.seeds and "--seeds" or result.seeds_init and "--seeds-init"
     or result.seeds_data and "--seeds-data" or result.seeds_draws and "--seeds-draws"
@@ -121,7 +121,7 @@ local function settle_grid(result)
   return flag and result.scale and ("--scale cannot be used with %s: a grid from flags has no scales"):format(flag)
 end
 
--- Returns a message if options exclude each other or do not fit the action (nil: a sweep); otherwise a false value.
+-- Returns a message if options exclude each other or do not fit the action (nil: a sweep), a false value if they fit.
 local function find_conflict(result, action)
   if action and result.dry_run then
     return "--dry-run cannot be used with " .. action
@@ -149,8 +149,8 @@ local function find_conflict(result, action)
     result.slurm and "--slurm" or action)
 end
 
--- Sets studies, study and grid_flag; returns a message if the words do not fit, otherwise a false value. first: the
--- index of the first word that names a study; several such words must all have the form STUDY:CELL.
+-- Sets studies, study and grid_flag; returns a message if the words do not fit, a false value if they do. first: the
+-- index of the first word that names a study; if several words name studies, all must have the form STUDY:CELL.
 local function settle_study(result, first)
   result.studies = table.move(result.words, first, #result.words, 1, {})
   result.study = result.studies[1]

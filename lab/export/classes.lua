@@ -35,10 +35,10 @@ local INPUT = 1
 
 -- A class has further fields until it is finished:
 --   state           what M.derive knows about the whole network
---   extra_inputs    the values that its attentions read, as in pytorch.lua (collect_facets)
+--   extra_inputs    the values that its attentions read, by name, as collect_facets of pytorch.lua returns them
 --   attributes      the set of taken names of attributes
 --   dictionaries    attributes that are dictionaries of modules, by the folder of their tensors
---   expressions     those of modules, by the key with which the module was added
+--   expressions     the Python expressions of its modules, by the key with which each module was added
 --   is_block        whether it is the class of a block
 --   attends         whether it contains an attention or adds an encoding of positions
 --   folder          the folder of a composite's tensors, or nil
@@ -159,7 +159,7 @@ function Class:add_position(encoding, rows, stream, like)
 end
 
 -- Finishes a class and returns it, or an earlier class of a composite or an attention with the same texts. The class is
--- named after the first of the words (...) that names no other class, otherwise after the last.
+-- named after the first of the words (...) that names no other class, or after the last word if all do.
 local function add_class(state, class, ...)
   local key = canonical.format({ class.modules, class.lines or {}, class.attention or {}, class.arguments })
   if not class.is_block and state.same[key] then
@@ -193,7 +193,7 @@ local function make_composite_class(state, group, scope_name)
   return add_class(state, class, group.path, scope_name .. "_" .. group.path)
 end
 
--- Arguments that the forward pass of a block may have in addition to values of the network: its extra inputs.
+-- Extra inputs: arguments that the forward pass of a block may have in addition to values of the network.
 local EXTRA_INPUTS = { "positions", "memory_positions", "distance", "memory_distance", "shared", "memory_shared" }
 
 local function list_extra_inputs(class)
@@ -223,9 +223,11 @@ local function add_terms(terms, texts)
   lists.append(terms, lists.map(texts, function(text) return { page = text } end))
 end
 
--- Sets fields of class.attention: terms, all terms of the attention; new_terms, the terms whose text no earlier class
--- has; names, the Python names of the functions and classes that its terms define. If an earlier term defined another
--- function of the same name, the name begins with the class's name.
+-- Sets fields of class.attention:
+--   terms       all terms of the attention
+--   new_terms   the terms whose text no earlier class has
+--   names       the Python names of the functions and classes that its terms define. If an earlier term defined
+--               another function of the same name, the name begins with the class's name
 local function name_parts(state, class)
   local attention = class.attention
   attention.terms, attention.new_terms, attention.names = {}, {}, {}
@@ -321,8 +323,8 @@ local function find_entry(block)
   return lists.find(block.ops, function(op) return op.kind == "attention" end).family.spec_name
 end
 
--- The item of layers with different encodings, from their operations: one loop over modules of several classes,
--- which all have the arguments that one of them needs.
+-- The item of layers with different encodings, from their operations: one loop over modules of several classes. Each
+-- class takes every argument that any of the classes needs, since the loop has one call.
 local function make_layers_item(state, class, layer_ops)
   local blocks, extra_inputs, words, classes = lists.collect(layer_ops, list_layer_blocks), {}, {}, {}
   for _, block in ipairs(blocks) do

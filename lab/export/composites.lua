@@ -5,7 +5,8 @@
 --   path       the folder of the group's tensors in checkpoints, which is the module's name
 --   ops        the set of its operations
 --   reads      the values that it reads from other operations
---   out, last  its result, and the operation that computes the result
+--   out        its result
+--   last       the operation that computes the result
 --   attention  the operation of an attention; nil for other groups
 --   list       in other groups: the operations in order
 --   entry      in other groups: the one value that the group reads
@@ -43,7 +44,7 @@ local function group_attention(op, readers)
   return group
 end
 
--- Returns the folder that all tensors of a product share; nil otherwise.
+-- Returns the folder that all tensors of a product share; nil if they share none, or the operation is no product.
 local function find_folder(op)
   local folders = lists.map(op.kind == "product" and op.p.tensors or {}, function(path)
     return path:match("^(.*)%.") or false

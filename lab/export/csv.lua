@@ -23,7 +23,8 @@ local VALUE_COLUMNS = { "examples", "of", "order", "draws", "decoding", "counted
   "accuracy_teacher_forced", "exact_match", "exact_match_low", "exact_match_high", "ended_early", "not_ended", "loss",
   "sd_over_draws", "sd_over_sequences", "beyond", "trained", "novel", "data", "seed" }
 
--- Calls visit(row) for every evaluation of an undamaged run, except for those with another decoding than the run's.
+-- Calls visit(row) for every evaluation of an undamaged run, except for evaluations with another decoding than the
+-- run's.
 local function visit_evaluations(run, visit)
   if run.id and not run.damaged then
     run_files.read_evaluations(run.dir, {}, function(row)

@@ -42,7 +42,7 @@ local function spread_distances(count, range)
   return list
 end
 
--- Returns `count` positions of a line's tokens: every seventh one from 0 to max_position, and from the start again.
+-- Returns `count` positions of a line's tokens: 0, 7, 14 and so on, counted modulo max_position + 1.
 local function give_positions(count, max_position)
   local list = {}
   for t = 0, count - 1 do
@@ -155,7 +155,8 @@ local function compute_lines(spec, run, trainer)
   local json_options = { keyorder = { "input", "output", "positions", "distances", "logits" } }
   return table.concat(lists.map(requests, function(request, i)
     request.logits, request.outputs = answers[i].logits, nil
-    request.positions = answers[i].positions or request.positions -- of the task: for every token that the model reads
+    -- A task that gives positions gives one to every token that the model reads.
+    request.positions = answers[i].positions or request.positions
     request.output = spec.plan.decoder and answers[i].argmax or nil
     for k = #(request.output or {}) + 1, request.output and outputs[i] or 0 do
       request.output[k] = request.output[k - 1] -- the trainer repeats the end symbol after the answer's end

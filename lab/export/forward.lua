@@ -21,7 +21,7 @@ local MAX_LINE = 112 -- characters, without the indentation of a method
 --   width       the width of the stream
 --   stream      the value that the variable `h` has after the statements written so far, or nil
 --   variables   the set of taken names
---   keeps_h     whether no value may have the variable `h`
+--   keeps_h     whether the result is assigned to another variable than `h`; then no value gets the name `h`
 local Pass = {}
 Pass.__index = Pass
 

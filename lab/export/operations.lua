@@ -179,7 +179,8 @@ function items.classify(op, class)
   end }
 end
 
--- Returns the operations of a list that have their own item, which a product within a gate's expression does not have.
+-- Returns the operations of a list that have an item of their own: all but the products that the expression of a gate
+-- contains (is_gated).
 function M.list_own(list)
   local gated_products = lists.to_set(lists.map(list, function(op) return is_gated(op) and op.x or nil end))
   return lists.filter(list, function(op) return not gated_products[op.out] end)

@@ -27,7 +27,7 @@ local ATTRIBUTES = lists.split_set(PYTHON .. [[add_module apply bfloat16 buffers
 -- Classes of the file's fixed part, names that the file imports, and words of Python.
 local CLASSES = lists.split_set("F Relative Geometric Direction None True False")
 
--- Returns `word`, with `ending` appended as often as needed to be unique, and marks the result as used.
+-- Returns `word`, with `ending` appended as often as needed to be no used name, and adds the result to used_names.
 local function take_free(used_names, word, ending)
   while used_names[word] do
     word = word .. ending
@@ -44,8 +44,8 @@ end
 local Names = {}
 Names.__index = Names
 
--- Starts the names of a file. tensors: those of its checkpoint. An attribute that cannot have the name of its tensor
--- gets a name that is no word of any tensor's name.
+-- Starts the names of a file. tensors: the tensors of its checkpoint. An attribute that cannot have the name of its
+-- tensor gets a name that is no word of any tensor's name.
 function M.new(tensors)
   local words = lists.collect(tensors, function(tensor) return lists.find_all(tensor.name, "[^.]+") end)
   return setmetatable({ in_files = lists.to_set(words), classes = setmetatable({}, { __index = CLASSES }), renamed = {},

@@ -129,7 +129,8 @@ end
 -- Returns facts about positions and distances:
 --   before_layers    the lines that compute them and run once
 --   in_layers        the lines that compute them and run before each layer
---   draws_positions  whether positions are sampled; draws_distances: whether distances are
+--   draws_positions  whether positions are sampled
+--   draws_distances  whether distances are sampled
 --   by_sequence      whether each sequence has its own sample
 -- and the facts that add_draws adds. positions: the facet; extra_inputs: what all attentions and blocks read
 -- (collect_facets); is_additive: whether the embedding adds an encoding of positions.
@@ -161,7 +162,7 @@ local function write_places(positions, extra_inputs, is_additive)
 end
 
 -- Returns the facts of write_places for a network of two streams, whose positions are the indices of tokens.
--- variables: those that the network's forward pass reads (classes.lua).
+-- variables: the variables that the network's forward pass reads, by stream (classes.lua).
 local function write_stream_places(streams, variables)
   local lines, distances = {}, {}
   for i, stream in ipairs(streams) do
@@ -217,8 +218,8 @@ local function check_equal(attentions, facets)
   return first
 end
 
--- Returns the result of collect_facets for each attention. formula: the one of all scores, or { families } with a
--- formula for each family, or nil.
+-- Returns the result of collect_facets for each attention. formula: the formula of all scores; { families } with a
+-- formula for each family; or nil.
 local function collect_all_facets(formula, attentions)
   local facets = {}
   for _, op in ipairs(attentions) do
@@ -296,8 +297,8 @@ local function uses_word(list, word)
   end)
 end
 
--- Returns the lines that make tensors of the positions that the task gives to tokens: [T] or [B][T], for two streams
--- those of the second after those of the first.
+-- Returns the lines that make tensors of the positions that the task gives to tokens: [T] or [B][T]; for two streams,
+-- the positions of the second stream come after the positions of the first.
 local function write_given_positions(net)
   local first, second = table.unpack(net.streams)
   local parts = lists.map(net.streams, function(stream) return classes.name_positions(net, stream) end)

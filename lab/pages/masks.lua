@@ -37,7 +37,7 @@ local function find_line_value(mask, head, i, j, S)
 end
 
 -- Makes a row whose cells get_value(key) returns. A query for which every key is hidden sees all keys; in a causal mask
--- of lines, those up to its own token.
+-- of lines, it sees the keys up to its own token.
 local function make_row(mask, i, S, get_value)
   local row, sees_key = {}, false
   for j = 0, S - 1 do

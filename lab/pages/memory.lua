@@ -7,11 +7,13 @@
 -- parts/position_tables.tpl); tests/unit/test_random.c and test_parity.c compare the two.
 -- Output of M.derive, computed once for a plan:
 --   vector_bytes    bytes of all parameters, with padding
---   shared_bytes    bytes that all threads share (M.count_shared); tables_bytes: those of the tables of positions
---   workspace_bytes bytes of one thread's workspace; memory_bytes: of a process that trains with M.THREADS
+--   shared_bytes    bytes that all threads share (M.count_shared)
+--   tables_bytes    bytes of the tables of positions
+--   workspace_bytes bytes of one thread's workspace
+--   memory_bytes    bytes of a process that trains with M.THREADS threads
 --   largest_block   { bytes, size, sequences }: the sequences of one pass of a thread with the largest workspace
 -- The operations of plan.passes get kept_bytes and scratch_bytes: bytes of the buffers whose first writer is the
--- operation, for largest_block, over all repetitions.
+-- operation, over all repetitions, for the sequences of largest_block.
 
 local levels = require("plan.deriving.levels")
 local lists = require("base.lists")
@@ -42,10 +44,17 @@ local function find_tile_rows(plan, level)
   end)
 end
 
--- Returns sizes and functions, also for the function count_bytes of facets. real: bytes of a number; width: of the
--- model; vector, lanes: bytes and numbers of a vector register; tile_rows: rows of a product's tile; by_step: as in a
--- plan; vocabulary: rows of buffers with a row for each symbol, or 0; keys(family): the number of keys whose gradients
--- are summed together; padded(bytes): see count_padded; reals(count): count_padded of the bytes of count numbers.
+-- Returns sizes and functions, also for the function count_bytes of facets:
+--   real            bytes of a number
+--   width           the width of the model
+--   vector          bytes of a vector register
+--   lanes           numbers in a vector register
+--   tile_rows       rows of a product's tile
+--   by_step         whether the model is recurrent (plan.by_step)
+--   vocabulary      rows of buffers with a row for each symbol, or 0
+--   keys(family)    the number of keys whose gradients are summed together
+--   padded(bytes)   the result of count_padded
+--   reals(count)    the result of count_padded for `count` numbers
 local function derive_sizes(plan, level)
   level = level or levels[1]
   local real = plan.real_bytes
@@ -112,13 +121,13 @@ local function count_scratch(family, sizes, queries, keys)
   end
   local rotated_bytes = terms.looks_ahead
     and sizes.reals(sizes.width * lanes) + sizes.reals(round_up(keys, relative.ROTATED_KEYS) * lanes) or 0
-  -- 8 and the vector: KEEP_SLACK of kernels/cpu/dropout.h.
+  -- 8 bytes and a vector register are KEEP_SLACK of kernels/cpu/dropout.h, after the last byte that is used.
   local keep = terms.drops_weights and count_padded(lanes * keys + 8 + sizes.vector) or 0
   return rows + sizes.reals(dlogits) + rotated_bytes + keep
 end
 
--- Returns the number of bytes of a family's facets for T queries and S keys. use: "sums" (sums.tpl), "scratch", "draws"
--- (sampled positions), or "step_tables" (tables that lie behind the packed weights).
+-- Returns the number of bytes of a family's facets for T queries and S keys. use, the purpose of the bytes: "sums"
+-- (sums.tpl), "scratch", "draws" (sampled positions), or "step_tables" (tables that lie behind the packed weights).
 local function count_facets(family, sizes, use, T, S)
   return lists.sum(pages.collect("count_bytes", family, sizes, T, S), function(facet_bytes) return facet_bytes[use]
     or 0 end)
@@ -145,9 +154,10 @@ local function count_buffer(buffer, sizes, tokens, sequences)
   return count_padded(rows * buffer.channels + sizes.vector) -- the form "mask"
 end
 
--- Returns all buffers in the workspace of some sequences in training: { name, block, is_kept, bytes }. block: the name
--- of the block whose repetitions have a buffer each, or nil; bytes: of all repetitions; is_kept: whether the backward
--- pass reads the buffer.
+-- Returns all buffers in the workspace of some sequences in training: { name, block, is_kept, bytes }. A buffer:
+--   block     the name of the block whose repetitions have a buffer each, or nil
+--   is_kept   whether the backward pass reads the buffer
+--   bytes     bytes of all repetitions
 function M.list_buffers(plan, size, sequences, level)
   local sizes, list = derive_sizes(plan, level), {}
   local function add(name, bytes, is_kept, block)
@@ -193,8 +203,8 @@ local function count_block_sequences(plan, size)
   return plan.by_step and shard or math.min(shard, math.max(1, (plan.block_tokens + tokens // 2) // tokens))
 end
 
--- Returns the length of the longest sequence with stored attention weights, if longer sequences recompute theirs; or 0;
--- at most max_length.
+-- Returns the largest length, at most max_length, up to which a family stores its attention weights although it
+-- recomputes them in longer sequences; 0 if there is no such family.
 local function find_max_stored_length(plan, max_length)
   return lists.max(plan.attentions, function(family)
     local weights = family.recomputed
@@ -267,10 +277,10 @@ local function round_allocation(bytes)
 end
 
 -- The most memory that a process takes in training with a number of threads, once the plan has vector_bytes,
--- shared_bytes, tables_bytes and workspace_bytes. Parts: parameters, the optimiser's state, the folded gradient, memory
--- that threads share, a gradient and a workspace for each thread, and the bytes of a checkpoint, which is read before
--- the next checkpoint replaces it and when a run resumes. The task's examples are not counted, nor are evaluations,
--- whose activations are stored in addition to those of training.
+-- shared_bytes, tables_bytes and workspace_bytes. The sum of: parameters, the optimiser's state, the sum of all
+-- threads' gradients, memory that threads share, a gradient and a workspace for each thread, and the bytes of a
+-- checkpoint, which is read before the next checkpoint replaces it and when a run resumes. The task's examples are not
+-- counted, nor are activations of evaluations, which are stored in addition to the activations of training.
 function M.count_process(plan, bytes, threads)
   local states = #plan.optimizer.states
   local vector, checkpoint = round_allocation(bytes.vector_bytes),
@@ -292,7 +302,7 @@ local function list_sizes(plan)
   return list
 end
 
--- Sets kept_bytes and scratch_bytes of the operations of plan.passes, for sequences, { size, sequences }.
+-- Sets kept_bytes and scratch_bytes of the operations of plan.passes. block: { size, sequences } (M.derive).
 local function add_bytes(plan, block)
   local stored, scratch = {}, {}
   for _, buffer in ipairs(M.list_buffers(plan, block.size, block.sequences)) do

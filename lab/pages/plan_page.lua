@@ -101,8 +101,8 @@ local function add_encodings(plan, lines)
   end
 end
 
--- Returns how often training meets each position or distance of a range on average, for the range where this number is
--- least; nil without sampled positions, without a number of steps, or if a file determines the lengths.
+-- Returns how often training meets each position or distance of a range on average, for the range in which this mean is
+-- smallest; nil without sampled positions, without a number of steps, or if a file determines the lengths.
 local function count_visits(plan)
   local train, min_visits = plan.resolved.train, nil
   if not train.steps or plan.task.data then

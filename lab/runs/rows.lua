@@ -24,10 +24,11 @@ local M = {}
 -- The fields of a row, in the order in which they are shown.
 --   steps                the number of trained steps
 --   score                the mean of `metric`, in its unit, over the last evaluation of `split`
---   best_step            the step of the best checkpoint, if the run keeps it; best_score: the score of it
+--   best_step            the step of the best checkpoint, if the run keeps it
+--   best_score           the score of the best checkpoint
 --   exit                 the trainer's exit code
---   started, ended       UTC, as in 2026-11-27T08:00:00Z
---   bytes                the size of the files in the run's folder, without those in folders of it
+--   started, ended       times in UTC, such as 2026-11-27T08:00:00Z
+--   bytes                the size of the files in the run's folder, without the files in its subfolders
 -- Without a score, metric, split, score, best_step and best_score are nil.
 M.FIELDS = { "path", "id", "digest", "task", "encoding", "model", "layers", "width", "heads", "parameters", "seed",
   "seed_init", "seed_data", "seed_draws", "learning_rate", "steps", "metric", "split", "score", "best_step",
@@ -64,7 +65,8 @@ local function make_row(study, cell, run, locks, encodings)
   return row
 end
 
--- Reads the runs in a folder. metric: that of scores; nil: accuracy, or exact_match if a model answers token by token.
+-- Reads the runs in a folder. metric: the metric of scores; nil: accuracy, or exact_match if a model answers token by
+-- token.
 -- with_encodings: whether to read the names that studies give to encodings, which takes time after large sweeps.
 function M.read(dir, metric, with_encodings)
   if lfs.attributes(dir, "mode") ~= "directory" then

@@ -1,4 +1,4 @@
--- The verb `runs`: lists the runs of a folder, shows one, removes runs, or renames those of a spec.
+-- The verb `runs`: lists the runs of a folder, shows one run, removes runs, or renames the runs of a spec.
 --
 -- Input, the options:
 --   action  list, show, remove or rename
@@ -44,7 +44,7 @@ local function format_score(metric, score)
   return ("%s %.4g%s"):format(measure.title, score, measure.unit == "percent" and "%" or "")
 end
 
--- The columns of the list: a title, and a function of a row that returns a cell's text, or nil; right: whether the
+-- The columns of the list: { title, get_text, right }. get_text(row) returns a cell's text, or nil; right: whether the
 -- cells are aligned to the right.
 local COLUMNS = {
   { "task", function(row) return row.task end },

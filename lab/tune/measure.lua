@@ -59,11 +59,16 @@ local function try_choice(request, best, choice, remaining)
   return better or best, better ~= nil, remaining
 end
 
--- Tries each value of each choice against the best values so far, until nothing improves or time runs out. request: {
--- start = { name = value }, choices = { { name, values, modes } }, floor, compare, accept, report, is_over }.
--- compare(best, candidate, modes, remaining) measures two sets of values and returns { gain, noise }, or nil if time
--- has run out; `remaining` candidates share the time that is left. accept(values) is called for every new best set,
--- report(choice, best, value, result) for every candidate. floor: see M.exceeds_noise. Returns the best values.
+-- Tries each value of each choice against the best values so far, until nothing improves or time runs out. Returns the
+-- best values. Fields of request:
+--   start       the values to begin with, by name of the choice
+--   choices     { { name, values, modes }, ... }
+--   floor       see M.exceeds_noise
+--   compare(best, candidate, modes, remaining)   measures two sets of values and returns { gain, noise }, or nil if
+--               time has run out; `remaining` candidates share the time that is left
+--   accept(values)   is called for every new best set
+--   report(choice, best, value, result)   is called for every candidate
+--   is_over()   whether time has run out
 function M.search(request)
   local best, has_changed = request.start, true
   while has_changed and not request.is_over() do

@@ -1,13 +1,24 @@
 -- The verb tune: finds and stores the fastest choices for this machine (tuning.lua), and proposes settings of the spec.
 --
--- Input: { project, spec, set, seconds, lengths, level, threads, say }, the arguments of the command line with those
--- of lab/verbs.lua. Output: an exit code, and a message or nil. Values that are faster than the defaults replace those
--- of an earlier search; a search that ends early stores the best values so far. "The model" is the model of registers
--- and caches by which tuning.lua chooses defaults. The functions share a job { project, spec, find(sets) (a variant of
--- the spec), say, dir (a temporary folder), level (of levels.lua), seconds, stop (the end, of os.time), key
--- (tuned.lua), options (measure.lua), earlier (read_earlier), work (measure.open), model (the default values), floor
--- (gains up to it are ignored), tried_count (of measured candidates), best_values (before they are confirmed), path (of
--- the stored entry), failure (a message) }.
+-- Input: { project, spec, set, seconds, lengths, level, threads, say }, the arguments of the command line and the
+-- arguments that lab/verbs.lua adds. Output: an exit code, and a message or nil. Values that are faster than the
+-- defaults replace the values of an earlier search; a search that ends early stores the best values so far. "The model"
+-- is the model of registers and caches by which tuning.lua chooses defaults. The functions share a job:
+--   project, spec, say, seconds   from the input
+--   find(sets)    returns a variant of the spec
+--   dir           a temporary folder
+--   level         the instruction-set level, an item of levels.lua
+--   stop          the time at which the search ends, of os.time
+--   key           the key of the stored entry (tuned.lua)
+--   options       options of measurements (measure.lua)
+--   earlier       the entry of an earlier search (read_earlier)
+--   work          the record of built variants (measure.open)
+--   model         the default values
+--   floor         gains up to this number are ignored
+--   tried_count   the number of measured candidates
+--   best_values   the best values before they are confirmed
+--   path          the path of the stored entry
+--   failure       a message
 
 local build = require("render.builds.build")
 local json = require("dkjson")
