@@ -33,8 +33,8 @@ local function add_plan(parser)
     "file of the picture: .svg, .pdf or .png; default: <id>.svg in the current folder", convert = read_picture } })
 end
 
--- Checks only the characters of a list of task lengths, such as 20,40 or 4x8,6x2 (two lengths of each example); the
--- trainer, which gets the text in its flag --lengths, parses it.
+-- Checks only the characters of task lengths, a list such as 20,40 or a range such as 20:40:5; the trainer, which gets
+-- the text in its flag --lengths, parses it.
 local function read_lengths(text)
   return text:find("^%d[%d,:x]*$") and text or nil, ("%s: expected lengths, as in 20,40"):format(text)
 end

@@ -16,6 +16,7 @@ local format_number = require("expression.text").format_number
 
 local M = {}
 
+local INPUT = 1 -- exit code
 local SUM, PRODUCT, PRIMARY = 1, 2, 3 -- precedences of operators, ascending
 
 M.PRIMARY = PRIMARY
@@ -46,7 +47,7 @@ local FUNCTIONS = {
 local READOUTS = { last = true, probe = true }
 
 local function refuse(op, words)
-  stop.exit(1, ("%s of %s"):format(words, op.scope.title))
+  stop.exit(INPUT, ("%s of %s"):format(words, op.scope.title))
 end
 
 local function check_fields(op)

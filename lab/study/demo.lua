@@ -1,7 +1,8 @@
 -- The demo: two small encoders learn to sort on short sequences and are tested on long ones.
 --
--- Input: { project, say, provide, steps }: the first three as in lab/verbs.lua; steps of each run, or nil. Output: an
--- exit code; the runs, a table and a plot are in runs/demo. The seed is fixed: equal numbers of steps give equal bits.
+-- Input: { project, say, provide, steps }: lab/verbs.lua describes the first three; steps: the number of steps of each
+-- run, or nil. Output: an exit code; the runs, a table and a plot are in runs/demo. The seed is fixed: equal numbers of
+-- steps give equal bits.
 
 local estimate = require("lab.study.run.estimate")
 local colours = require("lab.study.report.figures.colours")
@@ -18,6 +19,7 @@ local write = require("base.write")
 
 local M = {}
 
+local ENVIRONMENT = 4 -- exit code
 local must = stop.must
 
 local OUT = "runs/demo"
@@ -103,7 +105,7 @@ local function train(run, steps, options)
   local trained_run = runs.read(dir)
   if not trained_run or trained_run.damaged then
     options.say(trained_run and ("%s/%s"):format(dir, trained_run.notes[1]) or dir .. " is not a folder of a run")
-    stop.exit(4)
+    stop.exit(ENVIRONMENT)
   end
   run.points = figures.list_points(trained_run, nil, 1, "accuracy", "loss") -- lists of length, accuracy, loss
 end
@@ -206,7 +208,7 @@ local function report(options, steps)
   local is_written, message = write.files(OUT, files)
   if not is_written or problem then
     options.say(message or problem)
-    stop.exit(4)
+    stop.exit(ENVIRONMENT)
   end
   options.say(("\nplot: %s/accuracy.svg, .pdf and .png; numbers and runs: in the same folder"):format(OUT))
 end

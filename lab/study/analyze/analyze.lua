@@ -1,14 +1,15 @@
 -- The verb `analyze`: numbers, tables and pictures from traces or evaluations of trained runs.
 --
--- Input: the options { project, what (the analysis), runs, out, seed, say, provide } and those of the analysis, from
--- the command line (lab/cli/analyses.lua) and lab/verbs.lua. runs is a folder of runs, or, for analyses of traces, a
--- list of the folders or checkpoints of runs. Output: an exit code and a message; files in the folder `out`.
+-- Input: the options { project, what (the analysis), runs, out, seed, say, provide } and the analysis's own options,
+-- from the command line (lab/cli/analyses.lua) and lab/verbs.lua. runs is a folder of runs, or, for analyses of traces,
+-- a list of the folders or checkpoints of runs. Output: an exit code and a message; files in the folder `out`.
 --
 -- An analysis is a module with run(opened, options). opened: a list of sources (source.lua), or a study with its cells
 -- read (cells.lua). options also have `folder`, for temporary files, and, if a study is opened, `study`. The result is
--- a list of files { path, text }, with the fields picture: a picture of panels (panels.lua) without name, or a script
--- of gnuplot; and tables, or nil: a list of models of tables (sheets.lua) and of texts, which are shown and written as
--- text, the models also as LaTeX.
+-- a list of files { path, text }, which also has these fields:
+--   picture   a picture of panels (panels.lua) without name, or a script of gnuplot
+--   tables    nil, or a list of models of tables (sheets.lua) and of texts: all are shown and written as text, the
+--             models also as LaTeX
 
 local study_analyses = require("lab.study.report.page.study_analyses")
 local draw = require("lab.study.report.figures.draw")
@@ -24,6 +25,7 @@ local write = require("base.write")
 
 local M = {}
 
+local INPUT, ENVIRONMENT = 1, 4 -- exit codes
 local must = stop.must
 
 local analyses = {
@@ -38,11 +40,11 @@ local analyses = {
 -- numbers. Returns them, and the default parent and name of the output folder.
 local function open(options)
   if options.published then
-    must(1, not options.study and not options.metric and options.split == "test",
+    must(INPUT, not options.study and not options.metric and options.split == "test",
       "--published: cannot be used with --study, --metric or --split, since no runs are read")
-    return must(1, published.read(options.project, options.published)), options.runs, options.what
+    return must(INPUT, published.read(options.project, options.published)), options.runs, options.what
   elseif type(options.runs) == "string" then
-    local study = must(1, open_study.open(options, ""))
+    local study = must(INPUT, open_study.open(options, ""))
     options.study, options.damage = study, sheets.describe_damage(study)
     return study, options.runs, study_analyses.name_folder(options.what, study.name)
   end
@@ -57,7 +59,7 @@ end
 local function analyze(options, folder)
   options.folder = folder
   local analysis, opened, parent, name = options.what, open(options)
-  local out = must(1, write.choose_folder(parent, name, options.out))
+  local out = must(INPUT, write.choose_folder(parent, name, options.out))
   local files = analyses[analysis].run(opened, options)
   local picture = type(files.picture) == "string" and files.picture
     or panels.make_script(lists.merge(files.picture, { name = analysis }))
@@ -71,8 +73,8 @@ local function analyze(options, folder)
   end
   local names = table.concat(lists.map(files, function(file) return file.path end), ", ")
   local problem = draw.add(files, { analysis })
-  must(4, write.files(out, files))
-  must(4, not problem, problem)
+  must(ENVIRONMENT, write.files(out, files))
+  must(ENVIRONMENT, not problem, problem)
   options.say(("%s: %s.svg, .pdf and .png, %s"):format(out, analysis, names))
 end
 

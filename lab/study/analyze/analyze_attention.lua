@@ -15,6 +15,8 @@ local wording = require("base.wording")
 
 local M = {}
 
+local INPUT = 1 -- exit code
+
 -- Returns the matrices of one run at one length, { site, values, rows, columns }.
 local function analyze(source, length, options)
   local file = source:trace("attention", { "--lengths", length, "--examples", options.sequence })
@@ -29,7 +31,7 @@ local function analyze(source, length, options)
 end
 
 -- Adds the matrix of a layer to the lines of attention.csv and to the matrices. run: the number of the run, from 1;
--- number: that of the layer, from 0.
+-- number: the number of the layer, from 0.
 local function add_matrix(lines, matrices, run, source, length, layer, number)
   lists.append(lines, lists.map(layer.values, function(value, i)
     return { run = source.label, length = length, layer = number, query = (i - 1) // layer.columns,
@@ -43,7 +45,7 @@ function M.run(sources, options)
   local lines, matrices, rows, metadata = {}, {}, {}, {}
   for run, source in ipairs(sources) do
     if source.run.info.spec.model.kind == "recurrent" then
-      stop(1, ("%s: a recurrent model has no attention; `analyze pca` shows its states"):format(source.run.dir))
+      stop(INPUT, ("%s: a recurrent model has no attention; `analyze pca` shows its states"):format(source.run.dir))
     end
     metadata["run" .. run] = source.run.checkpoint
     for _, length in ipairs(options.lengths) do

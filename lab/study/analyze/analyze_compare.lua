@@ -21,6 +21,7 @@ local wording = require("base.wording")
 
 local M = {}
 
+local INPUT = 1 -- exit code
 local number = sheets.format_number
 
 local MAX_NAMED = 12 -- cells in a message
@@ -95,8 +96,8 @@ local function test_exactly(pair, options)
   pair.lowest = pair.raw and (is_welch and 0.0 or pair.min_p)
 end
 
--- Returns all pairs of groups within each set, if both groups have two scores or more. reference: the value of b in all
--- pairs, nil: any.
+-- Returns all pairs of groups within each set, if both groups have two scores or more. reference: the value of the axis
+-- that group b has in all pairs; nil: any value.
 local function test_pairs(sets, reference)
   local list = {}
   for _, set in ipairs(sets) do
@@ -148,8 +149,8 @@ local function stop_without_pairs(groups, split)
   end)
   local remaining_count = #counts - MAX_NAMED
   local names = table.concat(counts, "; ", 1, math.min(#counts, MAX_NAMED))
-  stop.exit(1, ("no two cells have two seeds each with a score on %s\n  found: %s\n  expected: at least two seeds of "
-    .. "two cells, trained to the end"):format(split, remaining_count > 0
+  stop.exit(INPUT, ("no two cells have two seeds each with a score on %s\n  found: %s\n  expected: at least two seeds "
+    .. "of two cells, trained to the end"):format(split, remaining_count > 0
       and ("%s; and %d more"):format(names, remaining_count) or names))
 end
 
@@ -176,7 +177,7 @@ function M.compare(study, options)
   cell_groups.check_reference(groups, options.reference, "value")
   local metric, criterion = study.scored.metric, study.scored.generalises
   if options.above and metrics.by_name[metric].unit ~= "percent" then
-    stop.exit(1, ("--above %g: a %s is not a share\n  expected: --metric exact_match or another share"):format(
+    stop.exit(INPUT, ("--above %g: a %s is not a share\n  expected: --metric exact_match or another share"):format(
       options.above, metrics.by_name[metric].title))
   elseif options.above then
     criterion = { metric = metric, above = options.above }
@@ -290,7 +291,7 @@ local function make_seeds_csv(groups, split)
     end))
 end
 
--- Columns of groups.csv and compare.csv, in the form of sheets.to_csv.
+-- Columns of groups.csv and compare.csv, as words that sheets.to_csv reads.
 local GROUP = "set=set.name group=name learning_rate=rate asked=requested seeds=count:scores mean sd error low high "
   .. "metric "
   .. "criterion=criterion.metric above=criterion.above judged generalise share_low share_high"

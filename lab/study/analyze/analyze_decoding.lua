@@ -1,4 +1,4 @@
--- Attention weights of every head while a model answers an input, and the bias on scores (as in Duan and Shi 2024).
+-- Attention weights of every head while a model answers an input, and the bias on scores (after Duan and Shi 2024).
 --
 -- Input: sources (source.lua), and text (a list of inputs), frame (places of a number, or nil), layers (indices from 0;
 -- nil: all), spec (the runs' spec; nil: the spec in run.json), project, say. Output: the files decoding.csv (a line for
@@ -16,6 +16,7 @@ local write = require("base.write")
 
 local M = {}
 
+local INPUT = 1 -- exit code
 local CELL, MIN_PANEL, MAX_PANEL = 9, 150, 640 -- sides of a cell and of a panel, in pixels
 local NONE = { text = "" } -- for a token without a symbol
 
@@ -24,8 +25,11 @@ local function name_symbols(tokens, names)
   return lists.map(tokens, function(token) return names[token + 1] or false end)
 end
 
--- Returns an answer: a list of symbols { text, wrong, right } with the fields is_known (whether the right tokens,
--- targets, are known), count (of requested tokens) and wrong (how many of these are wrong or missing).
+-- Returns an answer: a list of symbols { text, wrong, right }. wrong: whether the symbol is wrong; right: the text of
+-- the right symbol. The list also has these fields:
+--   is_known   whether the right tokens, targets, are known
+--   count      the number of requested tokens
+--   wrong      the number of requested tokens that are wrong or missing
 local function make_answer(answers, targets, names)
   local texts, right_texts = name_symbols(answers, names), targets and name_symbols(targets, names) or {}
   local answer = { is_known = targets ~= nil, wrong = 0, count = #texts }
@@ -39,9 +43,12 @@ local function make_answer(answers, targets, names)
   return answer
 end
 
--- Returns a stream { reads, writes, tokens }: the symbols that its tokens read, and those that its queries write, both
--- up to the answer's end; and the number of all tokens. first: the number, from 1, of the token whose query writes the
--- answer's first symbol, or nil; is_forced: whether the stream reads the symbols of the answer.
+-- Returns a stream:
+--   reads    the symbols that its tokens read, up to the answer's end
+--   writes   the symbols that its queries write, up to the answer's end
+--   tokens   the number of all tokens
+-- first: the number, from 1, of the token whose query writes the answer's first symbol, or nil; is_forced: whether the
+-- stream reads the symbols of the answer.
 local function make_stream(tokens, names, first, answer, is_forced)
   local reads, writes = {}, {}
   for i, text in ipairs(name_symbols(tokens, names)) do
@@ -55,7 +62,8 @@ local function make_stream(tokens, names, first, answer, is_forced)
   return { reads = reads, writes = writes, tokens = #tokens }
 end
 
--- Returns the one or two streams (source, target) of a trace, and the answer. prefix: that of all names of tensors.
+-- Returns the one or two streams (source, target) of a trace, and the answer. prefix: the beginning of all names of
+-- tensors.
 local function read_streams(source, trace, prefix)
   local function read_integers(name)
     return trace.entries[prefix .. name] and source:read(trace, prefix .. name)
@@ -100,8 +108,9 @@ local function list_attentions(source, trace, prefix, streams, layers)
       list[#list + 1] = attention
     end
   end
-  return list[1] and list or stop(1, ("%s: no attention of these layers\n  expected: --layers with numbers from 0 on")
-    :format(source.run.dir))
+  return list[1] and list
+    or stop(INPUT, ("%s: no attention of these layers\n  expected: --layers with numbers from 0 on"):format(
+      source.run.dir))
 end
 
 -- Returns the requested layers that have no attention in the list, ascending.
@@ -152,7 +161,7 @@ local function list_biases(result, project, spec_path)
     return true
   end)
   if not is_read and spec_path then
-    stop(1, ("--spec %s: %s: %s"):format(spec_path, result.source.run.dir, message))
+    stop(INPUT, ("--spec %s: %s: %s"):format(spec_path, result.source.run.dir, message))
   end
   return list, not is_read and message or nil
 end

@@ -1,4 +1,4 @@
--- Accuracies of models compared with those of humans, puzzle by puzzle (docs/analyses.md).
+-- Accuracies of models compared with accuracies of humans, puzzle by puzzle (docs/analyses.md).
 --
 -- Input: a study with its cells read, whose runs were evaluated by puzzle, and { split, human, column, trials, without,
 -- copies, resamples, seed }. Output: as in analyze.lua, with human.csv (a cell per line), puzzles.csv, vectors.csv.
@@ -18,6 +18,7 @@ local wording = require("base.wording")
 
 local M = {}
 
+local INPUT = 1 -- exit code
 local number, must = sheets.format_number, require("lab.stop").must
 
 local PEOPLE, PERFECT = "people", "always right"
@@ -47,15 +48,15 @@ local function find_puzzles(groups, split)
     group.by_run = {}
     for i, run in ipairs(group.runs) do
       local accuracy, vectors = list_by_puzzle(run, split)
-      must(1, accuracy, ("%s: split %s was not evaluated puzzle by puzzle\n  expected: eval.by = { puzzle = true }")
+      must(INPUT, accuracy, ("%s: split %s was not evaluated puzzle by puzzle\n  expected: eval.by = { puzzle = true }")
         :format(run.dir, split))
       puzzles = puzzles or { count = #accuracy, vectors = vectors, run = run.dir }
-      must(1, #accuracy == puzzles.count, ("%s: %d puzzles; expected %d, as %s has"):format(run.dir, #accuracy,
+      must(INPUT, #accuracy == puzzles.count, ("%s: %d puzzles; expected %d, as %s has"):format(run.dir, #accuracy,
         puzzles.count, puzzles.run))
       group.by_run[i] = accuracy
     end
   end
-  return (must(1, puzzles, "no run has a score on " .. split))
+  return (must(INPUT, puzzles, "no run has a score on " .. split))
 end
 
 -- Returns for each base the list of its puzzles' numbers, without those whose ids are in options.without.
@@ -65,7 +66,7 @@ local function find_bases(puzzles, options)
     included[#included + 1] = not is_excluded[id] and id + 1 or nil
   end
   local unknown_id = lists.find(options.without or {}, function(id) return id >= puzzles.count end)
-  must(1, not unknown_id, ("--without %s: there is no such puzzle\n  expected: ids from 0 to %d"):format(unknown_id,
+  must(INPUT, not unknown_id, ("--without %s: there is no such puzzle\n  expected: ids from 0 to %d"):format(unknown_id,
     puzzles.count - 1))
   return lists.group(included, function(puzzle) return (puzzle - 1) // options.copies end)
 end
@@ -137,12 +138,14 @@ end
 --   puzzles    from find_puzzles, with included, the numbers of the included puzzles
 --   human      by puzzle, the share of people who answered correctly, or nil
 --   groups     of cell_groups.lua, with accuracy, the mean shares over seeds by puzzle, and similarity
---   compared   { name, count (of seeds or participants, or nil), similarity (summarise_similarity) }: halves of the
---              participants, if there are trials; `perfect`; the cells
---   perfect    the item of a model that is always right; bases: the number of bases
---   vectors    lists of included puzzles with equal numbers of vectors: key, this number; 0 for all if runs were not
---              evaluated by vectors
---   people_and_cells  people and cells, as summarise_by_vectors returns them
+--   compared   a list of { name, count, similarity }, with count, the number of seeds or participants, or nil, and
+--              similarity from summarise_similarity. Its items: random halves of the participants, if there are trials;
+--              `perfect`; each cell
+--   perfect    the item in `compared` of an imagined model that is always right
+--   bases      the number of bases
+--   vectors    lists of included puzzles with equal numbers of vectors, by this number; if runs were not evaluated by
+--              vectors, one list of all included puzzles, under 0
+--   people_and_cells  the results of summarise_by_vectors for people and for each cell
 local function compare_all(groups, options)
   local puzzles = find_puzzles(groups, options.split)
   local participants = options.trials and human_data.read_trials(options.trials, puzzles)

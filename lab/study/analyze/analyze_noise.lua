@@ -16,6 +16,8 @@ local wording = require("base.wording")
 
 local M = {}
 
+local INPUT = 1 -- exit code
+
 -- Returns the sets along the requested axis, or along the first axis with several values; a single cell is one set.
 local function choose_sets(study, options)
   local first = lists.find(study.axes, function(axis) return #axis.values > 1 end)
@@ -35,7 +37,7 @@ local function evaluate(group, options)
       options.draws }))
     return lists.map(options.noise, function(deviation)
       local row = lists.find(rows, function(entry) return entry.by and entry.by.noise == deviation end)
-      stop.must(1, row, ("%s: it has no accuracy under noise %g"):format(run.dir, deviation))
+      stop.must(INPUT, row, ("%s: it has no accuracy under noise %g"):format(run.dir, deviation))
       return { group = group, run = run, options = options, noise = deviation, accuracy = row.accuracy,
         draws = deviation > 0 and options.draws or 1, sd_over_draws = row.sd_over_draws }
     end)

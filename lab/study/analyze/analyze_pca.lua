@@ -14,11 +14,12 @@ local stop = require("lab.stop").exit
 
 local M = {}
 
+local INPUT = 1 -- exit code
 local MAX_GREY, MAX_COLOURED = 600, 1500 -- points of a panel; the file has all points
 local INSIDE_SHARE = 0.99 -- share of the fitted points within the radius that defines `outside`
 
--- Returns the activations at a site, a list of numbers for each channel: those of the tokens in `token_range` of the
--- first sequence, then of the second, and so on. Ends the analysis if a number is not finite.
+-- Returns the activations at a site, a list of numbers for each channel: the activations of the tokens in `token_range`
+-- of the first sequence, then of the second, and so on. Ends the analysis if a number is not finite.
 local function read_points(source, file, site, length, token_range)
   local name, channels = ("n%d.%s"):format(length, site), {}
   local sequences, tokens, width = table.unpack(file.entries[name].shape)
@@ -29,8 +30,8 @@ local function read_points(source, file, site, length, token_range)
     for i, value in ipairs(source:read(file, name, (s * tokens + token_range.first) * width,
       token_range.count * width)) do
       if value - value ~= 0 then
-        stop(1, ("%s: activations at %s, length %d: found %s; expected numbers that are finite"):format(source.run.dir,
-          site, length, value))
+        stop(INPUT, ("%s: activations at %s, length %d: found %s; expected numbers that are finite"):format(
+          source.run.dir, site, length, value))
       end
       table.insert(channels[(i - 1) % width + 1], value)
     end
@@ -113,7 +114,7 @@ local function make_csv_lines(results)
   return summary, points
 end
 
--- Makes a table of the lines of summary.csv, without those of the first length, at which drift and spread are 1.
+-- Makes a table of the lines of summary.csv, without the lines of the first length, at which drift and spread are 1.
 local function tabulate(summary, options)
   return sheets.tabulate({ name = "pca", title = ("Activations in the principal components of length %d"):format(
     options.lengths[1]), caption = ("of the %s tokens; explained: shares of the two components; drift: mean squared "

@@ -21,6 +21,7 @@ local must = require("lab.stop").must
 
 local M = {}
 
+local INPUT = 1 -- exit code
 local MAX_SHOWN_SEEDS = 200 -- of a cell in the picture
 
 -- Returns a row { name, count (of scores), sd, shared (seeds.describe_shared) } for each cell with a score; sd is nil
@@ -33,16 +34,18 @@ local function list_cells(study, options)
     return scores[1] and { name = score_tables.format_key(study, cell), count = #scores, sd = statistics.sd(scores),
       shared = seeds.describe_shared(runs.get_chosen_runs(cell)) } or nil
   end)
-  must(1, lists.any(rows, function(row) return row.sd end), ("no cell has two seeds with a score on %s\n  expected: "
-    .. "at least two seeds of a cell, trained to the end; or --published, the spread of a paper"):format(options.split))
+  local has_spread = lists.any(rows, function(row) return row.sd end)
+  must(INPUT, has_spread, ("no cell has two seeds with a score on %s\n  expected: "
+    .. "at least two seeds of a cell, trained to the end; or --published, the spread of a paper"):format(
+      options.split))
   return rows
 end
 
 -- Returns a row { name, sd } for each standard deviation of a paper's file, in its columns whose names end in _sd.
 local function list_published(file)
   local columns = lists.filter(file.columns, function(name) return name:find("_sd$") ~= nil end)
-  must(1, columns[1], ("--published %s: no column of standard deviations\n  expected: a name that ends in _sd; found: "
-    .. "%s"):format(file.name, escape.plain(table.concat(file.columns, ", "))))
+  must(INPUT, columns[1], ("--published %s: no column of standard deviations\n  expected: a name that ends in _sd; "
+    .. "found: %s"):format(file.name, escape.plain(table.concat(file.columns, ", "))))
   local names = lists.filter(file.columns, function(name)
     return not lists.any(file.rows, function(row) return tonumber(row[name]) end)
   end)
@@ -120,7 +123,7 @@ end
 
 function M.run(opened, options)
   local rows = options.published and list_published(opened) or list_cells(opened, options)
-  must(1, rows[1], ("--published %s: no row has a standard deviation"):format(options.published))
+  must(INPUT, rows[1], ("--published %s: no row has a standard deviation"):format(options.published))
   local pooled_row = pool(rows)
   rows = #rows > 1 and lists.join({ pooled_row }, rows) or rows
   for _, row in ipairs(rows) do

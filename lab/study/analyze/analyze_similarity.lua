@@ -20,6 +20,7 @@ local write = require("base.write")
 
 local M = {}
 
+local INPUT, ENVIRONMENT = 1, 4 -- exit codes
 local number, mean = sheets.format_number, statistics.mean
 
 local ALL_LAYERS = -1 -- the layer that stands for all layers together
@@ -60,8 +61,8 @@ local function find_maps(traced, file, length)
     for k, name in ipairs({ "examples", "heads", "queries", "keys" }) do
       maps[name] = maps[name] or shape[k]
       if maps[name] ~= shape[k] then
-        stop.exit(1, ("%s: its attentions differ in shape: %s has %d %s, another has %d"):format(traced.run.dir, site,
-          shape[k], name, maps[name]))
+        stop.exit(INPUT, ("%s: its attentions differ in shape: %s has %d %s, another has %d"):format(traced.run.dir,
+          site, shape[k], name, maps[name]))
       end
     end
   end
@@ -82,7 +83,7 @@ local function trace_runs(group, opened, step, options, models)
       path = ("%s/trace%d.safetensors"):format(options.folder, #models) })
     local maps = find_maps(opened, file, options.length)
     if models[1] and describe_shape(models[1]) ~= describe_shape(maps) then
-      stop.exit(1, ("%s: its attention is %s; expected %s, as of %s"):format(run.dir, describe_shape(maps),
+      stop.exit(INPUT, ("%s: its attention is %s; expected %s, as of %s"):format(run.dir, describe_shape(maps),
         describe_shape(models[1]), models[1].run.dir))
     end
     maps.run, maps.group = run, group
@@ -103,7 +104,7 @@ local function write_uniform(model, left, right, path)
     end
     rows[query + 1] = table.concat(row)
   end
-  stop.must(4, write.file(path, table.concat(rows):rep(model.examples * model.heads)))
+  stop.must(ENVIRONMENT, write.file(path, table.concat(rows):rep(model.examples * model.heads)))
   return { path = path, offsets = lists.map(model.offsets, function() return 0 end) }
 end
 
@@ -129,11 +130,12 @@ local function write_list(models, path)
   for _, model in ipairs(models) do
     lists.append(lines, { model.path, table.concat(model.offsets, " ") })
   end
-  stop.must(4, write.file(path, table.concat(lines, "\n") .. "\n"))
+  stop.must(ENVIRONMENT, write.file(path, table.concat(lines, "\n") .. "\n"))
 end
 
 -- Returns the similarities { cosine, divergence } of the runs of two groups in a layer: lists over all pairs of two
--- different runs. Without b: those of the runs of `a` to uniform attention under their mask. step: of compare_steps.
+-- different runs. Without b, returns the similarities of the runs of `a` to uniform attention under their mask. step:
+-- an item of the result of compare_steps.
 local function find_similarities(step, a, b, layer)
   local first, second = a.number, b and b.number or 0
   local key = ("%d %d %d"):format(math.min(first, second), math.max(first, second), layer)
@@ -166,7 +168,7 @@ local function compare(groups, models, options)
     add_similarity(step, floors, models[math.tointeger(first) + 1], models[math.tointeger(second) + 1],
       math.tointeger(layer), tonumber(cosine), tonumber(divergence))
   end
-  stop.must(4, pipe:close(), program .. " failed")
+  stop.must(ENVIRONMENT, pipe:close(), program .. " failed")
   return step
 end
 

@@ -20,6 +20,7 @@ local table_text = require("lab.study.report.tables.table_text")
 
 local M = {}
 
+local INPUT = 1 -- exit code
 local must, number = stop.must, sheets.format_number
 
 local STEPS = { "start", "trained" }
@@ -78,16 +79,17 @@ end
 local function measure_groups(groups, options)
   local result = { notes = {} }
   result.groups, result.series = read(groups, options, result.notes)
-  must(1, result.groups[1], "no run with a score has a position table\n  expected: additive encodings, such as learned")
+  must(INPUT, result.groups[1],
+    "no run with a score has a position table\n  expected: additive encodings, such as learned")
   local tables = lists.collect(result.series, function(series)
     return lists.map(series, function(position_table) return lists.update(position_table, { series = series }) end)
   end)
   local width = tables[1].columns
   local mismatch = lists.find(tables, function(position_table) return position_table.columns ~= width end)
-  must(1, not mismatch, mismatch and ("%s: its tables have %d columns; expected %d as in other runs"):format(
+  must(INPUT, not mismatch, mismatch and ("%s: its tables have %d columns; expected %d as in other runs"):format(
     mismatch.series.run.dir, mismatch.columns, width))
-  must(1, width % 4 == 0, ("the tables have %d columns; expected a multiple of 4, for the sinusoids of a grid"):format(
-    width))
+  must(INPUT, width % 4 == 0,
+    ("the tables have %d columns; expected a multiple of 4, for the sinusoids of a grid"):format(width))
   result.tables, result.width = tables, width
   result.reference = options.reference == "line" and position_tables.compute_line(options.rows, width)
     or position_tables.compute_grid(options.rows, options.grid_columns, width)
@@ -108,8 +110,8 @@ local function filter_series(result, group, step)
   return lists.filter(result.series, function(series) return series.group == group and series.step == step end)
 end
 
--- Returns { x, y }: the values of a measure at a step and the accuracies of a group's runs that have the measure.
--- block: the number of a table in its series, or "mean".
+-- Returns two lists over a group's runs that have the measure, { x, y }: its values at a step, and the accuracies.
+-- block: the number of a table in its series, or "mean", the mean over the series.
 local function list_values(result, group, step, measure, block)
   local measured_series = lists.filter(filter_series(result, group, step), function(series)
     return series[block] and series[block][measure]
@@ -118,7 +120,7 @@ local function list_values(result, group, step, measure, block)
     y = lists.map(measured_series, function(series) return series.accuracy end) }
 end
 
--- Returns the correlations for a choice { step, measure, block }, in the form of correlate_all.
+-- Returns the correlations for a choice { step, measure, block }, a part of the list that correlate_all returns.
 local function correlate(result, choice)
   local learned_groups = lists.filter(result.groups, function(group) return group.learned end)
   local samples = lists.map(learned_groups, function(group)
@@ -128,7 +130,7 @@ local function correlate(result, choice)
     function(sample) return #sample.x > 0 end))
   local list = { lists.update(over_runs, { over = "all runs" }), lists.update(over_means, { over = "means of cells" }) }
   for i, group in ipairs(learned_groups) do
-    -- The group has tables if there are norms: even zeros have a norm.
+    -- The group has tables at this step if it has norms, since each table has a norm, even a table of zeros.
     if #list_values(result, group, choice.step, "norm", choice.block).x > 0 then
       list[#list + 1] = lists.update(correlation.correlate(samples[i].x, samples[i].y), { over = group.name })
     end

@@ -20,14 +20,16 @@ local wording = require("base.wording")
 
 local M = {}
 
+local INPUT = 1 -- exit code
 local must = stop.must
 
--- Returns `name`, by default that of the last axis with several values; ends the analysis if there is no such axis.
+-- Returns `name`; nil stands for the name of the last axis with several values. Ends the analysis if there is no such
+-- axis.
 function M.choose_axis(study, name)
   local names = lists.map(study.axes, function(axis) return #axis.values > 1 and axis.name or nil end)
-  must(1, names[1], "found a single cell; expected several cells to compare")
+  must(INPUT, names[1], "found a single cell; expected several cells to compare")
   name = name or names[#names]
-  must(1, lists.has(names, name), ("--axis %s: no such axis with several values\n  expected: %s"):format(name,
+  must(INPUT, lists.has(names, name), ("--axis %s: no such axis with several values\n  expected: %s"):format(name,
     table.concat(names, ", ")))
   return name
 end
@@ -81,7 +83,7 @@ function M.drop_unscored(sets, split)
     local groups = lists.filter(set.groups, function(group) return #group.runs > 0 end)
     return #groups > 0 and { name = set.name, groups = groups } or nil
   end)
-  must(1, scored_sets[1], ("no run has a score on %s\n  expected: runs trained to the end"):format(split))
+  must(INPUT, scored_sets[1], ("no run has a score on %s\n  expected: runs trained to the end"):format(split))
   return scored_sets, notes
 end
 
@@ -111,7 +113,7 @@ function M.check_reference(groups, reference, key)
   if reference and not lists.has(names, reference) then
     names = lists.map(names, escape.plain)
     local hint = similar_names.make_hint(reference, names, "%s")
-    stop.exit(1, ("--reference %s: there is no such cell\n  expected: %s%s"):format(reference,
+    stop.exit(INPUT, ("--reference %s: there is no such cell\n  expected: %s%s"):format(reference,
       table.concat(names, ", "), hint and "\n  hint: " .. hint or ""))
   end
 end

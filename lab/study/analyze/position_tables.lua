@@ -10,6 +10,8 @@ local stop = require("lab.stop")
 
 local M = {}
 
+local INPUT = 1 -- exit code
+
 -- Stores the waves of a position in `width` channels from values[first] on: sines in channels 0, 2, ... and cosines in
 -- channels 1, 3, ...; with `halves`, sines in the first half and cosines in the second.
 local function put_wave(values, first, width, position, halves)
@@ -54,12 +56,12 @@ end
 local function read_stored(file, item, rows)
   local row_count, columns = table.unpack(file.entries[item.name].shape)
   if not columns or row_count < rows then
-    stop.exit(1, ("%s: %s: has %s; expected at least %d rows"):format(file.path, item.name, columns and ("%d rows")
+    stop.exit(INPUT, ("%s: %s: has %s; expected at least %d rows"):format(file.path, item.name, columns and ("%d rows")
       :format(row_count) or "one dimension", rows))
   end
-  local values = stop.must(1, safetensors.read(file, item.name, 0, rows * columns))
+  local values = stop.must(INPUT, safetensors.read(file, item.name, 0, rows * columns))
   if lists.find(values, function(value) return value - value ~= 0 end) then
-    stop.exit(1, ("%s: %s: has numbers that are not finite"):format(file.path, item.name))
+    stop.exit(INPUT, ("%s: %s: has numbers that are not finite"):format(file.path, item.name))
   end
   return { block = item.block, values = values, rows = rows, columns = columns }
 end
@@ -79,7 +81,7 @@ end
 
 -- Returns a run's position tables. path: of the checkpoint; rows: number of positions; columns: cells in a grid's row.
 function M.read(path, spec, rows, columns)
-  local file = stop.must(1, safetensors.open(path))
+  local file = stop.must(INPUT, safetensors.open(path))
   local list = lists.map(list_tables(file), function(item) return read_stored(file, item, rows) end)
   return #list > 0 and list or compute_table(spec, rows, columns)
 end

@@ -2,9 +2,13 @@
 --
 -- Input: tables as flat lists, row-major, all with the same numbers of rows and columns. Output of M.measure, for each
 -- table A and the reference B:
---   norm      the norm of A; nuclear: the nuclear norm of A^T B, computed by runtime/tools/procrustes.c with LAPACK
---   plain     |A - B|; distance: the least |A Q - B| over orthogonal Q; rotated: on request, A Q
---   unit      the distance of A and B at unit norm; cosine: that of A and B; both nil if A is zero
+--   norm      the norm of A
+--   nuclear   the nuclear norm of A^T B, computed by runtime/tools/procrustes.c with LAPACK
+--   plain     |A - B|
+--   distance  the least |A Q - B| over orthogonal Q
+--   rotated   A Q with this Q, on request
+--   unit      the distance after A and B are scaled to norm 1; nil if A is zero
+--   cosine    the cosine of A and B, without rotation; nil if A is zero
 
 local correlation = require("lab.study.analyze.mathematics.correlation")
 local lists = require("base.lists")

@@ -1,11 +1,17 @@
 -- A trained run for analyses: its trainer, its traces, its evaluations.
 --
--- Input of M.open: a run from trained_run.open, and { project, trainer, provide, seed, folder, label, sets, spec, cell
--- }: trainer, the trainer that the user names, or nil; provide(spec, sets), which builds one (lab/verbs.lua); seed, of
--- examples and samples; folder, for temporary files; label, the run's name in texts; sets, settings of the spec for the
--- trainer, or nil; spec, the path of the run's spec if the user names it, or nil; cell, the name of a study's cell that
--- has the run's spec, or nil. Output: a source { run, label, trainer (a path), files (flags that name data files),
--- folder, seed } with the methods below. An error ends the analysis (lab/stop.lua).
+-- Input of M.open: a run from trained_run.open, and options:
+--   project   the project
+--   trainer   the trainer that the user names, or nil
+--   provide(spec, sets)   builds a trainer (lab/verbs.lua)
+--   seed      the seed of examples and samples
+--   folder    a folder for temporary files
+--   label     the run's name in texts
+--   sets      settings of the spec for the trainer, or nil
+--   spec      the path of the run's spec if the user names it, or nil
+--   cell      the name of a study's cell that has the run's spec, or nil
+-- Output: a source { run, label, trainer (a path), files (flags that name data files), folder, seed } with the methods
+-- below. An error ends the analysis (lab/stop.lua).
 
 local input = require("base.input")
 local lfs = require("lfs")
@@ -21,6 +27,7 @@ local write = require("base.write")
 
 local M = {}
 
+local INPUT, ENVIRONMENT = 1, 4 -- exit codes
 local must, stop = stops.must, stops.exit
 
 local Source = {}
@@ -48,24 +55,24 @@ function Source:count_parts(length, tokens)
   return #example.input, #example.target
 end
 
--- Traces tokens and values of these kinds (`trainer trace --what`), with further flags `words`. options: nil, or {
--- path, checkpoint }: of the trace, and of the model, each nil for the default. Returns the opened trace
+-- Traces tokens and values of these kinds (`trainer trace --what`), with further flags `words`. options: nil, or
+-- { path, checkpoint }, the path of the trace and of the model, each nil for the default. Returns the opened trace
 -- (safetensors.lua).
 function Source:trace(kinds, words, options)
   local path = options and options.path or self.folder .. "/trace.safetensors"
   self:call("trace", lists.append({ "--checkpoint", options and options.checkpoint or self.run.checkpoint, "--what",
     kinds,
     "--seed", self.seed, "--out", path }, words))
-  return must(1, safetensors.open(path))
+  return must(INPUT, safetensors.open(path))
 end
 
--- Returns elements of a traced tensor as a flat list; first and count as in safetensors.read.
+-- Returns elements of a traced tensor as a flat list. first, count: the range of elements (safetensors.read).
 function Source.read(_, file, name, first, count)
-  return (must(1, safetensors.read(file, name, first, count)))
+  return (must(INPUT, safetensors.read(file, name, first, count)))
 end
 
 local function stop_for_lengths(source, length)
-  stop(1, ("%s: examples of length %d have outputs of different lengths; expected equal lengths"):format(
+  stop(INPUT, ("%s: examples of length %d have outputs of different lengths; expected equal lengths"):format(
     source.run.dir, length))
 end
 
@@ -81,7 +88,7 @@ function Source:get_shape(file, length, ending, count)
   if not entry then
     stop_for_lengths(self, length)
   elseif entry.shape[1] < count then
-    stop(1, ("%s: length %d has %s; expected at least %d"):format(self.run.dir, length,
+    stop(INPUT, ("%s: length %d has %s; expected at least %d"):format(self.run.dir, length,
       wording.count(entry.shape[1], "example"), count))
   end
   return entry.shape
@@ -93,7 +100,7 @@ function Source:evaluate(words)
   write.remove_tree(out)
   self:call("eval", lists.append({ "--checkpoint", self.run.checkpoint, "--seed", self.seed, "--out", out }, words))
   local damage = run_files.read_evaluations(out, {}, function(row) rows[#rows + 1] = row end)
-  return damage and stop(1, damage) or rows
+  return damage and stop(INPUT, damage) or rows
 end
 
 -- Returns, by length, the token accuracy on the first `count` examples, with the sampled positions that a trace has.
@@ -114,8 +121,8 @@ function Source:find_untrained()
   local out, info = self.folder .. "/untrained", self.run.info
   for _, flag in ipairs(info.flags) do
     if flag:find("^%-%-init") then
-      stop(1, ("%s: it started from another model's parameters (--init)\n  expected: checkpoint-0.safetensors, which "
-        .. "train.checkpoint.keep = { 0 } keeps; or --trained-only"):format(self.run.dir))
+      stop(INPUT, ("%s: it started from another model's parameters (--init)\n  expected: checkpoint-0.safetensors, "
+        .. "which train.checkpoint.keep = { 0 } keeps; or --trained-only"):format(self.run.dir))
     end
   end
   write.remove_tree(out)
@@ -125,7 +132,8 @@ function Source:find_untrained()
 end
 
 -- Returns the element-wise maximum over the heads `first` to `last`, from 1 on, of one example's attention: its first
--- `rows` queries and `columns` keys, row-major. values: the example's; shape: { examples, heads, queries, keys }.
+-- `rows` queries and `columns` keys, row-major. values: the weights of the example; shape: of the tensor, { examples,
+-- heads, queries, keys }.
 function M.take_maximum(values, shape, first, last, rows, columns)
   local out, queries, keys = {}, shape[3], shape[4]
   for query = 0, rows - 1 do
@@ -141,7 +149,7 @@ function M.take_maximum(values, shape, first, last, rows, columns)
 end
 
 -- Makes a run of a group the source's run. Returns the flags for the examples of options = { length, examples, split };
--- flag: that of the split, which only tasks with sets have.
+-- flag: the name of the flag for the split, which only tasks with sets have.
 function Source:choose_run(run, options, flag)
   self.run = M.open_run(run.dir)
   return lists.append({ "--lengths", options.length, "--examples", options.examples },
@@ -149,7 +157,7 @@ function Source:choose_run(run, options, flag)
 end
 
 function M.open_run(path)
-  return (must(1, trained_run.open(path)))
+  return (must(INPUT, trained_run.open(path)))
 end
 
 function M.open(run, options)
@@ -177,13 +185,13 @@ function M.open_group(group, options, sets)
 end
 
 -- Returns the path of a program of runtime/tools, for computations that take too long in Lua; compiles the program if
--- it is missing or old. need: { what, expected } for the message of a failure.
+-- it is missing or old. need: for the message of a failure, { what (the program in words), expected (a text) }.
 function M.build_tool(project, folder, name, need)
   local log, path = folder .. "/make.log", project:get_build_path("tools/" .. name)
   local code = shell.run(shell.make_command(project.root, project:get_build_setting(),
     project:get_build_goal("tools/" .. name)), { output = log, errors_too = true })
   if code ~= 0 then
-    stop(4, ("%s, which this analysis needs, cannot be built:\n%s  expected: %s"):format(need.what,
+    stop(ENVIRONMENT, ("%s, which this analysis needs, cannot be built:\n%s  expected: %s"):format(need.what,
       write.read(log) or "", need.expected))
   end
   return path

@@ -1,8 +1,9 @@
 -- Choices of a calibration: named fields for points on which the paper's equations, its released code and good
 -- practice differ. Each field has a default and the values of two readings (docs/calibration.md).
 --
--- Input: the value of --reading, the words of --set, FIELD=VALUE. Output of M.read: { self, cross, scores }: the
--- choices of two families in the form of found_lines.lua, and the value of the field scores; or nil and a message.
+-- Input: the value of --reading, the words of --set, FIELD=VALUE. Output of M.read: { self, cross, scores }, with the
+-- choices (found_lines.lua) of self-attention and of cross-attention, and the value of the field scores; or nil and a
+-- message.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -49,8 +50,8 @@ local DIRECTIONS = {
 
 local NO_LIMIT = {} -- the value of the word "all"; in choices nil
 
--- { name, type, default, value in the released code, value in the equations, doc }. A name that ends in .self or .cross
--- concerns one attention family. A choice on which all three values agree has no field.
+-- A field: { name, type, default, value in the released code, value in the equations, doc }. A name that ends in .self
+-- or .cross concerns one attention family. A choice on which all three values agree has no field.
 M.FIELDS = {
   { "scores", make_choice("weights", "logits", "raw"), "weights", "weights", "raw",
     "averaged numbers: attention weights; inputs of the softmax; those inputs times the square root of head_dim" },

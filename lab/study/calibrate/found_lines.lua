@@ -109,9 +109,10 @@ function M.is_out_of_reach(count, threshold)
   return count <= threshold * threshold + 1
 end
 
--- Searches one head: { directions, kept_lines }: directions, all results of M.search_direction with `searched`, whether
--- the choices name the direction; kept_lines, { direction, line, value, raw, z } of named ones. Or nil, message on too
--- few rows.
+-- Searches one head. Returns nil and a message if the matrix has too few rows, or
+--   directions   the results of M.search_direction for all directions, each with `searched`, whether the choices name
+--                the direction
+--   kept_lines   the kept lines of named directions, { direction, line, value, raw, z }
 function M.find(matrix, choices)
   if choices.rows and choices.rows > matrix.rows then
     return nil, ("rows = %d: found a matrix of %d rows\n  expected: at most %d, or all"):format(choices.rows,

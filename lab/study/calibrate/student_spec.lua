@@ -1,10 +1,14 @@
--- The spec of a student: that of its teacher with the found lines and, by default, without an encoding of positions.
+-- The spec of a student: its teacher's spec with the found lines and, by default, without an encoding of positions.
 --
--- Input: { base, init, lines, encoding, masks, comment }. base: path of the teacher's spec file, relative to the
--- student's ("./name.lua"). init: path of the student's initial checkpoint, in the same form; nil: none is set; false:
--- the teacher's is overridden. lines: for the families "decoder" and "cross" { list = { { head, direction, line, value
--- } }, choices } (found_lines.lua). encoding: the teacher's resolved encoding, to disable its parts that encode
--- positions, or nil. masks: the teacher's encoding, for masks that lines replace. comment: lines. Output: a text.
+-- Output: a text. Input:
+--   base       the path of the teacher's spec file, relative to the student's file ("./name.lua")
+--   init       the relative path of the student's initial checkpoint; nil: none is set; false: the student has none,
+--              though the teacher has one
+--   lines      for the families "decoder" and "cross": { list = { { head, direction, line, value } }, choices }
+--              (found_lines.lua)
+--   encoding   the teacher's resolved encoding, to disable its parts that encode positions, or nil
+--   masks      the teacher's encoding, for masks that lines replace
+--   comment    lines of text
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")

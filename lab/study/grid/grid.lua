@@ -7,10 +7,10 @@
 -- ids (of all cells), cells (the selected ones) }. A cell:
 --   key, id         { <axis> = <value> }, and the cell's name
 --   spec            the planned spec, as from project:plan; nil while the cell waits
---   seeds, learning_rates   lists; learning_rates is { false } if the rate is that of a spec for which the cell waits;
---                   seeds.part_seeds: nil, or a list for each part with separate seeds (seeds.lua)
---   runs            { seed, part_seeds, learning_rate, dir, runs_on_other_data }: dir, the run's folder below that of
---                   all runs, nil while the cell waits; runs_on_other_data, earlier runs (run_folders.lua)
+--   seeds           a list; seeds.part_seeds: nil, or a list for each part with separate seeds (seeds.lua)
+--   learning_rates  a list; { false } if the spec for which the cell waits has the rate
+--   runs            { seed, part_seeds, learning_rate, dir, runs_on_other_data }: dir, the run's folder below the
+--                   folder of all runs, nil while the cell waits; runs_on_other_data, earlier runs (run_folders.lua)
 --   data            the file that the cell is trained on, { shown, digest } (run_folders.lua), or nil
 --   stage           the name of the cell's stage, or nil
 --   source          nil, or { id, cell, run, verb, options, file }: the cell waits until the spec `file` exists, which
@@ -73,8 +73,8 @@ local function is_file(path)
   return lfs.attributes(path, "mode") == "file"
 end
 
--- Returns the path of a study's file: argument is a path, or the name of a file in spec/studies, or of a file in `out`,
--- the folder of runs, that flags have made. Returns nil after an error.
+-- Returns the path of a study's file; nil after an error. argument: a path, the name of a file in spec/studies, or the
+-- name of a file in `out`, the folder of runs, in which a sweep has written a study from flags.
 local function find_file(project, argument, out, d)
   local path = project:path("spec/studies/" .. argument .. ".lua")
   local from_flags = ("%s/%s.lua"):format(out, argument)
@@ -108,8 +108,8 @@ local function list_points(axes)
   return lists.filter(list, function(point) return is_combination(axes, point) end)
 end
 
--- Returns a cell's id from the names of its values. With a prefix, an axis' name precedes each number, as in
--- sort_width_64, unless the id would be too long. If the id is not valid, such as 16, the first axis' name is prefixed.
+-- Returns a cell's id from the names of its values. With a prefix, an axis' name precedes each number (sort_width_64),
+-- unless the id would be too long. If the id is not valid, such as 16, the first axis' name is prefixed.
 local function make_id(study, point)
   local function join(first, is_long)
     return table.concat(lists.join(first, lists.map(point, function(value, i)
@@ -127,7 +127,7 @@ local function get_last_setting(point, name)
   return settings[#settings]
 end
 
--- Returns the file of examples that a cell is trained on, in the form of run_folders.lua; nil without such a file.
+-- Returns the file of examples that a cell is trained on, { shown, digest } (run_folders.lua); nil without such a file.
 local function find_data(spec)
   local file = spec and spec.data_files.data
   return file and { shown = file.shown, digest = file_digest.compute(file.real) } or nil
@@ -328,8 +328,8 @@ function M.expand(project, argument, options)
   if not study then
     return nil, d:text()
   end
-  -- ids: those of made cells; cells_by_key: made cells, or false; all_ids: those of all cells; names_by_folder: see
-  -- run_folders.find
+  -- ids: the ids of made cells; cells_by_key: made cells, or false after errors; all_ids: the ids of all cells;
+  -- names_by_folder: see run_folders.find
   local work = { study = study, diagnostics = d, sets = sets, facts = facts, ids = {},
     cells_by_key = {}, all_ids = {}, choice = options.choice or {}, path = path, scale = options.scale,
     reading = options.reading, out = out, names_by_folder = {}, warnings = {} }

@@ -39,7 +39,7 @@ function M.check_fields(context, node, path, legal)
   end
 end
 
--- Whether node is a table; reports an error otherwise, and for fields that are not in `legal`, if given.
+-- Whether node is a table. Reports an error if it is none, and errors for fields that are not in `legal`, if given.
 function M.is_table(context, node, path, expected, legal)
   local is_node_table = tree.is_table(node)
   if not is_node_table then

@@ -28,9 +28,15 @@ local write = require("base.write")
 
 local M = {}
 
--- The functions that write a study share `work`: { axes, folder (of runs), spec_folder, root (of the repository), seeds
--- and rates (the flags as texts, or nil), refuse(flag, problem, expected, hint), last_lines (of the study) }. An axis:
--- { field, flag, names (the set of its values' names, as texts), lines (of the study, one for each value), name }.
+-- The functions that write a study share `work`:
+--   axes          a list of { field, flag, names, lines, name }: names, the set of the names of its values, as texts;
+--                 lines, a line of the study for each value
+--   folder        the folder of runs
+--   spec_folder   the folder of the spec
+--   root          the folder of the repository
+--   seeds, rates  the flags as texts, or nil
+--   refuse(flag, problem, expected, hint)   records an error of a flag, for the message that ends the command
+--   last_lines    lines at the end of the study
 
 local INPUT = 1
 local MAX_VALUES = 4096 -- values of a range
@@ -60,8 +66,8 @@ local function split_values(text)
   return depth == 0 and not quote and items or nil
 end
 
--- Returns the integers of "1:4" (4 included) or "1:9:2" as texts; {} for other texts; nil, message for an invalid
--- range.
+-- Returns the integers of a range, "1:4" (4 included) or "1:9:2" (in steps of 2), as texts; an empty list for a text
+-- that is no range; nil and a message for an invalid range.
 local function parse_range(text)
   local first, last, step = text:match("^%s*(%-?%d+):(%-?%d+):?(%d*)%s*$")
   local list = {}
@@ -79,7 +85,8 @@ local function parse_range(text)
   return list
 end
 
--- Returns the name of a value in the study: a preset's or file's name, a number, or the letters and digits of the text.
+-- Returns the name of a value in the study: a preset's or file's name, a number, or, for other values, the letters and
+-- digits of the text that the user wrote.
 local function make_name(value, text)
   if type(value) == "number" then
     return value

@@ -1,10 +1,14 @@
 -- Stages of a study: cells that use the runs of other cells.
 --
 -- Input: the node of `stages`, the axes as study.lua reads them. Output of M.read: a list of stages; errors are added
--- to the diagnostics. A stage: { name, origin, path, cells, from, verb, options, seeds }. origin, path: the stage's
--- place in the file, for messages. cells: { <axis> = { <value> = true } }. from: the earlier stage whose runs the cells
--- use, or nil; verb, options: then a name in M.VERBS and the options of that verb. seeds: a list for its cells, or nil.
--- A point of the grid, a list with a value of each axis, belongs to the stage whose `cells` contain these values.
+-- to the diagnostics. A point of the grid, a list with a value of each axis, belongs to the stage whose `cells` contain
+-- these values. A stage:
+--   name           its name
+--   origin, path   its place in the file, for messages
+--   cells          { <axis> = { <value> = true } }
+--   from           the name of the earlier stage whose runs the cells use, or nil
+--   verb, options  with `from`: a name in M.VERBS, and the options of that verb
+--   seeds          a list of seeds for its cells, or nil
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -71,7 +75,7 @@ local function read_options(context, node, path, verb)
   return options
 end
 
--- Sets `from` (a stage's name), `verb` and `options` of a stage. names: those of earlier stages.
+-- Sets `from` (a stage's name), `verb` and `options` of a stage. names: the names of earlier stages.
 local function read_source(context, node, path, stage, names)
   local fields = node.fields
   for _, field in ipairs({ "verb", "options" }) do

@@ -1,8 +1,11 @@
 -- Reads a study: a file that combines fragments of specs along axes, with seeds and learning rates.
 --
 -- Input: the path of the file, and options (M.read). Output: nil, with the errors in the diagnostics, or
---   title, shown     shown: the file's path in messages; source: the opened file (load.lua)
---   prefix           the first part of all cells' names, or nil; scales: the names of all scales
+--   title            the study's title
+--   shown            the file's path in messages
+--   source           the opened file (load.lua)
+--   prefix           the first part of all cells' names, or nil
+--   scales           the names of all scales
 --   axes             { name, values = { { name, fragments, learning_rates, seeds, with, path } } }: learning_rates and
 --                    seeds of the value's cells, or nil; with, from read_partners, or nil; path, in the file
 --   base_fragments   the fragments that values override: the base, and the one of the scale
@@ -30,7 +33,7 @@ local M = {}
 
 local NAME = "^[a-z0-9][a-z0-9_.%-]*$"
 local NAME_TEXT = "letters a-z, digits, _, - and ., these three not at the start"
-local NUMBER = "^%-?%d+%.?%d*[e+%-%d]*$" -- in the form that canonical writes
+local NUMBER = "^%-?%d+%.?%d*[e+%-%d]*$" -- a number as canonical.format writes it
 local FIELDS = { "title", "prefix", "base", "axes", "seeds", "learning_rates", "scales", "report", "stages" }
 local AXIS_FIELDS = { "name", "values", "use", "only" }
 local SCALE_FIELDS = { "base", "seeds", "learning_rates", "axes", "values" }
@@ -232,7 +235,7 @@ local function narrow_axes(context, study, node, path)
   end
 end
 
--- Reads a scale's fragments for values of axes. Those of the requested scale override the values' own fragments.
+-- Reads a scale's fragments for values of axes. Fragments of the requested scale override the values' own fragments.
 local function read_scaled_values(context, study, node, path, is_requested)
   local expected = "{ <axis> = { <value> = { a fragment of a spec } } }"
   if not nodes.is_table(context, node, path, expected, lists.get_names(study.axes)) then
@@ -356,7 +359,7 @@ local function read_scored(context, node)
   return scored
 end
 
--- Whether the file is a spec instead of a study, which is reported.
+-- Whether the file is a spec instead of a study; if so, reports it.
 local function is_spec(context)
   local task = context.root.fields.task
   if task and not context.root.fields.axes then

@@ -19,6 +19,8 @@ local write = require("base.write")
 
 local M = {}
 
+local INPUT = 1 -- exit code
+
 -- Opens a run by its folder or its checkpoint. The folder may have been moved and renamed.
 function M.open(path)
   path = path:gsub("(.)/+$", "%1")
@@ -120,8 +122,9 @@ end
 -- Returns the first result of M.with_spec; ends the command if there is none.
 function M.use_spec(project, run, spec_path, use)
   local result, message = M.with_spec(project, run, spec_path, use)
-  return (stop.must(1, result, ("%s: its spec cannot be read: %s\n  expected: --spec SPEC, the spec of the run"):format(
-    run.dir, message))) -- the parentheses drop the message, the second result of stop.must
+  local text = ("%s: its spec cannot be read: %s\n  expected: --spec SPEC, the spec of the run"):format(run.dir,
+    message)
+  return (stop.must(INPUT, result, text)) -- the parentheses drop the text, the second result of stop.must
 end
 
 -- Returns the plan digest that a trainer prints; nil if the trainer cannot be started.
@@ -145,7 +148,7 @@ function M.find_trainer(project, run, trainer_path, provide, sets, spec_path)
     local path = trainer_path:find("/") and trainer_path or "./" .. trainer_path
     local printed_digest = read_digest(path)
     if printed_digest ~= digest then
-      stop.exit(1, printed_digest
+      stop.exit(INPUT, printed_digest
         and ("--trainer %s: its plan digest is %s, and that of %s is %s"):format(trainer_path, printed_digest,
         run.dir, digest) or ("--trainer %s: is not a trainer that runs here"):format(trainer_path))
     end

@@ -71,8 +71,8 @@ function M.test_fisher(a, n_a, b, n_b)
   return math.min(1.0, sum)
 end
 
--- Returns the least possible p of a permutation test or Fisher's test with these numbers of seeds: that of a single
--- split, which for groups of equal size counts twice because of its mirror image.
+-- Returns the least possible p of a permutation test or Fisher's test with these numbers of seeds: the share of a
+-- single split, which for groups of equal size counts twice because of its mirror image.
 function M.compute_min_p(n_a, n_b)
   return (n_a == n_b and 2 or 1) / count_choices(n_a + n_b, n_a)
 end
@@ -103,9 +103,9 @@ local function sum_sample(values, count, random)
 end
 
 -- Returns results of the permutation test of two means: p, the share of all splits of the scores into groups of these
--- sizes whose means differ at least as much as those of a and b; the number of splits; the least possible p. With more
--- than MAX_ENUMERATED_SPLITS splits, p is the share among the observed and `samples` random splits. random(n): of 1 to
--- n.
+-- sizes whose means differ at least as much as the means of a and b; the number of splits; the least possible p. With
+-- more than MAX_ENUMERATED_SPLITS splits, p is the share among the observed and `samples` random splits. random(n)
+-- returns a random integer from 1 to n.
 function M.test_permutation(a, b, samples, random)
   local values, total, max_size = lists.join(a, b), 0.0, 0.0
   for _, value in ipairs(values) do
