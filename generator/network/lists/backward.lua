@@ -5,18 +5,23 @@
 -- `external` is a block's copy of a value of the network, and a value with `is_external` has such a copy.
 --
 --   buffer   { name, width, stream, outside }; one name is one buffer. Gradients of the residual stream share
---            `gradient`, the gradient of another value is in d<name> (base/names.lua). outside: a buffer of the
---            network, which sums gradients of a block's external value
---   entry    { kind, op, ... }; op: the operation of the forward list, nil for accumulate (to += from), copy and clear.
---            Buffers: dy, the gradient of the operation's result, is read; to, dbranch, dq, dkv and dcontribution are
---            written. adds: the entry adds to `to`; otherwise it stores. x (weight_grad): the value that the product
---            reads; relu (input_grad): the rectified value by which the gradient is masked, or nil
+--            `gradient`, the gradient of another value is in d<name> (base/names.lua)
+--     outside   whether it is a buffer of the network, which sums gradients of a block's external value
+--   entry    a step of the backward pass; fields that an entry does not need are nil:
+--     kind   the kind of the entry: "<kind of operation>_grad", "accumulate" (to += from), "copy" or "clear"
+--     op     the operation of the forward list; nil for accumulate, copy and clear
+--     from   the buffer that accumulate and copy read
+--     dy     the buffer with the gradient of the operation's result, which the entry reads
+--     to, dbranch, dq, dkv, dcontribution   the buffers that the entry writes
+--     adds   whether the entry adds to `to` instead of storing its result
+--     x      the value that the product reads, for weight_grad
+--     relu   the rectified value by which the gradient is masked, for input_grad
 --
 -- A rule reads the gradient of its operation's result from read_gradient(value). open_gradient(value) gives the buffer
 -- in which the first contribution to a gradient is stored and to which later contributions are added.
 -- share_buffer(value, buffer) records that the buffer already holds a contribution: no entry is needed unless the value
 -- has another contribution or needs its own buffer. If a buffer changes before the gradient in it is complete and read,
--- its version differs from the recorded one; then the value gets its own buffer, and the list is derived again.
+-- its version differs from the recorded version; then the value gets its own buffer, and the list is derived again.
 
 local buffers = require("network.lists.buffers")
 local fuse = require("network.lists.fuse")
@@ -38,7 +43,7 @@ local function make_stream_gradient(value)
 end
 
 -- A further buffer for a value's gradient. The inputs of all blocks have one name, so the buffer's name also contains
--- the value's stream and width, as far as they are not the default ones.
+-- the value's stream if it is not the first, and the value's width if it is not the model's.
 local function make_further_gradient(value, ending)
   return make_buffer(buffers.name_for_stream(names.name_gradient(value.name .. ending), value), value)
 end
@@ -47,11 +52,12 @@ end
 --   buffer_numbers   value -> the number of the value's own buffer, for values that need one
 --   gradients        value -> the buffer of its gradient
 --   versions         buffer -> the number of writes so far
---   value_versions   value -> this number after the last contribution to its gradient
+--   value_versions   value -> the number of writes to its gradient's buffer after the last contribution to its gradient
 --   unsafe_values    the list of values that need their own buffer, since another write would destroy their gradient;
 --                    also value -> true
 --   rectified        the set of products to whose gradient the derivative of relu has already been applied
---   producers        value -> the operation that makes it; readers: value -> the operations that read it
+--   producers        value -> the operation that makes it
+--   readers          value -> the operations that read it
 --   lists_by_scope   block -> its derived lists (scope_lists.lua)
 local Tape = {}
 Tape.__index = Tape
@@ -111,9 +117,9 @@ end
 -- The buffer for a contribution to a value's gradient, and whether the contribution is added to its content.
 function Tape:open_gradient(value)
   if value.external then
-    local outside = make_buffer(names.name_gradient(value.name), value)
-    outside.outside = true
-    return self:find_buffer(outside), true
+    local network_buffer = make_buffer(names.name_gradient(value.name), value)
+    network_buffer.outside = true
+    return self:find_buffer(network_buffer), true
   elseif self.gradients[value] then
     return self:read_gradient(value), true
   end
@@ -122,11 +128,11 @@ function Tape:open_gradient(value)
 end
 
 -- Stores a contribution of an entry that cannot add to a buffer: a second contribution is stored in a buffer of its own
--- and then added. `write` emits the entry with the buffer that it receives.
-function Tape:store(value, write)
+-- and then added. emit_entry(buffer): emits the entry, which writes the buffer.
+function Tape:store(value, emit_entry)
   local buffer, adds = self:open_gradient(value)
   local addend = adds and self:find_buffer(make_further_gradient(value, "_part")) or buffer
-  write(addend)
+  emit_entry(addend)
   self:note_change(addend)
   if adds then
     self:emit({ kind = "accumulate", from = addend, to = buffer }, buffer)
@@ -134,7 +140,8 @@ function Tape:store(value, write)
   self:record_version(value)
 end
 
--- Records that `buffer` already holds a contribution to the value's gradient: the first one, or one that must be added.
+-- Records that `buffer` already holds a contribution to the value's gradient. If the gradient already has another
+-- contribution, an entry adds this one.
 function Tape:share_buffer(value, buffer)
   if value.external or self.gradients[value] then
     local to = self:open_gradient(value)
@@ -160,8 +167,8 @@ function Tape:open_branch_gradient(op)
   return self.gradients[branch]
 end
 
--- Records the gradient of a sum, which is in `dy`, as a contribution to the gradient of the sum's branch. The residual
--- later reads the same buffer, so the branch gets its own buffer if its entries would change this one.
+-- Records the gradient of a sum, which is in `dy`, as a contribution to the gradient of the sum's branch. The gradient
+-- of the residual is later read from `dy` too, so the branch gets its own buffer if its entries would change `dy`.
 function Tape:add_branch_gradient(op, dy)
   local old_version = self.versions[dy]
   if op.dropout then
@@ -270,7 +277,7 @@ function rules.place(tape, op)
   tape:share_buffer(op.x, dy)
 end
 
--- The gradients of states become, in place, those along all later steps.
+-- Adds, in place, the gradients through all later steps to the gradients of states.
 function rules.recur(tape, op)
   local dy = tape:read_gradient(op.out)
   tape:emit({ kind = "recur_grad", op = op, dy = dy }, dy)
@@ -282,7 +289,8 @@ function rules.classify(tape, op)
   tape:record_version(op.x)
 end
 
--- All repetitions of a block: the gradient of the result becomes that of the input, in place, in the stream's buffer.
+-- All repetitions of a block, which replace the gradient of the result by the gradient of the input in the stream's
+-- buffer.
 function rules.block(tape, op)
   local gradient, dy = tape:find_buffer(make_stream_gradient(op.out)), tape:read_gradient(op.out)
   if gradient ~= dy then
@@ -346,8 +354,8 @@ local function derive_once(list, input, result, buffer_numbers, lists_by_scope)
   return tape
 end
 
--- input, result: the block's input and output; nil for the network itself. lists_by_scope: block -> its derived lists
--- (scope_lists.lua), for the blocks in the list.
+-- Derives the backward list. input, result: the block's input and output; nil for the network itself. lists_by_scope:
+-- block -> its derived lists (scope_lists.lua), for the blocks in the list.
 function M.derive(list, input, result, lists_by_scope)
   local buffer_numbers, numbers_by_name = {}, {}
   for _ = 1, MAX_DERIVATIONS do

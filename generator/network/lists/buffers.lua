@@ -1,25 +1,31 @@
 -- The buffer of each value: stored by a layer for its backward pass, or shared by all layers.
 --
 -- Input: a network (builder.lua), and for each scope its forward list, and its backward list with buffers of gradients.
--- Output: `workspace`, the list of the buffers that exist once, and `scopes`, for each scope { state_buffers,
--- read_backward }. state_buffers: the buffers of each repetition of a block (rows of values, masks, numbers that norms
--- and attention save), empty for the network; read_backward: the set of the values that the backward list reads. Fields
--- of a buffer:
---
+-- Output:
+--   workspace   the list of the buffers that exist once
+--   scopes      scope -> { state_buffers, read_backward }
+--     state_buffers   the list of the buffers of each repetition of a block: rows of values, masks, numbers that norms
+--                     and attention save; empty for the network
+--     read_backward   the set of the values that the backward list reads
+-- Fields of a buffer:
 --   name, width, stream   as in a value
---   form       "rows": [rows][width]; "row": one number for each row; "mask": a mask of [rows][width]; "family": the
---              numbers that an attention saves, with `family` instead of the name; "vocabulary": [symbols][width]
---              (cpu_rows.lua); "step": rows of one step of a recurrence, one for each sequence; "steps": in training as
---              "rows", in evaluation as "step"
---   training   the buffer exists only in training
---   max_cells  for a stack, its largest number of cells; the width is that of a cell
+--   form       one of these words:
+--     "rows"         [rows][width]
+--     "row"          one number for each row
+--     "mask"         a mask of [rows][width]
+--     "family"       the numbers that an attention saves, with the field `family` instead of a name
+--     "vocabulary"   [symbols][width] (cpu_rows.lua)
+--     "step"         rows of one step of a recurrence, one for each sequence
+--     "steps"        "rows" in training, "step" in evaluation
+--   training   whether the buffer exists only in training
+--   max_cells  for a stack, its largest number of cells; the width is the width of a cell
 --   comment    text for the comment of its declaration, or nil
 --   is_read_backward   whether the backward pass reads the buffer
 --   writer     its first writer: an operation of the forward list, or an entry of the backward list; nil for the input
 --              of a repetition
 --
--- A block's value that its backward list reads has a buffer for each repetition in training, and one for all in
--- evaluation. All other values share buffers by name (scope_lists.lua prevents conflicts).
+-- A block's value that its backward list reads has a buffer for each repetition in training, and one buffer for all
+-- repetitions in evaluation. All other values share buffers by name (scope_lists.lua prevents conflicts).
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
@@ -30,15 +36,15 @@ local M = {}
 -- The fields of an entry of a backward list (backward.lua) that hold buffers which it writes.
 local WRITTEN_FIELDS = { "to", "dbranch", "dq", "dkv", "dcontribution" }
 
--- The buffers of gradients that an entry of a backward list writes, each once.
+-- The buffers of gradients that an entry of a backward list writes, each once: in self-attention dkv is dq.
 function M.list_written(entry)
   return lists.map(WRITTEN_FIELDS, function(field)
     return not (field == "dkv" and entry.dkv == entry.dq) and entry[field] or nil
   end)
 end
 
--- The name of a buffer that all values of a width and a stream share: `name` with the stream's name before it (unless
--- it begins with it) and the width after it. The first stream and the model's own width are not named.
+-- The name of a buffer that all values of a width and a stream share: STREAM_name_width, without STREAM for the first
+-- stream or if `name` begins with it, and without the width if it is the model's.
 function M.name_for_stream(name, value)
   local prefix = value.stream.name .. "_"
   local stream = value.stream.index > 0 and not name:find(prefix, 1, true) and prefix or ""
@@ -48,22 +54,22 @@ end
 
 -- The set of the values that a backward list reads.
 function M.find_read_values(backward)
-  local read = {}
+  local values = {}
   for _, entry in ipairs(backward) do
     local op = entry.op
     if entry.kind == "weight_grad" then
-      read[entry.x] = true
+      values[entry.x] = true
     elseif entry.kind == "input_grad" and entry.relu then
-      read[entry.relu] = true
+      values[entry.relu] = true
     elseif entry.kind == "relu_grad" or entry.kind == "recur_grad" then
-      read[op.out] = true
+      values[op.out] = true
     elseif op and entry.kind == op.kind .. "_grad" and op.definition.choose_kernel then -- an activation or a gate
-      read[op.x] = true
+      values[op.x] = true
     elseif entry.kind == "attention_grad" then
-      lists.update(read, lists.to_set(lists.append(ops.list_read(op), { op.out })))
+      lists.update(values, lists.to_set(lists.append(ops.list_read(op), { op.out })))
     end
   end
-  return read
+  return values
 end
 
 -- Returns a function that appends a buffer to a list, unless the list has a buffer of this name.
@@ -78,8 +84,8 @@ local function make_adder(list)
   end
 end
 
--- A buffer of rows for a value or a gradient. value: has the buffer's name, width and stream; fields: further fields of
--- the buffer, which replace the default ones; or nil.
+-- A buffer of rows for a value or a gradient. value: a table with the buffer's name, width and stream; fields: the
+-- fields of the buffer that differ from the defaults, or nil.
 function M.make_rows(value, writer, fields)
   return lists.merge({ name = value.name, form = "rows", width = value.width, stream = value.stream, training = false,
     comment = value.comment, is_read_backward = false, writer = writer }, fields or {})
@@ -87,12 +93,12 @@ end
 
 -- Collects the buffers of one scope: buffers of its state and of the workspace, each in the order of their first
 -- writers. Values between blocks (`carried`) have no buffer here: cpu_names.lua and cuda_records.lua give their places.
--- add_shared: a function that adds a buffer to the workspace. evaluates_dropout: evaluation applies dropout, so it has
--- masks as well.
-local function collect(scope, forward, backward, add_shared, evaluates_dropout)
-  local read, state_buffers, masks = M.find_read_values(backward), {}, {}
+-- add_shared: a function that adds a buffer to the workspace. evaluates_dropout: whether evaluation applies dropout, so
+-- that it needs masks too.
+local function collect_buffers(scope, forward, backward, add_shared, evaluates_dropout)
+  local read_values, state_buffers, masks = M.find_read_values(backward), {}, {}
   local add_stored = make_adder(state_buffers)
-  if scope.input_value and read[scope.input_value] then
+  if scope.input_value and read_values[scope.input_value] then
     add_stored(M.make_rows(scope.input_value, nil, { training = true, is_read_backward = true }))
   end
   for _, op in ipairs(forward) do
@@ -108,8 +114,8 @@ local function collect(scope, forward, backward, add_shared, evaluates_dropout)
     end
     for _, value in ipairs(ops.list_results(op)) do
       if value ~= scope.output_value and not value.carried and op.kind ~= "classify" then
-        local add_buffer = read[value] and scope.input_value and add_stored or add_shared
-        add_buffer(M.make_rows(value, op, { is_read_backward = read[value] }))
+        local add_buffer = read_values[value] and scope.input_value and add_stored or add_shared
+        add_buffer(M.make_rows(value, op, { is_read_backward = read_values[value] }))
       end
     end
     for _, buffer in ipairs(op.kind == "recur" and recurrence.list_buffers(op) or {}) do
@@ -123,21 +129,22 @@ local function collect(scope, forward, backward, add_shared, evaluates_dropout)
   for _, mask in ipairs(masks) do
     add_stored(mask)
   end
-  return { state_buffers = state_buffers, read_backward = read }
+  return { state_buffers = state_buffers, read_backward = read_values }
 end
 
--- lists_by_scope: the lists of all scopes (scope_lists.lua). evaluates_dropout: evaluation applies dropout.
+-- Derives the buffers. lists_by_scope: the lists of all scopes (scope_lists.lua); evaluates_dropout: whether evaluation
+-- applies dropout.
 function M.derive(net, lists_by_scope, evaluates_dropout)
   local workspace, scopes = {}, {}
   local add_shared = make_adder(workspace)
   for _, block in ipairs(net.scopes) do
-    local last = block.output_value
-    add_shared(M.make_rows({ name = M.name_for_stream("output", last), width = last.width, stream = last.stream,
+    local output = block.output_value
+    add_shared(M.make_rows({ name = M.name_for_stream("output", output), width = output.width, stream = output.stream,
       comment = "output of the last layer" }, block.result.op))
   end
   for _, scope in ipairs(lists_by_scope.order) do
     local forward, backward = lists_by_scope[scope].forward, lists_by_scope[scope].backward
-    scopes[scope] = collect(scope, forward, backward, add_shared, evaluates_dropout)
+    scopes[scope] = collect_buffers(scope, forward, backward, add_shared, evaluates_dropout)
   end
   for _, buffer in ipairs(scopes[net].state_buffers) do -- the network is not repeated, so its buffers exist once
     add_shared(buffer)

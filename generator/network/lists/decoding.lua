@@ -3,10 +3,13 @@
 --
 -- The decoded stream is the labelled stream, which holds the target. Other streams do not depend on it and run once,
 -- first. The decoded stream runs a few tokens at a time and reads the keys and values of earlier tokens from a cache.
--- Decoding is impossible if a token attends to a later token, another stream reads the decoded one, weights come from
--- geometric attention, or evaluation applies dropout, whose masks are for whole sequences, or starts passes from noise,
--- which depends on a sequence's place in the batch. Decoding is useless if no
--- token attends to others.
+-- Decoding is impossible if
+--   a token attends to a later token,
+--   another stream reads the decoded stream,
+--   weights come from geometric attention,
+--   evaluation applies dropout, since its masks are for whole sequences,
+--   evaluation starts passes from noise, since the noise depends on a sequence's place in the batch.
+-- Decoding is useless if no token attends to another token.
 --
 -- Input: a network (builder.lua), in which a stream is the sequence of tokens that one side of the model processes.
 
@@ -35,7 +38,7 @@ end
 -- The stream that is decoded, or nil. has_target: a stream holds the target of the task; evaluates_dropout: evaluation
 -- applies dropout.
 function M.find_stream(net, has_target, evaluates_dropout)
-  local stream, attends = net.classified.op.x.stream, false
+  local stream, has_attention = net.classified.op.x.stream, false
   if not has_target or evaluates_dropout or ops.find_all(net, "noise")[1] then
     return nil
   end
@@ -44,13 +47,13 @@ function M.find_stream(net, has_target, evaluates_dropout)
     if is_in_other_block or not permits_decoding(op, stream) then
       return nil
     end
-    attends = attends or op.kind == "attention" and op.q.stream == stream
+    has_attention = has_attention or op.kind == "attention" and op.q.stream == stream
   end
-  return attends and stream or nil
+  return has_attention and stream or nil
 end
 
--- The operations of a scope's list that run once, before all decoded tokens (runs_once), or else those that run with
--- every token.
+-- The operations of a scope's list that run once, before all decoded tokens, if runs_once is true, or that run with
+-- every token, if it is false.
 function M.list_part(list, stream, runs_once)
   return lists.map(list, function(op) return (op.out.stream ~= stream) == runs_once and op or nil end)
 end

@@ -51,14 +51,14 @@ local function fuse_norm(op, next_op, readers, result)
 end
 
 function M.fuse(list, result)
-  local readers, fused, i = M.find_readers(list), {}, 1
+  local readers, fused_list, i = M.find_readers(list), {}, 1
   while i <= #list do
     local op, next_op = list[i], list[i + 1]
     local fused_pair = next_op and (fuse_relu(op, next_op, readers) or fuse_norm(op, next_op, readers, result))
-    fused[#fused + 1] = fused_pair or op
+    fused_list[#fused_list + 1] = fused_pair or op
     i = i + (fused_pair and 2 or 1)
   end
-  return fused
+  return fused_list
 end
 
 return M

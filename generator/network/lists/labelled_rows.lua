@@ -9,14 +9,16 @@
 --   expansions   entry of a backward list -> the buffers of gradients that are expanded before it: the labelled rows
 --             move to their places among the rows of all tokens, and other rows are zero; scope -> the buffers that
 --             are expanded at its end
---   token_texts, pair_texts   floating-point operations of a forward pass on an unused row, and on each pair of the row
---             with a key, as lists of texts in C, one for each operation; pairs: the latter as numbers, by family
+--   token_texts   floating-point operations of a forward pass on an unused row, a text in C for each operation
+--   pair_texts    floating-point operations of a forward pass on each pair of an unused row with a key, a text in C for
+--             each attention
+--   pairs     name of a family -> the operations on a pair as a number
 --
 -- The lists are walked backwards from the labels. If only some rows of a result are read, an operation that works row
 -- by row reads only the same rows; every other operation reads all rows. A value with both kinds of readers has all its
 -- rows, and its labelled rows are copied from them. Gradients come in reverse: a gradient of labelled rows is
 -- expanded when a gradient of all rows is added to it, or when all its rows are read. A scope in which a gradient of
--- labelled rows would be added to a gradient of all rows is computed whole, to preserve the order of sums.
+-- labelled rows would be added to a gradient of all rows is computed for all rows, to preserve the order of sums.
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
@@ -45,30 +47,31 @@ local function record_partial(result, lists_by_scope, op)
   end
 end
 
--- Finds the operations of a scope on labelled rows alone, if its result is read at labelled rows alone.
+-- Finds the operations of a scope that work on labelled rows alone. The scope's result is read at labelled rows alone.
 function find_in_scope(result, lists_by_scope, scope)
-  local read_whole, list = {}, lists_by_scope[scope].forward -- read_whole: values whose rows are all read
+  local is_read_whole, list = {}, lists_by_scope[scope].forward -- is_read_whole: values whose rows are all read
   if result.whole_scopes[scope] then
     return
   end
   result.scopes[#result.scopes + 1] = scope
   for i = #list, 1, -1 do
     local op = list[i]
-    local is_partial = not read_whole[op.out] and not (op.sum and read_whole[op.sum])
+    local is_partial = not is_read_whole[op.out] and not (op.sum and is_read_whole[op.sum])
     if is_partial then
       record_partial(result, lists_by_scope, op)
     end
-    local by_row = op.kind == "classify" or is_partial and ops[op.kind].by_row
-    lists.update(read_whole, lists.to_set(by_row and {} or ops.list_read(op)))
+    local reads_labelled_rows = op.kind == "classify" or is_partial and ops[op.kind].by_row
+    lists.update(is_read_whole, lists.to_set(reads_labelled_rows and {} or ops.list_read(op)))
   end
 end
 
--- A walk through a backward list. compact: names of the buffers that hold gradients of labelled rows at this point.
+-- A walk through a backward list. compact: the set of the names of buffers that hold gradients of labelled rows alone
+-- at this point of the list.
 local Walk = {}
 Walk.__index = Walk
 
--- Records that an entry reads a buffer or adds to it, at labelled rows alone (is_partial) or at all rows; returns
--- whether the buffer has these rows, which may need to be expanded before the entry.
+-- Records that an entry reads a buffer or adds to it, at labelled rows alone (is_partial) or at all rows. Returns
+-- whether the buffer has the rows that the entry reads; labelled rows can be expanded to all rows before the entry.
 function Walk:note_read(buffer, is_partial, entry)
   if is_partial then
     return self.compact[buffer.name] or false
@@ -98,8 +101,8 @@ function Walk:walk_entry(entry)
     is_partial = self.compact[entry.from.name] and (entry.kind == "copy" or self.compact[entry.to.name]) or false
   end
   result.labelled_work[entry] = is_partial or nil
-  local read = { entry.from or entry.dy, (entry.adds or entry.kind == "accumulate") and entry.to or nil }
-  if lists.any(read, function(buffer) return not self:note_read(buffer, is_partial, entry) end) then
+  local read_buffers = { entry.from or entry.dy, (entry.adds or entry.kind == "accumulate") and entry.to or nil }
+  if lists.any(read_buffers, function(buffer) return not self:note_read(buffer, is_partial, entry) end) then
     return false
   end
   for _, buffer in ipairs(buffers.list_written(entry)) do
@@ -124,8 +127,8 @@ local function walk_backward(result, lists_by_scope, scope)
   return is_supported
 end
 
--- Derives the result. whole_scopes: the set of the scopes that are computed whole. If another scope must be computed
--- whole, it is added to the set, and nil is returned.
+-- Derives the result. whole_scopes: the set of the scopes that are computed for all rows. If another scope must be
+-- computed for all rows, it is added to the set, and nil is returned.
 local function derive(net, lists_by_scope, whole_scopes)
   local result = { labelled_work = {}, values = {}, expansions = {}, scopes = {}, whole_scopes = whole_scopes,
     pairs = {}, token_texts = {}, pair_texts = {} }
@@ -139,8 +142,8 @@ local function derive(net, lists_by_scope, whole_scopes)
   whole_scopes[unsupported_scope] = true
 end
 
--- Finds the work on labelled rows; none in a network with several streams, where all tokens of the target are read, and
--- in a recurrent network, whose rows lie step by step.
+-- Finds the work on labelled rows. A network with several streams has none, since all tokens of the target are read; a
+-- recurrent network has none, since its rows lie step by step.
 function M.derive(net, lists_by_scope)
   local result, whole_scopes = nil, {}
   while not net.streams[2] and not net.by_step and not result do

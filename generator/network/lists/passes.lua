@@ -1,4 +1,4 @@
--- Descriptions of the operations of a training step, for pages that users read.
+-- Descriptions of the operations of a training step (its forward and its backward pass), for pages that users read.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), which both targets execute, and its buffers
 -- (buffers.lua). Output, pure data: a list of scopes, the network first:
@@ -62,14 +62,16 @@ local function make_entry(kind, name, text, reads, shape)
     per_pair = 0, stream = 0, keys = 0, buffers = {} }
 end
 
--- Sets the floating-point operations of an entry: those of the forward operation `op`, times a factor.
+-- Sets the floating-point operations of an entry to the floating-point operations of the forward operation `op`, times
+-- a factor.
 local function set_flops(entry, op, factor)
   local flops = ops.count_flops(op)
   entry.per_token, entry.per_pair = factor * (flops.token or 0), factor * (flops.pair or 0)
   entry.stream, entry.keys = op.out.stream.index, (op.kv or op.out).stream.index
 end
 
--- counted_parameters: the set of the parameters that earlier entries have counted; this entry adds its own.
+-- The entry of a forward operation. counted_parameters: the set of the parameters that earlier entries have counted;
+-- this entry adds its own parameters.
 local function describe_forward(net, op, counted_parameters)
   local name = op.sum and op.sum.name .. ", " .. op.out.name or get_name(op.out)
   local describe = describers[op.kind] or ops[op.kind].describe
@@ -82,9 +84,9 @@ local function describe_forward(net, op, counted_parameters)
   return entry
 end
 
--- Functions, by the kind of an entry of a backward list, that return its description, the names of the values that it
--- reads in addition to the gradient `dy`, and the factor between its floating-point operations and those of the forward
--- operation, nil if it counts none.
+-- Functions, by the kind of an entry of a backward list, that return three results: the description; the names of the
+-- values that it reads in addition to the gradient `dy`; the factor by which it has more floating-point operations than
+-- the forward operation, nil if its floating-point operations are not counted.
 local backward_describers = {
   norm_grad = function(item)
     return "gradient of " .. item.op.name .. (item.dbranch and ", dropout" or ""), { item.op.name .. "_xhat" }
@@ -112,9 +114,9 @@ local backward_describers = {
   block_grad = function(item) return ("all repetitions of %s, the last one first"):format(item.op.block.name), {} end,
   embed_grad = function() return "gradient of the tokens' vectors", {} end,
   place_grad = function(item)
-    local learned = item.op.p and not item.op.p.frozen
-    return (item.to and "gradient before dropout" or "") .. (item.to and learned and ", and " or "")
-      .. (learned and "gradient of the positions' vectors" or ""), { item.op.mask }
+    local is_learned = item.op.p and not item.op.p.frozen
+    return (item.to and "gradient before dropout" or "") .. (item.to and is_learned and ", and " or "")
+      .. (is_learned and "gradient of the positions' vectors" or ""), { item.op.mask }
   end,
 }
 
@@ -128,8 +130,8 @@ end
 local function describe_backward(net, item)
   local text, reads, factor = backward_describers[item.kind](item)
   local parameter = item.op and item.op.p
-  local written = item.kind == "block_grad" and { item.dy } or buffers.list_written(item)
-  local name, shape = table.concat(lists.get_names(written), ", "), written[1] and get_shape(net, written[1])
+  local results = item.kind == "block_grad" and { item.dy } or buffers.list_written(item)
+  local name, shape = table.concat(lists.get_names(results), ", "), results[1] and get_shape(net, results[1])
   if item.kind == "weight_grad" then
     name, shape = item.op.weight, { parameter.rows.count, parameter.columns.count }
   elseif item.kind == "recur_grad" then
@@ -147,8 +149,8 @@ local function describe_backward(net, item)
   return entry
 end
 
--- Returns writer -> names of the buffers whose first writer it is, in order. The input of a repetition has no writer,
--- so the name of its buffer has the scope's list of buffers as its key.
+-- Returns a table: writer of buffers -> the names of the buffers that it writes first, in order. The input of a
+-- repetition has no writer, so the scope's list of buffers is the key of its buffer's name.
 local function index_by_writer(buffer_lists, lists_by_scope)
   local names_by_writer = {}
   for _, buffer in ipairs(buffer_lists.workspace) do
@@ -195,10 +197,10 @@ function M.derive(net, lists_by_scope, buffer_lists)
   local scopes = lists.map(net.order, function(scope)
     return describe_scope(net, scope, lists_by_scope, buffer_lists, names_by_writer, counted_parameters)
   end)
-  local shared = outline.count_shared(net)
-  if shared > 0 then
+  local shared_count = outline.count_shared(net)
+  if shared_count > 0 then
     local entry = make_entry("score", "score", "numbers that all layers share", {})
-    entry.parameters = shared
+    entry.parameters = shared_count
     table.insert(scopes[1].forward, entry)
   end
   return scopes

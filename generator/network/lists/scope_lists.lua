@@ -9,11 +9,12 @@
 --
 -- Values of a scope and of different scopes share buffers by name. Two kinds of values on the network's residual stream
 -- have no buffer of their own name, but are in a block's input or in the stream's output: a value that only one block
--- reads, as its input, and the result of a block if it is read once. Such a value has the field `carried`, { block }:
--- the block that reads it, or false. If two values would need one buffer at a time, or one buffer would need two
--- shapes, then a carried value gets a buffer of its own name (the field `has_own_buffer`), and another value is renamed
--- in the graph itself: the name of its stream is put before its name, or a number after it. This repeats, with walks
--- through the passes of training and of evaluation, until every read finds the right value.
+-- reads, as its input, and the result of a block if it is read once. A value of these kinds is called carried and has
+-- the field `carried`, { block }: the block that reads it, or false. There is a conflict if two values would need one
+-- buffer at the same time, or if one buffer would need two shapes. Then a carried value gets a buffer of its own name
+-- (the field `has_own_buffer`), and a value that is not carried is renamed in the graph itself: the name of its stream
+-- is put before its name, or a number after it. This repeats, with walks through the passes of training and of
+-- evaluation, until every read finds the right value.
 
 local backward = require("network.lists.backward")
 local buffers = require("network.lists.buffers")
@@ -28,7 +29,7 @@ local M = {}
 local MAX_ATTEMPTS = 1000
 
 -- Names of further members of the C struct that holds a workspace, which no buffer may have.
-local RESERVED = lists.split_set([[step block parameters shared length sequences tokens rows all read vocabulary
+local RESERVED_NAMES = lists.split_set([[step block parameters shared length sequences tokens rows all read vocabulary
   token_vectors token_scratch position position_scratch sums losses correct keep]])
 
 -- Names of the arrays that device code has for each attention (cuda_buffers.lua).
@@ -69,26 +70,28 @@ local function derive_lists(net)
     local scope = lists_by_scope.order[i]
     local forward = fuse.fuse(scope.ops, scope.output_value)
     local list, gradients = backward.derive(forward, scope.input_value, scope.output_value, lists_by_scope)
-    local written = lists.filter(lists.collect(list, buffers.list_written), function(buffer)
+    local own_buffers = lists.filter(lists.collect(list, buffers.list_written), function(buffer)
       return not buffer.outside
     end)
     lists_by_scope[scope] = { forward = forward, backward = list, gradients = gradients,
-      writes = lists.to_set(lists.get_names(written)) }
+      writes = lists.to_set(lists.get_names(own_buffers)) }
   end
   return lists_by_scope
 end
 
 -- A walk through a forward pass, of training or of evaluation, which checks that every read finds the right value:
---   training   whether the pass belongs to training
---   contents   key of a buffer -> the value that was last written to it; shapes: key -> the buffer's shape
---   read       scope -> the set of the values that its backward list reads
---   values_at_end   values that must still be in their buffers when the pass ends
---   reserved   names that no buffer of a value may have
+--   training        whether the pass belongs to training
+--   contents        key of a buffer -> the value that was last written to it
+--   shapes          key of a buffer -> its shape
+--   read_backward   scope -> the set of the values that its backward list reads
+--   values_at_end   the values that must still be in their buffers when the pass ends
+--   reserved        the set of the names that no buffer of a value may have
 local Walk = {}
 Walk.__index = Walk
 
 -- Raises a conflict, an error whose field `conflict` is the value that must get a buffer of its own name or be renamed:
--- `value`, which cannot have its buffer, or else `holder`, the value that is in the buffer, or nil.
+-- `value`, which cannot have its buffer, or, if `value` cannot be changed, `holder`, the value that is in the buffer.
+-- holder: nil if no value is in the buffer.
 local function raise_conflict(value, holder)
   for _, candidate in ipairs({ value, holder }) do
     if candidate.carried or candidate.op and candidate ~= candidate.op.scope.output_value then
@@ -157,8 +160,8 @@ function Walk:walk_scope(scope, input, result)
   end
 end
 
--- Checks, at the end of a scope, that the values which its backward list reads are still in their buffers. The values
--- of the network that it reads are checked at the end of the pass.
+-- Checks, at the end of a scope, that the values which its backward list reads are still in their buffers. Values of
+-- the network that the backward list reads are checked at the end of the pass.
 function Walk:check_kept(scope)
   for _, op in ipairs(self.lists_by_scope[scope].forward) do
     for _, value in ipairs(ops.list_results(op)) do
@@ -172,7 +175,8 @@ function Walk:check_kept(scope)
   end
 end
 
--- scope: the scope of the operation; scope_input, scope_result: the arguments of its walk.
+-- Walks the repetitions of a block. scope: the scope of the block's operation; scope_input, scope_result: the arguments
+-- `input` and `result` of the walk of this scope.
 function Walk:walk_block(scope, op, scope_input, scope_result)
   local block, keeps_input = op.block, self:keeps_input(M.find_reading_block(op.block))
   local uses = math.min(block.times, 2) -- further uses behave as the second
@@ -195,7 +199,7 @@ end
 -- and carried values of the network, which are members in device code.
 local function find_reserved(net, lists_by_scope)
   local names = lists.to_set(lists.get_names(net.streams[2] and net.streams or {}))
-  setmetatable(names, { __index = RESERVED })
+  setmetatable(names, { __index = RESERVED_NAMES })
   for _, scope in ipairs(lists_by_scope.order) do
     names[scope.name], names[scope.name .. "s"] = true, true
     lists.update(names, lists_by_scope[scope].writes)
@@ -258,9 +262,9 @@ local function find_conflict(net, lists_by_scope)
 end
 
 -- Renames a value. In a stream other than the first, the stream's name is put before its name if no value has the new
--- name: all values of its scope with the same name, width and stream are renamed together. Otherwise the value gets a
--- number.
-local function rename(net, value)
+-- name; all values of its scope with the same name, width and stream are renamed together. In the first stream, or if
+-- the new name is taken, the value gets a number.
+local function rename_value(net, value)
   local base = value.name:gsub("_%d+$", "")
   local used_names = lists.to_set(lists.collect(net.order, function(scope)
     return lists.map(scope.ops, function(op) return op.out.name end)
@@ -291,12 +295,13 @@ local function rename_external_duplicates(net)
   end
   for scope, op in lists.iterate_nested(net.order, "ops") do
     if op.out ~= scope.output_value and (externals[op.out.name] or op.out) ~= op.out then
-      rename(net, op.out)
+      rename_value(net, op.out)
     end
   end
 end
 
--- The block that stores the input of a block or a group: itself, or the block that alone reads the input of the group.
+-- The block that stores the input of a block or a group: the block itself, or the only block that reads the input of
+-- the group.
 function M.find_reading_block(block)
   return block.is_group and block.input_value.carried and M.find_reading_block(block.input_value.carried.block) or block
 end
@@ -323,7 +328,7 @@ function M.derive(net)
     elseif value.carried then
       value.has_own_buffer = true
     else
-      rename(net, value)
+      rename_value(net, value)
     end
   end
   error("network: no names of values avoid conflicts of buffers: report the description of the network", 0)

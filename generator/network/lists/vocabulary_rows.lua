@@ -1,25 +1,27 @@
 -- Rows of a network that are equal for all tokens of one symbol. In the first repetition of a block, rows depend only
 -- on the token's symbol until attention mixes tokens, if the block's input is an embedding without added positions and
--- without dropout. The CPU computes such rows once for each symbol of the vocabulary and copies them to the tokens;
--- gradients are first summed by symbol.
+-- without dropout. The CPU computes these rows once for each symbol of the vocabulary (rows of the vocabulary) and
+-- copies them to the tokens; gradients are first summed by symbol. An operation runs by symbol if it computes rows of
+-- the vocabulary, and for all tokens if it computes a row for each token.
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), and its labelled rows (labelled_rows.lua) or nil.
 -- Operations on labelled rows alone are not computed by symbol. Output: nil if no operation is saved, else
 --   block       the block whose first repetition computes rows by symbol
 --   embed       the operation that makes the block's input
---   by_symbol   the set of the work on the vocabulary's rows alone: operations of the block's fused list, entries of
---               its backward list
---   repeated    value -> true: the value's rows are copied to the rows of all tokens, after the operation that makes it
+--   by_symbol   the set of the work that runs by symbol: operations of the block's fused list, entries of its backward
+--               list
+--   repeated    the set of the values whose rows are copied to the rows of all tokens, after the operation that makes
+--               the value
 --   summed      entry of the backward list -> the buffers of gradients that are summed by symbol before it; block ->
 --               the buffers of gradients that are summed at the block's end
 --   width       the width of the widest copied or summed value
---   token_texts floating-point operations of a forward pass on an omitted row, a text in C for each operation
+--   token_texts floating-point operations that one omitted row saves in a forward pass, a text in C for each operation
 --
 -- A value has the vocabulary's rows or the rows of all tokens; only the block's input has both. An operation runs for
 -- all tokens if one of its operands is read for all tokens elsewhere. Gradients come in reverse: a gradient of all
 -- tokens is summed by symbol when a gradient of the vocabulary's rows is made from it or is added to it. If a gradient
--- of all tokens would be added to a gradient of the vocabulary's rows, the block is computed whole, to preserve the
--- order of sums.
+-- of all tokens would be added to a gradient of the vocabulary's rows, no operation of the block runs by symbol, to
+-- preserve the order of sums.
 
 local buffers = require("network.lists.buffers")
 local lists = require("base.lists")
@@ -35,63 +37,64 @@ local function note_width(result, width)
   end
 end
 
--- The set of the operations that run for the vocabulary. labelled: the labelled rows (labelled_rows.lua), or nil;
--- barred: the set of operations that must run for all tokens.
-local function select_operations(block, list, labelled, barred)
-  local values, by_symbol = { [block.input_value] = true }, {}
+-- The set of the operations that run by symbol. labelled: the labelled rows (labelled_rows.lua), or nil;
+-- token_operations: the set of operations that must run for all tokens.
+local function select_operations(block, list, labelled, token_operations)
+  local values, symbol_operations = { [block.input_value] = true }, {} -- values: the values that have rows by symbol
   for _, op in ipairs(list) do
     local needs_tokens = not ops[op.kind].by_row or op.dropout or op.out == block.output_value
       or labelled and labelled.labelled_work[op]
       or lists.any(ops.list_read(op), function(value) return not values[value] end)
-    if not needs_tokens and not barred[op] then
-      by_symbol[op] = true
+    if not needs_tokens and not token_operations[op] then
+      symbol_operations[op] = true
       lists.update(values, lists.to_set(ops.list_results(op)))
     end
   end
-  return by_symbol
+  return symbol_operations
 end
 
 -- The set of the values that operations on all tokens read.
-local function find_token_values(list, by_symbol)
-  return lists.to_set(lists.collect(list, function(op) return by_symbol[op] and {} or ops.list_read(op) end))
+local function find_token_values(list, symbol_operations)
+  return lists.to_set(lists.collect(list, function(op) return symbol_operations[op] and {} or ops.list_read(op) end))
 end
 
--- Bars the readers of a value that others read for all tokens; returns whether a reader was barred.
-local function bar_readers(block, list, by_symbol, barred)
-  local read = find_token_values(list, by_symbol)
+-- Adds to token_operations the operations by symbol that read a value which other operations read for all tokens;
+-- returns whether there was one.
+local function add_token_operations(block, list, symbol_operations, token_operations)
+  local is_token_value = find_token_values(list, symbol_operations)
   local readers = lists.filter(list, function(op)
-    return by_symbol[op]
-      and lists.any(ops.list_read(op), function(value) return value ~= block.input_value and read[value] end)
+    return symbol_operations[op]
+      and lists.any(ops.list_read(op), function(value) return value ~= block.input_value and is_token_value[value] end)
   end)
-  lists.update(barred, lists.to_set(readers))
+  lists.update(token_operations, lists.to_set(readers))
   return readers[1] ~= nil
 end
 
--- Finds the operations of a block that run for the vocabulary, and the values whose rows are copied to all tokens.
--- result: the table that M.derive returns, with its block.
-local function find_forward(result, list, labelled)
-  local barred = {}
+-- Finds the operations of a block that run by symbol, and the values whose rows are copied to all tokens. result: the
+-- table that M.derive returns, with its block.
+local function find_symbol_operations(result, list, labelled)
+  local token_operations = {}
   repeat
-    result.by_symbol = select_operations(result.block, list, labelled, barred)
-  until not bar_readers(result.block, list, result.by_symbol, barred)
-  local read = find_token_values(list, result.by_symbol)
+    result.by_symbol = select_operations(result.block, list, labelled, token_operations)
+  until not add_token_operations(result.block, list, result.by_symbol, token_operations)
+  local is_token_value = find_token_values(list, result.by_symbol)
   local symbol_list = lists.filter(list, function(op) return result.by_symbol[op] end)
   result.token_texts = lists.collect(symbol_list, function(op) return { ops.count_flops(op).text } end)
   for _, value in ipairs(lists.collect(symbol_list, ops.list_results)) do
-    if read[value] then
+    if is_token_value[value] then
       result.repeated[value] = true
       note_width(result, value.width)
     end
   end
 end
 
--- A walk through the backward list. summed: names of the buffers that hold gradients of the vocabulary's rows at this
--- point.
+-- A walk through the backward list. summed: the set of the names of buffers that hold gradients of the vocabulary's
+-- rows at this point of the list.
 local Walk = {}
 Walk.__index = Walk
 
--- Records that an entry reads a buffer or adds to it, for the vocabulary (runs_by_symbol) or for all tokens; returns
--- whether the buffer has these rows, which may need a sum before the entry.
+-- Records that an entry reads a buffer or adds to it, by symbol (runs_by_symbol) or for all tokens. Returns whether the
+-- buffer has the rows that the entry reads; rows of all tokens can be summed by symbol before the entry.
 function Walk:note_read(buffer, runs_by_symbol, entry)
   if runs_by_symbol and not self.summed[buffer.name] then
     lists.append_to(self.result.summed, entry, buffer)
@@ -101,8 +104,8 @@ function Walk:note_read(buffer, runs_by_symbol, entry)
   return runs_by_symbol or not self.summed[buffer.name]
 end
 
--- Whether an entry of the list runs for the vocabulary. If the result of relu was copied to all tokens, relu's gradient
--- reads the copies.
+-- Whether an entry of the list runs by symbol. If the result of relu was copied to all tokens, the gradient of relu
+-- reads the copies and runs for all tokens.
 function Walk:runs_by_symbol(entry)
   if entry.kind == "copy" or entry.kind == "accumulate" then
     return self.summed[entry.from.name] or entry.kind == "accumulate" and self.summed[entry.to.name] or false
@@ -117,8 +120,8 @@ function Walk:walk_entry(entry)
   if entry.kind == "accumulate" and runs_by_symbol and not self.summed[entry.from.name] then
     return false -- the buffer `from` holds gradients of all tokens
   end
-  local read = { entry.from or entry.dy, (entry.adds or entry.kind == "accumulate") and entry.to or nil }
-  if lists.any(read, function(buffer) return not self:note_read(buffer, runs_by_symbol, entry) end) then
+  local read_buffers = { entry.from or entry.dy, (entry.adds or entry.kind == "accumulate") and entry.to or nil }
+  if lists.any(read_buffers, function(buffer) return not self:note_read(buffer, runs_by_symbol, entry) end) then
     return false
   end
   self.result.by_symbol[entry] = runs_by_symbol or nil
@@ -128,18 +131,20 @@ function Walk:walk_entry(entry)
   return true
 end
 
--- The embedding whose gradient is that of a block's input and of nothing else, without positions and dropout; or nil.
+-- The embedding that only a block reads, as its input, and that adds no positions and has no dropout; nil if there is
+-- none. list: the network's backward list.
 local function find_embedding(list)
   for i, entry in ipairs(list) do
-    local op, previous = entry.op, list[i - 1]
+    local op, earlier_entry = entry.op, list[i - 1] or {}
     local is_plain = entry.kind == "embed_grad" and not op.dropout and (not op.encoding or op.encoding.kind == "none")
-    if is_plain and previous and previous.kind == "block_grad" and previous.op.x == op.out and op.out.carried then
+    if is_plain and earlier_entry.kind == "block_grad" and earlier_entry.op.x == op.out and op.out.carried then
       return op
     end
   end
 end
 
--- lists_by_scope: the lists of all scopes; labelled: the labelled rows, or nil.
+-- Finds the rows that are computed by symbol. lists_by_scope: the lists of all scopes; labelled: the labelled rows, or
+-- nil.
 function M.derive(net, lists_by_scope, labelled)
   local embed = not net.streams[2] and find_embedding(lists_by_scope[net].backward)
   if not embed then
@@ -150,7 +155,7 @@ function M.derive(net, lists_by_scope, labelled)
     return nil
   end
   local result = { block = block, embed = embed, by_symbol = {}, repeated = {}, summed = {} }
-  find_forward(result, lists_by_scope[block].forward, labelled)
+  find_symbol_operations(result, lists_by_scope[block].forward, labelled)
   local walk, input = setmetatable({ result = result, summed = {} }, Walk), block.input_value
   local is_supported = result.token_texts[1] ~= nil
     and not lists.any(lists_by_scope[block].backward, function(entry) return not walk:walk_entry(entry) end)

@@ -1,6 +1,6 @@
 -- A bidirectional encoder: Ruoss et al. 2023, section 3. Answers are read at empty tokens that follow the input, one
--- for each output; at the last token of the input (as in Ito et al. 2024); at every token of the input; or at the
--- probe.
+-- for each output; at the last token of the input (Ito et al. 2024); at every token of the input; or at the probe, the
+-- token of the input that the task asks about.
 
 local stack = require("network.models.stack")
 local tokens = require("network.models.tokens")

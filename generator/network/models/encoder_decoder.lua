@@ -1,5 +1,5 @@
--- An encoder, and a causal decoder that attends to its output: Vaswani et al. 2017. As in Duan and Shi 2024, both
--- streams share embeddings, and norms follow the last blocks. Without layers the encoder is the embedding alone.
+-- An encoder, and a causal decoder that attends to the encoder's output: Vaswani et al. 2017. Both streams share
+-- embeddings, and norms follow the last blocks: Duan and Shi 2024. An encoder without layers is the embedding alone.
 
 local stack = require("network.models.stack")
 local tokens = require("network.models.tokens")

@@ -4,26 +4,33 @@
 --   model.norm.place = "pre"    y = x + f(norm(x)), and one norm after the last block: Xiong et al. 2020
 --
 -- Input: the network and the section `model` (builder.lua); x, the value of the stream's tokens; options. Output: the
--- value after the last block or norm. Fields of `options`: layers, the number of layers; source, the publication named
--- in comments of generated code if norms follow the sums; loops, the section model.loops or nil; and for a model with
--- several stacks:
---   name        the block's name, else "layer"; path: the prefix of its tensors' names, with %d for the repetition
+-- value after the last block or norm. Fields of `options`:
+--   layers      the number of layers
+--   source      the publication that comments of generated code name if norms follow the sums
+--   loops       the section model.loops, or nil
+-- Fields of `options` for a model with several stacks:
+--   name        the block's name, by default "layer"
+--   path        the prefix of its tensors' names, with %d for the repetition
 --   attention   the family of self-attention, by default "self"
 --   memory      a value of another stream to which blocks attend in addition; cross-attention follows self-attention
---   norm        the name of a norm after the last block, for both places of norms; norm_path: the name of its tensors
+--   norm        the name of a norm after the last block, for both places of norms
+--   norm_path   the name of this norm's tensors
 --   kind        the stack's kind in comments of generated code, by default model.kind
 --
--- If a pass of a loop also adds the embedding or ends with a norm, a group repeats its layers and these operations. A
--- pass of one layer is the layer's block itself. With encodings by layer, each encoding has a block of its own, and a
--- group runs these blocks in turn; further blocks follow for a last turn that ends before the end of the list.
+-- With loops, all layers run several times; one of these times is a pass. If a pass also adds the embedding
+-- (loops.inject) or ends with a norm (loops.norm), a group repeats the layers and these operations. A pass of one layer
+-- is the layer's block itself. With encodings by layer (families.list_layers), each encoding has a block of its own,
+-- and a group, the cycle, runs these blocks in turn; further blocks follow for a last turn that ends before the end of
+-- the list.
 
 local lists = require("base.lists")
 
-local START_DEVIATION = 0.02 -- of noise from which passes start: McLeish et al. 2024
+local START_DEVIATION = 0.02 -- standard deviation of the noise from which passes start: McLeish et al. 2024
 
 local SOURCES = { post = "Vaswani et al. 2017", pre = "Xiong et al. 2020" }
 
--- The comment of a block in generated code. is_pass: whether a repetition is a whole pass.
+-- The comment of a block in generated code, with its sources. is_pass: whether a repetition is a whole pass, which then
+-- has 1 layer.
 local function describe(model, options, is_pass)
   local place = model.norm.place
   local words = { place == "post" and options.source or nil }
@@ -79,13 +86,16 @@ return function(net, model, x, options)
     scope:output(norms_inside and scope:norm("norm", h, kind) or h)
     return scope.result
   end
+  -- Adds the block of an entry of `list`. A group of passes repeats its blocks; without it, the block itself repeats.
   local function add_block(scope, h, entry)
     local block_options = lists.merge(group and {} or passes, { path = options.path or "layers.%d.",
+      -- the layer's number in the whole stack: cycle number repetition // times, layer repetition % times of the entry
       number = is_by_layer and function(repetition)
         return repetition // entry.times * entry.period + entry.first + repetition % entry.times
       end or nil })
-    local b = scope:block((options.name or "layer") .. (is_by_layer and entry.name:match("^self(.*)") or ""),
-      entry.times, describe(model, options, is_pass), block_options)
+    local suffix = is_by_layer and entry.name:match("^self(.*)") or "" -- "1" for self1
+    local b = scope:block((options.name or "layer") .. suffix, entry.times, describe(model, options, is_pass),
+      block_options)
     h = is_pass and open_pass(b, h) or b:input(h)
     h = net.block_place and b:place(h, net.block_place) or h
     h = add_layer(b, h, model, entry.name, options.memory and b:external(options.memory))

@@ -1,5 +1,5 @@
 -- The vectors of a stream's tokens, plus the vectors of their positions. Rows of a table are multiplied by sqrt(width)
--- (Vaswani et al. 2017), outputs of a linear map are not. With model.norm.embedding a norm follows the sum.
+-- (Vaswani et al. 2017); outputs of a linear map are not multiplied. With model.norm.embedding a norm follows the sum.
 --
 -- Arguments: the network and the section `model` (builder.lua); name: the name of the result; stream: the stream whose
 -- tokens are embedded; table: a shared table of the tokens' vectors, or nil for a table of this embedding alone.
