@@ -8,8 +8,8 @@
 #include "kernels/cpu/functions.h"
 #include "kernels/cpu/math.h"
 
-/* The least chance to reach a key; smaller ones count as 0. So no product of chances is subnormal; subnormal arithmetic
- * is slow. (In float no result of compute_chances is below 6e-26 in magnitude.) */
+/* The least chance to reach a key; smaller chances count as 0. So no product of chances is subnormal; subnormal
+ * arithmetic is slow. (In float no result of compute_chances is below 6e-26 in magnitude.) */
 static const real LEAST_CHANCE = REAL_BYTES == 8 ? (real)1e-150 : (real)1e-12;
 
 /* ---- one pair ---- */
@@ -71,7 +71,7 @@ INLINE vector choose_by_sign(vector sign, vector negative, vector positive) {
 }
 
 /* Chances from N vectors of logits x: match = sigmoid(x) and miss = 1 - match, with equal relative precision.
- * grad_factor, for the gradient, is the smaller of the two with the sign of x. */
+ * grad_factor, for the gradient, is the smaller of match and miss, with the sign of x. */
 INLINE void compute_chances(const int N, const vector *x, vector *match, vector *miss, vector *grad_factor) {
     vector tail[SIDE_BY_SIDE];
     compute_tails(N, x, tail);

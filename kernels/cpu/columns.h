@@ -13,7 +13,7 @@
 
 enum { WIDEST_HEAD = 256 /* most channels of a head */ };
 
-/* Every second element of the concatenation of a and b, from element `odd` on. */
+/* Every second element of the concatenation of a and b, from element `odd` (0 or 1) on. */
 INLINE vector take_every_second(vector a, vector b, const int odd) {
     bits source_lane;
     UNROLL
@@ -21,7 +21,7 @@ INLINE vector take_every_second(vector a, vector b, const int odd) {
     return shuffle(a, b, source_lane);
 }
 
-/* Elements of a and b, alternating, from element `first` of each on. */
+/* Elements of a, from index `first` on, alternating with elements of b at these indices. */
 INLINE vector interleave_elements(vector a, vector b, const int first) {
     bits source_lane;
     UNROLL
@@ -64,7 +64,7 @@ INLINE void store_first(real *p, vector x, const int count) {
 #endif
 }
 
-/* Interleaves D elements of a and D of b into 2 D lanes of a vector; store_pair does the reverse. */
+/* Interleaves D elements of a and D elements of b into 2 D lanes of a vector; store_pair does the reverse. */
 INLINE vector load_pair(const int D, const real *a, const real *b) {
     return interleave_elements(load_first(a, D), load_first(b, D), 0);
 }
@@ -161,7 +161,7 @@ INLINE void load_columns(const int D, int T, int first, int stride, const real *
 
 /* column[d][lane] = rows[offset[lane] + d]. May read LANES elements at an offset if D is smaller. */
 INLINE void load_scattered(const int D, const real *restrict rows, const int32_t *restrict offset, vector *column) {
-    const int per_vector = D < LANES ? LANES / D : 1; /* as in read_rows */
+    const int per_vector = D < LANES ? LANES / D : 1; /* rows in one vector */
     const int per_row = D < LANES ? 1 : D / LANES;
     if (!is_power_of_two(D)) {
         for (int d = 0; d < D; d++)
@@ -252,7 +252,7 @@ INLINE void put_in_tiles(const int width, int from, int to, int stride, const re
 }
 
 /* logits [H] = the products of one query of H heads, D channels each, with the LANES keys of a tile; columns: the first
- * channel of the heads. The loops have the same form as in dot_rows, so that the compiler generates the same fused
+ * channel of the heads. The loops equal the loops of dot_rows, so that the compiler generates the same fused
  * multiply-adds, and the results have the same bits. */
 INLINE void dot_heads(const int D, const int H, const real *query, const real *restrict columns, vector *logits) {
     UNROLL
@@ -298,7 +298,7 @@ INLINE void weighted_rows(const int D, int count, const real *weights, int strid
     if (D > whole) weighted_channels(D - whole, count, weights, stride, rows + whole, sum + whole);
 }
 
-/* rows[first + lane][j] = columns[j][lane] * factor[lane], for the rows below T, each of S elements. */
+/* rows[first + lane][j] = columns[j][lane] * factor[lane], for the rows below T, which have S elements each. */
 INLINE void write_rows(int T, int S, int first, const real *columns, vector factor, real *rows) {
     for (int i = 0; i < LANES && first + i < T; i++) {
         real *row = rows + (size_t)(first + i) * (size_t)S;

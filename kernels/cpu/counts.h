@@ -1,13 +1,13 @@
 /* Counts of keys: LANES queries at once, one row [LANES] per key. A query counts key j by its gate, a number between 0
  * and 1; the count of key j is the sum of the gates of key j and of all later keys that the query sees. A table has a
  * vector for every whole number; products [row][LANES] are the products of the queries with these vectors. The term of
- * any other count is interpolated between two products. */
+ * a count that is no whole number is interpolated between two products. */
 #ifndef LONGHAND_KERNELS_COUNTS_H
 #define LONGHAND_KERNELS_COUNTS_H
 
 #include "kernels/cpu/functions.h"
 
-/* Adds a key with these gates to the sum of gates; writes its gate and its count, at most `most`. */
+/* Adds the gates of a key to the sum of gates; writes them, and the key's counts, at most `most`. */
 INLINE vector count_key(vector sum, real most, vector gate, real *gates, real *counts) {
     sum += gate;
     store(gates, gate);
@@ -47,7 +47,7 @@ INLINE vector look_up_count(const real *products, vector count) {
 }
 
 /* Adds the gradients dterm of terms to the gradients of products; returns the gradients of counts. The gradient is 0 if
- * a count is a whole number, such as `most`. */
+ * a count is a whole number, for example at the limit `most`. */
 INLINE vector look_up_count_grad(const real *products, real *dproducts, vector count, vector dterm) {
     lh_between at = find_between(count);
     vector low, high, dhigh = at.share * dterm, dlow = dterm - dhigh;

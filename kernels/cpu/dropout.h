@@ -41,8 +41,8 @@ INLINE blocks multiply_low(blocks x, uint32_t m) {
 #endif
 }
 
-/* BLOCKS Philox blocks from number `first` on; out[0] holds words 0 and 1 of each block, out[1] words 2 and 3. Between
- * rounds the high halves of lanes are undefined, because products read only low halves. */
+/* Computes BLOCKS Philox blocks from number `first` on; out[0] holds words 0 and 1 of each block, out[1] words 2 and 3.
+ * Between rounds the high halves of lanes are undefined, because products read only low halves. */
 INLINE void philox_blocks(lh_key key, uint32_t step, uint32_t example, uint32_t site, uint32_t first, blocks out[2]) {
     const blocks zero = {0}, low = zero + 0xffffffffu;
     blocks x0 = zero + first, x1 = zero + site, x2 = zero + example, x3 = zero + step;
@@ -106,7 +106,7 @@ typedef struct keep_source {
     uint32_t step, example, site;
 } keep_source;
 
-/* Writes the masks of `count` elements from any element on; returns a pointer to the first one in `buffer`, which has
+/* Writes the masks of `count` elements from any element on; returns a pointer to the first mask in `buffer`, which has
  * count + KEEP_SLACK bytes. */
 enum { KEEP_SLACK = 8 + KEEP_PAD };
 INLINE const int8_t *dropout_keep_at(const keep_source *source, size_t element, int count, uint16_t threshold,

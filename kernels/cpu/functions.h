@@ -2,10 +2,10 @@
  * libc.
  *
  * float: branch-free vector code, for the inner loop of attention. double: lane by lane over longhand/math.h, for
- * gradient checks. NaN in any argument gives NaN; maximum (vector.h) is the exception. The errors below are those of
- * the float functions, measured over the range of float; the errors of the double functions are within 3 ulp (pow_of:
- * 4e-13 relative). Functions ..._real return lane 0 of the vector functions, so scalar and vector results have the same
- * bits. Exceptions are results of constant arguments, which the compiler computes without fused multiply-adds.
+ * gradient checks. NaN in any argument gives NaN; maximum (vector.h) is the exception. The comments below give errors
+ * of the float functions, measured over the range of float; the errors of the double functions are within 3 ulp
+ * (pow_of: 4e-13 relative). Functions ..._real return lane 0 of the vector functions, so scalar and vector results have
+ * the same bits. Exceptions are results of constant arguments, which the compiler computes without fused multiply-adds.
  *
  * Coefficients of float are minimax fits made for this file; comments give the polynomial's interval and error.
  */

@@ -40,7 +40,7 @@ INLINE vector pass_rows(const int N, const int step, vector chance, real *weight
 
 /* Processes `count` keys on one side of all queries, from the nearest outwards (step 1 or -1). Replaces logits by
  * matches, writes grad_factor, and writes to `remaining` the chance after each key, for keys of this side only. chance:
- * the value before the first key. */
+ * the chance before the first key. */
 INLINE void pass_side(int count, const int step, vector chance, real *weights, real *grad_factor, real *remaining) {
     int n = 0;
     for (; n + SIDE_BY_SIDE <= count; n += SIDE_BY_SIDE) {
@@ -53,7 +53,7 @@ INLINE void pass_side(int count, const int step, vector chance, real *weights, r
     }
 }
 
-/* Processes N rows for pass_among, from row b on: writes the chances of those queries that lie to the left of these
+/* Processes N rows for pass_among, from row b on: writes the chances of the queries that lie to the left of the
  * keys. */
 INLINE vector pass_rows_among(const int N, int b, vector chance, real *weights, real *grad_factor, real *remaining,
                               real *scratch) {
@@ -69,7 +69,7 @@ INLINE vector pass_rows_among(const int N, int b, vector chance, real *weights, 
 }
 
 /* Processes the keys among the queries; row b is the key of the query in lane b, which does not match itself. right,
- * left: the chances after the outermost of these keys on each side. scratch: workspace of `count` rows. */
+ * left: the chances after the outermost key on each side. scratch: workspace of `count` rows. */
 INLINE void pass_among(int count, real *weights, real *grad_factor, real *remaining, real *scratch, vector *right,
                        vector *left) {
     int b = 0;
@@ -139,8 +139,8 @@ INLINE void mirror_every_second(int first, int from, int to, int low, int high, 
     }
 }
 
-/* mirrored[r], r in [from, to): lane a is from row 2 (first + a) - r, which is as far from query first + a as row r, on
- * the other side. Row numbers are clamped to [low, high]. Up to LANES - 1 more rows are written. */
+/* mirrored[r], r in [from, to): lane a comes from row 2 (first + a) - r, which is as far from query first + a as row r,
+ * on the other side. Row numbers are clamped to [low, high]. Up to LANES - 1 more rows are written. */
 NOINLINE void mirror_rows(int first, int from, int to, int low, int high, const real *rows, real *mirrored) {
     /* rows for which some lane is not clamped */
     int begin = 2 * first - high + 1, end = 2 * (first + LANES - 1) - low;
@@ -199,7 +199,7 @@ INLINE vector weigh_among(int count, const real *remaining, const real *mirrored
 
 /* Replaces logits [T][LANES] of queries from `first` on by weights that are not divided by their sum; returns the sum.
  * grad_factor is [T][LANES]. remaining, mirrored: row 0 of workspaces that also have one row before row 0; after row T
- * - 1 remaining has one more row and mirrored LANES more. */
+ * - 1 remaining has one more row, and mirrored has LANES more rows. */
 INLINE vector weigh_outwards(int T, int first, real *weights, real *grad_factor, real *remaining, real *mirrored) {
     const int end = first + LANES < T ? first + LANES : T, offset = first * LANES;
     vector right, left;
@@ -229,7 +229,7 @@ INLINE vector sum_rows(const int N, const int step, vector sum, const real *gain
     return sum + part;
 }
 
-/* Writes running sums of `count` negated rows, from the farthest key inwards (step 1 or -1); returns the last one. */
+/* Writes running sums of `count` negated rows, from the farthest key inwards (step 1 or -1); returns the last sum. */
 INLINE vector sum_side(int count, const int step, const real *gains, real *sums) {
     vector sum = {0};
     int n = 0;
@@ -271,7 +271,7 @@ INLINE vector write_side_dlogits(int from, int to, const real *farther, const re
     return sum;
 }
 
-/* Replaces gains of the keys among the queries by gradients of logits; adds these to the sums of both sides. */
+/* Replaces gains of the keys among the queries by gradients of logits; adds the gradients to the sums of both sides. */
 INLINE void write_among_dlogits(int count, const real *sums, const real *mirrored, const real *grad_factor,
                                 real *dlogits, vector *right, vector *left) {
     for (int b = 0; b < count; b++) {
@@ -285,9 +285,9 @@ INLINE void write_among_dlogits(int count, const real *sums, const real *mirrore
     }
 }
 
-/* Replaces gains [T][LANES], each a weight times its gradient, by gradients of logits; right, left: their sums on each
- * side. For a logit l with match P, and G the sum of gains of keys tried later: dl = (1 - P) gain - P G. sums,
- * mirrored: workspaces as remaining and mirrored in weigh_outwards. */
+/* Replaces gains [T][LANES], each a weight times its gradient, by gradients of logits; right, left: the sums of the
+ * gradients on each side. For a logit l with match P, and G the sum of gains of keys tried later: dl = (1 - P) gain - P
+ * G. sums, mirrored: workspaces of the sizes of remaining and mirrored in weigh_outwards. */
 INLINE void write_dlogits(int T, int first, const real *grad_factor, real *dlogits, real *sums, real *mirrored,
                           vector *right, vector *left) {
     const int end = first + LANES < T ? first + LANES : T, offset = first * LANES;

@@ -3,9 +3,9 @@
  * Rows are tokens, row-major, without gaps. Row counts are rounded up to TILE_ROWS: buffers hold this number of rows,
  * and results in extra rows are never used. A tile keeps TILE_ROWS x columns accumulators, a row of weights and one
  * broadcast activation in registers. A gradient of weights keeps OUTER_ROWS x OUTER_COLUMNS accumulators and
- * OUTER_COLUMNS factors. TILE_... and OUTER_... are from tuned.h; ..._COLUMNS, and `columns` below, count vectors. A
- * sum runs over k, or over rows, in order, whatever the sizes of tiles. K and N are multiples of 16, and OUTER_ROWS
- * divides 16. Reference: lh_ref_matmul.
+ * OUTER_COLUMNS factors. tuned.h defines TILE_... and OUTER_...; ..._COLUMNS, and `columns` below, count vectors. A sum
+ * runs over k, or over rows, in order, whatever the sizes of tiles. K and N are multiples of 16, and OUTER_ROWS divides
+ * 16. Reference: lh_ref_matmul.
  */
 #ifndef LONGHAND_KERNELS_MATMUL_H
 #define LONGHAND_KERNELS_MATMUL_H
@@ -164,7 +164,7 @@ INLINE void pack_factors(int rows, const int K, int depth, const real *restrict 
         }
 }
 
-/* Adds packed^T dy[rows][N] to some columns of dw[depth][N]; packed is from pack_factors, dy is copied here. */
+/* Adds packed^T dy[rows][N] to some columns of dw[depth][N]; packed comes from pack_factors; dy is copied here. */
 INLINE void packed_gradient(int rows, const int columns, int depth, const real *restrict packed, const int N,
                             const real *restrict dy, real *restrict dw) {
     real copy[GRADIENT_ROWS * OUTER_COLUMNS * LANES] __attribute__((aligned(64)));
@@ -206,10 +206,10 @@ INLINE void matmul(int rows, const int K, const int N, const real *restrict a, c
     }
 }
 
-/* dw[K][N] = or += a[rows][K]^T dy[rows][N]; rows of a are `stride` apart, exactly `rows` rows are read, and TILE, a
- * divisor of K, is the number of rows of dw per tile. Sums run over rows in order and are then stored or added. With
- * PREFETCH_GRADIENTS, lines of dw are prefetched before the rows are summed, because dw may no longer be in the
- * caches. */
+/* dw[K][N] = (OUTER_STORE) or += (OUTER_ADD) a[rows][K]^T dy[rows][N]; rows of a are `stride` apart, exactly `rows`
+ * rows are read, and TILE, a divisor of K, is the number of rows of dw per tile. Sums run over rows in order and are
+ * then stored or added. With PREFETCH_GRADIENTS, lines of dw are prefetched before the rows are summed, because dw may
+ * no longer be in the caches. */
 enum outer { OUTER_STORE, OUTER_ADD };
 INLINE void outer_sums(int rows, const int TILE, int K, int stride, const int N, const real *restrict a,
                        const real *restrict dy, real *restrict dw, const enum outer outer) {

@@ -68,7 +68,7 @@ INLINE void read_weight_grad(int rows, const int N, const real *read, const real
 
 /* ---- the probabilities of actions ---- */
 
-/* actions[count]: logits without their biases, then their softmax. */
+/* actions[count]: on entry logits without their biases, on return probabilities. */
 INLINE void choose_actions(const int count, const real *bias, real *actions) {
     real largest = actions[0] + bias[0], total = 0;
     for (int k = 0; k < count; k++) {
@@ -82,7 +82,7 @@ INLINE void choose_actions(const int count, const real *bias, real *actions) {
     for (int k = 0; k < count; k++) actions[k] /= total;
 }
 
-/* actions[count]: probabilities, then the gradients of their logits. d[count]: the gradients of the probabilities. */
+/* actions[count]: on entry probabilities, on return gradients of logits. d[count]: gradients of probabilities. */
 INLINE void choose_actions_grad(const int count, const real *d, real *actions) {
     real mean = 0;
     for (int k = 0; k < count; k++) mean += actions[k] * d[k];
@@ -105,7 +105,7 @@ INLINE int count_stack_numbers(int length, int capacity) {
     return (count_stack_cells(length / 2, length, capacity) + 2) * CELL_WIDTH;
 }
 
-/* heads [rows], M apart: a cell to push and the logits of the actions, then both with their biases, the logits as
+/* heads [rows], M apart: on entry a cell to push and the logits of the actions, on return the cell with its bias, and
  * probabilities. before, after: stacks, `size` numbers apart, the first cell on top; they may be the same array. The
  * first `count` cells after the step are computed: m from m - 1 (the pushed cell for the top) if the step pushes, from
  * m + 1 if it pops, else from m, each times its probability. Two empty cells follow. read [rows][CELL_WIDTH]: the top
@@ -130,9 +130,9 @@ INLINE void stack_step(int rows, const int M, int count, int size, const real *b
     }
 }
 
-/* heads: the values that stack_step left, then the gradients of the product's columns. dstack [rows], `size` apart: the
- * gradients of the stack after the step, 0 beyond its cells, then of the stack before it. count: the greater number of
- * cells of both. */
+/* heads: on entry the values that stack_step left, on return the gradients of the product's columns. dstack [rows],
+ * `size` apart: on entry the gradients of the stack after the step, 0 beyond its cells, on return of the stack before
+ * it. count: the cells of the larger stack. */
 INLINE void stack_step_grad(int rows, const int M, int count, int size, const real *before, real *restrict heads,
                             real *restrict dstack) {
     for (int m = 0; m < rows; m++, heads += M, before += size, dstack += size) {
@@ -161,7 +161,7 @@ INLINE void stack_step_grad(int rows, const int M, int count, int size, const re
 enum { TAPE_ACTIONS = 5 }; /* stay, left, right, jump left, jump right */
 
 /* source[]: the cells that the moves of a circular tape bring to cell i; jump: the distance of a jump, below `cells`.
- * Returns for how many cells from i on the sources are the next ones, too. */
+ * Returns the number of cells from i on whose sources are consecutive, too. */
 INLINE int find_sources(int cells, int jump, int i, int source[TAPE_ACTIONS]) {
     const int distance[TAPE_ACTIONS] = {0, 1, cells - 1, jump, cells - jump};
     int farthest = 0;
@@ -213,9 +213,9 @@ INLINE void copy_head_grad(int rows, const int M, const int H, const real *dhidd
         for (int n = 0; n < H; n += LANES) store(dhead + n, load(dhidden + n));
 }
 
-/* actions [rows], M apart: logits, then with their biases as probabilities. before: tapes of `cells` cells, whose first
- * cell is replaced by `written`, whose rows are V apart; after: the moved tapes; read [rows][CELL_WIDTH]: their first
- * cells. */
+/* actions [rows], M apart: on entry logits without biases, on return probabilities. before: tapes of `cells` cells,
+ * whose first cell is replaced by `written`, whose rows are V apart; after: the moved tapes; read [rows][CELL_WIDTH]:
+ * their first cells. */
 INLINE void tape_step(int rows, const int M, const int V, int cells, int jump, const real *bias, const real *written,
                       real *actions, real *restrict before, real *restrict after, real *restrict read) {
     for (int m = 0; m < rows; m++, actions += M, written += V, read += CELL_WIDTH) {

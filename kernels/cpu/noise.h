@@ -1,4 +1,4 @@
-/* Gaussian noise: on embeddings (eval.by.noise), in evaluation only; and from which the passes of a model start.
+/* Gaussian noise: on embeddings in evaluation (eval.by.noise), and as the start of the passes of a model.
  *
  * Element e = t * C + c of example b takes number e % 4 of block e / 4 of the stream at counter (block, site, b, step),
  * where the site of noise on embeddings consists of LH_DOMAIN_EVAL_NOISE, the draw and the place of the embedding. Two
@@ -34,7 +34,7 @@ static void add_normal(const lh_draw *draw, uint32_t site, uint32_t example, int
     }
 }
 
-/* Adds noise to a row of an embedding. place: as in lh_site. */
+/* Adds noise to a row of an embedding. place: see lh_site. */
 INLINE void add_noise(const lh_draw *draw, uint32_t example, uint32_t place, int t, int width, real deviation,
                       real *row) {
     add_normal(draw, lh_site(LH_DOMAIN_EVAL_NOISE, draw->example, place), example, t, width, deviation, row);

@@ -10,7 +10,7 @@
  * dz is the gradient of both residual and branch; with dropout, dbranch is the gradient of the branch.
  *
  * Arrays are [rows][C]; rstd is [rows]; scale, offset and their gradients are [C]. Functions add to the gradients of
- * scale and offset. keep is from dropout_keep, keep_scale = 1 / (1 - p). The backward pass reads xhat and rstd of the
+ * scale and offset. dropout_keep writes keep; keep_scale = 1 / (1 - p). The backward pass reads xhat and rstd of the
  * forward pass. Pointers without `restrict` may be the same. Every call is compiled for its constant C. Reference:
  * lh_ref_layer_norm, lh_ref_rms_norm. Source of RMS norm: Zhang and Sennrich 2019, arXiv:1910.07467.
  */
@@ -187,7 +187,7 @@ INLINE void norm_rows(const int form, int rows, const int C, const real *residua
     }
 }
 
-/* With KEEPS_SUM the gradient is added to dz, else it is written there. */
+/* Computes gradients of rows. With KEEPS_SUM the gradient is added to dz, without it dz is written. */
 INLINE void norm_rows_grad(const int form, int rows, const int C, const real *dy, const real *restrict xhat,
                            const real *restrict rstd, const real *scale, const int8_t *keep, real keep_scale, real *dz,
                            real *dbranch, real *restrict dscale, real *restrict doffset) {

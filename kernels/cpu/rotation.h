@@ -4,7 +4,7 @@
  *
  * A table row of one position holds `period` cosines and `period` signed sines (minus at even channels); period is a
  * multiple of the head width and of LANES at every level, so the angles of a row of heads repeat after `period`
- * channels. Source: Su et al. 2021, section 3.4.2; pairing and base as in Ruoss et al. 2023. Reference: lh_ref_rotate.
+ * channels. Source: Su et al. 2021, section 3.4.2; pairing and base of Ruoss et al. 2023. Reference: lh_ref_rotate.
  */
 #ifndef LONGHAND_KERNELS_ROTATION_H
 #define LONGHAND_KERNELS_ROTATION_H

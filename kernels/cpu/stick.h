@@ -1,5 +1,5 @@
-/* Stick-breaking attention of LANES queries at once, one row [LANES] per key. Query by query, the keys are visited from
- * the nearest on; each takes a share of what is left of a stick, its match (chances.h). The shares are the weights.
+/* Stick-breaking attention of LANES queries at once, one row [LANES] per key. A query has a stick of length 1. From the
+ * nearest key on, a key takes the share `match` (chances.h) of the remaining length; this piece is its weight.
  */
 #ifndef LONGHAND_KERNELS_STICK_H
 #define LONGHAND_KERNELS_STICK_H
@@ -9,8 +9,8 @@
 /* A stick's remaining length; 0 below LEAST_CHANCE. */
 INLINE vector remaining_stick(vector stick) { return keep_where(~(stick < LEAST_CHANCE), stick); }
 
-/* Writes the weights of N keys from their logits x, the last key first; returns what is left of the stick. All lanes of
- * sees are set, or N is 1: then keys get nothing from queries that do not see them. */
+/* Writes the weights of N keys from their logits x, the last key first; returns the remaining stick. All lanes of sees
+ * are set, or N is 1: then keys get nothing from queries that do not see them. */
 INLINE vector break_stick(const int N, const vector *x, bits sees, vector stick, real *weights) {
     vector match[SIDE_BY_SIDE], miss[SIDE_BY_SIDE], factor[SIDE_BY_SIDE];
     compute_chances(N, x, match, miss, factor);
@@ -23,7 +23,7 @@ INLINE vector break_stick(const int N, const vector *x, bits sees, vector stick,
 }
 
 /* The gradient of a logit. gain: the key's weight times the gradient of this weight, 0 for a query that does not see
- * the key; farther: the sum of the gains of the farther keys and of the rest of the stick. */
+ * the key; farther: the sum of the gains of the farther keys and of the stick that remains after all keys. */
 INLINE vector stick_grad(vector x, bits sees, vector gain, vector farther) {
     vector match, miss, factor;
     compute_chances(1, &x, &match, &miss, &factor);

@@ -87,7 +87,7 @@ INLINE bits lanes_before(int count) {
     return lane < (real_bits)count;
 }
 
-/* Lane i of the result is lane source_lane[i] of the concatenation of a and b. source_lane: a constant after
+/* Lane i of the result is lane source_lane[i] of the concatenation of a and b. source_lane must be a constant after
  * inlining. */
 INLINE vector shuffle(vector a, vector b, bits source_lane) {
 #if defined(__clang__)

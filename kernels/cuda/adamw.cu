@@ -1,7 +1,7 @@
 /* Clipping and Adam with decoupled weight decay on a piece of PIECE elements. Formula and source: kernels/cpu/adamw.h.
  * Reference: lh_ref_adamw_update. */
 
-/* base^n, with the same bits as lh_power of the host. */
+/* base^n, bit-identical to lh_power on the host. */
 INLINE double integer_power(double base, unsigned int n) {
     double result = 1;
     for (; n > 0; n >>= 1, base *= base)
@@ -9,9 +9,9 @@ INLINE double integer_power(double base, unsigned int n) {
     return result;
 }
 
-/* Updates a piece. squares: for the first thread, the sums of squares of the piece's parameters and of their change.
- * shares: learning rate * decay for each of a thread's elements. REST1 and REST2 are 1 - b1 and 1 - b2, computed in
- * double and then rounded. */
+/* Updates a piece. squares, valid in the first thread: sums of squares of the piece's parameters and of their changes.
+ * shares: learning rate * decay for each of a thread's elements, the share that decays. REST1 and REST2 are 1 - b1 and
+ * 1 - b2, computed in double and then rounded. */
 INLINE void adamw_piece(const adam a, const real shares[PIECE_PART], const real *gradient, real *moment1, real *moment2,
                         real *parameter, double squares[2]) {
     real g[PIECE_PART], m[PIECE_PART], v[PIECE_PART], p[PIECE_PART];

@@ -2,7 +2,7 @@
  * multiplies them with the rows of the other side (keys for queries, queries for keys) in tiles of 8. Lane 4 g + t has
  * rows g and g + 8 of a group, and their results with rows 2 t and 2 t + 1 of every tile. So the results are an operand
  * of the second product, over the other side's rows, without an exchange between lanes. A word holds DEPTH adjacent
- * elements along k, the summed index, and a step covers 8 DEPTH of them. `width` is the width of a head. */
+ * elements along k, the summed index, and a step covers 8 DEPTH elements. `width` is the width of a head. */
 
 enum {
     GROUP_ROWS = 16,  /* rows of a group */
@@ -44,7 +44,7 @@ INLINE operand_word part_word(const bool rounded, const row_part x, const int i,
     return rounded ? stored_word(true, element, next) : word(stored_real(element) * factor, stored_real(next) * factor);
 }
 
-/* Makes the operand a from two rows of the lane; upper and lower point to the lane's first channel of them. */
+/* Makes the operand a from two rows of the lane; upper and lower point to the lane's first channel of each. */
 INLINE void load_rows_of_head(const bool rounded, const real *upper, const real *lower, const int width,
                               const real factor, operand_word a[][4]) {
 #pragma unroll
@@ -58,7 +58,7 @@ INLINE void load_rows_of_head(const bool rounded, const real *upper, const real 
     }
 }
 
-/* Makes the operands of all groups, from the rows whose indices are in `row` and from channel `first` of them on. */
+/* Makes the operands of all groups, from channel `first` on of the rows whose indices are in `row`. */
 INLINE void load_groups_of_head(const int groups, const bool rounded, const real *rows, const int row[],
                                 const int stride, const int first, const int width, const real factor,
                                 operand_word a[][4]) {
@@ -69,7 +69,7 @@ INLINE void load_groups_of_head(const int groups, const bool rounded, const real
                           a + group * ((width + STEP - 1) / STEP));
 }
 
-/* Sets the sums of a tile to a number of each row of the lane, or of each of its columns. */
+/* Sets the sums of a tile to one number for each row of the lane, or for each column. */
 INLINE void begin_with_rows(const int groups, const real first[], real sum[][4]) {
 #pragma unroll
     for (int e = 0; e < 4 * groups; e++) sum[e / 4][e % 4] = first[e / 2];
@@ -164,7 +164,7 @@ INLINE void store_row_of_head(const bool rounds, const real sum[][4], const int 
     }
 }
 
-/* Stores the lane's rows of all groups, times a factor, if they are below `count`; `row` is the number of the first. */
+/* Stores the lane's rows of all groups, times a factor, if they are below `count`; `row` is the first row's number. */
 INLINE void store_groups_of_head(const int groups, const bool rounds, const real sum[][4], int row, int count,
                                  const int stride, const int width, real factor, real *to) {
     const int tiles = (width + TILE_COLUMNS - 1) / TILE_COLUMNS;
@@ -205,7 +205,7 @@ INLINE real dot_rows_of_head(const bool rounded, const operand_word a[][4], cons
     return tile_row_sum(sum);
 }
 
-/* Widens a lane's bounds [begin, end) to those of all rows of the warp. */
+/* Widens a lane's bounds [begin, end) to the bounds of all rows of the warp. */
 INLINE void widen_bounds(int *begin, int *end) {
 #pragma unroll
     for (int distance = 4; distance < WARP; distance *= 2) {

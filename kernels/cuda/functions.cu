@@ -43,7 +43,7 @@ INLINE real erf_real(real x) {
     return erf_and_weight(x, &weight);
 }
 
-/* a^b as C's pow computes it, except for NaN arguments and 1 or -1 to an infinite power (NaN), and a = -0 (as 0). */
+/* a^b as C's pow computes it, but NaN for NaN arguments and for 1 or -1 to an infinite power; a = -0 counts as 0. */
 INLINE real pow_real(real a, real b) {
     bool negative = a < 0, fraction = floor_real(b) != b, odd = b - 2 * floor_real(b / 2) == 1;
     if (b == 0 && a == a) return 1;

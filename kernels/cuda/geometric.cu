@@ -16,7 +16,7 @@ INLINE int find_key(int i, int step) { return step % 2 == 0 ? i + step / 2 : i -
 INLINE bool key_exists(int j, int T) { return (unsigned int)j < (unsigned int)T; }
 INLINE int last_step(int i, int T) { return 2 * (i > T - 1 - i ? i : T - 1 - i) + 1; }
 
-/* The offset of pair (i, j) in an array [(key - query) modulo T][query]. */
+/* The offset of the pair of query i and key j in an array [(key - query) modulo T][query]. */
 INLINE size_t pair_index(int i, int j, int T) { return (size_t)(j < i ? j - i + T : j - i) * T + i; }
 
 /* to[k] = the sum of numbers[k * count] to numbers[(k + 1) * count - 1], in a fixed order, for k < sums. */

@@ -36,7 +36,7 @@ INLINE void add_channels(const int count, real *x, real factor, const real *y) {
     for (int d = 0; d < count; d++) x[d] += factor * y[d];
 }
 
-/* The sum over the `lanes` adjacent lanes in `mask` that share a head, with the same bits in each of them. */
+/* The sum over the `lanes` adjacent lanes in `mask` that share a head, with the same bits in each lane. */
 INLINE real sum_head_lanes(const int lanes, unsigned int mask, real sum) {
 #pragma unroll
     for (int distance = lanes / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(mask, sum, distance);

@@ -13,7 +13,7 @@ INLINE unsigned int pack_bf16(float low, float high) {
     return packed;
 }
 
-/* c += a b, 16 x 8 from 16 x 8 and 8 x 8. */
+/* c [16 x 8] += a [16 x 8] b [8 x 8]. */
 INLINE void mma_tf32(float c[4], const unsigned int a[4], const unsigned int b[2]) {
     float sum[4];
     asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
@@ -24,7 +24,7 @@ INLINE void mma_tf32(float c[4], const unsigned int a[4], const unsigned int b[2
     for (int i = 0; i < 4; i++) c[i] = sum[i];
 }
 
-/* c += a b, 16 x 8 from 16 x 16 and 16 x 8. */
+/* c [16 x 8] += a [16 x 16] b [16 x 8]. */
 INLINE void mma_bf16(float c[4], const unsigned int a[4], const unsigned int b[2]) {
     float sum[4];
     asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "

@@ -230,7 +230,7 @@ INLINE void add_norm_sum_grad(int rows, const real *dy, const real *xhat, const 
     layer_norm_grad_added(rows, dy, xhat, rstd, scale, dz, dscale, doffset);
 }
 
-/* As add_norm_sum_grad for a branch with dropout: dbranch = dz * keep_scale where kept, else 0; dbranch may be dy. */
+/* Does the work of add_norm_sum_grad with dropout: dbranch = dz * keep_scale where kept, else 0; dbranch may be dy. */
 NOINLINE void add_dropout_norm_sum_grad(int rows, const real *dy, const real *xhat, const real *rstd, const real *scale,
                                         const unsigned char *keep, real keep_scale, real *dz, real *dbranch,
                                         real *dscale, real *doffset) {

@@ -8,7 +8,7 @@
 enum {
     CHAIN_CHANNELS = WARPS * TILE,              /* hidden channels that the warps compute at a time */
     HIDDEN_VALUES = PART_ROWS * CHAIN_CHANNELS, /* hidden values in shared memory */
-    CHAIN_STAGING = 2 * HIDDEN_VALUES           /* reals of shared memory: two operands, or one and the sums */
+    CHAIN_STAGING = 2 * HIDDEN_VALUES           /* reals of shared memory: two operands, or one operand and the sums */
 };
 static_assert(WARPS * PART_ROWS * TILE <= (int)HIDDEN_VALUES && (int)CHAIN_STAGING >= (int)STAGING, "sums fit");
 
@@ -40,7 +40,7 @@ INLINE void store_hidden(const real value[PART_TILES][4], int row, int rows, int
 }
 
 /* Loads a warp's values of x[rows][channels] into value. In place of missing rows and columns, lanes read the last
- * ones; results that depend on these are not written. */
+ * ones; results that depend on them are not written. */
 INLINE void load_hidden(const real *x, int row, int rows, int channel, const int channels, const int stride,
                         real value[PART_TILES][4]) {
     assume_global(x);

@@ -5,7 +5,7 @@ enum { DEPTH = 1 /* elements along k in one word */ };
 
 INLINE real word(real x, real) { return x; }
 
-/* sum += a b, 16 x 8 from 16 x 8 and 8 x 8. */
+/* sum [16 x 8] += a [16 x 8] b [8 x 8]. */
 INLINE void multiply_step(const real a[4], const real b[2], real sum[4]) {
     const int g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
 #pragma unroll

@@ -17,7 +17,7 @@ INLINE int group_row(void) { return (int)(threadIdx.x % WARP / 4); }
 INLINE int result_row(void) { return (int)(threadIdx.x % 4 * 2); }
 INLINE int quad_column(void) { return (int)(threadIdx.x % WARP / 4 * 4); }
 
-/* The lane's first column in a part that begins at `column`; in place of missing columns, the last ones. */
+/* The lane's first column in a part that begins at `column`; in place of missing columns, the last columns. */
 INLINE int weight_column(int column, const int columns) {
     return columns % TILE ? min(column + quad_column(), columns - 4) : column + quad_column();
 }
@@ -28,7 +28,7 @@ INLINE const real *lane_weights(const order along, const real *weight, const int
     return weight + (along == ROWS ? k * stride + column : column * stride + k);
 }
 
-/* Loads the lane's four columns of weights, four along k each; `weight` points to the first one. */
+/* Loads the lane's four columns of weights, four along k each; `weight` points to the first weight. */
 INLINE void load_weights(const real *weight, const int stride, stored_quad part[4]) {
 #pragma unroll
     for (int i = 0; i < 4; i++) part[i] = *(const stored_quad *)(weight + i * stride);
@@ -165,8 +165,8 @@ INLINE void wide_product(const bool x_rounded, const bool rounded, int rows, con
     __syncthreads();
 }
 
-/* out[rows][columns] = x[rows][K] times weights, changed by `form`; other arguments: as for add_products. All threads
- * of the block call this function; when it returns, all may read the results. */
+/* out[rows][columns] = x[rows][K] times weights, changed by `form`; add_products explains the other arguments. All
+ * threads of the block call this function; when it returns, all may read the results. */
 INLINE void sized_product(const bool x_rounded, const bool rounded, int rows, const int columns, const int K,
                           const real *x, const bool stores, real *stored_x, const order along, const real *weight,
                           const int stride, const result_form form, const real *extra, real *out) {

@@ -28,7 +28,7 @@ typedef struct weights_gradient {
 
 /* A lane's position among the tokens of all shards in all uses. left: number of tokens of the shard from this position
  * on, 0 after the last token. x, dy: the lane's operands here, from the lane's first row and column of the gradient on.
- * After the columns of an operand lies the next row, or a pad; results that depend on them are not written. */
+ * After the columns of an operand lies the next row, or a pad; results that depend on this data are not written. */
 typedef struct token_cursor {
     int use, shard, left;
     const real *x, *dy;
@@ -44,7 +44,7 @@ INLINE int shard_tokens(const weights_gradient *w, int shard) {
     return w->tokens + (shard < w->long_shards ? w->T : 0);
 }
 
-/* The lane's operands of a shard, `distance` bytes after those of the first one, from the shard's row `row` of `width`
+/* The lane's operands of a shard, `distance` bytes after the first shard's, from the shard's row `row` of `width`
  * elements on; column: the lane's first row or column of the gradient. */
 INLINE const real *find_operand(const real *first, long long distance, int row, int width, int column) {
     return compute_once((const real *)((const char *)first + distance) + (row * width + 2 * column));
@@ -84,7 +84,7 @@ INLINE int find_part(const weights_gradient *w, const token_steps *steps, token_
     cursor->use = has_tokens ? first / use_units : 0;
     cursor->shard = has_tokens ? index / units_per_shard + (is_long ? 0 : w->long_shards) : 0;
     enter_shard(w, steps, has_tokens ? index % units_per_shard * LANE_TOKENS : 0, cursor);
-    if (!has_tokens) { /* the state after the last token; x and dy are those of the first token */
+    if (!has_tokens) { /* the state after the last token; x and dy belong to the first token */
         cursor->use = w->uses - 1;
         cursor->shard = w->shards - 1;
         cursor->left = 0;
@@ -226,7 +226,7 @@ NOINLINE void add_up_tile(const weights_gradient *w, int tile) {
                                compute_distance_once(LANE_TOKENS * w->columns * (long long)sizeof(real)), row, column};
     token_cursor cursor;
     real sum[HALVES][2][4][4], bias[HALVES][4];
-    stored_quad a[2][LANE_QUADS], b[2][HALVES][LANE_QUADS]; /* of these tokens and of the next ones, in turn */
+    stored_quad a[2][LANE_QUADS], b[2][HALVES][LANE_QUADS]; /* operands of the current and the next tokens, in turn */
 #pragma unroll
     for (int i = 0; i < HALVES * 32; i++) sum[i / 32][i / 16 % 2][i / 4 % 4][i % 4] = 0;
 #pragma unroll

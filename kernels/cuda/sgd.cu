@@ -6,7 +6,7 @@ typedef struct sgd {
     real clip, rate;
 } sgd;
 
-/* Updates a piece. squares: for the first thread, the sums of squares of the piece's parameters and their change. */
+/* Updates a piece. squares, valid in the first thread: sums of squares of the piece's parameters and changes. */
 INLINE void sgd_piece(const sgd a, const real *gradient, real *parameter, double squares[2]) {
     real g[PIECE_PART], p[PIECE_PART];
     load_piece(gradient, g);
@@ -23,7 +23,7 @@ INLINE void sgd_piece(const sgd a, const real *gradient, real *parameter, double
     block_sums(squares);
 }
 
-/* Updates a piece along a running sum of gradients. squares: as for sgd_piece. */
+/* Updates a piece along a running sum of gradients. squares: see sgd_piece. */
 INLINE void momentum_piece(const sgd a, const real *gradient, real *running, real *parameter, double squares[2]) {
     real g[PIECE_PART], s[PIECE_PART], p[PIECE_PART];
     load_piece(gradient, g);

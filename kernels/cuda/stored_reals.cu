@@ -8,7 +8,7 @@ typedef quad stored_quad;
 INLINE real stored_real(stored x) { return x; }
 INLINE real rounded_real(real x) { return x; }
 
-/* The word of an element and, if a word has two, of the next one. */
+/* The word of an element and, if a word has two elements, of the next element. */
 INLINE operand_word stored_word(const bool, stored x, stored next) { return word(x, next); }
 
 /* Element c of a quad of an operand as it is stored. */

@@ -7,7 +7,7 @@
 
 enum { LAYERS = 3 };
 
-/* All steps of a sequence. C cells of W numbers; A actions; jump: the distance of a tape's jump. */
+/* All steps of a sequence. C cells of W numbers; A actions; jump: distance of a tape's jump, in cells. */
 typedef struct steps {
     int T, N, C, W, A, jump;
     double *h;             /* [T][N] states */
@@ -57,7 +57,7 @@ static void add_linear(int K, int N, const double *x, const double *w, const dou
     }
 }
 
-/* The gradients of add_linear are added to dx, dw and db; db may be NULL. */
+/* Adds the gradients of add_linear to dx, dw and db; db may be NULL. */
 static void add_linear_grad(int K, int N, const double *x, const double *w, const double *dy, double *dx, double *dw,
                             double *db) {
     for (int n = 0; n < N; n++) {
@@ -106,7 +106,7 @@ static void choose_actions(const tape_entry *entry, const steps *s, const double
     for (int a = 0; a < s->A; a++) action[a] /= total;
 }
 
-/* All layers but the last are rectified. */
+/* Makes the cell to write. All layers except the last are rectified. */
 static void make_value(const tape_entry *entry, const steps *s, int t, const double *h) {
     const double *x = h;
     for (int i = 0; get_layer(entry, i); i++) {

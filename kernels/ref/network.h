@@ -37,11 +37,11 @@ typedef enum lh_ref_kind {
 typedef enum lh_ref_additive { LH_REF_NONE, LH_REF_SINUSOID, LH_REF_LEARNED } lh_ref_additive;
 
 /* The computation of a step: h = relu(W x + b + U h + b'); or i, g, f, o = W x + b + U h, c = sigmoid(f + 1) c +
- * sigmoid(i) tanh(g), h = sigmoid(o) tanh(c); or the first with R times the first cell of a memory as a further
- * summand. Layers of h give a value and, by a softmax, the probabilities of actions; every cell becomes the mean of the
- * results of all actions. A stack: push the value, pop, keep. A circular tape, whose first cell the value replaces:
- * stay, move by a cell to the left, to the right, by as many cells as there are tokens before the labels to the left,
- * to the right. */
+ * sigmoid(i) tanh(g), h = sigmoid(o) tanh(c); or the first formula, with R times the first cell of a memory as a
+ * further summand. Layers of h give a value and, by a softmax, the probabilities of actions; every cell becomes the
+ * mean of the results of all actions. Actions of a stack: push the value, pop, keep. Actions of a circular tape, whose
+ * first cell the value replaces: stay, move by a cell to the left, to the right, by as many cells as there are tokens
+ * before the labels to the left, to the right. */
 typedef enum lh_ref_cell { LH_REF_NO_CELL, LH_REF_RNN, LH_REF_LSTM, LH_REF_STACK_RNN, LH_REF_TAPE_RNN } lh_ref_cell;
 
 typedef enum lh_ref_relative {
@@ -86,7 +86,7 @@ typedef struct lh_ref_operation {
     int parts;                  /* parts of a product */
     lh_ref_nonlinearity f;
     lh_ref_cell cell; /* of recur */
-    int cells;        /* of recur: cells of the memory; 0: no limit */
+    int cells;        /* recur: cells of the memory; 0: no limit */
     bool rms, tied;   /* rms: RMS norm; tied: the weight of the logits is the table of tokens */
     int first_class;  /* first row of the tied table that is a class */
     double scale;     /* factor of embedded vectors, and of noise */
@@ -94,8 +94,8 @@ typedef struct lh_ref_operation {
     int embedding;    /* index of an embed operation among all embed operations */
     int stream;       /* stream of the output */
     lh_ref_additive additive;
-    bool interleaved; /* sinusoids: sines in even channels, cosines in odd ones; else in halves */
-    int period;       /* sinusoids: positions are taken modulo this; 0: unchanged */
+    bool interleaved; /* sinusoids: sines in even channels, cosines in odd channels; else in halves */
+    int period;       /* sinusoids: positions are taken modulo this number; 0: unchanged */
     int grid;    /* tokens of a row of the grid: half the channels encode the column, half the row; 0: all encode the
                   * position */
     double rate; /* dropout rate; 0: no dropout */
@@ -105,7 +105,7 @@ typedef struct lh_ref_operation {
 
 typedef struct lh_ref_value {
     int width, stream;
-    int outside; /* index of the value of the scope around the block to which a block's value refers, -1: its own */
+    int outside; /* index of the value outside the block to which a value in the block refers; -1: none */
 } lh_ref_value;
 
 /* A scope: the network itself, a block, or a group of blocks, which has no tensors of its own. */
@@ -128,7 +128,7 @@ typedef struct lh_ref_line {
     double value; /* added to the scaled logit */
 } lh_ref_line;
 
-/* The heads whose first query sees the last key: none, those with lines, all. */
+/* The heads whose first query sees the last key: none, heads with lines, all. */
 typedef enum lh_ref_corner { LH_REF_NO_CORNER, LH_REF_WITH_LINES, LH_REF_ALL_HEADS } lh_ref_corner;
 
 typedef struct lh_ref_family {
@@ -217,7 +217,7 @@ typedef struct lh_ref_places {
     int layers;                 /* layers with separate positions; 1: all layers share one row */
     const int32_t *query, *key; /* [layers][queries], [layers][keys] */
     const int32_t *distances;   /* [layers][query][key] signed; NULL: key - query of the indices */
-    const double *score;        /* [layers][heads][query][key] replaces the batch's score; NULL: the batch's */
+    const double *score;        /* [layers][heads][query][key] replaces the batch's score; NULL: no replacement */
 } lh_ref_places;
 
 typedef enum lh_ref_dropping { LH_REF_NO_DROPOUT, LH_REF_IN_TRAINING, LH_REF_IN_EVALUATION } lh_ref_dropping;
@@ -229,11 +229,11 @@ typedef struct lh_ref_batch {
     const uint16_t *target;        /* [sequences][target_tokens] */
     const uint16_t *label;         /* [sequences][labels] */
     const uint16_t *place; /* [sequences][labels] index of each label's token, all different; NULL: the last tokens */
-    const uint8_t *mask;   /* [sequences][labels] 0: not in the loss; NULL: all labels are */
-    const int32_t *positions; /* [draws][tokens]; with two streams [1][tokens of the longer one], for both */
-    int draws; /* number of rows of positions: 1 for all layers, else one per layer, the first also for embeddings */
-    const int32_t *distances;          /* [query][key] signed, for all layers; NULL: key - query */
-    const lh_ref_places *places;       /* by family, replaces positions and distances; NULL: these are used */
+    const uint8_t *mask;   /* [sequences][labels] 0: the label is not in the loss; NULL: all are */
+    const int32_t *positions; /* [draws][tokens]; two streams: [1][tokens of the longer stream] */
+    int draws;                /* rows of positions: 1 for all layers, or one per layer, the first also for embeddings */
+    const int32_t *distances; /* [query][key] signed, for all layers; NULL: key - query */
+    const lh_ref_places *places;       /* by family, replaces positions and distances; NULL: no replacement */
     const int32_t *input_positions[2]; /* by stream, [tokens]: positions of added vectors; NULL: `positions` */
     const double *score;               /* [heads][query][key] added to the scaled logits of every layer; NULL: none */
     const double *const *scores;       /* by family: replaces score if lengths differ; NULL: score is used */
@@ -242,7 +242,7 @@ typedef struct lh_ref_batch {
     lh_key key;
     uint32_t step, first_example;
     int passes;                      /* loops of blocks that have several; 0: as many as the network has */
-    int free_passes;                 /* first of these loops, through which no gradient flows */
+    int free_passes;                 /* number of first loops, through which no gradient flows */
     uint32_t draw;                   /* evaluation: index of the draw */
     double noise;                    /* evaluation: standard deviation of the noise on embeddings in this draw */
     double loss_scale;               /* derivative of the objective with respect to the summed loss */

@@ -36,7 +36,7 @@ static int get_distance(const run *r, const tape_entry *entry, int query, int ke
 }
 
 /* Returns the row of Shaw's table for a pair. The table has rows for distances -clip to `farthest`; distances outside
- * have the nearest of these rows. */
+ * have the nearest row. */
 static int choose_table_row(const run *r, const tape_entry *entry, int query, int key) {
     int clip = get_family(r, entry)->clip, farthest = get_family(r, entry)->farthest;
     int distance = get_distance(r, entry, query, key);

@@ -17,7 +17,7 @@ static void make_sums(const tape_entry *entry, int token, const double *previous
     }
 }
 
-/* Adds to the gradients of the parameters; dbefore = the gradient of the state before the step. */
+/* Adds to the gradients of the parameters; writes dbefore, the gradient of the state before the step. */
 static void make_sums_grad(const tape_entry *entry, int token, const double *previous, const double *dsums,
                            double *dbefore) {
     const lh_ref_tensor *recurrent = get_tensor(entry, LH_REF_RECURRENT);

@@ -84,7 +84,7 @@ typedef struct lh_ref_rope {
 } lh_ref_rope;
 
 /* Returns the rotation of pair m of a head in radians per position: base^(-2m/head_width) without scaling. Source: Su
- * et al. 2021, "RoFormer", equation 15; base 10000 there. */
+ * et al. 2021, "RoFormer", equation 15; base 10000 in the paper. */
 double lh_ref_rotation_speed(const lh_ref_rope *rope, int head_width, int m);
 
 /* Writes cosine and sine [tokens][head_width/2] of positions[t] * lh_ref_rotation_speed, times YaRN's
@@ -137,7 +137,7 @@ void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const do
                         const lh_ref_pair_grad *dpair);
 
 /* Geometric attention of one sequence: every query tries the other keys outwards, i + 1, i - 1, i + 2, i - 2, ..., and
- * the weight of a key is the probability that it is the first that matches. */
+ * the weight of a key is the probability that it is the first match. */
 typedef struct lh_ref_geometric {
     int tokens, heads, head_width, normalised; /* normalised: weights are divided by their sum */
     const double *content_bias;                /* [heads][head_width] b */
@@ -159,8 +159,8 @@ void lh_ref_geometric_row_grad(int tokens, int query, const double *logit, const
 
 /* logit_ij = scale (q_i + b) . k_j + direction_scale direction_i(right where j > i, left where j < i) + offset; out_i =
  * sum over j of weight_ij v_j. If normalised, the weights are divided by their sum; a sum below LH_REF_LEAST_TOTAL is
- * replaced by LH_REF_LEAST_TOTAL, as in the authors' code. weights [heads][tokens][tokens]: written, after the
- * division; q, k, v, out as in lh_ref_attend, without rotation. */
+ * replaced by LH_REF_LEAST_TOTAL, as the authors' code does. weights [heads][tokens][tokens]: written, after the
+ * division; q, k, v, out: see lh_ref_attend, without rotation. */
 void lh_ref_geometric_attend(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
                              double *weights, double *out);
 
@@ -174,7 +174,7 @@ typedef struct lh_ref_geometric_grad {
 void lh_ref_geometric_attend_grad(const lh_ref_geometric *shape, const double *q, const double *k, const double *v,
                                   const double *dout, double *dq, double *dk, double *dv, lh_ref_geometric_grad *grad);
 
-/* Errors in stick-breaking attention, for tests that must notice them. */
+/* Mistakes in stick-breaking attention: tests check that each of them is noticed. */
 typedef enum lh_ref_stick_mistake {
     LH_REF_STICK_NO_MISTAKE,
     LH_REF_STICK_FARTHEST_FIRST, /* the stick goes from key 0 to the nearest key */
@@ -184,7 +184,7 @@ typedef enum lh_ref_stick_mistake {
     LH_REF_STICK_MISTAKES
 } lh_ref_stick_mistake;
 
-/* Stick-breaking attention of one sequence. The keys of query i are those before it; with own_key also its own. */
+/* Stick-breaking attention of one sequence. Query i has the keys before it; with own_key also its own key. */
 typedef struct lh_ref_stick {
     int tokens, heads, head_width, own_key;
     int own_value;               /* the rest of the stick is a weight of the query's own value; else it is dropped */
@@ -256,7 +256,7 @@ typedef enum lh_ref_grape_mistake {
     LH_REF_NO_GRAPE_MISTAKE,
     LH_REF_VECTORS_UNDIVIDED, /* vectors are not divided by their norms */
     LH_REF_PRODUCTS_UNSCALED, /* products lack the factor 1 / sqrt(head_width) */
-    LH_REF_TOKENS_EXCHANGED,  /* gates are those of the pair's other token */
+    LH_REF_TOKENS_EXCHANGED,  /* each gate is computed from the pair's other token */
     LH_REF_STRENGTH_PLAIN,    /* strengths lack the softplus */
     LH_REF_GATES_DETACHED,    /* queries and keys get no gradients from gates */
     LH_REF_GRAPE_MISTAKES
@@ -264,7 +264,7 @@ typedef enum lh_ref_grape_mistake {
 
 /* The term of a pair in additive GRAPE, -|i - j| slope softplus(strength) (softplus(u . k_j / sqrt(head_width)) +
  * softplus(v . q_i / sqrt(head_width))), with ALiBi's slope of the head. u and v are the head's key_vector and
- * query_vector, divided by their norms, or by 1e-6 if these are smaller. Source: Zhang et al. 2025, "Group
+ * query_vector, divided by their norms, or by 1e-6 if a norm is smaller. Source: Zhang et al. 2025, "Group
  * Representational Position Encoding", released code, for keys up to the query. */
 typedef struct lh_ref_grape {
     int tokens, heads, head_width;
@@ -273,19 +273,19 @@ typedef struct lh_ref_grape {
     lh_ref_grape_mistake mistake;
 } lh_ref_grape;
 
-/* Gradients, to which lh_ref_grape_terms_grad adds; NULL without such a vector. */
+/* Gradients, to which lh_ref_grape_terms_grad adds; NULL: the vector is missing. */
 typedef struct lh_ref_grape_grad {
     double *q, *k, *key_vector, *query_vector, *strength;
 } lh_ref_grape_grad;
 
-/* Adds the terms to score [heads][query][key]; q, k as in lh_ref_attend. */
+/* Adds the terms to score [heads][query][key]; q, k: see lh_ref_attend. */
 void lh_ref_grape_terms(const lh_ref_grape *shape, const double *q, const double *k, double *score);
 void lh_ref_grape_terms_grad(const lh_ref_grape *shape, const double *q, const double *k, const double *dscore,
                              const lh_ref_grape_grad *grad);
 
 /* Slope m of a head: 2^(-8 (head + 1) / heads) if `heads` is a power of two; for other numbers the slopes of the next
- * smaller power of two, then every other slope (the first, the third, ...) of the next larger one. Source: Press et al.
- * 2022, "Train Short, Test Long", section 3 and the authors' code. */
+ * smaller power of two, then every other slope (the first, the third, ...) of the next larger power. Source: Press et
+ * al. 2022, "Train Short, Test Long", section 3 and the authors' code. */
 double lh_ref_alibi_slope(int head, int heads);
 
 /* -m |i - j|; Press et al. use it only for j <= i. */
@@ -295,7 +295,7 @@ double lh_ref_alibi(lh_ref_pair pair);
 double lh_ref_alibi_half_step(lh_ref_pair pair);
 
 /* The bucket, 0 to buckets - 1, whose learned scalar is the bias: half of the buckets are for j > i. In each half, the
- * first half of the buckets has one distance each, and the widths of the others grow by a constant factor up to
+ * first half of the buckets has one distance each, and the widths of the other buckets grow by a constant factor up to
  * max_distance; the last bucket is unbounded. Source: Raffel et al. 2020, "Exploring the Limits of Transfer Learning",
  * section 2.1 and the authors' code, with 32 buckets and max_distance 128. */
 int lh_ref_t5_bucket(lh_ref_pair pair, int buckets, int max_distance);
@@ -368,8 +368,8 @@ typedef struct lh_ref_adam {
 void lh_ref_adam_update(const lh_ref_adam *settings, int64_t step, double gradient_norm, int count,
                         const double *gradient, double *parameter, double *first, double *second);
 
-/* Adam after parameter *= 1 - learning_rate decay. Source: Loshchilov and Hutter 2019, algorithm 2, as PyTorch's
- * AdamW has it. */
+/* Adam after parameter *= 1 - learning_rate decay. Source: Loshchilov and Hutter 2019, algorithm 2, in PyTorch's
+ * AdamW. */
 void lh_ref_adamw_update(const lh_ref_adam *settings, double decay, int64_t step, double gradient_norm, int count,
                          const double *gradient, double *parameter, double *first, double *second);
 

@@ -56,7 +56,7 @@ typedef struct lh_eval_means {
 /* Computes the means of a split; results: in the order of lh_evaluate. */
 lh_eval_means lh_eval_compute_means(const lh_eval_result *results, int count, const char *split);
 
-/* Whether groups come from several sets. If so, names of results have the set, and lines of eval.jsonl have "split". */
+/* Whether groups come from several sets: then results are named by set, and lines of single examples have "split". */
 static inline bool lh_has_several_sets(const lh_groups *groups) { return (groups->sets & (groups->sets - 1)) != 0; }
 
 /* Writes the name of a result's condition, such as "length 5" or "validation, vectors 3, puzzle 99, noise 0.5". Returns

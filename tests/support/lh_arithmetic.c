@@ -96,7 +96,7 @@ uint64_t lh_read_digits(const char *text, int from, int to, int base) {
 
 uint64_t lh_read_reversed(const char *target, int base) {
     char text[MOST_TOKENS];
-    int count = (int)strlen(target) - 1; /* without the end symbol */
+    int count = (int)strlen(target) - 1; /* number of digits, without the end symbol */
     for (int i = 0; i < count; i++) text[i] = target[count - 1 - i];
     assert_int_equal(target[count], '&');
     return lh_read_digits(text, 0, count, base);

@@ -24,8 +24,8 @@ typedef struct lh_kept_example {
 /* A collection that keeps every example of a task. */
 typedef struct lh_full_collection {
     lh_collection c;
-    bool by_carry;              /* numbers of every chain of carries are requested, too */
-    int min_digits, max_digits; /* of the requested numbers */
+    bool by_carry;              /* also requests numbers for each length of chain of carries */
+    int min_digits, max_digits; /* digit counts of the requested numbers */
     int frame_axis;             /* index of the axis `frame`; 0: no frames are requested */
     int frame[2];               /* requested frames */
     lh_kept_example *item;

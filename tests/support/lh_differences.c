@@ -4,8 +4,8 @@
 #include "longhand/rng.h"
 #include "lh_test.h"
 
-static const double DIFFERENCE = 2e-7; /* truncation 1e-10, rounding 1e-16 / 1e-5, times the hundred or so terms of
-                                        * an objective */
+static const double DIFFERENCE = 2e-7; /* truncation 1e-10, rounding 1e-16 / 1e-5, times about a hundred terms of an
+                                        * objective */
 
 void lh_test_fill_values(uint64_t seed, int count, double *x) {
     lh_rng rng = lh_rng_at(lh_key_of_seed(seed), 0, 0, 0);

@@ -9,7 +9,7 @@ lh_engine *lh_test_open_engine(lh_engine_config config, const lh_cpu_program *pr
 /* Makes `count` steps; metrics: [count]. */
 void lh_test_step(lh_engine *engine, int count, lh_step_metrics *metrics);
 
-/* Returns a copy of the parameters and of the optimiser's state, for lh_state_close. */
+/* Returns a copy of the parameters and of the optimiser's state, which lh_state_close frees. */
 lh_state lh_test_copy_state(lh_engine *engine);
 
 #endif

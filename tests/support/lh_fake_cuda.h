@@ -3,7 +3,7 @@
 #define LH_FAKE_CUDA_H
 
 /* Compiles tests/support/fake_cuda/<name>.c with these flags into directory/library; fails the test after an error.
- * Makes directory. */
+ * Creates the directory. */
 void lh_compile_fake_cuda(const char *name, const char *flags, const char *directory, const char *library);
 
 #endif

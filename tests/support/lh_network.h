@@ -1,5 +1,5 @@
-/* Networks of specs, and random ones, as descriptions for kernels/ref/network.h, and the memory of the specs' plans.
- * render_networks.lua writes them for tests.
+/* Networks of specs, and random networks, as descriptions for kernels/ref/network.h, and the memory of the specs'
+ * plans. render_networks.lua writes them for tests.
  */
 #ifndef LH_NETWORK_H
 #define LH_NETWORK_H

@@ -10,7 +10,7 @@
 #include "lh_test.h"
 
 static const lh_parity_tolerance FLOAT32 = {4e-6, 2e-6, 1e-5};    /* 2^-24, some hundred roundings through two layers */
-static const lh_parity_tolerance FLOAT64 = {4e-14, 4e-14, 4e-14}; /* 2^-53, as above */
+static const lh_parity_tolerance FLOAT64 = {4e-14, 4e-14, 4e-14}; /* 2^-53 in place of 2^-24 */
 
 const lh_parity_tolerance lh_parity_random_tolerance = {1e-11, 1e-11, 1e-11};
 
@@ -245,7 +245,7 @@ static void ascend(lh_rng *rng, bool has_gaps, int end, int tokens, int32_t *out
     }
 }
 
-/* Chooses the token of every sequence that its one label belongs to. */
+/* Chooses for every sequence the token to which its one label belongs. */
 static void fill_places(lh_rng *rng, int tokens, uint16_t *place) {
     for (int b = 0; b < LH_PARITY_SEQUENCES; b++) place[b] = (uint16_t)lh_rng_below(rng, (uint32_t)tokens);
 }

@@ -57,25 +57,25 @@ void lh_parity_write_parameters(const lh_spec *spec, int real_bytes, const lh_re
 enum { LH_PARITY_LIMITS = 5 };
 void lh_parity_set_limit(lh_ref_model *model, int limit);
 
-/* Replaces the reference's own gradients by the stored ones; NAN if the stored model lacks the tensor. */
+/* Replaces the reference's own gradients by the stored gradients; NAN if the stored model lacks the tensor. */
 void lh_parity_load_gradients(const lh_st_file *file, lh_ref_model *model);
 
 /* Asserts that a vector of gradients equals the model's, to `tolerance`, and is 0 between the tensors. */
 void lh_parity_check_gradients(const lh_spec *spec, int real_bytes, const void *gradient, const lh_ref_model *model,
                                double tolerance);
 
-/* Asserts that values, such as logits, equal the expected ones, to `tolerance`. */
+/* Asserts that values, such as logits, equal the expected values, to `tolerance`. */
 void lh_parity_check_values(int real_bytes, const void *values, const double *expected, size_t count, double tolerance);
 
 /* Counts from the logits and the mask. */
 typedef struct lh_parity_counts {
-    int64_t positions, counted, correct, sequences, exact; /* as in lh_sums */
+    int64_t positions, counted, correct, sequences, exact; /* see lh_sums */
 } lh_parity_counts;
 
 lh_parity_counts lh_parity_count(const lh_ref_batch *batch, const lh_spec *spec, const double *logits,
                                  const uint8_t *mask);
 
-/* Sizes of the batches that tests make in addition to the stored ones. */
+/* Sizes of the batches that tests make in addition to the stored batches. */
 enum {
     LH_PARITY_SEQUENCES = 5,
     LH_PARITY_LONGEST = 37, /* tokens */
@@ -85,7 +85,7 @@ enum {
     LH_PARITY_FAMILIES = 24 /* at least lh_ref_network.family_count */
 };
 
-/* target: tokens of the second stream, if the spec has one. */
+/* Sizes of a batch. target: tokens of the second stream, if the spec has one. */
 typedef struct lh_parity_size {
     int tokens, labels, target;
 } lh_parity_size;
@@ -109,7 +109,7 @@ typedef struct lh_parity_batch {
  * first_example; backward is on. */
 void lh_parity_make_batch(const lh_parity_case *c, lh_parity_size size, uint32_t first_example, lh_parity_batch *out);
 
-/* Changes a batch to one of an evaluation of the spec. */
+/* Changes a batch to a batch of an evaluation of the spec. */
 void lh_parity_make_evaluation(const lh_spec *spec, lh_ref_batch *batch);
 
 /* Runs kernels/ref on a batch: returns the summed loss; writes logits [sequences][labels][classes] and gradients. */

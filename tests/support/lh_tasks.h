@@ -9,7 +9,7 @@
 
 enum { LH_TASKS_LONGEST = 2001, LH_TASKS_OUTPUTS = 2 * LH_TASKS_LONGEST };
 
-/* An example. counted: number of outputs that the mask counts, the first ones. */
+/* An example. counted: number of outputs that the mask counts, which come first. */
 typedef struct lh_drawn_example {
     int n, inputs, outputs, counted;
     uint16_t input[LH_TASKS_LONGEST + 1], target[LH_TASKS_OUTPUTS + 1];
@@ -27,13 +27,13 @@ typedef struct lh_task_case {
     const int *options;
 } lh_task_case;
 
-/* These formulas of lengths return n, 1 and n + 1. */
+/* Formulas of lengths, which return n, 1 and n + 1. */
 int lh_keep_length(int n);
 int lh_get_one(int n);
 int lh_add_one(int n);
 
-/* Makes example `index` of step `step`; fails if an element after an array is written, a token is outside its
- * alphabet, or the counted outputs are not the first ones. */
+/* Makes example `index` of step `step`; fails if an element after an array is written, a token is outside its alphabet,
+ * or the counted outputs do not come first. */
 void lh_draw_example(const lh_task_case *task, int n, uint32_t step, uint32_t index, lh_drawn_example *result);
 
 /* Checks 20 examples of every length 1..40, 41, 77, 150, 499, 500, and two of the longest, by the rule. */

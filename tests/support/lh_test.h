@@ -43,7 +43,7 @@ int lh_test_remove_directory(void **state);
 /* Returns directory/name in a static buffer; the last eight results stay valid. */
 const char *lh_test_path(const char *directory, const char *name);
 
-/* These functions write and read whole files; an error fails the running test. */
+/* Functions that write and read whole files; an error fails the running test. */
 void lh_test_write(const char *path, const void *data, size_t bytes);
 const char *lh_test_write_text(const char *directory, const char *name, const char *text); /* returns the path */
 char *lh_test_read(const char *path, size_t *bytes); /* malloc'ed, with a 0 after the last byte */

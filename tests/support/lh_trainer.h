@@ -24,12 +24,12 @@ void lh_trainer_close(lh_trainer *t);
  * only. */
 void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int max_sequences, void *logits);
 
-/* The draw of batches whose positions a program samples itself: in training one per step, in evaluation number
- * LH_PARITY_DRAW. */
+/* The draw of batches whose positions a program samples itself: in training one draw per step, in evaluation draw
+ * number LH_PARITY_DRAW. */
 lh_draw lh_trainer_make_draw(lh_mode mode);
 
 /* Opens a trainer of the spec's first program that samples positions and distances by lh_trainer_make_draw, or takes
- * given ones: [stream][token], NULL for a stream that is sampled. */
+ * given values: [stream][token], NULL for a stream that is sampled. */
 lh_trainer lh_trainer_open_sampling(const lh_spec *spec, const lh_ref_model *model, const lh_ref_batch *batch,
                                     lh_mode mode, const int32_t *const positions[LH_MAX_STREAMS],
                                     const int32_t *const distances[LH_MAX_STREAMS]);

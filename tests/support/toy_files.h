@@ -1,4 +1,4 @@
-/* The toy spec with dataset files, whose lines are its examples in place of sampled ones. */
+/* The toy spec with dataset files, whose lines are its examples in place of sampled examples. */
 #ifndef LH_TOY_FILES_H
 #define LH_TOY_FILES_H
 

@@ -55,7 +55,7 @@ lh_toy_record *lh_toy_new_records(int count); /* the caller frees it */
 void lh_toy_run_fleet(lh_engine **engines, int count, int target_steps, int requested_steps, lh_toy_record *records);
 void lh_toy_run_one(lh_engine *engine, int target_steps, int requested_steps, lh_toy_record *r);
 
-/* A sampler whose example 9 of this step, with seed 4, has an invalid token. */
+/* Step whose example 9, with seed 4, gets an invalid token from the sampler. */
 extern uint32_t lh_toy_wrong_step;
 void lh_toy_sample_wrong_once(lh_rng *rng, int n, lh_example *example);
 

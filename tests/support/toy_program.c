@@ -28,7 +28,7 @@ static size_t shared_bytes(const lh_shape *max_shape) {
     return (size_t)(max_shape->labels + POSITION_ROWS) * sizeof(int32_t);
 }
 
-/* Returns the caller's rows of the shape's last stream, which replace random ones; NULL: there are none. */
+/* Returns the caller's rows of the shape's last stream, which replace random rows; NULL: there are none. */
 static const int32_t *get_given_rows(const lh_cpu_step *step) { return step->positions[step->shape.length[1] > 0]; }
 
 /* Each part writes its share of the rows, so that a missing barrier is detected. */

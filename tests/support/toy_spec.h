@@ -46,7 +46,7 @@ enum { TOY_PAIR_SOURCE, TOY_PAIR_TARGET, TOY_PAIR_CROSS, TOY_PAIR_SITES, TOY_PAI
  * are not at the last tokens. Sites: both streams' vectors, and an attention from the target to the source. */
 lh_spec lh_toy_make_pair(const lh_cpu_program *const *cpu);
 
-/* The format of dataset files in these streams, by the lengths of an input and an output. */
+/* The format of dataset files in the two streams, by the lengths of an input and an output. */
 extern const lh_format lh_toy_pair_data_format;
 
 #endif

@@ -1,4 +1,4 @@
-/* diagnosis/alarm: the steps that count as diverging, and those that do not. */
+/* diagnosis/alarm: steps that count as diverging, and steps that do not. */
 #include "diagnosis/alarm.h"
 
 #include <math.h>

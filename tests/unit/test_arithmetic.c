@@ -41,7 +41,7 @@ static void test_worked_examples_of_the_paper(void **state) {
         assert_int_equal(s.item[0].output_length, strlen(cases[i].target));
         free(s.item);
     }
-    /* the published ids: 12 start, 13 end, + is 10, * is 11; A follows the padding */
+    /* ids in the published code: + 10, * 11, start 12, end 13, padding 14, then A */
     assert_true(LH_PLUS == 10 && LH_TIMES == 11 && LH_START == 12 && LH_END == 13 && LH_PADDING == 14);
     assert_int_equal(lh_get_digit_token(9), 9);
     assert_int_equal(lh_get_digit_token(10), 15);
@@ -84,7 +84,7 @@ static void check_all(const lh_full_collection *s, bool product, int base, int w
     free(pair);
 }
 
-/* Each pair of digits and chain has equally many examples, in addition to the uniform ones. */
+/* Each pair of digits and chain has equally many examples, in addition to the uniform examples. */
 static void check_counts(const lh_full_collection *s, int max_digits, int per_digits) {
     int uniform[16] = {0}, cell[16][16] = {{0}};
     for (int i = 0; i < s->count; i++)

@@ -77,7 +77,7 @@ static void test_groups_record_the_share_of_trained_numbers(void **state) {
     assert_true(lh_is_group_beyond(&c.final, last, 1));
     lh_groups_close(&c.final);
     lh_assert_ok(lh_groups_open(&c.final, &c, &f.spec, &digits, 1u << LH_SET_TEST, &error), &error);
-    assert_int_equal(c.final.group[1].count, 90); /* without the numbers drawn for chains */
+    assert_int_equal(c.final.group[1].count, 90); /* all numbers but the numbers drawn for chains */
     lh_corpus_close(&c);
 }
 

@@ -151,7 +151,7 @@ static double compute_sinusoid(int C, int position, int c) {
 
 enum { MOST_PLACES = 2 * ROTATED_KEYS + 3, PLACE_ROWS = 3 * ROTATED_KEYS, ANY_HEAD = 1 };
 
-/* Checks the products of queries with the rows of differences, and the gradients of these sums, pair by pair. */
+/* Checks the products of queries with the rows of differences, and the gradients of the products, pair by pair. */
 INLINE void check_rotated(const int D, const int C, int places) {
     int query_position[LANES], key_position[MOST_PLACES];
     real *weight = make_random_reals(1, C * C, C * C), *weights = make_random_reals(2, 0, C * C + LANES);
@@ -300,7 +300,7 @@ static void test_rotate_row_rotates_and_rotates_back(void **state) {
 
 /* ---- products.h ---- */
 
-/* Two heads, of which the second has a vector whose norm is below the least divisor. */
+/* Checks two heads, of which the second has a vector whose norm is below the least divisor. */
 INLINE void check_unit_vectors(const int D) {
     real *v = make_random_reals(1, 2 * D, 2 * D), *dunit = make_random_reals(2, 2 * D, 2 * D),
          *unit = make_reals(2 * D), *dv = make_random_reals(3, 2 * D, 2 * D), *previous_dv = make_reals(2 * D);

@@ -43,8 +43,8 @@ static void test_train_length_has_the_documented_counter(void **state) {
     assert_int_equal(lh_draw_train_length(&lh_toy_spec, lh_key_of_seed(8), 5, LH_SHARED), expected);
 }
 
-/* Mixed lengths of 100,000 sequences: each is uniform, and independent of the previous one of its batch and of the same
- * sequence of the previous step. */
+/* Mixed lengths of 100,000 sequences: each is uniform, and independent of the previous sequence of its batch and of the
+ * same sequence of the previous step. */
 static void test_mixed_lengths_are_uniform_and_independent(void **state) {
     enum { BATCH = 50, STEPS = 2000, LENGTHS = 6 };
     static int length[STEPS][BATCH];
@@ -63,7 +63,7 @@ static void test_mixed_lengths_are_uniform_and_independent(void **state) {
     assert_true(lh_test_compute_chi_square(later, LENGTHS * LENGTHS) < 66.62); /* 99.9% point, 35 */
 }
 
-/* Each stage of a curriculum has the lengths up to its longest one, uniformly; after the last stage all are drawn. */
+/* Lengths are uniform over the lengths of a curriculum's stage and, after the last stage, over all lengths. */
 static void test_curriculum_limits_the_lengths_of_its_stages(void **state) {
     static const lh_curriculum_stage stages[] = {{3000, 2}, {6000, 4}};
     lh_spec spec = lh_toy_spec;

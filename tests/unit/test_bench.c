@@ -80,7 +80,7 @@ static void test_timings_barrier_is_waiting(void **state) {
     assert_true(ticks[LH_PART_WAITING] < 1.5 * ticks[LH_PART_REST]);
 }
 
-/* The first shard of a step takes 40 ms, all others nothing. */
+/* The first shard of a step takes 40 ms, later shards take no time. */
 static void train_slow_first_block(const lh_cpu_step *step, const lh_cpu_block *block, void *workspace, void *gradient,
                                    lh_sums *sums) {
     if (block->first_example == 0) sleep_ms(40);
@@ -155,7 +155,7 @@ static void test_bench_replicas_side_by_side(void **state) {
     assert_true(two_threads.steps_per_second > one_thread.steps_per_second);
 }
 
-/* Three replicas on two threads, four steps: the same bits as single engines with those seeds. */
+/* Three replicas on two threads, four steps: the same bits as single engines with equal seeds. */
 static void test_replicas_same_bits(void **state) {
     lh_error error;
     lh_replica_set set;

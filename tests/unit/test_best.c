@@ -82,7 +82,7 @@ static void keep_best(void) {
 
 #define FAST "toy/0123456789abcdef/lr0.9-seed0"
 
-/* A number in run.json: of a key, or of a key of `object` (NULL: not in an object); -1: there is none. */
+/* The number at a key of run.json, or of an object in it (NULL: not in an object); -1: there is none. */
 static int64_t read_fact(void **state, const char *folder, const char *object, const char *key) {
     char name[128];
     snprintf(name, sizeof name, "%s/" FAST "/run.json", folder);
@@ -107,7 +107,7 @@ static void test_best_checkpoint_is_that_of_its_step(void **state) {
     lh_assert_same_file(*state, "kept/" FAST "/checkpoint.safetensors", "best/" FAST "/checkpoint-best.safetensors");
     char *text = read_text(state, "best/" FAST "/eval.jsonl");
     snprintf(line, sizeof line, "{\"step\":%lld,\"split\":\"beyond\",\"by\":{\"length\":7}", (long long)step);
-    assert_non_null(strstr(text, line)); /* the best checkpoint is evaluated as the last one is */
+    assert_non_null(strstr(text, line)); /* the best checkpoint is evaluated like the last checkpoint */
     assert_non_null(strstr(text, "{\"step\":40,\"split\":\"beyond\",\"by\":{\"length\":7}"));
     assert_int_equal(read_fact(state, "best", NULL, "step"), 40);
     free(text);

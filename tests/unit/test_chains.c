@@ -7,7 +7,7 @@
 
 enum { DRAWS = 20000 };
 
-/* All pairs of numbers with these digits and this chain are drawn equally often, and no others. */
+/* All pairs of numbers with these digits and this chain are drawn equally often, and no other pairs are drawn. */
 static void check_uniform(int base, bool product, int digits, int chain) {
     uint64_t high = 1, y_end, b = (uint64_t)base;
     for (int i = 0; i < digits; i++) high *= b;

@@ -1,4 +1,4 @@
-/* data/datasets/corpus.h and epoch.h: files of examples, messages on invalid ones, and the order of epochs. */
+/* data/datasets/corpus.h and epoch.h: files of examples, messages about invalid files, and the order of epochs. */
 #include "lh_test.h"
 
 #include <stdatomic.h>

@@ -135,7 +135,7 @@ static void test_image_choose_driver_too_old_names_both_versions(void **state) {
     assert_non_null(strstr(error.text, "to release 590 or later (CUDA 13.1), or build"));
 }
 
-/* Machine code needs a driver for its toolkit's major version, the intermediate form one for its exact version. */
+/* Machine code needs a driver for its toolkit's major version, the intermediate form for its exact version. */
 static void test_image_least_driver_by_kind(void **state) {
     static const struct {
         const char *images, *toolkit;
@@ -197,7 +197,7 @@ static void *find_fake_variable(const char *directory, const char *name) {
     return found;
 }
 
-/* Checks that opening fails with these words and leaves nothing open. */
+/* Checks that opening fails with this text in the message and leaves nothing open. */
 static void assert_refused(const char *directory, const lh_cuda_program *program, int ordinal, const char *words) {
     lh_cuda_device device;
     lh_error error;

@@ -1,5 +1,5 @@
 /* Compilation of device code on this machine: the chosen NVRTC, its options, and the cached code. Most tests use
- * replacements for NVRTC (tests/support/fake_cuda); the last ones use the real one, and are skipped without it. */
+ * replacements for NVRTC (tests/support/fake_cuda); the last tests use the real NVRTC, and are skipped without it. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 
@@ -24,7 +24,7 @@ enum { ROOTS = 3 }; /* the first VARIABLES: folders of toolkits */
 static const char *const VARIABLES[] = {"LONGHAND_CUDA_ROOT", "CUDA_HOME",      "CUDA_PATH",
                                         "LONGHAND_CACHE",     "XDG_CACHE_HOME", "FAKE_NVRTC_LOG"};
 
-static char *initial_roots[ROOTS]; /* values of these variables before the tests; NULL: not set */
+static char *initial_roots[ROOTS]; /* values of the variables before the tests; NULL: not set */
 
 /* *state: a directory with replacements in root13/lib64 (version 13.4, which supports sm_75 to sm_120), root12/lib
  * (12.4, to sm_90), both/lib64 (both versions) and old/lib64 (a version that lacks a function). */

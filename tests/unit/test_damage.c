@@ -12,7 +12,7 @@
 #include "longhand/rng.h"
 #include "toy_state.h"
 
-/* A folder with a checkpoint of step 20, which tests damage, and an earlier one of step 10. */
+/* A folder with a checkpoint of step 20, which tests damage, and an earlier checkpoint of step 10. */
 typedef struct checkpoints {
     const char *directory, *current, *previous;
     char *text;           /* original bytes of current */
@@ -52,7 +52,7 @@ static lh_status resume(const checkpoints *p, toy_state *actual, int *found, lh_
     return status;
 }
 
-/* Checks that the previous checkpoint is used, and that the note names the damaged one. */
+/* Checks that the previous checkpoint is used, and that the note names the damaged checkpoint. */
 static void check_falls_back(const checkpoints *p) {
     lh_error error, note;
     int found;
@@ -178,7 +178,7 @@ static void check_changed(const checkpoints *p, const char *from, const char *to
     free(text);
 }
 
-/* Files that are valid, but differ from the written ones. */
+/* Files that are valid, but differ from the written files. */
 static void test_resume_valid_file_with_changes_falls_back(void **state) {
     checkpoints p = make_checkpoints(*state);
     check_changed(&p, "\"step\":\"20\"", "\"step\":\"21\"");

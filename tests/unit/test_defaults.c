@@ -1,4 +1,4 @@
-/* training/defaults.h: the text in a trainer, every value of it, and refusal of a damaged one. */
+/* training/defaults.h: the text in a trainer, every value of it, and refusal of a damaged text. */
 #include "lh_test.h"
 
 #include <stdio.h>

@@ -25,8 +25,8 @@ static const lh_parity_case SIDES = {"rand_relative", &longhand_spec_parity_floa
 /* The program of the lowest instruction-set level. */
 static const lh_cpu_program *get_program(const lh_spec *spec) { return spec->cpu[0]; }
 
-/* Runs a batch with given positions, NULL: sampled ones, in blocks of at most `max_sequences` sequences; compares with
- * the reference's loss, and with its logits or gradients. */
+/* Runs a batch with given positions, NULL: sampled positions, in blocks of at most `max_sequences` sequences; compares
+ * with the reference's loss, and with its logits or gradients. */
 static void check_run(const lh_spec *spec, const lh_ref_model *model, const lh_ref_batch *batch, lh_mode mode,
                       const int32_t *positions, int max_sequences, double loss, const double *logits) {
     const int32_t *const position_streams[LH_MAX_STREAMS] = {positions}, *const sampled[LH_MAX_STREAMS] = {NULL};

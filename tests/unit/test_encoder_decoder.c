@@ -41,7 +41,7 @@ static void test_encoder_decoders_match_reference(void **state) {
 /* ---- stored vectors ---- */
 
 typedef struct stored_case {
-    const char *name;    /* one of lh_pairs_name */
+    const char *name;    /* a name in lh_pairs_name */
     const lh_spec *spec; /* NULL: its generated code is not linked */
 } stored_case;
 
@@ -189,7 +189,7 @@ static void check_stored(const lh_spec *spec, const lh_st_file *file, lh_ref_mod
     for (int s = 0; s < LH_MAX_STREAMS; s++) free(p.attention[s]);
 }
 
-/* Compares the model's gradients after lh_ref_run with the stored ones, which are rounded to float32. */
+/* Compares the model's gradients after lh_ref_run with the stored gradients, which are rounded to float32. */
 static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *model) {
     for (int i = 0; i < model->tensor_count; i++) {
         const lh_ref_tensor *tensor = &model->tensors[i];

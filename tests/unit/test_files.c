@@ -116,7 +116,7 @@ static void test_replace_file_missing_directory_named(void **state) {
 
 enum { BIG_FILE = 200000 };
 
-/* A first file fits, its successor does not: the first is kept, and no other file is left. */
+/* The first file fits, the second does not: the first is kept, and no other file remains. */
 static int replace_on_full_disk(void *argument, const char *directory) {
     const char *expected = argument, *path = lh_test_path(directory, "out");
     lh_error error;
@@ -297,7 +297,7 @@ static void test_unpack_refuses_torn_long_and_unreadable_content(void **state) {
     size_t bytes;
     unsigned char damaged[sizeof PACKED];
     memcpy(damaged, PACKED, sizeof PACKED);
-    damaged[17] ^= 1; /* in the checksum of the first part */
+    damaged[17] ^= 1; /* a bit of the first part's checksum */
     for (size_t count = 2; count < sizeof PACKED; count += 5)
         lh_assert_error(unpack(PACKED, count, 99, &data, &bytes, &error), LH_ERR_INPUT, &error,
                         "in.gz: is truncated or damaged: gzip -dc has exit code 1");

@@ -44,7 +44,7 @@ static double compute_ulp(long double expected) {
 
 static double draw_uniform(lh_rng *rng) { return (lh_rng_word(rng) + 0.5) * 0x1p-32; }
 
-/* Returns point i of POINTS that are spread evenly over (low, high), with jitter. Every second one is multiplied by a
+/* Returns point i of POINTS that are spread evenly over (low, high), with jitter. Every second point is multiplied by a
  * power of 2, at least 2^-24. */
 static real draw_point(lh_rng *rng, int i, double low, double high) {
     double x = low + (high - low) * ((i + draw_uniform(rng)) / POINTS);
@@ -181,7 +181,7 @@ static void test_tanh_odd_and_saturated(void **state) {
     for (real x = 0; x < 12; x += (real)0.003) assert_true(tanh_real(-x) == -tanh_real(x) && tanh_real(x) <= 1);
 }
 
-/* float: the largest measured error is 1.32, of an argument just below 1 without fused multiply-adds. double: 2.5. */
+/* Largest measured error: float 1.32, for an argument just below 1 without fused multiply-adds; double 2.5. */
 static void test_erf_whole_range_within_few_ulp(void **state) {
     const double allowed = REAL_BYTES == 8 ? 3 : 1.5;
     check_errors("erf", erf_of, erfl, -7, 7, 0, allowed);

@@ -19,7 +19,7 @@ enum { EXAMPLES = 60, MOST_STEPS = 60, DRAW = 2, MOST_INPUTS = 8, MOST_LABELS = 
 
 typedef struct greedy_case {
     const lh_spec *spec;
-    int n, steps; /* steps of training, after which some sequences are right and others are not */
+    int n, steps; /* steps: steps of training, after which some sequences are right and some wrong */
 } greedy_case;
 
 static const greedy_case CASES[] = {
@@ -152,8 +152,8 @@ static void score_with_errors(const lh_cpu_step *step, const lh_cpu_block *block
     write_errors(block->labels, (int)block->first_example, block->sequences, step->shape.labels, block->answers);
 }
 
-/* Decoding in blocks of an evaluation starts at first errors in distant positions; the answers equal those decoded by
- * passes. */
+/* Decoding in blocks of an evaluation starts at first errors in distant positions; the answers equal the answers
+ * decoded by passes. */
 static void check_errors(const lh_spec *spec) {
     static uint16_t input[EXAMPLES * LONG_TOKENS], target[EXAMPLES * LONG_TOKENS], actual[EXAMPLES * LONG_TOKENS],
         expected[EXAMPLES * LONG_TOKENS];

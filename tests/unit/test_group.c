@@ -30,7 +30,7 @@ typedef struct counted_job {
     bool was_shared;           /* more than one thread was inside */
     int *job_order,
         *turn_count; /* [*turn_count] numbers of the jobs that had a turn, in order; NULL for several threads */
-    int number;      /* number of this job */
+    int number;      /* number of the job */
 } counted_job;
 
 static bool take_turn(void *job) {

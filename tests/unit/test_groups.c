@@ -53,8 +53,8 @@ static void open_groups(lh_groups *groups, const toy_files *f, const lh_by *by, 
     lh_assert_ok(lh_groups_open(groups, &f->corpus, &f->spec, by, sets, &error), &error);
 }
 
-/* The groups are the occurring combinations of values, and one of the examples without values; within a group examples
- * are ordered by shape. */
+/* The groups are the occurring combinations of values, and one group of the examples without values; within a group
+ * examples are ordered by shape. */
 static void test_groups_are_the_occurring_combinations(void **state) {
     toy_files f;
     lh_groups g;
@@ -327,7 +327,7 @@ static void test_evaluation_lines_compare_with_training(void **state) {
     f.corpus.eval.exclusive_axes = 1u << CARRY;
     open_groups(&g, &f, &digits, 0);
     assert_int_equal(g.count, 3);
-    assert_int_equal(g.group[1].count, 2); /* without the example of carry 4, by exclusive_axes */
+    assert_int_equal(g.group[1].count, 2); /* exclusive_axes leaves out the example of carry 4 */
     lh_groups_close(&g);
     lh_corpus_close(&f.corpus);
 }

@@ -37,15 +37,15 @@ static int count_givens(const char *grid, bool is_row, int line) {
     return count;
 }
 
-/* Whether every blank of the line except the probe is in a crossing line that has the symbol. */
+/* Whether every blank of the line except the probe has the symbol in the line that crosses it. */
 static bool has_crossing_everywhere(const char *grid, bool is_row, int line, char symbol) {
     for (int i = 0; i < 4; i++)
         if (grid[get_cell(is_row, line, i)] == '.' && !has_symbol(grid, !is_row, i, symbol)) return false;
     return true;
 }
 
-/* The only symbol that is in neither of these lines, from 1; 0: there is none, or several. row, column -1: without this
- * line. */
+/* The only symbol that is in neither of these lines, from 1; 0: there is none, or several. row or column -1: this line
+ * does not count. */
 static int find_missing(const char *grid, int row, int column) {
     int symbol = 0, count = 0;
     for (char s = '1'; s <= '4'; s++)

@@ -1,4 +1,4 @@
-/* base/cpu_level.h: levels agree with /proc/cpuinfo, the widest one is chosen, LONGHAND_ISA selects one. */
+/* base/cpu_level.h: levels agree with /proc/cpuinfo, the widest level is chosen, LONGHAND_ISA selects one. */
 #include "lh_test.h"
 
 #include <stdio.h>
@@ -62,7 +62,7 @@ static void test_level_choose_named_pinned(void **state) {
     assert_int_equal(setenv("LONGHAND_ISA", get_own_level(), 1), 0);
     lh_assert_ok(lh_level_choose(programs, &program, &error), &error);
     assert_string_equal(program->level, get_own_level());
-    assert_int_equal(setenv("LONGHAND_ISA", "", 1), 0); /* as if unset */
+    assert_int_equal(setenv("LONGHAND_ISA", "", 1), 0); /* an empty variable counts as unset */
     lh_assert_ok(lh_level_choose(programs, &program, &error), &error);
 }
 

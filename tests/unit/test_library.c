@@ -13,7 +13,7 @@
 
 enum { MOST_VALUES = 50000 };
 
-/* One entry of the library (a preset), with random numbers in all inputs. */
+/* An entry of the library (a preset), with random numbers in all inputs. */
 typedef struct entry_case {
     const library_entry *entry;
     double values[MOST_VALUES], gradients[MOST_VALUES];

@@ -98,7 +98,7 @@ static void test_other_specs_ignore_positions(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-/* A batch has the positions of its examples; training adds a number to those above 0 of each sequence. */
+/* A batch has the positions of its examples; training adds a number to positions above 0 of each sequence. */
 static void test_batches_have_positions_of_lines(void **state) {
     static const uint32_t shape_indices[] = {1, 0};
     static const uint16_t input[] = {2, 2}, target[] = {2};

@@ -1,4 +1,4 @@
-/* base/files.h: the lock of a directory, which excludes other processes and removes temporary files of ended ones. */
+/* base/files.h: the lock of a directory, which excludes other processes and removes files of ended processes. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 

@@ -49,7 +49,7 @@ static double read_metric(void **state, const char *name, int number, const char
     return value;
 }
 
-/* Step 13 lies inside a window of 5, step 20 at the end of one. */
+/* Step 13 lies inside a window of 5, step 20 at the end of a window. */
 static void test_train_seconds_continue_after_resume(void **state) {
     const char *metrics = FOLDER "/metrics.jsonl";
     double previous_seconds = 0;
@@ -157,7 +157,7 @@ static void test_train_resume_without_run_starts(void **state) {
 
 static const char *const other_plan = "aaaaaaaaaaaaaaaa";
 
-/* Resumes a plan that has no run, next to a plan with one, and removes the new run; returns the stderr, for free(). */
+/* Resumes a plan that has no run, next to a plan with a run, and removes the new run; the caller frees the stderr. */
 static char *resume_another_plan(void **state) {
     lh_run_result result = run_toy(state, 0, "train --out . --no-eval --steps 5 --resume");
     assert_non_null(strstr(result.err, "aaaaaaaaaaaaaaaa/lr0.01-seed0: nothing to resume, it starts at step 0\n"));

@@ -63,7 +63,7 @@ static void test_train_sigint_writes_checkpoint(void **state) { check_signal(sta
 
 static void test_train_sighup_writes_checkpoint(void **state) { check_signal(state, SIGHUP); }
 
-/* As under nohup, SIGHUP does not end the run, but SIGTERM does. */
+/* SIGHUP, if ignored as under nohup, does not end the run; SIGTERM does. */
 static void test_train_ignored_sighup_stays_ignored(void **state) {
     int status;
     signal(SIGHUP, SIG_IGN);

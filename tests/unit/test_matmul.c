@@ -27,7 +27,7 @@ NOINLINE void multiply_any(int vectors, int rows, int K, const real *a, const re
     }
 }
 
-/* Sizes that the compiler knows, as in generated code. */
+/* Sizes that the compiler knows, like the sizes in generated code. */
 enum { FIXED_K = 24, FIXED_N = 6 * LANES };
 NOINLINE void multiply_fixed(int rows, const real *a, const real *w, real *y, const real *bias) {
     matmul(rows, FIXED_K, FIXED_N, a, w, y, FINISH_BIAS_RELU, bias);

@@ -110,7 +110,7 @@ static void test_gradient_of_the_mean_over_sequences_weighs_them_equally(void **
     check_gradient(&longhand_spec_parity_mixed_means, true);
 }
 
-/* Sequences have different numbers of counted labels, so the mean over sequences is not that over labels. */
+/* Sequences have different numbers of counted labels, so the mean over sequences is not the mean over labels. */
 static void test_gradcheck_of_the_mean_over_sequences_passes(void **state) {
     const lh_spec *from = &longhand_spec_parity_mixed_means;
     lh_task task = *from->task;

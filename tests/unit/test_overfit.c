@@ -126,7 +126,7 @@ static void test_read_metrics_compares_the_last_two_quarters(void **state) {
 static lh_task task;
 static lh_tensor tensors[TOY_TENSORS];
 
-/* Measures a toy after this number of steps. init: as in lh_overfit_run. */
+/* Measures a toy after this number of steps. init: see lh_overfit_run. */
 static lh_overfit_facts measure_from(void **state, int steps, const char *init) {
     lh_error error;
     lh_overfit_facts facts;
@@ -167,7 +167,7 @@ static void test_measure_sound_task_attainable(void **state) {
     assert_true(f.start_norm > 1.0);
 }
 
-/* Samples examples with the same input and a random first label. */
+/* Samples examples with one and the same input, and a first label that is 0 or 1 at random. */
 static void sample_contradiction(lh_rng *rng, int n, lh_example *example) {
     uint16_t symbol = (uint16_t)lh_rng_below(rng, 2);
     for (int i = 0; i < n; i++) example->input[i] = (uint16_t)(i % 5), example->target[i] = i == 0 ? symbol : 1;

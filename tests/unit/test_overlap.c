@@ -11,7 +11,7 @@
 
 enum { TRAIN = 60, TEST = 50, MAX_LENGTH = 4 };
 
-/* Tokens of an example; short ones occur more than once. */
+/* Tokens of an example; short examples occur more than once. */
 typedef struct example {
     int inputs, outputs;
     uint16_t token[MAX_LENGTH];

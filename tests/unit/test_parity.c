@@ -96,7 +96,7 @@ static void check_gradients(const lh_trainer *t, const lh_ref_model *model) {
     lh_parity_check_gradients(t->spec, t->program->real_bytes, t->gradient, model, get_tolerance(t->program)->gradient);
 }
 
-/* Compares counts with those from the logits and the mask. */
+/* Compares counts with the counts from the logits and the mask. */
 static void check_counts(const lh_sums *sums, const lh_ref_batch *batch, const lh_spec *spec, const double *logits,
                          const uint8_t *mask) {
     lh_parity_counts expected = lh_parity_count(batch, spec, logits, mask);

@@ -80,7 +80,7 @@ static void test_every_condition_at_every_number_of_passes(void **state) {
     lh_assert_ok(lh_eval_find(request.path, 0, LH_EVAL_SEED, read_back, found, 6, &error), &error);
     assert_true(found[1] && found[2] && found[3] && found[5]);
     assert_false(found[0] || found[4]);
-    assert_int_equal(lh_eval_compute_means(results, 6, "in_distribution").count, 2); /* at the first number */
+    assert_int_equal(lh_eval_compute_means(results, 6, "in_distribution").count, 2); /* with the first number */
     request = make_request(NULL, 0);
     lh_assert_ok(lh_evaluate(l.engine, &request, without_passes, &error), &error);
     assert_int_equal(without_passes[1].passes, 0);

@@ -43,7 +43,7 @@ static void open_sums(fixture *f, const char *directory) {
     lh_assert_ok(lh_corpus_bind(&f->files.corpus, &f->files.spec, &error), &error);
 }
 
-/* Marks the chosen lines of the file's only condition; returns the number of large ones. */
+/* Marks the chosen lines of the file's only condition; returns the number of large sums. */
 static int choose_lines(const fixture *f, lh_pick choice, bool is_picked[SUMS + 1]) {
     static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
     lh_groups groups;

@@ -19,7 +19,7 @@ static void fill(int count, real value, real *x) {
     for (int i = 0; i < count; i++) x[i] = value;
 }
 
-/* All weights of x are 1, and of h 0.5; x = 1, h = 0.2, c = 0.3. */
+/* All weights of x are 1, all weights of h 0.5; x = 1, h = 0.2, c = 0.3. */
 static void test_lstm_step_printed_case_gives_printed_state(void **state) {
     real gates[ROWS * 4 * WIDTH], cells[ROWS * WIDTH], states[ROWS * WIDTH];
     fill(ROWS * 4 * WIDTH, (real)(1 + 0.5 * 0.2), gates);
@@ -47,7 +47,7 @@ static void test_rnn_step_rectifies_sum_and_bias(void **state) {
     for (int n = 0; n < ROWS * WIDTH; n++) assert_true(states[n] == (real)(n % 2 ? 0.75 : 0));
 }
 
-/* A column of tokens of sequences of three tokens, in which a token occurs twice. */
+/* Sequences have three tokens. Column 0 of the tokens, in which token 2 occurs twice, is read. */
 static void test_token_sums_read_and_collect_rows(void **state) {
     static const uint16_t token[ROWS * 3] = {2, 9, 9, 0, 9, 9, 2, 9, 9};
     real table[3 * WIDTH], bias[WIDTH], sums[ROWS * WIDTH], dtable[3 * WIDTH] = {0};

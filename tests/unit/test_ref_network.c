@@ -207,7 +207,7 @@ static void check_stored_distances(const lh_vectors_facts *facts, const lh_vecto
     free(distances);
 }
 
-/* tolerance: of gradients. */
+/* Compares a network with its stored vectors. tolerance: of gradients. */
 static void check_stored(const char *name, double tolerance) {
     lh_st_file *file = lh_vectors_open(name);
     lh_vectors_facts facts = lh_vectors_read_facts(file);

@@ -18,7 +18,7 @@ static void test_row_known_weights(void **state) {
     lh_assert_close(&remainder, &expected_rest, 1, 0, 5e-5);
 }
 
-/* The first query has no key without its own, and its rest is the whole stick. */
+/* Without its own key the first query has no key, and the whole stick remains. */
 static void test_row_of_first_query(void **state) {
     static const double logit[] = {0};
     lh_ref_stick shape = {.tokens = 1};

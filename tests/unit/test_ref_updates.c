@@ -78,7 +78,7 @@ static void close_updates(stored_updates *s) {
     lh_st_free(s->file);
 }
 
-/* Applies one update of this optimiser to the stored parameter. */
+/* Applies one update of the optimiser `name` to the stored parameter. */
 static void apply_update(const char *name, int step, double rate, const double *gradient, stored_updates *s) {
     const lh_ref_adam adam = {.learning_rate = rate, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
     const lh_ref_sgd sgd = {.learning_rate = rate};

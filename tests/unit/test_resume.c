@@ -196,7 +196,7 @@ static void test_rotate_three_times_last_two_kept(void **state) {
     for (int i = 0; i < 3; i++) free(v[i]);
 }
 
-/* The next rotation does not keep a damaged current checkpoint, but the good previous one. */
+/* The next rotation does not keep a damaged current checkpoint, but the good previous checkpoint. */
 static void test_rotate_damaged_current_previous_stays(void **state) {
     toy_state *v[3] = {toy_make_filled_state(0), toy_make_filled_state(1), toy_make_filled_state(2)};
     rotate(*state, v[0], 1);
@@ -264,7 +264,7 @@ static void test_rotate_killed_any_time_resumes(void **state) {
     free(actual);
 }
 
-/* Both old checkpoints are kept if the new one does not fit. */
+/* Both old checkpoints are kept if the new checkpoint does not fit. */
 static int rotate_on_full_disk(void *argument, const char *directory) {
     toy_state *v = argument;
     lh_run_facts now = toy_facts;

@@ -15,7 +15,7 @@ enum form {
     SUM,
     STORED_SUM,
     FORMS
-}; /* of the residual; of residual + branch; the same, and stores this sum */
+}; /* input of the norm: the residual; the sum of residual and branch; the sum, which is stored */
 
 /* One of the functions: layer or RMS norm, its input, and whether the branch has dropout. */
 typedef struct variant {
@@ -194,7 +194,7 @@ static void check_in_place(const variant *v) {
 
 static void test_norms_in_place_give_same_bits(void **state) { for_every_norm(check_in_place); }
 
-/* Checks that a row's gradient is added to an existing one: the increase equals the separate gradient. */
+/* Checks that a row's gradient is added to an existing gradient: the increase equals the separate gradient. */
 static void check_added(int rms) {
     const variant v = {rms, 0, RESIDUAL};
     arrays a = make_arrays(), b = make_arrays();

@@ -10,7 +10,7 @@
 
 /* ---- files with any header ---- */
 
-/* Writes a file with the given header length, or the true one if it is negative. */
+/* Writes a file with the given header length, or the true length if it is negative. */
 static void write_file(const char *path, long long length, const char *header, const void *data, size_t bytes) {
     size_t size = strlen(header);
     char *text = malloc(8 + size + bytes + 1);
@@ -92,7 +92,7 @@ static void test_write_layout_aligned_and_sorted(void **state) {
     lh_st_free(file);
 }
 
-/* Rows with gaps, more than any buffer holds, give the same file and the same sum as dense ones. */
+/* Rows with gaps, more than any buffer holds, give the same file and the same sum as dense rows. */
 static void test_write_rows_with_gaps_as_dense(void **state) {
     enum { ROWS = 5000, COLUMNS = 3, STRIDE = 7 };
     static float strided[ROWS][STRIDE], dense[ROWS][COLUMNS];

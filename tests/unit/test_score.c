@@ -12,7 +12,7 @@ static void check_value(double actual, double expected) { lh_assert_close(&actua
 
 static lh_ref_pair make_pair(int head, int heads, int query, int key) { return (lh_ref_pair){head, heads, query, key}; }
 
-/* The rows of Ruoss's code, T = 4, head 0 of 8; head 7 has 2^-7 of its slope. */
+/* The rows of Ruoss's code, T = 4, head 0 of 8; head 7 has 2^-7 of head 0's slope. */
 static void test_alibi_half_step_four_tokens_published_values(void **state) {
     static const double expected[4][4] = {
         {0, -0.5, -1, -1.5}, {-0.25, 0, -0.5, -1}, {-0.75, -0.25, 0, -0.5}, {-1.25, -0.75, -0.25, 0}};

@@ -17,8 +17,8 @@ typedef struct trained_model {
     lh_step_metrics metrics[STEPS];
 } trained_model;
 
-/* Trains a model with random rows and dropout. start: parameters and optimiser state before the first step; NULL: those
- * of the seed. */
+/* Trains a model with random rows and dropout. start: parameters and optimiser state before the first step; NULL: the
+ * start of the seed. */
 static trained_model train(uint64_t seed, lh_seeds_apart part_seeds, lh_state *start) {
     static lh_spec spec;
     lh_error error;
@@ -119,7 +119,7 @@ static void assert_in_file(void **state, const char *name, const char *expected_
 
 #define RUNS "toy/0123456789abcdef/lr0.01-"
 
-/* A part whose seed equals the run's seed is not set apart: the run is the one without the flag. */
+/* A part whose seed equals the run's seed is not set apart: the run is the run without the flag. */
 static void test_train_crosses_seeds(void **state) {
     lh_run_result result = run_toy(state, 0, "train --out . --steps 12 --no-eval --seeds-init 0:1 --seeds-data 0:1");
     assert_non_null(strstr(result.out, "4 runs"));

@@ -74,7 +74,7 @@ static void test_keys_of_any_number_match_reference(void **state) {
         for (int spread_index = 0; spread_index < 4; spread_index++) check_keys(T, spreads[spread_index]);
 }
 
-/* A key takes nothing from the stick of a query that does not see it, and gets no gradient. */
+/* A key takes no part of the stick of a query that does not see it, and gets no gradient. */
 static void test_unseen_key_changes_nothing(void **state) {
     const bits sees = lanes_before(1);
     vector x = broadcast(1), old_rest = broadcast((real)0.5), full_stick = broadcast(1);

@@ -14,7 +14,7 @@
 #include "toy_program.h"
 #include "toy_runs.h"
 
-enum { EXAMPLES = 40, PASSES = EXAMPLES / 2 /* of a condition, since a pass has two sequences */, THREADS = 2 };
+enum { EXAMPLES = 40, PASSES = EXAMPLES / 2 /* passes of a condition; a pass has two sequences */, THREADS = 2 };
 
 static lh_cpu_program program;
 static const lh_cpu_program *const list[] = {&program, NULL};

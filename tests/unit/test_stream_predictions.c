@@ -66,7 +66,7 @@ static void test_predict_with_the_target_is_the_evaluation_of_the_example(void *
 }
 
 /* In a pass with the decoded answers as its target, the logits have the same bits, and each answer has the greatest
- * logit: by induction the answers are the greedy ones. */
+ * logit: by induction the answers are the greedy answers. */
 static void check_decode(const lh_cpu_program *program, bool decodes) {
     static const uint16_t input[] = {4, 0, 2, 1};
     lh_spec spec = lh_toy_make_pair(toy_float_list);
@@ -308,7 +308,7 @@ static void test_trace_of_an_input_decodes(void **state) {
         assert_true(lh_read_trace_element(vectors, (1 + i) * TOY_WIDTH) == parameters[TOY_WIDTH * answers[i]]);
     }
     assert_true(answers[0] + answers[1] + answers[2] + answers[3] > 0);
-    /* The trace has the model's answers, and the right ones for counted labels. */
+    /* The trace has the model's answers, and the right answers for counted labels. */
     const lh_trace_tensor *written = find_tensor(&traces, "n4.answers"), *targets = find_tensor(&traces, "n4.targets");
     assert_string_equal(written->file.dtype, "I32");
     for (int i = 0; i < N; i++) {

@@ -148,7 +148,7 @@ static void test_step_gives_the_gradient_of_both_streams(void **state) {
         for (int64_t i = 0; i < TOY_STORAGE; i++) expected[i] = is_learned(&spec, i) ? expected[i] : 0;
         for (int64_t i = 0; i < TOY_STORAGE; i++) squares += expected[i] * expected[i];
         lh_assert_close(actual, expected, TOY_STORAGE, 1e-12, 1e-15);
-        assert_true(expected[lh_toy_spec.tensors[TOY_TOKEN].offset + TOY_WIDTH * TOY_START] != 0); /* of stream 2 */
+        assert_true(expected[lh_toy_spec.tensors[TOY_TOKEN].offset + TOY_WIDTH * TOY_START] != 0); /* stream 2 */
         assert_true(fabs(metrics.sums.loss - loss) < 1e-12 * loss);
         assert_true(fabs(metrics.gradient_norm - sqrt(squares)) < 1e-12 * metrics.gradient_norm);
         engine->ops->close(engine);

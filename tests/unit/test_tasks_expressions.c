@@ -1,5 +1,5 @@
 /* The samplers of runtime/data/tasks modulo 5: simple arithmetic, brackets, equations. The test parses expressions
- * itself, so it finds malformed ones. It also checks distributions, and the scores of analytic predictors. */
+ * itself, so it finds malformed expressions. It also checks distributions, and the scores of analytic predictors. */
 #include "lh_tasks.h"
 #include "lh_test.h"
 
@@ -58,7 +58,7 @@ static int read_signed_digit(token_text *t) {
     return reduce_modulo_5(-read_digit(t));
 }
 
-/* Reads a digit, a negative digit, one of the two in brackets, or (left op right). */
+/* Reads a digit, a negative digit, either of these in brackets, or (left op right). */
 static int read_expression(token_text *t) {
     int open = PLUS + t->operators;
     if (!is_next(t, open)) return read_signed_digit(t);

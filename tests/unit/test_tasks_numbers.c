@@ -20,7 +20,7 @@ static void set_bit(number *x, int i) { x->limb[i / 32] |= 1u << i % 32; }
 
 static int get_bit(const number *x, int i) { return (int)(x->limb[i / 32] >> i % 32 & 1); }
 
-/* Reads bits. step 1: lowest bit first; -1: highest first, and `bits` points to the last one. */
+/* Reads bits. step 1: lowest bit first; -1: highest first, and `bits` points to the last bit. */
 static number read_number(const uint16_t *bits, int count, int step) {
     number x = {{0}};
     for (int i = 0; i < count; i++)
@@ -88,7 +88,7 @@ static bool read_operands(const lh_drawn_example *d, number *x, number *y) {
     return count_bits(x) > 0 && count_bits(y) > 0;
 }
 
-/* Reads an input of a single number, 0 or of two bits and below 3. */
+/* Reads an input that is one number, 0 or a number of two bits below 3. */
 static bool read_single_number(const lh_drawn_example *d, number *x) {
     *x = read_number(d->input, d->n, 1);
     return x->limb[0] < (d->n == 1 ? 1 : 3) && d->input[0] < 2 && d->input[d->n - 1] < 2;

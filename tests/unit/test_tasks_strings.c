@@ -25,7 +25,7 @@ static bool is_doubled(const lh_drawn_example *d) {
            memcmp(d->target + d->n, d->input, bytes) == 0;
 }
 
-/* Whether the target has the input's bits at 0-based places of one parity (first: 0 even, 1 odd), then the others. */
+/* Whether the target has the input's bits at 0-based places of one parity (first: 0 even, 1 odd), then the rest. */
 static bool has_odds_first(const lh_drawn_example *d, int first) {
     int offset = first == 1 ? d->n / 2 : (d->n + 1) / 2;
     for (int i = 0; i < d->n; i++)
@@ -51,7 +51,7 @@ static bool is_hole_filled(const lh_drawn_example *d) {
 }
 
 /* Whether the input is bits, then actions (2 pops, 3 and 4 push), and the target is the resulting stack: read
- * backwards, a pop removes the next bit that was pushed or was there before; the bits left are the stack from its
+ * backwards, a pop removes the next bit that was pushed or was there before; the remaining bits are the stack from its
  * top. */
 static bool is_stack_right(const lh_drawn_example *d) {
     int bits = 0, pops = 0, found = 0;

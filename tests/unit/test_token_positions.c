@@ -67,7 +67,7 @@ static void shift(toy *t, uint64_t seed, uint32_t step) {
     lh_batch_shift_positions(&t->batch, &t->spec, &draw, 50);
 }
 
-/* Checks the positions of every row in both streams: those of `evaluation`, plus `offset` where they are above 0. */
+/* Checks the positions of every row in both streams: `evaluation`, plus `offset` above 0. */
 static void check_positions(const toy *t, const int *evaluation, int offset) {
     const int length = (int)strlen(text);
     for (int s = 0; s < 2; s++)
@@ -130,7 +130,7 @@ static void test_an_offset_of_0_changes_nothing(void **state) {
     lh_batch_close(&t.batch);
 }
 
-/* A row that is put again has positions of its new tokens, as in decoding, where tokens become known one by one. */
+/* A row that is put again has positions of its new tokens, since decoding learns the tokens one by one. */
 static void test_a_row_put_again_has_new_positions(void **state) {
     const uint16_t inputs[2][4] = {{1, 2, 10, 4}, {1, 2, 3, 4}};
     const int expected[2][4] = {{1, 2, 0, 1}, {1, 2, 3, 4}};
@@ -235,7 +235,7 @@ static void place_copies(const lh_example *example, int32_t *input, int32_t *tar
     target[0] = 4;
 }
 
-/* Every sequence has a number of its own, from 0 to the greatest position minus that of the sequence, 4. */
+/* Every sequence has a number of its own, from 0 to MAX_POSITION minus its greatest position, 4. */
 static void test_a_step_adds_a_number_to_the_positions_of_each_sequence(void **state) {
     enum { MAX_POSITION = 9, TOKENS = 3 };
     static const lh_token_positions by_task = {.greatest = MAX_POSITION};

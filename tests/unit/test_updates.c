@@ -99,7 +99,7 @@ static updated_vector new_updated_vector(void) {
     return u;
 }
 
-/* Elements that do not decay: a single one, two across the border of a vector, and the last one, which is after the
+/* Elements that do not decay: a single element, two across the border of a vector, and the last one, after the
  * part. */
 static const element_range NOT_DECAYED[] = {
     {FIRST + 1, FIRST + 1}, {FIRST + LANES - 1, FIRST + LANES}, {COUNT - 1, COUNT}};
@@ -130,7 +130,7 @@ static void update_both(rule update_rule, int step, const updated_vector *u, lh_
     free(g);
 }
 
-/* Checks every one of many steps. The tolerance grows with the step: each step rounds parameters and moments anew. */
+/* Checks each of many steps. The tolerance grows with the step: each step rounds parameters and moments anew. */
 static void check_updates(rule update_rule, int states) {
     updated_vector u = new_updated_vector();
     for (int step = 1; step <= STEPS; step++) {

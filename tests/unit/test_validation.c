@@ -1,4 +1,4 @@
-/* The validation stream of sampled tasks: its examples and draws differ from those of training and of the final
+/* The validation stream of sampled tasks: its examples and draws differ from the streams of training and of the final
  * evaluation, and a trainer evaluates it. */
 #include "lh_test.h"
 

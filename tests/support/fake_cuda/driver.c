@@ -9,7 +9,7 @@
  *     FAKE_CUDA_BLOCK_MEMORY   most bytes of shared memory of a block (232448)
  *     FAKE_CUDA_COOPERATIVE    0: the devices have no cooperative launches (1)
  *     FAKE_CUDA_RESIDENT       resident blocks of a multiprocessor (2); of the evaluation kernel one more
- *     FAKE_CUDA_CARVED         the same after a call that sets the share of shared memory (FAKE_CUDA_RESIDENT)
+ *     FAKE_CUDA_CARVED         resident blocks after a call that sets the share of shared memory (FAKE_CUDA_RESIDENT)
  *
  * Compiled with -DFAKE_CUDA_OLD, the library lacks cuLaunchCooperativeKernel.
  */

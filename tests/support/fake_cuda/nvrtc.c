@@ -1,6 +1,6 @@
 /* A replacement for libnvrtc, for tests of the search, the compilation and the cache. "Compiling" returns the options
- * and the source as text, ended by a 0, after 20 ms. A source with the word `mistake` does not compile; one with the
- * word `trouble` fails for another reason.
+ * and the source as text, ended by a 0, after 20 ms. A source with the word `mistake` does not compile; a source with
+ * the word `trouble` fails for another reason.
  *
  * FAKE_NVRTC_LOG   a file that gets a line with every compilation, over all processes
  * -DVERSION=12     major version, minor 4; -DNEWEST=90: the last of its architectures; -DOLD: lacks nvrtcGetCUBIN
