@@ -1,9 +1,10 @@
--- Reverse-mode derivatives of a lowered formula, as nodes of the same builder.
+-- Reverse-mode derivatives of a lowered formula (lower.lua), as nodes of the formula's builder.
 --
--- Input: a builder, a node, the gradient of this node (a node), and a predicate that selects leaves. Output: a list of
--- { leaf, gradient, loops } in the order of the leaves' ids. leaf is a symbol, parameter, lookup or load from a table,
--- or a node at which the caller stops. loops are the indices of the sums around the leaf, outermost first: the caller
--- must sum the gradient over these indices.
+-- Input: a builder, a node, the gradient of this node (a node), a predicate that selects leaves, and a set of nodes
+-- that also count as leaves. Output: a list of entries in the order of the leaves' ids:
+--   leaf       a symbol, parameter, lookup, load from a table or value of a token, or a node of the set
+--   gradient   the node of its gradient
+--   loops      the indices of the sums around the leaf, outermost first: the caller must sum the gradient over them
 
 local functions = require("expression.functions")
 local ir = require("expression.ir")
@@ -11,17 +12,17 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Functions of a builder, a node and the node's gradient a that return the gradients of the node's arguments.
+-- Functions of a builder b, a node and the gradient d of the node that return the gradients of the node's arguments.
 local rules = {
-  add = function(_, _, a) return a, a end,
-  sub = function(b, _, a) return a, b:apply("neg", a) end,
-  neg = function(b, _, a) return b:apply("neg", a) end,
-  mul = function(b, node, a) return b:apply("mul", a, node[2]), b:apply("mul", a, node[1]) end,
-  div = function(b, node, a)
-    local quotient = b:apply("div", a, node[2])
+  add = function(_, _, d) return d, d end,
+  sub = function(b, _, d) return d, b:apply("neg", d) end,
+  neg = function(b, _, d) return b:apply("neg", d) end,
+  mul = function(b, node, d) return b:apply("mul", d, node[2]), b:apply("mul", d, node[1]) end,
+  div = function(b, node, d)
+    local quotient = b:apply("div", d, node[2])
     return quotient, b:apply("neg", b:apply("mul", quotient, node))
   end,
-  select = function(b, node, a) return nil, b:apply("select", node[1], a, 0), b:apply("select", node[1], 0, a) end,
+  select = function(b, node, d) return nil, b:apply("select", node[1], d, 0), b:apply("select", node[1], 0, d) end,
 }
 local has_zero_gradients = { bucket = true } -- by operation: whether all its gradients are 0
 
@@ -47,6 +48,8 @@ local function make_predicate(is_wanted)
   return leads_to_leaf
 end
 
+-- The state of one derivation: builder, found (the list of entries so far), wants (a predicate: whether a gradient must
+-- reach a node), stops (the set of nodes that count as leaves).
 local Walk = {}
 Walk.__index = Walk
 
@@ -55,23 +58,23 @@ function Walk:add(gradients, node, gradient)
 end
 
 -- The node with the largest id that has a gradient. Its gradient is complete, since nodes that use it have larger ids.
-local function find_last(gradients)
-  local last
+local function find_last_node(gradients)
+  local last_node
   for node in next, gradients do
-    if not last or node.id > last.id then
-      last = node
+    if not last_node or node.id > last_node.id then
+      last_node = node
     end
   end
-  return last
+  return last_node
 end
 
 local LEAVES = { symbol = true, parameter = true, lookup = true, table = true, value = true }
 
--- Sends the gradient of a sum down to its term. Gradients of parts that do not need the sum's index are summed over the
--- index and added to `outer`.
-function Walk:add_sum(outer, node, gradient, loops)
-  local inner, constant_gradients = { [node[1]] = gradient }, {}
-  self:descend(inner, lists.join(loops, { node.index }), function(child, gradient_of_child)
+-- Propagates the gradient of a sum to its term. Gradients of parts that do not need the sum's index are summed over the
+-- index and added to outer_gradients.
+function Walk:add_sum(outer_gradients, node, gradient, loops)
+  local inner_gradients, constant_gradients = { [node[1]] = gradient }, {}
+  self:descend(inner_gradients, lists.join(loops, { node.index }), function(child, gradient_of_child)
     if ir.depends_on(child, node.index) then
       return false
     end
@@ -79,17 +82,17 @@ function Walk:add_sum(outer, node, gradient, loops)
     return true
   end)
   while next(constant_gradients) do
-    local child = find_last(constant_gradients)
-    self:add(outer, child, self.builder:sum_over(node.index, constant_gradients[child]))
+    local child = find_last_node(constant_gradients)
+    self:add(outer_gradients, child, self.builder:sum_over(node.index, constant_gradients[child]))
     constant_gradients[child] = nil
   end
 end
 
--- Propagates gradients, by node, to the leaves. take(node, gradient), if given, takes the gradient of a node that does
--- not need the innermost index, and returns whether it did.
+-- Propagates gradients, by node, to the leaves. take(node, gradient), if not nil, takes the gradient of a node that
+-- does not need the innermost index, and returns whether it has taken the gradient.
 function Walk:descend(gradients, loops, take)
   while next(gradients) do
-    local node = find_last(gradients)
+    local node = find_last_node(gradients)
     local gradient = gradients[node]
     gradients[node] = nil
     if take and take(node, gradient) then -- luacheck: ignore 542
@@ -98,10 +101,10 @@ function Walk:descend(gradients, loops, take)
     elseif node.op == "sum" then
       self:add_sum(gradients, node, gradient, loops)
     else
-      local parts = table.pack(rules[node.op](self.builder, node, gradient, self.wants))
+      local argument_gradients = table.pack(rules[node.op](self.builder, node, gradient, self.wants))
       for i, argument in ipairs(node) do
         if self.wants(argument) then
-          self:add(gradients, argument, assert(parts[i], node.op))
+          self:add(gradients, argument, assert(argument_gradients[i], node.op))
         end
       end
     end

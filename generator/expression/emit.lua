@@ -1,27 +1,36 @@
 -- Turns nodes into statements, and chooses for each node a level of the loop nest and a name. syntax.lua writes the
 -- expressions; templates/parts/statements.tpl prints the statements.
 --
--- Input: an environment that describes leaves in this loop nest, and effects, the results of the nest. Output: lists of
--- statements by level: "outer", "key", "lane" and "head", each nested in the previous level, and "after", which is at
--- the level of lanes, after the loop over heads. Fields of an environment:
+-- Input: an environment that describes leaves in this loop nest, and effects. An effect is what the nest does with the
+-- value of a node, such as storing it. Output: lists of statements by level: "outer", "key", "lane" and "head", each
+-- nested in the previous level, and "after", which is at the level of lanes, after the loop over heads. A lane is an
+-- element of a vector. Fields of an environment:
 --   literal(number), symbol(name), load(table), parameter(p), edges(list)   return the text of a leaf
 --   integer(name)   returns the text of a symbol as an index, and its precedence; or nil
---   lanes           the set of letters (lower.lua) of what differs from lane to lane
+--   lanes           the set of letters (lower.lua) of the numbers that differ from lane to lane
 --   scalar          whether there are no vectors, so that a lane is one entry
---   flat            whether everything is at one level
+--   flat            whether all statements are at the level "lane"
 --   under_keys      whether lanes are within a loop over keys
--- An effect is { kind, node, per_head, loops, base, index_node, wide, integer, ... }:
---   loops           indices of the sums around the node, outermost first
---   index_node      the node of the index of the place to which the effect writes, or nil; base: text that is added
---   wide            whether the line may have WIDE more characters, less those of `target`
+-- Fields of an effect:
+--   kind            the kind of its statement: a name in statements.tpl
+--   node            the node whose value the statement uses
+--   per_head        whether there is an effect for each head
+--   loops           indices of the sums around the node, outermost first; nil: none
+--   target          text of the variable or array to which the statement writes, for kinds with a target
+--   index_node      the node of the index in the target, or nil
+--   base            text that is added to the index, or nil
+--   wide            whether the line may have WIDE more characters, less the characters of `target`
 --   integer         whether the node is an index
--- Its statement has all its fields, and value (the text of the node), index (that of index_node), place (base + index).
--- All statements, each with its indent: those of effects; { kind = "set", type, name, value }; { kind = "array", type,
--- name, count }; { kind = "loop", index, count }, with { kind = "close" } at its end.
+-- Its statement has all its fields, and value (the text of the node), index (the text of index_node) and place (base +
+-- index). Other statements:
+--   { kind = "set", type, name, value }   defines a variable
+--   { kind = "array", type, name, count }   declares an array
+--   { kind = "loop", index, count }   begins a loop, which { kind = "close" } ends
+-- Each statement has its indent.
 --
--- A part (a node within a formula) gets a name if it is a sum or `apart`, if it is used more than once, if an outer
--- level can compute it, or if its line becomes too long. A part of a sum for one head that is equal for all heads
--- becomes an array, which is filled before the loop over heads.
+-- A part (a node within a formula) gets a name if it is a sum or has is_separate (ir.lua), if it is used more than
+-- once, if an outer level can compute it, or if its line becomes too long. A part of a sum for one head that is equal
+-- for all heads becomes an array, which is filled before the loop over heads.
 
 local formulas = require("expression.text")
 local functions = require("expression.functions")
@@ -32,9 +41,9 @@ local walk = require("expression.walk")
 
 local M = {}
 
-local LONGEST_PART = 128    -- maximum operations and leaves in a line, since each takes at least a character
-local LONGEST_NEGATIVE = 32 -- maximum operations and leaves of a part with a minus that is repeated at each use
-local LONGEST_LINE = 94 -- characters of an indented expression, without the rest of its statement
+local MAX_PART_SIZE = 128    -- operations and leaves in a line; each takes at least a character
+local MAX_NEGATIVE_SIZE = 32 -- operations and leaves of a part with a minus sign that is repeated at each use
+local LONGEST_LINE = 94 -- characters of an indented expression, without the other text of its statement
 local WIDE = 22 -- characters that an expression may have beyond LONGEST_LINE if it is only assigned
 local INDENT = { outer = 8, key = 12, lane = 12, head = 16, after = 12 } -- maximum columns; under keys four more
 local TERM_PRECEDENCE = 12 -- the least precedence (syntax.lua) of text after a plus sign
@@ -95,7 +104,8 @@ end
 function Emitter:add_set(node)
   local base = node.op == "lookup" and node.parameter.name .. "_value" or node.op == "table" and node.table.name
     or NAMES[node.op] or node.name or node.op
-  local text = self:print_line(node, true)
+  local defines = true
+  local text = self:print_line(node, defines)
   local scope, name = self:find_scope(node), self:make_name(base)
   table.insert(scope.list, { kind = "set", type = self:get_type(node), name = name, value = text })
   scope.names[node] = name
@@ -136,7 +146,7 @@ local function has_two_operations(root)
   return count >= 2
 end
 
-local LONGEST_ARRAY = 64
+local MAX_ARRAY_LENGTH = 64
 
 -- Whether a part of a sum for one head is equal for all heads, has at least two operations, and has few enough values
 -- for an array.
@@ -145,7 +155,7 @@ function Emitter:is_shared_by_heads(node, level)
     return false
   end
   local index = lower.find_index(self:find_dependencies(node))
-  return index and index.count <= LONGEST_ARRAY and has_two_operations(node)
+  return index and index.count <= MAX_ARRAY_LENGTH and has_two_operations(node)
 end
 
 -- Makes an array of a part's values, one for each value of the index that the part needs, at a level outside the loop
@@ -156,8 +166,8 @@ function Emitter:add_array(node)
   local base = self:make_name(NAMES[node.op] or node.op)
   self.open = {}
   local statement = { kind = "array", type = self:get_type(node), name = base, count = index.count }
-  local outside = { list = {} }
-  local loop, value = self:add_loop(index, outside, function() return self:print_line(node, true) end)
+  local loop_scope, defines = { list = {} }, true
+  local loop, value = self:add_loop(index, loop_scope, function() return self:print_line(node, defines) end)
   local element = ("%s[%s]"):format(base, syntax.name_index(index))
   table.insert(loop.body, { kind = "assign", target = element, value = value })
   table.insert(scope.list, statement)
@@ -167,7 +177,7 @@ function Emitter:add_array(node)
   return element
 end
 
--- The number of operations and leaves in a part's text, in which shared parts are names.
+-- The number of operations and leaves in a part's text, in which a shared part counts 1, since its text is a name.
 function Emitter:count_written(node)
   local size = self.sizes[node]
   if not size then
@@ -180,9 +190,9 @@ function Emitter:count_written(node)
   return size
 end
 
--- Whether a part gets a name because it is used more than once; a short part with a minus does not.
+-- Whether a part gets a name because it is used more than once. A short part with a minus sign is repeated instead.
 function Emitter:is_shared(node)
-  return self.uses[node] > 1 and (node.op ~= "neg" or self:count_written(node) > LONGEST_NEGATIVE)
+  return self.uses[node] > 1 and (node.op ~= "neg" or self:count_written(node) > MAX_NEGATIVE_SIZE)
 end
 
 -- Whether a part gets a name if a statement of this level uses it.
@@ -203,16 +213,16 @@ function Emitter:deserves_name(node, level)
   if loop and self:find_dependencies(node)[loop.index] then
     return false
   end
-  local can_move_outwards = loop ~= nil or RANK[self:find_level(node)] < RANK[level]
-  return can_move_outwards and (#node > 0 or op == "symbol" and not self:find_dependencies(node).s)
+  local can_move_to_outer_level = loop ~= nil or RANK[self:find_level(node)] < RANK[level]
+  return can_move_to_outer_level and (#node > 0 or op == "symbol" and not self:find_dependencies(node).s)
 end
 
 -- The text of a whole expression for one line. Parts that make the line too long get names. defines: whether the line
 -- gives the node a name; used_characters: the number of characters of the line for other text; precedence: text of a
--- lower precedence gets parentheses.
+-- lower precedence gets parentheses. nil counts as false or 0.
 function Emitter:print_line(node, defines, used_characters, precedence)
   for _, argument in ipairs(node) do -- parts that are too long for any line get names first
-    self.forced[argument] = self.forced[argument] or self:count_written(argument) > LONGEST_PART or nil
+    self.forced[argument] = self.forced[argument] or self:count_written(argument) > MAX_PART_SIZE or nil
   end
   local level = self:find_level(node)
   local function write()
@@ -273,10 +283,10 @@ function Emitter:emit_effect(effect, level)
   statement.place = effect.base and statement.index and effect.base .. " + " .. statement.index
     or effect.base or statement.index or "0"
   local has_target = statement.kind == "store" or statement.kind == "add_at" or statement.kind == "scatter"
-  local taken_width = has_target and #statement.target or effect.wide and #statement.target - WIDE or 0
-  local is_added = statement.kind == "gather_distance" or statement.kind == "gather_sum"
+  local used_characters = has_target and #statement.target or effect.wide and #statement.target - WIDE or 0
+  local is_added, defines = statement.kind == "gather_distance" or statement.kind == "gather_sum", false
   statement.value = effect.integer and self:print_index(effect.node, level)
-    or self:print_line(effect.node, false, taken_width, is_added and TERM_PRECEDENCE or 0)
+    or self:print_line(effect.node, defines, used_characters, is_added and TERM_PRECEDENCE or 0)
   if effect.kind == "result" and not self.environment.scalar and not self:is_vector(effect.node) then
     statement.value = ("broadcast(%s)"):format(statement.value)
   end

@@ -2,13 +2,15 @@
 --
 -- Fields of a row:
 --   arguments  the number of arguments; false: 2 or more arguments, combined from the left
---   value      computes the function on plain numbers; NaN or infinite for invalid arguments. expected: the valid
---              arguments in words
---   low, high  the range of an ascending function; above, from: the exclusive or inclusive lower bound of its
---              argument. With `bounded` the function does not ascend, and only its range is known
+--   value      computes the function on plain numbers; NaN or infinite for invalid arguments
+--   expected   words for the valid arguments
+--   low, high  the bounds of the values of a function that ascends
+--   above      the lower bound of the argument, which is not allowed itself
+--   from       the lower bound of the argument, which is allowed
+--   bounded    true: the function does not ascend, and only the bounds low and high are known
 --   simplify   simplify(b, x, y), for functions without `low`: the simplified node, or nil and a problem; b:
 --              the builder (ir.lua)
---   gradient   gradient(b, node, a, wants) returns the gradients of the arguments from a, the gradient of the node;
+--   gradient   gradient(b, node, d, wants) returns the gradients of the arguments from d, the gradient of the node;
 --              wants(argument): whether this argument's gradient is needed. Without this field, all gradients are 0. If
 --              the two sides of a point have different slopes, max and min use the slope of their first argument, and
 --              abs the slope of the right side
@@ -16,8 +18,9 @@
 --   cheap      true: the loop over pairs may compute the function; values of other functions are stored in tables if
 --              they need no logit
 --   word       the name of the function's value in generated code
---   vector, scalar  the names in kernels, by default NAME_of and NAME_real; torch: the name in PyTorch, by default
---              NAME; torch.lua has other texts for min, max and pow
+--   vector     the name of the function of vectors in kernels, by default NAME_of
+--   scalar     the name of the function of numbers in kernels, by default NAME_real
+--   torch      the name in PyTorch, by default NAME; torch.lua has other texts for min, max and pow
 -- A new function needs a row, and kernels in kernels/cpu/functions.h and kernels/cuda/functions.cu.
 
 local text = require("expression.text")
@@ -71,27 +74,31 @@ function M.is_number(node, value)
   return node.op == "number" and (value == nil or node.value == value)
 end
 
--- Makes `simplify` of min (sign 1) or max (sign -1): one of the two arguments if their ranges decide, otherwise a node.
-local function make_extreme(op, sign)
+local KEEPS_INTEGERS = true -- argument of make_result (ir.lua): integer arguments give an integer
+
+-- Makes `simplify` of "min" or "max": the result is one of the two arguments if their ranges decide, otherwise a node.
+local function make_extreme(op)
+  local is_min = op == "min"
   return function(b, x, y)
-    local choose = sign > 0 and math.min or math.max
+    local choose = math[op]
     if M.is_number(x) and M.is_number(y) then
       return b:number(choose(x.value, y.value))
-    elseif x == y or (sign > 0 and x.high <= y.low) or (sign < 0 and x.low >= y.high) then
+    elseif x == y or (is_min and x.high <= y.low) or (not is_min and x.low >= y.high) then
       return x
-    elseif (sign > 0 and y.high <= x.low) or (sign < 0 and y.low >= x.high) then
+    elseif (is_min and y.high <= x.low) or (not is_min and y.low >= x.high) then
       return y
     end
-    return b:make_result(op, { x, y }, true, choose(x.low, y.low), choose(x.high, y.high))
+    return b:make_result(op, { x, y }, KEEPS_INTEGERS, choose(x.low, y.low), choose(x.high, y.high))
   end
 end
 
--- Makes `gradient` of min or max. The first argument gets the gradient if node[smaller] <= node[larger]; smaller and
--- larger: indices of the two arguments.
-local function make_extreme_gradient(smaller, larger)
-  return function(b, node, a)
-    local is_first = b:apply("less_equal", node[smaller], node[larger])
-    return b:apply("select", is_first, a, 0), b:apply("select", is_first, 0, a)
+-- Makes `gradient` of "min" or "max": the argument that is the result gets the gradient; if both are equal, the first
+-- argument gets it.
+local function make_extreme_gradient(op)
+  local left, right = op == "min" and 1 or 2, op == "min" and 2 or 1
+  return function(b, node, d)
+    local is_first = b:apply("less_equal", node[left], node[right])
+    return b:apply("select", is_first, d, 0), b:apply("select", is_first, 0, d)
   end
 end
 
@@ -105,7 +112,7 @@ local function simplify_abs(b, x)
   elseif x.op == "neg" then
     return b:apply("abs", x[1])
   end
-  return b:make_result("abs", { x }, true, 0, math.max(-x.low, x.high))
+  return b:make_result("abs", { x }, KEEPS_INTEGERS, 0, math.max(-x.low, x.high))
 end
 
 local function simplify_floor(b, x)
@@ -128,7 +135,8 @@ local function simplify_mod(b, x, n)
   elseif x.low >= 0 and x.high < n.value then
     return x
   end
-  return b:make_result("mod", { x, n }, true, 0, n.type == "integer" and x.type == "integer" and n.value - 1 or n.value)
+  local high = n.type == "integer" and x.type == "integer" and n.value - 1 or n.value
+  return b:make_result("mod", { x, n }, KEEPS_INTEGERS, 0, high)
 end
 
 local constant_powers = {
@@ -166,51 +174,51 @@ local function simplify_pow(b, x, y)
       low, high = x.low ^ y.value, x.high ^ y.value
     end
   end
-  return b:make_result("pow", { x, y }, false, low, high)
+  return b:make_result("pow", { x, y }, not KEEPS_INTEGERS, low, high)
 end
 
-local function derive_pow(b, node, a, wants)
+local function derive_pow(b, node, d, wants)
   local x, y = node[1], node[2]
-  local dx = wants(x) and b:apply("mul", b:apply("mul", a, y), b:apply("pow", x, b:apply("sub", y, 1)))
-  local dy = wants(y) and b:apply("mul", b:apply("mul", a, node), b:apply("log", b:apply("max", x, TINY)))
+  local dx = wants(x) and b:apply("mul", b:apply("mul", d, y), b:apply("pow", x, b:apply("sub", y, 1)))
+  local dy = wants(y) and b:apply("mul", b:apply("mul", d, node), b:apply("log", b:apply("max", x, TINY)))
   return dx, dy
 end
 
 M.rows = {
   abs = { arguments = 1, value = math.abs, simplify = simplify_abs, cheap = true, word = "size",
-    gradient = function(b, node, a) return b:apply("select", b:apply("less", node[1], 0), b:apply("neg", a), a) end },
-  min = { arguments = false, value = math.min, simplify = make_extreme("min", 1), commutes = true, cheap = true,
-    word = "smaller", vector = "minimum", scalar = "minimum_real", gradient = make_extreme_gradient(1, 2) },
-  max = { arguments = false, value = math.max, simplify = make_extreme("max", -1), commutes = true, cheap = true,
-    word = "larger", vector = "maximum", scalar = "maximum_real", gradient = make_extreme_gradient(2, 1) },
+    gradient = function(b, node, d) return b:apply("select", b:apply("less", node[1], 0), b:apply("neg", d), d) end },
+  min = { arguments = false, value = math.min, simplify = make_extreme("min"), commutes = true, cheap = true,
+    word = "smaller", vector = "minimum", scalar = "minimum_real", gradient = make_extreme_gradient("min") },
+  max = { arguments = false, value = math.max, simplify = make_extreme("max"), commutes = true, cheap = true,
+    word = "larger", vector = "maximum", scalar = "maximum_real", gradient = make_extreme_gradient("max") },
   floor = { arguments = 1, value = math.floor, simplify = simplify_floor, cheap = true, word = "whole" },
   mod = { arguments = 2, value = function(a, b) return b > 0 and a % b or 0 / 0 end, simplify = simplify_mod,
     expected = "a positive second argument", word = "remainder", torch = "remainder",
-    gradient = function(_, _, a) return a end },
+    gradient = function(_, _, d) return d end },
   exp = { arguments = 1, value = math.exp, low = 0, high = HUGE, word = "exponential",
-    gradient = function(b, node, a) return b:apply("mul", a, node) end },
+    gradient = function(b, node, d) return b:apply("mul", d, node) end },
   log = { arguments = 1, value = math.log, low = -HUGE, high = HUGE, above = 0, word = "logarithm",
-    gradient = function(b, node, a) return b:apply("div", a, node[1]) end },
+    gradient = function(b, node, d) return b:apply("div", d, node[1]) end },
   log1p = { arguments = 1, value = compute_log1p, low = -HUGE, high = HUGE, above = -1, word = "logarithm",
-    gradient = function(b, node, a) return b:apply("div", a, b:apply("add", node[1], 1)) end },
+    gradient = function(b, node, d) return b:apply("div", d, b:apply("add", node[1], 1)) end },
   sqrt = { arguments = 1, value = math.sqrt, low = 0, high = HUGE, from = 0, word = "root",
-    gradient = function(b, node, a) return b:apply("div", b:apply("mul", 0.5, a), node) end },
+    gradient = function(b, node, d) return b:apply("div", b:apply("mul", 0.5, d), node) end },
   tanh = { arguments = 1, value = compute_tanh, low = -1, high = 1, word = "tangent",
-    gradient = function(b, node, a) return b:apply("mul", a, b:apply("sub", 1, b:apply("mul", node, node))) end },
+    gradient = function(b, node, d) return b:apply("mul", d, b:apply("sub", 1, b:apply("mul", node, node))) end },
   sigmoid = { arguments = 1, value = function(x) return 1 / (1 + math.exp(-x)) end, low = 0, high = 1, word = "gate",
-    gradient = function(b, node, a) return b:apply("mul", b:apply("mul", a, node), b:apply("sub", 1, node)) end },
+    gradient = function(b, node, d) return b:apply("mul", b:apply("mul", d, node), b:apply("sub", 1, node)) end },
   log_sigmoid = { arguments = 1, value = compute_log_sigmoid, low = -HUGE, high = 0, word = "log_gate",
     torch = "nn.functional.logsigmoid",
-    gradient = function(b, node, a) return b:apply("mul", a, b:apply("sigmoid", b:apply("neg", node[1]))) end },
+    gradient = function(b, node, d) return b:apply("mul", d, b:apply("sigmoid", b:apply("neg", node[1]))) end },
   erf = { arguments = 1, value = compute_erf, low = -1, high = 1, word = "error_function",
-    gradient = function(b, node, a)
+    gradient = function(b, node, d)
       local density = b:apply("exp", b:apply("neg", b:apply("mul", node[1], node[1])))
-      return b:apply("mul", b:apply("mul", a, 2 / math.sqrt(math.pi)), density)
+      return b:apply("mul", b:apply("mul", d, 2 / math.sqrt(math.pi)), density)
     end },
   sin = { arguments = 1, value = math.sin, low = -1, high = 1, bounded = true, word = "sine",
-    gradient = function(b, node, a) return b:apply("mul", a, b:apply("cos", node[1])) end },
+    gradient = function(b, node, d) return b:apply("mul", d, b:apply("cos", node[1])) end },
   cos = { arguments = 1, value = math.cos, low = -1, high = 1, bounded = true, word = "cosine",
-    gradient = function(b, node, a) return b:apply("neg", b:apply("mul", a, b:apply("sin", node[1]))) end },
+    gradient = function(b, node, d) return b:apply("neg", b:apply("mul", d, b:apply("sin", node[1]))) end },
   pow = { arguments = 2, value = function(a, b) return a ^ b end, simplify = simplify_pow, word = "power",
     gradient = derive_pow },
 }
@@ -239,10 +247,10 @@ local function make_elementary(name, row)
     elseif M.is_number(x) then
       return b:number(row.value(x.value))
     elseif row.bounded then
-      return b:make_result(name, { x }, false, row.low, row.high)
+      return b:make_result(name, { x }, not KEEPS_INTEGERS, row.low, row.high)
     end
     local low, high = row.value(x.low), row.value(x.high)
-    return b:make_result(name, { x }, false, math.max(row.low, low == low and low or row.low),
+    return b:make_result(name, { x }, not KEEPS_INTEGERS, math.max(row.low, low == low and low or row.low),
       math.min(row.high, high == high and high or row.high))
   end
 end

@@ -6,18 +6,21 @@
 -- from ids is the same in each run.
 --
 --   type        "real", "integer" (a real that is whole) or "truth"
---   low, high   the range of the value, as far as it is known; ranges may be too wide, never too narrow
+--   low, high   the least and the greatest value that are possible; this range may be too wide, never too narrow
 --   sure        whether the range follows from positions and constants alone, not from learned numbers or logits
 --   row         { a, b, c } of a number a q + b k + c, with the indices q of the query and k of the key in their
 --               sequences; nil for other nodes
---   value       of a number or truth
---   name        of a symbol; shown: its text in a spec, if that is not x.<name>
---   parameter   of a parameter, a value of a token or a lookup
---   edges       of a bucket
---   index       of a sum; an index has its depth, the number of sums around its sum, and its count
---   table       of a load from a table (lower.lua)
---   letters     of a node `gathered`, which also has a name (nests.lua)
---   apart       generated code computes the node by itself, before it adds anything to it
+--   value       the value of a number or truth
+--   name        the name of a symbol, or of a node `gathered`
+--   shown       the text of a symbol in a spec, if the text is not x.<name>
+--   parameter   the parameter that a parameter node, a value of a token or a lookup reads
+--   edges       the edges of a bucket
+--   index       the index node of a sum
+--   depth       the number of sums around the sum of an index node
+--   count       the number of values of an index node
+--   table       the table of a load (lower.lua)
+--   letters     the dependencies of a node `gathered`, a sum over heads (nests.lua, make_gathering)
+--   is_separate   whether generated code computes the node in a statement of its own, before it adds anything to it
 --
 -- A builder with the field `trusted` no longer checks whether arguments can leave a function's domain, since its
 -- formula has been checked. If such a builder gets too many nodes, it raises { problem = true, what, expected }.
@@ -56,7 +59,8 @@ for name, row in next, functions.rows do
   COMMUTES[name] = row.commutes
 end
 
--- The unique node with this operation, these arguments and this payload: a string for the node's other properties.
+-- The unique node with this operation, these arguments and this payload, a string that stands for the node's other
+-- properties.
 function Builder:make(op, arguments, payload, fields)
   local key = { op, payload or "" }
   for i, argument in ipairs(arguments) do
@@ -79,16 +83,16 @@ function Builder:make(op, arguments, payload, fields)
   return self.nodes[key]
 end
 
--- A node whose value is a number. keeps_integers: whether the type is integer if all arguments are integers; otherwise
--- it is real.
+-- A node whose value is a number. keeps_integers: whether the type is integer if all arguments are integers; in all
+-- other cases the type is real. low, high: the range, in which a NaN stands for an unknown bound.
 function Builder:make_result(op, arguments, keeps_integers, low, high, row)
-  local sure, integers = true, true
+  local is_sure, are_integers = true, true
   for _, argument in ipairs(arguments) do
-    sure = sure and argument.sure or false
-    integers = integers and argument.type == "integer"
+    is_sure = is_sure and argument.sure or false
+    are_integers = are_integers and argument.type == "integer"
   end
-  return self:make(op, arguments, nil, { type = keeps_integers and integers and "integer" or "real",
-    low = low == low and low or -HUGE, high = high == high and high or HUGE, sure = sure, row = row })
+  return self:make(op, arguments, nil, { type = keeps_integers and are_integers and "integer" or "real",
+    low = low == low and low or -HUGE, high = high == high and high or HUGE, sure = is_sure, row = row })
 end
 
 function Builder:number(value)
@@ -154,7 +158,7 @@ function symbols.distance(b)
     context.max_position - 1)
 end
 
--- The length of the keys' sequence: that of the queries' sequence, unless queries attend to another sequence.
+-- The length of the keys' sequence: the length of the queries' sequence, unless queries attend to another sequence.
 function symbols.key_length(b)
   return b.context.cross and make_integer(b, "key_length", 1, M.MAX_LENGTH, nil, "x.key_length")
     or symbols.query_length(b)
@@ -169,8 +173,8 @@ function Builder:parameter(p)
   return self:leaf("parameter", p.name, { parameter = p })
 end
 
--- The value of a token, for a parameter that has one for each token and head: of the pair's query or key, or, inside a
--- running sum, of every token.
+-- The value of a token, for a parameter that has a value for each token and head. The token is the pair's query or key;
+-- inside a running sum, it is each token of the sum.
 function Builder:value(p)
   if p.from and self.context.cross then
     return refuse(("x.%s is used in cross-attention"):format(p.name), "self-attention, which computes values of tokens")
@@ -186,7 +190,8 @@ function M.describe_unsummable(node)
     or p and p.learned and node.op ~= "value" and "x." .. p.name or nil
 end
 
--- The difference of two running sums of a term over the tokens: up to and with the query, less up to and with the key.
+-- The difference of two running sums of a term over the tokens: the sum up to and with the query, minus the sum up to
+-- and with the key.
 function Builder:sum_between(term)
   local has_value, unsummable_text = false, nil
   walk(term, function(node)
@@ -246,7 +251,8 @@ function Builder:sum(count, body)
   return self:sum_over(index, term)
 end
 
--- A sum whose terms need the logit, running sums or values of the pair's tokens, written out as additions.
+-- A sum as a chain of additions, with a term for each value of the index. The pair loop has no loops over such terms:
+-- they need the logit, running sums or values of the pair's tokens (M.needs_pair).
 function Builder:write_out(count, body)
   local total = self:number(0)
   for m = 0, count - 1 do
@@ -280,12 +286,13 @@ end
 
 -- Whether the pair loop must compute a formula: it needs the logit, running sums or values of the pair's tokens.
 function M.needs_pair(root)
-  local found = false
+  local is_found = false
   walk(root, function(node)
-    found = found or node.name == "score" or node.op == "sum_between" or node.op == "value" and node.parameter.from
-    return found
+    is_found = is_found or node.name == "score" or node.op == "sum_between"
+      or node.op == "value" and node.parameter.from
+    return is_found
   end)
-  return found
+  return is_found
 end
 
 -- A leaf: the logit, a parameter, a value from a table, or a gradient. key distinguishes leaves of one kind.

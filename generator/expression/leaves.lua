@@ -1,5 +1,5 @@
--- C text of the leaves of formulas that is the same for CPU and GPU: learned and constant parameters, numbers, edges of
--- buckets, indices in tables. p: a parameter.
+-- C text of the leaves of formulas, for leaves with one text for CPU and GPU: learned and constant parameters, numbers,
+-- edges of buckets, indices in tables. p: a parameter.
 
 local M = {}
 
@@ -18,12 +18,12 @@ function M.write_member(build, set, p)
   return ("%s->%s%sscore_%s"):format(set, layer, build.prefix, p.name)
 end
 
--- Indices in a table of a class: in a loop nest over the entries of this class, and in one over pairs.
+-- Indices in a table of a class: in a loop nest over the entries of this class, and in a loop nest over pairs.
 local OWN_INDEX = { query = "i", key = "j", distance = "o", sum = "t" }
 local PAIR_INDEX = { query = "i", key = "j", distance = "i - j", sum = "i + j" }
 
--- The index of the current entry in a table of a class: in a loop nest of the same class, or in a nest over pairs. nil
--- for tables of pairs and tables without entries.
+-- The index of the current entry in a table of a class: in a loop nest of this class, or in a nest over pairs. nil for
+-- tables of the classes pair and uniform.
 function M.find_place(table_class, nest_class)
   return (table_class == nest_class and OWN_INDEX or PAIR_INDEX)[table_class]
 end

@@ -1,23 +1,28 @@
--- Splits the formula of a score into tables, which a step fills once, and a rest, which the loop over pairs of queries
--- and keys computes.
+-- Splits the formula of a score into tables, which a step fills once, and a pair formula, which the loop over pairs of
+-- queries and keys computes.
 --
 -- Parts of the formula that do not need the logit are moved out of the loop over pairs, into a table of the lowest
--- class that suffices; only cheap combinations of two classes are left in the loop. The class of a table names what its
--- entries depend on, in addition to head and layer:
+-- class that suffices; only cheap combinations of two classes are left in the loop. An entry of a table may depend on
+-- head and layer, and on the number that the class of the table names:
 --
---   uniform    nothing                       query, key   one of the two tokens
---   distance   key - query                   sum          key + query          pair   both, in some other way
+--   uniform    no further number
+--   query      the query
+--   key        the key
+--   distance   key - query
+--   sum        key + query
+--   pair       query and key, in some other way
 --
 -- Input: a builder (ir.lua), the root of a formula, and { draws_per_layer }: whether each layer samples positions.
 -- Output:
---   tables   in the order in which they are filled: { name, class, per_head, per_layer, learned, value, key }; value is
---            a node over symbols, parameters and loads from tables of lower classes; key is unique among all tables of
---            the builder
---   running  numbers that each sequence has for its tokens: { name, value, is_sum, query, key }; query and key are the
---            tables from which a pair loads the number of its query and of its key, nil if it does not. First come
---            running sums of a term of tokens (is_sum), up to this token, then terms of the token alone
---   score    the node of the rest, over the logit and loads from the tables
---   state    for M.find_dependencies and M.varies
+--   tables   the tables, in the order in which they are filled: { name, class, per_head, per_layer, learned, value,
+--            key }; value is a node over symbols, parameters and loads from tables of lower classes; key is unique
+--            among all tables of the builder
+--   running  numbers that each sequence has for its tokens: { name, value, is_sum, query, key }. The first entries are
+--            running sums of a term (is_sum), from the first token up to this token; the later entries are terms of the
+--            token alone. query, key: the tables from which a pair loads the number of its query and the number of its
+--            key, or nil
+--   score    the node of the pair formula, over the logit and loads from the tables
+--   state    the state that M.find_dependencies and M.varies read
 --
 -- A formula is a graph with shared nodes, so the functions here remember their result for each node.
 
@@ -29,17 +34,20 @@ local walk = require("expression.walk")
 
 local M = {}
 
-local MOST_OPERANDS = 64 -- of a sum or product; beyond, operands that are used more than once are not taken apart
-local EXPENSIVE = { div = true, lookup = true, sum = true, bucket = true }
+local MAX_OPERANDS = 64 -- of a sum or product; in longer ones, operands that are used more than once stay whole
+local IS_EXPENSIVE = { div = true, lookup = true, sum = true, bucket = true } -- by operation
 for name, row in next, functions.rows do
-  EXPENSIVE[name] = not row.cheap
+  IS_EXPENSIVE[name] = not row.cheap
 end
-local CHEAP_OPERATIONS = 4 -- maximum in the loop over pairs to combine two classes; beyond, there is a table of pairs
+local MAX_PAIR_OPERATIONS = 4 -- in the loop over pairs, to combine two classes; longer parts get a table of pairs
+local MAX_REPEATED_OPERATIONS = 2 -- of a part of a lower class that each entry computes; longer parts get a table
 
+-- The classes, ordered: a class is lower than another class if its rank is smaller.
 local RANK = { uniform = 0, query = 1, key = 1, distance = 1, sum = 1, pair = 2 }
 
 -- Letters for the dependencies of leaves: s(core) h(ead) l(ayer) q(uery) k(ey) o(ffset, key - query) t(otal, key +
--- query) p(arameter that is learned). The leaf `gathered` may also have a(fter): it exists after the loop over heads.
+-- query) p(arameter that is learned). A node `gathered`, a sum over heads (nests.lua), also has the letter a(fter): its
+-- value exists after the loop over heads.
 local SYMBOLS = { score = "s", head = "h", layer = "l", query_index = "q", query = "q", key_index = "k", key = "k",
   offset = "o", distance = "o", total = "t", length = "", key_length = "", dscore = "s", weighted = "s" }
 local PER = { model = "", layer = "l", head = "h", layer_head = "hl", token = "hk" }
@@ -82,15 +90,15 @@ function M.find_dependencies(state, node)
   return set
 end
 
--- The class of an entry with these needs.
+-- The class of a table whose entries have these dependencies.
 local function find_class(dependencies)
-  local class_so_far
+  local table_class
   for letter, class in next, { q = "query", k = "key", o = "distance", t = "sum" } do
     if dependencies[letter] then
-      class_so_far = class_so_far and "pair" or class
+      table_class = table_class and "pair" or class
     end
   end
-  return class_so_far or "uniform"
+  return table_class or "uniform"
 end
 
 -- The index of a sum that a node needs; nil if it needs none, false if it needs more than one.
@@ -111,7 +119,7 @@ local function has_index(dependencies)
   return M.find_index(dependencies) ~= nil
 end
 
--- Whether a node differs from lane to lane. lanes: the set of letters that do.
+-- Whether a node differs from lane to lane. lanes: the set of letters of the numbers that differ from lane to lane.
 function M.varies(state, node, lanes)
   for letter in next, M.find_dependencies(state, node) do
     if lanes[letter] then
@@ -121,8 +129,9 @@ function M.varies(state, node, lanes)
   return false
 end
 
--- The number of operations in a node, where each part counts once and parts of classes below `class` do not count (nil:
--- all parts count); and whether one of them is expensive. is_counted: the set of parts that have been counted.
+-- The number of operations in a node, in which each part counts once and parts of classes lower than `class` do not
+-- count (nil: all parts count); and whether one of the operations is expensive. is_counted: the set of parts that have
+-- been counted.
 local function count_operations(state, node, class, is_counted)
   if is_counted[node] or #node == 0 and node.op ~= "lookup" then
     return 0, false
@@ -130,7 +139,7 @@ local function count_operations(state, node, class, is_counted)
     return 0, false
   end
   is_counted[node] = true
-  local count, is_expensive = 1, EXPENSIVE[node.op] or false
+  local count, is_expensive = 1, IS_EXPENSIVE[node.op] or false
   for _, argument in ipairs(node) do
     local inner_count, has_inner_expensive = count_operations(state, argument, class, is_counted)
     count, is_expensive = count + inner_count, is_expensive or has_inner_expensive
@@ -138,7 +147,7 @@ local function count_operations(state, node, class, is_counted)
   return count, is_expensive
 end
 
--- The node of the same operation with other arguments.
+-- The node of a node's operation with other arguments.
 local function rebuild(state, node, arguments)
   local is_same = true
   for i, argument in ipairs(node) do
@@ -161,21 +170,22 @@ local tabulate
 
 local move_inside
 
+-- The result of move_inside, which remembers it.
 local function compute_inside(state, node, class)
   local dependencies = M.find_dependencies(state, node)
   local is_movable = node.type ~= "truth" and not has_index(dependencies) and next(dependencies)
   if is_movable and RANK[find_class(dependencies)] < RANK[class] then
-    local count, expensive = count_operations(state, node, nil, {})
+    local count, is_expensive = count_operations(state, node, nil, {})
     local is_sampled = class == "pair" and node.op == "symbol" and SAMPLED_SYMBOLS[node.name]
-    if expensive or count > 2 or is_sampled then
+    if is_expensive or count > MAX_REPEATED_OPERATIONS or is_sampled then
       return tabulate(state, node)
     end
   end
   return rebuild(state, node, lists.map(node, function(argument) return move_inside(state, argument, class) end))
 end
 
--- A part of the value of a table of this class, in which inner parts of lower classes that are worth a table are loads
--- from tables of their own.
+-- A part of the value of a table of this class, in which expensive inner parts of lower classes are loads from tables
+-- of their own.
 function move_inside(state, node, class)
   local results = state.inside[class]
   results[node] = results[node] or compute_inside(state, node, class)
@@ -192,7 +202,7 @@ local function make_name(state, name)
   return count > 1 and name .. "_" .. count or name
 end
 
--- A load from the table of this node's values, which the first call for a node adds.
+-- A load from the table of this node's values; the first call for a node adds the table.
 function tabulate(state, node)
   if state.loads[node] then
     return state.loads[node]
@@ -208,51 +218,51 @@ function tabulate(state, node)
   return state.loads[node]
 end
 
--- The terms of a sum or the factors of a product, { { node, inverse } ... }; inverse: whether the node is subtracted,
--- or divides. Inner sums or products that are used more than once are taken apart only while the list is short:
--- otherwise s = s * s, repeated twenty times, would give a million factors.
-local function collect_operands(state, node, kind, inverse, out)
+-- Adds the terms of a sum or the factors of a product to the list `out`, { { node, is_inverse } ... }; is_inverse:
+-- whether the node is subtracted, or divides. Inner sums or products that are used more than once are taken apart only
+-- while the list is short: without this limit, s = s * s, repeated twenty times, would give a million factors.
+local function collect_operands(state, node, kind, is_inverse, out)
   local op, inverse_op = kind == "sum" and "add" or "mul", kind == "sum" and "sub" or "div"
-  if #out >= MOST_OPERANDS and state.uses[node] > 1 then
-    out[#out + 1] = { node, inverse }
+  if #out >= MAX_OPERANDS and state.uses[node] > 1 then
+    out[#out + 1] = { node, is_inverse }
   elseif node.op == op then
-    collect_operands(state, node[1], kind, inverse, out)
-    collect_operands(state, node[2], kind, inverse, out)
+    collect_operands(state, node[1], kind, is_inverse, out)
+    collect_operands(state, node[2], kind, is_inverse, out)
   elseif node.op == inverse_op and (kind == "sum" or not M.find_dependencies(state, node[2]).s) then
-    collect_operands(state, node[1], kind, inverse, out)
-    out[#out + 1] = { node[2], not inverse }
+    collect_operands(state, node[1], kind, is_inverse, out)
+    out[#out + 1] = { node[2], not is_inverse }
   elseif node.op == "neg" then
     if kind == "sum" then
-      collect_operands(state, node[1], kind, not inverse, out)
+      collect_operands(state, node[1], kind, not is_inverse, out)
     else
       out[#out + 1] = { state.builder:number(-1), false }
-      collect_operands(state, node[1], kind, inverse, out)
+      collect_operands(state, node[1], kind, is_inverse, out)
     end
   else
-    out[#out + 1] = { node, inverse }
+    out[#out + 1] = { node, is_inverse }
   end
   return out
 end
 
 local lower
 
--- The sum or product of `total` (nil: none yet) and an operand.
-local function combine(state, kind, total, node, inverse)
+-- The sum or product of the operands so far, `total` (nil: there are none), and a further operand.
+local function combine(state, kind, total, node, is_inverse)
   local b = state.builder
   if not total then
-    return inverse and (kind == "sum" and b:apply("neg", node) or assert(b:apply("div", 1, node))) or node
+    return is_inverse and (kind == "sum" and b:apply("neg", node) or assert(b:apply("div", 1, node))) or node
   end
-  local op = kind == "sum" and (inverse and "sub" or "add") or inverse and "div" or "mul"
+  local op = kind == "sum" and (is_inverse and "sub" or "add") or is_inverse and "div" or "mul"
   return assert(b:apply(op, total, node))
 end
 
-local ORDER = { "distance", "query", "key", "sum", "pair", "uniform" }
+local CLASS_ORDER = { "distance", "query", "key", "sum", "pair", "uniform" }
 
 -- The node for a sum or product that contains the logit: operands without the logit are combined by class first.
 local function lower_operands(state, node, kind)
   local total
-  local groups = {}
-  for _, operand in ipairs(collect_operands(state, node, kind, false, {})) do
+  local groups, is_inverse = {}, false
+  for _, operand in ipairs(collect_operands(state, node, kind, is_inverse, {})) do
     local dependencies = M.find_dependencies(state, operand[1])
     if dependencies.s then
       total = combine(state, kind, total, lower(state, operand[1]), operand[2])
@@ -264,12 +274,12 @@ local function lower_operands(state, node, kind)
   local joined_class = groups.distance and "distance" or groups.query and "query" or groups.key and "key"
     or groups.sum and "sum"
   if groups.uniform and joined_class then
-    groups[joined_class] = combine(state, kind, groups[joined_class], groups.uniform, false)
+    groups[joined_class] = combine(state, kind, groups[joined_class], groups.uniform, is_inverse)
     groups.uniform = nil
   end
-  for _, class in ipairs(ORDER) do
+  for _, class in ipairs(CLASS_ORDER) do
     if groups[class] then
-      total = combine(state, kind, total, lower(state, groups[class]), false)
+      total = combine(state, kind, total, lower(state, groups[class]), is_inverse)
     end
   end
   return total
@@ -288,17 +298,18 @@ local function lower_without_logit(state, node)
   elseif node.type == "truth" then
     return lower_arguments(state, node)
   elseif find_class(M.find_dependencies(state, node)) == "pair" then
-    local count, expensive = count_operations(state, node, "pair", {})
-    if not expensive and count <= CHEAP_OPERATIONS then
+    local count, is_expensive = count_operations(state, node, "pair", {})
+    if not is_expensive and count <= MAX_PAIR_OPERATIONS then
       return lower_arguments(state, node)
     end
   end
   return tabulate(state, node)
 end
 
--- Adds an entry to a list of numbers of tokens, and returns loads of the numbers of a pair's tokens of the given
--- classes. Each sequence has its own numbers, which attention makes before it computes scores; the tables of the
--- classes stand for one array.
+-- Adds an entry to a list of numbers of tokens, and returns loads of the numbers of a pair's query, of its key, or of
+-- both, by the classes in the last arguments. Each sequence has its own numbers, which attention computes before
+-- scores. They are in one array, which generated code reads like a table by query and like a table by key; the entry
+-- has a description of each of the two tables.
 local function load_running(state, list, name, value, ...)
   local entry = { name = make_name(state, name), value = value }
   list[#list + 1] = entry
@@ -310,8 +321,10 @@ local function load_running(state, list, name, value, ...)
   end))
 end
 
--- The difference of two running sums. It is exact for near tokens, so it is computed before anything is added.
-local function lower_sum(state, node)
+-- The difference of the running sums up to the query and up to the key. The sums of near tokens are close numbers,
+-- whose difference has almost no rounding error; so generated code computes the difference before it adds other
+-- numbers.
+local function lower_sum_between(state, node)
   local up_to_query, up_to_key = load_running(state, state.sums, "sums", node[1], "query", "key")
   return state.builder:make("sub", { up_to_query, up_to_key }, "apart",
     { type = "real", low = -math.huge, high = math.huge, is_separate = true })
@@ -328,13 +341,14 @@ local function find_token_class(node)
   return is_alone and class or nil
 end
 
+-- The result of `lower`, which remembers it.
 local function compute_lowered(state, node)
   local dependencies = M.find_dependencies(state, node)
   local class = dependencies.s and find_token_class(node)
   if not dependencies.s then
     return lower_without_logit(state, node)
   elseif node.op == "sum_between" then
-    return lower_sum(state, node)
+    return lower_sum_between(state, node)
   elseif class then
     return (load_running(state, state.terms, "of_" .. class, node, class))
   elseif #node == 0 then

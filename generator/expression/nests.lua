@@ -1,9 +1,11 @@
 -- The loop nests of a score: they fill its tables, compute the score of a pair, and propagate gradients to parameters.
 --
 -- Input: a class of tables (lower.lua), its tables, and `build`, the context of loop nests:
---   builder, state   those of the formula (ir.lua, lower.lua)
+--   builder          the builder of the formula (ir.lua)
+--   state            the state of the formula (lower.lua)
 --   target           the module nests_cpu or nests_cuda
---   prefix, heads    texts: the prefix of the attention's names, and its number of heads
+--   prefix           text: the prefix of the attention's names
+--   heads            text: the number of heads
 --   cross            whether keys are of another sequence
 --   stack            the name of the array whose elements contain the parameters of a layer
 --   real(number)     returns the literal of a number
@@ -11,10 +13,10 @@
 -- Output: statements by level (emit.lua), nil if there is nothing to compute, with these fields:
 --   class            the class of the tables
 --   sums             gradients of parameters, summed over the entries: { name, member, extent }
---   gathered         sums over the heads
---   parts, scatters  lists that nests_cuda makes
+--   gathered         gradients summed over the heads (make_gathering)
+--   parts, scatters  lists that nests_cuda.lua makes and describes
 --   block            whether the statements need their own scope in C
---   words            the set of the words in their texts
+--   words            the set of the words in the texts of the statements
 
 local canonical = require("base.canonical")
 local derive = require("expression.derive")
@@ -46,8 +48,8 @@ function M.collect_words(...)
   return words
 end
 
--- The loop nest of a class with the given effects. contents: { effects, sums, gathered, parts, scatters }, all but the
--- first optional.
+-- The loop nest of a class. contents: { effects (emit.lua), sums, gathered, parts, scatters }; all fields except
+-- effects are optional.
 local function make_nest(build, class, contents)
   local nest = emit.make_statements(build.state, build.target.make_environment(build, class), contents.effects)
   nest.class, nest.sums, nest.gathered, nest.parts, nest.scatters = class, contents.sums or {}, contents.gathered or {},
@@ -65,8 +67,8 @@ function M.make_filling(build, class, tables)
   end) })
 end
 
--- The effects that add a gradient to a learned parameter. In loops over entries they add to a sum of nest.sums, unless
--- the parameter's element differs from entry to entry.
+-- The effects that add a gradient to a learned parameter. entry: a result of derive.lua. In loops over entries of a
+-- table the effects add to a sum of nest.sums, unless the parameter's element differs from entry to entry.
 local function make_parameter_effects(build, nest, class, entry)
   local leaf, p = entry.leaf, entry.leaf.parameter
   local effect = { kind = "add_element", node = entry.gradient, per_head = leaves.has_head(p), loops = entry.loops }
@@ -90,8 +92,8 @@ local function is_learned(leaf)
   return leaf.parameter and leaf.parameter.learned or leaf.op == "table" and leaf.table.learned
 end
 
--- The parts that are equal for all heads within parts that differ by head, as a list in the order of their ids, and as
--- a set. Their gradients are first summed over the heads, and then propagated once.
+-- The parts with one value for all heads that are arguments of parts with a value for each head: a list in the order of
+-- their ids, and a set. Their gradients are first summed over the heads, and then propagated once.
 local function find_shared_parts(build, class, root)
   local list, set = {}, {}
   walk(root, function(node)
@@ -100,10 +102,10 @@ local function find_shared_parts(build, class, root)
     end
     for _, argument in ipairs(node) do
       local dependencies = lower.find_dependencies(build.state, argument)
-      local shared = not dependencies.h and dependencies.p and varies(build, class, argument)
+      local is_shared = not dependencies.h and dependencies.p and varies(build, class, argument)
         and argument.type ~= "truth" and lower.find_index(dependencies) ~= false
         and #argument > 0 and argument.op ~= "lookup"
-      if shared and not set[argument] then
+      if is_shared and not set[argument] then
         set[argument] = true
         list[#list + 1] = argument
       end
@@ -113,11 +115,16 @@ local function find_shared_parts(build, class, root)
   return list, set
 end
 
--- The sums of a part's gradient over the heads: { part, index, name, count, leaf }. index: the index of the sum that
--- contains the part, or nil; count: the number of the index's values, or 1; leaf: the node that reads the sums.
+-- The sums of a part's gradient over the heads:
+--   inner   the part
+--   index   the index of the sum that contains the part, or nil
+--   name    the name of the sums in generated code
+--   count   the number of the index's values, or 1
+--   leaf    the node that reads the sums
+-- number: the place of the result in nest.gathered.
 local function make_gathering(build, class, inner, number)
   local index = lower.find_index(lower.find_dependencies(build.state, inner))
-  local letters = "a"
+  local letters = "a" -- dependencies: a letter for "after the loop over heads", and the letters of the class
   for letter in next, build.target.make_environment(build, class).lanes do
     letters = letters .. letter
   end
@@ -127,6 +134,7 @@ local function make_gathering(build, class, inner, number)
   return { inner = inner, index = index, name = name, count = index and index.count or 1, leaf = leaf }
 end
 
+-- Adds to nest.effects the effects that propagate a gradient to a leaf. entry: a result of derive.lua.
 local function add_effects(build, nest, class, entry)
   local t = entry.leaf.table
   if not t then
@@ -141,14 +149,14 @@ end
 -- Adds to nest.effects the effects that propagate a table's gradient to leaves, and to nest.gathered the sums over
 -- heads.
 local function add_table_effects(build, nest, class, t)
-  local inner_nodes, stops = {}, {}
+  local shared_parts, stops = {}, {}
   if t.per_head and class ~= "uniform" then
-    inner_nodes, stops = find_shared_parts(build, class, t.value)
+    shared_parts, stops = find_shared_parts(build, class, t.value)
   end
   local gatherings = {}
-  for _, inner in ipairs(inner_nodes) do
-    gatherings[inner] = make_gathering(build, class, inner, #nest.gathered + 1)
-    table.insert(nest.gathered, gatherings[inner])
+  for _, shared_part in ipairs(shared_parts) do
+    gatherings[shared_part] = make_gathering(build, class, shared_part, #nest.gathered + 1)
+    table.insert(nest.gathered, gatherings[shared_part])
   end
   local gradient = build.builder:leaf("table", "d_" .. t.key, { table = {
     name = "d_" .. t.name, class = t.class, per_head = t.per_head, per_layer = t.per_layer, gradient_of = t } })
@@ -161,10 +169,10 @@ local function add_table_effects(build, nest, class, t)
       add_effects(build, nest, class, entry)
     end
   end
-  for _, inner in ipairs(inner_nodes) do
-    local index, leaf = gatherings[inner].index, gatherings[inner].leaf
-    local summed_part = index and build.builder:sum_over(index, inner) or inner
-    for _, entry in ipairs(derive.derive(build.builder, summed_part, leaf, is_learned)) do
+  for _, shared_part in ipairs(shared_parts) do
+    local index, leaf = gatherings[shared_part].index, gatherings[shared_part].leaf
+    local root = index and build.builder:sum_over(index, shared_part) or shared_part
+    for _, entry in ipairs(derive.derive(build.builder, root, leaf, is_learned)) do
       add_effects(build, nest, class, entry)
     end
   end
@@ -172,12 +180,12 @@ end
 
 -- The sums to which effects add, in the order of their parameters' names.
 local function find_used_sums(sums, effects, heads)
-  local used = lists.to_set(lists.map(effects, function(effect) return effect.target end))
+  local targets = lists.to_set(lists.map(effects, function(effect) return effect.target end))
   return lists.map(canonical.sort_keys(sums), function(name)
     local sum = sums[name]
     local count = sum.heads and sum.count == 1 and "" or tostring(sum.count)
     sum.extent = (sum.heads and heads or "") .. (sum.heads and count ~= "" and " * " or "") .. count
-    return used[sum.name] and sum
+    return targets[sum.name] and sum
   end)
 end
 
@@ -197,22 +205,30 @@ function M.make_gradients(build, class, tables)
   return make_nest(build, class, contents)
 end
 
--- The statements that compute the terms of tokens and of running sums from the values of consecutive tokens (fill), and
--- the values' gradients from those of the terms (backward). heads: the number of rows of all sums and terms; summed:
--- that of the sums, which come first, or false. values, in the order of the parameters' names: { name, parameter,
--- column, start, vector, skipped }; maps are those of the map of the block's input, which alone have a column; products
--- are the others, with the start of their channels in rows, the name of their vectors, and the elements of vectors
--- before them; backward_maps, backward_products: those that `backward` reads. nil if there are no terms.
+-- The statements for terms of tokens and running sums (lower.lua, `running`), each of which has a row of numbers for
+-- each head; nil if there are none. sums: the list of lower.lua. Output:
+--   fill       statements that compute the terms from the values of consecutive tokens
+--   backward   statements that compute the gradients of values from the gradients of terms
+--   sums       the input
+--   heads      text: the number of rows of all sums and terms
+--   summed     text: the number of rows of running sums, which come first; false if there are none
+--   values     the values of tokens, in the order of the parameters' names: { name, parameter, column, start, vector,
+--              skipped }
+--   maps       the values that a map of the block's input computes; `column` is text of their column for head h
+--   products   the values that are products of a row and a learned vector; `start` is the offset of the row's channels,
+--              `vector` the name of the vector, `skipped` the offset of its elements in the array of all vectors
+--   backward_maps, backward_products   the items of maps and products that `backward` reads
 function M.make_running(build, sums)
   if not sums[1] then
     return nil
   end
   local environment, fill, backward, values = build.target.make_environment(build, "token"), {}, {}, {}
-  local function skip_heads(count)
+  -- C text of the row of head h after `count` blocks with a row for each head.
+  local function write_row(count)
     return count == 0 and "h" or (count > 1 and count .. " * " or "") .. build.heads .. " + h"
   end
   for i, sum in ipairs(sums) do
-    local row = i > 1 and ("(%s)"):format(skip_heads(i - 1)) or nil -- the row of head h in the one array
+    local row = i > 1 and ("(%s)"):format(write_row(i - 1)) or nil -- the row of head h in the one array
     local by_token = lists.merge(sum.key or sum.query, { class = "key", head_row = row })
     for _, class in ipairs({ "query", "key" }) do
       if sum[class] then
@@ -246,7 +262,7 @@ function M.make_running(build, sums)
   out.summed = sum_count > 0 and count_rows(sum_count) or false
   out.values = lists.map(canonical.sort_keys(values), function(name)
     local p = values[name]
-    local value = { name = environment.value(p), parameter = p, column = not p.from and skip_heads(#out.maps) or nil,
+    local value = { name = environment.value(p), parameter = p, column = not p.from and write_row(#out.maps) or nil,
       start = p.from == "key" and " + WIDTH" or "",
       skipped = ({ [0] = "", " + WIDTH" })[#out.products] or (" + %d * WIDTH"):format(#out.products),
       vector = (p.unit and "unit_" or "p->" .. build.prefix .. "score_") .. p.name }
@@ -270,8 +286,8 @@ end
 local ROW_SYMBOLS = { score = true, head = true, layer = true, length = true, key_length = true, query_index = true,
   key_index = true, offset = true, total = true }
 
--- The statements that compute the score of one query with consecutive keys, in the form of M.make_pair's; nil if the
--- score reads a table of pairs or a sampled position.
+-- The statements that compute the scores of one query with consecutive keys, and their result; nil if the score reads a
+-- table of pairs or a sampled position.
 function M.make_row(build, score)
   local is_possible = true
   walk(score, function(node)
@@ -286,8 +302,7 @@ function M.make_gradient_leaf(build, name)
   return build.builder:leaf("symbol", name, { name = name })
 end
 
--- The gradients of the tables that the loop over pairs gathers, from the score's gradient dscore: entries as derive.lua
--- returns them.
+-- The gradients of the tables that the score reads, from the score's gradient dscore: a result of derive.lua.
 function M.derive_tables(build, score, dscore)
   return derive.derive(build.builder, score, dscore, function(leaf)
     return leaf.op == "table" and leaf.table.learned

@@ -10,9 +10,13 @@
 --                                  elements differ from lane to lane
 --   finish(build, nest, class)     runs after all effects of a nest are made
 --
--- Texts use these names of generated code: s and d, the tables and their gradients; r and dr, the running sums and
--- their gradients; p and g, the parameters and their gradients; T, the number of tokens, and S, the number of keys in
--- cross-attention; h, l, i, j, o, t, variables of loops over head, layer, query, key, query - key, query + key.
+-- Texts use these names of generated code:
+--   s, d         the tables, their gradients
+--   r, dr        the running sums, their gradients
+--   p, g         the parameters, their gradients
+--   T, S         the number of tokens, the number of keys in cross-attention
+--   h, l, i, j   head, layer, query, key
+--   o, t         query - key, query + key
 
 local emit = require("expression.emit")
 local leaves = require("expression.leaves")
@@ -48,7 +52,7 @@ local SYMBOLS = {
 }
 
 -- The texts that differ in cross-attention, with T queries and S keys, where keys have sampled positions of their own.
-local CROSS = {
+local CROSS_SYMBOLS = {
   key = { key_index = "ascending(j, S - 1)", key = "positions_from(key_position, j, S)" },
   sum = { total = "ascending(t, T + S - 2)" },
   pair = { key = "(real)key_position[j]" },
@@ -64,11 +68,11 @@ function M.write_stride(set, t)
   return (t.stride or STRIDE[t.class]):format(set)
 end
 
-local RUNNING = { s = "r", d = "dr" }
+local RUNNING_SETS = { s = "r", d = "dr" }
 
 -- The text of the address of a table's entry in a loop nest over `class`. set: "s" (values) or "d" (gradients).
 function M.write_address(set, t, class)
-  set = t.running and RUNNING[set] or set
+  set = t.running and RUNNING_SETS[set] or set
   local place = t.class == "pair" and "j * " .. set .. "->queries + i" or leaves.find_place(t.class, class)
   local head = t.per_head and (t.head_row or "h") .. " * " .. M.write_stride(set, t) .. " + " or ""
   return ("%s->%s + %s%s%s"):format(set, t.running and "sums" or t.name, head, place,
@@ -82,7 +86,7 @@ end
 
 function M.make_environment(build, class)
   local out, symbols, cross_symbols = leaves.make_environment(build, LANES[class]), SYMBOLS[class],
-    build.cross and CROSS[class] or {}
+    build.cross and CROSS_SYMBOLS[class] or {}
   out.flat, out.under_keys = class == "score" or class == "row" or class == "token", class == "pair"
   function out.symbol(name)
     return (name == "distance" and build.prefix or "")
@@ -133,26 +137,29 @@ end
 
 function M.finish() end
 
-local GATHERED = { uniform = "gather_uniform", query = "gather_query", key = "gather_key",
+-- The kind of statement that adds a pair's gradient to a table of a class.
+local GATHER_KINDS = { uniform = "gather_uniform", query = "gather_query", key = "gather_key",
   distance = "gather_distance", sum = "gather_sum", pair = "gather_pair" }
 
--- The address of a key's gradients of a running sum, by the lanes of the queries. They are summed once per sequence.
+-- The address of the gradients of a running sum for a key, one for each lane of the queries; the sums over the lanes
+-- are computed once per sequence.
 local function write_lanes(t)
   return ("dr->lanes + (%s * dr->stride + j) * LANES"):format(t.head_row or "h")
 end
 
 -- Returns the statements of a pair's backward pass, for the gradients of the logit and of the learned tables; whether
--- they need the logit; and whether the logit's gradient differs from dscore, the score's. In C, `weighted` is dscore
--- times the inverse of the sum by which attention weights are divided.
+-- they need the logit; and whether the gradient of the logit differs from dscore, the gradient of the score. In C,
+-- `weighted` is dscore times the inverse of the sum by which attention weights are divided.
 function M.derive_pair(build, score)
   local effects = {}
   local weighted, dscore = nests.make_gradient_leaf(build, "weighted"), nests.make_gradient_leaf(build, "dscore")
   for _, entry in ipairs(nests.derive_tables(build, score, weighted)) do
     local t = entry.leaf.table
-    local by_lane = t.running and t.class == "key"
-    effects[#effects + 1] = { kind = by_lane and "gather_pair" or GATHERED[t.class], node = entry.gradient, table = t,
-      loops = entry.loops, target = by_lane and write_lanes(t) or t.class == "pair" and M.write_address("d", t, "score")
-        or t.class == "key" and M.write_element("d", t, "score"), name = t.name }
+    local has_lanes = t.running and t.class == "key"
+    effects[#effects + 1] = { kind = has_lanes and "gather_pair" or GATHER_KINDS[t.class], node = entry.gradient,
+      table = t, loops = entry.loops, name = t.name,
+      target = has_lanes and write_lanes(t) or t.class == "pair" and M.write_address("d", t, "score")
+        or t.class == "key" and M.write_element("d", t, "score") }
   end
   local logit = nests.derive_logit(build, score, dscore)
   effects[#effects + 1] = { kind = "result", node = logit }

@@ -1,24 +1,30 @@
 -- Loop nests of scores on a GPU: values are scalars, and a thread owns an entry of a table. nests_cpu.lua lists the
 -- functions of a target.
 --
--- Every number has one owner, which sums its terms in a fixed order: there are no atomic additions. build, the context
--- of loop nests (nests.lua), has further fields, which this module fills:
+-- Every number has one owner, a thread that sums its terms in a fixed order: there are no atomic additions. The loop
+-- over pairs gathers the gradients of the tables that the score of a pair reads: it adds them up in variables, which
+-- their owners store. Tables that other tables read also get gradients from these tables, through loop nests. build,
+-- the context of loop nests (nests.lua), has further fields, which this module fills:
 --
 --   gathered      the set of tables whose gradients the loop over pairs gathers
---   parts         by table that receives gradients from other tables: the part of its gradient (below)
+--   parts         by table: the part of its gradient that comes from other tables (below)
 --   work          arrays of the function end_score: { type, name, count }
 --   uniform_work  the parts { array, extent } of tables of class uniform
---   names         how often each name of an array is in use
+--   names         by name of an array: the number of arrays with this name
 --
 -- Nests have two more lists:
 --
 --   parts      { name, per_head, array, place }: each pair computes the sum `name` and stores it at `place` in `array`
---   scatters   { member, heads, size, index, index_stride, value, count }: lists of indices and values, one for each
---              entry; the owners of a parameter's elements read them
+--   scatters   { member, heads, size, index, index_stride, value, count }, one for each use of a parameter at an index
+--              that differs from entry to entry: the names of arrays with an index and a value for each entry; the
+--              owners of the parameter's elements read them
 --
--- Texts use these names of generated code: s, d and w (tables, their gradients, the workspace of end_score), e (the
--- number of a pair), p and g (parameters and their gradients), T (tokens), S (keys in cross-attention), h, l, i, j
--- (head, layer, query, key), o (query - key), t (query + key).
+-- Texts use these names of generated code:
+--   s, d, w      the tables, their gradients, the workspace of end_score
+--   p, g         the parameters, their gradients
+--   T, S         the number of tokens, the number of keys in cross-attention
+--   h, l, i, j   head, layer, query, key
+--   o, t, e      query - key, query + key, the number of a pair
 
 local emit = require("expression.emit")
 local leaves = require("expression.leaves")
@@ -28,10 +34,12 @@ local syntax = require("expression.syntax")
 
 local M = {}
 
+-- For each loop nest, the letters (lower.lua) of the numbers that differ from entry to entry.
 local LANES = { uniform = {}, query = { q = true }, key = { k = true }, distance = { o = true }, sum = { t = true },
   pair = { q = true, k = true, o = true, t = true }, score = { q = true, k = true, o = true, t = true, s = true } }
 
--- The texts of symbols that are whole numbers: first in all loop nests, then in the nests of each class.
+-- The texts of symbols that are integers in C: first in all loop nests, then in the nests of each class. Other symbols
+-- are in NUMBERS.
 local COMMON_INTEGERS = { head = "h", layer = "l", length = "T", key_length = "S" }
 local INTEGERS = {
   uniform = {},
@@ -54,7 +62,7 @@ local STRIDE = { uniform = "1", query = "%s->tokens", key = "%s->tokens", distan
 local COUNT = { query = "T", key = "T", distance = "(2 * T - 1)", sum = "(2 * T - 1)", pair = "T * T" }
 local SUM_CALL = { query = "sum_keys(%s, i, T)", key = "sum_queries(%s, j, T)", distance = "sum_diagonal(%s, o, T)",
   sum = "sum_antidiagonal(%s, t, T)" }
--- Counts and calls for cross-attention, with T queries and S keys.
+-- The numbers and calls for cross-attention, with T queries and S keys.
 local CROSS_COUNT = { query = "T", key = "S", distance = "(T + S - 1)", sum = "(T + S - 1)", pair = "T * S" }
 local CROSS_SUM_CALL = { query = "sum_cross_keys(%s, i, T, S)", key = "sum_queries(%s, j, T)",
   distance = "sum_cross_diagonal(%s, o, T, S)", sum = "sum_cross_antidiagonal(%s, t, T, S)" }
@@ -84,19 +92,20 @@ end
 -- The text of the gradient of a table's entry: the gradient that the loop over pairs has gathered, plus the gradients
 -- from other tables.
 local function write_gradient(build, t, class)
-  local gathered, propagated
+  local gathered_text, propagated_text
   if build.gathered[t] then
     local offset = t.class == "uniform" and "" or " + " .. write_place(t, class, "d")
-    gathered = t.per_head and write_element(build, "d", t, class)
+    gathered_text = t.per_head and write_element(build, "d", t, class)
       or ("sum_heads(d->%s%s, %s)"):format(t.name, offset, M.write_stride(build, t.class, "d"))
   end
   if build.parts[t] and t.class == "uniform" then
-    propagated = ("w.%s[%s]"):format(t.name, t.per_head and "h" or "0")
+    propagated_text = ("w.%s[%s]"):format(t.name, t.per_head and "h" or "0")
   elseif build.parts[t] then
-    local pairs_of = ("w.%s%s"):format(t.name, t.per_head and " + h * s->pairs" or "")
-    propagated = (build.cross and CROSS_SUM_CALL or SUM_CALL)[t.class]:format(pairs_of)
+    local terms = ("w.%s%s"):format(t.name, t.per_head and " + h * s->pairs" or "")
+    propagated_text = (build.cross and CROSS_SUM_CALL or SUM_CALL)[t.class]:format(terms)
   end
-  return gathered and propagated and ("(%s + %s)"):format(gathered, propagated) or gathered or propagated
+  return gathered_text and propagated_text and ("(%s + %s)"):format(gathered_text, propagated_text)
+    or gathered_text or propagated_text
 end
 
 function M.make_environment(build, class)
@@ -159,7 +168,7 @@ end
 
 -- Stores a part directly if it is a single term that needs no sum over an index or over heads; sums other parts first.
 function M.finish(build, nest)
-  local summed = {}
+  local parts_with_sums = {}
   for _, sum in ipairs(nest.parts) do
     local effect, t = sum.effects[1], sum.table
     if #sum.effects == 1 and #effect.loops == 0
@@ -167,22 +176,23 @@ function M.finish(build, nest)
       effect.kind, effect.target, effect.wide = "assign", ("%s[%s]"):format(sum.array, sum.place), true
     else
       sum.name, sum.per_head = "to_" .. t.name, t.per_head
-      summed[#summed + 1] = sum
+      parts_with_sums[#parts_with_sums + 1] = sum
       for _, term in ipairs(sum.effects) do
         term.kind, term.target = t.per_head and "add_element" or "add", sum.name
         term.base = t.per_head and "h" or nil
       end
     end
   end
-  nest.parts = summed
+  nest.parts = parts_with_sums
 end
 
 -- The text of the place in a list that has a number for every entry, every iteration of the loops around the entry, and
 -- with per_head for every head.
 local function write_list_place(build, class, loops, per_head)
   local text = per_head and "h" or ""
-  local function enter_loop(count, inner)
-    text = (text:find(" ") and "(" .. text .. ")" or text) .. (text ~= "" and " * " .. count .. " + " or "") .. inner
+  local function enter_loop(count, index_text)
+    text = (text:find(" ") and "(" .. text .. ")" or text) .. (text ~= "" and " * " .. count .. " + " or "")
+      .. index_text
   end
   for _, index in ipairs(loops) do
     enter_loop(index.count, syntax.name_index(index))
@@ -216,37 +226,37 @@ function M.scatter(build, nest, class, effect, p)
   }
 end
 
-local OWNERS = { "uniform", "query", "key", "distance", "sum", "pair" }
+local CLASSES = { "uniform", "query", "key", "distance", "sum", "pair" }
 
 -- Returns the gradients that the loop over pairs gathers: by class, a list of { name, table, target } with the fields
--- statements and needs_logit; the statements of the logit's gradient; and whether the logit's gradient differs from the
--- score's.
+-- statements and needs_logit; the statements of the logit's gradient; and whether the gradient of the logit differs
+-- from the gradient of the score.
 function M.derive_pair(build, score)
   local dscore = nests.make_gradient_leaf(build, "dscore")
-  local effects, gathers = {}, {}
+  local effects, gathered_tables = {}, {}
   for _, entry in ipairs(nests.derive_tables(build, score, dscore)) do
     local t = entry.leaf.table
     build.gathered[t] = true
-    local list, class_effects = gathers[t.class] or {}, effects[t.class] or {}
-    gathers[t.class], effects[t.class] = list, class_effects
+    local list, class_effects = gathered_tables[t.class] or {}, effects[t.class] or {}
+    gathered_tables[t.class], effects[t.class] = list, class_effects
     class_effects[#class_effects + 1] = { kind = "add", node = entry.gradient, loops = entry.loops,
       target = ("out[%d]"):format(#list) }
-    local gathered = { name = t.name, class = t.class, per_head = true }
+    local gradient_table = { name = t.name, class = t.class, per_head = true }
     list[#list + 1] = { name = t.name, table = t,
-      target = write_element(build, "d", gathered, t.class == "pair" and "score" or t.class) }
+      target = write_element(build, "d", gradient_table, t.class == "pair" and "score" or t.class) }
   end
   local function make_statements(list)
     return emit.make_statements(build.state, M.make_environment(build, "score"), list).lane
   end
-  for _, class in ipairs(OWNERS) do
-    local list = gathers[class]
+  for _, class in ipairs(CLASSES) do
+    local list = gathered_tables[class]
     if list then
       list.statements, list.needs_logit = make_statements(effects[class]), nests.needs_logit(build, effects[class])
       list.statements.words = nests.collect_words(list.statements)
     end
   end
   local logit = nests.derive_logit(build, score, dscore)
-  return gathers, make_statements({ { kind = "result", node = logit } }), logit ~= dscore
+  return gathered_tables, make_statements({ { kind = "result", node = logit } }), logit ~= dscore
 end
 
 return M

@@ -34,7 +34,7 @@ local STRINGS = debug.getmetatable("") -- the methods of strings
 M.is_ours = false -- whether a function of the generator runs that a spec has called
 
 -- Calls f with or without methods of strings, then restores the former state; an error ends the whole run of the spec.
--- is_ours: whether f is the generator's, not the spec's.
+-- is_ours: whether f is a function of the generator, not of the spec.
 local function call_as(is_ours, f, ...)
   local was_ours, strings = M.is_ours, debug.getmetatable("")
   M.is_ours = is_ours

@@ -1,10 +1,13 @@
--- Makes the node of each operation of a score, with its type and range, in its simplest form; for functions of numbers
--- the rows of functions.lua do so.
+-- Makes the node of each operation of a score, with its type and range, in its simplest form; the rows of functions.lua
+-- make the nodes of functions of numbers.
 --
--- Input: a builder (ir.lua) and nodes of the right types. Output: a node, or nil and a problem. A simplification
+-- Input: a builder b (ir.lua) and nodes of the right types. Output: a node, or nil and a problem. A simplification
 -- changes the value of a real only by rounding: constants are computed, terms of 0 and factors of 1 are dropped, minus
 -- signs move outwards, combinations of the indices of query and key become their difference or sum, and ranges decide
 -- comparisons if they can.
+--
+-- A row { q, k, c } stands for the number q * query_index + k * key_index + c; a node with this value has it in
+-- node.row.
 
 local functions = require("expression.functions")
 local lists = require("base.lists")
@@ -13,6 +16,7 @@ local text = require("expression.text")
 local M = {}
 
 local HUGE = math.huge
+local KEEPS_INTEGERS = true -- argument of make_result: the result is an integer if all arguments are integers
 
 local is_number, refuse = functions.is_number, functions.refuse
 
@@ -23,16 +27,17 @@ end
 
 local function negate_number(b, x)
   local row = x.row and { -x.row[1], -x.row[2], -x.row[3] }
-  return b:make_result("neg", { x }, true, -x.high, -x.low, row)
+  return b:make_result("neg", { x }, KEEPS_INTEGERS, -x.high, -x.low, row)
 end
 
-local function find_product_range(a, c)
-  local w, x, y, z = multiply(a.low, c.low), multiply(a.low, c.high), multiply(a.high, c.low), multiply(a.high, c.high)
-  return math.min(w, x, y, z), math.max(w, x, y, z)
+local function find_product_range(x, y)
+  local products = { multiply(x.low, y.low), multiply(x.low, y.high), multiply(x.high, y.low),
+    multiply(x.high, y.high) }
+  return math.min(table.unpack(products)), math.max(table.unpack(products))
 end
 
--- The node for q query_index + k key_index + c if it is a constant, or a constant plus a multiple of the difference or
--- sum of the indices; otherwise nil.
+-- The node of a row that is a constant, or a constant plus a multiple of the difference or sum of the indices; nil for
+-- other rows.
 local function simplify_row(b, row)
   local q, k, c = row[1], row[2], row[3]
   local symbol = q == -k and "offset" or q == k and "total"
@@ -43,20 +48,23 @@ local function simplify_row(b, row)
   end
   local node = b:symbol(symbol)
   if k ~= 1 then
-    node = k == -1 and negate_number(b, node) or b:make_result("mul", { b:number(k), node }, true,
-      math.min(k * node.low, k * node.high), math.max(k * node.low, k * node.high), { q, k, 0 })
+    local row_without_constant = { q, k, 0 }
+    node = k == -1 and negate_number(b, node) or b:make_result("mul", { b:number(k), node }, KEEPS_INTEGERS,
+      math.min(k * node.low, k * node.high), math.max(k * node.low, k * node.high), row_without_constant)
   end
   if c == 0 then
     return node
   end
-  return b:make_result("add", { node, b:number(c) }, true, node.low + c, node.high + c, row)
+  return b:make_result("add", { node, b:number(c) }, KEEPS_INTEGERS, node.low + c, node.high + c, row)
 end
 
+-- The row of x + sign * y; nil if a node has no row.
 local function combine_rows(x, y, sign)
   return x.row and y.row
     and { x.row[1] + sign * y.row[1], x.row[2] + sign * y.row[2], x.row[3] + sign * y.row[3] } or nil
 end
 
+-- Whether both nodes have rows, and neither is a constant.
 local function have_rows(x, y)
   return x.row and y.row and not (is_number(x) or is_number(y))
 end
@@ -107,7 +115,7 @@ function M.add(b, x, y)
   end
   local row = combine_rows(x, y, 1)
   return have_rows(x, y) and simplify_row(b, row)
-    or b:make_result("add", { x, y }, true, x.low + y.low, x.high + y.high, row)
+    or b:make_result("add", { x, y }, KEEPS_INTEGERS, x.low + y.low, x.high + y.high, row)
 end
 
 function M.sub(b, x, y)
@@ -128,7 +136,7 @@ function M.sub(b, x, y)
   end
   local row = combine_rows(x, y, -1)
   return have_rows(x, y) and simplify_row(b, row)
-    or b:make_result("sub", { x, y }, true, x.low - y.high, x.high - y.low, row)
+    or b:make_result("sub", { x, y }, KEEPS_INTEGERS, x.low - y.high, x.high - y.low, row)
 end
 
 -- A product, in which a factor and its reciprocal cancel: (a / b) b is a, and a (1 / b) is a / b.
@@ -158,7 +166,7 @@ function M.mul(b, x, y)
   local row = is_number(x) and y.row and { x.value * y.row[1], x.value * y.row[2], x.value * y.row[3] }
   local low, high = find_product_range(x, y)
   low = x == y and low < 0 and 0 or low
-  return b:make_result("mul", { x, y }, true, low, high, row or nil)
+  return b:make_result("mul", { x, y }, KEEPS_INTEGERS, low, high, row or nil)
 end
 
 function M.div(b, x, y)
@@ -182,7 +190,7 @@ function M.div(b, x, y)
   if y.low > 0 or y.high < 0 then
     low, high = find_product_range(x, { low = 1 / y.high, high = 1 / y.low })
   end
-  return b:make_result("div", { x, y }, false, low, high)
+  return b:make_result("div", { x, y }, not KEEPS_INTEGERS, low, high)
 end
 
 for name, row in next, functions.rows do
@@ -190,11 +198,11 @@ for name, row in next, functions.rows do
 end
 
 local function make_truth(b, op, ...)
-  local sure = true
+  local is_sure = true
   for _, argument in ipairs({ ... }) do
-    sure = sure and argument.sure or false
+    is_sure = is_sure and argument.sure or false
   end
-  return b:make(op, { ... }, nil, { type = "truth", sure = sure })
+  return b:make(op, { ... }, nil, { type = "truth", sure = is_sure })
 end
 
 -- Comparisons of two numbers: whether it is certain that the comparison holds, and whether it is impossible.
@@ -206,8 +214,8 @@ local COMPARISONS = {
 
 for op, decide in next, COMPARISONS do
   M[op] = function(b, x, y)
-    local certain, impossible = decide(x, y)
-    return (certain or impossible) and b:truth(certain) or make_truth(b, op, x, y)
+    local is_certain, is_impossible = decide(x, y)
+    return (is_certain or is_impossible) and b:truth(is_certain) or make_truth(b, op, x, y)
   end
 end
 
@@ -221,12 +229,13 @@ function M.negate(b, x)
 end
 
 -- Makes the operation `all` or `any`: a known truth value decides the result, or makes no difference and is left out.
-local function make_junction(op, deciding)
+-- decisive_value: the truth value that decides the result.
+local function make_junction(op, decisive_value)
   return function(b, x, y)
     if x.op == "truth" then
-      return x.value == deciding and x or y
+      return x.value == decisive_value and x or y
     elseif y.op == "truth" then
-      return y.value == deciding and y or x
+      return y.value == decisive_value and y or x
     elseif x == y then
       return x
     end

@@ -1,9 +1,9 @@
 -- Writes nodes as C expressions, with as few parentheses as possible.
 --
 -- The functions here are methods of the emitter (emit.lua), which has a state, an environment with the texts of leaves,
--- and print(node, precedence, level), which prints a part as its name if it has one. Output: text, and its precedence
--- in C, where a larger number binds more tightly and 14 is text that needs no parentheses. level: the level of the
--- loop nest at which the text is used.
+-- and print(node, min_precedence, level), which prints a part as its name if it has one. Output: text, and its
+-- precedence in C: a larger number binds more tightly, 13 is a unary operator or a cast, 14 is text that never needs
+-- parentheses. level: the level of the loop nest at which the text is used.
 
 local functions = require("expression.functions")
 local lists = require("base.lists")

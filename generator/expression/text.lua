@@ -1,20 +1,22 @@
 -- The formula of a score as text in the syntax of a spec, for messages, `plan`, and digests.
 --
--- Input: a node. Output: one line, the same for the same formula. A large part that is used more than once is named
+-- Input: a node. Output: one line; equal formulas have equal lines. A large part that is used more than once is named
 -- first: "a = exp(...); x.score * a - a". Parts inside a sum may depend on the sum's index and are repeated at each
--- use, so a text can be very long; M.count_written returns its size without making it. Sizes are numbers of operations
--- and leaves.
+-- use, so a text can be very long; M.count_written returns the size of the text without making it. Sizes are numbers of
+-- operations and leaves.
 
 local lists = require("base.lists")
 local walk = require("expression.walk")
 
 local M = {}
 
-local BINARY = { add = { " + ", 4 }, sub = { " - ", 4 }, mul = { " * ", 5 }, div = { " / ", 5 } }
-local LARGEST_SHOWN = 40 -- operations of the largest formula that a message shows
-local LARGEST_REPEATED = 6 -- operations of the largest part that is repeated at each use
+-- Precedences: a larger number binds more tightly; text of the highest precedence never needs parentheses.
+local SUM, PRODUCT, SIGN, PRIMARY = 4, 5, 6, 9
+local BINARY = { add = { " + ", SUM }, sub = { " - ", SUM }, mul = { " * ", PRODUCT }, div = { " / ", PRODUCT } }
+local MAX_MESSAGE_SIZE = 40 -- operations of the largest formula that a message shows
+local MAX_REPEATED_SIZE = 6 -- operations of the largest part that is repeated at each use
 
--- A number in at most 9 digits if these are exact, otherwise in 17; integers below 2^53 with all digits.
+-- A number in at most 9 digits if they are exact, else in 17 digits; integers below 2^53 with all digits.
 function M.format_number(value)
   if value == math.floor(value) and math.abs(value) < 2 ^ 53 then
     return ("%d"):format(value)
@@ -54,6 +56,8 @@ end
 
 local print_node
 
+-- The texts of leaves, by operation. A symbol with the field `shown` has this text in a spec. A table with the field
+-- `running` holds a number for each token; its class tells which token of a pair is meant.
 local leaves = {
   number = function(node) return M.format_number(node.value) end,
   truth = function(node) return tostring(node.value) end,
@@ -93,13 +97,13 @@ function print_node(node, names, min_precedence)
     precedence = operator[2]
     text = print_node(node[1], names, precedence) .. operator[1] .. print_node(node[2], names, precedence + 1)
   elseif node.op == "neg" then
-    precedence = 6
-    text = "-" .. print_node(node[1], names, 7)
+    precedence = SIGN
+    text = "-" .. print_node(node[1], names, SIGN + 1)
   elseif leaves[node.op] then
-    precedence = node.op == "number" and node.value < 0 and 6 or 9
+    precedence = node.op == "number" and node.value < 0 and SIGN or PRIMARY
     text = leaves[node.op](node, names)
   else
-    precedence = 9
+    precedence = PRIMARY
     local parts = lists.map(node, function(argument) return print_node(argument, names, 0) end)
     text = ("%s(%s)"):format(node.op, table.concat(parts, ", "))
   end
@@ -108,30 +112,30 @@ end
 
 -- The set of parts inside sums, which get no name since they may depend on the sum's index.
 local function find_parts_of_sums(root)
-  local inside = {}
+  local is_in_sum = {}
   walk(root, function(node)
     if node.op == "sum" then
-      walk(node[1], function(inner)
-        local is_known = inside[inner]
-        inside[inner] = true
+      walk(node[1], function(inner_node)
+        local is_known = is_in_sum[inner_node]
+        is_in_sum[inner_node] = true
         return is_known
       end)
     end
   end)
-  return inside
+  return is_in_sum
 end
 
 -- The list of parts outside of sums that are used more than once and are larger than `limit`, each after its own parts.
 -- In a size, a part counts at each use; a size is a float, because it can exceed all integers.
 function M.find_shared_parts(root, limit)
   local uses, order = M.count_uses({ root })
-  local inside, size, list = find_parts_of_sums(root), {}, {}
+  local is_in_sum, size, list = find_parts_of_sums(root), {}, {}
   for _, node in ipairs(order) do
     size[node] = 1.0
     for _, argument in ipairs(node) do
       size[node] = size[node] + size[argument]
     end
-    if node ~= root and uses[node] > 1 and size[node] > limit and not inside[node] then
+    if node ~= root and uses[node] > 1 and size[node] > limit and not is_in_sum[node] then
       list[#list + 1] = node
     end
   end
@@ -140,7 +144,7 @@ end
 
 -- The size of the text of M.format.
 function M.count_written(root)
-  local parts, count = lists.to_set(M.find_shared_parts(root, LARGEST_REPEATED)), {}
+  local parts, count = lists.to_set(M.find_shared_parts(root, MAX_REPEATED_SIZE)), {}
   local function visit(node)
     if not count[node] then
       count[node] = 1.0
@@ -160,13 +164,13 @@ end
 
 -- The formula as text for a message; words in place of a long formula.
 function M.format_briefly(node)
-  return M.count_written(node) <= LARGEST_SHOWN and M.format(node)
-    or "a formula of more than " .. LARGEST_SHOWN .. " operations"
+  return M.count_written(node) <= MAX_MESSAGE_SIZE and M.format(node)
+    or "a formula of more than " .. MAX_MESSAGE_SIZE .. " operations"
 end
 
 function M.format(root)
   local names, parts = {}, {}
-  for i, node in ipairs(M.find_shared_parts(root, LARGEST_REPEATED)) do
+  for i, node in ipairs(M.find_shared_parts(root, MAX_REPEATED_SIZE)) do
     local text = print_node(node, names, 0)
     names[node] = M.make_name(i)
     parts[i] = names[node] .. " = " .. text

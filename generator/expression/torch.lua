@@ -2,12 +2,13 @@
 --
 -- Input: a node. Output: { lines, uses }:
 --   lines   a function's body, in which large parts that are used more than once outside of sums have names
---   uses    the set of names that the body reads: symbols (score, distance, positions, index, head, layer, length),
---           functions of the exported file (bucket, sum_between), and kinds of parameters (own: a layer's; shared;
---           constant; values: of tokens). With cross-attention there are also memory_index, for keys,
---           and key_length
+--   uses    the set of the names that the body reads:
+--             symbols: score, distance, positions, index, head, layer, length; with cross-attention also memory_index
+--             (the indices of keys) and key_length
+--             functions of the exported file: bucket, sum_between
+--             kinds of parameters: own (each layer has its own), shared (by all layers), constant, values (of tokens)
 -- Every leaf except a number is a tensor that broadcasts over [batch][heads][queries][keys]. The terms of a sum are
--- along a dimension before these.
+-- along a further dimension, which comes first.
 
 local functions = require("expression.functions")
 local ir = require("expression.ir")
@@ -18,10 +19,12 @@ local walk = require("expression.walk")
 
 local M = {}
 
-local BINARY = { add = { " + ", 4 }, sub = { " - ", 4 }, mul = { " * ", 5 }, div = { " / ", 5 } }
+-- Precedences of Python: a larger number binds more tightly; text of the highest one never needs parentheses.
+local COMPARISON, SUM, PRODUCT, UNARY, POWER, PRIMARY = 3, 4, 5, 6, 7, 9
+local BINARY = { add = { " + ", SUM }, sub = { " - ", SUM }, mul = { " * ", PRODUCT }, div = { " / ", PRODUCT } }
 local COMPARE = { less = " < ", less_equal = " <= ", equal = " == " }
 local TRUTH = { all = "logical_and", any = "logical_or", negate = "logical_not" }
--- For each symbol, the text and the names that the text reads.
+-- For each symbol, its text, then the names that the text reads.
 local SYMBOLS = {
   score = { "score", "score" }, distance = { "distance", "distance" },
   query = { "positions[:, None]", "positions" }, key = { "positions", "positions" },
@@ -29,17 +32,16 @@ local SYMBOLS = {
   offset = { "(index - index[:, None])", "index" }, total = { "(index + index[:, None])", "index" },
   head = { "head", "head" }, layer = { "layer", "layer" }, length = { "length", "length" },
 }
--- The symbols of cross-attention, in the form of SYMBOLS.
+-- For each symbol that differs in cross-attention, its text, then the names that the text reads.
 local CROSS_SYMBOLS = setmetatable({
   key_index = { "memory_index", "memory_index" }, key_length = { "key_length", "key_length" },
   offset = { "(memory_index - index[:, None])", "memory_index", "index" },
   total = { "(memory_index + index[:, None])", "memory_index", "index" },
 }, { __index = SYMBOLS })
 local LONGEST_LINE = 96       -- characters
-local SHORTEST_NAMED = 16     -- characters of the shortest part that gets a name
+local MAX_UNNAMED_LENGTH = 16 -- characters; only longer parts get a name to shorten a line
 local DIMENSIONS = 4          -- dimensions of scores: batch, heads, queries, keys
-local LARGEST_REPEATED = 2    -- operations and leaves of the largest part that is written out wherever it is used
-local UNARY, POWER, PRIMARY = 6, 7, 9 -- precedences of Python
+local MAX_REPEATED_SIZE = 2   -- operations and leaves of the largest part that is written at each of its uses
 
 local Printer = {}
 Printer.__index = Printer
@@ -92,22 +94,23 @@ function leaves.lookup(self, node)
   return ("%s[%s]"):format(store, index_text), PRIMARY
 end
 
--- The depth of the innermost sum around a sum whose index its terms need; -1: none. Dimensions of sums that are between
--- the two have size 1 here, and summation removes them together with the dimension of the inner sum.
+-- The depth of the innermost outer sum whose index the terms of a sum need; -1 if they need the index of no outer sum.
+-- The dimensions of sums between the two sums have size 1 here; the summation removes them together with the dimension
+-- of the inner sum.
 local function find_outer_depth(node)
-  local deepest = -1
-  walk(node, function(inner)
-    local is_between = inner.op == "index" and inner.depth > deepest and inner.depth < node.index.depth
-    if is_between and ir.depends_on(node, inner) then
-      deepest = inner.depth
+  local depth = -1
+  walk(node, function(inner_node)
+    local is_between = inner_node.op == "index" and inner_node.depth > depth and inner_node.depth < node.index.depth
+    if is_between and ir.depends_on(node, inner_node) then
+      depth = inner_node.depth
     end
   end)
-  return deepest
+  return depth
 end
 
 function leaves.sum(self, node)
   if not ir.depends_on(node[1], node.index) then
-    return ("%d * %s"):format(node.index.count, self:print(node[1], BINARY.mul[2] + 1)), BINARY.mul[2]
+    return ("%d * %s"):format(node.index.count, self:print(node[1], PRODUCT + 1)), PRODUCT
   end
   local dims = "0"
   for i = 1, node.index.depth - find_outer_depth(node) - 1 do
@@ -122,7 +125,7 @@ function leaves.bucket(self, node)
   return ("bucket(%s, [%s])"):format(self:print(node[1], 0), edges), PRIMARY
 end
 
--- Values of queries are along the rows of a tensor, and all others along the columns.
+-- Values of queries are along the rows of a tensor, and all other values along the columns.
 function leaves.value(self, node)
   self.uses.values = true
   return ("values[%q]"):format(node.parameter.name), PRIMARY
@@ -168,7 +171,7 @@ function Printer:print_whole(node)
     local sign, precedence = operator[1], operator[2]
     return self:print(node[1], precedence) .. sign .. self:print(node[2], precedence + 1), precedence
   elseif COMPARE[node.op] then
-    return self:print(node[1], 4) .. COMPARE[node.op] .. self:print(node[2], 4), 3
+    return self:print(node[1], SUM) .. COMPARE[node.op] .. self:print(node[2], SUM), COMPARISON
   elseif leaves[node.op] then
     return leaves[node.op](self, node)
   end
@@ -177,13 +180,13 @@ function Printer:print_whole(node)
   return ("torch.%s(%s)"):format(name, table.concat(parts, ", ")), PRIMARY
 end
 
--- Prints a node, in parentheses if its precedence is below `level`.
-function Printer:print(node, level)
+-- Prints a node, in parentheses if its precedence is below min_precedence.
+function Printer:print(node, min_precedence)
   if self.names[node] then
     return self.names[node]
   end
   local out, precedence = self:print_whole(node)
-  return precedence < level and "(" .. out .. ")" or out
+  return precedence < min_precedence and "(" .. out .. ")" or out
 end
 
 -- The argument of a node with the longest text, among those that may get a name.
@@ -192,14 +195,14 @@ function Printer:find_longest_part(node)
   for _, argument in ipairs(node) do
     local is_unnamed = not self.names[argument] and #argument > 0
     local length = is_unnamed and #self:print(argument, 0) or 0
-    if is_unnamed and length > (longest_length or SHORTEST_NAMED) then
+    if is_unnamed and length > (longest_length or MAX_UNNAMED_LENGTH) then
       longest_part, longest_length = argument, length
     end
   end
   return longest_part
 end
 
--- Names a part; first names those of its parts that are too long for a line.
+-- Adds the line that gives a node a name. The lines for inner parts that are too long for a line come before it.
 function Printer:assign(node)
   local value = self:print_line(node)
   local name = text.make_name(#self.lines + 1)
@@ -207,19 +210,20 @@ function Printer:assign(node)
   self.names[node] = name
 end
 
--- Whether a part has more operations and unnamed leaves than a line has characters.
+-- Whether the text of a part is longer than a line in any case: each operation and each leaf takes at least a
+-- character, and parts that have names count 1. The count stops at the limit, since formulas may be very large.
 function Printer:is_long(node)
-  local remaining = LONGEST_LINE
-  local function visit(inner)
-    remaining = remaining - 1
-    for _, argument in ipairs(self.names[inner] and {} or inner) do
-      if remaining >= 0 then
+  local free_characters = LONGEST_LINE
+  local function visit(inner_node)
+    free_characters = free_characters - 1
+    for _, argument in ipairs(self.names[inner_node] and {} or inner_node) do
+      if free_characters >= 0 then
         visit(argument)
       end
     end
   end
   visit(node)
-  return remaining < 0
+  return free_characters < 0
 end
 
 -- The text of a node. Parts that are too long for any line are named first, then the longest parts until the line is
@@ -232,11 +236,11 @@ function Printer:print_line(node)
   end
   local out = self:print_whole(node)
   while #out > LONGEST_LINE do
-    local inner = self:find_longest_part(node)
-    if not inner then
+    local longest_part = self:find_longest_part(node)
+    if not longest_part then
       break
     end
-    self:assign(inner)
+    self:assign(longest_part)
     out = self:print_whole(node)
   end
   return out
@@ -246,7 +250,7 @@ end
 function M.format(root, crosses)
   local printer = setmetatable({ names = {}, uses = {}, lines = {}, terms = {}, term_count = 0,
     symbols = crosses and CROSS_SYMBOLS or SYMBOLS }, Printer)
-  for _, node in ipairs(text.find_shared_parts(root, LARGEST_REPEATED)) do
+  for _, node in ipairs(text.find_shared_parts(root, MAX_REPEATED_SIZE)) do
     printer:assign(node)
   end
   local result = printer:print_line(root)

@@ -27,8 +27,8 @@ local session -- of the function that is being traced (M.begin); nil between fun
 M.SYMBOLS = { "score", "query", "key", "distance", "query_index", "key_index", "head", "heads",
   "head_width", "layer", "layers", "query_length", "key_length", "causal" }
 
-local LONGEST_SUM = 1024 -- maximum terms of a sum
-local MOST_NODES = 2048  -- maximum nodes of a formula in a spec; a single operation may exceed it, up to ir.NODES
+local MAX_TERMS = 1024 -- of a sum
+local MAX_NODES = 2048 -- of a formula in a spec; a single operation may exceed it, up to ir.NODES
 
 -- Refuses a wrong number of arguments. expected: the right number; false: 2 or more.
 local function check_count(word, count, expected)
@@ -42,8 +42,8 @@ end
 local function wrap_result(word, node, problem)
   if not node then
     refuse(word, problem.what, problem.expected, problem.hint)
-  elseif session.builder.count > MOST_NODES then
-    refuse(word, ("the formula has more than %d operations"):format(MOST_NODES), "a smaller one",
+  elseif session.builder.count > MAX_NODES then
+    refuse(word, ("the formula has more than %d operations"):format(MAX_NODES), "a smaller one",
       "sum(n, function(m) ... end) repeats one operation")
   elseif node.op == "number" and not is_finite(node.value) then
     refuse(word, ("%s gives no finite number here"):format(word), "arguments that give a finite number")
@@ -77,12 +77,12 @@ end
 -- The result of an operator, a function or a comparison; min and max of more than two arguments are applied from the
 -- left.
 local function apply(word, op, ...)
-  local arguments, traced, row = { ... }, false, functions.rows[op]
+  local arguments, has_node, row = { ... }, false, functions.rows[op]
   for i = 1, select("#", ...) do
     arguments[i] = read_number(word, arguments[i])
-    traced = traced or type(arguments[i]) ~= "number"
+    has_node = has_node or type(arguments[i]) ~= "number"
   end
-  if not traced then
+  if not has_node then
     return compute_plain(word, op, arguments)
   elseif not row or row.arguments then
     return build(word, op, table.unpack(arguments))
@@ -96,16 +96,16 @@ end
 
 -- The result of `all` or `any`: a boolean decides the result, or makes no difference and is left out.
 local function join_truths(name, ...)
-  local traced, is_decided, deciding = {}, false, name == "any"
+  local unknown_values, is_decided, decisive_value = {}, false, name == "any"
   for i = 1, select("#", ...) do
     local value = read_truth(name, (select(i, ...)))
-    is_decided = is_decided or value == deciding
-    traced[#traced + 1] = type(value) ~= "boolean" and value or nil
+    is_decided = is_decided or value == decisive_value
+    unknown_values[#unknown_values + 1] = type(value) ~= "boolean" and value or nil
   end
-  if is_decided or #traced == 0 then
-    return is_decided == deciding
+  if is_decided or #unknown_values == 0 then
+    return is_decided == decisive_value
   end
-  return #traced == 1 and wrap(traced[1]) or build_chain(name, name, traced)
+  return #unknown_values == 1 and wrap(unknown_values[1]) or build_chain(name, name, unknown_values)
 end
 
 local function negate(name, condition)
@@ -175,9 +175,9 @@ end
 
 local function sum(name, count, f)
   local term_count = type(count) == "number" and math.tointeger(count)
-  if not term_count or term_count < 1 or term_count > LONGEST_SUM then
+  if not term_count or term_count < 1 or term_count > MAX_TERMS then
     refuse(name, ("%s is not a number of terms"):format(nodes[count] and "a traced value" or show(count)),
-      ("a constant integer from 1 to %d, as in sum(8, function(m) return ... end), m = 0 .. 7"):format(LONGEST_SUM))
+      ("a constant integer from 1 to %d, as in sum(8, function(m) return ... end), m = 0 .. 7"):format(MAX_TERMS))
   elseif type(f) ~= "function" then
     refuse(name, "sum has no function", "sum(8, function(m) return ... end)")
   end
@@ -262,21 +262,21 @@ end
 -- The words of formulas, for tracers in other languages: the names of functions and symbols, the symbols of operators
 -- by the names of their metamethods in Lua, and the message for each refused metamethod.
 function M.list_words()
-  local operators, refused = { __idiv = "//", __unm = "-" }, {}
+  local operators, refusals = { __idiv = "//", __unm = "-" }, {}
   for event, entry in next, OPERATORS do
     operators[event] = entry[1]
   end
   for event, entry in next, FORBIDDEN do
-    refused[event] = { what = entry[3], expected = entry[2] }
+    refusals[event] = { what = entry[3], expected = entry[2] }
   end
-  return { functions = M.names, symbols = M.SYMBOLS, operators = operators, refused = refused }
+  return { functions = M.names, symbols = M.SYMBOLS, operators = operators, refused = refusals }
 end
 
 local function get_key_text(key)
   return type(key) == "string" and key or nil
 end
 
--- Makes the metamethod that refuses to set a field, with the message `what`.
+-- Makes the metamethod that refuses to set a field.
 local function make_refusal(message)
   return export(function(_, key)
     refuse(get_key_text(key), message, "a local name: local a = ...")
@@ -348,10 +348,13 @@ ROOT.__call = export(function()
   refuse("x", "x is called like a function", "one of its fields, such as x.score")
 end)
 
--- Begins a session, which M.finish ends; returns x, the argument of the function to trace. new_session: { builder,
--- heads, head_width, layers, causal (1 or 0), score (the node of the score so far, or nil for the logit), parameters
--- (by their names in the spec) }. Its fields used and symbols become the sets of the names of parameters and of symbols
--- that the function reads.
+-- Begins a session, which M.finish ends; returns x, the argument of the function to trace. Fields of new_session:
+--   builder, heads, head_width, layers
+--   causal       1 or 0
+--   score        the node of the score so far, or nil for the logit
+--   parameters   the parameters, by their names in the spec
+--   used         set here: the set of the names of parameters that the function reads
+--   symbols      set here: the set of the names of symbols that the function reads
 function M.begin(new_session)
   new_session.used, new_session.symbols = {}, {}
   session = new_session

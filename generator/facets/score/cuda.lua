@@ -45,7 +45,8 @@ end
 -- The members for gradients. Each has elements for each head, even if the heads share the table.
 local function list_gradients(build, gathered_tables)
   return lists.collect(classes, function(class)
-    return lists.map(gathered_tables[class] or {}, function(entry) return make_member(build, entry.table, true) end)
+    local per_head = true
+    return lists.map(gathered_tables[class] or {}, function(entry) return make_member(build, entry.table, per_head) end)
   end)
 end
 
@@ -119,7 +120,7 @@ end
 --                   if there are no entries
 --   long_heads      whether the loop over heads contains other loops; unrolling it would need too many registers
 -- may_share_heads: whether threads may divide the heads among them.
-local function describe(build, nest, may_share_heads)
+local function describe_nest(build, nest, may_share_heads)
   nest.on_one_thread = nest.class == "uniform"
     and (not may_share_heads or not nest.head[1] or has_kind(nest.outer, RESULTS))
   nest.long_heads = has_kind(nest.head, { loop = true })
@@ -129,13 +130,13 @@ end
 
 -- The loop nests that fill tables, by stage, and the record of the function that contains them.
 local function make_filling(build, tables)
-  local stages, all_nests = {}, {}
+  local stages, all_nests, may_share_heads = {}, {}, true
   for _, stage_classes in ipairs(CLASSES_BY_STAGE) do
     local stage = { number = #stages }
     for _, class in ipairs(stage_classes) do
       local members = classes.list_members(tables, class)
       if #members > 0 then
-        stage[#stage + 1] = describe(build, nests.make_filling(build, class, members), true)
+        stage[#stage + 1] = describe_nest(build, nests.make_filling(build, class, members), may_share_heads)
         all_nests[#all_nests + 1] = stage[#stage]
       end
     end
@@ -150,11 +151,11 @@ end
 -- Nests of pairs come first, since they add to gradients of other tables. Barriers separate threads that read from
 -- threads that write, and nests that add to the same sums.
 local function make_gradients(build, tables)
-  local list = {}
+  local list, may_share_heads = {}, false
   for i = #classes, 1, -1 do
     local nest = nests.make_gradients(build, classes[i], classes.list_members(tables, classes[i]))
     if nest then
-      list[#list + 1] = describe(build, nest, false)
+      list[#list + 1] = describe_nest(build, nest, may_share_heads)
     end
   end
   for i, nest in ipairs(list) do
