@@ -13,7 +13,7 @@ local M = {}
 local SPLITS = { during = true, test = true, train = true, validation = true, in_distribution = true, between = true,
   beyond = true }
 
--- Patterns parse plain lines in the form that the runtime writes; the JSON decoder parses all others.
+-- Patterns that parse plain lines exactly as the runtime writes them; the JSON decoder parses all other lines.
 local FRONT = '^{"step":(%d+),"split":"([%a_]+)","by":{"length":(%d+)},()'
 local PAIR = '^"([%a_][%w_]*)":(-?%d[%d.eE+-]*)([,}])()'
 local WORD_PAIR = '^"([%a_]+)":"([%a_]+)"([,}])()'
@@ -27,8 +27,8 @@ local function fits(value, shape)
 end
 
 -- Returns a row from the pairs of a line from byte `position` on. Each name must occur once, with a number that fits
--- the name's shape in `shape`, or with a word of WORDS; otherwise returns nil. texts: the set of names whose numbers
--- are returned as texts.
+-- the name's shape in `shape`, or with a word of WORDS; the result is nil if a pair does not fit. texts: the set of
+-- names whose numbers are returned as texts.
 function M.parse_pairs(line, position, shape, texts)
   local row = {}
   repeat
@@ -80,11 +80,14 @@ end
 --   by: the numbers on the axes; nil if parse_plain has parsed the line, whose only axis is the length
 --   length: the number of by.length, nil if the axes lack it
 --   exact_match, loss: as texts, "" if the line lacks them
---   seed: nil for the standard seed; decoding: "greedy" or "teacher_forced", nil for models that are not generative
+--   seed: nil for the standard seed
+--   decoding: "greedy" or "teacher_forced", nil for models that are not generative
 --   set: the set of examples, for the split "during" of a run with several sets
---   trained: the share of examples that were trained on; novel: true if trained examples were left out
+--   trained: the share of examples that were trained on
+--   novel: true if trained examples were left out
 --   beyond: the axes on which the condition exceeds all training examples
---   of: the number of existing examples, if fewer were evaluated; order: "file" if the first ones of the file were
+--   of: the number of existing examples, if fewer were evaluated
+--   order: "file" if the evaluated examples are the first ones of the file
 --   data: the first digits of the SHA-256 of the file of examples
 --   places: accuracies by place, for M.decode_places; nil if the line lacks them
 function M.read(line)

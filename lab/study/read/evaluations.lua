@@ -1,15 +1,17 @@
 -- Evaluations: all lines of eval.jsonl for one set, collected in one table.
 --
 -- Input: rows from evaluation_lines.lua. Output: an evaluation with these fields:
---   split; step; decoding and data (evaluation_lines.lua), nil if lines lack them
---   examples, draws: those of the first line; mixed: true if other lines have other numbers of examples or draws
+--   split, step, decoding, data: fields of the lines (evaluation_lines.lua); the last two are nil if lines lack them
+--   examples, draws: the numbers of examples and draws of the first line
+--   mixed: true if other lines have other numbers of examples or draws
 --   has_places: true if a line has accuracies by place (places.lua) and no axes but the first one and levels
 --   lengths: the evaluated lengths, ascending; if the lines have other axes, the numbers on the first axis
 --   <measure>: a list for accuracy, exact_match and loss, and for each other measure of LISTED that some line has: the
 --     values in the order of lengths, "" for lines without the measure; exact_match and loss are texts. If lines have
 --     other axes, only the measures in AVERAGED have lists: each value is the mean over the lines with that number on
 --     the first axis, or the value of the condition that has no other axis
---   counts: the evaluated examples of each length; totals: the existing examples, nil if all were evaluated
+--   counts: the number of evaluated examples of each length
+--   totals: the number of existing examples of each length, nil if all were evaluated
 --   uncounted: for each length whether no label counted; nil if labels counted at all lengths
 --   conditions: { by, examples, beyond, trained, <measure> } of each line, nil if lengths are the only axis
 --   weighted: true if a score is the mean over examples, not over lengths
@@ -45,8 +47,10 @@ local function has_one_axis(axis_values)
 end
 
 -- Adds a row to the evaluation of its split in `evaluations`, { axis, [split] = evaluation }; axis: the first of the
--- run's axes. Until M.complete, an evaluation holds lines, { number (the number on that axis, or 0), index (in the
--- order of the file), by (nil for a line by length alone), row }, and indices, those of lines by condition.
+-- run's axes. Until M.complete, an evaluation has two lists:
+--   lines     { number (the number on that axis, or 0), index (in the order of the file), by (nil for a line by length
+--             alone), row }
+--   indices   the index in `lines` of each condition
 function M.add(evaluations, row)
   local axis, evaluation = evaluations.axis, evaluations[row.split]
   local number = row.by and row.by[axis] or axis == "length" and row.length
@@ -112,7 +116,7 @@ local function make_condition(line, axis)
     exact_match = row.exact_match }
 end
 
--- Returns the evaluation of some lines, in the form that the head of this file describes. evaluation: the table of
+-- Returns the evaluation of some lines, with the fields that the head of this file describes. evaluation: the table of
 -- M.add to which the lines belong, with `has` from find_lists.
 local function make_evaluation(evaluation, split, lines, axis)
   local has, result = evaluation.has, { split = split }
@@ -207,8 +211,8 @@ end
 
 -- Summarises evaluations during training (eval.during), from the rows of their lines and the run's spec. Returns a list
 -- of { step, mean, sets }. mean: the means { accuracy, accuracy_teacher_forced, exact_match, loss } over the lines of
--- held-out sets, or over those of the training set if there are no others. sets: such means for each set of dataset
--- files, nil for sampled tasks. A measure that no line has is nil.
+-- held-out sets, or over the lines of the training set if there are no held-out sets. sets: the means for each set of
+-- dataset files, nil for sampled tasks. A measure that no line has is nil.
 function M.summarise_training(rows, spec)
   local splits = lists.get(spec, "eval.during.splits")
   local single_set = splits and #splits == 1 and splits[1] -- lines omit the name if there is a single set

@@ -1,9 +1,11 @@
 -- Metrics of a study's scores, and the score above which a seed counts as generalising.
 --
--- Input: a study from grid.expand, or of runs found in a folder, with its cells read; scores. Output: the study's
--- `scored` = { split, select, metric, generalises }: split: the set whose scores are reported; select: the set that
--- decides the learning rate, nil if the study names none; metric: of scores; generalises = { metric, above }: the
--- criterion, a score above which a seed generalises. M.by_name, M.NAMES and M.SHARES are those of spec/measures.lua.
+-- Input: a study from grid.expand, or of runs found in a folder, with its cells read; scores. M.by_name, M.NAMES and
+-- M.SHARES come from spec/measures.lua. Output: the study's `scored`, a table:
+--   split         the set whose scores are reported
+--   select        the set that decides the learning rate, nil if the study names none
+--   metric        the metric of scores
+--   generalises   the criterion { metric, above }: a seed generalises if its score is above `above`
 
 local lists = require("base.lists")
 local measures = require("spec.measures")
@@ -31,7 +33,8 @@ local function refers_to_paper(study)
   end) ~= nil
 end
 
--- Returns the default criterion of a study: above 90% of a paper's metric in percent; otherwise above 99% exact match.
+-- Returns the default criterion of a study: above 90% of a paper's metric in percent; without a paper, or if the
+-- paper's metric is not in percent, above 99% exact match.
 local function choose_criterion(study, metric)
   if refers_to_paper(study) and M.by_name[metric].unit == "percent" then
     return { metric = metric, above = PAPER_PERCENT }

@@ -2,7 +2,7 @@
 --
 -- Input: a run (runs.lua) with its evaluations read. Output: { [n] = places } by length, or by the number on the first
 -- axis of the run's evaluations. places has the fields of run_shapes.places. Conditions on further axes are left out;
--- of a condition with several levels of noise or of passes, the run's own level counts.
+-- if a condition was evaluated at several levels of noise or of passes, only the run's own level counts.
 
 local evaluation_lines = require("lab.study.read.evaluation_lines")
 local lists = require("base.lists")
@@ -26,7 +26,7 @@ local function get_number(run, row, own_levels)
   return axis_values[run.axis]
 end
 
--- Returns the places of the numbers in a list, those of the curve (runs.get_curve) of a set. If a line is
+-- Returns the places of the numbers in a list, from the evaluations of a set's curve (runs.get_curve). If a line is
 -- damaged, the result is empty, run.damaged is set, and run.notes gets a message.
 function M.read(run, set, numbers)
   local steps, places_by_number, damage = {}, {}, nil

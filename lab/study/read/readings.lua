@@ -76,8 +76,8 @@ local QUESTIONS = {
   { "arithmetic", function(spec) return spec.precision or "float32" end },
 }
 
--- Returns the readings of a run. The number of steps is that of the evaluated checkpoint, since flags override the
--- spec's; the spec's counts only for a run without evaluation.
+-- Returns the readings of a run. The evaluated checkpoint has the number of steps, since flags override the spec; the
+-- spec's number counts only for a run without evaluation.
 function M.list(run)
   local spec = run.facts.spec
   return lists.map(spec and QUESTIONS or {}, function(question)
@@ -87,8 +87,8 @@ function M.list(run)
   end)
 end
 
--- Returns the readings of those of many runs whose task is built in, as { question, text }; text has answers and
--- numbers of runs, descending. No paper has the tasks and files of users.
+-- Returns the readings of the runs in a list whose task is built in, as { question, text }; text has answers and
+-- numbers of runs, descending. Other runs have tasks and files of users, on which no paper leaves a question.
 function M.count_answers(list)
   local readings = lists.collect(lists.filter(list, function(run) return get(run.facts, "spec.task.kind") end), M.list)
   return lists.map(QUESTIONS, function(question)

@@ -23,8 +23,8 @@ local STOPPED = 75 -- the exit code after a signal
 local BLOCK_BYTES = 1 << 16 -- of one read
 local TAIL_BYTES = 4096 -- hold the last line of metrics.jsonl, and most lines of eval.jsonl
 
--- Returns a problem { field (or ""), found, expected } of a file as a text of one line. name: the file; number: that of
--- the file's line with the problem, or nil.
+-- Returns a problem { field (or ""), found, expected } of a file as a text of one line. name: the file; number: the
+-- number of the file's line with the problem, or nil.
 function M.format_problem(name, problem, number)
   local field = problem.field ~= "" and problem.field or nil
   return escape.plain(("%s: %s%sfound %s; expected %s"):format(name, number and ("line %d: "):format(number) or "",
@@ -58,8 +58,8 @@ function M.split_path(dir)
   return { id = id, digest = digest, name = name }
 end
 
--- Returns the parts of a run folder's name, as texts: { rate, seed, seeds, data }, {} for a name in another form. seeds
--- as in seeds.format; data: the first digits of the training file's SHA-256, or nil.
+-- Returns the parts of a run folder's name, as texts: { rate, seed, seeds, data }, {} for a name in another form.
+-- seeds: the text of seeds.format; data: the first digits of the training file's SHA-256, or nil.
 function M.parse_name(name)
   local rate, seed, part_seeds, suffix = name:match("^lr(.-)%-seed(%d+)([.%w]*)(.*)$")
   return { rate = rate, seed = seed, seeds = seed and seed .. part_seeds,

@@ -106,7 +106,7 @@ local BY_TYPE = {
   settings = shapes.object({}, { other_fields = shapes.either(NUMBER, shapes.boolean, TEXT), names = OPTION }),
 }
 
--- Returns the shapes of the fields of a table of the spec, by name. path: that of the table; "" is the whole spec.
+-- Returns the shapes of the fields of a table of the spec, by name. path: the path of the table; "" is the whole spec.
 local function make_fields(path)
   local fields = {}
   for _, field in ipairs(schema.children[path]) do

@@ -1,8 +1,11 @@
 -- Runs: the contents of their folders, which run_files.lua reads.
 --
--- Input: a folder. Output: a run, with these fields; those that do not apply are nil:
---   dir; facts, the content of run.json, of which id, digest, seed, learning_rate and exit are also fields of the run
---   state: "evaluated" or one of UNSCORED; notes: messages on unreadable contents; damaged: true if files are invalid
+-- Input: a folder. Output: a run, with these fields; a field that does not apply is nil:
+--   dir: the folder
+--   facts: the content of run.json, of which id, digest, seed, learning_rate and exit are also fields of the run
+--   state: "evaluated" or one of UNSCORED
+--   notes: messages on unreadable contents
+--   damaged: true if files are invalid
 --   in_distribution, between, beyond (sampled tasks, by length), train, test (dataset files), validation: the last
 --     evaluation of each set (evaluations.lua). For sampled tasks test is beyond, or else between, and train is
 --     in_distribution. If there is no such test, choose_test makes another set the test
@@ -31,10 +34,14 @@ local wording = require("base.wording")
 
 local M = {}
 
--- The states of a run without scores; "evaluated" is the state of a run with scores. missing: the folder has no
--- run.json; waiting: its cell has no spec yet, since another cell's run or an initial checkpoint is missing (cells.lua
--- sets it); failed: it ended in an error; unfinished: it is still in progress, or was stopped or killed; not evaluated:
--- it ended, but lacks the score that was requested; damaged: its files have invalid contents.
+-- The states of a run without scores; "evaluated" is the state of a run with scores.
+--   missing         the folder has no run.json
+--   waiting         its cell has no spec yet, since another cell's run or an initial checkpoint is missing (cells.lua
+--                   sets this state)
+--   failed          it ended in an error
+--   unfinished      it is still in progress, or was stopped or killed
+--   not evaluated   it ended, but lacks the score that was requested
+--   damaged         its files have invalid contents
 M.UNSCORED = { "missing", "waiting", "failed", "unfinished", "not evaluated", "damaged" }
 
 -- Returns a text such as "26 missing, 1 failed"; "" without such runs. counts: numbers of runs by state.
@@ -68,8 +75,8 @@ function M.get_own_levels(run)
 end
 
 -- Adds a line to `target`, the evaluations of one decoding. A line with a level is added to the evaluations of that
--- level; a line without one, or with the run's own level, to those of the run itself, and, at the step of the best
--- checkpoint, also to those of that checkpoint.
+-- level; a line without a level, or with the run's own level, to the evaluations of the run itself, and, at the step of
+-- the best checkpoint, also to the evaluations of that checkpoint.
 local function add_row(run, target, row, own_levels)
   local plain_row, level, value = split_level(row)
   if row.split == "during" then
@@ -100,9 +107,10 @@ local function has_own_data(run, row)
   end) ~= nil
 end
 
--- Chooses between a generative model's evaluations on its own answers and the teacher-forced ones: those with the
--- spec's decoding, or, if these have no line after training, the others. Sets run.decoding. by_decoding: evaluations by
--- decoding; models that are not generative have only the entry "".
+-- Chooses between a generative model's evaluations on its own answers and its teacher-forced evaluations: returns the
+-- evaluations with the spec's decoding, or, if they have no line after training, the evaluations with the other
+-- decoding. Sets run.decoding. by_decoding: evaluations by decoding; models that are not generative have only the
+-- entry "".
 local function choose_decoding(run, by_decoding)
   if by_decoding[""] then
     return by_decoding[""]
@@ -146,8 +154,8 @@ local function has_own_file(run)
   return lists.get(run.facts, "spec.task.data") ~= nil
 end
 
--- Returns the lengths of a section of a run's spec, "train" or "eval", as a list; for examples of a file, only those of
--- training are known. The list is empty if no lengths are known.
+-- Returns the lengths of a section of a run's spec, "train" or "eval", as a list; for examples of a file, only the
+-- lengths of training are known. The list is empty if no lengths are known.
 function M.get_lengths(run, section)
   if has_own_file(run) then
     return section == "train" and run.facts.train_lengths or {}
@@ -305,7 +313,7 @@ local function format_numbers(axis, lengths)
 end
 
 -- Returns the grid of an evaluation, that is, the lengths or numbers on an axis over which its score is averaged. In
--- the result { key, text }, key identifies the grid, and text describes it, as in "mean over 9 lengths 60..500".
+-- the result { key, text }, key identifies the grid, and text describes it, such as "mean over 9 lengths 60..500".
 local function describe_grid(run, evaluation)
   local text = format_numbers(run.axis, evaluation.lengths)
   if evaluation.weighted then
@@ -319,8 +327,8 @@ local function describe_grid(run, evaluation)
   return { text = text, key = ("%s %s"):format(run.axis, table.concat(evaluation.lengths, ",")) }
 end
 
--- Returns the most frequent grid (describe_grid) of the runs' evaluations on a set. If several are as frequent, it is
--- that of the first run. nil without evaluations.
+-- Returns the most frequent grid (describe_grid) of the runs' evaluations on a set; of equally frequent grids, the one
+-- that occurs first in the list of runs. nil without evaluations.
 function M.find_usual_grid(list, set)
   local grids = lists.map(list, function(run)
     local evaluation = M.get_evaluation(run, set)
@@ -333,8 +341,9 @@ function M.find_usual_grid(list, set)
   return best[1]
 end
 
--- Returns the evaluations that make up a curve by length. Sampled tasks: those of the three splits by length that have
--- the step of the named evaluation. Dataset files, and validation: the named evaluation alone. name: by default test.
+-- Returns the evaluations that make up a curve by length: for sampled tasks, the evaluations of the three splits by
+-- length that have the step of the named evaluation; for dataset files, and for validation, the named evaluation alone.
+-- name: by default test.
 function M.get_curve(run, name)
   local last = M.get_evaluation(run, name or "test")
   if not last or M.has_sets(run) or last == run.validation then
@@ -359,7 +368,7 @@ function M.get_score(run, name, metric)
 end
 
 -- Returns the mean of an evaluation in the unit of the metric (shares in percent): the mean over all existing examples
--- if the evaluation is `weighted`, otherwise the mean over lengths. Lengths without counted labels are skipped. nil
+-- if the evaluation is `weighted`, the mean over lengths if it is not. Lengths without counted labels are skipped. nil
 -- without an evaluation, or if another length lacks the metric. metric: by default accuracy.
 function M.compute_mean(evaluation, metric)
   metric = metric or "accuracy"
@@ -377,7 +386,7 @@ function M.compute_mean(evaluation, metric)
   return weights > 0 and metrics.by_name[metric].factor * sum / weights or nil
 end
 
--- Returns the score of a run's best checkpoint, as M.get_score returns that of the last step. name has no default.
+-- Returns the score of a run's best checkpoint, like M.get_score for the last step. name has no default.
 function M.get_best_score(run, name, metric)
   return run.best and run.state == "evaluated" and M.compute_mean(M.get_evaluation(run.best, name), metric) or nil
 end

@@ -9,7 +9,7 @@ local M = {}
 
 M.PARTS = { "init", "data", "draws" } -- initial values; training examples; random positions and dropout
 
--- Returns the seeds as in names of folders and in messages of trainers: "0", or "0.init1.data2".
+-- Returns the text of the seeds in names of folders and in messages of trainers: "0", or "0.init1.data2".
 function M.format(run)
   return table.concat(lists.append({ ("%d"):format(run.seed) }, lists.map(M.PARTS, function(part_name)
     return run.part_seeds and run.part_seeds[part_name] and (".%s%d"):format(part_name, run.part_seeds[part_name])

@@ -45,8 +45,8 @@ function write_value(value)
   return #value > 0 and write_list(value) or write_fields(value)
 end
 
--- Writes a formula that expression/text.lua printed, with "sum(8, i: term)", in the form of a spec, with "sum(8,
--- function(i) return term end)", in one pass over its brackets. Unclosed brackets stay unclosed.
+-- Writes the sums of a formula that expression/text.lua printed, such as "sum(8, i: term)", as a spec needs them,
+-- "sum(8, function(i) return term end)", in one pass over its brackets. Unclosed brackets stay unclosed.
 local function write_sums(text)
   local parts, closers, position = {}, {}, 1
   for bracket, next_position in text:gmatch("([()])()") do
@@ -158,8 +158,8 @@ end
 local NOT_IN_SETTINGS = { id = true, source = true, init = true, ["task.source"] = true, ["task.data"] = true,
   ["task.validation"] = true, ["model.source"] = true, ["encoding.score"] = true, ["encoding.parameters"] = true }
 
--- Appends the words that M.list_settings returns for one table of the specs. path: as in find_invalid; target, current:
--- see M.list_settings.
+-- Appends the words that M.list_settings returns for one table of the specs. path: the table's path with a dot at the
+-- end, "" for the whole spec; target, current: see M.list_settings.
 local function add_settings(settings, target, current, path)
   for _, name in ipairs(canonical.merge_keys(target, current)) do
     local field_path, field = path .. name, schema.by_path[path .. name]

@@ -1,7 +1,8 @@
--- The number of passes after which models with loops stop: that of training, the oracle, or by confidence.
+-- The number of passes after which models with loops stop: the number of training; the task length of each example
+-- (the oracle); or the number at which the model is most confident.
 --
--- Input: a run (runs.lua). Output: whether it stops by the oracle; the evaluation of a split, in the form of
--- evaluations.lua, with the passes that confidence chooses.
+-- Input: a run (runs.lua). Output: whether it stops by the oracle; the evaluation of a split (evaluations.lua) with the
+-- passes that confidence chooses.
 
 local lists = require("base.lists")
 local runs = require("lab.study.read.runs")

@@ -80,7 +80,7 @@ local function with_own_spec(project, info, use)
   end
   local _ <close> = setmetatable({}, { __close = function() write.remove_tree(folder) end })
   local path = ("%s/%s.lua"):format(folder, info.id)
-  local spec, sets -- sets: the message if spec is nil
+  local spec, sets -- if spec is nil, sets is the message
   spec, sets = write.file(path, text)
   if spec then
     spec, sets = find_plan(project, path, info)

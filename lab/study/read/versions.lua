@@ -1,10 +1,14 @@
 -- Runs of a cell that do not match the cell's current spec: they have another plan, or were trained on other data.
 --
 -- Input: the folder of all runs; a study { name, scale, snapshot (snapshots.lua, or nil) }; a cell from grid.lua, or
--- { id } of a former cell. Output: M.find returns versions, the newest first, each { digest (of the plan), data
--- (SHA-256 of the training file, or nil), dirs (of its runs, below the folder of all runs), facts (run.json of a run),
--- started (the start of its latest run) }; M.describe returns a list of texts, the differences from the current spec. A
--- run of another plan belongs to the cell if the snapshot lists the plan, or if run.json names the study and the cell.
+-- { id } of a former cell. A run of another plan belongs to the cell if the snapshot lists the plan, or if run.json
+-- names the study and the cell. M.describe returns a list of texts, the differences from the current spec. M.find
+-- returns versions, the newest first. A version:
+--   digest    the plan digest
+--   data      the SHA-256 of the training file, or nil
+--   dirs      the folders of its runs, below the folder of all runs
+--   facts     the run.json of one of its runs
+--   started   the start of its latest run
 
 local canonical = require("base.canonical")
 local features = require("spec.rules.features")
@@ -115,7 +119,8 @@ local function compare_data(texts, cell, version)
   end
 end
 
--- Returns texts on how a version differs from the cell's spec and data: at most MAX_FIELDS, and the number of others.
+-- Returns texts on how a version differs from the cell's spec and data: at most MAX_FIELDS texts, and one with the
+-- number of further differences.
 function M.describe(study, cell, version)
   local texts = {}
   if not cell.spec then

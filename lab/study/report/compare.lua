@@ -47,7 +47,7 @@ local function read(path)
   return run
 end
 
--- Adds the values within a value to `texts`, as texts by path, and returns `texts`. path: that of the value.
+-- Adds the values within a value to `texts`, as texts by path, and returns `texts`. path: the path of the value.
 local function flatten(value, path, texts)
   if type(value) ~= "table" then
     texts[path] = math.type(value) == "float" and ("%.9g"):format(value) or tostring(value)
@@ -78,7 +78,7 @@ local function list_facts(run)
   return map
 end
 
--- Returns the differing facts as { field, a, b }, first those outside the spec.
+-- Returns the differing facts as { field, a, b }, first the facts outside the spec.
 local function list_differences(a, b)
   local facts_a, facts_b = list_facts(a), list_facts(b)
   local differences = lists.map(list_differing_keys(facts_a, facts_b), function(key)
@@ -264,8 +264,12 @@ local function write_all(options, result)
   return problem and ENVIRONMENT or 0, problem and "longhand report: " .. problem
 end
 
--- Returns { a, b, differences, first_difference, pairs, notes }: both runs; list_differences; a sentence on the first
--- logged step that differs; list_curves; messages on unreadable contents of the runs.
+-- Returns the comparison:
+--   a, b               both runs
+--   differences        from list_differences
+--   first_difference   a sentence on the first logged step that differs
+--   pairs              from list_curves
+--   notes              messages on unreadable contents of the runs
 function M.compare(path_a, path_b, metric)
   local a, b = read(path_a), read(path_b)
   return { a = a, b = b, differences = list_differences(a, b), first_difference = describe_first_difference(a, b),

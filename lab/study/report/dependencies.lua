@@ -30,7 +30,7 @@ local function list_names(path, own_paths)
   return NAMES_PREFIX .. (is_readable and table.concat(names, "/") or "/unreadable")
 end
 
--- Returns the state of a path. with_names: the state of a folder has the names in it, except those of entries whose
+-- Returns the state of a path. with_names: the state of a folder has the names in it, except the names of entries whose
 -- absolute paths are in the set `own_paths` (nil: all names).
 function M.read_state(path, with_names, own_paths)
   local entry = attributes(path, attributes_buffer)
@@ -101,7 +101,7 @@ function M.remove(dependencies, own_paths)
   end
 end
 
--- Whether all dependencies have the same states now. own_paths: as in M.remove.
+-- Whether all dependencies have the same states now. own_paths: the set of absolute paths of the work's own files.
 function M.are_unchanged(dependencies, own_paths)
   for path, state in pairs(dependencies) do
     if M.read_state(path, is_listed(state), own_paths) ~= state then

@@ -214,7 +214,7 @@ checks.titles = make_form_check(function(value)
   return type(value) == "table" and type(value.of) == "string" and type(value.against) == "string"
 end, "not two titles", '{ of = "...", against = "..." }')
 
--- Checks a list of names of an axis's values, by the name of the axis; the results are those of M.checks.
+-- Checks a list of names of an axis's values, by the name of the axis; returns the same results as M.checks.
 function M.check_axis_values(study, name, values)
   local axis = find_axis(study, name)
   if not axis then

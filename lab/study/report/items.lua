@@ -19,9 +19,12 @@ local keys = canonical.sort_keys
 local checks, describe_unknown, is_record = item_checks.checks, item_checks.describe_unknown, item_checks.is_record
 local find_axis = score_tables.find_axis
 
--- Fields of each kind of item, with the kind of the field, which names a check of item_checks.lua: "axis" is the name
--- of an axis, "numbers" that of an axis of numbers, "place" that of an axis of the study or of evaluations, "values" a
--- list of names on the item's axis. Fields with "?" are optional.
+-- Fields of each kind of item, with the kind of the field, which names a check of item_checks.lua. Fields with "?" are
+-- optional. Kinds of fields:
+--   axis      the name of an axis of the study
+--   numbers   the name of an axis of the study whose values are numbers
+--   place     the name of an axis of the study or of evaluations
+--   values    a list of names on the item's axis
 local KINDS = {
   table = { value = "value", rows = "axis", columns = "axis?", published = "published?", names = "names?" },
   best = { value = "value", rows = "axis", axis = "axis", of = "values", against = "values", titles = "titles?",
@@ -71,7 +74,7 @@ local function find_used_axes(study, item)
 end
 
 -- Checks `where`; and that each axis which no field of the item uses has a single value, or a value in `where`.
--- used_by: from find_used_axes. The results are those of find_problem.
+-- used_by: from find_used_axes. Returns the same results as find_problem.
 local function check_where(study, item, used_by)
   local where = item.where or {}
   if not is_record(where) then

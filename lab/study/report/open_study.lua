@@ -47,8 +47,8 @@ local function find_file(record)
   end) or record.study
 end
 
--- Returns the study to show, that of the options or the only study that was swept here; nil if there is none; or nil
--- and a message. Appends messages on damaged records to problems.
+-- Returns the study to show: the study that the options name, or the only study that was swept here. Returns nil if
+-- there is no study, nil and a message after an error. Appends messages on damaged records to problems.
 local function expand(options, prefix, problems)
   local records, damaged = run_files.read_records(options.runs)
   lists.append(problems, damaged)

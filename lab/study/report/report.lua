@@ -217,10 +217,18 @@ local function make_lead(report, study)
   return lists.append(lead, lists.map(remarks, function(text) return { text = text, flagged = true } end))
 end
 
--- Returns the report: study; title; settings (settings.lua) and paper, the file of the paper's settings; every_cell,
--- tables of all cells; readings (readings.lua); format_command, a function of a cell; analyses (study_analyses.lua);
--- command, a text: it makes all runs, or this report if the runs are of no study; sections and unfitted, from
--- make_sections; problems and damaged, lists of messages; lead, from make_lead.
+-- Returns the report:
+--   study, title         the study, and the title of the page
+--   settings             from settings.lua
+--   paper                the file of the paper's settings
+--   every_cell           tables of all cells
+--   readings             from readings.lua
+--   format_command       a function of a cell that returns the command to make its runs
+--   analyses             from study_analyses.lua
+--   command              the command that makes all runs, or this report if the runs are of no study
+--   sections, unfitted   from make_sections
+--   problems, damaged    lists of messages
+--   lead                 from make_lead
 local function make_report(options, study, checked_items, papers)
   local report = {
     study = study,

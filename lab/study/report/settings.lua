@@ -64,7 +64,7 @@ local function format_optimiser(train)
     (lists.get(train, "schedule.warmup") or 0) > 0 and (", warm-up of %d steps"):format(train.schedule.warmup) or "")
 end
 
--- The settings: a name, as in the paper's file, and a function that returns the value of an evaluated run. optional: a
+-- The settings: the name in the paper's file, and a function that returns the value of an evaluated run. optional: a
 -- run without a value is left out, and not shown as "not recorded"; axis: studies with this axis omit the setting.
 local SETTINGS = {
   { "task", function(run) return cells.name_task(run.facts.spec, run.id) end, axis = "task" },

@@ -1,7 +1,7 @@
 -- Accuracy by place of a label in its target, and first errors: a figure, tables and a CSV file of a report.
 --
 -- Input: a study with its cells read, an item { lines, at }, the name of its files. Output: a figure for curves.lua, or
--- nil if no run has counts by place; and tables as in score_tables.lua, of which the last has `file`, a CSV file. All
+-- nil if no run has counts by place; and tables (score_tables.lua), of which the last has `file`, a CSV file. All
 -- numbers are of the runs at chosen learning rates.
 
 local captions = require("lab.study.report.tables.captions")
@@ -84,7 +84,8 @@ local function make_figure(study, item, line_entries, axis, kinds)
       captions.name_rates(study)) } or nil
 end
 
--- Returns the rows' places { side, place }: those of SHOWN_PLACES from the start, then those from the end, descending.
+-- Returns the rows' places { side, place }: the places of SHOWN_PLACES from the start, ascending, then from the end,
+-- descending.
 local function list_shown(sums)
   local max_place = lists.max(sums, function(places) return #places.start.counted end)
   local shown_places = lists.filter(SHOWN_PLACES, function(place) return place <= max_place end)

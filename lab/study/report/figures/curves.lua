@@ -3,8 +3,10 @@
 -- Input: figure = { name (of files), title, panels, legend, width }. legend = { { title, style }, ... }, the order of
 -- lines, or nil; width: of the files in millimetres; nil: of an article's text.
 -- Output: the script's text, which draw.lua runs. Fields of a panel:
---   title, xlabel, ylabel; percent: whether y is in percent; x and y: axes as in scales.lua
---   curves = { { points = { { x, y }, ... }, style, faint, line, band }, ... }: style as in colours.lua; line: the
+--   title, xlabel, ylabel: texts
+--   percent: whether y is in percent
+--   x, y: axes (scales.lua)
+--   curves = { { points = { { x, y }, ... }, style, faint, line, band }, ... }: style: from colours.lua; line: the
 --     name of the line to which the curve belongs; band = { { x, low, high }, ... } around the curve. figure.lua reads
 --     further fields
 --   levels = { { y, text, shift }, ... }: horizontal lines with a text, `shift` text lines above the level
@@ -184,7 +186,7 @@ local function format_legend(lines, width)
     end)), LINE * (rows + 1)
 end
 
--- Returns the lines of a figure, { title, style }, first those of the legend; and their numbers by title.
+-- Returns the lines of a figure, { title, style }, first the lines of the legend; and their numbers by title.
 function M.list_lines(figure)
   local drawn_lines = lists.map(lists.collect(list_panels(figure), function(panel) return panel.curves end),
     function(curve)

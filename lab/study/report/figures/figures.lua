@@ -1,7 +1,7 @@
 -- Figures of a report, from a study's cells: scores by length, over training time and epochs, and along an axis.
 --
 -- Input: a study with its cells read, an item (items.lua). Output: figure = { title, caption, panels, legend } for
--- curves.lua, nil if nothing was measured; M.make_by_time also returns a list of a table as in score_tables.lua.
+-- curves.lua, nil if nothing was measured; M.make_by_time also returns a list with one table (score_tables.lua).
 
 local captions = require("lab.study.report.tables.captions")
 local colours = require("lab.study.report.figures.colours")
@@ -176,10 +176,12 @@ local function average_timed(timed_runs)
   return mean
 end
 
--- Returns the times of runs to a threshold: { reached, runs, median, fastest }: the number of runs that reach the
--- threshold and of all runs; the median and the least time, in seconds. In the median, runs that never reach the
--- threshold count as slower than all others. median is nil if it is the time of such a run; fastest is nil if no run
--- reaches the threshold.
+-- Returns the times of runs to a threshold:
+--   reached   the number of runs that reach the threshold
+--   runs      the number of all runs
+--   median    the median time in seconds, in which runs that never reach the threshold count as slower than all others;
+--             nil if it is the time of a run that never reaches the threshold
+--   fastest   the least time in seconds; nil if no run reaches the threshold
 local function measure_times(timed_runs, threshold)
   local times = lists.map(timed_runs, function(points)
     return time_to_threshold.find_first(points, threshold) or math.huge
@@ -248,8 +250,8 @@ function M.make_by_time(study, item)
   return #panel.curves > 0 and figure or nil, { tabulate_times(study, item, times, threshold) }
 end
 
--- Returns the curves of a value of the axis `lines`: the median with a band from the least to the largest score; or, if
--- `show` is "max", the best and the mean. line_name: the value, or false for an item without this axis.
+-- Returns the curves of a value of the axis `lines`: the median score with a band from the least to the largest score;
+-- or, if `show` is "max", the best score and the mean. line_name: the value, or false for an item without this axis.
 local function make_curves(study, item, line_name, style)
   local values = score_tables.list_along(study, item, item.x, line_name and { [item.lines] = line_name })
   local points = seed_curves.sort(lists.map(values, function(value)

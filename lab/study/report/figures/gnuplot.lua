@@ -17,8 +17,8 @@ function M.to_pixels(millimetres)
   return millimetres / 25.4 * 96
 end
 
--- Terminals: the ending of their files; the command; and the size of a pixel of the SVG in the unit of the command, for
--- a PDF centimetres, at 96 pixels per inch.
+-- Terminals: the ending of their files; the command; and the size of a pixel of the SVG in the unit of the command,
+-- which is pixels, or centimetres (96 pixels per inch) for a PDF.
 M.TERMINALS = {
   { "svg", "set terminal svg noenhanced size %.0f,%.0f dynamic font 'Helvetica,%d' background rgb 'white'", 1 },
   { "pdf", "set terminal pdfcairo noenhanced size %.2fcm,%.2fcm font 'Helvetica,%d' fontscale %.4f linewidth %.4f "

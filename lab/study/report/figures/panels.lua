@@ -61,7 +61,8 @@ local function add_panels(picture, lines)
   end
 end
 
--- Arranges panels in rows of at most `max_panels`, in the form of M.make_script; the heading is above the first row.
+-- Arranges panels in rows of at most `max_panels`, and returns `rows` for M.make_script; the heading is above the first
+-- row.
 function M.arrange(list, max_panels, heading)
   local rows = {}
   for i, panel in ipairs(list) do
@@ -79,8 +80,8 @@ end
 --   panel_height         in pixels
 --   panel_width          in pixels; nil: the height
 --   settings             lines of the script after SETTINGS, or nil
---   left, bottom         pixels to the left of all panels and below them; nil: as usual
---   column_gap, row_gap  pixels between panels of a row, and between rows; nil: as usual
+--   left, bottom         pixels to the left of all panels and below them; nil: LEFT and BOTTOM
+--   column_gap, row_gap  pixels between panels of a row, and between rows; nil: COLUMN_GAP and ROW_GAP
 --   rows                 lists of panels, with label, a line above the row
 -- A panel = { title, lines, layers }: lines of the script that set its axes; layers = { data, words }: a list of lines
 -- of numbers, and words of gnuplot's plot command that draw them.

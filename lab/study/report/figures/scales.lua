@@ -10,7 +10,7 @@ local M = {}
 
 M.ZOOM_OFFSET = 0.1 -- gives 100% a finite position
 
--- In percent: the limit of "close to 100", and the minimum difference between curves there.
+-- In percent: the number from which on values are close to 100, and the minimum difference between curves there.
 local CROWDED_FROM, MIN_DIFFERENCE = 95, 0.1
 local MARGIN = 0.05 -- margin on either side of an axis that fits numbers, as a share of its range
 local MIN_LOG_RATIO = 20 -- values with a larger ratio get a logarithmic axis
@@ -65,8 +65,8 @@ function M.fit_axis(letter, lists_of_numbers)
 end
 
 -- Sets the y axis of a panel to fit its curves. Percentages are zoomed if most are near 100. Other numbers have a
--- logarithmic axis if they differ much. Otherwise the axis begins just below the smallest number, if this exceeds half
--- of the largest; else at 0, or at the smallest number if this is negative.
+-- logarithmic axis if they differ much. A linear axis that is not zoomed begins just below the smallest number, if this
+-- number exceeds half of the largest; else at 0, or at the smallest number if this is negative.
 function M.fit_panel(panel)
   if panel.percent then
     panel.y = is_crowded(panel.curves) and { 0, 100, zoom = true } or { 0, 100 }

@@ -14,7 +14,7 @@ local escape = require("base.escape").html
 
 local M = {}
 
--- CSS properties of page.css by the colours in gnuplot's SVG; any other colour is that of a line.
+-- CSS properties of page.css by the colours in gnuplot's SVG; any other colour belongs to a line.
 local ROLES = { ["#222222"] = "ink", ["#444444"] = "ink", ["#777777"] = "soft", ["#888888"] = "soft",
   ["#999977"] = "soft", ["#a0a0a0"] = "soft" }
 
@@ -26,8 +26,8 @@ local function format_properties(style)
   return ('style="--light:%s;--dark:%s"'):format(style.colour, style.dark)
 end
 
--- Returns gnuplot's SVG in the form that the page needs. attributes: those of its root. groups: the attributes of each
--- curve's group, in gnuplot's order.
+-- Returns gnuplot's SVG as an element for the page, without background and with CSS colours. attributes: the attributes
+-- of its root element; groups: the attributes of each curve's group, in gnuplot's order.
 local function inline_svg(svg, attributes, groups)
   svg = svg:gsub("^.-<svg.->", "", 1):gsub("<title>.-</title>", ""):gsub("<desc>.-</desc>", "")
     :gsub("<filter.-</filter>", ""):gsub("<rect x=[^<>]*/>", "", 1) -- the background

@@ -3,8 +3,8 @@
 -- Input: a study with its cells read, an item { rows, at, bound, passes }. Output: a table as in score_tables.lua, with
 -- a row for each value of an axis, a column for each number (a length, or a number of another axis of the evaluation)
 -- that lists the score of every seed at the chosen learning rate, and a column that counts the seeds that meet the
--- bound at all numbers. passes: for models with loops, the number of passes; nil: those of training. The runs show the
--- claim if all requested seeds of all rows have run and meet the bound.
+-- bound at all numbers. passes: for models with loops, the number of passes; nil: the number of training. The runs show
+-- the claim if all requested seeds of all rows have run and meet the bound.
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")

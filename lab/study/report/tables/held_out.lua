@@ -85,8 +85,8 @@ local function list_finer_axes(study)
 end
 
 -- Whether a table by an axis includes a condition. frame: the condition's frame, the width to which numbers are padded;
--- nil: the condition names no frame, and has that of training. A table by frames includes conditions without further
--- axes.
+-- nil: the condition names no frame, and has the frame of training. A table by frames includes conditions without
+-- further axes.
 local function is_included(entry, axis, frame)
   if axis ~= runs.FRAME then
     return entry.by[runs.FRAME] == frame
@@ -121,7 +121,7 @@ local function complete_table(study, model)
   return lists.update(model, { subs = { "" }, columns = entries.make_columns(titles), notes = {} })
 end
 
--- Makes the table by an axis. frame: includes only conditions with this value of the frame; nil: that of training.
+-- Makes the table by an axis. frame: includes only conditions with this frame; nil: with the frame of training.
 local function tabulate_axis(study, axis, frame)
   local is_beyond, numbers = {}, {}
   local matches_by_cell = lists.map(study.cells, function(cell)

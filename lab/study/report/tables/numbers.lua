@@ -16,8 +16,8 @@ local score_tables = require("lab.study.report.tables.score_tables")
 
 local M = {}
 
--- Returns the axis of the numbers: that of the first run with a score in these cells, or else in the full study; nil
--- without such a run.
+-- Returns the axis of the numbers: the axis of the first run with a score in these cells, or else in the full study;
+-- nil without such a run.
 function M.find_axis(study)
   local run = cells.list_scored_runs(study)[1] or cells.list_scored_runs(study.full_study)[1]
   return run and run.axis

@@ -1,10 +1,15 @@
 -- Tables of a report: our measurements next to a paper's numbers.
 --
 -- Input: a study with its cells read (cells.lua), an item (items.lua), the paper's numbers (published.lua). Output: a
--- table { name, title, caption, corner, subs, columns, rows, notes } for the renderers: name: of files and labels;
--- caption: a text below the title, or nil; corner: the title of the left column; columns = { { title }, ... }; subs:
--- the titles of the texts in each cell, { "" } for a single text; rows = { { title, last, cells (table_entries.lua) }
--- }, last: the row is one of the summaries at the end; notes: texts.
+-- table for the renderers:
+--   name      the name of files and labels
+--   title     the text above the table
+--   caption   a text below the title, or nil
+--   corner    the title of the left column
+--   subs      the titles of the texts in each cell, { "" } for a single text
+--   columns   { { title }, ... }
+--   rows      { { title, last, cells (table_entries.lua) }, ... }; last: the row is one of the summaries at the end
+--   notes     texts
 
 local canonical = require("base.canonical")
 local captions = require("lab.study.report.tables.captions")
@@ -107,7 +112,7 @@ function M.tabulate(study, item, published)
       return cell and entries.make_cell_entry(cell, item, measure, published, key) or { texts = { "" } }
     end) }
   end)
-  if item.value ~= "hours" and item.columns then -- the best number is that of each row
+  if item.value ~= "hours" and item.columns then -- the best number of each row is marked, not of each column
     for _, row in ipairs(rows) do
       entries.mark_best(row.cells, study.scored.metric)
     end

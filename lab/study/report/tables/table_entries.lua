@@ -1,9 +1,14 @@
 -- Entries of a report's tables: a cell's measurement next to a paper's number.
 --
--- Input: cells of cells.lua, an item (items.lua), the paper's numbers (published.lua). Output: an entry { texts,
--- missing, best, number, note, value, paper, detail }: texts are in the order of the table's `subs`; missing: there is
--- no value; best: the value is the best of its row or column; number: that of the cell to which the entry links; note:
--- a caution on the value; value and paper: our number and the paper's; detail: a small text after the value.
+-- Input: cells of cells.lua, an item (items.lua), the paper's numbers (published.lua). Output: an entry:
+--   texts     in the order of the table's `subs`
+--   missing   whether there is no value
+--   best      whether the value is the best of its row or column
+--   number    the number of the cell to which the entry links
+--   note      a caution on the value
+--   value     our number
+--   paper     the paper's number
+--   detail    a small text after the value
 
 local lists = require("base.lists")
 local metrics = require("lab.study.read.metrics")
@@ -43,7 +48,7 @@ function M.choose_time_unit(list)
 end
 
 -- Returns the entry of VALUES for an item's value, with its title and form completed. Times get per_hour, the number of
--- their unit in an hour; the unit is hours next to a paper's times, otherwise a suitable one.
+-- their unit in an hour; the unit is hours next to a paper's times, and fits the times if there are none of a paper.
 function M.choose_form(study, item, published)
   local value, metric = VALUES[item.value], metrics.by_name[study.scored.metric]
   if item.value ~= "hours" then

@@ -19,7 +19,8 @@ local function pad(text, width, is_left)
   return is_left and escape.plain(text) .. gap or gap .. escape.plain(text)
 end
 
--- Breaks a text at blanks into lines of at most `width` columns. Later ones begin with `indent`, not counted in width.
+-- Breaks a text at blanks into lines of at most `width` columns. All lines but the first begin with `indent`, which
+-- does not count as part of the width.
 function M.wrap(text, width, indent)
   local lines, line = {}, nil
   for raw in text:gmatch("%S+") do
@@ -65,7 +66,7 @@ local function format_column(model, column)
 end
 
 -- Returns the table's blocks. A block is a list of columns as lines, first the left column, that together fit the
--- page's width; its `width` is that of all these columns.
+-- page's width; its field `width` is the width of all these columns together.
 local function split_blocks(model, page)
   local left, left_width = format_left(model)
   local blocks, used_width = { { left } }, left_width
