@@ -78,9 +78,14 @@ function M.run_bench(trainer, words)
   return lists.map(lists.find_all(text, "[^\n]+"), function(line) return (json.decode(line)) end)
 end
 
--- Measures a trainer. Returns { id, side_by_side (concurrent runs), train, eval (operations per second of all these
--- runs), steps (of training, per second), length (of training), lines = { train, eval } (from fit_line) }; nil if bench
--- fails. A model with as many passes as the task length has no memory for longer examples than those of training.
+-- Measures a trainer. A model with as many passes as the task length has no memory for examples that are longer than
+-- all examples of training. Returns nil if bench fails, or
+--   id             the spec's id
+--   side_by_side   the number of concurrent runs
+--   train, eval    operations per second of all these runs
+--   steps          steps of training per second
+--   length         the length at which training was measured
+--   lines          { train, eval }, each from fit_line
 local function measure(item, options)
   local resolved, plan = item.cell.spec.resolved, item.cell.spec.plan
   local mean = plan.flops_per_step / (3 * plan.train.batch) -- over the steps of a curriculum, too
@@ -162,8 +167,8 @@ local function add_evaluations(cell, work, section, count)
   end
 end
 
--- Returns the work of the final evaluation at all levels of noise and all numbers of passes, as a multiple of that at
--- one level with the passes of training.
+-- Returns the work of the final evaluation at all levels of noise and all numbers of passes, as a multiple of its work
+-- at one level with the passes of training.
 local function count_levels(resolved)
   local by, loops = resolved.eval.by or {}, resolved.model.loops
   local passes = lists.sum(tasks.list_lengths(by.passes), function(number) return number end)
@@ -226,7 +231,7 @@ local function collect_rates(items, get_rates)
   return rates_by_group, all_rates
 end
 
--- Returns the recorded measurements of earlier calls, in the form of collect_rates. options: as for M.format.
+-- Returns the recorded measurements of earlier calls, by group and as a list (collect_rates). options: of M.format.
 local function read_records(items, options)
   return collect_rates(items, function(_, group) return speeds.read(group, get_conditions(options)) end)
 end
@@ -237,7 +242,7 @@ function M.has_records(items, options)
 end
 
 -- Measures one trainer of each group of cells, and records the results. Without a trainer, earlier records count.
--- Returns the results of `measure` in the form of collect_rates, and whether they are records.
+-- Returns the results of `measure` by group and as a list (collect_rates), and whether they are records.
 local function measure_groups(items, options)
   local rates_by_group, all_rates = collect_rates(items, function(item, group)
     local rates = item.is_fresh and measure(item, options) or nil
@@ -264,7 +269,8 @@ local function average_rates(all_rates)
     lines = { train = mean_line("train"), eval = mean_line("eval") } }
 end
 
--- Returns the seconds of training and of evaluation that remain for these runs. lines: as in the result of `measure`.
+-- Returns the seconds of training and of evaluation that remain for these runs. lines: a field of the result of
+-- `measure`.
 local function estimate_on_files(cell, runs, lines)
   local work, train, eval = cell.data_work, 0, 0
   local train_seconds = lines.train.step * work.steps + lines.train.operation * work.train
@@ -349,7 +355,7 @@ function M.make_timer(items, options)
   end or nil
 end
 
--- Returns the lines of the estimate, and those of notes on what they leave out; nil if no trainer could be measured.
+-- Returns the lines of the estimate, and notes on work that it leaves out; nil if no trainer could be measured.
 -- options: threads; replicas, the maximum number of concurrent runs; device.
 function M.format(study, items, options)
   study = setmetatable({ cells = lists.filter(study.cells, function(cell) return cell.spec end) }, { __index = study })

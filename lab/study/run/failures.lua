@@ -12,13 +12,13 @@ local M = {}
 
 local TAIL_BYTES = 65536 -- bytes at the end of a log that M.read_last_lines reads
 
--- Whether a line of a log is not one of a trainer's progress, such as "[####....] ...".
+-- Whether a line of a log is a message, not a trainer's line of progress such as "[####....] ...".
 local function is_message(line)
   return not line:find("^%[[#.]+%] ")
 end
 
--- Returns the learning rate, the seeds (as in seeds.format) and the message in a line that reports a run's error; nil
--- for other lines.
+-- Returns the learning rate, the seeds (a text of seeds.format) and the message in a line that reports a run's error;
+-- nil for other lines.
 local function parse_error(line)
   local rate, seed_text, words = line:match("^learning rate (%S+), seed (%d[.%w]*): error: (.*)$")
   return tonumber(rate), seed_text, words

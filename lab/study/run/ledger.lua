@@ -26,8 +26,8 @@ local DIGITS = 16 -- digits of a file's SHA-256 in a line of eval.jsonl
 local SETS = { { split = "train", field = "data", key = "train" }, { split = "test", field = "eval", key = "eval" },
   { split = "validation", field = "validation", key = "validation" } }
 
--- Returns the evaluated sets, rows of SETS: those that the spec names, or else the held-out sets, or else the training
--- examples. splits: the names in the spec, or nil; files: a spec's data_files.
+-- Returns the evaluated sets, rows of SETS: the sets that the spec names, or else the held-out sets, or else the
+-- training examples. splits: the names in the spec, or nil; files: a spec's data_files.
 function M.list_evaluated_sets(splits, files)
   local requested = lists.to_set(splits or {})
   if not next(requested) then
@@ -37,10 +37,13 @@ function M.list_evaluated_sets(splits, files)
   return lists.filter(SETS, function(set) return requested[set.split] end)
 end
 
--- Returns the requirements on the evaluation of dataset files: { sets = list of { split, key, shown, digest },
--- max_examples (of each condition), order, draws, axes = { [name] = true }, decoding, places }; nil for other tasks.
--- shown: the path of the set's file; digest: the file's SHA-256, nil if the file is missing. The conditions in a file
--- are not listed: only the trainer knows them, and it evaluates all of them before a run ends successfully.
+-- Returns the requirements on the evaluation of dataset files; nil for other tasks. The conditions in a file are not
+-- listed: only the trainer knows them, and it evaluates all of them before a run ends successfully.
+--   sets           a list of { split, key, shown, digest }: shown, the path of the set's file; digest, the file's
+--                  SHA-256, nil if the file is missing
+--   max_examples   the maximum number of examples of each condition
+--   axes           { [name] = true }
+--   order, draws, decoding, places   from the spec, with defaults
 local function derive_files_goal(cell, decoding)
   local eval, files = cell.spec.resolved.eval, cell.spec.data_files
   if not files.data then
@@ -145,11 +148,19 @@ local function set_steps(goal, cell, steps)
   goal.work = goal.train_work + (goal.eval_work[#goal.eval_work] or 0)
 end
 
--- Returns the goal of a cell: { steps (nil for epochs), total (steps; nil while the length of an epoch is unknown),
--- conditions = { [text] = true }, lengths, log_every (in steps; an upper bound if the spec sets it in epochs),
--- train_work, eval_work, work, epochs, files (derive_files_goal), decoding (of a generative model), places (whether
--- accuracies by place are requested) }. Work is counted in operations; eval_work lists the cumulative sums up to each
--- length.
+-- Returns the goal of a cell:
+--   steps        the number of steps; nil for epochs
+--   epochs       the number of epochs; nil for steps
+--   total        the number of steps; nil while the length of an epoch is unknown
+--   conditions   { [text] = true }, the conditions to evaluate
+--   lengths      the lengths to evaluate
+--   log_every    in steps; an upper bound if the spec sets it in epochs
+--   train_work   operations of training
+--   eval_work    a list of the operations of evaluation up to each length
+--   work         all operations
+--   files        from derive_files_goal
+--   decoding     the decoding of a generative model
+--   places       whether accuracies by place are requested
 function M.derive_goal(cell)
   local plan, resolved, task = cell.spec.plan, cell.spec.resolved, cell.spec.task
   local eval, find_split, sum = resolved.eval, make_splitter(tasks.list_lengths(resolved.train.lengths)), 0
@@ -292,11 +303,17 @@ local function read_recorded(dir, goal)
   return find_evaluation_state(dir, goal, facts)
 end
 
--- The states of runs other than "done", in the order of reports. running: a process holds the run's lock, or a task of
--- a cluster is at work on it; queued: a task in a cluster's queue will train it; to train on: it ended without error,
--- but the spec now has more steps; to evaluate: it has all steps, but not the requested evaluation; trained further: it
--- has more steps than the spec, and is skipped; stopped: a signal ended it; failed: it ended in an error; damaged: its
--- files have invalid contents, or a link is in its path; absent: it has no run.json; waiting: its cell has no spec yet.
+-- The states of runs other than "done", in the order of reports:
+--   running           a process holds the run's lock, or a task of a cluster is at work on it
+--   queued            a task in a cluster's queue will train it
+--   to train on       it ended without error, but the spec now has more steps
+--   to evaluate       it has all steps, but not the requested evaluation
+--   trained further   it has more steps than the spec, and is skipped
+--   stopped           a signal ended it
+--   failed            it ended in an error
+--   damaged           its files have invalid contents, or a link is in its path
+--   absent            it has no run.json
+--   waiting           its cell has no spec yet
 M.STATES = { "running", "queued", "to train on", "to evaluate", "trained further", "stopped", "failed", "damaged",
   "absent", "waiting" }
 
@@ -364,11 +381,15 @@ local function survey_cell(cell, out, locks)
   end
 end
 
--- Reads every run of a study below `out`. Sets run.state, and cell.missing, the runs with work left, running ones
--- included; it has no run behind a link, and is empty if the cell's spec or a data file is missing. In cells with a
--- spec it also sets run.path, run.words (the text of M.read_state), run.damage (a message on damaged files), run.link
--- (a link in the path of an unfinished run), cell.goal (M.derive_goal), and cell.lost_files, a list of { field, shown }
--- on missing data files.
+-- Reads every run of a study below `out`. Sets run.state, and cell.missing: the runs with work left, running runs
+-- included, but no run behind a link; the list is empty if the cell's spec or a data file is missing. In cells with a
+-- spec, also sets
+--   run.path          the path of the run's folder
+--   run.words         the text of M.read_state
+--   run.damage        a message on damaged files
+--   run.link          a link in the path of an unfinished run
+--   cell.goal         from M.derive_goal
+--   cell.lost_files   missing data files, a list of { field, shown }
 function M.survey(study, out)
   local locks = M.read_locks()
   for _, cell in ipairs(study.cells) do

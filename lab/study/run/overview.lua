@@ -125,7 +125,7 @@ local function make_entry(cell, sources)
     spec = cell.spec.resolved, files = files }
 end
 
--- Returns the entries of an earlier snapshot, or nil, and those of the study's cells, each plan once.
+-- Joins the entries of an earlier snapshot (nil: none) and the entries of the study's cells, each plan once.
 local function merge_entries(earlier_snapshot, study, sources)
   local list, is_listed = {}, {}
   for _, entry in ipairs(earlier_snapshot and earlier_snapshot.cells or {}) do

@@ -4,11 +4,13 @@
 -- Output: lines; a display that shows them.
 --
 -- Sums over runs have these fields:
---   runs, done, running, failed, waiting, left   numbers of runs; left: those in no other state of this list
+--   runs, done, running, failed, waiting   numbers of all runs, and of runs by state
+--   left                      the number of runs in none of these states
 --   trained_further           the runs in `done` with more steps than requested
 --   to train on, to evaluate  numbers of runs that are parts of left
---   unknown, unknown_done     runs with unknown work, and those of them that are done
---   work, done_work           operations: all, and those that are done; share = done_work / work
+--   unknown, unknown_done     the number of runs with unknown work, and how many of them are done
+--   work, done_work           all operations, and the operations that are done
+--   share                     done_work / work
 --   is_known                  whether the work of all runs that are not done is known
 --   step_rate, work_rate      of the running runs: steps of training, and operations, per second
 --   best                      the best accuracy of all runs, nil if none is known
@@ -59,7 +61,7 @@ local function complete_sums(sums, mean_work)
   return sums
 end
 
--- Returns those of the first `depth` axes that have several values; the first axis if none has.
+-- Returns the axes with several values among the first `depth` axes; the first axis if none has several values.
 local function list_shown_axes(study, depth)
   local axes = lists.filter({ table.unpack(study.axes, 1, depth) }, function(axis) return #axis.values > 1 end)
   return axes[1] and axes or { study.axes[1] }
@@ -74,7 +76,7 @@ local function group_cells(study, depth)
 end
 
 local function sum_runs(cells)
-  -- Operations are floats, since those of a study can exceed the largest integer.
+  -- Operations are floats, since the operations of a study can exceed the largest integer.
   local sums = { runs = 0, done = 0, trained_further = 0, running = 0, failed = 0, waiting = 0, left = 0,
     ["to train on"] = 0, ["to evaluate"] = 0,
     done_work = 0.0, work = 0.0, step_rate = 0.0, work_rate = 0.0, unknown = 0, unknown_done = 0 }
@@ -248,8 +250,8 @@ function M.format(study, options)
   return lines, total
 end
 
--- A display { stream, is_live (it is redrawn in place), height (lines on the terminal), shown (time of the last lines)
--- }.
+-- A display: { stream, is_live (whether it is redrawn in place), height (lines on the terminal), shown (the time of the
+-- last lines) }.
 local Display = {}
 Display.__index = Display
 

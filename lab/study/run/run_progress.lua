@@ -1,11 +1,11 @@
 -- The progress of runs from the ends of their files, which other processes may be writing.
 --
 -- Input: a cell with its goal (ledger.derive_goal), one of its runs, the folder of the run.
--- Output: run.state as in ledger.lua, and run.progress = { step, accuracy, rate (steps per second, as the trainer
--- prints it), work, evaluated (lengths; nil before the first) }. A file is read again if its size, time or inode has
--- changed. A run that has not ended is "running" while a process on this machine holds its lock, or if its files have
--- grown recently by this machine's clock; at the first reading, the times of the files are used, with a margin for
--- clocks that differ. Writes nothing.
+-- Output: run.state, one of the states of ledger.lua, and run.progress = { step, accuracy, rate (steps per second, as
+-- the trainer prints it), work, evaluated (the number of evaluated lengths, nil before the first) }. A file is read
+-- again if its size, time or inode has changed. A run that has not ended is "running" while a process on this machine
+-- holds its lock, or if its files have grown recently by this machine's clock; at the first reading, the times of the
+-- files are used, with a margin for clocks that differ. Writes nothing.
 
 local input = require("base.input")
 local ledger = require("lab.study.run.ledger")
@@ -43,8 +43,12 @@ local function find_state(cell, run, files, dir, locks, now)
 end
 
 -- Reads the progress of a run in `dir`. locks: from ledger.read_locks; now: seconds of this machine's clock. run.files
--- has the states of the files by name, dir, exit (that of run.json), active_at (the time of the last sign of activity),
--- is_unread (true until the files are read for the first time) and final_state (the state of a run that has ended).
+-- has the states of the files by name, and
+--   dir           the folder
+--   exit          the exit code in run.json
+--   active_at     the time of the last sign of activity
+--   is_unread     true until the files are read for the first time
+--   final_state   the state of a run that has ended
 function M.read(cell, run, dir, locks, now)
   local files = run.files
   if not files or files.dir ~= dir then

@@ -2,8 +2,8 @@
 -- cache, so that a later estimate needs no built trainer.
 --
 -- Input: a text, equal for trainers that share a measurement; conditions of the measurement, plain data. Output of
--- M.read: the recorded rates, in the form of estimate.lua; nil without a valid record of this machine. M.write does
--- nothing if the record cannot be written.
+-- M.read: the recorded rates, which `measure` of estimate.lua returned; nil without a valid record of this machine.
+-- M.write does nothing if the record cannot be written.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")

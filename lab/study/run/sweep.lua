@@ -72,7 +72,7 @@ local function has_run(subset, run)
 end
 
 -- Splits a cell's missing runs into subsets of at most `max_runs` runs, one for each process: { learning_rates, seeds,
--- part_seeds, runs }, the first three as in grid.make_flags.
+-- part_seeds, runs }. grid.make_flags describes the first three fields.
 local function split_cell(cell, max_runs)
   local subsets = { { part_seeds = {} } }
   local function split(values, add)
@@ -129,8 +129,14 @@ local function is_past_deadline(options)
   return options.deadline ~= nil and os.time() >= options.deadline
 end
 
--- One round of training: { options, study, display, jobs (from make_job), failed (a number of runs), ended (a number of
--- jobs), code (the exit code), estimate_seconds_left, is_over (the hours are over) }.
+-- One round of training:
+--   options, study, display   of the sweep
+--   jobs      a list of jobs (make_job)
+--   failed    the number of failed runs
+--   ended     the number of ended jobs
+--   code      the exit code
+--   estimate_seconds_left   a function of the sums of progress
+--   is_over   whether the hours of the sweep are over
 local Sweep = {}
 Sweep.__index = Sweep
 

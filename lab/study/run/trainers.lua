@@ -1,10 +1,15 @@
 -- The trainers of a study's cells: lists existing trainers, and builds the missing ones, several at a time.
 --
--- Input: a project, planned cells. Output: items, for each cell { cell, dir (the trainer's folder), job (build.lua),
--- linking (that of M.list's request), is_fresh (whether the trainer is up to date), is_compiled (whether it is up to
--- date, except perhaps for the defaults of flags), code (the exit code of a build) }. A trainer with the defaults of
--- another study is compiled but not fresh, and gets the defaults of its cell. The first trainer to compile is built
--- alone, because all share the runtime's objects.
+-- Input: a project, planned cells. Output: an item for each cell:
+--   cell          the cell
+--   dir           the trainer's folder
+--   job           the job of build.lua
+--   linking       the field `linking` of M.list's request
+--   is_fresh      whether the trainer is up to date
+--   is_compiled   whether the trainer is up to date, except perhaps for the defaults of flags
+--   code          the exit code of a build
+-- A trainer with the defaults of another study is compiled but not fresh, and gets the defaults of its cell. The first
+-- trainer to compile is built alone, because all share the runtime's objects.
 
 local build = require("render.builds.build")
 local claim = require("base.claim")

@@ -22,8 +22,8 @@ local DONE, INPUT = 0, 1
 local SECONDS = 5 -- between two readings
 local FIRST_SIGNAL_CODE = 128 -- exit codes from this one on stand for a signal
 
--- Sets scale and settings to those of the sweep into this folder, unless the options have them or a study's text
--- (flag_study).
+-- Sets scale and settings to the values in the note of the sweep into this folder, unless the options have them or a
+-- study's text (flag_study).
 local function adopt_sweep_settings(options)
   if options.scale or #options.set > 0 or options.flag_study then
     return
@@ -93,8 +93,8 @@ local function list_failed(options, study, hooks)
   end)
 end
 
--- Shows the states; returns whether all runs are done. printed: the set of failures that were printed on a display that
--- is not redrawn, and `last`, the last line of totals.
+-- Shows the states; returns whether all runs are done. printed: for a display that is not redrawn, the set of failures
+-- that were printed, and in the field `last` the last line of totals.
 local function show(options, study, display, estimate_seconds_left, failed, printed)
   local lines, columns = display:get_size()
   local shown, total = progress_text.format(study, { title = overview.name_study(study), failures = failed,

@@ -66,8 +66,8 @@ function M.read_state(out, run)
   return best and (facts and run_files.has_failed(facts.exit) and "failed" or "stopped")
 end
 
--- Returns the lines that the group of a run has written last into a task's log: those before the task's message that
--- some runs are not done, or the last lines while the task still runs.
+-- Returns the lines that the group of a run has written last into a task's log: the lines before the task's message
+-- that some runs are not done, or the last lines while the task still runs.
 local function find_group_lines(lines, run)
   local id, name = run.dir:match("^([^/]+)/.*/([^/]+)$")
   local group_lines, has_message = {}, false
@@ -98,7 +98,7 @@ function M.find_error(out, run, dir)
   end
 end
 
--- Moves the user's files next to a run, selected as in task.sh, to the run's folder, except names that it has.
+-- Moves the user's files next to a run to the run's folder, except names that it has. task.sh selects the same files.
 local function move_user_files(out, from, to)
   for _, name in ipairs(list_visible(from)) do
     if not TRAINER_FILES[name] and not name:find("^checkpoint") and not lfs.attributes(to .. "/" .. name, "mode") then

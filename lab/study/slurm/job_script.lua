@@ -14,7 +14,7 @@ local M = { NEXT = "-next" } -- the suffix of the job that follows an array, aft
 
 local SIGNAL_SECONDS = 120 -- seconds between the signal and the end of a task; the controller checks every 30 s
 
--- Returns the #SBATCH lines. job: as in M.make_script; without `tasks`, the job is not an array and trains nothing.
+-- Returns the #SBATCH lines. job: see M.make_script; without `tasks`, the job is not an array and trains nothing.
 local function list_options(site, job)
   local lines, trains = {}, job.tasks ~= nil
   local function add(option, value)

@@ -1,11 +1,14 @@
 -- Packs the missing runs of a study into tasks of a job array.
 --
--- Input: cells with their missing runs, limits. Output: groups { cell, learning_rates, seeds, part_seeds, runs,
--- replaces, seconds, lane }, each of which is one process whose runs train side by side; and tasks, which are lists of
--- groups. learning_rates, seeds, part_seeds: as in grid.make_flags. replaces: all runs of the group replace earlier
--- folders; seconds: an estimate (submit.lua), or nil; lane: a task trains the groups of a lane one after the other, and
--- its lanes side by side. Invariants: pure, except for lane; every run is in one group and every group in one task;
--- equal input gives equal tasks.
+-- Input: cells with their missing runs, limits. Output: groups, each of which is one process whose runs train side by
+-- side; and tasks, which are lists of groups. A task trains the groups of a lane one after the other, and its lanes
+-- side by side. Invariants: pure, except for lane; every run is in one group and every group in one task; equal input
+-- gives equal tasks. A group:
+--   cell, runs   the cell, and the runs of the cell in this group
+--   learning_rates, seeds, part_seeds   the flags of the process (grid.make_flags)
+--   replaces     whether all runs of the group replace earlier folders
+--   seconds      an estimate (submit.lua), or nil
+--   lane         the number of the lane in its task
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -13,10 +16,10 @@ local seeds = require("lab.study.read.seeds")
 
 local M = {}
 
--- Divides a cell's missing runs into sets { runs, part_seeds (as in grid.make_flags), per_seed }. per_seed is the
--- number of runs of a seed and a learning rate, which have all combinations of the separate seeds in `part_seeds`.
--- There is a single set if all runs of each seed are missing and they are at most `replicas`; otherwise, there is a set
--- for each combination of separate seeds.
+-- Divides a cell's missing runs into sets { runs, part_seeds (grid.make_flags), per_seed }. per_seed is the number of
+-- runs of a seed and a learning rate, which have all combinations of the separate seeds in `part_seeds`. There is a
+-- single set if all runs of each seed are missing and they are at most `replicas`; if not, there is a set for each
+-- combination of separate seeds.
 local function divide(cell, missing_runs, replicas)
   local seeds_by_part, per_seed = lists.get(cell, "seeds.part_seeds") or {}, 1
   for _, values in pairs(seeds_by_part) do

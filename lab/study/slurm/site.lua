@@ -25,8 +25,8 @@ local SWEEP_OPTIONS = { "--array", "--chdir", "--cpus-per-task", "--gres", "--jo
 
 local WORD, NAME = "^[%w_.,:@+=-]+$", "a name: letters, digits and _ . , : @ + = - alone"
 
--- Fields in the form of entries of spec/schema.lua; docs/cluster.md describes each field. Fields of the types integer
--- and names are read as in a spec; this module reads the types word and lines.
+-- Fields, written like the entries of spec/schema.lua; docs/cluster.md describes each field. The reader of specs reads
+-- the types integer and names; this module reads the types word and lines.
 M.FIELDS = {
   { path = "partition", type = "word", pattern = WORD, expected = NAME },
   { path = "account", type = "word", pattern = WORD, expected = NAME },

@@ -28,7 +28,7 @@ function M.is_used(options)
   return lfs.attributes(records.get_folder(options.out), "mode") == "directory"
 end
 
--- Returns the records of the study, and those of all studies that were submitted into this folder.
+-- Returns the records of the study, and the records of all studies that were submitted into this folder.
 local function find_records(options)
   local all_records = records.list(options.out)
   local study_records = records.filter_study(all_records, (options.study:match("([^/]*)$"):gsub("%.lua$", "")))
@@ -87,8 +87,8 @@ local function warn_of_former_runs(study, queued_runs)
   end
 end
 
--- Reports runs that are neither done nor in the queue; without such runs, those that wait for earlier stages. counts:
--- from overview.count_states; study_records: the study's.
+-- Reports runs that are neither done nor in the queue; without such runs, reports runs that wait for earlier stages.
+-- counts: from overview.count_states; study_records: the records of the study.
 local function report_unqueued(options, counts, study_records)
   local lost_count = counts.left - counts.running - counts.queued - counts.waiting
   if lost_count > 0 then
@@ -123,7 +123,8 @@ local function status(options)
   return not is_undamaged and INPUT or (tasks or is_absent) and DONE or ENVIRONMENT
 end
 
--- Resubmits the study, whose scale and settings must be those of its last submission; by default on the same site.
+-- Resubmits the study, whose scale and settings must equal the scale and settings of its last submission; by default on
+-- the same site.
 local function resubmit(options)
   local study_records = find_records(options)
   local last = study_records[#study_records]

@@ -145,9 +145,13 @@ local function choose_time(plan, site)
     / 60) * 60)
 end
 
--- Returns the plan of a submission: { groups, tasks, lanes (packing.lua), at_once (the maximum number of runs of a task
--- that train at a time), max_seconds (of the longest task, or nil), time (requested for a task), items (trainers.lua),
--- count (of runs) }. max_tasks: the maximum number of tasks. Callers add name and folder of the array.
+-- Returns the plan of a submission. max_tasks: the maximum number of tasks. Callers add name and folder of the array.
+--   groups, tasks, lanes   from packing.lua
+--   at_once                the maximum number of runs of a task that train at a time
+--   max_seconds            the seconds of the longest task, or nil
+--   time                   the requested time of a task
+--   items                  from trainers.lua
+--   count                  the number of runs
 local function make_plan(options, site, cells, max_tasks)
   local request = { target = site.gpus > 0 and "cpu,cuda" or "cpu",
     levels = table.concat(site.levels or { "all" }, " "), device = site.gpus > 0 and "cuda" or "cpu",
