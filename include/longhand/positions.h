@@ -37,8 +37,8 @@ void lh_draw_signed_distances(const lh_draw *draw, uint32_t layer, int range, in
 void lh_draw_sequence(const lh_draw *draw, uint32_t stream, uint32_t sequence, int first, int range, int count,
                       bool is_sorted, int32_t *out, int32_t *scratch);
 
-/* The next three functions copy the positions or distances from the caller, or draw if these are NULL. The third
- * function also writes the negated distances, for tokens to the left. */
+/* The next three functions copy the positions or distances from the caller, or draw them if the caller gives NULL. The
+ * third function also writes the negated distances, for tokens to the left. */
 void lh_draw_or_copy_positions(const int32_t *positions, const lh_draw *draw, uint32_t layer, int first, int range,
                                int count, bool is_sorted, int32_t *out, int32_t *scratch);
 void lh_draw_or_copy_distances(const int32_t *distances, const lh_draw *draw, uint32_t layer, int range, int count,

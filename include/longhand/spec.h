@@ -90,7 +90,7 @@ typedef struct lh_format {
 
 /* The source of a dataset, which takes the place of a sampler; see data/datasets/corpus.h. */
 typedef struct lh_data {
-    const char *train;      /* path of the training examples, as in messages; NULL: the task makes all examples */
+    const char *train;      /* path of the training examples, also for messages; NULL: the task makes all examples */
     const char *eval;       /* path of the examples for evaluation; NULL: none */
     const char *validation; /* path of the validation file; NULL: none */
     /* First 16 digits of the validation file's SHA-256 when the plan was made; NULL: any file is accepted. */
@@ -125,7 +125,7 @@ typedef struct lh_by {
     int count; /* number of axes; 0: by length, all lengths */
     struct {
         int axis; /* index in lh_task.axis, LH_BY_LENGTH or LH_BY_TRAINED */
-        bool all; /* true: all values of the axis count; false: only those in `values` */
+        bool all; /* true: all values of the axis count; false: only the numbers in `values` */
         lh_lengths values;
     } axes[LH_MAX_AXES];
 } lh_by;

@@ -3,7 +3,7 @@
  *   g' = g min(1, max_norm / norm);  m = b1 m + (1 - b1) g';  v = b2 v + (1 - b2) g'^2
  *   p -= rate (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon)
  *
- * Source: Kingma and Ba 2015, algorithm 1; epsilon outside the root, as in optax. Reference: lh_ref_adam_update.
+ * Source: Kingma and Ba 2015, algorithm 1; epsilon outside the root, like optax. Reference: lh_ref_adam_update.
  */
 #ifndef LONGHAND_KERNELS_ADAM_H
 #define LONGHAND_KERNELS_ADAM_H

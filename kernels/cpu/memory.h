@@ -4,8 +4,8 @@
  *
  * Cells have CELL_WIDTH numbers, a power of two that config.h defines. The product of a step's state with a weight has
  * M columns: first the N sums of the next step, then the heads, which change the memory. Arrays are row-major, without
- * gaps unless a distance between rows is given; every call is compiled for its constants N and M. Source: Deletang et
- * al. 2023, "Neural Networks and the Chomsky Hierarchy", and their code. Reference: lh_ref_memory.
+ * gaps unless a distance between rows is given; N and M are constants in every call. Source: Deletang et al. 2023,
+ * "Neural Networks and the Chomsky Hierarchy", and their code. Reference: lh_ref_memory.
  */
 #ifndef LONGHAND_KERNELS_MEMORY_H
 #define LONGHAND_KERNELS_MEMORY_H

@@ -11,7 +11,7 @@
  *
  * Arrays are [rows][C]; rstd is [rows]; scale, offset and their gradients are [C]. Functions add to the gradients of
  * scale and offset. dropout_keep writes keep; keep_scale = 1 / (1 - p). The backward pass reads xhat and rstd of the
- * forward pass. Pointers without `restrict` may be the same. Every call is compiled for its constant C. Reference:
+ * forward pass. Pointers without `restrict` may be the same. C is a constant in every call. Reference:
  * lh_ref_layer_norm, lh_ref_rms_norm. Source of RMS norm: Zhang and Sennrich 2019, arXiv:1910.07467.
  */
 #ifndef LONGHAND_KERNELS_NORM_H

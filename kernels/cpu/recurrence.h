@@ -2,8 +2,8 @@
  * the weight of the state.
  *
  * Sums of a step are W x + b + U h, where the token x is one-hot, so W x is a row of W. Arrays are row-major, without
- * gaps; N, the width of the state, and M, the number of sums, are multiples of 16. Every call is compiled for its
- * constant N. Source: Deletang et al. 2023, "Neural Networks and the Chomsky Hierarchy", and their code. Reference:
+ * gaps; N, the width of the state, and M, the number of sums, are multiples of 16. N is a constant in every call.
+ * Source: Deletang et al. 2023, "Neural Networks and the Chomsky Hierarchy", and their code. Reference:
  * lh_ref_recurrence.
  */
 #ifndef LONGHAND_KERNELS_RECURRENCE_H

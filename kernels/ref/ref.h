@@ -32,8 +32,8 @@ void lh_ref_layer_norm(int rows, int width, const double *x, const double *scale
 void lh_ref_layer_norm_grad(int rows, int width, const double *x, const double *scale, const double *dy, double *dx,
                             double *dscale, double *doffset);
 
-/* y = x / sqrt(mean of x^2 + 1e-5) scale over each row of `width`.
- * Source: Zhang and Sennrich 2019, "Root Mean Square Layer Normalization", equation 4; epsilon as in layer norm. */
+/* y = x / sqrt(mean of x^2 + 1e-5) scale over each row of `width`. Source: Zhang and Sennrich 2019, "Root Mean Square
+ * Layer Normalization", equation 4; the epsilon of layer norm. */
 void lh_ref_rms_norm(int rows, int width, const double *x, const double *scale, double *y);
 
 /* Writes dx[rows][width] from dy and RMS norm's input x; adds to dscale[width]. */
@@ -131,7 +131,7 @@ typedef struct lh_ref_pair_grad {
     double *relative, *content_bias, *position_bias, *score;
 } lh_ref_pair_grad;
 
-/* Writes dq, dk, dv from dout and adds to the gradients in dpair; q, k, v and weights as in the forward pass. */
+/* Writes dq, dk, dv from dout and adds to the gradients in dpair; q, k, v, weights: see the forward pass. */
 void lh_ref_attend_grad(const lh_ref_attention *shape, const double *q, const double *k, const double *v,
                         const double *weights, const double *dout, double *dq, double *dk, double *dv,
                         const lh_ref_pair_grad *dpair);
@@ -245,7 +245,7 @@ typedef struct lh_ref_cope {
     lh_ref_cope_mistake mistake;
 } lh_ref_cope;
 
-/* Adds the terms to score [heads][query][key], for keys up to the query; q, k as in lh_ref_attend. The gradients are
+/* Adds the terms to score [heads][query][key], for keys up to the query; q, k: see lh_ref_attend. The gradients are
  * added to dq, dk and dtable. */
 void lh_ref_cope_terms(const lh_ref_cope *shape, const double *q, const double *k, double *score);
 void lh_ref_cope_grad(const lh_ref_cope *shape, const double *q, const double *k, const double *dscore, double *dq,
@@ -379,12 +379,12 @@ typedef struct lh_ref_sgd {
     double clip_norm; /* 0: no clipping */
 } lh_ref_sgd;
 
-/* parameter -= learning_rate g, with g as in lh_ref_adam_update. */
+/* parameter -= learning_rate g, with g of lh_ref_adam_update. */
 void lh_ref_sgd_update(const lh_ref_sgd *settings, double gradient_norm, int count, const double *gradient,
                        double *parameter);
 
-/* running = momentum running + g; parameter -= learning_rate running, with g as in lh_ref_adam_update. Source:
- * PyTorch's SGD without dampening. */
+/* running = momentum running + g; parameter -= learning_rate running, with g of lh_ref_adam_update. Source: PyTorch's
+ * SGD without dampening. */
 void lh_ref_momentum_update(const lh_ref_sgd *settings, double momentum, double gradient_norm, int count,
                             const double *gradient, double *parameter, double *running);
 

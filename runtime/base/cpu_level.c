@@ -60,7 +60,7 @@ bool lh_level_runs(const char *level) {
 
 #endif
 
-/* Writes the names of all levels, or only of those that this processor supports: "x86-64, x86-64-v3". The list is
+/* Writes the names of all levels, or only of levels that this processor supports: "x86-64, x86-64-v3". The list is
  * truncated to the size of text. */
 static void list_levels(const lh_cpu_program *const *programs, bool lists_all, char *text, size_t size) {
     size_t used = 0;

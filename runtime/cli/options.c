@@ -166,7 +166,7 @@ static bool take_range(const char *text, lh_option_lengths *out) {
         text++;
         if (!take_length(&text, &step)) return false;
     }
-    out->lengths = (lh_lengths){NULL, 0, first, last, step};
+    out->lengths = (lh_lengths){NULL, 0, first, last, step}; /* first, first + step, ..., at most last */
     return *text == 0 && last >= first;
 }
 

@@ -64,7 +64,7 @@ static lh_status add_item(collection_state *s, lh_set set, const lh_number_item 
 }
 
 /* Draws one operand of each pair as the code of Duan and Shi does: equally many of every digit count up to STRATA, and
- * the lowest numbers where a digit count has too few; the others are random. Ranges include their upper ends. */
+ * the lowest numbers where a digit count has too few; the rest is random. Ranges include their upper ends. */
 static void draw_strata(collection_state *s, int purpose, uint32_t *list) {
     int count = s->f.numbers, share = count / STRATA, used = 0;
     lh_rng rng = lh_make_number_stream(s->c->seed, 0, (uint32_t)purpose);
@@ -146,7 +146,7 @@ static lh_status add_all_numbers(collection_state *s, int digits, uint32_t count
     return status;
 }
 
-/* Adds test numbers with this number of digits: all, or, as in the paper, random ones; at most MAX_PER_DIGITS. */
+/* Adds test numbers with this number of digits: all or, like the paper, random numbers; at most MAX_PER_DIGITS. */
 static lh_status add_digits(collection_state *s, int digits) {
     uint64_t end = lh_compute_power(s->f.base, digits);
     uint64_t number_count = end == UINT64_MAX ? end : end - lh_compute_power(s->f.base, digits - 1);

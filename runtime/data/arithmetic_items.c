@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Fields of an item's first word: the lowest bits are its kind, the others the width of its frame, 0: the task's. */
+/* Fields of an item's first word: the lowest bits are its kind, higher bits the width of its frame, 0: the task's. */
 enum { KIND_MASK = 3, WIDTH_SHIFT = 2 };
 enum {         /* kinds of items, with the words that follow the first word */
        SMALL,  /* two numbers of two words each */

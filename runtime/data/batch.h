@@ -21,7 +21,7 @@ int lh_get_reported_length(const lh_spec *spec, int n);
 /* The shape of `sequences` sequences at task length n. */
 lh_shape lh_make_shape(const lh_spec *spec, int n, int sequences);
 
-/* The passes through the layers at task length n unless an evaluation requests others; 0 without loops. */
+/* The number of passes through the layers at task length n, unless an evaluation sets it; 0 without loops. */
 int lh_count_passes(const lh_spec *spec, int n);
 
 /* The number of tokens of one sequence, in all streams together. */
@@ -30,7 +30,7 @@ int lh_count_shape_tokens(const lh_shape *shape);
 /* Raises max_length[stream] to length[stream] in every stream; returns whether any value grew. */
 bool lh_extend_streams(int max_length[LH_MAX_STREAMS], const int length[LH_MAX_STREAMS]);
 
-/* Buffers for the examples of one shard or batch, in one allocation. Arrays are as in lh_cpu_block. */
+/* Buffers for the examples of one shard or batch, in one allocation. lh_cpu_block explains the arrays. */
 typedef struct lh_batch {
     lh_shape shape;
     uint16_t *tokens[LH_MAX_STREAMS];

@@ -52,7 +52,7 @@ void lh_batch_parts_close(lh_batch_parts *parts) {
 
 void lh_batch_parts_set(lh_batch_parts *parts, int n, int sequences) {
     parts->count = 1;
-    parts->parts[0] = (lh_batch_part){n, 0, sequences};
+    parts->parts[0] = (lh_batch_part){n, 0, sequences}; /* from sequence 0 on */
 }
 
 /* Counts the sequences of each length of a mixed batch; returns the number of lengths that the step may have. */

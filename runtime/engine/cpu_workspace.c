@@ -167,7 +167,7 @@ static bool are_equal_needs(const lh_cpu_forward_needs *a, const lh_cpu_forward_
            a->max_n == b->max_n && a->part_sequences == b->part_sequences && a->examples == b->examples;
 }
 
-/* Makes the buffers for evaluation large enough for these needs. */
+/* Makes the buffers for evaluation large enough for memory_needs. */
 static lh_status grow_forward(const lh_cpu_workspaces *workspaces, lh_cpu_workspace *workspace,
                               const lh_cpu_forward_needs *memory_needs, lh_error *error) {
     lh_cpu_forward_needs combined_needs = lh_cpu_combine_needs(&workspace->forward, memory_needs);

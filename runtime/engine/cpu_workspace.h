@@ -102,7 +102,7 @@ void lh_cpu_workspaces_join(lh_cpu_workspaces *workspaces);
 /* Removes an engine, which must not use a workspace; the last one closes all workspaces. */
 void lh_cpu_workspaces_leave(lh_cpu_workspaces *workspaces);
 
-/* Takes a free or new workspace with at least these needs of evaluation (NULL: any). Any thread may call.
+/* Takes a free or new workspace for at least memory_needs of evaluation (NULL: any). Any thread may call.
  * LH_ERR_ENVIRONMENT: out of memory; no workspace is taken. */
 lh_status lh_cpu_workspace_take(lh_cpu_workspaces *workspaces, const lh_cpu_forward_needs *memory_needs,
                                 lh_cpu_workspace **workspace, lh_error *error);

@@ -46,7 +46,7 @@ typedef struct lh_condition {
     lh_source source;
     lh_draw draw;      /* draw of positions and noise */
     double noise;      /* standard deviation of the noise on embeddings; 0: none */
-    int passes;        /* passes of a model with loops, on the CPU only and without decoding; 0: as in training */
+    int passes;        /* passes of a model with loops, only on the CPU, not in decoding; 0: training's passes */
     uint16_t *answers; /* [examples][labels] evaluate writes the classes with the greatest logit; NULL: not requested */
     /* Number of examples, from the first, for which `answers` gets the model's own answers (lh_decode with target and
      * mask) instead; 0 unless lh_decodes_condition. Sums belong to the pass over the targets. */
@@ -64,7 +64,7 @@ typedef struct lh_query {
     /* For decoding, [sequences][task output length]: 0: the target's token replaces the model's answer; NULL: all
      * 1. */
     const uint8_t *wants_answer;
-    /* [sequences] positions of each sequence, as in lh_dataset.positions; NULL unless the spec has positions of
+    /* [sequences] positions of each sequence, see lh_dataset.positions; NULL unless the spec has positions of
      * lines. */
     int32_t *const *line_positions;
     /* Arrays of [length] for each stream; NULL: random values. distances[i][d] is the distance of tokens d apart. */
@@ -89,8 +89,8 @@ typedef struct lh_engine lh_engine;
 /* Every function that returns a status may return LH_ERR_ENVIRONMENT: out of memory, or the device failed. */
 typedef struct lh_engine_ops {
     /* Runs up to count steps and writes metrics[0 .. *steps_done - 1]. *steps_done < count with LH_OK: call again;
-     * *steps_done = 0: this engine steps together with others, whose step must be called first. LH_ERR_INPUT, with
-     * step, length and tensors: a step has a non-finite loss or gradient (nothing is updated), makes parameters
+     * *steps_done = 0: this engine steps together with other engines, whose step must be called first. LH_ERR_INPUT,
+     * with step, length and tensors: a step has a non-finite loss or gradient (nothing is updated), makes parameters
      * non-finite, or has no examples (lh_batch_fill; its metrics have no positions); this step is not counted.
      * LH_ERR_ENVIRONMENT: the engine can only be closed. */
     lh_status (*step)(lh_engine *engine, int count, lh_step_metrics *metrics, int *steps_done, lh_error *error);
@@ -151,7 +151,7 @@ struct lh_engine {
     bool decodes;                      /* ops->decode is available: a token costs less than a pass of predict */
     bool answers_greedily;             /* evaluate decodes, for all engines of a fleet at once */
     const volatile sig_atomic_t *stop; /* nonzero: long operations that save no results stop; NULL: never */
-    /* Finished steps whose metrics were not returned; parameters are those after step + unreported_steps. */
+    /* Finished steps whose metrics were not returned; parameters are of step + unreported_steps. */
     int unreported_steps;
 };
 

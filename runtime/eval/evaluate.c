@@ -376,7 +376,7 @@ static size_t find_max_labels(const lh_spec *spec, const lh_lengths *lengths) {
 }
 
 static lh_lengths list_shapes(const lh_corpus *corpus) {
-    return (lh_lengths){NULL, 0, 1, corpus != NULL ? corpus->shapes : 0, 1};
+    return (lh_lengths){NULL, 0, 1, corpus != NULL ? corpus->shapes : 0, 1}; /* all shapes, none without a dataset */
 }
 
 lh_status lh_check_places(const lh_spec *spec, const lh_lengths *lengths, lh_error *error) {

@@ -61,7 +61,7 @@ static inline bool lh_has_several_sets(const lh_groups *groups) { return (groups
 
 /* Writes the name of a result's condition, such as "length 5" or "validation, vectors 3, puzzle 99, noise 0.5". Returns
  * text. */
-enum { LH_EVAL_NAME = 256 };
+enum { LH_EVAL_NAME = 256 }; /* bytes of the text of a name */
 const char *lh_eval_write_name(const lh_eval_result *result, char text[LH_EVAL_NAME]);
 
 /* LH_ERR_INPUT if an engine cannot evaluate at these numbers of passes (lh_eval_request.passes). */

@@ -96,7 +96,7 @@ static lh_status open_order(pass *p, lh_error *error) {
 
 static lh_status open_pass(pass *p, lh_error *error) {
     const lh_spec *spec = p->traces->spec;
-    lh_lengths lengths = {NULL, 0, p->group->n, p->group->n, 1};
+    lh_lengths lengths = {NULL, 0, p->group->n, p->group->n, 1}; /* a single length, p->group->n */
     lh_status status = p->engine->ops->reserve(p->engine, &lengths, 1, error);
     if (status == LH_OK) status = lh_batch_open(&p->batch, spec, p->group->n, 1, error);
     if (status == LH_OK) status = open_order(p, error);

@@ -30,7 +30,7 @@ static lh_trace_group *find_group(lh_traces *traces, int n) {
 }
 
 static lh_status add_group(lh_traces *traces, int n, int examples, lh_error *error) {
-    lh_lengths length = {NULL, 0, n, n, 1};
+    lh_lengths length = {NULL, 0, n, n, 1}; /* a single length, n */
     traces->groups[traces->group_count++] = (lh_trace_group){.n = n, .examples = examples};
     return lh_check_limit(traces->spec, &length, error);
 }

@@ -9,7 +9,7 @@
 /* Accuracies of the batches of an epoch of a dataset, each before its update. All batches have the same weight. */
 typedef struct lh_window_epoch {
     int64_t steps;        /* steps of the current epoch so far */
-    int64_t masked_steps; /* number of these steps that have no counted label */
+    int64_t masked_steps; /* number of steps of the epoch so far that have no counted label */
     double sum;           /* sum of accuracies over the steps with a counted label */
     int64_t last_epoch;   /* the last complete epoch, from 1; 0: none */
     double accuracy;      /* mean accuracy of epoch `last_epoch` */
@@ -20,7 +20,7 @@ typedef struct lh_window {
     int64_t masked_steps; /* steps without a counted label, which are in no mean of loss, accuracy and exact_match */
     /* Sums over the window's steps. */
     double loss, accuracy, exact_match, gradient_norm, clipped_steps, parameter_norm, update_norm;
-    double seconds; /* time of all steps of the run so far, including those before this window */
+    double seconds; /* time of all steps of the run so far, also before this window */
     /* Numbers of lines in metrics.jsonl and eval.jsonl; -1: a loaded window did not record them. */
     int64_t metrics_lines, eval_lines;
     lh_window_epoch epoch; /* all 0 without a dataset */

@@ -52,7 +52,7 @@ INLINE real *make_random_reals(uint64_t seed, int valid, int count) {
 }
 
 INLINE double *to_doubles(const real *x, int count) {
-    double *out = malloc((size_t)(count + 1) * sizeof *out);
+    double *out = malloc((size_t)(count + 1) * sizeof *out); /* + 1, since malloc(0) may return NULL */
     assert_non_null(out);
     for (int i = 0; i < count; i++) out[i] = x[i];
     return out;

@@ -42,7 +42,7 @@ static const lh_format format = {
     .assemble = assemble,
 };
 
-/* query, key and value share rows of 12. Two rows of output are in the first chunk, the others and the bias in the
+/* query, key and value share rows of 12. Two rows of output are in the first chunk, two rows and the bias in the
  * second. */
 static const lh_tensor tensors[TOY_TENSORS] = {
     [TOY_TOKEN] = {"embed.token.weight", 2, {7, 4}, 0, 4, LH_INIT_TRUNCATED_NORMAL, 0.5, true},

@@ -36,7 +36,7 @@ enum { /* index in lh_toy_spec.tensors */
 /* The spec without engines: cpu is NULL. */
 extern const lh_spec lh_toy_spec;
 
-/* Returns the toy spec with these programs for the CPU; NULL: none. */
+/* Returns the toy spec with the given programs for the CPU; NULL: none. */
 lh_spec lh_toy_make_spec(const lh_cpu_program *const *cpu);
 
 enum { TOY_PAIR_SOURCE, TOY_PAIR_TARGET, TOY_PAIR_CROSS, TOY_PAIR_SITES, TOY_PAIR_HEADS = 2 };

@@ -103,17 +103,17 @@ static void check_counts(const lh_full_collection *s, int max_digits, int per_di
 
 static void test_sums_and_products_are_right(void **state) {
     const int add[] = {10, 5, 0, 0, 256, 8}, times[] = {10, 4, 1, 0, 0, 256, 8}, hex[] = {16, 4, 0, 0, 256, 8};
-    lh_full_collection s = lh_make_full_collection(add, 5, 3, true);
+    lh_full_collection s = lh_make_full_collection(add, 5, 3, true); /* seed 5, up to 3 digits, with chains */
     lh_collect_all(&s, lh_task_addition);
     check_all(&s, false, 10, 5, 5);
     check_counts(&s, 3, 900);
     free(s.item);
-    s = lh_make_full_collection(times, 5, 3, true);
+    s = lh_make_full_collection(times, 5, 3, true); /* seed 5, up to 3 digits, with chains */
     lh_collect_all(&s, lh_task_multiplication);
     check_all(&s, true, 10, 4, 5);
     check_counts(&s, 3, 900);
     free(s.item);
-    s = lh_make_full_collection(hex, 5, 2, true);
+    s = lh_make_full_collection(hex, 5, 2, true); /* up to 2 digits */
     lh_collect_all(&s, lh_task_addition);
     check_all(&s, false, 16, 4, 4);
     free(s.item);
@@ -123,7 +123,7 @@ static void test_sums_and_products_are_right(void **state) {
  * digits has. */
 static void test_successor_has_chains_of_trailing_digits(void **state) {
     const int decimal[] = {10, 7, 2048, 8}, binary[] = {2, 12, 64, 8};
-    lh_full_collection s = lh_make_full_collection(decimal, 5, 5, true);
+    lh_full_collection s = lh_make_full_collection(decimal, 5, 5, true); /* up to 5 digits, with chains */
     lh_collect_all(&s, lh_task_successor);
     for (int i = 0; i < s.count; i++) {
         lh_text text = lh_write_kept_example(&s, &s.item[i]);
@@ -138,7 +138,7 @@ static void test_successor_has_chains_of_trailing_digits(void **state) {
     }
     check_counts(&s, 5, 10000);
     free(s.item);
-    s = lh_make_full_collection(binary, 5, 2, true);
+    s = lh_make_full_collection(binary, 5, 2, true); /* up to 2 digits, with chains */
     lh_collect_all(&s, lh_task_successor);
     for (int i = 0; i < s.count; i++)
         if (s.item[i].set == LH_SET_TEST && s.item[i].axes[DIGITS] == 1) assert_true(s.item[i].axes[CARRY] != 0);
@@ -153,7 +153,7 @@ static void test_permutation_is_split_seven_to_one(void **state) {
     int sets[LH_SETS] = {0};
     uint16_t first[2];
     for (uint64_t seed = 0; seed < 2; seed++) {
-        lh_full_collection s = lh_make_full_collection(options, seed, 14, false);
+        lh_full_collection s = lh_make_full_collection(options, seed, 14, false); /* up to 14 digits, no chains */
         memset(count, 0, sizeof count);
         memset(sets, 0, sizeof sets);
         lh_collect_all(&s, lh_task_parity);
@@ -181,7 +181,7 @@ static void test_permutation_is_split_seven_to_one(void **state) {
 static void test_pairs_stay_within_their_part(void **state) {
     const int options[] = {10, 8, 0, 0, 4096, 4};
     uint8_t sets[4096] = {0};
-    lh_full_collection s = lh_make_full_collection(options, 1, 1, false);
+    lh_full_collection s = lh_make_full_collection(options, 1, 1, false); /* seed 1, one digit */
     lh_collect_all(&s, lh_task_addition);
     int counts[LH_SETS] = {0};
     for (int i = 0; i < s.count; i++) {
@@ -202,7 +202,7 @@ static void test_pairs_stay_within_their_part(void **state) {
 static void test_stratified_operands_have_all_counts_of_digits(void **state) {
     enum { NUMBERS = 6000, SHARE = 1000 };
     const int options[] = {10, 8, 0, 1, NUMBERS, 8}, times[] = {10, 8, 1, 0, 1, NUMBERS, 8};
-    lh_full_collection s = lh_make_full_collection(options, 1, 1, false);
+    lh_full_collection s = lh_make_full_collection(options, 1, 1, false); /* seed 1, one digit */
     lh_collect_all(&s, lh_task_addition);
     for (int operand = 0; operand < 2; operand++) {
         int count[1000] = {0}, count_by_digits[8] = {0};
@@ -229,7 +229,7 @@ static void test_stratified_operands_have_all_counts_of_digits(void **state) {
 static void test_tested_digits_are_those_of_the_paper(void **state) {
     const int options[] = {10, 61, 64, 8};
     int counts[8] = {0}, digit_counts[100] = {0};
-    lh_full_collection s = lh_make_full_collection(options, 3, 6, false);
+    lh_full_collection s = lh_make_full_collection(options, 3, 6, false); /* seed 3, up to 6 digits */
     lh_collect_all(&s, lh_task_successor);
     for (int i = 0; i < s.count; i++)
         if (s.item[i].set == LH_SET_TEST) {
@@ -246,7 +246,7 @@ static void test_tested_digits_are_those_of_the_paper(void **state) {
 /* Numbers above 32 bits have a value on the axis of digits, too. */
 static void test_long_numbers_have_their_digits(void **state) {
     const int times[] = {10, 13, 1, 0, 0, 64, 8};
-    lh_full_collection s = lh_make_full_collection(times, 3, 12, false);
+    lh_full_collection s = lh_make_full_collection(times, 3, 12, false); /* seed 3, up to 12 digits */
     int counts[14] = {0};
     s.min_digits = 9;
     lh_collect_all(&s, lh_task_multiplication);

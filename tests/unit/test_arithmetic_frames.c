@@ -60,19 +60,19 @@ static void check_frames(lh_full_collection *s, lh_task_collect *task, int own_w
 static void test_frames_hold_the_same_numbers(void **state) {
     const int add[] = {10, 7, 0, 0, 64, 8}, next[] = {10, 7, 64, 8}, times[] = {10, 13, 0, 0, 0, 64, 8};
     lh_error error;
-    lh_full_collection s = lh_make_full_collection(add, 5, 4, false);
+    lh_full_collection s = lh_make_full_collection(add, 5, 4, false); /* seed 5, up to 4 digits */
     s.frame_axis = FRAME;
     memcpy(s.frame, (const int[]){0, 12}, sizeof s.frame);
-    check_frames(&s, lh_task_addition, 7);
+    check_frames(&s, lh_task_addition, 7);         /* places of the task's frame */
     s = lh_make_full_collection(next, 5, 4, true); /* true: also numbers drawn for each length of chain */
     s.frame_axis = FRAME;
     memcpy(s.frame, (const int[]){4, 12}, sizeof s.frame); /* four digits do not fit in the first frame */
     check_frames(&s, lh_task_successor, 7);
-    s = lh_make_full_collection(times, 5, 12, false);
-    s.min_digits = 9; /* numbers of 9 to 12 digits need more than 32 bits */
+    s = lh_make_full_collection(times, 5, 12, false); /* up to 12 digits */
+    s.min_digits = 9;                                 /* numbers of 9 to 12 digits need more than 32 bits */
     s.frame_axis = FRAME;
     memcpy(s.frame, (const int[]){0, 16}, sizeof s.frame);
-    check_frames(&s, lh_task_multiplication, 13);
+    check_frames(&s, lh_task_multiplication, 13); /* places of the task's frame */
     s = lh_make_full_collection(next, 5, 4, false);
     s.frame_axis = FRAME;
     s.frame[0] = s.frame[1] = 1;
@@ -123,13 +123,13 @@ static void test_frames_have_chains_of_their_own(void **state) {
 static void test_narrow_frame_is_refused(void **state) {
     const int options[] = {10, 6, 0, 0, 1048576, 8}, six[] = {10, 7, 0, 1, 64, 8}, too_wide[] = {10, 200, 64, 8};
     lh_error error;
-    lh_full_collection s = lh_make_full_collection(options, 0, 1, false);
+    lh_full_collection s = lh_make_full_collection(options, 0, 1, false); /* seed 0, one digit */
     lh_assert_error(lh_task_addition(&s.c, &error), LH_ERR_INPUT, &error,
                     "addition: the frame holds numbers of at most 5 digits, but training numbers have up to 7 in base "
                     "10\n  expected: a task.options.width that is 2 greater, or a smaller task.options.numbers");
     s = lh_make_full_collection(six, 0, 1, false);
     lh_assert_error(lh_task_addition(&s.c, &error), LH_ERR_INPUT, &error, "up to 7 in base 10");
-    s = lh_make_full_collection(too_wide, 0, 150, true);
+    s = lh_make_full_collection(too_wide, 0, 150, true); /* chains of up to 150 digits */
     lh_assert_error(lh_task_successor(&s.c, &error), LH_ERR_INPUT, &error,
                     "eval.by requests carries of numbers of 150 digits\n  expected: at most 128");
     free(s.item);

@@ -38,7 +38,7 @@ static void open_groups(fixture *f, lh_corpus *corpus) {
  * groups of their own, and groups beyond the training numbers are marked. */
 static void test_groups_record_the_share_of_trained_numbers(void **state) {
     const int options[] = {10, 9, 64, 8};
-    const lh_by digits = {1, {{DIGITS, false, {NULL, 0, 1, 3, 1}}}};
+    const lh_by digits = {1, {{DIGITS, false, {NULL, 0, 1, 3, 1}}}}; /* values 1 to 3 */
     const lh_by two_axes = {2, {{DIGITS, false, {NULL, 0, 1, 3, 1}}, {CARRY, true, {NULL, 0, 0, 0, 1}}}};
     fixture f;
     lh_corpus c;
@@ -86,7 +86,7 @@ static void test_groups_record_the_share_of_trained_numbers(void **state) {
 static void test_groups_have_carries_in_frames(void **state) {
     static const int32_t wide[] = {12};
     const int options[] = {10, 9, 64, 8};
-    const lh_by digits = {1, {{DIGITS, false, {NULL, 0, 1, 3, 1}}}};
+    const lh_by digits = {1, {{DIGITS, false, {NULL, 0, 1, 3, 1}}}}; /* values 1 to 3 */
     lh_by by = digits;
     by.axes[1].axis = CARRY;
     by.axes[1].all = true;

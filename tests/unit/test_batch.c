@@ -22,7 +22,7 @@ static void test_lengths_of_ranges_and_lists_are_enumerated(void **state) {
 }
 
 static void test_lengths_of_an_empty_range_are_none(void **state) {
-    lh_lengths empty = {NULL, 0, 5, 4, 1};
+    lh_lengths empty = {NULL, 0, 5, 4, 1}; /* no length */
     assert_int_equal(lh_lengths_count(&empty), 0);
     assert_int_equal(lh_lengths_find_longest(&empty), 0);
 }
@@ -182,7 +182,7 @@ static void test_fill_samplers_see_the_options(void **state) {
         spec.task = &task;
         lh_batch batch;
         lh_error error;
-        lh_lengths lengths = {NULL, 0, 1, 4, 1};
+        lh_lengths lengths = {NULL, 0, 1, 4, 1}; /* lengths 1 to 4 */
         lh_source source = make_source(2, 0);
         lh_assert_ok(lh_try_lengths(&task, &lengths, source.key, &error), &error);
         lh_assert_ok(lh_batch_open(&batch, &spec, 4, 3, &error), &error);

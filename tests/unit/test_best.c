@@ -77,7 +77,7 @@ static void test_best_loss_is_the_lowest(void **state) {
 static void keep_best(void) {
     toy.train.best = "loss";
     toy.eval.during_every = 4;
-    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 8, 1};
+    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 8, 1}; /* lengths 5 to 8 */
 }
 
 #define FAST "toy/0123456789abcdef/lr0.9-seed0"

@@ -43,8 +43,8 @@ static void check_uniform(int base, bool product, int digits, int chain) {
 
 static void test_draws_by_chain_are_uniform(void **state) {
     for (int chain = 0; chain <= 3; chain++) {
-        check_uniform(3, false, 3, chain);
-        check_uniform(4, true, 3, chain);
+        check_uniform(3, false, 3, chain); /* base 3, sums of 3 digits */
+        check_uniform(4, true, 3, chain);  /* base 4, products of 3 digits */
         check_uniform(2, false, 4, chain);
         check_uniform(6, false, 1 + chain % 2, chain / 2);
     }

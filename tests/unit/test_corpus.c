@@ -65,7 +65,7 @@ static void test_corpus_numbers_shapes_over_both_files(void **state) {
     assert_int_equal(f.corpus.length_count, 2);
     assert_int_equal(lh_dataset_count_examples(&f.corpus.train, 2), 0); /* (2, 1) */
     assert_int_equal(lh_dataset_count_examples(&f.corpus.eval, 2), 1);
-    lh_lengths middle_lengths = {NULL, 0, 2, 9, 1};
+    lh_lengths middle_lengths = {NULL, 0, 2, 9, 1}; /* lengths 2 to 9 */
     assert_int_equal(lh_corpus_select(&f.corpus, &f.corpus.eval, &middle_lengths).count, 1);
     assert_int_equal(lh_corpus_select(&f.corpus, &f.corpus.eval, &middle_lengths).list[0], 2);
     assert_int_equal(lh_corpus_select(&f.corpus, &f.corpus.train, &middle_lengths).list[0], 3);

@@ -247,13 +247,13 @@ static void check_draws_for_a_device(bool from_caller) {
             assert_memory_equal(next, from_caller ? positions[stream] : expected,
                                 (size_t)shape.length[stream] * sizeof *expected);
         }
-    lh_draw_distances(&draw, DECODER_SITE, RANGE + 1, TARGETS, expected, scratch);
+    lh_draw_distances(&draw, DECODER_SITE, RANGE + 1, TARGETS, expected, scratch); /* distances 0 .. RANGE */
     assert_memory_equal(next, from_caller ? distances[TARGET] : expected, TARGETS * sizeof *expected);
 }
 
 static void test_draws_for_a_device_are_those_of_the_streams(void **state) {
-    check_draws_for_a_device(false);
-    check_draws_for_a_device(true);
+    check_draws_for_a_device(false); /* sampled positions */
+    check_draws_for_a_device(true);  /* positions from the caller */
 }
 
 /* The ranges bound the positions and distances in lines of `predict`: each must suit all encodings of its stream. */

@@ -90,7 +90,7 @@ static void test_train_block_with_positions_of_each_sequence_matches_reference(v
     check_labels(1, 1, LH_MODE_TRAIN, false);
     check_labels(10, 5, LH_MODE_TRAIN, false);
     check_labels(LH_PARITY_LONGEST, 18, LH_MODE_TRAIN, false);
-    check_labels(10, 5, LH_MODE_TRAIN, true);
+    check_labels(10, 5, LH_MODE_TRAIN, true); /* positions from the caller */
 }
 
 /* Dropout is on, at the sites of evaluation. */
@@ -167,7 +167,7 @@ static void check_engine(int threads, int first, lh_sums *expected) {
     lh_error error;
     lh_batch batch;
     lh_state start;
-    lh_lengths lengths = {NULL, 0, N, N, 1};
+    lh_lengths lengths = {NULL, 0, N, N, 1}; /* a single length, N */
     lh_engine_config config = {.spec = spec, .seed = 3, .threads = threads};
     lh_condition condition = lh_make_condition(N, EXAMPLES, 1, LH_PARITY_DRAW);
     lh_sums sums, sequence_sums[EXAMPLES];

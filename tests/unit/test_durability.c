@@ -99,7 +99,7 @@ static void test_checkpoint_is_durable_after_its_logs(void **state) {
     lh_spec toy = lh_toy_make_spec(toy_float_list);
     toy.train.keep_steps_count = 0;
     toy.eval.during_every = 6;
-    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};
+    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1}; /* lengths 5 and 6 */
     toy.eval.during_examples = 4;
     lh_run_expect(&toy, *state, 0, "train --out out --steps 14 --checkpoint-every 10 --log-every 5 --no-eval", NULL);
     assert_string_equal(problem, "");

@@ -178,7 +178,7 @@ static void test_write_state_resumes_same_bits(void **state) {
 static void check_evaluation(const lh_spec *spec, const lh_cpu_program *program, int n, int threads) {
     lh_error error;
     enum { EXAMPLES = 11 };
-    lh_lengths lengths = {NULL, 0, n, n, 1};
+    lh_lengths lengths = {NULL, 0, n, n, 1}; /* a single length, n */
     lh_condition condition = lh_make_condition(n, EXAMPLES, 1, 2);
     lh_sums one_thread, three_threads, repeated, sequence_sums[EXAMPLES], total = {0};
     lh_engine *a = open_engine(spec, program, 1), *b = open_engine(spec, program, threads);
@@ -210,7 +210,7 @@ static void test_evaluate_threads_same_sums(void **state) {
 
 static void test_evaluate_draws_share_examples(void **state) {
     lh_error error;
-    lh_lengths lengths = {NULL, 0, 8, 8, 1};
+    lh_lengths lengths = {NULL, 0, 8, 8, 1}; /* a single length, 8 */
     lh_sums first, second, changed;
     lh_condition a = lh_make_condition(8, 10, 1, 0), b = lh_make_condition(8, 10, 1, 1);
     lh_engine *fixed = open_engine(&lh_toy_spec, &toy_float, 1), *sampling = open_engine(&lh_toy_spec, &toy_drawn, 1);
@@ -234,7 +234,7 @@ static void test_reserve_grows(void **state) {
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_drawn, 2);
     for (int n = 2; n <= 32; n += 10) {
         lh_sums sums;
-        lh_lengths lengths = {NULL, 0, n, n, 1};
+        lh_lengths lengths = {NULL, 0, n, n, 1}; /* a single length, n */
         lh_condition condition = lh_make_condition(n, 3 + n, 1, 0);
         lh_assert_ok(engine->ops->reserve(engine, &lengths, 3 + n, &error), &error);
         engine->ops->evaluate(engine, &condition, &sums, NULL, NULL);
@@ -245,7 +245,7 @@ static void test_reserve_grows(void **state) {
 
 static void test_reserve_beyond_limit_named(void **state) {
     lh_error error;
-    lh_lengths lengths = {NULL, 0, 30, 40, 1};
+    lh_lengths lengths = {NULL, 0, 30, 40, 1}; /* lengths 30 to 40 */
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_float, 1);
     lh_assert_error(engine->ops->reserve(engine, &lengths, 10, &error), LH_ERR_INPUT, &error,
                     "length 33: a sequence has 66 tokens, the encoding allows 64 (the toy's table of 64 rows)");
@@ -405,7 +405,7 @@ static void test_predict_positions_replace_draws(void **state) {
     uint16_t input[] = {4, 0, 2};
     int32_t positions[] = {5, 6, 7, 8, 9, 10};
     double sampled[15], from_caller[15], repeated[15];
-    lh_lengths lengths = {NULL, 0, 3, 3, 1};
+    lh_lengths lengths = {NULL, 0, 3, 3, 1}; /* a single length, 3 */
     lh_engine *engine = open_engine(&lh_toy_spec, &toy_drawn, 1);
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
     lh_query query = {.n = 3, .input = input, .draw = lh_make_condition(3, 1, 1, 0).draw};

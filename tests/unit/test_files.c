@@ -261,7 +261,7 @@ static const unsigned char PACKED[] = {
     0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 0xe4, 0x4c, 0xe2, 2, 0,    0xce, 0x94, 0x11, 0x1a, 4, 0, 0, 0,
     0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 0xe6, 0x4c, 1,    0, 0x63, 0xb2, 0xcd, 0x2e, 3,    0, 0, 0};
 
-/* Unpacks these bytes as the content of in.gz; after an error, the content must be unchanged. */
+/* Unpacks the bytes as the content of in.gz; after an error, the content must be unchanged. */
 static lh_status unpack(const void *bytes, size_t count, size_t max_bytes, char **data, size_t *found,
                         lh_error *error) {
     char *copy = malloc(count);

@@ -146,7 +146,7 @@ static void test_training_on_a_full_disk_keeps_its_files_whole(void **state) {
     toy = lh_toy_make_spec(toy_float_list);
     toy.train.keep_all = true;
     toy.eval.during_every = 6;
-    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};
+    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1}; /* lengths 5 and 6 */
     toy.eval.during_examples = 4;
     check_disks(state, train_into);
 }

@@ -61,7 +61,7 @@ static void decode(lh_engine *engine, const lh_condition *condition, decoded_exa
                  &error);
 }
 
-/* Whether greedy decoding of an example gives its target up to the last counted label: in these tasks no counted
+/* Whether greedy decoding of an example gives its target up to the last counted label: in the tested tasks no counted
  * label follows an uncounted one. */
 static bool decodes_to_target(const decoded_examples *d, int example) {
     const uint8_t *mask = d->batch.mask + example * d->labels;
@@ -111,7 +111,7 @@ static int count_exact(lh_engine *engine, int n) {
 
 static void check_case(const greedy_case *c) {
     lh_error error;
-    lh_lengths lengths = {NULL, 0, c->n, c->n, 1};
+    lh_lengths lengths = {NULL, 0, c->n, c->n, 1}; /* a single length, c->n */
     lh_step_metrics metrics[MOST_STEPS];
     assert_true(c->steps <= MOST_STEPS);
     lh_engine_config config = {
@@ -163,7 +163,7 @@ static void check_errors(const lh_spec *spec) {
     lh_error error;
     lh_batch batch;
     lh_sums sums;
-    lh_lengths long_length = {NULL, 0, LONG, LONG, 1};
+    lh_lengths long_length = {NULL, 0, LONG, LONG, 1}; /* a single length, LONG */
     lh_engine_config config = {.spec = spec, .seed = 4, .learning_rate = 3e-3, .threads = 2};
     real_score = program.score_block;
     program.score_block = score_with_errors;

@@ -1,4 +1,4 @@
-/* training/group and groups of runs: every run has the results of a single run, whatever the others do. */
+/* training/group and groups of runs: every run has the results of a single run, whatever other runs do. */
 #define _GNU_SOURCE
 #include "lh_test.h"
 

@@ -1,4 +1,4 @@
-/* data/datasets/example_groups.h: axes in files of examples, their conditions, and evaluations by these axes. */
+/* data/datasets/example_groups.h: axes in files of examples, their conditions, and evaluations by axes. */
 #include "lh_test.h"
 
 #include <stdio.h>
@@ -58,7 +58,7 @@ static void open_groups(lh_groups *groups, const toy_files *f, const lh_by *by, 
 static void test_groups_are_the_occurring_combinations(void **state) {
     toy_files f;
     lh_groups g;
-    open_files(&f, *state, false, false);
+    open_files(&f, *state, false, false); /* only training examples */
     open_groups(&g, &f, &by_both, 0);
     static const int expected[4][3] = {{LH_NO_VALUE, LH_NO_VALUE, 1}, {1, 0, 1}, {2, 0, 1}, {2, 3, 3}};
     assert_int_equal(g.count, 4);
@@ -84,9 +84,9 @@ static void test_groups_are_the_occurring_combinations(void **state) {
 static void test_groups_of_a_range_leave_out_other_values(void **state) {
     static const int32_t list[] = {2, 9};
     const lh_by by = {3,
-                      {{LH_BY_LENGTH, false, {NULL, 0, 2, 5, 1}},
+                      {{LH_BY_LENGTH, false, {NULL, 0, 2, 5, 1}}, /* lengths 2 to 5 */
                        {DIGITS, false, {list, 2, 0, 0, 0}},
-                       {CARRY, false, {NULL, 0, 0, 9, 3}}}};
+                       {CARRY, false, {NULL, 0, 0, 9, 3}}}}; /* carry: 0, 3, 6, 9 */
     toy_files f;
     lh_groups g;
     open_files(&f, *state, false, false);
@@ -101,11 +101,11 @@ static void test_groups_of_a_range_leave_out_other_values(void **state) {
 
 /* Groups are of the held-out sets by default, if there are any; a group never has examples of two sets. */
 static void test_groups_have_examples_of_one_held_out_set(void **state) {
-    const lh_by digits = {1, {{DIGITS, true, {NULL, 0, 0, 0, 1}}}};
+    const lh_by digits = {1, {{DIGITS, true, {NULL, 0, 0, 0, 1}}}}; /* by all values of the axis */
     toy_files f;
     lh_groups g;
     lh_error error;
-    open_files(&f, *state, true, true);
+    open_files(&f, *state, true, true); /* with test and validation set */
     open_groups(&g, &f, &digits, 0);
     assert_int_equal(g.sets, 1u << LH_SET_TEST | 1u << LH_SET_VALIDATION);
     assert_int_equal(g.count, 2);
@@ -120,15 +120,15 @@ static void test_groups_have_examples_of_one_held_out_set(void **state) {
     lh_groups_close(&g);
     lh_corpus_close(&f.corpus);
     assert_int_equal(lh_sets_parse("tests"), 0);
-    open_files(&f, *state, true, false);
+    open_files(&f, *state, true, false); /* with a test set */
     lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &digits, 1u << LH_SET_VALIDATION, &error), LH_ERR_INPUT,
                     &error, "eval.splits: there are no examples for validation");
     lh_groups_close(&g);
-    const lh_by beyond_limit = {1, {{DIGITS, false, {NULL, 0, 30, 40, 1}}}};
+    const lh_by beyond_limit = {1, {{DIGITS, false, {NULL, 0, 30, 40, 1}}}}; /* values 30 to 40 */
     lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &beyond_limit, 0, &error), LH_ERR_INPUT, &error,
                     "eval.by: no example of");
     lh_groups_close(&g);
-    const lh_by longer = {1, {{LH_BY_LENGTH, false, {NULL, 0, 1000, 1001, 1}}}};
+    const lh_by longer = {1, {{LH_BY_LENGTH, false, {NULL, 0, 1000, 1001, 1}}}}; /* values 1000 to 1001 */
     lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &longer, 0, &error), LH_ERR_INPUT, &error,
                     "has no example with an input of these lengths\n  expected: lengths from ");
     lh_groups_close(&g);
@@ -143,7 +143,7 @@ static void test_invalid_axes_are_refused(void **state) {
         {"{\"input\":[1],\"target\":[0],\"carry\":\"3\"}\n", "bad.jsonl:1: carry is not a valid value"},
         {"{\"input\":[1],\"target\":[0],\"carry\":1000000001}\n", "an integer from 0 to 1000000000"},
     };
-    const lh_by carry = {1, {{CARRY, true, {NULL, 0, 0, 0, 1}}}};
+    const lh_by carry = {1, {{CARRY, true, {NULL, 0, 0, 0, 1}}}}; /* by all values of the axis */
     toy_files f;
     lh_groups g;
     lh_error error;
@@ -151,7 +151,7 @@ static void test_invalid_axes_are_refused(void **state) {
         make_spec(&f, lh_test_write_text(*state, "bad.jsonl", cases[i].line), NULL, NULL);
         lh_assert_error(lh_corpus_open(&f.corpus, &f.spec, NULL, &error), LH_ERR_INPUT, &error, cases[i].message);
     }
-    open_files(&f, *state, false, true);
+    open_files(&f, *state, false, true); /* with a validation set */
     lh_assert_error(lh_groups_open(&g, &f.corpus, &f.spec, &carry, 1u << LH_SET_VALIDATION, &error), LH_ERR_INPUT,
                     &error, "has a value on carry");
     lh_groups_close(&g);
@@ -294,7 +294,7 @@ static void check_lines(const char *path, const char *const *ends, int count) {
 /* Lines record the share of trained examples, and axes beyond training; evaluations of new examples alone have
  * separate lines. */
 static void test_evaluation_lines_compare_with_training(void **state) {
-    const lh_by digits = {1, {{DIGITS, true, {NULL, 0, 0, 0, 1}}}};
+    const lh_by digits = {1, {{DIGITS, true, {NULL, 0, 0, 0, 1}}}}; /* by all values of the axis */
     const char *path = lh_test_path(*state, "eval.jsonl");
     static const char *const complete_lines[] = {
         "\"sd_over_draws\":0,\"trained\":1",
@@ -349,7 +349,7 @@ static void test_lines_record_lengths_beyond_training(void **state) {
 }
 
 static void test_groups_without_new_examples_are_refused(void **state) {
-    const lh_by one_digit = {1, {{DIGITS, false, {NULL, 0, 1, 1, 1}}}};
+    const lh_by one_digit = {1, {{DIGITS, false, {NULL, 0, 1, 1, 1}}}}; /* value 1 */
     toy_files f;
     lh_groups g;
     lh_error error;

@@ -109,7 +109,7 @@ static void test_task_has_a_validation_set_of_its_own(void **state) {
     fixture f;
     lh_corpus c;
     int symbol;
-    make_spec(&f, 0, 30, false, NULL);
+    make_spec(&f, 0, 30, false, NULL); /* seed 0, 30 puzzles, not strict, no file */
     open_corpus(&c, &f);
     for (int i = 0; i < ITEMS; i++) {
         latin_puzzle p = read_puzzle(&c.validation, i, &symbol);

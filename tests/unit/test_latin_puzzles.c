@@ -44,8 +44,8 @@ static bool has_crossing_everywhere(const char *grid, bool is_row, int line, cha
     return true;
 }
 
-/* The only symbol that is in neither of these lines, from 1; 0: there is none, or several. row or column -1: this line
- * does not count. */
+/* The only symbol that neither the row nor the column has, from 1; 0: there is none, or several. row or column -1: this
+ * line does not count. */
 static int find_missing(const char *grid, int row, int column) {
     int symbol = 0, count = 0;
     for (char s = '1'; s <= '4'; s++)

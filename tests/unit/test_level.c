@@ -9,7 +9,7 @@
 
 static int clear_variable(void **state) { return unsetenv("LONGHAND_ISA"); }
 
-/* Programs of which these tests use only the level. */
+/* Programs, of which the tests use only the level. */
 static const lh_cpu_program plain = {.level = "x86-64"}, v3 = {.level = "x86-64-v3"}, v4 = {.level = "x86-64-v4"};
 static const lh_cpu_program arm = {.level = "aarch64"}, riscv = {.level = "riscv64"};
 

@@ -8,7 +8,7 @@
 static const char *const input_names[] = {"jump", "twice", "+", "1", "é"};
 static const char *const output_names[] = {"JUMP", "0", "1", "10", "12"};
 
-/* Opens a file with these bytes. */
+/* Opens a file with the bytes of text. */
 static lh_status open_text(void **state, toy_files *f, const char *text, lh_error *error) {
     static const char *axes[] = {"digits"};
     toy_make_files(f, lh_test_write_text(*state, "x.txt", text), NULL);
@@ -19,7 +19,7 @@ static lh_status open_text(void **state, toy_files *f, const char *text, lh_erro
     return lh_corpus_open(&f->corpus, &f->spec, NULL, error);
 }
 
-/* Checks that a file has one shape, and these tokens of all its examples, each input followed by its target. */
+/* Checks that a file has one shape, and the expected tokens of all examples, each input before its target. */
 static void check_tokens(void **state, const char *text, int examples, const uint16_t *expected, int count) {
     toy_files f;
     lh_error error;

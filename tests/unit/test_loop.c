@@ -204,7 +204,7 @@ static void test_train_overfits_fixed_examples_or_explains_why_not(void **state)
 
 static void test_places_of_very_long_targets_are_refused_before_training(void **state) {
     toy.limit.tokens = 0;
-    toy.eval.lengths = (lh_lengths){NULL, 0, 7, 16385, 16378};
+    toy.eval.lengths = (lh_lengths){NULL, 0, 7, 16385, 16378}; /* lengths 7 and 16385 */
     toy.eval.places = true;
     lh_run_result result = run_toy(state, 1, "train --out runs --threads 1");
     assert_non_null(strstr(result.err, "accuracy by place: found targets of 16385 labels"));

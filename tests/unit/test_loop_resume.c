@@ -135,7 +135,7 @@ static void check_damaged_log(void **state, const char *name, const char *text, 
  * of step 13. */
 static void test_train_resume_reports_lost_lines(void **state) {
     toy.eval.during_every = 6;
-    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};
+    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1}; /* lengths 5 and 6 */
     toy.eval.during_examples = 4;
     run_toy(state, 0, "train --out whole --steps 20 --no-eval");
     check_damaged_log(state, "metrics.jsonl", NULL, "metrics.jsonl: is gone: 0 of 2 lines up to step 13");

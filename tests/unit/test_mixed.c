@@ -99,7 +99,7 @@ static void check_gradient(const lh_spec *from, bool equal) {
 }
 
 static void test_gradient_is_that_of_single_lengths_weighted_by_labels(void **state) {
-    check_gradient(&longhand_spec_parity_mixed, false);
+    check_gradient(&longhand_spec_parity_mixed, false); /* sequences weigh by their labels */
 }
 
 static void test_shorter_sequences_read_parts_of_the_longest_ones_tables(void **state) {
@@ -107,7 +107,7 @@ static void test_shorter_sequences_read_parts_of_the_longest_ones_tables(void **
 }
 
 static void test_gradient_of_the_mean_over_sequences_weighs_them_equally(void **state) {
-    check_gradient(&longhand_spec_parity_mixed_means, true);
+    check_gradient(&longhand_spec_parity_mixed_means, true); /* sequences have equal weights */
 }
 
 /* Sequences have different numbers of counted labels, so the mean over sequences is not the mean over labels. */

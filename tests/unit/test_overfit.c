@@ -131,7 +131,7 @@ static lh_overfit_facts measure_from(void **state, int steps, const char *init) 
     lh_error error;
     lh_overfit_facts facts;
     lh_step_metrics metrics[100];
-    lh_lengths lengths = {NULL, 0, 4, 4, 1};
+    lh_lengths lengths = {NULL, 0, 4, 4, 1}; /* a single length, 4 */
     lh_engine_config config = {
         .spec = &toy, .seed = 3, .learning_rate = 0.01, .threads = 2, .trains = true, .fixed_length = 4, .distinct = 6};
     lh_engine *engine = lh_test_open_engine(config, &toy_float);
@@ -178,7 +178,7 @@ static void test_measure_contradiction_found(void **state) {
     task.sample = sample_contradiction;
     toy.task = &task;
     lh_overfit_facts f = measure(state, 1);
-    assert_true(f.data_attainable >= 21.0 / 24.0 && f.data_attainable < 1.0);
+    assert_true(f.data_attainable >= 21.0 / 24.0 && f.data_attainable < 1.0); /* of 6 first labels, 3 or more agree */
     assert_int_equal(lh_overfit_find_cause(&f), LH_OVERFIT_CONFLICT);
 }
 
@@ -193,11 +193,11 @@ static void test_measure_masked_contradiction_allowed(void **state) {
     task.sample = sample_masked_contradiction;
     toy.task = &task;
     lh_overfit_facts f = measure(state, 1);
-    assert_int_equal(f.counted, 18);
+    assert_int_equal(f.counted, 18); /* 24 labels without 6 first ones */
     assert_true(f.data_attainable == 1.0);
 }
 
-static void count_nothing(lh_rng *rng, int n, lh_example *example) {
+static void count_nothing(lh_rng *rng, int n, lh_example *example) { /* a sampler without counted labels */
     sample_contradiction(rng, n, example);
     memset(example->mask, 0, (size_t)n);
 }

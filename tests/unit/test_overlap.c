@@ -100,7 +100,7 @@ static void test_overlap_counts_equal_those_of_all_pairs(void **state) {
             bool is_trained = is_among(&f.test[i], f.train, TRAIN, true);
             if (is_trained) add(&expected.trained, i);
             else if (is_among(&f.test[i], f.train, TRAIN, false)) add(&expected.input, i);
-            if (is_among(&f.test[i], f.test, i, true)) add(&expected.duplicates, i);
+            if (is_among(&f.test[i], f.test, i, true)) add(&expected.duplicates, i); /* true: with the target */
         }
         for (int64_t place = 0; place < TEST; place++)
             assert_int_equal(trained[place],
@@ -116,7 +116,7 @@ static void test_overlap_counts_equal_those_of_all_pairs(void **state) {
 
 /* eval.by = { trained = true }: two conditions of the test's examples, none of which is left out. */
 static void test_trained_is_an_axis_of_dataset_files(void **state) {
-    static const lh_by by = {1, {{LH_BY_TRAINED, true, {NULL, 0, 0, 0, 1}}}};
+    static const lh_by by = {1, {{LH_BY_TRAINED, true, {NULL, 0, 0, 0, 1}}}}; /* by all values of the axis */
     fixture f;
     lh_error error;
     int64_t trained = 0;

@@ -184,7 +184,7 @@ static void check_answers(void **state, const lh_cpu_program *program, bool has_
         .spec = &spec, .seed = 5, .learning_rate = 0.02, .threads = 2, .trains = true, .fixed_length = N};
     lh_engine *engine = lh_test_open_engine(config, program);
     lh_test_step(engine, STEPS, metrics);
-    lh_eval_result actual = evaluate(engine, path, false, 0);
+    lh_eval_result actual = evaluate(engine, path, false, 0); /* decoded, all examples */
     sums expected = answer_by_hand(engine, actual.draws);
     assert_int_equal(actual.draws, has_positions || dropout ? DRAWS : 1);
     assert_ptr_equal(actual.decoding, lh_greedy);
@@ -196,9 +196,9 @@ static void check_answers(void **state, const lh_cpu_program *program, bool has_
     assert_true(expected.right != expected.forced && expected.exact < expected.sequences && expected.open > 0);
     assert_true(has_positions || expected.early > 0);
     check_places(path, &expected, true);
-    lh_eval_result forced = evaluate(engine, path, true, 0);
+    lh_eval_result forced = evaluate(engine, path, true, 0); /* teacher-forced */
     check_places(path, &expected, false);
-    lh_eval_result half = evaluate(engine, path, false, EXAMPLES / 2);
+    lh_eval_result half = evaluate(engine, path, false, EXAMPLES / 2); /* decoded, half of the examples */
     remove(path);
     assert_ptr_equal(forced.decoding, lh_teacher_forced);
     assert_true(forced.accuracy == actual.teacher_forced);
@@ -211,8 +211,8 @@ static void check_answers(void **state, const lh_cpu_program *program, bool has_
 }
 
 static void test_own_answers_are_decoded_from_the_cache(void **state) {
-    check_answers(state, &toy_float, false, false, NULL);
-    check_answers(state, &toy_drawn, true, false, NULL);
+    check_answers(state, &toy_float, false, false, NULL); /* no random positions, no dropout, no find_result */
+    check_answers(state, &toy_drawn, true, false, NULL);  /* random positions */
 }
 
 static void test_own_answers_are_decoded_by_passes(void **state) {
@@ -234,7 +234,7 @@ static void test_own_answers_under_dropout_have_all_examples_in_every_pass(void 
     lh_cpu_program dropout_program = toy_drawn;
     dropout_program.decode_step = NULL;
     dropout_program.forward_block = forward_with_dropout;
-    check_answers(state, &dropout_program, true, true, NULL);
+    check_answers(state, &dropout_program, true, true, NULL); /* random positions, dropout */
 }
 
 static void sample_with_a_masked_first(lh_rng *rng, int n, lh_example *example) {

@@ -179,7 +179,7 @@ static void test_drawn_passes_depend_on_seed_and_step(void **state) {
     }
 }
 
-/* The passes without gradient are uniform, and so are the further passes among those that remain, at most half. */
+/* The passes without gradient are uniform, and so are the further passes among the rest, at most half. */
 static void test_drawn_passes_are_uniform(void **state) {
     enum { MOST = 5, DRAWS = 20000 };
     lh_spec spec = {.passes = MOST, .progressive = true};

@@ -45,7 +45,7 @@ static void open_sums(fixture *f, const char *directory) {
 
 /* Marks the chosen lines of the file's only condition; returns the number of large sums. */
 static int choose_lines(const fixture *f, lh_pick choice, bool is_picked[SUMS + 1]) {
-    static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
+    static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}}; /* by all values of the axis */
     lh_groups groups;
     lh_error error;
     int large = 0;
@@ -105,7 +105,7 @@ static void test_choices_are_nested_and_depend_on_the_seed(void **state) {
         assert_true(!hundred[line] || larger[line]);
         common += larger[line] && other_seed[line];
     }
-    assert_in_range(common, 200, 300);
+    assert_in_range(common, 200, 300); /* two independent choices of 500 of 1000 share about 250 */
     lh_corpus_close(&f.files.corpus);
 }
 
@@ -122,7 +122,7 @@ static void test_order_file_chooses_first_lines(void **state) {
 /* Preferred examples (lh_pick.preferred_count) are the choice of 128 examples; large sums are in proportion to the
  * file. */
 static void test_preferred_examples_are_of_all_kinds(void **state) {
-    static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
+    static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}}; /* by all values of the axis */
     fixture f;
     lh_groups groups;
     lh_error error;

@@ -47,13 +47,13 @@ static void test_draw_positions_every_size_distinct_in_range(void **state) {
 
 static void test_draw_positions_whole_range_sorted_is_identity(void **state) {
     int32_t out[100];
-    draw(3, 0, 7, 100, 100, true, out);
+    draw(3, 0, 7, 100, 100, true, out); /* step 3, layer 0; all 100 of 7 .. 106, sorted */
     for (int i = 0; i < 100; i++) assert_int_equal(out[i], 7 + i);
 }
 
 static void test_draw_positions_same_counter_same_bits(void **state) {
     int32_t a[40], b[40];
-    draw(3, 1, 0, 2048, 40, true, a);
+    draw(3, 1, 0, 2048, 40, true, a); /* step 3, layer 1; 40 of 0 .. 2047, sorted */
     draw(3, 1, 0, 2048, 40, true, b);
     assert_memory_equal(a, b, sizeof a);
     draw(3, 2, 0, 2048, 40, true, b);

@@ -94,7 +94,7 @@ static void test_mistakes_in_gates_of_tokens_are_noticed(void **state) {
     check_mistakes(&longhand_spec_parity_float64_grape, LH_REF_GRAPE_MISTAKES, set_grape_mistake);
 }
 
-/* Nor would the comparison accept layers with each other's encodings: these change gradients far more, too. */
+/* Nor would the comparison accept layers with each other's encodings: such layers change gradients far more, too. */
 static void test_swapped_layers_are_noticed(void **state) {
     const lh_spec *spec = &longhand_spec_parity_float64_layers;
     lh_ref_model *model = lh_parity_make_random_model(spec), *second_model = lh_parity_make_random_model(spec);

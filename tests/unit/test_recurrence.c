@@ -10,7 +10,7 @@ enum { ROWS = 3, WIDTH = 16, CELL_WIDTH = 8 };
 
 static const double PRINTED = 5e-5; /* results are printed with four digits */
 
-static void assert_printed(int count, const real *actual, double expected) {
+static void assert_printed(int count, const real *actual, double expected) { /* each number equals the printed one */
     for (int i = 0; i < count; i++)
         if (!(fabs(actual[i] - expected) <= PRINTED)) fail_msg("%d: %.6f, not %.4f", i, actual[i], expected);
 }
@@ -126,7 +126,7 @@ static void test_move_tape_printed_moves_give_printed_tapes(void **state) {
     for (int k = 0; k < TAPE_ACTIONS; k++) {
         real action[TAPE_ACTIONS] = {0};
         action[k] = 1;
-        move_tape(4, 2, action, from, to);
+        move_tape(4, 2, action, from, to); /* 4 cells, jump by 2 */
         for (int i = 0; i < 4; i++) assert_printed(CELL_WIDTH, to + i * CELL_WIDTH, moved[k][i]);
     }
 }
@@ -136,11 +136,11 @@ static void test_move_tape_jumps_in_both_directions(void **state) {
     static const double tape[] = {1, 2, 3}, shifted_left[] = {2, 3, 1}, shifted_right[] = {3, 1, 2};
     real from[3 * CELL_WIDTH], to[3 * CELL_WIDTH];
     fill_cells(3, tape, from);
-    move_tape(3, 1, (real[]){0, 0, 0, 1, 0}, from, to);
+    move_tape(3, 1, (real[]){0, 0, 0, 1, 0}, from, to); /* 3 cells, jump by 1; action: jump left */
     for (int i = 0; i < 3; i++) assert_printed(CELL_WIDTH, to + i * CELL_WIDTH, shifted_left[i]);
-    move_tape(3, 1, (real[]){0, 0, 0, 0, 1}, from, to);
+    move_tape(3, 1, (real[]){0, 0, 0, 0, 1}, from, to); /* action: jump right */
     for (int i = 0; i < 3; i++) assert_printed(CELL_WIDTH, to + i * CELL_WIDTH, shifted_right[i]);
-    move_tape(1, 0, (real[]){0.1f, 0.2f, 0.3f, 0.15f, 0.25f}, from, to);
+    move_tape(1, 0, (real[]){0.1f, 0.2f, 0.3f, 0.15f, 0.25f}, from, to); /* 1 cell, no jump */
     assert_printed(CELL_WIDTH, to, 1);
 }
 

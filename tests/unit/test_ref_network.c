@@ -160,7 +160,7 @@ static void test_run_grad_of_recurrent_networks_matches_differences(void **state
     for (size_t i = 0; i < sizeof RECURRENT / sizeof *RECURRENT; i++) {
         char spec[64];
         snprintf(spec, sizeof spec, "parity_float64_%s", RECURRENT[i]);
-        check_network_gradients(lh_network_get(spec), true);
+        check_network_gradients(lh_network_get(spec), true); /* also by tensor */
     }
 }
 
@@ -195,8 +195,8 @@ static void check_stored_gradients(const lh_st_file *file, const lh_ref_model *m
     }
 }
 
-/* Checks that the distances in the files, computed by an index shift and a clamp, equal those that vectors.c computes
- * case by case. */
+/* Checks that the distances in the files, computed by an index shift and a clamp, equal the distances that vectors.c
+ * computes case by case. */
 static void check_stored_distances(const lh_vectors_facts *facts, const lh_vectors_case *stored) {
     int tokens = stored->batch.tokens;
     if (!stored->distances) return;

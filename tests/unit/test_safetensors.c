@@ -288,7 +288,7 @@ static void test_read_any_header_byte_changed_no_crash(void **state) {
         }
     }
     free(text);
-    assert_true(sum > 0); /* names may change, so some of these files are valid */
+    assert_true(sum > 0); /* names may change, so some changed files are valid */
 }
 
 int main(void) {

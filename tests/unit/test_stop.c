@@ -92,7 +92,7 @@ static void test_train_evaluation_resumes_at_the_condition(void **state) {
 static void test_evaluation_during_training_resumes(void **state) {
     int stops = 0;
     toy.eval.during_every = 6;
-    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1};
+    toy.eval.during_lengths = (lh_lengths){NULL, 0, 5, 6, 1}; /* lengths 5 and 6 */
     toy.eval.during_examples = EXAMPLES;
     run_command(state, "train --out whole --steps 19 --threads 2 --no-eval");
     while (lh_test_exists(lh_test_path(*state, "cut")) == 0 ||
@@ -155,7 +155,7 @@ static void test_decode_ends_between_tokens(void **state) {
     static const uint16_t input[EXAMPLES * 7];
     uint16_t answers[EXAMPLES * 7];
     const lh_answers to = {.answers = answers};
-    lh_lengths lengths = {NULL, 0, 7, 7, 1};
+    lh_lengths lengths = {NULL, 0, 7, 7, 1}; /* a single length, 7 */
     lh_error error;
     toy = lh_toy_make_pair(list);
     for (int by_passes = 0; by_passes < 2; by_passes++) {

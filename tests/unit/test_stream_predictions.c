@@ -36,7 +36,7 @@ static double compute_loss(const double *logits, const uint16_t *labels) {
 static void test_predict_with_the_target_is_the_evaluation_of_the_example(void **state) {
     enum { EXAMPLES = 9 };
     lh_spec spec = lh_toy_make_pair(toy_double_list);
-    lh_lengths lengths = {NULL, 0, N, N, 1};
+    lh_lengths lengths = {NULL, 0, N, N, 1}; /* a single length, N */
     lh_condition condition = lh_make_condition(N, EXAMPLES, 1, 0);
     lh_sums sums, sequence_sums[EXAMPLES];
     lh_error error;
@@ -70,7 +70,7 @@ static void test_predict_with_the_target_is_the_evaluation_of_the_example(void *
 static void check_decode(const lh_cpu_program *program, bool decodes) {
     static const uint16_t input[] = {4, 0, 2, 1};
     lh_spec spec = lh_toy_make_pair(toy_float_list);
-    lh_lengths lengths = {NULL, 0, N, N, 1};
+    lh_lengths lengths = {NULL, 0, N, N, 1}; /* a single length, N */
     lh_error error;
     lh_step_metrics metrics[8];
     double decoded[N * TOY_CLASSES], at_once[N * TOY_CLASSES], first[N * TOY_CLASSES];
@@ -96,15 +96,15 @@ static void check_decode(const lh_cpu_program *program, bool decodes) {
 static void test_decode_gives_the_answers_of_one_pass_over_them(void **state) {
     lh_cpu_program passes = toy_float;
     passes.decode_step = NULL;
-    check_decode(&toy_float, true);
-    check_decode(&passes, false);
+    check_decode(&toy_float, true); /* token by token */
+    check_decode(&passes, false);   /* by passes */
 }
 
 static void test_predict_positions_belong_to_their_stream(void **state) {
     static const int32_t indices[] = {0, 1, 2, 3, 4, 5, 6}, reversed[] = {9, 8, 7, 6, 5, 4, 3};
     static const uint16_t input[] = {4, 0, 2, 1};
     lh_spec spec = lh_toy_make_pair(toy_float_list);
-    lh_lengths lengths = {NULL, 0, N, N, 1};
+    lh_lengths lengths = {NULL, 0, N, N, 1}; /* a single length, N */
     lh_error error;
     double expected[N * TOY_CLASSES], actual[N * TOY_CLASSES];
     lh_query query = {.n = N, .input = input, .draw = lh_make_condition(N, 1, 1, 0).draw};
@@ -279,7 +279,7 @@ static void test_trace_sites_are_as_long_as_their_streams(void **state) {
 static void test_trace_of_an_input_decodes(void **state) {
     static const uint16_t input[] = {4, 0, 2, 1};
     lh_spec spec = lh_toy_make_pair(toy_float_list);
-    lh_lengths lengths = {NULL, 0, N, N, 1};
+    lh_lengths lengths = {NULL, 0, N, N, 1}; /* a single length, N */
     lh_query query = {.n = N, .input = input, .draw = lh_make_condition(N, 1, 1, 0).draw};
     lh_traces traces;
     lh_error error;

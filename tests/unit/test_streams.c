@@ -140,7 +140,7 @@ static void test_step_gives_the_gradient_of_both_streams(void **state) {
     for (int n = 2; n <= 6; n += 4) {
         lh_step_metrics metrics;
         lh_error error;
-        spec.train.lengths = (lh_lengths){NULL, 0, n, n, 1};
+        spec.train.lengths = (lh_lengths){NULL, 0, n, n, 1}; /* a single length, n */
         double loss = compute_gradient_by_hand(&spec, n, expected), squares = 0;
         lh_engine *engine = open_engine(&spec, &toy_double, 3);
         lh_test_step(engine, 1, &metrics);
@@ -204,8 +204,8 @@ static void test_epochs_of_files_in_two_streams(void **state) {
 static void test_limit_holds_for_every_stream(void **state) {
     lh_spec spec = lh_toy_make_pair(toy_float_list);
     lh_error error;
-    lh_lengths allowed = {NULL, 0, TOY_LONGEST - 3, TOY_LONGEST - 3, 1};
-    lh_lengths too_long = {NULL, 0, TOY_LONGEST - 2, TOY_LONGEST - 2, 1};
+    lh_lengths allowed = {NULL, 0, TOY_LONGEST - 3, TOY_LONGEST - 3, 1};  /* a single length, TOY_LONGEST - 3 */
+    lh_lengths too_long = {NULL, 0, TOY_LONGEST - 2, TOY_LONGEST - 2, 1}; /* a single length, TOY_LONGEST - 2 */
     lh_assert_ok(lh_check_limit(&spec, &allowed, &error), &error);
     lh_assert_error(lh_check_limit(&spec, &too_long, &error), LH_ERR_INPUT, &error, "a sequence has 65 tokens");
 }

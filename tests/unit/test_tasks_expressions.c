@@ -58,7 +58,7 @@ static int read_signed_digit(token_text *t) {
     return reduce_modulo_5(-read_digit(t));
 }
 
-/* Reads a digit, a negative digit, either of these in brackets, or (left op right). */
+/* Reads a digit, a negative digit, either kind in brackets, or (left op right). */
 static int read_expression(token_text *t) {
     int open = PLUS + t->operators;
     if (!is_next(t, open)) return read_signed_digit(t);

@@ -194,9 +194,9 @@ static void test_tasks_give_positions_to_tokens(void **state) {
     }
 }
 
-/* Positions of 4071 * 05 by Cho et al. 2024, for binary numbers of these lengths, whose lowest bits come first; of one
- * number; of numbers times a digit, plain and aligned, whose products have two places more; and of 12 + 34 in a frame
- * of three places, plain and aligned. */
+/* Positions of 4071 * 05 by Cho et al. 2024, for binary numbers of four and two bits, whose lowest bits come first; of
+ * one number; of numbers times a digit, plain and aligned, whose products have two places more; and of 12 + 34 in a
+ * frame of three places, plain and aligned. */
 static void test_arithmetic_has_positions_by_weight(void **state) {
     enum { PLUS = 10, TIMES, START, END, SEPARATOR = 2 /* of binary operands */ };
     static const struct {

@@ -84,7 +84,7 @@ static lh_engine *open_engine(const lh_parity_case *c, const lh_cpu_program *pro
 
 static void reserve_length(lh_engine *engine, int n) {
     lh_error error = {""};
-    lh_lengths lengths = {NULL, 0, n, n, 1};
+    lh_lengths lengths = {NULL, 0, n, n, 1}; /* a single length, n */
     lh_assert_ok(engine->ops->reserve(engine, &lengths, 1, &error), &error);
 }
 

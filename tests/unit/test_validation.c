@@ -65,8 +65,8 @@ static int make_recorded_toy(void **state) {
     program.forward_block = record_forward;
     toy.cpu = programs;
     toy.task = &task;
-    toy.eval.lengths = toy.eval.during_lengths = (lh_lengths){NULL, 0, 1, MAX_LENGTH, 1};
-    toy.eval.validation_lengths = (lh_lengths){NULL, 0, 1, 6, 1};
+    toy.eval.lengths = toy.eval.during_lengths = (lh_lengths){NULL, 0, 1, MAX_LENGTH, 1}; /* lengths 1 to MAX_LENGTH */
+    toy.eval.validation_lengths = (lh_lengths){NULL, 0, 1, 6, 1};                         /* lengths 1 to 6 */
     toy.eval.validation_examples = 4;
     atomic_store(&example_count, 0);
     atomic_store(&pass_count, 0);
@@ -193,7 +193,7 @@ static void test_progress_names_the_split(void **state) {
     static const int32_t trained[] = {2, 4, 6};
     toy.train.lengths = (lh_lengths){.list = trained, .count = 3};
     toy.eval.during_every = 20;
-    toy.eval.during_lengths = (lh_lengths){NULL, 0, 1, 9, 1};
+    toy.eval.during_lengths = (lh_lengths){NULL, 0, 1, 9, 1}; /* lengths 1 to 9 */
     lh_run_result result = run_toy(state, 0, "train --out . --seed 1 --no-eval");
     const char *line = strstr(result.err, "step 20/20");
     assert_non_null(line);
@@ -202,7 +202,7 @@ static void test_progress_names_the_split(void **state) {
     assert_non_null(strstr(validation, " at lengths 2..6  beyond 0."));
     assert_non_null(strstr(between_score, " at lengths 1..5  validation 0."));
     assert_non_null(strstr(line, " at lengths 7..9  0 s left"));
-    toy.eval.during_lengths = (lh_lengths){NULL, 0, 9, 9, 1};
+    toy.eval.during_lengths = (lh_lengths){NULL, 0, 9, 9, 1}; /* a single length, 9 */
     result = run_toy(state, 0, "train --out . --seed 1 --no-eval --overwrite");
     assert_null(strstr(result.err, "  validation"));
     assert_non_null(strstr(result.err, " at length 9  0 s left"));

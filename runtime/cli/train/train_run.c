@@ -41,7 +41,7 @@ lh_status lh_train_run_open(lh_train_run *train_run, lh_error *error) {
     lh_status status = LH_OK;
     if (train_run->flags->overfit > 0) {
         int n = lh_overfit_get_length(train_run->spec);
-        lh_lengths lengths = {NULL, 0, n, n, 1};
+        lh_lengths lengths = {NULL, 0, n, n, 1}; /* a single length, n */
         status = train_run->engine->ops->reserve(train_run->engine, &lengths, (int)train_run->flags->overfit, error);
     }
     if (status != LH_OK) return status;

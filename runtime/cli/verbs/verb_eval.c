@@ -33,7 +33,7 @@ static const lh_verb verb = {
     "length with --lengths. If a condition has more examples than --examples, --seed chooses among them, and --order\n"
     "file takes the first ones."};
 
-/* For --splits validation of a sampled task: takes lengths and examples of the validation unless flags give others. */
+/* For --splits validation of a sampled task: takes lengths and examples of the validation unless flags set them. */
 static lh_status set_validation(const lh_spec *spec, flags *f, lh_error *error) {
     const lh_eval_defaults *eval = &spec->eval;
     if (f->splits == NULL || spec->corpus != NULL) return LH_OK;

@@ -65,7 +65,7 @@ static uint32_t *find_examples(const lh_corpus *corpus, const lh_dataset *set, i
     return indices;
 }
 
-/* Prints the examples of a set with these indices, in this order. */
+/* Prints the examples of a set at the given indices, in their order. */
 static lh_status print_chosen_examples(const lh_spec *spec, const lh_dataset *set, const uint32_t *indices,
                                        int64_t count, bool text, lh_error *error) {
     lh_batch batch;

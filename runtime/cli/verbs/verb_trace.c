@@ -175,7 +175,7 @@ static lh_status make_request(const lh_spec *spec, const flags *f, lh_trace_requ
     if (f->out == NULL && (kinds[LH_TRACE_ATTENTION] || kinds[LH_TRACE_SCORES] || kinds[LH_TRACE_ACTIVATIONS]))
         return lh_fail(error, LH_ERR_USAGE, "--out: missing\n  expected: --out FILE.safetensors");
     int n = f->length > 0 ? (int)f->length : find_shortest_length(spec, request->set);
-    request->lengths = f->has_lengths ? f->lengths.lengths : (lh_lengths){NULL, 0, n, n, 1};
+    request->lengths = f->has_lengths ? f->lengths.lengths : (lh_lengths){NULL, 0, n, n, 1}; /* a single length, n */
     if (n == 0 && !f->has_lengths && get_inputs_flag(f) == NULL)
         return lh_fail(error, LH_ERR_USAGE, "--length: missing; the spec has no evaluation lengths");
     return f->out != NULL ? lh_check_replaceable(f->out, error) : LH_OK;

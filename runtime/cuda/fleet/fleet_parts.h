@@ -213,7 +213,7 @@ static inline CUdeviceptr lh_cuda_get_vector(const lh_cuda_engine *engine, int i
 /* The possible task lengths of a step. A list belongs to the spec. */
 static inline lh_lengths lh_cuda_get_training_lengths(const lh_cuda_fleet *fleet) {
     int fixed = fleet->config.fixed_length;
-    return fixed > 0 ? (lh_lengths){NULL, 0, fixed, fixed, 1} : fleet->spec->train.lengths;
+    return fixed > 0 ? (lh_lengths){NULL, 0, fixed, fixed, 1} : fleet->spec->train.lengths; /* a single length, fixed */
 }
 
 /* Removes a replica from training; from the next launch on, the other replicas share the device. */

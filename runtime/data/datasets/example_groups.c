@@ -212,7 +212,7 @@ static const char *get_axis_name(const lh_spec *spec, int axis) {
 
 lh_status lh_groups_open(lh_groups *groups, const lh_corpus *corpus, const lh_spec *spec, const lh_by *by,
                          unsigned sets, lh_error *error) {
-    static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}};
+    static const lh_by length = {1, {{LH_BY_LENGTH, true, {NULL, 0, 0, 0, 1}}}}; /* by all values of the axis */
     selection s = {
         .groups = groups,
         .corpus = corpus,

@@ -27,7 +27,7 @@ typedef struct lh_groups {
     int count;
     bool in_order;              /* the chosen examples of a group are its first examples in the file */
     uint32_t *indices;          /* indices in their set; ascending in a group, or in its two parts (pick.h) */
-    uint32_t *shape_indices;    /* index of each of these examples within its shape */
+    uint32_t *shape_indices;    /* index of each example of `indices` within its shape */
     int32_t reach[LH_MAX_AXES]; /* greatest value of a training example on each requested axis; LH_NO_VALUE: none */
     /* By set, a list whose element i * stride is 1 if example i is also a training example; NULL: unknown. */
     const int32_t *trained[LH_SETS];
