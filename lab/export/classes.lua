@@ -287,20 +287,23 @@ end
 
 local make_block_class, list_items
 
+-- Returns how often all repetitions of a scope run: a number, or the name of an argument of the network's forward pass.
+local function get_times(scope)
+  return scope.by_length and "passes" or scope.loops
+end
+
 -- The item of a group: its own items, which run `times` times.
 local function make_loop_of_items(state, class, op)
   local group = op.block
   return { out = op.out, reads = { op.x, table.unpack(op.externals) }, group = { name = group.name, scope = group,
-    times = group.loops, items = list_items(state, class, group) } }
+    times = get_times(group), items = list_items(state, class, group) } }
 end
 
 local function make_loop_item(state, class, op)
   local block, inner_class = op.block, make_block_class(state, op.block)
   local lines = inner_class.attends and state.in_layers or {}
-  if block.by_length then
-    stop.exit(INPUT, ("as many passes through %s as the task length"):format(block.title))
-  elseif block.loops > 1 and #lines > 0 then -- each layer samples once for all loops
-    stop.exit(INPUT, ("samples for each layer in %s, which runs %d times"):format(block.title, block.loops))
+  if block.loops > 1 and #lines > 0 then -- each layer samples once for all loops
+    stop.exit(INPUT, ("samples for each layer in %s, which runs several times"):format(block.title))
   end
   add_extra_inputs(class, inner_class)
   class.layer = false
@@ -308,7 +311,7 @@ local function make_loop_item(state, class, op)
   local modules = class:add_module(block, (block.path:gsub("%.%%d%.$", "")),
     ("nn.ModuleList(%s)"):format(text:format(inner_class.name, block.count_name)))
   return { out = op.out, reads = { op.x, table.unpack(op.externals) }, loop = { name = block.name,
-    times = block.parent.is_group and 1 or block.loops,
+    times = block.parent.is_group and 1 or get_times(block),
     modules = modules, arguments = list_passed_variables(state, inner_class, op.x.stream), lines = lines } }
 end
 
@@ -349,7 +352,7 @@ local function make_layers_item(state, class, layer_ops)
   add_extra_inputs(class, classes[1])
   local lines = lists.any(classes, function(inner_class) return inner_class.attends end) and state.in_layers or {}
   if blocks[1].loops > 1 and #lines > 0 then -- each layer samples once for all loops
-    stop.exit(INPUT, ("samples for each layer in layers that run %d times"):format(blocks[1].loops))
+    stop.exit(INPUT, "samples for each layer in layers that run several times")
   end
   local period = lists.find_period(words)
   local names = table.concat(words, ", ", 1, period)
@@ -412,7 +415,7 @@ local function make_network_class(state)
   local class = new_class(state)
   share_numbers(state, class)
   local items = list_items(state, class, state.net)
-  local arguments = { "tokens", "positions", "distances" }
+  local arguments = { "tokens", "positions", "distances", state.by_length and "passes" or nil }
   for _, stream in ipairs(state.net.streams) do
     lists.append(arguments, lists.map({ "", "_place", "_positions", "_distance", "_memory_distance" }, function(ending)
       return stream.name .. ending
@@ -430,11 +433,13 @@ end
 --   shared      parameters that all layers share: { path, entries }
 --   in_layers   lines of Python before each repetition of a block that has an attention or adds an encoding
 --   one_based   whether positions begin at 1
+--   by_length   whether the forward pass has the argument `passes`
 function M.derive(net, facts)
   -- same: finished classes, by their texts; parts: the keys and Python names of written terms (name_parts)
   local state = { net = net, names = names_module.new(facts.tensors), facets = facts.facets,
     shared_parameters = facts.shared, in_layers = facts.in_layers, one_based = facts.one_based, same = {}, list = {},
-    parts = {}, shared = {}, variables = { place = {}, distance = {}, memory_distance = {} } }
+    by_length = facts.by_length, parts = {}, shared = {},
+    variables = { place = {}, distance = {}, memory_distance = {} } }
   local name = state.names:add_class(facts.name)
   local network = make_network_class(state)
   network.name = name

@@ -140,8 +140,8 @@ local function make_inputs(spec, trainer)
   end)
 end
 
--- Returns the text of stored.jsonl: a line per example with its input, positions, distances, the trainer's logits and,
--- for a decoder, its answer as `output`.
+-- Returns the text of stored.jsonl: a line per example with its input, positions, distances, passes if they are as many
+-- as the task length, the trainer's logits and, for a decoder, its answer as `output`.
 local function compute_lines(spec, run, trainer)
   local requests, outputs = {}, {}
   for _, example in ipairs(make_inputs(spec, trainer)) do
@@ -152,9 +152,9 @@ local function compute_lines(spec, run, trainer)
   end
   local answers = run_trainer(trainer, { "predict", "--checkpoint", run.checkpoint },
     table.concat(lists.map(requests, function(request) return json.encode(request) .. "\n" end)))
-  local json_options = { keyorder = { "input", "output", "positions", "distances", "logits" } }
+  local json_options = { keyorder = { "input", "output", "positions", "distances", "passes", "logits" } }
   return table.concat(lists.map(requests, function(request, i)
-    request.logits, request.outputs = answers[i].logits, nil
+    request.logits, request.outputs, request.passes = answers[i].logits, nil, answers[i].passes
     -- A task that gives positions gives one to every token that the model reads.
     request.positions = answers[i].positions or request.positions
     request.output = spec.plan.decoder and answers[i].argmax or nil

@@ -131,8 +131,8 @@ function Pass:add_loop(item, i, lines)
   local arguments = lists.map(other_reads, function(value) return self.names[value] end)
   arguments = lists.append({ name, table.unpack(arguments) }, loop.arguments)
   local heads, indent = { ("for %s in %s:"):format(variable, loop.modules) }, ""
-  if loop.times > 1 then
-    table.insert(heads, 1, ("for _ in range(%d):"):format(loop.times))
+  if loop.times ~= 1 then
+    table.insert(heads, 1, ("for _ in range(%s):"):format(loop.times))
   end
   for _, head in ipairs(heads) do
     lines[#lines + 1], indent = indent .. head, indent .. "    "
@@ -149,7 +149,7 @@ function Pass:add_group(item, i, lines)
   for e, value in ipairs(scope.externals) do
     inner_names[value] = self.names[item.reads[e + 1]]
   end
-  lines[#lines + 1] = ("for _ in range(%d):"):format(group.times)
+  lines[#lines + 1] = ("for _ in range(%s):"):format(group.times)
   lists.append(lines, lists.map(M.write({ items = group.items, result = scope.output_value, width = self.width,
     stream = scope.input_value, names = inner_names, arguments = canonical.sort_keys(self.variables),
     variable = name }), function(line) return "    " .. line end))

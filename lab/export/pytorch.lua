@@ -309,25 +309,30 @@ local function write_given_positions(net)
   }
 end
 
--- Adds the arguments of the network's forward pass for positions of the task, and for sampled positions and distances.
+-- Adds the arguments of the network's forward pass: positions of the task, the number of passes, and sampled positions
+-- and distances.
 local function add_calls(facts)
-  facts.given_arguments = facts.by_task and ", positions" or ""
-  if facts.by_task then
-    lists.append(facts.comments, { "Its argument `positions` has the task's position of every token of with_target (0: "
-      .. "none), which `trainer predict`", "prints for an input." })
-    facts.forward_arguments, facts.pass_arguments = ", positions", ", positions"
-    facts.check_arguments = ', example["positions"]'
-    facts.forward_words = (" positions, of the task: [%s] or [B][%s]."):format(facts.position_count,
-      facts.position_count)
-    return
+  local needed_names = lists.filter({ "positions", "passes" }, function(name)
+    return name == "positions" and facts.by_task or name == "passes" and facts.by_length
+  end)
+  local sampled_names = lists.filter({ "positions", "distances" }, function(name)
+    return not facts.by_task and facts["draws_" .. name]
+  end)
+  local function format_each(arguments, form)
+    return table.concat(lists.map(arguments, function(name) return (form:gsub("NAME", name)) end))
   end
-  local sampled_names = lists.filter({ "positions", "distances" }, function(name) return facts["draws_" .. name] end)
-  local function format_each(form)
-    return table.concat(lists.map(sampled_names, function(name) return (form:gsub("NAME", name)) end))
-  end
-  facts.forward_arguments, facts.pass_arguments = format_each(", NAME=None"), format_each(", NAME")
-  facts.check_arguments = format_each(', NAME=example["NAME"]')
-  facts.forward_words = #sampled_names > 0 and (" %s [T] if given, otherwise sampled."):format(
+  lists.append(facts.comments, facts.by_task and { "Its argument `positions` has the task's position of every token of "
+    .. "with_target (0: none), which `trainer predict`", "prints for an input." } or {})
+  lists.append(facts.comments, facts.by_length and {
+    "Its argument `passes` is the number of passes through the layers: in training the task length, which",
+    "`trainer predict` prints for an input." } or {})
+  facts.given_arguments = format_each(needed_names, ", NAME")
+  facts.forward_arguments = facts.given_arguments .. format_each(sampled_names, ", NAME=None")
+  facts.pass_arguments = facts.given_arguments .. format_each(sampled_names, ", NAME")
+  facts.check_arguments = format_each(needed_names, ', example["NAME"]')
+    .. format_each(sampled_names, ', NAME=example["NAME"]')
+  facts.forward_words = facts.by_task and (" positions, of the task: [%s] or [B][%s]."):format(facts.position_count,
+    facts.position_count) or #sampled_names > 0 and (" %s [T] if given, otherwise sampled."):format(
     table.concat(sampled_names, ", ")) or ""
 end
 
@@ -344,6 +349,7 @@ local function derive_file_facts(spec, run)
     linear = plan.linear, readout = plan.readout, probe = plan.task.probe,
     computation = plan.computation, decoder = plan.decoder, float64 = plan.precision == "float64",
     tolerance_text = plan.precision == "float64" and "1e-9" or "1e-4", comments = comments,
+    by_length = plan.cpu.passes_by_length,
   }
 end
 
@@ -363,8 +369,8 @@ local function add_network(facts, spec, net, attentions, facets, first)
       net.streams[1].name))
   end
   local network_classes = classes.derive(net, { name = names.to_camel(spec.resolved.model.kind),
-    tensors = spec.plan.tensors, one_based = facts.one_based, shared = facts.shared,
-    in_layers = facts.in_layers or {}, facets = facets })
+    tensors = spec.plan.tensors, one_based = facts.one_based, by_length = facts.by_length,
+    shared = facts.shared, in_layers = facts.in_layers or {}, facets = facets })
   lists.update(facts, has_two_streams and write_stream_places(net.streams, network_classes.variables) or {})
   for _, op in ipairs(attentions) do
     lists.append(facts.before_layers, op.scope == net and facts.in_layers or {})

@@ -268,4 +268,25 @@ function TestTorch.test_a_pass_of_several_layers_is_one_loop()
     fields:format("noise", "inside"))
 end
 
+-- With as many passes as the task length the forward pass takes their number, which stored.jsonl has.
+function TestTorch.test_passes_by_the_length_are_an_argument()
+  local fields = '{ task = { kind = "reverse_string" }, train = { lengths = { 1, 20 } }, encoding = { %s }, '
+    .. 'model = { norm = { place = "pre" }, loops = { times = "length", inject = %s } } }'
+  exports.assert_has(exports.render_spec(fields:format("", "true")), "logits = model(with_outputs(inputs, 5), passes)[",
+    "Its argument `passes` is the number of passes", "    def forward(self, tokens, passes):\n", [[
+        for _ in range(passes):
+            h = h + embedding
+            for layer in self.layers:
+                h = layer(h)
+]], 'return model(tokens, example["passes"])[0, -count:]')
+  exports.assert_has(exports.render_spec(fields:format(RANDOM:format('draw = "pass"') .. 'kind = "rope"', "false")),
+    "    def forward(self, tokens, passes, positions=None):\n", [[
+        for _ in range(passes):
+            for layer in self.layers:
+                h = layer(h, place)
+]], 'return model(tokens, example["passes"], positions=example["positions"])[0, -count:]')
+  lu.assertErrorMsgContains("does not know samples for each layer in block layer, which runs several times",
+    render_spec, fields:format(RANDOM:format('draw = "layer"') .. 'kind = "rope"', "false"))
+end
+
 os.exit(lu.LuaUnit.run())

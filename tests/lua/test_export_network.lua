@@ -237,7 +237,7 @@ function TestNetworks.test_repeated_blocks()
     "        h = half(h, place)", "return self.output(h)" })
   local _, problem = derive_facts(describe_block(repeat_attention, { loops = 3 }),
     'kind = "rope", ' .. RANDOM:format('draw = "layer"'))
-  lu.assertEquals(problem, "does not know samples for each layer in block half, which runs 3 times")
+  lu.assertEquals(problem, "does not know samples for each layer in block half, which runs several times")
 end
 
 -- Names that Python or PyTorch reserves, and a module with the name of another module's folder.

@@ -45,14 +45,16 @@ def list_needed(model, given):
 
 def check_draws(exported, model, tokens):
     """Checks that logits change between calls if the model samples, and stay equal if the draw is given; returns the
-    draw, or the positions of a task, which every call needs."""
+    draw, and the arguments that every call needs: the positions of a task, the number of passes."""
     draws = {"positions", "distances"} & set(inspect.signature(model.forward).parameters)
     given = {name: torch.arange(tokens.shape[1]) * 2 for name in draws}
+    if "passes" in inspect.signature(model.forward).parameters:
+        given["passes"] = 3
     needed = list_needed(model, given)
     torch.manual_seed(1)
     again = [model(tokens, **needed) for _ in range(4)]
     assert again[0].shape == (*tokens.shape, exported.CLASSES) and again[0].isfinite().all()
-    assert (len(draws) > len(needed)) != all(torch.equal(again[0], other) for other in again[1:])
+    assert (len(given) > len(needed)) != all(torch.equal(again[0], other) for other in again[1:])
     assert torch.equal(model(tokens, **given), model(tokens, **given))
     if "distances" in draws and exported.draw_distances(tokens[:, :8], None).dim() == 1:
         drawn = exported.draw_distances(tokens[:, :8], None).tolist()

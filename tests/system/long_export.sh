@@ -115,6 +115,8 @@ for activation in gelu gelu_tanh silu swiglu geglu; do
         'precision = "float64", task = { kind = "reverse_string" }'
 done
 try encoder_rms 'norm = { kind = "rms" }, bias = "none", init = "torch"' 'kind = "t5"'
+LOOPS='loops = { times = "length", inject = true, start = "zeros", norm = "inside" }'
+try encoder_by_length "$PRE, $LOOPS" "$DRAWN, draw = \"pass\" }, kind = \"rope\""
 try encoder_rms_pre 'norm = { kind = "rms", place = "pre" }, bias = "all", init = "xavier"' 'kind = "none"'
 try encoder_without_spare 'spare_token = false' 'kind = "none"'
 

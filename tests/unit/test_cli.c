@@ -267,6 +267,16 @@ static void test_predict_text_answers_in_symbols(void **state) {
     assert_text(state, 1, command, "'x2' is not a symbol of bucket_sort");
 }
 
+static void test_predict_prints_passes_by_the_length(void **state) {
+    char command[256];
+    const char *checkpoint = train_toy(state);
+    toy.passes_by_length = true;
+    snprintf(command, sizeof command, "predict --checkpoint %s", checkpoint);
+    assert_non_null(strstr(run_with(state, 0, command, "{\"input\":[3,0,1]}").out, "],\"passes\":3}"));
+    toy.passes_by_length = false;
+    assert_null(strstr(run_with(state, 0, command, "{\"input\":[3,0,1]}").out, "passes"));
+}
+
 static void test_eval_refuses_files_that_are_no_checkpoints(void **state) {
     assert_text(state, 1, "eval --checkpoint nowhere.safetensors", "nowhere.safetensors");
     lh_test_write(lh_test_path(*state, "junk"), "junk", 4);
@@ -408,6 +418,7 @@ int main(void) {
         RUN_TEST(test_predict_names_wrong_positions),
         RUN_TEST(test_predict_names_wrong_distances),
         RUN_TEST(test_predict_text_answers_in_symbols),
+        RUN_TEST(test_predict_prints_passes_by_the_length),
         RUN_TEST(test_eval_refuses_files_that_are_no_checkpoints),
         RUN_TEST(test_eval_refuses_lengths_beyond_the_limit),
         RUN_TEST(test_gradcheck_refuses_a_float_build),

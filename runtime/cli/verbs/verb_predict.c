@@ -85,6 +85,7 @@ static void print_json(const prediction *p) {
     for (int i = 0; i < p->length; i++) printf("%s%d", i > 0 ? "," : "", p->answers[i]);
     putchar(']');
     if (p->input.token_positions != NULL) print_positions(p);
+    if (p->spec->passes_by_length) printf(",\"passes\":%d", lh_count_passes(p->spec, p->input.n));
     if (p->input.target != NULL) print_wrong(p);
     printf("}\n");
 }
@@ -145,13 +146,15 @@ lh_status lh_verb_predict(const lh_cli *cli, lh_error *error) {
         "of wrong answers.\n"
         "A generative model's answers end with the task's end symbol, if it has one. If the task or the line gives "
         "positions,\n"
-        "\"positions\":[...] has that of each token that the model reads."};
+        "\"positions\":[...] has that of each token that the model reads. If the task length is the number of passes "
+        "through\n"
+        "the layers, \"passes\":N has it."};
     const char *checkpoint = NULL, *text = NULL, *device = "cpu";
     int64_t seed = LH_EVAL_SEED, threads = 1;
     bool has_printed_help;
     const lh_option options[] = {
         {"--checkpoint", LH_OPTION_TEXT, &checkpoint, 0, 0, NULL, "FILE", "checkpoint (required)"},
-        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "seed of position draws (1)"},
+        {"--seed", LH_OPTION_INTEGER, &seed, 0, LH_LARGEST_SEED, NULL, "S", "seed of random positions and noise (1)"},
         {"--text", LH_OPTION_TEXT, &text, 0, 0, NULL, "SYMBOLS", "one input in the task's symbols, instead of stdin"},
         {"--device", LH_OPTION_TEXT, &device, 0, 0, NULL, LH_DEVICE_WORDS},
     };
