@@ -27,7 +27,7 @@ enum {
                          * and a decoder */
     LH_CHUNK = 4096, /* elements of a parameter vector that are reduced and updated together; fixes the order of sums */
     LH_MAX_STATES = 2,    /* vectors of optimiser state */
-    LH_DECODE_TOKENS = 16 /* most tokens of a sequence that one call decodes */
+    LH_DECODE_TOKENS = 16 /* maximum number of tokens of a sequence that one call decodes */
 };
 
 typedef enum lh_mode { LH_MODE_TRAIN, LH_MODE_EVALUATE } lh_mode;
@@ -108,7 +108,7 @@ typedef struct lh_cpu_block {
 /* The output buffers of one traced site of a forward pass (lh_spec.sites). Elements are real; NULL: not requested. */
 typedef struct lh_trace {
     void *activation; /* [sequences][length][channels] */
-    void *scores;     /* [sequences][heads][queries][keys] inputs of the softmax; geometric attention: of sigmoid */
+    void *scores;     /* [sequences][heads][queries][keys] inputs of softmax, in geometric attention of sigmoid */
     void *attention;  /* attention weights, of the same shape */
 } lh_trace;
 

@@ -42,7 +42,7 @@ enum { LH_CUDA_PRODUCT = -1 };
 typedef struct lh_cuda_launch {
     int phase;               /* LH_CUDA_PRODUCT, LH_CUDA_BEGIN, LH_CUDA_END, or a phase of the program */
     int layer;               /* index of the layer that the phase processes */
-    lh_cuda_product product; /* only for LH_CUDA_PRODUCT */
+    lh_cuda_product product; /* the product of a launch of LH_CUDA_PRODUCT */
     int bias_phase; /* phase that adds the bias and applies max(x, 0) if the library computes only the product */
 } lh_cuda_launch;
 
@@ -78,7 +78,7 @@ typedef struct lh_cuda_program {
      * evaluation_group depend only on the lengths of a shape. The returned bytes are enough for all shorter shapes. */
     size_t (*shared_bytes)(const lh_shape *max_shape);
     size_t (*partial_bytes)(const lh_shape *shard);                 /* size of one shard's lh_cuda_replica.partials */
-    int (*evaluation_group)(const lh_shape *shape);                 /* most sequences of a forward pass */
+    int (*evaluation_group)(const lh_shape *shape);                 /* maximum number of sequences of a forward pass */
     size_t (*workspace_bytes)(const lh_shape *shape, lh_mode mode); /* activations of one shard or group */
     /* Activations, and cached keys and values, of a group that is decoded. NULL: the program does not decode. */
     size_t (*decode_bytes)(const lh_shape *group);

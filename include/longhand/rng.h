@@ -28,7 +28,7 @@ enum {                             /* domains */
        LH_DOMAIN_EVAL_NOISE = 7,   /* layer: index of the draw; place: index of the embedding in the network */
        LH_DOMAIN_EVAL_DROPOUT = 6, /* layer: index of the draw; place: layer * (most places of a layer) + place,
                                     * both of LH_DOMAIN_DROPOUT */
-       LH_DOMAIN_VALIDATION = 8,   /* examples and position draws of the validation stream; as LH_DOMAIN_EVAL */
+       LH_DOMAIN_VALIDATION = 8,   /* examples and position draws of the validation stream; fields: LH_DOMAIN_EVAL */
        LH_DOMAIN_PASSES = 9,       /* the passes of a training step; layer, place: 0; example = LH_SHARED */
        LH_DOMAIN_START = 10,       /* training: noise from which passes start; layer, place: 0 */
        LH_DOMAIN_EVAL_START = 11   /* evaluation: noise from which passes start; layer: index of the draw; place: 0 */
@@ -38,7 +38,7 @@ enum {                             /* domains */
 #define LH_VALIDATION_STEP 0x80000000u
 enum {                         /* places within data and evaluation */
        LH_PLACE_SAMPLE = 0,    /* the example itself */
-       LH_PLACE_LENGTH = 1,    /* length of a training batch; example = LH_SHARED; with mixed lengths, of an example */
+       LH_PLACE_LENGTH = 1,    /* length of a training batch, example = LH_SHARED; with mixed lengths of one example */
        LH_PLACE_POSITIONS = 2, /* evaluation: a position draw; example = index of the draw */
        LH_PLACE_DISTANCES = 3, /* evaluation: a draw of distances; example = index of the draw */
        LH_PLACE_ORDER = 4,     /* the order of a fixed set of examples: in an epoch (step: its number), in a trace */

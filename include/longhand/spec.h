@@ -29,7 +29,7 @@ typedef struct lh_tensor {
     const char *name;
     int rank; /* 1 or 2 */
     int64_t shape[2];
-    int64_t offset; /* in elements */
+    int64_t offset; /* offset in elements */
     int64_t stride; /* elements between rows; shape[0] for rank 1 */
     lh_init_kind init;
     double value; /* parameter of init */
@@ -95,7 +95,7 @@ typedef struct lh_data {
     const char *validation; /* path of the validation file; NULL: none */
     /* First 16 digits of the validation file's SHA-256 when the plan was made; NULL: any file is accepted. */
     const char *validation_digest;
-    int longest;   /* most tokens of an input and its target together */
+    int longest;   /* maximum number of tokens of an input and its target together */
     uint64_t seed; /* task.seed, for a task that makes its examples */
 } lh_data;
 
@@ -122,7 +122,7 @@ enum {
     LH_BY_TRAINED = LH_MAX_AXES /* value 1: the example is also a training example; else 0 */
 };
 typedef struct lh_by {
-    int count; /* number of axes; 0: by length, all lengths */
+    int count; /* number of axes; 0: all lengths are conditions */
     struct {
         int axis; /* index in lh_task.axis, LH_BY_LENGTH or LH_BY_TRAINED */
         bool all; /* true: all values of the axis count; false: only the numbers in `values` */
@@ -180,7 +180,7 @@ typedef struct lh_train_defaults {
     int keep_steps_count;
     int64_t keep_unit;  /* steps of a unit of keep_steps; 0: the unit is a step */
     const char *best;   /* metric of the best checkpoint: "accuracy", "exact_match" or "loss"; NULL: none is kept */
-    bool best_earliest; /* of checkpoints with equal scores the earliest is the best one; else the latest */
+    bool best_earliest; /* true: the earliest of checkpoints with equal scores is the best; false: the latest */
     int64_t patience;   /* evaluations during training without a better score that end training; 0: any number */
     const char *init;   /* flag --init: checkpoint with the initial parameters; NULL: none */
     const char *init_checksum; /* checksum of the init file, if the plan depends on it; NULL: any file is accepted */
@@ -249,7 +249,7 @@ typedef struct lh_spec {
     int64_t parameter_count;      /* elements of learned tensors */
     int64_t parameter_storage;    /* elements of the parameter vector, a multiple of LH_CHUNK */
 
-    const lh_task *task;            /* with a dataset, task->sample and the functions of n are NULL */
+    const lh_task *task;            /* the task; with a dataset, task->sample and the functions of n are NULL */
     const lh_data *data;            /* NULL: the task is sampled */
     const struct lh_corpus *corpus; /* examples of `data`, set by lh_corpus_bind */
     const lh_format *format;

@@ -187,7 +187,7 @@ typedef int lh_task_find_result(const uint16_t *target, int length);
 /* Labels over which the loss is the mean. */
 typedef enum lh_loss {
     LH_LOSS_UNMASKED, /* the task masks no labels */
-    LH_LOSS_ALL,      /* all labels, masked ones too */
+    LH_LOSS_ALL,      /* all labels, masked labels too */
     LH_LOSS_COUNTED   /* labels with mask 1 */
 } lh_loss;
 
@@ -212,7 +212,7 @@ typedef struct lh_task {
     double baseline; /* accuracy of the predictor baseline_name, in built-in tasks the mean over lengths 41 to 500; 0 if
                       * baseline_name is NULL */
     const char *baseline_name;
-    const char *const *axis; /* [axes] names of axes by which evaluations group a dataset; NULL: by lengths alone */
+    const char *const *axis; /* [axes] names of axes that group a dataset in evaluations; NULL: only lengths do */
     int axes;
 } lh_task;
 

@@ -11,7 +11,7 @@
 
 #include "kernels/cpu/vector.h"
 
-enum { WIDEST_HEAD = 256 /* most channels of a head */ };
+enum { WIDEST_HEAD = 256 /* maximum number of channels of a head */ };
 
 /* Every second element of the concatenation of a and b, from element `odd` (0 or 1) on. */
 INLINE vector take_every_second(vector a, vector b, const int odd) {

@@ -228,9 +228,9 @@ INLINE void tape_step(int rows, const int M, const int V, int cells, int jump, c
     }
 }
 
-/* actions: the values that tape_step left, then the gradients of their logits. before: as tape_step left it. dafter:
- * the gradients of the tapes after the step; dbefore: of the tapes before the first cell is replaced; dwritten: of the
- * values that replace the first cell. */
+/* actions: on entry the values that tape_step left, on return the gradients of their logits. before: the tapes that
+ * tape_step left. dafter: the gradients of the tapes after the step; dbefore: of the tapes before the first cell is
+ * replaced; dwritten: of the values that replace the first cell. */
 INLINE void tape_step_grad(int rows, const int M, const int V, int cells, int jump, const real *before,
                            const real *restrict dafter, real *actions, real *restrict dbefore, real *dwritten) {
     for (int m = 0; m < rows; m++, actions += M, dwritten += V) {

@@ -11,7 +11,7 @@ enum { LAYERS = 3 };
 typedef struct steps {
     int T, N, C, W, A, jump;
     double *h;             /* [T][N] states */
-    double *memory;        /* [T + 1][C][W] before the first step and after each */
+    double *memory;        /* [T + 1][C][W] memory before the first step and after each */
     double *value[LAYERS]; /* [T][columns of the layer] the layers of the cell to write; layers that it lacks: NULL */
     double *action;        /* [T][A] probabilities */
 } steps;

@@ -85,7 +85,7 @@ typedef struct lh_ref_operation {
     int tensor[LH_REF_TENSORS]; /* indices in the scope, -1: none */
     int parts;                  /* parts of a product */
     lh_ref_nonlinearity f;
-    lh_ref_cell cell; /* of recur */
+    lh_ref_cell cell; /* cell of a recur operation */
     int cells;        /* recur: cells of the memory; 0: no limit */
     bool rms, tied;   /* rms: RMS norm; tied: the weight of the logits is the table of tokens */
     int first_class;  /* first row of the tied table that is a class */
@@ -233,10 +233,10 @@ typedef struct lh_ref_batch {
     const int32_t *positions; /* [draws][tokens]; two streams: [1][tokens of the longer stream] */
     int draws;                /* rows of positions: 1 for all layers, or one per layer, the first also for embeddings */
     const int32_t *distances; /* [query][key] signed, for all layers; NULL: key - query */
-    const lh_ref_places *places;       /* by family, replaces positions and distances; NULL: no replacement */
-    const int32_t *input_positions[2]; /* by stream, [tokens]: positions of added vectors; NULL: `positions` */
+    const lh_ref_places *places;       /* [families] replaces positions and distances; NULL: no replacement */
+    const int32_t *input_positions[2]; /* [streams] of [tokens]: positions of added vectors; NULL: `positions` */
     const double *score;               /* [heads][query][key] added to the scaled logits of every layer; NULL: none */
-    const double *const *scores;       /* by family: replaces score if lengths differ; NULL: score is used */
+    const double *const *scores;       /* [families] replaces score if lengths differ; NULL: score is used */
     double *score_gradient;            /* [heads][query][key] the backward pass adds to it; NULL: not requested */
     lh_ref_dropping dropping;          /* dropout at the rates of the network */
     lh_key key;

@@ -30,7 +30,7 @@ typedef struct attention_values {
     double *q, *k, *v;
     double *weights, *logits;      /* [heads][queries][keys] */
     double *cosine, *sine;         /* [max(queries, keys)][head width / 2]; [queries] if keys have separate positions */
-    double *key_cosine, *key_sine; /* [keys][head width / 2] if keys have separate positions, or NULL */
+    double *key_cosine, *key_sine; /* [keys][head width / 2]; NULL: keys have the positions of queries */
     double *relative;              /* [queries][keys][width], or NULL */
     double *score; /* [heads][queries][keys]: the batch's score, -infinity where the mask hides a key; or NULL */
     double *keep;  /* [heads][queries][keys]: dropout factors of weights, or NULL */

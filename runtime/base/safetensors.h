@@ -21,7 +21,7 @@ typedef struct lh_st_tensor {
     const char *dtype; /* "F32", "F64", "I32", ... */
     int rank;
     int64_t shape[LH_ST_MAX_RANK];
-    const void *data; /* row-major; in a file that was read, not aligned */
+    const void *data; /* row-major elements; not aligned in a file that was read */
     size_t bytes;     /* bytes of all elements */
     size_t stride;    /* bytes from one row (of the last dimension) to the next; 0: dense, as in a file that was read */
 } lh_st_tensor;

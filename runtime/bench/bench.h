@@ -15,7 +15,7 @@ typedef struct lh_bench_request {
     const lh_target *target;
     lh_mode mode;
     int length;     /* task length */
-    int threads;    /* most threads of the processor that compute */
+    int threads;    /* maximum number of threads of the processor that compute */
     int replicas;   /* 0: one model on all threads or the whole GPU; R: R models at once, on the CPU one thread each */
     double seconds; /* approximate duration, peak measurement included */
     int windows;    /* number of windows for medians, at most LH_BENCH_WINDOWS; 0: LH_BENCH_WINDOWS */
@@ -26,7 +26,7 @@ typedef struct lh_bench_result {
     int length, tokens;        /* task length that users see; tokens per sequence, all streams together */
     int replicas;              /* at least 1 */
     int threads;               /* threads that compute; on a device threads that make batches */
-    double steps_per_second;   /* of all replicas together; training: steps; evaluation: batches of the same size */
+    double steps_per_second;   /* rate of all replicas together; evaluation: batches in place of steps */
     double processor_seconds;  /* processor time per step of one replica, summed over threads; NaN: a device computes */
     double flops_per_second;   /* executed floating-point operations */
     double nominal_per_second; /* nominal floating-point operations (lh_spec.nominal_flops) */

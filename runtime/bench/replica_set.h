@@ -4,7 +4,7 @@
 
 #include "bench/bench.h"
 
-enum { LH_REPLICA_STEPS = 64 /* most training steps requested by one call of an engine */ };
+enum { LH_REPLICA_STEPS = 64 /* maximum number of training steps that one call of an engine requests */ };
 
 typedef struct lh_replica {
     const lh_bench_request *request;

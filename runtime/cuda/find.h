@@ -9,7 +9,7 @@ typedef struct lh_cuda_search {
     const char *const *names; /* names of the file, the preferred one first; the last is NULL */
     /* Whether a loaded library is suitable; a function that returns false gives the reason to lh_cuda_note_refusal. */
     bool (*examine)(struct lh_cuda_search *search, void *library, const char *file);
-    void *argument; /* for `examine` */
+    void *argument; /* data for `examine` */
 
     char folders[600]; /* searched places, separated by commas, cut to the buffer */
     char refused[900]; /* a newline and the reason for each refused library, cut to the buffer */

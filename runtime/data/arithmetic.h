@@ -27,7 +27,7 @@ enum { LH_MAX_PLACES = 4096, LH_MAX_FRAME_OPTIONS = 8 };
 typedef struct lh_frame {
     int base;
     int width;       /* places of an operand */
-    int digits;      /* most digits of an operand, so that the result fits in the frame */
+    int digits;      /* maximum digits of an operand whose result fits in the frame */
     int numbers;     /* training and validation examples: all numbers below this limit, or this many pairs */
     int parts;       /* parts of the training and validation examples; the last part is the validation set */
     bool stratified; /* operands are sampled by digit count, not from a permutation */

@@ -85,8 +85,8 @@ typedef struct lh_source {
 lh_status lh_batch_fill(lh_batch *batch, const lh_spec *spec, const lh_source *source, int n, uint32_t first,
                         int sequences, lh_error *error);
 
-/* Finds the positions that the task or a line gives to an input at task length n, and to its answer; line_positions: as
- * in lh_batch_put. Sets `*positions` to one for each token of all streams, which the caller frees, or to NULL if
+/* Finds the positions that the task or a line gives to an input at task length n, and to its answer; line_positions:
+ * see lh_batch_put. Sets `*positions` to one for each token of all streams, which the caller frees, or to NULL if
  * neither task nor lines give any. LH_ERR_INPUT: a position is below 0 or above lh_token_positions.greatest;
  * LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_find_input_positions(const lh_spec *spec, int n, const uint16_t *input, int32_t *line_positions,

@@ -17,7 +17,7 @@ static const double STILL_FALLING = 0.98; /* recent loss, relative to the earlie
 static const double DROPOUT_COSTS = 0.1;  /* gain in accuracy with dropout off */
 /* Loss, relative to the loss of guessing, at which a model usually answers all examples correctly. */
 static const double TARGET_OF_GUESS = 0.1;
-static const double LONGEST_FORECAST = 1e9; /* most steps of a forecast */
+static const double LONGEST_FORECAST = 1e9; /* maximum number of steps of a forecast */
 
 lh_overfit_cause lh_overfit_find_cause(const lh_overfit_facts *f) {
     if (f->counted == 0) return LH_OVERFIT_NOTHING_COUNTED;

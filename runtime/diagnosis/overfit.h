@@ -41,7 +41,7 @@ typedef struct lh_overfit_facts {
     double guess_loss;     /* loss of equally likely classes */
 } lh_overfit_facts;
 
-enum { LH_OVERFIT_EXAMPLES = 4096 /* most examples that are compared */ };
+enum { LH_OVERFIT_EXAMPLES = 4096 /* maximum number of compared examples */ };
 
 typedef enum lh_overfit_cause {
     LH_OVERFIT_NOTHING_COUNTED,   /* the mask is all zero */

@@ -16,7 +16,7 @@ enum { LH_MAX_NAME_BYTES = 256 }; /* most bytes of a tensor's name, and a 0 */
 #define LH_CHECKSUM_KEY "checksum"
 #define LH_OPTIMIZER_KEY "optimizer" /* kind of optimiser */
 #define LH_DATA_KEY "data_sha256"    /* digest of the training set (lh_dataset); only with a dataset */
-#define LH_SEEDS_KEY "seeds_apart"   /* only if a part of the random numbers has a seed of its own */
+#define LH_SEEDS_KEY "seeds_apart"   /* present if a part of the random numbers has its own seed */
 
 /* Writes the name of a state tensor, optimizer.<state name>.<tensor name>. */
 void lh_checkpoint_name_state(char name[LH_MAX_NAME_BYTES], const lh_spec *spec, int state, const lh_tensor *tensor);

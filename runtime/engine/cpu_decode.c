@@ -11,8 +11,8 @@
 #include "engine/decode_passes.h"
 
 enum {
-    BLOCK = 16,            /* most sequences of a block; the weights are read once for all of them */
-    BLOCK_BYTES = 64 << 20 /* most bytes of a block's memory: blocks of long sequences have fewer sequences */
+    BLOCK = 16,            /* maximum sequences of a block; the weights are read once for all of them */
+    BLOCK_BYTES = 64 << 20 /* maximum bytes of a block's memory: blocks of long sequences have fewer sequences */
 };
 
 /* A row that would wait for at most this number of tokens joins at once and decodes these tokens again, which costs

@@ -13,7 +13,7 @@
 typedef struct lh_vector_facts {
     int tensors;                         /* number of learned tensors */
     int nonfinite;                       /* number of learned tensors with a NaN or an infinity */
-    int first_nonfinite, last_nonfinite; /* in forward order; the backward pass reaches last_nonfinite first */
+    int first_nonfinite, last_nonfinite; /* tensors in forward order; the backward pass reaches the last one first */
     int64_t first_count;                 /* non-finite elements of first_nonfinite */
     int64_t last_count;                  /* non-finite elements of last_nonfinite */
     int largest_tensor;                  /* tensor with the largest finite element by magnitude */

@@ -35,7 +35,7 @@ typedef struct lh_step_metrics {
     int64_t heavy_chunk;   /* chunk of LH_CHUNK elements with the largest sum of squared gradients */
     double heavy_share;    /* share of heavy_chunk in gradient_norm^2, 0..1 */
     bool is_clipped;       /* the gradient was clipped */
-    int length;            /* task length, as reported to users; with mixed lengths the greatest one */
+    int length;            /* task length that users see; with mixed lengths the greatest length */
 } lh_step_metrics;
 
 /* One batch to evaluate: its examples and its draw of positions. */
@@ -76,7 +76,7 @@ typedef struct lh_query {
 
 /* Output buffers for answers of `count` sequences. */
 typedef struct lh_answers {
-    uint16_t *answers; /* [count][labels]; after the end of a sequence its last answer is repeated */
+    uint16_t *answers; /* [count][labels] classes; after its end a sequence repeats its last answer */
     int *lengths;      /* [count] number of answers, the end symbol included; NULL: not requested */
     double *logits;    /* [count][labels][classes], 0 after the end and for known answers; NULL: not requested */
     /* Both of the following are NULL for engine->ops->decode. */
@@ -140,7 +140,7 @@ struct lh_engine {
     const lh_spec *spec;
     const char *level; /* "x86-64-v4", "sm_90 chip"; results are bit-identical for equal level and compiler */
     int real_bytes;
-    int threads;                       /* most threads that compute; on a device threads that make batches */
+    int threads;                       /* maximum of threads that compute; on a device threads that make batches */
     int64_t step;                      /* number of steps whose metrics were returned */
     const char *compiler;              /* compiler of the executed code */
     const char *variant;               /* "cpu", "chip", "replicas" */
@@ -163,7 +163,7 @@ lh_status lh_cpu_engine_open(const lh_engine_config *config, const lh_cpu_progra
                              lh_error *error);
 
 /* Opens engines that differ in seeds and learning rate only and share workspaces. Different threads may call different
- * engines at the same time. After an error none is open. */
+ * engines at the same time. After an error no engine is open. */
 lh_status lh_cpu_engines_open(const lh_engine_config *configs, int count, const lh_cpu_program *program,
                               lh_engine **engines, lh_error *error);
 

@@ -8,7 +8,7 @@
 typedef struct lh_target {
     lh_spec spec;              /* the trainer's spec, with the source digest of the CPU or CUDA half in use */
     const lh_cpu_program *cpu; /* NULL: the target is a device */
-    lh_cuda_device cuda;       /* only for a device */
+    lh_cuda_device cuda;       /* set only for a device */
 } lh_target;
 
 /* Opens the target of a flag --device: "cpu", "cuda" or "cuda:N", without any fallback. LH_ERR_USAGE: another text;
@@ -19,7 +19,7 @@ void lh_target_close(lh_target *target);
 /* Opens engines that differ in seeds and learning rate only. On the CPU they share only workspaces
  * (engine/cpu_workspace.h); on a device they are a fleet (cuda/fleet/fleet.h). replicas: use the variant "replicas"
  * even for one engine. The spec in configs must be target->spec, and the target must outlive the engines. After an
- * error none is open. */
+ * error no engine is open. */
 lh_status lh_target_open_engines(const lh_target *target, const lh_engine_config *configs, int count, bool replicas,
                                  lh_engine **engines, lh_error *error);
 

@@ -17,8 +17,8 @@ typedef struct lh_by_place {
     int capacity;                 /* number of places in each list */
     int places;                   /* the greatest place with a counted label so far */
     int64_t sequences;            /* sequences with a counted label */
-    int64_t *start;               /* [LH_PLACE_LISTS][capacity] by place from the start */
-    int64_t *end;                 /* [LH_PLACE_LISTS][capacity] by place from the end */
+    int64_t *start;               /* [LH_PLACE_LISTS][capacity] counts by place from the start */
+    int64_t *end;                 /* [LH_PLACE_LISTS][capacity] counts by place from the end */
     int64_t *first_error;         /* [capacity] sequences whose first wrong answer is at this place from the start */
     bool has_correct, has_forced; /* whether LH_PLACE_CORRECT, or LH_PLACE_FORCED, has counts */
     uint16_t *pass;               /* [examples][labels] answers of the pass over a batch that is also decoded */

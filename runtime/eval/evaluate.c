@@ -65,10 +65,10 @@ typedef struct draw_sums {
 /* Results by example; answers and lengths are NULL if not requested. */
 typedef struct per_example {
     lh_sums *sums;         /* [examples] sums of a batch */
-    lh_by_sequence shares; /* of the condition, over all draws */
+    lh_by_sequence shares; /* shares of the condition, over all draws */
     uint16_t *answers;     /* [examples][labels] answers of a batch */
     int *lengths;          /* [examples] number of answers */
-    lh_by_place *places;   /* of the condition, over all draws */
+    lh_by_place *places;   /* counts of the condition, over all draws */
 } per_example;
 
 static int get_batch_size(const lh_eval_result *result) { return result->batch > 0 ? result->batch : result->examples; }

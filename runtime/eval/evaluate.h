@@ -10,13 +10,13 @@
 typedef struct lh_eval_request {
     lh_lengths lengths;      /* sampled task: the task lengths */
     const lh_groups *groups; /* dataset: the groups; NULL: `lengths` counts */
-    lh_noise noise;          /* every condition is evaluated at each level of noise; count 0: without noise */
+    lh_noise noise;          /* every condition is evaluated at each level of noise; count 0: no noise */
     lh_lengths passes;       /* every condition is evaluated at each number of passes; 0: as many as in training */
     int examples;            /* examples per length; ignored for groups, whose examples are already chosen */
     int draws;               /* draws per condition; counts as 1 if nothing in a pass is random */
     int batch;               /* > 0: examples per batch, each batch with random draws of its own; 0: one batch */
     bool teacher_forced;     /* a generative model is not decoded */
-    int greedy_examples;     /* most decoded examples per condition; 0: all */
+    int greedy_examples;     /* maximum number of decoded examples per condition; 0: all */
     uint64_t seed;
     bool validation;   /* sampled task: use the validation stream */
     bool places;       /* lines also have accuracies by place (by_place.h) */

@@ -60,7 +60,7 @@ typedef struct lh_trace_request {
     lh_lengths lengths;     /* lengths with `examples` examples each: the first ones of an evaluation; dataset: input
                             * lengths, with the examples that an evaluation would choose (data/datasets/pick.h) */
     const lh_dataset *set;  /* dataset: set of the examples; NULL: the set of an evaluation */
-    int examples;           /* most examples per length */
+    int examples;           /* maximum number of examples per length */
     const lh_query *inputs; /* inputs of a user, in place of lengths; their draws are ignored; NULL: none */
     const lh_right_answer *right_answers; /* [input_count]; NULL: unknown */
     int input_count;
@@ -99,7 +99,7 @@ typedef struct lh_traces {
     int64_t passes;           /* number of passes of all groups */
     lh_trace_tensor *tensors; /* [count] */
     int count;
-    lh_trace_group *groups; /* in the order of lengths, or of the first input of each length */
+    lh_trace_group *groups; /* groups in the order of lengths, or of the first input of each length */
     int group_count;
     double bytes;  /* bytes of all tensors in the file */
     double memory; /* peak memory in bytes, in addition to the memory of evaluation */

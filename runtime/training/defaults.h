@@ -19,7 +19,7 @@
 #include "longhand/spec.h"
 #include "longhand/status.h"
 
-enum { LH_DEFAULTS_VERSION = 1, LH_DEFAULTS_LISTS = 5 + 2 * LH_MAX_AXES /* most lists in a text */ };
+enum { LH_DEFAULTS_VERSION = 1, LH_DEFAULTS_LISTS = 5 + 2 * LH_MAX_AXES /* maximum number of lists in a text */ };
 
 typedef struct lh_defaults {
     lh_spec spec;                  /* a copy of the given spec with the values of the text */

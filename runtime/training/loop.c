@@ -17,7 +17,7 @@
 #include "eval/evaluate.h"
 
 enum {
-    STEPS_AT_ONCE = 256, /* most steps of a call of the engine */
+    STEPS_AT_ONCE = 256, /* maximum number of steps of a call of the engine */
     CHANCE_WINDOWS = 10  /* consecutive windows with an accuracy near chance after which this is reported */
 };
 static const double SECONDS_AT_ONCE = 0.1; /* approximate limit for the seconds of a call of the engine */

@@ -31,7 +31,7 @@ typedef struct lh_training_view {
 typedef struct lh_training {
     lh_run *run;
     int64_t steps;                       /* last step */
-    int64_t log_every, checkpoint_every; /* in steps; checkpoint_every 0: no checkpoints by steps */
+    int64_t log_every, checkpoint_every; /* intervals in steps; checkpoint_every 0: no checkpoints by steps */
     double checkpoint_minutes;           /* 0: no checkpoints by time */
     void (*watch)(void *context, const lh_training_view *view); /* progress callback; NULL: none */
     /* Called at each metrics line; true ends training. NULL: none. */

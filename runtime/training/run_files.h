@@ -34,7 +34,7 @@ typedef struct lh_run {
     double learning_rate;
     int overfit;             /* number of training examples of --overfit; 0: an ordinary run */
     int64_t steps;           /* last step of the training; a checkpoint of a later step is refused */
-    const lh_engine *engine; /* for run.json; must exist until lh_run_close */
+    const lh_engine *engine; /* engine that run.json describes; must exist until lh_run_close */
     /* Fields set by lh_run_claim and the following functions: */
     char directory[LH_PATH_MAX];                                                              /* the run's folder */
     char metrics[LH_PATH_MAX + 64], evaluations[LH_PATH_MAX + 64], windows[LH_PATH_MAX + 64]; /* paths of the files */

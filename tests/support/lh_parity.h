@@ -97,7 +97,7 @@ typedef struct lh_parity_batch {
     uint8_t mask[LH_PARITY_SEQUENCES * LH_PARITY_LONGEST];
     int32_t positions[LH_PARITY_LONGEST],
         sampled_distances[LH_PARITY_LONGEST]; /* sampled_distances[k]: distance of tokens k apart */
-    int32_t distances[LH_PARITY_PAIRS];       /* [query][key] of one stream */
+    int32_t distances[LH_PARITY_PAIRS];       /* [query][key] distances of one stream */
     /* Scores by the streams of queries and keys. */
     double score[LH_MAX_STREAMS][LH_MAX_STREAMS][LH_PARITY_HEADS * LH_PARITY_PAIRS];
     const double *scores[LH_PARITY_FAMILIES];

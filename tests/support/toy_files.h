@@ -13,8 +13,8 @@ typedef struct toy_files {
     lh_corpus corpus;
 } toy_files;
 
-/* Makes the spec; corpus stays closed. train, eval: paths, NULL: no such file. Labels follow the input, and an example
- * has at most 12 tokens. */
+/* Makes the spec; corpus stays closed. train, eval: paths; NULL: the file is missing. Labels follow the input, and an
+ * example has at most 12 tokens. */
 void toy_make_files(toy_files *f, const char *train, const char *eval);
 
 /* Makes the spec and opens its corpus, which the test closes. */

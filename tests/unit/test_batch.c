@@ -74,7 +74,7 @@ static void test_curriculum_limits_the_lengths_of_its_stages(void **state) {
         for (uint32_t step = first; step < first + 3000; step++)
             count[lh_draw_train_length(&spec, lh_key_of_seed(2), step, LH_SHARED) - 1]++;
         for (uint32_t n = lengths; n < 6; n++) assert_int_equal(count[n], 0);
-        assert_true(lh_test_compute_chi_square(count, (int)lengths) < 20.52); /* beyond the 99.9% point of each */
+        assert_true(lh_test_compute_chi_square(count, (int)lengths) < 20.52); /* above the 99.9% point of each */
     }
 }
 

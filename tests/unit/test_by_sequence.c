@@ -31,7 +31,7 @@ static void test_deviation_is_that_of_shares_by_sequence(void **state) {
     const lh_sums first[] = {make_sums(4, 4), make_sums(1, 4), make_sums(0, 0), make_sums(2, 2)};
     const lh_sums second[] = {make_sums(2, 4), make_sums(1, 4), make_sums(0, 0), make_sums(2, 2)};
     lh_by_sequence_begin(&statistics, 4);
-    lh_by_sequence_add(&statistics, first, 0, 2); /* in batches */
+    lh_by_sequence_add(&statistics, first, 0, 2); /* first batch */
     lh_by_sequence_add(&statistics, first + 2, 2, 2);
     lh_by_sequence_add(&statistics, second, 0, 4);
     double expected = sqrt(((0.75 - 2 / 3.0) * (0.75 - 2 / 3.0) + (0.25 - 2 / 3.0) * (0.25 - 2 / 3.0) + 1 / 9.0) / 2);

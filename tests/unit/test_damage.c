@@ -90,7 +90,7 @@ static void test_resume_truncated_without_previous_refused(void **state) {
     toy_state *actual = toy_make_state();
     unlink(p.previous);
     for (size_t length = p.bytes; length-- > 0;) {
-        if (length > p.header + 16 && length % 61 != 0) continue; /* only some bytes of the data */
+        if (length > p.header + 16 && length % 61 != 0) continue; /* skips most bytes of the data */
         assert_int_equal(truncate(p.current, (off_t)length), 0);
         check_refused(&p, actual);
     }

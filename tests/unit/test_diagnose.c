@@ -48,7 +48,7 @@ static void test_vector_nan_reported_for_its_own_tensor(void **state) {
 }
 
 static void test_vector_gaps_between_tensors_ignored(void **state) {
-    vector8[find_index(TOY_TOKEN, 7, 0)] = NAN; /* after its last row */
+    vector8[find_index(TOY_TOKEN, 7, 0)] = NAN; /* element after the last row */
     vector8[find_index(TOY_POSITION, 2, 2)] = NAN;
     vector8[find_index(TOY_SCALE, 0, 3)] = 1e300;
     lh_vector_facts facts = lh_diagnose_vector(&lh_toy_spec, 8, vector8); /* 8: bytes of double */

@@ -262,7 +262,7 @@ static void test_draw_for_a_device_has_distances_of_both_sides(void **state) {
     for (int d = 1 - TOKENS; d < TOKENS; d++) assert_int_equal(out[TOKENS + d], middle[d]);
     for (int d = 0; d < TOKENS; d++) distances[d] = 3 * d;
     cuda->draw(&draw, &shape, no_values, distance_streams, scratch, out);
-    for (int d = 1 - TOKENS; d < TOKENS; d++) assert_int_equal(out[TOKENS + d], 3 * d); /* on both sides */
+    for (int d = 1 - TOKENS; d < TOKENS; d++) assert_int_equal(out[TOKENS + d], 3 * d); /* distances on both sides */
 }
 
 int main(void) {

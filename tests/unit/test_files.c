@@ -335,7 +335,7 @@ static void test_append_line_torn_line_removed(void **state) {
     check_appended(path, "{\"step\":1", "{\"step\":2}\n");
     check_appended(path, "\n{\"by\":{\"length\":1}", "\n{\"step\":2}\n");
     check_appended(path, "12", "{\"step\":2}\n");                         /* as a part of 123 */
-    check_appended(path, "{\"step\":1}", "{\"step\":1}\n{\"step\":2}\n"); /* only its newline is missing */
+    check_appended(path, "{\"step\":1}", "{\"step\":1}\n{\"step\":2}\n"); /* the line lacks only its newline */
     lh_test_write(path, "{\"step\":1}\n\0\0\0", 14);                      /* zero blocks after a loss of power */
     lh_error error;
     lh_assert_ok(lh_append_line(path, "{\"step\":2}", &error), &error);

@@ -17,7 +17,7 @@
 #include "toy_program.h"
 #include "toy_runs.h"
 
-enum { DISK = 1 << 20, PAGE = 4096, MAX_PAGES = 64 /* most pages that any tested command needs */ };
+enum { DISK = 1 << 20, PAGE = 4096, MAX_PAGES = 64 /* maximum number of pages that a tested command needs */ };
 
 #define TRAIN "train --steps 14 --checkpoint-every 5 --log-every 5 --threads 1 --out "
 #define CHECKPOINT " --checkpoint whole/" FOLDER "/checkpoint.safetensors --threads 1"

@@ -70,7 +70,7 @@ static void test_groups_are_the_occurring_combinations(void **state) {
         assert_int_equal(g.group[i].value[1], expected[i][1]);
         assert_int_equal(g.group[i].count, expected[i][2]);
     }
-    const lh_group *last = &g.group[3]; /* [2] of shape 1, then [1, 2] and [0, 1] of shape 2 */
+    const lh_group *last = &g.group[3]; /* inputs [2] of shape 1, then [1, 2] and [0, 1] of shape 2 */
     static const uint32_t place[3] = {1, 3, 5}, shape_indices[3] = {1, 0, 2};
     for (int i = 0; i < 3; i++) {
         assert_int_equal(g.indices[last->first + i], place[i]);

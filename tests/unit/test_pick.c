@@ -17,7 +17,7 @@ enum { SUMS = 1000, LARGE = 3 /* tokens of a sum from 100 on */ };
 
 typedef struct fixture {
     toy_files files;
-    int large[SUMS + 1]; /* by line: 1 if the sum has three digits */
+    int large[SUMS + 1]; /* [line] 1 if the sum has three digits */
 } fixture;
 
 /* Writes 1,000 sums of two numbers of two digits, each digit modulo the toy's 5 symbols; a target has as many tokens

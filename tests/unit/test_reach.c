@@ -73,8 +73,8 @@ static void test_reach_is_found_from_the_longest_length(void **state) {
     run_toy(state, 0, "train --out . --steps 60 --no-eval");
     run_toy(state, 0, EVALUATE " --out all");
     for (int i = 0; i <= 10; i++) {
-        check_reach(state, true, i / 10.0);  /* by accuracy */
-        check_reach(state, false, i / 10.0); /* by exact match */
+        check_reach(state, true, i / 10.0);  /* reach by accuracy */
+        check_reach(state, false, i / 10.0); /* reach by exact match */
     }
 }
 

@@ -194,7 +194,7 @@ static void test_epochs_of_files_in_two_streams(void **state) {
     lh_shape shape = lh_make_shape(&spec, 2, 1);
     assert_int_equal(shape.length[0] * 100 + shape.length[1] * 10 + shape.labels, 341);
     lh_engine *engine = open_engine(&spec, &toy_float, 2);
-    lh_test_step(engine, 4, metrics); /* in any order, two batches of 4 examples and two of 1 */
+    lh_test_step(engine, 4, metrics); /* two batches of 4 examples and two of 1, in any order */
     for (int i = 0; i < 4; i++) positions += (int)metrics[i].sums.positions;
     assert_int_equal(positions, EXAMPLES / 2 * 2 + EXAMPLES / 2);
     engine->ops->close(engine);

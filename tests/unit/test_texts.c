@@ -65,7 +65,7 @@ static void test_quoted_text_is_json(void **state) {
         {"\xe2\x82z", "\xef\xbf\xbd\xef\xbf\xbdz"},
         {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},                                 /* overlong encoding */
         {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},                 /* half of a surrogate pair */
-        {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* beyond the last code point */
+        {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* a code point beyond the last one */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lh_text text;

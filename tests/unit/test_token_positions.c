@@ -198,7 +198,7 @@ static void test_tasks_give_positions_to_tokens(void **state) {
  * one number; of numbers times a digit, plain and aligned, whose products have two places more; and of 12 + 34 in a
  * frame of three places, plain and aligned. */
 static void test_arithmetic_has_positions_by_weight(void **state) {
-    enum { PLUS = 10, TIMES, START, END, SEPARATOR = 2 /* of binary operands */ };
+    enum { PLUS = 10, TIMES, START, END, SEPARATOR = 2 /* separator of binary operands */ };
     static const struct {
         lh_task_place *place;
         int inputs, outputs, is_aligned;

@@ -326,7 +326,7 @@ static double compute_uniform_entropy(const lh_traces *traces, const lh_trace_te
 }
 
 static void print_entropy_row(const lh_traces *traces, const lh_trace_tensor *t) {
-    const char *length = traces->groups[t->group].label + 1; /* without the n */
+    const char *length = traces->groups[t->group].label + 1; /* the digits after the n */
     printf("%7s  %-12s %8.4f %8.4f ", length, traces->spec->sites[t->site].name, compute_uniform_entropy(traces, t),
            compute_mean(t));
     for (int64_t h = 0; h < t->elements; h++) printf(" %7.4f", lh_read_trace_element(t, h));

@@ -49,7 +49,7 @@ typedef struct lh_cuda_prepared_step {
  * of each replica. Slot numbers only increase; slot i is stored at i % capacity. */
 typedef struct lh_cuda_ring {
     int capacity, columns;
-    size_t batch_bytes;              /* most bytes of one replica's batch */
+    size_t batch_bytes;              /* maximum bytes of one replica's batch */
     void *host;                      /* [capacity][columns] batches, pinned */
     CUdeviceptr device;              /* [capacity][columns] batches on the device */
     lh_cuda_prepared_step *prepared; /* [capacity][columns] */
@@ -126,7 +126,7 @@ typedef struct lh_cuda_engine {
     lh_epoch epoch;             /* dataset */
     bool active;                /* the engine takes part in training launches */
     bool is_closed;
-    lh_cuda_early_answers *early_answers;       /* in the expected order of requests */
+    lh_cuda_early_answers *early_answers;       /* list in the expected order of requests */
     int unused_in_a_row;                        /* requests that dropped stored answers, since the last used answers */
     int64_t request_step;                       /* step of the parameters to which the next two counts belong */
     int request_count, stored_count;            /* numbers of requests and of stored answers at request_step */

@@ -228,7 +228,7 @@ static lh_status wait_for_stream(const lh_cuda_fleet *fleet, lh_error *error) {
     return check(fleet, fleet->driver->cuStreamSynchronize(fleet->stream), "the evaluation", error);
 }
 
-/* Starts the groups of wide model number `index` in turn; with a stop flag, waits for them. lengths: of all models. */
+/* Starts the groups of wide model number `index` in turn; with a stop flag, waits for them. lengths: all models'. */
 static lh_status start_groups(const lh_cuda_engine *engine, const lh_shape *lengths, int index,
                               lh_cuda_evaluate *evaluate, lh_error *error) {
     lh_cuda_fleet *fleet = engine->fleet;
@@ -271,10 +271,10 @@ static lh_status start_launch(const lh_cuda_fleet *fleet, int models, lh_cuda_ev
     return check(fleet, result, "cuLaunchCooperativeKernel of the evaluation", error);
 }
 
-static const double SHORT_LAUNCH = 0.25; /* seconds; after a shorter launch the next one has twice as many groups */
+static const double SHORT_LAUNCH = 0.25; /* seconds; after a shorter launch the next launch has twice as many groups */
 
 /* Starts one launch or, with a watchdog, launches with one group per block each. With a stop flag but no watchdog,
- * waits for each launch but the last: the first has one group per block, later ones have more until one takes
+ * waits for each launch but the last: the first has one group per block, later launches have more until one takes
  * SHORT_LAUNCH. */
 static lh_status start_launches(const lh_cuda_engine *engine, const lh_shape *shape, int models,
                                 lh_cuda_evaluate *evaluate, lh_error *error) {

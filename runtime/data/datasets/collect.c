@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "data/lengths.h"
 
-enum { LARGEST_FILE = 1 << 20, DIGEST = 16 }; /* most bytes of a validation file; digits of its digest */
+enum { LARGEST_FILE = 1 << 20, DIGEST = 16 }; /* maximum bytes of a validation file; digits of its digest */
 
 /* The state of a collection. The task sees only the member `task`, which must be the first. */
 typedef struct collection_state {

@@ -30,11 +30,11 @@ typedef struct lh_dataset {
     char digest[LH_SHA256_TEXT];   /* SHA-256 of the file's bytes; for a task's examples of the tokens */
     int64_t count;                 /* examples, fewer than 2^31 */
     int64_t *first;                /* [shapes + 1]: examples of shape n are first[n - 1] .. first[n] - 1 */
-    uint32_t *line;                /* [count]: line in the file, from 1; of a task's examples their number, from 1 */
+    uint32_t *line;                /* [count]: line in the file, or number of a task's example, from 1 */
     int64_t *start;                /* [count]: index in tokens of an example's input, which its target follows */
     uint16_t *tokens;              /* input and target of each example; or, with `expand`, the words of its item */
     uint8_t *mask;                 /* mask of each token; only masks of targets are used */
-    int64_t masked;                /* labels with mask 0; of a task's examples not counted */
+    int64_t masked;                /* labels with mask 0; not counted for a task's examples */
     char ignored[LH_IGNORED_KEYS]; /* keys of lines that have no meaning, as text; empty: none */
     int32_t *values;               /* [count][axes of the task] values on axes */
     /* Positions of tokens, by their index in `tokens`: the tokens of an example's input, then the separator and the

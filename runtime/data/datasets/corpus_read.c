@@ -20,7 +20,7 @@ typedef struct line {
     const lh_spec *spec;
     const lh_alphabet *input, *output;
     const char *path;
-    long long number; /* from 1 */
+    long long number; /* number of the line, from 1 */
     const char *text;
     size_t bytes;
     bool has_newline;    /* the line ends with a newline */

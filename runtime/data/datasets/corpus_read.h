@@ -7,7 +7,7 @@
 typedef struct lh_record {
     int input, output; /* tokens of the example */
     int64_t start;     /* index in tokens and mask of the example or its item */
-    int64_t number;    /* from 0, in the order of the file */
+    int64_t number;    /* number of the example, from 0, in the order of the file */
     uint32_t line;     /* line of the file, from 1; for a task's examples number + 1 */
 } lh_record;
 
@@ -19,7 +19,7 @@ typedef struct lh_example_list {
     bool has_positions; /* the lines of the file have positions; set before the first example is added */
     int32_t *positions; /* [used] see lh_dataset; NULL without has_positions */
     int64_t used, token_capacity;
-    int64_t masked; /* labels with mask 0; of a task's examples not counted */
+    int64_t masked; /* labels with mask 0; not counted for a task's examples */
     char ignored[LH_IGNORED_KEYS];
     int32_t *values; /* [count][axes of the task], by lh_record.number */
     /* Fields that lh_dataset explains: */

@@ -24,7 +24,7 @@ typedef struct lh_epoch_batch {
 
 typedef struct lh_epoch {
     const lh_corpus *corpus;
-    int batch;                   /* most examples of a batch */
+    int batch;                   /* maximum number of examples of a batch */
     int64_t number;              /* number of the epoch whose order is in shape_indices and batch_order; -1: none */
     int64_t batches;             /* batches per epoch */
     uint32_t *shape_indices;     /* [examples] indices within the shape, shape by shape */

@@ -9,7 +9,7 @@
 struct lh_dataset;
 
 typedef struct lh_pick {
-    int64_t limit;           /* most examples per condition; 0: all */
+    int64_t limit;           /* maximum number of examples per condition; 0: all */
     uint64_t seed;           /* evaluation seed */
     bool in_order;           /* choose the first examples of the file */
     int64_t preferred_count; /* number of chosen examples that are listed first; 0: one list */
@@ -27,7 +27,7 @@ lh_status lh_pick_examples(lh_groups *groups, const struct lh_corpus *corpus, co
 lh_status lh_pick_sort(const struct lh_dataset *set, const lh_pick *choice, uint32_t *indices, int64_t count,
                        lh_error *error);
 
-/* Reduces *count indices of examples of a set to the chosen ones, in ascending order; changes nothing if all are
+/* Reduces *count indices of examples of a set to the chosen examples, in ascending order; changes nothing if all are
  * chosen. LH_ERR_ENVIRONMENT: out of memory. */
 lh_status lh_pick_example_indices(const struct lh_dataset *set, const lh_pick *choice, uint32_t *indices,
                                   int64_t *count, lh_error *error);

@@ -41,7 +41,7 @@ static const char kind[] = "free_addition";
 enum { ORDER, PADDING, MAX_DIGITS, PAIRS, PARTS, TESTS, HINTS, SPACES }; /* options */
 enum { PLAIN = 1, REVERSED_SUM, LONGER = 1 };                            /* choices */
 enum { PLUS = LH_PLUS, EQUALS, END, SPACE, FIRST_HINT };                 /* tokens after the digits */
-enum { MAX_SPACES = 3 /* before a symbol */ };
+enum { MAX_SPACES = 3 /* maximum spaces before a symbol */ };
 
 /* Hints and spaces of an example. */
 typedef struct extras {

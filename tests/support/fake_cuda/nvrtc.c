@@ -32,7 +32,7 @@ int nvrtcGetNumSupportedArchs(int *count) {
 int nvrtcGetSupportedArchs(int *architectures) {
     int count;
     nvrtcGetNumSupportedArchs(&count);
-    for (int i = 0; i < count; i++) architectures[i] = ARCHITECTURES[count - 1 - i]; /* in an unspecified order */
+    for (int i = 0; i < count; i++) architectures[i] = ARCHITECTURES[count - 1 - i]; /* their order is unspecified */
     return 0;
 }
 
