@@ -2,8 +2,8 @@
 --
 -- A family is one attention of a model, with its heads and its facets: positions, rotation, relative, score, mask,
 -- lines, normaliser, projections. A block names a family; a second attention of the network with the same facets has
--- its own name. If queries and keys come from one value, one product computes queries, keys and values; otherwise
--- queries have one product, and keys and values another (cross-attention).
+-- its own name. If queries and keys come from one value, one product computes queries, keys and values. If they come
+-- from two values (cross-attention), one product computes queries, and another computes keys and values.
 
 local canonical = require("base.canonical")
 local checks = require("network.graph.checks")
@@ -14,12 +14,12 @@ local M = {}
 
 -- Appends the parameters of relative positions to a list. C: the model's width. Parameters by kind:
 --   transformer_xl   a map of the distance's sinusoid, two biases per head (Dai et al. 2019, "Transformer-XL"), with
---                    initial values as in Ruoss et al. 2023
+--                    the initial values of Ruoss et al. 2023
 --   shaw             one table for all heads, for keys only (Shaw et al. 2018, "Self-Attention with Relative Position
 --                    Representations"). The paper states no initial values; here they are normal with variance
---                    2 / (rows + columns), as in equation 12 of Glorot and Bengio 2010
+--                    2 / (rows + columns): Glorot and Bengio 2010, equation 12
 --   cope             one table for all heads (Golovneva et al. 2024, "Contextual Position Encoding"), which is zero at
---                    first, as in their code
+--                    first in their code
 local function add_relative(list, family, path, C)
   local relative, prefix, bias_init = family.relative, family.prefix, { kind = "normal", value = 0.02 }
   local heads = { family.heads, family.head_width }
@@ -46,8 +46,8 @@ local function add_relative(list, family, path, C)
   end
 end
 
--- Appends the parameters of geometric attention. Csordas et al. 2022, "The Neural Data Router": a content bias per
--- head; a scale and an offset for the logits of a layer, and a scale of directions if the family has them.
+-- Appends the parameters of geometric attention (Csordas et al. 2022, "The Neural Data Router"): a content bias per
+-- head; a scale and an offset for the logits of a layer; a scale of directions if the family has directions.
 -- requested_weight: the parameter of the product that computes the family's requested value, or nil; it is appended for
 -- every normaliser.
 local function add_geometric(list, family, path, requested_weight)
@@ -70,8 +70,8 @@ local function add_geometric(list, family, path, requested_weight)
     elements = #numbers + normaliser.padding }
 end
 
--- The learned numbers of a family's score: those that each layer has (per_layer), or those that all layers share.
--- Initial values that the spec lists have the kind "values".
+-- The learned numbers of a family's score: numbers of each layer if per_layer is true, numbers that all layers share if
+-- it is false. Initial values that the spec lists have the kind "values".
 local function list_score_parameters(family, path, per_layer)
   local list = {}
   for _, learned in ipairs(family.score.learned or {}) do
@@ -125,7 +125,7 @@ local function choose_names(name, options)
     branch = options.name and own_name .. "_branch" or "branch" }
 end
 
--- The dropout rate of the weights: the description's rate, or else the family's.
+-- The dropout rate of the weights: the description's rate, by default the family's rate.
 local function choose_rate(scope, family, options)
   local rate = options.dropout or family.dropout_rate or 0
   local kind = family.normaliser.kind
@@ -159,8 +159,9 @@ function M.attend(scope, name, queries, keys, options)
   end
   local projections = family.projections or {}
   local bias = (projections.bias == nil and options or projections).bias or false
-  local parameters, packed_columns = {}, 3 * C.count -- parameters: in the order of declaration
-  local is_plain = projections.init == "linear" -- whether initial values are those of other products
+  -- parameters: in the order of declaration; packed_columns: columns of queries, keys and values together
+  local parameters, packed_columns = {}, 3 * C.count
+  local is_plain = projections.init == "linear" -- whether products outside of attention have the same initial values
   local function add_product(value, from, width, product_options)
     product_options.declared = true
     if product_options.bias == nil then
@@ -225,7 +226,8 @@ function M.attend(scope, name, queries, keys, options)
   return branch
 end
 
--- The family of a block's first attention, or nil. Vectors that the block adds (`place`) have the family's positions.
+-- The family of a block's first attention, or nil. The vectors of positions that the block adds (`place`) belong to the
+-- positions of this family.
 function M.find_placing_family(scope)
   return lists.any(scope.ops, function(op) return op.kind == "attention" and op.family end) or nil
 end

@@ -1,39 +1,56 @@
 -- Builds a graph from a model's description: files of models/ and users' own networks call these methods.
 --
 -- Input: a description, function(net, model), which calls the methods below on `net` and on the blocks that it makes.
--- Output: the network `net`, a scope with order (all scopes, the network first), scopes (the blocks), streams, tables,
--- widths, dropouts, used_families, classified (the logits), and by_step (whether rows lie step by step instead of
--- sequence by sequence), and cell_width (numbers of a cell of a recurrence's memory; nil: it has no memory).
+-- Output: the network `net`, a scope with the fields order (all scopes, the network first), scopes (the blocks and
+-- groups), streams, tables, widths, dropouts, used_families, classified (the logits), by_step (whether rows lie step by
+-- step instead of sequence by sequence), and cell_width (the count of numbers in a cell of a recurrence's memory; nil
+-- without memory).
 --
---   width      { count, text }: a number of channels, and its expression in C; a multiple of a width also has `base`,
---              that width, and `factor`; the width of logits has `shown`, the columns without those that only fill a
---              vector
---   value      rows of channels: name, width, stream, scope; op: the operation that makes it, or nil; is_residual:
---              whether it is on the residual stream; read_count: the number of its reads; comment: text for comments;
---              mask_name: the start of the names of its dropout, if it is a branch; input: whether it is a block's
---              input. A block's copy of a value of the network has `external`, that value, which has `is_external`.
---              scope_lists.lua sets `carried` and `has_own_buffer`.
---   operation  kind; definition, its entry in ops.lua; operands by role; out: its value; p: its parameter, or nil;
---              other_parameters: a list; line: its line of the description. With dropout it also has dropout { name,
---              use, rate }, dropout_number (from 0, within the scope) and mask (the name of the stored mask, nil for
---              weights of attention).
---   scope      the network itself, a block, or a group, which repeats blocks and operations between them; its fields:
---     name, title     its name in generated code, and in messages
---     parent, is_group   the scope that repeats it, nil for the network; whether it is a group, whose parameters belong
---                     to the network
---     ops, parameters    in the order of the description and of declaration; declared_last: parameters that are
---                     declared after all others
+--   width      { count, text }: a number of channels, and its expression in C. A multiple of a width also has `base`,
+--              the width, and `factor`. The width of logits has `shown`, the number of columns without the columns that
+--              only fill a vector.
+--   value      rows of channels:
+--     name, width, stream, scope
+--     op              the operation that makes it, or nil
+--     is_residual     whether it is on the residual stream
+--     read_count      the number of its reads
+--     comment         text for comments
+--     mask_name       the start of the names of its dropout, if it is a branch
+--     input           whether it is a block's input
+--     external        for a block's copy of a value of the network: the value of the network
+--     is_external     whether a block has a copy of it
+--     carried, has_own_buffer   see scope_lists.lua
+--   operation  operands by role, and:
+--     kind            the name of its entry in ops.lua
+--     definition      its entry in ops.lua
+--     out             its result, a value
+--     p               its parameter, or nil
+--     other_parameters   a list of further parameters
+--     line            its line of the description
+--     dropout         { name, use, rate }, or nil
+--     dropout_number  with dropout: its number within the scope, from 0
+--     mask            with dropout: the name of the stored mask, nil for weights of attention
+--   scope      the network itself, a block, or a group, which repeats blocks and operations between them:
+--     name            its name in generated code
+--     title           its name in messages
+--     parent          the scope that repeats it; nil for the network
+--     is_group        whether it is a group, whose parameters belong to the network
+--     ops             operations in the order of the description
+--     parameters      parameters in the order of declaration
+--     declared_last   parameters that are declared after all others
 --     externals       a block's copies of values of the network, except its input
---     dropout_count   the number of its dropouts; masks: name of a mask -> the number of masks with this name so far
+--     dropout_count   the number of its dropouts
+--     masks           name of a mask -> the number of masks with this name so far
 --     count, loops    a block is repeated count * loops times, with `count` sets of parameters
 --     times           the number of its repetitions in a repetition of its parent
 --     input_value, output_value   the input and the output of a repetition, values of the scope
 --     outer_input, result   the input of the first and the output of the last repetition, values of the parent
 --     first_site      the number of its first repetition in the counter of random numbers
---     uses, index     the number of repetitions as C text, and the C variable that counts them
+--     uses            the number of repetitions as C text
+--     index           the C variable that counts repetitions
 --     first_use       with loops, the number of the first of the last `count` uses, as C text; else false
---     has_passes      whether the number of loops may differ from `loops`, its largest value in training;
---                     by_length: whether it is the task length of a step's examples
+--     has_passes      whether the number of loops may differ from `loops`, its largest value in training
+--     by_length       whether the number of loops is the task length of a step's examples
 --     used_names      name of a parameter or a tensor -> the parameter (checks.lua)
 --
 -- The order of a description determines the order of sums: contributions to a gradient are added in reverse order. Two
@@ -58,7 +75,7 @@ local M = {}
 local Scope = {}
 Scope.__index = Scope
 
--- Limit of dropouts in a scope, or in a whole network with dropout in evaluation: their number has 8 bits
+-- Limit of dropouts in a scope, or in a whole network with dropout in evaluation: the number of a dropout has 8 bits
 -- (longhand/rng.h).
 M.MAX_DROPOUTS = 256
 local MAX_OPERATIONS = 500 -- operations of a network; far more than a person writes
@@ -170,7 +187,7 @@ end
 --   options.weight    the parameter's name, by default that of the value
 --   options.tensors   a name in files for each weight, by default the parameter's name for one weight
 --   options.bias      true or false; false unless given
---   options.role      the part that it has in the names of functions, by default the value's name
+--   options.role      the word for it in names of functions, by default the value's name
 --   options.use       "queries" or "attended" for a weight of attention (initial.lua), else nil
 --   options.fan_out   for initial values: columns of the matrix that contains the weight, by default the weight's own
 --   options.shown     columns of the tensor in files, if further columns only fill the width
@@ -242,8 +259,8 @@ function Scope:add(residual, branch, rate)
 end
 
 -- Applies dropout to the weights of an attention. Targets mark dropped weights themselves, so op.mask is nil. The
--- constants of the first rate of weights in a network are named ATTENTION; those of another rate are named after the
--- attention that has this rate.
+-- constants of the first rate of weights in a network are named ATTENTION; the constants of another rate are named
+-- after the attention that has this rate.
 function Scope:drop_weights(op, name, rate)
   op.dropout = find_dropout(self.net, rate, "weights", "ATTENTION", "ATTENTION_" .. name:upper())
   if op.dropout then
@@ -292,10 +309,12 @@ function Scope:output(value)
   self.output_value = value
 end
 
--- Adds a block or a group, which its parent repeats `times` times in each of its own repetitions. options.loops: how
--- often all repetitions run, with the same parameters, by default as often as the parent; options.has_passes: a step
--- may run it another number of times; options.by_length: in training, too, the task length of its examples;
--- options.is_progressive: a training step draws the number, and how many of the first passes have no gradient.
+-- Adds a block or a group, which its parent repeats `times` times in each of its own repetitions. Options, by default
+-- those of the parent:
+--   loops            the number of times that all repetitions run, with the same parameters
+--   has_passes       whether a step may have another number of loops
+--   by_length        whether a step's number of loops is the task length of its examples
+--   is_progressive   whether a training step samples the number of loops, and how many of the first have no gradient
 local function add_scope(parent, name, title, times, options)
   local net = parent.net
   if net.scopes[name] then
@@ -306,15 +325,15 @@ local function add_scope(parent, name, title, times, options)
   scope.loops, scope.has_passes = options.loops or parent.loops, options.has_passes or parent.has_passes
   scope.by_length = options.by_length or parent.by_length
   scope.is_progressive = options.is_progressive or parent.is_progressive
-  scope.stored_loops = scope.is_progressive and scope.loops // 2 or scope.loops -- lh_draw_passes of train_lengths.h
+  scope.stored_loops = scope.is_progressive and scope.loops // 2 or scope.loops -- see lh_draw_passes: train_lengths.h
   scope.times = parent == net and times * scope.loops or times
   net.scopes[name] = scope
   net.scopes[#net.scopes + 1], net.order[#net.order + 1] = scope, scope
   return scope
 end
 
--- Makes a group of blocks, with operations before, between and after them. Its input and output are set as a block's.
--- count: the number of its repetitions with separate parameters; options: see add_scope.
+-- Makes a group of blocks, with operations before, between and after them. `input` and `output` set its input and
+-- output. count: the number of its repetitions with separate parameters; options: see add_scope.
 function Scope:group(name, count, options)
   local group = add_scope(self, name, "group", count, options)
   group.is_group, group.index, group.uses = true, name, tostring(group.count * group.loops)
@@ -374,11 +393,15 @@ function M.make_scope(net, name, title)
   return scope
 end
 
--- Builds the graph. settings: model, the section that the description reads; tokens, inputs: the rows of a table of
--- tokens and of a linear embedding; classes: the columns of logits; families: the attention families by name; additive:
--- the encoding that is added to tokens (net.input_place) or in blocks (net.block_place), or nil; layer_families: the
--- families of encodings by layer, in the form of families.list_layers, with their names; or nil. chunk: the name of the
--- description's source, with which checks.lua finds lines of the description; nil for files of models/.
+-- Builds the graph of a description. chunk: the name of the description's source, with which checks.lua finds lines of
+-- the description; nil for files of models/. settings:
+--   model            the section that the description reads
+--   tokens           the rows of a table of tokens, a width
+--   inputs           the rows of a linear embedding, a width
+--   classes          the columns of logits, a width
+--   families         the attention families by name
+--   additive         the encoding that is added to tokens (net.input_place) or in blocks (net.block_place), or nil
+--   layer_families   the families of encodings by layer (dimensions.list_layer_families), or nil
 function M.build(describe, settings, chunk)
   local net = M.make_scope(nil, "network", "the network")
   net.chunk = chunk

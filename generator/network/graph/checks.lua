@@ -48,7 +48,7 @@ end
 -- The endings of a parameter's names in structs and files (parameters.lua; transposed: the name of a panel).
 local NAME_ENDINGS = { "", "_bias", "_scale", "_offset", "_transposed" }
 
--- Checks that a parameter's names differ from all other names of its scope.
+-- Checks that a parameter's names differ from all other names of its scope, and adds them to scope.used_names.
 function M.check_parameter(scope, parameter)
   local used_names = scope.used_names
   for _, ending in ipairs(NAME_ENDINGS) do
@@ -83,8 +83,8 @@ function M.check_prefix(net, used_titles, name, noun)
   used_titles[name] = title
 end
 
--- Checks that an operation may read a value: that the value belongs to the operation's scope. role: the value's part in
--- the operation, for the message.
+-- Checks that an operation may read a value: that the value belongs to the operation's scope. role: the words for the
+-- value in the message, such as "the input of a norm".
 function M.check_readable(scope, value, role)
   if value.scope ~= scope then
     M.fail(scope.net, ("%s %s belongs to %s"):format(role, value.name, value.scope.title),
@@ -100,8 +100,8 @@ function M.read(scope, value, role)
   return value
 end
 
--- Checks that two values have equal widths and belong to one stream. roles: the values in the message, such as "the
--- summands".
+-- Checks that two values have equal widths and belong to one stream. roles: the words for the two values in the
+-- message, such as "the summands".
 function M.check_widths(scope, a, b, roles)
   if a.width.count ~= b.width.count then
     M.fail(scope.net, ("%s differ in width: %s has %d channels, and %s has %d"):format(roles, a.name, a.width.count,
@@ -112,8 +112,8 @@ function M.check_widths(scope, a, b, roles)
   end
 end
 
--- Refuses an output that is a product of the block's input, with or without relu: evaluation may run a block in place,
--- and a product cannot run in place.
+-- Refuses an output that is a product of the block's input, with or without relu: evaluation may store a block's output
+-- in the place of its input, which a product cannot do.
 local function check_in_place(block, value)
   local op = value.op
   op = op.kind == "activation" and op.activation == "relu" and op.x.op or op
@@ -157,22 +157,23 @@ end
 -- Checks that names differ. Values of one name share a buffer, so each must be a branch that one sum reads before the
 -- next value of the name is made, and that the backward pass does not read.
 local function check_names_differ(scope)
-  -- name -> its last value; value -> the operation that reads it; name of a gradient -> name of its value
-  local last_values, reader, gradients = {}, {}, {}
+  -- last_values: name -> its last value so far; readers: value -> the operation that reads it; value_names: name of a
+  -- gradient -> name of its value
+  local last_values, readers, value_names = {}, {}, {}
   for _, op in ipairs(scope.ops) do
     for _, value in ipairs(ops.list_read(op)) do
-      reader[value] = op
+      readers[value] = op
     end
-    local earlier = last_values[op.out.name]
-    if earlier and not (earlier.read_count == 1 and reader[earlier] and reader[earlier].kind == "add") then
+    local namesake = last_values[op.out.name]
+    if namesake and not (namesake.read_count == 1 and readers[namesake] and readers[namesake].kind == "add") then
       fail_at(op.line, ("two values of %s are named %s"):format(scope.title, op.out.name),
         "different names; values of feedforward have names with the option { name = ... }")
     end
     last_values[op.out.name] = op.kind ~= "block" and op.out or nil -- scope_lists.lua renames results of blocks
-    gradients[names.name_gradient(op.out.name)] = op.out.name
+    value_names[names.name_gradient(op.out.name)] = op.out.name
   end
   for _, op in ipairs(scope.ops) do
-    local value_name = gradients[op.out.name]
+    local value_name = value_names[op.out.name]
     if value_name then
       fail_at(op.line, ("%s is the name of the gradient of %s"):format(op.out.name, value_name), "another name")
     end

@@ -4,10 +4,15 @@
 local checks = require("network.graph.checks")
 local ops = require("network.graph.ops")
 
--- options: hidden (channels), activation, hidden_dropout (rate, of the hidden values), bias (by default true), name
--- (the first part of the names of values and tensors, by default none for values and "feedforward" for tensors),
--- width_name (the constant of `hidden`, by default made of the name), branch_activation (after the second product, by
--- default none). Returns the last value.
+-- Appends the feed-forward part to the value x and returns its result. Options:
+--   hidden              the number of channels of the hidden values, which lie between the products
+--   activation          the activation or the gate of the hidden values
+--   hidden_dropout      the dropout rate of the hidden values
+--   bias                whether products have biases, by default true
+--   name                the first part of the names of values and tensors, by default none for values and "feedforward"
+--                       for tensors
+--   width_name          the name of the constant for `hidden`, by default made of the name
+--   branch_activation   the activation after the second product, by default none
 return function(scope, x, options)
   local net, name = scope.net, options.name
   local prefix = name and name .. "_" or ""

@@ -14,9 +14,10 @@ local ops = require("network.graph.ops")
 
 local M = {}
 
--- Methods with their arguments. owner: the object that has the method, "network" or "block", or nil if both have it. An
--- argument is { name, kind }; the first `required` arguments are required, without this field all. options: the fields
--- of a last argument, a table, as name -> kind. ops.lua describes the methods of operations.
+-- Methods with their arguments, a list of { name, kind }. ops.lua describes the methods of operations. Further fields:
+--   owner      the object that has the method, "network" or "block"; nil if both have it
+--   required   the number of the first arguments that are required, by default all
+--   options    the fields of a last argument, a table: name -> kind
 M.METHODS = {
   stream = { owner = "network", { "name", "title" } },
   table = { owner = "network", { "name", "title" } },
@@ -69,8 +70,8 @@ local function make_range_check(max)
 end
 
 -- Kinds of arguments: a description for messages, and a predicate for arguments that are not objects. A title, which
--- names a stream or a table, may also be a name that a layer's memory has. Limits of numbers are those of a model's
--- fields.
+-- names a stream or a table, may also be a name that a layer's memory has. Numbers have the limits of the fields of
+-- `model` (spec/fields/model.lua).
 M.KINDS = {
   name = { "a name: " .. base_names.FREE_TEXT .. ", and no name that a layer's memory has", is_name },
   title = { "a name: " .. base_names.FREE_TEXT, base_names.is_free },
@@ -91,11 +92,13 @@ M.KINDS = {
 }
 
 -- The objects of one description:
---   handles     object -> { kind, real }; real: the builder's object
---   objects     the builder's object -> object
---   methods, metatables   those made so far, by name and by kind
---   seen_options, seen_fields   the sets of the options and of the fields that the description has read
---   used_titles   the names of blocks and attentions so far (checks.check_prefix)
+--   handles        object -> { kind, real }; real: the builder's object
+--   objects        the builder's object -> object
+--   methods        name -> the method, for the methods that the description has used so far
+--   metatables     kind -> the metatable, for the kinds of objects that exist so far
+--   seen_options   the set of the options that the description has read
+--   seen_fields    the set of the fields that the description has read
+--   used_titles    the names of blocks and attentions so far (checks.check_prefix)
 local Handles = {}
 Handles.__index = Handles
 
@@ -114,8 +117,8 @@ function Handles:fail(message, ...)
   checks.fail(self.net, message, ...)
 end
 
--- Checks an argument; returns the builder's object for which the argument stands, a copy of a list of names, or else
--- the argument itself.
+-- Checks an argument `x` of a kind. Returns the builder's object for which the argument stands, a copy of a list of
+-- names, or an argument of another kind itself.
 function Handles:unwrap(call, name, kind, x)
   local handle, expected, is_valid = x ~= nil and self.handles[x] or nil, table.unpack(M.KINDS[kind])
   if handle and handle.kind ~= kind or not handle and not (is_valid and is_valid(x)) then

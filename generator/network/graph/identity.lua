@@ -2,10 +2,13 @@
 -- only if their identities are equal, in addition to names and shapes of tensors.
 --
 -- Input: a network (builder.lua), unfused. Output: pure data: for the network and each of its blocks { title, times,
--- operations }. An operation is { kind, words that distinguish operations of the kind, names of its parameter,
--- operands }. An operand consists of its role and its origin: the number of the operation of the scope that made the
--- value, "input", or "external" and a number. Dropout, which has no parameters, and names of values, which only name
--- buffers, are left out.
+-- operations }. An operation is a list of four texts:
+--   1  its kind
+--   2  words that distinguish operations of the kind
+--   3  the names of its parameter
+--   4  its operands, each with its role and its origin: the number of the operation of the scope that made the value,
+--      "input", or "external" and a number
+-- Dropout, which has no parameters, and names of values, which only name buffers, are left out.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")

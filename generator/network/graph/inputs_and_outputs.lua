@@ -47,8 +47,8 @@ function M:stream(name)
 end
 
 -- Declares a table with a vector for each token, which the embeddings of streams and the output layer may share. If
--- model.embedding is "linear", it is a linear map of one-hot tokens: a bias, plus a row for each token that is not
--- blank.
+-- model.embedding is "linear", it is a linear map of one-hot tokens: the vector of a token is a bias plus a row of a
+-- matrix, or the bias alone if the token is blank.
 function M:table(name)
   local net = self.net
   local p = { name = name, columns = net.widths.WIDTH, init = net.initial, line = checks.find_line(net) }
@@ -87,11 +87,12 @@ function M:embed(name, stream, options)
   return self:push(op, name, width, true)
 end
 
--- Appends, on the residual stream and with a value's shape, zeros or normal noise of a standard deviation.
+-- Appends zeros with a value's shape, on the residual stream.
 function M:make_zeros(name, value)
   return self:push({ kind = "zeros", stream = value.stream, like = value }, name, value.width, true)
 end
 
+-- Appends normal noise of a standard deviation with a value's shape, on the residual stream.
 function M:make_noise(name, value, deviation)
   return self:push({ kind = "noise", stream = value.stream, like = value, deviation = deviation }, name, value.width,
     true)

@@ -6,10 +6,11 @@
 --   roles      the operands, in the order in which they are read
 --   by_row     a row of the result depends only on the same row of each operand
 --   describe(op)      returns the description that `longhand plan` prints
---   count_flops(op)   returns floating-point operations of a forward pass, two per multiply-add: { token, pair, label,
---              distance }, for every token, pair of tokens, label, and row of distances that a batch shares; text: the
---              number for a token or a pair, as an expression in C
---   kinds      for operations that differ by an activation, a gate or a norm: its name -> its description
+--   count_flops(op)   returns the floating-point operations of a forward pass, two per multiply-add: { token, pair,
+--              label, distance, text }, for every token, pair of tokens, label, and row of distances that a batch
+--              shares; text: the number for a token or a pair, as an expression in C
+--   kinds      for operations that differ by an activation, a gate or a norm: the name of an activation, a gate or a
+--              norm -> its description
 --   method     the arguments of the builder's method with the name of the kind (handles.lua)
 -- Operations that map the rows of one value, drop results out at a rate, and read the value again in the backward pass,
 -- also have these fields:
@@ -108,9 +109,9 @@ M.add_norm = { roles = { "residual", "branch" }, by_row = true, describe = funct
   return (op.dropout and "sum, the branch dropped out, and its " or "sum and its ") .. M.norm.describe(op)
 end }
 
--- Attention: q holds queries, kv keys and values; contribution: the value that the family requests (attention.lua), or
--- nil. count_flops counts logits, weighted values, products with vectors of distances, and the map of shared distance
--- rows.
+-- Attention: q holds queries, kv holds keys and values, and contribution is the value that the family requests
+-- (attention.lua), or nil. count_flops counts logits, weighted values, products with vectors of distances, and the map
+-- of rows of distances that a batch shares.
 M.attention = {
   roles = { "q", "kv", "contribution" },
   method = { owner = "block", { "family", "word" }, { "queries", "value" }, { "keys", "value" },
@@ -120,15 +121,17 @@ M.attention = {
   end,
   count_flops = function(op)
     local C, relative = op.out.width.count, op.family.relative
+    -- a multiply-add for the logit, one for the weighted value, and one for the vector of the distance
     local per_channel = (relative.kind == "none" or relative.counts) and 4 or 6
     return { pair = per_channel * C, text = ("%d.0 * %s"):format(per_channel, op.out.width.text),
       distance = relative.toeplitz and relative.biases and 2 * C * C or 0 }
   end,
 }
 
--- The states of a recurrence (recurrence.lua). op.sums: the width of the sums of a step; op.products: the rows and
--- columns of the weights that multiply every token, without those of one-hot tokens; op.header: the kernels' file, if
--- it is another one.
+-- The states of a recurrence (recurrence.lua). Fields of the operation:
+--   sums       the width of the sums of a step
+--   products   the rows and columns of the weights that multiply every token, except the weights of one-hot tokens
+--   header     the file of its kernels, if it is not that of this entry
 M.recur = {
   roles = {}, header = "recurrence",
   describe = function(op) return recurrence.CELLS[op.cell].words end,
@@ -149,7 +152,7 @@ M.classify = {
   count_flops = function(op) return { label = 2 * op.x.width.count * op.out.width.shown } end,
 }
 
--- The entries of operations that map the rows of one value (those with `choose_kernel`), by kind.
+-- The entries with `choose_kernel`, by kind: operations that map the rows of one value.
 function M.list_row_operations()
   local operations = {}
   for kind, operation in next, M do
@@ -172,13 +175,14 @@ function M.find_all(net, kind)
   end)
 end
 
--- The floating-point operations of an operation, in the form that the entries' count_flops() returns.
+-- The floating-point operations of an operation: the result of its entry's count_flops(), or an empty table.
 function M.count_flops(op)
   local count_flops = M[op.kind].count_flops
   return count_flops and count_flops(op) or {}
 end
 
--- The values that an operation makes; the operation of a fused sum and norm (fuse.lua) makes two, a stored sum first.
+-- The values that an operation makes. A fused sum and norm (fuse.lua) that stores the sum makes two values, the sum
+-- first.
 function M.list_results(op)
   return op.sum and { op.sum, op.out } or { op.out }
 end

@@ -1,19 +1,26 @@
 -- The network as a list, for users and for counts: every operation in the order of the description, unfused, with its
 -- shape, its parameters and its floating-point operations.
 --
--- Input: a network (builder.lua), its buffers (buffers.lua). Output, M.derive: pure data, first the network, then
--- blocks:
---   scope      { name, count, times, comment, outside, operations }; count: repetitions with parameters of their own;
---              times: all repetitions, loops included; comment: the block's comment, or false; outside: names of a
---              block's input and of the values of the network that it reads
---   operation  { kind, name, description, reads, from, rows, columns, parameters, kept, per_token, per_pair, per_label,
---              per_distance, stream, keys }; reads: the names of its operands; from: for each operand, the number of
---              the operation that made it, or its name in `outside`; rows: "tokens", "labels" or "none"; kept: the
---              backward pass reads the result, or numbers that a norm saves; false for a block's output; stream: the
---              number of its tokens' stream; keys: the number of the stream of attention's keys, else that of `stream`
--- The counts per_token, per_pair, per_label and per_distance are floating-point operations of a forward pass, two for
--- each multiply-add, for every token, pair of tokens, label, and row of distances that a batch shares. M.sum_up returns
--- sums over all repetitions, as numbers and text.
+-- Input: a network (builder.lua), its buffers (buffers.lua). Output, M.derive: pure data, a list of scopes, first the
+-- network, then the blocks:
+--   name, comment   the block's name, and its comment or false
+--   count           the number of repetitions with parameters of their own
+--   times           the number of all repetitions, loops included
+--   outside         the names of a block's input and of the values of the network that it reads
+--   operations      the operations of the scope, each with:
+--     kind, name, description
+--     reads         the names of its operands
+--     from          for each operand, the number of the operation that made it, or its name in `outside`
+--     rows          "tokens", "labels" or "none"
+--     columns       the number of its result's columns
+--     parameters    the number of learned numbers
+--     kept          whether the backward pass reads the result, or numbers that a norm saves; false for the output of a
+--                   block
+--     stream        the number of its tokens' stream
+--     keys          the number of the stream of attention's keys; for other operations, the same as `stream`
+--     per_token, per_pair, per_label, per_distance   floating-point operations of a forward pass, two for each
+--                   multiply-add, for every token, pair of tokens, label, and row of distances that a batch shares
+-- M.sum_up returns sums over all repetitions, as numbers and text.
 
 local lists = require("base.lists")
 local ops = require("network.graph.ops")
@@ -21,7 +28,8 @@ local parameters = require("network.graph.parameters")
 
 local M = {}
 
--- The name of an operation: of a product, its parameter's name; of a block, the block's; else that of its value.
+-- The name of an operation: the parameter's name of a product, the block's name of a block, the name of the result of
+-- other operations.
 local function get_name(op)
   return op.kind == "product" and op.weight or op.kind == "block" and op.block.name or op.out.name
 end
@@ -31,13 +39,14 @@ local function get_label(value)
   return value.input and "input" or value.external and value.name or value.op and get_name(value.op) or value.name
 end
 
--- The number of learned elements of an operation's parameters, with those of its facets. counted: the set of the
--- parameters that earlier operations have counted, which are left out; this operation's parameters are added to it.
-function M.count_learned(op, counted)
+-- The number of learned elements of an operation's parameters, including the parameters of its facets. is_counted: the
+-- set of the parameters that earlier operations have counted, which are left out; the operation's parameters are added
+-- to the set.
+function M.count_learned(op, is_counted)
   return lists.sum(lists.join(op.other_parameters or {}, { op.p }), function(p)
-    local is_counted = counted[p]
-    counted[p] = true
-    return is_counted and 0 or parameters.count(p)
+    local is_repeated = is_counted[p]
+    is_counted[p] = true
+    return is_repeated and 0 or parameters.count(p)
   end)
 end
 
@@ -46,16 +55,16 @@ local function count_columns(op)
   return width or op.out.width.count
 end
 
--- counted: see M.count_learned; numbers: value -> the operation that made it, in the form of `from`; read: the set of
--- the values that the backward pass reads.
-local function describe_operation(op, counted, numbers, read_values)
+-- is_counted: see M.count_learned; origins: value -> its origin, an element of `from`; read_values: the set of the
+-- values that the backward pass reads.
+local function describe_operation(op, is_counted, origins, read_values)
   local operands, flops = ops.list_operands(op), ops.count_flops(op)
   return {
     kind = op.kind, name = get_name(op), description = op.definition.describe(op),
     reads = lists.map(operands, function(operand) return get_label(operand.value) end),
-    from = lists.map(operands, function(operand) return numbers[operand.value] end),
+    from = lists.map(operands, function(operand) return origins[operand.value] end),
     rows = op.kind == "classify" and "labels" or "tokens", columns = count_columns(op),
-    parameters = M.count_learned(op, counted),
+    parameters = M.count_learned(op, is_counted),
     kept = (read_values[op.out] or op.norm ~= nil) and op.out ~= op.scope.output_value,
     stream = op.out.stream.index, keys = (op.kv or op.out).stream.index,
     per_token = flops.token or 0, per_pair = flops.pair or 0, per_label = flops.label or 0,
@@ -63,18 +72,18 @@ local function describe_operation(op, counted, numbers, read_values)
   }
 end
 
-local function describe_scope(scope, counted, read_values)
-  local list, outside, numbers = {}, {}, {}
+local function describe_scope(scope, is_counted, read_values)
+  local list, outside_names, origins = {}, {}, {}
   for i, value in ipairs({ scope.input_value or nil, table.unpack(scope.externals) }) do
-    outside[i] = ("%s_%d"):format(get_label(value), i)
-    numbers[value] = outside[i]
+    outside_names[i] = ("%s_%d"):format(get_label(value), i)
+    origins[value] = outside_names[i]
   end
   for i, op in ipairs(scope.ops) do
-    list[i] = describe_operation(op, counted, numbers, read_values)
-    numbers[op.out] = tostring(i)
+    list[i] = describe_operation(op, is_counted, origins, read_values)
+    origins[op.out] = tostring(i)
   end
   return { name = scope.name, count = scope.count, times = scope.count * scope.loops, comment = scope.comment,
-    outside = outside, operations = list }
+    outside = outside_names, operations = list }
 end
 
 -- The number of learned elements of scores that all layers share; they belong to the network.
@@ -83,14 +92,14 @@ function M.count_shared(net)
 end
 
 function M.derive(net, buffer_lists)
-  local counted = {}
+  local is_counted = {}
   local list = lists.map(net.order, function(scope)
-    return describe_scope(scope, counted, buffer_lists.scopes[scope].read_backward)
+    return describe_scope(scope, is_counted, buffer_lists.scopes[scope].read_backward)
   end)
-  local shared = M.count_shared(net)
-  if shared > 0 then
+  local shared_count = M.count_shared(net)
+  if shared_count > 0 then
     table.insert(list[1].operations, { kind = "score", name = "score", description = "numbers that all layers share",
-      reads = {}, from = {}, rows = "none", columns = 0, parameters = shared, stream = 0, keys = 0,
+      reads = {}, from = {}, rows = "none", columns = 0, parameters = shared_count, stream = 0, keys = 0,
       per_token = 0, per_pair = 0, per_label = 0, per_distance = 0 })
   end
   return list
@@ -118,11 +127,14 @@ local function add_operation(sums, times, operation)
 end
 
 -- Sums over the network: per_token, per_pair, per_label, per_distance; and
---   streams      a list of { name, index, weights, products }: the weights that multiply every token; products: as text
---   attentions   a list of { queries, keys, count, rows }, one for each pair of streams (by number): operations for a
---                pair of tokens, and multiply-adds for a row of distances; a zero entry if there is no attention
+--   streams      a list of { name, index, weights, products }; weights: the number of weights that multiply every
+--                token; products: their sizes as text
+--   attentions   a list with an entry for each pair of streams; one entry of zeros if there is no attention:
+--     queries, keys   the numbers of the streams
+--     count           floating-point operations for a pair of tokens
+--     rows            multiply-adds for a row of distances
 --   pairs        the attentions as text
---   families     operations for a pair of tokens, by the family's name
+--   families     name of a family -> floating-point operations for a pair of tokens
 function M.sum_up(net, outline)
   local sums = { per_token = 0, per_pair = 0, per_label = 0, per_distance = 0, attentions = {}, families = {} }
   local texts = {}

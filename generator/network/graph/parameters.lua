@@ -1,23 +1,34 @@
 -- The place of every tensor in the parameter vector, and the C structs with the same layout.
 --
 -- Input: a network (builder.lua) with its parameters in the order of declaration. Output, M.derive:
---   tensors            in the order of the struct `parameters`: name, rank, shape, shape_text, init, value (or an index
---                      of initial_values), learned; offset, and stride from row to row, in elements
---   structs            one for each block, then one for the network:
---     name (also as struct_name), gradients_type, lines   types and members in C
---     block, article, count   the block's name, "a" or "an", the constant for its count; all false for the network
---     repetitions, first_use  as in builder.lua (count, first_use)
---     panels    weights in the layout that products read: { name, rows, columns, elements_text, sizes, transposed,
---               elements }; transposed: whether there is a second, transposed copy; elements: the number of elements
---               of all copies; elements_text: of one copy, as text
---     packed    the panels of weights of products, which are packed at the start of a step
---     maps      the other panels
---     shard_sums    { lines, members { name, size, type } }: learned members whose gradients each shard sums itself:
---               all except weights of products, maps of relative positions and `from_tables`
---     from_tables   { name, size }: learned members whose gradients come from gradients of tables (cuda_half.lua)
---   elements, storage  elements of the vector: the struct's, and this number rounded up to whole chunks
---   count, frozen      the number of elements of learned tensors, and of frozen tensors
---   initial_values     the given initial values as text, separated by commas; false if there are none
+--   tensors      the tensors in the order of the struct `parameters`, each with:
+--     name, rank, shape, shape_text
+--     init            the C constant of its kind of initial values
+--     value           the number for this kind (initial.lua), or the index of its first value in initial_values
+--     learned         whether training changes it; tensors that training does not change are called frozen
+--     offset, stride  the place of its first element, and the distance from row to row, in elements
+--   structs      one for each block, then one for the network:
+--     name, struct_name  the C type, twice
+--     gradients_type  the C type of its gradients
+--     lines           its members as lines of C
+--     block           the block's name; false for the network
+--     article         "a" or "an" before the block's name; false for the network
+--     count           the constant for the block's count; false for the network
+--     repetitions     scope.count of builder.lua
+--     first_use       see builder.lua
+--     panels          weights in the layout that products read: { name, rows, columns, elements_text, sizes, transposed,
+--                     elements }; transposed: whether there is a second, transposed copy; elements: the number of
+--                     elements of all copies; elements_text: the number of elements of one copy, as text
+--     packed          the panels of weights of products, which are packed at the start of a step
+--     maps            the panels of maps of relative positions
+--     shard_sums      { lines, members { name, size, type } }: learned members whose gradients each shard sums itself:
+--                     all except weights of products, maps of relative positions and `from_tables`
+--     from_tables     { name, size }: learned members whose gradients come from gradients of tables (cuda_half.lua)
+--   elements     the number of elements of the struct `parameters`
+--   storage      the number of elements of the parameter vector: `elements` rounded up to whole chunks
+--   count        the number of elements of learned tensors
+--   frozen       the number of elements of frozen tensors
+--   initial_values   the given initial values as text, separated by commas; false if there are none
 
 local initial = require("network.graph.initial")
 local lists = require("base.lists")
@@ -43,10 +54,10 @@ local function make_vector(name, width, shares_line)
   return { name = name, size = width.text, elements = width.count, shares_line = shares_line }
 end
 
--- Functions, by the kind of a parameter, that return two lists: its members of the struct { name, size, elements, type,
--- shares_line }, with size, the number of elements, as text in C; and its tensors { name, shape, init, stride, column,
--- member, frozen }. The tensors of a member lie side by side, or one after another; column: the index of a tensor's
--- first element in the member.
+-- Functions, by the kind of a parameter, that return two lists:
+--   its members of the struct { name, size, elements, type, shares_line }; size: the number of elements as text in C;
+--   its tensors { name, shape, init, stride, column, member, frozen }; column: the index of a tensor's first element in
+--   the member. The tensors of a member lie side by side, or one after another.
 local forms = {}
 
 -- y = x W + b: weights [in][out], the weights of a packed product side by side; then the biases. p.widths: the columns
@@ -113,7 +124,7 @@ end
 forms.map = forms.facet
 
 -- Adds a parameter's initial values to initial_values; returns the index of the first one. Equal values of parameters
--- with one name, such as those of all layers, are stored once. parameter: a learned parameter of a score
+-- with one name, such as the parameters of all layers, are stored once. parameter: a learned parameter of a score
 -- (facets/score.lua).
 local function place_values(state, parameter)
   local key = parameter.name .. " " .. parameter.values_text
@@ -207,11 +218,11 @@ local function write_lines(scope, list_selected, type_field, count_field)
         p.block[count_field]) } or nil
     else
       for _, member in ipairs(list_selected(p)) do
-        local last = lines[#lines]
-        local joined_text = member.shares_line and last and last.is_real
-          and ("%s, %s;"):format(last.text:sub(1, -2), write_declaration(member))
-        if joined_text and #last.text < GROUP_COLUMNS and #joined_text + #(last.comment or "") < LINE_COLUMNS then
-          last.text = joined_text
+        local line = lines[#lines]
+        local joined_text = member.shares_line and line and line.is_real
+          and ("%s, %s;"):format(line.text:sub(1, -2), write_declaration(member))
+        if joined_text and #line.text < GROUP_COLUMNS and #joined_text + #(line.comment or "") < LINE_COLUMNS then
+          line.text = joined_text
         else
           lines[#lines + 1] = { text = ("%s%s;"):format(member.type and "" or "real ",
             write_declaration(member)), is_real = not member.type }
@@ -254,6 +265,7 @@ local function list_table_members(scope)
   return lists.map(members, function(member) return { name = member.name, size = member.size } end)
 end
 
+-- A struct of the output. block, count: the block's name and the constant for its count; both false for the network.
 local function describe_struct(scope, name, gradients_type, block, count)
   local panels = list_panels(scope)
   local packed = lists.map(panels, function(panel) return panel.transposed and panel or nil end)
@@ -274,6 +286,8 @@ function M.count(p)
 end
 
 function M.derive(net)
+  -- value_starts: name and values of a parameter -> the index of its first value in initial_values, which has
+  -- value_count values so far
   local state = { tensors = {}, offset = 0, count = 0, frozen = 0, value_starts = {}, value_count = 0,
     initial_values = false }
   add_scope(state, "", net)
@@ -281,7 +295,8 @@ function M.derive(net)
     return not block.is_group and describe_struct(block, block.parameters_type, block.gradients_type, block.name,
       block.count_name) or nil
   end)
-  structs[#structs + 1] = describe_struct(net, "parameters", "gradients", false, false)
+  local NO_BLOCK, NO_COUNT = false, false
+  structs[#structs + 1] = describe_struct(net, "parameters", "gradients", NO_BLOCK, NO_COUNT)
   return { tensors = state.tensors, structs = structs, elements = state.offset,
     storage = (state.offset + CHUNK - 1) // CHUNK * CHUNK, count = state.count, frozen = state.frozen,
     initial_values = state.initial_values }

@@ -1,19 +1,21 @@
 -- Recurrence: one state for each sequence, which a step computes from the previous state and the step's token.
 --
--- The kinds of steps are CELLS, by name; the value of the operation has the states of all steps:
---   words     the name of the cell for `longhand plan`
+-- The result of the operation holds the states of all steps. A cell is a kind of step; CELLS has an entry for each, by
+-- name. A memory, a stack or a tape, also consists of cells, each of CELL numbers. Fields of an entry:
+--   words     its name for `longhand plan`
 --   gates     the number of sums for each channel of the state
 --   stores    whether training stores values of all steps in addition to the states
 --   adds      whether the backward product adds to the gradient of the previous state, instead of storing its result
---   biases    whether the product with the state has a bias, as the map of the token has
+--   biases    whether the product with the state has a bias, in addition to the bias of the token's map
 --   joined    whether token and state are the input of one map, whose number of rows determines the initial values
 --   header    the file of kernels/cpu with its steps, if it is not recurrence.h
 --   heads     for a cell with a memory, values that are linear in the state and change the memory: { name, width };
 --             the product with the state computes them in addition to the sums of the next step
---   layers    further linear maps, from a rectified head to the value that is written: { name, from, to, shown }, with
---             names of widths
---   buffers   a function of the operation: buffers in addition to the value's (buffers.lua): "steps" have rows of all
---             steps in training and of one step in evaluation, "step" have rows of one step
+--   layers    further linear maps, from a rectified head to the value that is written into the memory: { name, from,
+--             to, shown }; from, to: names of widths
+--   buffers   a function of the operation that returns the buffers in addition to the buffer of the result
+--             (buffers.lua); the form "steps" has rows of all steps in training and of one step in evaluation, the form
+--             "step" has rows of one step
 -- Sums of a step are W x + b + U h, where x is the one-hot token, so W x is a row of W. With a memory, W also
 -- multiplies the cell that the step reads. Source: Deletang et al. 2023, "Neural Networks and the Chomsky Hierarchy",
 -- and their code.
@@ -23,7 +25,7 @@ local lists = require("base.lists")
 local M = {}
 
 local CELL = 8 -- numbers of a memory's cell
-local PANEL = 48 -- columns: those of the product are padded to a multiple of 48, so that their vectors fill wide tiles
+local PANEL = 48 -- columns of the product are padded to a multiple of this, so that their vectors fill wide tiles
 local HIDDEN = 64 -- width of the hidden layers of a written value
 local VALUE = 16 -- CELL, filled up to whole vectors
 local COMMENT = "in training, of one step in evaluation"
@@ -84,7 +86,8 @@ function M.list_buffers(op)
   return M.CELLS[op.cell].buffers(op)
 end
 
--- The columns of the recurrent product, the tensors side by side in it, and their widths: the sums and the heads.
+-- The columns of the recurrent product; the names of the tensors that lie side by side in its weight, for the sums and
+-- for the heads; and the widths of these tensors.
 local function list_products(net, cell, sums)
   local tensors, widths, count = { "recurrent" }, { sums.count }, sums.count
   for i, head in ipairs(cell.heads or {}) do
@@ -105,16 +108,16 @@ local function declare_layers(scope, cell)
 end
 
 -- Appends the states of all steps of a stream: [tokens][WIDTH]. Rows of a network with a recurrence lie step by step,
--- each step with a row for every sequence. cells: the number of cells of a memory; nil for a stack: as many as steps
--- can fill.
+-- each step with a row for every sequence. cells: the number of cells of a memory; nil for a stack that has as many
+-- cells as steps can fill.
 function M.recur(scope, name, stream, cell_name, cells)
   local net, cell = scope.net, M.CELLS[cell_name]
   local width = net.widths.WIDTH
   local sums = cell.gates == 1 and width
     or { count = cell.gates * width.count, text = ("%d * %s"):format(cell.gates, width.text) }
-  local joint = net.tokens.count + width.count
-  local with_read = net.tokens.count + (cell.heads and CELL or 0)
-  local scheme = make_part_scheme(net.initial, cell.joined and joint or with_read)
+  local joint_rows = net.tokens.count + width.count -- of one map of token and state
+  local input_rows = net.tokens.count + (cell.heads and CELL or 0) -- of the map of the token and the memory's cell
+  local scheme = make_part_scheme(net.initial, cell.joined and joint_rows or input_rows)
   local input_parameters = { scope:declare({ kind = "linear", name = "input", path = "input", rows = net.tokens,
     columns = sums, init = scheme }) }
   if cell.heads then
@@ -125,7 +128,7 @@ function M.recur(scope, name, stream, cell_name, cells)
   local columns, tensors, widths = list_products(net, cell, sums)
   local recurrent = scope:declare({ kind = "weight", name = "recurrent", tensors = tensors, rows = width,
     widths = widths, columns = columns, bias = cell.biases or false,
-    init = make_part_scheme(net.initial, cell.joined and joint or width.count) })
+    init = make_part_scheme(net.initial, cell.joined and joint_rows or width.count) })
   local layers = declare_layers(scope, cell)
   net.by_step = true
   local products = { { width.count, lists.sum(widths, function(count) return count end) },
