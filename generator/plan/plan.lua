@@ -1,8 +1,10 @@
 -- Makes a plan from a resolved spec: all defaults are settled and all numbers derived, but nothing is rendered.
 --
--- Input: the resolved spec (spec/validate.lua) and facts: task, the task's header (spec/task/tasks.lua); score, the
--- formula, or nil; network, a user's own network, or nil; init, the first checkpoint, or nil
--- (spec/reading/first_checkpoint.lua).
+-- Input: the resolved spec (spec/validate.lua) and facts:
+--   task      the task's header (spec/task/tasks.lua)
+--   score     the formula of the score, or nil
+--   network   the file of a user's own network, or nil
+--   init      the first checkpoint (spec/reading/first_checkpoint.lua), or nil
 -- Output: pure data that the templates read by name; the modules below document these names. The output is nil and an
 -- error for the diagnostics if no plan is possible, for example if a formula is too large or a network is not valid.
 -- Invariant: each function that `build` calls reads fields that were entered before. It returns new fields, or
@@ -30,14 +32,16 @@ local M = {}
 
 local ABI = 8 -- equal to LH_ABI of include/longhand; the generated config.h checks this
 
--- The files of the CPU half, in the order of rendering, but gen.lua renders spec.c last. loose, neutral: as in gen.lua;
--- family: the names of this family take precedence in the file's template.
+-- The files of the CPU half, in the order of rendering, except that gen.lua renders spec.c last. Fields of a file:
+--   template, path
+--   loose, neutral   see gen.lua
+--   family           the family whose names take precedence in the file's template
 local function list_files(plan)
-  local first = plan.first
+  local first_family = plan.first
   local files = {
-    { template = "common/spec.c.tpl", path = "spec.c", family = first },
+    { template = "common/spec.c.tpl", path = "spec.c", family = first_family },
     { template = "common/defaults.inc.tpl", path = "defaults.inc", loose = true },
-    { template = "common/config.h.tpl", path = "config.h", family = first },
+    { template = "common/config.h.tpl", path = "config.h", family = first_family },
     { template = "common/tuned.h.tpl", path = "tuned.h", neutral = true },
   }
   for _, family in ipairs(plan.attentions) do
@@ -49,17 +53,18 @@ local function list_files(plan)
       path = ("attention_%s.inc"):format(family.name), family = family }
   end
   for _, name in ipairs({ "layers", "loss", "trace", plan.cpu.decoding and "decode" or nil }) do
-    files[#files + 1] = { template = ("cpu/%s.inc.tpl"):format(name), path = name .. ".inc", family = first }
+    files[#files + 1] = { template = ("cpu/%s.inc.tpl"):format(name), path = name .. ".inc", family = first_family }
   end
-  files[#files + 1] = { template = "cpu/step.c.tpl", path = "step.c", family = first } -- calls functions of all files
+  -- step.c calls functions of all other files, so it is rendered after them.
+  files[#files + 1] = { template = "cpu/step.c.tpl", path = "step.c", family = first_family }
   return files
 end
 
--- The fields that need no derivation. Generated code is linked by names longhand_<role>_<symbol>. A role
--- is one word without underscore: spec; x8664, x8664v3, x8664v4, aarch64 (the code for one instruction-set level);
--- cuda, images, text (the CUDA half); train, evaluate (its kernels). No other names begin with longhand_: names of the
--- runtime begin with lh_, names of a task with lh_task_. C reserves two underscores in a row for compilers, so the
--- second is written U, as in the Makefile; no id contains a U.
+-- The fields that need no derivation. Generated code is linked by names longhand_<role>_<symbol>. A role is one word
+-- without underscore: spec; x8664, x8664v3, x8664v4, aarch64 (the code for one instruction-set level); cuda, images,
+-- text (the CUDA half); train, evaluate (its kernels). No other names begin with longhand_: names of the runtime begin
+-- with lh_, names of a task with lh_task_. C reserves two underscores in a row for compilers, so here and in the
+-- Makefile the second underscore is written U; no id contains a U.
 local function make_head(resolved, facts)
   return {
     abi = ABI,

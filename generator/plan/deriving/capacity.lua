@@ -1,9 +1,12 @@
 -- The capacity of a recurrent model's memory, and the lengths that exceed it.
 --
--- Input: a plan; the task's header. Output: capacity, false without a memory: { kind = "stack" or "tape"; cells, or
--- false without a limit; exceeded: the least task length of the spec with more used cells, or false; by_length: whether
--- the spec names lengths }. A sequence of T tokens can use T / 2 cells of a stack, since a deeper cell cannot return to
--- the top. The cells of a tape are compared with the tokens of the input.
+-- Input: a plan; the task's header. Output: capacity, false without a memory:
+--   kind        "stack" or "tape"
+--   cells       the number of cells; false without a limit
+--   exceeded    the least task length of the spec that uses more cells; false if there is none
+--   by_length   whether the spec names lengths
+-- A sequence of T tokens can use T / 2 cells of a stack, since a deeper cell cannot return to the top. The cells of a
+-- tape are compared with the tokens of the input.
 
 local tasks = require("spec.task.tasks")
 
@@ -15,12 +18,12 @@ function M.derive(plan, facts)
   if not kind then
     return { capacity = false }
   end
-  local function count_used(n)
+  local function count_used_cells(n)
     return kind == "stack" and tasks.count_longest_stream(facts, n) // 2 or tasks.length(facts.input_length, n)
   end
   local exceeded = false
   for _, n in ipairs(model.cells and not facts.data and tasks.list_named_lengths(plan.resolved) or {}) do
-    if count_used(n) > model.cells then
+    if count_used_cells(n) > model.cells then
       exceeded = math.min(exceeded or n, n)
     end
   end

@@ -13,9 +13,9 @@ function M.check(plan, init)
   end
   for _, tensor in ipairs(plan.tensors) do
     local entry, expected = init.entries[tensor.name], table.concat(tensor.shape, ", ")
-    local found = entry and table.concat(entry.shape, ", ")
-    if found ~= expected then
-      refuse(found and ("%s has shape [%s]"):format(tensor.name, found) or tensor.name .. " is missing",
+    local shape = entry and table.concat(entry.shape, ", ")
+    if shape ~= expected then
+      refuse(shape and ("%s has shape [%s]"):format(tensor.name, shape) or tensor.name .. " is missing",
         ("[%s], as the model of this spec has it"):format(expected))
     end
   end

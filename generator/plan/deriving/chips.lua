@@ -28,11 +28,11 @@ function M.count_shards(batch, multiprocessors)
   return (batch + sequences - 1) // sequences
 end
 
--- The chips of capability least_architecture or more that need several rounds for `shards` shards, grouped by the
--- number of shards that needs one round (M.count_shards), largest first: { key = that number, rows of M.list... }.
-function M.advise(batch, shards, least_architecture)
-  local small = lists.filter(M.list, function(chip) return chip[1] >= least_architecture and chip[3] < shards end)
-  local advice = lists.group(small, function(chip) return M.count_shards(batch, chip[3]) end)
+-- The chips of compute capability min_capability or more that need several rounds for `shards` shards, in groups { key,
+-- rows of M.list... }, the largest key first. key: the number of shards that needs one round (M.count_shards).
+function M.advise(batch, shards, min_capability)
+  local small_chips = lists.filter(M.list, function(chip) return chip[1] >= min_capability and chip[3] < shards end)
+  local advice = lists.group(small_chips, function(chip) return M.count_shards(batch, chip[3]) end)
   table.sort(advice, function(a, b) return a.key > b.key end)
   return advice
 end

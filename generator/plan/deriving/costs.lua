@@ -1,20 +1,25 @@
 -- Costs of a step: floating-point operations, for `plan` and for bench.
 --
--- Input: a plan with its network; that network (builder.lua); the task's header (lengths as formulas). Output of
--- M.measure_training: facts about the training lengths; the longest length decides which weights attention stores
--- (recomputed_weights.lua). Output of M.derive:
---   flops           factors for the generated formulas: streams, attentions, and pairs_text for `pairs` (outline.lua);
---                   output: multiply-adds for a label; masked: families with masks, { family, count, per_head }, with
---                   operations for a pair of tokens in all heads and in one; training: those of a training step as a
---                   multiple of those of a forward pass
---   flops_per_step  operations of a step of training, with the mean over the training lengths by their expected
---                   shares of the steps
+-- Input: a plan with its network; the graph of this network (builder.lua); the task's header (lengths as formulas).
+-- Output of M.measure_training: facts about the training lengths; the longest length decides which weights attention
+-- stores (recomputed_weights.lua). Output of M.derive:
+--   flops           factors for the generated formulas:
+--     streams, attentions   see M.sum_up of outline.lua
+--     pairs_text      the field `pairs` of M.sum_up
+--     output          multiply-adds for a label
+--     masked          families with masks: { family, count, per_head }; count: operations for a pair of tokens in all
+--                     heads; per_head: operations for a pair of tokens in one head
+--     training        the operations of a training step, as a multiple of the operations of a forward pass
+--   flops_per_step  operations of a training step: the mean over the training lengths, weighted by the expected number
+--                   of steps with each length
 --   training_sizes  the tokens of every stream for all training lengths, { S, T } or { T } for each
 -- M.derive also stores `flops` of a whole step (all repetitions) in every operation of plan.network (forward and
 -- backward together) and of plan.passes (separately).
--- Counts per step are nominal: a multiply-add counts as two operations; attention counts as two products of all pairs
--- by the width (three with `relative`), whatever its mask; the output layer and rows of distances, which executed_flops
--- of templates/common/spec.c.tpl adds, are left out; the backward pass counts as two forward passes.
+-- Counts per step are nominal:
+--   a multiply-add counts as two operations;
+--   attention counts as two products of all pairs by the width (three with `relative`), whatever its mask;
+--   the output layer and rows of distances are left out: executed_flops of templates/common/spec.c.tpl adds them;
+--   the backward pass counts as two forward passes.
 
 local curriculum = require("spec.curriculum")
 local lists = require("base.lists")
@@ -23,8 +28,9 @@ local tasks = require("spec.task.tasks")
 
 local M = {}
 
--- The tokens of every stream for all training lengths: a list { S, T } (source, target) or { T } for each; for dataset
--- files only the largest allowed lengths. Also returns the weights of the sizes and their sum (curriculum.lua).
+-- The sizes for all training lengths, for dataset files the largest allowed size alone. A size is the list of tokens of
+-- every stream: { S, T } (source, target) or { T }. Also returns the weights of the sizes and their sum
+-- (curriculum.lua).
 local function list_sizes(train, facts)
   if facts.data then
     return { tasks.count_max_tokens(facts) }, { 1 }, 1
@@ -35,15 +41,15 @@ local function list_sizes(train, facts)
 end
 
 -- Returns the longest length of every stream in the list, the mean number of tokens of each stream over the steps of
--- training, and the mean number of pairs for every two streams. weights, total: from list_sizes.
-local function compute_means(sizes, weights, total)
+-- training, and the mean number of pairs for every two streams. The arguments are the results of list_sizes.
+local function compute_means(sizes, weights, weight_sum)
   local max_tokens, tokens, mean_pairs = {}, {}, {}
   local function average(count)
     local sum = 0
     for i, size in ipairs(sizes) do
       sum = sum + weights[i] * count(size)
     end
-    return sum / total
+    return sum / weight_sum
   end
   for s in ipairs(sizes[1]) do
     max_tokens[s], mean_pairs[s] = lists.max(sizes, function(size) return size[s] end), {}
@@ -66,19 +72,22 @@ function M.measure_training(plan, facts)
     mean_tokens = lists.sum(plan.streams, function(stream) return stream.mean_tokens end) }
 end
 
--- The mean numbers of passes of a training step, and of those with a gradient, as shares of all R passes if the step
--- draws them (lh_draw_passes of runtime/data/train_lengths.h); passes: R, or false for 1 and 1.
-local function compute_pass_shares(passes)
-  local all_passes, with_gradient = passes and 0 or 1, passes and 0 or 1
-  for free = 0, (passes or 0) - 1 do
-    local mean = (1 + math.min(passes - free, passes // 2)) / 2
-    all_passes, with_gradient = all_passes + (free + mean) / passes ^ 2, with_gradient + mean / passes ^ 2
+-- The mean number of passes of a training step, and the mean number of passes with a gradient, both divided by the
+-- largest number `max_passes`, if steps sample the number of passes (lh_draw_passes of runtime/data/train_lengths.h).
+-- max_passes: false if steps do not; both results are then 1.
+local function compute_pass_shares(max_passes)
+  local pass_share, gradient_share = max_passes and 0 or 1, max_passes and 0 or 1
+  for free_passes = 0, (max_passes or 0) - 1 do
+    local mean = (1 + math.min(max_passes - free_passes, max_passes // 2)) / 2
+    pass_share = pass_share + (free_passes + mean) / max_passes ^ 2
+    gradient_share = gradient_share + mean / max_passes ^ 2
   end
-  return all_passes, with_gradient
+  return pass_share, gradient_share
 end
 
 -- Operations of the forward pass of one sequence. size: the list of tokens of every stream, or the number of tokens of
--- all streams together, divided equally between them. Passes by the length are about proportional to the tokens.
+-- all streams together, divided equally between them. If the number of passes is the task length, it is taken to be
+-- proportional to the tokens.
 function M.count_forward(plan, size)
   local function get_tokens(s)
     return type(size) == "table" and size[s + 1] or size / #plan.streams
@@ -102,7 +111,7 @@ local function add_flops(plan, list, means, factor)
   end)
 end
 
--- The families with a mask, in the form of `masked`. Generated code on the CPU skips pairs whose key no query of a
+-- The field `masked` of flops: the families with a mask. Generated code on the CPU skips pairs whose key no query of a
 -- group of queries sees.
 local function list_masked(plan, counts)
   return lists.map(plan.attentions, function(family)
@@ -120,22 +129,22 @@ function M.derive(plan, net, facts)
     pairs_text = counts.pairs,
     masked = list_masked(plan, counts.families),
   }
-  local sizes, weights, total = list_sizes(plan.resolved.train, facts)
-  if plan.cpu.passes_by_length then -- a scope's repetitions are those of the longest example
+  local sizes, weights, weight_sum = list_sizes(plan.resolved.train, facts)
+  if plan.cpu.passes_by_length then -- scope.times counts the passes of the longest example, an example has n passes
     weights = lists.map(tasks.list_lengths(plan.resolved.train.lengths), function(n, i)
       return weights[i] * n / plan.cpu.passes
     end)
   end
-  local _, tokens, mean_pairs = compute_means(sizes, weights, total)
-  local means, per_step = { tokens = tokens, pairs = mean_pairs }, 0
-  local all_passes, with_gradient = compute_pass_shares(plan.cpu.gradient_passes and plan.cpu.passes)
-  flops.training = all_passes + 2 * with_gradient -- 1 forward, 2 backward
+  local _, tokens, mean_pairs = compute_means(sizes, weights, weight_sum)
+  local means, step_flops = { tokens = tokens, pairs = mean_pairs }, 0
+  local pass_share, gradient_share = compute_pass_shares(plan.cpu.gradient_passes and plan.cpu.passes)
+  flops.training = pass_share + 2 * gradient_share -- a backward pass counts as two forward passes
   for i, scope in ipairs(plan.network) do
-    per_step = per_step + add_flops(plan, scope.operations, means, flops.training * scope.times)
-    add_flops(plan, plan.passes[i].forward, means, all_passes * scope.times)
-    add_flops(plan, plan.passes[i].backward, means, with_gradient * scope.times)
+    step_flops = step_flops + add_flops(plan, scope.operations, means, flops.training * scope.times)
+    add_flops(plan, plan.passes[i].forward, means, pass_share * scope.times)
+    add_flops(plan, plan.passes[i].backward, means, gradient_share * scope.times)
   end
-  return { flops = flops, flops_per_step = per_step, training_sizes = sizes }
+  return { flops = flops, flops_per_step = step_flops, training_sizes = sizes }
 end
 
 return M

@@ -3,57 +3,62 @@
 -- Input: the plan with its dimensions and facets, its network and that network's lists. Output: cuda_files;
 -- least_architecture, a compute capability such as 80; and for templates/cuda the tables cuda and device, the network
 -- in device code (cuda_network.lua). no_device_code is false; for a network without device code, device is false and
--- no_device_code { what, line }. Fields of cuda:
---
+-- no_device_code { what, line }. A draw is a sample of random positions or distances. Fields of cuda:
 --   threads            the number of threads of a thread block
---   by_team            the thread blocks of a model sum gradients of products' weights over all tokens of the batch;
---                      operand_bytes: bytes of the operands that shards would store for these sums, or false
+--   by_team            the thread blocks of a model sum gradients of products' weights over all tokens of the batch
+--   operand_bytes      bytes of the operands that shards would store for these sums, or false
 --   products           "generated": one kernel runs whole steps; "library", from width library_width on: a step is a
 --                      sequence of launches, of a kernel's phases and of a library's products over the whole batch
---   multiplies         the device text has its own products, either all or only those of tables; multiplies_tables:
---                      some are of tables
+--   multiplies         the device text has its own products, either all products or only products of tables
+--   multiplies_tables  the device text has its own products of tables
 --   gradients          the C type of a shard's sums
---   chip, replicas     shards of a step of one model that has the GPU alone, and of each of several models; their
---                      gradients are folded in order
+--   chip               shards of a step of one model that has the GPU alone; their gradients are added in order
+--   replicas           shards of a step of each of several models that train together
 --   group_tokens       tokens of evaluation that go through the layers together
---   staging, staging_name   reals of shared memory that operations of a thread block use in turn; the constant with
---                      this number
+--   staging            reals of shared memory that operations of a thread block use in turn
+--   staging_name       the name of the constant with this number
 --   block_state        bytes of shared memory for the state of a thread block
 --   kernels            files of kernels/ in the device text, in order, before the optimiser's
---   step_draws         random numbers that come with a step, in the order in which they lie: { template, names, prefix
---                      } for the host, { member, address, count, shape } for the device; if every sequence of a stream
---                      has its own positions, also two names: sequences, of the function that finds these; T, of the
---                      length
+--   step_draws         random numbers that come with a step, in order: { template, names, prefix } for the host, {
+--                      member, address, count, shape } for the device; if every sequence of a stream has its own
+--                      positions, also sequences, the name of the function that finds them, and T, the length's name
 --   draw_scratch       ints of workspace that sampling needs, as C text
---   has_begin_step     tables are made at the start of a step; has_shared_tables: blocks share memory
+--   has_begin_step     tables are made at the start of a step
+--   has_shared_tables  blocks share memory
 --   has_table_sums     gradients of tables are added up over shards before they reach the parameters
 --   constants          places of tensors that are not learned: { first, last, stride, columns, name }; nil if all
 --                      tensors are learned
 --
--- Each attention family gets `attends`, in addition to the names of its values from cuda_network.lua:
---
---   template           the template of its attention; in_fragments: attention is cut by warp; fragment_rows: the
---                      queries or keys that a warp has at a time, half as many if heads are few (then more warps run)
---                      or wide (then registers would not be enough)
---   head_lanes         the number of threads that share a head's channels in attention; uneven_heads: some of these
---                      threads have fewer channels. C texts for the threads: head_part, the number of a thread's
---                      channels; channel, the offset of the first, to append; once, the condition of statements that
---                      one of them executes; first_task, tasks, the start and the step of loops
+-- Each attention family gets the table `attends`, which describes how device code computes the attention. It has the
+-- names of the family's values (cuda_names.lua), and these fields:
+--   template           the template of its attention
+--   in_fragments       attention is cut by warp
+--   fragment_rows      the queries or keys that a warp has at a time, half as many if heads are few (then more warps
+--                      run) or wide (then registers would not be enough)
+--   head_lanes         the number of threads that share a head's channels in attention
+--   uneven_heads       some of these threads have fewer channels
+--   head_part          C text, the number of a thread's channels
+--   channel            C text to append, the offset of a thread's first channel
+--   once               C text, the condition of statements that one thread of a head executes
+--   first_task, tasks  C texts, the start and the step of a thread's loops
 --   slice              channels of Transformer-XL's vectors that a block makes at a time, in a wide model
 --   has_begin_step, has_table_sums   the fields of cuda with these names, for this family
 --   layer_gradients    attention writes gradients of the layer's parameters
 --   sum_passes         passes that sum gradients of pairs for entries of tables (attention/device.lua)
---   ends_open          the last of these passes, or the sums of biases after them, end without a barrier
+--   ends_open          the last sum pass, or the sums of biases after it, end without a barrier
 --   depends_on_mode    dropout applies to weights in training only, so the kernel tests the mode
---   dscore             the name of the gradient of a pair's score; unroll, keys_at_once: of loops over pairs
+--   dscore             the name of the gradient of a pair's score
+--   unroll, keys_at_once   numbers of pairs that loops over pairs process together
 --   keys, key_stride, to_keys   C texts: the number of keys, their stride, and their offset from the queries
---   pairs, pair_scores gradients of pairs (pair_scores: of scores, too) are stored for a sum pass or the pass over keys
+--   pairs              gradients of logits of pairs are stored for a sum pass or the pass over keys
+--   pair_scores        gradients of scores of pairs are stored, too
 --   end_by_layer       each layer has its own set of all learned numbers of the score
---   draws              random numbers are sampled for the family: draw_rows rows of T numbers, first those of
---                      positions, then those of distances; with cross-attention rows of T numbers, then as many rows
---                      of S; position_draws, distance_draws: their numbers, a distance draw with distance_rows rows;
---                      draws_follow: other sampled numbers follow; position_row, distance_row: the row of layer l as a
---                      factor, false for row 0; reads_positions: layers read drawn positions
+--   draws              random numbers are sampled for the family: draw_rows rows of T numbers, first rows of positions,
+--                      then rows of distances; with cross-attention rows of T numbers, then as many rows of S
+--   position_draws, distance_draws   their numbers of draws; a distance draw has distance_rows rows
+--   draws_follow       other sampled numbers follow
+--   position_row, distance_row   the row of layer l as a factor, false for row 0
+--   reads_positions    layers read sampled positions
 --   to_log2            factor of logits, as C text, so that weights are powers of 2; "" if scores get this factor
 --   uniform_count      numbers that each head sums for a score, or false
 --   sum_pass_text      text of a comment about the sum passes, or ""
@@ -85,13 +90,12 @@ local HEAD_PART = { float32 = 16, tf32 = 16, bf16 = 16, float64 = 8 }
 local WHOLE_HEAD = 32
 local NARROW_HEAD = 8 -- largest width of a head of which a warp takes 32 rows; wider heads would spill registers
 local BLOCK_STATE = 1024 -- bytes of shared memory for the state of all threads of a block: enough for most models
--- Bytes. OTHER_STATE: the largest part of the state that is not addresses of the network's arrays. A state larger than
--- BLOCK_STATE is a multiple of STATE_STEP.
-local OTHER_STATE, STATE_STEP = 512, 256
+local OTHER_STATE = 512 -- bytes of the largest part of the state without the addresses of the network's arrays
+local STATE_STEP = 256 -- bytes; a state larger than BLOCK_STATE is a multiple of this
 local SUM_STATE = 14 -- words of 8 bytes for sums over the batch: kernels/cuda/product_weights.cu
 -- Bytes that shards of one model store for sums over the batch, at most; beyond this each shard has its own products.
 local MAX_OPERAND_BYTES = 256 << 20
-local FAMILY_STATE = 9 -- addresses of a family's tables, sums and draws; OTHER_STATE includes those of one family
+local FAMILY_STATE = 9 -- addresses of a family's tables, sums and draws; OTHER_STATE includes one family's addresses
 
 local PRODUCTS = {
   float32 = { "cuda/product_fma.cu" },
@@ -213,7 +217,7 @@ local function derive_network(net, lists_by_scope, choices)
   return device or false, obstacle or false
 end
 
--- The setting of training for which there is no device code, in the form of no_device_code, or nil.
+-- The setting of training for which there is no device code, as a value of no_device_code; nil if there is none.
 local function find_missing(plan)
   local setting = plan.train.mixes and 'train.lengths.per = "sequence"'
     or plan.train.weighs and plan.task.counted and 'train.loss_mean = "sequence" with labels that do not count'
@@ -254,15 +258,14 @@ local function count_draws(family, attends, places_vectors)
   attends.distance_row = has_distances and write_row_factor(attends.position_draws,
     distance.independent and ("2 * %s + 1"):format(distance.layer_index) or distance.layer_index) or false
   attends.draw_rows = attends.position_draws + attends.distance_rows * attends.distance_draws
-  attends.reads_positions = has_positions and (family.terms.rotates or family.terms.tables
-    or places_vectors)
+  attends.reads_positions = has_positions and (family.terms.rotates or family.terms.tables or places_vectors)
 end
 
 -- The fields of a family in device code, except the names of the network's values (cuda_network.lua).
 local function derive_attends(plan, family, library)
   local terms, score = family.terms, family.terms.scaled and family.score.cuda
-  local keeps = not library and device_terms.stores_pairs(family)
-  local changes = score and score.logit_grad and true or false
+  local stores_pairs = not library and device_terms.stores_pairs(family)
+  local changes_gradient = score and score.logit_grad and true or false -- between score and logit
   local is_spread = library or family.head_width > WHOLE_HEAD
   local attends = name_heads(family, is_spread and count_head_lanes(family.head_width, plan.precision) or 1)
   attends.in_fragments = plan.cuts_by_warp and device_terms.fits_fragments(family, WHOLE_HEAD)
@@ -271,8 +274,8 @@ local function derive_attends(plan, family, library)
     attends.in_fragments and "fragments" or terms.outwards and "outwards" or "softmax")
   attends.has_begin_step = terms.pair_vectors or score and score.stages[1] ~= nil
   attends.has_table_sums = terms.pair_vectors or terms.trains
-  attends.dscore = changes and "dscore" or "dlogit"
-  attends.unroll = family.head_width <= 16 and not changes and 4 or false
+  attends.dscore = changes_gradient and "dscore" or "dlogit"
+  attends.unroll = family.head_width <= 16 and not changes_gradient and 4 or false
   attends.keys_at_once = family.head_width > 16 and 2 or 4
   attends.depends_on_mode = family.weight_dropout and not plan.eval_dropout
   attends.to_log2 = terms.scaled and "" or " * LOG2E"
@@ -282,14 +285,14 @@ local function derive_attends(plan, family, library)
   attends.slice = library and terms.biases and choose_slice(family)
   attends.end_by_layer = terms.trains and not lists.any(family.score.learned, function(q) return not q.per_layer end)
   attends.layer_gradients = terms.biases or terms.outwards
-  attends.pairs = keeps or terms.outwards and not library
-  attends.pair_scores = keeps and changes and score.gathers.distance and true or false
+  attends.pairs = stores_pairs or terms.outwards and not library
+  attends.pair_scores = stores_pairs and changes_gradient and score.gathers.distance and true or false
   attends.uniform_count = score and score.gathers.uniform and score.uniform_count or false
   return attends
 end
 
 -- The set of families at whose sampled positions blocks add vectors.
-local function find_placing(plan, net)
+local function find_placing_families(plan, net)
   local blocks = lists.filter(plan.streams[2] and {} or net.scopes, function(block)
     return lists.any(block.ops, function(op) return op.kind == "place" end)
   end)
@@ -297,7 +300,7 @@ local function find_placing(plan, net)
 end
 
 local function derive_families(plan, net, library)
-  local placing = find_placing(plan, net)
+  local is_placing = find_placing_families(plan, net)
   for _, family in ipairs(plan.attentions) do
     family.attends = derive_attends(plan, family, library)
     family.on_device = { terms = device_terms.list_terms(family) }
@@ -305,7 +308,7 @@ local function derive_families(plan, net, library)
     family.attends.ends_open = family.attends.sum_passes[1] and (family.terms.biases
       or lists.any(family.attends.sum_passes, function(pass) return not pass.reads_stored_pairs end)) or false
     family.attends.sum_pass_text = family.attends.sum_passes[1] and ", then an entry of a table" or ""
-    count_draws(family, family.attends, placing[family] or false)
+    count_draws(family, family.attends, is_placing[family] or false)
   end
 end
 
@@ -326,9 +329,9 @@ local function name_families(plan)
   end
 end
 
--- The draw of positions for vectors added to a stream's tokens; nil unless the draw belongs to no family.
--- variables: the stream's variables in device code (device.streams).
-local function draw_input(plan, variables)
+-- The draw of positions for vectors added to a stream's tokens, an entry of step_draws; nil unless the draw belongs to
+-- no family. variables: the stream's variables in device code (device.streams).
+local function describe_input_draw(plan, variables)
   local draw, prefix = plan.input_draw, variables.prefix .. "input_"
   return draw and draw.is_separate and draw.kind == "randomized" and { template = "cuda/draw_input.tpl",
     prefix = prefix, names = { prefix = prefix, stream = plan.streams[variables.index + 1], positions = draw,
@@ -338,7 +341,7 @@ local function draw_input(plan, variables)
 end
 
 -- The draw of positions for every sequence of a stream. Its names have a prefix only if there are several attentions.
-local function draw_sequences(plan, variables)
+local function describe_sequence_draw(plan, variables)
   local stream = plan.streams[variables.index + 1]
   local reader = stream.by_sequence
   local prefix = plan.attentions[2] and variables.prefix .. "sequence_" or ""
@@ -349,7 +352,7 @@ local function draw_sequences(plan, variables)
     scratch = { { reader.PREFIX .. "MAX_POSITION", reader.positions.max_position } } } or nil
 end
 
-local function draw_family(family)
+local function describe_family_draw(family)
   local prefix, relative = family.prefix, family.relative
   local max_position = family.positions.max_position or family.positions.distance.max_position
   local scratch = { { family.PREFIX .. "MAX_POSITION", max_position } }
@@ -364,23 +367,23 @@ end
 
 -- The ints of workspace for sampling, as C text: the largest number that a draw needs (scratch: { C text, number }).
 local function count_scratch(draws)
-  local max_need = { "0", 0 }
-  for _, need in lists.iterate_nested(draws, "scratch") do
-    max_need = need[2] > max_need[2] and need or max_need
+  local max_text, max_count = "0", 0
+  for _, scratch in lists.iterate_nested(draws, "scratch") do
+    max_text, max_count = scratch[2] > max_count and scratch[1] or max_text, math.max(max_count, scratch[2])
   end
-  return max_need[1]
+  return max_text
 end
 
 local function list_step_draws(plan, device)
-  local list = lists.collect({ draw_input, draw_sequences }, function(describe)
+  local list = lists.collect({ describe_input_draw, describe_sequence_draw }, function(describe)
     return lists.map(device.streams, function(variables) return describe(plan, variables) end)
   end)
   lists.append(list, lists.map(plan.attentions, function(family)
-    return family.attends.draws and draw_family(family) or nil
+    return family.attends.draws and describe_family_draw(family) or nil
   end))
   for i, draw in ipairs(list) do
-    local previous = list[i - 1]
-    draw.address = previous and ("v->%s + %s"):format(previous.member, previous.count) or "in->draws"
+    local earlier_draw = list[i - 1]
+    draw.address = earlier_draw and ("v->%s + %s"):format(earlier_draw.member, earlier_draw.count) or "in->draws"
     if draw.family then
       draw.family.attends.draws_follow = list[i + 1] ~= nil
     end
@@ -410,14 +413,11 @@ function M.derive(plan, net, lists_by_scope)
   local chip = count_chip_shards(plan, library and LIBRARY_SHARDS or CHIP_SHARDS)
   local cuda = {
     threads = THREADS,
-    products = library and "library" or "generated",
-    library_width = schema.LIBRARY_WIDTH,
+    products = library and "library" or "generated", library_width = schema.LIBRARY_WIDTH,
     multiplies = multiplies, multiplies_tables = tables,
-    by_team = by_team,
-    operand_bytes = operand_bytes,
+    by_team = by_team, operand_bytes = operand_bytes,
     gradients = library and "gradients" or "parameters",
-    chip = chip,
-    replicas = library and chip or math.min(plan.train.batch, REPLICA_SHARDS),
+    chip = chip, replicas = library and chip or math.min(plan.train.batch, REPLICA_SHARDS),
     group_tokens = library and LIBRARY_GROUP_CHANNELS // plan.width or GROUP_TOKENS,
     staging = plan.cuts_by_warp and WARP_STAGING or multiplies and STAGING[plan.precision] or 2 * THREADS,
     constants = list_constants(plan),

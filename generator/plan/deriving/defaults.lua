@@ -1,8 +1,11 @@
 -- The settings of an experiment that change no code, as the text that a trainer contains (runtime/training/defaults.h).
 --
--- Input: the resolved spec, the checkpoint that runs begin with or nil (first_checkpoint.lua). Output: { text, digest,
--- reserved, lines }: the whole text, the digest in its first line, the bytes that a program reserves for it, and the
--- text as C string literals. If only this text differs, trainer_defaults.lua writes it into an existing trainer.
+-- Input: the resolved spec, the checkpoint that runs begin with or nil (first_checkpoint.lua). Output:
+--   text       the whole text
+--   digest     the digest in its first line
+--   reserved   the number of bytes that a program reserves for the text, so that a longer text can replace it
+--   lines      the text as C string literals
+-- If only this text differs, trainer_defaults.lua writes it into an existing trainer.
 
 local axes = require("spec.task.axes")
 local canonical = require("base.canonical")
@@ -15,20 +18,22 @@ local validation = require("spec.rules.validation")
 local M = {}
 
 local VERSION = 1 -- LH_DEFAULTS_VERSION
-local MIN_RESERVED = 16384 -- bytes
+local MIN_RESERVED = 16384 -- bytes; a text takes at most half of the reserved bytes
 
+-- The text of lengths: a list such as "10,20", or first:last:step.
 local function format_lengths(lengths)
   if not lengths then
-    return "1:0:1" -- no lengths: dataset files have those of their examples
+    return "1:0:1" -- an empty range: dataset files determine the lengths
   end
   return lengths.list and table.concat(lengths.list, ",")
     or ("%d:%d:%d"):format(lengths.first, lengths.last, lengths.step or 1)
 end
 
--- The text of eval.by, such as "vectors=*;digits=1:50:1".
-local function format_by(by)
-  local parts = lists.map(canonical.sort_keys(axes.remove_levels(by) or {}), function(name)
-    return ("%s=%s"):format(name, by[name] == true and "*" or format_lengths(by[name]))
+-- The text of eval.by, a table from an axis to its values or true for all values, such as "vectors=*;digits=1:50:1".
+local function format_axes(values_by_axis)
+  local parts = lists.map(canonical.sort_keys(axes.remove_levels(values_by_axis) or {}), function(name)
+    local values = values_by_axis[name]
+    return ("%s=%s"):format(name, values == true and "*" or format_lengths(values))
   end)
   return #parts > 0 and table.concat(parts, ";")
 end
@@ -38,8 +43,8 @@ local function format_list(list, format)
   return list and table.concat(lists.map(list, function(item) return (format or "%s"):format(item) end), ",")
 end
 
--- The numbers of passes in eval.by, that of training first, since the first level is the run's own; 0 for the task
--- length of the examples; nil without numbers.
+-- The numbers of passes in eval.by, first the number of passes in training, since the first level is the run's own; 0
+-- stands for the task length of the examples; nil if eval.by has no numbers of passes.
 local function format_passes(resolved)
   local passes = lists.get(resolved, "eval.by.passes")
   local times = passes and resolved.model.loops.times
@@ -75,7 +80,7 @@ local function list_values(resolved, init)
     { "train.init", init and init.shown },
     { "train.init_checksum", init and init.checksum },
     { "eval.lengths", format_lengths(eval.lengths) },
-    { "eval.by", format_by(eval.by) },
+    { "eval.by", format_axes(eval.by) },
     { "eval.noise", format_list(lists.get(eval, "by.noise.list"), "%.17g") },
     { "eval.passes", format_passes(resolved) },
     { "eval.sets", format_list(eval.splits) },
@@ -90,7 +95,7 @@ local function list_values(resolved, init)
     { "eval.validation_examples", stream and stream.examples },
     { "eval.during_every", during and during.every },
     { "eval.during_lengths", during and format_lengths(during.lengths) },
-    { "eval.during_by", during and format_by(during.by) },
+    { "eval.during_by", during and format_axes(during.by) },
     { "eval.during_sets", during and format_list(during.splits) },
     { "eval.during_examples", during and encode_count(during.examples) },
     { "resolved", canonical.format(resolved) },
@@ -116,7 +121,8 @@ local function write_literals(text)
   return list
 end
 
--- The number of bytes to reserve for a text, one of a few: a text can only replace one with an equal number.
+-- The number of bytes to reserve for a text. It is one of a few numbers, since a text can only replace a text with the
+-- same number of reserved bytes.
 local function choose_reserved(bytes)
   local reserved = MIN_RESERVED
   while reserved < 2 * bytes do

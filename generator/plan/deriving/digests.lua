@@ -20,9 +20,9 @@ local M = {}
 local DIGEST_ABI = 2
 
 -- The part of the plan digest for the task. It covers the bytes of a user's task file, and of a validation file from
--- which a task makes its examples. For examples in files it covers the numbers of symbols, whether both sides share
--- them, the end symbol, computation, loss, and original_length, which a scaled rotation may take from the lengths; the
--- trainer compares the files' bytes itself.
+-- which a task makes its examples. For examples in files it covers the numbers of symbols, whether inputs and outputs
+-- share symbols, the end symbol, computation, loss, and original_length, which a scaled rotation may take from the
+-- lengths; the trainer compares the files' bytes itself.
 local function identify_task(plan)
   local task, fields, scaling = plan.task, lists.merge(plan.resolved.task), plan.first.rotation.scaling or {}
   fields.options = task.active_options

@@ -1,25 +1,39 @@
 -- The network without its encoding: dimensions, its families of attentions, its own tokens, its dropout.
 --
--- Input: a plan with its resolved spec and task. Output: layers (of all stacks), width, feedforward, readout, streams,
--- classes, class_columns (classes, rounded up to whole vectors), real_bytes (of a number), dropout, block_tokens,
--- cuts_by_warp (device_products is "warps"); part_start, a call in generated code; and about the vocabulary:
--- computation, tokens (their number), tokens_text, empty_token, decoder, reading, token_constants. M.attentions gives,
--- for model_network.lua, the families that a description of the kind may name. A family of attentions has the
--- attentions of one place in the block, over all layers of a stack; encoding_facets.lua adds its facets:
+-- Input: a plan with its resolved spec and task. Output of M.derive:
+--   layers          the number of layers of all stacks
+--   width, feedforward, readout, streams, block_sequences, block_tokens
+--   classes         the number of output symbols
+--   class_columns   this number rounded up to whole vectors
+--   real_bytes      the bytes of a number
+--   dropout         the dropout of branches (M.plan_dropout)
+--   cuts_by_warp    whether device_products is "warps"
+--   part_start      a call in generated code
+--   tokens          the number of tokens of the vocabulary
+--   tokens_text     the words for them
+--   computation, empty_token, decoder, reading, token_constants   see `tokens` below
+-- M.attentions gives, for model_network.lua, the families that a description of the kind may name. A family of
+-- attentions has the attentions of one place in the block, over all layers of a stack. encoding_facets.lua adds its
+-- facets. Fields of a family:
 --   name           "self"; the family's functions and types in generated code contain it
---   spec_name        its name in the spec, the same in all models of a kind; title: its name for users
+--   spec_name      its name in the spec, the same in all models of a kind
+--   title          its name for users
 --   prefix, PREFIX the prefix of its constants and of its members in shared structs: "" for a single family
 --   stack          names of its layers in generated code: count, parameters (type), member, state (type)
---   queries, keys  the two sides: { stream, stream_prefix }; stream_prefix: of the stream's length in the workspace
---   cross          the sides differ: queries [WIDTH], keys and values [2 WIDTH] are in separate rows
---   causal         no query may see keys after it
---   ranged         a call may compute a part of the queries
---   tiles          decoding also caches keys and values in tiles, for queries that come one at a time
---   partial        the last layer computes only tokens whose results are read (labelled_rows.lua)
+--   queries, keys  the two sides: { stream, stream_prefix }; stream_prefix: the prefix of the stream's length in the
+--                  workspace
+--   cross          whether the sides differ: queries [WIDTH], keys and values [2 WIDTH] are then in separate rows
+--   causal         whether no query may see keys after it
+--   ranged         whether a call may compute a part of the queries
+--   tiles          whether decoding also caches keys and values in tiles, for queries that come one at a time
+--   partial        whether the last layer computes only tokens whose results are read (labelled_rows.lua)
 --   recomputed     false, or how the backward pass recomputes weights on the CPU: recomputed_weights.lua
---   bounded        partial or recomputed: attention is computed for a range of queries
---   layers, repetitions, heads, head_width; repetitions: of its layers, in all loops that store values; head_part:
---                  the largest power of two that divides head_width; dropout_rate: of its weights, or nil
+--   bounded        whether attention is computed for a range of queries: partial or recomputed
+--   layers         the number of its layers
+--   repetitions    the number of repetitions of its layers, in all loops that store values
+--   heads, head_width
+--   head_part      the largest power of two that divides head_width
+--   dropout_rate   the dropout rate of its weights, or nil
 --   first_site     its first site in the counter of random numbers
 
 local common = require("spec.fields.common")
@@ -59,15 +73,22 @@ local READINGS = { decoder = "The decoder reads the input, %sa separator and the
   encoder_decoder = "The encoder reads the input, %sthe decoder a separator and the target" }
 
 -- The model's own tokens as members of a C enum.
-local function write_constants(computed, other_constants)
-  return (computed and ("COMPUTATION_TOKEN = %d, "):format(computed.token) or "") .. other_constants
+local function write_constants(computation, other_constants)
+  return (computation and ("COMPUTATION_TOKEN = %d, "):format(computation.token) or "") .. other_constants
 end
 
--- Functions, by the kind of a model, that give the fields about the vocabulary.
+-- Functions, by the kind of a model, that give the fields about the vocabulary: tokens, tokens_text, and
+--   computation       facts about the computation token (plan_computation), or false
+--   empty_token       the token at which an output is read, or false
+--   decoder           { first_output, separator }, the tokens of the first output symbol and of the separator; or false
+--   reading           sentences about what the model reads
+--   token_constants   the members of a C enum for the model's own tokens
+-- inputs: the number of input symbols; times: the number of computation tokens for each token of the input, or nil.
 local tokens = {}
 
--- The tokens after the input's tokens: the computation token, else an unused token (unless model.spare_token is false
--- or the embedding is linear), and the empty token. A model with a readout has none of these (spec/rules/rules.lua).
+-- After the input symbols come the computation token, if there is one, and the empty token. Without a computation token
+-- an unused token takes its place, unless model.spare_token is false or the embedding is linear. A model with a readout
+-- has none of these tokens (spec/rules/rules.lua).
 function tokens.encoder(plan, inputs, times)
   local model = plan.resolved.model
   if model.readout then
@@ -79,38 +100,39 @@ function tokens.encoder(plan, inputs, times)
   local count = inputs + (has_spare and 2 or 1)
   local text = times and "input symbols, the computation token, the empty output"
     or has_spare and "input symbols, an unused symbol, the empty output" or "input symbols, the empty output"
-  local computed = plan_computation(times, inputs)
-  return { computation = computed, tokens = count, tokens_text = text, empty_token = count - 1, decoder = false,
+  local computation = plan_computation(times, inputs)
+  return { computation = computation, tokens = count, tokens_text = text, empty_token = count - 1, decoder = false,
     reading = ("The encoder reads the input, %sone empty token per output; the answers are read at the empty tokens.")
-      :format(times and computed.text .. " for each of its tokens, then " or "then "),
-    token_constants = write_constants(computed, "EMPTY_TOKEN = " .. count - 1) }
+      :format(times and computation.text .. " for each of its tokens, then " or "then "),
+    token_constants = write_constants(computation, "EMPTY_TOKEN = " .. count - 1) }
 end
 
--- The tokens after the input's tokens: symbols of the target (unless input and target share an alphabet), the
--- computation token, if there is one, and the separator (unless the task has a symbol for it).
+-- After the input symbols come the symbols of the target, unless input and target share an alphabet; the computation
+-- token, if there is one; and the separator, unless the task has a symbol for it.
 function tokens.decoder(plan, inputs, times)
   local shared, start = plan.task.shared, plan.task.start
-  local first = inputs + (shared and 0 or plan.task.output_count)
-  local computed = plan_computation(times, first)
-  local count = first + (times and 1 or 0) + (start and 0 or 1)
+  local symbol_count = inputs + (shared and 0 or plan.task.output_count)
+  local computation = plan_computation(times, symbol_count)
+  local count = symbol_count + (times and 1 or 0) + (start and 0 or 1)
   local text = (shared and "the symbols of inputs and outputs" or "input symbols, output symbols")
     .. (times and ", the computation token" or "") .. (start and "" or ", the separator")
   local first_output, separator = shared and 0 or inputs, start or count - 1
-  return { computation = computed, tokens = count, tokens_text = text, empty_token = false,
+  return { computation = computation, tokens = count, tokens_text = text, empty_token = false,
     decoder = { first_output = first_output, separator = separator },
-    reading = READINGS[plan.resolved.model.kind]:format(times and computed.text .. " for each of its tokens, " or "")
+    reading = READINGS[plan.resolved.model.kind]:format(times and computation.text .. " for each of its tokens, " or "")
       .. " without its last token. Each token from the separator on predicts the next token of the target.",
-    token_constants = write_constants(computed, ("FIRST_OUTPUT = %d, SEPARATOR = %d"):format(first_output, separator)) }
+    token_constants = write_constants(computation, ("FIRST_OUTPUT = %d, SEPARATOR = %d"):format(first_output,
+      separator)) }
 end
 
--- A recurrent model has the encoder's tokens, without an unused one.
+-- A recurrent model has the encoder's tokens, without the unused token.
 function tokens.recurrent(_, inputs, times)
-  local count, computed = inputs + (times and 2 or 1), plan_computation(times, inputs)
-  return { computation = computed, tokens = count, empty_token = count - 1, decoder = false,
+  local count, computation = inputs + (times and 2 or 1), plan_computation(times, inputs)
+  return { computation = computation, tokens = count, empty_token = count - 1, decoder = false,
     tokens_text = ("input symbols, %sthe empty output"):format(times and "the computation token, " or ""),
     reading = ("The model reads the input, %sone empty token per output; the answers are read at the empty tokens.")
-      :format(times and computed.text .. " for each of its tokens, then " or "then "),
-    token_constants = write_constants(computed, "EMPTY_TOKEN = " .. count - 1) }
+      :format(times and computation.text .. " for each of its tokens, then " or "then "),
+    token_constants = write_constants(computation, "EMPTY_TOKEN = " .. count - 1) }
 end
 
 -- An encoder-decoder has the decoder's tokens; its input, followed by computation tokens, is a separate stream.
@@ -120,7 +142,8 @@ local LAYERS = { count = "LAYERS", parameters = "layer_parameters", member = "la
 local INPUT = { stream = 0, stream_prefix = "" }
 local SOURCE, TARGET = { stream = 0, stream_prefix = "source." }, { stream = 1, stream_prefix = "target." }
 
--- spec_name: the family's name in the spec, by default `name`; layers: the number of its layers, by default all.
+-- A family, without the fields that depend on other families. spec_name: the family's name in the spec, by default
+-- `name`; layers: the number of its layers, by default all layers of the plan.
 local function make_family(plan, name, queries, keys, causal, spec_name, layers)
   local model = plan.resolved.model
   local heads = model.heads or 1
@@ -131,8 +154,8 @@ local function make_family(plan, name, queries, keys, causal, spec_name, layers)
     head_part = head_width & -head_width, dropout_rate = model.attention_dropout }
 end
 
--- The families of encodings by layer, in the form of families.list_layers, with their names in generated code. A last
--- turn that ends before the end of the list has families of its own (is_last).
+-- The families of encodings by layer: the entries of families.list_layers, with their names in generated code. If the
+-- layers end before the end of the list of encodings, the last turn through the list has families of its own (is_last).
 function M.list_layer_families(plan)
   local function name_entries(list, ending)
     return lists.map(list, function(entry)
@@ -147,8 +170,8 @@ end
 
 -- The layers of a family for users, such as "layers 0 to 2 of every 4".
 local function describe_layers(plan, entry)
-  local last = entry.first + entry.times - 1
-  return (last > entry.first and "layers %d to %d" or "layer %d"):format(entry.first, last)
+  local last_layer = entry.first + entry.times - 1
+  return (last_layer > entry.first and "layers %d to %d" or "layer %d"):format(entry.first, last_layer)
     .. (not entry.is_last and entry.period < plan.layers and (" of every %d"):format(entry.period) or "")
 end
 
@@ -183,12 +206,12 @@ function M.place_in_block(family, name, block)
       state = block.name .. "_state" } })
 end
 
--- The families of a plan; without attention only plan.first, whose positions the tokens have.
+-- The families of a plan; without attention only plan.first, which holds the positions of the tokens.
 function M.list_families(plan)
   return plan.attentions[1] and plan.attentions or { plan.first }
 end
 
--- Sets what depends on the other families of the model: prefixes and first_site.
+-- Sets the fields of families that depend on the other families of the model: prefix, PREFIX and first_site.
 function M.settle_families(families)
   local site = 0
   for _, family in ipairs(families) do

@@ -2,27 +2,35 @@
 --
 -- Input: a plan with its families of attentions; the task's header and the formula of the score (facts of plan.lua);
 -- the additive encoding (M.derive_added_vectors, which is known before the families).
--- Output of M.derive. Each family gets:
+-- A draw is a sample of random positions or distances. M.derive sets these fields of each family:
 --   the plans of its facets' pages
---   tempered    text about the temperature, for the comment on the scale of its logits, or ""
---   request     the value that the network computes for the family (facets/pages.lua), or false; request_name: its name
---               in C
---   slices      as in the plan (below)
---   sides, first_drawn, range_drawn, distance_site: see settle_sides
---   logit_scale (a number); score_text, the formula of its score as the spec has it, or nil
--- Each stream gets first_site (settle_sites) and the fields of settle_stream.
--- M.derive returns additive; token_positions (derive_token_positions); limit { tokens, because }, the most tokens of a
--- sequence, or false; input_draw, the positions of the additive encoding if these are random or depend on tokens, or
--- false; drawn_text { position_range, first_position, distance_range }, each a C list with a number for each stream
--- (settle_stream), or false if all are 0; sequence_scratch { name, count }, integers that drawing positions for one
--- sequence takes, or false; draws_distances, any_draws; by_length: whether sequences of each length of a batch have
--- draws and tables of their own; slices: whether shorter sequences read parts of the tables of the longest sequences
--- instead; panels_member: the workspace's member with the packed weights.
--- M.derive_shared, which reads the families' terms, returns the fields of its comment. Each family gets sums (its
--- shards sum more than the gradient), has_step_tables (begin_step computes tables for it, which lie after the struct
--- `shared`), previous_step_tables (the name of the family whose tables lie before these, or false) and paired
--- (name_pairs). With one stream, vectors added to tokens are at the positions of the first family; with several, at
--- those of the facets directly in `encoding`.
+--   tempered       text about the temperature, for the comment on the scale of its logits, or ""
+--   request        the value that the network computes for the family (facets/pages.lua), or false
+--   request_name   the name of this value in C
+--   slices         as in the plan (below)
+--   sides, first_drawn, range_drawn, distance_site   see settle_sides
+--   logit_scale    a number
+--   score_text     the formula of its score in the spec, or nil
+-- M.derive sets first_site (settle_sites) and the fields of settle_stream for each stream. M.derive returns:
+--   additive           the additive encoding, with its draw
+--   token_positions    see derive_token_positions
+--   limit              { tokens, because }, the largest number of tokens of a sequence and its reason, or false
+--   input_draw         the positions of the additive encoding if these are random or depend on tokens, or false
+--   drawn_text         { position_range, first_position, distance_range }, each a C list with a number for each stream
+--                      (settle_stream), or false if all numbers are 0
+--   sequence_scratch   { name, count }, the number of integers that drawing positions for one sequence takes, or false
+--   draws_distances    whether distances are drawn
+--   any_draws          whether positions or distances are drawn
+--   by_length          whether sequences of each length of a batch have draws and tables of their own
+--   slices             with by_length, whether shorter sequences read parts of the tables of the longest sequences
+--   panels_member      the workspace's member with the packed weights
+-- M.derive_shared, which reads the families' terms, returns the fields of its comment, and sets for each family:
+--   sums                   whether its shards sum more than the gradient
+--   has_step_tables        whether begin_step computes tables for it, which lie after the struct `shared`
+--   previous_step_tables   the name of the family whose tables lie before these, or false
+--   paired                 see name_pairs
+-- With one stream, vectors added to tokens are at the positions of the first family. With several streams, they are at
+-- the positions of the facets directly in `encoding`.
 
 local additive_facet = require("facets.additive")
 local dimensions = require("plan.deriving.dimensions")
@@ -70,17 +78,20 @@ end
 
 -- The names of the arrays with which the backward pass sums gradients of keys and values together: `pairs`, weights
 -- next to the gradients of their logits; `rows`, rows that alternate channels of a value and its key. If pairs have
--- vectors, these arrays exist in addition to the other buffers, which they otherwise replace. False without a
--- softmax, and if even the widest level's vectors cannot hold such a row.
+-- vectors, these arrays exist in addition to the other buffers; without vectors they replace the other buffers. False
+-- without a softmax, and if even the widest level's vectors cannot hold one of these rows.
 local function name_pairs(plan, family)
   local row_bytes, is_added = 2 * family.head_width * plan.real_bytes, family.terms.pair_vectors
   return family.normaliser.kind == "softmax" and row_bytes <= levels[1].vector
     and { pairs = is_added and "pairs" or "dlogits", rows = is_added and "pair_rows" or "rows" }
 end
 
--- Sets the fields of families that depend on the terms of all families. Returns any_sums, whether a family has sums;
--- last_step_tables, the name of the last family with tables of a step, or false; and whether tables of positions exist:
--- tables (any), sinusoids, signed_sinusoids (of positive and negative distances).
+-- Sets the fields of families that depend on the terms of all families. Returns:
+--   any_sums           whether a family has sums
+--   last_step_tables   the name of the last family with tables of a step, or false
+--   tables             whether any table of positions exists
+--   sinusoids          whether a table of sinusoids exists
+--   signed_sinusoids   whether it has positive and negative distances
 function M.derive_shared(plan)
   local has_sinusoids, last_family = plan.additive.kind == "sinusoid", false
   for _, family in ipairs(plan.attentions) do
@@ -112,12 +123,15 @@ local function settle_sites(plan)
   end
 end
 
--- Sets sides, where a family draws positions in begin_step: { stream, member, site, count }; member: of the struct
--- `shared`; site: C text that is added to a draw's index; count: C text, the number of positions. Queries and keys of
--- one stream share a draw. The sites of a stream's positions are those of its self-attention; source positions for a
--- block of the decoder have a site of cross-attention. Encodings by layer share the draw of a pass. Also sets, as C
--- text, first_drawn: the least drawn position; range_drawn: the number of positions to draw from; distance_site: added
--- to a draw's index for distances.
+-- Sets these fields of a family:
+--   sides           the draws of positions in begin_step, a list of { stream, member, site, count }; member: the member
+--                   of the struct `shared`; site: C text that is added to a draw's index; count: C text, the number of
+--                   positions
+--   first_drawn     C text, the least drawn position
+--   range_drawn     C text, the number of positions to draw from
+--   distance_site   C text that is added to a draw's index for distances
+-- Queries and keys of one stream share a draw. The positions of a stream have the sites of its self-attention; source
+-- positions for a block of the decoder have a site of cross-attention. Encodings by layer share the draw of a pass.
 local function settle_sides(plan, family)
   local positions = family.positions
   family.sides = {}
@@ -130,9 +144,9 @@ local function settle_sides(plan, family)
   local distance_site = get_first_site(positions.distance)
   family.distance_site = (positions.distance.site_offset or "")
     .. (distance_site > 0 and " + " .. distance_site or "")
-  local function add(stream, member, first)
-    local first_text = first > 0 and " + " .. first or ""
-    table.insert(family.sides, { stream = stream, member = member, site = positions.site_offset .. first_text,
+  local function add(stream, member, first_site)
+    local site_text = first_site > 0 and " + " .. first_site or ""
+    table.insert(family.sides, { stream = stream, member = member, site = positions.site_offset .. site_text,
       count = member == "position" and "T" or "S" })
   end
   if positions.kind == "randomized" and not family.cross then
@@ -145,8 +159,8 @@ local function settle_sides(plan, family)
 end
 
 -- The random positions of the vectors that are added to tokens: their kind and range, the prefix of their constants,
--- and the draw of block l; false if positions are indices. With several streams these draws belong to no family
--- (is_separate).
+-- and layer_index, the draw of block l; false if positions are indices. With several streams these draws belong to no
+-- family (is_separate).
 local function plan_input_draw(plan)
   local family, encoding = plan.first, plan.resolved.encoding
   local is_separate = plan.streams[2] ~= nil
@@ -176,28 +190,31 @@ function M.list_readers(plan, stream, input_draw)
   return list
 end
 
--- Limits the numbers that may be given for a stream's draws to those that all its readers can take: positions from
--- first_position to below position_range, distances below distance_range (range 0: none are drawn). by_sequence: the
--- reader (M.list_readers) for which every sequence has its own positions, or false.
+-- Sets the limits of the numbers that may be given for a stream's draws, which all its readers (M.list_readers) accept:
+--   first_position    the least position
+--   position_range    positions are below this number; 0 if no positions are drawn
+--   distance_range    distances are below this number; 0 if no distances are drawn
+--   by_sequence       the reader for which every sequence has its own positions, or false
 local function settle_stream(plan, stream, input_draw)
   stream.by_sequence, stream.position_range, stream.first_position, stream.distance_range = false, 0, 0, 0
-  local function find_least(a, b) -- 0: no limit yet
-    return a == 0 and b or math.min(a, b)
+  local function choose_limit(limit, new_limit) -- 0: no limit yet
+    return limit == 0 and new_limit or math.min(limit, new_limit)
   end
   for _, reader in ipairs(M.list_readers(plan, stream, input_draw)) do
     local positions, distance = reader.positions, reader.positions.distance or {}
     if positions.kind ~= "index" then
-      stream.position_range = find_least(stream.position_range, positions.max_position)
+      stream.position_range = choose_limit(stream.position_range, positions.max_position)
       stream.first_position = math.max(stream.first_position, positions.first)
     end
     if distance.draws then
-      stream.distance_range = find_least(stream.distance_range, distance.max_position)
+      stream.distance_range = choose_limit(stream.distance_range, distance.max_position)
     end
     stream.by_sequence = stream.by_sequence or positions.kind == "sequence" and reader
   end
 end
 
--- The most tokens of a sequence that the encoding allows, { tokens, because }; false if it allows any number.
+-- The largest number of tokens of a sequence that the encoding allows, { tokens, because }; false if it allows any
+-- number. because: the field of the spec that limits the number, with its value.
 local function find_limit(plan, additive, input_draw)
   local limit = false
   local function add(tokens, field, value)
@@ -246,7 +263,7 @@ local function add_draws(fields, plan, input_draw)
   end
 end
 
--- The vectors added to those of tokens, without their parameters and their sampled positions.
+-- The vectors that are added to the vectors of tokens, without their parameters and their sampled positions.
 function M.derive_added_vectors(plan, facts)
   return additive_facet.plan_added(plan.resolved.encoding, plan.resolved.model, facts.task)
 end
@@ -260,8 +277,8 @@ local function has_values_of_lengths(plan, input_draw)
   end)
 end
 
--- Whether shorter sequences can read a part of the tables for the longest ones: this holds if the only tables are rows
--- of sinusoids of fixed distances.
+-- Whether shorter sequences can read a part of the tables of the longest sequences: this holds if the only tables are
+-- rows of sinusoids of fixed distances.
 local function has_only_slices(plan, any_draws)
   return not any_draws and not lists.any(dimensions.list_families(plan), function(family)
     local relative = family.relative
@@ -270,9 +287,14 @@ local function has_only_slices(plan, any_draws)
   end)
 end
 
--- The positions that the runtime derives from tokens, or false. Positions that the task gives have max_position, the
--- largest position, and by_line, true if they are in the lines of files; positions of digits in numbers have offset;
--- digits, the tokens that are digits; lines, a C initialiser that marks these tokens.
+-- The positions that the runtime derives from tokens, or false. Fields of positions that the task gives:
+--   max_position   the largest position
+--   by_line        true if the positions are in the lines of files, or nil
+--   digits         false
+-- Fields of positions of digits in numbers:
+--   offset         see facets/token_positions.lua
+--   digits         the tokens that are digits
+--   lines          the lines of a C initialiser that marks these tokens
 local function derive_token_positions(plan, task, input_draw)
   if not input_draw or not input_draw.by_token then
     return false
@@ -281,9 +303,9 @@ local function derive_token_positions(plan, task, input_draw)
       by_line = token_positions.has_positions_of_lines(task) or nil }
   end
   local digits, lines = {}, {}
-  local function add(symbols, first)
+  local function add(symbols, first_token)
     for i, symbol in ipairs(symbols) do
-      digits[#digits + 1] = token_positions.is_digit(symbol) and first + i - 1 or nil
+      digits[#digits + 1] = token_positions.is_digit(symbol) and first_token + i - 1 or nil
     end
   end
   add(task.input_symbols, 0)

@@ -1,9 +1,10 @@
 -- The experiment without its model, for spec.c: the task, and the settings of training that are compiled in.
 --
--- Input: a plan with its resolved spec, the task's header (tasks.lua), the file of the user's own network or nil.
--- Output: task, train, clip, own_network, and lists: C arrays { comment, type, name, lines }; validation: false, or the
--- validation stream { lengths, examples, coincide }; coincide: { training, evaluation }, the estimated shares of
--- the stream's inputs that also occur in training and in the final evaluation.
+-- Input: a plan with its resolved spec; facts, the facts of the task's header (tasks.lua); the file of the user's own
+-- network or nil. Output: task, train, clip, own_network, and
+--   lists        C arrays { comment, type, name, lines }
+--   validation   false, or the validation stream { lengths, examples, coincide }; coincide: { training, evaluation },
+--                the estimated fractions of the stream's inputs that also occur in training and in the final evaluation
 
 local alphabets = require("spec.task.alphabets")
 local features = require("spec.rules.features")
@@ -19,10 +20,11 @@ local function add_array(arrays, comment, type, name, lines)
   arrays[#arrays + 1] = { comment = comment, type = type, name = name, lines = lines }
 end
 
--- The C initialiser of the training lengths: list and its length, or first, last and step of a range.
+-- The C initialiser of the training lengths, five values: a list and its length, or NULL and 0; the first length, the
+-- last length and the step of a range.
 local function write_lengths(lengths, arrays)
   if not lengths then
-    return "{NULL, 0, 1, 0, 1}" -- no lengths: dataset files determine them
+    return "{NULL, 0, 1, 0, 1}" -- an empty range: dataset files determine the lengths
   elseif lengths.list then
     add_array(arrays, "Task lengths of training.", "int32_t", "train_lengths", { table.concat(lengths.list, ", ") })
     return string.format("{train_lengths, %d, 0, 0, 0}", #lengths.list)

@@ -1,7 +1,11 @@
 -- The instruction-set levels of kernels/cpu/level.h, the widest first, with their facts for the generator.
 --
--- A list of levels, each also by its name, with fields name; tag: the suffix of level.h's LH_LEVEL_; vector: bytes of a
--- vector; registers: the number of vector registers; key_tile: level.h's KEY_TILE, keys per tile of attention.
+-- A list of levels, each also by its name. Fields of a level:
+--   name
+--   tag         the suffix of its constant LH_LEVEL_ in level.h
+--   vector      the bytes of a vector
+--   registers   the number of vector registers
+--   key_tile    KEY_TILE of level.h: the number of keys in a tile of attention
 
 local lists = require("base.lists")
 

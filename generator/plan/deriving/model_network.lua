@@ -1,18 +1,22 @@
 -- The model: its network, built from its description, and its parameters.
 --
 -- Input: a plan with its dimensions; the file of a user's own network, or nil. Output of M.derive_attentions, before
--- the encoding: attentions, the families that the network has; first: the first family, which exists even without
--- attention. Output of M.derive, in addition to the graph (builder.lua) and its lists (scope_lists.lua): structs (of
--- parameters, in C), tensors, tensor_count, parameters (elements of learned tensors), frozen (elements of the
--- others), parameter_elements (size of the struct), parameter_storage (rounded up to whole chunks), initial_values;
--- network_identity (identity.lua), nil for a kind's default network, which has none in digests; cpu
--- (cpu_network.lua); widths, { name, count } of those that need a constant; trace_sites, the possible outputs of
--- trace_block, in order; network (outline.lua) and passes (passes.lua), its operations for costs and pages;
--- cpu_headers, files of kernels/cpu by name; operation_kernels, files that operations need on both targets; by_step and
--- cell_width (builder.lua); network_sizes, which sizes { layers, heads, feedforward, dropout } a user's own network or
--- a recurrent one has read, else nil; and the fields of derive_constants. Every family gets ranged, tiles, partial and
--- drops. A mistake in a description is an error { problem = true, what, expected, hint }, with path, line and col of
--- the file, or with the field of the spec.
+-- the encoding: attentions, the families that the network has; first, the first family, which exists even without
+-- attention. Output of M.derive: the graph (builder.lua), its lists (scope_lists.lua), the fields of derive_constants,
+--   structs, tensors, initial_values   see parameters.lua
+--   parameters, frozen   elements of learned tensors, and of tensors that are not learned
+--   parameter_elements, parameter_storage   `elements` and `storage` of parameters.lua
+--   network_identity   see identity.lua; nil for a kind's default network, which adds nothing to digests
+--   cpu, network, passes   see cpu_network.lua, outline.lua, passes.lua
+--   widths        { name, count } of the widths that need a constant
+--   trace_sites   the possible outputs of trace_block, in order
+--   cpu_headers   files of kernels/cpu by name
+--   operation_kernels   files that operations need on both targets
+--   by_step, cell_width   see builder.lua
+--   network_sizes   the set of the sizes (layers, heads, feedforward, dropout) that a user's own network or a recurrent
+--                 network has read, else nil
+-- Every family gets the fields of settle_families. A mistake in a description is an error { problem = true, what,
+-- expected, hint }, with path, line and col of the file, or with the field of the spec.
 
 local attention = require("network.graph.attention")
 local buffers = require("network.lists.buffers")
@@ -52,7 +56,7 @@ local DESCRIPTIONS = {
   recurrent = require("network.models.recurrent"),
 }
 
--- Defaults for fields of the model's section that a spec leaves out, where a description reads them.
+-- Defaults for fields of the model's section that a description reads and a spec may leave out.
 local SECTION_DEFAULTS = { norm = { kind = "layer", place = "post" }, activation = "relu", branch_activation = "none",
   bias = "feedforward", init = "haiku", tied = false, embedding = "table", readout = "outputs", attention_dropout = 0,
   hidden_dropout = 0 }
@@ -108,7 +112,7 @@ local function list_trace_sites(net)
   return sites
 end
 
--- Widths that need a constant, in the order of the description; family_dimensions.tpl defines those of facets' widths.
+-- Widths that need a constant, in the order of the description; family_dimensions.tpl defines constants of facets.
 local function list_widths(net)
   return lists.map(net.widths, function(width)
     local needs_constant = width.text ~= "WIDTH" and not width.is_requested
@@ -116,7 +120,7 @@ local function list_widths(net)
   end)
 end
 
--- The parts of a plan that builder.build needs. families, additive: nil for those of the plan.
+-- The parts of a plan that builder.build needs. families, additive: by default the plan's.
 local function make_builder_input(plan, model, families, additive)
   return {
     model = model,
@@ -140,10 +144,10 @@ local function refuse(op, file, message, expected)
 end
 
 -- Refuses options that the description does not read, since their names are probably misspelt.
-local function check_options(options, read, file)
+local function check_options(options, read_options, file)
   for _, name in ipairs(canonical.sort_keys(options)) do
-    if not read[name] then
-      local names = canonical.sort_keys(read)
+    if not read_options[name] then
+      local names = canonical.sort_keys(read_options)
       error({ problem = true, field = "model.options." .. name,
         what = ("the network of %s does not read this option"):format(file.path),
         expected = #names > 0 and "an option that the network reads: " .. table.concat(names, ", ")
@@ -154,11 +158,11 @@ end
 
 -- Refuses parts of the encoding that the network does not use.
 local function check_encoding(plan, net, file)
-  local adds, encoding = false, plan.resolved.encoding
+  local has_additive, encoding = false, plan.resolved.encoding
   for _, op in lists.iterate_nested(net.order, "ops") do
-    adds = adds or op.encoding and op.encoding.kind ~= "none"
+    has_additive = has_additive or op.encoding and op.encoding.kind ~= "none"
   end
-  if plan.additive.kind ~= "none" and not adds then
+  if plan.additive.kind ~= "none" and not has_additive then
     refuse_unread("encoding.additive.kind", file, plan.additive.in_blocks and "block:place(value, net.additive)"
       or "net:embed(..., { place = net.additive })")
   end
@@ -229,11 +233,12 @@ local function check_layers(plan, net, file)
           .. "encoding without a score, such as rope or relative"):format(plan.layers))
     end
   end
-  local first = plan.first
-  for block, op in lists.iterate_nested(plan.additive.draw and first.positions.per_layer and net.scopes or {}, "ops") do
-    if op.kind == "place" and block.count > first.layers and not attention.find_placing_family(block) then
+  local family = plan.first
+  local scopes = plan.additive.draw and family.positions.per_layer and net.scopes or {}
+  for block, op in lists.iterate_nested(scopes, "ops") do
+    if op.kind == "place" and block.count > family.layers and not attention.find_placing_family(block) then
       refuse(op, file, ("place() is called %d times, without attention, and positions are drawn for %d layers"):format(
-        block.count, first.layers), 'attention in the same block, or encoding.positions.draw = "pass"')
+        block.count, family.layers), 'attention in the same block, or encoding.positions.draw = "pass"')
     end
   end
 end
@@ -244,11 +249,11 @@ local function run_own(plan, model, file, families, additive)
     error({ problem = true, field = "model.kind", what = "a network of one's own reads one stream of tokens",
       expected = "encoder, decoder" }, 0)
   end
-  local read, fields
+  local read_options, fields
   local function build(describe, chunk)
     return builder.build(function(net)
       local network, section
-      network, section, read, fields = handles.open(net, model, own_network.method)
+      network, section, read_options, fields = handles.open(net, model, own_network.method)
       describe(network, section)
     end, make_builder_input(plan, model, families, additive), chunk)
   end
@@ -257,16 +262,16 @@ local function run_own(plan, model, file, families, additive)
     problem.problem, problem.path = true, file.path
     error(problem, 0)
   end
-  return net, read, fields
+  return net, read_options, fields
 end
 
 local function build_own(plan, model, file)
-  local net, read, fields = run_own(plan, model, file)
+  local net, read_options, fields = run_own(plan, model, file)
   check_tokens(plan, net, file)
   check_attentions(net, file)
   check_encoding(plan, net, file)
   check_dropouts(plan, net, file)
-  check_options(plan.resolved.model.options or {}, read, file)
+  check_options(plan.resolved.model.options or {}, read_options, file)
   check_fields(plan.resolved.model, fields, file)
   check_layers(plan, net, file)
   return net, { layers = fields["model.layers"] or false, heads = net.used_families[1] ~= nil,
@@ -275,12 +280,12 @@ end
 
 -- The identity of a network; nil for a kind's default network, which adds nothing to digests.
 local function find_identity(plan, net, model)
-  local plain = complete({ kind = model.kind, heads = model.heads, layers = model.layers, width = model.width,
+  local default_model = complete({ kind = model.kind, heads = model.heads, layers = model.layers, width = model.width,
     encoder_layers = model.encoder_layers, decoder_layers = model.decoder_layers, cell = model.cell,
     feedforward = model.feedforward, dropout = model.dropout }, SECTION_DEFAULTS)
-  local default = builder.build(DESCRIPTIONS[model.kind], make_builder_input(plan, plain))
-  local network_identity = identity.identify(net)
-  return canonical.format(network_identity) ~= canonical.format(identity.identify(default)) and network_identity or nil
+  local default_net = builder.build(DESCRIPTIONS[model.kind], make_builder_input(plan, default_model))
+  local network_identity, default_identity = identity.identify(net), identity.identify(default_net)
+  return canonical.format(network_identity) ~= canonical.format(default_identity) and network_identity or nil
 end
 
 local function make_section(plan, file)
@@ -338,7 +343,7 @@ local function list_headers(lists_by_scope)
 end
 
 -- Constants of generated code: the network's dropouts, and the factors by which vectors of tokens are multiplied.
--- has_draws: whether training draws positions or dropout, which the seeds of `draws` determine.
+-- has_draws: whether training samples positions or dropout from the random numbers of the seed of `draws`.
 local function derive_constants(plan, net)
   local embedding, scales = nil, embeddings.list_scales(net)
   local dropouts = lists.map(net.dropouts, function(d) return dimensions.plan_dropout(d.name, d.rate) end)
@@ -367,25 +372,25 @@ local function limit_dropouts(eval_dropout, net)
   end
 end
 
--- Sets the properties of families that follow from the network. weight_dropouts: the dropout of their weights { name,
--- dropout_number }, or false. ranged: an attention of decoded tokens may be computed for some of the tokens only.
--- partial: an attention of labelled tokens is computed for these tokens alone.
+-- Sets the properties of families that follow from the network: weight_dropout, the dropout of their weights { name,
+-- dropout_number }, or false; ranged, partial, tiles: see dimensions.lua. stream: the decoded stream, or nil; labelled:
+-- the labelled rows (labelled_rows.lua), or nil.
 local function settle_families(plan, net, lists_by_scope, stream, labelled)
-  local weight_dropouts, decoded, partial = {}, {}, {}
+  local weight_dropouts, is_decoded, is_partial = {}, {}, {}
   for _, block in ipairs(net.scopes) do
     for _, op in ipairs(lists_by_scope[block].forward) do
       if op.kind == "attention" then
         weight_dropouts[op.family] = op.dropout and { name = op.dropout.name, dropout_number = op.dropout_number }
-        partial[op.family] = labelled and labelled.labelled_work[op]
+        is_partial[op.family] = labelled and labelled.labelled_work[op]
       end
     end
     for _, op in ipairs(stream and decoding.list_attentions(block, stream) or {}) do
-      decoded[op.family] = true
+      is_decoded[op.family] = true
     end
   end
   for _, family in ipairs(dimensions.list_families(plan)) do
-    family.weight_dropout, family.partial = weight_dropouts[family] or false, partial[family] or false
-    family.ranged = decoded[family] or false
+    family.weight_dropout, family.partial = weight_dropouts[family] or false, is_partial[family] or false
+    family.ranged = is_decoded[family] or false
     if family.ranged and family.request and not family.request.cached then
       error({ problem = true, field = "encoding", expected = "a model that is not decoded token by token", what = (
         "attention %s reads %s, which is not cached for decoded tokens"):format(family.name, family.request.name) })
@@ -397,19 +402,19 @@ end
 
 -- The files of kernels/cpu that generated code includes, by name.
 local function list_cpu_headers(plan, noise, operation_headers)
-  local needed = {}
+  local is_needed = {}
   for _, family in ipairs(plan.attentions) do
     local properties = terms.list(family)
-    needed.rotated = needed.rotated or properties.looks_ahead
-    needed.rotation = needed.rotation or properties.rotates
-    needed.score = needed.score or properties.scaled or properties.hides or properties.adds_values
-    needed.geometric = needed.geometric or properties.outwards
-    needed.stick = needed.stick or properties.breaks_stick
-    needed.counts = needed.counts or properties.scans_logits
-    needed.products = needed.products or properties.multiplies_rows
+    is_needed.rotated = is_needed.rotated or properties.looks_ahead
+    is_needed.rotation = is_needed.rotation or properties.rotates
+    is_needed.score = is_needed.score or properties.scaled or properties.hides or properties.adds_values
+    is_needed.geometric = is_needed.geometric or properties.outwards
+    is_needed.stick = is_needed.stick or properties.breaks_stick
+    is_needed.counts = is_needed.counts or properties.scans_logits
+    is_needed.products = is_needed.products or properties.multiplies_rows
   end
   local list = lists.filter({ "rotation", "rotated", "score", "geometric", "stick", "counts", "products" },
-    function(header) return needed[header] end)
+    function(header) return is_needed[header] end)
   return lists.append(lists.append(list, operation_headers), { noise and "noise" or nil })
 end
 
@@ -418,10 +423,10 @@ function M.derive(plan, file)
   local net, sizes = M.build_network(plan, file, model)
   local fields = derive_constants(plan, net)
   limit_dropouts(fields.eval_dropout, net)
-  local derived, lists_by_scope = parameters.derive(net), scope_lists.derive(net)
-  fields.structs, fields.tensors, fields.tensor_count = derived.structs, derived.tensors, #derived.tensors
-  fields.parameters, fields.frozen, fields.initial_values = derived.count, derived.frozen, derived.initial_values
-  fields.parameter_elements, fields.parameter_storage = derived.elements, derived.storage
+  local layout, lists_by_scope = parameters.derive(net), scope_lists.derive(net)
+  fields.structs, fields.tensors, fields.tensor_count = layout.structs, layout.tensors, #layout.tensors
+  fields.parameters, fields.frozen, fields.initial_values = layout.count, layout.frozen, layout.initial_values
+  fields.parameter_elements, fields.parameter_storage = layout.elements, layout.storage
   fields.widths, fields.trace_sites = list_widths(net), list_trace_sites(net)
   fields.operation_kernels = list_headers(lists_by_scope)
   fields.draws_start = ops.find_all(net, "noise")[1] ~= nil
@@ -432,7 +437,7 @@ function M.derive(plan, file)
   settle_families(plan, net, lists_by_scope, stream, labelled)
   -- Noise makes every token different, and with a large vocabulary a block has few tokens of each symbol.
   local has_equal_rows = MIN_TOKENS_PER_SYMBOL * plan.tokens <= plan.block_tokens and not fields.noise
-  fields.cpu = cpu.derive(net, lists_by_scope, derived.structs, buffer_lists, labelled,
+  fields.cpu = cpu.derive(net, lists_by_scope, layout.structs, buffer_lists, labelled,
     has_equal_rows and vocabulary_rows.derive(net, lists_by_scope, labelled) or nil, stream, fields.eval_dropout,
     plan.panels_member)
   fields.network, fields.passes = outline.derive(net, buffer_lists), passes.derive(net, lists_by_scope, buffer_lists)

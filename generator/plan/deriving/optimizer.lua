@@ -1,17 +1,19 @@
 -- The rule by which gradients become steps: its names for templates and for the runtime's spec.
 --
 -- Input: the plan with its tensors. Output:
---   optimizer   the fields that plan() of its page returns (spec/optimizers.lua); kind and title; spared: the elements
---               of the parameter vector that do not decay, as ranges { first, last } (last included), ascending; false
---               if all decay or the rule has no decay; spared_text: a description of the tensors of these elements
---   schedule    kind: the runtime's constant, warmup, final; false if the learning rate is constant
+--   optimizer   the fields that plan() of its page returns (spec/optimizers.lua), and
+--     kind, title
+--     spared        the elements of the parameter vector to which weight decay does not apply, as ascending ranges
+--                   { first, last } (last included); false if weight decay applies to all or to none
+--     spared_text   a description of the tensors of these elements
+--   schedule    false if the learning rate is constant, or { kind, warmup, final }; kind: the runtime's constant
 
 local lists = require("base.lists")
 local optimizers = require("spec.optimizers")
 
 local M = {}
 
--- A description of the tensors that do not decay, by the value of train.optimizer.decays.
+-- A description of the tensors to which weight decay does not apply, by the value of train.optimizer.decays.
 local SPARED_TEXTS = {
   all = "tensors that are not learned",
   matrices = "tensors of one dimension, and those that are not learned",
@@ -23,17 +25,18 @@ local function append_tensor(list, t)
   local rows, columns = t.rank == 2 and t.shape[1] or 1, t.shape[t.rank]
   for row = 0, rows - 1 do
     local first = t.offset + row * t.stride
-    local previous = list[#list]
-    if previous and previous.last + 1 == first then
-      previous.last = first + columns - 1
+    local range = list[#list]
+    if range and range.last + 1 == first then
+      range.last = first + columns - 1
     else
       list[#list + 1] = { first = first, last = first + columns - 1 }
     end
   end
 end
 
--- Elements of tensors that do not decay: unlearned tensors, and with "matrices" also tensors of one dimension.
-local function list_spared(plan, decays)
+-- Ranges of elements to which weight decay does not apply: tensors that are not learned, and with decays = "matrices"
+-- also tensors of one dimension.
+local function list_spared_ranges(plan, decays)
   local list, tensors = {}, lists.filter(plan.tensors, function(t)
     return not t.learned or decays == "matrices" and t.rank == 1
   end)
@@ -50,7 +53,7 @@ function M.derive(plan)
   local page = optimizers.by_name[settings.kind]
   local rule = page.plan(settings)
   rule.kind, rule.title = settings.kind, rule.title or page.title
-  rule.spared = rule.decay and list_spared(plan, settings.decays)
+  rule.spared = rule.decay and list_spared_ranges(plan, settings.decays)
   rule.spared_text = SPARED_TEXTS[settings.decays]
   return { optimizer = rule, schedule = schedule and { kind = SCHEDULES[schedule.kind], warmup = schedule.warmup or 0,
     final = schedule.final or 0 } or false }

@@ -4,16 +4,16 @@
 --   pairs     weights of a sequence with at most this number of pairs of tokens are stored
 --   queries   the number of queries whose weights are recomputed together, and read while they are in cache
 --   always    no weights are stored
--- and `bounded` (dimensions.lua). The backward pass reads stored weights after those of all attentions, layers and
--- heads, in every loop of a block, have been written: if all of them together exceed a core's share of the last cache,
--- reading takes longer than recomputing.
+-- and `bounded` (dimensions.lua). The backward pass reads stored weights after the weights of all attentions, layers
+-- and heads, in every loop of a block, have been written: if all stored weights together exceed a core's part of the
+-- last cache, reading takes longer than recomputing.
 
 local lists = require("base.lists")
 
 local M = {}
 
--- Limits of stored weights in bytes: of one sequence, for all uses of all layers and attentions; and of one head, whose
--- gradients of logits take as many bytes again.
+-- Limits of stored weights: 4 MiB for one sequence, in all uses of all layers and attentions; 512 KiB for one head,
+-- whose gradients of logits take as many bytes again.
 local MAX_SEQUENCE_BYTES, MAX_HEAD_BYTES = 4 << 20, 512 << 10
 local QUERIES = 32 -- queries whose weights are recomputed together
 

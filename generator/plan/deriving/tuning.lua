@@ -16,10 +16,10 @@ local M = {}
 -- The assumed properties of an unknown machine.
 M.ANY_MACHINE = { l2 = 512 * 1024 }
 
--- LOAD_COST: the cost of a load relative to a multiply-add; other units of a core execute loads at the same time, so
--- this cost matters for small tiles alone. MIN_SUMS: the number of sums that must be in flight to hide the latency of
--- an addition: four cycles on two units.
-local LOAD_COST, MIN_SUMS = 0.3, 8
+-- The cost of a load relative to a multiply-add. Other units of a core execute loads at the same time, so this cost
+-- matters for small tiles alone.
+local LOAD_COST = 0.3
+local MIN_SUMS = 4 * 2 -- sums that hide the latency of an addition: four cycles on two units
 local MAX_BLOCKS = 3 -- blocks of training that go through the layers together in an evaluation
 local CACHE_SHARE = 0.75 -- the part of a cache that a program can rely on
 
@@ -39,7 +39,8 @@ local function read_tile(tile)
   return math.tointeger(rows), math.tointeger(columns)
 end
 
--- Products of the layers: { inner, columns, count }: inner is the number of terms of a sum, columns are the results.
+-- Products of the layers: { inner, columns, count }; inner: the number of terms of a sum; columns: the number of
+-- results in a row; count: the number of products of these sizes.
 local function list_products(plan)
   local list = {}
   for struct, panel in lists.iterate_nested(plan.structs, "panels") do
@@ -50,7 +51,8 @@ local function list_products(plan)
   return list
 end
 
--- The time of all products with a tile, relative to multiply-adds alone. waste: rows computed per requested row.
+-- The time of all products with a tile, relative to multiply-adds alone. waste: the number of computed rows for each
+-- requested row.
 local function estimate_cost(plan, level, tile, waste)
   local rows, max_columns = read_tile(tile)
   local cost, total_work = 0, 0
@@ -65,22 +67,28 @@ end
 
 -- The value with the least cost; among values with equal costs the first.
 local function find_cheapest(values, estimate)
-  local best, min_cost
+  local cheapest_value, min_cost
   for _, value in ipairs(values) do
     local cost = estimate(value)
     if not min_cost or cost < min_cost then
-      best, min_cost = value, cost
+      cheapest_value, min_cost = value, cost
     end
   end
-  return best
+  return cheapest_value
 end
 
--- The choices: name; modes of the runtime that the choice affects; applies(plan), absent if the choice always applies;
--- constants(value) for tuned.h; values(plan, level) that tuning tries; default(plan, level, values, machine); why: the
--- reason of the default, with the number that get_number(level, machine) returns.
+-- The choices. Fields:
+--   name
+--   modes       the modes of the runtime that the choice affects
+--   applies(plan)          whether the plan has the choice; absent if all plans have it
+--   constants(value)       the constants for tuned.h
+--   values(plan, level)    the values that tuning tries
+--   default(plan, level, values, machine)   the default value
+--   why         the reason of the default, a format for the number that get_number(level, machine) returns
 local choices = {}
 
--- Rows x vectors of a product that are summed in registers side by side.
+-- The tile of a product, rows x vectors: the results that are summed in registers at the same time. With 32 registers,
+-- 24 or 25 hold sums, and the others hold operands; with 16 registers, 10 to 12 hold sums.
 choices[1] = {
   name = "product_tile", modes = { "train", "eval" },
   constants = function(value)
@@ -104,7 +112,7 @@ choices[1] = {
   get_number = function(level) return level.registers end,
 }
 
--- Rows x vectors of a gradient of weights that are summed in registers side by side.
+-- The tile of a gradient of weights, rows x vectors: the results that are summed in registers at the same time.
 choices[2] = {
   name = "gradient_tile", modes = { "train" },
   constants = function(value)
@@ -137,8 +145,8 @@ local function count_channels(buffers)
   end)
 end
 
--- The reals of a token in an evaluation while the token is in a layer: those in buffers that all blocks share, and
--- those of one repetition of the block that has most.
+-- The reals of a token in an evaluation while the token is in a layer: reals in buffers that all blocks share, and
+-- reals of one repetition of the block with the most reals.
 local function count_reals(plan)
   return count_channels(plan.cpu.workspace) + lists.max(plan.cpu.blocks, function(block)
     return count_channels(block.buffers)
@@ -181,24 +189,24 @@ local function choose_default(choice, plan, level, machine)
   return choice.default(plan, level, choice.values(plan, level), machine)
 end
 
--- One level's choices: { name, tag, choices = { { name, value, from, why, constants = { { name, value } } } } }. found:
--- the values that tuning has found, { date, values = { name = value } }, or nil.
-local function choose_for_level(plan, level, machine, found)
+-- One level's choices: { name, tag, choices = { { name, value, from, why, constants = { { name, value } } } } }.
+-- results: the values that tuning has found, { date, values = { name = value } }, or nil.
+local function choose_for_level(plan, level, machine, results)
   return { name = level.name, tag = level.tag, choices = lists.map(M.list_choices(plan), function(choice)
-    local tuned = found and found.values[choice.name]
-    local value = tuned or choose_default(choice, plan, level, machine)
-    return { name = choice.name, value = value, from = tuned and "tuned " .. found.date or "model",
+    local tuned_value = results and results.values[choice.name]
+    local value = tuned_value or choose_default(choice, plan, level, machine)
+    return { name = choice.name, value = value, from = tuned_value and "tuned " .. results.date or "model",
       constants = lists.map(choice.constants(value), function(entry) return { name = entry[1], value = entry[2] } end),
-      why = tuned and ("tuned here on %s"):format(found.date)
+      why = tuned_value and ("tuned here on %s"):format(results.date)
         or "model: " .. choice.why:format(choice.get_number(level, machine)) }
   end) }
 end
 
 -- All levels' choices, the widest level first, for plan.tuned. machine: { l2 }, the machine of the build, or nil;
--- found: by level, the values that tuning has found for this machine, or nil.
-function M.derive(plan, machine, found)
+-- results_by_level: the values that tuning has found for this machine, or nil.
+function M.derive(plan, machine, results_by_level)
   return lists.map(levels, function(level)
-    return choose_for_level(plan, level, machine or M.ANY_MACHINE, found and found[level.name])
+    return choose_for_level(plan, level, machine or M.ANY_MACHINE, results_by_level and results_by_level[level.name])
   end)
 end
 

@@ -43,7 +43,8 @@ local function add_shared_memory(plan, add)
       table.concat(families, "; ")))
 end
 
--- Adds the choices for device code in which a block computes a whole pass of a shard. add: as in M.list.
+-- Adds the choices for device code in which a block computes a whole pass of a shard. add(name, value, reason): adds a
+-- choice to the list.
 local function add_block_choices(plan, add)
   local cuda = plan.cuda
   local products = plan.cuts_by_warp and PRODUCTS[plan.precision .. "_by_warp"] or PRODUCTS[plan.precision]
@@ -79,7 +80,7 @@ local function add_decoding(plan, add)
   end
 end
 
--- Adds the choices for the CUDA half, except the number of resident blocks, for which a trainer asks the driver.
+-- Adds the choices for the CUDA half, except the number of resident blocks, which a trainer gets from the driver.
 local function add_cuda_choices(plan, add)
   local cuda, products = plan.cuda, PRODUCTS[plan.precision]
   if plan.no_device_code then
@@ -122,18 +123,19 @@ end
 
 -- Adds the size of a recurrent model's memory, and the length from which it is too small.
 local function add_capacity(capacity, add)
-  local exceeded = { stack = "from length %d on, a push on the full stack may lose a cell that a later step would read",
+  local excess_texts = {
+    stack = "from length %d on, a push on the full stack may lose a cell that a later step would read",
     tape = "from length %d on, the input has more tokens than the circular tape has cells" }
-  local fitting = { stack = "no sequence of the spec can read more of them",
+  local fit_texts = { stack = "no sequence of the spec can read more of them",
     tape = "no input of the spec has more tokens; the tape is circular" }
-  local general = { stack = "a push on the full stack loses the bottom cell",
+  local general_texts = { stack = "a push on the full stack loses the bottom cell",
     tape = "the tape is circular: longer inputs wrap around" }
   if not capacity.cells then
     add("stack", "no limit", "half as many cells as a sequence has tokens: deeper ones cannot return to the top")
   else
     local kind = capacity.kind
-    add(kind, capacity.cells .. " cells", capacity.exceeded and exceeded[kind]:format(capacity.exceeded)
-      or capacity.by_length and fitting[kind] or general[kind])
+    add(kind, capacity.cells .. " cells", capacity.exceeded and excess_texts[kind]:format(capacity.exceeded)
+      or capacity.by_length and fit_texts[kind] or general_texts[kind])
   end
 end
 

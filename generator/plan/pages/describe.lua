@@ -22,16 +22,17 @@ local function describe_family(plan, family)
   return table.concat(phrases, "; ")
 end
 
--- Describes the encoding of a family, or the encodings of all: in one sentence if all are equal.
+-- Describes the encoding of a family. Without a family, describes the encodings of all families, once if all are equal.
 function M.describe_encoding(plan, family)
   if family then
     return describe_family(plan, family)
   end
-  local words = lists.map(plan.attentions, function(attention) return describe_family(plan, attention) end)
-  if not lists.drop_repeats(words)[2] then
-    return words[1] or describe_family(plan, plan.first)
+  local texts = lists.map(plan.attentions, function(attention) return describe_family(plan, attention) end)
+  local are_equal = #lists.drop_repeats(texts) <= 1
+  if are_equal then
+    return texts[1] or describe_family(plan, plan.first)
   end
-  return table.concat(lists.map(words, function(text, i)
+  return table.concat(lists.map(texts, function(text, i)
     return ("%s: %s"):format(plan.attentions[i].title, text)
   end), "; ")
 end
@@ -42,13 +43,15 @@ local BIASES = { all = "biases in all products", none = "no biases" }
 
 local READOUTS = { last = "answers at the last token of the input", probe = "answers at the probe token",
   in_place = "answers at every token of the input" }
-local LABELLED = { probe = "the probe token", in_place = "every token" } -- by readout; others: the last tokens
+-- The labelled tokens, by the readout; every other readout labels the last tokens.
+local LABELLED_TOKENS = { probe = "the probe token", in_place = "every token" }
 
--- The sizes of a model; for a user's own network, the width and those of the other sizes that the network reads.
+-- The sizes of a model. For a user's own network, sizes that the network does not read are left out, except the width.
+-- plan.first is the first family of attentions; all families of a model have equal heads.
 function M.describe_sizes(plan)
-  local used, family, words = plan.network_sizes, plan.first, {}
+  local read_sizes, family, words = plan.network_sizes, plan.first, {}
   local function add(name, text)
-    words[#words + 1] = (not used or used[name]) and text or nil
+    words[#words + 1] = (not read_sizes or read_sizes[name]) and text or nil
   end
   add("layers", wording.format_layers(plan.resolved.model))
   add("heads", ("%s x %d"):format(wording.count(family.heads, "head"), family.head_width))
@@ -148,7 +151,7 @@ function M.make_comments(plan)
       .. "and values.", size, encoding),
     flops = make_flops_comment(plan),
     loss = wrap(("Softmax cross-entropy over %d classes at %s of each sequence%s."):format(plan.classes,
-      LABELLED[plan.readout] or "the last tokens",
+      LABELLED_TOKENS[plan.readout] or "the last tokens",
       plan.task.counted and ", without masked labels" or "")),
   }
 end

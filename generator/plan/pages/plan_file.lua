@@ -9,14 +9,14 @@ local wording = require("base.wording")
 
 local M = {}
 
-local PLAN_COLUMNS = 110
+local PLAN_COLUMNS = 110 -- of a line of plan.lua
 local MAX_LITERAL = 100 -- bytes of the longest reason that is one literal
 
 -- A string as Lua literals, joined, in lines of limited width.
 local function write_string(value, indent)
-  local pieces = {}
-  for first = 1, math.max(1, #value), PLAN_COLUMNS - 30 do
-    pieces[#pieces + 1] = string.format("%q", value:sub(first, first + PLAN_COLUMNS - 31))
+  local pieces, piece_length = {}, PLAN_COLUMNS - 30 -- 30: space for indentation, name and quotes
+  for first = 1, math.max(1, #value), piece_length do
+    pieces[#pieces + 1] = string.format("%q", value:sub(first, first + piece_length - 1))
   end
   return table.concat(pieces, "\n" .. indent .. "  .. ")
 end
