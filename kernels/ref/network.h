@@ -81,7 +81,7 @@ enum {                  /* attention: the tensors that its family has */
 
 typedef struct lh_ref_operation {
     lh_ref_kind kind;
-    int out, x[3];              /* indices of values of the scope; x: inputs, -1: none */
+    int out, x[3];              /* indices of values of the scope; x: inputs (-1: none); out: output */
     int tensor[LH_REF_TENSORS]; /* indices in the scope, -1: none */
     int parts;                  /* parts of a product */
     lh_ref_nonlinearity f;
@@ -215,7 +215,7 @@ typedef struct lh_ref_observer {
  * distances. */
 typedef struct lh_ref_places {
     int layers;                 /* layers with separate positions; 1: all layers share one row */
-    const int32_t *query, *key; /* [layers][queries], [layers][keys] */
+    const int32_t *query, *key; /* query: [layers][queries]; key: [layers][keys] */
     const int32_t *distances;   /* [layers][query][key] signed; NULL: key - query of the indices */
     const double *score;        /* [layers][heads][query][key] replaces the batch's score; NULL: no replacement */
 } lh_ref_places;
@@ -223,7 +223,7 @@ typedef struct lh_ref_places {
 typedef enum lh_ref_dropping { LH_REF_NO_DROPOUT, LH_REF_IN_TRAINING, LH_REF_IN_EVALUATION } lh_ref_dropping;
 
 typedef struct lh_ref_batch {
-    int sequences, tokens, labels; /* number of sequences; tokens of the first stream and labels per sequence */
+    int sequences, tokens, labels; /* sequences: their number; tokens (first stream), labels: per sequence */
     const uint16_t *token;         /* [sequences][tokens] */
     int target_tokens;             /* tokens of the second stream, if any */
     const uint16_t *target;        /* [sequences][target_tokens] */

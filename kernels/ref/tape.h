@@ -51,7 +51,7 @@ typedef struct tape_entry {
 typedef struct run {
     lh_ref_model *model;
     const lh_ref_batch *batch;
-    int sequence, layers; /* index of the sequence; repetitions of blocks so far */
+    int sequence, layers; /* sequence: its index; layers: repetitions of blocks so far */
     tape_entry *tape;
     int length, capacity; /* entries of the tape: used, allocated */
     node **nodes;         /* all nodes, for freeing */

@@ -23,7 +23,7 @@ typedef struct lh_bench_request {
 
 typedef struct lh_bench_result {
     lh_mode mode;
-    int length, tokens;        /* task length that users see; tokens per sequence, all streams together */
+    int length, tokens;        /* length: task length that users see; tokens: per sequence, in all streams */
     int replicas;              /* at least 1 */
     int threads;               /* threads that compute; on a device threads that make batches */
     double steps_per_second;   /* rate of all replicas together; evaluation: batches in place of steps */

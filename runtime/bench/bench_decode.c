@@ -17,7 +17,7 @@ typedef struct decoder {
     lh_task task;                            /* the task without its end symbol, so that all answers are decoded */
     lh_engine *batch_engine, *single_engine; /* batch_engine: all threads; single_engine: one */
     lh_query query;
-    uint16_t *input, *answers; /* [sequences][input tokens], [sequences][labels] */
+    uint16_t *input, *answers; /* input: [sequences][input tokens]; answers: [sequences][labels] */
     int32_t **line_positions;  /* [sequences] see lh_query */
 } decoder;
 

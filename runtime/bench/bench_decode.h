@@ -8,8 +8,8 @@
 enum { LH_BENCH_SEQUENCES = 32 /* sequences of the decoded batch for each thread */ };
 
 typedef struct lh_bench_decoding {
-    int length, labels;     /* task length that users see; answers of each sequence */
-    int threads, sequences; /* threads and sequences of the batch */
+    int length, labels;     /* length: task length that users see; labels: answers per sequence */
+    int threads, sequences; /* numbers of threads and of sequences of the batch */
     /* Answers per second, medians over alternating windows. batch: `sequences` sequences on `threads` threads; single:
      * one sequence on one thread; passes: one sequence on one thread, by passes over the whole sequence. */
     double batch, single, passes;

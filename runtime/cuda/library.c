@@ -81,7 +81,7 @@ struct lh_cuda_library {
     char name[64], file[384];
     void *handle;
     CUdeviceptr workspace;
-    int compute, type; /* precision of products, type of elements (cublaslt.h) */
+    int compute, type; /* compute: precision of products; type: type of elements (cublaslt.h) */
     method methods[TABLE_SIZE];
 };
 

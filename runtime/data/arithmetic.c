@@ -35,7 +35,7 @@ typedef struct collection_state {
     lh_error *error;
     pairs trained;            /* pairs of the training set */
     uint32_t *first, *second; /* [f.numbers] operands for training and validation */
-    int64_t items, total;     /* number of stored items, and estimated number at the end, for the progress bar */
+    int64_t items, total;     /* items: number of stored items; total: its estimated end, for the progress bar */
     int frame;                /* the current frame: value on the axis `frame`; LH_NO_VALUE: the task's frame */
     int width;                /* width of the current frame; 0: the task's width */
     uint8_t x[LH_MAX_PLACES], y[LH_MAX_PLACES]; /* scratch */

@@ -133,7 +133,7 @@ static void make_choices(choices *c, int base, bool is_product, int multiplier, 
 /* ---- numbers of continuations ---- */
 
 struct lh_chains {
-    int base, digits, chain; /* digits: most digits; chain: length set by lh_chains_set_length */
+    int base, digits, chain; /* digits: maximum digits; chain: length set by lh_chains_set_length */
     bool is_product;
     int multipliers, carries; /* numbers of possible multipliers and carries: `base` in a product; in a sum 1 and 2 */
     choices *choices;         /* [multipliers][carries][2]: for a place below the highest one, for the highest one */

@@ -15,7 +15,7 @@ int lh_draw_train_length(const lh_spec *spec, lh_key key, uint32_t step, uint32_
 /* Consecutive sequences of a batch that have the same task length n. */
 typedef struct lh_batch_part {
     int n;
-    int first, sequences; /* index of the first sequence, and number of sequences */
+    int first, sequences; /* first: index of the first sequence; sequences: number of sequences */
 } lh_batch_part;
 
 /* The parts of a batch, the longest sequences first. */

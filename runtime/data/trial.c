@@ -43,7 +43,7 @@ void lh_trial_close(lh_trial *trial) {
 typedef struct probe {
     const lh_task *task;
     const lh_rng *start;    /* generator before the first word */
-    int n, inputs, outputs; /* task length; numbers of input and output tokens */
+    int n, inputs, outputs; /* n: task length; inputs, outputs: numbers of tokens */
     lh_error *error;
 } probe;
 

@@ -31,9 +31,9 @@ typedef struct decoded_row {
 struct lh_decode_lane {
     const lh_cpu_engine *cpu;
     lh_cpu_step step;            /* the step; step.shape counts all rows */
-    int n, sequences, labels;    /* task length; most sequences of a block; labels of a sequence */
+    int n, sequences, labels;    /* n: task length; sequences: most in a block; labels: per sequence */
     size_t inputs;               /* input tokens of a sequence */
-    void *memory, *logits;       /* cached keys and values; [sequences][labels][classes] */
+    void *memory, *logits;       /* memory: cached keys and values; logits: [sequences][labels][classes] */
     lh_batch batch;              /* the rows; their targets are the answers so far */
     decoded_row rows[BLOCK + 1]; /* rows[sequences] is spare */
     lh_query query;              /* the query that is decoded; evaluation: the block's examples */
@@ -298,7 +298,7 @@ typedef struct decoding {
     const lh_cpu_engine *cpu;
     lh_cpu_step step;
     lh_decode_lane *lanes; /* [threads] */
-    int count, sequences;  /* number of sequences; most sequences of a block */
+    int count, sequences;  /* count: number of sequences; sequences: maximum of a block */
     atomic_int next;       /* index of the next block */
     atomic_bool stopped;   /* some answers are missing */
 } decoding;

@@ -47,7 +47,7 @@ void lh_decode_passes_take(lh_decode_passes *d, int rows, const uint16_t *pass_a
 typedef struct lh_examples {
     int count;
     size_t labels, inputs;    /* labels and input tokens of an example */
-    uint16_t *input, *target; /* [count][inputs], [count][labels] */
+    uint16_t *input, *target; /* input: [count][inputs]; target: [count][labels] */
     uint8_t *mask;            /* [count][labels] */
     int32_t **line_positions; /* [count] see lh_query */
     int *limits;              /* [count] number of labels up to the last counted label */

@@ -12,7 +12,7 @@ typedef struct decoding {
     const lh_query *query;
     const lh_answers *results;
     int count;                      /* number of sequences */
-    size_t labels, inputs, classes; /* labels and input tokens of a sequence; classes of a label */
+    size_t labels, inputs, classes; /* labels, inputs (tokens): per sequence; classes: per label */
     lh_decode_passes passes;
     uint16_t *input, *target, *answers; /* buffers of a pass: [rows][inputs], [rows][labels], [rows][labels] */
     int32_t **line_positions;           /* [rows] of a pass, see lh_query */

@@ -58,7 +58,7 @@ typedef struct draw_sums {
     lh_greedy_sums greedy;
     double pass_accuracies, greedy_accuracies; /* sums of the batches' accuracies */
     int batches;                               /* number of batches so far */
-    int counted_batches, greedy_batches; /* batches, and decoded batches, with a counted label, and so an accuracy */
+    int counted_batches, greedy_batches; /* batches (or decoded batches) with a counted label, and so an accuracy */
     int wrong;                           /* lines that this draw has in the file of wrong answers */
 } draw_sums;
 

@@ -85,8 +85,8 @@ typedef struct lh_trace_tensor {
 
 /* The passes of one task length. */
 typedef struct lh_trace_group {
-    int n, examples;           /* task length; number of examples */
-    int first_tensor, tensors; /* index in lh_traces.tensors, number */
+    int n, examples;           /* n: task length; examples: number of examples */
+    int first_tensor, tensors; /* first_tensor: index in lh_traces.tensors; tensors: number */
     uint32_t *shape_indices;   /* [examples] dataset: see lh_source; NULL: the first or shuffled examples */
     int64_t counted;           /* finished passes that `exact` does not leave out */
     char label[32];            /* first part of the tensors' names: "n41" */

@@ -11,7 +11,7 @@ typedef struct group {
     lh_group_advance *advance;
     void **queue; /* [capacity], a ring of jobs */
     int capacity;
-    int first, waiting; /* index of the first job; number of jobs in the queue */
+    int first, waiting; /* first: index of the first job; waiting: number of jobs in the queue */
     pthread_mutex_t mutex;
 } group;
 

@@ -17,7 +17,7 @@ enum { LH_MAX_SPLITS = 3 };
 
 /* The state of a training for the progress callback. */
 typedef struct lh_training_view {
-    int64_t step, steps;                     /* finished steps, and steps in all */
+    int64_t step, steps;                     /* step: number of finished steps; steps: number of all steps */
     double steps_per_second;                 /* recent rate of training steps alone */
     double loss, accuracy;                   /* means over the last complete window; at first, the current window */
     lh_split_accuracy splits[LH_MAX_SPLITS]; /* results of the last evaluation during training */

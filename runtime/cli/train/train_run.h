@@ -24,11 +24,11 @@ typedef struct lh_train_run {
     struct lh_train_screen *screen;
     const volatile sig_atomic_t *stop; /* the flag of lh_catch_signals */
     lh_run run;                        /* spec, root, flags, seeds, learning rate and overfit are set by the caller */
-    bool is_claimed, is_begun;         /* whether the folder is claimed; whether run.json is written */
+    bool is_claimed, is_begun;         /* is_claimed: the folder is claimed; is_begun: run.json is written */
     lh_engine *engine;                 /* set by the caller */
     lh_window window;
     lh_loop *loop;
-    int64_t first_step, last_step; /* steps at the start of this process, and now */
+    int64_t first_step, last_step; /* first_step: step at the start of this process; last_step: step now */
     lh_eval_result *results;       /* [conditions], validation first; NULL before the evaluation */
     lh_eval_result *best_results;  /* results of the best checkpoint; NULL: not evaluated, or it is the last one */
     int conditions;                /* number of conditions of an evaluation */

@@ -13,7 +13,7 @@ typedef struct trace_answer {
     const lh_task *task;
     const lh_query *query;
     const lh_right_answer *right_answers;
-    int index, draw, draws; /* index of the input; index of the draw; number of draws */
+    int index, draw, draws; /* index: input; draw: index of the draw; draws: their number */
     int inputs, labels;     /* numbers of input tokens and labels */
     const int32_t *answer;  /* [labels] classes; -1 after the end */
     int length;             /* number of answers up to the end */

@@ -13,7 +13,7 @@
 typedef struct prediction {
     const lh_spec *spec;
     lh_engine *engine;
-    int64_t line, seed; /* number of the line of standard input, from 1; evaluation seed */
+    int64_t line, seed; /* line: number of the line of standard input, from 1; seed: evaluation seed */
     uint32_t example;   /* number of earlier inputs, which selects the random draws of the sequence */
     lh_input input;
     double *logits;

@@ -61,7 +61,7 @@ typedef struct lh_cuda_ring {
 
 /* Device memory of training steps, for all replicas that step at once. */
 typedef struct lh_cuda_arena {
-    int shards, blocks;                                          /* blocks: of the largest grid; 1 for a wide model */
+    int shards, blocks;                                          /* blocks: largest grid; 1 for a wide model */
     size_t partial_stride, shared_stride, workspace_stride;      /* bytes of an element of the arrays below */
     size_t partials_bytes, arrivals_bytes;                       /* bytes of partials and arrivals in all */
     CUdeviceptr partials;                                        /* [at once][shards], cleared if the replicas change */
@@ -129,7 +129,7 @@ typedef struct lh_cuda_engine {
     lh_cuda_early_answers *early_answers;       /* list in the expected order of requests */
     int unused_in_a_row;                        /* requests that dropped stored answers, since the last used answers */
     int64_t request_step;                       /* step of the parameters to which the next two counts belong */
-    int request_count, stored_count;            /* numbers of requests and of stored answers at request_step */
+    int request_count, stored_count;            /* numbers of requests and stored answers at request_step */
     int requested_steps;                        /* number of steps that are requested and not launched yet */
     double launch_seconds;                      /* duration of the last launch's steps that were not returned */
     lh_step_metrics metrics[LH_CUDA_MAX_STEPS]; /* metrics of the last launch */
@@ -149,7 +149,7 @@ typedef struct lh_cuda_fleet {
     char level[64];
     char compiler[160];      /* compiler of the device code, and the library's version */
     lh_cuda_engine *engines; /* [count] */
-    int count, open;         /* number of engines; number of engines that are not closed */
+    int count, open;         /* count: number of engines; open: number of engines that are not closed */
     lh_cuda_engine **active; /* active engines; the index is the replica's column */
     int active_count;
     lh_cuda_grid grid;    /* grid of the active replicas, valid if is_grid_current is set */

@@ -23,7 +23,7 @@ static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 /* Groups of sequences that pass through the layers together, and the blocks that process them in turn. */
 typedef struct grouping {
     int group;         /* sequences of a group */
-    int at_once, team; /* models of one launch; blocks of each model */
+    int at_once, team; /* at_once: models of one launch; team: blocks of each model */
     size_t workspace;  /* bytes of a workspace; each block has a workspace, a wide model has only one in total */
 } grouping;
 

@@ -15,7 +15,7 @@ const char *const lh_set_name[LH_SETS] = {"train", "test", "validation"};
 typedef struct candidate {
     lh_set set;
     int32_t value[LH_MAX_AXES];  /* value on each requested axis */
-    uint32_t index, shape_index; /* index in its set, and within its shape */
+    uint32_t index, shape_index; /* index: in its set; shape_index: within its shape */
 } candidate;
 
 typedef struct selection {
