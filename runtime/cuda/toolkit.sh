@@ -5,10 +5,10 @@
 #
 # Prints one line: the compiler's kind, version and path, then the targets: nvcc 13.0 /usr/local/cuda/bin/nvcc sm_80
 # sm_90 compute_80 compute_90.
-# Uses nvcc if it works, otherwise NVRTC, the toolkit's compiler as a library, through a program that make builds.
+# Uses nvcc if it works, else NVRTC, the toolkit's compiler as a library, through a program that make builds.
 # --root DIR    search only this folder of a toolkit; default: the folder in LONGHAND_CUDA_ROOT or, if that variable is
 #               not set, the usual folders
-# --arch LIST   sm_80,sm_90a,...; native: the GPUs of this machine; all: all that the compiler supports; default: one
+# --arch LIST   sm_80,sm_90a,...; native: the GPUs of this machine; all: all of the compiler; default: one
 #               architecture for each class of GPUs; here: native if this machine has GPUs, else default. The targets
 #               also include the intermediate forms of the lowest and the highest architecture without suffix (a, f),
 #               for other and for later GPUs.
@@ -86,7 +86,7 @@ try_nvrtc() {
     read -r version supported <"$work/abilities"
 }
 
-# Prints possible paths of NVRTC's library: in the toolkits' folders, then those that the loader knows.
+# Prints possible paths of NVRTC's library: in the toolkits' folders, then in the loader's paths.
 list_libraries() {
     echo "$toolkits" | while read -r folder; do
         for name in libnvrtc.so.13 libnvrtc.so.12 libnvrtc.so.11.2 libnvrtc.so; do
@@ -135,7 +135,7 @@ list_defaults() {
     done
 }
 
-# Prints the script's line for the architectures in $architectures, or fails at the first unsuitable one.
+# Prints the script's line for the architectures in $architectures, or fails at the first unsuitable architecture.
 print_targets() {
     lowest=0 highest=0
     for architecture in $architectures; do

@@ -1,5 +1,5 @@
 -- Specs whose network is a random description (tests/lua/networks.lua), for tests of generated code: in the generator,
--- the description replaces that of the spec's kind of model.
+-- the description replaces the description of the spec's kind of model.
 --
 -- random_<number>: a narrow network; random_wide_<number>: a network whose products a library computes in device code.
 
@@ -17,7 +17,7 @@ end
 
 local M = {}
 
--- Encodings in a spec; combining each with every network would repeat the same code. places: vectors of positions are
+-- Encodings in a spec; not combined with every network, to avoid equal code. places: vectors of positions are
 -- added in blocks; both: the encoding attends to both sides, so decoders cannot use it; heads: LH_PARITY_HEADS, the
 -- number of slopes in lh_parity.h.
 local ENCODINGS = {
@@ -58,8 +58,8 @@ local PAIR_ENCODINGS = {
   { [[kind = "learned", additive = { rows = 40 }, encoder = { rotation = { kind = "rope" } }]] },
 }
 
--- Tasks with their training, evaluation and models. One has its only answer at the last token of the input, one at the
--- probe token, and two are for encoder-decoders (pair).
+-- Tasks with their training, evaluation and models. One task has its only answer at the last token of the input, one
+-- at the probe token, and two are for encoder-decoders (pair).
 local SAMPLED = { train = [[use = "ruoss", lengths = { 1, 18 }]], eval = "lengths = { 1, 18 }, " }
 local READINGS = {
   { task = "latin_square", fields = { train = "epochs = 1", eval = "" },
@@ -131,15 +131,15 @@ function M.make_text(id)
     reading.fields.eval, number % 3 == 0), description.text
 end
 
--- Calls f while a description replaces those of encoders and decoders.
+-- Calls f while a description replaces the descriptions of encoders and decoders.
 function M.call_with_description(description, f)
   described = description
   f()
   described = nil
 end
 
--- Calls f with the plan of a random spec, while its description replaces the kind's. folder: folder of the written
--- spec.
+-- Calls f with the plan of a random spec, while its description replaces the kind's. folder: the folder to which the
+-- spec is written.
 function M.call_with_plan(project, id, folder, f)
   local text, description = M.make_text(id)
   local path = ("%s/%s.lua"):format(folder, id)

@@ -190,7 +190,7 @@ local function describe_rotation(rotation)
     attention_factor = s.attention_factor or 0.1 * math.log(factor) + 1 }
 end
 
--- The sign of the gates that a family's score sums, whether it is that of additive GRAPE, and whether the batch's score
+-- The sign of the gates that a family's score sums, whether the score is additive GRAPE, and whether the batch's score
 -- applies. The interpreter knows the values of tokens of the presets fox, cable, grape_key, grape_query and grape_both
 -- alone.
 local function describe_score(score)
@@ -224,7 +224,7 @@ function M.derive(net)
   for i, block in ipairs(net.scopes) do
     state.block_number[block] = i
   end
-  local scopes, numbers = {}, {} -- numbers: by scope
+  local scopes, numbers = {}, {} -- numbers: the number of each scope
   for i, scope in ipairs(net.order) do
     scopes[i], numbers[scope] = describe_scope(state, scope, numbers[scope.parent or false] or {})
   end

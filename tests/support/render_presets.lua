@@ -1,4 +1,4 @@
--- Writes the output of `export pytorch` for every encoding of the library, for random positions, and for other forms of
+-- Writes the output of `export pytorch` for every encoding of the library, for random positions, and for other kinds of
 -- networks, for tests/python/travel.py: render_presets.lua FOLDER
 
 package.path = "generator/?.lua;?.lua;tests/lua/?.lua;tests/support/?.lua;" .. package.path
@@ -35,7 +35,7 @@ end
 local PAIR = 'kind = "encoder_decoder", encoder_layers = 1, decoder_layers = 2'
 local DECODER = 'kind = "decoder", layers = 2'
 local GRID = 'source = "mirrored.c"'
-local SHORT = { lst_learned = true, lst_random = true } -- tables with fewer rows than these sequences have tokens
+local SHORT = { lst_learned = true, lst_random = true } -- tables with fewer rows than the sequences have tokens
 local SAMPLED = 'positions = { kind = "randomized", max_position = 64'
 
 local sampler = assert(io.open("runtime/data/tasks/reverse_string.c", "rb")):read("a")

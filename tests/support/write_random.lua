@@ -12,7 +12,7 @@ for _, id in ipairs({ table.unpack(arg, 2) }) do
     local files = assert(project:render_files(plan, plan.device and true))
     local folder = ("%s/%s"):format(arg[1], id)
     assert(write.make_directory(folder))
-    for _, file in ipairs(plan.device and {} or plan.cuda_files) do -- left by an earlier network with device code
+    for _, file in ipairs(plan.device and {} or plan.cuda_files) do -- files of an earlier network with device code
       os.remove(("%s/%s"):format(folder, file.path))
     end
     assert(write.files(folder, files))

@@ -1,4 +1,4 @@
--- Writes the sources of a spec with other choices than those of the performance model: write_tuned.lua FOLDER N SPEC
+-- Writes the sources of a spec with other choices than the performance model makes: write_tuned.lua FOLDER N SPEC
 -- SET... takes the N-th value of every choice, counted cyclically from 1, at all levels. Prints them for the first
 -- level.
 
