@@ -40,6 +40,14 @@ function TestLayers.test_entries_have_the_layers_of_their_turns()
       "layers.5.output" })
 end
 
+-- Every pass through the layers has further numbers, also if its last turn ends before the end of the list.
+function TestLayers.test_layers_of_all_passes_have_different_numbers()
+  local spec = assert(make_spec('layers = { "rope", "none" }', "layers = 3, loops = { times = 2 }"))
+  lu.assertEquals(list_names(spec, ".norm1.scale"), { "layers.0", "layers.1", "layers.2" })
+  lu.assertEquals(lists.map(spec.plan.trace_sites, function(site) return site.name:match("^(.*)%.output$") end),
+    { "layers.0", "layers.1", "layers.2", "layers.3", "layers.4", "layers.5" })
+end
+
 function TestLayers.test_layers_run_in_turn()
   local step = render('layers = { { use = "rope", times = 2 }, "none" }', "layers = 6")["step.c"]
   lu.assertStrContains(step, [[

@@ -88,10 +88,12 @@ return function(net, model, x, options)
   end
   -- Adds the block of an entry of `list`. A group of passes repeats its blocks; without it, the block itself repeats.
   local function add_block(scope, h, entry)
+    local pass_repetitions = entry.times * (entry.is_last and 1 or cycles)
     local block_options = lists.merge(group and {} or passes, { path = options.path or "layers.%d.",
       -- the layer's number in the whole stack: cycle number repetition // times, layer repetition % times of the entry
-      number = is_by_layer and function(repetition)
-        return repetition // entry.times * entry.period + entry.first + repetition % entry.times
+      number = is_by_layer and function(repetition) -- counts the layers of all passes
+        local pass, i = repetition // pass_repetitions, repetition % pass_repetitions
+        return pass * options.layers + i // entry.times * entry.period + entry.first + i % entry.times
       end or nil })
     local suffix = is_by_layer and entry.name:match("^self(.*)") or "" -- "1" for self1
     local b = scope:block((options.name or "layer") .. suffix, entry.times, describe(model, options, is_pass),
