@@ -48,6 +48,15 @@ function TestLayers.test_layers_of_all_passes_have_different_numbers()
     { "layers.0", "layers.1", "layers.2", "layers.3", "layers.4", "layers.5" })
 end
 
+-- The comment of a pass names the publication of its start.
+function TestLayers.test_the_comment_of_a_pass()
+  local loops = "layers = 1, loops = { times = 2, inject = true%s }"
+  for start, source in pairs({ [""] = "Fan et al. 2024", [', start = "noise"'] = "McLeish et al. 2024" }) do
+    lu.assertStrContains(render("", loops:format(start))["layers.inc"],
+      ("One pass of 1 post-norm encoder block: Ruoss et al. 2023, section 3; Vaswani et al. 2017; %s."):format(source))
+  end
+end
+
 function TestLayers.test_layers_run_in_turn()
   local step = render('layers = { { use = "rope", times = 2 }, "none" }', "layers = 6")["step.c"]
   lu.assertStrContains(step, [[

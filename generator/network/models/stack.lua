@@ -25,7 +25,8 @@
 
 local lists = require("base.lists")
 
-local START_DEVIATION = 0.02 -- standard deviation of the noise from which passes start: McLeish et al. 2024
+local NOISE_SOURCE = "McLeish et al. 2024" -- the publication of passes that start from noise
+local START_DEVIATION = 0.02 -- standard deviation of this noise in the publication
 
 local SOURCES = { post = "Vaswani et al. 2017", pre = "Xiong et al. 2020" }
 
@@ -38,7 +39,7 @@ local function describe(model, options, is_pass)
   words[#words + 1] = model.norm.kind == "rms" and "Zhang and Sennrich 2019" or nil
   words[#words + 1] = model.branch_activation ~= "none" and "Ito et al. 2024" or nil
   words[#words + 1] = model.activation:find("glu$") and "Shazeer 2020" or nil
-  words[#words + 1] = is_pass and "Fan et al. 2024" or nil
+  words[#words + 1] = is_pass and (options.loops.start == "noise" and NOISE_SOURCE or "Fan et al. 2024") or nil
   return ("One %s%s-norm %s block: %s."):format(is_pass and "pass of 1 " or "", place, options.kind or model.kind,
     table.concat(words, "; "))
 end
