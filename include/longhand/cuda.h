@@ -59,7 +59,7 @@ typedef struct lh_cuda_program {
     double beta1, beta2;
 
     const char *source; /* the device code as text, for compilation where the program runs; ends with 0; NULL: none */
-    const lh_cuda_image *images; /* ended by one with architecture NULL; NULL: no images */
+    const lh_cuda_image *images; /* the last one has architecture NULL; NULL: no images */
     const char *toolkit;         /* version of the toolkit that compiled the images, "13.0"; NULL: no images */
 
     /* Bytes and contents of position tables, as in lh_cpu_program; made on the host. NULL: there are no tables. */

@@ -130,8 +130,8 @@ typedef struct lh_by {
     } axes[LH_MAX_AXES];
 } lh_by;
 
-/* Standard deviations of the noise on embeddings, ascending: an evaluation runs all its conditions under each of
- * them. */
+/* Standard deviations of the noise on embeddings, ascending: an evaluation runs all its conditions under
+ * each. */
 typedef struct lh_noise {
     int count;               /* 0: no noise */
     const double *deviation; /* [count] */

@@ -13,13 +13,13 @@
 /* The standard normal distribution function of x; density: its derivative. */
 INLINE vector normal_cdf(vector x, vector *density) {
     vector weight, share = (real)0.5 + (real)0.5 * erf_and_weight(x * (real)0.70710678118654752440, &weight);
-    *density = weight * (real)0.39894228040143267794;
+    *density = weight * (real)0.39894228040143267794; /* 1 / sqrt(2 pi) */
     return share;
 }
 
 /* normal_cdf, approximated by (1 + tanh(u)) / 2 = sigmoid(2 u), where 2 u = 2 sqrt(2 / pi) (x + 0.044715 x^3). */
 INLINE vector normal_cdf_tanh(vector x, vector *density) {
-    const real linear = (real)1.5957691216057308, cubic = (real)0.07135481627260025;
+    const real linear = (real)1.5957691216057308, cubic = (real)0.07135481627260025; /* cubic: 0.044715 linear */
     vector squared = x * x, share = sigmoid_of(x * (linear + cubic * squared));
     *density = share * (1 - share) * (linear + 3 * cubic * squared);
     return share;

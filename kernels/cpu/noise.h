@@ -20,7 +20,7 @@ INLINE real noise_uniform(uint32_t word) { return ((real)(word >> 9) + (real)0.5
  * example; width: C, a multiple of 4. */
 static void add_normal(const lh_draw *draw, uint32_t site, uint32_t example, int t, int width, real deviation,
                        real *row) {
-    const real turn = (real)6.283185307179586477;
+    const real turn = (real)6.283185307179586477; /* 2 pi */
     for (int c = 0; c < width; c += 4) {
         const uint32_t counter[4] = {(uint32_t)((t * width + c) / 4), site, example, draw->step};
         uint32_t word[4];

@@ -209,7 +209,7 @@ static const char *get_boot_id(void) {
 /* Opens a new file in directory. Returns its descriptor, or -1 with errno; *name: malloc'ed path, or NULL. */
 static int open_temporary(const char *directory, char **name) {
     static atomic_uint next_number;
-    for (int attempt = 0; attempt < 100; attempt++) {
+    for (int attempt = 0; attempt < 100; attempt++) { /* an existing file may have the name */
         if (asprintf(name, "%s/%s%s.%ld-%u%s", directory, TEMPORARY_START, get_boot_id(), (long)getpid(),
                      atomic_fetch_add(&next_number, 1), TEMPORARY_END) < 0) {
             *name = NULL;

@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 
-static const size_t MAX_HEADER_BYTES = 100000000;
+static const size_t MAX_HEADER_BYTES = 100000000; /* the limit of the format */
 static const char METADATA[] = "__metadata__";
 
 struct lh_st_file {

@@ -196,7 +196,7 @@ static int count_affinity_processors(void) {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     int count = online > 0 ? (int)online : 1;
 #ifdef __linux__
-    for (int bits = 1024; bits <= 1 << 20; bits *= 4) {
+    for (int bits = 1024; bits <= 1 << 20; bits *= 4) { /* a set that is too small is an error */
         cpu_set_t *set = CPU_ALLOC((size_t)bits);
         if (!set) break;
         size_t size = CPU_ALLOC_SIZE((size_t)bits);

@@ -60,7 +60,7 @@ static lh_status measure_steps(lh_replica_set *set, int64_t steps, window *w, lh
 
 /* The number of steps that take about `seconds`, from the rate of the last window. */
 static int64_t compute_step_count(const window *last, double seconds) {
-    double steps = (double)last->steps * seconds / (last->seconds > 1e-9 ? last->seconds : 1e-9);
+    double steps = (double)last->steps * seconds / (last->seconds > 1e-9 ? last->seconds : 1e-9); /* 1e-9: not 0 */
     return steps < 1 ? 1 : (int64_t)(steps + 0.5);
 }
 
@@ -107,7 +107,7 @@ static lh_status measure(lh_replica_set *set, double seconds, lh_bench_result *r
     double rates[LH_BENCH_WINDOWS], processor_seconds[LH_BENCH_WINDOWS], peaks[LH_BENCH_WINDOWS] = {0};
     double ticks = 0, window_seconds = seconds / windows;
     peak_job job = {.function = program != NULL ? lh_peak_find(program->level, program->real_bytes) : NULL,
-                    .rounds = 100000};
+                    .rounds = 100000}; /* first guess, which measure_peak replaces */
     window w;
     lh_status status = measure_steps(set, 1, &w, error);            /* fills caches, starts threads */
     if (status == LH_OK) status = measure_steps(set, 1, &w, error); /* measures the duration of a step */

@@ -82,7 +82,7 @@ static lh_status measure(decoder *d, lh_engine *engine, int count, int labels, d
     double start = lh_read_clock();
     lh_status status = lh_decode(engine, &d->query, count, &(lh_answers){.answers = d->answers}, error);
     double elapsed = lh_read_clock() - start;
-    *rate = (double)count * labels / (elapsed > 1e-9 ? elapsed : 1e-9);
+    *rate = (double)count * labels / (elapsed > 1e-9 ? elapsed : 1e-9); /* 1e-9: not 0 */
     return status;
 }
 

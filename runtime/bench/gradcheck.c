@@ -52,7 +52,7 @@ typedef struct slopes {
 } slopes;
 
 /* Draws a number from (-0.5, 0.5). */
-static double draw_uniform(check *c) { return (lh_rng_word(&c->rng) + 0.5) / 4294967296.0 - 0.5; }
+static double draw_uniform(check *c) { return (lh_rng_word(&c->rng) + 0.5) / 4294967296.0 - 0.5; } /* 2^32 */
 
 /* The index in the parameter vector of element e of a tensor. */
 static int64_t find_element(const lh_tensor *tensor, int64_t e) {

@@ -57,7 +57,7 @@ void lh_progress_erase(lh_progress *progress) {
 }
 
 const char *lh_progress_write_bar(double share, char text[32]) {
-    int full = (int)(20.0 * (share < 0 ? 0 : share > 1 ? 1 : share));
+    int full = (int)(20.0 * (share < 0 ? 0 : share > 1 ? 1 : share)); /* of 20 characters */
     text[0] = '[';
     memset(text + 1, '#', (size_t)full);
     memset(text + 1 + full, '.', (size_t)(20 - full));
@@ -77,7 +77,7 @@ const char *lh_write_duration(double seconds, char text[32]) {
 void lh_progress_show_evaluation(void *context, const lh_eval_result *result, int completed, int count) {
     lh_progress *progress = context;
     char bar[32], remaining[32], name[LH_EVAL_NAME];
-    if (!lh_progress_is_due(progress, 10.0) && completed < count) return;
+    if (!lh_progress_is_due(progress, 10.0) && completed < count) return; /* a line every 10 seconds */
     double seconds = lh_progress_get_seconds(progress);
     if (result->counted == 0)
         lh_progress_print(progress, "evaluation %s %d/%d  %s  no label counts  %s left",

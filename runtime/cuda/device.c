@@ -10,8 +10,8 @@
 #include "runtime/cuda/jit.h"
 
 enum {
-    LOG_BYTES = 4096,
-    RESERVED = 1024 /* bytes of shared memory that the driver uses in each block */
+    LOG_BYTES = 4096, /* bytes for error messages of the driver's compiler */
+    RESERVED = 1024   /* bytes of shared memory that the driver uses in each block */
 };
 
 lh_status lh_cuda_parse_ordinal(const char *text, int *ordinal, lh_error *error) {
@@ -162,7 +162,7 @@ static lh_status set_attribute(const lh_cuda_device *device, CUfunction kernel, 
     return check(device, result, "cuFuncSetAttribute", error);
 }
 
-/* Requests only as much shared memory on each multiprocessor as its resident blocks use (`blocks` of them). Shared
+/* Requests only as much shared memory on each multiprocessor as its resident blocks use; blocks: their number. Shared
  * memory and the first-level cache are parts of one memory, and activations profit from a larger cache. The request is
  * a hint in percent; it is undone if it would reduce the number of resident blocks. */
 static lh_status request_shared_memory(const lh_cuda_device *device, CUfunction kernel, int blocks, lh_error *error) {

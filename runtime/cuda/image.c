@@ -26,7 +26,7 @@ bool lh_cuda_runs_image(const lh_cuda_kind *kind, int architecture) {
 /* The rank among images that the device runs: the highest is best. */
 static int rank_image(const lh_cuda_kind *kind) {
     int narrowness = kind->suffix == 'a' ? 2 : kind->suffix == 'f' ? 1 : 0;
-    return (kind->is_machine_code ? 100000 : 0) + kind->architecture * 10 + narrowness;
+    return (kind->is_machine_code ? 100000 : 0) + kind->architecture * 10 + narrowness; /* code, then architecture */
 }
 
 const char *lh_cuda_write_version(int version, char text[LH_CUDA_VERSION_TEXT]) {

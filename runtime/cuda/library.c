@@ -105,7 +105,7 @@ static bool examine_library(lh_cuda_search *search, void *handle, const char *fi
         memcpy((char *)&library->call + SYMBOLS[i].offset, &function, sizeof function);
     }
     unsigned version = (unsigned)library->call.cublasLtGetVersion();
-    unsigned major = version / 10000;
+    unsigned major = version / 10000; /* 130100: 13.1.0 */
     snprintf(library->name, sizeof library->name, "cuBLASLt %u.%u.%u", major, version / 100 % 100, version % 100);
     snprintf(library->file, sizeof library->file, "%s", file);
     if (major <= (unsigned)library->device->driver_version / 1000) return true;

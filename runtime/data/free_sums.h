@@ -42,7 +42,7 @@ static inline int lh_get_addend_digit(const lh_addends *addends, int i, int plac
     return place < addends->digits[i] ? addends->digit[i][place] : 0;
 }
 
-/* Draws the numbers of an item: `numbers` of them, with up to `max_trained` digits in training. */
+/* Draws an item's numbers, `numbers` in all, with up to `max_trained` digits in training. */
 void lh_sums_draw(int numbers, int max_trained, uint64_t seed, const uint16_t *word, lh_addends *addends);
 
 /* Makes all examples, with values on the axes: digits of the longest, of the first and of the second number, and

@@ -134,7 +134,7 @@ static void engine_close(lh_engine *engine) {
     lh_epoch_close(&cpu->epoch);
     lh_batch_parts_close(&cpu->parts);
     free(cpu->shard_starts);
-    free(cpu->parameters); /* this also frees the other vectors */
+    free(cpu->parameters); /* frees all vectors, which lie in one piece */
     free(cpu->last_gradient);
     free(cpu->tables);
     free(cpu);

@@ -32,7 +32,7 @@ static void wait_for_turn(atomic_int *turn, int shard) {
     if (atomic_load_explicit(turn, memory_order_acquire) == shard) return;
     LH_TIMED(LH_PART_WAITING);
     for (int spins = 0; atomic_load_explicit(turn, memory_order_acquire) != shard; spins++) {
-        if (spins < 2000) relax();
+        if (spins < 2000) relax(); /* some microseconds */
         else sched_yield();
     }
 }

@@ -27,7 +27,7 @@ lh_status lh_decode_passes_open(lh_decode_passes *d, const lh_spec *spec, const 
 void lh_decode_passes_close(lh_decode_passes *d);
 
 /* Chooses the sequences of the next pass, d->row, and returns their number: all sequences that need answers. If results
- * depend on a sequence's index, the pass also gets the other sequences between the first and the last one. */
+ * depend on a sequence's index, the pass also gets all sequences between the first and the last one. */
 int lh_decode_passes_choose(lh_decode_passes *d);
 
 /* The input and target of a row in the next pass. */

@@ -20,7 +20,7 @@ typedef struct lh_eval_result {
     double noise;            /* standard deviation of the noise in embeddings */
     int passes;              /* passes of a model with loops; 0: as many as in training, and `by` has no passes */
     bool oracle;             /* the passes are the task length, which the model does not determine */
-    int examples, draws;     /* numbers of examples, and of draws for each of them */
+    int examples, draws;     /* examples: number of examples; draws: draws of each */
     int64_t total;           /* number of all examples of the condition if only some of them are evaluated; else 0 */
     bool in_order;           /* the chosen examples are the first examples of the file */
     const char *data;        /* SHA-256 of the examples' file; NULL: no file */
@@ -37,7 +37,7 @@ typedef struct lh_eval_result {
     double accuracy;
     double teacher_forced;         /* accuracy of a generative model's teacher-forced pass */
     double ended_early, not_ended; /* shares of decoded sequences (greedy.h), with lh_greedy and `ends` */
-    double exact_match; /* among sequences with a counted label (of the final result), share with all of them right */
+    double exact_match; /* sequences with all counted labels (of the final result) right / with any counted label */
     double exact_match_low, exact_match_high; /* 95% interval over the sequences of one draw; NAN: there is none */
     double loss;                              /* nats per label position in the loss; NAN: no such position */
     double uncertainty;                       /* model with loops on the CPU: mean of lh_sums.uncertainty; else NAN */

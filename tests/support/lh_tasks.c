@@ -71,7 +71,7 @@ void lh_check_worked_example(const lh_task_case *task, const char *input, const 
 
 /* The approximation is by Wilson and Hilferty: the cube root of chi-square is nearly normal. */
 double lh_compute_chi_limit(int freedom) {
-    double variance = 2.0 / (9.0 * freedom), root = 1.0 - variance + 4.265 * sqrt(variance);
+    double variance = 2.0 / (9.0 * freedom), root = 1.0 - variance + 4.265 * sqrt(variance); /* 4.265: quantile */
     return freedom * root * root * root;
 }
 

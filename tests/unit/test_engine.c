@@ -384,7 +384,7 @@ static void record_train_block(const lh_cpu_step *step, const lh_cpu_block *bloc
     toy_float.train_block(step, block, workspace, gradient, sums);
 }
 
-/* There are more distinct examples than a batch holds: successive batches use all of them. */
+/* There are more distinct examples than a batch holds: successive batches use all examples. */
 static void test_step_distinct_beyond_batch_all_seen(void **state) {
     lh_step_metrics metrics[6];
     lh_cpu_program program = toy_float;

@@ -203,7 +203,7 @@ static void test_evaluation_by_axes_adds_up_to_that_by_length(void **state) {
     lh_corpus_close(&f.corpus);
 }
 
-/* Lines have a number for each axis of the group, and are found again by all of them. */
+/* Lines have a number for each axis of the group, and are found again by all numbers. */
 static void test_evaluation_by_axes_lines_read_back(void **state) {
     const char *path = lh_test_path(*state, "eval.jsonl");
     static const char *const begin[] = {

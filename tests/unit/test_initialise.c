@@ -17,7 +17,7 @@ static const lh_tensor large_tensors[] = {
     {"uniform", 2, {ROWS, COLUMNS}, 200, 300, LH_INIT_UNIFORM, 0.3, true},
 };
 
-/* Returns the initial values of one of large_tensors. */
+/* Returns the initial values of a tensor of large_tensors. */
 static const double *initialise_large(int tensor) {
     static double vector[3 * COUNT], values[COUNT];
     lh_spec spec = lh_toy_spec;

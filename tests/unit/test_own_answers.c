@@ -38,7 +38,7 @@ static void forward_with_dropout(const lh_cpu_step *step, const lh_cpu_block *bl
 
 /* Counts, of labels before `exact`, of sequences from `exact` on. open: only the target has an end symbol. */
 typedef struct sums {
-    int results, right;                /* results: labels of final results; right: right answers to them */
+    int results, right;                /* results: labels of final results; right: right answers */
     int counted, forced;               /* forced: right in the pass over the target */
     int exact, early, open, sequences; /* early: an answer is the end symbol where the target is not */
     /* Three counts (labels, right answers, right answers of the pass over the target) by place, counted from the start

@@ -60,7 +60,7 @@ static int choose_outputs(const lh_input *input, const lh_spec *spec) {
     return max_outputs > 1 ? max_outputs : 1;
 }
 
-/* Sets shape 1 of the dataset to the lengths of the line, and raises the lengths of shape 2 to them if necessary. */
+/* Sets shape 1 of the dataset to the lengths of the line, and raises the lengths of shape 2 if necessary. */
 static void put_shape(lh_input *input, const lh_spec *spec) {
     lh_sizes *current = &spec->corpus->sizes[0], *max_sizes = &spec->corpus->sizes[1];
     *current = (lh_sizes){input->input_length, choose_outputs(input, spec)};
@@ -113,7 +113,7 @@ static lh_status find_length(lh_input *input, const lh_spec *spec, int64_t line,
                            : status;
 }
 
-/* Reads a list of token ids or names. tokens: space for all of them. */
+/* Reads a list of token ids or names. tokens: space for all ids. */
 static lh_status read_names(const json_t *list, const char *const *names, int symbols, int64_t line, const char *key,
                             uint16_t *tokens, lh_error *error) {
     char location[32];

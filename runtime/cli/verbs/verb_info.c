@@ -165,7 +165,7 @@ lh_status lh_verb_info(const lh_cli *cli, lh_error *error) {
     if (status != LH_OK || has_printed_help) return status;
     const lh_cpu_program *program = NULL;
     if (lh_level_choose(cli->spec->cpu, &program, error) == LH_ERR_USAGE) return LH_ERR_USAGE;
-    error->text[0] = 0; /* the levels are printed even if the processor runs none of them */
+    error->text[0] = 0; /* levels are printed even if the processor runs none */
     (json ? print_json : print_text)(cli->spec, program != NULL ? program->level : "none");
     return LH_OK;
 }

@@ -175,7 +175,7 @@ lh_status lh_fail_examples(lh_error *error) { return lh_fail(error, LH_ERR_ENVIR
 /* Grows the arrays for one more record and its values if necessary. */
 static lh_status grow_records(lh_example_list *r, int axes, lh_error *error) {
     if (r->count < r->capacity) return LH_OK;
-    r->capacity = r->capacity * 2 + 1024;
+    r->capacity = r->capacity * 2 + 1024; /* at least 1,024 records at first */
     lh_record *records = realloc(r->records, (size_t)r->capacity * sizeof *records);
     if (records != NULL) r->records = records;
     int32_t *values = realloc(r->values, ((size_t)r->capacity * (size_t)axes + 1) * sizeof *values);
@@ -186,7 +186,7 @@ static lh_status grow_records(lh_example_list *r, int axes, lh_error *error) {
 /* Grows the arrays for `count` more tokens if necessary. */
 static lh_status grow_tokens(lh_example_list *r, int64_t count, lh_error *error) {
     if (r->used + count <= r->token_capacity) return LH_OK;
-    r->token_capacity = (r->used + count) * 2 + 65536;
+    r->token_capacity = (r->used + count) * 2 + 65536; /* at least 65,536 tokens at first */
     uint16_t *tokens = realloc(r->tokens, (size_t)r->token_capacity * sizeof *tokens);
     if (tokens != NULL) r->tokens = tokens;
     uint8_t *mask = realloc(r->mask, (size_t)r->token_capacity);

@@ -15,8 +15,8 @@ typedef struct lh_group {
     int32_t value[LH_MAX_AXES]; /* value on each requested axis; LH_NO_VALUE: the group's examples have none */
     int64_t first;              /* index in `indices` and `shape_indices` of the group's first example */
     int64_t count;              /* number of the group's examples */
-    int64_t total;    /* examples that are not left out; count is less if only some of them are chosen (pick.h) */
-    int64_t left_out; /* examples left out because they are also training examples */
+    int64_t total;              /* examples that are not left out; count is less if only some are chosen (pick.h) */
+    int64_t left_out;           /* examples left out because they are also training examples */
 } lh_group;
 
 typedef struct lh_groups {

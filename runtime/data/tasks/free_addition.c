@@ -100,7 +100,7 @@ static void write_token(writer *w, int token) {
 /* Writes a space with a probability of e->spaces percent; if it did, a second one with a tenth of the probability, and
  * a third one with a hundredth. McLeish et al. 2024 have no limit; here three is the maximum. */
 static void write_spaces(writer *w, extras *e) {
-    uint32_t unit = 100;
+    uint32_t unit = 100; /* percent, then tenths of a percent, then hundredths */
     if (e->spaces == 0) return;
     for (int i = 0; i < MAX_SPACES && lh_rng_below(&e->rng, unit) < (uint32_t)e->spaces; i++, unit *= 10)
         write_token(w, SPACE);
