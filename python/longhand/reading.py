@@ -93,6 +93,7 @@ class Run:
             novel     true if such examples were left out
             of        number of all examples of the condition, if only some were evaluated
             places    accuracies by place of the target (eval.places), a dict of lists
+            by_example  with eval.by.passes, results of single examples, a dict of lists
 
         If a condition was evaluated several times at the same step with the same seed, only the last line is returned;
         every=True returns all lines. The list is empty if nothing was evaluated yet.
@@ -328,7 +329,8 @@ def rows(of_runs, what="evaluations"):
             by = line.get("by")
             row = {**_get_first_columns(run), **line, **(by if isinstance(by, dict) else {})}
             row.pop("by", None)
-            row.pop("places", None)  # lists do not fit into a flat row; Run.evaluations() has them
+            for name in ("places", "by_example"):
+                row.pop(name, None)  # lists do not fit into a flat row; Run.evaluations() has them
             if "beyond" in row:
                 row["beyond"] = " ".join(row["beyond"])
             row.update(seed=run.seed, learning_rate=run.learning_rate)

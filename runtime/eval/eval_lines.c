@@ -61,6 +61,19 @@ void lh_eval_begin_example(lh_json *line, FILE *out, const lh_eval_result *resul
     if (result->decoding != NULL) lh_json_string(line, "decoding", result->decoding);
 }
 
+void lh_eval_write_examples(FILE *out, const lh_eval_result *result, int draw, int first, const lh_sums *sequence_sums,
+                            int count) {
+    for (int i = 0; i < count; i++) {
+        lh_json line;
+        lh_eval_begin_example(&line, out, result, first + i, draw);
+        lh_json_integer(&line, "correct", sequence_sums[i].correct);
+        lh_json_integer(&line, "counted", sequence_sums[i].counted);
+        lh_json_integer(&line, "exact", sequence_sums[i].exact);
+        lh_json_number(&line, "loss", sequence_sums[i].loss);
+        lh_json_end_line(&line);
+    }
+}
+
 static void put_unless_nan(lh_json *line, const char *key, double value) {
     if (!isnan(value)) lh_json_number(line, key, value);
 }
@@ -86,7 +99,7 @@ static void write_answers(lh_json *line, const lh_eval_result *result) {
 }
 
 lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh_eval_result *result,
-                         const lh_by_place *places, lh_error *error) {
+                         const lh_by_place *places, const lh_by_example *examples, lh_error *error) {
     lh_text text;
     lh_status status = lh_text_open(&text, error);
     if (status != LH_OK) return status;
@@ -113,7 +126,9 @@ lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh
     if (result->groups != NULL) write_training(&line, text.out, result);
     if (result->data != NULL) write_data(&line, result->data);
     if (seed != LH_EVAL_SEED) lh_json_integer(&line, "seed", (int64_t)seed);
-    if (places != NULL && result->counted > 0) lh_by_place_write(places, &line); /* last: readers cut it off */
+    /* These keys are last, since readers cut them off. */
+    if (places != NULL && result->counted > 0) lh_by_place_write(places, &line);
+    if (examples != NULL && result->passes > 0) lh_by_example_write(examples, &line);
     lh_json_end(&line);
     status = lh_text_close(&text, error);
     if (status == LH_OK) status = lh_append_line(path, text.text, error);

@@ -3,6 +3,7 @@
 #define LONGHAND_EVAL_LINES_H
 
 #include "base/json_text.h"
+#include "eval/by_example.h"
 #include "eval/by_place.h"
 #include "eval/results.h"
 
@@ -10,9 +11,14 @@
  * ends the line. */
 void lh_eval_begin_example(lh_json *line, FILE *out, const lh_eval_result *result, int example, int draw);
 
-/* Appends a result to path. Writes the seed if it is not LH_EVAL_SEED. places: of the condition; NULL: none. */
+/* Writes a line for each of `count` examples of a batch. first: number of the result's examples in earlier batches. */
+void lh_eval_write_examples(FILE *out, const lh_eval_result *result, int draw, int first, const lh_sums *sequence_sums,
+                            int count);
+
+/* Appends a result to path. Writes the seed if it is not LH_EVAL_SEED. places, examples: of the condition; NULL: none.
+ * Only a result with a number of passes has its examples in the line. */
 lh_status lh_eval_append(const char *path, int64_t step, uint64_t seed, const lh_eval_result *result,
-                         const lh_by_place *places, lh_error *error);
+                         const lh_by_place *places, const lh_by_example *examples, lh_error *error);
 
 /* Looks in path for results of this step and seed with the same split, set, condition, decoding, examples, batch and
  * draws as results[i] (i < count), and with accuracies by place if results[i].has_places. For each match sets found[i]

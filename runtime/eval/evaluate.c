@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json_text.h"
+#include "eval/by_example.h"
 #include "eval/by_place.h"
 #include "eval/by_sequence.h"
 #include "eval/eval_lines.h"
@@ -36,20 +36,6 @@ int lh_count_eval_conditions(const lh_eval_request *request) {
     return count_conditions_per_level(request) * count_noise_levels(request) * lh_lengths_count(&request->passes);
 }
 
-/* Writes a line for each example of a batch. first: number of the result's examples in earlier batches. */
-static void write_examples(FILE *out, const lh_eval_result *result, const lh_condition *condition, int draw, int first,
-                           const lh_sums *sequence_sums) {
-    for (int i = 0; i < condition->examples; i++) {
-        lh_json line;
-        lh_eval_begin_example(&line, out, result, first + i, draw);
-        lh_json_integer(&line, "correct", sequence_sums[i].correct);
-        lh_json_integer(&line, "counted", sequence_sums[i].counted);
-        lh_json_integer(&line, "exact", sequence_sums[i].exact);
-        lh_json_number(&line, "loss", sequence_sums[i].loss);
-        lh_json_end_line(&line);
-    }
-}
-
 static double compute_share(double count, double total) { return total > 0 ? count / total : 0.0; }
 
 /* The sums of one draw of a condition. */
@@ -66,6 +52,7 @@ typedef struct draw_sums {
 typedef struct per_example {
     lh_sums *sums;         /* [examples] sums of a batch */
     lh_by_sequence shares; /* shares of the condition, over all draws */
+    lh_by_example list;    /* sums of the condition, over all draws */
     uint16_t *answers;     /* [examples][labels] answers of a batch */
     int *lengths;          /* [examples] number of answers */
     lh_by_place *places;   /* counts of the condition, over all draws */
@@ -120,8 +107,9 @@ static lh_status evaluate_batch(lh_engine *engine, const lh_eval_request *reques
                             result->decoding == lh_greedy ? greedy_count : condition->examples, rows->lengths, error);
     if (status != LH_OK) return status;
     lh_by_sequence_add(&rows->shares, rows->sums, first_example, condition->examples);
+    lh_by_example_add(&rows->list, rows->sums, condition->examples);
     if (request->per_example != NULL)
-        write_examples(request->per_example, result, condition, draw, first_example, rows->sums);
+        lh_eval_write_examples(request->per_example, result, draw, first_example, rows->sums, condition->examples);
     if (request->wrong != NULL)
         status = lh_write_wrong_answers(request->wrong, engine->spec, result, condition, draw, first_example,
                                         rows->sums, rows->lengths, &sums->wrong, error);
@@ -245,6 +233,7 @@ static lh_status evaluate_condition(lh_engine *engine, const lh_eval_request *re
         return lh_fail(error, LH_ERR_INPUT, "%s: %d draws in each of %d batches\n  expected: at most %d draws in total",
                        lh_eval_write_name(result, name), result->draws, (int)(indices / result->draws), LH_MOST_DRAWS);
     if (rows->places != NULL) lh_by_place_clear(rows->places);
+    rows->list.count = 0;
     lh_by_sequence_begin(&rows->shares, result->decoding == lh_greedy ? result->greedy_examples : result->examples);
     for (int draw = 0; draw < result->draws; draw++) {
         draw_sums sums = {0};
@@ -283,7 +272,7 @@ static lh_status evaluate_to_files(lh_engine *engine, const lh_eval_request *req
     if (status == LH_OK) status = flush_lines(request->per_example, request->per_example_path, error);
     if (status == LH_OK) status = flush_lines(request->wrong, request->wrong_path, error);
     if (status == LH_OK && request->path != NULL)
-        status = lh_eval_append(request->path, request->step, request->seed, result, rows->places, error);
+        status = lh_eval_append(request->path, request->step, request->seed, result, rows->places, &rows->list, error);
     if (status == LH_OK) return LH_OK;
     remove_lines_from(request->per_example, examples_start);
     remove_lines_from(request->wrong, wrong_start);
@@ -394,6 +383,10 @@ static lh_status open_rows(const lh_spec *spec, const lh_eval_request *request, 
     if (rows->sums == NULL) return LH_ERR_ENVIRONMENT;
     rows->shares.share = lh_engine_allocate(examples * sizeof *rows->shares.share, "the evaluation", error);
     if (rows->shares.share == NULL) return LH_ERR_ENVIRONMENT;
+    if (lh_lengths_find_longest(&request->passes) > 0) {
+        rows->list.sums = lh_engine_allocate(LH_MAX_LISTED_EXAMPLES * sizeof *rows->sums, "the evaluation", error);
+        if (rows->list.sums == NULL) return LH_ERR_ENVIRONMENT;
+    }
     if (rows->places != NULL) {
         lh_status status = lh_by_place_open(rows->places, examples, labels, error);
         if (status != LH_OK) return status;
@@ -407,6 +400,7 @@ static lh_status open_rows(const lh_spec *spec, const lh_eval_request *request, 
 static void close_rows(per_example *rows) {
     free(rows->sums);
     free(rows->shares.share);
+    free(rows->list.sums);
     free(rows->answers);
     free(rows->lengths);
     if (rows->places != NULL) lh_by_place_close(rows->places);

@@ -137,8 +137,12 @@ static void classify(const workspace *w, const real *x, lh_sums *sums) {
             if (!block->mask[index]) continue; % if task.counted
             const double loss = softmax_loss(CLASSES, CLASS_COLUMNS, logits, label);
             sum->loss += loss;
-            sum->uncertainty -= lh_log((double)logits[find_class(CLASSES, logits)]); /* logits are probabilities now */ % if cpu.passes
             if (single) single->loss += loss;
+% if cpu.passes then
+            const double uncertainty = -lh_log((double)logits[find_class(CLASSES, logits)]); /* now probabilities */
+            sum->uncertainty += uncertainty;
+            if (single) single->uncertainty += uncertainty;
+% end
         }
         % call("add_sequence", "&a", not task.counted and "labels", "sum")
         if (single) add_sequence(&a, ${task.counted and "single" or "labels, single"});

@@ -6,7 +6,6 @@ local lists = require("base.lists")
 local lu = require("luaunit")
 local reports = require("reports")
 local runs = require("lab.study.read.runs")
-local stopping = require("lab.study.read.stopping")
 
 local make_eval_line, make_scored_lines = reports.make_eval_line, reports.make_scored_lines
 local make_spec, write_run = reports.make_spec, reports.write_run
@@ -234,27 +233,6 @@ function TestRuns.test_numbers_of_passes_are_separate()
   lu.assertEquals({ run.state, run.notes, run.test.accuracy }, { "evaluated", {}, { 0.5 } })
   lu.assertEquals(runs.list_levels(run, "passes"), { 2, 4 })
   lu.assertEquals(runs.compute_mean(runs.get_level_evaluation(run, "passes", 2, "test")), 100.0)
-end
-
--- Confidence chooses the passes with the least uncertainty for each length, without its accuracy.
-function TestRuns.test_confidence_chooses_passes_by_length()
-  local function make_line(length, passes, accuracy, uncertainty)
-    return (make_eval_line(100, "beyond", ('"length":%d,"passes":%d'):format(length, passes), accuracy)
-      :gsub('"loss":', ('"uncertainty":%g,"loss":'):format(uncertainty)))
-  end
-  local function read_passes(name, ...)
-    local facts = { spec = reports.make_spec("reverse_string") }
-    facts.spec.model.loops = { times = 2, inject = true, start = "embedding", norm = "outside" }
-    return runs.read(write_run(name, "rr", 1, 0.1, { exit = 0, facts = facts, eval = table.concat({ ... }) }))
-  end
-  local run = read_passes("confident", make_line(41, 2, 0.5, 0.25), make_line(42, 2, 1, 0.75),
-    make_line(41, 3, 1, 0.5), make_line(42, 3, 0.25, 0.5))
-  local stopped = stopping.choose_by_confidence(run, "test")
-  lu.assertEquals({ stopped.lengths, stopped.accuracy }, { { 41, 42 }, { 0.5, 0.25 } })
-  lu.assertEquals(runs.compute_mean(stopped), 37.5)
-  lu.assertNil(stopping.choose_by_confidence(read_passes("single", make_line(41, 2, 0.5, 0.25)), "test"))
-  lu.assertNil(stopping.choose_by_confidence(read_passes("unknown", make_line(41, 2, 0.5, 0.25),
-    make_eval_line(100, "beyond", '"length":41,"passes":3', 1)), "test"))
 end
 
 -- If a line is for a number on the first axis alone, finer lines have other examples and do not enter the score.

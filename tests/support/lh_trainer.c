@@ -61,8 +61,12 @@ void lh_trainer_run(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mas
         if (train) {
             t->program->train_block(&t->step, &block, t->workspace, t->gradient, &t->sums);
         } else {
+            lh_sums sequence_sums[LH_PARITY_SEQUENCES];
+            if (t->spec->passes > 0) block.sequence_sums = sequence_sums;
             block.logits = (char *)logits + (size_t)(labels * t->spec->classes * t->program->real_bytes);
             t->program->forward_block(&t->step, &block, t->workspace, &t->sums);
+            for (int s = 0; block.sequence_sums != NULL && s < block.sequences; s++)
+                t->uncertainty += sequence_sums[s].uncertainty;
         }
     }
     if (train && t->program->end_shard) t->program->end_shard(&t->step, t->workspace, t->gradient);
@@ -85,7 +89,8 @@ lh_trainer lh_trainer_open_sampling(const lh_spec *spec, const lh_ref_model *mod
     return t;
 }
 
-/* Checks the sum of -log of the greatest probability, which programs of models with loops compute in evaluation. */
+/* Checks the sums of -log of the greatest probability, of all sequences and of single ones, which programs of models
+ * with loops compute in evaluation. */
 static void check_uncertainty(const lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, const double *logits,
                               double tolerance) {
     double expected = 0;
@@ -97,6 +102,7 @@ static void check_uncertainty(const lh_trainer *t, const lh_ref_batch *batch, co
         if (t->spec->task->loss != LH_LOSS_COUNTED || mask[i]) expected += log(sum);
     }
     lh_assert_close(&t->sums.uncertainty, &expected, 1, tolerance, 0);
+    lh_assert_close(&t->uncertainty, &expected, 1, tolerance, 0);
 }
 
 void lh_trainer_check(lh_trainer *t, const lh_ref_batch *batch, const uint8_t *mask, int max_sequences,

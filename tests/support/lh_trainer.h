@@ -13,6 +13,7 @@ typedef struct lh_trainer {
     void *parameters, *tables, *workspace, *gradient;
     const int32_t *positions; /* [sequences][tokens] positions that depend on tokens; NULL: there are none */
     lh_sums sums;
+    double uncertainty; /* evaluation: that of single sequences, summed */
 } lh_trainer;
 
 /* Opens a trainer, which lh_trainer_close frees. drawn: distances, if the encoding samples them. */

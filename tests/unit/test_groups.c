@@ -247,7 +247,7 @@ static void test_lines_of_another_set_are_not_taken(void **state) {
     lh_group other_group = *results[3].group;
     other_group.set = LH_SET_VALIDATION;
     results[3].split = "during";
-    lh_assert_ok(lh_eval_append(path, 5, 1, &results[3], NULL, &error), &error);
+    lh_assert_ok(lh_eval_append(path, 5, 1, &results[3], NULL, NULL, &error), &error);
     results[4] = results[3];
     results[4].group = &other_group;
     lh_assert_ok(lh_eval_find(path, 5, 1, &results[3], found, 2, &error), &error);

@@ -18,6 +18,7 @@ static void forward_block(const lh_cpu_step *step, const lh_cpu_block *block, vo
     toy_float.forward_block(step, block, workspace, sums);
     sums->loss += (double)step->passes * block->sequences * step->shape.labels;
     sums->uncertainty += 0.5 * block->sequences * step->shape.labels;
+    for (int s = 0; s < block->sequences; s++) block->sequence_sums[s].uncertainty = step->passes + 0.25;
 }
 
 typedef struct looped_model {
@@ -49,6 +50,23 @@ static lh_eval_request make_request(const int32_t *passes, int count) {
                              .seed = 1};
 }
 
+/* Checks the lists of the examples of a result with 7 passes, in the rest of its line. */
+static void check_examples(const char *line, const lh_eval_result *result) {
+    int64_t sums[2] = {0};
+    const char *list = strstr(line, "\"by_example\":{\"uncertainty\":[7.25,7.25,");
+    assert_non_null(list);
+    for (int i = 0; i < 2; i++) {
+        int count = 0;
+        char *end = strstr(list, i == 0 ? "\"correct\":[" : "\"counted\":[");
+        assert_non_null(end);
+        for (end = strchr(end, '['); *end != ']'; count++) sums[i] += strtol(end + 1, &end, 10);
+        assert_int_equal(count, result->examples);
+    }
+    double accuracy = (double)sums[0] / (double)sums[1];
+    lh_assert_close(&result->accuracy, &accuracy, 1, 1e-12, 0);
+    assert_int_equal(sums[1], result->counted);
+}
+
 /* Every condition has a line for every number of passes, in the requested order. */
 static void test_every_condition_at_every_number_of_passes(void **state) {
     static const int32_t passes[] = {TRAINED, 1, 7};
@@ -73,6 +91,7 @@ static void test_every_condition_at_every_number_of_passes(void **state) {
     char *text = lh_test_read(request.path, &bytes);
     assert_non_null(strstr(text, "\"by\":{\"length\":6,\"passes\":7},"));
     assert_non_null(strstr(text, ",\"uncertainty\":0.5,"));
+    check_examples(strstr(text, "\"by\":{\"length\":6,\"passes\":7},"), &results[5]);
     free(text);
     memcpy(read_back, results, sizeof read_back);
     read_back[4].passes = 3;
@@ -82,8 +101,12 @@ static void test_every_condition_at_every_number_of_passes(void **state) {
     assert_false(found[0] || found[4]);
     assert_int_equal(lh_eval_compute_means(results, 6, "in_distribution").count, 2); /* with the first number */
     request = make_request(NULL, 0);
+    request.path = lh_test_path(*state, "without.jsonl");
     lh_assert_ok(lh_evaluate(l.engine, &request, without_passes, &error), &error);
     assert_int_equal(without_passes[1].passes, 0);
+    text = lh_test_read(request.path, &bytes);
+    assert_null(strstr(text, "by_example"));
+    free(text);
     lh_assert_close(&without_passes[1].loss, &results[1].loss, 1, 1e-12, 0);
     l.spec.draws_start = true; /* passes start from noise, of which a result has several samples */
     request.draws = 3;

@@ -89,29 +89,35 @@ end
 --   of: the number of existing examples, if fewer were evaluated
 --   order: "file" if the evaluated examples are the first ones of the file
 --   data: the first digits of the SHA-256 of the file of examples
---   places: accuracies by place, for M.decode_places; nil if the line lacks them
+--   places, by_example: accuracies by place, and results of single examples, for M.decode; nil if the line lacks them
 function M.read(line)
+  local front_of_examples, by_example = line:match('^(.-),"by_example":(%b{})}$')
+  line = front_of_examples and front_of_examples .. "}" or line
   local front, places = line:match('^(.-),"places":(%b{})}$')
-  local row = parse_plain(front and front .. "}" or line)
+  local row, problem = parse_plain(front and front .. "}" or line)
   if row then
     row.places = places
-    return row
+  else
+    row, problem = parse_any(line)
   end
-  return parse_any(line)
+  if row then
+    row.by_example = by_example or row.by_example
+  end
+  return row, problem
 end
 
--- Returns the accuracies by place of a row (run_shapes.lua), or nil and a problem. M.read does not decode them, since a
--- line may have thousands of numbers, which few readers use.
-function M.decode_places(row)
-  if type(row.places) == "table" then
-    return row.places
+-- Returns the lists of a row, of which it has `name`, "places" or "by_example" (run_shapes.lua); or nil and a problem.
+-- M.read does not decode them, since a line may have thousands of numbers, which few readers use.
+function M.decode(row, name)
+  if type(row[name]) == "table" then
+    return row[name]
   end
-  local places, problem = input.decode(row.places)
-  problem = problem or shapes.find_problem(places, run_shapes.places)
+  local value, problem = input.decode(row[name])
+  problem = problem or shapes.find_problem(value, run_shapes[name])
   if problem then
-    return nil, lists.merge(problem, { field = problem.field == "" and "places" or "places." .. problem.field })
+    return nil, lists.merge(problem, { field = problem.field == "" and name or name .. "." .. problem.field })
   end
-  return places
+  return value
 end
 
 return M

@@ -40,7 +40,7 @@ function M.read(run, set, numbers)
       local problem
       places_by_number[n] = nil
       if row.places then
-        places_by_number[n], problem = evaluation_lines.decode_places(row)
+        places_by_number[n], problem = evaluation_lines.decode(row, "places")
       end
       damage = problem and run_files.format_problem(("eval.jsonl: %s %g"):format(run.axis, n), problem)
     end

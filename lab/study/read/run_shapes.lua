@@ -18,7 +18,7 @@ local M = {}
 
 -- Limits in bytes, far above usual sizes. Files of lines are read in pieces, other files at once.
 M.MAX_BYTES = { ["run.json"] = 4 << 20, ["eval.jsonl"] = 256 << 20, ["metrics.jsonl"] = 256 << 20, record = 1 << 20 }
-M.MAX_LINE_BYTES = 1 << 20 -- holds the counts of MAX_PLACES places
+M.MAX_LINE_BYTES = 1 << 20 -- holds the counts of MAX_PLACES places and the results of MAX_EXAMPLES examples
 M.MAX_LINES = 1 << 20
 M.MAX_EVALUATED_LENGTH = 1000000 -- maximum task length that `trainer eval` takes: runtime/cli/options.h
 
@@ -26,6 +26,7 @@ local MAX_COUNT = 1 << 53 -- a double holds it exactly
 local MAX_TEXT = 16384 -- bytes of a flag with a path, or with all lengths that it may name
 local MAX_FORMULA = 1 << 20 -- bytes
 local MAX_PLACES = 16384 -- LH_MAX_TARGET_PLACES of runtime/eval/by_place.h
+local MAX_EXAMPLES = 16384 -- LH_MAX_LISTED_EXAMPLES of runtime/eval/by_example.h
 local MAX_FLAGS, MAX_VALUES = 4096, 1 << 21
 
 local TEXT = shapes.text(MAX_TEXT)
@@ -199,6 +200,16 @@ end
 M.places = shapes.object({ sequences = COUNT, start = SIDE, ["end"] = SIDE, first_error = COUNTS },
   { required = { "sequences", "start", "end", "first_error" }, check = check_places })
 
+local EXAMPLE_COUNTS = shapes.list(COUNT, MAX_EXAMPLES)
+
+M.by_example = shapes.object({ uncertainty = shapes.list(NUMBER, MAX_EXAMPLES),
+  correct = EXAMPLE_COUNTS, counted = EXAMPLE_COUNTS }, { required = { "uncertainty", "correct", "counted" },
+  check = function(value, path)
+  if #value.correct ~= #value.uncertainty or #value.counted ~= #value.uncertainty then
+    return { field = path, found = "lists of different lengths", expected = "a number for each example and draw" }
+  end
+end })
+
 M.evaluation = shapes.object({
   step = COUNT, split = shapes.text(15, "^[a-z_]+$",
     "during, validation, in_distribution, between, beyond, test or train"),
@@ -212,7 +223,7 @@ M.evaluation = shapes.object({
   accuracy = SHARE, accuracy_teacher_forced = SHARE, exact_match = SHARE, exact_match_low = SHARE,
   exact_match_high = SHARE, ended_early = SHARE, not_ended = SHARE, loss = NUMBER, sd_over_draws = NUMBER,
   sd_over_sequences = NUMBER, beyond = shapes.list(WORD, axes.MAX_AXES), trained = SHARE, novel = shapes.boolean,
-  data = DIGEST, places = M.places, seed = shapes.integer(math.mininteger, math.maxinteger),
+  data = DIGEST, places = M.places, by_example = M.by_example, seed = shapes.integer(math.mininteger, math.maxinteger),
 }, { required = { "step", "split", "by", "examples", "draws" }, other_fields = shapes.any, check = function(value, path)
   local name = M.find_missing_accuracy(value)
   return name and { field = path == "" and name or path .. "." .. name, found = "nothing", expected = SHARE.expected }

@@ -143,7 +143,8 @@ local function read_evaluations(run)
     local decoding = row.decoding or ""
     by_decoding[decoding] = by_decoding[decoding] or { axis = run.axis, during = {} }
     run.novel = run.novel or row.novel
-    row.has_places, row.places = row.places ~= nil or nil, nil -- places.lua reads them again: memory cannot hold all
+    -- places.lua and stopping.lua read these lists again: memory cannot hold all.
+    row.has_places, row.places, row.by_example = row.places ~= nil or nil, nil, nil
     add_row(run, by_decoding[decoding], row, own_levels)
   end)
   return choose_decoding(run, by_decoding) or { axis = run.axis, during = {} }, damage

@@ -2,9 +2,12 @@
 -- (the oracle); or the number at which the model is most confident.
 --
 -- Input: a run (runs.lua). Output: whether it stops by the oracle; the evaluation of a split (evaluations.lua) with the
--- passes that confidence chooses.
+-- passes that confidence chooses, for all examples of a length or for each example.
 
+local canonical = require("base.canonical")
+local evaluation_lines = require("lab.study.read.evaluation_lines")
 local lists = require("base.lists")
+local run_files = require("lab.study.read.run_files")
 local runs = require("lab.study.read.runs")
 
 local M = {}
@@ -15,18 +18,27 @@ function M.uses_oracle(run)
   return lists.get(run.facts, "spec.model.loops.times") == "length"
 end
 
+-- Returns the evaluations of a split at all numbers of passes, ascending; nil unless they are several, of the same
+-- lengths.
+local function list_levels(run, split)
+  local levels = lists.map(runs.list_levels(run, "passes"), function(value)
+    local level = runs.get_level_evaluation(run, "passes", value, split)
+    return level and { passes = value, evaluation = level }
+  end)
+  local first = levels[2] and levels[1].evaluation
+  return first and not lists.any(levels, function(level)
+    return #level.evaluation.lengths ~= #first.lengths
+  end) and levels or nil
+end
+
 -- Returns the evaluation of a split in which each length has the number of passes with the least uncertainty, the same
 -- for all examples of the length; this choice needs no labels (Fan et al. 2024). nil unless several numbers of passes
 -- were evaluated.
 function M.choose_by_confidence(run, split)
-  local levels = lists.map(runs.list_levels(run, "passes"), function(value)
-    return runs.get_level_evaluation(run, "passes", value, split)
-  end)
+  local levels = lists.map(list_levels(run, split) or {}, function(level) return level.evaluation end)
   local lengths = levels[1] and levels[1].lengths or {}
-  local is_complete = levels[2] and not lists.any(levels, function(level)
-    return #level.lengths ~= #lengths or not level.uncertainty or lists.any(level.uncertainty, function(value)
-      return not tonumber(value)
-    end)
+  local is_complete = levels[1] and not lists.any(levels, function(level)
+    return not level.uncertainty or lists.any(level.uncertainty, function(value) return not tonumber(value) end)
   end)
   local chosen_levels = is_complete and lists.map(lengths, function(_, i)
     local best = levels[1]
@@ -40,6 +52,85 @@ function M.choose_by_confidence(run, split)
   end
   return chosen_levels and { split = split, lengths = lengths, counts = list("counts"), accuracy = list("accuracy"),
     exact_match = list("exact_match"), loss = list("loss") } or nil
+end
+
+-- Reads the rows with results of single examples: { [passes] = { [number on the run's first axis] = row } }, without
+-- conditions on further axes. levels: from list_levels.
+local function read_rows(run, levels)
+  local rows, evaluations = {}, {}
+  for _, level in ipairs(levels) do
+    rows[level.passes], evaluations[level.passes] = {}, level.evaluation
+  end
+  runs.read_rows(run, {}, function(row)
+    local evaluation = evaluations[row.by and row.by.passes]
+    local has_other_axes = lists.any(canonical.sort_keys(row.by or {}), function(name)
+      return name ~= run.axis and name ~= "passes"
+    end)
+    if evaluation and not has_other_axes and row.split == evaluation.split and row.step == evaluation.step
+      and row.decoding == run.decoding and row.by[run.axis] then
+      rows[row.by.passes][row.by[run.axis]] = row
+    end
+  end)
+  return rows
+end
+
+-- Returns the sums of the answers to all examples of a length, each at the passes of its least uncertainty (the fewest
+-- of them): right and counted labels, and sequences with counted labels and with right answers to all of these. nil if
+-- a number of passes lacks results of single examples, or has those of another number of examples; with a problem, if
+-- they are damaged.
+local function sum_answers(levels, rows, length)
+  local best
+  for _, level in ipairs(levels) do
+    local row = rows[level.passes][length]
+    if not row or not row.by_example then
+      return nil
+    end
+    local list, problem = evaluation_lines.decode(row, "by_example")
+    if problem or best and #best.uncertainty ~= #list.uncertainty then
+      return nil, problem
+    end
+    best = best or list
+    for i, value in ipairs(list.uncertainty) do
+      if value < best.uncertainty[i] then
+        best.uncertainty[i], best.correct[i], best.counted[i] = value, list.correct[i], list.counted[i]
+      end
+    end
+  end
+  local sums = { correct = 0, counted = 0, sequences = 0, exact = 0 }
+  for i, counted in ipairs(best.counted) do
+    sums.correct, sums.counted = sums.correct + best.correct[i], sums.counted + counted
+    sums.sequences = sums.sequences + (counted > 0 and 1 or 0)
+    sums.exact = sums.exact + (counted > 0 and best.correct[i] == counted and 1 or 0)
+  end
+  return sums
+end
+
+-- Returns the evaluation of a split, without losses, in which each example, in each draw, has the number of passes with
+-- its own least uncertainty. nil unless several numbers of passes were evaluated, and their lines have results of
+-- single examples. If these are damaged, run.damaged is set, and run.notes gets a message.
+function M.choose_by_example(run, split)
+  local levels = not run.damaged and list_levels(run, split)
+  if not levels then
+    return nil
+  end
+  local first, rows, sums = levels[1].evaluation, read_rows(run, levels), {}
+  for i, length in ipairs(first.lengths) do
+    local problem
+    sums[i], problem = sum_answers(levels, rows, length)
+    if problem then
+      run.notes[#run.notes + 1] = run_files.format_problem(("eval.jsonl: %s %g"):format(run.axis, length), problem)
+      run.damaged = true
+    end
+    if not sums[i] then
+      return nil
+    end
+  end
+  local function list_shares(count_name, total_name)
+    return lists.map(sums, function(sum) return sum[total_name] > 0 and sum[count_name] / sum[total_name] or "" end)
+  end
+  return { split = split, lengths = first.lengths, counts = first.counts, totals = first.totals,
+    weighted = first.weighted, uncounted = first.uncounted, exact_match = list_shares("exact", "sequences"),
+    [run.decoding and "accuracy_teacher_forced" or "accuracy"] = list_shares("correct", "counted") }
 end
 
 return M

@@ -159,8 +159,8 @@ end
 local LEVELS = {
   { "noise", "noise on embeddings", "deviations as eval.noise says. The score of a run is that of its least noise" },
   { "passes", "passes of a model with loops", "the score of a run is that at the passes of training. "
-    .. "confidence: for each length the passes of the table whose answers are the most probable on average. oracle: as "
-    .. "many as the task length" },
+    .. "confidence: for each length the passes of the table whose answers are the most probable on average; per "
+    .. "example: for each example those of its most probable answers. oracle: as many as the task length" },
 }
 
 -- Makes the table by the values of a level; nil if no run was evaluated at several.
@@ -188,6 +188,10 @@ local function tabulate_level(study, name, subject, explanation)
     rows[#rows + 1] = lists.any(chosen_runs, get_evaluation) and make_row(row_title, get_evaluation) or nil
   end
   add_rule("confidence", function(run) return stopping.choose_by_confidence(run, study.scored.split) end)
+  add_rule("confidence per example", function(run)
+    local evaluation = stopping.choose_by_example(run, study.scored.split)
+    return evaluation and evaluation[study.scored.metric] and evaluation or nil
+  end)
   add_rule("oracle", function(run)
     return stopping.uses_oracle(run) and runs.get_evaluation(run, study.scored.split) or nil
   end)
