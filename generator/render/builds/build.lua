@@ -2,9 +2,10 @@
 --
 -- Input: a project, the files of a plan, a target folder, instruction-set levels, GPU architectures. Output: the exit
 -- code, and text to show. The work happens in a staging folder next to the target folder, which it replaces only after
--- success. The folder contains trainer, src/ and stamp. The stamp has these lines: the digest of the sources of the CPU
--- half, its linking and its levels; for a CUDA half, the digest of its sources and its targets; the digest of the loose
--- files, which change no code: the defaults of flags, and plan.lua.
+-- success. The folder contains trainer, src/ and stamp. The lines of the stamp:
+--   1  the digest of the sources of the CPU half, its linking and its levels
+--   2  for a CUDA half, the word cuda, the digest of its sources, and its targets
+--   3  the word defaults, and the digest of the loose files, which change no code: the defaults of flags, and plan.lua
 
 local claim = require("base.claim")
 local lfs = require("lfs")
@@ -65,16 +66,17 @@ function M.find_static_problem(project)
 end
 
 -- Returns the compiler and the targets of device code, as words: the compiler's kind, version and path, targets such as
--- sm_80, and "text" if the trainer contains the source; or nil and a message. request: { arch, jit, cuda_root }, as in
--- the flags; min_capability: the lowest compute capability that the device code requires, such as 80.
-function M.find_cuda(project, request, capability)
+-- sm_80, and "text" if the trainer contains the source; or nil and a message. request: { arch, jit, cuda_root }, the
+-- values of these flags; min_capability: the lowest compute capability that the device code requires, such as 80.
+function M.find_cuda(project, request, min_capability)
   local text = request.jit and "text" or ""
   if request.jit and not request.arch then
     return text
   end
   local root = request.cuda_root and paths.make_absolute(request.cuda_root) or ""
   local words, code = shell.capture_all({ "sh", project.root .. "/runtime/cuda/toolkit.sh", "--build",
-    project:get_build_goal(""):gsub("/$", ""), "--root", root, "--arch", request.arch or "", "--least", capability })
+    project:get_build_goal(""):gsub("/$", ""), "--root", root, "--arch", request.arch or "", "--least",
+    min_capability })
   if code ~= 0 then
     return nil, words
   elseif not escape.make((words:gsub(" ", ","))) then
@@ -99,31 +101,31 @@ function M.has_cuda(dir)
   return (write.read(dir .. "/stamp") or ""):find("\ncuda ", 1, true) ~= nil
 end
 
--- Whether the words of the text `present` include all words of the text `needed`.
-local function has_all(present, needed)
-  local words = lists.to_set(lists.find_all(present, "%S+"))
-  return not lists.find(lists.find_all(needed, "%S+"), function(word) return not words[word] end)
+-- Whether a text includes all words of another text.
+local function has_all_words(text, words_text)
+  local words = lists.to_set(lists.find_all(text, "%S+"))
+  return not lists.find(lists.find_all(words_text, "%S+"), function(word) return not words[word] end)
 end
 
--- Returns the lines of the stamp in dir on what was compiled, and its digest of the loose files; nil unless the trainer
+-- Returns the lines of the stamp in dir about compiled code, and its digest of the loose files; nil unless the trainer
 -- there has the job's sources, at least the job's levels and the targets of its CUDA half, and the requested linking
 -- ("static" or "dynamic"; nil: any).
 local function read_compiled(dir, job, linking)
-  local lines, loose = (write.read(dir .. "/stamp") or ""):match("^(.*\n)defaults (%x+)\n$")
-  local digest, linked, levels = (lines or ""):match("^(%x+) (%l+) ([^\n]*)\n")
+  local lines, loose_digest = (write.read(dir .. "/stamp") or ""):match("^(.*\n)defaults (%x+)\n$")
+  local digest, stamp_linking, levels = (lines or ""):match("^(%x+) (%l+) ([^\n]*)\n")
   local cuda_digest, cuda_words = (lines or ""):match("\ncuda (%x+) ([^\n]*)\n")
-  if digest == job.stamp and (linking or linked) == linked and has_all(levels, job.levels)
-    and (not job.cuda or cuda_digest == job.cuda_stamp and has_all(cuda_words, job.cuda))
+  if digest == job.stamp and (linking or stamp_linking) == stamp_linking and has_all_words(levels, job.levels)
+    and (not job.cuda or cuda_digest == job.cuda_stamp and has_all_words(cuda_words, job.cuda))
     and lfs.attributes(dir .. "/trainer", "mode") == "file" then
-    return lines, loose
+    return lines, loose_digest
   end
 end
 
 -- Whether the trainer in dir is the job's trainer, with this linking. The defaults are looked up in the trainer, not in
 -- the stamp: two concurrent builds may have left the defaults of one build and the stamp of the other.
 function M.is_fresh(dir, job, linking)
-  local lines, loose = read_compiled(dir, job, linking)
-  return lines ~= nil and loose == job.loose_stamp and trainer_defaults.has(dir .. "/trainer", job.defaults)
+  local lines, loose_digest = read_compiled(dir, job, linking)
+  return lines ~= nil and loose_digest == job.loose_stamp and trainer_defaults.has(dir .. "/trainer", job.defaults)
 end
 
 -- Whether nothing needs to be compiled for a job; its defaults may still differ.
@@ -172,8 +174,8 @@ local function find_generated(files, name)
   return name and lists.find(files, function(file) return file.path == name end) or { map = {} }
 end
 
--- Returns the file and line number that a line of output names from its character `first` on, in the form of the C
--- compiler, nvcc or its assembler; nil if it names none.
+-- Returns the file and line number that a line of output of the C compiler, nvcc or its assembler names from its
+-- character `first` on; nil if it names none.
 local function find_place(line, first)
   for _, pattern in ipairs({ "^([^:]+):(%d+)[:,]", "^([%w_.]+)%((%d+)%):", "^([%w_.]+), line (%d+);" }) do
     local name, number = line:match(pattern, first)
@@ -191,11 +193,12 @@ function M.annotate(text, folder, files, shown_folder)
     local first = line:find(folder .. "/", 1, true)
     local name, number = find_place(line, first and first + #folder + 1 or 1)
     local origin = find_generated(files, first and name).map[tonumber(number)]
-    local from, to = line:find(folder, 1, true)
-    local base = from and line:match("^/([%w_.]+)", to + 1)
-    local original = find_generated(files, base).original
-    if from then
-      line = line:sub(1, from - 1) .. (original or shown_folder) .. line:sub(to + 1 + (original and #base + 1 or 0))
+    local folder_start, folder_end = line:find(folder, 1, true)
+    local file_name = folder_start and line:match("^/([%w_.]+)", folder_end + 1)
+    local original = find_generated(files, file_name).original
+    if folder_start then
+      line = line:sub(1, folder_start - 1) .. (original or shown_folder)
+        .. line:sub(folder_end + 1 + (original and #file_name + 1 or 0))
     end
     lines[#lines + 1] = origin and ("%s [%s]"):format(line, render.format_place(origin[1])) or line
   end
@@ -221,7 +224,7 @@ end
 -- on failure.
 local function sync(...)
   local output, code = shell.capture_all({ "sync", ... })
-  return code == 0 or code == 127 or nil, output
+  return code == 0 or code == 127 or nil, output -- 127: no such program
 end
 
 -- Claims a folder while its files are replaced, so that files of two builds do not mix: a claim, or nil and a message.
@@ -251,9 +254,9 @@ local function replace_files(staging, dir)
   return ok, message
 end
 
--- Moves the results of a build into place: the whole folder if the target does not exist, else one part after the
--- other.
-local function replace(work)
+-- Moves the results of a build into place: the whole folder if the target does not exist, otherwise one file after
+-- another.
+local function move_results(work)
   local dir, staging = work.dir, work.staging
   write.remove_tree(staging .. "/obj")
   os.remove(staging .. "/log")
@@ -280,17 +283,17 @@ function M.refuse_folder(project, dir, setting)
 end
 
 -- Begins a build, which M.finish and then claim.give_back(claim) end. threads: the number of threads of make. Returns
--- nil, an exit code and a message on failure; otherwise the build's
---   project, job, dir   as given, dir as an absolute path
+-- nil, an exit code and a message on failure, or a table with these fields:
+--   project, job, dir   the arguments, dir as an absolute path
 --   claim, staging      the claim of the staging folder, and the path of this folder
 --   words               the command that compiles
 --   log                 the file for the command's output
---   compiled            the lines of the stamp on what is compiled
+--   compiled            the lines of the stamp about compiled code
 function M.begin(project, job, dir, threads)
   dir = paths.make_absolute(dir):gsub("/+$", "")
-  local refused, refusal = M.refuse_folder(project, dir, "--out")
-  if refused then
-    return nil, refused, refusal
+  local code, refusal = M.refuse_folder(project, dir, "--out")
+  if code then
+    return nil, code, refusal
   end
   local staging_claim, message = make_staging_folder(dir)
   if not staging_claim then
@@ -299,13 +302,13 @@ function M.begin(project, job, dir, threads)
       and "\n  LONGHAND_BUILD names another folder for the results of builds\n" or "\n")
   end
   local staging = staging_claim.path
-  local compiled_as = ("%s %s %s\n"):format(job.stamp, job.linking, job.levels)
+  local stamp_lines = ("%s %s %s\n"):format(job.stamp, job.linking, job.levels)
     .. (job.cuda and ("cuda %s %s\n"):format(job.cuda_stamp, job.cuda) or "")
   local work = { project = project, job = job, dir = dir, claim = staging_claim, staging = staging,
-    log = staging .. "/log", words = M.make_compile_command(project, job, staging, threads), compiled = compiled_as }
-  local written
-  written, message = write.files(staging .. "/src", job.files)
-  if not written then
+    log = staging .. "/log", words = M.make_compile_command(project, job, staging, threads), compiled = stamp_lines }
+  local written_paths
+  written_paths, message = write.files(staging .. "/src", job.files)
+  if not written_paths then
     claim.give_back(work.claim)
     return nil, 4, message .. "\n"
   end
@@ -316,24 +319,24 @@ end
 local function has_space(folder)
   local path = folder .. "/space"
   local file = io.open(path, "wb")
-  local written = file and file:write(("\0"):rep(STEP_BYTES))
-  written = file and file:close() and written
+  local is_written = file and file:write(("\0"):rep(STEP_BYTES))
+  is_written = file and file:close() and is_written
   os.remove(path)
-  return written and true or false
+  return is_written and true or false
 end
 
 -- Returns the resource that the machine lacks, as text, if a build failed for lack of a resource; otherwise nil.
--- Compilers and linkers report such a lack in many ways or not at all; but if one of them found a mistake at a place in
--- a file, the mistake is the reason.
+-- Compilers and linkers report a lack of resources in many ways or not at all; but if one of them found a mistake at a
+-- place in a file, the mistake is the reason.
 function M.find_missing_resource(log, staging)
   local message = lists.find(NO_SPACE_MESSAGES, function(words) return log:find(words, 1, true) end)
-  local at_a_place = log:find(":%d+:%d+: error: ") or log:find("%(%d+%): error")
-  return message or not at_a_place and not has_space(staging)
+  local has_mistake = log:find(":%d+:%d+: error: ") or log:find("%(%d+%): error")
+  return message or not has_mistake and not has_space(staging)
     and ("less than %d MB are left"):format(STEP_BYTES >> 20) or nil
 end
 
--- Ends a build whose command returned the exit code `code`: moves its results into place if it is 0. Returns the exit
--- code for the user, and text to show (warnings, errors) or nil.
+-- Ends a build whose command returned the exit code `code`: moves its results into place if the code is 0. Returns the
+-- exit code for the user, and text to show (warnings, errors) or nil.
 function M.finish(work, code)
   local job, staging = work.job, work.staging
   local log = write.read(work.log) or ""
@@ -344,14 +347,14 @@ function M.finish(work, code)
     if resource then
       return 4, ("%s%s: %s\n"):format(failure, work.dir, resource)
     end
-    return code > 128 and code or 1, failure
+    return code > 128 and code or 1, failure -- above 128: a signal ended make
   end
   local ok, reason = write.file(staging .. "/stamp", ("%sdefaults %s\n"):format(work.compiled, job.loose_stamp))
   if ok then
     ok, reason = sync(staging .. "/trainer", staging .. "/stamp")
   end
   if ok then
-    ok, reason = replace(work)
+    ok, reason = move_results(work)
   end
   if not ok then
     return 4, ("%s: %s\n"):format(work.dir, reason)
@@ -384,20 +387,20 @@ end
 
 -- Returns the job, extended by the sources in dir that the job lacks, since the trainer there may have a CUDA half.
 local function add_sources(dir, job)
-  local files, known_paths = {}, {}
+  local files, is_in_job = {}, {}
   for i, file in ipairs(job.files) do
-    files[i], known_paths[file.path] = file, true
+    files[i], is_in_job[file.path] = file, true
   end
   for name in lfs.dir(dir .. "/src") do
     local path = dir .. "/src/" .. name
-    local text = not known_paths[name] and lfs.attributes(path, "mode") == "file" and write.read(path)
+    local text = not is_in_job[name] and lfs.attributes(path, "mode") == "file" and write.read(path)
     files[#files + 1] = text and { path = name, text = text } or nil
   end
   return setmetatable({ files = files }, { __index = job })
 end
 
--- Builds without a compiler if the trainer in dir, linked as requested, differs from the job's only in its defaults;
--- otherwise returns nil.
+-- Builds without a compiler if the trainer in dir has the requested linking and differs from the job's trainer only in
+-- its defaults; otherwise returns nil.
 function M.renew(project, job, dir, linking)
   local lines = read_compiled(dir, job, linking)
   if not lines or lfs.attributes(dir .. "/src", "mode") ~= "directory" then

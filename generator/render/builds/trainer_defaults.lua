@@ -1,9 +1,10 @@
--- The defaults of flags in a compiled trainer: checks whether they are a spec's, and copies a trainer with other
--- defaults.
+-- The defaults of flags in a compiled trainer: checks whether a trainer has the defaults of a spec, and copies a
+-- trainer with other defaults.
 --
 -- Input: paths of trainers; settings, the defaults { text, reserved } of plan/deriving/defaults.lua, where reserved is
--- the number of bytes that the trainer reserves for the text. The first line of the text locates it in the trainer:
--- this line must occur once, with the same number of bytes, and only zeros may follow the text. A copy is read back.
+-- the number of bytes that the trainer reserves for the text. The first line of the text locates the text in the
+-- trainer: this line must occur once, with the same number of reserved bytes, and only zeros may follow the text. A
+-- copy is read back.
 
 local defaults = require("plan.deriving.defaults")
 local shell = require("base.shell")
@@ -50,25 +51,26 @@ local function overwrite(path, offset, bytes)
   return true
 end
 
--- Makes the trainer `to` from the trainer `from`. Returns true on success; nil if `from` has no space of
--- settings.reserved bytes for defaults, so that `to` must be compiled; false and a message after another failure.
-function M.write(from, to, settings)
-  local program = write.read(from)
+-- Copies the trainer at old_path to new_path, with other defaults. Returns true on success; nil if the trainer has no
+-- space of settings.reserved bytes for defaults, so that a new trainer must be compiled; false and a message after
+-- another failure.
+function M.write(old_path, new_path, settings)
+  local program = write.read(old_path)
   local first, last = find_text(program or "", settings.reserved)
   if not first then
     return nil
   end
   -- cp preserves the permission to execute.
-  local output, code = shell.capture_all({ "cp", "--", from, to })
+  local output, code = shell.capture_all({ "cp", "--", old_path, new_path })
   if code ~= 0 then
     return false, output
   end
   local block = fill_space(settings)
-  local written, message = overwrite(to, first - 1, block)
-  if written and write.read(to) ~= program:sub(1, first - 1) .. block .. program:sub(last + 1) then
-    return false, to .. ": found other bytes than were written; expected a disk without errors"
+  local is_written, message = overwrite(new_path, first - 1, block)
+  if is_written and write.read(new_path) ~= program:sub(1, first - 1) .. block .. program:sub(last + 1) then
+    return false, new_path .. ": found other bytes than were written; expected a disk without errors"
   end
-  return written or false, message
+  return is_written or false, message
 end
 
 return M

@@ -17,8 +17,8 @@ local write = require("base.write")
 
 local M = {}
 
-local LARGEST_FILE = 1 << 16 -- bytes
-local CPU = "/sys/devices/system/cpu/cpu0/cache/index%d/%s"
+local MAX_FILE_BYTES = 1 << 16
+local CACHE_PATH = "/sys/devices/system/cpu/cpu0/cache/index%d/%s" -- number and field of a cache
 
 local function read_first_line(path)
   return (write.read(path) or ""):match("^([^\n]+)")
@@ -28,8 +28,8 @@ end
 local function read_caches()
   local bytes = {}
   for i = 0, 9 do
-    local level, kind = read_first_line(CPU:format(i, "level")), read_first_line(CPU:format(i, "type"))
-    local size, unit = (read_first_line(CPU:format(i, "size")) or ""):match("^(%d+)([KM])$")
+    local level, kind = read_first_line(CACHE_PATH:format(i, "level")), read_first_line(CACHE_PATH:format(i, "type"))
+    local size, unit = (read_first_line(CACHE_PATH:format(i, "size")) or ""):match("^(%d+)([KM])$")
     if level and kind ~= "Instruction" and size then
       bytes[tonumber(level)] = math.tointeger(size) * (unit == "M" and 1 << 20 or 1 << 10)
     end
@@ -87,13 +87,13 @@ local function find_problem(entry, key, plan)
   elseif getmetatable(entry.choices) ~= input.OBJECT then
     return { field = "choices", found = type(entry.choices), expected = "an object" }
   end
-  local legal = tuning.list_values(plan, levels[key.level])
+  local valid_values = tuning.list_values(plan, levels[key.level])
   for _, name in ipairs(canonical.sort_keys(entry.choices)) do
     local value = entry.choices[name]
-    if not legal[name] then
-      return { field = "choices." .. name, found = "no choice", expected = table.concat(legal, ", ") }
-    elseif type(value) ~= "string" or not legal[name][value] then
-      return { field = "choices." .. name, found = tostring(value), expected = table.concat(legal[name], ", ") }
+    if not valid_values[name] then
+      return { field = "choices." .. name, found = "no choice", expected = table.concat(valid_values, ", ") }
+    elseif type(value) ~= "string" or not valid_values[name][value] then
+      return { field = "choices." .. name, found = tostring(value), expected = table.concat(valid_values[name], ", ") }
     end
   end
 end
@@ -101,7 +101,7 @@ end
 -- Returns the entry of a key: { date, values }; nil if there is none; nil and a warning if the entry is invalid.
 function M.read(key, plan)
   local path = M.get_path(key)
-  local text, problem = input.read(path, LARGEST_FILE)
+  local text, problem = input.read(path, MAX_FILE_BYTES)
   local entry
   if text then
     entry, problem = input.decode(text)
@@ -116,18 +116,18 @@ function M.read(key, plan)
   return { date = entry.date, values = entry.choices }
 end
 
--- Returns whether the folder has results for models of this shape, without which the compiler's name is not needed; and
--- a warning if the folder cannot be read.
+-- Returns whether the folder has results for models of this shape, and a warning if the folder cannot be read. Without
+-- results, the compiler's name need not be read.
 local function has_results(plan)
   local folder, prefix = paths.find_cache("tuned"), hash_briefly(tuning.describe_shape(plan)) .. "-"
   if not folder or lfs.attributes(folder, "mode") ~= "directory" then
     return false
   end
-  local is_ok, following, state = pcall(lfs.dir, folder)
+  local is_ok, next_name, state = pcall(lfs.dir, folder) -- next_name: a message if is_ok is false
   if not is_ok then
-    return false, ("%s; estimated choices are used instead"):format(escape.plain(following))
+    return false, ("%s; estimated choices are used instead"):format(escape.plain(next_name))
   end
-  for name in following, state do
+  for name in next_name, state do
     if name:sub(1, #prefix) == prefix then
       return true
     end
@@ -137,9 +137,9 @@ end
 
 -- Sets plan.tuned by the results for this machine. Returns warnings.
 function M.apply(project, plan)
-  local entries, has_any, unread_warning = {}, has_results(plan)
-  local warnings = { unread_warning }
-  for _, level in ipairs(has_any and levels or {}) do
+  local entries, is_tuned, folder_warning = {}, has_results(plan)
+  local warnings = { folder_warning }
+  for _, level in ipairs(is_tuned and levels or {}) do
     local entry, warning = M.read(M.make_key(project, plan, level.name), plan)
     entries[level.name], warnings[#warnings + 1] = entry, warning
   end

@@ -1,24 +1,27 @@
 -- Reduces C text to the parts that change compiled code, for digests of sources: comments, line breaks and names of
 -- static functions change no bit of a run.
 --
--- Input: C or device code. Output of M.reduce: the text without comments, blank lines, and blanks that do not separate
--- two words; each directive of the preprocessor is a line, and so is the text between two directives. Output of
--- M.number_names: such a text with the names of its static functions and tables replaced by numbers, in the order of
--- their definitions; `names` has the numbers of names in earlier texts, and the call adds the names of this text.
+-- Input of M.reduce: C or device code; output: the text without comments, blank lines, and blanks that do not separate
+-- two words. Each directive of the preprocessor is a line, and so is the text between two directives. Input of
+-- M.number_names: an output of M.reduce, and `names`, the numbers of names in earlier texts, to which the call adds the
+-- names of this text; output: the text with the names of its static functions and tables replaced by numbers, in the
+-- order of their definitions.
 
 local lists = require("base.lists")
 
 local M = {}
 
-local HIDDEN = { [" "] = "\1", ["\t"] = "\2" } -- blanks in literals, protected while other blanks are removed
+local HIDDEN = { [" "] = "\1", ["\t"] = "\2" } -- stand for blanks in literals while other blanks are removed
+-- In M.reduce, \3 stands for the line break around a directive, and \4 for a blank that separates two words.
 
-local function find_literal_end(text, from)
-  local quote, last = text:sub(from, from), from
+-- Returns the place of the last character of the literal that begins with the quote at `start`.
+local function find_literal_end(text, start)
+  local quote, last = text:sub(start, start), start
   repeat
     last = text:find("[\\\n" .. quote .. "]", last + 1) or #text
-    local escaped = text:sub(last, last) == "\\"
-    last = escaped and last + 1 or last
-  until not escaped
+    local is_escape = text:sub(last, last) == "\\"
+    last = is_escape and last + 1 or last
+  until not is_escape
   return last
 end
 
@@ -27,26 +30,26 @@ end
 local function remove_comments(text)
   local parts, first = {}, 1
   while true do
-    local from = text:find("[\"'/]", first)
-    local pair = from and text:sub(from, from + 1)
-    local stop
-    if not from then
+    local start = text:find("[\"'/]", first)
+    local pair = start and text:sub(start, start + 1)
+    local last
+    if not start then
       parts[#parts + 1] = text:sub(first)
       return table.concat(parts)
     elseif pair == "/*" then
-      stop = select(2, text:find("*/", from + 2, true)) or #text
-      parts[#parts + 1] = text:sub(first, from - 1) .. " "
+      last = select(2, text:find("*/", start + 2, true)) or #text
+      parts[#parts + 1] = text:sub(first, start - 1) .. " "
     elseif pair == "//" then
-      stop = (text:find("\n", from, true) or #text + 1) - 1
-      parts[#parts + 1] = text:sub(first, from - 1)
+      last = (text:find("\n", start, true) or #text + 1) - 1
+      parts[#parts + 1] = text:sub(first, start - 1)
     elseif pair:sub(1, 1) == "/" then
-      stop = from
-      parts[#parts + 1] = text:sub(first, from)
+      last = start
+      parts[#parts + 1] = text:sub(first, start)
     else
-      stop = find_literal_end(text, from)
-      parts[#parts + 1] = text:sub(first, from - 1) .. text:sub(from, stop):gsub("[ \t]", HIDDEN)
+      last = find_literal_end(text, start)
+      parts[#parts + 1] = text:sub(first, start - 1) .. text:sub(start, last):gsub("[ \t]", HIDDEN)
     end
-    first = stop + 1
+    first = last + 1
   end
 end
 
@@ -64,19 +67,19 @@ function M.reduce(text)
 end
 
 -- Adds the names whose definitions begin with `word`, which makes them static, each with its place in the text.
-local function add_static(definitions, text, word)
-  local from, to = text:find(word, 1, true)
-  while from do
-    local name = text:match("^[%w_ *]-([%a_][%w_]*)[%(%[=;]", to + 1)
-    definitions[#definitions + 1] = name and { at = to, name = name }
-    from, to = text:find(word, to, true)
+local function add_static_names(definitions, text, word)
+  local _, word_end = text:find(word, 1, true)
+  while word_end do
+    local name = text:match("^[%w_ *]-([%a_][%w_]*)[%(%[=;]", word_end + 1)
+    definitions[#definitions + 1] = name and { at = word_end, name = name }
+    _, word_end = text:find(word, word_end, true)
   end
 end
 
 function M.number_names(text, names)
   local definitions = {}
-  add_static(definitions, text, "static ")
-  add_static(definitions, text, "INLINE ")
+  add_static_names(definitions, text, "static ")
+  add_static_names(definitions, text, "INLINE ")
   table.sort(definitions, function(a, b) return a.at < b.at end)
   for _, entry in ipairs(definitions) do
     if not names[entry.name] then

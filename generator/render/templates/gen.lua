@@ -72,16 +72,17 @@ local function list_included(files, kernels)
   return lists.filter(kernels, function(kernel) return is_included[kernel.path] end)
 end
 
-local digests = setmetatable({}, { __mode = "k" }) -- by list of all kernels and paths of the included ones
+-- Digests of kernels: list of all kernels -> the paths of the included kernels, as text -> { digest, names }.
+local digests = setmetatable({}, { __mode = "k" })
 
 -- Returns the digest of the kernels that files include, and the numbers of the names of their static functions.
 local function digest_included(files, kernels)
-  local included = list_included(files, kernels)
-  local key = table.concat(lists.map(included, function(kernel) return kernel.path end), " ")
+  local included_kernels = list_included(files, kernels)
+  local key = table.concat(lists.map(included_kernels, function(kernel) return kernel.path end), " ")
   digests[kernels] = digests[kernels] or {}
   if not digests[kernels][key] then
     local names = {}
-    local parts = lists.map(included, function(kernel)
+    local parts = lists.map(included_kernels, function(kernel)
       return format_part(kernel, compiled.number_names(compiled.reduce(kernel.text), names))
     end)
     digests[kernels][key] = { digest = fingerprint.digest(table.concat(parts)), names = names }
@@ -90,15 +91,18 @@ local function digest_included(files, kernels)
 end
 
 local function digest_sources(files, kernels, plan)
-  local hashed = lists.filter(files, function(file) return not (file.loose or file.neutral) end)
-  local digest, kernel_names = digest_included(hashed, kernels)
+  local code_files = lists.filter(files, function(file) return not (file.loose or file.neutral) end)
+  local digest, kernel_names = digest_included(code_files, kernels)
   local names = lists.merge(kernel_names)
-  local parts = lists.map(hashed, function(file) return format_part(file, remove_names(file.text, plan, names)) end)
+  local parts = lists.map(code_files, function(file)
+    return format_part(file, remove_names(file.text, plan, names))
+  end)
   return fingerprint.digest(digest .. table.concat(parts))
 end
 
--- Appends the rendered entries of a half to files, in order; then renders the entry with the path half.carrier, whose
--- template prints half.digest(files) by the name half.name. Returns this digest; or nil and an error.
+-- Appends the rendered entries of a half to files, in order. The carrier, the entry with the path half.carrier, is
+-- rendered last, since its template prints the digest of the others, half.digest(files), by the name half.name. Returns
+-- this digest; or nil and an error.
 local function render_half(half, plan, read, files)
   local functions, carrier, place = signatures.new(), nil, nil
   local function add(entry, names, index)

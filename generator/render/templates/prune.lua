@@ -29,9 +29,9 @@ local function add_calls(calls, lines, first, last)
 end
 
 -- Returns the functions of a text in order, { name, from, to, calls }, and the set of the names that are called outside
--- of them.
+-- of functions. from, to: the numbers of the first and the last line; calls: the set of the names that it calls.
 local function find_functions(lines, comments)
-  local functions, outside, number = {}, {}, 1
+  local functions, outside_calls, number = {}, {}, 1
   while lines[number] do
     local name, last = lines[number]:match("^N?O?INLINE [^(]-([%w_]+)%("), number
     if name then
@@ -40,11 +40,11 @@ local function find_functions(lines, comments)
       end
       functions[#functions + 1] = { name = name, from = number, to = last, calls = add_calls({}, lines, number, last) }
     elseif not comments[number] then
-      add_calls(outside, lines, number, number)
+      add_calls(outside_calls, lines, number, number)
     end
     number = last + 1
   end
-  return functions, outside
+  return functions, outside_calls
 end
 
 -- Marks the functions that `calls` names, and the functions that these call, as used.
@@ -57,39 +57,40 @@ local function mark_used(functions, calls)
   end
 end
 
--- Returns the set of lines to remove: those of unused functions, of the comment above such a function, unless a used
--- function directly below shares the comment, and the empty line after it if there is also an empty line above.
+-- Returns the set of the lines to remove: the lines of unused functions, the lines of the comment above an unused
+-- function, unless a used function directly below shares the comment, and the empty line after an unused function if
+-- there is also an empty line above.
 local function mark_lines(lines, functions, comments)
-  local removed = {}
+  local is_removed = {}
   for i, f in ipairs(functions) do
     if not f.used then
       local next_function = functions[i + 1]
       local is_comment_shared = next_function and next_function.used and next_function.from == f.to + 1
       local first = not is_comment_shared and comments[f.from - 1] or f.from
       for number = first, f.to do
-        removed[number] = true
+        is_removed[number] = true
       end
-      if lines[f.to + 1] == "" and (first == 1 or removed[first - 1] or lines[first - 1] == "") then
-        removed[f.to + 1] = true
+      if lines[f.to + 1] == "" and (first == 1 or is_removed[first - 1] or lines[first - 1] == "") then
+        is_removed[f.to + 1] = true
       end
     end
   end
-  return removed
+  return is_removed
 end
 
 -- Adds to the lines to remove all lines of files of which only comments would be left.
-local function mark_files(lines, map, comments, removed)
+local function mark_files(lines, map, comments, is_removed)
   local first = 1
   while lines[first] do
     local last, has_removed, has_only_comments = first - 1, false, true
     repeat
       last = last + 1
-      has_removed = has_removed or removed[last]
-      has_only_comments = has_only_comments and (removed[last] or lines[last] == "" or comments[last])
+      has_removed = has_removed or is_removed[last]
+      has_only_comments = has_only_comments and (is_removed[last] or lines[last] == "" or comments[last])
     until not map[last + 1] or map[last + 1][1][1] ~= map[first][1][1]
     if has_removed and has_only_comments then
       for number = first, lines[last + 1] == "" and last + 1 or last do
-        removed[number] = true
+        is_removed[number] = true
       end
     end
     first = last + 1
@@ -98,12 +99,12 @@ end
 
 function M.prune(lines, map)
   local comments = find_comments(lines)
-  local functions, outside = find_functions(lines, comments)
-  mark_used(functions, outside)
-  local removed = mark_lines(lines, functions, comments)
-  mark_files(lines, map, comments, removed)
+  local functions, outside_calls = find_functions(lines, comments)
+  mark_used(functions, outside_calls)
+  local is_removed = mark_lines(lines, functions, comments)
+  mark_files(lines, map, comments, is_removed)
   local function keep(item, number)
-    return not removed[number] and item or nil
+    return not is_removed[number] and item or nil
   end
   return lists.map(lines, keep), lists.map(map, keep)
 end

@@ -1,10 +1,10 @@
 -- The template engine: renders a template with a plan into text, and records the template line of every line.
 --
 -- Input: the template's name (relative to templates/), the plan, extras (names that take precedence over the plan's),
--- and read(name, folder), which returns a text or nil; folder is nil for a template, and for an inserted hand-written
--- file "kernels" or the folder that the template states. Output: text and map; or nil and an error { path, line, col,
+-- and read(name, folder), which returns a text or nil; folder is nil for a template, and "kernels" or the folder that
+-- the template states for an inserted hand-written file. Output: text and map; or nil and an error { path, line, col,
 -- what, hint, notes }. map[i] is the chain of templates that produced line i, innermost first: { { name, line, folder
--- }, ... }.
+-- }, ... }. A hole is a place ${...} of a template, into which a value is printed.
 --
 -- Invariants: the same plan gives the same text; each time a line of text in a template runs, it gives exactly one
 -- line, except lines of C that are too long (wrap.lua) or lose parameters (signatures.lua); a template can read only
@@ -61,7 +61,7 @@ local function make_text_helper(language)
   end
 end
 
--- Makes a hint with the nearest name among the keys of the given tables; nil if no name is near.
+-- Makes a hint with the most similar name among the keys of the given tables; nil if no name is similar.
 local function make_hint(name, ...)
   local names = {}
   for _, scope in ipairs({ ... }) do
@@ -145,21 +145,22 @@ end
 
 local run_template
 
--- Inserts a template, or one section of it, indented to the column of the call. extra: names for it, or nil.
-local function include(run, name, extra, section)
+-- Inserts a template, or one section of it, indented to the column of the call. values_by_name: a table of names that
+-- the template can read in addition to the plan's, or nil.
+local function include(run, name, values_by_name, section)
   local frame = run.stack[#run.stack]
-  if type(name) ~= "string" or (extra ~= nil and type(extra) ~= "table") then
+  if type(name) ~= "string" or (values_by_name ~= nil and type(values_by_name) ~= "table") then
     fail(run, "include takes the name of a template, and optionally a table of names for it")
   end
-  for i, earlier in ipairs(run.stack) do
-    if earlier.name == name and earlier.section == section then
+  for i, outer_frame in ipairs(run.stack) do
+    if outer_frame.name == name and outer_frame.section == section then
       local names = lists.get_names(table.move(run.stack, i, #run.stack, 1, {}))
       fail(run, ("%s includes itself: %s -> %s"):format(name, table.concat(names, " -> "), name))
     end
   end
   local indent = run.indent
   run.indent = indent .. (" "):rep(frame.col - 1)
-  run.extras[#run.extras + 1] = extra or {}
+  run.extras[#run.extras + 1] = values_by_name or {}
   run_template(run, name, section)
   run.extras[#run.extras] = nil
   run.indent = indent
@@ -176,8 +177,8 @@ local function add_line(run, text, place, depth)
 end
 
 -- Includes a template and adds an empty line after it.
-local function include_paragraph(run, name, extra)
-  include(run, name, extra)
+local function include_paragraph(run, name, values_by_name)
+  include(run, name, values_by_name)
   local frame = run.stack[#run.stack]
   add_line(run, "", { frame.name, frame.line }, #run.stack - 1)
 end
@@ -190,8 +191,9 @@ local function finish_line(run, line)
   add_line(run, text, { run.stack[#run.stack].name, line }, #run.stack - 1)
 end
 
--- Writes a call of a function, or its head, with the given words, or the words of a single list. A word is text or an
--- integer; false, which stands for a word of a feature that is off, is left out.
+-- Writes HEAD(word, word, ...), which is a call of a function or the head of its definition. The words are the further
+-- arguments, or the items of a single list. A word is text or an integer. The word false is left out: it stands for an
+-- argument that this experiment does not need.
 local function write_call(run, head, ...)
   local words, texts = ..., {}
   words = type(words) == "table" and { n = #words, table.unpack(words) } or table.pack(...)
@@ -315,14 +317,14 @@ run_template = function(run, name, section)
   table.remove(run.stack)
 end
 
--- Converts an error that Lua raised, such as indexing nil, to the form of `fail`. A Ctrl-C is passed on.
+-- Converts an error that Lua raised, such as indexing nil, to an error of `fail`. A Ctrl-C is passed on.
 local function convert_error(run, err)
   if type(err) == "table" or #run.stack == 0 or err:find("interrupted!", 1, true) then
     return err
   end
   point_at(run, err:match("%(%l+ '([^']+)'%)") or "\0")
-  local _, shaped = pcall(fail, run, (err:gsub("^[^:]*:%d+: ", "")))
-  return shaped
+  local _, located_error = pcall(fail, run, (err:gsub("^[^:]*:%d+: ", "")))
+  return located_error
 end
 
 -- Returns an entry of the map as a path of the repository and a line: "templates/cpu/step.c.tpl:7".
@@ -336,15 +338,16 @@ end
 --
 -- The state of a rendering, `run`, has in addition to the arguments:
 --   stack        the frames of the running templates, innermost last: { name, section, path, source, chunk, line, col }
---   extras       tables of names, of which later ones take precedence
+--   extras       tables of names; names of later tables take precedence
 --   parsed       parsed templates, by name and section
 --   sections     whether pages have sections, by name and section (slots.lua)
 --   indent       the indentation of the lines of an include
 --   pieces       the pieces of the current line
 --   lines, map   the result
---   environment  the environment in which templates run; helpers: functions in it
+--   environment  the environment in which templates run
+--   helpers      the functions in the environment that templates call by name
 function M.render(name, plan, read, finish, extras, functions)
-  local in_c = functions ~= nil or C_ENDINGS[name:match("%.(%w+)%.tpl$")]
+  local is_c = functions ~= nil or C_ENDINGS[name:match("%.(%w+)%.tpl$")]
   local run = {
     plan = plan, read = read, parsed = {}, sections = {}, stack = {}, extras = { extras }, indent = "", pieces = {},
     lines = {}, map = {},
@@ -353,7 +356,7 @@ function M.render(name, plan, read, finish, extras, functions)
   run.environment = make_environment(run)
   local ok, err = xpcall(function()
     run_template(run, name)
-    if in_c then
+    if is_c then
       local ok, problem, number = signatures.remove_unused(functions or signatures.new(), run.lines, run.map)
       local place = not ok and run.map[number][1]
       return ok or error({ path = "templates/" .. place[1], line = place[2], col = 1, what = problem }, 0)
@@ -366,7 +369,7 @@ function M.render(name, plan, read, finish, extras, functions)
     return nil, err
   end
   local lines, map = run.lines, run.map
-  if in_c then
+  if is_c then
     lines, map = wrap.wrap(lines, map)
   end
   if finish then

@@ -4,7 +4,7 @@
 -- Input of M.remove_unused: a record of the functions of files that were rendered before (M.new), the lines of a C
 -- text, and the origin of each line (render.lua's map). M.remove_unused changes all three in place. A function begins
 -- with static, INLINE or NOINLINE at the start of a line and ends with a "}" at the start of a line. It must be defined
--- before it is called, in the same file or in one that was rendered before; a second definition counts for the text
+-- before it is called, in the same file or in a file that was rendered before; a second definition counts for the text
 -- below it. Functions of inserted files are not changed, nor are functions that are called above their definition or
 -- whose addresses are taken. Constants are declarations `const type name = ...;` of one line within a function. Names
 -- in comments and names of members do not count as uses. Heads of functions become one line, which wrap.lua breaks
@@ -22,8 +22,8 @@ function M.new()
 end
 
 -- In replace, is_value, remove_arguments, remove_unused_constants, remove_parameters and reduce_function, `text` is a
--- record { lines, map, defined, values }. defined: the set of the functions defined so far; values: by name, whether it
--- occurs other than in a call.
+-- record { lines, map, defined, values }. defined: the set of the functions defined so far; values: name -> whether the
+-- name occurs outside of calls.
 
 -- Returns underscores in place of the characters of a text, so that it contains no separators.
 local function mask(text)
@@ -33,9 +33,10 @@ end
 -- Splits a list of parameters or arguments at its commas, except those in brackets and strings.
 function M.split(text)
   local list = {}
-  local masked = text:gsub("\\.", "__"):gsub('"[^"]*"', mask):gsub("%b()", mask):gsub("%b[]", mask):gsub("%b{}", mask)
-  for from, to in masked:gmatch("%s*()[^,]+()") do
-    list[#list + 1] = text:sub(from, to - 1)
+  local mask_text = text:gsub("\\.", "__"):gsub('"[^"]*"', mask):gsub("%b()", mask):gsub("%b[]", mask)
+    :gsub("%b{}", mask)
+  for first, stop in mask_text:gmatch("%s*()[^,]+()") do
+    list[#list + 1] = text:sub(first, stop - 1)
   end
   return list
 end
@@ -55,11 +56,11 @@ local function count(counts, text, step)
   end
 end
 
--- Returns the lines from number `first` to the line that closes the bracket at column `from` of the first line, joined
+-- Returns the lines from number `first` to the line that closes the bracket at column `open` of the first line, joined
 -- into one line; and the number of the last line.
-local function join(lines, first, from)
+local function join(lines, first, open)
   local line, last = lines[first], first
-  while not line:find("^%b()", from) and lines[last + 1] do
+  while not line:find("^%b()", open) and lines[last + 1] do
     last = last + 1
     line = line .. (line:sub(-1) == "(" and "" or " ") .. lines[last]:match("^%s*(.*)$")
   end
@@ -79,11 +80,12 @@ local function join_kept(list, is_kept)
   return table.concat(lists.map(list, function(word, i) return is_kept[i] and word or nil end), ", ")
 end
 
--- Removes arguments that functions no longer take from the calls in a line; a call may continue on the next lines.
-local function remove_arguments(functions, text, number, from)
-  from = text.lines[number]:find("^%s*/?%* ") and #text.lines[number] or from or 1 -- skips calls in comments
+-- Removes arguments that functions no longer take from the calls in a line, from column `start` on; a call may continue
+-- on the next lines.
+local function remove_arguments(functions, text, number, start)
+  local column = text.lines[number]:find("^%s*/?%* ") and #text.lines[number] or start or 1 -- skips calls in comments
   while true do
-    local name, open = text.lines[number]:match("%f[%w_]([%a_][%w_]*)()%(", from)
+    local name, open = text.lines[number]:match("%f[%w_]([%a_][%w_]*)()%(", column)
     if not name then
       return
     end
@@ -100,7 +102,7 @@ local function remove_arguments(functions, text, number, from)
       local call = ("%s(%s)%s"):format(line:sub(1, open - 1), join_kept(words, is_kept), line:sub(close + 1))
       replace(text, number, last, call)
     end
-    from = open + 1
+    column = open + 1
   end
 end
 
@@ -111,16 +113,16 @@ local function remove_constants(counts, line)
   if not head then
     return line
   end
-  local words, used = M.split(list), {}
+  local words, used_words = M.split(list), {}
   for i = #words, 1, -1 do
     local name = words[i]:match("^[* ]*([%a_][%w_]*) = ")
     if name and counts[name] == 1 then
       count(counts, words[i], -1)
     else
-      table.insert(used, 1, words[i])
+      table.insert(used_words, 1, words[i])
     end
   end
-  return used[1] and ("%s%s;"):format(head, table.concat(used, ", "))
+  return used_words[1] and ("%s%s;"):format(head, table.concat(used_words, ", "))
 end
 
 -- Removes unused constants from the lines of a function's body, from `first` on. Returns how often the remaining lines
@@ -146,7 +148,7 @@ local function remove_unused_constants(text, first)
   return counts, first
 end
 
--- Whether a text mentions a name other than in a call.
+-- Whether a text mentions a name outside of calls.
 local function is_value(text, name)
   if not text.values then
     text.values = {}
@@ -180,8 +182,8 @@ local function remove_parameters(functions, text, number, name, counts)
   text.defined[name] = true
 end
 
--- Removes what the function whose head begins at a line does not use, and arguments from the calls in its body; returns
--- the number of its last line.
+-- Removes the unused parameters and constants of the function whose head begins at a line, and arguments from the calls
+-- in its body; returns the number of its last line.
 local function reduce_function(functions, text, number, name)
   local line, last = join(text.lines, number, text.lines[number]:find("(", 1, true))
   local text_after_head = line:match("%b()(.*)$")
@@ -205,9 +207,9 @@ local function reduce_function(functions, text, number, name)
   return stop
 end
 
--- Removes what the functions of a text do not use; `functions` gains the functions that have lost parameters. Returns
--- true; or nil, a problem and its line if the number of arguments in a call differs from the number of the function's
--- parameters.
+-- Removes the unused parameters and constants of the functions of a text; `functions` gains the functions that have
+-- lost parameters. Returns true; or nil, a problem and its line if the number of arguments in a call differs from the
+-- number of the function's parameters.
 function M.remove_unused(functions, lines, map)
   local text, number = { lines = lines, map = map, defined = {} }, 1
   local fits, problem = diagnostics.attempt(function()

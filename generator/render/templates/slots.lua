@@ -23,45 +23,46 @@ local function find_page(run, folder, term, section)
   return run.sections[key] and name
 end
 
--- Adds the lines of a term's section, if its page has the section.
-local function add_term(run, folder, term, section, extra)
+-- Adds the lines of a term's section, if its page has the section. values_by_name: further names for the section, or
+-- nil.
+local function add_term(run, folder, term, section, values_by_name)
   local page = find_page(run, folder, term, section)
   if page then
     run.extras[#run.extras + 1] = term
-    run.include(run, page, extra, section)
+    run.include(run, page, values_by_name, section)
     run.extras[#run.extras] = nil
   end
 end
 
--- Returns the terms for a slot, and the folder that contains the folder of their pages: that of the template with the
--- slot, unless the terms have a field `folder`. call: the name of the calling function, for messages.
-local function find_terms(run, call, section, extra)
+-- Returns the terms for a slot, and the folder that contains the folder of their pages: the folder of the template with
+-- the slot, unless the terms have a field `folder`. call: the name of the calling function, for messages.
+local function find_terms(run, call, section, values_by_name)
   if type(section) ~= "string" then
     run.fail(run, call .. " takes the name of a section of the terms' pages")
   end
-  local terms = extra and extra.terms or run.lookup(run, "terms")
+  local terms = values_by_name and values_by_name.terms or run.lookup(run, "terms")
   return terms, terms.folder or run.stack[#run.stack].name:match("^(.-)[^/]*$"):gsub("terms/$", "")
 end
 
--- Adds the lines of each term. extra: further names for this slot.
-function M.fill(run, section, extra)
-  local terms, folder = find_terms(run, "slot", section, extra)
+-- Adds the lines of each term. values_by_name: further names for this slot, or nil.
+function M.fill(run, section, values_by_name)
+  local terms, folder = find_terms(run, "slot", section, values_by_name)
   for _, term in ipairs(terms) do
-    add_term(run, folder, term, section, extra)
+    add_term(run, folder, term, section, values_by_name)
   end
 end
 
 -- Returns an expression that the terms extend one after another, each by one line of text in which the name `inner` is
--- the expression so far.
-function M.inline(run, section, inner, extra)
-  local terms, folder = find_terms(run, "inline", section, extra)
+-- the expression so far. inner: the expression to extend; values_by_name: further names for this slot, or nil.
+function M.inline(run, section, inner, values_by_name)
+  local terms, folder = find_terms(run, "inline", section, values_by_name)
   local frame = run.stack[#run.stack]
   local lines, map, pieces, indent, col = run.lines, run.map, run.pieces, run.indent, frame.col
   frame.col = 1
   for _, term in ipairs(terms) do
     run.lines, run.map, run.pieces, run.indent = {}, {}, {}, ""
     run.extras[#run.extras + 1] = { inner = inner }
-    add_term(run, folder, term, section, extra)
+    add_term(run, folder, term, section, values_by_name)
     run.extras[#run.extras] = nil
     if #run.lines > 1 then
       run.fail(run, ("section %s of the page %s has more than one line"):format(section, term.page))

@@ -30,18 +30,19 @@ local FORBIDDEN = {
 }
 -- Calls that give lines of output; each must be on a line of its own.
 local LINES = { include = true, paragraph = true, splice = true, call = true, define = true, slot = true }
-local CLOSING = { [")"] = "(", ["]"] = "[", ["}"] = "{" }
+local CLOSING = { [")"] = "(", ["]"] = "[", ["}"] = "{" } -- closing bracket -> opening bracket
 
 -- The state of reading, `reader`:
 --   path              the path of the template
---   source, code      the lines of the template, and the code of each line
+--   source            the lines of the template
+--   code              the code of each line
 --   firsts            by line: the column of the first token of the statement that begins there
 --   blocks, brackets  blocks and brackets that are open, outermost first
 --   pending           the statement whose brackets are open, or nil
 --   section           the name of the requested section, or nil
 --   current_section   the section of the current line (read_head)
---   open_suffixes     conditions and loops at the end of lines that have not ended; last_suffix: the last one that an
---                     `elseif` or `else` on the next line may continue
+--   open_suffixes     suffixes, which are conditions and loops at the end of lines, that still apply
+--   last_suffix       the suffix that an `elseif` or `else` on the next line may continue, or nil
 
 -- The kinds of tokens: kind, pattern of the first character, pattern of the token. A token has the first kind whose
 -- pattern matches.
@@ -58,15 +59,15 @@ end
 -- Returns the tokens of one line of Lua, without comments: { kind = "name" | "number" | "string" | "op", text, col };
 -- nil and a column if a string does not end on its line.
 local function tokenise(code, first_column)
-  local masked, tokens, first = (code:gsub("\\.", "__")), {}, 1
+  local mask, tokens, first = (code:gsub("\\.", "__")), {}, 1 -- mask: the code without escapes in strings
   while true do
-    first = masked:find("%S", first)
-    if not first or masked:find("^%-%-", first) then
+    first = mask:find("%S", first)
+    if not first or mask:find("^%-%-", first) then
       return tokens
     end
     local kind, stop
-    for _, form in ipairs(FORMS_BY_BYTE[masked:byte(first)]) do
-      kind, stop = form[1], select(2, masked:find(form[3], first))
+    for _, form in ipairs(FORMS_BY_BYTE[mask:byte(first)]) do
+      kind, stop = form[1], select(2, mask:find(form[3], first))
       if stop then
         break
       end
@@ -118,8 +119,9 @@ local function check_syntax(reader)
   local _, message = load(table.concat(reader.code, "\n"), "=line", "t", {})
   if message then
     local line, fault, token = message:match("^line:(%d+): (.-) near (.*)$")
-    local at_next, is_end = token == "';'", token == "';'" or token == "<eof>" -- ";" begins the next statement
-    line = tonumber(line) - (at_next and 1 or 0)
+    local is_in_next = token == "';'" -- the ";" that begins the next statement
+    local is_end = is_in_next or token == "<eof>"
+    line = tonumber(line) - (is_in_next and 1 or 0)
     while not reader.firsts[line] do
       line = line - 1
     end
@@ -190,23 +192,23 @@ local function read_control(reader, source, line, has_suffix)
   end
 end
 
--- Returns the end of the hole whose "${" is at `from`, or nil. Braces in the hole must be balanced, except in strings.
-local function find_hole_end(source, from)
-  local after_name = source:match("^[%w_.]*}()", from + 2)
-  if after_name then
-    return after_name - 1
+-- Returns the end of the hole whose "${" is at `start`, or nil. Braces in the hole must be balanced, except in strings.
+local function find_hole_end(source, start)
+  local name_end = source:match("^[%w_.]*()}", start + 2)
+  if name_end then
+    return name_end
   end
-  local masked = source:sub(from + 1):gsub("()([\"']).-%2()", function(first, _, end_position)
+  local mask = source:sub(start + 1):gsub("()([\"']).-%2()", function(first, _, end_position)
     return ("_"):rep(end_position - first)
   end)
-  local end_position = masked:match("^%b{}()")
-  return end_position and from + end_position - 1
+  local end_position = mask:match("^%b{}()")
+  return end_position and start + end_position - 1
 end
 
-local checked = {} -- code of holes and suffixes without a mistake, since much of it is repeated
+local is_correct = {} -- the set of codes of holes and suffixes without a mistake, since much code is repeated
 
 local function check_hole(reader, expression, line, col)
-  if checked[expression] then
+  if is_correct[expression] then
     return
   end
   local tokens = tokenise(expression, col + 2)
@@ -225,7 +227,7 @@ local function check_hole(reader, expression, line, col)
   if message then
     fail(reader, line, col, "not an expression: " .. expression)
   end
-  checked[expression] = true
+  is_correct[expression] = true
 end
 
 local function read_text(reader, source, line)
@@ -263,8 +265,8 @@ local function count_opened(text)
   return select(2, text:gsub("[({[]", "")) - select(2, text:gsub("[)}%]]", ""))
 end
 
--- Returns a line without its suffix, the condition or loop at its end, and the suffix or nil: { word, col, code (the
--- text after the word), spans_brackets (whether it applies up to the line that closes the brackets) }.
+-- Returns a line without its suffix, and the suffix or nil: { word, col, code, spans_brackets }; code: the text after
+-- the word; spans_brackets: whether it applies to all lines up to the line that closes the brackets.
 local function split_suffix(source)
   if not source:find(" % ", 1, true) then
     return source
@@ -272,8 +274,8 @@ local function split_suffix(source)
   for first, word, stop in source:gmatch(" ()%% (%a+)()") do
     local text, after_word = source:sub(1, first - 2), source:sub(stop + 1)
     if SUFFIXES[word] and (word == "else") == (after_word == "") and text:find("%S") then
-      local short = count_opened(text) > 0 and after_word:match("^(.*) " .. SUFFIXES[word] .. "$")
-      return text, { word = word, col = first + 2, code = short or after_word, spans_brackets = short }
+      local spanning_code = count_opened(text) > 0 and after_word:match("^(.*) " .. SUFFIXES[word] .. "$")
+      return text, { word = word, col = first + 2, code = spanning_code or after_word, spans_brackets = spanning_code }
     end
   end
   return source
@@ -282,7 +284,7 @@ end
 local function check_suffix(reader, line, suffix)
   local form = suffix.word == "for" and "for %s do end" or "return (%s)"
   local code = form:format(suffix.code)
-  if checked[code] then
+  if is_correct[code] then
     return
   end
   local col = suffix.col + #suffix.word + 1
@@ -296,27 +298,28 @@ local function check_suffix(reader, line, suffix)
     fail(reader, line, col, suffix.word == "for" and "not a loop: for " .. suffix.code
       or "not an expression: " .. suffix.code)
   end
-  checked[code] = true
+  is_correct[code] = true
 end
 
--- Makes the code of a line depend on its suffix. The suffix of a section's head has an infinite depth of brackets.
+-- Makes the code of a line depend on its suffix. The suffix of a section's head has an infinite depth of brackets, so
+-- that it applies to the whole section.
 local function add_suffix(reader, line, suffix, text)
   check_suffix(reader, line, suffix)
-  local word, previous = suffix.word, reader.last_suffix
-  local chains = word == "elseif" or word == "else"
-  if chains and not (previous and previous.line == line - 1) then
+  local word, last_suffix = suffix.word, reader.last_suffix
+  local is_chained = word == "elseif" or word == "else"
+  if is_chained and not (last_suffix and last_suffix.line == line - 1) then
     fail(reader, line, suffix.col, ("'%s' without 'if' at the end of the line before"):format(word))
-  elseif chains then
+  elseif is_chained then
     reader.code[line - 1] = reader.code[line - 1]:gsub(" end$", "")
-    suffix.spans_brackets = previous.spans_brackets
+    suffix.spans_brackets = last_suffix.spans_brackets
   end
-  reader.code[line] = ("%s%s %s %s %s"):format(chains and "" or ";", word, suffix.code, SUFFIXES[word],
+  reader.code[line] = ("%s%s %s %s %s"):format(is_chained and "" or ";", word, suffix.code, SUFFIXES[word],
     (reader.code[line]:gsub("^;", "")))
   table.insert(reader.open_suffixes, { line = line, col = suffix.col, depth = text == "" and math.huge or 0,
     spans_brackets = suffix.spans_brackets or text == "", chains = word:find("if$") })
 end
 
--- Ends the suffixes that apply to one line, and those whose brackets this line closes.
+-- Ends the suffixes that apply to one line, and the suffixes whose brackets this line closes.
 local function end_suffixes(reader, line, text)
   if #reader.open_suffixes == 0 then
     return
@@ -352,7 +355,7 @@ end
 -- one line.
 local function read_head(reader, source, line)
   local first, _, head
-  if source:find("section", 1, true) then -- most lines are spared the pattern
+  if source:find("section", 1, true) then -- this test is faster than the pattern, and most lines fail it
     first, _, head = source:find(SECTION)
   end
   if head and not reader.section then

@@ -1,4 +1,5 @@
--- Breaks lines of C that are too long, since names in generated code vary in length, as a person would break them.
+-- Breaks lines of C that are too long, since names in generated code vary in length. Breaks are at the places where a
+-- person would break the line.
 --
 -- Input: lines and their origins (render.lua's map). Output: both, with lines of at most COLUMNS, except lines that
 -- cannot be broken. A comment after code moves above the code. The statement after the head of a loop or condition
@@ -13,10 +14,10 @@ local M = {}
 
 M.COLUMNS, M.CONTINUED = 120, 8
 local INDENT = 4
-local SHORTEST_REST = 12 -- minimum columns of a continued line if another break is possible
+local MIN_REST_COLUMNS = 12 -- a rest is the part of a line after a break; a shorter rest costs SHORT_REST_COST
 
--- Costs of a break, which add up: the cost of its token (the cheapest has 0), of a short rest, and of each level of
--- brackets. The break is after the token, or with `before` in front of it.
+-- Costs of a break, which are summed: the cost of its token (0 for the cheapest token), the cost of a short rest, and
+-- DEPTH_COST for each level of brackets. The break is after the token, or in front of a token with `before`.
 local ASSIGNMENT_COST, SHORT_REST_COST, DEPTH_COST = 5, 6, 10
 local BREAKS = {
   { ",", 0 }, { ";", 0 }, { " &&", 1 }, { " ||", 1 }, { " ?", 2, before = true }, { " :", 2, before = true },
@@ -40,9 +41,9 @@ local function find_cost(text, last)
 end
 
 -- Returns the last of the cheapest places to break a line of code, after the line's indent; nil if there is none.
--- longest_rest: the columns of a rest that fits into one line.
-local function find_break(text, indent, longest_rest)
-  local depth, is_quoted, best, least_cost = 0, false, nil, math.huge
+-- max_rest: the largest number of columns of a rest that fits into one line.
+local function find_break(text, indent, max_rest)
+  local depth, is_quoted, best_place, min_cost = 0, false, nil, math.huge
   for place, c in text:sub(1, M.COLUMNS + 1):gmatch('()([][(){}" ])') do
     local last = place - 1
     local before_place = text:sub(last, last)
@@ -53,15 +54,15 @@ local function find_break(text, indent, longest_rest)
     elseif not is_quoted and last > #indent and before_place ~= '"' then
       local cost = find_cost(text, last)
       if cost then
-        cost = cost + DEPTH_COST * depth + (#text - last < SHORTEST_REST and SHORT_REST_COST or 0)
-          + (cost == ASSIGNMENT_COST and #text - last > longest_rest and 2 * DEPTH_COST or 0)
-        if cost <= least_cost then
-          best, least_cost = last, cost
+        cost = cost + DEPTH_COST * depth + (#text - last < MIN_REST_COLUMNS and SHORT_REST_COST or 0)
+          + (cost == ASSIGNMENT_COST and #text - last > max_rest and 2 * DEPTH_COST or 0)
+        if cost <= min_cost then
+          best_place, min_cost = last, cost
         end
       end
     end
   end
-  return best
+  return best_place
 end
 
 -- Returns the lines of code without comments, broken into continued lines.
@@ -98,8 +99,8 @@ break_line = function(line)
   if #line <= M.COLUMNS or code:find("^#") or code:find("^{.*},$") then
     return { line }
   end
-  local bare, comment = code:match("^(.-) (/%*.*%*/)$")
-  return comment and append({ indent .. comment }, break_line(indent .. bare))
+  local statement, comment = code:match("^(.-) (/%*.*%*/)$")
+  return comment and append({ indent .. comment }, break_line(indent .. statement))
     or break_head(indent, code) or unfold(indent, code) or break_code(line, indent)
 end
 
@@ -141,12 +142,12 @@ end
 -- Fits the lines of a comment, { line, from (its number in the input) }: each line takes the excess of the line before.
 local function fit_comment(list)
   for i, entry in ipairs(list) do
-    local line, excess, following = entry.line, nil, list[i + 1] and list[i + 1].line:match("^%s*%* (%w.*)$")
+    local line, excess, next_text = entry.line, nil, list[i + 1] and list[i + 1].line:match("^%s*%* (%w.*)$")
     if #line > M.COLUMNS then
       entry.line, excess = split_comment(line)
     end
-    if excess and following then
-      list[i + 1].line = write_star(line) .. excess .. " " .. following
+    if excess and next_text then
+      list[i + 1].line = write_star(line) .. excess .. " " .. next_text
     elseif excess then
       table.insert(list, i + 1, { line = write_star(line) .. excess, from = entry.from })
     end
@@ -154,15 +155,15 @@ local function fit_comment(list)
   return list
 end
 
--- Whether the next line continues a line of code. A line that ends with ":" may be a label, and one that ends with "="
--- may begin a list, so these are continued only if they are too long.
-local function is_continued(line, following)
-  return line:find("[,(&|+*?:=-]$") and #following:match("^%s*") > #line:match("^%s*")
+-- Whether the next line continues a line of code. A line that ends with ":" may be a label, and a line that ends with
+-- "=" may begin a list, so these lines are continued only if they are too long.
+local function is_continued(line, next_line)
+  return line:find("[,(&|+*?:=-]$") and #next_line:match("^%s*") > #line:match("^%s*")
     and (#line > M.COLUMNS or not line:find("[:=]$"))
 end
 
--- Returns a line joined with the lines that continue it, and the number of the last of these. In inserted files only
--- lines that are too long are joined.
+-- Returns a line joined with the lines that continue it, and the number of the last line. In inserted files only lines
+-- that are too long are joined.
 local function join(lines, map, first)
   local line, last = lines[first], first
   while lines[last + 1] and (#line > M.COLUMNS or not map[first][1][3]) and is_continued(line, lines[last + 1]) do
@@ -174,15 +175,15 @@ end
 
 function M.wrap(lines, map)
   local out_lines, out_map, first = {}, {}, 1
-  local function add(line, from)
-    out_lines[#out_lines + 1], out_map[#out_map + 1] = line, map[from]
+  local function add(line, number)
+    out_lines[#out_lines + 1], out_map[#out_map + 1] = line, map[number]
   end
   while lines[first] do
     local last = find_comment_end(lines, first)
     if last then
       local list = {}
-      for from = first, last do
-        list[#list + 1] = { line = lines[from], from = from }
+      for number = first, last do
+        list[#list + 1] = { line = lines[number], from = number }
       end
       for _, entry in ipairs(fit_comment(list)) do
         add(entry.line, entry.from)
