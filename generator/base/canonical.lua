@@ -14,8 +14,8 @@ local function format_number(x)
   if integer then
     return tostring(integer)
   end
-  local short = string.format("%.15g", x)
-  return tonumber(short) == x and short or string.format("%.17g", x)
+  local short_text = string.format("%.15g", x)
+  return tonumber(short_text) == x and short_text or string.format("%.17g", x)
 end
 
 function M.sort_keys(t)

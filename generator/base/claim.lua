@@ -1,14 +1,15 @@
 -- Claims a folder for one process; the folder records which process holds it.
 --
--- Input: a path. Output: a claim { path, mark }: mark is the path of an empty file in the folder, whose name is the
--- process's identity; or nil and the identity of the present holder (nil if no identity can be read).
+-- Input: a path. Output: a claim { path, mark }; or nil and the identity of the process that holds the folder (nil if
+-- no identity can be read). mark: the path of an empty file in the folder, whose name is the identity of the claiming
+-- process.
 --
 -- An identity is HOST.PID-N.BOOT.NAMESPACE: N counts the claims of the process; BOOT changes when the machine starts
 -- again; NAMESPACE is the process's namespace of process ids (containers may share the other parts). A process has
--- certainly ended if host, boot and namespace are ours and no process with its id exists; nothing is known about
--- processes elsewhere. No step leaves a folder without a mark: a marked folder takes its name by one rename, which
--- fails if another marked folder has the name. A claim renames the mark of an ended process to its own mark, which only
--- one process can do.
+-- certainly ended if its host, boot and namespace are the current ones and no process with its id exists; nothing is
+-- known about processes elsewhere. No step leaves a folder without a mark: a marked folder takes its name by one
+-- rename, which fails if another marked folder has the name. A claim renames the mark of an ended process to its own
+-- mark, which only one process can do.
 
 local lfs = require("lfs")
 local lists = require("base.lists")
@@ -49,12 +50,13 @@ local function make_identity()
   return ("%s.%s-%d.%s.%s"):format(current.host, current.pid, claims, current.boot, current.namespace)
 end
 
--- The holder of a claim, as words for users.
+-- The process with an identity, as words for users.
 function M.describe_holder(identity)
   local holder = identity and parse(identity)
   return holder and ("%s, process %s"):format(holder.host, holder.pid) or "an unknown process"
 end
 
+-- The identity of the process that holds a folder; nil if the folder has no mark.
 local function find_holder(path)
   return lists.find(write.list_names(path), parse)
 end
@@ -78,23 +80,24 @@ local function remove_abandoned_folders(path)
   end
 end
 
--- Creates a marked folder at a path, unless one exists. Returns whether it did, and a message if no folder can be made.
--- Over a network, a rename may succeed and report a failure.
+-- Creates a marked folder at a path, unless a marked folder exists there. Returns whether it did, and a message if no
+-- folder can be made. Over a network, a rename may succeed and report a failure.
 local function create_marked_folder(path, identity)
   local temporary_folder = path .. "." .. identity
-  local created, message = lfs.mkdir(temporary_folder)
-  if created then
-    created, message = write.file(temporary_folder .. "/" .. identity, "")
+  local is_marked, message = lfs.mkdir(temporary_folder)
+  if is_marked then
+    is_marked, message = write.file(temporary_folder .. "/" .. identity, "")
   end
-  local is_created = created and (os.rename(temporary_folder, path) or find_holder(path) == identity)
-  if not is_created then
+  local is_renamed = is_marked and (os.rename(temporary_folder, path) or find_holder(path) == identity)
+  if not is_renamed then
     write.remove_tree(temporary_folder)
   end
-  return is_created, not created and message or nil
+  return is_renamed, not is_marked and message or nil
 end
 
--- Claims an absolute path, or one with a slash, whose parent exists. Files that an ended process has left in the folder
--- are removed. Returns a claim; nil and the holder, if any; or nil, nil and a message if no folder can be made.
+-- Claims the folder at a path that contains a slash; the parent of the folder must exist. Files that an ended process
+-- has left in the folder are removed. Returns a claim; or nil and the identity of the holder, or nil if it is unknown;
+-- or nil, nil and a message if no folder can be made.
 function M.take(path)
   local identity = make_identity()
   local claim = { path = path, mark = path .. "/" .. identity }

@@ -17,19 +17,25 @@ local escape = require("base.escape")
 local M = {}
 
 local LIMIT = 20
-local WIDEST = 160 -- columns; longer source lines are cut around the caret
+local MAX_COLUMNS = 160 -- longer source lines are cut around the caret
 
 local Diagnostics = {}
 Diagnostics.__index = Diagnostics
 
--- record_keys: the set of the records' keys (make_key). By the path of a file: lines; ranks, its number among `files`
--- files; shown_paths, the path that messages show.
+-- An empty collection of errors. Its fields:
+--   records       the errors in the order of d:add
+--   record_keys   the set of the records' keys (make_key)
+--   lines         path of a file -> its lines
+--   ranks         path of a file -> the number of the file in the order of d:add_source
+--   shown_paths   path of a file -> the path that messages show
+--   files         the number of files
 function M.new()
   return setmetatable({ records = {}, record_keys = {}, lines = {}, ranks = {}, shown_paths = {}, files = 0 },
     Diagnostics)
 end
 
--- Takes the text of a file, so that errors in the file can show their line. Files sort in the order of these calls.
+-- Takes the text of a file, so that errors in the file can show their line. Errors are sorted by file in the order of
+-- the calls of this function.
 function Diagnostics:add_source(path, text)
   self.lines[path] = lists.find_all(text .. "\n", "(.-)\n")
   if not self.ranks[path] then
@@ -51,10 +57,10 @@ local function make_key(record)
 end
 
 -- Adds one error: { path, line, col, field, what, expected, hint, notes = { { path, line, col, what }, ... } }. Only
--- `what` is required; a hint may be a function, called only if the hint is shown. The position may be a table: at = {
--- path, line, col }, or at = { set = text } for a value from the command line; so may that of a note. An error with the
--- position, field and `what` of an earlier one is not added. If one value is read for several fields, `compared_field`
--- replaces the field in this comparison.
+-- `what` is required; a hint may be a function, called only if the hint is shown. The position of an error or of a note
+-- may also be a table: at = { path, line, col }, or at = { set = text } for a value from the command line. An error
+-- with the position, field and `what` of an earlier error is not added. If one value is read for several fields,
+-- `compared_field` replaces the field in this comparison.
 function Diagnostics:add(record)
   assert(type(record.what) == "string", "an error needs `what`")
   local text = make_key(record)
@@ -92,13 +98,13 @@ end
 
 -- Cuts a long line to the part around column col; returns the text to show and the column in this text.
 local function cut_line(line, col)
-  if #line <= WIDEST then
+  if #line <= MAX_COLUMNS then
     return line, col
   end
-  local first = math.max(1, (col or 1) - WIDEST // 2)
-  local excerpt = line:sub(first, first + WIDEST - 1)
+  local first = math.max(1, (col or 1) - MAX_COLUMNS // 2)
+  local excerpt = line:sub(first, first + MAX_COLUMNS - 1)
   local prefix = first > 1 and "..." or ""
-  local suffix = first + WIDEST - 1 < #line and "..." or ""
+  local suffix = first + MAX_COLUMNS - 1 < #line and "..." or ""
   return prefix .. excerpt .. suffix, col and col - first + 1 + #prefix
 end
 
@@ -176,8 +182,8 @@ end
 function Diagnostics:list()
   return lists.map(sort_records(self), function(record)
     local position, notes = record.at or record, lists.map(record.notes or {}, function(note)
-      local note_at = note.at or note
-      return { path = get_shown_path(self, note_at), line = note_at.line, what = note.what }
+      local note_position = note.at or note
+      return { path = get_shown_path(self, note_position), line = note_position.line, what = note.what }
     end)
     return { path = get_shown_path(self, position), line = position.line, col = position.col, set = position.set,
       field = record.field, what = record.what, expected = record.expected, hint = resolve_hint(record),
@@ -218,7 +224,8 @@ local function format_number(value)
   return tostring(value)
 end
 
--- A value as messages show it: strings quoted, cut to 60 bytes; numbers in shortest form; tables, functions by type.
+-- The text of a value in messages: a string in quotes, cut to 60 bytes; a number in its shortest form; the type of a
+-- table or a function.
 function M.show(value)
   if type(value) == "string" then
     local text = #value > 60 and value:sub(1, 57) .. "..." or value

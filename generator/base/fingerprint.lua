@@ -5,7 +5,7 @@
 
 local M = {}
 
-local FACTOR, SHIFT = 0xc6a4a7935bd1e995, 47
+local FACTOR, SHIFT = 0xc6a4a7935bd1e995, 47 -- the constants of MurmurHash64A
 
 function M.digest(text)
   local unpack, hash, stop = string.unpack, #text * FACTOR, #text // 8 * 8

@@ -1,7 +1,7 @@
 -- Reads files that other programs may have written, if they are regular files within a size limit.
 --
 -- Input: a path, or JSON. Output: text, or a decoded value; nil and the problem, { found, expected }; nil alone if no
--- file can be found at the path. A pipe, a device or a folder is never opened, so that no function waits.
+-- file can be found at the path. A pipe, a device or a folder is never opened, so no function waits.
 
 local json = require("dkjson")
 local lfs = require("lfs")
@@ -30,36 +30,40 @@ function M.open(path, max_bytes)
 end
 
 local BLOCK = 1 << 16 -- bytes
-local PROBLEMS = { [127] = { found = "a compressed file, and no program gzip on this machine",
-  expected = "the package gzip, or an unpacked file" } }
-local DAMAGED = { found = "a truncated or damaged gzip file", expected = "a complete file" }
+local PROBLEMS = { -- by the exit code of gzip; 127: the shell finds no such program
+  [127] = { found = "a compressed file, and no program gzip on this machine",
+    expected = "the package gzip, or an unpacked file" },
+}
+local DAMAGE_PROBLEM = { found = "a truncated or damaged gzip file", expected = "a complete file" }
 
 -- The output of gzip in a pipe, as an object with the methods of M.open_lines.
 local function read_pipe(pipe, max_bytes)
-  local text, from, total, problem = "", 1, 0, nil
+  -- text: unpacked text, of which characters from `position` on are unread; total: the number of unpacked bytes
+  local text, position, total, problem = "", 1, 0, nil
   local function close()
     if pipe then
       local ok, ending, code = pipe:close()
-      pipe, problem = nil, problem or not ok and (ending == "exit" and PROBLEMS[code] or DAMAGED) or nil
+      pipe, problem = nil, problem or not ok and (ending == "exit" and PROBLEMS[code] or DAMAGE_PROBLEM)
+        or nil
     end
     return problem == nil or nil, problem
   end
   -- Appends as many bytes to a line as it has, at least a block, so that long lines take linear time. Returns false at
   -- the end.
   local function read_more()
-    local block = pipe and pipe:read(math.max(BLOCK, #text - from)) or ""
-    text, from, total = text:sub(from) .. block, 1, total + #block
+    local block = pipe and pipe:read(math.max(BLOCK, #text - position)) or ""
+    text, position, total = text:sub(position) .. block, 1, total + #block
     problem = total > max_bytes
       and { found = "more unpacked bytes", expected = ("at most %d"):format(max_bytes) } or nil
     return problem == nil and block ~= ""
   end
   local function read_line()
-    local last = text:find("\n", from, true)
-    while not last and read_more() do
-      last = text:find("\n", from, true)
+    local line_end = text:find("\n", position, true)
+    while not line_end and read_more() do
+      line_end = text:find("\n", position, true)
     end
-    local line = last and text:sub(from, last - 1) or close() and text:match("^.+$") or nil
-    from = (last or #text) + 1
+    local line = line_end and text:sub(position, line_end - 1) or close() and text:match("^.+$") or nil
+    position = (line_end or #text) + 1
     return line
   end
   return { lines = function() return read_line end, close = close }

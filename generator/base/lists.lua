@@ -25,7 +25,7 @@ function M.to_set(list)
   return set
 end
 
--- A table of the items by their keys, which a function of an item returns.
+-- A table: key -> item. get_key(item): returns the key of an item.
 function M.index_by(list, get_key)
   local items = {}
   for _, item in ipairs(list) do
@@ -49,11 +49,11 @@ end
 
 -- A new table with the fields of all given tables; if several have a field, the last table wins.
 function M.merge(...)
-  local new = {}
+  local result = {}
   for _, source in ipairs({ ... }) do
-    M.update(new, source)
+    M.update(result, source)
   end
-  return new
+  return result
 end
 
 -- A copy of plain data that shares no table with the original.
@@ -61,14 +61,14 @@ function M.copy(value)
   if type(value) ~= "table" then
     return value
   end
-  local new = {}
-  for key, inner in next, value do
-    new[key] = M.copy(inner)
+  local result = {}
+  for key, field in next, value do
+    result[key] = M.copy(field)
   end
-  return new
+  return result
 end
 
--- The value at a path, names separated by dots; nil also if a table of the path is missing.
+-- The value at a path, which is names separated by dots; nil also if a table of the path is missing.
 function M.get(value, path)
   for name in path:gmatch("[^%.]+") do
     if type(value) ~= "table" then
@@ -79,7 +79,7 @@ function M.get(value, path)
   return value
 end
 
--- The results of a function of (item, index), in order; results that are nil are left out.
+-- The results of compute(item, index) for the items, in order; results that are nil are left out.
 function M.map(list, compute)
   local results = {}
   for i, item in ipairs(list) do
@@ -88,7 +88,7 @@ function M.map(list, compute)
   return results
 end
 
--- The first item for which a predicate is true; nil if there is none.
+-- The first item for which fits(item) is true; nil if there is none.
 function M.find(list, fits)
   for _, item in ipairs(list) do
     if fits(item) then
@@ -97,7 +97,7 @@ function M.find(list, fits)
   end
 end
 
--- The least number of items after which a list repeats itself, as far as it goes.
+-- The least number of items after which a list repeats itself; the last repetition may end early.
 function M.find_period(list)
   local function repeats_after(period)
     for i = period + 1, #list do
@@ -114,12 +114,12 @@ function M.find_period(list)
   end
 end
 
--- The first result of a function of an item that is neither nil nor false; otherwise false.
+-- The first result of compute(item) that is neither nil nor false; false if there is none.
 function M.any(list, compute)
   for _, item in ipairs(list) do
-    local found = compute(item)
-    if found then
-      return found
+    local result = compute(item)
+    if result then
+      return result
     end
   end
   return false
@@ -133,7 +133,7 @@ function M.sum(list, compute)
   return sum
 end
 
--- The largest value of a function over the items, at least 0.
+-- The largest result of compute(item) for the items; 0 if there are no items or all results are negative.
 function M.max(list, compute)
   return math.max(0, table.unpack(M.map(list, compute)))
 end
@@ -155,7 +155,7 @@ function M.find_all(text, pattern)
   return results
 end
 
--- The items of all lists that a function returns for the items, in one list.
+-- The items of all lists that compute(item) returns for the items, in one list.
 function M.collect(list, compute)
   local results = {}
   for _, item in ipairs(list) do
@@ -164,8 +164,8 @@ function M.collect(list, compute)
   return results
 end
 
--- Lists of the items with equal keys (a function of an item), in the order of each key's first item. Each list also has
--- its key as the field `key`.
+-- Lists of the items with equal keys, in the order of each key's first item. get_key(item): returns the key of an item.
+-- Each list also has its key as the field `key`.
 function M.group(list, get_key)
   local groups, by_key = {}, {}
   for _, item in ipairs(list) do
@@ -190,7 +190,7 @@ function M.drop_repeats(list)
   return M.map(M.group(list, function(item) return item end), function(group) return group.key end)
 end
 
--- Iterates over the lists that items have in their field `key`: (item, item of its list).
+-- Iterates over the lists that items have in their field `key`; each iteration gives an item and an item of its list.
 function M.iterate_nested(list, key)
   return coroutine.wrap(function()
     for _, outer in ipairs(list) do

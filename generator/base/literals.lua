@@ -10,17 +10,17 @@ local M = {}
 
 local COLUMNS = 100
 
--- A C literal of a finite number, with a point or an exponent, in as few digits (from `fewest` on) as keep the value in
--- the type. fewest: the number of significant digits that the type keeps of every decimal; pack: the type's letter in
--- formats of string.pack; max_value: the type's largest value.
-local function format_number(value, fewest, pack, suffix, max_value)
+-- A C literal of a finite number, with a point or an exponent. It has min_digits digits, or more if the value in the
+-- type would differ. min_digits: the number of significant decimal digits that the type preserves; pack: the type's
+-- letter in formats of string.pack; max_value: the type's largest value.
+local function format_number(value, min_digits, pack, suffix, max_value)
   if math.type(value) == nil then
     return nil, ("a number is needed, not %s"):format(type(value))
   elseif value ~= value or math.abs(value) > max_value then
     return nil, ("%s has no literal of this type"):format(value)
   end
   local text
-  local digits = fewest
+  local digits = min_digits
   repeat
     text = ("%." .. digits .. "g"):format(value)
     text = text:find("[.e]") and text or text .. ".0"
@@ -47,9 +47,9 @@ end
 -- One text split into pieces, without the quotes around each piece.
 function M.split_text(text)
   local lines, line = {}, ""
-  local escaped, first = escape.c_string(text), 1
-  while first <= #escaped do
-    local piece = escaped:match("^\\%d%d%d", first) or escaped:match("^\\.", first) or escaped:sub(first, first)
+  local literal, first = escape.c_string(text), 1
+  while first <= #literal do
+    local piece = literal:match("^\\%d%d%d", first) or literal:match("^\\.", first) or literal:sub(first, first)
     if #line + #piece > COLUMNS then
       lines[#lines + 1] = line
       line = ""

@@ -6,14 +6,15 @@ local M = {}
 
 local MAX_LENGTH = 40
 
+-- Words for messages: the names for which M.is_valid is true.
 M.TEXT = ("up to %d of a-z, 0-9 and _, a letter first"):format(MAX_LENGTH)
 
 function M.is_valid(name)
   return type(name) == "string" and name:find("^[a-z][a-z0-9_]*$") ~= nil and #name <= MAX_LENGTH
 end
 
--- Keywords, alternative tokens and macros of C, C++ and CUDA that match the pattern of user names, and words that
--- compilers add. `real` is a type of generated code.
+-- Keywords, alternative tokens and macros of C, C++ and CUDA that match the pattern of user names, words that compilers
+-- add, and `real`, a type of generated code.
 local COMPILER_WORDS = lists.split_set([[alignas alignof alloca and and_eq asm assert auto bitand bitor bool break case
   catch char char16_t char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval
   constexpr constinit continue decltype default delete do double dynamic_cast else enum explicit export extern false
@@ -23,21 +24,22 @@ local COMPILER_WORDS = lists.split_set([[alignas alignof alloca and and_eq asm a
   typedef typeid typename typeof typeof_unqual union unix unsigned using virtual void volatile wchar_t while xor
   xor_eq]])
 
+-- Words for messages: the names for which M.is_free is true.
 M.FREE_TEXT = M.TEXT .. "; not a word of C, C++ or CUDA"
 
--- Whether generated code may use a name.
+-- Whether a name is valid and free for use in generated code.
 function M.is_free(name)
   return M.is_valid(name) and not COMPILER_WORDS[name]
 end
 
 -- The first of name, name_2, name_3 and so on that is not in the set `used_names`.
 function M.find_unused(name, used_names)
-  local unused, number = name, 1
-  while used_names[unused] do
+  local unused_name, number = name, 1
+  while used_names[unused_name] do
     number = number + 1
-    unused = ("%s_%d"):format(name, number)
+    unused_name = ("%s_%d"):format(name, number)
   end
-  return unused
+  return unused_name
 end
 
 -- The name of a value's gradient: the value's name after `d`, or after `d_` if that would be a word of a compiler.

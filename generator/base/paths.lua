@@ -31,7 +31,7 @@ function M.resolve(path)
 end
 
 -- The folder `name` in LONGHAND_CACHE, else in longhand/ of XDG_CACHE_HOME, else in .cache/longhand/ of HOME;
--- XDG_CACHE_HOME and HOME count only if they are absolute. Returns nil if no variable counts.
+-- XDG_CACHE_HOME and HOME are ignored unless they are absolute. Returns nil if all three are unset or ignored.
 function M.find_cache(name)
   local folder, cache, home = os.getenv("LONGHAND_CACHE"), os.getenv("XDG_CACHE_HOME"), os.getenv("HOME")
   if folder and folder ~= "" then
@@ -44,11 +44,14 @@ end
 
 -- An absolute path relative to an absolute folder: "./a" or "../../a".
 function M.make_relative(path, folder)
-  local to, from, shared = lists.find_all(path, "[^/]+"), lists.find_all(folder, "[^/]+"), 0
-  while shared < #from and shared < #to - 1 and to[shared + 1] == from[shared + 1] do
-    shared = shared + 1
+  local path_names, folder_names = lists.find_all(path, "[^/]+"), lists.find_all(folder, "[^/]+")
+  local shared_count = 0
+  while shared_count < #folder_names and shared_count < #path_names - 1
+    and path_names[shared_count + 1] == folder_names[shared_count + 1] do
+    shared_count = shared_count + 1
   end
-  return (shared == #from and "./" or ("../"):rep(#from - shared)) .. table.concat(to, "/", shared + 1)
+  return (shared_count == #folder_names and "./" or ("../"):rep(#folder_names - shared_count))
+    .. table.concat(path_names, "/", shared_count + 1)
 end
 
 -- The path of a file below an absolute folder, relative to the folder; nil for other files.

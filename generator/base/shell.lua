@@ -1,7 +1,7 @@
 -- Runs other programs: the compiler, make, gnuplot, a trainer.
 --
--- Input: a list of words, which escape.lua quotes. Programs run without the address-space limit that the launcher puts
--- on Lua, and with the launcher's descriptor closed. Prints no text of its own.
+-- Input: a list of words, which escape.lua quotes. Programs run without the limit of memory that the launcher sets for
+-- Lua, and without the pipe to the launcher, descriptor 3. This module prints nothing.
 
 local lists = require("base.lists")
 local escape = require("base.escape")

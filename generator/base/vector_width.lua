@@ -1,4 +1,5 @@
--- The widest vector of any instruction set, in elements of float32: widths of values and weights are multiples of this.
+-- The widest vector of any instruction set, in elements of float32: widths of values and weights are multiples of this
+-- number.
 
 local M = { WIDEST = 16 }
 

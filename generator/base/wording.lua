@@ -1,11 +1,11 @@
--- Words that several verbs print: counts with their noun, articles, the layers of a model, durations; and lines that
+-- Texts that several verbs print: counts with their noun, articles, the layers of a model, durations; and lines that
 -- are filled with words.
 --
 -- Input: numbers; a model's section of a resolved spec; words. Output: text.
 
 local M = {}
 
--- A count with its noun: "1 run", "2 runs".
+-- The text of a count with its noun, such as "1 run" or "2 runs".
 function M.count(count, noun)
   return ("%s %s%s"):format(count, noun, count == 1 and "" or "s")
 end
@@ -39,8 +39,8 @@ function M.format_layers(model)
   return model.layers and M.count(model.layers, "layer")
 end
 
--- A duration: "240 h", "1 h 05 min", "3 min 10 s", "12 s", "2.5 s", "under 0.1 s"; "?" if it is negative, not a number,
--- or 100,000 h or more.
+-- A duration in words, such as "240 h", "1 h 05 min", "3 min 10 s", "12 s", "2.5 s", "under 0.1 s"; "?" if it is
+-- negative, not a number, or 100,000 h (3.6e8 s) or more. From 100 h (360000 s) on, minutes are left out.
 function M.format_duration(seconds)
   if not (seconds >= 0 and seconds < 3.6e8) then
     return "?"

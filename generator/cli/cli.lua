@@ -1,11 +1,13 @@
 -- The command line of ./longhand: verbs, arguments, help.
 --
--- M.make(lab_lines) returns { help, outline, parse, refusal }. lab_lines: the command lines of the lab's verbs, { add,
--- settle } (command_lines.lua of the lab). parse(arguments, root) returns { verb = name, ... } with the verb's
--- arguments, and the trainer's flags, which follow --, in `flags`; or nil, the problem, and the usage of the verb.
--- argparse itself prints the help of a verb and exits. help() returns the general help; help.txt is a copy of it, which
--- the launcher shows without Lua. outline() returns the command line as data (command_outline.lua), refusal() a message
--- with usage.
+-- M.make(lab_lines) returns a table of functions. lab_lines: the command lines of the lab's verbs, { add, settle }
+-- (command_lines.lua of the lab).
+--   help()                     returns the general help; help.txt is a copy, which the launcher shows without Lua
+--   outline()                  returns the command line as data (command_outline.lua)
+--   parse(arguments, root)     returns { verb = name, ... } with the verb's arguments, and the trainer's flags, which
+--                              follow --, in `flags`; or nil, the problem, and the usage of the verb. argparse itself
+--                              prints the help of a verb and exits
+--   refusal(message, usage)    returns a message with the usage
 
 local argparse = require("argparse")
 local converters = require("cli.converters")
@@ -39,10 +41,10 @@ GPU or disk space, 75 stopped by a signal (the same command continues).]]
 
 -- Converts a list of a trainer's halves, in any order, to "cpu" or "cpu,cuda"; every trainer has the CPU half.
 local function read_target(text)
-  local read = converters.make_list_reader("cpu or cpu,cuda", function(name)
+  local read_halves = converters.make_list_reader("cpu or cpu,cuda", function(name)
     return (name == "cpu" or name == "cuda") and name
   end)
-  local halves, message = read(text)
+  local halves, message = read_halves(text)
   if halves and not lists.has(halves, "cpu") then
     return nil, ("%s: expected cpu or cpu,cuda; every trainer has a CPU half"):format(text)
   end
@@ -150,7 +152,8 @@ local function make_parser(lab_lines)
   return parser
 end
 
--- The usage of the verb that words[i] and the words after it name, such as dev where; otherwise that of the parser.
+-- The usage of the verb that words[i] and the words after it name, such as dev where; the usage of the parser if they
+-- name no verb.
 local function get_usage(parser, words, i)
   local command = lists.find(parser._commands, function(command) return command._name == words[i] end)
   return command and get_usage(command, words, i + 1) or parser:get_usage()
@@ -166,8 +169,8 @@ end
 -- Explains an unknown flag, which may be a flag of the verb under another name, a flag of the trainer, or a field of a
 -- spec. names: the verb's flags (list_names). Returns nil if nothing similar is known.
 local function explain_flag(name, names, verb, root)
-  local meant = hints.find_meanings(name, root)
-  local verb_flag = lists.find(meant.flags, function(flag) return names[flag:match("^%S+")] end) -- without its value
+  local meanings = hints.find_meanings(name, root)
+  local verb_flag = lists.find(meanings.flags, function(flag) return names[flag:match("^%S+")] end) -- without its value
   if verb_flag then
     return ("Did you mean '%s'?"):format(verb_flag)
   end
@@ -175,17 +178,18 @@ local function explain_flag(name, names, verb, root)
   local flag = flags[name] and name or verb == "train" and trainer_flags.find_meaning(name, flags, root)
   if flag then
     return ("Flags of the trainer follow --: longhand train SPEC -- %s"):format(flag)
-  elseif meant.fields[1] and names["--set"] then
-    return ("A field of the spec sets this: --set %s=..."):format(meant.fields[1])
+  elseif meanings.fields[1] and names["--set"] then
+    return ("A field of the spec sets this: --set %s=..."):format(meanings.fields[1])
   end
 end
 
-local MOVED = lists.to_set({ "where", "stale", "manual" }) -- verbs that are now under `dev`
+local IS_DEV_VERB = lists.to_set({ "where", "stale", "manual" }) -- verbs of earlier versions that are now under `dev`
 
--- Adds hints: argparse knows only names one edit away; these hints also cover farther names and flags of other places.
+-- Returns the message with a hint, if one is known. argparse itself suggests only names that differ in one edit; these
+-- hints also suggest names that differ more, and flags of the trainer or of a spec.
 local function add_hint(parser, message, verb, root)
   local kind, name = message:match("^unknown (%l+) '([^']+)'")
-  if kind == "command" and MOVED[name] then
+  if kind == "command" and IS_DEV_VERB[name] then
     return ("%s\nThe verb is now: longhand dev %s"):format(message:match("^[^\n]+"), name)
   elseif not kind or message:find("Did you mean", 1, true) then
     return message

@@ -1,9 +1,10 @@
 -- The elements of a command line as data, for completions and the manual.
 --
--- Input: a parser of argparse. Output: { name, summary, text, usage, options, arguments, verbs }; an option is { names,
--- value, text } (value: nil for a flag), an argument { name, text }. Arguments and options with a value have `kind`: a
--- list of valid words, the name of a list to look up ("runs", "studies", "sites": `longhand list`), "file", or "any".
--- Each verb has the same form as the output.
+-- Input: a parser of argparse. Output: { name, summary, text, usage, options, arguments, verbs }:
+--   options     { names, value, text, kind }; value: the word for the value in usages; value and kind: nil for a flag
+--   arguments   { name, text, kind }
+--   verbs       tables with the fields of the output
+-- kind: a list of valid words; "runs", "studies" or "sites", the list that `longhand list` shows; "file"; or "any".
 
 local M = {}
 

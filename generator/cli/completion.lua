@@ -11,7 +11,8 @@ local function list_names(list)
   return table.concat(lists.collect(list, function(entry) return entry.names or { entry.name } end), " ")
 end
 
--- A command of the shell that offers the values of a kind (command_outline.lua); nil for kinds without known values.
+-- A command of the shell that sets the possible words for a kind of values (command_outline.lua); nil for the kind
+-- "any".
 local function write_offer(kind)
   if type(kind) == "table" then
     return ('words="%s"'):format(table.concat(kind, " "))
@@ -22,7 +23,8 @@ local function write_offer(kind)
   end
 end
 
--- Adds the branches of a `case` for a verb: a branch after each option that takes a value, and one for all other words.
+-- Adds the branches of a `case` for a verb: a branch for the word after each option that takes a value, and a branch
+-- for all other words.
 local function add_verb(lines, entry, path)
   for _, option in ipairs(entry.options) do
     lists.append(lines, lists.map(option.value and option.names or {}, function(name)
@@ -128,8 +130,8 @@ end
 
 -- The script for a shell, "bash" or "zsh". flags: a list of the trainer's flags.
 function M.write_script(outline, flags, shell)
-  local nested = lists.map(outline.verbs, function(verb) return verb.verbs[1] and verb.name or nil end)
-  local script = fill(SCRIPT, { TRAINER = table.concat(flags, " "), NESTED = table.concat(nested, " | "),
+  local parent_verbs = lists.map(outline.verbs, function(verb) return verb.verbs[1] and verb.name or nil end)
+  local script = fill(SCRIPT, { TRAINER = table.concat(flags, " "), NESTED = table.concat(parent_verbs, " | "),
     VERBS = list_names(outline.verbs), CASES = write_cases(outline) })
   return fill(shell == "zsh" and ZSH or BASH, { SCRIPT = script })
 end

@@ -15,7 +15,8 @@ local TARGETS = {
   "cuda   device code for NVIDIA GPUs, in addition to cpu: docs/cuda.md",
 }
 
--- Encodings by the paper that compares them, in the paper's order.
+-- Encodings by the paper that compares them, in the paper's order: each entry has the paper's title and the names of
+-- its encodings.
 local PAPERS = {
   { title = "Ruoss et al. 2023, randomized positional encodings (positions.kind = \"randomized\" with any of these)",
     "none", "sinusoid", "learned", "relative", "rope", "alibi", "label", "geometric" },
@@ -24,7 +25,7 @@ local PAPERS = {
     "lst_1d_clean", "lst_2d", "lst_2d_clean", "lst_relative", "lst_relative_clean", "lst_rope", "lst_learned",
     "lst_random" },
 }
--- The kinds of models that an encoding fits, if it does not fit all.
+-- The kinds of models that an encoding fits, for encodings that do not fit all kinds.
 local ENCODER, BOTH_SIDES, ENCODER_DECODER = "encoder", "encoder, encoder_decoder", "encoder_decoder"
 local MODELS = { coupling = "decoder, encoder_decoder", rope_nope_cycle = "encoder, decoder",
   local_global_cycle = "encoder, decoder", geometric = BOTH_SIDES, abc_b = ENCODER_DECODER,
@@ -57,7 +58,7 @@ local function list_files(project, folder)
 end
 
 local function list_encodings(project)
-  local lines, listed = {}, {}
+  local lines, is_listed = {}, {}
   local function add(title, names)
     lists.append(lines, { title .. ":" })
     for _, name in ipairs(names) do
@@ -65,7 +66,7 @@ local function list_encodings(project)
       local summary = read_first_sentence(project:path(("spec/encodings/%s.lua"):format(name)))
       lines[#lines + 1] = "  " .. format_row(name, summary
         .. (models and (" [models: %s]"):format(models) or ""))
-      listed[name] = true
+      is_listed[name] = true
     end
     lines[#lines + 1] = ""
   end
@@ -73,7 +74,7 @@ local function list_encodings(project)
     add(paper.title, paper)
   end
   local names = project:list_names("spec/encodings", ".lua")
-  add("From other papers", lists.filter(names, function(name) return not listed[name] end))
+  add("From other papers", lists.filter(names, function(name) return not is_listed[name] end))
   return lists.append(lines, { "An encoding without [models: ...] fits encoders, decoders and encoder-decoders." })
 end
 

@@ -6,7 +6,7 @@ local lists = require("base.lists")
 
 local M = {}
 
--- Text in which roff finds no command.
+-- Escapes text for roff, so that roff finds no command in it.
 local function escape(text)
   return (text:gsub("\\", "\\e"):gsub("%-", "\\-"):gsub("\n([.'])", "\n\\&%1"):gsub("^([.'])", "\\&%1"))
 end

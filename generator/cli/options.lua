@@ -1,8 +1,8 @@
 -- Options of a command, as rows.
 --
--- Input: a command of argparse; rows { "--name VALUE", help, ... }, which may have settings of the option by their
--- names in argparse: default, convert, choices, count, args, target. Output: none; the options are added to the
--- command. A row with neither VALUE nor choices is a flag, which has no settings.
+-- Input: a command of argparse; rows { "--name VALUE", help, ... }, which may also have these fields of argparse:
+-- default, convert, choices, count, args, target. Output: none; the options are added to the command. A row with
+-- neither VALUE nor choices is a flag, which has no such fields.
 
 local lists = require("base.lists")
 

@@ -8,7 +8,7 @@ local schema = require("spec.schema")
 
 local M = {}
 
-local WIDTH = 120
+local COLUMNS = 120 -- of a line of the module
 
 local HEAD = [["""The sections of a spec as functions, whose keywords are the fields.
 
@@ -41,11 +41,11 @@ local function format_type(field)
   return (literal or python_type) and (literal or python_type) .. " | None" or "Any"
 end
 
--- Adds words to lines of at most WIDTH columns: the first line begins with `first`, the others with `indent`.
-local function fill(lines, first, indent, words)
-  local line, is_empty = first, true
+-- Adds words to lines of at most COLUMNS columns: the first line begins with `start`, further lines with `indent`.
+local function fill(lines, start, indent, words)
+  local line, is_empty = start, true
   for _, word in ipairs(words) do
-    if not is_empty and #line + 1 + #word > WIDTH then
+    if not is_empty and #line + 1 + #word > COLUMNS then
       lines[#lines + 1] = line
       line, is_empty = indent, true
     end
@@ -81,8 +81,8 @@ local function add_section(lines, section, facts)
   end
   parameters[#parameters] = parameters[#parameters]:gsub(",$", ") -> dict[str, Any]:")
   lists.append(lines, { "", "" })
-  local first = ("def %s("):format(name)
-  fill(lines, first, (" "):rep(#first), parameters)
+  local head = ("def %s("):format(name)
+  fill(lines, head, (" "):rep(#head), parameters)
   lists.append(lines, { ('    """%s. A field that is None is left out.'):format(escape.python(
     (section.doc:gsub("^%l", string.upper)))), "", "    use: the name of a preset, or of a spec with this section" })
   for _, fact in ipairs(facts) do
