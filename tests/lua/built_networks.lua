@@ -20,9 +20,10 @@ function M.make_families()
   return list
 end
 
--- Builds the network of a description with 5 tokens, one of them blank, and 3 classes. chunk: the description's name in
--- messages; families: by default those of make_families; section: fields of the spec's model, and `additive`, the
--- vectors that are added to tokens.
+-- Builds the network of a description with 5 tokens, one of them blank, and 3 classes.
+--   chunk      the description's name in messages
+--   families   attention families by name; nil: the result of make_families
+--   section    fields of the spec's model, and `additive`, the vectors that are added to tokens
 function M.build(describe, chunk, families, section)
   section = section or {}
   return builder.build(describe, {

@@ -2,12 +2,12 @@
 -- its first use.
 --
 -- tests/lua/cases/<facet>.lua, one for each facet and for the model and training, has
---   cases        { name, "field=value", ..., spec = path, compile = "complete" or "checked" }: cases that the
---                combinations lack; spec: another spec than SPEC; compile: for test_generated_compiler.lua
+--   cases        { name, "field=value", ..., spec = path, compile = "complete" or "checked" }: cases in addition to
+--                all combinations; spec: another spec than SPEC; compile: for test_generated_compiler.lua
 --   identifiers  { word, function of a case }: the word is in the case's files if and only if the function is true;
 --                finer than the fingerprints of fields
 --   sections     { name, case, file, functions and types }: excerpts for reviewers, tests/golden/sections/<name>.txt
--- A case is { name, resolved, plan, family, files, text by path }; family: of the self-attention.
+-- A case is { name, resolved, plan, family (of the self-attention), files, text (the texts of the files by path) }.
 
 local families = require("spec.families")
 local gen = require("render.templates.gen")

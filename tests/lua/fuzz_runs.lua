@@ -150,7 +150,7 @@ local function mutate_path(rng, place)
   end
 end
 
--- A run with this many changes: { folder, files = { NAME = text, or a word of KINDS } }.
+-- A run with `changes` random changes: { folder, files }; files: by name, a text or a word of KINDS.
 local function make_run(rng, id, changes)
   local files = { ["run.json"] = write_facts(id, 1), ["eval.jsonl"] = EVAL, ["metrics.jsonl"] = METRICS }
   local place = { id, reports.DIGEST, "lr0.1-seed1" }

@@ -13,11 +13,24 @@ local lists = require("network.lists.scope_lists")
 
 local M = {}
 
--- Fields: net; lists, the forward and backward list of each scope; places, from buffers.lua; rows, the number of tokens
--- of each stream; tokens, by stream; labels, the number of labelled tokens; values and gradients of parameters;
--- workspace, buffers by name; stored, buffers by block, repetition and name; weights, those of attention by value and
--- repetition; masks; logits; objective, the factor of each logit in the loss; random; training, whether buffers are
--- stored for the backward pass; has_dropout, whether dropout applies.
+-- Fields:
+--   net            the network
+--   lists          the forward and backward list of each scope
+--   places         from buffers.lua
+--   rows           the number of tokens of each stream
+--   tokens         the tokens of each stream
+--   labels         the number of labelled tokens
+--   values         the parameters
+--   gradients      the gradients of the parameters
+--   workspace      buffers by name
+--   stored         buffers by block, repetition and name
+--   weights        attention weights by the attention's result and repetition
+--   masks          masks of dropout
+--   logits         the logits of labelled tokens
+--   objective      the factor of each logit in the loss
+--   random         a generator (random.lua)
+--   training       whether buffers are stored for the backward pass
+--   has_dropout    whether dropout applies
 local Machine = {}
 Machine.__index = Machine
 
@@ -65,7 +78,7 @@ function Machine:get_input_buffer(block, repetition)
     block.input_value.stream)
 end
 
--- The buffer of a value; repetition: that of its block.
+-- The buffer of a value; repetition: the repetition of the value's block.
 function Machine:get_value_buffer(scope, value, repetition)
   if value.external then
     return self:get_value_buffer(self.net, value.external)

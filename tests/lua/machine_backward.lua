@@ -1,5 +1,7 @@
 -- The operations of a backward list on numbers, for machine.lua: operations.<kind>(machine, entry, repetition,
--- get_buffer). repetition: of the block; get_buffer(value) returns a value's buffer.
+-- get_buffer). machine: a machine, `m` in this file; entry: an entry of the backward list, `b`; repetition: of the
+-- block; get_buffer(value) returns a value's buffer. A name that begins with d is the gradient of the value that the
+-- rest of the name names: dkv is the gradient of kv.
 
 local numbers = require("machine_numbers")
 

@@ -7,8 +7,8 @@
 --   widths     possible widths of the model
 --   tied       false: the output has its own weight
 --   places     vectors of positions are added in blocks, not to the vectors of tokens
---   printed    the network meets the generator's rules: at least one attention, and all of them in blocks
---   model      the model's section: a linear embedding is not tied
+--   printed    the network meets the rules of generated code: at least one attention, and all attentions in blocks
+--   model      the section `model` of the spec: a linear embedding is not tied
 --   no_dropout names of families whose weights have no dropout
 -- Output: { text, width, tied }: text is a Lua chunk that returns the description; tied: the output layer's weight is
 -- the table of tokens.
@@ -38,11 +38,19 @@ local WORDS = { "o", "q", "k", "v", "w", "p", "g", "m", "heads", "weights", "los
   "sqrt", "memcpy", "size", "to_output", "lay_out", "pack_network", "far", "quad", "vector", "threads", "blocks",
   "gelu", "layer_norm", "residual_norm", "bias", "dropout", "branch_2" }
 
--- The writer of one scope. Fields: random; the options above; lines, the text so far; scope, the variable whose methods
--- are called; width, the channels of the scope's stream; model, the model's width; older, earlier values of the scope;
--- memory, outside, variables of values from outside of the scope; lacks_norm, no norm limits the values of the next
--- branch; attends, the scope has an attention; used, families whose names an attention has; names, by scope the number
--- of uses of a name; words, the sampled replacements.
+-- The writer of one scope. Fields, in addition to the options above:
+--   random           a generator (random.lua)
+--   lines            the text so far
+--   scope            the variable whose methods are called
+--   width            the channels of the scope's stream
+--   model            the model's width
+--   older            earlier values of the scope
+--   memory, outside  variables of values from outside of the scope
+--   lacks_norm       whether no norm limits the values of the next branch
+--   attends          whether the scope has an attention
+--   used             families whose names an attention has
+--   names            the number of uses of each name, by scope
+--   words            the sampled replacements of the words of this file
 local Writer = {}
 Writer.__index = Writer
 
@@ -198,8 +206,8 @@ end
 
 local COMMON_BRANCHES = { "feedforward", "feedforward", "map", "chain", "twice", "norm" }
 
--- Adds a random branch from y, which is h or its norm. There is no gate, which multiplies values, if no norm limits the
--- values.
+-- Adds a random branch from y, which is h or a norm of h. A gate multiplies values, so there is none if no norm limits
+-- the values.
 local function add_branch(w, y, h)
   local kinds = { table.unpack(COMMON_BRANCHES) }
   local function add_kind(kind, times)
@@ -210,7 +218,7 @@ local function add_branch(w, y, h)
   add_kind("gate", w.lacks_norm and 0 or 1)
   add_kind("attention", w.width == w.model and (w.inner or not w.printed) and 2 or 0)
   add_kind("cross", w.memory and 2 or 0)
-  add_kind("outside", w.outside and y == h and 1 or 0) -- otherwise y would be unused
+  add_kind("outside", w.outside and y == h and 1 or 0) -- this branch does not read y; a norm y would remain unused
   add_kind("detour", w.detours and 1 or 0)
   return branches[w.random:pick(kinds)](w, y)
 end

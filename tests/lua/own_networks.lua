@@ -16,7 +16,7 @@ function M.plan_network(text, sets, spec)
   return project:plan(path, sets)
 end
 
--- Plans a spec with a user's network, which must be valid; returns the plan. The arguments are those of plan_network.
+-- Plans a spec with a user's network, which must be valid; returns the plan. Takes the same arguments as plan_network.
 function M.accept_network(text, sets, spec)
   local result, message = M.plan_network(text, sets, spec)
   lu.assertTrue(result ~= nil, message)

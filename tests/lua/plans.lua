@@ -70,7 +70,7 @@ function M.make_small_sets(extra)
   return lists.merge(SMALL, extra or {})
 end
 
--- Resolves a spec that uses every field except those that exclude others.
+-- Resolves a spec that uses every field except fields that exclude others.
 function M.resolve_everything()
   return M.resolve(M.make_small_sets({
     ["encoding.additive.kind"] = "learned", ["encoding.additive.rows"] = "1100", ["encoding.rotation.kind"] = "rope",

@@ -30,9 +30,11 @@ function M.make_spec(task)
     eval = { examples = 50, lengths = { list = { 5, 20, 30 } } } }
 end
 
--- Writes the folder of a run below `root` and returns its path. rate: the learning rate; options: exit, the trainer's
--- exit code; eval and metrics, texts of eval.jsonl and metrics.jsonl; facts, other fields of run.json; digest, of the
--- plan.
+-- Writes the folder of a run below `root` and returns its path. rate: the learning rate. options:
+--   exit            the trainer's exit code
+--   eval, metrics   texts of eval.jsonl and metrics.jsonl
+--   facts           other fields of run.json
+--   digest          the plan digest
 function M.write_run(root, id, seed, rate, options)
   local digest = options.digest or M.DIGEST
   local name = run_seeds.format({ seed = seed, part_seeds = (options.facts or {}).seeds_apart })
@@ -74,8 +76,8 @@ function M.lacks_gnuplot(code, message)
 end
 
 -- Writes and reads the runs of a study of two tasks and two encodings, with two learning rates and three seeds.
--- scores["TASK ENCODING"][rate][seed + 1]: a score in percent, "failed", or nil for a missing run. scored: as in a
--- study; seeds: their number, by default three; metric: replaces the metric of the study.
+-- scores["TASK ENCODING"][rate][seed + 1]: a score in percent, "failed", or nil for a missing run. scored: the field of
+-- a study; seeds: the number of seeds, by default three; metric: replaces the metric of the study.
 function M.make_study(root, scores, scored, seeds, metric)
   local study = { name = "s", title = "Study", path = "s.lua", cells = {}, scored = scored,
     axes = { { name = "task", values = { "even_pairs", "bucket_sort" } },

@@ -185,8 +185,8 @@ end
 
 TestCircles = {}
 
--- A file depends on the files that it includes and on those that define the functions it names. Calls through a table
--- of functions, such as an engine's, are not dependencies.
+-- A file depends on the files that it includes and on the files that define the functions it names. Calls through a
+-- table of functions, such as an engine's, are not dependencies.
 function TestCircles.test_no_c_file_depends_on_itself()
   local required = collect_includes()
   local texts, home = find_definitions()

@@ -72,13 +72,13 @@ local function format_bias(bias)
   return table.concat(rows, "\n")
 end
 
--- Compares the three texts of describe_lines with those of one direction of a head.
+-- Checks that describe_lines gives these three texts (values, statistics, selected_text) for one direction of a head.
 local function check_direction(head, direction, choices, values, statistics, accepted)
   local a, b, c = describe_lines(lines.search_direction(head, direction, choices))
   lu.assertEquals({ a, b, c }, { values, statistics, accepted })
 end
 
--- Formats a bias whose only open cells are those of the list, { row, column, value } from row and column 0.
+-- Formats a bias whose only open cells are in the list: { row, column, value } from row and column 0.
 local function format_open_cells(rows, columns, list)
   local bias = compute_head(rows, columns, function() return -math.huge end)
   for _, cell in ipairs(list) do

@@ -105,7 +105,7 @@ local function find_field_problem(verb, word)
   end
 end
 
--- The problem of a word that names a spec or a study, or nil. Paths and names in capitals are those of the reader.
+-- The problem of a word that names a spec or a study, or nil. Paths and names in capitals stand for the reader's own.
 -- `calibrate` writes the spec NAME_calibrated next to the spec NAME.
 local function find_name_problem(word)
   local name = word:match("^([a-z][a-z0-9_]*)")

@@ -14,7 +14,7 @@ local project = require("project").new(".")
 TestCosts = {}
 
 -- The operations of a step with 128 sequences of T tokens: six per token and weight of the layers (245,760 in five
--- layers of width 64), and attention over T^2 pairs.
+-- layers of width 64), and 12 * 64 per pair of tokens and layer for attention over T^2 pairs.
 local function compute_nominal_flops(T)
   return 6 * 245760 * T * 128 + 12 * T * T * 64 * 128 * 5
 end
@@ -184,12 +184,12 @@ function TestCosts.test_operations_have_all_parameters()
   end
 end
 
--- Bytes rounded up to whole cache lines, as in generated code.
+-- Bytes rounded up to whole cache lines, as generated code rounds them.
 local function pad(bytes)
   return (bytes + 63) // 64 * 64
 end
 
--- Bytes of packed weights: those of five layers and their transposes, and of the output, with padded columns.
+-- Bytes of packed weights: the weights of five layers and their transposes, and of the output, with padded columns.
 local PACKED_BYTES = 4 * (2 * 5 * (4 * 64 * 64 + 2 * 64 * 256) + 64 * 16)
 
 -- Threads share packed weights, random positions and tables of positions. A process has whole large pages for its four
@@ -217,9 +217,9 @@ end
 -- Bytes of the vectors of all symbols, padded to 6 rows, in the first layer, with space for sums by symbol.
 local SYMBOLS = 4 * 6 * (64 + 192)
 
--- The bytes of a workspace for a number of sequences. tokens: of each; queries, keys: their padded numbers; dropouts: 1
--- with dropout, otherwise 0. Layers store activations, attention weights and masks for the backward pass, which has
--- gradients of one layer and one head.
+-- The bytes of a workspace for a number of sequences. tokens: the tokens of each sequence; queries, keys: the padded
+-- numbers of queries and keys; dropouts: 1 with dropout, 0 without. Layers store activations, attention weights and
+-- masks for the backward pass, which has gradients of one layer and one head.
 local function sum_bytes(sequences, tokens, queries, keys, dropouts)
   local rows = (sequences * tokens + 5) // 6 * 6
   local row = 4 * rows -- bytes of a channel of all rows
@@ -246,8 +246,9 @@ function TestCosts.test_the_largest_block_has_the_most_bytes()
   lu.assertEquals(memory.derive(dropped).workspace_bytes, memory.derive(plan).workspace_bytes - SYMBOLS + 102 * 64 + 64)
 end
 
--- A block has as many sequences as their length allows, at most those of a shard: with 3 sequences in two shards, the
--- larger shard has 2. The largest block then has the longest sequences, as it has if all sequences have one length.
+-- A block has as many sequences as their length allows, at most the sequences of a shard: with 3 sequences in two
+-- shards, the larger shard has 2. The largest block then has the longest sequences, as it has if all sequences have one
+-- length.
 function TestCosts.test_workspace_ends_at_the_shard()
   local function check(sets, sequences, tokens, queries, keys)
     local plan = make_plan(sets, make_task(2, 2))

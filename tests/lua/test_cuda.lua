@@ -87,7 +87,8 @@ end
 
 local NORMS = "norm1_scale norm1_offset up_bias down_bias norm2_scale norm2_offset"
 
--- The library computes gradients of products' weights; those of tables of positions and distances are sums over shards.
+-- The library computes gradients of products' weights; gradients of tables of positions and distances are sums over
+-- shards.
 function TestNetwork.test_shards_of_a_wide_model_sum_gradients_except_of_product_weights()
   local extra_members = { relative = "content_bias ", geometric = "content_bias direction_bias geometric " }
   for _, encoding in ipairs(ENCODINGS) do
@@ -339,7 +340,7 @@ end
 
 local CLEARED = "    clear_constants(piece, gradient);\n        const double squares = piece_squares("
 
--- The weights of keys are columns of each row, between those of queries and values.
+-- The weights of keys are columns of each row, between the columns of queries and values.
 function TestConstants.test_gradient_of_rows_is_cleared_before_the_norm()
   local device, spec = render_with_constants("key.weight", WIDE)
   local C, first = WIDE, 7 * WIDE + WIDE -- after the tokens of bucket sort, and the queries of a row

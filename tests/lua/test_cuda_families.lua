@@ -151,7 +151,7 @@ end
 local TWICE = 'block:output(block:norm("n", block:add(' .. ATTENDS ..
   ', block:attention("self", h, h, { name = "other" }))))'
 
--- Each family has random distances of its own, which follow those of the previous family.
+-- Each family has random distances of its own, which follow the distances of the previous family.
 function TestFamilies.test_draws_follow_those_of_the_previous_family()
   support.write("twice.lua", describe_own(TWICE))
   local device, host = render_spec('kind = "relative", positions = { kind = "randomized", max_position = 2000 }',
@@ -176,7 +176,7 @@ end
 local SAMPLED = 'positions = { kind = "randomized", max_position = 4000, range = "one_based"%s }'
 
 -- Positions of vectors that are added to the tokens of each stream, then random positions of families; cross-attention
--- has those of queries and of keys.
+-- has positions of queries and of keys.
 function TestFamilies.test_each_of_two_streams_draws_independently()
   local device, host = render_spec('kind = "relative", rotation = { kind = "rope" }, additive = { kind = "learned" }, '
     .. CROSS_DISTANCES .. ", " .. SAMPLED:format(""), PAIR:format(32))

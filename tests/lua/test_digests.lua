@@ -17,7 +17,7 @@ local DIGITS = { ["encoding.positions.kind"] = "digits", ["encoding.additive.kin
 local LINES = { ["encoding.lines"] = "{ { head = 0, direction = 1, line = 0, value = 1 } }" }
 
 -- For every field of a spec: { path, another value, whether the value changes the plan digest, whether it changes the
--- model digest, settings of the spec }; without settings, the spec is that of plans.resolve_everything.
+-- model digest, settings of the spec }; without settings, plans.resolve_everything makes the spec.
 local FIELDS = {
   { "id", "other", false, false },
   { "source", "spec/runs/other.lua", false, false },

@@ -40,7 +40,7 @@ function TestDimensions.test_a_readout_adds_tokens_to_the_input()
     { 7, false, 5, 40 })
 end
 
--- A decoder's tokens are those of the input, the output, the computation, and the separator, in this order.
+-- A decoder has tokens for the symbols of the input, of the output, for computation, and a separator, in this order.
 function TestDimensions.test_a_decoder_has_a_separator_and_no_empty_token()
   local function count_tokens(computation)
     local facts = make_task(7, 2)

@@ -290,7 +290,7 @@ end
 
 TestArithmetic = {}
 
--- A spec lists each frame, from 0 to 4096; a wider frame than that of training holds more digits.
+-- A spec lists each frame, from 0 to 4096; a frame that is wider than the frame of training holds more digits.
 function TestArithmetic.test_frames_of_addition_are_those_of_the_page()
   local function find_problem(...)
     local spec, message = project_module.new("."):plan("abc_addition_vanilla", { ... })
@@ -345,7 +345,7 @@ end
 
 TestVersion = {}
 
--- The version in the files of other programs is that of VERSION; Python writes "-dev" as ".dev0".
+-- The files of other programs have the version in the file VERSION; Python writes "-dev" as ".dev0".
 function TestVersion.test_the_version_is_equal_in_all_files()
   local version = read("VERSION"):match("%S+")
   lu.assertEquals(read("CITATION.cff"):match("\nversion: (%S+)\n"), version)

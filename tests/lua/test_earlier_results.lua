@@ -205,7 +205,7 @@ end
 
 TestOpen = { tearDown = support.clean }
 
--- Opens a folder in which the study at a path was swept, as the verbs do. named: the study of --study.
+-- Opens a folder in which the study at a path was swept, as the verbs do. study_option: the value of --study, or nil.
 local function open_folder(root, path, named)
   support.write("swept/runs/study.json", canonical.format({ study = "study", path = path }))
   return open_study.open({ project = project, runs = root, study = named }, "")
@@ -247,7 +247,7 @@ function TestOpen.test_snapshot_keeps_the_scored_set()
   end
 end
 
--- The criterion of a study's file, or the study's default, is that of its snapshot; invalid ones are dropped.
+-- A snapshot has the criterion of the study's file, or the study's default; an invalid criterion is dropped.
 function TestOpen.test_snapshot_keeps_the_criterion()
   local study, root = expand()
   local function restore(scored, report)

@@ -184,7 +184,7 @@ function TestPytorch.test_tokens_of_the_model_itself()
     "(batch, count), COMPUTATION", "a computation token for each")
 end
 
--- The parts of a plan that a request needs. sampled: ranges of the random positions and distances of its stream.
+-- The parts of a plan that a request needs. ranges: ranges of the random positions and distances of its stream.
 local function make_plan(fields, sampled)
   local stream = setmetatable(sampled or {},
     { __index = { position_range = 0, distance_range = 0, first_position = 0 } })

@@ -278,7 +278,7 @@ local function describe_attentions(families, biased)
   end
 end
 
--- If a facet of a family differs from that of all earlier families, its functions have the family's name.
+-- If a facet of a family differs from the same facet of all earlier families, its functions have the family's name.
 function TestNetworks.test_attentions_of_several_families()
   local function make_families(family, heads)
     local function make_family(fields)

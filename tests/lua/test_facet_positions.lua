@@ -40,7 +40,8 @@ local function compute(expression, l)
   return load("local l = ... return " .. expression, "=index", "t", {})(l)
 end
 
--- Site 0 is the draw that the pass shares, l + 1 that of block l; every draw is used, and its index is in the table.
+-- Site 0 is the draw that the pass shares, site l + 1 the draw of block l; every draw is used, and its index is in the
+-- table.
 function TestPositions.test_every_draw_is_used_at_a_site()
   for _, case in ipairs(DRAWS) do
     local name = table.concat(case, " ", 1, 3)
@@ -157,7 +158,7 @@ function TestDistances.test_sides_and_range_of_distances_are_those_of_the_spec()
   lu.assertFalse(positions.plan(spec, encodings.BARE, {}).distance.independent)
 end
 
--- Site 0 is the draw that the pass shares, l + 1 that of block l.
+-- Site 0 is the draw that the pass shares, site l + 1 the draw of block l.
 function TestDistances.test_every_draw_is_used_at_a_site()
   for _, draw in ipairs({ "pass", "layer" }) do
     local distance = positions.plan(make_relative_encoding("none", "none", draw, "drawn"), encodings.BARE, {}).distance

@@ -159,7 +159,7 @@ function TestAbsent.test_identifiers_occur_exactly_if_used()
   end
 end
 
--- The constants of a float32 program are floats, those of a float64 program doubles.
+-- The constants of a float32 program are floats, the constants of a float64 program are doubles.
 function TestAbsent.test_constants_have_the_precision()
   local count = 0
   for _, case in ipairs(cases.list_all()) do

@@ -27,7 +27,7 @@ local function require_level()
 end
 
 -- Returns the compiler's flags for a level and a header, precompiled once, with the system's headers that a step
--- includes: those of intrinsics take longer to read than most of the rest.
+-- includes: the headers of intrinsics take longer to read than most of the rest.
 local function precompile_headers(level)
   local header = support.write("system.h", "#include <math.h>\n#include <string.h>\n"
     .. (level ~= "" and "#include <immintrin.h>\n" or ""))

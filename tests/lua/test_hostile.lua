@@ -81,7 +81,8 @@ local function print_report(root, out, options)
 end
 
 -- Each leaf of run.json gets every eighth of the texts, and the next leaf another eighth. A page shows the text, or a
--- message that the field is invalid. The exit code is 1 for an invalid field, otherwise 4, since there is no picture.
+-- message that the field is invalid. The exit code is 1 for an invalid field and 4 for a valid one, since there is no
+-- picture.
 function TestHostile.test_every_field_of_run_json()
   local leaves = list_leaves(make_facts("aa"), {}, {})
   lu.assertTrue(#leaves > 40)
@@ -101,7 +102,7 @@ function TestHostile.test_every_field_of_run_json()
   end
 end
 
--- Comparisons of two runs, and messages about invalid ones.
+-- Comparisons of two runs, and messages about an invalid run. spec.later.text is a field of a later version.
 function TestHostile.test_two_runs()
   local base_run = reports.write_run("two", "plain_run", 1, 0.1, { exit = 0, facts = make_facts("plain_run") })
   for _, path in ipairs({ { "machine" }, { "spec", "source" }, { "spec", "later", "text" }, { "id" },
@@ -124,7 +125,7 @@ function TestHostile.test_two_runs()
   end
 end
 
--- Folders may have any names; messages name those of invalid runs.
+-- Folders may have any names; messages name the folders of invalid runs.
 function TestHostile.test_names_of_folders()
   local root
   for i, text in ipairs(hostile.TEXTS) do

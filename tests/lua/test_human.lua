@@ -137,7 +137,7 @@ function TestVerb.test_written_comparison_with_people()
     local fields = lists.find_all(line .. ",", "([^,]*),")
     rows[fields[1]] = fields
   end
-  -- The means over seeds of one cell have people's ranks, those of the other cell the reverse ranks.
+  -- The means over seeds of one cell have people's ranks, the means of the other cell have the reverse ranks.
   local like, unlike = { 0.9, 0.8, 0.85, 0.3, 0.5, 0.4 }, { 0.3, 0.5, 0.4, 0.9, 0.8, 0.85 }
   lu.assertAlmostEquals(tonumber(rows.like_cell[3]), correlation.cosine(HUMAN, like), 1e-8)
   lu.assertAlmostEquals(tonumber(rows.like_cell[6]), 1, 1e-9)

@@ -167,7 +167,7 @@ function TestLayers.test_scores_that_a_part_of_a_turn_cannot_have_are_refused()
   lu.assertEquals(find_problem('{ use = "alibi" }', "layers = 3"), "")
 end
 
--- A list replaces that of a preset; facets of an entry, and --set of its number, replace single fields.
+-- A list replaces the list of a preset; facets of an entry, and --set of its number, replace single fields.
 function TestLayers.test_entries_are_encodings()
   local function get(encoding, sets)
     return assert(make_spec(encoding, "layers = 4", sets)).resolved.encoding

@@ -284,7 +284,7 @@ function TestFields.test_addition_has_the_parameters_of_the_paper()
   end
 end
 
--- The branches of a decoder's layer share a buffer, as those of an encoder's do.
+-- The branches of a decoder's layer share a buffer, like the branches of an encoder's layer.
 function TestFields.test_branches_of_a_decoder_layer_share_a_buffer()
   local spec = assert(project:plan("tests/specs/parity_float64_encoder_decoder.lua", {}))
   local text = support.index_texts(assert(project:render_files(spec.plan)))["layers.inc"]
@@ -333,8 +333,8 @@ function TestFields.test_an_encoder_decoder_has_tensors_for_every_family()
   end
 end
 
--- The formula of a family has the family's number of layers. The resolved spec lacks a family's facets that equal those
--- of `encoding`.
+-- The formula of a family has the family's number of layers. The resolved spec lacks a family's facets that equal the
+-- facets of `encoding`.
 function TestFields.test_facets_of_a_family_differ_if_the_spec_sets_them()
   local sizes = "model = { kind = 'encoder_decoder', encoder_layers = 1, decoder_layers = 2, heads = 2, width = 16 }"
   local function make_plan(encoding)

@@ -71,9 +71,9 @@ function TestNovelty.test_the_page_has_a_line()
   lu.assertNil(novelty.describe(plan))
 end
 
--- The report's table has the score next to the shares at lengths where something is new, and report.csv has the shares
--- of every length, those of positions only if positions are indices; and the sequences, labels and tokens that a run
--- was trained on, if it has recorded them.
+-- The report's table has the score next to the shares at lengths where something is new. report.csv has the shares of
+-- every length, with the shares of positions only if positions are indices; and the sequences, labels and tokens that a
+-- run was trained on, if it has recorded them.
 function TestNovelty.test_reports_show_the_shares_next_to_scores()
   local function read(fields)
     local root

@@ -91,7 +91,7 @@ function TestOneSided.test_t5_has_its_decoder_s_buckets()
   lu.assertEquals(make_plan("kind = 't5'", "encoder_decoder").resolved.encoding.cross.score, "none")
 end
 
--- Differences of unsorted positions have both signs under any mask.
+-- Random positions that are not sorted have differences of both signs, whatever keys the mask hides.
 function TestOneSided.test_unsorted_differences_have_both_sides()
   local sampled_positions = ", positions = { kind = 'randomized', reading = 'difference', sorted = %s }"
   lu.assertNil(make_plan("kind = 'shaw'" .. sampled_positions:format("false")).resolved.encoding.relative.sides)
@@ -111,7 +111,7 @@ function TestOneSided.test_tables_have_rows_of_visible_keys()
   lu.assertEquals({ rows, pair.attentions[3].relative.kind }, { { 33, 17 }, "none" })
 end
 
--- A list has a value for each index of the spec; in a decoder, it may instead have only those of visible keys.
+-- A list has a value for each index of the spec; in a decoder, it may instead have only the values of visible keys.
 function TestOneSided.test_lists_of_distances_have_visible_ones()
   local function read_values(list, per, kind)
     local spec = make_spec(("score = function(x) return x.score + lookup(x.bias, x.distance) end, parameters = { bias "

@@ -105,8 +105,8 @@ end
   lu.assertEquals(accept_network(bare, sampled_positions).cpu.blocks[2].forward[1].positions, "w->shared->position[0]")
 end
 
--- The counter of random numbers has one byte for places with dropout: in training for those of a repetition of a block,
--- in evaluation for those of a whole pass.
+-- The counter of random numbers has one byte for places with dropout: in training for the places of a repetition of a
+-- block, in evaluation for the places of a whole pass.
 function TestOwn.test_too_many_places_of_an_evaluation_with_dropout_are_refused()
   local text = make_description([[local a = b:add(h, b:attention("self", h, h), model.dropout)
 b:output(b:norm("n", %s))]]):gsub('"layer", model.layers', '"layer", 2, "A block.", { loops = model.options.loops }')

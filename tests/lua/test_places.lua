@@ -63,7 +63,7 @@ function TestPlaces.test_places_of_a_run()
   lu.assertEquals(places.list_kinds(tables[5]), { "correct" })
 end
 
--- Quantiles of places are those of the list with each place as often as it is counted.
+-- Quantiles of places equal the quantiles of a list that has each place as often as it is counted.
 function TestPlaces.test_quantiles_of_first_errors()
   local function find(counts, share)
     return places.find_error_quantile({ first_error = counts }, share)
@@ -101,7 +101,8 @@ function TestPlaces.test_table_of_runs_with_other_kinds_of_answers()
     { "missing", "100.0", "4" }, { "missing", "100.0", "4" }, { "100.0", "50.0", "8" } })
 end
 
--- An evaluation without counted labels has empty lists: with those of answers, as trainers write them, or without.
+-- An evaluation without counted labels has empty lists: trainers also write empty lists of answers, which may be left
+-- out.
 function TestPlaces.test_places_without_labels()
   for i, answers in ipairs({ ',"correct":[],"correct_teacher_forced":[]', "" }) do
     local line = make_eval_line(100, "beyond", 20, 0.5, (',"places":{"sequences":0,"start":{"counted":[]%s},'

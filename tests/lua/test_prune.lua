@@ -7,7 +7,7 @@ local prune = require("render.templates.prune")
 
 TestPrune = {}
 
--- The pruned text. Lines of several files are "FILE: line"; those of a single file have no name.
+-- The pruned text. Lines of several files are "FILE: line"; lines of a single file have no name.
 local function strip(text)
   local lines, map = {}, {}
   for line in text:gmatch("([^\n]*)\n") do

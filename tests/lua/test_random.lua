@@ -181,7 +181,8 @@ function TestNames.test_values_named_like_kernels_get_other_names()
   check_names(text, "names of functions")
 end
 
--- Unused functions, which compilers would refuse, are left out of device code, even if a value has the function's name.
+-- Unused functions, which compilers would refuse, are left out of device code. A value called layer_norm does not count
+-- as a use of the function layer_norm: only a norm of kind "layer" calls it.
 function TestNames.test_a_value_is_no_call_of_the_kernel_of_its_name()
   for kind, has in pairs({ layer = true, rms = false }) do
     local _, text = render(describe_attention("layer", function(b, s)

@@ -115,7 +115,8 @@ function TestRecurrent.test_a_block_has_the_sequences_of_a_shard()
   end
 end
 
--- Results of tuning are for a cell and a number of sequences.
+-- Stored results of tuning are found by a text that names the kind of recurrent cell and the number of sequences of a
+-- step.
 function TestRecurrent.test_tuned_together_with_equal_steps()
   local function describe(preset)
     return tuning.describe_shape(make_spec(preset).plan)
@@ -124,7 +125,7 @@ function TestRecurrent.test_tuned_together_with_equal_steps()
   lu.assertNotEquals(describe("deletang_lstm"), describe("deletang_rnn"))
 end
 
--- Rows of an encoder lie sequence by sequence, and its code has no trace of steps.
+-- Rows of an encoder lie sequence by sequence, not step by step.
 function TestRecurrent.test_an_encoder_has_no_steps()
   lu.assertFalse(plans.make_plan({}).by_step)
 end

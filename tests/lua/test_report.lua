@@ -1,4 +1,4 @@
--- Whole reports: the page for a browser, and settings and readings (interpretations) next to those of a paper.
+-- Whole reports: the page for a browser, and settings and readings (interpretations) next to a paper's.
 
 local support = dofile("tests/lua/support.lua")
 
@@ -108,7 +108,7 @@ function TestPage.test_labels_and_names_of_files()
   lu.assertStrContains(longer, "\\label{tab:table-task-encoding-max}")
   lu.assertStrContains(longer, "\nRoPE & ")
   lu.assertNil(tex:find("RoPE", 1, true))
-  study.labels = { rope = "Rotary", ["rand-rope"] = "Random" } -- those of an item replace those of the study
+  study.labels = { rope = "Rotary", ["rand-rope"] = "Random" } -- an item's labels replace the study's labels
   script = write_report("/labelled", { curves })
   lu.assertStrContains(script, "title 'RoPE'")
   lu.assertStrContains(script, "title 'Random'")

@@ -87,7 +87,7 @@ function TestFigures.test_accuracy_while_training()
   lu.assertEquals(figure.panels[3].curves[3].points, { { 2, 22 } })
   lu.assertStrContains(curves.make_script({ name = "progress1", title = figure.title, panels = figure.panels,
     legend = figure.legend }), "set xlabel 'epochs'")
-  -- If runs do not record epochs, the axis has steps, and the accuracy is that of windows.
+  -- If runs do not record epochs, the axis has steps, and the accuracy is of windows of steps.
   figure = figures.make_by_epoch(make_trained_study("steps"), { kind = "progress", lines = "encoding",
     splits = { "epoch" } })
   lu.assertEquals({ #figure.panels, figure.panels[1].xlabel }, { 1, "steps" })

@@ -70,8 +70,8 @@ function TestViews.test_one_axis()
   lu.assertStrContains(html.make_table(model), '<th scope="row">8</th><td><a href="#cell-2">10.0</a></td></tr>')
 end
 
--- Scores in percent of the runs of a study on dataset files: by encoding and learning rate, for each seed those on the
--- sets train, test and validation; nil for a set without an evaluation.
+-- Scores in percent of the runs of a study on dataset files: by encoding and learning rate, for each seed the scores on
+-- the sets train, test and validation; nil for a set without an evaluation.
 local PUZZLES = {
   learned = { [0.1] = { { 99, 80, 60 }, { 97, 82, 66 } }, [0.2] = { { 90, 95, 70 } } },
   none = { [0.1] = { { 50, 40 }, { 52, 44 } } },

@@ -173,7 +173,7 @@ function TestFlags.test_a_changed_study_is_refused_and_kept()
   refuse({ axes = { "model.layers=1" } }, "found a changed study")
 end
 
--- Labels of values are part of the study, but not of its name: a command without labels keeps those of the file.
+-- Labels of values are part of the study, but not of its name: a command without labels keeps the labels of the file.
 function TestFlags.test_labels_of_values()
   local study, _, options = settle({ axes = { "encoding=none,rope", "model.layers=1,2" },
     labels = { "none=NoPE, \\\"plain\"", "2 = two = many" } })

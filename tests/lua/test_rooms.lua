@@ -229,8 +229,8 @@ function TestTemplates.test_parts_has_only_templates_of_several_folders()
   end
 end
 
--- Templates of attentions for GPUs and Python, except those of terms, name no facet in control lines and holes; they
--- use properties of terms.
+-- Templates of attentions for GPUs and Python, except the templates of terms, name no facet in control lines and holes;
+-- they use properties of terms.
 function TestTemplates.test_skeletons_of_attentions_name_no_facet()
   local facets = lists.split_set([[relative shaw rope alibi transformer_xl geometric antidiagonal window causal yarn
     lines mask rotation normaliser score]])

@@ -27,7 +27,7 @@ function TestRuns.test_score_is_the_mean_beyond_training_at_the_last_step()
   lu.assertEquals(run.notes, {})
 end
 
--- The reader matches lines in the runtime's form with a pattern, and decodes all others as JSON.
+-- The reader matches lines as the runtime writes them with a pattern, and decodes all other lines as JSON.
 function TestRuns.test_pattern_and_decoder_agree()
   local fast, slow = {}, {}
   for i, accuracy in ipairs({ 0.5, 1, 0, 1e-05, 0.968585365853658536 }) do
@@ -201,7 +201,7 @@ function TestRuns.test_frames_are_separate()
   lu.assertEquals(#run.test.conditions, 5)
 end
 
--- Noise levels are separate conditions; the score is that of the least noise.
+-- Noise levels are separate conditions; the score is at the least noise.
 function TestRuns.test_noise_levels_are_separate()
   local facts = { data = { train = "latin_square", by = { "vectors" } }, spec = reports.make_spec("latin_square") }
   facts.spec.eval.by = { noise = { list = { 0, 0.5 } }, vectors = true }
@@ -222,7 +222,7 @@ function TestRuns.test_noise_levels_are_separate()
   lu.assertEquals(runs.compute_mean(runs.get_level_evaluation(run, "noise", 0.5, "test")), 50.0)
 end
 
--- Numbers of passes are separate conditions; the score is that of the passes of training.
+-- Numbers of passes are separate conditions; the score is at the number of passes of training.
 function TestRuns.test_numbers_of_passes_are_separate()
   local facts = { spec = reports.make_spec("reverse_string") }
   facts.spec.model.loops = { times = 4, inject = true, start = "embedding", norm = "outside" }
@@ -331,7 +331,7 @@ function TestRuns.test_lines_of_encoders_with_all_fields()
     { "eval.jsonl: line 1: exact_match_high: found 1.5; expected a number from 0 to 1" })
 end
 
--- If a run has greedy and teacher-forced lines, those of the spec's decoding count.
+-- If a run has greedy and teacher-forced lines, only the lines with the spec's decoding count.
 function TestRuns.test_decodings_are_not_mixed()
   local forced = { decoding = '"teacher_forced"', accuracy = false }
   local eval = make_full_line("beyond", 20, forced) .. make_full_line("beyond", 30, forced) .. make_full_line("beyond",

@@ -235,7 +235,7 @@ local function check_with(case, text)
   local sets = support.sets(case[5] or {})
   sets[#sets + 1] = { path = case[1], text = text }
   local has_dataset = case[5] and case[5][1] == DATA[1] or case[1] == "task.seed"
-  local spec = has_dataset and "bare" or "plain" -- the lengths of a dataset are those of its files
+  local spec = has_dataset and "bare" or "plain" -- a dataset has the lengths of its files, so bare.lua has none
   return support.check(("tests/golden/specs/%s.lua"):format(spec), sets)
 end
 

@@ -47,7 +47,7 @@ end
 local function visit_presets(visit)
   local count = 0
   for _, name in ipairs(project:list_names("spec/encodings", ".lua")) do
-    -- Some are for grids, encoder-decoders or tasks with positions alone.
+    -- These presets are only for grids, for encoder-decoders, or for tasks with positions.
     local scored = not name:find("^lst_") and not name:find("^abc_") and name ~= "coupling"
       and not name:find("_cycle$")
     for _, reading in ipairs(scored and READINGS or {}) do
@@ -217,7 +217,9 @@ function TestGathers.test_every_head_has_separate_gradients()
   lu.assertStrContains(code, "sum_heads(d->by_query + i, d->tokens)")
 end
 
--- If lookups at several distances may read one element, their gradients are lists, which the element's thread adds up.
+-- If lookups at several distances may read one element of a table, a pair of tokens writes its gradient and the index
+-- of the element into lists, and the thread of the element adds up its gradients (add_listed). The table of T5 has 32
+-- elements for each head.
 function TestGathers.test_lookups_that_differ_write_lists()
   local _, layout, code = render_device('use = "t5"')
   lu.assertStrContains(layout, "int *bias_indices;")

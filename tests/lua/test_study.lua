@@ -203,7 +203,7 @@ function TestGrid.test_scored_sets_of_a_report()
   end
 end
 
--- The texts are those of the runtime's lh_write_shortest.
+-- The runtime's lh_write_shortest writes the same texts.
 function TestGrid.test_rates_in_names()
   local texts = { [1e-4] = "0.0001", [3e-4] = "0.0003", [1e-5] = "1e-05", [0.1 + 0.2] = "0.30000000000000004",
     [1] = "1", [100] = "1e+02", [12] = "12", [1.5e-7] = "1.5e-07" }

@@ -159,8 +159,8 @@ local function make_grid(tasks, widths, fill)
   return study
 end
 
--- Fills a run of make_grid: the first run of each cell is done; the second is running for the first task, has failed
--- for the second task, and has not begun for the others.
+-- Fills a run of make_grid, number `seed` of its cell: the first run of each cell is done; the second run is running
+-- for the first task, has failed for the second task, and has not begun for the others.
 local function finish_half(run, i, _, k)
   run.state = k == 1 and "done" or i == 1 and "running" or i == 2 and "failed" or "absent"
   run.progress = run.state == "running" and { work = 50, rate = 2.5, accuracy = 0.5 } or k == 1 and { work = 100,
@@ -197,7 +197,7 @@ function TestProgressText.test_unknown_work()
     "[###################.][####################]")
 end
 
--- The first line counts ended runs that a sweep continues, and those that it leaves unchanged.
+-- The first line counts ended runs that a sweep continues, and ended runs that it leaves unchanged.
 function TestProgressText.test_words_for_ended_runs()
   local study = make_grid(1, 2, function(run, _, j, k)
     run.state = j == 1 and (k == 1 and "to train on" or "to evaluate") or k == 1 and "trained further" or "done"

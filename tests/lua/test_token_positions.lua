@@ -97,7 +97,7 @@ function TestTokenPositions.test_axes_of_digit_counts_are_printed()
     .. "{ first = { 1, 12 }, second = true }")
 end
 
--- Outputs of a decoder with an alphabet of its own have tokens after those of inputs.
+-- Outputs of a decoder with an alphabet of its own have tokens after the tokens of inputs.
 function TestTokenPositions.test_digits_of_both_alphabets_count()
   local plan = exports.plan_text([[{ task = { kind = "reverse_string" }, model = { kind = "decoder" },
     encoding = { use = "abacus", positions = { max_position = 2000 } } }]]).plan

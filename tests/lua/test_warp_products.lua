@@ -12,7 +12,7 @@ local plans = require("plans")
 local find_choice = device_code.find_choice
 
 local ENCODINGS = { "none", "learned", "rope", "relative", "shaw", "alibi_learned", "geometric" }
--- Names that only the code of products by tiles has, and those that only the code of products by warps has.
+-- Names that only the code of products by tiles has, and names that only the code of products by warps has.
 local TILE_NAMES = { "product_tiles", "SLAB", "stage_rows", "write_results" }
 local WARP_NAMES = { "sized_product", "multiply_rows", "store_pair", "operand_word" }
 
@@ -134,7 +134,7 @@ function TestWarpProducts.test_products_keep_their_operands_where_the_team_reads
   end
 end
 
--- The names of the arrays of hidden channels, those of a layer and gradients, as one text.
+-- The names of the arrays of hidden channels, of a layer's arrays and of gradients, as one text.
 local function list_hidden_arrays(kernel, max_length, model)
   local fields_text = "train = { lengths = { 1, %d } }, model = { %s }, precision = 'tf32', device_products = %q"
   local device = plans.plan_task("kind = 'bucket_sort'", ", encoding = { kind = 'none' }, "
