@@ -122,16 +122,16 @@ local function collect_distinct()
     return
   end
   distinct_files, distinct_lines = {}, {}
-  local checked = {}
+  local known_texts = {}
   for _, case in ipairs(M.list_all()) do
     for _, file in ipairs(case.files) do
-      if not checked[file.path .. file.text] then
-        checked[file.path .. file.text] = true
+      if not known_texts[file.path .. file.text] then
+        known_texts[file.path .. file.text] = true
         distinct_files[#distinct_files + 1] = { case = case, path = file.path, text = file.text, map = file.map,
           place = ("%s (%s)"):format(file.path, case.name) }
         M.each_line(file.text, function(line, number)
-          if not checked[file.path .. "\n" .. line] then
-            checked[file.path .. "\n" .. line] = true
+          if not known_texts[file.path .. "\n" .. line] then
+            known_texts[file.path .. "\n" .. line] = true
             distinct_lines[#distinct_lines + 1] = { path = file.path, text = line,
               quotes_spec = file.path == "defaults.inc" and line:find('^%s+"') ~= nil,
               place = ("%s:%d (%s): %s"):format(file.path, number, case.name, line) }

@@ -167,8 +167,8 @@ local function mutate_value(rng, text)
   end
   local number = tonumber(pieces[index])
   if number and rng:is_one_in(2) then
-    local changed = { number - 1, number + 1, number * 2, number // 2, number / 2, -number }
-    pieces[index] = diagnostics.show(rng:pick(changed))
+    local neighbours = { number - 1, number + 1, number * 2, number // 2, number / 2, -number }
+    pieces[index] = diagnostics.show(rng:pick(neighbours))
   else
     pieces[index] = rng:pick(VALUES)
   end

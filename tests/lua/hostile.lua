@@ -85,24 +85,24 @@ local function find_attribute_problem(text)
 end
 
 -- Reads one tag at a position; returns its end, or nil and an error.
-local function read_tag(page, position, open)
+local function read_tag(page, position, open_tags)
   local _, stop, name = page:find("^</([%a][%w]*)%s*>", position)
   if stop then
-    return table.remove(open) == name and stop or nil, "closes an element that is not open: " .. name
+    return table.remove(open_tags) == name and stop or nil, "closes an element that is not open: " .. name
   end
   local attributes, slash
   _, stop, name, attributes, slash = page:find("^<([%a][%w]*)([^<>]-)(/?)>", position)
   if not stop then
     return nil, ("not a tag: %q"):format(page:sub(position, position + 40))
   elseif slash == "" then
-    open[#open + 1] = name
+    open_tags[#open_tags + 1] = name
   end
   local problem = find_attribute_problem(attributes)
   return not problem and stop or nil, problem
 end
 
 function M.find_xml_problem(page)
-  local open, position = {}, 1
+  local open_tags, position = {}, 1
   page = page:gsub("^<!DOCTYPE html>\n", "")
   while position <= #page do
     local next_tag = page:find("<", position, true) or #page + 1
@@ -113,13 +113,13 @@ function M.find_xml_problem(page)
       break
     end
     local stop
-    stop, problem = read_tag(page, next_tag, open)
+    stop, problem = read_tag(page, next_tag, open_tags)
     if not stop then
       return problem
     end
     position = stop + 1
   end
-  return #open > 0 and "left open: " .. open[#open] or M.find_text_problem(page)
+  return #open_tags > 0 and "left open: " .. open_tags[#open_tags] or M.find_text_problem(page)
 end
 
 -- The commands of LaTeX that our tables use.

@@ -158,15 +158,15 @@ end
 
 -- Writes the first `count` elements of an operation's mask in a repetition to a list and returns it: 1 / (1 - rate) or
 -- 0; all ones without dropout.
-function Machine:fill_mask(op, repetition, count, into)
+function Machine:fill_mask(op, repetition, count, list)
   local rate = self.has_dropout and op.dropout and op.dropout.rate or 0
   local key = ("%s %s %d"):format(op.scope.name, op.dropout_number, repetition)
   self.masks[key] = self.masks[key] or {}
   for i = 1, count do
     self.masks[key][i] = self.masks[key][i] or self.random:pick_number(1000) / 1000
-    into[i] = self.masks[key][i] < rate and 0 or 1 / (1 - rate)
+    list[i] = self.masks[key][i] < rate and 0 or 1 / (1 - rate)
   end
-  return into
+  return list
 end
 
 -- Makes the mask of values with this width, in a buffer; returns the mask.

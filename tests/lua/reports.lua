@@ -13,12 +13,12 @@ local M = {}
 M.project = require("project").new(".")
 M.DIGEST = "0123456789abcdef"
 
--- A line of eval.jsonl. by: a length, or text such as '"vectors":1'; more_keys: text of further fields, which begins
--- with a comma.
-function M.make_eval_line(step, split, by, accuracy, more_keys)
+-- A line of eval.jsonl. axis_values: a length, or text such as '"vectors":1'; more_keys: text of further fields, which
+-- begins with a comma.
+function M.make_eval_line(step, split, axis_values, accuracy, more_keys)
   return ('{"step":%d,"split":"%s","by":{%s},"examples":50,"draws":1,"accuracy":%.17g,"exact_match":0.25,'
     .. '"loss":0.5,"sd_over_draws":0%s}\n'):format(step, split,
-      type(by) == "number" and ('"length":%d'):format(by) or by,
+      type(axis_values) == "number" and ('"length":%d'):format(axis_values) or axis_values,
     accuracy, more_keys or "")
 end
 

@@ -73,9 +73,9 @@ local function format_bias(bias)
 end
 
 -- Checks that describe_lines gives these three texts (values, statistics, selected_text) for one direction of a head.
-local function check_direction(head, direction, choices, values, statistics, accepted)
+local function check_direction(head, direction, choices, values, statistics, selected_text)
   local a, b, c = describe_lines(lines.search_direction(head, direction, choices))
-  lu.assertEquals({ a, b, c }, { values, statistics, accepted })
+  lu.assertEquals({ a, b, c }, { values, statistics, selected_text })
 end
 
 -- Formats a bias whose only open cells are in the list: { row, column, value } from row and column 0.
@@ -224,10 +224,10 @@ function TestLines.test_too_few_lines_reach_no_threshold()
   lu.assertTrue(lines.is_out_of_reach(17, 4))
   lu.assertFalse(lines.is_out_of_reach(18, 4))
   for _, case in ipairs({ { 16, 1, 0 }, { 18, 1, 1 }, { 50, 3, 0 }, { 52, 3, 3 } }) do
-    local columns, marked_count, accepted = table.unpack(case)
+    local columns, marked_count, selected_text = table.unpack(case)
     local head = compute_head(1, columns, function(_, column) return column < marked_count and 1.0 or 0.0 end)
     local choices = read_choices("threshold.cross=4", "directions.cross=0").cross
-    lu.assertEquals(#assert(lines.find(head, choices)).kept_lines, accepted)
+    lu.assertEquals(#assert(lines.find(head, choices)).kept_lines, selected_text)
   end
 end
 
@@ -266,13 +266,13 @@ function TestBias.test_diagonals_are_a_clipped_table()
   local rows, columns, expected_bias = 5, 7, {}
   local head = compute_head(rows, columns, function(row, column) return .1 + compute_noise(0, column - row + 20) end)
   local choices = read_choices("directions.cross=1", "threshold.cross=0", "line=mean", "shortest=1", "value=raw").cross
-  local accepted = assert(lines.find(head, choices)).kept_lines
+  local kept_lines = assert(lines.find(head, choices)).kept_lines
   local mean = lines.search_direction(head, 1, choices).mean
   for distance = -(rows - 1), columns - 1 do
     local value = .1 + compute_noise(0, distance + 20)
     expected_bias[distance] = value > mean and value or nil
   end
-  local bias = lines.extend(accepted, 9, 12, choices)
+  local bias = lines.extend(kept_lines, 9, 12, choices)
   for row = 0, 8 do
     for column = 0, 11 do
       local actual, expected = bias.values[row * 12 + column + 1], expected_bias[column - row]
@@ -285,10 +285,10 @@ end
 function TestBias.test_heads_and_rows_without_an_open_cell_are_transparent()
   local choices = assert(fields.read("usual", {})).cross
   lu.assertEquals(format_bias(lines.extend({}, 2, 3, choices)), "0 0 0\n0 0 0")
-  local accepted = { { direction = -1, line = 2, value = -1.5 } }
-  lu.assertEquals(format_bias(lines.extend(accepted, 3, 3, choices)), "-1.5 - 0\n0 0 0\n0 0 0")
+  local kept_lines = { { direction = -1, line = 2, value = -1.5 } }
+  lu.assertEquals(format_bias(lines.extend(kept_lines, 3, 3, choices)), "-1.5 - 0\n0 0 0\n0 0 0")
   choices = assert(fields.read("usual", { "corner=none" })).cross
-  lu.assertEquals(format_bias(lines.extend(accepted, 3, 3, choices)), "-1.5 - -\n0 0 0\n0 0 0")
+  lu.assertEquals(format_bias(lines.extend(kept_lines, 3, 3, choices)), "-1.5 - -\n0 0 0\n0 0 0")
   choices = assert(fields.read("usual", { "corner=all" })).cross
   lu.assertEquals(format_bias(lines.extend({}, 2, 3, choices)), "- - 0\n0 0 0")
   choices = assert(fields.read("code", {})).self -- self-attention has no open corner
@@ -299,16 +299,16 @@ end
 function TestBias.test_a_causal_bias_has_no_later_keys()
   local choices = assert(fields.read("usual", {})).self
   lu.assertEquals(format_bias(lines.extend({}, 2, 2, choices, true)), "0 -\n0 0")
-  local accepted = { { direction = 1, line = 1, value = 2 }, { direction = 0, line = 0, value = 1 } }
-  lu.assertEquals(format_bias(lines.extend(accepted, 3, 3, choices, true)), "1 - -\n1 - -\n1 - -")
-  lu.assertEquals(format_bias(lines.extend({ accepted[1] }, 2, 2, choices, true)), "0 -\n0 0")
+  local kept_lines = { { direction = 1, line = 1, value = 2 }, { direction = 0, line = 0, value = 1 } }
+  lu.assertEquals(format_bias(lines.extend(kept_lines, 3, 3, choices, true)), "1 - -\n1 - -\n1 - -")
+  lu.assertEquals(format_bias(lines.extend({ kept_lines[1] }, 2, 2, choices, true)), "0 -\n0 0")
 end
 
 -- The bias of one head, computed cell by cell from the mask that facets/lines.lua derives from a spec.
 local function compute_facet_bias(mask, rows, columns)
   local bias = { rows = rows, columns = columns, values = {} }
   for row = 0, rows - 1 do
-    local last_column, open = mask.causal and math.min(columns - 1, row) or columns - 1, false
+    local last_column, is_open = mask.causal and math.min(columns - 1, row) or columns - 1, false
     local corner = mask.heads[1].corner and row == 0
     for column = 0, columns - 1 do
       local value = -math.huge
@@ -317,9 +317,9 @@ local function compute_facet_bias(mask, rows, columns)
         value = is_on_line and math.max(value, line.value) or value
       end
       value = corner and column == columns - 1 and 0.0 or value
-      bias.values[row * columns + column + 1], open = value, open or value > -math.huge
+      bias.values[row * columns + column + 1], is_open = value, is_open or value > -math.huge
     end
-    for column = 0, open and -1 or last_column do
+    for column = 0, is_open and -1 or last_column do
       bias.values[row * columns + column + 1] = 0.0
     end
   end
@@ -339,15 +339,15 @@ function TestBias.test_the_lines_facet_gives_the_same_bias()
     local head = compute_head(4 + case % 3, cross and 7 or 4 + case % 3, function(row, column)
       return compute_noise(row + case, column)
     end)
-    local accepted, list = assert(lines.find(head, choices)).kept_lines, {}
-    for i, line in ipairs(accepted) do
+    local kept_lines, list = assert(lines.find(head, choices)).kept_lines, {}
+    for i, line in ipairs(kept_lines) do
       list[i] = { head = 0, direction = line.direction, line = line.line, value = line.value }
     end
     local mask = facet.make_mask({ lines = { list = list, zero_corner = corner, columns = align } },
       { name = "cross", heads = 1, cross = cross }, not cross)
     for _, size in ipairs(mask and { { head.rows, head.columns }, { 9, cross and 12 or 9 }, { 3, 3 } } or {}) do
       compared_count = compared_count + 1
-      lu.assertEquals(format_bias(lines.extend(accepted, size[1], size[2], choices, not cross)),
+      lu.assertEquals(format_bias(lines.extend(kept_lines, size[1], size[2], choices, not cross)),
         format_bias(compute_facet_bias(mask, size[1], size[2])), ("case %d, %d x %d"):format(case, size[1], size[2]))
     end
   end

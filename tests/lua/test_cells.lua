@@ -35,9 +35,9 @@ function TestCells.test_missing_and_failed_runs()
   lu.assertEquals({ s.requested, s.evaluated, s.states }, { 6, 1, { evaluated = 1, failed = 1, missing = 4 } })
   lu.assertNil(s.best_rate.sd)
   lu.assertEquals(entries.describe_missing_runs(study.cells[3]), "1 of 6 runs: 4 missing, 1 failed")
-  local empty = study.cells[4].summary
-  lu.assertNil(empty.max)
-  lu.assertNil(empty.best)
+  local empty_summary = study.cells[4].summary
+  lu.assertNil(empty_summary.max)
+  lu.assertNil(empty_summary.best)
   lu.assertEquals(entries.describe_missing_runs(study.cells[4]), "0 of 6 runs: 6 missing")
 end
 
@@ -98,10 +98,10 @@ TestDemo = {}
 
 -- The demo's conclusion. within, accuracy_beyond: accuracies at a training length, 40, and beyond, 50; loss: at 50.
 local function conclude(accuracy_within, accuracy_beyond, loss)
-  local trained = {
+  local trained_runs = {
     { points = { { 40, accuracy_within, 0.5 }, { 50, accuracy_beyond, loss } } },
     { plan = { attentions = { { positions = { max_position = 2048 } } } } } }
-  return demo.format_conclusion(trained, { chance = 0.2, baseline = 0.2369 }, 5, 20)
+  return demo.format_conclusion(trained_runs, { chance = 0.2, baseline = 0.2369 }, 5, 20)
 end
 
 -- "Below chance" and "overconfident" are different conclusions, and neither is used if nothing was learned.

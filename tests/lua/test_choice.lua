@@ -152,8 +152,9 @@ function TestChoice.test_without_validation_the_test_file_chooses_the_rate()
   local spec = make_spec("bucket_sort")
   spec.task, spec.train.lengths, spec.eval.lengths = { data = "sums/train.jsonl" }, nil, nil
   local facts = { spec = spec, train_lengths = { 3, 4 }, data = { train = "t", eval = "e" } }
-  local function make_lines(trained, longer)
-    return make_eval_line(100, "test", 4, trained) .. make_eval_line(100, "test", 9, longer, ',"beyond":["length"]')
+  local function make_lines(training_accuracy, accuracy_beyond)
+    return make_eval_line(100, "test", 4, training_accuracy)
+      .. make_eval_line(100, "test", 9, accuracy_beyond, ',"beyond":["length"]')
   end
   local cell, study = write_cell("file", { [0.1] = { make_lines(1, 0) }, [0.2] = { make_lines(0.5, 1) } }, facts)
   lu.assertEquals({ cell.summary.best_rate.rate, cell.summary.choice.set }, { 0.1, "in_distribution" })
@@ -199,10 +200,10 @@ end
 
 -- Greedy and teacher-forced evaluations are not combined in a cell.
 function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
-  local forced = make_eval_line(100, "beyond", 20, 0.75)
+  local forced_line = make_eval_line(100, "beyond", 20, 0.75)
     :gsub('"accuracy"', '"decoding":"teacher_forced","accuracy_teacher_forced"')
   local cell, study = write_cell("mixed",
-    { [0.1] = { make_decoder_line("beyond", 20, { 0.25, 0.75, 0.125 }), forced, forced } },
+    { [0.1] = { make_decoder_line("beyond", 20, { 0.25, 0.75, 0.125 }), forced_line, forced_line } },
     { spec = make_decoder_spec() })
   lu.assertEquals({ cell.summary.evaluated, cell.summary.decoding, cell.summary.other_decoding }, { 1, "greedy", 2 })
   lu.assertStrContains(entries.join_cautions(cell, "median", { value = 1 }),
@@ -211,7 +212,7 @@ function TestCaptions.test_decodings_are_not_mixed_in_a_cell()
   lu.assertStrContains(cell.runs[2].notes[1], "its evaluations are teacher-forced, those of other runs are "
     .. "greedy")
   lu.assertEquals(captions.name_answers(study), "greedy answers, answer length given")
-  local _, forced_study = write_cell("forced", { [0.1] = { forced } }, { spec = make_decoder_spec() })
+  local _, forced_study = write_cell("forced", { [0.1] = { forced_line } }, { spec = make_decoder_spec() })
   lu.assertEquals({ forced_study.scored.metric, forced_study.cells[1].summary.scores }, { "exact_match", { 25.0 } })
   lu.assertEquals(captions.name_answers(forced_study), "evaluated teacher-forced: the target is given up to each token")
 end

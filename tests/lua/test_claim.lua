@@ -124,17 +124,17 @@ end
 -- of the claim and an argument, first(path, argument) is interrupted, and check(path, result of the first, result of
 -- the second) follows.
 local function interrupt_at_every_step(prepare, first, check)
-  local step, reached = 0, true
-  while reached do
+  local step, is_interrupted = 0, true
+  while is_interrupted do
     step = step + 1
-    local path, prepared = prepare()
+    local path, argument = prepare()
     local first_claim, second_claim
-    reached = run_inside(step, function()
-      first_claim = first(path, prepared)
+    is_interrupted = run_inside(step, function()
+      first_claim = first(path, argument)
     end, function()
       second_claim = claim.take(path)
     end)
-    if reached then
+    if is_interrupted then
       check(path, first_claim, second_claim)
     end
     write.remove_tree(path)
@@ -144,9 +144,9 @@ end
 
 local function assert_one_claim(path, first_claim, second_claim)
   lu.assertTrue((first_claim ~= nil) ~= (second_claim ~= nil), "one takes it")
-  local claimed = first_claim or second_claim
-  lu.assertTrue(claim.is_held(claimed))
-  lu.assertEquals(write.list_names(path), { claimed.mark:match("[^/]*$") })
+  local our_claim = first_claim or second_claim
+  lu.assertTrue(claim.is_held(our_claim))
+  lu.assertEquals(write.list_names(path), { our_claim.mark:match("[^/]*$") })
 end
 
 function TestClaim.test_one_of_two_processes_takes_a_new_claim()
@@ -166,8 +166,8 @@ function TestClaim.test_a_claim_is_taken_while_another_process_gives_it_back()
   local _, dir = change_identity({})
   interrupt_at_every_step(function()
     return dir .. "/back", assert(claim.take(dir .. "/back"))
-  end, function(_, prepared)
-    claim.give_back(prepared)
+  end, function(_, argument)
+    claim.give_back(argument)
   end, function(path, _, second_claim)
     if second_claim then
       lu.assertTrue(claim.is_held(second_claim))

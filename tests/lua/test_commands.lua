@@ -56,8 +56,8 @@ local function parse_command(text)
   local name = first and (first:match("^%.?/?(longhand)$") or ("/" .. first):match("/(trainer)$")
     or first:match("^make$") or first:match("^sh$"))
   if name then
-    local plain, marks = arguments:gsub("[%[%]]", " ")
-    local words = lists.filter(split_words(plain), function(word) return not word:find("^%.%.%.$") end)
+    local plain_text, marks = arguments:gsub("[%[%]]", " ")
+    local words = lists.filter(split_words(plain_text), function(word) return not word:find("^%.%.%.$") end)
     return name, words, marks > 0 or arguments:find("...", 1, true) ~= nil
   end
 end
@@ -66,13 +66,13 @@ end
 local function find_verb(words)
   local verb, i = outline, 1
   while words[i] and #verb.verbs > 0 and not words[i]:find("^%-") do
-    local found = lists.find(verb.verbs, function(candidate) return candidate.name == words[i] end)
-    if not found and verb == outline then
+    local next_verb = lists.find(verb.verbs, function(candidate) return candidate.name == words[i] end)
+    if not next_verb and verb == outline then
       return nil, ("no verb %s"):format(words[i])
-    elseif not found then
+    elseif not next_verb then
       break
     end
-    verb, i = found, i + 1
+    verb, i = next_verb, i + 1
   end
   return verb, table.move(words, i, #words, 1, {})
 end
@@ -117,16 +117,16 @@ local function find_name_problem(word)
 end
 
 -- The problem of a parsed command's values, its spec or study and the fields of --set and --axis; or nil.
-local function find_value_problem(parsed)
-  local verb = parsed.verb
-  local problem = SPEC_VERBS[verb] and parsed.spec and find_name_problem(parsed.spec)
-    or parsed.study and find_name_problem(parsed.study)
-  local words = lists.join(parsed.set or {}, lists.map(parsed.axes or {}, function(axis)
+local function find_value_problem(values)
+  local verb = values.verb
+  local problem = SPEC_VERBS[verb] and values.spec and find_name_problem(values.spec)
+    or values.study and find_name_problem(values.study)
+  local words = lists.join(values.set or {}, lists.map(values.axes or {}, function(axis)
     return type(axis) == "table" and axis[1] or axis
   end))
   problem = problem or lists.any(words, function(word) return find_field_problem(verb, word) end)
   if verb == "calibrate" then
-    local _, message = calibration.read(parsed.reading or "paper", parsed.set or {})
+    local _, message = calibration.read(values.reading or "paper", values.set or {})
     problem = problem or message
   end
   return problem or nil
@@ -150,8 +150,8 @@ local function find_longhand_problem(words, is_loose)
   if problem or is_loose then
     return problem
   end
-  local parsed, message = cli.parse(words, ".")
-  return not parsed and message or find_value_problem(parsed)
+  local values, message = cli.parse(words, ".")
+  return not values and message or find_value_problem(values)
 end
 
 -- The set of flags of a trainer's verb, from the table of options in its source; nil if there is no such verb.
@@ -214,16 +214,16 @@ end
 -- Lists the commands of a page: { line, text, is_span }. A line continues in the next line if it ends with a backslash,
 -- or if the next line has more blanks in front and begins with a bracket or a flag.
 local function list_commands(page)
-  local list, number, open = {}, 0, nil
+  local list, number, open_command = {}, 0, nil
   for line in (page .. "\n"):gmatch("([^\n]*)\n") do
     number = number + 1
-    local goes_on = open and line:match("^%s%s%s%s+(.*)$")
-    if goes_on and (open.text:find("\\$") or goes_on:find("^[%[%-]")) then
-      open.text = open.text:gsub("%s*\\$", "") .. " " .. goes_on
+    local goes_on = open_command and line:match("^%s%s%s%s+(.*)$")
+    if goes_on and (open_command.text:find("\\$") or goes_on:find("^[%[%-]")) then
+      open_command.text = open_command.text:gsub("%s*\\$", "") .. " " .. goes_on
     else
       local command = line:match("^    (%S.*)$")
-      open = command and { line = number, text = command } or nil
-      list[#list + 1] = open
+      open_command = command and { line = number, text = command } or nil
+      list[#list + 1] = open_command
       for span in (command and "" or line):gmatch("`([^`]+)`") do
         list[#list + 1] = { line = number, text = span, is_span = true }
       end
@@ -262,8 +262,8 @@ TestCommands = {}
 function TestCommands.test_every_command_of_the_pages_is_valid()
   local problems, total = {}, 0
   for _, path in ipairs(list_pages()) do
-    local found, count = list_problems(support.read(path), path)
-    lists.append(problems, found)
+    local page_problems, count = list_problems(support.read(path), path)
+    lists.append(problems, page_problems)
     total = total + count
   end
   lu.assertEquals(table.concat(problems, "\n"), "")

@@ -289,14 +289,14 @@ end
 -- Elements that the tables of a score add for 80 tokens: `shared` by all threads, `separate` (gradients) in each
 -- workspace. A table by query - key has 176 elements, for each of two heads if heads differ.
 function TestCosts.test_memory_of_a_score_is_that_of_its_tables()
-  local unencoded = plan_encoding("{ kind = 'none' }")
+  local plain_plan = plan_encoding("{ kind = 'none' }")
   local function compute_added_bytes(encoding)
     local plan = plan_encoding(encoding)
-    local separate = memory.derive(plan).workspace_bytes - memory.derive(unencoded).workspace_bytes
-    return (memory.derive(plan).shared_bytes - memory.derive(unencoded).shared_bytes) / 4, separate / 4
+    local separate = memory.derive(plan).workspace_bytes - memory.derive(plain_plan).workspace_bytes
+    return (memory.derive(plan).shared_bytes - memory.derive(plain_plan).shared_bytes) / 4, separate / 4
   end
-  local function check_both(encoding, shared, separate)
-    lu.assertEquals({ compute_added_bytes(encoding) }, { shared, separate }, encoding)
+  local function check_both(encoding, shared_count, separate_count)
+    lu.assertEquals({ compute_added_bytes(encoding) }, { shared_count, separate_count }, encoding)
   end
   local by_distance = 79 + 1 + 80 + 16
   check_both("{ kind = 'alibi' }", 2 * by_distance, 0.0)

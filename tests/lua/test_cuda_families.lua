@@ -248,8 +248,8 @@ end
 return { task = { kind = "bucket_sort" }, encoding = { kind = "none" },
   model = { source = "outside.lua", layers = 2, heads = 4, width = %d, feedforward = 48, dropout = 0 } }
 ]]
-  local narrow = assert(project:plan(support.write("outside_spec.lua", spec:format(64)), {})).plan
-  lu.assertFalse(narrow.no_device_code)
+  local narrow_plan = assert(project:plan(support.write("outside_spec.lua", spec:format(64)), {})).plan
+  lu.assertFalse(narrow_plan.no_device_code)
   local wide_plan = assert(project:plan(support.write("outside_spec.lua", spec:format(256)), {})).plan
   lu.assertEquals(wide_plan.no_device_code.what, "a product of what block front gives, in a wide model's block layer")
 end

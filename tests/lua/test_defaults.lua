@@ -31,12 +31,12 @@ function TestText.test_each_value_has_its_line()
 end
 
 function TestText.test_the_first_line_has_space_and_digest()
-  local encoded = make_plan({}).defaults
-  local reserved, digest, body = encoded.text:match("^longhand defaults 1 (%d+) (%x+)\n(.*)$")
-  lu.assertEquals(reserved, tostring(encoded.reserved))
+  local plan_defaults = make_plan({}).defaults
+  local reserved, digest, body = plan_defaults.text:match("^longhand defaults 1 (%d+) (%x+)\n(.*)$")
+  lu.assertEquals(reserved, tostring(plan_defaults.reserved))
   lu.assertEquals(digest, sha256.digest(body))
-  lu.assertEquals(encoded.text:find(defaults.make_pattern(encoded.reserved)), 1)
-  lu.assertNil(encoded.text:find(defaults.make_pattern(2 * encoded.reserved)))
+  lu.assertEquals(plan_defaults.text:find(defaults.make_pattern(plan_defaults.reserved)), 1)
+  lu.assertNil(plan_defaults.text:find(defaults.make_pattern(2 * plan_defaults.reserved)))
 end
 
 -- The buffer holds twice the text, in large steps, so that most other specs' texts fit.
@@ -45,10 +45,10 @@ function TestText.test_space_of_the_text_fits_most_other_texts()
   for i = 1, 2000 do
     steps[i] = i
   end
-  local short = make_plan({}).defaults
-  local long = make_plan({ "train.checkpoint.keep={ " .. table.concat(steps, ",") .. " }" }).defaults
-  lu.assertEquals(short.reserved, 16384)
-  lu.assertTrue(long.reserved >= 2 * #long.text and long.reserved < 4 * #long.text)
+  local short_text = make_plan({}).defaults
+  local long_text = make_plan({ "train.checkpoint.keep={ " .. table.concat(steps, ",") .. " }" }).defaults
+  lu.assertEquals(short_text.reserved, 16384)
+  lu.assertTrue(long_text.reserved >= 2 * #long_text.text and long_text.reserved < 4 * #long_text.text)
 end
 
 TestFiles = {}
@@ -82,11 +82,11 @@ end
 
 TestWrite = {}
 
-local old = { text = "longhand defaults 1 100 0123456789abcdef\ntrain.steps 1\n", reserved = 100 }
+local old_defaults = { text = "longhand defaults 1 100 0123456789abcdef\ntrain.steps 1\n", reserved = 100 }
 local new = { text = "longhand defaults 1 100 fedcba9876543210\ntrain.steps 20000\n", reserved = 100 }
 
-local function pad_text(encoded)
-  return encoded.text .. ("\0"):rep(encoded.reserved - #encoded.text)
+local function pad_text(flag_defaults)
+  return flag_defaults.text .. ("\0"):rep(flag_defaults.reserved - #flag_defaults.text)
 end
 
 local function write_program(name, bytes)
@@ -96,19 +96,19 @@ local function write_program(name, bytes)
 end
 
 function TestWrite.test_another_text_is_written_into_the_same_space()
-  local from = write_program("trainer", "\127ELF" .. pad_text(old) .. "\0\1behind")
+  local from = write_program("trainer", "\127ELF" .. pad_text(old_defaults) .. "\0\1behind")
   local to = support.write("place/x", ""):match("^(.*)/") .. "/trainer"
   lu.assertTrue(trainer_defaults.write(from, to, new))
   lu.assertEquals(support.read(to), "\127ELF" .. pad_text(new) .. "\0\1behind")
   lu.assertEquals(lfs.attributes(to, "permissions"), "rwxr-x--x")
-  lu.assertEquals(support.read(from), "\127ELF" .. pad_text(old) .. "\0\1behind")
+  lu.assertEquals(support.read(from), "\127ELF" .. pad_text(old_defaults) .. "\0\1behind")
 end
 
 -- The text is not replaced, so the trainer is compiled, if the text and its whole buffer are not found with certainty.
 function TestWrite.test_ambiguous_places_are_not_written()
-  local block = pad_text(old)
+  local block = pad_text(old_defaults)
   for name, bytes in pairs({ none = "no text", twice = block .. block, cut = block:sub(1, -2),
-    behind = old.text .. ("\0"):rep(20) .. ("x"):rep(80), reserved = (block:gsub(" 100 ", " 101 ", 1)),
+    behind = old_defaults.text .. ("\0"):rep(20) .. ("x"):rep(80), reserved = (block:gsub(" 100 ", " 101 ", 1)),
     version = (block:gsub("defaults 1", "defaults 2", 1)) }) do
     local to = support.write("unsure/x", ""):match("^(.*)/") .. "/" .. name
     lu.assertNil((trainer_defaults.write(write_program("unsure/from_" .. name, bytes), to, new)), name)
@@ -118,7 +118,7 @@ function TestWrite.test_ambiguous_places_are_not_written()
 end
 
 function TestWrite.test_obstacles_are_reported()
-  local program = write_program("trainer", pad_text(old))
+  local program = write_program("trainer", pad_text(old_defaults))
   local succeeded, message = trainer_defaults.write(program, "/nonexistent/trainer", new)
   lu.assertFalse(succeeded)
   lu.assertStrContains(message, "/nonexistent/trainer")

@@ -174,12 +174,12 @@ function TestWords.test_the_text_of_a_plan_has_the_choices_of_a_score()
 end
 
 function TestWords.test_comments_fit_a_line()
-  local widest = make_plan({ ["model.layers"] = "64", ["model.heads"] = "64", ["model.width"] = "1024",
+  local wide_plan = make_plan({ ["model.layers"] = "64", ["model.heads"] = "64", ["model.width"] = "1024",
     ["model.feedforward"] = "8192", precision = "float64", ["encoding.additive.kind"] = "learned",
     ["encoding.rotation.kind"] = "rope", ["encoding.rotation.base"] = "123456789012",
     ["encoding.positions.kind"] = "randomized", ["encoding.positions.max_position"] = "1048576",
     ["encoding.positions.sorted"] = "false" })
-  local comments = widest.comments
+  local comments = wide_plan.comments
   for file, lines in pairs(comments) do
     for _, line in ipairs(lines.self or lines) do
       lu.assertTrue(#line <= 117, file .. ": " .. line)

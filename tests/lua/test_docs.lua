@@ -94,9 +94,9 @@ function TestOwnNetwork.test_the_example_is_planned_as_the_page_describes()
   local project = project_module.new(".")
   local spec = assert(project:plan("examples/own_network/own_network.lua", {}))
   local text = require("lab.pages.plan_page").format_page(spec.plan)
-  local shown = networks:match("plan examples/own_network/own_network.lua\n    %.%.%.\n(.-)    %.%.%.\n")
+  local shown_lines = networks:match("plan examples/own_network/own_network.lua\n    %.%.%.\n(.-)    %.%.%.\n")
   local lines = 0
-  for line in shown:gmatch("    ([^\n]*%S)\n") do
+  for line in shown_lines:gmatch("    ([^\n]*%S)\n") do
     lu.assertStrContains(text, "\n" .. line .. "\n")
     lines = lines + 1
   end

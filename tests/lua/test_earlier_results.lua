@@ -73,11 +73,11 @@ function TestSnapshots.test_snapshots_record_the_sweep()
   support.write("swept/mine.c", (SAMPLER:gsub("first_repeat", "mine")))
   local study, root = expand({ task = '{ source = "mine.c" }' })
   assert(overview.write_snapshot(root, study))
-  local noted = snapshots.read(root, "study")
-  lu.assertEquals({ noted.title, #noted.cells, noted.cells[2].id, noted.cells[2].key, noted.axes[1].values },
+  local stored = snapshots.read(root, "study")
+  lu.assertEquals({ stored.title, #stored.cells, stored.cells[2].id, stored.cells[2].key, stored.axes[1].values },
     { "p", 2, "width_32", { width = "32" }, { "16", "32" } })
-  lu.assertEquals(canonical.format(noted.cells[1].spec), canonical.format(study.cells[1].spec.resolved))
-  local file = noted.cells[1].files["task.source"]
+  lu.assertEquals(canonical.format(stored.cells[1].spec), canonical.format(study.cells[1].spec.resolved))
+  local file = stored.cells[1].files["task.source"]
   lu.assertEquals({ file.name, support.read(("%s/.studies/sources/%s.c"):format(root, file.digest)) },
     { "mine.c", (SAMPLER:gsub("first_repeat", "mine")) })
 end
@@ -103,13 +103,13 @@ function TestSnapshots.test_snapshots_are_untrusted_input()
   assert(overview.write_snapshot(root, study))
   local path = root .. "/.studies/study.json"
   local text = support.read(path)
-  for expected, changed in pairs({ ["cells[1].digest: found \"x\""] = text:gsub('"digest":"%x+"', '"digest":"x"', 1),
+  for expected, new_text in pairs({ ["cells[1].digest: found \"x\""] = text:gsub('"digest":"%x+"', '"digest":"x"', 1),
     ["cells: found nothing"] = '{"study":"s","path":"p","title":"t","axes":[]}',
     ["found no JSON"] = text:sub(1, -5), ["cells[1].spec.model.layers: found \"many\""] = text:gsub('"layers":1',
     '"layers":"many"', 1), ["cells[1].id"] = text:gsub('"id":"width_16","key"', '"id":"../../x","key"', 1) }) do
-    support.write("swept/runs/.studies/study.json", changed)
-    local noted, problem = snapshots.read(root, "study")
-    lu.assertNil(noted)
+    support.write("swept/runs/.studies/study.json", new_text)
+    local stored, problem = snapshots.read(root, "study")
+    lu.assertNil(stored)
     lu.assertStrContains(problem, expected)
   end
   support.write("swept/runs/.studies/study.json", "[" .. ("["):rep(200000))
@@ -206,9 +206,9 @@ end
 TestOpen = { tearDown = support.clean }
 
 -- Opens a folder in which the study at a path was swept, as the verbs do. study_option: the value of --study, or nil.
-local function open_folder(root, path, named)
+local function open_folder(root, path, study_option)
   support.write("swept/runs/study.json", canonical.format({ study = "study", path = path }))
-  return open_study.open({ project = project, runs = root, study = named }, "")
+  return open_study.open({ project = project, runs = root, study = study_option }, "")
 end
 
 function TestOpen.test_a_study_that_cannot_be_read()
@@ -258,9 +258,9 @@ function TestOpen.test_snapshot_keeps_the_criterion()
   local criterion = { metric = "accuracy_teacher_forced", above = 42.5 }
   lu.assertEquals(restore({ split = "test", generalises = criterion }), criterion)
   lu.assertEquals(restore(nil, { { kind = "table", published = "p" } }), { metric = "accuracy", above = 90 })
-  for _, wrong in ipairs({ 3, { above = 90 }, { metric = "loss", above = 90 }, { metric = "accuracy", above = "9" },
+  for _, value in ipairs({ 3, { above = 90 }, { metric = "loss", above = 90 }, { metric = "accuracy", above = "9" },
     { metric = "accuracy", above = 0.9 } }) do
-    lu.assertNil(restore({ split = "test", generalises = wrong }))
+    lu.assertNil(restore({ split = "test", generalises = value }))
   end
 end
 

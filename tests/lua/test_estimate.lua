@@ -42,12 +42,12 @@ end
 TestDataShapes = { tearDown = support.clean }
 
 function TestDataShapes.test_lengths_of_a_file()
-  local found = data_shapes.read(write_files(), { "length", "digits" }, {})
-  lu.assertEquals(found.count, 5)
-  lu.assertEquals({ found.shapes[1].input, found.shapes[1].output, found.shapes[1].count }, { 1, 1, 3 })
-  lu.assertEquals({ found.shapes[2].input, found.shapes[2].output, found.shapes[2].count }, { 2, 2, 2 })
+  local shapes = data_shapes.read(write_files(), { "length", "digits" }, {})
+  lu.assertEquals(shapes.count, 5)
+  lu.assertEquals({ shapes.shapes[1].input, shapes.shapes[1].output, shapes.shapes[1].count }, { 1, 1, 3 })
+  lu.assertEquals({ shapes.shapes[2].input, shapes.shapes[2].output, shapes.shapes[2].count }, { 2, 2, 2 })
   local groups = {}
-  for _, group in ipairs(found.groups) do
+  for _, group in ipairs(shapes.groups) do
     groups[group.group] = group.count
   end
   lu.assertEquals(groups, { ["1 -"] = 3, ["2 3"] = 1, ["2 2"] = 1 })
@@ -62,13 +62,13 @@ function TestDataShapes.test_formats()
     '{"input":"1 + 1","target":"1é","digits":1}\n{"input":"walk","target":"1"}\n',
     "target\tinput\tdigits\r\n1é\t1+1\t1\r\n\r\n1\t walk \t\r\n" }
   for _, text in ipairs(texts) do
-    local found = data_shapes.read(write_files(text), { "length", "digits" }, task)
-    lu.assertEquals(lists.map(found.groups, function(group)
+    local shapes = data_shapes.read(write_files(text), { "length", "digits" }, task)
+    lu.assertEquals(lists.map(shapes.groups, function(group)
       return { group.input, group.output, group.group, group.count }
     end), { { 3, 2, "3 1", 1 }, { 1, 1, "1 -", 1 } }, text)
   end
-  local found = data_shapes.read(write_files("IN: walk OUT: 1\nIN: walk + OUT: é 1\n"), {}, task)
-  lu.assertEquals(lists.map(found.shapes, function(shape) return { shape.input, shape.output } end),
+  local shapes = data_shapes.read(write_files("IN: walk OUT: 1\nIN: walk + OUT: é 1\n"), {}, task)
+  lu.assertEquals(lists.map(shapes.shapes, function(shape) return { shape.input, shape.output } end),
     { { 1, 1 }, { 2, 2 } })
 end
 
@@ -87,8 +87,8 @@ function TestEstimate.test_work_of_a_run()
   local _, cell = expand()
   local plan, work = cell.spec.plan, estimate.compute_data_work(cell)
   lu.assertEquals(work.steps, 3 * (751 + 501)) -- batches of 4: 3,003 and 2,002 examples
-  local short, long = costs.count_forward(plan, { 2 }), costs.count_forward(plan, { 4 })
-  lu.assertAlmostEquals(work.train, 9 * (3003 * short + 2002 * long), 1)
+  local short_work, long_work = costs.count_forward(plan, { 2 }), costs.count_forward(plan, { 4 })
+  lu.assertAlmostEquals(work.train, 9 * (3003 * short_work + 2002 * long_work), 1)
   lu.assertAlmostEquals(work.eval, 2 * costs.count_forward(plan, { 2 }) + 2 * costs.count_forward(plan, { 4 }), 1)
   lu.assertTrue(plan.flops_per_step * work.steps > 100 * work.train) -- less than the work that task.longest would give
   _, cell = expand("epochs = 3", 'examples = "all", by = { digits = true }, splits = { "test", "train" }')
@@ -96,7 +96,7 @@ function TestEstimate.test_work_of_a_run()
     * costs.count_forward(plan, { 4 })), 1)
   _, cell = expand("steps = 50", 'examples = 2, during = { every = 10, examples = 1 }')
   lu.assertEquals(estimate.compute_data_work(cell).steps, 50)
-  lu.assertAlmostEquals(estimate.compute_data_work(cell).eval, 7 * (short + long), 1)
+  lu.assertAlmostEquals(estimate.compute_data_work(cell).eval, 7 * (short_work + long_work), 1)
 end
 
 -- Calls use() while the trainer's benchmark reports 1 ms for a step and 1 ns for each of its operations.
@@ -155,9 +155,9 @@ function TestEstimate.test_speeds_are_recorded()
   with_bench(cell, function()
     local items, options = { { cell = cell } }, { threads = 1, replicas = 1, device = "cpu" }
     lu.assertEquals({ estimate.has_records(items, options), get_text(false) }, { false })
-    local measured = get_text(true)
+    local measured_text = get_text(true)
     lu.assertTrue(estimate.has_records(items, options))
-    lu.assertEquals(get_text(false), (measured:gsub("measured:", "measured earlier:")))
+    lu.assertEquals(get_text(false), (measured_text:gsub("measured:", "measured earlier:")))
     lu.assertNil(get_text(false, 2))
     local folder = os.getenv("LONGHAND_CACHE") .. "/speeds"
     support.write("estimate/cache/speeds/" .. write.list_names(folder)[1], '{"train":1}')

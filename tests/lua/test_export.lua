@@ -126,13 +126,13 @@ function TestPytorch.test_an_encoder_decoder()
 end
 
 function TestPytorch.test_geometric_has_what_it_uses()
-  local full = render_model('kind = "geometric"')
-  assert_has(full, "class Direction(nn.Linear)", "score = self.geometric(query, key) + self.direction(h)")
-  assert_has(full, ".clamp(min=1e-12)")
-  assert_lacks(full, "softmax", "change_score", "math.sqrt(WIDTH // HEADS)")
-  local raw = render_model('normaliser = { kind = "geometric", normalised = false, directional = false }')
-  assert_has(raw, "score = self.geometric(query, key)\n", "    return weight\n")
-  assert_lacks(raw, "irection", "min=1e-12")
+  local full_text = render_model('kind = "geometric"')
+  assert_has(full_text, "class Direction(nn.Linear)", "score = self.geometric(query, key) + self.direction(h)")
+  assert_has(full_text, ".clamp(min=1e-12)")
+  assert_lacks(full_text, "softmax", "change_score", "math.sqrt(WIDTH // HEADS)")
+  local raw_text = render_model('normaliser = { kind = "geometric", normalised = false, directional = false }')
+  assert_has(raw_text, "score = self.geometric(query, key)\n", "    return weight\n")
+  assert_lacks(raw_text, "irection", "min=1e-12")
   assert_lacks(render_model('use = "sinusoid"'), "eometric", "match_first", "COMPUTATION")
 end
 
@@ -170,23 +170,23 @@ function TestPytorch.test_draws_of_a_sequence_and_of_a_side()
     "[:, None, :, None] * speed")
   local sides = render_model(RANDOM:format('sides = "independent", draw = "pass"') .. 'use = "relative"')
   assert_has(sides, "for _ in range(2)", "drawn[(offset < 0).long(), offset.abs()]")
-  local mirrored = render_model(RANDOM:format('draw = "layer"') .. 'use = "relative"')
-  assert_lacks(mirrored, "range(2)", "len(tokens)", "def draw_positions")
+  local mirrored_text = render_model(RANDOM:format('draw = "layer"') .. 'use = "relative"')
+  assert_lacks(mirrored_text, "range(2)", "len(tokens)", "def draw_positions")
 end
 
 function TestPytorch.test_tokens_of_the_model_itself()
   local base = 'task = { kind = "reverse_string" }, encoding = {}'
   assert_has(render_spec("{" .. base .. "}"), "SYMBOLS, CLASSES = 4, 2", "EMPTY = 3 ")
   assert_has(render_spec("{" .. base .. ", model = { spare_token = false } }"), "SYMBOLS, CLASSES = 3, 2", "EMPTY = 2 ")
-  local computing = render_spec('{ task = { kind = "reverse_string", computation = 3 }, encoding = {} }')
-  assert_has(computing, "SYMBOLS, CLASSES = 4, 2", "COMPUTATION = 2 ", "EMPTY = 3 ", "(batch, 3 * count), COMPUTATION")
+  local text = render_spec('{ task = { kind = "reverse_string", computation = 3 }, encoding = {} }')
+  assert_has(text, "SYMBOLS, CLASSES = 4, 2", "COMPUTATION = 2 ", "EMPTY = 3 ", "(batch, 3 * count), COMPUTATION")
   assert_has(render_spec('{ task = { kind = "reverse_string", computation = 1 }, encoding = {} }'),
     "(batch, count), COMPUTATION", "a computation token for each")
 end
 
 -- The parts of a plan that a request needs. ranges: ranges of the random positions and distances of its stream.
-local function make_plan(fields, sampled)
-  local stream = setmetatable(sampled or {},
+local function make_plan(fields, ranges)
+  local stream = setmetatable(ranges or {},
     { __index = { position_range = 0, distance_range = 0, first_position = 0 } })
   return setmetatable(fields, { __index = { limit = false, task = {}, streams = { stream }, computation = false,
     readout = "outputs" } })
@@ -215,8 +215,8 @@ function TestPytorch.test_requests_have_random_positions_and_distances()
   local request = export_run.make_request(plan, { 0, 1 }, 14)
   assert_ascends(request.positions, 16, 1, 17)
   assert_ascends(request.distances, 16, 0, 17)
-  local computing = make_plan({ computation = { all = 4 } }, { position_range = 16 })
-  assert_ascends(export_run.make_request(computing, { 0, 1 }, 3).positions, 11, 0, 16)
+  local computing_plan = make_plan({ computation = { all = 4 } }, { position_range = 16 })
+  assert_ascends(export_run.make_request(computing_plan, { 0, 1 }, 3).positions, 11, 0, 16)
   lu.assertEquals(export_run.make_request(make_plan({}), { 1, 0 }, 2), { input = { 1, 0 } })
   lu.assertNil(export_run.make_request(make_plan({ limit = { tokens = 3 } }), { 1, 0 }, 2))
 end

@@ -23,18 +23,18 @@ local function render_model(fields, encoding)
 end
 
 function TestNetworks.test_every_field_of_a_model_is_exported()
-  local unmasked = render_model("")
-  assert_has(unmasked, "return self.norm2(h + self.dropout(self.feedforward(h)))", "self.norm1 = nn.LayerNorm(WIDTH)",
+  local plain_text = render_model("")
+  assert_has(plain_text, "return self.norm2(h + self.dropout(self.feedforward(h)))", "self.norm1 = nn.LayerNorm(WIDTH)",
     "self.query = nn.Linear(WIDTH, WIDTH, bias=False)", "self.up = nn.Linear(WIDTH, FEEDFORWARD)\n",
     "F.relu(self.up(h))", "class Encoder(nn.Module)", "self.output(h)")
-  assert_lacks(unmasked, "RMSNorm", "decode", "self.norm =", "name_in_file", "IN_FILE", "FIRST_OUTPUT")
+  assert_lacks(plain_text, "RMSNorm", "decode", "self.norm =", "name_in_file", "IN_FILE", "FIRST_OUTPUT")
   local pre = render_model('norm = { kind = "rms", place = "pre" }, dropout = 0, activation = "swiglu", bias = "none"')
   assert_has(pre, "h = h + self.attention(self.norm1(h))\n", "return h + self.feedforward(self.norm2(h))\n",
     "return self.output(self.norm(h))", "nn.RMSNorm(WIDTH, eps=1e-5)", "isinstance(module, nn.RMSNorm)",
     "self.down(F.silu(self.gate(h)) * self.up(h))", "self.up = nn.Linear(WIDTH, FEEDFORWARD, bias=False)")
   assert_lacks(pre, "Dropout", "LayerNorm")
-  local biased = render_model('bias = "all", activation = "gelu_tanh"')
-  assert_has(biased, "self.value = nn.Linear(WIDTH, WIDTH)\n", 'F.gelu(self.up(h), approximate="tanh")')
+  local biased_text = render_model('bias = "all", activation = "gelu_tanh"')
+  assert_has(biased_text, "self.value = nn.Linear(WIDTH, WIDTH)\n", 'F.gelu(self.up(h), approximate="tanh")')
   assert_has(render_model('activation = "geglu"'), "F.gelu(self.gate(h)) * self.up(h)")
   assert_has(render_model('activation = "silu"'), "F.silu(self.up(h))")
 end
@@ -139,25 +139,25 @@ function TestNetworks.test_products_side_by_side()
 end
 
 function TestNetworks.test_long_lines_are_split()
-  local long = ("a"):rep(32)
+  local long_name = ("a"):rep(32)
   local lines = list_forward_lines(function(b, h)
     local s = h
     for i = 1, 4 do
-      s = b:add(s, b:product("map" .. i .. long, b:norm("norm" .. i .. long, s), 64))
+      s = b:add(s, b:product("map" .. i .. long_name, b:norm("norm" .. i .. long_name, s), 64))
     end
     local parts = {}
     for i = 1, 6 do
-      parts[i] = "part" .. i .. long
+      parts[i] = "part" .. i .. long_name
     end
     local wide = b:product("wide", s, 64, { tensors = parts })
     b:output(b:product("out", wide, 64))
   end)
-  lu.assertEquals(lines[2], ("h = h + self.map2%s(self.norm2%s(h))"):format(long, long))
+  lu.assertEquals(lines[2], ("h = h + self.map2%s(self.norm2%s(h))"):format(long_name, long_name))
   for _, line in ipairs(lines) do
     lu.assertTrue(#line <= 112, line)
   end
   local text = table.concat(lines, " "):gsub(" +", " ")
-  lu.assertStrContains(text, ("self.part1%s(h), self.part2%s(h), "):format(long, long))
+  lu.assertStrContains(text, ("self.part1%s(h), self.part2%s(h), "):format(long_name, long_name))
 end
 
 -- A block may read values from outside of it, and such a value may also be read after the block.
@@ -263,15 +263,15 @@ function TestNetworks.test_reserved_names()
   end
 end
 
--- Returns a description with one attention of each family, each in a block of its own; biased: the family whose
+-- Returns a description with one attention of each family, each in a block of its own; biased_family: the family whose
 -- projections have biases, or nil.
-local function describe_attentions(families, biased)
+local function describe_attentions(families, biased_family)
   return function(net)
     local x = net:embed("embedding", net:stream("source"))
     for i, name in ipairs(families) do
       local b = net:block("half" .. i, 1, "A block.")
       local h = b:input(x)
-      b:output(b:add(h, b:attention(name, h, h, { bias = name == biased })))
+      b:output(b:add(h, b:attention(name, h, h, { bias = name == biased_family })))
       x = b.result
     end
     net:classify(net:readout(x, "last"))

@@ -145,10 +145,10 @@ local function compare_with_plain_loops(more_fields, even)
     write_rendered("attention/cpu/attention.inc.tpl", ("attention_%s.inc"):format(family.name), plan, family,
       known_signatures)
   end
-  local main = write_rendered("families.c.tpl", "families.c", plan, plan.attentions[1], known_signatures)
-  local program = main:gsub("%.c$", "")
+  local main_path = write_rendered("families.c.tpl", "families.c", plan, plan.attentions[1], known_signatures)
+  local program = main_path:gsub("%.c$", "")
   local text, ok = support.shell(("%s %s -march=native -I%s -o %s %s runtime/base/math.c runtime/base/timings.c "
-    .. "runtime/base/clock.c -lm && %s"):format(CC, FLAGS, main:match("^(.*)/"), program, main, program))
+    .. "runtime/base/clock.c -lm && %s"):format(CC, FLAGS, main_path:match("^(.*)/"), program, main_path, program))
   lu.assertTrue(ok, text)
 end
 

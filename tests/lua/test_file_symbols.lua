@@ -75,9 +75,9 @@ function TestSymbols.test_compressed_files()
   pack()
   lu.assertEquals(file_symbols.read(path .. ".gz"), { input = { "0", "1", "+" }, output = { "1", "x" } })
   lu.assertEquals(data_shapes.read(path .. ".gz", {}, {}).count, 2)
-  local packed = write.read(path .. ".gz")
-  for _, damaged in ipairs({ packed:sub(1, -2), packed:sub(1, 12), packed .. "x" }) do
-    lu.assertEquals(select(2, read(damaged)).found, "a truncated or damaged gzip file")
+  local packed_bytes = write.read(path .. ".gz")
+  for _, damaged_bytes in ipairs({ packed_bytes:sub(1, -2), packed_bytes:sub(1, 12), packed_bytes .. "x" }) do
+    lu.assertEquals(select(2, read(damaged_bytes)).found, "a truncated or damaged gzip file")
     lu.assertNil(data_shapes.read(path, {}, {}))
   end
   support.write("examples.txt", ("a\n\n"):rep(50000) .. ("long"):rep(200000) .. "\nlast") -- more than a block

@@ -86,9 +86,9 @@ end
 
 function TestForm.test_the_defaults_are_quoted_whole()
   for _, case in ipairs(cases.list_all()) do
-    local quoted = case.text["defaults.inc"]:match(" =\n(.*);\n$")
-    lu.assertNotNil(quoted, case.name)
-    local text = table.concat(lists.find_all(quoted, '"([^\n]*)"')):gsub("\\(.)",
+    local quoted_text = case.text["defaults.inc"]:match(" =\n(.*);\n$")
+    lu.assertNotNil(quoted_text, case.name)
+    local text = table.concat(lists.find_all(quoted_text, '"([^\n]*)"')):gsub("\\(.)",
       { n = "\n", ['"'] = '"', ["\\"] = "\\" })
     lu.assertEquals(text, case.plan.defaults.text, case.name)
   end

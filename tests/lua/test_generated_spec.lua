@@ -58,11 +58,11 @@ local function render_task(sets, spec)
   return support.index_texts(files), digest, plan
 end
 
-local function check_words(text, present, absent)
-  for _, word in ipairs(present) do
+local function check_words(text, present_words, absent_words)
+  for _, word in ipairs(present_words) do
     lu.assertStrContains(text, word)
   end
-  for _, word in ipairs(absent) do
+  for _, word in ipairs(absent_words) do
     lu.assertNotStrContains(text, word)
   end
 end
@@ -188,12 +188,12 @@ end
 
 -- Formulas of a user's own task may name its options, whose values are numbers in the code.
 function TestTasks.test_an_own_source_may_name_its_options()
-  local framed = "task.source=../tasks/own/framed.c"
-  local text, _, plan = render_task({ framed, "task.options={ width = 9, order = 'down' }", "model.kind=decoder" })
+  local framed_task = "task.source=../tasks/own/framed.c"
+  local text, _, plan = render_task({ framed_task, "task.options={ width = 9, order = 'down' }", "model.kind=decoder" })
   check_words(text["spec.c"], { "return 9 + n;", "return 1 + 1;", "task_options[] = {9, 1, 3};",
     "enum { FIRST_OUTPUT = 0, SEPARATOR = 5 };", ".input_symbols = 6,", ".output_symbols = 6," }, { "width + n" })
   lu.assertEquals({ plan.tokens, plan.task.chance }, { 6, 1 / 3 })
-  local encoder = render_task({ framed })["spec.c"]
+  local encoder = render_task({ framed_task })["spec.c"]
   check_words(encoder, { "return 6 + n;", "return 0 + 1;", "EMPTY_TOKEN = 7" }, {})
 end
 

@@ -42,16 +42,16 @@ local function make_facts(id)
 end
 
 -- Paths of the leaves of a table, as lists of keys.
-local function list_leaves(value, path, into)
+local function list_leaves(value, path, list)
   for key, inner in pairs(value) do
     local path_here = lists.join(path, { key })
     if type(inner) == "table" then
-      list_leaves(inner, path_here, into)
+      list_leaves(inner, path_here, list)
     else
-      into[#into + 1] = path_here
+      list[#list + 1] = path_here
     end
   end
-  return into
+  return list
 end
 
 local function set_leaf(value, path, leaf)
@@ -95,9 +95,9 @@ function TestHostile.test_every_field_of_run_json()
       root = reports.get_root(reports.write_run(("f%d"):format(number), id, 1, 0.1, { exit = 0,
         eval = reports.make_scored_lines(50), metrics = '{"step":10,"seconds":1}\n', facts = facts }))
     end
-    local code, message, printed = print_report(root, root .. "/out")
+    local code, message, output = print_report(root, root .. "/out")
     lu.assertTrue(code == 1 or code == 4, label .. message)
-    lu.assertNil(hostile.find_text_problem(message) or hostile.find_text_problem(printed), label)
+    lu.assertNil(hostile.find_text_problem(message) or hostile.find_text_problem(output), label)
     assert_clean(root .. "/out", label)
   end
 end
@@ -135,9 +135,9 @@ function TestHostile.test_names_of_folders()
         :match("^(.*)/[^/]*/[^/]*/[^/]*/[^/]*$")
     end
   end
-  local code, message, printed = print_report(root, root .. "/out")
+  local code, message, output = print_report(root, root .. "/out")
   lu.assertEquals(code, 1)
-  lu.assertNil(hostile.find_text_problem(message) or hostile.find_text_problem((printed:gsub("\n!b", ""))))
+  lu.assertNil(hostile.find_text_problem(message) or hostile.find_text_problem((output:gsub("\n!b", ""))))
   assert_clean(root .. "/out", "names")
 end
 

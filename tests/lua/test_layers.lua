@@ -130,10 +130,11 @@ function TestLayers.test_random_positions()
     end
     return sites
   end
-  local rotated = 'layers = { "rope", { use = "rope", mask = { kind = "causal" } } }'
-  lu.assertEquals(list_sites(rotated, "layers = 4", "layer"), { "d + 1", "d + 1 + 3" })
-  lu.assertEquals(list_sites('additive = { kind = "sinusoid" }, ' .. rotated, "layers = 4", "layer"), { "d", "d + 3" })
-  lu.assertEquals(list_sites(rotated, "layers = 4", "pass"), { "d", "d" })
+  local rotated_layers = 'layers = { "rope", { use = "rope", mask = { kind = "causal" } } }'
+  lu.assertEquals(list_sites(rotated_layers, "layers = 4", "layer"), { "d + 1", "d + 1 + 3" })
+  lu.assertEquals(list_sites('additive = { kind = "sinusoid" }, ' .. rotated_layers, "layers = 4", "layer"),
+    { "d", "d + 3" })
+  lu.assertEquals(list_sites(rotated_layers, "layers = 4", "pass"), { "d", "d" })
   local close_attentions = 'layers = { "shaw", { score = { use = "alibi" } } }'
   lu.assertEquals(list_sites(close_attentions, "layers = 5", "layer"), { "d + 1", "d + 1 + 3", "d + 1 + 6" })
   lu.assertEquals(list_sites(close_attentions, "layers = 5", "pass"), { "d", "d", "d" })
@@ -142,13 +143,14 @@ end
 function TestLayers.test_random_positions_of_one_entry_are_refused()
   local positions = 'positions = { kind = "randomized", max_position = %d%s }'
   local entries = 'layers = { "rope", { use = "rope", ' .. positions .. " } }"
-  local function find_problem(more_positions, shared)
-    local _, message = make_spec(entries:format(2048, more_positions) .. shared, "layers = 2")
+  local function find_problem(more_positions, shared_fields)
+    local _, message = make_spec(entries:format(2048, more_positions) .. shared_fields, "layers = 2")
     return message
   end
   local sequence = positions:format(2048, ', draw = "sequence"')
-  for _, shared in ipairs({ "", ", " .. positions:format(1024, ""), ", " .. sequence }) do
-    lu.assertStrContains(find_problem(', draw = "pass"', shared), "random positions differ between layers", shared)
+  for _, shared_fields in ipairs({ "", ", " .. positions:format(1024, ""), ", " .. sequence }) do
+    lu.assertStrContains(find_problem(', draw = "pass"', shared_fields), "random positions differ between layers",
+      shared_fields)
   end
   lu.assertEquals(find_problem(', draw = "pass"', ", " .. positions:format(2048, "")), "")
 end
@@ -176,9 +178,9 @@ function TestLayers.test_entries_are_encodings()
   lu.assertEquals({ preset.layer1.times, preset.layer1.mask.left, preset.layer1.rotation.kind }, { 3, 8, "rope" })
   lu.assertEquals(preset.layer2, {})
   lu.assertEquals(get('kind = "rope_nope_cycle"', { "encoding.layer1.mask.left=3" }).layer1.mask.left, 3)
-  local replaced = get('kind = "rope_nope_cycle", layers = { { use = "alibi", times = 2 }, "none" , "rope" }')
-  lu.assertNil(replaced.layer1.mask)
-  lu.assertEquals({ replaced.layer1.times, replaced.layer3.rotation.kind }, { 2, "rope" })
+  local new_encoding = get('kind = "rope_nope_cycle", layers = { { use = "alibi", times = 2 }, "none" , "rope" }')
+  lu.assertNil(new_encoding.layer1.mask)
+  lu.assertEquals({ new_encoding.layer1.times, new_encoding.layer3.rotation.kind }, { 2, "rope" })
   local shared = get('rotation = { kind = "rope" }, layers = { {}, { rotation = { kind = "none" } } }')
   lu.assertEquals({ shared.rotation.kind, shared.layer1, shared.layer2.rotation.kind }, { "rope", {}, "none" })
 end

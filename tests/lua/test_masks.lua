@@ -26,9 +26,9 @@ local function find_family(plan, name)
   return lists.find(plan.attentions, function(family) return family.name == name end)
 end
 
--- Formats a row of cells: the values added to scores, `hidden` for hidden keys.
-local function format_row(row, hidden)
-  return table.concat(lists.map(row, function(value) return value and ("%g"):format(value) or hidden end), " ")
+-- Formats a row of cells: the values added to scores, `hidden_text` for hidden keys.
+local function format_row(row, hidden_text)
+  return table.concat(lists.map(row, function(value) return value and ("%g"):format(value) or hidden_text end), " ")
 end
 
 -- The rows of the first head of a family with T queries and S keys, with 1 for a visible key, as one text.

@@ -38,9 +38,9 @@ function TestMetrics.test_the_default_follows_model_and_paper()
     lu.assertEquals({ scored.split, scored.select or "", scored.metric, scored.generalises }, { "test", "", case[3],
       case[4] })
   end
-  local mixed = make_study("encoder")
-  mixed.cells[2] = make_study("decoder").cells[1]
-  lu.assertEquals(metrics.complete_scored(mixed, {}).metric, "exact_match")
+  local mixed_study = make_study("encoder")
+  mixed_study.cells[2] = make_study("decoder").cells[1]
+  lu.assertEquals(metrics.complete_scored(mixed_study, {}).metric, "exact_match")
 end
 
 -- The run.json of a run in a folder records the kind of its model.

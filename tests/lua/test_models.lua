@@ -352,10 +352,10 @@ function TestFields.test_facets_of_a_family_differ_if_the_spec_sets_them()
   lu.assertEquals(separate.resolved.encoding.encoder.parameters.slope.per, "layer_head")
   lu.assertEquals({ separate.attentions[3].score.kind, separate.attentions[3].mask.kind,
     separate.attentions[2].mask.kind }, { "none", "none", "causal" })
-  local layered = make_plan("score = function(x) return x.score * x.layers * x.key_length end")
-  lu.assertEquals(layered.resolved.encoding.score, "x.score * x.query_length")
-  lu.assertEquals(layered.resolved.encoding.decoder, { score = "2 * x.score * x.query_length" })
-  lu.assertEquals(layered.attentions[3].score.formula, "2 * x.score * x.key_length")
+  local layered_plan = make_plan("score = function(x) return x.score * x.layers * x.key_length end")
+  lu.assertEquals(layered_plan.resolved.encoding.score, "x.score * x.query_length")
+  lu.assertEquals(layered_plan.resolved.encoding.decoder, { score = "2 * x.score * x.query_length" })
+  lu.assertEquals(layered_plan.attentions[3].score.formula, "2 * x.score * x.key_length")
 end
 
 function TestFields.test_every_field_has_code()

@@ -19,20 +19,20 @@ TestLabelledRows = {}
 
 -- A scope's two lists as one text: + before operations on labelled rows alone, ~ before a buffer that is expanded to
 -- all rows.
-local function mark_partial(found, lists_by_scope, scope)
+local function mark_partial(partial, lists_by_scope, scope)
   local words = {}
   for _, op in ipairs(lists_by_scope[scope].forward) do
-    words[#words + 1] = (found.labelled_work[op] and "+" or "") .. op.out.name
+    words[#words + 1] = (partial.labelled_work[op] and "+" or "") .. op.out.name
   end
   words[#words + 1] = "|"
   local function spread_over(key)
-    for _, buffer in ipairs(found.expansions[key] or {}) do
+    for _, buffer in ipairs(partial.expansions[key] or {}) do
       words[#words + 1] = "~" .. buffer.name
     end
   end
   for _, b in ipairs(lists_by_scope[scope].backward) do
     spread_over(b)
-    words[#words + 1] = (found.labelled_work[b] and "+" or "") .. b.kind
+    words[#words + 1] = (partial.labelled_work[b] and "+" or "") .. b.kind
   end
   spread_over(scope)
   return table.concat(words, " ")
@@ -82,10 +82,10 @@ function TestLabelledRows.test_unused_rows_are_left_out()
   for name, case in pairs(LABELLED) do
     local net = build(case[1])
     local lists_by_scope = derive_lists(net)
-    local found = labelled_rows.derive(net, lists_by_scope)
-    local block = found and net.scopes.layer
-    lu.assertEquals({ found and mark_partial(found, lists_by_scope, net),
-      block and mark_partial(found, lists_by_scope, block) },
+    local partial_rows = labelled_rows.derive(net, lists_by_scope)
+    local block = partial_rows and net.scopes.layer
+    lu.assertEquals({ partial_rows and mark_partial(partial_rows, lists_by_scope, net),
+      block and mark_partial(partial_rows, lists_by_scope, block) },
       { case[2], case[3] }, name)
   end
 end
@@ -96,22 +96,23 @@ TestVocabularyRows = {}
 
 -- The block's two lists as one text: * before operations on the vocabulary's rows, = before a value whose rows are
 -- copied to all tokens, ^ before a buffer of gradients that are summed by symbol.
-local function mark_computed_once(found, lists_by_scope)
-  local words, list = {}, lists_by_scope[found.block]
+local function mark_computed_once(symbol_rows, lists_by_scope)
+  local words, list = {}, lists_by_scope[symbol_rows.block]
   for _, op in ipairs(list.forward) do
-    words[#words + 1] = (found.repeated[op.out] and "=" or "") .. (found.by_symbol[op] and "*" or "") .. op.out.name
+    words[#words + 1] = (symbol_rows.repeated[op.out] and "=" or "") .. (symbol_rows.by_symbol[op] and "*" or "")
+      .. op.out.name
   end
   words[#words + 1] = "|"
   local function sum_over(key)
-    for _, buffer in ipairs(found.summed[key] or {}) do
+    for _, buffer in ipairs(symbol_rows.summed[key] or {}) do
       words[#words + 1] = "^" .. buffer.name
     end
   end
   for _, b in ipairs(list.backward) do
     sum_over(b)
-    words[#words + 1] = (found.by_symbol[b] and "*" or "") .. b.kind
+    words[#words + 1] = (symbol_rows.by_symbol[b] and "*" or "") .. b.kind
   end
-  sum_over(found.block)
+  sum_over(symbol_rows.block)
   return table.concat(words, " ")
 end
 
@@ -174,8 +175,8 @@ function TestVocabularyRows.test_operations_on_rows_of_symbols_are_computed_once
   for name, case in pairs(EQUAL_ROWS) do
     local net = build(case[1])
     local lists_by_scope = derive_lists(net)
-    local found = vocabulary_rows.derive(net, lists_by_scope)
-    lu.assertEquals(found and mark_computed_once(found, lists_by_scope), case[2], name)
+    local symbol_rows = vocabulary_rows.derive(net, lists_by_scope)
+    lu.assertEquals(symbol_rows and mark_computed_once(symbol_rows, lists_by_scope), case[2], name)
   end
 end
 

@@ -45,13 +45,13 @@ end
 function TestNovelty.test_shares_are_those_of_all_pairs()
   for _, case in ipairs({ { 12, 7, math.huge, math.huge }, { 12, 7, math.huge, 0 }, { 12, 7, 3, 0 }, { 12, 4, 5, 2 },
     { 7, 12, math.huge, 0 }, { 1, 1, 0, 0 } }) do
-    local tokens, trained, left, right = table.unpack(case)
-    local trained_facts, tested = list_facts(trained, left, right), list_facts(tokens, left, right)
-    local shares = novelty.compute_shares(tokens, trained, left, right)
+    local tokens, max_trained, left, right = table.unpack(case)
+    local trained_facts, tested = list_facts(max_trained, left, right), list_facts(tokens, left, right)
+    local shares = novelty.compute_shares(tokens, max_trained, left, right)
     for name, list in pairs(tested) do
       local limit = math.max(table.unpack(trained_facts[name]))
       if name == "distances" then
-        limit = trained - 1 -- a window may hide distances that fit a training sequence
+        limit = max_trained - 1 -- a window may hide distances that fit a training sequence
       end
       lu.assertAlmostEquals(shares[name], count_new(list, limit), 1e-12, name)
     end

@@ -113,10 +113,10 @@ end
 
 -- A list has a value for each index of the spec; in a decoder, it may instead have only the values of visible keys.
 function TestOneSided.test_lists_of_distances_have_visible_ones()
-  local function read_values(list, per, kind)
+  local function read_values(list, sharing, kind)
     local spec = make_spec(("score = function(x) return x.score + lookup(x.bias, x.distance) end, parameters = { bias "
-      .. "= { per = '%s', index = { -2, 2 }, by_distance = true, outside = 0, values = { %s } } }"):format(per, list),
-      kind)
+      .. "= { per = '%s', index = { -2, 2 }, by_distance = true, outside = 0, values = { %s } } }"):format(
+      sharing, list), kind)
     return spec.plan.resolved.encoding.parameters.bias.values
   end
   lu.assertEquals(read_values("1, 2, 3, 4, 5", "model", "decoder"), { 1, 2, 3 })

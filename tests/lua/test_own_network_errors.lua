@@ -281,15 +281,15 @@ end
 
 -- Each description gives a plan or a message with a line of the file, never an internal error.
 function TestErrors.test_any_description_ends_in_a_plan_or_a_message()
-  local refused = 0
+  local refusal_count = 0
   for seed = 1, 200 do
     local text = make_random_text(random(seed))
     local result, message = plan_network(text)
-    refused = refused + (result and 0 or 1)
+    refusal_count = refusal_count + (result and 0 or 1)
     lu.assertTrue(result ~= nil or message:find("^net%.lua:%d+:%d+: error: ") ~= nil, ("seed %d: %s\n%s"):format(seed,
       message, text))
   end
-  lu.assertTrue(refused > 100 and refused < 200, refused)
+  lu.assertTrue(refusal_count > 100 and refusal_count < 200, refusal_count)
 end
 
 -- A description cannot read the internal fields of objects.

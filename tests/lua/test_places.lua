@@ -16,15 +16,16 @@ local make_eval_line, write_run, get_root = reports.make_eval_line, reports.writ
 
 TestPlaces = {}
 
--- Four sequences: three of three labels, one of two. wrong_count: the number of sequences whose answers are all wrong.
-local function make_places(wrong_count, forced)
+-- Four sequences: three of three labels, one of two. wrong_count: the number of sequences whose answers are all wrong;
+-- has_forced: whether there are counts of teacher-forced answers, too.
+local function make_places(wrong_count, has_forced)
   local right = 4 - wrong_count
   local function format_counts(a, b, c)
     return ("[%d,%d,%d]"):format(a, b, c)
   end
-  local function format_side(counted, correct, correct_forced)
-    return ('{"counted":%s%s%s}'):format(counted, ',"correct":' .. correct,
-      forced and ',"correct_teacher_forced":' .. correct_forced or "")
+  local function format_side(counts, correct, correct_forced)
+    return ('{"counted":%s%s%s}'):format(counts, ',"correct":' .. correct,
+      has_forced and ',"correct_teacher_forced":' .. correct_forced or "")
   end
   return (',"places":{"sequences":4,"start":%s,"end":%s,"first_error":%s}'):format(
     format_side(format_counts(4, 4, 3), format_counts(right, right, right), format_counts(right, 4, 3)),
@@ -35,14 +36,14 @@ end
 local DECODED = { ["in_distribution"] = 5, between = 7, beyond = 20 }
 
 -- Writes runs of two encodings with two seeds, of which the second lacks places at length 20. Returns their study.
-local function make_placed_study(name, forced)
+local function make_placed_study(name, has_forced)
   local dir
   for i, encoding in ipairs({ "alibi", "rope" }) do
     for seed = 0, 1 do
       local lines = {}
       for _, split in ipairs({ "in_distribution", "beyond" }) do
-        local more_keys = (forced and ',"decoding":"greedy","accuracy_teacher_forced":0.5' or "")
-          .. ((seed == 0 or split ~= "beyond") and make_places(i, forced) or "")
+        local more_keys = (has_forced and ',"decoding":"greedy","accuracy_teacher_forced":0.5' or "")
+          .. ((seed == 0 or split ~= "beyond") and make_places(i, has_forced) or "")
         lines[#lines + 1] = make_eval_line(100, split, DECODED[split], 0.5, more_keys)
       end
       local earlier = lines[1]:gsub('"step":100', '"step":50'):gsub("%[%d,%d,%d%]", "[0,0,0]")
@@ -75,9 +76,9 @@ end
 
 -- Labels are counted for a kind of answers only in runs that have this kind.
 function TestPlaces.test_sums_of_runs_with_other_kinds_of_answers()
-  local function make(counted, kinds)
-    local side = lists.merge({ counted = counted }, kinds)
-    return { sequences = 1, start = side, ["end"] = side, first_error = lists.map(counted, function() return 0 end) }
+  local function make(counts, kinds)
+    local side = lists.merge({ counted = counts }, kinds)
+    return { sequences = 1, start = side, ["end"] = side, first_error = lists.map(counts, function() return 0 end) }
   end
   local sums = places.add({ make({ 2 }, { correct_teacher_forced = { 1 } }), make({ 4, 4 }, { correct = { 4, 2 } }),
     make({ 1, 1, 1 }, { correct_teacher_forced = { 1, 0, 1 } }), make({}, {}) })
@@ -162,8 +163,8 @@ end
 
 -- Conditions on several axes have no places in figures: neither the run nor the default items show any.
 function TestPlaces.test_places_of_conditions_on_several_axes()
-  local function read(name, by)
-    local dir = write_run(name, "bucket_sort_rope", 0, 0.1, { exit = 0, eval = make_eval_line(100, "beyond", by, 0.5,
+  local function read(name, axes)
+    local dir = write_run(name, "bucket_sort_rope", 0, 0.1, { exit = 0, eval = make_eval_line(100, "beyond", axes, 0.5,
       make_places(1)), facts = { spec = lists.merge(reports.make_spec("bucket_sort"), { eval = { examples = 50,
       lengths = { list = { 20 } }, by = { length = true, noise = { list = { 0.5 } } } } }) } })
     local study = cells.read_folder(get_root(dir))

@@ -37,22 +37,23 @@ end
 -- Checks that elements are nested, headers have a scope, links lead to anchors of the page, and nothing is loaded;
 -- returns a problem, or nil.
 local function find_page_problem(page)
-  local open, bad_anchor = {}, find_bad_anchor(page)
+  local open_tags, bad_anchor = {}, find_bad_anchor(page)
   if bad_anchor then
     return bad_anchor
   end
   for slash, name, attributes in page:gsub("<style>.-</style>", ""):gmatch("<(/?)([%a][%w]*)([^>]*)>") do
     if slash == "/" then
-      if table.remove(open) ~= name then
+      if table.remove(open_tags) ~= name then
         return "closes an element that is not open: " .. name
       end
     elseif name == "th" and not attributes:find("scope=") then
       return "a header without scope"
     elseif attributes:sub(-1) ~= "/" then
-      open[#open + 1] = name
+      open_tags[#open_tags + 1] = name
     end
   end
-  return #open > 0 and "left open: " .. open[#open] or select(2, page:gsub("<script", "")) > 1 and "several scripts"
+  return #open_tags > 0 and "left open: " .. open_tags[#open_tags]
+    or select(2, page:gsub("<script", "")) > 1 and "several scripts"
     or page:gsub('src="data:image/png;base64,[%w+/]*=*"', ""):match('src="[^"]*') or nil
 end
 
@@ -236,8 +237,8 @@ function TestPage.test_runs_on_examples_of_a_file()
 end
 
 function TestPage.test_a_folder_without_runs()
-  local empty = support.write("empty/x", ""):match("^(.*)/")
-  local code, message = report.run({ project = project, runs = empty })
+  local empty_folder = support.write("empty/x", ""):match("^(.*)/")
+  local code, message = report.run({ project = project, runs = empty_folder })
   lu.assertEquals(code, 1)
   lu.assertStrMatches(message, ".*there are no runs\n  expected: [^\n]*run.json in it")
   local path = support.write("within/a/0123456789abcdef/lr0.001-seed0/run.json", "{}")
@@ -342,8 +343,9 @@ function TestSettings.test_held_out_examples()
   local spec = make_spec("addition")
   spec.train.lengths, spec.eval.lengths, spec.task.options = nil, nil, { base = 10, width = 20, odd = "x" }
   spec.eval.novel = false
-  local function make_line(by, exact, keys)
-    return (make_eval_line(100, "test", by, 0.5, keys):gsub('"exact_match":0.25', ('"exact_match":%g'):format(exact)))
+  local function make_line(axis_values, exact, keys)
+    local line = make_eval_line(100, "test", axis_values, 0.5, keys)
+    return (line:gsub('"exact_match":0.25', ('"exact_match":%g'):format(exact)))
   end
   local dir = reports.write_run("held_out", "addition_x", 0, 0.1, { exit = 0,
     eval = make_line('"digits":1', 1, ',"trained":1')

@@ -321,8 +321,8 @@ function TestPicture.test_scales_fit_the_curves()
   lu.assertEquals(make_panel(true, 100, 100, 100).y, { 0, 100 })
   lu.assertEquals(make_panel(false, 2, 1, 0.01).y.log, 10)
   lu.assertEquals(make_panel(false, 2, 1, 0).y, { 0, 2.1 })
-  local zoomed = make_panel(true, 99, 99.5, 60).y
-  lu.assertStrContains(scales.make_label("accuracy", zoomed), "zoomed")
+  local zoomed_axis = make_panel(true, 99, 99.5, 60).y
+  lu.assertStrContains(scales.make_label("accuracy", zoomed_axis), "zoomed")
   lu.assertEquals({ scales.choose_step(100), scales.choose_step(11) }, { 50.0, 5.0 })
 end
 

@@ -106,9 +106,10 @@ function TestItems.test_only_some_values()
     { kind = "table", value = "max", rows = "width", pages = "task", only = { width = { 16 } } } }
   local list = assert(items.check(study))
   lu.assertEquals({ #list, list[1].where, list[2].where }, { 4, { width = "8" }, { width = "32" } })
-  local shown = cells.select(study, list[3].where, list[3].only)
-  lu.assertEquals({ #shown.cells, shown.axes[1].values, shown.axes[2].values }, { 1, { "16" }, { "a" } })
-  lu.assertEquals(score_tables.tabulate(shown, list[3]).rows[1].title, "16")
+  local shown_study = cells.select(study, list[3].where, list[3].only)
+  lu.assertEquals({ #shown_study.cells, shown_study.axes[1].values, shown_study.axes[2].values },
+    { 1, { "16" }, { "a" } })
+  lu.assertEquals(score_tables.tabulate(shown_study, list[3]).rows[1].title, "16")
   study.axes[1].values, study.scale = { "8" }, "small"
   list = assert(items.check(study))
   lu.assertEquals({ #list, list[2].only }, { 3, { width = {} } })

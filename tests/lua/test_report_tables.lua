@@ -168,12 +168,12 @@ end
 -- Over an axis, the runs of all its values become one cell, at the learning rate that is best for all.
 function TestViews.test_over_an_axis()
   local study = make_study("over", SCORES)
-  local joined = cells.merge_axis(study, "task")
-  lu.assertEquals({ #joined.cells, #joined.axes, joined.axes[1].name }, { 2, 1, "encoding" })
-  local joined_summary, first, third = joined.cells[1].summary, study.cells[1].summary, study.cells[3].summary
+  local joined_study = cells.merge_axis(study, "task")
+  lu.assertEquals({ #joined_study.cells, #joined_study.axes, joined_study.axes[1].name }, { 2, 1, "encoding" })
+  local joined_summary, first, third = joined_study.cells[1].summary, study.cells[1].summary, study.cells[3].summary
   lu.assertEquals(joined_summary.requested, first.requested + third.requested)
   lu.assertEquals(joined_summary.best_score, math.max(first.best_score, third.best_score or 0))
-  lu.assertEquals({ joined.name, #study.cells, #study.axes }, { study.name, 4, 2 })
+  lu.assertEquals({ joined_study.name, #study.cells, #study.axes }, { study.name, 4, 2 })
 end
 
 -- All sets have the learning rate that the study chooses on one set. A set without an evaluation is "missing", and
@@ -214,20 +214,20 @@ function TestViews.test_further_axes_are_pages()
     { name = "seen", values = { "all" } },
     { name = "encoding", values = { "rope", "none" } }, { name = "width", values = { "8", "16" } },
     { name = "depth", values = { "2", "4" } } }, { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 })
-  local titles, shown = {}, {}
+  local titles, shown_tables = {}, {}
   for _, item in ipairs(assert(items.check(study, true))) do
     if item.kind == "table" and item.value == "max" then
       local model = score_tables.tabulate(study, item)
       titles[#titles + 1] = model.title:match("%((.*)%)$")
       for i = 1, 2 do
         for _, cell in ipairs(model.rows[i].cells) do
-          shown[cell.number] = true
+          shown_tables[cell.number] = true
         end
       end
     end
   end
   lu.assertEquals(titles, { "depth 2, width 8", "depth 4, width 8", "depth 2, width 16", "depth 4, width 16" })
-  lu.assertEquals(#shown, 16)
+  lu.assertEquals(#shown_tables, 16)
 end
 
 function TestViews.test_numbers_are_labelled_with_their_axis()

@@ -84,9 +84,9 @@ return { title = "same", prefix = "probe", base = { use = "../probe.lua" }, seed
   end
   lu.assertEquals(#study.cells[1].runs, 4)
   assert(write.file(options.study, options.flag_study.text))
-  local again, _, changed = settle({ axes = { "encoding=rope,none", "train.lengths={1,4}, {1, 8}" }, seeds = "2:3",
+  local again, _, new_options = settle({ axes = { "encoding=rope,none", "train.lengths={1,4}, {1, 8}" }, seeds = "2:3",
     rates = "1e-3,0.01" })
-  lu.assertEquals({ changed.study, again.axes }, { options.study, study.axes })
+  lu.assertEquals({ new_options.study, again.axes }, { options.study, study.axes })
   lu.assertEquals(assert(grid.expand(project, study.name, { out = options.out })).ids, study.ids)
 end
 
@@ -180,9 +180,9 @@ function TestFlags.test_labels_of_values()
   lu.assertEquals(study.labels, { none = 'NoPE, \\"plain"', ["2"] = "two = many" })
   assert(write.file(options.study, options.flag_study.text))
   local function get_labels(labels)
-    local again, message, settled = settle({ axes = { "encoding=none,rope", "model.layers=1,2" }, labels = labels })
+    local again, message, new_options = settle({ axes = { "encoding=none,rope", "model.layers=1,2" }, labels = labels })
     lu.assertEquals({ assert(again, message).name, again.report }, { study.name, nil })
-    return again.labels, settled.flag_study.text
+    return again.labels, new_options.flag_study.text
   end
   lu.assertEquals({ get_labels({}) }, { study.labels, options.flag_study.text })
   lu.assertEquals(get_labels({ "rope=RoPE" }), { rope = "RoPE" })

@@ -131,22 +131,22 @@ function TestRooms.test_required_modules_exist()
 end
 
 function TestRooms.test_rooms_require_only_listed_rooms()
-  local required = list_dependencies()
+  local dependencies = list_dependencies()
   for room, row in pairs(rows) do
-    lu.assertNotNil(required[room], room .. " has a row and no module")
+    lu.assertNotNil(dependencies[room], room .. " has a row and no module")
     for _, allowed_room in ipairs(row.list) do
-      lu.assertNotNil(required[room][allowed_room], ("%s may require %s, and does not"):format(room, allowed_room))
+      lu.assertNotNil(dependencies[room][allowed_room], ("%s may require %s, and does not"):format(room, allowed_room))
     end
-    for needed, example in pairs(required[room]) do
-      lu.assertTrue(lists.has(row.list, needed) or false, ("%s may not require %s: %s"):format(room, needed, example))
+    for target, example in pairs(dependencies[room]) do
+      lu.assertTrue(lists.has(row.list, target) or false, ("%s may not require %s: %s"):format(room, target, example))
     end
   end
 end
 
 function TestRooms.test_dependencies_have_one_direction()
   for room, row in pairs(rows) do
-    for _, needed in ipairs(row.list) do
-      lu.assertTrue(rows[needed] and rows[needed].index < row.index or false, ("%s requires %s"):format(room, needed))
+    for _, target in ipairs(row.list) do
+      lu.assertTrue(rows[target] and rows[target].index < row.index or false, ("%s requires %s"):format(room, target))
     end
   end
 end
@@ -188,17 +188,17 @@ end
 -- Returns two tables by the path of a template below templates/: the list of templates that it includes, and the set of
 -- folders whose templates include it, directly or not.
 local function list_templates()
-  local includes, reached = {}, {}
+  local includes, folders_by_path = {}, {}
   for file in io.popen("find templates -name '*.tpl'"):lines() do
     local path = file:match("^templates/(.*)$")
-    includes[path], reached[path] = {}, {}
+    includes[path], folders_by_path[path] = {}, {}
     for included_path in support.read(file):gmatch('"([%w_]+/[%w_./]+%.tpl)"') do
       table.insert(includes[path], included_path)
     end
   end
   local function reach(path, folder)
-    if not reached[path][folder] then -- a template names itself in its banner
-      reached[path][folder] = true
+    if not folders_by_path[path][folder] then -- a template names itself in its banner
+      folders_by_path[path][folder] = true
       for _, included_path in ipairs(includes[path]) do
         reach(included_path, folder)
       end
@@ -210,7 +210,7 @@ local function list_templates()
       reach(path, folder)
     end
   end
-  return includes, reached
+  return includes, folders_by_path
 end
 
 TestTemplates = {}
@@ -219,8 +219,8 @@ TestTemplates = {}
 local TEMPLATE_OF_CALLS = "parts/call.tpl"
 
 function TestTemplates.test_parts_has_only_templates_of_several_folders()
-  local _, reached = list_templates()
-  for path, folders in pairs(reached) do
+  local _, folders_by_path = list_templates()
+  for path, folders in pairs(folders_by_path) do
     if path:find("^parts/") and path ~= TEMPLATE_OF_CALLS then
       local first = next(folders)
       lu.assertNotNil(first, path .. " is used by no template")

@@ -300,16 +300,16 @@ function TestVerbs.test_report_continues_and_names_damaged_runs()
 end
 
 function TestVerbs.test_a_damaged_run_is_not_compared()
-  local root, bad = write_two_runs()
+  local root, bad_folder = write_two_runs()
   local run = ("%s/good_run/%s/lr0.1-seed1"):format(root, DIGEST)
-  local code, message = compare.run({ runs = run, other = bad, say = ignore })
+  local code, message = compare.run({ runs = run, other = bad_folder, say = ignore })
   lu.assertEquals(code, 1)
-  lu.assertStrContains(message, bad .. '/run.json: id: found "../../x"')
+  lu.assertStrContains(message, bad_folder .. '/run.json: id: found "../../x"')
 end
 
 function TestVerbs.test_a_sweep_counts_a_damaged_run()
-  local _, bad = write_two_runs()
-  local state, damage = ledger.read_state(bad, { steps = 100, conditions = {} }, {})
+  local _, bad_folder = write_two_runs()
+  local state, damage = ledger.read_state(bad_folder, { steps = 100, conditions = {} }, {})
   lu.assertEquals(state, "damaged")
   lu.assertStrContains(damage, 'id: found "../../x"')
 end
@@ -353,9 +353,9 @@ end
 -- The folder of a run may have been moved and renamed; its run.json cannot lead to another folder.
 function TestTrained.test_facts_in_a_run_s_own_files()
   local dir = write_checkpoint()
-  local moved = dir:match("^(.*)/trained/") .. "/moved here"
-  assert(os.rename(dir, moved))
-  lu.assertEquals(assert(trained_run.open(moved)).info.id, "a_run")
+  local new_folder = dir:match("^(.*)/trained/") .. "/moved here"
+  assert(os.rename(dir, new_folder))
+  lu.assertEquals(assert(trained_run.open(new_folder)).info.id, "a_run")
   local bare = json.decode('{"task":{"kind":"x"},"model":{"width":16},"train":{"batch":1},"eval":{"examples":1}}')
   for words, facts in pairs({ ['id: found "../../x"'] = { id = "../../x" },
     ['digest: found "../x"'] = { digest = "../x" }, ["spec.model.layers: found nothing"] = { spec = bare } }) do
@@ -369,17 +369,17 @@ end
 function TestTrained.test_no_program_of_a_run_folder_is_started()
   local dir = write_checkpoint()
   local run = assert(trained_run.open(dir))
-  local touched = dir .. "/touched"
-  support.write("trained/a_run/" .. DIGEST .. "/lr0.1-seed1/trainer", "#!/bin/sh\ntouch " .. touched .. "\n")
+  local touched_path = dir .. "/touched"
+  support.write("trained/a_run/" .. DIGEST .. "/lr0.1-seed1/trainer", "#!/bin/sh\ntouch " .. touched_path .. "\n")
   os.execute(("chmod +x '%s/trainer'"):format(dir))
-  local provided
+  local provided_path
   local code, message = stop.catch(trained_run.find_trainer, reports.project, run, nil, function(path)
-    provided = path
+    provided_path = path
   end)
   lu.assertEquals(code, 1)
   lu.assertStrContains(message, "cannot be built again")
-  lu.assertNil(provided)
-  lu.assertNil(lfs.attributes(touched, "mode"))
+  lu.assertNil(provided_path)
+  lu.assertNil(lfs.attributes(touched_path, "mode"))
 end
 
 -- The trainer is built from the spec that the user names, if it has the run's digest.

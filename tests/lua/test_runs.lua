@@ -333,9 +333,9 @@ end
 
 -- If a run has greedy and teacher-forced lines, only the lines with the spec's decoding count.
 function TestRuns.test_decodings_are_not_mixed()
-  local forced = { decoding = '"teacher_forced"', accuracy = false }
-  local eval = make_full_line("beyond", 20, forced) .. make_full_line("beyond", 30, forced) .. make_full_line("beyond",
-    20)
+  local changes = { decoding = '"teacher_forced"', accuracy = false }
+  local eval = make_full_line("beyond", 20, changes) .. make_full_line("beyond", 30, changes)
+    .. make_full_line("beyond", 20)
   for decoding, lengths in pairs({ greedy = { 20 }, teacher_forced = { 20, 30 } }) do
     local spec = make_decoder_spec({ decoding = decoding ~= "greedy" and decoding or nil, examples = 50 })
     local run = runs.read(write_run("both_kinds", "rr", 1, 0.1, { exit = 0, eval = eval, facts = { spec = spec } }))
@@ -393,8 +393,8 @@ function TestRuns.test_a_torn_line_is_skipped_and_reported()
   lu.assertEquals(run.test.accuracy, { 0.5 })
   lu.assertEquals(run.notes, { "eval.jsonl: line 2 is torn, skipped" })
   local last_line = make_eval_line(100, "beyond", 21, 0.5)
-  local unended = runs.read(write_run("unended", "rr", 1, 0.1, { exit = 0, eval = line .. last_line:sub(1, -2) }))
-  lu.assertEquals({ unended.test.lengths, unended.notes }, { { 20, 21 }, {} }) -- only its newline is missing
+  local unended_run = runs.read(write_run("unended", "rr", 1, 0.1, { exit = 0, eval = line .. last_line:sub(1, -2) }))
+  lu.assertEquals({ unended_run.test.lengths, unended_run.notes }, { { 20, 21 }, {} }) -- only its newline is missing
 end
 
 function TestRuns.test_a_brace_in_a_string_of_the_spec()

@@ -48,9 +48,9 @@ local function visit_presets(visit)
   local count = 0
   for _, name in ipairs(project:list_names("spec/encodings", ".lua")) do
     -- These presets are only for grids, for encoder-decoders, or for tasks with positions.
-    local scored = not name:find("^lst_") and not name:find("^abc_") and name ~= "coupling"
+    local has_plain_task = not name:find("^lst_") and not name:find("^abc_") and name ~= "coupling"
       and not name:find("_cycle$")
-    for _, reading in ipairs(scored and READINGS or {}) do
+    for _, reading in ipairs(has_plain_task and READINGS or {}) do
       local cuda, layout, code = render_device(("use = %q"):format(name), reading)
       if cuda then
         visit(("%s, %s"):format(name, reading), cuda, layout, code)
@@ -97,8 +97,8 @@ function TestText.test_code_of_every_preset_has_no_words_of_cpu_code()
     for line in text:gmatch("[^\n]+") do
       lu.assertTrue(#line <= 120, name .. ": " .. line)
     end
-    for called in code:gsub("/%*.-%*/", ""):gsub("INLINE[^{]*{", ""):gmatch("([%a_][%w_]*)%(") do
-      lu.assertTrue(CALLED[called] or false, name .. " calls " .. called)
+    for function_name in code:gsub("/%*.-%*/", ""):gsub("INLINE[^{]*{", ""):gmatch("([%a_][%w_]*)%(") do
+      lu.assertTrue(CALLED[function_name] or false, name .. " calls " .. function_name)
     end
   end)
 end

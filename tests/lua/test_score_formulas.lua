@@ -139,9 +139,9 @@ end
 function TestTracing.test_sampled_distances_are_no_differences_of_indices()
   local random = RANDOM:format("")
   local random_score = trace_formula("return x.score - abs(x.distance)", random)
-  local raw = trace_formula("return x.score - abs(x.key_index - x.query_index)", random)
+  local formula = trace_formula("return x.score - abs(x.key_index - x.query_index)", random)
   lu.assertEquals(random_score, "x.score - abs(x.distance)")
-  lu.assertEquals(raw, "x.score - abs((x.key_index - x.query_index))")
+  lu.assertEquals(formula, "x.score - abs((x.key_index - x.query_index))")
   lu.assertEquals(trace_formula("return x.score + x.key_index + x.query_index", random):find("x.total", 1, true), nil)
   for _, symbol in ipairs({ "query", "key" }) do
     local text = refuse(("score = function(x) return x.score + x.%s end, %s"):format(symbol, random),

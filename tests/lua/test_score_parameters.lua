@@ -113,8 +113,8 @@ function TestEntries.test_parameters_of_one_name_are_numbered()
   local entry = "{ score = function(x) return x.score + x.a end, parameters = { a = { init = 0 } } }"
   lu.assertEquals(accept(("score = { %s, %s, %s }"):format(entry, entry, entry)).encoding.score,
     "x.score + x.a + x.a_2 + x.a_3")
-  local renamed = entry:gsub("%f[%w]a%f[%W]", "a_2")
-  lu.assertEquals(accept(("score = { %s, %s, %s }"):format(entry, renamed, entry)).encoding.score,
+  local renamed_entry = entry:gsub("%f[%w]a%f[%W]", "a_2")
+  lu.assertEquals(accept(("score = { %s, %s, %s }"):format(entry, renamed_entry, entry)).encoding.score,
     "x.score + x.a + x.a_2 + x.a_3")
 end
 
@@ -183,11 +183,11 @@ TestResolved = {}
 
 function TestResolved.test_random_positions_are_used_by_a_score_that_reads_them()
   local random = RANDOM:format("")
-  for text, used in pairs({ ["abs(x.distance)"] = true, ["x.query_index"] = false, ["x.head"] = false,
+  for text, is_used in pairs({ ["abs(x.distance)"] = true, ["x.query_index"] = false, ["x.head"] = false,
     ["x.key_index - x.query_index"] = false }) do
     local resolved, info = accept(("score = function(x) return x.score - (%s) end, %s"):format(text, random))
-    lu.assertEquals(resolved.encoding.positions.draw, used and "layer" or "pass", text)
-    lu.assertEquals(#info.warnings, used and 0 or 1, text)
+    lu.assertEquals(resolved.encoding.positions.draw, is_used and "layer" or "pass", text)
+    lu.assertEquals(#info.warnings, is_used and 0 or 1, text)
   end
   local resolved = accept("use = 'alibi', " .. RANDOM:format(", draw = 'pass'"))
   lu.assertEquals(resolved.encoding.positions.draw, "pass")

@@ -22,13 +22,14 @@ end
 
 TestPacking = {}
 
--- A cell that misses the runs of all rates and of the seeds { first, last }, except runs whose names are in `finished`.
-local function make_cell(id, rates, seeds, finished)
+-- A cell that misses the runs of all rates and of the seeds { first, last }, except runs whose names are in
+-- `finished_names`.
+local function make_cell(id, rates, seeds, finished_names)
   local cell = { id = id, missing = {}, spec = { plan = { digest = "0123456789abcdef" } } }
   for _, rate in ipairs(rates) do
     for seed = seeds[1], seeds[2] do
       local name = ("lr%s-seed%d"):format(rate, seed)
-      if not (finished or {})[name] then
+      if not (finished_names or {})[name] then
         table.insert(cell.missing, { learning_rate = rate, seed = seed,
           dir = ("%s/0123456789abcdef/%s"):format(id, name) })
       end
@@ -118,8 +119,8 @@ function TestPacking.test_the_number_of_tasks_matters_more_than_their_times()
   lu.assertEquals({ #tasks, max_seconds, #tasks[1], #tasks[2] }, { 2, 100, 2, 2 })
   lu.assertEquals(#pack({ 500, 10 }, 9), 2) -- 500 seconds exceed a task, whose group continues after a requeue
   lu.assertEquals({ #pack({ 1, 1 }, 9), #pack({ 1, 1, 1 }, 9, 2), #pack({ 1, 1 }, 9, 5) }, { 1, 2, 2 })
-  local even, unknown = pack({ false, false, false, false, false }, 2)
-  lu.assertEquals({ #even[1], #even[2], unknown }, { 3, 2, nil })
+  local even, seconds = pack({ false, false, false, false, false }, 2)
+  lu.assertEquals({ #even[1], #even[2], seconds }, { 3, 2, nil })
 end
 
 -- Returns the number of runs in each group, and the number of lanes, for cells with so many seeds.

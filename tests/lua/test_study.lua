@@ -112,11 +112,11 @@ end
 
 -- An error in a range of seeds is reported once, with its position.
 function TestGrid.test_wrong_seeds_are_refused_once_with_their_position()
-  for wrong, expected in pairs({ ["3"] = "seeds: is 3\n", ["{}"] = "seeds: is empty\n",
+  for seeds, expected in pairs({ ["3"] = "seeds: is 3\n", ["{}"] = "seeds: is empty\n",
     ["{ 0, 1, 5 }"] = "seeds: is a list of length 3\n", ["{ 4, 2 }"] = "seeds: ends at 2, before it starts\n",
     ["{ 0, 4096 }"] = "seeds: are 4097 seeds\n", ["{ 0, 0.5 }"] = "seeds[2]: 0.5 is not a seed\n",
     ["{ '1', 2 }"] = 'seeds[1]: "1" is not a seed\n', ["{ -1, 2 }"] = "seeds[1]: -1 is not a seed\n" }) do
-    local text = SMALL:gsub("{ 2, 4 }", wrong, 1)
+    local text = SMALL:gsub("{ 2, 4 }", seeds, 1)
     lu.assertStrContains(refuse(text, "error: " .. expected), "1 error; nothing was written")
   end
 end

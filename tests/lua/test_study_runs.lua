@@ -115,11 +115,11 @@ function TestLedger.test_validation_takes_time_but_is_not_required()
   local function derive_goal(examples)
     return ledger.derive_goal(expand(write_small(), { set = { "eval.validation.examples=" .. examples } }).cells[2])
   end
-  local plain, decoded = derive_goal(0), derive_goal(5)
-  lu.assertEquals(decoded.conditions, plain.conditions)
-  local extra_work = decoded.eval_work[1] - plain.eval_work[1]
+  local plain_goal, stream_goal = derive_goal(0), derive_goal(5)
+  lu.assertEquals(stream_goal.conditions, plain_goal.conditions)
+  local extra_work = stream_goal.eval_work[1] - plain_goal.eval_work[1]
   lu.assertTrue(extra_work > 0)
-  lu.assertEquals(decoded.eval_work[3] - plain.eval_work[3], extra_work)
+  lu.assertEquals(stream_goal.eval_work[3] - plain_goal.eval_work[3], extra_work)
   local cell = expand(write_small()).cells[2]
   local _, _, dir = read_state(cell, { ["metrics.jsonl"] = '{"step":70,"accuracy":0.75}\n',
     ["eval.jsonl"] = LINE:format(70, "validation", 9, 2, "") })

@@ -161,9 +161,9 @@ end
 
 -- Fills a run of make_grid, number `seed` of its cell: the first run of each cell is done; the second run is running
 -- for the first task, has failed for the second task, and has not begun for the others.
-local function finish_half(run, i, _, k)
-  run.state = k == 1 and "done" or i == 1 and "running" or i == 2 and "failed" or "absent"
-  run.progress = run.state == "running" and { work = 50, rate = 2.5, accuracy = 0.5 } or k == 1 and { work = 100,
+local function finish_half(run, task, _, seed)
+  run.state = seed == 1 and "done" or task == 1 and "running" or task == 2 and "failed" or "absent"
+  run.progress = run.state == "running" and { work = 50, rate = 2.5, accuracy = 0.5 } or seed == 1 and { work = 100,
     accuracy = 0.25 } or nil
 end
 

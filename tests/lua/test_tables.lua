@@ -93,10 +93,10 @@ end
 
 TestProcrustes = {}
 
--- The distances of tables from a reference; rotated: results have the rotated tables, too.
-local function measure(shape, reference, tables, rotated)
+-- The distances of tables from a reference; with_rotated: results have the rotated tables, too.
+local function measure(shape, reference, tables, with_rotated)
   return assert(with_folder(function(folder)
-    return procrustes.measure(reports.project, folder, shape, reference, tables, rotated)
+    return procrustes.measure(reports.project, folder, shape, reference, tables, with_rotated)
   end))
 end
 
@@ -131,8 +131,8 @@ function TestProcrustes.test_tables_of_normal_numbers_are_as_far_as_published()
   for i, sigma in ipairs({ 0.1, 0.2, 1, 2 }) do
     tables[i] = compute_normal(16 * 160, sigma)
   end
-  for i, measured in ipairs(measure({ rows = 16, columns = 160 }, grid, tables)) do
-    lu.assertAlmostEquals(measured.distance, expected[i], 0.02 * expected[i])
+  for i, measures in ipairs(measure({ rows = 16, columns = 160 }, grid, tables)) do
+    lu.assertAlmostEquals(measures.distance, expected[i], 0.02 * expected[i])
   end
 end
 
@@ -148,8 +148,8 @@ function TestProcrustes.test_untrained_tables_correlate_with_published_accuracie
     end
   end
   lu.assertEquals(#tables, 20)
-  for i, measured in ipairs(measure({ rows = 16, columns = 160 }, position_tables.compute_grid(16, 4, 160), tables)) do
-    norms[i], distances[i] = measured.norm, measured.distance
+  for i, measures in ipairs(measure({ rows = 16, columns = 160 }, position_tables.compute_grid(16, 4, 160), tables)) do
+    norms[i], distances[i] = measures.norm, measures.distance
   end
   lu.assertAlmostEquals(correlation.pearson(distances, accuracy), -0.98, 0.01)
   lu.assertTrue(correlation.pearson(norms, distances) > 0.97)
