@@ -255,6 +255,9 @@ typedef struct lh_spec {
     const lh_format *format;
     const lh_trace_site *sites; /* [site_count] in the order of trace_block's `buffers`; NULL: no traces */
     int site_count;
+    /* passes_by_length: the last pass_sites sites are those of the first pass, and trace_block has as many more
+     * `buffers` for each later pass; else 0 */
+    int pass_sites;
     int classes; /* width of the output layer */
     /* Arrays over streams: */
     int position_range[LH_MAX_STREAMS]; /* random positions are first_position .. position_range - 1; 0: none */

@@ -101,15 +101,17 @@ static lh_status open_pass(pass *p, lh_error *error) {
     if (status == LH_OK) status = lh_batch_open(&p->batch, spec, p->group->n, 1, error);
     if (status == LH_OK) status = open_order(p, error);
     if (status != LH_OK) return status;
-    p->buffers = lh_engine_allocate((size_t)spec->site_count * sizeof *p->buffers, "one pass", error);
+    int site_count = lh_count_trace_sites(spec, p->group->n);
+    p->buffers = lh_engine_allocate((size_t)site_count * sizeof *p->buffers, "one pass", error);
     if (p->buffers == NULL) return LH_ERR_ENVIRONMENT;
-    for (int site = 0; status == LH_OK && site < spec->site_count; site++)
+    for (int site = 0; status == LH_OK && site < site_count; site++)
         status = open_site(p, site, &p->buffers[site], error);
     return status == LH_OK ? open_answers(p, error) : status;
 }
 
 static void close_pass(pass *p) {
-    for (int site = 0; p->buffers != NULL && site < p->traces->spec->site_count; site++) {
+    int site_count = lh_count_trace_sites(p->traces->spec, p->group->n);
+    for (int site = 0; p->buffers != NULL && site < site_count; site++) {
         free(p->buffers[site].activation);
         free(p->buffers[site].scores);
         free(p->buffers[site].attention);
@@ -228,7 +230,7 @@ static void store_output(const pass *p, lh_trace_tensor *t) {
     }
     const void *source = choose_source(&p->buffers[t->site], t->kind);
     double *sums = t->data;
-    if (t->kind == LH_TRACE_ENTROPY) add_entropy(p, &p->traces->spec->sites[t->site], source, sums);
+    if (t->kind == LH_TRACE_ENTROPY) add_entropy(p, &p->traces->sites[t->site], source, sums);
     else if (t->is_mean)
         for (int64_t i = 0; i < t->elements; i++) sums[i] += lh_real_read(source, p->engine->real_bytes, i);
     else {
@@ -326,5 +328,7 @@ void lh_traces_close(lh_traces *traces) {
     free(traces->tensors);
     for (int g = 0; g < traces->group_count; g++) free(traces->groups[g].shape_indices);
     free(traces->groups);
+    free(traces->sites);
+    free(traces->site_names);
     memset(traces, 0, sizeof *traces);
 }

@@ -75,7 +75,7 @@ typedef struct lh_trace_tensor {
     lh_trace_kind kind;
     int n;             /* task length */
     int group;         /* index in lh_traces.groups */
-    int site;          /* index in lh_spec.sites; -1: tokens, answers and targets, which are 32-bit integers */
+    int site;          /* index in lh_traces.sites; -1: tokens, answers and targets, which are 32-bit integers */
     int stream;        /* stream of tokens */
     bool is_mean;      /* mean over draws and examples */
     int64_t elements;  /* elements per pass */
@@ -97,6 +97,8 @@ typedef struct lh_traces {
     lh_trace_request request;
     int real_bytes;
     int64_t passes;           /* number of passes of all groups */
+    lh_trace_site *sites;     /* of the longest task length: lh_spec.sites, then those of later passes by the length */
+    char *site_names;         /* names of the sites of later passes */
     lh_trace_tensor *tensors; /* [count] */
     int count;
     lh_trace_group *groups; /* groups in the order of lengths, or of the first input of each length */
@@ -122,6 +124,9 @@ void lh_traces_close(lh_traces *traces);
 
 /* The first tensor of a kind in a group; NULL: there is none. */
 const lh_trace_tensor *lh_traces_find(const lh_traces *traces, const lh_trace_group *group, lh_trace_kind kind);
+
+/* The number of sites at task length n: the first ones of lh_traces.sites. */
+int lh_count_trace_sites(const lh_spec *spec, int n);
 
 /* The index in request->inputs of input number i, from 0, of task length n. */
 int lh_find_trace_input(const lh_trace_request *request, int n, int i);

@@ -8,6 +8,8 @@
 #include "eval/evaluate.h"
 #include "eval/trace.h"
 
+enum { SITE_NAME_BYTES = 64 };
+
 const char *lh_get_trace_kind_name(lh_trace_kind kind) {
     static const char *const names[LH_TRACE_KINDS] = {"attention", "scores",  "activations", "entropy",
                                                       "tokens",    "answers", "targets"};
@@ -154,6 +156,43 @@ static lh_status make_groups(lh_traces *traces, lh_error *error) {
     return status;
 }
 
+/* ---- sites ---- */
+
+int lh_count_trace_sites(const lh_spec *spec, int n) {
+    return spec->site_count + (spec->pass_sites > 0 ? (lh_count_passes(spec, n) - 1) * spec->pass_sites : 0);
+}
+
+/* Copies the name of a site of the first pass to a later pass, with a greater number of its layer. */
+static void name_later_site(char *name, const char *first_name, int added_layers) {
+    size_t prefix = strcspn(first_name, "0123456789");
+    char *suffix;
+    long layer = strtol(first_name + prefix, &suffix, 10);
+    snprintf(name, SITE_NAME_BYTES, "%.*s%ld%s", (int)prefix, first_name, layer + added_layers, suffix);
+}
+
+/* Makes the sites of the longest task length. */
+static lh_status make_sites(lh_traces *traces, lh_error *error) {
+    const lh_spec *spec = traces->spec;
+    int count = spec->site_count, layers = 0;
+    for (int g = 0; g < traces->group_count; g++)
+        if (lh_count_trace_sites(spec, traces->groups[g].n) > count)
+            count = lh_count_trace_sites(spec, traces->groups[g].n);
+    traces->sites = lh_engine_allocate((size_t)count * sizeof *traces->sites, "a list of sites", error);
+    traces->site_names = lh_engine_allocate((size_t)count * SITE_NAME_BYTES, "a list of sites", error);
+    if (traces->sites == NULL || traces->site_names == NULL) return LH_ERR_ENVIRONMENT;
+    memcpy(traces->sites, spec->sites, (size_t)spec->site_count * sizeof *traces->sites);
+    for (int site = spec->site_count - spec->pass_sites; site < spec->site_count; site++)
+        layers += spec->sites[site].channels > 0;
+    for (int site = spec->site_count; site < count; site++) {
+        int pass = (site - spec->site_count) / spec->pass_sites + 1;
+        char *name = traces->site_names + (size_t)site * SITE_NAME_BYTES;
+        traces->sites[site] = spec->sites[site - pass * spec->pass_sites];
+        name_later_site(name, traces->sites[site].name, pass * layers);
+        traces->sites[site].name = name;
+    }
+    return LH_OK;
+}
+
 /* ---- tensors of a group ---- */
 
 static bool has_integers(const lh_trace_tensor *t) { return t->kind >= LH_TRACE_TOKENS; }
@@ -169,7 +208,7 @@ static int write_pass_shape(const lh_traces *traces, const lh_trace_tensor *t, i
         shape[0] = lengths.labels;
         return 1;
     }
-    const lh_trace_site *site = &traces->spec->sites[t->site];
+    const lh_trace_site *site = &traces->sites[t->site];
     shape[0] = site->heads;
     if (t->kind == LH_TRACE_ENTROPY) return 1;
     if (t->kind == LH_TRACE_ACTIVATIONS) {
@@ -190,9 +229,9 @@ static void name_tensor(const lh_traces *traces, lh_trace_tensor *t) {
         snprintf(t->name, sizeof t->name, "%s.tokens.%s", label, spec->format->stream[t->stream].name);
     else if (has_integers(t)) snprintf(t->name, sizeof t->name, "%s.%s", label, lh_get_trace_kind_name(t->kind));
     else if (t->kind == LH_TRACE_ACTIVATIONS)
-        snprintf(t->name, sizeof t->name, "%s.%s", label, spec->sites[t->site].name);
+        snprintf(t->name, sizeof t->name, "%s.%s", label, traces->sites[t->site].name);
     else
-        snprintf(t->name, sizeof t->name, "%s.%s.%s", label, spec->sites[t->site].name,
+        snprintf(t->name, sizeof t->name, "%s.%s.%s", label, traces->sites[t->site].name,
                  lh_get_trace_kind_name(t->kind));
 }
 
@@ -249,14 +288,14 @@ static void add_group_tensors(lh_traces *traces, lh_trace_group *group) {
         if (is_any_answer_known(traces, group))
             add_tensor(traces, group, (lh_trace_tensor){.kind = LH_TRACE_TARGETS, .site = -1});
     }
-    for (int site = 0; site < spec->site_count; site++)
+    for (int site = 0; site < lh_count_trace_sites(spec, group->n); site++)
         for (int kind = 0; kind < LH_TRACE_TOKENS; kind++)
-            if (kinds[kind] && (kind == LH_TRACE_ACTIVATIONS) == (spec->sites[site].channels > 0))
+            if (kinds[kind] && (kind == LH_TRACE_ACTIVATIONS) == (traces->sites[site].channels > 0))
                 add_tensor(traces, group, (lh_trace_tensor){.kind = (lh_trace_kind)kind, .site = site});
 }
 
 size_t lh_count_trace_scratch(const lh_traces *traces, int n, int site, lh_trace_kind kind) {
-    const lh_trace_site *s = &traces->spec->sites[site];
+    const lh_trace_site *s = &traces->sites[site];
     const bool *kinds = traces->request.kinds;
     lh_shape shape = lh_make_shape(traces->spec, n, 1);
     size_t row = (size_t)shape.length[s->query] * (size_t)traces->real_bytes;
@@ -268,7 +307,7 @@ size_t lh_count_trace_scratch(const lh_traces *traces, int n, int site, lh_trace
 /* Bytes that one pass of a group writes, at all sites. */
 static double measure_scratch(const lh_traces *traces, const lh_trace_group *group) {
     double scratch = 0;
-    for (int site = 0; site < traces->spec->site_count; site++)
+    for (int site = 0; site < lh_count_trace_sites(traces->spec, group->n); site++)
         for (int kind = 0; kind < LH_TRACE_ENTROPY; kind++)
             scratch += (double)lh_count_trace_scratch(traces, group->n, site, (lh_trace_kind)kind);
     return scratch;
@@ -276,7 +315,9 @@ static double measure_scratch(const lh_traces *traces, const lh_trace_group *gro
 
 static lh_status make_tensors(lh_traces *traces, lh_error *error) {
     const lh_spec *spec = traces->spec;
-    double capacity = (double)traces->group_count * (spec->format->streams + 2 + 3 * spec->site_count), one_pass = 0;
+    double capacity = 0, one_pass = 0;
+    for (int g = 0; g < traces->group_count; g++)
+        capacity += spec->format->streams + 2 + 3.0 * lh_count_trace_sites(spec, traces->groups[g].n);
     double list = capacity * sizeof *traces->tensors, available = lh_get_available_memory();
     if (list > available) return fail_size(list, available, "the list of tensors", error);
     traces->tensors = lh_engine_allocate((size_t)list, "a list of tensors", error);
@@ -303,5 +344,6 @@ lh_status lh_traces_open(lh_traces *traces, const lh_engine *engine, const lh_tr
     if (engine->spec->sites == NULL)
         return lh_fail(error, LH_ERR_INPUT, "%s: this model has nothing to trace", engine->spec->id);
     lh_status status = make_groups(traces, error);
+    if (status == LH_OK) status = make_sites(traces, error);
     return status == LH_OK ? make_tensors(traces, error) : status;
 }

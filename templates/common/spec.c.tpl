@@ -269,6 +269,7 @@ const lh_spec longhand_spec_${symbol} = {
         %   { "format", "&format" },
         %   { "sites", "sites" },
         %   { "site_count", #trace_sites },
+        %   { "pass_sites", pass_sites },
         %   { "classes", classes },
         %   { "position_range", drawn_text.position_range },
         %   { "first_position", drawn_text.first_position },

@@ -3,6 +3,7 @@
 
 local support = dofile("tests/lua/support.lua")
 
+local analyze_pca = require("lab.study.analyze.analyze_pca")
 local decoding = require("lab.study.analyze.analyze_decoding")
 local lu = require("luaunit")
 local panels = require("lab.study.report.figures.panels")
@@ -11,6 +12,30 @@ local spec_writer = require("lab.study.read.spec_writer")
 local source = require("lab.study.analyze.source")
 
 TestPca = {}
+
+-- With passes by the length, shorter sequences have fewer layers; the analysis has those of all lengths.
+function TestPca.test_layers_that_a_length_lacks_are_left_out()
+  local entries = {}
+  for length, sites in pairs({ [1] = { "layers.0.output" }, [2] = { "layers.0.output", "layers.1.output" } }) do
+    for _, site in ipairs(sites) do
+      entries[("n%d.%s"):format(length, site)] = { shape = { 1, length, 2 } }
+    end
+  end
+  local run = { label = "looped" }
+  function run.trace() return { entries = entries } end
+  function run.list_sites(_, _, length)
+    return length == 2 and { "layers.0.output", "layers.1.output" } or { "layers.0.output" }
+  end
+  function run.get_shape(_, _, length) return { 1, length } end
+  function run.count_parts(_, length) return length, 0 end
+  function run.read(_, _, _, _, count) return ({ [2] = { 1, 0 }, [4] = { 1, 0, 0, 1 } })[count] end
+  function run.measure_accuracy() return { 1, 1 } end
+  for _, lengths in ipairs({ { 1, 2 }, { 2, 1 } }) do
+    local files = support.index_texts(analyze_pca.run({ run }, { lengths = lengths, sequences = 1, part = "input" }))
+    lu.assertStrContains(files["summary.csv"], "looped,layers.0.output,1,")
+    lu.assertNotStrContains(files["summary.csv"], "layers.1")
+  end
+end
 
 -- Points with a known covariance: the mean plus and minus sizes[k] * axes[k], for orthogonal axes. Returns the values
 -- of each channel.

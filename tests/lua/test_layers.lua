@@ -46,6 +46,10 @@ function TestLayers.test_layers_of_all_passes_have_different_numbers()
   lu.assertEquals(list_names(spec, ".norm1.scale"), { "layers.0", "layers.1", "layers.2" })
   lu.assertEquals(lists.map(spec.plan.trace_sites, function(site) return site.name:match("^(.*)%.output$") end),
     { "layers.0", "layers.1", "layers.2", "layers.3", "layers.4", "layers.5" })
+  spec = assert(make_spec('layers = { "rope", "none" }', 'layers = 3, loops = { times = "length" }'))
+  lu.assertEquals(lists.get_names(spec.plan.trace_sites), { "embedding", "layers.0", "layers.0.output", "layers.1",
+    "layers.1.output", "layers.2", "layers.2.output" }) -- the sites of the first pass
+  lu.assertEquals(spec.plan.pass_sites, 6)
 end
 
 -- The comment of a pass names the publication of its start.

@@ -10,7 +10,7 @@
 #include "support/lh_engines.h"
 
 extern const lh_spec longhand_spec_parity_none, longhand_spec_parity_sincos, longhand_spec_parity_rand_rope,
-    longhand_spec_parity_float64_rand_learned;
+    longhand_spec_parity_float64_rand_learned, longhand_spec_parity_float64_passes_by_length;
 
 enum { LAYERS = 2, HEADS = 2, WIDTH = 16, EXAMPLES = 3, DRAWS = 2 };
 
@@ -173,6 +173,41 @@ static void test_traces_uniform_attention_has_entropy_of_log_length(void **state
     engine->ops->close(engine);
 }
 
+/* With passes by the length, a length has the sites of all its passes; the first two equal those of a spec with two. */
+static void test_traces_have_the_sites_of_all_passes_by_the_length(void **state) {
+    static const lh_trace_site two_passes[] = {{"embedding", WIDTH, 0, 0, 0},
+                                               {"layers.0", 0, HEADS, 0, 0},
+                                               {"layers.0.output", WIDTH, 0, 0, 0},
+                                               {"layers.1", 0, HEADS, 0, 0},
+                                               {"layers.1.output", WIDTH, 0, 0, 0}};
+    lh_spec spec = longhand_spec_parity_float64_passes_by_length, fewer = spec;
+    fewer.passes_by_length = false;
+    fewer.passes = 2;
+    fewer.sites = two_passes;
+    fewer.site_count = 5;
+    fewer.pass_sites = 0;
+    lh_engine *engine = open_engine(&spec, 1), *other_engine = open_engine(&fewer, 1);
+    lh_trace_request request = request_all(2, 12); /* longer than in training */
+    request.lengths.step = 10;
+    lh_traces traces = run_traces(engine, &request), expected = run_traces(other_engine, &request);
+    int first_tensors = 0;
+    for (int i = 0; i < expected.count; i++) {
+        const lh_trace_tensor *t = find_tensor(&traces, expected.tensors[i].name);
+        assert_int_equal(t->file.bytes, expected.tensors[i].file.bytes);
+        assert_memory_equal(t->data, expected.tensors[i].data, t->file.bytes);
+        first_tensors += expected.tensors[i].n == 2;
+    }
+    assert_int_equal(traces.count, expected.count + 10 * 4); /* ten more passes with four kinds of values */
+    assert_int_equal(traces.groups[0].tensors, first_tensors);
+    check_shape(find_tensor(&traces, "n12.layers.11.scores"), 5, (const int64_t[]){DRAWS, EXAMPLES, HEADS, 24, 24});
+    const lh_trace_tensor *output = find_tensor(&traces, "n12.layers.11.output");
+    assert_memory_not_equal(output->data, find_tensor(&traces, "n12.layers.10.output")->data, output->file.bytes);
+    lh_traces_close(&traces);
+    lh_traces_close(&expected);
+    engine->ops->close(engine);
+    other_engine->ops->close(other_engine);
+}
+
 static void test_traces_open_refuses_requests_that_do_not_fit(void **state) {
     lh_engine *engine = open_engine(&longhand_spec_parity_rand_rope, 1);
     int32_t twice[2] = {5, 5};
@@ -200,6 +235,7 @@ int main(void) {
         cmocka_unit_test(test_traces_are_equal_for_any_number_of_threads),
         cmocka_unit_test(test_traces_inputs_are_grouped_by_length),
         cmocka_unit_test(test_traces_uniform_attention_has_entropy_of_log_length),
+        cmocka_unit_test(test_traces_have_the_sites_of_all_passes_by_the_length),
         cmocka_unit_test(test_traces_open_refuses_requests_that_do_not_fit),
     };
     return cmocka_run_group_tests_name("traces", tests, NULL, NULL);

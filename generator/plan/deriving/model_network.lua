@@ -9,7 +9,7 @@
 --   network_identity   see identity.lua; nil for a kind's default network, which adds nothing to digests
 --   cpu, network, passes   see cpu_network.lua, outline.lua, passes.lua
 --   widths        { name, count } of the widths that need a constant
---   trace_sites   the possible outputs of trace_block, in order
+--   trace_sites, pass_sites   see network_sites.lua
 --   cpu_headers   files of kernels/cpu by name
 --   operation_kernels   files that operations need on both targets
 --   by_step, cell_width   see builder.lua
@@ -31,6 +31,7 @@ local handles = require("network.graph.handles")
 local identity = require("network.graph.identity")
 local labelled_rows = require("network.lists.labelled_rows")
 local lists = require("base.lists")
+local network_sites = require("plan.deriving.network_sites")
 local ops = require("network.graph.ops")
 local outline = require("network.graph.outline")
 local own_network = require("spec.reading.own_network")
@@ -72,44 +73,6 @@ end
 
 local function index_by_name(families)
   return lists.index_by(families, function(family) return family.name end)
-end
-
--- The possible outputs of trace_block: activations with their channels, and attentions with their heads and the streams
--- of their queries and keys.
-local function list_trace_sites(net)
-  local sites = {}
-  local function add_activation(name, value)
-    sites[#sites + 1] = { name = name, channels = value.width.count, heads = 0, query = value.stream.index,
-      key = value.stream.index }
-  end
-  local function add_layer(block, path)
-    for _, op in ipairs(block.ops) do
-      if op.kind == "attention" then
-        local name = (op.family.cross or op.is_named) and path .. "." .. op.family.name or path
-        sites[#sites + 1] = { name = name, channels = 0, heads = op.family.heads, query = op.q.stream.index,
-          key = op.kv.stream.index }
-      end
-    end
-    add_activation(path .. ".output", block.output_value)
-  end
-  -- repetition: the number of the repetition of the scope, from 0
-  local function add_repetition(scope, repetition)
-    for _, op in ipairs(scope.ops) do
-      if op.kind == "embed" or op.kind == "recur" then
-        add_activation(op.out.name, op.out)
-      end
-      local block = op.kind == "block" and op.block
-      for i = block and repetition * block.times or 1, block and (repetition + 1) * block.times - 1 or 0 do
-        if block.is_group then
-          add_repetition(block, i)
-        else
-          add_layer(block, (block:get_path(i):gsub("%.$", "")))
-        end
-      end
-    end
-  end
-  add_repetition(net, 0)
-  return sites
 end
 
 -- Widths that need a constant, in the order of the description; family_dimensions.tpl defines constants of facets.
@@ -427,7 +390,7 @@ function M.derive(plan, file)
   fields.structs, fields.tensors, fields.tensor_count = layout.structs, layout.tensors, #layout.tensors
   fields.parameters, fields.frozen, fields.initial_values = layout.count, layout.frozen, layout.initial_values
   fields.parameter_elements, fields.parameter_storage = layout.elements, layout.storage
-  fields.widths, fields.trace_sites = list_widths(net), list_trace_sites(net)
+  fields.widths, fields.trace_sites, fields.pass_sites = list_widths(net), network_sites.list(net)
   fields.operation_kernels = list_headers(lists_by_scope)
   fields.draws_start = ops.find_all(net, "noise")[1] ~= nil
   fields.cpu_headers = list_cpu_headers(plan, fields.noise or fields.draws_start, fields.operation_kernels)

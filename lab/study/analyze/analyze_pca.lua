@@ -78,7 +78,12 @@ local function analyze(source, options)
     options.sequences })
   local token_ranges = lists.map(options.lengths, function(length) return find_token_range(source, file, length,
     options) end)
-  local sites = lists.map(source:list_sites(file, options.lengths[1], "activations"), function(site)
+  local shared_sites = lists.filter(source:list_sites(file, options.lengths[1], "activations"), function(site)
+    return not lists.any(options.lengths, function(length)
+      return not file.entries[("n%d.%s"):format(length, site)] -- passes of shorter sequences may be fewer
+    end)
+  end)
+  local sites = lists.map(shared_sites, function(site)
     return analyze_site(source, file, site, options, token_ranges)
   end)
   return { label = source.label, sites = sites, accuracy = source:measure_accuracy(options.lengths, options.sequences) }

@@ -119,11 +119,6 @@ static bool has_frames(const lh_task *task) {
 /* Refuses --input, --text and --frame together with flags that exclude them, and --frame for a task without frames. */
 static lh_status check_inputs(const lh_spec *spec, const flags *f, lh_error *error) {
     const char *inputs = get_inputs_flag(f);
-    if (spec->passes_by_length)
-        return lh_fail(
-            error, LH_ERR_USAGE,
-            "trace: the passes through the layers (model.loops.times) are the task length, and traces need a "
-            "fixed number\n  expected: a trainer with another model.loops.times");
     if (f->input != NULL && f->texts.count > 0)
         return lh_fail(error, LH_ERR_USAGE, "--input and --text exclude each other; leave out one of them");
     if (inputs != NULL && (f->length > 0 || f->has_lengths || f->has_examples || f->split != NULL))
@@ -322,12 +317,12 @@ static double compute_mean(const lh_trace_tensor *t) {
 /* The entropy of uniform attention, in nats. */
 static double compute_uniform_entropy(const lh_traces *traces, const lh_trace_tensor *t) {
     lh_shape shape = lh_make_shape(traces->spec, t->n, 1);
-    return log(shape.length[traces->spec->sites[t->site].key]);
+    return log(shape.length[traces->sites[t->site].key]);
 }
 
 static void print_entropy_row(const lh_traces *traces, const lh_trace_tensor *t) {
     const char *length = traces->groups[t->group].label + 1; /* the digits after the n */
-    printf("%7s  %-12s %8.4f %8.4f ", length, traces->spec->sites[t->site].name, compute_uniform_entropy(traces, t),
+    printf("%7s  %-12s %8.4f %8.4f ", length, traces->sites[t->site].name, compute_uniform_entropy(traces, t),
            compute_mean(t));
     for (int64_t h = 0; h < t->elements; h++) printf(" %7.4f", lh_read_trace_element(t, h));
     printf("\n");
@@ -339,7 +334,7 @@ static void print_entropy_json(const lh_traces *traces, const lh_trace_tensor *t
     lh_json_begin(&line, stdout);
     lh_json_integer(&line, "length", lh_get_reported_length(traces->spec, t->n));
     if (traces->spec->corpus != NULL) lh_json_integer(&line, "outputs", lh_get_output_length(traces->spec, t->n));
-    lh_json_string(&line, "layer", traces->spec->sites[t->site].name);
+    lh_json_string(&line, "layer", traces->sites[t->site].name);
     lh_json_number(&line, "uniform", compute_uniform_entropy(traces, t));
     lh_json_number(&line, "mean", compute_mean(t));
     lh_json_raw(&line, "entropy", "[");
