@@ -45,8 +45,8 @@ function Diagnostics:add_source(path, text)
 end
 
 -- Sets the path that messages show for a file in place of its path in records.
-function Diagnostics:show_path(path, shown)
-  self.shown_paths[path] = shown
+function Diagnostics:show_path(path, shown_path)
+  self.shown_paths[path] = shown_path
 end
 
 local function make_key(record)

@@ -38,7 +38,7 @@ local DAMAGE_PROBLEM = { found = "a truncated or damaged gzip file", expected = 
 
 -- The output of gzip in a pipe, as an object with the methods of M.open_lines.
 local function read_pipe(pipe, max_bytes)
-  -- text: unpacked text, of which characters from `position` on are unread; total: the number of unpacked bytes
+  -- text: unpacked text, whose characters from `position` on are unread; total: the number of unpacked bytes
   local text, position, total, problem = "", 1, 0, nil
   local function close()
     if pipe then

@@ -12,8 +12,8 @@ function M.append(list, items)
 end
 
 -- A new list of the items of both lists, in this order.
-function M.join(first, second)
-  return M.append(table.move(first, 1, #first, 1, {}), second)
+function M.join(list_a, list_b)
+  return M.append(table.move(list_a, 1, #list_a, 1, {}), list_b)
 end
 
 -- The items as a set: a table with true for each item.

@@ -1,6 +1,7 @@
 -- C literals: numbers, and text in lines of at most 100 characters, counted with escapes.
 --
--- Input: a number, names or a text. Output: for a number, its literal, or nil and a message; otherwise a list of lines.
+-- Input: a number, names or a text. Output: for a number, its literal, or nil and a message; for names or a text, a
+-- list of lines.
 
 local lists = require("base.lists")
 local escape = require("base.escape")

@@ -1,11 +1,11 @@
 -- Writes a set of files: only files whose bytes changed, and all of them or none.
 --
 -- Input: a directory and a list of { path, text }, paths relative to it. A file that is too large for a text has
--- `write` instead, a function of an open file that returns the result of file:write; such a file is always written, and
--- comes last in the list, since its former content is not kept. Output: the list of paths that changed or were removed,
--- or nil and a message. Every file is first written under a temporary name next to its target and renamed at the end;
--- after a failure the directory has its former content. Files are never written through a link, and no pipe is opened.
--- M.compare serves the verb `dev stale`.
+-- `write` instead, a function of an open file that returns the result of file:write; a file with `write` is always
+-- written, and comes last in the list, since its former content is not kept. Output: the list of paths that changed or
+-- were removed, or nil and a message. Every file is first written under a temporary name next to its target and renamed
+-- at the end; after a failure the directory has its former content. Files are never written through a link, and no pipe
+-- is opened. M.compare serves the verb `dev stale`.
 
 local lfs = require("lfs")
 local lists = require("base.lists")

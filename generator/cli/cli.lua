@@ -159,7 +159,7 @@ local function get_usage(parser, words, i)
   return command and get_usage(command, words, i + 1) or parser:get_usage()
 end
 
--- The valid names, as a list that is also a set: the verbs if kind is "command", otherwise the parser's flags.
+-- The valid names, as a list that is also a set: the verbs if kind is "command", the parser's flags for other kinds.
 local function list_names(parser, kind)
   local elements = kind == "command" and parser._commands or parser._options
   local names = lists.collect(elements, function(element) return element._aliases end)

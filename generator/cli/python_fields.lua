@@ -66,9 +66,9 @@ end
 local function add_documentation(lines, name, fact)
   local kind_field = schema.by_path[fact.path].only and "kind" or "model.kind"
   local kinds = fact.only and (" (%s %s)"):format(kind_field, table.concat(fact.only, ", ")) or ""
-  local default = fact.default and fact.default ~= "absent" and "; default: " .. fact.default
+  local default_text = fact.default and fact.default ~= "absent" and "; default: " .. fact.default
     or fact.required and "; required" or ""
-  local values = fact.type ~= "table" and (" [%s%s]"):format(fact.takes, default) or ""
+  local values = fact.type ~= "table" and (" [%s%s]"):format(fact.takes, default_text) or ""
   fill(lines, "    ", "        ", split_words(escape.python(name .. kinds .. ": " .. fact.doc .. values)))
 end
 

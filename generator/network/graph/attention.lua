@@ -162,12 +162,12 @@ function M.attend(scope, name, queries, keys, options)
   -- parameters: in the order of declaration; packed_columns: columns of queries, keys and values together
   local parameters, packed_columns = {}, 3 * C.count
   local is_plain = projections.init == "linear" -- whether products outside of attention have the same initial values
-  local function add_product(value, from, width, product_options)
+  local function add_product(value_name, input, width, product_options)
     product_options.declared = true
     if product_options.bias == nil then
       product_options.bias = bias
     end
-    local out = scope:product(value, from, width, product_options)
+    local out = scope:product(value_name, input, width, product_options)
     return out, out.op.p
   end
   local request = family.request -- a value that the family reads in addition to queries, keys and values, or false

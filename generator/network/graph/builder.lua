@@ -184,7 +184,7 @@ end
 
 -- Appends the product y = x W (+ b), where W holds the columns of one or several weights side by side. width: columns
 -- of each weight, a number or a width of the network.
---   options.weight    the parameter's name, by default that of the value
+--   options.weight    the parameter's name, by default the value's name
 --   options.tensors   a name in files for each weight, by default the parameter's name for one weight
 --   options.bias      true or false; false unless given
 --   options.role      the word for it in names of functions, by default the value's name
@@ -276,10 +276,10 @@ lists.update(Scope, inputs_and_outputs)
 -- its reads are summed.
 function Scope:external(value)
   checks.read(self.parent, value, "the external value")
-  local inner = make_value(self, value.name, value.width, value.stream, false)
-  inner.external, value.is_external = value, true
-  self.externals[#self.externals + 1] = inner
-  return inner
+  local block_copy = make_value(self, value.name, value.width, value.stream, false)
+  block_copy.external, value.is_external = value, true
+  self.externals[#self.externals + 1] = block_copy
+  return block_copy
 end
 
 -- Sets the value that a block's first repetition takes as its input; returns the input of each repetition.
@@ -310,7 +310,7 @@ function Scope:output(value)
 end
 
 -- Adds a block or a group, which its parent repeats `times` times in each of its own repetitions. Options, by default
--- those of the parent:
+-- the options of the parent:
 --   loops            the number of times that all repetitions run, with the same parameters
 --   has_passes       whether a step may have another number of loops
 --   by_length        whether a step's number of loops is the task length of its examples

@@ -131,7 +131,7 @@ M.attention = {
 -- The states of a recurrence (recurrence.lua). Fields of the operation:
 --   sums       the width of the sums of a step
 --   products   the rows and columns of the weights that multiply every token, except the weights of one-hot tokens
---   header     the file of its kernels, if it is not that of this entry
+--   header     the file of its kernels, if it differs from `header` of this entry
 M.recur = {
   roles = {}, header = "recurrence",
   describe = function(op) return recurrence.CELLS[op.cell].words end,

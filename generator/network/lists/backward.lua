@@ -2,7 +2,7 @@
 --
 -- Input: the fused list of operations (fuse.lua), the scope's input and result. Output: a list of entries in the order
 -- of execution, and value -> the buffer of its gradient. builder.lua describes operations and values; a value with
--- `external` is a block's copy of a value of the network, and a value with `is_external` has such a copy.
+-- `external` is a block's copy of a value of the network, and a value with `is_external` has a copy in a block.
 --
 --   buffer   { name, width, stream, outside }; one name is one buffer. Gradients of the residual stream share
 --            `gradient`, the gradient of another value is in d<name> (base/names.lua)
@@ -186,8 +186,8 @@ end
 -- Functions, by the kind of an operation, that append the entries of its backward pass.
 local rules = {}
 
--- y = norm(residual + branch). If nothing else reads the sum, its gradient is stored over the gradient of y; otherwise
--- the sum already has a gradient, to which the contribution through the norm is added.
+-- y = norm(residual + branch). If only the norm reads the sum, the sum's gradient is stored over the gradient of y. If
+-- other operations read the sum, it already has a gradient, to which the contribution through the norm is added.
 function rules.add_norm(tape, op)
   local dy = tape:read_gradient(op.out)
   local to = op.sum and tape:read_gradient(op.sum) or dy

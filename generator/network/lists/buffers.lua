@@ -8,7 +8,7 @@
 --                     and attention save; empty for the network
 --     read_backward   the set of the values that the backward list reads
 -- Fields of a buffer:
---   name, width, stream   as in a value
+--   name, width, stream   the name, width and stream of a value (builder.lua)
 --   form       one of these words:
 --     "rows"         [rows][width]
 --     "row"          one number for each row

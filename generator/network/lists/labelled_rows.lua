@@ -5,7 +5,7 @@
 --   labelled_work   the set of the work on the labelled rows alone, after blocks or in a block's last repetition:
 --             operations of fused lists and entries of backward lists that run row by row; attentions, for labelled
 --             queries
---   values    the set of the values of which only labelled rows are stored, one after another
+--   values    the set of the values that have labelled rows alone, stored one after another
 --   expansions   entry of a backward list -> the buffers of gradients that are expanded before it: the labelled rows
 --             move to their places among the rows of all tokens, and other rows are zero; scope -> the buffers that
 --             are expanded at its end

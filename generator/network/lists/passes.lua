@@ -2,7 +2,7 @@
 --
 -- Input: a network (builder.lua), its lists (scope_lists.lua), which both targets execute, and its buffers
 -- (buffers.lua). Output, pure data: a list of scopes, the network first:
---   scope      { name, count, times, comment, forward, backward }; count and times as in outline.lua
+--   scope      { name, count, times, comment, forward, backward }; count, times: see outline.lua
 --   operation  { kind, name, description, reads, shape, parameters, per_token, per_pair, stream, keys, buffers }
 -- Fields of an operation:
 --   name        the name of the result in generated code: a value, the buffer of a gradient, or a parameter whose
@@ -13,7 +13,7 @@
 --   parameters  the number of learned numbers
 --   per_token, per_pair   floating-point operations for a token and for a pair of tokens; their sums over the forward
 --               and the backward list are three times the sums of outline.lua
---   stream, keys   as in outline.lua
+--   stream, keys   see outline.lua
 --   buffers     names of the buffers whose first writer is the operation
 -- The forward list of a block whose backward pass reads the input of a repetition begins with an entry of kind "input".
 -- The learned numbers of scores that all layers share are an entry of kind "score" of the network.

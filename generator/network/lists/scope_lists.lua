@@ -5,7 +5,7 @@
 --   forward     the operations of the forward pass (fuse.lua)
 --   backward    the entries of the backward pass (backward.lua)
 --   gradients   value -> the buffer of its gradient
---   writes      the set of the names of the buffers that the backward list writes, except those for external values
+--   writes      the set of the names of the buffers that the backward list writes, except buffers for external values
 --
 -- Values of a scope and of different scopes share buffers by name. Two kinds of values on the network's residual stream
 -- have no buffer of their own name, but are in a block's input or in the stream's output: a value that only one block
@@ -111,7 +111,7 @@ function Walk:keeps_input(block)
   return self.training and self.read_backward[block][block.input_value] or false
 end
 
--- The key of a value's buffer: its name, or "BLOCK.NAME" if every repetition of a block has such a buffer.
+-- The key of a value's buffer: its name, or "BLOCK.NAME" if every repetition of a block has its own buffer for it.
 function Walk:make_key(scope, value)
   if value.external then
     return self:make_key(scope.parent, value.external)

@@ -40,28 +40,28 @@ local OPERATIONS = { activation = true, gate = true }
 -- The activation after the product at index i: its kernel, its operation if it is not part of the product, and the
 -- index at which the second product would be.
 local function find_operation(list, i)
-  local first, next_op = list[i].item, list[i + 1] and list[i + 1].item
-  if first.relu then
+  local product, next_op = list[i].item, list[i + 1] and list[i + 1].item
+  if product.relu then
     return "relu", nil, i + 1
-  elseif next_op and OPERATIONS[next_op.kind] and next_op.x == first.out and not next_op.dropout then
+  elseif next_op and OPERATIONS[next_op.kind] and next_op.x == product.out and not next_op.dropout then
     return next_op.activation, next_op, i + 2
   end
 end
 
 -- The chain that begins at index i of a forward list, and the index of its last entry; nil if none begins there.
 local function find_chain(list, i, readers)
-  local first = list[i].item
-  if list[i].kind ~= "product" or first.dropout then
+  local first_op = list[i].item
+  if list[i].kind ~= "product" or first_op.dropout then
     return nil
   end
   local kernel, operation, last_index = find_operation(list, i)
   local last_entry = kernel and list[last_index]
-  local last = last_entry and last_entry.kind == "product" and last_entry.item
-  local hidden, is_gated = operation and operation.out or first.out, operation ~= nil and operation.kind == "gate"
+  local last_op = last_entry and last_entry.kind == "product" and last_entry.item
+  local hidden, is_gated = operation and operation.out or first_op.out, operation ~= nil and operation.kind == "gate"
   local gradient_reads_sum = kernel ~= "relu" or is_gated
-  if last and last.x == hidden and #readers[hidden] == 1 and #readers[first.out] == 1 then
-    return { kind = "chain", first = first, operation = operation, last = last, kernel = kernel, x = first.x,
-      hidden = hidden, sum = gradient_reads_sum and first.out, gated = is_gated, out = last.out }, last_index
+  if last_op and last_op.x == hidden and #readers[hidden] == 1 and #readers[first_op.out] == 1 then
+    return { kind = "chain", first = first_op, operation = operation, last = last_op, kernel = kernel, x = first_op.x,
+      hidden = hidden, sum = gradient_reads_sum and first_op.out, gated = is_gated, out = last_op.out }, last_index
   end
 end
 

@@ -81,9 +81,9 @@ function M.write_range(block, is_backward)
     return is_backward and block.is_progressive and M.write_uses(block, "w.free_passes") or "0",
       M.write_uses(block, "w.passes"), "l"
   end
-  local first = M.write_first_use(block, parent, parent.index)
-  return first, M.write_first_use(block, parent, ("(%s + 1)"):format(parent.index)),
-    block.times == 1 and first or "l"
+  local first_use = M.write_first_use(block, parent, parent.index)
+  return first_use, M.write_first_use(block, parent, ("(%s + 1)"):format(parent.index)),
+    block.times == 1 and first_use or "l"
 end
 
 -- Texts for the records of a list's entry (calls.lua), with the numbers of rows and tokens that the entry computes.

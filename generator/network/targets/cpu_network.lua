@@ -16,7 +16,7 @@
 --     stored               the largest number of repetitions with a gradient
 --     forward, backward    the lists of a repetition
 --     depends_on_mode      whether `forward` differs by mode
---     own_input            the name of the first repetition's input if its buffer differs from that of later
+--     own_input            the name of the first repetition's input if it is not in the buffer for inputs of later
 --                          repetitions, else false
 --     panels               whether the block has panels of weights
 --     gradient             the name of the buffer of the stream's gradient
@@ -54,7 +54,7 @@
 --     stream          the stream's number
 --     stream_prefix   the stream's prefix
 --     blocks          the blocks of the stream, each with:
---       name, uses      as in `blocks` above
+--       name, uses      see `blocks` above
 --       caches          the memory for keys and values, one for each attention: { name, stream_prefix,
 --                       is_self_attention, width, tiles, sums }
 --       cached          whether the block has a cache
@@ -178,7 +178,7 @@ local function make_decoded_block(cpu, block, stream)
     per_token = make_decoding_function(cpu, block, stream, false, has_caches) }
 end
 
--- The records of blocks, also of those in groups.
+-- The records of all blocks of a list, including blocks in groups.
 local function list_block_records(list)
   return lists.collect(list, function(record)
     return record.list and list_block_records(record.list) or { record.kind == "block" and record or nil }

@@ -65,7 +65,7 @@ local function make_mask_application(text, op, x, elements)
 end
 
 -- The records of an operation and of the dropout of its result: the operation's record, one that samples the mask, and
--- one that applies it in place. elements: the number of the result's elements, by default that of all tokens.
+-- one that applies it in place. elements: the number of the result's elements, as text, by default for all tokens.
 local function add_dropout(cpu, text, op, record, elements)
   if not op.dropout then
     return record
@@ -152,15 +152,15 @@ end
 local function find_recurrence_function(cpu, op, direction)
   local cell = recurrence.CELLS[op.cell]
   local width, columns = op.out.width.text, op.p.columns.text
-  local function find_product(from, to, name, finish, extra)
+  local function find_product(inner, columns_text, name, finish, extra)
     local prefix = name:match("^%l+")
-    return find_function(cpu.products, table.concat({ prefix, from, to, finish }, " "), name, { inner = from,
-      columns = to, finish = finish, extra = extra or false, x = prefix == "to" and "x" or "dy",
-      y = prefix == "to" and "y" or "dx" })
+    return find_function(cpu.products, table.concat({ prefix, inner, columns_text, finish }, " "), name, {
+      inner = inner, columns = columns_text, finish = finish, extra = extra or false,
+      x = prefix == "to" and "x" or "dy", y = prefix == "to" and "y" or "dx" })
   end
-  local function find_gradient(from, to, name, bias)
-    return find_function(cpu.gradients, table.concat({ from, to, tostring(bias) }, " "), name .. "_grad",
-      { inner = from, columns = to, bias = bias })
+  local function find_gradient(inner, columns_text, name, has_bias)
+    return find_function(cpu.gradients, table.concat({ inner, columns_text, tostring(has_bias) }, " "), name .. "_grad",
+      { inner = inner, columns = columns_text, bias = has_bias })
   end
   local fields = { template = ("cpu/rows/%s.tpl"):format(op.cell), width = width, sums = op.sums.text,
     columns = columns, cells = op.cells or false, weight_grad = find_gradient(width, columns, "recurrent", false),
@@ -169,10 +169,10 @@ local function find_recurrence_function(cpu, op, direction)
     from = find_product(columns, width, "from_" .. op.out.name, cell.adds and "FINISH_ADD" or "FINISH_STORE",
       cell.adds and "dx") }
   for i, p in ipairs(op.layers) do -- the results of all layers but the last and the input of the first are rectified
-    local from, to = p.rows.text, p.columns.text
-    fields[p.name] = { from_width = from, to_width = to, grad = find_gradient(from, to, p.name, true),
-      to = find_product(from, to, "to_" .. p.name, op.layers[i + 1] and "FINISH_BIAS_RELU" or "FINISH_BIAS", "bias"),
-      from = find_product(to, from, "from_" .. p.name, "FINISH_RELU_GRAD", "rectified") }
+    local inner, outer, finish = p.rows.text, p.columns.text, op.layers[i + 1] and "FINISH_BIAS_RELU" or "FINISH_BIAS"
+    fields[p.name] = { from_width = inner, to_width = outer, grad = find_gradient(inner, outer, p.name, true),
+      to = find_product(inner, outer, "to_" .. p.name, finish, "bias"),
+      from = find_product(outer, inner, "from_" .. p.name, "FINISH_RELU_GRAD", "rectified") }
   end
   return find_function(cpu.rows, op.out.name, op.out.name, fields) .. "_" .. direction
 end
@@ -252,7 +252,7 @@ local function fill_group(cpu, records, op, list_records, ...)
 end
 
 -- The record of all repetitions of a block or a group. In training, each repetition of a block has a buffer for its
--- input if the backward pass reads the input; otherwise all repetitions use the one buffer for outputs of the stream.
+-- input if the backward pass reads the input; if not, all repetitions use the one buffer for outputs of the stream.
 function forward.block(cpu, text, op, mode)
   local block = op.block
   if block.is_group then

@@ -71,8 +71,8 @@ function M.name_max_rows(streams)
   if not streams[2] then
     return { text = "rows", description = "rows" }
   end
-  local first, second = streams[1].rows, streams[2].rows
-  return { text = ("(%s > %s ? %s : %s)"):format(first, second, first, second),
+  local rows_a, rows_b = streams[1].rows, streams[2].rows
+  return { text = ("(%s > %s ? %s : %s)"):format(rows_a, rows_b, rows_a, rows_b),
     description = "rows of the longer stream" }
 end
 

@@ -1,6 +1,6 @@
 -- Names of the values of attentions and embeddings in device code.
 --
--- Input: the state of cuda_network.lua (device). Output, pure data, texts in C unless stated otherwise:
+-- Input: the state of cuda_network.lua (device). Output, pure data, texts in C unless a field states another type:
 --   M.name_attentions   a table from each attention family to the names of its values in device code:
 --     block                          the name of the block
 --     state                          the C type of the block's state

@@ -7,7 +7,7 @@
 --     members              the members of the state (cuda_buffers.lua)
 --     lines                the members as lines of C
 --     row_declarations     declarations of the numbers of rows of the members' streams (cuda_buffers.lua)
---     count, uses, loops, first_use      as in builder.lua; the backward pass starts at the last use: with loops, uses
+--     count, uses, loops, first_use      see builder.lua; the backward pass starts at the last use: with loops, uses
 --                          from first_use on store gradients, and earlier uses add to them
 --     input, host_input    the place of the block's input, in device code and in the host's list of launches
 --     in_place             whether evaluation overwrites the block's input, which no other operation reads

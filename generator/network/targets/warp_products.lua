@@ -25,8 +25,8 @@ local function write_operand_address(device, op, operand)
   if not device.choices.by_team then
     return nil
   end
-  local first = ("block()->held.%s_%s"):format(name_product(device, op), operand)
-  return op.scope == device.net and first or ("%s + block()->%s * %s"):format(first,
+  local first_address = ("block()->held.%s_%s"):format(name_product(device, op), operand)
+  return op.scope == device.net and first_address or ("%s + block()->%s * %s"):format(first_address,
     (device.variables[op.x.stream].T:gsub("^T", "rows_before")),
     operand == "x" and op.x.width.text or op.out.width.text)
 end
@@ -56,7 +56,7 @@ end
 -- The kinds of operations that may follow the first product of a chain; a chain does not round its input.
 local ACTIVATIONS = { activation = true, gate = true }
 
--- The only operation of a list, if it is a product without relu and dropout; otherwise nil.
+-- The only operation of a list, if it is a product without relu and dropout; nil in other cases.
 local function find_only_product(operations)
   local op = operations and #operations == 1 and operations[1]
   return op and op.kind == "product" and not op.relu and not op.dropout and op or nil
@@ -191,17 +191,18 @@ local function find_chain_function(device, chain, fields)
 end
 
 local function make_chain_in_mode(device, text, chain, training)
-  local first, last = chain.first, chain.last
-  local biased, next_biased = device.adds_bias(first) and true or false, device.adds_bias(last) and true or false
-  local weights = name_weights(device, text, first, training)
+  local first_op, last_op = chain.first, chain.last
+  local has_bias = device.adds_bias(first_op) and true or false
+  local has_next_bias = device.adds_bias(last_op) and true or false
+  local weights = name_weights(device, text, first_op, training)
   return { call = "routine(rows, x, operand, weight, bias, next_weight, next_bias, sum, hidden, out)",
     routine = find_chain_function(device, chain, { name = name_in_mode(training, "chain_%s"), ending = "",
-      biased = biased, next_biased = next_biased, stores_operand = training and device.choices.by_team,
+      biased = has_bias, next_biased = has_next_bias, stores_operand = training and device.choices.by_team,
       stores = training, x_rounded = "false", rounded = tostring(training and device.rounds) }),
-    operand = training and write_operand_address(device, first, "x") or false,
-    sum = training and text.sum, hidden = training and (write_operand_address(device, last, "x") or text.hidden),
-    weight = weights .. first.weight, bias = biased and text.p .. first.weight .. "_bias",
-    next_weight = weights .. last.weight, next_bias = next_biased and text.p .. last.weight .. "_bias" }
+    operand = training and write_operand_address(device, first_op, "x") or false,
+    sum = training and text.sum, hidden = training and (write_operand_address(device, last_op, "x") or text.hidden),
+    weight = weights .. first_op.weight, bias = has_bias and text.p .. first_op.weight .. "_bias",
+    next_weight = weights .. last_op.weight, next_bias = has_next_bias and text.p .. last_op.weight .. "_bias" }
 end
 
 -- The records of a chain. Hidden values are stored only in training, for the backward pass.

@@ -186,8 +186,8 @@ local function make_self_families(plan, causal)
   return list[1] and list or { make_family(plan, "self", INPUT, INPUT, causal) }
 end
 
--- The attentions that a description of the kind may name; model_network.lua selects those that the description names,
--- and finds their blocks.
+-- The attentions that a description of the kind may name; model_network.lua selects the attentions that the description
+-- names, and finds their blocks.
 M.attentions = {
   encoder = function(plan) return make_self_families(plan, false) end,
   decoder = function(plan) return make_self_families(plan, true) end,

@@ -7,7 +7,7 @@
 --   tempered       text about the temperature, for the comment on the scale of its logits, or ""
 --   request        the value that the network computes for the family (facets/pages.lua), or false
 --   request_name   the name of this value in C
---   slices         as in the plan (below)
+--   slices         see the field `slices` of the plan, below
 --   sides, first_drawn, range_drawn, distance_site   see settle_sides
 --   logit_scale    a number
 --   score_text     the formula of its score in the spec, or nil
@@ -50,13 +50,13 @@ local MARKS_PER_LINE = 8
 -- The value that a page of the family requests from the network, with its number of columns rounded up to whole vectors
 -- and the constant with this number; false if no page requests one.
 local function find_request(family)
-  local first, second = table.unpack(pages.collect("request_value", family))
-  if second then
+  local request, second_request = table.unpack(pages.collect("request_value", family))
+  if second_request then
     error({ problem = true, field = "encoding", what = ("two parts of attention %s request values: %s and %s"):format(
-      family.name, first.name, second.name), expected = "one of the two" })
+      family.name, request.name, second_request.name), expected = "one of the two" })
   end
-  return first and lists.merge(first, { constant = first.name:upper() .. "_WIDTH",
-    width = vector_width.round_up(first.columns) }) or false
+  return request and lists.merge(request, { constant = request.name:upper() .. "_WIDTH",
+    width = vector_width.round_up(request.columns) }) or false
 end
 
 local function derive_family(plan, family, facts)

@@ -284,9 +284,9 @@ end
 -- on the names and layer counts of these blocks.
 function M.derive_attentions(plan, additive, file)
   local families, list = dimensions.attentions[plan.resolved.model.kind](plan), {}
-  local model, bare = make_section(plan, file), make_bare_families(families)
-  local net = file and run_own(plan, model, file, bare, additive)
-    or builder.build(DESCRIPTIONS[model.kind], make_builder_input(plan, model, bare, additive))
+  local model, bare_families = make_section(plan, file), make_bare_families(families)
+  local net = file and run_own(plan, model, file, bare_families, additive)
+    or builder.build(DESCRIPTIONS[model.kind], make_builder_input(plan, model, bare_families, additive))
   for block, op in lists.iterate_nested(net.scopes, "ops") do
     list[#list + 1] = op.kind == "attention" and dimensions.place_in_block(op.family.original, op.family.name, block)
       or nil

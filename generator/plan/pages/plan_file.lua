@@ -30,12 +30,12 @@ local function write_lua(value, indent)
   if type(value) ~= "table" then
     return type(value) == "string" and write_string(value, indent) or canonical.format(value)
   end
-  local inner = indent .. "  "
+  local inner_indent = indent .. "  "
   if #value > 0 then
-    return write_list(lists.map(value, function(item) return write_lua(item, inner) end), indent)
+    return write_list(lists.map(value, function(item) return write_lua(item, inner_indent) end), indent)
   end
   local parts = lists.map(canonical.sort_keys(value), function(key)
-    return inner .. key .. " = " .. write_lua(value[key], inner) .. ",\n"
+    return inner_indent .. key .. " = " .. write_lua(value[key], inner_indent) .. ",\n"
   end)
   return "{\n" .. table.concat(parts) .. indent .. "}"
 end

@@ -254,8 +254,8 @@ local function replace_files(staging, dir)
   return ok, message
 end
 
--- Moves the results of a build into place: the whole folder if the target does not exist, otherwise one file after
--- another.
+-- Moves the results of a build into place: the whole folder if the target does not exist, or one file after another
+-- into an existing target.
 local function move_results(work)
   local dir, staging = work.dir, work.staging
   write.remove_tree(staging .. "/obj")
@@ -273,7 +273,7 @@ local function move_results(work)
   return is_done, message
 end
 
--- Returns an exit code and a message if make cannot handle the path `dir`; otherwise nil. setting: the flag or
+-- Returns an exit code and a message if make cannot handle the path `dir`, or nil. setting: the flag or
 -- variable that names dir.
 function M.refuse_folder(project, dir, setting)
   if not escape.make(get_path_from_root(project, dir)) then
@@ -325,7 +325,7 @@ local function has_space(folder)
   return is_written and true or false
 end
 
--- Returns the resource that the machine lacks, as text, if a build failed for lack of a resource; otherwise nil.
+-- Returns the resource that the machine lacks, as text, if a build failed for lack of a resource; nil in other cases.
 -- Compilers and linkers report a lack of resources in many ways or not at all; but if one of them found a mistake at a
 -- place in a file, the mistake is the reason.
 function M.find_missing_resource(log, staging)
@@ -400,7 +400,7 @@ local function add_sources(dir, job)
 end
 
 -- Builds without a compiler if the trainer in dir has the requested linking and differs from the job's trainer only in
--- its defaults; otherwise returns nil.
+-- its defaults. Returns the results of M.build, or nil if the trainer must be compiled.
 function M.renew(project, job, dir, linking)
   local lines = read_compiled(dir, job, linking)
   if not lines or lfs.attributes(dir .. "/src", "mode") ~= "directory" then

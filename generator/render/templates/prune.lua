@@ -2,7 +2,7 @@
 -- uses.
 --
 -- Input: the lines of a text and the origin of each line (render.lua's map). Output: both, without these functions and
--- the comments above them, and without inserted files of which only comments would be left. A function begins with
+-- the comments above them, and without inserted files that would have only comments left. A function begins with
 -- INLINE or NOINLINE at the start of a line. Other text, such as __global__ functions, is kept.
 
 local lists = require("base.lists")
@@ -78,7 +78,7 @@ local function mark_lines(lines, functions, comments)
   return is_removed
 end
 
--- Adds to the lines to remove all lines of files of which only comments would be left.
+-- Adds all lines of files that would have only comments left to the set of lines to remove.
 local function mark_files(lines, map, comments, is_removed)
   local first = 1
   while lines[first] do

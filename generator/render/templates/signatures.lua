@@ -30,7 +30,7 @@ local function mask(text)
   return ("_"):rep(#text)
 end
 
--- Splits a list of parameters or arguments at its commas, except those in brackets and strings.
+-- Splits a list of parameters or arguments at its commas, except commas in brackets and strings.
 function M.split(text)
   local list = {}
   local mask_text = text:gsub("\\.", "__"):gsub('"[^"]*"', mask):gsub("%b()", mask):gsub("%b[]", mask)
