@@ -3,7 +3,7 @@
 --
 -- Input: a plan. Output: a line of the plan's page, and the shares; nil for several streams, for recurrent models,
 -- which have no queries and keys, for dataset files, whose lengths only the trainer knows, for encoding.lines, and for
--- masks other than full, causal ones and windows. Unless positions are indices, there are only the shares of keys:
+-- masks other than full or causal masks and windows. Unless positions are indices, there are only the shares of keys:
 -- randomized test positions occur in training, too.
 
 local lists = require("base.lists")

@@ -40,7 +40,7 @@ local function make_decoder_spec()
   return spec
 end
 
--- Writes and reads the runs of one cell. by_rate: { [learning rate] = { lines of seed 0, ... } }; facts: of run.json;
+-- Writes and reads the runs of one cell. by_rate: { [learning rate] = { lines of seed 0, ... } }; facts: run.json;
 -- scored: the sets of a study, nil for a folder without a study. Returns the cell and the study.
 local function write_cell(name, by_rate, facts, scored)
   local dir

@@ -19,7 +19,8 @@ local function compute_nominal_flops(T)
   return 6 * 245760 * T * 128 + 12 * T * T * 64 * 128 * 5
 end
 
--- Cases: training lengths, length of the output, tokens of a sequence, 10^9 operations of a step.
+-- Cases: training lengths, length of the output, tokens of a sequence, 10^9 operations of a step. All tasks have two
+-- input symbols and two output symbols.
 function TestCosts.test_flops_are_the_nominal_ones()
   local cases = { { "{20, 20}", "1", 21, 4.18 }, { "{40, 40}", "1", 41, 8.56 }, { "{40, 40}", "n", 80, 18.3 },
     { "{40, 40}", "2*n", 120, 29.7 } }

@@ -57,7 +57,7 @@ function TestRotation.test_the_default_base_is_10000()
   lu.assertEquals({ plan.kind, plan.base, plan.base_text }, { "rope", 10000.0, "10000" })
 end
 
--- The plan of a scaling; the longest sequence of training has 36 tokens. kind: of positions.
+-- The plan of a scaling; the longest sequence of training has 36 tokens. kind: the kind of positions.
 local function plan_scaling(scaling, kind)
   local spec = make_encoding("none", "rope", kind or "index", "pass")
   spec.rotation.scaling = scaling

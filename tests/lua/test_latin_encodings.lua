@@ -34,7 +34,9 @@ local function find_first_values(plan, name)
 end
 
 function TestLatinEncodings.test_initial_values_are_the_code_s()
-  local packed, linear = math.sqrt(6 / 640), 1 / math.sqrt(160) -- bounds of one matrix q, k, v; of linear layers
+  -- Bounds of initial values: Xavier's, sqrt(6 / (inputs + outputs)), of the matrix of queries, keys and values, which
+  -- has 160 inputs and 480 outputs; and of linear layers, 1 / sqrt(inputs).
+  local packed, linear = math.sqrt(6 / 640), 1 / math.sqrt(160)
   local function find_values(name, tensor)
     return find_first_values(make_plan(name), "layers.3." .. tensor)
   end

@@ -66,7 +66,7 @@ function TestMetrics.test_scores_have_the_unit_of_their_metric()
   lu.assertNil(runs.compute_mean(evaluation, "accuracy_teacher_forced"))
 end
 
--- The least loss is the best: of the rates, and of the runs.
+-- The best learning rate, and the best run, is the one with the least loss.
 function TestMetrics.test_the_least_loss_is_the_best()
   local study = reports.make_study("loss", reports.SCORES, { split = "test", metric = "loss" })
   local s = study.cells[1].summary

@@ -21,7 +21,7 @@ end
 
 TestRecurrent = {}
 
--- Numbers of the released code, with three tokens: two symbols and the empty one.
+-- Numbers of the released code, with three tokens: two symbols and the empty token.
 function TestRecurrent.test_numbers_of_parameters()
   lu.assertEquals(make_spec("deletang_rnn").plan.parameters, 67330)
   lu.assertEquals(make_spec("deletang_lstm").plan.parameters, 266754)

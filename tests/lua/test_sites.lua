@@ -25,6 +25,7 @@ function TestSites.test_defaults_of_a_site()
   local site = assert(read_site("return {}"))
   lu.assertEquals({ site.cpus, site.gpus, site.replicas, site.max_tasks, site.partition, site.seconds },
     { 1, 0, 1, 1000, nil, nil })
+  -- On a GPU, by default as many runs train together as a trainer allows.
   lu.assertEquals(assert(read_site('return { time = "1:00:00", gpus = 1 }')).replicas, 4096)
 end
 

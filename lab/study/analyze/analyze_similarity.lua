@@ -92,7 +92,7 @@ local function trace_runs(group, opened, step, options, models)
 end
 
 -- Writes a file with uniform attention under a mask, one layer for all. model: maps that have the shape and the kind;
--- left, right: of describe_mask. Returns maps, { path, offsets }.
+-- left, right: results of describe_mask. Returns maps, { path, offsets }.
 local function write_uniform(model, left, right, path)
   local width, rows = WIDTHS[model.kind], {}
   for query = 0, model.queries - 1 do

@@ -79,7 +79,8 @@ local function compute_table(spec, rows, columns)
   return { { block = additive.at or "input", values = values, rows = rows, columns = width } }
 end
 
--- Returns a run's position tables. path: of the checkpoint; rows: number of positions; columns: cells in a grid's row.
+-- Returns a run's position tables. path: the path of the checkpoint; rows: the number of positions; columns: the number
+-- of cells in a grid's row.
 function M.read(path, spec, rows, columns)
   local file = stop.must(INPUT, safetensors.open(path))
   local list = lists.map(list_tables(file), function(item) return read_stored(file, item, rows) end)

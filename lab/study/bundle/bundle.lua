@@ -29,7 +29,7 @@ local write = require("base.write")
 local M = {}
 
 local DONE, INPUT, ENVIRONMENT, AGAIN = 0, 1, 4, 75
-local MAX_RUNS = 4096 -- of a cell in one process; fewer train at a time if it has fewer threads
+local MAX_RUNS = 4096 -- runs of a cell in one process; fewer train at a time if the process has fewer threads
 local LIBC = { "^libc%.", "^libm%.", "^libdl%.", "^libpthread%.", "^librt%.", "^ld[%-%.]" } -- patterns of file names
 local say = overview.print
 
@@ -131,7 +131,7 @@ local function run_in(folder, script, ...)
 end
 
 -- Returns the requirements of the trainers as a text; or nil and a message if they are linked with libraries other than
--- libc. items: of trainers.lua; only the first trainer is examined, since all are linked in the same way.
+-- libc. items: from trainers.lua; only the first trainer is examined, since all are linked in the same way.
 local function find_requirements(items)
   local trainer, foreign = paths.resolve(items[1].dir) .. "/trainer", {}
   local info = json.decode((shell.capture({ trainer, "info", "--json" })))

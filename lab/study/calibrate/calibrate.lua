@@ -33,8 +33,11 @@ local must, stop = stops.must, stops.exit
 
 local INPUT, ENVIRONMENT = 1, 4
 
--- Attention families of a decoder: name, in specs; choices, the field of the job's choices; ending, of the family's
--- names in a trace, after the layer's name; words, for texts.
+-- Attention families of a decoder:
+--   name      the family's name in specs
+--   choices   the field of the job's choices
+--   ending    the text after the layer's name in names of a trace
+--   words     the family in words
 local FAMILIES = {
   { name = "decoder", choices = "self", ending = "", words = "self-attention" },
   { name = "cross", choices = "cross", ending = ".cross", words = "cross-attention" },
@@ -87,8 +90,11 @@ local function is_teacher(run, options, path)
   return mode ~= nil
 end
 
--- Returns { out (the student's file), base (the teacher's file as the student's names it), teacher ({ path, text } of
--- the teacher's file if it must be written) }. path: a file with the teacher's spec, is_users: of --spec or spec/runs.
+-- Returns the paths of specs. path: a file with the teacher's spec; is_users: whether --spec names this file, or it is
+-- in spec/runs.
+--   out       the student's file
+--   base      the teacher's file, relative to the student's file
+--   teacher   { path, text } of the teacher's file if it must be written, or nil
 local function choose_paths(run, options, path, is_users)
   local id = run.info.id
   local folder = is_users and paths.get_folder(path) or run.dir

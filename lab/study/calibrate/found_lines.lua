@@ -72,10 +72,15 @@ local function list_counted(lines, choices)
   return choices.equal == "merged" and lists.drop_repeats(values) or values
 end
 
--- Searches one direction of one head: { direction, lines (M.list_lines), count (of counted values), kept_lines } and,
--- unless count is 0, mean, deviation, threshold, max_value (of a line), equal (all lines have one value, so that none
--- can stand out). kept_lines: { line, value (the bias), raw (the line's value), z }. Sets z of lines: deviations above
--- the mean.
+-- Searches one direction of one head. Sets z of lines: their deviations above the mean. Returns
+--   direction    the direction
+--   lines        from M.list_lines
+--   count        the number of counted values
+--   kept_lines   { line, value (the bias), raw (the line's value), z }
+-- and, unless count is 0,
+--   mean, deviation, threshold   of the counted values
+--   max_value    the largest value of a line
+--   equal        whether all lines have one value, so that none can stand out
 function M.search_direction(matrix, direction, choices)
   local lines = M.list_lines(matrix, direction, choices)
   local values = list_counted(lines, choices)

@@ -100,7 +100,8 @@ function M.make_words(choice, study)
     lists.collect(choice.only or {}, function(filter) return { "--only", filter.word } end))
 end
 
--- Reports unknown cells and an empty selection. study: { path, scales }; ids: of all cells; count: of selected cells.
+-- Reports unknown cells and an empty selection. study: { path, scales }; ids: the ids of all cells; count: the number
+-- of selected cells.
 function M.check(choice, study, ids, count, d)
   for _, id in ipairs(choice.cells or {}) do
     if not lists.has(ids, id) then

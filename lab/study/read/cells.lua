@@ -1,10 +1,13 @@
 -- The cells of a study with their runs read, and the statistics of each cell's scores.
 --
--- Input: a study from grid.expand, or only a folder of runs. Output: a study { title, axes, cells, scored, grid,
--- full_study }. scored: metrics.lua; grid: the most frequent grid of the runs' scores (runs.find_usual_grid);
--- full_study: the study with all cells, also in the results of M.merge_axis and M.select. A study from grid.expand also
--- has name, path, scale, report and left_out, texts on omitted earlier versions; one from a folder also has
--- is_from_folder = true and problems, texts on unreadable folders. Each cell has
+-- Input: a study from grid.expand, or only a folder of runs. Output: a study:
+--   title, axes, cells
+--   scored: from metrics.lua
+--   grid: the most frequent grid of the runs' scores (runs.find_usual_grid)
+--   full_study: the study with all cells, also in the results of M.merge_axis and M.select
+--   name, path, scale, report, left_out (texts on omitted earlier versions): only in a study from grid.expand
+--   is_from_folder = true, problems (texts on unreadable folders): only in a study from a folder
+-- Each cell has
 --   key, id, spec: from grid.lua; instead of a spec, a cell from a folder has digest and data (group_runs)
 --   number: its index in full_study
 --   runs: the runs of runs.lua, with score and generalises; a run without run.json is "missing", or "waiting" if
@@ -161,12 +164,17 @@ local function compute_hours(cell_runs)
 end
 
 -- Returns the statistics of the cell's evaluated runs (compute_spread), and these fields; scored: the study's `scored`
---   requested, evaluated: numbers of requested runs and of runs with a score; states: numbers of runs by state
---   rates: from group_by_rate; choice: from describe_choice; best_rate: the entry of rates for the chosen rate, or nil
---   best_score, best_run: the best score, and its run; hours: of training, from compute_hours
+--   requested, evaluated: the number of requested runs, and of runs with a score
+--   states: numbers of runs by state
+--   rates: from group_by_rate
+--   choice: from describe_choice
+--   best_rate: the entry of rates for the chosen rate, or nil
+--   best_score, best_run: the best score, and its run
+--   hours: the hours of training, from compute_hours
 --   differences: texts on facts that differ among the evaluated runs
 --   grid: the most frequent grid of the scores, from runs.find_usual_grid
---   decoding: of a generative model's scores; other_decoding: see drop_other_decodings
+--   decoding: the decoding of a generative model's scores
+--   other_decoding: see drop_other_decodings
 local function summarise(cell, scored)
   local evaluated_runs, states, best_run = filter_scored(cell.runs), {}, nil
   for _, run in ipairs(cell.runs) do

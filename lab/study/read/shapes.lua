@@ -147,13 +147,15 @@ function M.number(range)
     below = range.below, expected = "a number " .. (#words > 0 and table.concat(words, " ") or "that is finite") }
 end
 
--- max_bytes: of the text; pattern: nil for any text; expected: the pattern in words, for messages.
+-- The shape of a text. max_bytes: the maximum size of the text; pattern: nil for any text; expected: the pattern in
+-- words, for messages.
 function M.text(max_bytes, pattern, expected)
   return { type = "text", max_bytes = max_bytes, pattern = pattern,
     expected = expected or ("a text of at most %d bytes"):format(max_bytes) }
 end
 
--- item: the shape of the items; max_count: their maximum number; ascending: each item is larger than the one before it.
+-- The shape of a list. item: the shape of its items; max_count: the maximum number of items; ascending: whether each
+-- item must be larger than the item before it.
 function M.list(item, max_count, ascending)
   return { type = "list", item = item, min_count = 0, max_count = max_count, ascending = ascending,
     expected = ("a list of at most %d, each %s%s"):format(max_count, item.expected, ascending and ", ascending" or "") }

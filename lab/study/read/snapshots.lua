@@ -3,11 +3,14 @@
 --     RUNS/.studies/<study>.json         of a scale <study>@<scale>.json: title, axes, cells with their resolved specs
 --     RUNS/.studies/sources/<digest>.c   samplers, and networks (.lua), of users' own, by the digest of their bytes
 --
--- Input: the folder of all runs, a study's name and scale. Output: M.read returns { study, path, scale, title, axes,
--- scored, labels, cells = { { id, key, digest, swept, spec, files } } }. A cell is listed once for each of its plans.
--- digest: of the plan; spec: the resolved spec; swept: the time of the sweep; files: { [field that names the file] = {
--- name, digest } }, from M.list_files. If M.read returns nil, the snapshot is missing, or the second result describes
--- its damage. Reads files, writes none.
+-- Input: the folder of all runs, a study's name and scale. Reads files, writes none. Output: M.read returns { study,
+-- path, scale, title, axes, scored, labels, cells }. If it returns nil, the snapshot is missing, or the second result
+-- describes its damage. A cell is listed once for each of its plans:
+--   id, key   from grid.lua
+--   digest    the plan digest
+--   swept     the time of the sweep
+--   spec      the resolved spec
+--   files     { [field that names the file] = { name, digest } }, from M.list_files
 
 local run_files = require("lab.study.read.run_files")
 local run_shapes = require("lab.study.read.run_shapes")

@@ -50,8 +50,8 @@ function M.make_labels(runs)
   end)
 end
 
--- Finds a spec with the run's plan digest. path: of a spec file, or a cell of a study; info: run.json. Returns the
--- spec, planned with the words of --set that give the values of run.json, and these words; or nil and a message.
+-- Finds a spec with the run's plan digest. path: a spec file, or a cell of a study; info: run.json. Returns the spec,
+-- planned with the words of --set that give the values of run.json, and these words; or nil and a message.
 local function find_plan(project, path, info)
   local spec, message = project:find(path, {})
   if not spec then

@@ -89,9 +89,9 @@ local function stamp_files(report)
   return states
 end
 
--- Stores a report { said (texts), code, message, start_time, out, files }; start_time: of reading; files: as for
--- write.files. read: the dependencies. If a dependency was changed shortly before `start_time` or since, or a written
--- file by another report, nothing is stored, and an earlier record of the key is removed.
+-- Stores a report { said (texts), code, message, start_time (of reading), out, files (for write.files) }. read: the
+-- dependencies. If a dependency was changed shortly before `start_time` or since, or another report has changed a
+-- written file, nothing is stored, and an earlier record of the key is removed.
 function M.keep(key, report, read)
   local record_path = find_record(key)
   if not record_path then

@@ -1,7 +1,7 @@
 -- Figures of curves as gnuplot scripts: one script draws a figure's files, another the pictures of the HTML page.
 --
 -- Input: figure = { name (of files), title, panels, legend, width }. legend = { { title, style }, ... }, the order of
--- lines, or nil; width: of the files in millimetres; nil: of an article's text.
+-- lines, or nil; width: the width of the files in millimetres; nil: the width of an article's text.
 -- Output: the script's text, which draw.lua runs. Fields of a panel:
 --   title, xlabel, ylabel: texts
 --   percent: whether y is in percent
@@ -233,8 +233,8 @@ function M.make_script(figure)
   return gnuplot.make_script({ name = figure.name, width = width, height = height, data = blocks, font = FONT }, lines)
 end
 
--- Sizes on the page, in pixels: of a panel; of the panel's margins, where `levels` replaces `right` if there are
--- levels; of a sample, the smallest picture that gnuplot can draw; and of a strip.
+-- Sizes on the page, in pixels: a panel; the panel's margins, where `levels` replaces `right` if there are levels; a
+-- sample of a line, the smallest picture that gnuplot can draw; and a strip.
 M.PAGE = { width = 460, height = 300, left = 52, right = 14, levels = 112, top = 28, bottom = 56, sample = { 100, 60 },
   strip = { height = 86, top = 26, bottom = 12 } }
 

@@ -36,7 +36,7 @@ local function make_boxes(values, columns)
   return { lines, "using 1:2:3:(0.5):4 with boxxyerror fillstyle solid noborder lc palette" }
 end
 
--- Returns the pixels for names next to a panel. letter: of a letter, in pixels; nil: in the font of tics.
+-- Returns the pixels for names next to a panel. letter: the width of a letter in pixels; nil: in the font of tics.
 function M.measure_names(names, letter)
   return 24 + (letter or LETTER) * lists.max(names, function(name) return utf8.len(escape.plain(name)) end)
 end

@@ -1,10 +1,12 @@
 -- Costs of a study's runs: the number and choice of rates, parameters, tokens, operations, hours.
 --
--- Input: a study with its cells read (cells.lua) and get_plan (open_study.lua). Output: M.compute returns the cost of
--- one run, { parameters, tokens, flops, is_bound }, numbers or nil if unknown; M.make_cells_table returns a table as in
--- score_tables.lua. Tokens are summed over all streams of the sequences that a run was trained on; flops, operations,
--- are the plan's number for a step times the steps. Both are means over the training lengths; for a user's own dataset
--- files they are upper bounds by the longest sequence, and is_bound is true.
+-- Input: a study with its cells read (cells.lua) and get_plan (open_study.lua). Output: M.make_cells_table returns a
+-- table (score_tables.lua); M.compute returns the cost of one run, with nil for unknown numbers:
+--   parameters   the number of parameters
+--   tokens       tokens of all streams of the sequences that the run was trained on
+--   flops        operations: the plan's number for a step times the steps
+--   is_bound     whether tokens and flops are upper bounds by the longest sequence, for a user's own dataset files;
+--                for other tasks they are means over the training lengths
 
 local captions = require("lab.study.report.tables.captions")
 local entries = require("lab.study.report.tables.table_entries")
