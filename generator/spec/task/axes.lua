@@ -1,7 +1,7 @@
 -- Axes: properties of dataset examples in addition to their lengths, by whose values an evaluation groups the examples.
 --
 -- Input: the names of axes in a spec; the context of validate.lua with the resolved spec and the task's facts. Output:
--- axes in the form of a task header's axes (tasks.lua); errors in the diagnostics.
+-- the field `axes` of the facts of a task (tasks.lua); errors in the diagnostics.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -19,8 +19,8 @@ M.IS_LEVEL = lists.to_set(M.LEVELS)
 M.MAX_PASSES = 10000
 M.MAX_NOISE = 1e6 -- the largest standard deviation of noise
 M.TRAINED = "trained" -- whether an example is in the training set; files have this axis even if task.axes lacks it
--- The axis of the number of places to which numbers are padded (0: no padding). A task generates its examples for the
--- requested values, so a spec cannot request all values by `true`; with examples in files it can.
+-- The axis of the number of places to which numbers are padded (0: no padding), the frame. A task generates its
+-- examples for the requested values, so a spec cannot request all values by `true`; with examples in files it can.
 M.FRAME = "frame"
 local IS_LIMITED_BY_FRAME = { digits = true, carry = true } -- axes whose values a frame limits
 
@@ -61,8 +61,8 @@ local function name_source(facts)
 end
 
 local function report_unknown_axis(facts, report, path, name)
-  local trained = not facts.data.is_generated and not find_declared(facts, M.TRAINED) and M.TRAINED or nil
-  local names = lists.join({ "length" }, lists.join(lists.get_names(facts.axes or {}), { trained }))
+  local implied_name = not facts.data.is_generated and not find_declared(facts, M.TRAINED) and M.TRAINED or nil
+  local names = lists.join({ "length" }, lists.join(lists.get_names(facts.axes or {}), { implied_name }))
   report.add({ path .. "." .. name, path }, {
     what = ("%s has no axis %s"):format(name_source(facts), diagnostics.show(name)),
     expected = table.concat(names, ", "), hint = similar_names.make_hint(name, names) })
@@ -74,7 +74,8 @@ local function list_values(request)
   return type(request) == "table" and (request.list or { request.first, request.last }) or {}
 end
 
--- An axis with its limit raised to that of the evaluation's widest frame, which holds more digits and longer carries.
+-- An axis whose limit is the widest frame of the evaluation, if this is more than the axis's limit: a wider frame holds
+-- more digits and longer carries.
 local function widen_axis(axis, by)
   local frames = list_values(by[M.FRAME])
   local max_frame = frames[#frames] or 0
@@ -166,7 +167,7 @@ local function check_examples(eval, report)
   end
 end
 
--- Checks the axes and sets of an evaluation against those of the task. report: as in reports.lua.
+-- Checks the axes and sets of an evaluation against those of the task. report: the functions of rules/reports.lua.
 function M.check(context, report)
   local eval, facts = context.resolved.eval, context.task
   if not facts then

@@ -1,13 +1,14 @@
 -- Datasets: files of examples, or the examples of a task that generates all of them when a run begins.
 --
 -- Input: the context of validate.lua with the resolved task; `task_node`, the node of the section `task`. Output: the
--- facts of the task with `data`, a table with
+-- facts of the task with `data`, a table with these fields:
 --   train, eval, validation   the display paths of the files of examples; a task that generates its examples has
 --                             validation alone
 --   longest                   the highest number of tokens of an input and its target together
---   is_generated              true if the task generates the examples; then also seed, the value of task.seed, and
---                             validation_digest, the digest of the bytes of the validation file, on which these
---                             examples depend, or nil
+--   is_generated              true if the task generates the examples
+--   seed                      with is_generated: the value of task.seed
+--   validation_digest         with is_generated: the digest of the bytes of the validation file, on which the examples
+--                             depend; nil without such a file
 -- Settings that only samplers have are removed from the resolved spec. Errors go to the diagnostics.
 
 local alphabets = require("spec.task.alphabets")
@@ -39,8 +40,8 @@ local function drop_lengths(context, task_words)
   end
 end
 
--- The alphabet for the field `name` from the training file; nil after an error. symbols, problem: as file_symbols.lua
--- returns them.
+-- The alphabet for the field `name` from the training file; nil after an error. symbols, problem: the results of
+-- file_symbols.lua.
 local function choose_alphabet(context, task_node, name, symbols, problem)
   local function refuse(message, expected)
     values.add(context, task_node, "task." .. name, ("is missing, and %s%s"):format(context.files.data.shown, message),
@@ -60,14 +61,14 @@ end
 
 -- Sets the alphabets that the spec does not list to the symbols of the training file.
 local function read_alphabets(context, task_node, task)
-  local missing = lists.filter({ "input", "output" }, function(side)
+  local sides = lists.filter({ "input", "output" }, function(side)
     return not task_node.fields[side .. "_symbols"]
   end)
-  if not context.files.data or task.symbols or not missing[1] then
+  if not context.files.data or task.symbols or not sides[1] then
     return
   end
   local symbols, problem = file_symbols.read(context.files.data.real, (context.resolved.model or {}).readout == "last")
-  for _, side in ipairs(symbols and missing or { missing[1] }) do
+  for _, side in ipairs(symbols and sides or { sides[1] }) do -- a file's problem is reported once
     local name = side .. "_symbols"
     task[name] = choose_alphabet(context, task_node, name, symbols and symbols[side], problem)
   end

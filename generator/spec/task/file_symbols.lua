@@ -1,9 +1,10 @@
 -- The alphabets of a file of examples, for a spec that does not list them.
 --
 -- Input: the path of a file in a format of docs/own-task.md; has_one_output: true if a target without blanks is one
--- symbol, and not a symbol for each character. Output: { input, output }, the symbols of all inputs and of all targets,
--- as sorted lists of texts; or nil and the problem, { found, expected, line }. If tokens are numbers, the symbols are
--- those from 0 to the largest one. This module reads only the form and the tokens; the trainer checks the rest.
+-- symbol, and not a symbol for each character. Output: { input, output }, the symbols of all inputs and the symbols of
+-- all targets, as sorted lists of texts; or nil and the problem, { found, expected, line }. If tokens are numbers, the
+-- symbols are the numbers from 0 to the largest token. This module reads only the form and the tokens; the trainer
+-- makes all other checks.
 
 local input = require("base.input")
 local line_formats = require("spec.task.line_formats")
@@ -14,8 +15,18 @@ local M = {}
 local MAX_BYTES = 256 << 20
 local MAX_TOKEN = 65535 -- tokens have 16 bits
 
--- Adds the words and the characters of a text to a side (the inputs or the targets). The characters are the symbols if
--- no text of the side has blanks, otherwise the words.
+-- Makes an empty side: the tokens of all inputs, or of all targets.
+--   names           the set of tokens in lists of JSON
+--   max_token       the largest number in lists of JSON, or nil
+--   words           the set of words in texts
+--   characters      the set of characters in texts
+--   by_word         whether the symbols of texts are the words, not the characters
+--   may_be_null     whether a token in a list of JSON may be null
+local function make_side(is_target, has_one_output)
+  return { names = {}, words = {}, characters = {}, by_word = is_target and has_one_output, may_be_null = is_target }
+end
+
+-- Adds the words and the characters of a text to a side. A text with blanks makes words the symbols of the side.
 local function add_text(side, text)
   text = text:match("^ *(.-) *$")
   side.by_word = side.by_word or text:find(" ", 1, true) ~= nil
@@ -27,7 +38,7 @@ local function add_text(side, text)
   end
 end
 
--- Adds the tokens of a JSON value, a list of texts or numbers or a text, to a side; returns false if it is invalid.
+-- Adds the tokens of a JSON value (a list of texts or numbers, or a text) to a side; returns false for invalid tokens.
 local function take_tokens(side, value)
   if type(value) == "string" then
     add_text(side, value)
@@ -62,7 +73,7 @@ local function is_before(a, b)
   return x ~= nil and y == nil or (x == nil) == (y == nil) and a < b
 end
 
--- The alphabet of a side; nil if it has both names and numbers.
+-- The alphabet of a side; nil if its tokens are both texts and numbers.
 local function make_alphabet(side)
   local names, texts = {}, lists.merge(side.names, side.by_word and side.words or side.characters)
   if side.max_token and next(texts) then
@@ -97,10 +108,8 @@ function M.read(path, has_one_output)
   if not file then
     return nil, problem or { found = "no such file", expected = "a file of examples" }
   end
-  local function make_side(is_target) -- names: tokens in lists of JSON
-    return { names = {}, words = {}, characters = {}, by_word = is_target and has_one_output, may_be_null = is_target }
-  end
-  local sides = { input = make_side(false), target = make_side(true) }
+  local is_target = true
+  local sides = { input = make_side(not is_target, has_one_output), target = make_side(is_target, has_one_output) }
   problem = read_lines(file, sides)
   local is_complete, damage = file:close()
   if problem or not is_complete then

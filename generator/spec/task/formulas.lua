@@ -9,23 +9,23 @@ local lists = require("base.lists")
 
 local M = {}
 
-local compiled = {}
+local chunks = {} -- by formula: the result of M.compile
 
 -- A formula in n as a function, or nil and the problem.
 function M.compile(formula)
-  if compiled[formula] then
-    return compiled[formula]
+  if chunks[formula] then
+    return chunks[formula]
   end
-  local stray = formula:match("[^%dn%+%-%*/%(%)%s]") or formula:match("//") or formula:match("%-%-")
+  local invalid_part = formula:match("[^%dn%+%-%*/%(%)%s]") or formula:match("//") or formula:match("%-%-")
     or formula:match("n%s*[%dn]") or formula:match("%d%s*n") or formula:match("%d%s+%d")
-  if stray then
-    return nil, ("%s does not belong in a formula"):format(diagnostics.show(stray))
+  if invalid_part then
+    return nil, ("%s does not belong in a formula"):format(diagnostics.show(invalid_part))
   end
   local chunk = load("local n = ... return " .. formula:gsub("/", "//"), "=formula", "t", {})
   if formula:match("^%s*$") or not chunk then
     return nil, diagnostics.show(formula) .. " is not a formula"
   end
-  compiled[formula] = chunk
+  chunks[formula] = chunk
   return chunk
 end
 
@@ -42,7 +42,7 @@ function M.compute(formula, n)
   return value
 end
 
--- The formula with options replaced by numbers, by name.
+-- The formula with numbers in place of options. numbers: by the names of options.
 function M.insert_numbers(formula, numbers)
   return (formula:gsub("%l[%l%d_]*", function(name)
     local value = name ~= "n" and numbers[name]
@@ -50,7 +50,7 @@ function M.insert_numbers(formula, numbers)
   end))
 end
 
--- The value of a formula that names options alone, or of a number; nil if there is none.
+-- The value of a formula in which options are the only names, or of a number; nil if the formula has no value.
 function M.compute_from_options(formula, numbers)
   return (M.compute(M.insert_numbers(tostring(formula), numbers)))
 end
@@ -74,19 +74,21 @@ local function list_options(formula, options)
   return lists.drop_repeats(list)
 end
 
--- Combinations of values of the options in a formula: a list of tables { name = number }. An option has all its
--- choices, or the default and the ends of its range. An option with which there would be more than 1000 combinations is
--- left out.
+local MAX_TRIALS = 1000
+
+-- Combinations of values of the options in a formula, the trials: a list of tables { name = number }. An option has all
+-- its choices, or the default and the ends of its range. An option with which there would be more than MAX_TRIALS
+-- combinations is left out.
 function M.list_trials(formula, options)
   local trials = { {} }
   for _, option in ipairs(list_options(formula, options)) do
-    local extended = {}
+    local new_trials = {}
     for _, value in ipairs(option.choices or { option.default, option.first, option.last }) do
       for _, trial in ipairs(trials) do
-        extended[#extended + 1] = lists.merge({ [option.name] = M.find_number(option, value) }, trial)
+        new_trials[#new_trials + 1] = lists.merge({ [option.name] = M.find_number(option, value) }, trial)
       end
     end
-    trials = #extended <= 1000 and extended or trials
+    trials = #new_trials <= MAX_TRIALS and new_trials or trials
   end
   return trials
 end

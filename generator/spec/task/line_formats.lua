@@ -1,4 +1,4 @@
--- Examples in the lines of a file, in a format of docs/own-task.md, as runtime/data/datasets/line_formats.c reads them.
+-- Reads examples in the lines of a file, in a format of docs/own-task.md, like runtime/data/datasets/line_formats.c.
 --
 -- Input: the lines of one file, in their order. Output: the example of a line, { input, target, ... }: the values of
 -- its keys, or the texts of its columns by their names; nil for a line without an example; or nil and the problem,
@@ -27,15 +27,17 @@ local function split_columns(line)
   return columns
 end
 
+-- Reads a line in the format of the SCAN data set.
 local function read_scan(line)
-  local from, to = line:match("^%s*IN: *(.-) *OUT: *(.-) *$")
-  if not from then
+  local input_text, target_text = line:match("^%s*IN: *(.-) *OUT: *(.-) *$")
+  if not input_text then
     return nil, { found = "a line without IN: and OUT:", expected = "IN: ... OUT: ..., as in the first line" }
   end
-  return { input = from, target = to }
+  return { input = input_text, target = target_text }
 end
 
--- Returns the function that reads a line of the file, by the first line, and whether this line names columns; or nil.
+-- Returns the function that reads a line of the file, and whether the first line names columns; nil if the first line
+-- has no known format.
 local function choose_format(line)
   if line:find("^%s*{") then
     return read_json, false
@@ -76,8 +78,8 @@ function M.make_reader()
   end
 end
 
--- Counts the symbols of a text: its words if it has blanks and the blank is not a symbol; otherwise one, if the whole
--- text is a symbol; otherwise its characters. is_symbol: the alphabet as a set.
+-- Counts the symbols of a text. If the blank is not a symbol, a text with blanks has its words as symbols, and a text
+-- that is a symbol counts 1. All other texts have their characters as symbols. is_symbol: the alphabet as a set.
 function M.count_symbols(text, is_symbol)
   if not is_symbol[" "] then
     text = text:match("^ *(.-) *$")

@@ -1,17 +1,19 @@
 -- The lines in the header of a task: reads each line, and checks the lines against each other.
 --
--- Input: the key and the value of a line; the facts from the lines before. Output: facts in the form of tasks.lua; for
--- an invalid line: nil, the problem and the expected form.
+-- Input: the key and the value of a line; the facts from earlier lines. Output: the facts of tasks.lua; for an invalid
+-- line: nil, the problem and the expected form. include/longhand/task.h describes all lines.
 
 local alphabets = require("spec.task.alphabets")
 local axes = require("spec.task.axes")
+local common = require("spec.fields.common")
 local diagnostics = require("base.diagnostics")
 local formulas = require("spec.task.formulas")
 local lists = require("base.lists")
 
 local M = {}
 
-local TRIAL_LENGTHS = { 1, 2, 3, 4, 5, 10, 41, 100, 500, 100000 }
+local TRIAL_LENGTHS = { 1, 2, 3, 4, 5, 10, 41, 100, 500, 100000 } -- values of n with which formulas are checked
+local WITHOUT_N = { false } -- in place of values of n, for a formula without n
 local MAX_GRID_WIDTH = 4096
 local FORMULA = "digits, n, options, + - * / ( ) and blanks"
 
@@ -26,7 +28,7 @@ local function read_count(value)
 end
 
 -- Reads an accuracy at the start of the text, which may continue with a name.
-local function read_share(value)
+local function read_accuracy(value)
   local number = tonumber(value:match("^%S+"))
   return number and number >= 0 and number <= 1 and number + 0.0 or nil,
     show(value:match("^%S*")) .. " is not an accuracy", "a number from 0 to 1"
@@ -36,7 +38,7 @@ end
 local function read_chance(value)
   local formula = value:match("^1%s*/%s*(.+)$")
   if not formula then
-    return read_share(value)
+    return read_accuracy(value)
   end
   return { choices = formula }
 end
@@ -50,8 +52,8 @@ local function read_probe(value)
   return symbols and symbols[1], problem, expected
 end
 
--- The labels in the loss, by the means that masked labels do not count in (the value of `mask:`): with an encoder, and
--- with any other model.
+-- For each value of `mask:`, which names the means that leave masked labels out: the labels in the loss, with an
+-- encoder and with any other model.
 local MASKS = {
   ["loss"] = { encoder = "counted", other = "counted" },
   ["accuracy"] = { encoder = "all", other = "all" },
@@ -63,9 +65,9 @@ local function read_mask(value)
     "loss (and accuracy), accuracy, or accuracy in encoders, else loss"
 end
 
--- Reads a text that is checked later.
+-- Reads a text that M.finish checks: later lines may declare the options that the text names.
 local function keep_text(value)
-  return value -- lines below may declare the options that the text names
+  return value
 end
 
 -- Reads the number of cells in a row of the input, if the input is a grid.
@@ -80,7 +82,7 @@ local function read_choices(text)
   local choices, is_listed, are_numbers = {}, {}, nil
   for word in text:gmatch("%S+") do
     local number = word:match("^%-?%d+$") and math.tointeger(tonumber(word))
-    if number and math.abs(number) > 2147483647 or not number and not word:match("^%l[%l%d_]*$") then
+    if number and math.abs(number) > common.MAX_INTEGER or not number and not word:match("^%l[%l%d_]*$") then
       return nil, show(word) .. " is not a choice", "words of a-z, 0-9 and _, or integers of 32 bits"
     elseif are_numbers ~= nil and are_numbers ~= (number ~= nil) then
       return nil, "words are mixed with integers", "choices of one sort"
@@ -119,8 +121,9 @@ end
 -- Reads the range of an axis whose ends are formulas, such as "1 to width - 1"; nil for other texts.
 local function read_formula_range(text)
   local first, last = text:match("^(.-%S) to (%S.-)%s*$")
-  local named = first and (first .. last):find("%l")
-  return named and { first = math.tointeger(tonumber(first)) or first, last = math.tointeger(tonumber(last)) or last }
+  local has_name = first and (first .. last):find("%l")
+  return has_name
+    and { first = math.tointeger(tonumber(first)) or first, last = math.tointeger(tonumber(last)) or last }
 end
 
 -- Reads `axis NAME: first to last; description` into facts.axes; nil and the problem after an error.
@@ -143,7 +146,7 @@ local function read_axis(facts, key, value)
   return range
 end
 
--- Reads the names of sets: train and then some of the others, in the order of SETS.
+-- Reads the names of sets: train, then other sets in the order of SETS.
 local function read_sets(value)
   local sets, number = {}, 0
   for word in value:gmatch("%S+") do
@@ -158,9 +161,11 @@ local function read_sets(value)
   return sets
 end
 
--- Reads the highest numbers of digits of a number, as { trained, tests, single, cut }. trained: a formula in options;
--- tests: formulas in axes; single, cut: options, or nil. With the option `single`, a symbol that ends numbers stands
--- before each digit; with `cut`, such symbols stand within some numbers.
+-- Reads the highest numbers of digits of a number, as { trained, tests, single, cut }:
+--   trained   in training, a formula in options
+--   tests     in tests, a list of formulas in axes
+--   single    the option, or nil, with which a symbol that ends numbers stands before each digit
+--   cut       the option, or nil, with which symbols that end numbers stand within some numbers
 local function read_number_length(value)
   local trained, tests, text_after = value:match("^(.+) in training; (.+) in tests(.*)$")
   local single_option, cut_option = (text_after or ""):match("^; 1 with ([%l_]+); cut by ([%l_]+)$")
@@ -195,7 +200,7 @@ end
 -- of their values.
 local READERS = { { "input symbols", alphabets.read }, { "output symbols", alphabets.read },
   { "symbols", alphabets.read }, { "input length", keep_text }, { "output length", keep_text },
-  { "chance", read_chance }, { "baseline", read_share }, { "sets", read_sets }, { "symbol count", read_count },
+  { "chance", read_chance }, { "baseline", read_accuracy }, { "sets", read_sets }, { "symbol count", read_count },
   { "input symbol count", read_count }, { "output symbol count", read_count }, { "start symbol", keep_text },
   { "end symbol", keep_text }, { "blank", alphabets.read }, { "probe", read_probe }, { "grid", read_grid },
   { "literal", keep_text }, { "positions", keep_text }, { "result", keep_text },
@@ -219,8 +224,8 @@ function M.read(facts, declaration, key, value)
 end
 
 -- Calls try(value, n, text) for the values of a formula at the trials of its options (formulas.list_trials) and every
--- length n. text: the formula with numbers in place of options; lengths: values of n, or { false } for a formula
--- without n. Returns the first problem that `try` returns, or nil.
+-- length n. text: the formula with numbers in place of options; lengths: values of n, or WITHOUT_N. Returns the first
+-- problem that `try` returns, or nil.
 local function try_formula(formula, options, lengths, try)
   for _, trial in ipairs(formulas.list_trials(formula, options)) do
     local text = formulas.insert_numbers(formula, trial)
@@ -256,7 +261,7 @@ local function check_count(facts, key, symbols, report)
     value = math.max(value, count.min)
     return (value < 1 or value > #symbols) and ("%s is %d"):format(text, value) or nil
   end
-  local problem = count and symbols and try_formula(count.formula, facts.options or {}, { false }, check_value)
+  local problem = count and symbols and try_formula(count.formula, facts.options or {}, WITHOUT_N, check_value)
   if problem then
     report(key, problem, ("a number from 1 to %d, the number of listed symbols: FORMULA, at least K"):format(#symbols))
   elseif count and not symbols then
@@ -264,8 +269,8 @@ local function check_count(facts, key, symbols, report)
   end
 end
 
--- The index of a symbol in a list if the symbol is in use whatever the options are; otherwise infinity. count:
--- { formula, min }: the first `min` symbols are always in use; nil: all are.
+-- The index of a symbol in a list if the symbol is in use with all choices of options; infinity for other symbols.
+-- count: { formula, min }: the first `min` symbols are always in use; nil: all symbols are in use.
 local function find_index(list, name, count)
   for i, symbol in ipairs(list) do
     if symbol == name and i <= (count and count.min or #list) then
@@ -275,7 +280,7 @@ local function find_index(list, name, count)
   return math.huge
 end
 
--- Checks that the symbol that begins or ends targets is in use whatever the options are. side: "output_" or "".
+-- Checks that the symbol that begins or ends targets is in use with all choices of options. side: "output_" or "".
 local function check_end(facts, key, side, report, expected)
   local symbol, symbols = facts[key:gsub(" ", "_")], facts[side .. "symbols"]
   if symbol and find_index(symbols or {}, symbol, facts[side .. "symbol_count"]) == math.huge then
@@ -284,7 +289,7 @@ local function check_end(facts, key, side, report, expected)
 end
 
 -- Checks that the blank symbols are the first input symbols, but not all of them; and that the probe is an input symbol
--- that is not blank and is in use whatever the options are.
+-- that is not blank and is in use with all choices of options.
 local function check_blanks_and_probe(facts, report)
   local symbols, blanks, count = facts.input_symbols or {}, facts.blank or {}, facts.input_symbol_count
   for _, symbol in ipairs(blanks) do
@@ -302,22 +307,22 @@ local function check_blanks_and_probe(facts, report)
   end
 end
 
--- Checks that the sample input consists of symbols that are in use whatever the options are.
+-- Checks that the sample input consists of symbols that are in use with all choices of options.
 local function check_literal(facts, report)
-  local remaining, count = facts.literal or "", facts.input_symbol_count
+  local text, count = facts.literal or "", facts.input_symbol_count -- text: the part that is not checked yet
   local symbols = lists.map(facts.input_symbols or {}, function(symbol, i)
     return (not count or i <= count.min) and symbol or nil
   end)
-  while remaining ~= "" do
+  while text ~= "" do
     local length = 0
     for _, symbol in ipairs(symbols) do
-      length = remaining:sub(1, #symbol) == symbol and math.max(length, #symbol) or length
+      length = text:sub(1, #symbol) == symbol and math.max(length, #symbol) or length
     end
     if length == 0 then
-      return report("literal", show(remaining:match("^%S+") or remaining) .. " is not always an input symbol",
+      return report("literal", show(text:match("^%S+") or text) .. " is not always an input symbol",
         "an input of the task in its symbols, such as 12+345")
     end
-    remaining = remaining:sub(length + 1):match("^%s*(.*)$")
+    text = text:sub(length + 1):match("^%s*(.*)$")
   end
 end
 
@@ -333,8 +338,8 @@ local function check_axis(facts, axis, report)
   end
 end
 
--- Checks the lines against each other, after all have been read; a shared alphabet (`symbols:`) becomes that of inputs
--- and of outputs. Errors are passed to report(key, problem, expected).
+-- Checks the lines against each other, after all lines have been read; a shared alphabet (`symbols:`) becomes the
+-- alphabet of inputs and of outputs. Errors are passed to report(key, problem, expected).
 function M.finish(facts, report)
   for _, key in ipairs({ "input length", "output length" }) do
     check_length(facts, key, report)
@@ -357,7 +362,7 @@ function M.finish(facts, report)
   check_blanks_and_probe(facts, report)
   check_literal(facts, report)
   local choices = type(facts.chance) == "table" and facts.chance.choices
-  local problem = choices and try_formula(choices, facts.options or {}, { false }, check_positive)
+  local problem = choices and try_formula(choices, facts.options or {}, WITHOUT_N, check_positive)
   if problem then
     report("chance", problem, "a number from 0 to 1, or 1 / and an option")
   end
@@ -366,8 +371,8 @@ function M.finish(facts, report)
   end
 end
 
--- Whether the number of outputs of every example is the value of a formula. facts: after M.settle, so that lengths are
--- formulas in n alone.
+-- Whether the number of outputs of every example is the value of a formula. facts: a result of M.settle, in which
+-- lengths are formulas in n alone.
 local function has_output_length(facts, formula)
   return facts.output_length ~= nil and not lists.any(TRIAL_LENGTHS, function(n)
     return formulas.compute(facts.output_length, n) ~= formulas.compute(formula, n)
@@ -393,8 +398,8 @@ local function take_first(symbols, count, numbers)
   return count and table.move(symbols, 1, length, 1, {}) or symbols
 end
 
--- Returns the problem with facts for chosen options, or nil. Before options are chosen, formulas are checked only with
--- some of their values.
+-- Returns the problem with facts for the choices of a spec, or nil. M.finish checks formulas only for some values of
+-- options.
 local function find_problem(facts)
   for _, name in ipairs({ "input_length", "output_length" }) do
     local problem = try_formula(facts[name], {}, TRIAL_LENGTHS, check_positive)

@@ -63,24 +63,25 @@ end
 
 -- The choices of options from an untrusted table: its valid choices, and the default of every other option.
 function M.keep_valid_choices(facts, choices)
-  local chosen = {}
+  local valid_choices = {}
   for _, option in ipairs(facts.options or {}) do
-    chosen[option.name] = find_choice(option, type(choices) == "table" and choices[option.name]) or get_default(option)
+    valid_choices[option.name] = find_choice(option, type(choices) == "table" and choices[option.name])
+      or get_default(option)
   end
-  return chosen
+  return valid_choices
 end
 
--- The chosen options without those that are off (a number of 0, which is the default); nil if none remains. Digests
--- cover only these, so a new option of a task that is off by default changes no digest.
-function M.list_active(facts, chosen)
-  local active = {}
+-- The choices by option, without options that are off (the choice 0, if 0 is the default); nil if no option is left.
+-- Digests cover only these options, so a new option of a task that is off by default changes no digest.
+function M.list_active(facts, choices)
+  local active_choices = {}
   for _, option in ipairs(facts.options or {}) do
-    local value = (chosen or {})[option.name]
+    local value = (choices or {})[option.name]
     if not (value == 0 and option.default == 0) then
-      active[option.name] = value
+      active_choices[option.name] = value
     end
   end
-  return next(active) and active or nil
+  return next(active_choices) and active_choices or nil
 end
 
 -- Reads the choices from context.options_node. facts: nil if the task is unknown.
@@ -89,15 +90,15 @@ function M.settle(context, facts)
   if facts and node then
     check_names(context, node, lists.get_names(list), facts.data and "a file of examples" or facts.kind)
   end
-  local chosen = {}
+  local choices = {}
   for _, option in ipairs(list) do
     local choice_node = node and node.fields[option.name]
     if not choice_node then
       context.origins["task.options." .. option.name] = { default = true }
     end
-    chosen[option.name] = choice_node and choose(context, option, choice_node) or get_default(option)
+    choices[option.name] = choice_node and choose(context, option, choice_node) or get_default(option)
   end
-  return next(chosen) and chosen or nil
+  return next(choices) and choices or nil
 end
 
 return M

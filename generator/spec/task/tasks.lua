@@ -1,29 +1,43 @@
 -- Reads the facts of tasks: the first comment of each runtime/data/tasks/<kind>.c, or of a user's own file.
 --
--- Input: that folder. Output: a map kind -> facts, and in `list` the facts, sorted by kind. The form of the comment is
+-- Input: the folder. Output: a map kind -> facts, and in `list` the facts, sorted by kind. The form of the comment is
 -- in include/longhand/task.h. Facts are a table with these fields, nil if the comment lacks them:
---   kind, path, text   the name of the task; the display path of its file; the text of a user's own file
---   title, summary     from the first paragraph of the comment
---   input_symbols, output_symbols, symbols   the alphabets, lists of texts; symbols: the alphabet of both
---   input_symbol_count, output_symbol_count, symbol_count   the number of symbols in use: the value of `formula`, but
---                      at least `min`
---   start_symbol, end_symbol   the symbol that a decoder reads first; the output symbol that ends targets
---   blank, probe       a list of the first input symbols, whose linear embedding is zero; the input symbol at which
---                      answers are read with model.readout = "probe"
---   input_length, output_length   formulas in n and options
---   chance             an accuracy, or { choices = formula } for 1 / formula; baseline, baseline_name: an accuracy, its
---                      name
---   mask               the labels in the loss, { encoder, other } by the model: "all" or "counted"
---   grid               the number of cells in a row of the input, which is a grid; literal: an input as text;
---                      positions: words about the positions that the task gives to tokens; result: words about the
---                      final result in a target with intermediate results
---   options            a list of { name, choices, doc }, choices all strings or all integers, or { name, first, last,
---                      default, doc }
---   sets, axes         of a task with a dataset: a list of names; a list of { name, first, last, doc }
--- The facts of a spec's task (M.settle) have no options in their formulas, chance and the ends of axes are numbers, and
--- axes have `hint`, words about the option that limits them. They also have computation, computation tokens per input
--- token; has_two_streams, true if input and target are separate streams; readout, the value of model.readout, nil for
--- "outputs"; loss (settle.lua); and, with examples in files or of a task with sets, data (datasets.lua).
+--   kind                 the name of the task
+--   path                 the display path of its file
+--   text                 the text of a user's own file
+--   title                the start of the first paragraph of the comment, up to a colon
+--   summary              the first paragraph of the comment
+--   symbols              the alphabet that inputs and outputs share, a list of texts
+--   input_symbols, output_symbols   the alphabet of inputs, the alphabet of outputs
+--   symbol_count         the number of symbols of `symbols` in use, { formula, min }: the value of the formula, or
+--                        `min` if the value is smaller
+--   input_symbol_count   the number of input symbols in use, { formula, min }
+--   output_symbol_count  the number of output symbols in use, { formula, min }
+--   start_symbol         the symbol that a decoder reads first
+--   end_symbol           the output symbol that ends targets
+--   blank                the input symbols whose linear embedding is zero, the first ones of the alphabet
+--   probe                the input symbol at which answers are read with model.readout = "probe"
+--   input_length, output_length   the numbers of input tokens and of output tokens, formulas in n and options
+--   chance               the accuracy of a guess, or { choices = formula } for the accuracy 1 / formula
+--   baseline             the accuracy of a simple predictor
+--   baseline_name        the name of this predictor
+--   mask                 "all" or "counted", the labels in the loss: mask.encoder for encoders, mask.other for other
+--                        models
+--   grid                 the number of cells in a row of the input, if the input is a grid
+--   literal              an example of an input, as text
+--   positions            words about the positions that the task gives to tokens
+--   result               words about the final result in a target with intermediate results
+--   options              a list of { name, choices, doc }, where choices are all strings or all integers, or of { name,
+--                        first, last, default, doc }
+--   sets                 the names of the sets of a task that generates a dataset
+--   axes                 the axes of such a dataset, a list of { name, first, last, doc }
+-- In the facts of a spec's task (M.settle), formulas have no options, chance and the ends of axes are numbers, and axes
+-- have `hint`, words about the option that limits them. These facts have further fields:
+--   computation          the number of computation tokens for each input token
+--   has_two_streams      true if input and target are separate streams
+--   readout              the value of model.readout; nil for "outputs"
+--   loss                 the labels in the loss (settle.lua)
+--   data                 the dataset (datasets.lua), if examples are in files or the task has sets; nil for a sampler
 -- Invariants: formulas hold digits, n, names of options, + - * / ( ) and blanks only; lengths are integers >= 1.
 
 local diagnostics = require("base.diagnostics")
@@ -47,7 +61,7 @@ local KEYS = task_lines.KEYS
 local RESERVED = { sample = true, collect = true, expand = true, solve = true, place = true,
   find_result = true }
 
--- For callers that handle one task: functions of task_lines.lua and formulas.lua.
+-- Functions of task_lines.lua and formulas.lua, for callers that have the facts of one task.
 M.length, M.settle = formulas.compute, task_lines.settle
 M.has_one_output, M.has_outputs_in_place = task_lines.has_one_output, task_lines.has_outputs_in_place
 
@@ -107,17 +121,19 @@ function M.count_max_tokens(facts)
     or { max_tokens + (times - 1) * (max_tokens - 1) }
 end
 
--- The lines of the first comment, without stars: { { line, col, text }, ... }; nil if the text begins otherwise.
+-- The lines of the comment with which a text begins, without stars: { { line, col, text }, ... }; nil if the text does
+-- not begin with a comment.
 local function read_header(text)
   local comment = text:match("^%s*/%*(.-)%*/")
   if not comment then
     return nil
   end
   local line, lines = 1 + select(2, text:match("^%s*"):gsub("\n", "\n")), {}
-  for raw in (comment .. "\n"):gmatch("(.-)\n") do
-    local lead = #lines == 0 and raw:match("^%s*") or raw:match("^%s*%*?%s*")
-    lines[#lines + 1] = { line = line, col = #lead + 1 + (#lines == 0 and 2 or 0),
-      text = raw:sub(#lead + 1):match("^.*%S") or "" }
+  for line_text in (comment .. "\n"):gmatch("(.-)\n") do
+    local margin = #lines == 0 and line_text:match("^%s*") or line_text:match("^%s*%*?%s*")
+    local opening_width = #lines == 0 and #"/*" or 0
+    lines[#lines + 1] = { line = line, col = opening_width + #margin + 1,
+      text = line_text:sub(#margin + 1):match("^.*%S") or "" }
     line = line + 1
   end
   return lines
@@ -132,20 +148,20 @@ end
 -- The lines "key: value" of a header from line `first` on. A line without a key that is indented more than a key for
 -- symbols before it continues the list of symbols. Empty lines are left out.
 local function join_lines(lines, first)
-  local joined, parts = {}, {}
+  local entries, parts = {}, {}
   for i = first, #lines do
-    local entry, last = lines[i], joined[#joined]
-    local has_list = last and last.text:find("^[%l ]*symbols:")
-    if entry.text ~= "" and has_list and entry.col > last.col and not has_key(entry) then
-      table.insert(parts[last], entry.text)
-    elseif entry.text ~= "" then
-      joined[#joined + 1], parts[entry] = entry, { entry.text }
+    local line, entry = lines[i], entries[#entries]
+    local has_list = entry and entry.text:find("^[%l ]*symbols:")
+    if line.text ~= "" and has_list and line.col > entry.col and not has_key(line) then
+      table.insert(parts[entry], line.text)
+    elseif line.text ~= "" then
+      entries[#entries + 1], parts[line] = line, { line.text }
     end
   end
-  for _, entry in ipairs(joined) do
+  for _, entry in ipairs(entries) do
     entry.text = table.concat(parts[entry], " ")
   end
-  return joined
+  return entries
 end
 
 -- Reads one line "key: value" of a header into facts. lines_by_key: the lines read so far; entry: a line from
@@ -175,11 +191,11 @@ end
 
 -- The facts of one task from its text; nil after errors, which go to the diagnostics.
 local function read_task(kind, path, text, d)
-  local earlier_errors, failed = d:count(), false
+  local earlier_errors, has_error = d:count(), false
   d:add_source(path, text)
   local file_start = { line = 1, col = 1 }
   local function report(entry, problem, expected, hint)
-    failed = true -- the diagnostics count an error once, also if another cell with the same file has it
+    has_error = true -- the diagnostics count an error once, also if another cell with the same file has it
     d:add({ path = path, line = entry.line, col = entry.col, what = problem, expected = expected, hint = hint })
   end
   local lines = read_header(text)
@@ -229,7 +245,7 @@ local function read_task(kind, path, text, d)
         "a function as in longhand/task.h")
     end
   end
-  return not failed and d:count() == earlier_errors and facts or nil
+  return not has_error and d:count() == earlier_errors and facts or nil
 end
 
 -- The facts of a user's own task file, shown as `path`; nil after errors, which go to the diagnostics.
