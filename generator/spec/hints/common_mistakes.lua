@@ -59,16 +59,16 @@ function rules.operator(tokens, i)
   end
 end
 
-local ENDS = { [")"] = true, ["]"] = true, ["}"] = true, ["end"] = true, ["true"] = true, ["false"] = true,
+local IS_VALUE_END = { [")"] = true, ["]"] = true, ["}"] = true, ["end"] = true, ["true"] = true, ["false"] = true,
   ["nil"] = true }
 
 -- Whether an expression may end with this token.
 local function ends_value(token)
-  return token.type ~= "symbol" and token.type ~= "keyword" or ENDS[token.text] == true
+  return token.type ~= "symbol" and token.type ~= "keyword" or IS_VALUE_END[token.text] == true
 end
 
--- Recognises a comment of another language: `#` before words, or `#` or `//` in a place where Lua's operators for
--- length and division cannot stand.
+-- Recognises a comment of another language: `#` before words, or `#` or `//` at a place where Lua allows no operator
+-- for length or division.
 function rules.comment(tokens, i)
   local token, previous, first, second = tokens[i], tokens[i - 1], tokens[i + 1], tokens[i + 2]
   local is_before_words = not first or is_word(first) and (not second or is_word(second) or second.type == "number")
@@ -128,7 +128,8 @@ end
 
 local ORDER = { "operator", "list", "key", "word", "return_missing", "comment" }
 
--- Returns the mistakes in a text. After a comment or a statement of another language, the rest of the line is skipped.
+-- Returns the mistakes in a text. After the beginning of a comment or a statement of another language, the line is
+-- skipped.
 function M.find(text)
   local tokens, mistakes, skipped_line, depth = locate.tokenise(text), {}, 0, 0
   for i, token in ipairs(tokens) do

@@ -1,9 +1,9 @@
 -- Names that other languages and libraries use for Lua's words, fields of a spec, and flags of a trainer.
 --
--- Input: a user's word, such as --lr or num_heads; the repository's root. Output: the meanings of the word here. Words
--- for flags are in runtime/cli/usual_flags.c, which this module reads and trainers use for their answers; the table
--- below adds names of fields in other libraries and in papers. Invariants: pure functions, except that they read that
--- file; a word that is not in the tables has no meaning.
+-- Input: a user's word, such as --lr or num_heads; the repository's root. Output: the meanings of the word in Longhand.
+-- Words for flags are in runtime/cli/usual_flags.c, which this module reads and trainers use for their answers;
+-- M.FIELDS adds names of fields in other libraries and in papers. Invariants: pure functions, except that they read
+-- usual_flags.c; a word that is in no table has no meaning.
 
 local lists = require("base.lists")
 local optimizers = require("spec.optimizers")
@@ -31,8 +31,8 @@ M.NAMES = {
 M.NAMES.np, M.NAMES.jnp, M.NAMES.numpy, M.NAMES.tf = M.NAMES.torch, M.NAMES.torch, M.NAMES.torch, M.NAMES.torch
 M.NAMES.print = "no output; ./longhand check --print SPEC prints a spec"
 
--- Rows of a field, the words that mean the field, and in some rows a second, less likely field. A word in several rows
--- has the meaning of the first of these rows.
+-- Rows { field, words that mean the field, second field }; the second field, in some rows, is a less likely meaning of
+-- the words. A word in several rows has the meaning of the first of these rows.
 M.FIELDS = {
   { "train.learning_rate", "lr step_size base_lr peak_lr max_lr init_lr" },
   { "train.batch", "batch_size bs batchsize minibatch train_batch_size per_device_train_batch_size" },
@@ -95,7 +95,7 @@ local SCHEDULED_STEPS = "train.schedule falls until train.steps; train.schedule.
 local NO_LENGTH = "lengths are those of train.lengths and eval.lengths; encoding.positions.max_position is the range "
   .. "of random positions"
 
--- Settings of other libraries without a field here. A row has the reason, and the names of the settings.
+-- Settings of other libraries that Longhand does not have: rows { reason, names of the settings }.
 local MISSING_SETTINGS = {
   { SCHEDULED_STEPS, "warmup_ratio decay_steps lr_decay_steps t_max" },
   { "momentum is a plain running sum of gradients, without dampening or Nesterov's form", "nesterov dampening" },
@@ -107,8 +107,8 @@ local MISSING_SETTINGS = {
   { "norms have epsilon 1e-5", "layer_norm_eps norm_eps rms_norm_eps layernorm_epsilon" },
 }
 
--- The words of usual_flags.c, with _ in place of -, each with the list of its meanings in order: flags or paths of
--- fields.
+-- The words of usual_flags.c, with _ in place of -: a table from each word to the list of its meanings, flags or paths
+-- of fields, in the order of the file.
 function M.read_flags(root)
   local words = {}
   local text = write.read(root .. "/runtime/cli/usual_flags.c") or ""
@@ -120,6 +120,7 @@ function M.read_flags(root)
   return words
 end
 
+-- A table from each word of the rows to its meaning in the first row that has the word.
 local function index_words(rows, get_meaning)
   local words = {}
   for _, row in ipairs(rows) do

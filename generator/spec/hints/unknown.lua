@@ -1,7 +1,7 @@
 -- Guesses the field that a user meant by a name that a spec does not have.
 --
--- Input: the path of the unknown field, the names that are legal in the field's table, the repository's root. Output: a
--- hint, or nil.
+-- Input: the path of the unknown field, the names of the fields that the table may have, the repository's root. Output:
+-- a hint, or nil.
 
 local lists = require("base.lists")
 local similar_names = require("base.similar_names")
@@ -15,8 +15,8 @@ local function get_table(path)
   return path:match("^(.*)%.[^%.]*$")
 end
 
--- The first field of this name in another table, or nil. If the trainer has a flag of this name, only a field that
--- names a file or has a flag is returned. There is no result for `kind`, which is a field of many tables.
+-- The path of the first field of this name in another table, or nil. If the trainer has a flag of this name, only a
+-- field that names a file or has a flag is returned. For `kind`, which is a field of many tables, the result is nil.
 local function find_namesake(name, has_flag)
   local field = lists.find(schema.fields, function(entry)
     return entry.name == name and name ~= "kind" and (not has_flag or entry.type == "file" or entry.flag)
@@ -24,7 +24,7 @@ local function find_namesake(name, has_flag)
   return field and field.path
 end
 
-function M.make_hint(path, legal, root)
+function M.make_hint(path, legal_names, root)
   local parent, name = get_table(path), path:match("[^%.]*$")
   local meanings = foreign_names.find_meanings(name, root)
   local field = lists.find(meanings.fields, function(candidate) return get_table(candidate) == parent end)
@@ -35,9 +35,10 @@ function M.make_hint(path, legal, root)
   local flags = trainer_flags.read(root)
   local own_flag = "--" .. name:gsub("_", "-")
   local flag = flags[own_flag] and own_flag or meanings.flags[1]
-  local similar = not field and not flag and not meanings.hint and similar_names.find(name, legal)
-  local similar_path = similar and parent and parent .. "." .. similar or similar
-  field = field or similar_path or find_namesake(name, flags[own_flag])
+  local similar_name = not field and not flag and not meanings.hint and similar_names.find(name, legal_names)
+  local similar_path = similar_name and parent and parent .. "." .. similar_name or similar_name
+  local has_flag = flags[own_flag]
+  field = field or similar_path or find_namesake(name, has_flag)
   local flag_field = not field and flag and lists.find(schema.fields, function(entry) return entry.flag == flag end)
   field = field or flag_field and flag_field.path
   if field then -- a field of the user's table is shown without its path

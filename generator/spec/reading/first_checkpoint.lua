@@ -1,9 +1,12 @@
 -- The checkpoint whose parameters a run begins with (`init`), as its file's header describes it.
 --
--- Input: the context of validate.lua with the places of files, the node of the field. Output: { shown, checksum,
--- model_digest, id, entries }, or nil if there is no checkpoint or after an error: the file's displayed name; the
--- trainer's checksum, which identifies the file's bytes; the model's digest and the spec's id, nil if the header
--- lacks them; the file's tensors, as in safetensors.lua.
+-- Input: the context of validate.lua with the places of files, the node of the field. Output: nil if there is no
+-- checkpoint or after an error, or a table with these fields:
+--   shown          the file's displayed name
+--   checksum       the trainer's checksum, which identifies the file's bytes
+--   model_digest   the model's digest, or nil if the header lacks it
+--   id             the spec's id, or nil if the header lacks it
+--   entries        the file's tensors (safetensors.lua)
 -- Only the trainer reads the data after the header and compares them with the checksum.
 
 local safetensors = require("base.safetensors")
@@ -12,6 +15,7 @@ local values = require("spec.values")
 
 local M = {}
 
+local CHECKSUM_DIGITS = 16
 local EXPECTED = "a checkpoint that a trainer wrote; a path is relative to the file that names it"
 
 -- The text of a field of the metadata if it matches the pattern; otherwise nil.
@@ -32,7 +36,7 @@ function M.read(context, node)
     return nil
   end
   local checksum = get_text(file, "checksum", "^%x+$")
-  if not checksum or #checksum ~= 16 then
+  if not checksum or #checksum ~= CHECKSUM_DIGITS then
     values.add(context, node, "init", ("%s has no checksum"):format(place.shown), EXPECTED,
       "trainer train --init FILE begins with any file of parameters, which is then not part of the plan")
     return nil

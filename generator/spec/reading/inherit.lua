@@ -1,14 +1,14 @@
--- Inheritance of facets: the facets that a spec states for all attentions of an encoder-decoder, and the attentions
--- that take them over.
+-- Inheritance of facets: the shared facets, which a spec states for all families of attentions, and the families that
+-- inherit them.
 --
 -- A causal mask and a window apply to the decoder's self-attention alone. Lines, vectors of distances and a score that
 -- reads positions, distances or indices do not apply to cross-attention. Facets of a preset with made_for, except
--- positions, apply to that family alone. A family whose own table names a facet takes it: the fields in its table are
--- merged over the shared fields. Lines and projections have no kinds: { kind = "none" } leaves them out, as it does a
--- score (score/entries.lua). A facet that a family takes over is called inherited.
+-- positions, apply to that family alone. A family whose own table names a facet inherits the facet in any case: the
+-- fields in its table are merged over the shared fields. Lines and projections have no kinds: { kind = "none" } leaves
+-- them out, as it does a score (score/entries.lua).
 --
 -- Input: a spec's tree with its presets (load.lua), or a resolved encoding. Output:
---   M.inherit          the spec's tree, in which the families' tables contain the shared facets that they take over
+--   M.inherit          the spec's tree, in which the families' tables contain the shared facets that they inherit
 --   M.mark             an encoding's table with its presets, in which made_for is moved into each facet
 --   M.spell            a resolved encoding whose family tables contain all that a spec must state there
 -- Invariant: changes no node that it receives.
@@ -39,7 +39,7 @@ function M.mark(encoding)
 end
 
 -- Whether a family inherits a facet that is stated for all families. node: the facet's node.
-local function takes_over(facet, node, family)
+local function inherits(facet, node, family)
   if families.is_layer[family] then
     return true
   elseif node.made_for and node.made_for ~= family and facet ~= "positions" then
@@ -52,15 +52,15 @@ local function takes_over(facet, node, family)
   return family ~= "cross" or not page.excludes_cross -- for a score, settle_encoding.lua decides later
 end
 
--- Whether a family's own table states a facet; a score and its parameters count as one.
+-- Whether a family's own table states a facet; a score and its parameters count as one facet.
 local function states(table_node, facet)
   local fields = tree.is_table(table_node) and table_node.fields or {}
   return fields[facet] ~= nil or facet == "score" and fields.parameters ~= nil
     or facet == "parameters" and fields.score ~= nil
 end
 
--- Whether a spec leaves a facet without kinds out, by { kind = "none" }. Fields from a parent are then marked
--- `unstated` (tree.merge).
+-- Whether a spec leaves a facet without kinds out, by { kind = "none" }. Such a table may have other fields only if
+-- they are from a parent: tree.merge has marked them `unstated`.
 local function is_left_out(facet, node)
   if not (pages.by_name[facet] or {}).without_kinds or get_value(node, "kind") ~= "none" then
     return false
@@ -80,18 +80,18 @@ local function drop_left_out(table_node)
   end) or table_node
 end
 
--- Returns a table of the shared facets (fields of `shared`) that a family inherits, and whether the family lacks some
--- of them. family_node: the family's table, or nil.
-local function inherit_facets(shared, family, family_node)
-  local new, lacks_some = tree.make_table(shared.origin), false
-  for facet, node in next, shared.fields do
-    local deciding_node = facet == "parameters" and shared.fields.score or node
+-- Returns a table of the shared facets (fields of shared_table) that a family inherits, and whether the family lacks
+-- one of them. family_node: the family's table, or nil.
+local function inherit_facets(shared_table, family, family_node)
+  local facets, lacks_facet = tree.make_table(shared_table.origin), false
+  for facet, node in next, shared_table.fields do
+    local facet_node = facet == "parameters" and shared_table.fields.score or node -- parameters follow their score
     local is_inherited = not is_left_out(facet, tree.is_table(family_node) and family_node.fields[facet] or nil)
-      and (states(family_node, facet) or takes_over(facet, deciding_node, family))
-    new.fields[facet] = is_inherited and node or nil
-    lacks_some = lacks_some or not is_inherited
+      and (states(family_node, facet) or inherits(facet, facet_node, family))
+    facets.fields[facet] = is_inherited and node or nil
+    lacks_facet = lacks_facet or not is_inherited
   end
-  return new, lacks_some
+  return facets, lacks_facet
 end
 
 function M.inherit(root)
@@ -99,27 +99,28 @@ function M.inherit(root)
   if not tree.is_table(encoding) then
     return root
   end
-  local shared, inherited, model = tree.make_table(encoding.origin), drop_left_out(encoding), root.fields.model
+  local shared_table, new_encoding = tree.make_table(encoding.origin), drop_left_out(encoding)
+  local model = root.fields.model
   local names = families.list({ kind = get_value(model, "kind"), encoder_layers = get_value(model, "encoder_layers") },
     encoding.fields)
-  for name, node in next, inherited.fields do
-    shared.fields[name] = families.is_facet[name] and node or nil
+  for name, node in next, new_encoding.fields do
+    shared_table.fields[name] = families.is_facet[name] and node or nil
   end
   for _, name in ipairs(families.NAMES) do
     local family_node = encoding.fields[name]
-    inherited.fields[name] = family_node
-      and entries.merge(inherit_facets(shared, name, family_node), drop_left_out(family_node))
+    new_encoding.fields[name] = family_node
+      and entries.merge(inherit_facets(shared_table, name, family_node), drop_left_out(family_node))
   end
-  local relative = shared.fields.relative
+  local relative = shared_table.fields.relative
   for _, name in ipairs(names and names[2] and names or {}) do
-    local facets, lacks_some = inherit_facets(shared, name)
+    local facets, lacks_facet = inherit_facets(shared_table, name)
     local sees_one_side = name == "decoder" and get_value(relative, "kind") == "shaw"
       and relative.fields.sides == nil -- settle_encoding.lua sets the decoder's sides
-    inherited.fields[name] = inherited.fields[name] or (lacks_some or sees_one_side) and facets or nil
+    new_encoding.fields[name] = new_encoding.fields[name] or (lacks_facet or sees_one_side) and facets or nil
   end
-  local new = tree.copy(root)
-  new.fields.encoding = inherited
-  return new
+  local new_root = tree.copy(root)
+  new_root.fields.encoding = new_encoding
+  return new_root
 end
 
 -- Whether a score, as a text, depends on the positions, the indices or the distance of query and key.
@@ -132,8 +133,8 @@ function M.states_cross_score(encoding)
   return encoding ~= nil and states(encoding.fields.cross, "score")
 end
 
--- A value if it is a table, otherwise an empty table. A run's file may hold a value of any type; types are checked when
--- the file's text is read as a spec.
+-- The value if it is a table; an empty table for other values. A run's file may hold values of any type; types are
+-- checked when the file's text is read as a spec.
 local function get_table(value)
   return type(value) == "table" and value or {}
 end
@@ -143,7 +144,7 @@ end
 local function spell_facet(encoding, family, page)
   local facet = page.name
   local own_facet, shared_facet = get_table(encoding[family])[facet], encoding[facet]
-  local is_inherited = takes_over(facet, { fields = { kind = { value = get_table(shared_facet).kind } } }, family)
+  local is_inherited = inherits(facet, { fields = { kind = { value = get_table(shared_facet).kind } } }, family)
   if is_inherited or shared_facet == nil then
     return own_facet
   end
@@ -151,31 +152,32 @@ local function spell_facet(encoding, family, page)
   return get_table(own_facet).kind ~= (get_table(page.off_value).kind or "none") and own_facet or nil
 end
 
--- Adds the field `sides` to shared learned vectors of distances to both sides. But if the decoder has the same vectors
--- to the left, removes the decoder's instead: then a spec without the field in both tables resolves to this encoding.
-local function spell_sides(new)
-  local decoder_facet, shared_facet = get_table(get_table(new.decoder).relative), get_table(new.relative)
+-- Changes the shared facet `relative` of kind shaw, if it has vectors of distances to both sides: the facet gets the
+-- field `sides`, since without it a decoder would have vectors to the left alone. If the decoder's facet differs only
+-- by sides = "left", it is removed instead, since a spec without the field `sides` resolves to these two facets.
+local function spell_sides(encoding)
+  local decoder_facet, shared_facet = get_table(get_table(encoding.decoder).relative), get_table(encoding.relative)
   if shared_facet.kind ~= "shaw" or shared_facet.sides then
     return
   elseif decoder_facet.sides ~= "left" or decoder_facet.clip ~= shared_facet.clip
     or decoder_facet.init_sigma ~= shared_facet.init_sigma then
-    new.relative = { kind = shared_facet.kind, clip = shared_facet.clip, init_sigma = shared_facet.init_sigma,
+    encoding.relative = { kind = shared_facet.kind, clip = shared_facet.clip, init_sigma = shared_facet.init_sigma,
       sides = "both" }
     return
   end
-  new.decoder = lists.merge(new.decoder)
-  new.decoder.relative = nil
+  encoding.decoder = lists.merge(encoding.decoder)
+  encoding.decoder.relative = nil
 end
 
 function M.spell(encoding, model)
-  local new, names = lists.merge(encoding), families.list(model, encoding) or {}
-  spell_sides(new)
+  local new_encoding, names = lists.merge(encoding), families.list(model, encoding) or {}
+  spell_sides(new_encoding)
   for _, name in ipairs(names[2] and names or {}) do
-    local family = lists.merge(get_table(new[name]))
+    local family = lists.merge(get_table(new_encoding[name]))
     for _, page in ipairs(pages) do
       local facet = page.name
       if page.decoder_kinds or page.excludes_cross then
-        family[facet] = spell_facet(new, name, page)
+        family[facet] = spell_facet(new_encoding, name, page)
       end
       if page.without_kinds and family[facet]
         and canonical.format(family[facet]) == canonical.format(page.off_value) then
@@ -185,9 +187,9 @@ function M.spell(encoding, model)
     if name == "cross" and not family.score and M.reads_places(tostring(encoding.score)) then
       family.score, family.parameters = encoding.score, family.parameters or encoding.parameters
     end
-    new[name] = (next(family) or families.is_layer[name]) and family or nil
+    new_encoding[name] = (next(family) or families.is_layer[name]) and family or nil
   end
-  return new
+  return new_encoding
 end
 
 return M

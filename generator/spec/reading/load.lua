@@ -1,20 +1,22 @@
 -- Reads a spec file into one tree, with the presets and specs that it uses and the overrides of the command line.
 --
--- Input: a path, overrides, the repository root. Output, before the schema is applied, a table with
---   id, source   the file's base name without .lua, and its display path; root: the path of the repository
+-- Input: a path, overrides, the repository root. Output, before the schema is applied:
+--   id           the file's base name without .lua
+--   source       the file's display path
+--   root         the path of the repository
 --   tree         a tree (tree.lua) in which every `use` is replaced by the table that it names
 --   texts        the texts of the files by display path
---   place(origin, name)   the display path and the path to open, { shown, real }, of a file that a value with this
---                         origin names
---   read_file(origin, name)   such a file's display path and text, or its display path, nil and a message
+--   place(origin, name)   { shown, real }, the display path and the path to open, of a file; name, origin: the value of
+--                         the spec that names the file, and its origin
+--   read_file(origin, name)   the file's display path and text, or its display path, nil and a message
 -- A section in which a preset is missing is marked `partial`, and reading continues, so that other mistakes in the
 -- section are also reported.
 -- Invariants: reads files, writes no file; errors go to diagnostics; no file uses itself, directly or through others.
 --
--- Order of merging. A section has at most one parent: the preset or spec that the section's own `use` names; otherwise
--- this section of the spec that the top level's `use` names. The section is merged over its parent as sections.lua
--- describes. Before that, a --set edits the main file's own tables. A spec may also consist of fragments, each the
--- parent of the next. A section's own table is its table in one file, before it is merged over its parent.
+-- Order of merging. A section's own table is its table in one file. A section has at most one parent: the preset or
+-- spec that its own table names by `use`, or, without this `use`, the section of the spec that the top level's `use`
+-- names. First, --set edits the main file's own tables; then each section is merged over its parent as sections.lua
+-- describes. A spec may also consist of fragments: each fragment is the parent of the next fragment.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -84,22 +86,23 @@ end
 
 -- Reports a problem with a whole file. If the file is not valid Lua, all constructs of other languages are reported at
 -- once; Lua's own message is reported only if no such construct is on the line of the message or above.
-local function report_problem(state, shown, text, problem)
-  local explained = false
+local function report_problem(state, display_path, text, problem)
+  local is_explained = false
   for _, mistake in ipairs(problem.syntax and common_mistakes.find(text) or {}) do
-    mistake.path, mistake.what = shown, "not valid Lua: " .. mistake.what
-    explained = explained or mistake.line <= problem.line
+    mistake.path, mistake.what = display_path, "not valid Lua: " .. mistake.what
+    is_explained = is_explained or mistake.line <= problem.line
     state.diagnostics:add(mistake)
   end
-  if not explained then
-    problem.path = shown
+  if not is_explained then
+    problem.path = display_path
     state.diagnostics:add(problem)
   end
 end
 
 -- Runs the file at the path `real`, once; returns { real, relative, shown, tree }, or nil after an error. relative: the
--- display path of a file outside the root. use_origin: the origin of the field that names the file, nil for the main
--- file. replacement: { text, origin } in place of the file's own text; origin(path): the origin of the value at a path.
+-- display path of a file outside the root; shown: the display path. use_origin: the origin of the field that names the
+-- file, nil for the main file. replacement: { text, origin } in place of the file's own text; origin(path): the origin
+-- of the value at a path.
 local function open_file(state, real, relative, use_origin, replacement)
   if state.files[real] ~= nil then
     return state.files[real] or nil
@@ -131,17 +134,17 @@ local function open_file(state, real, relative, use_origin, replacement)
     local position = locate.find_place(places, path)
     return replacement and replacement.origin(path) or { path = shown, line = position.line, col = position.col }
   end
-  local root = tree.build(value, find_origin, function(path, fault, expected)
-    state.diagnostics:add({ at = find_origin(path), field = path ~= "" and path or nil, what = fault,
+  local root = tree.build(value, find_origin, function(path, message_text, expected)
+    state.diagnostics:add({ at = find_origin(path), field = path ~= "" and path or nil, what = message_text,
       expected = expected })
   end)
   state.files[real] = root and { real = real, relative = relative, shown = shown, tree = root }
   return state.files[real]
 end
 
--- Reports a name of a preset that does not exist; returns the most similar existing name, or nil. legal: expected
--- values, in words.
-local function report_unknown_preset(state, section, node, field, legal)
+-- Reports a name of a preset that does not exist; returns the most similar existing name, or nil. expected: the
+-- expected values, in words.
+local function report_unknown_preset(state, section, node, field, expected)
   local folder, name = "spec/" .. M.FOLDERS[section], node.value
   local names = lists.map(paths.list_base_names(state.root .. "/" .. folder, ".lua"), function(base_name)
     return M.is_id(base_name) and base_name or nil
@@ -152,7 +155,7 @@ local function report_unknown_preset(state, section, node, field, legal)
     refuse(state, node, field, ("there is no %s.lua in %s"):format(name, folder),
       #names > 0 and table.concat(names, ", ") or "a preset; there are none in " .. folder, hint)
   else
-    refuse(state, node, field, diagnostics.show(name) .. " names nothing", legal, hint)
+    refuse(state, node, field, diagnostics.show(name) .. " names nothing", expected, hint)
   end
   state.unknown = state.unknown + 1
   return suggestion
@@ -163,28 +166,29 @@ end
 -- nil for the `use` of the top level, which names no presets.
 local function open_use(state, file, section, node, field)
   local name = node.value
-  local legal = (section and "the name of a preset, or " or "") .. 'a spec file such as "./base.lua"'
+  local expected = (section and "the name of a preset, or " or "") .. 'a spec file such as "./base.lua"'
   if type(name) ~= "string" then
-    return refuse(state, node, field, node.fields and "is a table" or diagnostics.show(name) .. " is not a name", legal)
+    return refuse(state, node, field, node.fields and "is a table" or diagnostics.show(name) .. " is not a name",
+      expected)
   elseif name:find("^%.%.?/") and name:find("%.lua$") then
     return open_file(state, paths.normalise(paths.get_folder(file.real) .. "/" .. name),
       paths.normalise(paths.get_folder(file.relative) .. "/" .. name), node.origin), true
   elseif not section then
-    return refuse(state, node, field, diagnostics.show(name) .. " names nothing", legal)
+    return refuse(state, node, field, diagnostics.show(name) .. " names nothing", expected)
   end
   local function get_path(preset) return ("spec/%s/%s.lua"):format(M.FOLDERS[section], preset) end
   if not M.is_id(name) or lfs.attributes(state.root .. "/" .. get_path(name), "mode") ~= "file" then
-    name = report_unknown_preset(state, section, node, field, legal)
+    name = report_unknown_preset(state, section, node, field, expected)
   end
   return name and open_file(state, state.root .. "/" .. get_path(name), get_path(name), node.origin), false
 end
 
--- Reports a cycle if the file is already in the chain of files that are being resolved; returns whether it is.
+-- Reports a cycle if the file is in the chain, the list of files that are being resolved; returns whether it is.
 local function check_cycle(state, chain, file, node, field)
   local names
-  for _, earlier in ipairs(chain) do
-    names = names or earlier == file and {} or nil
-    table.insert(names or {}, earlier.shown)
+  for _, chain_file in ipairs(chain) do
+    names = names or chain_file == file and {} or nil
+    table.insert(names or {}, chain_file.shown)
   end
   if names then
     refuse(state, node, field, ("uses itself: %s -> %s"):format(table.concat(names, " -> "), file.shown),
@@ -232,8 +236,8 @@ local function resolve_use(state, file, section, use, field, chain)
     or tree.make_table(use.origin)
 end
 
--- An encoding's table with its scores in the form of score/entries.lua; presets that scores use are opened like presets
--- of the encoding.
+-- An encoding's table with its scores as lists of entries (score/entries.lua); presets that scores use are opened like
+-- presets of the encoding.
 local function expand_scores(state, file, own_table, chain, path)
   return entries.expand(own_table, {
     path = path,
@@ -246,19 +250,18 @@ local function expand_scores(state, file, own_table, chain, path)
 end
 
 -- An encoding's table in which the list `layers` is replaced by a table for each entry: layer1, layer2, ... A table of
--- that name in the encoding's table is merged over the entry. An entry with the mark `in_list` replaces that of a
--- parent.
+-- that name in the encoding's table is merged over the entry.
 local function expand_layers(state, own_table)
   local list = own_table.fields.layers
   if not list then
     return own_table
   end
-  local expanded = tree.copy(own_table)
-  expanded.fields.layers = nil
+  local new_table = tree.copy(own_table)
+  new_table.fields.layers = nil
   if not tree.is_list(list) or not list.items[2] or list.items[#families.LAYERS + 1] then
     refuse(state, list, "encoding.layers", tree.is_list(list) and ("has %d entries"):format(#list.items)
       or "is " .. tree.show(list), families.LAYERS_TEXT)
-    return expanded
+    return new_table
   end
   for i, item in ipairs(list.items) do
     local name, entry = families.LAYERS[i], item
@@ -266,29 +269,30 @@ local function expand_layers(state, own_table)
       entry = tree.make_table(item.origin)
       entry.fields.use = item
     end
-    expanded.fields[name] = own_table.fields[name] and entries.merge(entry, own_table.fields[name]) or entry
+    new_table.fields[name] = own_table.fields[name] and entries.merge(entry, own_table.fields[name]) or entry
   end
-  return expanded
+  return new_table
 end
 
--- An encoding's own table in which the table of each family of attentions is merged over the preset that it uses.
+-- An encoding's own table in which the table of each family of attentions is merged over the preset that it uses. The
+-- mark `in_list` of a table of encoding.layers means that it replaces the table of a parent.
 local function resolve_families(state, file, own_table, chain)
   if not tree.is_table(own_table) then
     return own_table
   end
-  local resolved = tree.copy(expand_layers(state, own_table))
+  local new_table = tree.copy(expand_layers(state, own_table))
   for _, name in ipairs(families.NAMES) do
-    local node, is_layer = resolved.fields[name], families.is_layer[name]
+    local node, is_layer = new_table.fields[name], families.is_layer[name]
     if tree.is_table(node) then
       node = resolve_own_table(state, file, "encoding", node, chain, "encoding." .. name)
       local additive = is_layer and node.fields.additive -- a preset may state that it adds no vectors
       if additive and tree.is_table(additive) and additive.fields.kind and additive.fields.kind.value == "none" then
         node = tree.map(node, function(facet, facet_node) return facet ~= "additive" and facet_node or nil end)
       end
-      resolved.fields[name] = lists.merge(node, { in_list = is_layer and own_table.fields.layers ~= nil or nil })
+      new_table.fields[name] = lists.merge(node, { in_list = is_layer and own_table.fields.layers ~= nil or nil })
     end
   end
-  return resolved
+  return new_table
 end
 
 -- A section's own table in `file`, merged over its parent; and whether the table has a `use`. path: the path of the

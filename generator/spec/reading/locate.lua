@@ -12,8 +12,8 @@ local M = {}
 local KEYWORDS = split_set("and break do else elseif end false for function goto if in local nil not or repeat return "
   .. "then true until while")
 local SYMBOLS = split_set("... .. == ~= <= >= // :: << >>") -- every other character is a token of its own
-local OPENS = split_set("( { [ function if do repeat")
-local CLOSES = split_set(") } ] end until")
+local OPENING_TOKENS = split_set("( { [ function if do repeat")
+local CLOSING_TOKENS = split_set(") } ] end until")
 
 -- Tokens that a function body may not contain, each with its replacement.
 M.INSTEAD = {
@@ -41,8 +41,8 @@ local function find_quoted_end(text, i)
   return #text
 end
 
--- The last byte of a long bracket ([[ or [==[) that starts at byte i: the end of the text if the bracket is not closed;
--- nil if none starts there.
+-- The last byte of a long bracket ([[ or [==[) that starts at byte i; the end of the text if the bracket is not closed;
+-- nil if no long bracket starts there.
 local function find_long_end(text, i)
   local equals = text:match("^%[(=*)%[", i)
   return equals and (select(2, text:find("]" .. equals .. "]", i, true)) or #text)
@@ -55,12 +55,12 @@ local function skip_blank(text, i)
     if not i or text:sub(i, i + 1) ~= "--" then
       return i
     end
-    local last = find_long_end(text, i + 2)
-    i = (last or (text:find("\n", i, true) or #text)) + 1
+    local last_byte = find_long_end(text, i + #"--")
+    i = (last_byte or (text:find("\n", i, true) or #text)) + 1
   end
 end
 
--- One token at byte i: its type and its last byte.
+-- The type and the last byte of the token at byte i.
 local function scan(text, i)
   local _, last = text:find("^[%a_][%w_]*", i)
   if last then
@@ -110,10 +110,10 @@ local function skip_expression(tokens, i)
   while tokens[i] do
     local token = tokens[i]
     if token.type == "symbol" or token.type == "keyword" then
-      if depth == 0 and (token.text == "," or token.text == ";" or CLOSES[token.text]) then
+      if depth == 0 and (token.text == "," or token.text == ";" or CLOSING_TOKENS[token.text]) then
         return i
       end
-      depth = depth + (OPENS[token.text] and 1 or CLOSES[token.text] and -1 or 0)
+      depth = depth + (OPENING_TOKENS[token.text] and 1 or CLOSING_TOKENS[token.text] and -1 or 0)
     end
     i = i + 1
   end
@@ -124,45 +124,45 @@ local function has_symbol(token, text)
   return token ~= nil and token.type == "symbol" and token.text == text
 end
 
--- The key written at token i, as a component of a path, and the index of the token at which the value starts. For a
--- positional value: nil and i. For a computed key: nil and the index of the token after the value.
+-- The key at token i, as a component of a path, and the index of the token at which the value starts. For a value
+-- without a key: nil and i. For a computed key: nil and the index of the token after the value.
 local function read_key(tokens, i)
-  local token, second = tokens[i], tokens[i + 1]
-  local is_in_brackets = second and has_symbol(tokens[i + 2], "]") and has_symbol(tokens[i + 3], "=")
-  if token.type == "name" and has_symbol(second, "=") then
+  local token, next_token = tokens[i], tokens[i + 1]
+  local is_in_brackets = next_token and has_symbol(tokens[i + 2], "]") and has_symbol(tokens[i + 3], "=")
+  if token.type == "name" and has_symbol(next_token, "=") then
     return token.text, i + 2
   elseif not has_symbol(token, "[") then
     return nil, i
-  elseif is_in_brackets and second.type == "string" then
-    return second.text:match("^['\"](.*)['\"]$") or second.text, i + 4
-  elseif is_in_brackets and second.type == "number" then
-    return math.tointeger(tonumber(second.text)), i + 4
+  elseif is_in_brackets and next_token.type == "string" then
+    return next_token.text:match("^['\"](.*)['\"]$") or next_token.text, i + 4
+  elseif is_in_brackets and next_token.type == "number" then
+    return math.tointeger(tonumber(next_token.text)), i + 4
   end
   return nil, skip_expression(tokens, i)
 end
 
--- The path of a field in a table: "model" .. "width" -> "model.width", "list" .. 3 -> "list[3]".
+-- The path of a field in a table: "model.width" for the path "model" and the key "width", "list[3]" for "list" and 3.
 function M.join(path, key)
   return math.type(key) == "integer" and ("%s[%d]"):format(path, key) or path == "" and key or path .. "." .. key
 end
 
 -- Adds the positions of all fields of the table that opens at token i to `places`, by path. path: the table's path.
 local function read_table(tokens, i, path, places)
-  local items = 0
+  local item_count = 0
   i = i + 1
   while tokens[i] and not has_symbol(tokens[i], "}") do
-    local start = tokens[i]
-    local key, value = read_key(tokens, i)
-    if key == nil and value == i then
-      items = items + 1
-      key = items
+    local first_token = tokens[i]
+    local key, value_index = read_key(tokens, i)
+    if key == nil and value_index == i then
+      item_count = item_count + 1
+      key = item_count
     end
-    i = value
+    i = value_index
     if key ~= nil then
-      local inner = M.join(path, key)
-      places[inner] = { line = start.line, col = start.col }
+      local inner_path = M.join(path, key)
+      places[inner_path] = { line = first_token.line, col = first_token.col }
       if has_symbol(tokens[i], "{") then
-        read_table(tokens, i, inner, places)
+        read_table(tokens, i, inner_path, places)
       end
     end
     i = skip_expression(tokens, i)
@@ -174,15 +174,15 @@ local function read_table(tokens, i, path, places)
   end
 end
 
--- Positions of all fields of the returned table by path: { ["eval.lengths.list[3]"] = { line, col } }. The position of
--- a field is that of its key; the position of a list item is that of its value. The path "" has the position of the
--- returned table, or of the `return` if the file returns no table, or of the first byte if there is no `return`.
+-- The positions of all fields of the returned table by path: { ["eval.lengths.list[3]"] = { line, col } }. The position
+-- of a field is the position of its key; the position of a list item is the position of its value. The path "" has the
+-- position of the returned table, or of `return` if the file returns no table, or of the first byte without `return`.
 function M.find_fields(text)
   local tokens, depth, last_return = M.tokenise(text), 0, nil
   for i, token in ipairs(tokens) do
     if token.type == "keyword" then
       last_return = token.text == "return" and depth == 0 and i or last_return
-      depth = depth + (OPENS[token.text] and 1 or CLOSES[token.text] and -1 or 0)
+      depth = depth + (OPENING_TOKENS[token.text] and 1 or CLOSING_TOKENS[token.text] and -1 or 0)
     end
   end
   if not last_return then
@@ -204,7 +204,7 @@ function M.find_place(places, path)
   return places[path]
 end
 
--- All tokens inside function bodies that M.INSTEAD forbids, in the form of M.tokenise.
+-- All tokens (M.tokenise) inside function bodies that M.INSTEAD forbids.
 function M.find_forbidden(text)
   local forbidden_tokens, blocks, function_depth = {}, {}, 0
   for _, token in ipairs(M.tokenise(text)) do
@@ -212,10 +212,10 @@ function M.find_forbidden(text)
       if function_depth > 0 and M.INSTEAD[token.text] then
         forbidden_tokens[#forbidden_tokens + 1] = token
       end
-      if OPENS[token.text] then
+      if OPENING_TOKENS[token.text] then
         blocks[#blocks + 1] = token.text
         function_depth = function_depth + (token.text == "function" and 1 or 0)
-      elseif CLOSES[token.text] then
+      elseif CLOSING_TOKENS[token.text] then
         function_depth = function_depth - (table.remove(blocks) == "function" and 1 or 0)
       end
     end
@@ -223,7 +223,7 @@ function M.find_forbidden(text)
   return forbidden_tokens
 end
 
--- The first line of the last statement `name = ...` up to and including `line`; `line` itself if there is none. (Lua
+-- The first line of the last statement `name = ...` that begins at `line` or before; `line` if there is none. (Lua
 -- reports errors of an assignment at its last line.)
 function M.find_assignment(text, line, name)
   local tokens, first_line = M.tokenise(text), line
@@ -237,16 +237,17 @@ function M.find_assignment(text, line, name)
   return first_line
 end
 
--- The column of a token on a line: the first token that is `word`, otherwise the first token of the line; otherwise 1.
+-- The column of the first token on a line that is `word`; without such a token, the column of the line's first token; 1
+-- for a line without tokens.
 function M.find_column(text, line, word)
-  local first
+  local first_column
   for _, token in ipairs(M.tokenise(text)) do
     if token.line == line and token.text == word then
       return token.col
     end
-    first = first or token.line == line and token.col or nil
+    first_column = first_column or token.line == line and token.col or nil
   end
-  return first or 1
+  return first_column or 1
 end
 
 return M

@@ -10,7 +10,7 @@ local tree = require("spec.reading.tree")
 
 local M = {}
 
--- Returns the value that a text means, as in --set FIELD=TEXT; or nil and the problem.
+-- Returns the value that the text of a --set FIELD=TEXT means; or nil and the problem.
 function M.read_constant(text)
   text = text:match("^%s*(.-)%s*$")
   if text == "" then
@@ -56,9 +56,9 @@ local function parse_set(d, set)
   end
   node.replaces_parent = tree.is_table(node) and REPLACED_TABLES[set.path] or nil
   for name in set.path:reverse():gmatch("[^%.]+") do
-    local outer = tree.make_table(origin)
-    outer.fields[name:reverse()] = node
-    node = outer
+    local outer_node = tree.make_table(origin)
+    outer_node.fields[name:reverse()] = node
+    node = outer_node
   end
   return node
 end

@@ -2,9 +2,9 @@
 --
 -- Input: the text of the file, line ends "\n". Output: the text's function (M.open), or the result of a caller's
 -- function that calls it (M.run); after an error, nil and the problem as { what, line, col, expected, hint }.
--- network/graph/handles.lua makes the arguments `net` and `model`. Invariants: every call compiles the text anew, so
--- that no state passes from one network to the next; a description can reach only its arguments and the functions
--- below.
+-- network/graph/handles.lua makes the arguments `net` and `model`. Invariants: every call compiles the text again, so
+-- that no state passes from one network to the next; a description can reach only its arguments and the functions of
+-- DIALECT.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")

@@ -1,5 +1,5 @@
 -- Runs the text of a spec, and later its functions, in isolation: without string methods, with bounded work and memory.
--- The only names are the functions of a dialect: that of score expressions (expression/traced.lua), or one that the
+-- The only names are the functions of a dialect: the dialect of specs (expression/traced.lua), or a dialect that the
 -- caller passes.
 --
 -- Input: the text of a Lua file, line ends "\n". Output: the value that the text returns, or nil and the problem as {
@@ -21,18 +21,20 @@ M.INSTRUCTIONS = 5000000    -- instructions of a budget; tracing a score of our 
 M.MEMORY = 128 * 1024       -- KiB; the launcher limits the address space as well
 local SAFE_JOINS = 4        -- operators .. that a file may have under the limit MEMORY; with more, the limit is lower
 local STEP = 1000           -- instructions between two checks of usage
-local COLLECTION = 100000   -- instructions that a full garbage collection counts as
-local KIB_PER_INSTRUCTION = 4 -- KiB of memory that count as an instruction, if one instruction can read all memory
+local COLLECTION_COST = 100000 -- a full garbage collection counts as this number of instructions
+local KIB_PER_INSTRUCTION = 4 -- this memory counts as an instruction, if one instruction can read all memory
 
 local CHUNK = "spec"
 M.SOURCE = "=" .. CHUNK -- the source of a text's functions, as debug.getinfo reports it
 
 -- The dialect of specs. A dialect has the functions that a file may call, and words for the file in messages:
---   functions, names   the functions by name, and their names, sorted
---   noun, returns      the word for a file, "a spec"; the statement with which a file must end
+--   functions   the functions by name
+--   names       the sorted names of the functions
+--   noun        words for a file, such as "a spec"
+--   returns     the statement with which a file must end
 local SPEC = { functions = traced.functions, names = traced.names, noun = "a spec", returns = "return { ... }" }
 
--- An environment that contains only the functions; the text cannot reach its metatable.
+-- An environment that contains only the functions of a dialect; the text cannot reach its metatable.
 local function make_environment(dialect)
   return setmetatable({}, {
     __index = function(_, name)
@@ -91,7 +93,7 @@ local function find_failure(co)
   end
 end
 
-local LITTLE_WORK = "a spec that describes settings and computes little"
+local SMALL_SPEC = "a spec that describes settings and computes little"
 
 -- Describes an error as { what, word, expected, hint }, with `line` if the error has one, and with `assigned` if a
 -- global is set. An error of our own code is raised again.
@@ -101,7 +103,7 @@ local function describe_failure(err, co, dialect)
   elseif type(err) == "table" and err.problem then
     return err
   elseif err == "not enough memory" then
-    return { what = "the spec ran out of memory", expected = LITTLE_WORK }
+    return { what = "the spec ran out of memory", expected = SMALL_SPEC }
   end
   local message = tostring(err):match("^" .. CHUNK .. ":%d+: (.*)$")
   if tostring(err):find("stack overflow", 1, true) then
@@ -109,18 +111,18 @@ local function describe_failure(err, co, dialect)
   elseif not message then
     error(debug.traceback(co, tostring(err)), 0)
   end
-  local loops = dialect == SPEC and message:find("'for'", 1, true)
+  local is_in_loop = dialect == SPEC and message:find("'for'", 1, true)
   return { what = "the spec failed while it ran: " .. message,
-    word = loops and "for" or message:match("%(%a+ '([%a_][%w_]*)'%)$"),
-    expected = loops and "plain numbers, known before the run; x.heads and x.layers are such" or nil }
+    word = is_in_loop and "for" or message:match("%(%a+ '([%a_][%w_]*)'%)$"),
+    expected = is_in_loop and "plain numbers, known before the run; x.heads and x.layers are such" or nil }
 end
 
 -- The message for the limit on memory; string methods are missing while the limits are active.
 local function describe_limit(limits)
-  local joins = limits.joins > SAFE_JOINS and string.format(", which its %d joins of texts could multiply",
+  local reason = limits.joins > SAFE_JOINS and string.format(", which its %d joins of texts could multiply",
     limits.joins) or ""
-  return { problem = true, what = string.format("uses more than %d MB of memory%s", limits.memory // 1024, joins),
-    expected = LITTLE_WORK }
+  return { problem = true, what = string.format("uses more than %d MB of memory%s", limits.memory // 1024, reason),
+    expected = SMALL_SPEC }
 end
 
 -- The instructions that the functions and files of one spec may execute together.
@@ -150,13 +152,13 @@ local function make_limiter(budget, limits)
   budget.instructions = budget.instructions - step
   return function()
     local used_memory = collectgarbage("count") - base_memory
-    local joins = step == 1 and used_memory > 0 and not objects.is_ours -- our code joins none of the text's strings
-    budget.instructions = budget.instructions - step - (joins and used_memory // KIB_PER_INSTRUCTION or 0)
+    local may_join = step == 1 and used_memory > 0 and not objects.is_ours -- our code joins none of the text's strings
+    budget.instructions = budget.instructions - step - (may_join and used_memory // KIB_PER_INSTRUCTION or 0)
     if budget.instructions < 0 then
       error({ problem = true, what = string.format("still running after %d instructions", M.INSTRUCTIONS),
-        expected = LITTLE_WORK, hint = "is there a loop that never ends?" })
+        expected = SMALL_SPEC, hint = "is there a loop that never ends?" })
     elseif used_memory > max_memory then
-      budget.instructions = budget.instructions - COLLECTION
+      budget.instructions = budget.instructions - COLLECTION_COST
       collectgarbage("collect")
       if collectgarbage("count") - base_memory > max_memory then
         error(describe_limit(limits))
@@ -177,21 +179,21 @@ local function resume(f, argument, hook, mask, step)
   return ok, value, co
 end
 
--- The line of the spec that ran last before f failed, found by running f again with a line hook; 1 if none ran.
-local function find_watched_line(f, argument, limits)
-  local limit, last = make_limiter(M.make_budget(), limits), nil
+-- The line of the spec that ran last before f failed; 1 if no line ran. Runs f again with a line hook.
+local function find_last_line(f, argument, limits)
+  local check_limits, last_line = make_limiter(M.make_budget(), limits), nil
   resume(f, argument, function(event, line)
     if event ~= "line" then
-      limit()
+      check_limits()
     elseif debug.getinfo(2, "S").source == M.SOURCE then
-      last = line
+      last_line = line
     end
   end, "l", limits.step)
-  return last or 1
+  return last_line or 1
 end
 
--- Calls a function from the text with one argument, within a budget, by default its own: returns its first result,
--- which may be nil; or nil and the problem. dialect: by default the dialect of specs.
+-- Calls a function from the text with one argument; returns its first result, which may be nil; or nil and the problem.
+-- budget: by default a new budget; dialect: by default the dialect of specs.
 function M.call(text, f, argument, budget, dialect)
   dialect = dialect or SPEC
   local limits = choose_limits(text)
@@ -200,7 +202,7 @@ function M.call(text, f, argument, budget, dialect)
     return value
   end
   local failure = describe_failure(value, co, dialect)
-  local line = math.min(failure.line or find_failure(co) or find_watched_line(f, argument, limits), count_lines(text))
+  local line = math.min(failure.line or find_failure(co) or find_last_line(f, argument, limits), count_lines(text))
   line = failure.assigned and locate.find_assignment(text, line, failure.word) or line
   failure.hint = failure.hint or failure.word and common_mistakes.explain_name(failure.word, text, line)
   return nil, { what = failure.what, line = line, col = locate.find_column(text, line, failure.word),
@@ -216,8 +218,8 @@ local function compile(text, dialect)
   return nil, tostring(ok and message or chunk)
 end
 
--- Runs the text within a budget, by default its own; returns its first result, or nil and the problem. A text that
--- returns nil is a problem. dialect: by default the dialect of specs.
+-- Runs the text; returns its first result, or nil and the problem. A text that returns nil is a problem. budget: by
+-- default a new budget; dialect: by default the dialect of specs.
 function M.run(text, budget, dialect)
   dialect = dialect or SPEC
   local chunk, message = compile(text, dialect)

@@ -2,8 +2,8 @@
 --
 -- Input: the section's name, two trees. Output: the result of tree.merge, except for fields that depend on each other.
 -- Another choice of a task (kind, source, data) replaces the parent's task; if --set makes the choice, the parent's
--- fields stay, marked `unstated`, so that validation can drop those that the new task does not have (settle.lua). The
--- field steps replaces epochs, and epochs replaces steps. A score replaces the parent's score, and need not use the
+-- fields are kept, marked `unstated`, so that validation can drop fields that the new task does not have (settle.lua).
+-- The field steps replaces epochs, and epochs replaces steps. A score replaces the parent's score, and need not use the
 -- parent's parameters (spec/score/entries.lua).
 
 local entries = require("spec.score.entries")

@@ -4,8 +4,8 @@
 -- 1..n in order. An origin is { path, line, col }, { set = "--set a.b=v" } for the command line, or { default = true }.
 -- Some modules mark nodes with further fields: partial, in_list (load.lua), made_for (inherit.lua), none
 -- (score/entries.lua), replaces_parent (overrides.lua), unstated (M.merge). Input: Lua values from the sandbox. Output:
--- nodes that share no table with the input. Invariants: a tree is finite, without cycles, at most DEPTH deep and NODES
--- large; its numbers are finite.
+-- nodes that share no table with the input. Invariants: a tree is finite, without cycles, with at most MAX_DEPTH tables
+-- inside each other and at most MAX_NODES nodes; its numbers are finite.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -13,11 +13,11 @@ local locate = require("spec.reading.locate")
 
 local M = {}
 
-local DEPTH = 16
-local NODES = 150000
+local MAX_DEPTH = 16
+local MAX_NODES = 150000
 
--- Keys of a table: the list of its integers and the list of its names, each ascending. If a key has another type: nil
--- and that key.
+-- The keys of a table: the ascending list of its integers, and the ascending list of its names. If a key has another
+-- type: nil and the key.
 local function sort_keys(value)
   local integers, names = {}, {}
   for key in next, value do
@@ -42,8 +42,8 @@ end
 local function build_table(context, value, path, depth)
   if context.open[value] then
     return context.report(path, "the table contains itself", "a tree of tables")
-  elseif depth > DEPTH then
-    return give_up(context, path, ("nested deeper than %d tables"):format(DEPTH), "a flatter spec")
+  elseif depth > MAX_DEPTH then
+    return give_up(context, path, ("nested deeper than %d tables"):format(MAX_DEPTH), "a flatter spec")
   end
   local integers, names = sort_keys(value) -- or nil and a key of another type
   if not integers then
@@ -68,8 +68,8 @@ function build(context, value, path, depth)
   context.nodes = context.nodes + 1
   if context.failed then
     return nil
-  elseif context.nodes > NODES then
-    return give_up(context, path, ("more than %d values"):format(NODES), "a smaller spec")
+  elseif context.nodes > MAX_NODES then
+    return give_up(context, path, ("more than %d values"):format(MAX_NODES), "a smaller spec")
   end
   if type(value) == "table" then
     return build_table(context, value, path, depth)
@@ -120,7 +120,7 @@ function M.iterate(node)
   end
 end
 
--- Fields of a table node whose names are not in the list `names`, in the order of their names, as M.iterate.
+-- Iterates over the fields of a table node whose names are not in the list `names`, in the order of their names.
 function M.iterate_others(node, names)
   local other_fields = lists.merge(node.fields)
   for _, name in ipairs(names) do
@@ -152,20 +152,20 @@ function M.map(node, convert)
   return copy
 end
 
--- Returns a copy of the node, marked `unstated` as M.merge describes.
+-- Returns a copy of the node with the mark `unstated`, which M.merge describes.
 function M.mark_unstated(node, mark)
   return lists.merge(node, { unstated = mark })
 end
 
--- Fields that may stand in the table of a list, next to its values, as in { 1, 40, per = "sequence" }.
+-- Fields that the table of a list may have in addition to its values, such as { 1, 40, per = "sequence" }.
 local QUALIFIERS = { "per", "curriculum" }
 
--- Merges two tables, at least one of which is a list. The values of `override`, if it has any, replace those of `base`;
--- qualifiers are merged one by one.
+-- Merges two tables, at least one of which is a list. The values of `override`, if it has any, replace the values of
+-- `base`; qualifiers are merged one by one.
 local function merge_list(base, override)
   local has_values = #override.items > 0 or M.iterate_others(override, QUALIFIERS)() or next(override.fields) == nil
-  local has_inherited = lists.any(QUALIFIERS, function(name) return base.fields[name] and not override.fields[name] end)
-  if has_values and not has_inherited then
+  local inherits = lists.any(QUALIFIERS, function(name) return base.fields[name] and not override.fields[name] end)
+  if has_values and not inherits then
     return override
   end
   local merged = M.copy(has_values and override or base)
@@ -175,10 +175,11 @@ local function merge_list(base, override)
   return merged
 end
 
--- Merges the tree `override` into `base`, field by field; returns the result and changes neither. Lists and scalars are
--- replaced. Another kind removes the other fields of its table. But if base leaves its kind to the default, or if --set
--- gives the new kind, these fields are marked `unstated`: true, or the text of the --set for messages. Validation can
--- then drop the fields that the new kind lacks. A table with the mark `replaces_parent` (overrides.lua) replaces base.
+-- Merges the tree `override` into `base`, field by field; returns the result and changes neither tree. Lists and
+-- scalars are replaced. If `override` states another kind, the other fields of base are removed. But if base states no
+-- kind, or if --set states the new kind, the other fields of base are kept with the mark `unstated`: true, or the text
+-- of the --set for messages. Validation can drop marked fields that the new kind lacks. A table with the mark
+-- `replaces_parent` (overrides.lua) replaces base.
 function M.merge(base, override)
   if not M.is_table(base) or not M.is_table(override) or override.replaces_parent then
     return override
@@ -186,17 +187,17 @@ function M.merge(base, override)
     return merge_list(base, override)
   end
   local new_kind, base_kind = get_kind(override), get_kind(base)
-  local differs = new_kind ~= nil and new_kind ~= base_kind
+  local is_other_kind = new_kind ~= nil and new_kind ~= base_kind
   local set_text = new_kind ~= nil and override.fields.kind.origin.set
-  if differs and base_kind ~= nil and not set_text then
+  if is_other_kind and base_kind ~= nil and not set_text then
     return override
   end
-  local unstated = differs and (set_text or true)
+  local mark = is_other_kind and (set_text or true)
   local merged = M.make_table(override.origin)
   merged.made_for = override.made_for or base.made_for -- inherit.lua reads it
   merged.replaces_parent = base.replaces_parent
   for name, node in next, base.fields do
-    merged.fields[name] = unstated and override.fields[name] == nil and M.mark_unstated(node, unstated) or node
+    merged.fields[name] = mark and override.fields[name] == nil and M.mark_unstated(node, mark) or node
   end
   for name, node in next, override.fields do
     merged.fields[name] = merged.fields[name] and M.merge(merged.fields[name], node) or node
@@ -205,7 +206,7 @@ function M.merge(base, override)
 end
 
 -- Returns whether an invalid value is dropped instead of refused, because --set replaced the choice to which the value
--- belongs (M.merge). Adds a warning if the node's mark has the text of that --set.
+-- belongs (M.merge). Adds a warning if the node's mark is the text of a --set.
 function M.drop_unstated(context, node, path)
   if type(node.unstated) == "string" then
     context.dropped[#context.dropped + 1] = ("%s drops %s, which cannot be used with it"):format(node.unstated, path)
