@@ -2,9 +2,10 @@
 -- scores. facets/lines.lua defines directions and numbers of lines.
 --
 -- Input: a node of the spec and its path; the model's heads, nil if they are invalid; report(node, path, what,
--- expected). Output: M.read's list of { head, direction, line, value }, sorted by the first three fields, so that equal
--- lines in any order give equal lists; or nil after errors. Invariants: no line occurs twice; fields are integers,
--- except value, a float of magnitude up to MAX_VALUE.
+-- expected). Output of M.read: a list of { head, direction, line, value }, where `line` is the number of a line among
+-- the lines of its direction; nil after errors. The list is sorted by the first three fields, so that equal lines in
+-- any order give equal lists. Invariants: no line occurs twice; fields are integers, except value, a float of magnitude
+-- up to MAX_VALUE.
 
 local MAX_VALUE = require("facets.lines").MAX_VALUE
 local lists = require("base.lists")
@@ -17,12 +18,12 @@ M.MAX_LINES = 4096 -- of one attention
 M.MAX_LINE_NUMBER = 1048576 -- the largest magnitude of `line`
 M.TEXT = "{ { head = 0, direction = -1, line = 1, value = 2.5 }, ... }, no line twice"
 
--- Makes a function that reads an integer node, or returns nil; and the expected form, in words.
+-- Returns a function that reads an integer node, or returns nil for other nodes; and the expected form, in words.
 local function make_reader(low, high)
   return function(node) return tree.get_integer(node, low, high) end, ("an integer from %d to %d"):format(low, high)
 end
 
--- The fields of a line: name, reader and expected form.
+-- The fields of a line: { name, function that reads the value, expected form }.
 local FIELDS = {
   { "head", make_reader(0, 63) },
   { "direction", (make_reader(-1, 1)), "1, 0 or -1" },

@@ -1,8 +1,8 @@
 -- Stages of a curriculum (train.lengths.curriculum): the first steps of training have only short lengths.
 --
 -- Input of M.read: a node; add(node, path, what, expected) takes an error. Output: the list of stages
--- { until_step, max } in ascending order of their steps; nil after errors. M.weigh computes the expected shares of
--- lengths.
+-- { until_step, max } in ascending order of their steps; nil after errors. Steps before until_step that no earlier
+-- stage has use lengths up to max. M.weigh computes the expected fraction of steps for each length.
 
 local common = require("spec.fields.common")
 local lists = require("base.lists")
@@ -55,8 +55,8 @@ function M.read(node, path, add)
   return stages
 end
 
--- Returns a weight for each training length of an ascending list, in proportion to its expected share of the steps; and
--- the sum of the weights. stages: the result of M.read; nil: all lengths have equal shares.
+-- Returns a weight for each training length of an ascending list, the expected number of steps that use the length; and
+-- the sum of the weights. stages: the result of M.read; nil: all weights are 1.
 function M.weigh(stages, lengths, steps)
   local weights, first_step = lists.map(lengths, function() return stages and 0 or 1 end), 0
   if not stages then

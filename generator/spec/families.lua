@@ -1,10 +1,10 @@
 -- Families of attentions (such as the self-attention of the decoder): the families of a model, and the encoding of
--- each.
+-- each family.
 --
--- In the resolved spec, facets directly in `encoding` apply to all families of a model; encoding.<family> has only the
--- facets that differ, each as a whole. A facet that is off for this family alone has the value off_value of the facet's
--- page there (facets/pages.lua). The encoding added to the embedding belongs to no attention. In a spec, shared
--- facets apply to fewer families: see inherit.lua.
+-- In the resolved spec, facets directly in `encoding`, the shared facets, apply to all families of a model;
+-- encoding.<family> has only the facets that differ from them, each as a whole. If a facet is off for one family alone,
+-- its value in encoding.<family> is off_value of the facet's page (facets/pages.lua). The encoding added to the
+-- embedding belongs to no attention. In a spec, shared facets apply to fewer families: see inherit.lua.
 
 local canonical = require("base.canonical")
 local lists = require("base.lists")
@@ -13,15 +13,17 @@ local pages = require("facets.pages")
 
 local M = {}
 
--- The families of encodings by layer: encoding.layers is a list of encodings, of which entry number i becomes the table
--- encoding.layer<i>; its field `times` is the number of neighbouring layers. The layers repeat the list.
+-- The families of encodings by layer: encoding.layers is a list of encodings; entry number i becomes the table
+-- encoding.layer<i>, and its field `times` is the number of neighbouring layers that have it. A model with more layers
+-- begins the list again.
 M.LAYERS = {}
-for i = 1, 8 do
+local MAX_ENTRIES = 8
+for i = 1, MAX_ENTRIES do
   M.LAYERS[i] = "layer" .. i
 end
 M.LAYERS_TEXT = ("a list of 2 to %d encodings, such as { \"rope\", \"none\" }"):format(#M.LAYERS)
 
--- The families of an encoder-decoder, and those of encodings by layer; other models have the family "self".
+-- The families of an encoder-decoder, and the families of encodings by layer; other models have the family "self".
 M.NAMES = lists.join({ "encoder", "decoder", "cross" }, M.LAYERS)
 M.FACETS = lists.map(pages.in_spec_order, function(page) return not page.is_for_tokens and page.name or nil end)
 M.FACETS[#M.FACETS + 1] = "parameters" -- parameters of the score count as a facet
@@ -55,8 +57,8 @@ function M.make_shared_path(path)
   return M.is_name[name] and "encoding." .. field_path or path
 end
 
--- Whether no query of the family sees a key at a positive distance, because of this encoding's mask or the family's
--- nature. Differences of unsorted positions have both signs.
+-- Whether no query of the family sees a key at a positive distance, because of this encoding's mask, or because queries
+-- of decoders never see later keys. If positions are unsorted, distances to earlier keys can be positive, too.
 function M.is_causal(model, name, encoding)
   local mask, positions = encoding.mask, encoding.positions or {}
   if positions.reading == "difference" and positions.sorted == false then
@@ -66,14 +68,16 @@ function M.is_causal(model, name, encoding)
     or mask ~= nil and (mask.kind == "causal" or mask.kind == "window" and mask.right == 0)
 end
 
--- The number of neighbouring layers that have an encoding by layer.
+-- The number of neighbouring layers that have the encoding of a family.
 local function get_times(encoding, name)
   return (encoding[name] or {}).times or 1
 end
 
--- The encodings by layer: a list of { name, times, first, period }. times: the number of neighbouring layers that have
--- the encoding; first: the index of the first of these, from 0; period: the number of layers after which the list
--- repeats. The list is empty if all layers have one encoding.
+-- The encodings by layer, a list of tables with these fields; empty if all layers have one encoding:
+--   name     the name of the family
+--   times    the number of neighbouring layers that have the encoding
+--   first    the index of the first of these layers, from 0
+--   period   the number of layers after which the list repeats
 function M.list_layers(encoding)
   local first = 0
   local list = lists.map(M.LAYERS, function(name)
@@ -87,14 +91,14 @@ function M.list_layers(encoding)
   return list
 end
 
--- The encodings of the last turn of a model's layers, if it ends before the end of the list, in the form of
--- M.list_layers; `first` is the number of a layer of the model, from 0.
+-- The encodings of the last repetition of the list of encodings, if the model's layers end before the end of the list:
+-- a list like the result of M.list_layers, in which `first` is the index of a layer of the model, from 0.
 function M.list_last_layers(encoding, layers)
   local list = M.list_layers(encoding)
-  local other_layers = list[1] and layers % list[1].period or 0
+  local last_layers = list[1] and layers % list[1].period or 0
   return lists.map(list, function(entry)
-    local times = math.min(entry.times, other_layers - entry.first)
-    return times > 0 and lists.merge(entry, { times = times, first = layers - other_layers + entry.first }) or nil
+    local times = math.min(entry.times, last_layers - entry.first)
+    return times > 0 and lists.merge(entry, { times = times, first = layers - last_layers + entry.first }) or nil
   end)
 end
 
@@ -112,7 +116,7 @@ function M.count_layers(model, name, encoding)
   return name == "encoder" and model.encoder_layers or name ~= "self" and model.decoder_layers or model.layers
 end
 
--- Whether a facet is off, by the predicate of its page, or because it equals the value that means off (page.off_value).
+-- Whether a value turns a facet off: the predicate of the facet's page decides, or the value equals page.off_value.
 local function is_off(facet, value)
   local page = pages.by_name[facet] or {}
   if page.is_off then
@@ -136,7 +140,7 @@ function M.make_encoding(encoding, name)
   return family_encoding
 end
 
--- A view of the resolved spec in which `encoding` is that of one family.
+-- A view of the resolved spec in which `encoding` is the encoding of one family.
 function M.make_view(resolved, name)
   return setmetatable({ encoding = M.make_encoding(resolved.encoding, name) }, { __index = resolved })
 end
@@ -145,7 +149,7 @@ local function are_equal(a, b)
   return canonical.format({ a }) == canonical.format({ b })
 end
 
--- The facets of a family's whole encoding that differ from the shared ones; nil if none do.
+-- The facets of a family's whole encoding that differ from the shared facets; nil if no facet differs.
 local function find_differing_facets(encoding, family_encoding)
   local differing_facets = {}
   for _, facet in ipairs(M.FACETS) do
@@ -161,19 +165,19 @@ local function find_differing_facets(encoding, family_encoding)
 end
 
 -- Removes from encoding.<family>, which has every facet of the family, all facets that do not differ from the shared
--- ones. shared: for each family without such a table, an encoding with the family's form of the shared score and, if
--- the family reads positions in another way, its positions. stated_families: the nodes of families in the spec, by
--- name. The shared score becomes that of the first family that has a score and no table in the spec.
-function M.settle(encoding, names, shared, stated_families)
+-- facets. shared_encodings: for each family without such a table, an encoding with the family's form of the shared
+-- score and, if the family reads positions in another way, its positions. stated_families: the nodes of families in the
+-- spec, by name. The shared score becomes the score of the first family that has a score and no table in the spec.
+function M.settle(encoding, names, shared_encodings, stated_families)
   local score_owner = lists.any(names, function(name)
-    local family_encoding = shared[name] or not stated_families[name] and encoding[name]
+    local family_encoding = shared_encodings[name] or not stated_families[name] and encoding[name]
     return family_encoding and family_encoding.score and family_encoding.score ~= "none" and family_encoding
   end)
   if score_owner then
     encoding.score, encoding.parameters = score_owner.score, score_owner.parameters
   end
   for _, name in ipairs(names) do
-    local family_encoding = shared[name]
+    local family_encoding = shared_encodings[name]
     if family_encoding then
       local differing_facets = { positions = rawget(family_encoding, "positions") }
       if score_owner and not are_equal(family_encoding.score, score_owner.score) then

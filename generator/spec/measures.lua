@@ -1,10 +1,14 @@
 -- Metrics: the measures of a model's answers in lines of eval.jsonl, and the names of their scores.
 --
--- M.by_name has a table { title, unit, factor, form, higher, guessed } for each metric. title: words for the middle of
--- a sentence; unit: of a score, which is the mean of the metric over lines, times factor; form: format of a score for
--- string.format; higher: whether larger values are better; guessed: whether a task's chance and baseline are values of
--- this metric. M.NAMES: all names, first the metric by which generative models are scored; M.SHARES: names of metrics
--- in percent.
+-- A score is the mean of a metric over lines, times a factor. M.by_name has a table for each metric:
+--   title     words for the middle of a sentence
+--   unit      the unit of a score
+--   factor    the factor of a score
+--   form      the format of a score for string.format
+--   higher    whether larger values are better
+--   guessed   whether a task's chance and baseline are values of this metric
+-- M.NAMES has all names, first the metric by which generative models are scored; M.SHARES has the names of metrics in
+-- percent.
 
 local lists = require("base.lists")
 

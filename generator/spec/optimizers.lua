@@ -1,22 +1,25 @@
 -- The optimisers: a page for each holds all that the generator knows of an optimiser.
 --
 -- Fields of a page:
---   name, doc, fingerprints, used, shared   as in the kinds of schema.lua
---   fields    lists of the optimiser's fields in the spec, as in schema.lua, but with `name` in place of path and only;
---             two pages may share a list. words: the names of the setting in other libraries
+--   name, doc, fingerprints, used, shared   the fields of a kind (schema.lua, `kinds`)
+--   fields    lists of the optimiser's fields in the spec. A field is an entry of schema.lua with `name` in place of
+--             `path` and `only`, and `words`, the names of the setting in other libraries. Two pages may share a list
 --   title     the optimiser's usual name
 --   plan(settings)   returns, for the settings of the optimiser in the spec,
---     routine     the name in functions: <routine>_update in kernels/cpu/<header>.h, <routine>_piece in `kernels`,
---                 files of kernels/, and lh_ref_<routine>_update in kernels/ref
---     title       the usual name with these settings, if it differs from the page's
+--     routine     the name in functions: <routine>_update in kernels/cpu/<header>.h, <routine>_piece in `kernels`, and
+--                 lh_ref_<routine>_update in kernels/ref
+--     header      the name of the header in kernels/cpu
+--     kernels     paths of files with device code, relative to kernels/
+--     title       the usual name with these settings, if it differs from the title of the page
 --     states      names of the vectors that the optimiser stores in addition to the parameters, in order
---     constants   arguments of the CPU's call, in order: { type, name, value }, or with `values` of a struct
+--     constants   arguments of the CPU's call, in order: { type, name, value }, or { type, name, values } for a struct
 --     numbers     constants of device code: { name, value }, or { name, complement } for the value 1 - complement
 --     struct      the name of the struct that holds a step's numbers in device code
 --     corrects    { beta1, beta2 } if the host computes rate / (1 - beta1^t) and 1 / (1 - beta2^t), else false
---     decay       the share per unit of the learning rate that parameters lose (spread_decay in kernels/cpu/adamw.h),
---                 or false
---     formula     the lines of the formula; source: the paper
+--     decay       the fraction of themselves that parameters lose per unit of the learning rate (spread_decay in
+--                 kernels/cpu/adamw.h), or false
+--     formula     the lines of the formula
+--     source      the paper
 -- A new optimiser needs a page, its kernels, a twin in kernels/ref and the twin's declaration in kernels/ref/ref.h.
 
 local features = require("spec.rules.features")

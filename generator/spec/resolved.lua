@@ -41,12 +41,14 @@ end
 local ENTRY_FORMATTERS = { parameters = parameters.format, options = show, settings = show }
 
 -- The origin of the field at a path. settle_encoding.lua may give a family a score of its own that the spec does not
--- state: then the origin is that of the shared score.
+-- state: its origin is the origin of the shared score.
 local function find_origin(origins, path)
-  local shared = path:gsub("^encoding%.%w+%.score$", "encoding.score")
-  shared = shared:gsub("^encoding%.%w+%.(parameters%.)", "encoding.%1")
-  return origins[path] or origins[shared] or "default"
+  local shared_path = path:gsub("^encoding%.%w+%.score$", "encoding.score")
+  shared_path = shared_path:gsub("^encoding%.%w+%.(parameters%.)", "encoding.%1")
+  return origins[path] or origins[shared_path] or "default"
 end
+
+local MAX_VALUE_WIDTH = 32 -- of the column of values; the origins after longer values are not aligned
 
 function M.format(resolved, origins)
   local rows = {}
@@ -68,7 +70,7 @@ function M.format(resolved, origins)
     end
   end
   local path_width = lists.max(rows, function(row) return #row[1] end)
-  local value_width = lists.max(rows, function(row) return math.min(#row[2], 32) end)
+  local value_width = lists.max(rows, function(row) return math.min(#row[2], MAX_VALUE_WIDTH) end)
   local form = ("%%-%ds = %%-%ds  %%s"):format(path_width, value_width)
   local out = lists.map(rows, function(row) return form:format(table.unpack(row)) end)
   return ("%s (%s)\n%s\n"):format(resolved.id, resolved.source, table.concat(out, "\n"))

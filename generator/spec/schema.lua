@@ -1,38 +1,46 @@
 -- The table of all fields of a spec: the fields of all sections (fields/*.lua) in one list. Error messages, `fields`
 -- and the tests derive from it.
 --
--- Input: none. Output: M.fields, in the order in which they are resolved and printed; M.copies by family: copies of the
--- facets' fields below encoding.<family>; M.by_path: the field at a path; M.children: the list of the fields directly
--- below a path. Both contain the copies too.
--- An entry is
---   path, doc      the field's path, and one line that describes the field; `name`, the last part of the path, is set
---                  here
---   type           table, kind, choice, integer, number, boolean, lengths, curriculum (stages of lengths), keep, score,
---                  parameters, source (a user's C file), lines (of pairs of tokens), network (a user's Lua file),
---                  checkpoint (of a trainer), file (any other), symbols, symbol (one of them), options (of a task),
---                  settings (of a network), by (axes of an evaluation), name (of a-z, 0-9 and _), names (a list of
---                  these), layers (encodings; load.lua replaces the field by a table for each)
---   default        a value, or a function of the spec resolved so far; default_text: the default in words; if a
---                  field has default_text without default, settle.lua or the plan determines the value
---   required       true: the field has no default; optional: true: absent unless given
---   min, max       inclusive; above, below: exclusive; multiple: a number that divides the value; word: a string that
---                  is valid in place of a number
---   unit           what a number counts
---   omitted_value  a value that the resolved spec omits, because the spec means the same without it. For a table: a
---                  kind, with which the table is omitted if it has no other field; or "empty": the table is omitted if
---                  it has no fields
+-- Output:
+--   M.fields       all fields, in the order in which they are resolved and printed
+--   M.copies       by family: copies of the facets' fields for encoding.<family>
+--   M.by_path      the field or copy at a path
+--   M.children     the list of the fields and copies directly below a path
+-- Fields of an entry:
+--   path           the field's path
+--   name           the last part of the path, which this module sets
+--   doc            one line that describes the field
+--   type           table, kind, choice, integer, number, boolean, lengths, curriculum (stages of lengths), keep (the
+--                  checkpoints to keep), score, parameters, source (a user's C file), lines (of pairs of
+--                  tokens), network (a user's Lua file), checkpoint (of a trainer), file (any other file), symbols,
+--                  symbol, options (of a task), settings (of a network), by (axes of an evaluation), name (a word of
+--                  a-z, 0-9 and _), names (a list of names), layers (encodings; load.lua replaces the field by a table
+--                  for each)
+--   default        a value, or a function of the spec resolved so far
+--   default_text   the default in words; if a field has default_text without default, settle.lua or the plan determines
+--                  the value
+--   required       true: the spec must state the field
+--   optional       true: the field has no value unless the spec states one
+--   min, max       inclusive limits of a number
+--   above, below   exclusive limits of a number
+--   multiple       a number that divides the value
+--   word           a string that is valid in place of a number
+--   unit           the unit of a number, or the things that it counts
+--   omitted_value  a value that the resolved spec omits, because the field's absence has the same meaning. For a table:
+--                  a kind, with which the table is omitted if it has no other field; or "empty": the table is omitted
+--                  if it has no fields
 --   choices        valid strings; or pairs of a string and its meaning, which become lines of `details`
---   kinds          (type kind) the variants { name, doc, fingerprints }; kinds_from = "tasks": the tasks that were
---                  found. Optional functions of the resolved spec: `used`, false if the kind is on but adds no code;
---                  `shared`, true if another feature uses the same code. The kind of a model has `families`, the names
---                  of its attentions
+--   kinds          (type kind) the kinds, { name, doc, fingerprints, used, shared }; the kinds of a model also have
+--                  `families`, the names of the attentions. used, shared: optional functions of the resolved spec; used
+--                  is false if the kind adds no code here, shared is true if another feature uses the same code
+--   kinds_from     (type kind) "tasks": the kinds are the tasks of the runtime
 --   flag           a flag of the trainer that replaces the value for a run
---   items          (type table) the field that takes values without a name
+--   items          (type table) the field that takes the values without a name in the table
 --   requires       another field of the table, without which this field is an error
 --   family         a family of attentions: only models with this family have the field
 --   only           the kinds of its table that have this field; nil: all kinds
---   numbered       true: resolved specs have the field for an entry of a list; it is not listed
---   is_rare        true: `fields` lists it only with --all, or if its path or a table above it is requested
+--   numbered       true: the field is for an entry of a list, in resolved specs alone, and no documentation lists it
+--   is_rare        true: `fields` lists the field only with --all, or if its path or a table above it is requested
 --   details        lines of documentation for `fields`
 --   fingerprints   texts that appear in rendered code only while the feature is on: its field has a value, and
 --                  `used`, if present, is true for the resolved spec
@@ -128,7 +136,7 @@ function M.allows(field, kind)
   return not field.only or lists.has(field.only, kind)
 end
 
--- The range of a number in words: "an integer from 1 to 64", "a multiple of 16 from 16 to 1024".
+-- The range of a number in words, such as "an integer from 1 to 64" or "a multiple of 16 from 16 to 1024".
 local function format_range(field)
   local noun = field.multiple and "a multiple of " .. field.multiple
     or field.type == "integer" and "an integer" or "a number"
@@ -196,7 +204,8 @@ local function describe_default(field)
     or tostring(field.default))
 end
 
--- Returns the fields as data, and the functions that a formula may use; `fields --json` prints the result.
+-- Returns the fields as data, and the functions that a formula may use; `fields --json` prints the result. In a field,
+-- more: lines of documentation; takes: words for its values; only: the kinds of its table or of the model that have it.
 function M.list_facts()
   local fields = lists.map(M.fields, function(field)
     return not field.numbered and { path = field.path, type = field.type, doc = field.doc, more = field.details,
@@ -222,23 +231,22 @@ local function describe_field(field)
   return out
 end
 
--- The reference of the spec, a paragraph per field: the fields at and below `path`, if it is given; otherwise the
--- fields that most specs need, and with includes_rare all fields. If no field has the path: nil and the most similar
--- path, or nil.
+-- The reference of the spec, a paragraph per field: the fields at and below `path`; without a path the fields that most
+-- specs need, and with includes_rare all fields. If no field has the path: nil and the most similar path, or nil.
 function M.format_fields(includes_rare, path)
-  local out, hidden = {}, 0
+  local out, hidden_count = {}, 0
   for _, field in ipairs(M.fields) do
     local is_selected = path and (field.path .. "."):sub(1, #path + 1) == path .. "."
     if not field.numbered and (is_selected or not path and (includes_rare or not field.is_rare)) then
       lists.append(out, describe_field(field))
     elseif not field.numbered then
-      hidden = hidden + 1
+      hidden_count = hidden_count + 1
     end
   end
   if not path then
     table.insert(out, 1, "use: at the top level a spec file to extend; in a section also the name of a preset\n")
-    out[#out + 1] = hidden > 0 and ("\n%d fields that few specs need are not listed: add --all, or a path such as "
-      .. "encoding.positions"):format(hidden) or nil
+    out[#out + 1] = hidden_count > 0 and ("\n%d fields that few specs need are not listed: add --all, or a path such "
+      .. "as encoding.positions"):format(hidden_count) or nil
   end
   if not out[1] then
     return nil, similar_names.find(path, lists.map(M.fields, function(field) return field.path end))

@@ -1,5 +1,5 @@
--- Resolves a spec's task, and fields of the model that depend on it, after the schema has been applied: the chosen task
--- with its facts, its options, the labels in the loss.
+-- Resolves a spec's task after the schema has been applied: its facts, its options, the labels in the loss; and the
+-- fields of the model that depend on the task.
 --
 -- Input: the context of validate.lua with the resolved spec, as values.lua has read it. Output: context.task, the facts
 -- of the task for this spec; resolved.task, with fields derived from these facts. Errors go to the diagnostics.
@@ -34,18 +34,18 @@ local function find_choice(context, task_node)
 end
 
 -- Refuses fields of a section that require another field (`requires` in schema.lua) if the section lacks that field.
--- section_node: the section's node; present: the names of the section's fields, as a set; nil: they are unknown, and
--- nothing is refused; description: words for the fields in the section, for messages, such as `task.data`.
-local function refuse_dependent_fields(context, section, section_node, present, description)
-  for _, field in ipairs(present and schema.children[section] or {}) do
+-- section_node: the section's node; is_stated: the names of the section's fields, as a set; nil: they are unknown, and
+-- no field is refused; description: words for the fields in the section, for messages, such as `task.data`.
+local function refuse_dependent_fields(context, section, section_node, is_stated, description)
+  for _, field in ipairs(is_stated and schema.children[section] or {}) do
     local node = field.requires and section_node.fields[field.name]
-    if node and not present[field.requires] then
+    if node and not is_stated[field.requires] then
       add(context, node, field.path, "cannot be used with " .. description, ("%s.%s"):format(section, field.requires))
     end
   end
 end
 
--- Removes from the task's table the fields of a choice that --set has replaced, and the fields that depend on these.
+-- Removes from the task's table the fields of a choice that --set has replaced, and the fields that require them.
 function M.drop_replaced_task(context)
   local task_node = context.root.fields.task
   local choice = tree.is_table(task_node) and sections.find_task_choice(task_node)
@@ -56,30 +56,30 @@ function M.drop_replaced_task(context)
   context.root.fields.task = tree.copy(task_node)
   for name, node in tree.iterate(task_node) do
     local field = schema.by_path["task." .. name]
-    local belongs_to = lists.has(sections.TASK_CHOICES, name) and name or field and field.requires or choice
-    local is_kept = belongs_to == choice or not tree.drop_unstated(context, node, "task." .. name)
+    local field_choice = lists.has(sections.TASK_CHOICES, name) and name or field and field.requires or choice
+    local is_kept = field_choice == choice or not tree.drop_unstated(context, node, "task." .. name)
     context.root.fields.task.fields[name] = is_kept and node or nil
   end
 end
 
 -- Resolves the labels in the loss: all labels, or only counted labels (mask 1). facts.loss becomes "all" or "counted",
 -- or nil if the task masks no label. facts.mask: the default by the model, or nil (tasks.lua). The resolved task omits
--- the default: "counted" for examples in files, "all" for other tasks.
+-- the value "counted" for examples in files, and the value "all" for other tasks.
 local function settle_loss(context, task_node, facts)
   local task, node = context.resolved.task, task_node.fields.loss
-  local in_files = facts.data and not facts.data.is_generated
+  local has_files = facts.data and not facts.data.is_generated
   local model = features.is_causal(context.resolved) and "other" or "encoder"
-  local default_labels = in_files and "counted" or facts.mask and facts.mask[model]
+  local default_labels = has_files and "counted" or facts.mask and facts.mask[model]
   if not default_labels and node and not tree.drop_unstated(context, node, "task.loss") then
     add(context, node, "task.loss", ("%s masks no label"):format(facts.kind),
       "a task that does: task.data, or a C file with a line `mask: loss` or `mask: accuracy` in its header")
   end
   facts.loss = default_labels and (task.loss or default_labels)
-  task.loss = default_labels and facts.loss ~= (in_files and "counted" or "all") and facts.loss or nil
+  task.loss = default_labels and facts.loss ~= (has_files and "counted" or "all") and facts.loss or nil
 end
 
--- If the spec states no number of cells for a tape, sets it to the number of tokens of the longest input; with examples
--- in files, of the longest input that task.longest allows.
+-- Sets the number of cells of a tape, unless the spec states one, to the number of tokens of the longest input. With
+-- examples in files, this is the longest input that task.longest allows.
 local function settle_cells(context)
   local model, facts = context.resolved.model, context.task
   if not model or model.cell ~= "tape_rnn" or model.cells then

@@ -1,9 +1,9 @@
 -- Resolves the encoding of each attention of a model after the schema has been applied: the formula of its score, the
--- reading of positions by cross-attention, and the existing vectors of distances.
+-- way in which cross-attention reads positions, and the distances that have learned vectors.
 --
 -- Input: the context of validate.lua with the resolved spec; the texts of the files, for M.settle_score. Output:
 -- M.settle_score returns the formula, and reduces the families' tables in resolved.encoding to facets that differ from
--- the shared ones; M.settle_sides sets relative.sides. Errors go to the diagnostics.
+-- the shared facets; M.settle_sides sets relative.sides. Errors go to the diagnostics.
 
 local diagnostics = require("base.diagnostics")
 local families = require("spec.families")
@@ -21,9 +21,9 @@ local function is_default(context, path)
   return origin ~= nil and origin.default == true
 end
 
--- The formula of a score, or nil. Unless the spec states positions.draw, positions that a score reads are sampled anew
--- for every block. family: the family to which the encoding belongs, nil for the shared encoding; user: the family that
--- uses the formula.
+-- The formula of a score, or nil. Unless the spec states positions.draw, every block samples the positions that a score
+-- reads. family: the family to which the encoding belongs, nil for the shared encoding; user: the family that uses the
+-- formula.
 local function resolve_formula(context, texts, encoding, family, user)
   local nodes, path = values.get_formula_nodes(context, family), family and "encoding." .. family or "encoding"
   local model = context.resolved.model
@@ -38,14 +38,14 @@ local function resolve_formula(context, texts, encoding, family, user)
 end
 
 -- Sets positions.reading of cross-attention with random positions to "difference": queries and keys have positions of
--- two sequences, and a distance is the difference of these positions. Readings that sample distances are for the other
--- attentions alone. encoding: the family's encoding; cross_encoding: encoding.cross of the resolved spec, or nil.
--- Returns a function to call once the score is known: if nothing reads distances, the function undoes the change;
--- otherwise, if the spec states another reading, it sets context.conflicting_reading to { path, value } of that
--- reading.
+-- two sequences, and a distance is the difference of two positions. Values of `reading` that sample distances are for
+-- the other attentions alone. encoding: the family's encoding; cross_encoding: encoding.cross of the resolved spec, or
+-- nil. Returns a function to call when the score is known: if nothing reads distances, the function undoes the change;
+-- if the spec states another value, the function sets context.conflicting_reading to { path, value } of that value.
 local function settle_cross(context, encoding, cross_encoding)
-  local positions, shared, path = encoding.positions, "encoding.positions.reading", "encoding.cross.positions.reading"
-  path = cross_encoding and context.origins[path] ~= context.origins[shared] and path or shared
+  local positions, path = encoding.positions, "encoding.cross.positions.reading"
+  local shared_path = "encoding.positions.reading"
+  path = cross_encoding and context.origins[path] ~= context.origins[shared_path] and path or shared_path
   if not positions or positions.kind ~= "randomized" or not positions.reading or positions.reading == "difference" then
     return function() end
   end
@@ -60,9 +60,9 @@ local function settle_cross(context, encoding, cross_encoding)
   end
 end
 
--- The formula that cross-attention inherits from a shared score; nil if the score reads positions, distances or
--- indices: then cross-attention does not inherit it. A trial, whose errors are not reported, determines what the score
--- reads.
+-- The formula that cross-attention inherits from a shared score. Cross-attention does not inherit a score that reads
+-- positions, distances or indices: the result is nil. A trial resolution, whose errors are not reported, determines
+-- what the score reads.
 local function inherit_formula(context, texts, encoding, family)
   local trial = setmetatable({ diagnostics = diagnostics.new(), origins = {} }, { __index = context })
   local trial_encoding = setmetatable({ positions = lists.copy(encoding.positions) }, { __index = encoding })
@@ -84,27 +84,27 @@ function M.settle_score(context, texts)
   elseif not names[2] then
     return resolve_formula(context, texts, encoding, nil, names[1])
   end
-  local formulas, earlier_errors, shared = {}, context.diagnostics:count(), {}
+  local formulas, earlier_errors, shared_encodings = {}, context.diagnostics:count(), {}
   local encoding_node = context.loaded.tree.fields.encoding
   encoding_node = tree.is_table(encoding_node) and encoding_node or nil
   for _, name in ipairs(names) do
     local family = encoding[name]
-    shared[name] = not family and setmetatable({}, { __index = encoding }) or nil
-    local finish_positions = name == "cross" and settle_cross(context, family or shared[name], family)
+    shared_encodings[name] = not family and setmetatable({}, { __index = encoding }) or nil
+    local finish_positions = name == "cross" and settle_cross(context, family or shared_encodings[name], family)
     if context.diagnostics:count() == earlier_errors then
       local inherits = name == "cross" and not inherit.states_cross_score(encoding_node)
       local resolve = inherits and inherit_formula or resolve_formula
-      formulas[name] = resolve(context, texts, family or shared[name], family and name, name)
+      formulas[name] = resolve(context, texts, family or shared_encodings[name], family and name, name)
     end
     if finish_positions then
       finish_positions()
     end
   end
-  families.settle(encoding, names, shared, encoding_node and encoding_node.fields or {})
+  families.settle(encoding, names, shared_encodings, encoding_node and encoding_node.fields or {})
   return next(formulas) and { families = formulas } or nil
 end
 
--- Sets the learned vectors of distances to those that the mask allows, unless the spec sets their sides.
+-- Sets relative.sides to "left" if no query sees a later key, unless the spec states relative.sides.
 function M.settle_sides(context)
   local encoding, model = context.resolved.encoding, context.resolved.model
   local names = families.list(model, encoding) or {}

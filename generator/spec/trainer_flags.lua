@@ -1,8 +1,9 @@
 -- The flags of a trainer's verb train, read from the tables with which the trainer parses its command line.
 --
--- Input: the words after `--`, the repository's root. Output: the problem with them, in the trainer's words, or nil;
--- flags that name a spec's files. A row of those tables begins a line with {"--name", LH_OPTION_KIND, where, least,
--- most, ... Invariants: refuses no words that the trainer accepts; only the trainer makes checks that need its state.
+-- Input: the words after `--`, the repository's root. Output: the problem with the words, in the trainer's words, or
+-- nil; flags that name a spec's files. A row of the trainer's tables begins a line with {"--name", LH_OPTION_KIND, the
+-- place of the value, the least value, the greatest value, ... Invariants: refuses no words that the trainer accepts;
+-- only the trainer makes checks that need its state.
 
 local diagnostics = require("base.diagnostics")
 local lists = require("base.lists")
@@ -15,7 +16,8 @@ local M = {}
 local SOURCES = { "train/verb_train.c", "data_files.c" }
 local ROW = '\n%s*{"(%-%-[%w-]+)", LH_OPTION_(%u+), [^,]+, ([^,]+), ([^,]+),'
 
--- Flags for the places of a spec's files, valid in any folder. files: by the names of fields (validate.lua).
+-- Flags for the places of a spec's files, valid in any folder. files: the places, by the names of fields
+-- (validate.lua).
 function M.list_files(files)
   return lists.map({ { "data", "--data=" }, { "eval", "--eval-data=" }, { "validation", "--validation=" } },
     function(entry) return files[entry[1]] and entry[2] .. files[entry[1]].real end)
@@ -26,8 +28,8 @@ function M.list_training(files)
   return lists.join(M.list_files(files), { files.init and "--init=" .. files.init.real })
 end
 
--- All flags by name, { kind, min, max }, and their names in order as items 1, 2, ... kind: the <KIND> of
--- LH_OPTION_<KIND>; min and max: nil if the table names a constant.
+-- All flags by name, { kind, min, max }, and their names in order as items 1, 2, ... kind: the last part of
+-- LH_OPTION_KIND; min, max: numbers, or nil for a constant of C.
 function M.read(root)
   local flags = {}
   for _, source in ipairs(SOURCES) do
@@ -40,8 +42,8 @@ function M.read(root)
   return flags
 end
 
--- The flag among `flags` that a word means, with a value if the word implies one ("--device cuda"); otherwise nil, and
--- a hint or nil.
+-- The flag among `flags` that a word means, with a value if the word implies one ("--device cuda"). If there is none:
+-- nil, and a hint or nil.
 function M.find_meaning(word, flags, root)
   local meanings = hints.find_meanings(word, root)
   local flag = lists.find(meanings.flags, function(entry) return flags[entry:match("^%S+")] end)
@@ -64,8 +66,11 @@ local function describe_unknown(word, flags, root)
   return ("train: no such flag: %s\nhint: %s"):format(word, hint)
 end
 
--- Kinds of flags with numbers. is_integer: the numbers are integers; separator: the text between two numbers;
--- max_separators: nil for any number of them; expected: words for the form in messages.
+-- Kinds of flags with numbers:
+--   is_integer       whether the numbers are integers
+--   separator        the text between two numbers
+--   max_separators   the highest number of separators; nil: no limit
+--   expected         words for the form in messages
 local NUMBERS = { INTEGER = { is_integer = true }, NUMBER = {}, NUMBERS = { separator = "," },
   RANGE = { is_integer = true, separator = ":", max_separators = 1, expected = "A:B, both included, or one of them" } }
 
@@ -95,14 +100,14 @@ function M.find_problem(words, root)
   local flags, i = M.read(root), 1
   while words[i] and words[i] ~= "--help" and words[i] ~= "-h" do
     local name, value = words[i]:match("^([^=]*)=?(.*)$")
-    local flag, inline = flags[name], words[i]:find("=", 1, true) ~= nil
+    local flag, contains_value = flags[name], words[i]:find("=", 1, true) ~= nil
     if not flag then
       return describe_unknown(name, flags, root)
-    elseif flag.kind == "SWITCH" and inline then
+    elseif flag.kind == "SWITCH" and contains_value then
       return ("%s: takes no value"):format(name)
     elseif flag.kind ~= "SWITCH" then
-      i = inline and i or i + 1
-      value = inline and value or words[i]
+      i = contains_value and i or i + 1
+      value = contains_value and value or words[i]
       if not value then
         return ("%s: the value is missing"):format(name)
       end

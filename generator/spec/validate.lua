@@ -1,31 +1,38 @@
 -- Applies the schema to a loaded spec, then the rules between fields.
 --
 -- Input: the result of load.load, diagnostics, the tasks. Output: the resolved spec, a plain nested table with id,
--- source and every field that applies to it, and info, a table with
+-- source and every field that applies to it, and info, a table with these fields:
 --   origins    the origin of each value, by path, as text: "spec/runs/x.lua:4:12", "--set a.b=v" or "default"
 --   warnings   a list of texts about values that are valid but probably not intended, or that were dropped
 --   task       the facts of the task (task/tasks.lua)
---   files      the places { shown, real } of the files that the trainer reads, by the names of their fields
---   score      the formula { root, builder, parameters } of the score (score/score.lua); nil without a score; for an
---              encoder-decoder { families }, the formulas by family
+--   files      the places of the files that the trainer reads, by the names of their fields: { shown, real }, the path
+--              for messages and the path to open
+--   score      the formula { root, builder, parameters } of the score (score/score.lua); nil without a score; for a
+--              model with several families of attentions { families }, the formulas by family
 --   network    the file { path, text } of a user's own network, or nil
 --   init       the checkpoint with which runs begin (reading/first_checkpoint.lua), or nil
 -- Invariants: reports every error it can find in one run; changes only the diagnostics; reads only files that the spec
--- names; integers come out as integers, other numbers as floats, lengths as { first, last, step } or { list }; the same
--- spec gives the same table.
+-- names; integers come out as integers, other numbers as floats, lengths as { first, last, step } or { list }; equal
+-- specs give equal tables.
 --
--- The context, which the modules of spec/ pass around, has the fields task, files, score and init of info, and
---   diagnostics, tasks   as given to M.resolve; loaded: the result of load.load
+-- The context, which the modules of spec/ pass to each other, has the fields `task`, `files`, `score` and `init` of
+-- info and these fields:
+--   diagnostics          the diagnostics
+--   tasks                the facts of all tasks of the runtime (tasks.read)
+--   loaded               the result of load.load
 --   root                 the spec's tree after inherit.lua; settle.lua may replace it
 --   resolved             the resolved spec so far; invalid fields are nil
---   origins              the origins of values, by path, as in nodes of tree.lua
---   partial              by the path of a table: whether a preset of the table or of a table above it is missing
---   dropped              warnings about fields that --set made invalid and that were therefore dropped
---   formulas             the nodes { score, parameters } by family, or under "encoding" (values.lua)
---   own_task             the facts of a user's own sampler, or nil; own_network: as info.network
+--   origins              the origins of values, by path, which nodes have (tree.lua)
+--   partial              by the path of a table: whether a preset of the table or of a table above it is missing, which
+--                        may have set fields that are absent here
+--   dropped              warnings about fields that --set made invalid and that are therefore ignored
+--   formulas             the nodes { score, parameters } of scores: by family for a family's own score, and under
+--                        "encoding" for the shared score (values.lua)
+--   own_task             the facts of a user's own sampler, or nil
+--   own_network          the field `network` of info
 --   options_node         the node of task.options, or nil
---   conflicting_reading  { path, value }: the reading of positions that cross-attention cannot have, or nil
---   has_no_errors        for rules: whether there was no error before them
+--   conflicting_reading  { path, value } of a value of positions.reading that cross-attention cannot have, or nil
+--   has_no_errors        for rules: whether no error was found before the rules
 
 local checkpoint = require("spec.reading.first_checkpoint")
 local diagnostics = require("base.diagnostics")
@@ -80,7 +87,7 @@ local function report_unknown_family(context, node, path)
   end
 end
 
-local function report_unknown_field(context, node, path, kind, legal)
+local function report_unknown_field(context, node, path, kind, legal_fields)
   local family, field_path = path:match("^encoding%.(%l+%d?)%.?(.*)$")
   if families.is_name[family] and field_path == "" then
     return report_unknown_family(context, node, path)
@@ -95,7 +102,7 @@ local function report_unknown_field(context, node, path, kind, legal)
       'encoding.layers, or a score that differs by head: x.head, or a parameter with per = "head"')
   end
   local field, parent = schema.by_path[path], path:match("^(.*)%.[^%.]*$")
-  local expected = lists.get_names(lists.filter(legal, function(candidate) return not candidate.numbered end))
+  local expected = lists.get_names(lists.filter(legal_fields, function(candidate) return not candidate.numbered end))
   local function make_hint()
     if field then
       return ('kind "%s" has it'):format(table.concat(field.only, '" or "'))
@@ -128,30 +135,30 @@ local function name_items(node, path)
   return { origin = node.origin, fields = lists.merge(node.fields, { [name] = named_items }), items = {} }
 end
 
--- Reports positional values and fields that a table of this kind does not have; drops such fields if they are marked
--- `unstated` (tree.merge). kind: nil if all tables at the path have the same fields, false if the kind is wrong or
--- unknown.
+-- Reports values without a name, and fields that a table of this kind does not have; drops these fields if they are
+-- marked `unstated` (tree.merge). kind: nil if all tables at the path have the same fields, false if the kind is wrong
+-- or unknown.
 local function check_names(context, node, path, kind)
   if #node.items > 0 then
     add(context, node.items[1], locate.join(path, 1), "a value without a name", "name = value")
   end
-  local legal = lists.map(schema.children[path], function(child)
+  local legal_fields = lists.map(schema.children[path], function(child)
     return (kind == false or schema.allows(child, kind)) and applies_to(context, child) and child or nil
   end)
-  local allowed = lists.to_set(lists.get_names(legal))
+  local is_legal = lists.to_set(lists.get_names(legal_fields))
   for name, inner in tree.iterate(node) do
     local inner_path = locate.join(path, name)
-    if not allowed[name] and inner.unstated and schema.by_path[inner_path] then
+    if not is_legal[name] and inner.unstated and schema.by_path[inner_path] then
       context.dropped[#context.dropped + 1] = type(inner.unstated) == "string"
         and ("%s drops %s, which is not a field%s"):format(inner.unstated, inner_path,
           kind and (' of kind "%s"'):format(kind) or "") or nil
-    elseif not allowed[name] then
-      report_unknown_field(context, inner, inner_path, kind, legal)
+    elseif not is_legal[name] then
+      report_unknown_field(context, inner, inner_path, kind, legal_fields)
     end
   end
 end
 
--- A node without these fields; nil if it has nothing else.
+-- A node without these fields; nil if it has no other fields and no items.
 local function remove_fields(node, fields)
   local other_fields = tree.is_table(node) and tree.copy(node)
   for _, field in ipairs(other_fields and fields or {}) do
@@ -166,7 +173,8 @@ end
 
 local read_table
 
--- Reads a field whose type is not table. Lengths may have attached fields next to their values, or only such fields.
+-- Reads a field whose type is not table. The table of lengths may have attached fields, such as a curriculum, in
+-- addition to its values, or only attached fields.
 local function read_value(context, field, node, result)
   local attached_fields = schema.children[field.path]
   local value_node = node
@@ -200,18 +208,17 @@ local function read_field(context, field, node, result)
   end
 end
 
--- Reads a table's fields into `result`: the kind first, then the fields of that kind; if the kind is unknown, all given
--- fields.
+-- Reads a table's fields into `result`: the kind first, then the fields of that kind; if the kind is unknown, all
+-- fields that the spec states.
 local function read_children(context, path, node, result)
   local kind
   node = name_items(node, path)
-  -- partial: a preset of this table, or of a table above it, is missing, and may have set fields that are absent here.
-  local partial = node.partial or context.partial[path:match("^(.*)%.[^%.]*$") or ""]
-  context.partial[path] = partial
+  local lacks_preset = node.partial or context.partial[path:match("^(.*)%.[^%.]*$") or ""]
+  context.partial[path] = lacks_preset
   local kind_field = schema.by_path[path == "" and "kind" or path .. ".kind"]
   if kind_field then
     read_field(context, kind_field, node.fields.kind, result)
-    kind = (node.fields.kind or not partial) and result.kind or false -- a missing preset may have set the kind
+    kind = (node.fields.kind or not lacks_preset) and result.kind or false -- a missing preset may have set the kind
     result.kind = kind or nil
   end
   if kind_field and kind_field.kinds_from then
@@ -225,7 +232,7 @@ local function read_children(context, path, node, result)
     if child ~= kind_field and applies then
       read_field(context, child, node.fields[child.name], result)
     end
-    if child.required and applies and not is_given and not partial then
+    if child.required and applies and not is_given and not lacks_preset then
       add(context, node, child.path, "is missing", child.type == "kind"
         and table.concat(values.list_kinds(context, child), ", ") or schema.describe_values(child))
     end

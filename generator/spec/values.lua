@@ -1,10 +1,9 @@
 -- Reads one value of a spec: converts a node, by its schema entry, to a plain value.
 --
--- Input: the context of validate.lua, a schema entry, a node. Output: M.read's value, or nil after errors, which are in
--- the diagnostics. Also nil for values that later modules read from the context: formulas has the nodes of scores and
--- parameters, options_node the options of the task. The facts of a source go to context.own_task, a network's file to
--- context.own_network, the places of files to context.files.
--- Invariants: integers come out as integers, other numbers as floats, lengths as { first, last, step } or { list }.
+-- Input: the context of validate.lua, a schema entry, a node. Output of M.read: the value, or nil after errors, which
+-- are in the diagnostics. Scores, parameters and options of a task also give nil: their nodes are stored in the context
+-- for later modules (formulas, options_node). M.read also sets context.own_task for a user's own C file,
+-- context.own_network for a user's own network, and context.files for the path of a file (validate.lua).
 
 local axes = require("spec.task.axes")
 local base_names = require("base.names")
@@ -25,15 +24,14 @@ local M = {}
 
 local show = diagnostics.show
 
--- Adds an error about a field, at the position of its node; for a default or no node, at that of the spec's table.
+-- Adds an error about a field, at the position of its node; for a default or no node, at the spec's table.
 local function add(context, node, path, message, expected, hint)
   local position = node and not node.origin.default and node.origin or context.root.origin
   context.diagnostics:add({ at = position, field = path, compared_field = families.make_shared_path(path),
-    what = message,
-    expected = expected, hint = hint })
+    what = message, expected = expected, hint = hint })
 end
 
--- Describes the value of a node, as the start of a sentence.
+-- Describes the value of a node, as the start of a sentence; for some values the description is a whole sentence.
 local function describe(node)
   return tree.show(node) .. (type(node.value) == "string" and " is a string" or "")
 end
@@ -55,22 +53,22 @@ local function refuse(context, field, node, message, hint)
   add(context, node, field.path, message, schema.describe_values(field), hint)
 end
 
--- Returns the problem with a number and a hint, or nil. The number has the right type.
-local function find_fault(field, value)
-  local function describe_fault(relation, limit)
+-- Returns the problem with a number of the right type and a hint, or nil.
+local function find_number_problem(field, value)
+  local function describe_number(relation, limit)
     return ("%s is %s %s"):format(diagnostics.show(value), relation, diagnostics.show(limit))
   end
   if field.min and value < field.min then
-    return describe_fault("below", field.min)
+    return describe_number("below", field.min)
   elseif field.max and value > field.max then
-    return describe_fault("above", field.max)
+    return describe_number("above", field.max)
   elseif field.above and value <= field.above then
-    return describe_fault("not above", field.above)
+    return describe_number("not above", field.above)
   elseif field.below and value >= field.below then
-    return describe_fault("not below", field.below)
+    return describe_number("not below", field.below)
   elseif field.multiple and value % field.multiple ~= 0 then
     local nearest_multiple = math.floor(value / field.multiple + 0.5) * field.multiple
-    return describe_fault("not a multiple of", field.multiple),
+    return describe_number("not a multiple of", field.multiple),
       ("%d is the nearest legal value"):format(math.max(field.min, math.min(field.max, nearest_multiple)))
   end
 end
@@ -88,9 +86,9 @@ function readers.number(context, field, node)
   if field.type == "integer" and value ~= math.floor(value) then
     return refuse(context, field, node, show(value) .. " is not an integer")
   end
-  local fault, hint = find_fault(field, value)
-  if fault then
-    return refuse(context, field, node, fault, hint)
+  local problem, hint = find_number_problem(field, value)
+  if problem then
+    return refuse(context, field, node, problem, hint)
   end
   return field.type == "integer" and math.tointeger(value) or value + 0.0
 end
@@ -132,8 +130,9 @@ local function read_integer(context, node, path, bounds)
     return integer
   end
   local problem = tree.get_integer(node, math.mininteger, math.maxinteger) and " out of range" or " not an integer"
-  local fault = (type(value) == "string" and ", which is" or " is") .. problem
-  add(context, node, path, describe(node) .. fault, ("an integer from %d to %d"):format(bounds.min, bounds.max))
+  local verb = type(value) == "string" and ", which is" or " is" -- `describe` has the first verb for a string
+  local expected = ("an integer from %d to %d"):format(bounds.min, bounds.max)
+  add(context, node, path, describe(node) .. verb .. problem, expected)
 end
 
 -- Reads the items of a node as a strictly ascending list; returns nil after errors. read(item, path) reads an item.
@@ -175,10 +174,11 @@ local function read_range(context, path, node, bounds)
 end
 
 local function format_items(node)
-  local words = lists.map(table.move(node.items, 1, 6, 1, {}), function(item)
+  local max_items = 6
+  local words = lists.map(table.move(node.items, 1, max_items, 1, {}), function(item)
     return tree.is_table(item) and "{ ... }" or show(item.value)
   end)
-  return table.concat(words, ", ") .. (#node.items > 6 and ", ..." or "")
+  return table.concat(words, ", ") .. (#node.items > max_items and ", ..." or "")
 end
 
 -- Reads lengths, or the values of an axis of eval.by. field.bounds: the bounds of the values; nil for lengths.
@@ -188,8 +188,8 @@ function readers.lengths(context, field, node)
     local hint = math.type(node.value) == "integer" and ("write { %d, %d }"):format(node.value, node.value) or nil
     return report_wrong_type(context, field, node, hint)
   end
-  local is_valid, legal = true, #node.items > 0 and "step" or "list"
-  for name, inner in tree.iterate_others(node, { legal }) do
+  local is_valid, legal_field = true, #node.items > 0 and "step" or "list"
+  for name, inner in tree.iterate_others(node, { legal_field }) do
     add(context, inner, path .. "." .. name, (name == "step" or name == "list")
       and ("%s cannot be used with this form"):format(name) or "no such field", expected)
     is_valid = false
@@ -270,7 +270,7 @@ end
 
 function readers.keep(context, field, node)
   if tree.is_table(node) then
-    return read_ascending_integers(context, node, field.path, { min = 0, max = 2147483647 })
+    return read_ascending_integers(context, node, field.path, { min = 0, max = (1 << 31) - 1 })
   end
   return read_choice(context, field, node, field.choices, schema.describe_values(field))
 end
@@ -341,33 +341,33 @@ local function read_own_file(context, field, node, ending)
   elseif not has_ending or not load_module.is_id(name:match("[^/]*$"):sub(1, -#ending - 1)) then
     return report_misfit(context, node, field.path, schema.describe_values(field))
   end
-  local shown, text, message = context.loaded.read_file(node.origin, name)
+  local display_path, text, message = context.loaded.read_file(node.origin, name)
   if not text then
-    return refuse(context, field, node, ("cannot read %s: %s"):format(shown, message))
+    return refuse(context, field, node, ("cannot read %s: %s"):format(display_path, message))
   end
-  return shown, text
+  return display_path, text
 end
 
 -- Reads the path of a user's own task file, and the file.
 function readers.source(context, field, node)
-  local shown, text = read_own_file(context, field, node, ".c")
-  context.own_task = shown and tasks.read_own(shown, text, context.diagnostics)
-  return shown and node.value
+  local display_path, text = read_own_file(context, field, node, ".c")
+  context.own_task = display_path and tasks.read_own(display_path, text, context.diagnostics)
+  return display_path and node.value
 end
 
 -- Reads the path of a user's own network, and the file. The network runs when the plan is made.
 function readers.network(context, field, node)
-  local shown, text = read_own_file(context, field, node, ".lua")
-  if not shown then
+  local display_path, text = read_own_file(context, field, node, ".lua")
+  if not display_path then
     return nil
   end
   local _, problem = own_network.open(text)
   if problem then
-    context.diagnostics:add_source(shown, text)
-    problem.path = shown
+    context.diagnostics:add_source(display_path, text)
+    problem.path = display_path
     return context.diagnostics:add(problem)
   end
-  context.own_network = { path = shown, text = text }
+  context.own_network = { path = display_path, text = text }
   return node.value
 end
 
