@@ -415,7 +415,8 @@ local function make_network_class(state)
   local class = new_class(state)
   share_numbers(state, class)
   local items = list_items(state, class, state.net)
-  local arguments = { "tokens", "positions", "distances", state.by_length and "passes" or nil }
+  local by_length = lists.any(state.net.scopes, function(scope) return scope.by_length end)
+  local arguments = { "tokens", "positions", "distances", by_length and "passes" or nil }
   for _, stream in ipairs(state.net.streams) do
     lists.append(arguments, lists.map({ "", "_place", "_positions", "_distance", "_memory_distance" }, function(ending)
       return stream.name .. ending
@@ -433,13 +434,11 @@ end
 --   shared      parameters that all layers share: { path, entries }
 --   in_layers   lines of Python before each repetition of a block that has an attention or adds an encoding
 --   one_based   whether positions begin at 1
---   by_length   whether the forward pass has the argument `passes`
 function M.derive(net, facts)
   -- same: finished classes, by their texts; parts: the keys and Python names of written terms (name_parts)
   local state = { net = net, names = names_module.new(facts.tensors), facets = facts.facets,
     shared_parameters = facts.shared, in_layers = facts.in_layers, one_based = facts.one_based, same = {}, list = {},
-    by_length = facts.by_length, parts = {}, shared = {},
-    variables = { place = {}, distance = {}, memory_distance = {} } }
+    parts = {}, shared = {}, variables = { place = {}, distance = {}, memory_distance = {} } }
   local name = state.names:add_class(facts.name)
   local network = make_network_class(state)
   network.name = name

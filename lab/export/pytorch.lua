@@ -369,7 +369,7 @@ local function add_network(facts, spec, net, attentions, facets, first)
       net.streams[1].name))
   end
   local network_classes = classes.derive(net, { name = names.to_camel(spec.resolved.model.kind),
-    tensors = spec.plan.tensors, one_based = facts.one_based, by_length = facts.by_length,
+    tensors = spec.plan.tensors, one_based = facts.one_based,
     shared = facts.shared, in_layers = facts.in_layers or {}, facets = facets })
   lists.update(facts, has_two_streams and write_stream_places(net.streams, network_classes.variables) or {})
   for _, op in ipairs(attentions) do
