@@ -1,10 +1,12 @@
 -- The score of an encoding: converts the forms that a spec may use to one form, and merges an encoding over its parent.
 --
--- Input: tree nodes (tree.lua) of an encoding's table; open(node, field) -> the resolved encoding that a `use` names;
--- report(node, field, what, expected, hint), which returns nil. Output: an encoding's table whose `score` is a
--- function, with the field `parameters` in the same table, or a list of two or more tables { score, parameters }, or a
--- node with none = true for no score. Errors are reported, and their entries left out. Invariant: changes no node of
--- its input.
+-- Input: tree nodes (tree.lua) of an encoding's table; open(node, field), which returns the resolved encoding that a
+-- `use` names; report(node, field, what, expected, hint), which returns nil. Output: an encoding's table whose field
+-- `score` has one of these forms:
+--   a function; its parameters are the field `parameters` of the same table
+--   a list of two or more entries, tables { score, parameters }
+--   a node with none = true: no score
+-- Errors are reported, and entries with errors are left out. Invariant: changes no node of its input.
 
 local canonical = require("base.canonical")
 local diagnostics = require("base.diagnostics")
@@ -31,9 +33,9 @@ function M.expand_parameter(node)
   if tree.is_record(node) then
     return node
   end
-  local long = tree.make_table(node.origin)
-  long.fields.values = node
-  return long
+  local parameter = tree.make_table(node.origin)
+  parameter.fields.values = node
+  return parameter
 end
 
 -- Fields of an inherited parameter that a new field removes, by the name of the new field.
@@ -42,21 +44,22 @@ local REMOVED_FIELDS = {
   shape = { "index", "by_distance" }, index = { "shape" },
 }
 
--- Merges one parameter over an inherited one.
+-- Merges one parameter over an inherited parameter.
 local function merge_parameter(base, override)
   override = M.expand_parameter(override)
   local merged = tree.copy(M.expand_parameter(base))
   merged.origin = override.origin
   for name in next, override.fields do
-    for _, removed in ipairs(REMOVED_FIELDS[name] or {}) do
-      merged.fields[removed] = nil
+    for _, removed_name in ipairs(REMOVED_FIELDS[name] or {}) do
+      merged.fields[removed_name] = nil
     end
   end
   merged.fields = lists.merge(merged.fields, override.fields)
   return merged
 end
 
--- Merges parameters over inherited ones; either may be nil, or a value of another type, which validation reports.
+-- Merges parameters over inherited parameters; both arguments may be nil, or values of another type, which validation
+-- reports.
 local function merge_parameters(base, override)
   if not tree.is_table(base) or not tree.is_table(override) then
     return override or base
@@ -64,14 +67,14 @@ local function merge_parameters(base, override)
   local merged = tree.copy(base)
   merged.origin = override.origin
   for name, node in next, override.fields do
-    local inherited = merged.fields[name]
-    merged.fields[name] = inherited and not inherited.unstated and merge_parameter(inherited, node) or node
+    local base_node = merged.fields[name]
+    merged.fields[name] = base_node and not base_node.unstated and merge_parameter(base_node, node) or node
   end
   table.move(override.items, 1, #override.items, 1, merged.items)
   return merged
 end
 
--- A copy of inherited parameters with marks that a new score need not use them; nil if there are none.
+-- A copy of inherited parameters with marks that a new score need not use them; nil without parameters.
 local function mark_unstated(parameters)
   return tree.is_table(parameters) and tree.map(parameters, function(_, node) return tree.mark_unstated(node, true) end)
     or nil
@@ -86,19 +89,19 @@ function M.merge(base, override)
   if not tree.is_table(base) or not tree.is_table(override) then
     return tree.merge(base, override)
   end
-  local inherited = base.fields.parameters
+  local base_parameters = base.fields.parameters
   local merged = tree.copy(tree.merge(remove_parameters(base), remove_parameters(override)))
   if override.fields.score then
-    inherited = mark_unstated(inherited)
+    base_parameters = mark_unstated(base_parameters)
   end
-  merged.fields.parameters = merge_parameters(inherited, override.fields.parameters)
+  merged.fields.parameters = merge_parameters(base_parameters, override.fields.parameters)
   merged.fields.score = override.fields.score or base.fields.score
   local list = override.fields.layer1
   for name in next, families.is_name do
     local is_replaced = families.is_layer[name] and list and list.in_list
-    local inherited_family, override_family = not is_replaced and base.fields[name] or nil, override.fields[name]
-    merged.fields[name] = inherited_family and override_family and M.merge(inherited_family, override_family)
-      or override_family or inherited_family
+    local base_family, override_family = not is_replaced and base.fields[name] or nil, override.fields[name]
+    merged.fields[name] = base_family and override_family and M.merge(base_family, override_family)
+      or override_family or base_family
   end
   return merged
 end
@@ -177,8 +180,8 @@ local function read_entries(context, node, path)
   return { node }
 end
 
--- An encoding's own table with its score in the converted form. context: open and report, as above, and path, the path
--- of the table.
+-- An encoding's own table with its converted score. context: the functions open and report, and path, the path of the
+-- table.
 function M.expand(encoding, context)
   local score = tree.is_table(encoding) and encoding.fields.score or nil
   if not tree.is_table(score) then
@@ -186,9 +189,9 @@ function M.expand(encoding, context)
   end
   local list, path = {}, context.path .. ".score"
   if has_only(score, "kind") and score.fields.kind.value == "none" then -- no score, whatever the parent has
-    local new = tree.copy(encoding)
-    new.fields.score = { origin = score.origin, none = true }
-    return new
+    local new_encoding = tree.copy(encoding)
+    new_encoding.fields.score = { origin = score.origin, none = true }
+    return new_encoding
   elseif #score.items == 0 and next(score.fields) == nil then
     context.report(score, path, "the list is empty", "a function, or a list of scores")
   elseif #score.items == 0 then
@@ -206,13 +209,13 @@ function M.expand(encoding, context)
     end
     lists.append(list, read_entries(context, item, locate.join(path, i)) or {})
   end
-  local new = tree.copy(encoding)
-  new.fields.score = { origin = score.origin, fields = {}, items = list }
+  local new_encoding = tree.copy(encoding)
+  new_encoding.fields.score = { origin = score.origin, fields = {}, items = list }
   if #list == 1 then
-    new.fields.score = list[1].fields.score
-    new.fields.parameters = merge_parameters(list[1].fields.parameters, encoding.fields.parameters)
+    new_encoding.fields.score = list[1].fields.score
+    new_encoding.fields.parameters = merge_parameters(list[1].fields.parameters, encoding.fields.parameters)
   end
-  return new
+  return new_encoding
 end
 
 return M

@@ -5,10 +5,12 @@
 --   path        "encoding", or the path of one family of attentions, such as "encoding.cross"
 --   encoding    the table at `path` in the resolved spec
 --   layers      the number of layers of the family that uses the score
---   cross       whether the family's queries attend to another sequence; causal: whether they see no later keys
---   score, parameters   the nodes that values.lua found; nil: absent; score = false: one of the two is invalid
+--   cross       whether the family's queries attend to another sequence
+--   causal      whether the family's queries see no later keys
+--   score       the node of the score that values.lua has stored; nil: absent; false: score or parameters are invalid
+--   parameters  the node of the parameters that values.lua has stored; nil: absent
 -- Output: encoding.score (the formula as text) and encoding.parameters (plain data); for the planner the formula {
--- root, builder, parameters }, where parameters has, sorted by name, only parameters that the formula reads. Errors are
+-- root, builder, parameters }, where `parameters` has the parameters that the formula reads, sorted by name. Errors are
 -- in the diagnostics.
 
 local canonical = require("base.canonical")
@@ -29,8 +31,11 @@ local MAX_FLOAT32 = 3.4028234663852886e38
 
 local RETURN_TEXT = "return x.score + ..., a number for each pair of tokens"
 
--- The functions in the order of application, a list of { f, parameters, path, parameters_path }: the nodes of a
--- function and of its parameters, and their paths; nil after an error.
+-- The functions in the order of application, a list of entries; nil after an error:
+--   f                 the node of the function
+--   parameters        the node of its parameters
+--   path              the path of the function
+--   parameters_path   the path of the parameters
 local function list_entries(owner, report)
   local score, parameter_nodes = owner.score, owner.parameters
   if not tree.is_table(score) then
@@ -79,6 +84,7 @@ local function make_builder(resolved, owner)
     first_position = first, max_position = positions.max_position and positions.max_position + first })
 end
 
+local FLEX_ARGUMENTS = 5 -- score, b, h, q_idx, kv_idx
 local FLEX = "for FlexAttention's score, b, h, q_idx, kv_idx write x.score, x.head, x.query_index, x.key_index; no "
   .. "x.b: examples of a batch have the same score"
 
@@ -89,24 +95,24 @@ local RETURNS = {
 }
 
 -- A number in a formula that exceeds the precision's range, or nil.
-local function find_too_large(root, max_number)
-  local found
+local function find_large_number(root, max_number)
+  local large_number
   walk(root, function(node)
     for _, value in ipairs(node.edges or { node.op == "number" and node.value or 0 }) do
-      found = found or math.abs(value) > max_number and value or nil
+      large_number = large_number or math.abs(value) > max_number and value or nil
     end
   end)
-  return found
+  return large_number
 end
 
 -- The name of a value that a map gives a token and that a formula reads outside of running sums, or nil.
 local function find_bare_value(root)
-  local found
+  local name
   walk(root, function(node)
-    found = found or node.op == "value" and not node.parameter.from and node.parameter.local_name or nil
+    name = name or node.op == "value" and not node.parameter.from and node.parameter.local_name or nil
     return node.op == "sum_between"
   end)
-  return found
+  return name
 end
 
 -- Names of a function's parameters.
@@ -118,27 +124,28 @@ local function list_arguments(f)
   return list
 end
 
--- Calls the function of an entry with tracing objects; returns the node of the resulting formula and the session; nil
--- after an error. entry_parameters: from read_parameters.
+-- Calls the function of an entry with tracing objects; returns the node of the resulting formula and the session
+-- (expression/traced.lua); nil after an error. entry_parameters: the result of read_parameters.
 local function trace(state, entry, entry_parameters)
   local origin = entry.f.origin
   local text = state.texts[origin.path]
-  local begins = text and sandbox.find_function(text, entry.f.value)
-  local position = begins and { path = origin.path, line = begins.line, col = begins.col } or origin
+  local start = text and sandbox.find_function(text, entry.f.value)
+  local position = start and { path = origin.path, line = start.line, col = start.col } or origin
   local function fail(message, expected, hint, place)
     state.context.diagnostics:add({ at = place or position, field = entry.path, what = message, expected = expected,
       hint = hint })
   end
-  if not begins and origin.set then
+  if not start and origin.set then
     return fail("a function cannot come from the command line", "function(x) return x.score + ... end in a spec file",
       "--set encoding.parameters.<name>=... changes a parameter")
-  elseif not begins then
+  elseif not start then
     return fail("this is one of the functions that a score may call", "function(x) return x.score + ... end")
   end
   local arguments = list_arguments(entry.f.value)
   if #arguments > 1 then
     return fail(("the function has %d arguments, %s"):format(#arguments, table.concat(arguments, ", ")),
-      "one, whose fields have all values: function(x) return x.score + ... end", #arguments == 5 and FLEX or nil)
+      "one, whose fields have all values: function(x) return x.score + ... end",
+      #arguments == FLEX_ARGUMENTS and FLEX or nil)
   end
   local session = { builder = state.builder, heads = state.heads,
     head_width = state.head_width, layers = state.layers, causal = state.causal and 1 or 0, score = state.root,
@@ -162,32 +169,32 @@ local function trace(state, entry, entry_parameters)
     return fail(("the formula has more than %d operations, written out"):format(ir.WRITTEN), "a smaller one",
       "a part inside a sum counts at every use")
   end
-  local bare = find_bare_value(node)
-  if bare then
-    return fail(("the score reads x.%s, a value of one token, for a pair of tokens"):format(bare),
-      ("sum_between(x.%s), the sum of the values of the tokens after the key, up to the query"):format(bare))
+  local value_name = find_bare_value(node)
+  if value_name then
+    return fail(("the score reads x.%s, a value of one token, for a pair of tokens"):format(value_name),
+      ("sum_between(x.%s), the sum of the values of the tokens after the key, up to the query"):format(value_name))
   end
-  local large = find_too_large(node, state.max_number)
-  if large then
-    return fail(("the formula holds %s"):format(diagnostics.show(large)), parameters.NUMBER_TEXT)
+  local large_number = find_large_number(node, state.max_number)
+  if large_number then
+    return fail(("the formula holds %s"):format(diagnostics.show(large_number)), parameters.NUMBER_TEXT)
   end
   return node, session
 end
 
 -- The set of parameters that a formula reads.
 local function find_parameters(root)
-  local found = {}
-  walk(root, function(node) found[node.parameter or node] = node.parameter end)
-  return found
+  local set = {}
+  walk(root, function(node) set[node.parameter or node] = node.parameter end)
+  return set
 end
 
 -- Reports parameters that the formula does not read. Parameters that were inherited with another score are dropped
 -- instead.
 local function check_used(state, entry, list, node, session)
-  local needed = find_parameters(node)
+  local is_read = find_parameters(node)
   for _, name in ipairs(canonical.sort_keys(list)) do
     local p = list[name]
-    if session.used[name] and (p.inlined or needed[p]) then
+    if session.used[name] and (p.inlined or is_read[p]) then
       state.needed_parameters[p.name] = p
     elseif p.node.unstated then
       state.used_names[p.name] = nil
@@ -219,13 +226,13 @@ end
 -- Sets the score and its parameters in the resolved spec; returns the formula.
 local function finish(state, owner)
   local formula = { root = state.root, builder = state.builder, parameters = {} }
-  local needed, data = find_parameters(state.root), {}
+  local is_read, data = find_parameters(state.root), {}
   for _, name in ipairs(canonical.sort_keys(state.needed_parameters)) do
     local p = state.needed_parameters[name]
     data[name] = parameters.copy(p)
     state.context.origins[("%s.parameters.%s"):format(owner.path, name)] = p.node.origin
     p.node = nil
-    if needed[p] then
+    if is_read[p] then
       formula.parameters[#formula.parameters + 1] = p
     end
   end

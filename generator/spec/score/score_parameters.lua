@@ -1,15 +1,24 @@
 -- The parameters of a score: converts the table in a spec to parameters of expression/ir.lua.
 --
--- Input: a tree node per parameter, and a context: report(node, field, message, expected, hint), which returns nil;
--- heads; head_width; causal: no key is later than its query; max_number: the largest number of the precision; remaining
--- = { values = the number of values that further parameters may have }. Output: the parameter { name, per, size, first,
--- init, values, learned, outside, from, unit }, or nil after errors; size is nil for a single number. init is a number
--- or { kind, sigma }, a distribution. per = "token": each token has a value for each head, from a learned map of the
--- block's input; or, if `from` is "query" or "key", the product of this row of the token and a learned vector, divided
--- by its norm if `unit`. init is that of the weights. values is complete: one number for each head and index that the
--- parameter has, row-major, equal in every layer. outside: the value at other indices, a number, or "clip" for the
--- value of the nearest index, or nil. score.lua adds node, local_name (the name in the spec; name is unique in a
--- score), and inlined: formulas contain the parameter's number.
+-- Input: a tree node per parameter, and a context with these fields:
+--   report(node, field, message, expected, hint)   reports an error and returns nil
+--   heads, head_width   numbers of the model
+--   causal       whether no query sees a later key
+--   max_number   the largest number of the precision
+--   remaining    { values = the number of values that further parameters may have }
+-- Output: the parameter, or nil after errors:
+--   name      a name that is unique in a score
+--   per       "model", "layer", "head", "layer_head" or "token"
+--   from      with per = "token", "query" or "key": the value of a token is the product of this row and a learned
+--             vector; nil: a learned map of the block's input gives each token a value for each head
+--   unit      with `from`: whether the vector is divided by its norm
+--   size      the number of values; nil: the parameter is a single number
+--   first     the first index of the values
+--   init      the initial value, a number, or { kind, sigma }, a distribution; with per = "token", of the weights
+--   values    a number for each head and index that the parameter has, row-major, equal in every layer
+--   learned   whether training changes the values
+--   outside   the value at other indices: a number, or "clip" for the value of the nearest index, or nil
+-- score.lua adds node, local_name (the name in the spec) and inlined (whether formulas contain the parameter's number).
 
 local INIT_TEXT = require("facets.score").INIT_TEXT
 local diagnostics = require("base.diagnostics")
@@ -29,6 +38,7 @@ local FIELDS = { "per", "from", "unit", "shape", "index", "by_distance", "init",
 local PER = { "model", "layer", "head", "layer_head", "token" }
 local FROM = { "input", "query", "key" } -- rows from which values of tokens are computed
 local MAP_INIT = { kind = "normal", sigma = 0.02 } -- initial weights of a map of the block's input
+local MAX_NAME_LENGTH = 40
 local MAX_HEAD_VALUES = 16384 -- of one parameter, for one head
 M.MAX_VALUES = 1 << 20 -- of all parameters of a spec
 
@@ -41,8 +51,8 @@ local function report_misfit(context, node, path, expected, hint)
   return context.report(node, path, tree.show(node) .. " does not fit here", expected, hint)
 end
 
--- Slopes of ALiBi for any number of heads (Press et al. 2022): 2^(-8 (h + 1) / H) if H is a power of two; otherwise the
--- slopes for the next smaller power of two, then every second slope for the next larger one.
+-- Slopes of ALiBi for any number H of heads (Press et al. 2022): 2^(-8 (h + 1) / H) if H is a power of two. Other
+-- numbers have the slopes for the next smaller power of two, then every second slope for the next larger power of two.
 function M.compute_alibi_slopes(heads)
   local power = 1
   while 2 * power <= heads do
@@ -55,7 +65,7 @@ function M.compute_alibi_slopes(heads)
   return slopes
 end
 
--- The first and the last index of a range; nil if the node is not a range of at most MOST indices.
+-- The first and the last index of a range; nil if the node is not a range of at most MAX_HEAD_VALUES indices.
 local function read_range(index)
   local items = index.items or {}
   local first = tree.get_integer(items[1], -MAX_HEAD_VALUES, MAX_HEAD_VALUES)
@@ -65,8 +75,8 @@ local function read_range(index)
   end
 end
 
--- Size and first index of a parameter with several values; nil after an error. The third result, spec_size, is the size
--- in the spec, which can include distances that queries do not see.
+-- Returns the size and the first index of a parameter with several values, and spec_size, the size in the spec, which
+-- can include distances that queries do not see; nil after an error.
 local function read_extent(context, fields, path)
   local shape, index, by_distance = fields.shape, fields.index, fields.by_distance
   if by_distance and (by_distance.value ~= true or not index) then
@@ -95,8 +105,7 @@ local function is_outside(node)
   return node.value == "clip" or type(node.value) == "number"
 end
 
--- The legal lengths of a list of values, in words. spec_size: the size of the parameter in the spec; nil without a
--- size.
+-- The legal lengths of a list of values, in words. spec_size: the size of the parameter in the spec, or nil.
 local function describe_lengths(p, spec_size, heads)
   local words = { "1 (for all)" }
   if spec_size and spec_size > p.size then
@@ -119,7 +128,7 @@ end
 -- values of a head in the spec, of which the first p.size are used.
 local function expand(list, p, spec_size, heads)
   local rows = has_head(p) and heads or 1
-  local count, full = #list, {}
+  local count, values = #list, {}
   for row = 0, rows - 1 do
     for i = 1, p.size or 1 do
       local index = count == 1 and 1 or count == rows * spec_size and row * spec_size + i or count == spec_size and i
@@ -127,10 +136,10 @@ local function expand(list, p, spec_size, heads)
       if not index then
         return nil
       end
-      full[#full + 1] = list[index] + 0.0
+      values[#values + 1] = list[index] + 0.0
     end
   end
-  return full
+  return values
 end
 
 local function read_list(context, node, path, p, spec_size)
@@ -142,8 +151,8 @@ local function read_list(context, node, path, p, spec_size)
     end
     list[i] = item.value
   end
-  local full = expand(list, p, spec_size or 1, context.heads) or spec_size and expand(list, p, p.size, context.heads)
-  return full or context.report(node, path, ("the list has %d values"):format(#list),
+  local values = expand(list, p, spec_size or 1, context.heads) or spec_size and expand(list, p, p.size, context.heads)
+  return values or context.report(node, path, ("the list has %d values"):format(#list),
     describe_lengths(p, spec_size, context.heads))
 end
 
@@ -160,7 +169,7 @@ local function read_name(context, node, path, p)
 end
 
 -- Reads a distribution, { normal = sigma } or { truncated_normal = sigma }.
-local function read_spread(context, node, path)
+local function read_distribution(context, node, path)
   local kind, sigma = next(node.fields)
   local is_distribution = kind == "normal" or kind == "truncated_normal"
   if not is_distribution or next(node.fields, kind) or type(sigma.value) ~= "number" or sigma.value <= 0 then
@@ -183,7 +192,7 @@ local function read_initial(context, node, path, p, spec_size)
   elseif #node.items > 0 then
     p.values = read_list(context, node, path, p, spec_size)
   elseif p.learned then
-    p.init = read_spread(context, node, path)
+    p.init = read_distribution(context, node, path)
   else
     context.report(node, path, "random values for a parameter that is not learned", "a number, a list or a name")
   end
@@ -191,7 +200,7 @@ local function read_initial(context, node, path, p, spec_size)
 end
 
 local function check_name(context, name, node, path)
-  if not name:find(M.NAME) or #name > 40 then
+  if not name:find(M.NAME) or #name > MAX_NAME_LENGTH then
     return context.report(node, path, ("%s is not a name for a parameter"):format(show(name)),
       "a letter a-z, then up to 39 of a-z, 0-9 and _")
   elseif lists.has(traced.SYMBOLS, name) then
@@ -201,7 +210,8 @@ local function check_name(context, name, node, path)
   return true
 end
 
--- Whether a parameter is learned: as stated, otherwise as its init or values imply; nil after an error.
+-- Whether a parameter is learned: the value of the field `learned`; without this field, whether the parameter has
+-- `init`; nil after an error.
 local function read_learned(context, node, fields, path)
   if fields.init and fields.values then
     return context.report(fields.values, path .. ".values", "conflicts with init",
@@ -211,12 +221,12 @@ local function read_learned(context, node, fields, path)
   elseif fields.learned and type(fields.learned.value) ~= "boolean" then
     return report_misfit(context, fields.learned, path .. ".learned", "true or false")
   end
-  local learned = fields.init ~= nil and not fields.learned or fields.learned and fields.learned.value or false
-  if learned and not fields.init then
+  local is_learned = fields.init ~= nil and not fields.learned or fields.learned and fields.learned.value or false
+  if is_learned and not fields.init then
     return context.report(fields.learned, path .. ".learned", "true, but the parameter has values",
       "init instead of values, as the value at the start of training")
   end
-  return learned
+  return is_learned
 end
 
 -- Sets p.from and p.unit of a value of tokens; returns nil after an error.
@@ -237,8 +247,8 @@ local function read_source(context, fields, path, p)
   return p
 end
 
--- Sets the fields of a value of tokens. init is by default MAP_INIT; that of a vector has the variance 1 / head_width.
--- Returns nil after an error.
+-- Sets the fields of a value of tokens. init is by default MAP_INIT, and for a vector a distribution with the variance
+-- 1 / head_width. Returns nil after an error.
 local function read_map(context, fields, path, p)
   for _, name in ipairs({ "shape", "index", "by_distance", "values", "learned", "outside" }) do
     if fields[name] then
@@ -254,7 +264,7 @@ local function read_map(context, fields, path, p)
   if not init then
     p.init = p.from and { kind = "normal", sigma = 1 / math.sqrt(context.head_width) } or MAP_INIT
   elseif tree.is_record(init) then
-    p.init = read_spread(context, init, path .. ".init")
+    p.init = read_distribution(context, init, path .. ".init")
   elseif type(init.value) == "number" then
     p.init = init.value + 0.0
   else
@@ -264,8 +274,9 @@ local function read_map(context, fields, path, p)
 end
 
 local function check_size(context, node, path, numbers)
-  local large = lists.find(numbers, function(value) return math.abs(value) > context.max_number end)
-  return not large or context.report(node, path, ("%s is too large"):format(diagnostics.show(large)), M.NUMBER_TEXT)
+  local large_number = lists.find(numbers, function(value) return math.abs(value) > context.max_number end)
+  return not large_number
+    or context.report(node, path, ("%s is too large"):format(diagnostics.show(large_number)), M.NUMBER_TEXT)
 end
 
 -- Subtracts the number of a parameter's values from the number that remains for all parameters.
@@ -281,9 +292,9 @@ function M.read(context, name, node, path)
     return nil
   end
   local fields = entries.expand_parameter(node).fields
-  for name_of_field, inner in tree.iterate_others({ fields = fields }, FIELDS) do
-    context.report(inner, path .. "." .. name_of_field, "no such field", table.concat(FIELDS, ", "),
-      similar_names.make_hint(name_of_field, FIELDS, "%s"))
+  for field_name, field_node in tree.iterate_others({ fields = fields }, FIELDS) do
+    context.report(field_node, path .. "." .. field_name, "no such field", table.concat(FIELDS, ", "),
+      similar_names.make_hint(field_name, FIELDS, "%s"))
   end
   if tree.iterate_others({ fields = fields }, FIELDS)() then
     return nil
@@ -332,7 +343,7 @@ function M.copy(p)
     outside = p.outside, from = p.from, unit = p.unit }
 end
 
-local MAX_SHOWN = 8 -- values that a line shows
+local MAX_LISTED = 8 -- values that a line shows
 
 -- One parameter of the resolved spec as a line of text.
 function M.format(p)
@@ -347,9 +358,9 @@ function M.format(p)
     words[#words + 1] = "outside " .. (p.outside == "clip" and "clipped" or diagnostics.show(p.outside))
   end
   local list = p.values or {}
-  local shown = table.concat(lists.map(table.move(list, 1, MAX_SHOWN, 1, {}), diagnostics.show), ", ")
-  local ellipsis = #list > MAX_SHOWN and (", ... (%d values)"):format(#list) or ""
-  local start = p.values and ("{ %s%s }"):format(shown, ellipsis)
+  local list_text = table.concat(lists.map(table.move(list, 1, MAX_LISTED, 1, {}), diagnostics.show), ", ")
+  local ellipsis = #list > MAX_LISTED and (", ... (%d values)"):format(#list) or ""
+  local start = p.values and ("{ %s%s }"):format(list_text, ellipsis)
     or type(p.init) == "number" and diagnostics.show(p.init)
     or ("%s(%s)"):format(p.init.kind, diagnostics.show(p.init.sigma))
   words[#words + 1] = (p.learned and "learned from " or "constant ") .. start
